@@ -1,0 +1,121 @@
+// Budgets: bytes allowed of each kind, for each domain, as people write them.
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "machine/machine.hpp"
+
+namespace terrace::machine {
+namespace {
+
+Budget whole(const Machine& machine) {
+  Budget budget;
+  for (const auto& place : machine.places()) budget.push_back(place.capacity);
+  return budget;
+}
+
+// Gives one domain `size` bytes of a kind, the nearest place of it first.
+void allow_in_domain(const Machine& machine, Budget& budget, const Domain& domain, std::string_view kind,
+                     Bytes size) {
+  Bytes left = size;
+  Bytes present{0};
+  for (const auto id : domain.places) {
+    const auto& place = machine.place(id);
+    if (place.kind != kind) continue;
+    budget[id] = std::min(left, place.capacity);
+    left -= budget[id];
+    present += place.capacity;
+  }
+  if (left.value > 0) {
+    throw Error(Code::invalid, "a budget of " + format(size) + " of " + std::string(kind) + " is more than the " +
+                                   format(present) + " that domain '" + domain.name +
+                                   "' has; ask for at most that");
+  }
+}
+
+void allow_kind(const Machine& machine, Budget& budget, std::string_view kind, Bytes size) {
+  for (const auto& domain : machine.domains()) {
+    const bool has = std::any_of(domain.places.begin(), domain.places.end(),
+                                 [&](PlaceId id) { return machine.place(id).kind == kind; });
+    if (has) allow_in_domain(machine, budget, domain, kind, size);
+  }
+}
+
+std::string what_there_is(const Machine& machine) {
+  std::string text = "the kinds ";
+  const auto kinds = machine.kinds();
+  for (std::size_t i = 0; i < kinds.size(); ++i) text += (i > 0 ? ", " : "") + kinds[i];
+  text += " and the places ";
+  for (std::size_t i = 0; i < machine.places().size(); ++i) text += (i > 0 ? ", " : "") + machine.places()[i].name;
+  return text;
+}
+
+struct Word {
+  std::string_view name;
+  Bytes size;
+};
+
+std::vector<Word> split(std::string_view text) {
+  std::vector<Word> words;
+  while (true) {
+    const auto comma = text.find(',');
+    const auto item = text.substr(0, comma);
+    const auto equals = item.find('=');
+    if (equals == std::string_view::npos || equals == 0) {
+      throw Error(Code::invalid, "budget: '" + std::string(item) +
+                                     "' does not say what gets how much; write for example hbm=16GiB");
+    }
+    const Word word{item.substr(0, equals), parse_bytes(item.substr(equals + 1))};
+    for (const auto& other : words) {
+      if (other.name == word.name) {
+        throw Error(Code::invalid, "budget: '" + std::string(word.name) + "' is given twice; give it once");
+      }
+    }
+    words.push_back(word);
+    if (comma == std::string_view::npos) return words;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace
+
+Budget fast_budget(const Machine& machine, Bytes fast) {
+  auto budget = whole(machine);
+  for (std::size_t i = 0; i < machine.domains().size(); ++i) {
+    const auto fastest = machine.fastest_first(static_cast<DomainId>(i)).front();
+    allow_in_domain(machine, budget, machine.domains()[i], machine.place(fastest).kind, fast);
+  }
+  return budget;
+}
+
+Budget parse_budget(const Machine& machine, std::string_view text) {
+  if (text.find('=') == std::string_view::npos) return fast_budget(machine, parse_bytes(text));
+  const auto words = split(text);
+  const auto kinds = machine.kinds();
+  auto budget = whole(machine);
+  const auto is_kind = [&](std::string_view name) {
+    return std::find(kinds.begin(), kinds.end(), name) != kinds.end();
+  };
+  for (const auto& word : words) {
+    if (is_kind(word.name)) allow_kind(machine, budget, word.name, word.size);
+  }
+  // A single place says more than its kind does, wherever it stands in the text.
+  for (const auto& word : words) {
+    if (is_kind(word.name)) continue;
+    const auto id = machine.find_place(word.name);
+    if (!id) {
+      throw Error(Code::invalid, "budget: '" + std::string(word.name) +
+                                     "' is neither a kind nor a place of machine '" + machine.name() +
+                                     "'; there are " + what_there_is(machine));
+    }
+    const auto& place = machine.place(*id);
+    if (word.size > place.capacity) {
+      throw Error(Code::invalid, "a budget of " + format(word.size) + " is more than the " +
+                                     format(place.capacity) + " that place '" + place.name +
+                                     "' has; ask for at most that");
+    }
+    budget[*id] = word.size;
+  }
+  return budget;
+}
+
+}  // namespace terrace::machine

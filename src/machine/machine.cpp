@@ -1,0 +1,87 @@
+// The machine as a value: look-ups by name and kind, and the orders in which a domain's places are used.
+#include "machine/machine.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "machine/machine_checks.hpp"
+
+namespace terrace::machine {
+
+Machine::Machine(MachineParts parts) : parts_(std::move(parts)) { complete_and_check(parts_); }
+
+std::optional<PlaceId> Machine::find_place(std::string_view name) const {
+  for (std::size_t i = 0; i < parts_.places.size(); ++i) {
+    if (parts_.places[i].name == name) return static_cast<PlaceId>(i);
+  }
+  return std::nullopt;
+}
+
+std::optional<PlaceId> Machine::find_kind(DomainId domain, std::string_view kind) const {
+  for (const auto place : parts_.domains.at(domain).places) {
+    if (parts_.places[place].kind == kind) return place;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> Machine::kinds() const {
+  std::vector<std::string> kinds;
+  for (const auto& place : parts_.places) {
+    if (std::find(kinds.begin(), kinds.end(), place.kind) == kinds.end()) kinds.push_back(place.kind);
+  }
+  return kinds;
+}
+
+const Path& Machine::path(InitiatorId initiator, PlaceId place) const {
+  for (const auto& path : parts_.paths) {
+    if (path.initiator == initiator && path.place == place) return path;
+  }
+  throw Error(Code::not_found, "machine '" + parts_.name + "' has no path " +
+                                   parts_.initiators.at(initiator).name + " -> " + parts_.places.at(place).name);
+}
+
+BytesPerSecond Machine::copy_bandwidth(PlaceId from, PlaceId to) const {
+  for (const auto& copy : parts_.copies) {
+    if (copy.from == from && copy.to == to) return copy.bandwidth;
+  }
+  // A copy is issued where the data will be used, or, where that side cannot see the source, at the source.
+  for (const auto side : {to, from}) {
+    const auto initiator = parts_.domains[parts_.places.at(side).domain].initiator;
+    const Path* read = nullptr;
+    const Path* write = nullptr;
+    for (const auto& path : parts_.paths) {
+      if (path.initiator != initiator) continue;
+      if (path.place == from) read = &path;
+      if (path.place == to) write = &path;
+    }
+    if (read != nullptr && write != nullptr) return std::min(read->read, write->write);
+  }
+  throw Error(Code::not_found, "machine '" + parts_.name + "': no initiator sees both " + place(from).name +
+                                   " and " + place(to).name + "; give a copy path between them");
+}
+
+PlaceId Machine::home(DomainId domain) const {
+  // From the slowest to the fastest, so that of two places with the same capacity the slower is home: data that
+  // nobody placed must not fill the memory that is worth planning for.
+  const auto places = fastest_first(domain);
+  auto best = places.back();
+  for (auto it = places.rbegin(); it != places.rend(); ++it) {
+    if (place(*it).capacity > place(best).capacity) best = *it;
+  }
+  return best;
+}
+
+std::vector<PlaceId> Machine::fastest_first(DomainId id) const {
+  const auto& domain = parts_.domains.at(id);
+  const auto& initiator = parts_.initiators[domain.initiator];
+  const auto line_time = [&](PlaceId place_id) {
+    const auto& to = path(domain.initiator, place_id);
+    return to.latency / initiator.prefetch_mlp + parts_.line / to.read;
+  };
+  auto places = domain.places;
+  std::stable_sort(places.begin(), places.end(),
+                   [&](PlaceId a, PlaceId b) { return line_time(a) < line_time(b); });
+  return places;
+}
+
+}  // namespace terrace::machine

@@ -1,0 +1,140 @@
+// A machine: the tree of places, the initiators, the paths between them. An immutable value, made by discovery,
+// by measurement, or from a machine file; the same value describes the machine that we run on and one that we
+// only simulate. Nothing here allocates or reads files: see machine_file.hpp, discovery.hpp, measure.hpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/blob.hpp"
+#include "base/units.hpp"
+
+namespace terrace::machine {
+
+using PlaceId = std::uint16_t;
+using InitiatorId = std::uint16_t;
+using DomainId = std::uint16_t;
+inline constexpr PlaceId k_no_place = 0xffff;
+
+// A node of the tree. Leaves that hold data are places; inner nodes (a package, a board) only group.
+struct Node {
+  std::string name;
+  std::optional<std::uint32_t> parent;  // index into Machine::nodes(); the root has none
+  std::optional<PlaceId> place;
+};
+
+struct Place {
+  std::string name;         // unique in the machine: "hbm0"
+  std::string kind;         // technology: "hbm", "ddr", "cxl", "nvm", "gpu", "file"
+  Bytes capacity;
+  Bytes granule{4096};      // the smallest unit that it can map
+  DomainId domain = 0;
+  int numa_node = -1;       // the operating system's node, -1 where there is none (a simulated machine)
+};
+
+// How one initiator sees one place, when nothing else uses either.
+struct Path {
+  InitiatorId initiator = 0;
+  PlaceId place = 0;
+  BytesPerSecond read;
+  BytesPerSecond write;
+  Seconds latency;           // of a dependent load (pointer chase, huge pages)
+};
+
+// A cache as its initiator sees it: one of these for every core (private), or one for all (shared).
+struct Cache {
+  std::string name;          // "l2", "l3"
+  Bytes size;
+  std::uint32_t ways = 8;
+  bool shared = false;
+  Seconds latency;           // of a hit
+};
+
+// Cores that issue accesses. Miss parallelism is what the time law of virtual time divides latencies by
+// (design: "Making time"): `mlp` for misses that do not depend on one another, `prefetch_mlp` for lines that a
+// stream prefetcher fetched.
+struct Initiator {
+  std::string name;
+  std::uint32_t cores = 1;
+  double frequency_hz = 0;
+  Seconds access_time;       // core time of one access: a stated constant until it is calibrated
+  double mlp = 10;
+  double prefetch_mlp = 20;
+  std::uint32_t miss_registers = 10;
+  std::vector<Cache> caches; // from the core outwards
+  DomainId domain = 0;
+};
+
+// What copies from one place to another can reach.
+struct CopyPath {
+  PlaceId from = 0;
+  PlaceId to = 0;
+  BytesPerSecond bandwidth;
+};
+
+struct Domain {
+  std::string name;
+  InitiatorId initiator = 0;
+  std::vector<PlaceId> places;  // nearest first: the order is by latency, then by bandwidth
+};
+
+// Everything a machine is made of, for the one who builds it.
+struct MachineParts {
+  std::string name;
+  std::string description;
+  std::string fingerprint;  // of the machine it was measured on; empty for one that is described
+  Bytes line{64};           // cache line
+  std::vector<Node> nodes;
+  std::vector<Place> places;
+  std::vector<Initiator> initiators;
+  std::vector<Domain> domains;
+  std::vector<Path> paths;
+  std::vector<CopyPath> copies;  // absent pairs: the lesser of the source's read and the target's write bandwidth
+};
+
+class Machine {
+ public:
+  // Checks the parts (every domain has a path to each of its places, no bandwidth or size is zero, the tree has
+  // one root and no cycle, names are unique) and throws Error{invalid} naming the part and its value.
+  explicit Machine(MachineParts parts);
+
+  [[nodiscard]] const std::string& name() const { return parts_.name; }
+  [[nodiscard]] const MachineParts& parts() const { return parts_; }
+  [[nodiscard]] const std::vector<Node>& nodes() const { return parts_.nodes; }
+  [[nodiscard]] const std::vector<Place>& places() const { return parts_.places; }
+  [[nodiscard]] const std::vector<Initiator>& initiators() const { return parts_.initiators; }
+  [[nodiscard]] const std::vector<Domain>& domains() const { return parts_.domains; }
+  [[nodiscard]] const Place& place(PlaceId id) const { return parts_.places.at(id); }
+  [[nodiscard]] std::optional<PlaceId> find_place(std::string_view name) const;
+  [[nodiscard]] std::optional<PlaceId> find_kind(DomainId domain, std::string_view kind) const;
+  [[nodiscard]] std::vector<std::string> kinds() const;  // each once, in the order of the places
+
+  // The path from an initiator to a place; throws Error{not_found} where the machine has none.
+  [[nodiscard]] const Path& path(InitiatorId initiator, PlaceId place) const;
+  [[nodiscard]] BytesPerSecond copy_bandwidth(PlaceId from, PlaceId to) const;
+
+  // The place of a domain that data lies in when nobody asks for another: the one with the most capacity.
+  [[nodiscard]] PlaceId home(DomainId domain) const;
+  // A domain's places, fastest first as seen from its initiator: by least time of a line,
+  // latency / prefetch_mlp + line / read bandwidth.
+  [[nodiscard]] std::vector<PlaceId> fastest_first(DomainId domain) const;
+
+  void to_blob(BlobWriter& out) const;
+  static Machine from_blob(BlobReader& in);
+
+ private:
+  MachineParts parts_;
+};
+
+// Bytes allowed on each place, indexed by place; places without an entry in a budget are allowed whole.
+using Budget = std::vector<Bytes>;
+
+// "hbm=16GiB,ddr=64GiB" (each domain gets that much of the kind), "hbm0=16GiB" (one place), or a bare size
+// (`--fast`): the fastest kind. Throws Error{invalid} naming the word that is wrong and what there is.
+Budget parse_budget(const Machine& machine, std::string_view text);
+Budget fast_budget(const Machine& machine, Bytes fast);
+
+}  // namespace terrace::machine

@@ -1,0 +1,165 @@
+// A machine as flat bytes: how the launcher hands it to the library inside the program.
+#include "base/error.hpp"
+#include "machine/machine.hpp"
+
+namespace terrace::machine {
+namespace {
+
+constexpr std::uint32_t k_blob_version = 1;
+constexpr std::uint32_t k_no_parent = 0xffffffff;
+
+void put(BlobWriter& out, const Node& node) {
+  out.put(node.name);
+  out.put(node.parent.value_or(k_no_parent));
+  out.put(node.place.value_or(k_no_place));
+}
+void get(BlobReader& in, Node& node) {
+  node.name = in.get_string();
+  const auto parent = in.get<std::uint32_t>();
+  if (parent != k_no_parent) node.parent = parent;
+  const auto place = in.get<PlaceId>();
+  if (place != k_no_place) node.place = place;
+}
+
+void put(BlobWriter& out, const Place& place) {
+  out.put(place.name);
+  out.put(place.kind);
+  out.put(place.capacity.value);
+  out.put(place.granule.value);
+  out.put(place.domain);
+  out.put(static_cast<std::int32_t>(place.numa_node));
+}
+void get(BlobReader& in, Place& place) {
+  place.name = in.get_string();
+  place.kind = in.get_string();
+  place.capacity = {in.get<std::uint64_t>()};
+  place.granule = {in.get<std::uint64_t>()};
+  place.domain = in.get<DomainId>();
+  place.numa_node = in.get<std::int32_t>();
+}
+
+void put(BlobWriter& out, const Path& path) {
+  out.put(path.initiator);
+  out.put(path.place);
+  out.put(path.read.value);
+  out.put(path.write.value);
+  out.put(path.latency.value);
+}
+void get(BlobReader& in, Path& path) {
+  path.initiator = in.get<InitiatorId>();
+  path.place = in.get<PlaceId>();
+  path.read = {in.get<double>()};
+  path.write = {in.get<double>()};
+  path.latency = {in.get<double>()};
+}
+
+void put(BlobWriter& out, const Cache& cache) {
+  out.put(cache.name);
+  out.put(cache.size.value);
+  out.put(cache.ways);
+  out.put(static_cast<std::uint8_t>(cache.shared));
+  out.put(cache.latency.value);
+}
+void get(BlobReader& in, Cache& cache) {
+  cache.name = in.get_string();
+  cache.size = {in.get<std::uint64_t>()};
+  cache.ways = in.get<std::uint32_t>();
+  cache.shared = in.get<std::uint8_t>() != 0;
+  cache.latency = {in.get<double>()};
+}
+
+void put(BlobWriter& out, const CopyPath& copy) {
+  out.put(copy.from);
+  out.put(copy.to);
+  out.put(copy.bandwidth.value);
+}
+void get(BlobReader& in, CopyPath& copy) {
+  copy.from = in.get<PlaceId>();
+  copy.to = in.get<PlaceId>();
+  copy.bandwidth = {in.get<double>()};
+}
+
+void put(BlobWriter& out, const Domain& domain) {
+  out.put(domain.name);
+  out.put(domain.initiator);
+}
+void get(BlobReader& in, Domain& domain) {  // its places follow from the places' own domains
+  domain.name = in.get_string();
+  domain.initiator = in.get<InitiatorId>();
+}
+
+void put(BlobWriter& out, const Initiator& initiator);
+void get(BlobReader& in, Initiator& initiator);
+
+template <class T>
+void put_all(BlobWriter& out, const std::vector<T>& parts) {
+  out.put(static_cast<std::uint32_t>(parts.size()));
+  for (const auto& part : parts) put(out, part);
+}
+template <class T>
+void get_all(BlobReader& in, std::vector<T>& parts) {
+  // No reserve: a damaged count ends at the end of the bytes, not in an allocation of gigabytes.
+  const auto count = in.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < count; ++i) get(in, parts.emplace_back());
+}
+
+void put(BlobWriter& out, const Initiator& initiator) {
+  out.put(initiator.name);
+  out.put(initiator.cores);
+  out.put(initiator.frequency_hz);
+  out.put(initiator.access_time.value);
+  out.put(initiator.mlp);
+  out.put(initiator.prefetch_mlp);
+  out.put(initiator.miss_registers);
+  put_all(out, initiator.caches);
+  out.put(initiator.domain);
+}
+void get(BlobReader& in, Initiator& initiator) {
+  initiator.name = in.get_string();
+  initiator.cores = in.get<std::uint32_t>();
+  initiator.frequency_hz = in.get<double>();
+  initiator.access_time = {in.get<double>()};
+  initiator.mlp = in.get<double>();
+  initiator.prefetch_mlp = in.get<double>();
+  initiator.miss_registers = in.get<std::uint32_t>();
+  get_all(in, initiator.caches);
+  initiator.domain = in.get<DomainId>();
+}
+
+}  // namespace
+
+void Machine::to_blob(BlobWriter& out) const {
+  out.put(k_blob_version);
+  out.put(parts_.name);
+  out.put(parts_.description);
+  out.put(parts_.fingerprint);
+  out.put(parts_.line.value);
+  put_all(out, parts_.nodes);
+  put_all(out, parts_.places);
+  put_all(out, parts_.initiators);
+  put_all(out, parts_.domains);
+  put_all(out, parts_.paths);
+  put_all(out, parts_.copies);
+}
+
+Machine Machine::from_blob(BlobReader& in) {
+  const auto version = in.get<std::uint32_t>();
+  if (version != k_blob_version) {
+    throw Error(Code::corrupt, "a machine of blob version " + std::to_string(version) +
+                                   " cannot be read here; this is version " + std::to_string(k_blob_version));
+  }
+  MachineParts parts;
+  parts.name = in.get_string();
+  parts.description = in.get_string();
+  parts.fingerprint = in.get_string();
+  parts.line = {in.get<std::uint64_t>()};
+  get_all(in, parts.nodes);
+  get_all(in, parts.places);
+  get_all(in, parts.initiators);
+  get_all(in, parts.domains);
+  get_all(in, parts.paths);
+  get_all(in, parts.copies);
+  return Machine(std::move(parts));
+}
+
+}  // namespace terrace::machine

@@ -1,0 +1,61 @@
+// The journal: the append-only file in which the part of Terrace inside a program writes down what happened. One a
+// process, mapped and shared with the kernel, so that what was appended survives the process's death at any
+// instruction; mode 0600; every record carries its length and a CRC-32C, so that a reader stops at the first
+// record that is not whole and says so.
+//
+// Layout: a header of 64 bytes (magic "TERRACEJ", version, process id, header CRC), then records, each 8-byte
+// aligned: u32 payload bytes, u16 type, u16 zero, u32 CRC of type and payload, u32 zero, payload, padding. A record
+// is published by storing its length last. Zero length ends the journal.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace terrace {
+
+inline constexpr std::uint32_t k_journal_version = 1;
+
+class Journal {
+ public:
+  // Creates the file (fails if it exists) and maps it. Throws Error{failed} with the path and the reason.
+  explicit Journal(const std::string& path);
+  ~Journal();
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  // Appends one record. Safe from several threads. When the disk is full or a limit is met the journal goes quiet:
+  // nothing throws, `lost()` counts what did not fit.
+  void append(std::uint16_t type, std::span<const std::byte> payload) noexcept;
+  [[nodiscard]] std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
+
+ private:
+  bool grow(std::size_t need) noexcept;
+  int file_ = -1;
+  std::byte* map_ = nullptr;
+  std::size_t mapped_ = 0;
+  std::size_t at_ = 0;
+  std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  std::atomic<std::uint64_t> lost_{0};
+};
+
+struct JournalRecord {
+  std::uint16_t type = 0;
+  std::span<const std::byte> payload;
+};
+
+struct JournalEnd {
+  std::uint32_t process = 0;
+  std::size_t records = 0;
+  bool whole = true;        // false: the journal ends in a record that was torn or damaged
+  std::string reason;       // what was wrong, where
+};
+
+// Calls `visit` for every whole record in order. Throws Error{corrupt} only when there is no valid header.
+JournalEnd read_journal(std::span<const std::byte> file, const std::function<void(const JournalRecord&)>& visit);
+
+}  // namespace terrace

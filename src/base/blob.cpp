@@ -60,6 +60,10 @@ std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t seed) {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("sse4.2")) return ~by_instruction(~seed, bytes.data(), bytes.size());
 #endif
+  return crc32c_by_table(bytes, seed);
+}
+
+std::uint32_t crc32c_by_table(std::span<const std::byte> bytes, std::uint32_t seed) {
   return ~by_table(~seed, bytes.data(), bytes.size());
 }
 

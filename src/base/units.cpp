@@ -123,16 +123,19 @@ Bytes parse_bytes(std::string_view text) {
   static constexpr const char* k_example = "16GiB, 64MiB or 200MB";
   const auto quantity = split(text, k_byte_units);
   if (!quantity) refuse(text, k_what, k_example);
-  const auto value = to_double(*quantity);
-  // 2^64 as a double; the largest size is one less.
-  if (!value || *value >= 18446744073709551616.0) refuse(text, k_what, k_example);
+  // A whole number stays whole: a double holds only 53 bits of it.
   std::uint64_t whole = 0;
   const auto number = quantity->number;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), whole);
   if (error == std::errc{} && end == number.data() + number.size()) {
-    for (int i = 0; i < quantity->unit.ten; ++i) whole *= 10;  // in range: checked above
-    return {whole << quantity->unit.two};
+    std::uint64_t unit = std::uint64_t{1} << quantity->unit.two;
+    for (int i = 0; i < quantity->unit.ten; ++i) unit *= 10;
+    if (__builtin_mul_overflow(whole, unit, &whole)) refuse(text, k_what, k_example);
+    return {whole};
   }
+  const auto value = to_double(*quantity);
+  constexpr double k_two_to_64 = 18446744073709551616.0;
+  if (!value || *value >= k_two_to_64) refuse(text, k_what, k_example);
   return {static_cast<std::uint64_t>(std::nearbyint(*value))};
 }
 
@@ -169,8 +172,9 @@ std::string format(Bytes bytes) {
 std::string format(Seconds seconds) {
   if (!std::isfinite(seconds.value)) return "unbounded";
   if (seconds.value == 0) return "0s";
-  if (seconds.value < 0) return "-" + format(Seconds{-seconds.value});
-  return in_decimal_unit(seconds.value, k_second_units);
+  auto text = in_decimal_unit(std::abs(seconds.value), k_second_units);
+  if (seconds.value < 0) text.insert(text.begin(), '-');
+  return text;
 }
 
 std::string format(BytesPerSecond bandwidth) {

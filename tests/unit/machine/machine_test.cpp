@@ -1,0 +1,231 @@
+// The machine as a value: what follows from its parts, what is refused, and that its bytes come back.
+#include "machine/machine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+
+#include "base/error.hpp"
+#include "example.hpp"
+
+namespace terrace::machine {
+namespace {
+
+TEST(Machine, OrdersADomainsPlacesByLatencyAndByTimeOfALine) {
+  const Machine machine(example_parts());
+  EXPECT_EQ(machine.domains()[0].places, (std::vector<PlaceId>{1, 0, 2}));  // 100, 120, 300 ns
+  // 64 B from HBM: 120/20 + 0.16 ns; from DDR: 100/20 + 0.64 ns. With enough parallelism bandwidth decides.
+  EXPECT_EQ(machine.fastest_first(0), (std::vector<PlaceId>{1, 0, 2}));
+  auto parts = example_parts();
+  parts.initiators[0].prefetch_mlp = 100;  // 1.2 + 0.16 against 1.0 + 0.64
+  EXPECT_EQ(Machine(parts).fastest_first(0), (std::vector<PlaceId>{0, 1, 2}));
+}
+
+TEST(Machine, FindsPlacesByNameAndByKindWithinADomain) {
+  const Machine machine(example_parts());
+  EXPECT_EQ(machine.find_place("cxl0"), PlaceId{2});
+  EXPECT_EQ(machine.find_place("cxl9"), std::nullopt);
+  EXPECT_EQ(machine.find_kind(0, "hbm"), PlaceId{0});
+  EXPECT_EQ(machine.find_kind(1, "hbm"), PlaceId{3});
+  EXPECT_EQ(machine.find_kind(1, "cxl"), std::nullopt);
+  EXPECT_EQ(machine.kinds(), (std::vector<std::string>{"hbm", "ddr", "cxl"}));
+}
+
+TEST(Machine, HomeIsTheLargestPlaceAndOfEqualsTheSlower) {
+  EXPECT_EQ(Machine(example_parts()).home(0), PlaceId{2});
+  EXPECT_EQ(Machine(example_parts()).home(1), PlaceId{4});
+  auto parts = example_parts();
+  parts.places[0].capacity = parts.places[2].capacity;
+  EXPECT_EQ(Machine(parts).home(0), PlaceId{2});
+}
+
+TEST(Machine, CopiesAtTheLesserRateUnlessAPathSaysOtherwise) {
+  auto parts = example_parts();
+  EXPECT_EQ(Machine(parts).copy_bandwidth(1, 0).value, 100e9);   // DDR read 100, HBM write 200
+  EXPECT_EQ(Machine(parts).copy_bandwidth(0, 2).value, 12.5e9);  // CXL write 12.5
+  parts.copies.push_back({1, 0, {20e9}});
+  EXPECT_EQ(Machine(parts).copy_bandwidth(1, 0).value, 20e9);
+  EXPECT_EQ(Machine(parts).copy_bandwidth(0, 1).value, 50e9);
+}
+
+TEST(Machine, GrowsAFlatTreeWhereNoneIsGiven) {
+  const Machine machine(example_parts());
+  ASSERT_EQ(machine.nodes().size(), 6u);
+  EXPECT_FALSE(machine.nodes()[0].parent);
+  for (std::size_t i = 1; i < 6; ++i) EXPECT_EQ(machine.nodes()[i].parent, 0u);
+}
+
+TEST(Machine, SaysWhichPathIsMissing) {
+  auto parts = example_parts();
+  std::erase_if(parts.paths, [](const Path& path) { return path.initiator == 1 && path.place == 2; });
+  const Machine machine(parts);  // the path to the other domain's place may be absent
+  try {
+    (void)machine.path(1, 2);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::not_found);
+    EXPECT_STREQ(error.what(), "machine 'example' has no path cores1 -> cxl0");
+  }
+}
+
+TEST(Machine, RefusesPartsThatMakeNoMachine) {
+  struct Case {
+    const char* text;
+    std::function<void(MachineParts&)> spoil;
+  };
+  const Case cases[] = {
+      {"it has no place", [](auto& p) { p.places.clear(); }},
+      {"two places are called 'hbm0'; names must be unique", [](auto& p) { p.places[3].name = "hbm0"; }},
+      {"place 'ddr0': its capacity is 0; it must be above 0", [](auto& p) { p.places[1].capacity = {0}; }},
+      {"place 'ddr0': its granule of 5000 bytes is not a power of two",
+       [](auto& p) { p.places[1].granule = {5000}; }},
+      {"path cores0 -> hbm0: its read bandwidth is not above 0", [](auto& p) { p.paths[0].read = {0}; }},
+      {"path cores0 -> hbm0: its write bandwidth is not above 0",
+       [](auto& p) { p.paths[0].write = {std::numeric_limits<double>::quiet_NaN()}; }},
+      {"path cores0 -> hbm0: its latency is not above 0", [](auto& p) { p.paths[0].latency = {-1}; }},
+      {"path cores0 -> hbm0: it is given twice", [](auto& p) { p.paths.push_back(p.paths[0]); }},
+      {"domain 'socket0': there is no path cores0 -> cxl0", [](auto& p) { p.paths.erase(p.paths.begin() + 2); }},
+      {"domain 'socket1': it has no place", [](auto& p) { p.places[3].domain = p.places[4].domain = 0; }},
+      {"copy hbm0 -> ddr0: its bandwidth is not above 0",
+       [](auto& p) {
+         p.copies.push_back({0, 1, {0}});
+       }},
+      {"initiator 'cores1': it has 0 cores; it must have at least 1", [](auto& p) { p.initiators[1].cores = 0; }},
+      {"initiator 'cores0': its miss parallelism is below 1; one miss at a time is the least",
+       [](auto& p) { p.initiators[0].mlp = 0; }},
+      {"initiator 'cores0': cache 'l2': its size 256B is less than one line for each way",
+       [](auto& p) { p.initiators[0].caches[0].size = {256}; }},
+      {"the tree has a second root, 'other'; give it a parent",
+       [](auto& p) {
+         p = Machine(p).parts();
+         p.nodes.push_back({"other", std::nullopt, std::nullopt});
+       }},
+      {"the tree has a cycle through 'a'",
+       [](auto& p) {
+         p = Machine(p).parts();
+         p.nodes.push_back({"a", 7, std::nullopt});
+         p.nodes.push_back({"b", 6, std::nullopt});
+       }},
+      {"place 'ddr1' is not in the tree",
+       [](auto& p) {
+         p = Machine(p).parts();
+         p.nodes.pop_back();
+       }},
+      {"node 'x' lies below the place 'hbm0'; a place is a leaf",
+       [](auto& p) {
+         p = Machine(p).parts();
+         p.nodes.push_back({"x", 1, std::nullopt});
+       }},
+  };
+  for (const auto& c : cases) {
+    auto parts = example_parts();
+    c.spoil(parts);
+    try {
+      const Machine machine(parts);
+      ADD_FAILURE() << "accepted: " << c.text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::invalid);
+      EXPECT_EQ(std::string(error.what()), std::string("machine 'example': ") + c.text);
+    }
+  }
+}
+
+std::vector<std::byte> blob_of(const Machine& machine) {
+  BlobWriter out;
+  machine.to_blob(out);
+  return {out.bytes().begin(), out.bytes().end()};
+}
+
+TEST(MachineBlob, ComesBackTheSame) {
+  auto parts = example_parts();
+  parts.description = "what it is";
+  parts.fingerprint = "f00d";
+  parts.copies.push_back({1, 0, {20e9}});
+  const auto blob = blob_of(Machine(parts));
+  BlobReader in(blob);
+  const auto again = Machine::from_blob(in);
+  EXPECT_TRUE(in.at_end());
+  EXPECT_EQ(blob_of(again), blob);
+  EXPECT_EQ(again.place(4).numa_node, 1);
+  EXPECT_EQ(again.place(0).numa_node, -1);
+  EXPECT_EQ(again.initiators()[1].caches[1].ways, 20u);
+  EXPECT_EQ(again.domains()[1].places, (std::vector<PlaceId>{4, 3}));
+  EXPECT_EQ(again.copy_bandwidth(1, 0).value, 20e9);
+}
+
+TEST(MachineBlob, ThrowsWhenCutShortOrDamaged) {
+  const auto blob = blob_of(Machine(example_parts()));
+  for (std::size_t n = 0; n < blob.size(); ++n) {
+    BlobReader in(std::span<const std::byte>(blob).first(n));
+    EXPECT_THROW(Machine::from_blob(in), Error) << n;
+  }
+  // Any byte changed to anything gives a machine or an Error, and never reads past the end (asan watches).
+  for (std::size_t at = 0; at < blob.size(); ++at) {
+    auto damaged = blob;
+    damaged[at] = std::byte{0xff};
+    BlobReader in(damaged);
+    try {
+      (void)Machine::from_blob(in);
+    } catch (const Error&) {
+    }
+  }
+}
+
+TEST(Budget, GivesEachDomainThatMuchOfAKind) {
+  const Machine machine(example_parts());
+  const auto budget = parse_budget(machine, "hbm=4GiB,ddr1=10GiB,ddr=32GiB");
+  EXPECT_EQ(budget[0].value, 4ull << 30);
+  EXPECT_EQ(budget[1].value, 32ull << 30);
+  EXPECT_EQ(budget[2], machine.place(2).capacity);  // not named: whole
+  EXPECT_EQ(budget[3].value, 4ull << 30);
+  EXPECT_EQ(budget[4].value, 10ull << 30);  // the place says more than its kind
+}
+
+TEST(Budget, ABareSizeIsForTheFastestKind) {
+  auto parts = example_parts();
+  for (auto& initiator : parts.initiators) initiator.prefetch_mlp = 100;
+  const auto budget = parse_budget(Machine(parts), "256MiB");
+  EXPECT_EQ(budget[0].value, 256ull << 20);
+  EXPECT_EQ(budget[3].value, 256ull << 20);
+  EXPECT_EQ(budget[1].value, 64ull << 30);
+}
+
+TEST(Budget, AKindWithSeveralPlacesIsFilledNearestFirst) {
+  auto parts = example_parts();
+  parts.places[2].kind = "hbm";  // cxl0 becomes a farther HBM of domain 0
+  parts.places[3].capacity = {20ull << 30};
+  const auto budget = parse_budget(Machine(parts), "hbm=20GiB");
+  EXPECT_EQ(budget[0].value, 16ull << 30);
+  EXPECT_EQ(budget[2].value, 4ull << 30);
+  EXPECT_EQ(budget[3].value, 20ull << 30);
+}
+
+TEST(Budget, SaysWhichWordIsWrong) {
+  const Machine machine(example_parts());
+  const std::pair<const char*, const char*> cases[] = {
+      {"hmb=1GiB",
+       "budget: 'hmb' is neither a kind nor a place of machine 'example'; there are the kinds hbm, ddr, cxl and "
+       "the "
+       "places hbm0, ddr0, cxl0, hbm1, ddr1"},
+      {"hbm=1GiB,hbm=2GiB", "budget: 'hbm' is given twice; give it once"},
+      {"hbm=1GiB,", "budget: '' does not say what gets how much; write for example hbm=16GiB"},
+      {"hbm=lots", "'lots' is not a size; write for example 16GiB, 64MiB or 200MB"},
+      {"hbm=9GiB",
+       "a budget of 9GiB of hbm is more than the 8GiB that domain 'socket1' has; ask for at most that"},
+      {"hbm0=17GiB", "a budget of 17GiB is more than the 16GiB that place 'hbm0' has; ask for at most that"},
+      {"", "'' is not a size; write for example 16GiB, 64MiB or 200MB"},
+  };
+  for (const auto& [text, message] : cases) {
+    try {
+      parse_budget(machine, text);
+      ADD_FAILURE() << "accepted '" << text << "'";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::invalid);
+      EXPECT_STREQ(error.what(), message);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace terrace::machine

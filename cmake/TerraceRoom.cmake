@@ -1,0 +1,49 @@
+# terrace_room(NAME SOURCES ... DEPENDS ...): one room of the design as a static library terrace_NAME
+# (alias Terrace::NAME). All rooms share one set of flags: what enters a user's process is position-independent
+# and hides its symbols.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+# A compiler cache, where there is one and the user has not chosen another launcher.
+find_program(TERRACE_CCACHE ccache)
+mark_as_advanced(TERRACE_CCACHE)
+if(TERRACE_CCACHE AND PROJECT_IS_TOP_LEVEL)
+  foreach(language C CXX)
+    if(NOT DEFINED CMAKE_${language}_COMPILER_LAUNCHER)
+      set(CMAKE_${language}_COMPILER_LAUNCHER ${TERRACE_CCACHE})
+    endif()
+  endforeach()
+endif()
+
+add_library(terrace_flags INTERFACE)
+target_compile_options(terrace_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+  -Wno-sign-conversion)
+target_include_directories(terrace_flags INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+if(TERRACE_SANITIZE)
+  add_compile_options(-fsanitize=${TERRACE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${TERRACE_SANITIZE})
+endif()
+if(TERRACE_COVERAGE)
+  add_compile_options(--coverage -fprofile-update=atomic)
+  add_link_options(--coverage)
+endif()
+
+function(terrace_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(terrace_${name} STATIC ${ROOM_SOURCES})
+  add_library(Terrace::${name} ALIAS terrace_${name})
+  target_link_libraries(terrace_${name} PUBLIC terrace_flags)
+  foreach(dependency IN LISTS ROOM_DEPENDS)
+    target_link_libraries(terrace_${name} PUBLIC ${dependency})
+  endforeach()
+endfunction()

@@ -1,0 +1,41 @@
+#!/bin/sh
+# Builds workloads with any compiler command, as a user's build system would:
+#   CXX=terrace-c++ [CXXFLAGS="-O2 -g"] workloads/build.sh OUTDIR [NAME ...]
+# NAME is stream, chase, cg or mg; all four when none is given. The programs are OUTDIR/NAME.
+set -eu
+if [ $# -lt 1 ]; then
+  echo "usage: [CXX=COMPILER] [CXXFLAGS=FLAGS] $0 OUTDIR [NAME ...]" >&2
+  exit 2
+fi
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+out=$1
+shift
+[ $# -gt 0 ] || set -- stream chase cg mg
+
+# CXX and CXXFLAGS may be several words each.
+compile() {
+  # shellcheck disable=SC2086
+  ${CXX:-c++} -std=c++20 ${CXXFLAGS:--O2 -g} -I"$here" -I"$here/../include" -c "$1" -o "$2"
+}
+
+mkdir -p "$out/obj"
+common=
+for source in "$here"/common/*.cpp; do
+  object=$out/obj/common_$(basename "$source" .cpp).o
+  compile "$source" "$object"
+  common="$common $object"
+done
+for name in "$@"; do
+  if [ "$name" = common ] || [ ! -f "$here/$name/$name.cpp" ]; then
+    echo "$0: no workload '$name'; there are stream, chase, cg and mg" >&2
+    exit 2
+  fi
+  objects=
+  for source in "$here/$name"/*.cpp; do
+    object=$out/obj/${name}_$(basename "$source" .cpp).o
+    compile "$source" "$object"
+    objects="$objects $object"
+  done
+  # shellcheck disable=SC2086
+  ${CXX:-c++} ${CXXFLAGS:--O2 -g} $objects $common -o "$out/$name" ${LDFLAGS:-} -ldl
+done

@@ -1,0 +1,39 @@
+// Finds terrace.h's markers in the process, if they are there.
+#include "common/markers.hpp"
+
+#include <dlfcn.h>
+#include <terrace/terrace.h>
+
+// Weak: left undefined they are null instead of an error of the linker.
+#pragma weak terrace_loop_begin
+#pragma weak terrace_loop_end
+#pragma weak terrace_phase
+
+namespace workloads {
+namespace {
+
+// A weak reference in a position-independent executable is settled when it is linked, so it sees a libterrace
+// that was linked but not one that is preloaded; the dynamic linker knows both.
+template <typename Function>
+Function* find(Function* linked, const char* name) {
+  return linked != nullptr ? linked : reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+}  // namespace
+
+void loop_begin(const char* name) {
+  static const auto call = find(terrace_loop_begin, "terrace_loop_begin");
+  if (call != nullptr) call(name);
+}
+
+void loop_end() {
+  static const auto call = find(terrace_loop_end, "terrace_loop_end");
+  if (call != nullptr) call();
+}
+
+void phase(const char* name) {
+  static const auto call = find(terrace_phase, "terrace_phase");
+  if (call != nullptr) call(name);
+}
+
+}  // namespace workloads

@@ -1,0 +1,59 @@
+// What the NAS Parallel Benchmarks have in common: problem classes, the random numbers, the result block.
+// Source: Bailey et al., "The NAS Parallel Benchmarks", RNR-94-007 (1994), section 2.3 for the generator;
+// verification values and classes as published with NPB 3.x.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/options.hpp"
+
+namespace workloads {
+
+/// x(k+1) = 5^13 x(k) mod 2^46, each returned as a fraction of 2^46, in (0, 1).
+class NpbRandom {
+ public:
+  double next() {
+    // The product may wrap at 2^64; its low 46 bits are right all the same.
+    state_ = (state_ * k_multiplier) & ((std::uint64_t{1} << 46) - 1);
+    return static_cast<double>(state_) * 0x1p-46;
+  }
+
+ private:
+  static constexpr std::uint64_t k_multiplier = 1220703125;
+  std::uint64_t state_ = 314159265;
+};
+
+/// What an NPB program was asked to do.
+struct NpbArguments {
+  char problem_class = 'S';
+  std::uint64_t iterations = 0;
+};
+
+/// Parses --class and --iterations; exits 2 on a wrong call. `official_iterations` gives a class's own number
+/// of iterations: the default, and the least that can be verified.
+NpbArguments parse_npb_arguments(int argc, char** argv, const std::string& program, const std::string& summary,
+                                 std::uint64_t (*official_iterations)(char problem_class));
+
+/// The outcome of an NPB program. A value counts as verified when it lies within `tolerance`, relative, of
+/// `reference`, taken after the class's own number of iterations.
+struct NpbResult {
+  std::string name;
+  char problem_class = 'S';
+  std::string size;
+  std::uint64_t iterations = 0;
+  std::uint64_t official_iterations = 0;
+  double seconds = 0;
+  double operations = 0;  // floating-point operations of the timed section
+  std::string quantity;   // what is verified
+  double value = 0;
+  double reference = 0;
+  double tolerance = 0;
+
+  bool verified() const;
+};
+
+/// Prints the result block. Returns the program's exit status: 0 when verified, else 1.
+int report(const NpbResult& result);
+
+}  // namespace workloads

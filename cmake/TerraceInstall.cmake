@@ -1,1 +1,47 @@
-# What an installed copy consists of, by component.
+# What an installed copy consists of, by component:
+#   core    what a program links with or is run with: libterrace.so, the headers, the launcher, the package files
+#   sim     what makes programs run in virtual time: the compiler wrappers with their stand-ins, the machine files
+#   python  the analysis verbs
+# Core installs alone. A room whose parts are more than a target adds its own install() rules, with the
+# destinations of TerraceLayout.cmake.
+include(CMakePackageConfigHelpers)
+
+if(TARGET terrace)
+  install(TARGETS terrace LIBRARY DESTINATION ${TERRACE_LIBDIR} COMPONENT core)
+endif()
+if(TARGET terrace_cli)
+  install(TARGETS terrace_cli RUNTIME DESTINATION ${TERRACE_BINDIR} COMPONENT core)
+endif()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/terrace DESTINATION ${TERRACE_INCLUDEDIR} COMPONENT core)
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/machines DESTINATION ${TERRACE_DATADIR} COMPONENT sim
+  FILES_MATCHING PATTERN "*.toml")
+
+if(TERRACE_PYTHON AND TARGET terrace_core_module)
+  install(TARGETS terrace_core_module LIBRARY DESTINATION ${TERRACE_PYTHONDIR} COMPONENT python)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/terrace/ DESTINATION ${TERRACE_PYTHONDIR} COMPONENT python
+    PATTERN "__pycache__" EXCLUDE PATTERN "CMakeLists.txt" EXCLUDE PATTERN "*.cpp" EXCLUDE PATTERN "*.hpp" EXCLUDE)
+  if(NOT SKBUILD)
+    # An installation over an older one: a module that was renamed must not linger and be imported.
+    install(CODE "
+      set(source \"${PROJECT_SOURCE_DIR}/python/terrace\")
+      set(target \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${TERRACE_PYTHONDIR}\")
+      file(GLOB_RECURSE installed RELATIVE \"\${target}\" \"\${target}/*.py\")
+      foreach(module IN LISTS installed)
+        if(NOT EXISTS \"\${source}/\${module}\")
+          file(REMOVE \"\${target}/\${module}\")
+        endif()
+      endforeach()" COMPONENT python)
+  endif()
+endif()
+
+# --- how others find it ------------------------------------------------------------------------------------------
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/TerraceConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/package/TerraceConfig.cmake INSTALL_DESTINATION lib/cmake/Terrace)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/TerraceConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/terrace.pc.in ${PROJECT_BINARY_DIR}/package/terrace.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/package/TerraceConfig.cmake
+  ${PROJECT_BINARY_DIR}/package/TerraceConfigVersion.cmake DESTINATION ${TERRACE_CONFIGDIR} COMPONENT core)
+install(FILES ${PROJECT_BINARY_DIR}/package/terrace.pc DESTINATION ${TERRACE_PKGCONFIGDIR} COMPONENT core)
+install(FILES ${PROJECT_SOURCE_DIR}/cmake/TerraceSim.cmake DESTINATION ${TERRACE_CONFIGDIR} COMPONENT sim)

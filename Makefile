@@ -1,0 +1,91 @@
+# The front of the house: what a person types. CMake does the work; `make help` lists the targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+JOBS ?= $(shell nproc)
+VENV := .venv
+BUILD := build/release
+
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+
+# Without root, scripts/setup unpacks packages here; compilers, linker and CMake then look there too.
+SYSROOT := $(wildcard $(CURDIR)/$(VENV)/sysroot)
+ifneq ($(SYSROOT),)
+MULTIARCH := $(shell $(CC) -print-multiarch)
+export PATH := $(PATH):$(SYSROOT)/usr/bin
+export CPATH := $(SYSROOT)/usr/include:$(SYSROOT)/usr/include/$(MULTIARCH):$(CPATH)
+export LIBRARY_PATH := $(SYSROOT)/usr/lib/$(MULTIARCH):$(SYSROOT)/lib/$(MULTIARCH):$(LIBRARY_PATH)
+export LD_LIBRARY_PATH := $(SYSROOT)/usr/lib/$(MULTIARCH):$(SYSROOT)/lib/$(MULTIARCH):$(LD_LIBRARY_PATH)
+export CMAKE_PREFIX_PATH := $(SYSROOT)/usr
+export PKG_CONFIG_PATH := $(SYSROOT)/usr/lib/$(MULTIARCH)/pkgconfig:$(SYSROOT)/usr/share/pkgconfig
+endif
+
+.PHONY: help
+help:
+	@echo 'make demo      set up, build, run the main job; writes out/demo/report.html'
+	@echo 'make test      set up, build, run every test'
+	@echo 'make build     set up, build, put an up-to-date copy into $(VENV)'
+	@echo 'make bench     benchmarks, one after the other; JSON in out/bench'
+	@echo 'make acceptance  what was promised against what is measured; JSON in out/acceptance'
+	@echo 'make sanitize  unit tests under the address, undefined-behaviour and thread sanitizers'
+	@echo 'make coverage  which lines the unit tests reach; out/coverage/index.html'
+	@echo 'make lint      formatters, clang-tidy, ruff, mypy; changes nothing'
+	@echo 'make format    clang-format and ruff, in place'
+	@echo 'make docs      the documentation as a site, in site/'
+	@echo 'make clean     removes what was built, keeps $(VENV)'
+
+# --- build -----------------------------------------------------------------------------------------------------------
+
+.PHONY: setup build
+setup:
+	@scripts/setup
+
+$(BUILD)/build.ninja: CMakePresets.json | setup
+	cmake --preset release
+	@touch $@
+
+build: setup $(BUILD)/build.ninja
+	@cmake --build --preset release -j $(JOBS)
+	@cmake --install $(BUILD) --prefix $(VENV) > $(BUILD)/install.log || { cat $(BUILD)/install.log; exit 1; }
+
+# --- run -------------------------------------------------------------------------------------------------------------
+
+.PHONY: demo test bench acceptance sanitize coverage
+demo: build
+	@$(VENV)/bin/terrace lab demo
+
+test: build
+	@$(VENV)/bin/python scripts/run_tests.py --build $(BUILD) --jobs $(JOBS)
+
+bench: build
+	@scripts/bench $(BUILD) out/bench
+
+acceptance: build
+	@scripts/acceptance
+
+sanitize: setup
+	@for kind in asan ubsan tsan; do \
+	  scripts/sanitize $$kind $(JOBS) || exit 1; \
+	done
+
+coverage: setup
+	@cmake --preset coverage > /dev/null && cmake --build --preset coverage -j $(JOBS)
+	@ctest --preset coverage -j $(JOBS) --quiet
+	@mkdir -p out/coverage
+	@gcovr --root . --filter src/ build/coverage --html-details out/coverage/index.html --print-summary
+
+# --- keep ------------------------------------------------------------------------------------------------------------
+
+.PHONY: lint format docs clean
+lint: build
+	@scripts/lint
+
+format: setup
+	@scripts/format
+
+docs:
+	@scripts/setup docs
+	@$(VENV)/bin/mkdocs build --strict --quiet
+	@echo 'site/index.html'
+
+clean:
+	rm -rf build out site

@@ -1,0 +1,80 @@
+"""Runs every test, those of ctest and those of pytest, and closes with one line that counts them all.
+
+Both runners print as usual while they work; the counts come from the JUnit files that both write.
+Exit status 1 if a test failed, or if there was none.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+
+PYTEST_FOUND_NOTHING = 5
+
+
+@dataclass
+class Count:
+    """How tests ended."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def add(self, report: Path) -> None:
+        """Adds the cases of one JUnit file; a file that is not there is a run that broke."""
+        if not report.exists():
+            self.failed += 1
+            return
+        for suite in ElementTree.parse(report).iter("testsuite"):
+            cases = suite.findall("testcase")
+            failed = sum(1 for case in cases if case.find("failure") is not None or case.find("error") is not None)
+            skipped = sum(1 for case in cases if case.find("skipped") is not None)
+            self.failed += failed
+            self.skipped += skipped
+            self.passed += len(cases) - failed - skipped
+
+
+def run_ctest(build: Path, jobs: int, report: Path) -> int:
+    """Runs what is built and registered with ctest."""
+    report.unlink(missing_ok=True)
+    command = ["ctest", "--test-dir", build, "--output-on-failure", "--progress", "-j", str(jobs)]
+    if not sys.stdout.isatty():
+        command.remove("--progress")
+    return subprocess.run([*command, "--output-junit", report.resolve()]).returncode
+
+
+def run_pytest(jobs: int, report: Path) -> int:
+    """Runs the tests of the Python side against the installed copy; 0 if there are none."""
+    report.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), "--dist", "loadfile", f"--junitxml={report}"]
+    status = subprocess.run(command).returncode
+    return 0 if status == PYTEST_FOUND_NOTHING else status
+
+
+def main() -> int:
+    """Runs both, counts, and says so."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, required=True, help="CMake's build folder")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+
+    reports = {"ctest": arguments.build / "ctest.xml", "pytest": arguments.build / "pytest.xml"}
+    statuses = {
+        "ctest": run_ctest(arguments.build, arguments.jobs, reports["ctest"]),
+        "pytest": run_pytest(arguments.jobs, reports["pytest"]),
+    }
+    count = Count()
+    for report in reports.values():
+        count.add(report)
+    for runner, status in statuses.items():
+        if status != 0:
+            print(f"{runner} ended with status {status}")
+    print(f"{count.passed} passed, {count.failed} failed, {count.skipped} skipped")
+    return 1 if count.failed or count.passed == 0 or any(statuses.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

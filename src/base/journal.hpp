@@ -3,18 +3,18 @@
 // instruction; mode 0600; every record carries its length and a CRC-32C, so that a reader stops at the first
 // record that is not whole and says so.
 //
-// Layout: a header of 64 bytes (magic "TERRACEJ", version, process id, header CRC), then records, each 8-byte
-// aligned: u32 payload bytes, u16 type, u16 zero, u32 CRC of type and payload, u32 zero, payload, padding. A record
-// is published by storing its length last. Zero length ends the journal.
+// Layout, native byte order: a header of 64 bytes (magic "TERRACEJ", u32 version, u32 process id, zeros, u32 CRC
+// of the 60 bytes before it), then records, each 8-byte aligned: u32 length of this head and the payload, u16
+// type, u16 zero, u32 CRC of the 8 bytes before it and the payload, u32 zero, payload, padding. A record is
+// published by storing its length last. Zero length, or the end of the file, ends the journal.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace terrace {
 
@@ -24,22 +24,30 @@ class Journal {
  public:
   // Creates the file (fails if it exists) and maps it. Throws Error{failed} with the path and the reason.
   explicit Journal(const std::string& path);
+  // Gives back the disk space that was taken ahead.
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  // Appends one record. Safe from several threads. When the disk is full or a limit is met the journal goes quiet:
-  // nothing throws, `lost()` counts what did not fit.
+  // Appends one record. Safe from several threads, and errno is kept. When the disk is full or a limit is met the
+  // journal goes quiet: nothing throws, `lost()` counts what did not fit. So does an append from a signal handler
+  // that interrupted one, and from a forked child, which needs a journal of its own.
   void append(std::uint16_t type, std::span<const std::byte> payload) noexcept;
   [[nodiscard]] std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
+  [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
-  bool grow(std::size_t need) noexcept;
+  bool write(std::uint16_t type, std::span<const std::byte> payload) noexcept;
+  bool grow(std::size_t end) noexcept;
+
+  std::string path_;
+  int process_ = 0;
   int file_ = -1;
   std::byte* map_ = nullptr;
-  std::size_t mapped_ = 0;
+  std::size_t reserved_ = 0;  // address space; grows never, so that the mapping never moves
+  std::size_t backed_ = 0;    // bytes of it that the file has
   std::size_t at_ = 0;
-  std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  std::atomic<int> holder_{0};  // thread that is appending
   std::atomic<std::uint64_t> lost_{0};
 };
 
@@ -51,8 +59,8 @@ struct JournalRecord {
 struct JournalEnd {
   std::uint32_t process = 0;
   std::size_t records = 0;
-  bool whole = true;        // false: the journal ends in a record that was torn or damaged
-  std::string reason;       // what was wrong, where
+  bool whole = true;   // false: the journal ends in a record that was torn or damaged
+  std::string reason;  // what was wrong, where
 };
 
 // Calls `visit` for every whole record in order. Throws Error{corrupt} only when there is no valid header.

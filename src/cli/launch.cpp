@@ -1,0 +1,98 @@
+// The life of a launch: folder, session, program, merge, summary. See launch.hpp.
+#include "cli/launch.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "base/error.hpp"
+#include "cli/session_builder.hpp"
+#include "cli/summary.hpp"
+#include "profile/store.hpp"
+
+namespace terrace::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+// What tells this job from others: the batch system's number where there is one.
+std::string job_id() {
+  for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})
+    if (const auto id = environment(name); !id.empty()) return id;
+  return std::to_string(getpid());
+}
+
+// Node-local and ours alone.
+fs::path make_folder() {
+  const auto base = environment("TMPDIR").empty() ? std::string("/tmp") : environment("TMPDIR");
+  auto name = base + "/terrace-XXXXXX";
+  if (!mkdtemp(name.data())) throw Error(Code::failed, "cannot make a folder in " + base + "; set TMPDIR");
+  return name;
+}
+
+// Journals by world: a journal is named LABEL.PROCESS.N.journal ("-" for no label).
+std::map<std::string, std::vector<std::string>> journals_in(const fs::path& folder) {
+  std::map<std::string, std::vector<std::string>> result;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const auto name = entry.path().filename().string();
+    if (entry.path().extension() != ".journal") continue;
+    const auto label = name.substr(0, name.find('.'));
+    result[label == "-" ? "" : label].push_back(entry.path().string());
+  }
+  for (auto& [label, files] : result) std::sort(files.begin(), files.end());
+  return result;
+}
+
+std::string output_for(const LaunchOptions& options, const std::string& label) {
+  auto name = options.output;
+  if (name.empty()) name = fs::path(options.command.front()).filename().string() + "." + job_id() + ".terrace";
+  if (label.empty()) return name;
+  const std::string ending = ".terrace";
+  const auto stem = name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : name;
+  return stem + "." + label + ending;
+}
+
+std::vector<std::string> program_environment(const fs::path& session) {
+  const auto library = library_path();
+  const auto preload = environment("LD_PRELOAD");
+  return {std::string(front::k_session_variable) + "=" + session.string(),
+          "LD_PRELOAD=" + library + (preload.empty() ? "" : ":" + preload),
+          // UCX's memory hooks replace mmap and would hide the program's mappings from an interposer.
+          "UCX_MEM_MMAP_HOOK_MODE=none"};
+}
+
+}  // namespace
+
+int launch(const LaunchOptions& options) {
+  if (environment("TERRACE") == "off") return end_like(run_child(options.command, {}));
+  const auto folder = make_folder();
+  struct Sweep {
+    fs::path folder;
+    bool keep = false;
+    ~Sweep() {
+      std::error_code ignored;
+      if (!keep) fs::remove_all(folder, ignored);
+    }
+  } sweep{folder, options.keep_journals};
+  const auto session_file = folder / "session";
+  const auto session = build_session(options, folder.string());
+  front::write_session(session, session_file.string());
+  const auto ending = run_child(options.command, program_environment(session_file));
+  for (const auto& [label, journals] : journals_in(folder)) {
+    const auto merged = profile::merge_journals(journals, output_for(options, label));
+    if (!options.quiet) print_summary(merged, label, options.json);
+  }
+  if (options.keep_journals) fmt::print(stderr, "terrace: journals are in {}\n", folder.string());
+  return end_like(ending);
+}
+
+}  // namespace terrace::cli

@@ -1,0 +1,32 @@
+// Launching: the session's folder, the environment of the program, waiting for it, passing on how it ended.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/options.hpp"
+
+namespace terrace::cli {
+
+// Runs the program as the options say, merges its journals, prints the summary. Returns the program's own exit
+// status; when it died by a signal, this process dies by the same one. Throws Error when it cannot be started.
+int launch(const LaunchOptions& options);
+
+// How a child ended.
+struct Ending {
+  int status = 0;   // exit status
+  int signal = 0;   // that killed it, or 0
+};
+
+// Starts `command` with `environment` added and waits for it. Signals sent to this process go to the child.
+// Throws Error{not_found} when there is no such program.
+Ending run_child(const std::vector<std::string>& command, const std::vector<std::string>& environment);
+
+// Ends this process as the child ended: same status, or same signal.
+int end_like(const Ending& ending);
+
+// Where the parts of this installation lie, relative to the executable (or the build tree).
+std::string library_path();          // libterrace.so
+std::string python_command();        // the interpreter that has the package
+
+}  // namespace terrace::cli

@@ -1,0 +1,9 @@
+// `terrace machine`: show a machine, measure this one.
+#pragma once
+
+namespace terrace::cli {
+
+// `argv[0]` is the verb. Returns the exit status; throws Error.
+int machine_verb(int argc, char** argv);
+
+}  // namespace terrace::cli

@@ -1,0 +1,114 @@
+// Parsing of the launching verbs' options with CLI11. See options.hpp.
+#include "cli/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <sstream>
+
+#include "base/error.hpp"
+
+namespace terrace::cli {
+
+namespace {
+
+struct VerbText {
+  const char* name;
+  const char* about;
+  const char* example;
+};
+
+constexpr VerbText k_verbs[] = {
+    {"record", "run a program and write its profile",
+     "Example:\n  terrace record -o cg.terrace -- ./cg --class S\nThe program must be built with terrace-cc and its "
+     "sisters for accesses to be seen."},
+    {"run", "run a program with its data placed",
+     "Examples:\n  terrace run --plan plan.toml -- ./app\n  terrace run --fast 16GiB -- mpirun -n 4 ./app"},
+    {"simulate", "run a program in virtual time on a machine file",
+     "Examples:\n  terrace simulate --machine unimem-bw2 --fast 64MiB -- ./cg --class W\n  terrace simulate "
+     "--machine unimem-lat4 --world 'label=slow planner=slow-only' --world 'label=auto fast=8MiB' -- ./cg"},
+};
+
+const VerbText& text_of(const std::string& verb) {
+  for (const auto& text : k_verbs)
+    if (verb == text.name) return text;
+  throw Error(Code::invalid, "terrace " + verb + " does not launch programs");
+}
+
+}  // namespace
+
+WorldOptions parse_world(const std::string& text, const WorldOptions& defaults) {
+  auto world = defaults;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const auto equals = word.find('=');
+    const auto key = word.substr(0, equals);
+    const auto value = equals == std::string::npos ? std::string() : word.substr(equals + 1);
+    if (value.empty()) throw Error(Code::invalid, "--world: '" + word + "' is not key=value");
+    if (key == "label") world.label = value;
+    else if (key == "machine") world.machine = value;
+    else if (key == "budget") world.budget = value;
+    else if (key == "fast") world.fast = value;
+    else if (key == "planner") world.planner = value;
+    else if (key == "plan") world.plan = value;
+    else if (key == "cores") world.cores = value;
+    else throw Error(Code::invalid, "--world: unknown key '" + key +
+                                        "'; there are label, machine, budget, fast, planner, plan, cores");
+  }
+  if (world.label.empty()) throw Error(Code::invalid, "--world '" + text + "' needs a label=NAME of its own");
+  return world;
+}
+
+std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, char** argv) {
+  const auto& text = text_of(verb);
+  LaunchOptions options;
+  options.verb = verb;
+  CLI::App app(text.about, "terrace " + verb);
+  app.footer(text.example);
+  app.prefix_command(true);
+  app.get_formatter()->column_width(34);
+  auto& world = options.world;
+  const bool simulated = verb != "run";
+  app.add_option("--machine,-m", world.machine, "machine file or name of a shipped one; default: this machine");
+  app.add_option("--output,-o", options.output, "profile to write; default PROGRAM.JOB.terrace");
+  app.add_option("--phases", options.phases, "functions whose entry begins a phase, the first an iteration; or auto")
+      ->delimiter(',');
+  app.add_option("--domain", world.domain, "domain that the program runs in")->capture_default_str();
+  app.add_option("--sample", options.sample_cycles, "cycles between two samples of the collector")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  if (verb != "record") {
+    app.add_option("--budget,-b", world.budget, "bytes allowed of each kind: hbm=16GiB,cxl=64GiB");
+    app.add_option("--fast,-f", world.fast, "bytes allowed of the fastest kind");
+    app.add_option("--planner,-p", world.planner, "who chooses the places")->capture_default_str();
+    app.add_option("--plan", world.plan, "obey this plan instead of learning one");
+  }
+  std::vector<std::string> worlds;
+  if (simulated) {
+    app.add_option("--cache", world.caches, "another size for a cache: l3=640KiB");
+    app.add_option("--cores", world.cores, "cores that the program's thread stands for, or all")->capture_default_str();
+    app.add_flag("--exact", options.exact, "keep the exact counters of every iteration, too");
+  }
+  if (verb == "simulate")
+    app.add_option("--world", worlds, "price a further world in the same run: 'label=x machine=m fast=1GiB planner=p'");
+  app.add_flag("--json", options.json, "print the summary as JSON on standard error");
+  app.add_flag("--quiet,-q", options.quiet, "print no summary");
+  app.add_flag("--keep-journals", options.keep_journals, "leave the journals beside the profile");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    throw Error(Code::invalid, std::string(error.what()) + "; see terrace " + verb + " --help");
+  }
+  options.command = app.remaining();
+  if (!options.command.empty() && options.command.front() == "--") options.command.erase(options.command.begin());
+  if (options.command.empty())
+    throw Error(Code::invalid, "no program to " + verb + "; write: terrace " + verb + " [options] -- PROGRAM [arguments]");
+  if (options.command.front().starts_with("-"))
+    throw Error(Code::invalid, "unknown option " + options.command.front() + "; see terrace " + verb + " --help");
+  for (const auto& one : worlds) options.worlds.push_back(parse_world(one, world));
+  return options;
+}
+
+}  // namespace terrace::cli

@@ -1,0 +1,42 @@
+// The command line of the verbs that launch a program: record, run, simulate.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+
+namespace terrace::cli {
+
+// One world as the user describes it: the options themselves, or `--world "label=a machine=knl fast=1GiB"`.
+struct WorldOptions {
+  std::string label;
+  std::string machine;                // name or file; "" for the running machine
+  std::string budget;                 // "hbm=16GiB"
+  std::string fast;                   // shorthand for the fastest kind
+  std::string planner = "auto";
+  std::string plan;                   // file
+  std::vector<std::string> caches;    // "l3=640KiB"
+  std::string cores = "1";            // a number, or "all"
+  unsigned domain = 0;
+};
+
+struct LaunchOptions {
+  std::string verb;
+  WorldOptions world;
+  std::vector<WorldOptions> worlds;   // of --world; then `world` gives their defaults
+  std::vector<std::string> phases;    // function names, or "auto"
+  bool exact = false;
+  double sample_cycles = 1000;
+  std::string output;                 // "" = PROGRAM.JOB.terrace here
+  bool json = false;
+  bool quiet = false;
+  bool keep_journals = false;
+  std::vector<std::string> command;
+};
+
+// Parses the arguments after the verb. Returns nothing when help was asked for and printed. Throws Error{invalid}.
+std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, char** argv);
+
+}  // namespace terrace::cli

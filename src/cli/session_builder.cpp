@@ -1,0 +1,111 @@
+// Builds the session of a launch. See session_builder.hpp.
+#include "cli/session_builder.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "machine/discovery.hpp"
+#include "machine/machine_file.hpp"
+#include "placement/plan_file.hpp"
+#include "placement/planner.hpp"
+#include "sim/calibrate.hpp"
+
+namespace terrace::cli {
+
+namespace {
+
+machine::Machine load_machine(const std::string& name) {
+  return name.empty() ? machine::discover() : machine::read_machine_file(machine::find_machine(name));
+}
+
+// The same machine with other cache sizes: what the caches hold is scaled with a smaller problem.
+machine::Machine with_caches(const machine::Machine& machine, const std::vector<std::string>& sizes) {
+  auto parts = machine.parts();
+  for (const auto& text : sizes) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos) throw Error(Code::invalid, "--cache: '" + text + "' is not name=size");
+    const auto name = text.substr(0, equals);
+    bool found = false;
+    std::string known;
+    for (auto& initiator : parts.initiators)
+      for (auto& cache : initiator.caches) {
+        known += (known.empty() ? "" : ", ") + cache.name;
+        if (cache.name != name) continue;
+        // A cache holds whole sets: the size is rounded down to lines x ways.
+        const auto set = parts.line.value * cache.ways;
+        cache.size = Bytes{std::max(parse_bytes(text.substr(equals + 1)).value / set, std::uint64_t{1}) * set};
+        found = true;
+      }
+    if (!found) throw Error(Code::invalid, "--cache: " + parts.name + " has no cache '" + name + "'; it has " + known);
+  }
+  return machine::Machine(std::move(parts));
+}
+
+double cores_of(const std::string& text, const machine::Initiator& initiator) {
+  if (text == "all") return initiator.cores;
+  char* end = nullptr;
+  const auto cores = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || *end != '\0' || !(cores > 0))
+    throw Error(Code::invalid, "--cores: '" + text + "' is neither a positive number nor all");
+  return cores;
+}
+
+front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions& launch) {
+  auto machine = with_caches(load_machine(options.machine), options.caches);
+  if (options.domain >= machine.domains().size())
+    throw Error(Code::invalid, "--domain " + std::to_string(options.domain) + ": " + machine.name() + " has " +
+                                   std::to_string(machine.domains().size()) + " domains, counted from 0");
+  const auto domain = static_cast<machine::DomainId>(options.domain);
+  const auto initiator = machine.domains()[domain].initiator;
+  front::SessionWorld world{options.label, machine};
+  world.domain = domain;
+  world.cores = cores_of(options.cores, machine.initiators()[initiator]);
+  world.planner = placement::find_planner(options.planner).name();
+  if (!options.plan.empty()) {
+    world.plan = placement::read_plan_file(options.plan);
+    world.planner = "plan";
+  }
+  if (!options.fast.empty() && !options.budget.empty())
+    throw Error(Code::invalid, "--fast and --budget exclude each other; write the fast kind into --budget");
+  world.budget_text = options.fast.empty() ? options.budget : options.fast;
+  if (world.budget_text.empty() && world.plan)
+    for (const auto& part : world.plan->budget) world.budget_text += (world.budget_text.empty() ? "" : ",") + part;
+  world.budget = machine::parse_budget(machine, world.planner == "fast-only" ? "" : world.budget_text);
+  world.calibration = sim::measure_calibration(machine, initiator);
+  world.record_only = launch.verb == "record";
+  world.keep_exact = launch.exact;
+  return world;
+}
+
+}  // namespace
+
+front::Session build_session(const LaunchOptions& options, const std::string& directory) {
+  front::Session session;
+  session.mode = options.verb;
+  session.backend = options.verb == "run" ? front::Backend::real : front::Backend::virtual_time;
+  session.directory = directory;
+  if (options.worlds.empty()) session.worlds.push_back(build_world(options.world, options));
+  for (const auto& world : options.worlds) session.worlds.push_back(build_world(world, options));
+  const auto caches_of = [](const front::SessionWorld& world) {
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> shape;
+    for (const auto& cache : world.machine.initiators()[world.machine.domains()[world.domain].initiator].caches)
+      shape.emplace_back(cache.size.value, cache.ways);
+    return shape;
+  };
+  for (const auto& world : session.worlds)
+    if (caches_of(world) != caches_of(session.worlds.front()))
+      throw Error(Code::invalid, "worlds of one run share the caches: " + world.machine.name() + " has others than " +
+                                     session.worlds.front().machine.name() + "; simulate it in a run of its own");
+  if (options.phases.size() == 1 && options.phases.front() == "auto")
+    session.phases.source = runtime::PhaseSource::automatic;
+  else if (!options.phases.empty())
+    session.phases = {runtime::PhaseSource::functions, options.phases};
+  const auto& first = session.worlds.front();
+  const auto& initiator = first.machine.initiators()[first.machine.domains()[first.domain].initiator];
+  const auto frequency = initiator.frequency_hz > 0 ? initiator.frequency_hz : 1e9;
+  session.sample_interval = Seconds{options.sample_cycles / frequency};
+  session.symbol_files = symbol_files(options.command);
+  return session;
+}
+
+}  // namespace terrace::cli

@@ -1,0 +1,12 @@
+// What a launch says when the program has ended: one line a world, on standard error.
+#pragma once
+
+#include <string>
+
+#include "profile/store.hpp"
+
+namespace terrace::cli {
+
+void print_summary(const profile::MergeSummary& merged, const std::string& label, bool json);
+
+}  // namespace terrace::cli

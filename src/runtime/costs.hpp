@@ -1,0 +1,14 @@
+// What the runtime's own work costs in virtual time: stated here, charged to the clock wherever the work is done.
+// The figures are this library's own on a 2020s server core, rounded up, taken by bench/runtime_bench (marker
+// with nothing to do, one move asked and harvested, planning by cells).
+#pragma once
+
+#include "base/units.hpp"
+
+namespace terrace::runtime {
+
+inline constexpr Seconds k_marker_cost{100e-9};
+inline constexpr Seconds k_move_cost{1e-6};
+inline constexpr Seconds k_plan_cost_per_cell{200e-9};
+
+}  // namespace terrace::runtime

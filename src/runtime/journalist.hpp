@@ -1,0 +1,25 @@
+// Writes typed records to a journal: one encoder buffer, reused.
+#pragma once
+
+#include "base/blob.hpp"
+#include "base/journal.hpp"
+#include "profile/records.hpp"
+
+namespace terrace::runtime {
+
+class Journalist {
+ public:
+  explicit Journalist(Journal& journal) : journal_(journal) {}
+  template <class Record>
+  void write(const Record& record) {
+    buffer_.clear();
+    profile::encode(buffer_, record);
+    journal_.append(static_cast<std::uint16_t>(profile::k_record_type<Record>), buffer_.bytes());
+  }
+
+ private:
+  Journal& journal_;
+  BlobWriter buffer_;
+};
+
+}  // namespace terrace::runtime

@@ -1,0 +1,61 @@
+// Where the program is: which iteration of the main loop, which phase of it. Fed by markers, whatever their source.
+// An iteration begins where the loop's first phase comes round again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profile/profile.hpp"
+
+namespace terrace::runtime {
+
+class PhaseTracker {
+ public:
+  enum class Step : std::uint8_t { ignored, phase, iteration };
+
+  void begin_loop(std::string_view name) {
+    in_loop_ = true;
+    name_ = name;
+    sequence_.clear();
+    first_.clear();
+    iteration_ = 0;
+  }
+  void end_loop() { in_loop_ = false; }
+
+  // A marker was met. Says what begins with it: nothing (outside of a loop), a phase, or an iteration (its first
+  // phase included).
+  Step marker(std::string_view phase) {
+    if (!in_loop_) return Step::ignored;
+    if (first_.empty()) {
+      first_ = phase;
+      sequence_.emplace_back(phase);
+      return Step::iteration;
+    }
+    if (phase == first_) {
+      ++iteration_;
+      sequence_.clear();
+      sequence_.emplace_back(phase);
+      return Step::iteration;
+    }
+    sequence_.emplace_back(phase);
+    return Step::phase;
+  }
+
+  [[nodiscard]] bool in_loop() const { return in_loop_; }
+  [[nodiscard]] bool in_phase() const { return in_loop_ && !sequence_.empty(); }
+  [[nodiscard]] const std::string& loop() const { return name_; }
+  [[nodiscard]] std::uint32_t iteration() const { return iteration_; }
+  [[nodiscard]] profile::PhaseIndex index() const { return static_cast<profile::PhaseIndex>(sequence_.size() - 1); }
+  [[nodiscard]] const std::string& phase() const { return sequence_.back(); }
+
+ private:
+  bool in_loop_ = false;
+  std::string name_;
+  std::string first_;
+  std::vector<std::string> sequence_;  // of this iteration so far
+  std::uint32_t iteration_ = 0;
+};
+
+}  // namespace terrace::runtime

@@ -1,0 +1,272 @@
+// The runtime as the front doors see it: keeps the table of objects, cuts them into chunks, tracks the phases, and
+// passes every event on to its worlds. See runtime.hpp.
+#include "runtime/runtime.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "access/address_map.hpp"
+#include "access/thread.hpp"
+#include "runtime/phase_finder.hpp"
+#include "runtime/phase_tracker.hpp"
+#include "runtime/runtime_parts.hpp"
+#include "runtime/world.hpp"
+
+namespace terrace::runtime {
+
+using memory::ChunkId;
+using memory::ObjectId;
+
+struct Runtime::State {
+  explicit State(RuntimeParts given) : parts(std::move(given)) {
+    for (auto& world : parts.worlds) worlds.emplace_back(std::move(world), parts.granule, parts.domain);
+  }
+  void flush() const {
+    if (parts.flush) parts.flush();
+  }
+  void marker(std::string_view name);
+  void begin_loop(std::string_view name);
+  void end_loop();
+  std::string unique_name(std::string_view name);
+  Bytes chunk_size(Bytes size) const;
+  void map_chunks(const ObjectMemory& memory);
+  ObjectId add(std::string_view name, profile::ObjectKind kind, std::uint64_t address, Bytes size);
+  void named_function(std::uint64_t function);
+  void any_function(std::uint64_t function);
+  template <class Work>
+  void enter(Work work) noexcept;
+
+  std::mutex mutex;
+  RuntimeParts parts;
+  std::vector<World> worlds;
+  std::vector<profile::Object> objects;       // by id
+  std::vector<std::uint64_t> addresses;       // by id
+  std::unordered_map<std::string, std::uint32_t> names;
+  ChunkId next_chunk = 0;
+  PhaseTracker tracker;
+  PhaseFinder finder;
+  std::unordered_map<std::uint64_t, std::uint32_t> function_numbers;  // by address
+  std::vector<std::string> function_names;                            // by number
+  bool finished = false;
+  bool failed = false;
+};
+
+std::string Runtime::State::unique_name(std::string_view name) {
+  const auto count = ++names[std::string(name)];
+  return count == 1 ? std::string(name) : std::string(name) + "#" + std::to_string(count);
+}
+
+Bytes Runtime::State::chunk_size(Bytes size) const {
+  const auto& rule = parts.chunk_rule;
+  const auto wanted = std::bit_ceil(std::max<std::uint64_t>(size.value / rule.chunks_per_object, 1));
+  return Bytes{std::max(std::clamp(wanted, rule.smallest.value, rule.largest.value), parts.granule.value)};
+}
+
+void Runtime::State::map_chunks(const ObjectMemory& memory) {
+  if (!parts.map) return;
+  const auto& object = memory.object;
+  access::Location location;
+  if (!parts.map->find(memory.address, location)) parts.map->add_range(memory.address, object.size.value);
+  for (std::uint32_t i = 0; i < object.chunks; ++i) {
+    const auto offset = i * object.chunk_size.value;
+    parts.map->set_chunk(memory.address + offset, std::min(object.chunk_size.value, object.size.value - offset),
+                         object.first_chunk + i);
+  }
+}
+
+void Runtime::State::begin_loop(std::string_view name) {
+  if (tracker.in_loop()) end_loop();
+  flush();
+  tracker.begin_loop(name);
+  for (auto& world : worlds) world.loop_begin(tracker);
+}
+
+void Runtime::State::end_loop() {
+  if (!tracker.in_loop()) return;
+  flush();
+  for (auto& world : worlds) {
+    if (tracker.in_phase()) world.phase_end(tracker);
+    world.loop_end(tracker, objects);
+  }
+  tracker.end_loop();
+}
+
+// Phases by the functions that the user named: the first of them begins the loop, and every iteration.
+void Runtime::State::named_function(std::uint64_t function) {
+  const auto name = parts.function_name ? parts.function_name(function) : std::string();
+  const auto& wanted = parts.phases.functions;
+  const auto found = std::find(wanted.begin(), wanted.end(), name);
+  if (found == wanted.end()) return;
+  if (!tracker.in_loop() && found == wanted.begin()) begin_loop("(functions)");
+  marker(name);
+}
+
+// Phases that are found: every entry goes to the finder until it believes in a loop.
+void Runtime::State::any_function(std::uint64_t function) {
+  const auto [entry, is_new] =
+      function_numbers.try_emplace(function, static_cast<std::uint32_t>(function_numbers.size()));
+  if (is_new) function_names.push_back(parts.function_name ? parts.function_name(function) : std::string());
+  const auto step = finder.entered(entry->second);
+  if (step.event == PhaseFinder::Event::broken) return end_loop();
+  if (step.event == PhaseFinder::Event::none) return;
+  if (!tracker.in_loop()) begin_loop("(found)");
+  // Names are made unique by their position: the tracker knows an iteration by the name of its first phase.
+  const auto& period = finder.period();
+  const auto& name = function_names[entry->second];
+  const auto same = std::count(period.begin(), period.begin() + step.position, period[step.position]);
+  marker(same == 0 ? name : name + "@" + std::to_string(same + 1));
+}
+
+void Runtime::State::marker(std::string_view name) {
+  if (!tracker.in_loop()) return;
+  flush();
+  if (tracker.in_phase())
+    for (auto& world : worlds) world.phase_end(tracker);
+  const auto step = tracker.marker(name);
+  for (auto& world : worlds) world.phase_begin(tracker, step == PhaseTracker::Step::iteration, objects);
+}
+
+// Every entry from outside: what it does is Terrace's own doing, one thread at a time, and whatever goes wrong stays
+// in here; the program goes on without management.
+template <class Work>
+void Runtime::State::enter(Work work) noexcept {
+  const access::Inside inside;
+  const std::lock_guard lock(mutex);
+  if (finished) return;
+  try {
+    work();
+  } catch (const std::exception& error) {
+    if (!failed) {
+      failed = true;
+      for (auto& world : worlds) world.note("warning", std::string("Terrace went on without an event: ") + error.what());
+    }
+  }
+}
+
+ObjectId Runtime::State::add(std::string_view name, profile::ObjectKind kind, std::uint64_t address, Bytes size) {
+  const auto granule = parts.granule.value;
+  const auto nearest = [&](std::uint64_t value) { return (value + granule / 2) / granule * granule; };
+  const auto low = nearest(address);
+  const auto high = std::max(nearest(address + size.value), low + granule);
+  ObjectMemory memory;
+  memory.address = low;
+  auto& object = memory.object;
+  object.id = static_cast<ObjectId>(objects.size());
+  object.name = unique_name(name);
+  object.kind = kind;
+  object.size = Bytes{high - low};
+  object.chunk_size = chunk_size(object.size);
+  object.first_chunk = next_chunk;
+  object.chunks =
+      static_cast<std::uint32_t>((object.size.value + object.chunk_size.value - 1) / object.chunk_size.value);
+  next_chunk += object.chunks;
+  objects.push_back(object);
+  addresses.push_back(low);
+  for (auto& world : worlds) world.object_added(memory);
+  map_chunks(memory);
+  return object.id;
+}
+
+Runtime::Runtime(RuntimeParts parts) : state_(std::make_unique<State>(std::move(parts))) {}
+Runtime::~Runtime() = default;
+
+ObjectId Runtime::add_object(std::string_view name, profile::ObjectKind kind, const void* address,
+                             Bytes size) noexcept {
+  auto id = ~ObjectId{0};
+  state_->enter([&] { id = state_->add(name, kind, reinterpret_cast<std::uint64_t>(address), size); });
+  return id;
+}
+
+void Runtime::grow_object(ObjectId id, Bytes size) noexcept {
+  state_->enter([&] {
+    auto& state = *state_;
+    if (id >= state.objects.size() || size <= state.objects[id].size) return;
+    // Chunk numbers of an object are contiguous, so what is new becomes a further object of the same name.
+    const auto object = state.objects[id];
+    state.add(object.name.substr(0, object.name.find('#')), object.kind,
+              state.addresses[id] + object.size.value, size - object.size);
+  });
+}
+
+void Runtime::remove_object(ObjectId id) noexcept {
+  state_->enter([&] {
+    auto& state = *state_;
+    if (id >= state.objects.size() || !state.objects[id].live) return;
+    state.flush();
+    state.objects[id].live = false;
+    if (state.parts.map && state.objects[id].kind != profile::ObjectKind::named)
+      state.parts.map->remove_range(state.addresses[id], state.objects[id].size.value);
+    for (auto& world : state.worlds) world.object_removed(state.objects[id]);
+  });
+}
+
+void Runtime::loop_begin(std::string_view name) noexcept {
+  state_->enter([&] {
+    if (state_->parts.phases.source == PhaseSource::markers) state_->begin_loop(name);
+  });
+}
+
+void Runtime::loop_end() noexcept {
+  state_->enter([&] {
+    if (state_->parts.phases.source == PhaseSource::markers) state_->end_loop();
+  });
+}
+
+void Runtime::phase(std::string_view name) noexcept {
+  state_->enter([&] {
+    if (state_->parts.phases.source == PhaseSource::markers) state_->marker(name);
+  });
+}
+
+void Runtime::function_entered(std::uint64_t function, std::uint64_t) noexcept {
+  state_->enter([&] {
+    if (state_->parts.phases.source == PhaseSource::functions) state_->named_function(function);
+    if (state_->parts.phases.source == PhaseSource::automatic) state_->any_function(function);
+  });
+}
+
+Seconds Runtime::now() noexcept {
+  Seconds result;
+  state_->enter([&] {
+    state_->flush();
+    result = state_->worlds.front().now();
+  });
+  return result;
+}
+
+const char* Runtime::where(const void* address) noexcept {
+  const char* name = nullptr;
+  state_->enter([&] {
+    const auto wanted = reinterpret_cast<std::uint64_t>(address);
+    for (std::size_t id = state_->objects.size(); id-- > 0;) {
+      const auto& object = state_->objects[id];
+      const auto offset = wanted - state_->addresses[id];
+      if (!object.live || offset >= object.size.value) continue;
+      const auto chunk = object.first_chunk + static_cast<ChunkId>(offset / object.chunk_size.value);
+      name = state_->worlds.front().place_name(chunk);
+      return;
+    }
+  });
+  return name;
+}
+
+void Runtime::note(std::string_view severity, std::string_view text) noexcept {
+  state_->enter([&] {
+    for (auto& world : state_->worlds) world.note(severity, text);
+  });
+}
+
+void Runtime::finish(std::string_view how) noexcept {
+  state_->enter([&] {
+    state_->end_loop();
+    state_->flush();
+    for (auto& world : state_->worlds) world.finish(how);
+    state_->finished = true;
+  });
+}
+
+}  // namespace terrace::runtime

@@ -1,0 +1,50 @@
+// The runtime: objects and phases of a running program; profiles the first iteration, plans, moves, adapts. It asks
+// the Clock for the time, the Backing and the Mover for memory, and cannot tell a real machine from a simulated
+// one. The front doors call it; all calls are safe from any thread and never throw.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "base/units.hpp"
+#include "machine/machine.hpp"
+#include "memory/chunk_table.hpp"
+#include "profile/profile.hpp"
+
+namespace terrace::runtime {
+
+struct RuntimeParts;  // runtime_parts.hpp: what it is made of
+
+class Runtime {
+ public:
+  explicit Runtime(RuntimeParts parts);
+  ~Runtime();
+
+  // A new object at [address, address + size). Page-aligned memory becomes chunks of its own; what shares its pages
+  // with others is for the caller to group. `name` need not be unique: the second of a name becomes "name#2".
+  // Returns its number, which is also what `remove_object` takes.
+  memory::ObjectId add_object(std::string_view name, profile::ObjectKind kind, const void* address, Bytes size) noexcept;
+  // The object has grown in place (the heap of small blocks): what is new becomes a further object of its name.
+  void grow_object(memory::ObjectId object, Bytes size) noexcept;
+  void remove_object(memory::ObjectId object) noexcept;
+
+  void loop_begin(std::string_view name) noexcept;
+  void loop_end() noexcept;
+  void phase(std::string_view name) noexcept;
+  // A watched function was entered (phases by function entry), or any function while phases are being looked for.
+  void function_entered(std::uint64_t function, std::uint64_t call_site) noexcept;
+
+  [[nodiscard]] Seconds now() noexcept;
+  // The place's name where the byte lies, nullptr when it is not known.
+  [[nodiscard]] const char* where(const void* address) noexcept;
+  void note(std::string_view severity, std::string_view text) noexcept;
+  // The process is about to end ("exit"), to become another program ("exec").
+  void finish(std::string_view how) noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace terrace::runtime

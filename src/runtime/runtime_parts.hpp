@@ -1,0 +1,105 @@
+// What a Runtime is made of. One program may run in several worlds at a time: each world is a machine with its own
+// clock, memory, budget and planner, and all of them see the same objects, phases and quanta of misses. A real
+// run has one world; a simulation may have many, because what the caches let through does not depend on where
+// data lies. This is how one execution prices many machines, budgets and planners.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/backing.hpp"
+#include "backend/clock.hpp"
+#include "backend/mover.hpp"
+#include "base/journal.hpp"
+#include "machine/machine.hpp"
+#include "memory/chunk_table.hpp"
+#include "memory/ledger.hpp"
+#include "model/calibration.hpp"
+#include "placement/plan.hpp"
+#include "profile/profile.hpp"
+
+namespace terrace::access {
+class AddressMap;
+}  // namespace terrace::access
+
+namespace terrace::runtime {
+
+// Fills profiles, phase by phase; the profile room's collectors are wrapped to this.
+class PhaseCollector {
+ public:
+  virtual ~PhaseCollector() = default;
+  virtual void begin_iteration(std::uint32_t number) = 0;
+  virtual void begin_phase(std::string_view name) = 0;
+  virtual void end_phase(Seconds time) = 0;
+  virtual profile::Iteration take_iteration() = 0;
+  virtual void set_active(bool active) = 0;  // inactive collectors see no quanta
+};
+
+struct Totals {  // of a world so far, for the journal's counters
+  std::uint64_t accesses = 0;
+  std::uint64_t misses = 0;
+  Seconds core, exposed, bandwidth_bound, waited, charged;
+};
+
+// How a world chooses places.
+struct Steering {
+  std::string planner = "auto";           // or "fast-only", "slow-only", "first-touch", ...
+  std::optional<placement::Plan> plan;    // given: obeyed from the start, nothing is learned
+  std::uint32_t learn_iterations = 1;     // profiled on the home place before planning
+  bool record_only = false;               // profile every iteration, plan nothing
+  bool keep_exact = false;                // write exact counters of every iteration, too
+};
+
+struct WorldParts {
+  std::string label;
+  const machine::Machine* machine = nullptr;
+  machine::InitiatorId initiator = 0;
+  double cores = 1;
+  machine::Budget budget;
+  std::string budget_text;
+  Steering steering;
+  model::Calibration calibration;
+  Seconds sample_interval;
+  memory::ChunkTable* chunks = nullptr;
+  backend::Clock* clock = nullptr;
+  backend::Backing* backing = nullptr;
+  backend::Mover* mover = nullptr;
+  memory::Ledger* ledger = nullptr;
+  PhaseCollector* sampled = nullptr;
+  PhaseCollector* exact = nullptr;        // null where there is no oracle (a real machine)
+  Journal* journal = nullptr;
+  std::function<Totals()> totals;
+  std::shared_ptr<void> owner;            // keeps what the pointers above point to
+};
+
+// How objects are cut into chunks: about `chunks_per_object` of them, each a power of two of bytes in
+// [smallest, largest].
+struct ChunkRule {
+  std::uint32_t chunks_per_object = 64;
+  Bytes smallest{16384};
+  Bytes largest{1ULL << 30};
+};
+
+enum class PhaseSource : std::uint8_t { markers, functions, automatic };
+
+struct PhaseSpec {
+  PhaseSource source = PhaseSource::markers;
+  std::vector<std::string> functions;     // names whose entry begins a phase, the first one an iteration
+};
+
+struct RuntimeParts {
+  std::vector<WorldParts> worlds;         // at least one; the first one's clock is the program's
+  access::AddressMap* map = nullptr;      // null when accesses are not followed
+  std::function<std::string(std::uint64_t address)> function_name;  // for phases by function entry; may be empty
+  ChunkRule chunk_rule;
+  PhaseSpec phases;
+  Bytes granule{4096};
+  machine::DomainId domain = 0;           // of the program's threads: where its objects' chunks belong
+  std::function<void()> flush;            // brings every access so far to the sinks; may be empty
+};
+
+}  // namespace terrace::runtime

@@ -1,0 +1,280 @@
+// One world: settling, learning, moving, writing down. See world.hpp.
+#include "runtime/world.hpp"
+
+#include <algorithm>
+
+#include "model/problem.hpp"
+#include "placement/planner.hpp"
+#include "runtime/costs.hpp"
+
+namespace terrace::runtime {
+
+using machine::k_no_place;
+using machine::PlaceId;
+using memory::ChunkId;
+
+World::World(WorldParts parts, Bytes granule, machine::DomainId domain)
+    : parts_(std::move(parts)), domain_(domain), granule_(granule), journal_(*parts_.journal) {
+  if (parts_.steering.plan) active_ = ActivePlan(*parts_.steering.plan, *parts_.machine, domain_);
+  has_plan_ = parts_.steering.plan.has_value();
+  if (parts_.sampled) parts_.sampled->set_active(false);
+  if (parts_.exact) parts_.exact->set_active(false);
+}
+
+PlaceId World::initial_place(const profile::Object& object, std::uint32_t ordinal) const {
+  const auto home = parts_.machine->home(domain_);
+  const auto& planner = parts_.steering.planner;
+  if (has_plan_) {
+    const auto place = active_.initial_place(object, ordinal);
+    return place == k_no_place ? home : place;
+  }
+  if (planner == "fast-only") return parts_.machine->fastest_first(domain_).front();
+  if (planner == "first-touch") {
+    for (const auto place : parts_.machine->fastest_first(domain_))
+      if (parts_.ledger->available(place) >= object.chunk_size) return place;
+  }
+  return home;
+}
+
+void World::settle(ChunkId first, std::uint32_t count, PlaceId place) {
+  auto& chunks = *parts_.chunks;
+  const auto home = parts_.machine->home(domain_);
+  // Neighbours go to the system in one call; what the ledger has no room for lies at home.
+  ChunkId begin = first;
+  const auto end = first + count;
+  while (begin < end) {
+    const bool granted = parts_.ledger->take(place, Bytes{chunks[begin].size});
+    ChunkId stop = begin + 1;
+    while (stop < end && granted && parts_.ledger->take(place, Bytes{chunks[stop].size})) ++stop;
+    auto target = place;
+    if (!granted && place != home) {
+      target = home;
+      parts_.ledger->take(home, Bytes{chunks[begin].size});
+    }
+    const bool settled = parts_.backing->settle(begin, stop - begin, target);
+    for (auto chunk = begin; chunk < stop; ++chunk)
+      if (settled) chunks[chunk].place.store(target, std::memory_order_relaxed);
+    begin = stop;
+  }
+}
+
+void World::object_added(const ObjectMemory& memory) {
+  const auto& object = memory.object;
+  // First touch looks at what is left after every chunk; all others can settle runs of chunks at once.
+  const bool one_by_one = parts_.steering.planner == "first-touch" && !has_plan_;
+  ChunkId run = object.first_chunk;
+  PlaceId run_place = k_no_place;
+  for (std::uint32_t i = 0; i < object.chunks; ++i) {
+    const auto offset = i * object.chunk_size.value;
+    const auto size = std::min(object.chunk_size.value, object.size.value - offset);
+    const auto id = parts_.chunks->add(memory.address + offset, static_cast<std::uint32_t>(size), object.id, domain_,
+                                       k_no_place);
+    if (i > 0 && (one_by_one || initial_place(object, i) != run_place)) {
+      settle(run, id - run, run_place);
+      run = id;
+    }
+    if (run == id) run_place = initial_place(object, i);
+  }
+  const auto end = object.first_chunk + object.chunks;
+  if (end > run) settle(run, end - run, run_place);
+  profile::ObjectRecord record{object, now(), {}};
+  for (auto chunk = object.first_chunk; chunk < end; ++chunk)
+    record.places.push_back((*parts_.chunks)[chunk].place.load(std::memory_order_relaxed));
+  journal_.write(record);
+}
+
+void World::object_removed(const profile::Object& object) {
+  parts_.mover->forget(object.first_chunk, object.chunks);
+  harvest(iterations_);
+  for (std::uint32_t i = 0; i < object.chunks; ++i) {
+    auto& chunk = (*parts_.chunks)[object.first_chunk + i];
+    if (const auto place = chunk.place.load(std::memory_order_relaxed); place != k_no_place)
+      parts_.ledger->give(place, Bytes{chunk.size});
+    chunk.live = false;
+  }
+  journal_.write(profile::ObjectEndRecord{object.id, now()});
+}
+
+bool World::learning(std::uint32_t iteration) const {
+  if (!parts_.sampled) return false;
+  if (parts_.steering.record_only) return true;
+  if (has_plan_ || iteration >= parts_.steering.learn_iterations) return false;
+  const auto& planner = parts_.steering.planner;
+  return planner != "fast-only" && planner != "slow-only" && planner != "first-touch";
+}
+
+void World::loop_begin(const PhaseTracker& tracker) {
+  journal_.write(profile::LoopRecord{tracker.loop(), now()});
+  learned_.clear();
+  iterations_ = 0;
+  if (!parts_.steering.plan) has_plan_ = false;  // a second loop is learned anew
+}
+
+void World::phase_end(const PhaseTracker& tracker) {
+  const auto at = now();
+  const auto time = at - phase_begun_;
+  if (parts_.sampled) parts_.sampled->end_phase(time);
+  if (parts_.exact) parts_.exact->end_phase(time);
+  journal_.write(profile::PhaseRecord{tracker.iteration(), tracker.index(), tracker.phase(), phase_begun_, at,
+                                      phase_waited_});
+}
+
+void World::end_iteration(std::uint32_t iteration) {
+  if (learning(iteration)) {
+    profile::IterationRecord record{false, parts_.sampled->take_iteration(), places_at_start_};
+    journal_.write(record);
+    learned_.push_back(std::move(record.iteration));
+  }
+  if (parts_.exact && parts_.steering.keep_exact)
+    journal_.write(profile::IterationRecord{true, parts_.exact->take_iteration(), places_at_start_});
+}
+
+void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration,
+                        const std::vector<profile::Object>& objects) {
+  const auto iteration = tracker.iteration();
+  parts_.clock->charge(k_marker_cost);
+  if (begins_iteration) {
+    if (iteration > 0) end_iteration(iteration - 1);
+    if (iteration == parts_.steering.learn_iterations && learning(iteration - 1) && !parts_.steering.record_only)
+      learn(tracker, objects);
+    iterations_ = iteration + 1;
+    const bool learn_now = learning(iteration);
+    if (parts_.sampled) parts_.sampled->set_active(learn_now);
+    if (parts_.exact) parts_.exact->set_active(parts_.steering.keep_exact);
+    if (learn_now || parts_.steering.keep_exact) {
+      places_at_start_.clear();
+      for (std::size_t i = 0; i < parts_.chunks->size(); ++i)
+        places_at_start_.push_back((*parts_.chunks)[static_cast<ChunkId>(i)].place.load(std::memory_order_relaxed));
+    }
+    if (parts_.sampled) parts_.sampled->begin_iteration(iteration);
+    if (parts_.exact) parts_.exact->begin_iteration(iteration);
+  }
+  phase_begun_ = now();
+  phase_waited_ = Seconds{};
+  if (has_plan_) run_moves(tracker);
+  if (parts_.sampled) parts_.sampled->begin_phase(tracker.phase());
+  if (parts_.exact) parts_.exact->begin_phase(tracker.phase());
+}
+
+void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object>& objects) {
+  profile::Profile profile;
+  profile.loop = tracker.loop();
+  profile.sample_interval = parts_.sample_interval;
+  profile.initiator = parts_.initiator;
+  profile.cores = parts_.cores;
+  profile.objects = objects;
+  profile.iterations = learned_;
+  profile.places = places_at_start_;
+  try {
+    const auto problem = model::make_problem(profile, *parts_.machine, parts_.budget);
+    std::size_t cells = 0;
+    for (const auto& phase : problem.phases) cells += phase.cells.size();
+    parts_.clock->charge(static_cast<double>(cells) * k_plan_cost_per_cell);
+    const auto& planner = placement::find_planner(parts_.steering.planner);
+    const auto decision = planner.decide(problem, parts_.calibration);
+    adopt(placement::make_plan(problem, decision, planner.name()), objects, "learned in the first iteration");
+  } catch (const std::exception& error) {
+    note("warning", std::string("no plan was made, data stays where it is: ") + error.what());
+    learned_.clear();
+    parts_.steering.planner = "slow-only";
+  }
+}
+
+void World::adopt(placement::Plan plan, const std::vector<profile::Object>& objects, std::string_view why) {
+  journal_.write(profile::PlanRecord{plan, now(), std::string(why)});
+  active_ = ActivePlan(plan, *parts_.machine, domain_);
+  has_plan_ = true;
+  plan_mismatch_noted_ = false;
+  // From where everything lies to where the plan has it when an iteration begins: outs first, then ins.
+  for (const bool out : {true, false})
+    for (const auto& move : active_.to_initial(objects, *parts_.chunks, parts_.machine->home(domain_)))
+      if ((move.to == parts_.machine->home(domain_)) == out) ask(active_.add(move), iterations_);
+}
+
+void World::ask(std::size_t index, std::uint32_t iteration) {
+  const auto& move = active_.move(index);
+  auto& chunk = (*parts_.chunks)[move.chunk];
+  if (!chunk.live) return;
+  parts_.clock->charge(k_move_cost);
+  const auto ticket = parts_.mover->submit({move.chunk, move.to});
+  pending_[ticket] = Pending{index, iteration, Seconds{}};
+  if (move.awaited) {
+    if (needed_.size() <= move.need) needed_.resize(move.need + 1);
+    needed_[move.need].push_back(ticket);
+  }
+}
+
+void World::await(backend::Ticket ticket) {
+  const auto found = pending_.find(ticket);
+  if (found == pending_.end()) return;
+  if (parts_.mover->done(ticket)) return;
+  const auto before = now();
+  parts_.mover->wait(ticket);
+  found->second.waited = now() - before;
+  phase_waited_ += found->second.waited;
+}
+
+void World::run_moves(const PhaseTracker& tracker) {
+  const auto phase = tracker.index();
+  if (!active_.knows(phase, tracker.phase())) {
+    if (!plan_mismatch_noted_)
+      note("warning", "phase " + std::to_string(phase) + " is \"" + tracker.phase() +
+                          "\", which the plan does not expect there: its moves are left out");
+    plan_mismatch_noted_ = true;
+    return;
+  }
+  const auto await_needed = [&] {
+    if (phase >= needed_.size()) return;
+    for (const auto ticket : std::exchange(needed_[phase], {})) await(ticket);
+  };
+  await_needed();
+  for (const auto move : active_.asked_in(phase)) ask(move, tracker.iteration());
+  await_needed();  // those that this very phase needs
+  harvest(tracker.iteration());
+}
+
+void World::harvest(std::uint32_t) {
+  for (const auto& result : parts_.mover->harvest()) {
+    const auto found = pending_.find(result.ticket);
+    if (found == pending_.end()) continue;
+    const auto& pending = found->second;
+    const auto& move = active_.move(pending.move);
+    journal_.write(profile::MoveRecord{move.object, move.ordinal, 1, result.from, result.to, pending.iteration,
+                                       move.ask, move.need, result.size, move.benefit, move.cost, result.asked,
+                                       result.begun, result.done, pending.waited, result.refused});
+    pending_.erase(found);
+  }
+}
+
+void World::loop_end(const PhaseTracker& tracker, const std::vector<profile::Object>&) {
+  harvest(tracker.iteration());
+  if (iterations_ > 0) end_iteration(tracker.iteration());
+  if (parts_.sampled) parts_.sampled->set_active(false);
+  if (parts_.exact) parts_.exact->set_active(false);
+  journal_.write(profile::LoopEndRecord{now(), iterations_});
+  write_counters();
+}
+
+void World::write_counters() {
+  if (!parts_.totals) return;
+  const auto totals = parts_.totals();
+  journal_.write(profile::CountersRecord{totals.accesses, totals.misses, 0, 0, totals.core, totals.exposed,
+                                         totals.bandwidth_bound, totals.waited, totals.charged});
+}
+
+void World::note(std::string_view severity, std::string_view text) {
+  journal_.write(profile::NoteRecord{std::string(severity), std::string(text), now()});
+}
+
+void World::finish(std::string_view how) {
+  harvest(iterations_);
+  write_counters();
+  journal_.write(profile::EndRecord{now(), std::string(how)});
+}
+
+const char* World::place_name(ChunkId chunk) const {
+  const auto place = (*parts_.chunks)[chunk].place.load(std::memory_order_relaxed);
+  return place == k_no_place ? nullptr : parts_.machine->place(place).name.c_str();
+}
+
+}  // namespace terrace::runtime

@@ -1,0 +1,76 @@
+// One world of a run: a machine with its clock, memory and budget, and what the runtime does in it: lets objects
+// settle, profiles, plans, asks for moves, waits for them, writes its journal. World by world the same program
+// events come in; what differs is the machine, the budget and the planner.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "profile/profile.hpp"
+#include "runtime/active_plan.hpp"
+#include "runtime/journalist.hpp"
+#include "runtime/phase_tracker.hpp"
+#include "runtime/runtime_parts.hpp"
+
+namespace terrace::runtime {
+
+// Where an object's chunks are, the same in every world.
+struct ObjectMemory {
+  profile::Object object;
+  std::uint64_t address = 0;  // of the first chunk, a multiple of the granule
+};
+
+class World {
+ public:
+  World(WorldParts parts, Bytes granule, machine::DomainId domain);
+
+  void object_added(const ObjectMemory& memory);
+  void object_removed(const profile::Object& object);
+
+  void loop_begin(const PhaseTracker& tracker);
+  void loop_end(const PhaseTracker& tracker, const std::vector<profile::Object>& objects);
+  void phase_end(const PhaseTracker& tracker);
+  // `begins_iteration`: the phase is the first of an iteration; what the last one taught is used now.
+  void phase_begin(const PhaseTracker& tracker, bool begins_iteration, const std::vector<profile::Object>& objects);
+
+  void note(std::string_view severity, std::string_view text);
+  void finish(std::string_view how);
+  [[nodiscard]] Seconds now() { return parts_.clock->now(); }
+  [[nodiscard]] const char* place_name(memory::ChunkId chunk) const;
+
+ private:
+  struct Pending {
+    std::size_t move = 0;          // index into active_.moves
+    std::uint32_t iteration = 0;
+    Seconds waited;
+  };
+  [[nodiscard]] machine::PlaceId initial_place(const profile::Object& object, std::uint32_t ordinal) const;
+  [[nodiscard]] bool learning(std::uint32_t iteration) const;
+  void settle(memory::ChunkId first, std::uint32_t count, machine::PlaceId place);
+  void end_iteration(std::uint32_t iteration);
+  void learn(const PhaseTracker& tracker, const std::vector<profile::Object>& objects);
+  void adopt(placement::Plan plan, const std::vector<profile::Object>& objects, std::string_view why);
+  void ask(std::size_t move, std::uint32_t iteration);
+  void run_moves(const PhaseTracker& tracker);
+  void await(backend::Ticket ticket);
+  void harvest(std::uint32_t iteration);
+  void write_counters();
+
+  WorldParts parts_;
+  machine::DomainId domain_;
+  Bytes granule_;
+  Journalist journal_;
+  ActivePlan active_;
+  bool has_plan_ = false;
+  bool plan_mismatch_noted_ = false;
+  std::vector<profile::Iteration> learned_;
+  std::vector<machine::PlaceId> places_at_start_;   // by chunk, when the profiled iteration began
+  std::map<backend::Ticket, Pending> pending_;
+  std::vector<std::vector<backend::Ticket>> needed_;  // by phase: tickets it waits for
+  Seconds phase_begun_;
+  Seconds phase_waited_;
+  std::uint32_t iterations_ = 0;
+};
+
+}  // namespace terrace::runtime

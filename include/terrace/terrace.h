@@ -1,0 +1,99 @@
+/* terrace.h: the C interface of Terrace.
+ *
+ * Terrace learns what a program does with each of its data objects in each phase of its main loop, and
+ * puts and moves the data among the machine's memories accordingly. A program needs none of these calls:
+ * objects are found by interposition and phases by function entries. With them, names are the author's and
+ * phase boundaries are exact.
+ *
+ * Every function may be called at any time, from any thread, also when the program was not started by
+ * `terrace`: allocation then is plain allocation and the markers do nothing. Nothing here ever aborts.
+ * Functions that can fail return a terrace_status or NULL; terrace_last_error() gives the reason as text,
+ * kept per thread.
+ *
+ * A main loop reads:
+ *
+ *     terrace_loop_begin("main");
+ *     for (int it = 0; it < niter; ++it) {
+ *       terrace_phase("smooth");     // an iteration begins where its first phase comes round again
+ *       ...
+ *       terrace_phase("restrict");
+ *       ...
+ *     }
+ *     terrace_loop_end();
+ */
+#ifndef TERRACE_TERRACE_H
+#define TERRACE_TERRACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TERRACE_VERSION_MAJOR 0
+#define TERRACE_VERSION_MINOR 1
+
+#if defined(__GNUC__)
+#define TERRACE_PUBLIC __attribute__((visibility("default")))
+#else
+#define TERRACE_PUBLIC
+#endif
+
+typedef enum terrace_status {
+  TERRACE_OK = 0,
+  TERRACE_INVALID = 1,     /* an argument makes no sense: null, zero size, unknown name */
+  TERRACE_NO_MEMORY = 2,   /* no place has room */
+  TERRACE_NOT_ACTIVE = 3,  /* the program was not started by terrace; nothing was done */
+  TERRACE_UNSUPPORTED = 4  /* this machine or backend cannot do it */
+} terrace_status;
+
+/* The reason of the last failure on this thread, in one line; "" when there was none. Valid until the next
+ * failing call on the thread. */
+TERRACE_PUBLIC const char* terrace_last_error(void);
+
+/* 1 when the program runs under terrace (record, run or simulate), else 0. */
+TERRACE_PUBLIC int terrace_active(void);
+
+/* --- phases ------------------------------------------------------------------------------------------ */
+
+/* The main loop begins. What runs before it is the phase "before", what runs after its end is "after".
+ * `name` may be NULL. A second loop in one run replaces the first: it is profiled and planned anew. */
+TERRACE_PUBLIC void terrace_loop_begin(const char* name);
+
+/* The main loop is over; phase markers outside of a loop do nothing. */
+TERRACE_PUBLIC void terrace_loop_end(void);
+
+/* The phase `name` begins (and the one before it ends). A new iteration begins when the loop's first phase
+ * comes round again. The string is copied at its first use. */
+TERRACE_PUBLIC void terrace_phase(const char* name);
+
+/* --- objects ----------------------------------------------------------------------------------------- */
+
+/* `size` bytes, page-aligned, as one object named `name` (copied). NULL if there is no memory or size is 0.
+ * A second object of the same name becomes "name#2". Free with terrace_free. */
+TERRACE_PUBLIC void* terrace_malloc(const char* name, size_t size);
+TERRACE_PUBLIC void terrace_free(void* address);
+
+/* Gives a name to memory that exists already (a static array, part of a heap block): [address, address+size)
+ * is an object of its own from now on. Its chunks are whole pages: the first and the last page belong to the
+ * object that covers more of them. */
+TERRACE_PUBLIC terrace_status terrace_object(const char* name, void* address, size_t size);
+
+/* The object is no longer of interest; its memory stays valid. */
+TERRACE_PUBLIC terrace_status terrace_forget(void* address);
+
+/* Where the byte at `address` lies: the place's name as the machine file has it, or NULL if it is not known
+ * to Terrace. The string lives as long as the program. */
+TERRACE_PUBLIC const char* terrace_where(const void* address);
+
+/* --- time -------------------------------------------------------------------------------------------- */
+
+/* Seconds since the program began: virtual seconds under `terrace simulate`, else the monotonic clock. */
+TERRACE_PUBLIC double terrace_seconds(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,44 @@
+// What the caches let through. The access room turns loads and stores into quanta; whoever makes time of them
+// (the simulator), counts them (a collector) or writes them down (a recorder) is an AccessSink.
+//
+// A quantum is a stretch of one thread's run of a fixed number of accesses, or less where a phase ended. Its
+// contents do not depend on where data lies: that is what makes replays and the lower bound sound.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace terrace::backend {
+
+enum class MissKind : std::uint8_t {
+  prefetched,   // a line that a stream prefetcher fetched: exposes latency / prefetch_mlp
+  independent,  // overlaps with its neighbours: exposes latency / mlp
+  dependent,    // its address came from a missed line: exposes `weight` latencies
+  writeback     // a dirty line written to its place: exposes nothing
+};
+
+struct Miss {
+  std::uint32_t chunk = 0;
+  std::uint16_t line = 0;      // line within the chunk, modulo 65,536: where samples fall
+  std::uint8_t weight = 0;     // dependent: share of one latency that is exposed, in 255ths
+  MissKind kind = MissKind::independent;
+};
+static_assert(sizeof(Miss) == 8);
+
+inline constexpr std::size_t k_max_cache_levels = 4;
+
+struct Quantum {
+  std::uint32_t thread = 0;
+  std::uint64_t accesses = 0;                                // loads and stores, hits included
+  std::array<std::uint64_t, k_max_cache_levels> hits{};      // by level of the initiator's caches
+  std::span<const Miss> misses;                              // in program order
+};
+
+class AccessSink {
+ public:
+  virtual ~AccessSink() = default;
+  virtual void quantum(const Quantum& quantum) = 0;
+};
+
+}  // namespace terrace::backend

@@ -1,0 +1,17 @@
+// The time. The runtime asks this clock and no other: it cannot tell a real one from a simulated one.
+#pragma once
+
+#include "base/units.hpp"
+
+namespace terrace::backend {
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  // Since the program began; never goes back.
+  [[nodiscard]] virtual Seconds now() = 0;
+  // The runtime's own work of a stated cost. Real clocks do nothing here: the time has passed by itself.
+  virtual void charge(Seconds cost) = 0;
+};
+
+}  // namespace terrace::backend

@@ -1,0 +1,47 @@
+// The one way in which data moves. A transfer is asked for, begins when its turn comes and the ledger has room on
+// its target, and is done when the copy is complete; only then does the chunk's `place` change. Transfers of one
+// mover run in the order in which they were asked: a move in may rely on the moves out before it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/units.hpp"
+#include "machine/machine.hpp"
+#include "memory/chunk_table.hpp"
+
+namespace terrace::backend {
+
+using Ticket = std::uint64_t;
+
+struct TransferRequest {
+  memory::ChunkId chunk = 0;
+  machine::PlaceId to = 0;
+};
+
+struct TransferResult {
+  Ticket ticket = 0;
+  memory::ChunkId chunk = 0;
+  machine::PlaceId from = 0;
+  machine::PlaceId to = 0;
+  Bytes size;        // that changed places; less than the chunk's where the system refused some pages
+  Seconds asked;
+  Seconds begun;
+  Seconds done;
+  bool refused = false;  // no room on the target, or the system said no: the chunk stays where it was
+};
+
+class Mover {
+ public:
+  virtual ~Mover() = default;
+  virtual Ticket submit(const TransferRequest& request) = 0;
+  [[nodiscard]] virtual bool done(Ticket ticket) = 0;
+  // Returns when the transfer is done or refused; in virtual time the clock has then moved on.
+  virtual void wait(Ticket ticket) = 0;
+  // Gives up transfers that have not begun, for chunks whose object is freed; one that has begun is waited for.
+  virtual void forget(memory::ChunkId first, std::uint32_t count) = 0;
+  // What was finished since the last call, in the order in which it finished.
+  virtual std::vector<TransferResult> harvest() = 0;
+};
+
+}  // namespace terrace::backend

@@ -1,0 +1,51 @@
+// The chunks of a running program: which object each belongs to, where it is, on which place it lies. One table a
+// process; attribution, movers, backings and the runtime all speak of chunks by their number in it.
+//
+// Numbers are handed out in order and never reused, so a table is also the history of the run. Only the owner
+// (the runtime) adds chunks; `place` alone changes afterwards, by the mover that finished a transfer.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+
+#include "base/units.hpp"
+#include "machine/machine.hpp"
+
+namespace terrace::memory {
+
+using ObjectId = std::uint32_t;
+using ChunkId = std::uint32_t;
+inline constexpr ChunkId k_no_chunk = 0xffffffff;
+
+struct Chunk {
+  std::uint64_t address = 0;  // first byte in this process
+  std::uint32_t size = 0;     // bytes, a whole number of granules but for the last of an object
+  ObjectId object = 0;
+  machine::DomainId domain = 0;
+  std::atomic<machine::PlaceId> place{machine::k_no_place};
+  bool live = true;           // false once its object is freed
+};
+
+class ChunkTable {
+ public:
+  // Appends a chunk and returns its number. References to chunks stay valid.
+  ChunkId add(std::uint64_t address, std::uint32_t size, ObjectId object, machine::DomainId domain,
+              machine::PlaceId place) {
+    auto& chunk = chunks_.emplace_back();
+    chunk.address = address;
+    chunk.size = size;
+    chunk.object = object;
+    chunk.domain = domain;
+    chunk.place.store(place, std::memory_order_relaxed);
+    return static_cast<ChunkId>(chunks_.size() - 1);
+  }
+  [[nodiscard]] std::size_t size() const { return chunks_.size(); }
+  [[nodiscard]] Chunk& operator[](ChunkId id) { return chunks_[id]; }
+  [[nodiscard]] const Chunk& operator[](ChunkId id) const { return chunks_[id]; }
+
+ private:
+  std::deque<Chunk> chunks_;
+};
+
+}  // namespace terrace::memory

@@ -1,0 +1,28 @@
+// The constants of Unimem's model for one machine (paper section 3.1.2), measured by running STREAM and a pointer
+// chase through the same counters as any program: never typed in. `measure_calibration` takes whatever runs an
+// access stream on one place (the simulator, or the machine itself) and how it was counted.
+#pragma once
+
+#include <vector>
+
+#include "base/blob.hpp"
+#include "machine/machine.hpp"
+
+namespace terrace::model {
+
+struct PlaceCalibration {
+  double peak_bandwidth = 0;  // bytes/s by eq. 1 from STREAM's samples: what "80 % of the peak" is a share of
+  double cf_bandwidth = 1;    // measured / predicted time gained, fast against this place, from STREAM (eq. 2)
+  double cf_latency = 1;      // the same from the pointer chase (eq. 3)
+};
+
+struct Calibration {
+  std::vector<PlaceCalibration> places;  // by place; against the fastest place of the domain
+  double bandwidth_sensitive = 0.80;     // t1, share of the peak (the paper's)
+  double latency_sensitive = 0.10;       // t2
+
+  void to_blob(BlobWriter& out) const;
+  static Calibration from_blob(BlobReader& in);
+};
+
+}  // namespace terrace::model

@@ -1,0 +1,130 @@
+// The placement problem (design: planning.md): chunks, the cyclic sequence of phases of one iteration, places and
+// budgets; and the time law that prices a schedule. The bound, the planners and the tests all work on this one
+// definition. It knows nothing of where its numbers come from.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "machine/machine.hpp"
+#include "profile/profile.hpp"
+
+namespace terrace::model {
+
+inline constexpr std::uint32_t k_no_item = 0xffffffff;
+
+struct Item {                      // a chunk, or several that are placed together
+  Bytes size;
+  machine::DomainId domain = 0;
+  std::uint32_t object = 0;        // index into Problem::objects
+  std::uint32_t ordinal = 0;       // its first chunk's place in the object
+  std::uint32_t chunks = 1;
+  machine::PlaceId pinned = machine::k_no_place;  // lies there and never moves
+};
+
+struct ItemCell {
+  std::uint32_t item = 0;
+  double read_bytes = 0;
+  double write_bytes = 0;
+  double exposure = 0;             // latencies
+  double samples = 0;
+};
+
+struct ProblemPhase {
+  std::string name;
+  Seconds core;                    // C
+  Seconds measured;                // T as it was, with Problem::measured_at
+  Seconds unexplained;             // of T, not explained by max(C + D, B): kept as a constant in every prediction
+  double samples = 0;
+  double samples_with_access = 0;
+  std::vector<ItemCell> cells;     // ascending by item
+};
+
+struct ProblemObject {  // in the order in which the program made them
+  std::string name;
+  Bytes size;
+  std::uint32_t chunks = 1;
+};
+
+struct ProblemPlace {
+  std::string name;
+  std::string kind;
+  machine::DomainId domain = 0;
+  Bytes budget;
+  double read_bandwidth = 0;       // bytes/s, as the initiator sees it
+  double write_bandwidth = 0;
+  double latency = 0;              // s
+};
+
+struct Problem {
+  std::string machine;
+  std::string loop;
+  std::vector<ProblemPlace> places;           // indexed by PlaceId
+  std::vector<machine::PlaceId> homes;        // by domain: where data lies that nobody placed
+  std::vector<std::vector<double>> copy;      // bytes/s, [from][to]
+  std::vector<ProblemObject> objects;
+  std::vector<Item> items;
+  std::vector<ProblemPhase> phases;
+  std::vector<machine::PlaceId> measured_at;  // by item: where it lay when it was measured
+  double cores = 1;
+  bool cyclic = true;
+  bool exact = false;                         // from an oracle: no estimates, and `unexplained` is no constant
+};
+
+// Where each item lies in each phase: place[phase][item], constant within a phase.
+using Placement = std::vector<machine::PlaceId>;
+struct Schedule {
+  std::vector<Placement> phases;
+};
+
+struct PhaseTime {
+  double core = 0;        // C
+  double exposed = 0;     // D
+  double bandwidth = 0;   // max over places of B_m
+  double copies = 0;      // X: time in which copies ran, beside the phase or while it waited for them
+  double waiting = 0;     // for moves that the phase needs and that are not done when it could begin
+  double total = 0;       // max(C + D, B with the copies' share) + unexplained + waiting
+};
+
+struct Prediction {
+  std::vector<PhaseTime> phases;
+  Seconds total;
+  Bytes moved;
+  std::uint32_t moves = 0;
+};
+
+// Merges cells of a profile into a problem for `machine` under `budget`. Items are chunks; runs of neighbouring
+// chunks of one object that the profile tells least apart are merged where there are more than `max_items`.
+// Several profiled iterations are averaged. A sampled profile's estimates can exceed the phase's measured time:
+// they are then scaled down to fit it; what they leave unexplained stays a constant of the phase.
+// Throws Error{invalid} when the profile has no iteration.
+Problem make_problem(const profile::Profile& profile, const machine::Machine& machine,
+                     const machine::Budget& budget, std::size_t max_items = 4096);
+
+// One phase's time with every item where `placement` says, no moves.
+PhaseTime phase_time(const Problem& problem, std::size_t phase, const Placement& placement);
+
+// An iteration's time in steady state; the schedule is cyclic: moves from the last phase's placement back to the
+// first's are paid for too. A move begins after the last phase that touches the item on its way (earliest safe
+// start, Unimem section 3.1.3), takes size / copy bandwidth one after the other, shares the memories' bandwidth
+// with the phases that it runs beside, and the phase that needs the item waits for the rest.
+Prediction predict(const Problem& problem, const Schedule& schedule);
+
+// Everything in one place for the whole run; pinned items lie where they are pinned.
+Schedule everything_in(const Problem& problem, const std::vector<machine::PlaceId>& place_by_domain);
+
+// A domain's places, fastest first: by the time of a line of 64 bytes whose latency 20 others share.
+std::vector<machine::PlaceId> fastest_first(const Problem& problem, machine::DomainId domain);
+machine::PlaceId home_of(const Problem& problem, machine::DomainId domain);
+std::size_t domain_count(const Problem& problem);
+
+// Whether no place holds more than its budget in any phase.
+bool within_budget(const Problem& problem, const Schedule& schedule);
+Bytes held(const Problem& problem, const Placement& placement, machine::PlaceId place);
+
+// The problem as JSON (schema "terrace-problem-1"), for solvers outside; exact to the last digit.
+std::string dump_json(const Problem& problem);
+
+}  // namespace terrace::model

@@ -1,0 +1,37 @@
+// A planner: problem -> schedule. Each is a file of its own that registers under its name in planner_table.cpp.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/calibration.hpp"
+#include "model/problem.hpp"
+#include "placement/plan.hpp"
+
+namespace terrace::placement {
+
+struct Decision {
+  model::Schedule schedule;
+  model::Prediction prediction;
+  double gap = 0;  // share of the objective that an inexact search may have missed; 0 when it was exact
+};
+
+class Planner {
+ public:
+  virtual ~Planner() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual Decision decide(const model::Problem& problem,
+                                        const model::Calibration& calibration) const = 0;
+};
+
+// "fast-only", "slow-only", "first-touch", "global", "local", "unimem" (the better of both, the paper's planner),
+// "joint"; throws Error{invalid} with the list for any other name. fast-only ignores the budget.
+const Planner& find_planner(std::string_view name);
+std::vector<std::string_view> planner_names();
+
+// The decision in names: initial places, moves with the phase that asks and the phase that waits.
+Plan make_plan(const model::Problem& problem, const Decision& decision, std::string_view planner_name);
+
+}  // namespace terrace::placement

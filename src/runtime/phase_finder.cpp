@@ -39,7 +39,8 @@ std::uint32_t PhaseFinder::find_period() const {
 }
 
 PhaseFinder::Step PhaseFinder::entered(Function function) {
-  if (++counts_[function] > k_too_often && period_.empty()) {
+  // A function of the loop that is believed in may be entered for as long as the loop runs.
+  if (std::find(period_.begin(), period_.end(), function) == period_.end() && ++counts_[function] > k_too_often) {
     drop(function);
     return {};
   }

@@ -20,6 +20,7 @@
 #include "memory/ledger.hpp"
 #include "model/calibration.hpp"
 #include "placement/plan.hpp"
+#include "profile/collector.hpp"
 #include "profile/profile.hpp"
 
 namespace terrace::access {
@@ -27,17 +28,6 @@ class AddressMap;
 }  // namespace terrace::access
 
 namespace terrace::runtime {
-
-// Fills profiles, phase by phase; the profile room's collectors are wrapped to this.
-class PhaseCollector {
- public:
-  virtual ~PhaseCollector() = default;
-  virtual void begin_iteration(std::uint32_t number) = 0;
-  virtual void begin_phase(std::string_view name) = 0;
-  virtual void end_phase(Seconds time) = 0;
-  virtual profile::Iteration take_iteration() = 0;
-  virtual void set_active(bool active) = 0;  // inactive collectors see no quanta
-};
 
 struct Totals {  // of a world so far, for the journal's counters
   std::uint64_t accesses = 0;
@@ -69,8 +59,8 @@ struct WorldParts {
   backend::Backing* backing = nullptr;
   backend::Mover* mover = nullptr;
   memory::Ledger* ledger = nullptr;
-  PhaseCollector* sampled = nullptr;
-  PhaseCollector* exact = nullptr;        // null where there is no oracle (a real machine)
+  profile::Collector* sampled = nullptr;
+  profile::Collector* exact = nullptr;        // null where there is no oracle (a real machine)
   Journal* journal = nullptr;
   std::function<Totals()> totals;
   std::shared_ptr<void> owner;            // keeps what the pointers above point to

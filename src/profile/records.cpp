@@ -1,0 +1,226 @@
+// One list of fields for each record serves both directions, so that encoder and decoder cannot drift apart.
+#include "profile/records.hpp"
+
+#include <concepts>
+#include <type_traits>
+
+namespace terrace::profile {
+namespace {
+
+template <class R, class Record>
+concept IsOne = std::same_as<std::remove_const_t<R>, Record>;
+
+// --- the lists of fields ------------------------------------------------------------------------------------
+
+template <class Io, IsOne<Seconds> R>
+void fields(Io& io, R& r) {
+  io(r.value);
+}
+template <class Io, IsOne<Bytes> R>
+void fields(Io& io, R& r) {
+  io(r.value);
+}
+
+template <class Io, IsOne<Object> R>
+void fields(Io& io, R& r) {
+  io(r.id, r.name, r.kind, r.size, r.chunk_size, r.first_chunk, r.chunks, r.live);
+}
+template <class Io, IsOne<Cell> R>
+void fields(Io& io, R& r) {
+  io(r.chunk, r.read_lines, r.write_lines, r.exposure, r.samples);
+}
+template <class Io, IsOne<Phase> R>
+void fields(Io& io, R& r) {
+  io(r.name, r.time, r.core, r.samples, r.samples_with_access, r.bandwidth_time, r.cells);
+}
+template <class Io, IsOne<Iteration> R>
+void fields(Io& io, R& r) {
+  io(r.number, r.phases);
+}
+
+template <class Io, IsOne<RunRecord> R>
+void fields(Io& io, R& r) {
+  io(r.process, r.parent, r.started_unix_ns, r.host, r.program, r.arguments, r.backend, r.mode, r.planner,
+     r.budget, r.initiator, r.cores, r.sample_interval);
+}
+template <class Io, IsOne<ObjectRecord> R>
+void fields(Io& io, R& r) {
+  io(r.object, r.at, r.places);
+}
+template <class Io, IsOne<ObjectEndRecord> R>
+void fields(Io& io, R& r) {
+  io(r.object, r.at);
+}
+template <class Io, IsOne<LoopRecord> R>
+void fields(Io& io, R& r) {
+  io(r.name, r.at);
+}
+template <class Io, IsOne<LoopEndRecord> R>
+void fields(Io& io, R& r) {
+  io(r.at, r.iterations);
+}
+template <class Io, IsOne<PhaseRecord> R>
+void fields(Io& io, R& r) {
+  io(r.iteration, r.index, r.name, r.begun, r.ended, r.waited);
+}
+template <class Io, IsOne<IterationRecord> R>
+void fields(Io& io, R& r) {
+  io(r.exact, r.iteration, r.places);
+}
+template <class Io, IsOne<MoveRecord> R>
+void fields(Io& io, R& r) {
+  io(r.object, r.first, r.chunks, r.from, r.to, r.iteration, r.ask, r.need, r.size, r.benefit, r.cost, r.asked,
+     r.begun, r.done, r.waited, r.refused);
+}
+template <class Io, IsOne<NoteRecord> R>
+void fields(Io& io, R& r) {
+  io(r.severity, r.text, r.at);
+}
+template <class Io, IsOne<CountersRecord> R>
+void fields(Io& io, R& r) {
+  io(r.accesses, r.misses, r.unseen, r.dropped, r.core, r.exposed, r.bandwidth_bound, r.waited, r.charged);
+}
+template <class Io, IsOne<EndRecord> R>
+void fields(Io& io, R& r) {
+  io(r.at, r.how);
+}
+
+// --- writing ------------------------------------------------------------------------------------------------
+
+class Writer {
+ public:
+  explicit Writer(BlobWriter& out) : out_(out) {}
+  template <class... Fields>
+  void operator()(const Fields&... field) {
+    (one(field), ...);
+  }
+
+ private:
+  void one(const std::string& text) { out_.put(std::string_view(text)); }
+  template <class T>
+  void one(const std::vector<T>& values) {
+    out_.put(static_cast<std::uint32_t>(values.size()));
+    for (const auto& value : values) one(value);
+  }
+  template <class T>
+  void one(const T& value) {
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+      out_.put(value);
+    } else {
+      fields(*this, value);
+    }
+  }
+  BlobWriter& out_;
+};
+
+// --- reading ------------------------------------------------------------------------------------------------
+
+class Reader {
+ public:
+  explicit Reader(BlobReader& in) : in_(in) {}
+  template <class... Fields>
+  void operator()(Fields&... field) {
+    (read(field), ...);
+  }
+
+ private:
+  // A record may end between two of its own fields (an older writer), but not inside of one.
+  template <class T>
+  void read(T& value) {
+    if (depth_ == 0 && in_.at_end()) return;
+    ++depth_;
+    one(value);
+    --depth_;
+  }
+  void one(std::string& text) { text = in_.get_string(); }
+  void one(bool& value) { value = in_.get<std::uint8_t>() != 0; }
+  void one(ObjectKind& kind) {
+    kind = in_.get<ObjectKind>();
+    if (kind > ObjectKind::named) throw Error(Code::corrupt, "an object of unknown kind");
+  }
+  template <class T>
+  void one(std::vector<T>& values) {
+    const auto count = in_.get<std::uint32_t>();
+    // Every value takes at least a byte: a damaged count must not make us ask for gigabytes.
+    if (count > in_.remaining()) throw Error(Code::corrupt, "a list is longer than its record");
+    values.resize(count);
+    for (auto& value : values) one(value);
+  }
+  template <class T>
+  void one(T& value) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      value = in_.get<T>();
+    } else {
+      fields(*this, value);
+    }
+  }
+  BlobReader& in_;
+  int depth_ = 0;
+};
+
+template <class Record>
+void write(BlobWriter& out, const Record& record) {
+  Writer io(out);
+  fields(io, record);
+}
+template <class Record>
+void read(BlobReader& in, Record& record) {
+  record = {};
+  Reader io(in);
+  fields(io, record);
+}
+
+// A record that is one foreign blob: it may grow by the rules of the room that it comes from.
+void write_whole(BlobWriter& out, const std::string& blob) {
+  for (const char byte : blob) out.put(byte);
+}
+std::string read_whole(BlobReader& in) {
+  std::string blob(in.remaining(), '\0');
+  for (auto& byte : blob) byte = in.get<char>();
+  return blob;
+}
+
+}  // namespace
+
+void encode(BlobWriter& out, const RunRecord& record) { write(out, record); }
+void encode(BlobWriter& out, const ObjectRecord& record) { write(out, record); }
+void encode(BlobWriter& out, const ObjectEndRecord& record) { write(out, record); }
+void encode(BlobWriter& out, const LoopRecord& record) { write(out, record); }
+void encode(BlobWriter& out, const LoopEndRecord& record) { write(out, record); }
+void encode(BlobWriter& out, const PhaseRecord& record) { write(out, record); }
+void encode(BlobWriter& out, const IterationRecord& record) { write(out, record); }
+void encode(BlobWriter& out, const MoveRecord& record) { write(out, record); }
+void encode(BlobWriter& out, const NoteRecord& record) { write(out, record); }
+void encode(BlobWriter& out, const CountersRecord& record) { write(out, record); }
+void encode(BlobWriter& out, const EndRecord& record) { write(out, record); }
+void encode(BlobWriter& out, const MachineRecord& record) { write_whole(out, record.blob); }
+void encode(BlobWriter& out, const CalibrationRecord& record) { write_whole(out, record.blob); }
+
+void decode(BlobReader& in, RunRecord& record) { read(in, record); }
+void decode(BlobReader& in, ObjectRecord& record) { read(in, record); }
+void decode(BlobReader& in, ObjectEndRecord& record) { read(in, record); }
+void decode(BlobReader& in, LoopRecord& record) { read(in, record); }
+void decode(BlobReader& in, LoopEndRecord& record) { read(in, record); }
+void decode(BlobReader& in, PhaseRecord& record) { read(in, record); }
+void decode(BlobReader& in, IterationRecord& record) { read(in, record); }
+void decode(BlobReader& in, MoveRecord& record) { read(in, record); }
+void decode(BlobReader& in, NoteRecord& record) { read(in, record); }
+void decode(BlobReader& in, CountersRecord& record) { read(in, record); }
+void decode(BlobReader& in, EndRecord& record) { read(in, record); }
+void decode(BlobReader& in, MachineRecord& record) { record.blob = read_whole(in); }
+void decode(BlobReader& in, CalibrationRecord& record) { record.blob = read_whole(in); }
+
+// The plan comes last in its record, so that it can grow.
+void encode(BlobWriter& out, const PlanRecord& record) {
+  Writer io(out);
+  io(record.at, record.why);
+  record.plan.to_blob(out);
+}
+void decode(BlobReader& in, PlanRecord& record) {
+  record = {};
+  Reader io(in);
+  io(record.at, record.why);
+  if (!in.at_end()) record.plan = placement::Plan::from_blob(in);
+}
+
+}  // namespace terrace::profile

@@ -1,0 +1,184 @@
+// The journal's records as values, with their encoding: the runtime encodes, the merger decodes. A field is only
+// ever appended to a record, and a reader accepts records that end early by leaving the new fields at their
+// defaults, and records that end late by leaving the rest unread. Values inside of a record (an object, a phase, a
+// cell) never change: what they gain is appended to the record, as one more field.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/blob.hpp"
+#include "base/journal.hpp"
+#include "base/units.hpp"
+#include "placement/plan.hpp"
+#include "profile/profile.hpp"
+
+namespace terrace::profile {
+
+enum class RecordType : std::uint16_t {
+  run = 1,
+  object = 2,
+  object_end = 3,
+  loop = 4,
+  loop_end = 5,
+  phase = 6,
+  iteration = 7,
+  move = 8,
+  plan = 9,
+  note = 10,
+  counters = 11,
+  end = 12,
+  machine = 13,
+  calibration = 14
+};
+
+struct RunRecord {  // first in every journal
+  std::uint32_t process = 0;
+  std::uint32_t parent = 0;
+  std::int64_t started_unix_ns = 0;
+  std::string host;
+  std::string program;  // path of the executable
+  std::vector<std::string> arguments;
+  std::string backend;  // "virtual", "real"
+  std::string mode;     // "record", "run", "simulate"
+  std::string planner;
+  std::string budget;  // as given
+  machine::InitiatorId initiator = 0;
+  double cores = 1;
+  Seconds sample_interval;
+};
+struct ObjectRecord {
+  Object object;
+  Seconds at;
+  std::vector<machine::PlaceId> places;  // by chunk of the object
+};
+struct ObjectEndRecord {
+  memory::ObjectId object = 0;
+  Seconds at;
+};
+struct LoopRecord {
+  std::string name;
+  Seconds at;
+};
+struct LoopEndRecord {
+  Seconds at;
+  std::uint32_t iterations = 0;
+};
+struct PhaseRecord {  // a phase that has ended
+  std::uint32_t iteration = 0;
+  PhaseIndex index = 0;
+  std::string name;
+  Seconds begun;
+  Seconds ended;
+  Seconds waited;  // for transfers, within the phase's time
+};
+struct IterationRecord {
+  bool exact = false;
+  Iteration iteration;
+  std::vector<machine::PlaceId> places;  // by chunk of the run, when the iteration began
+};
+struct MoveRecord {
+  memory::ObjectId object = 0;
+  std::uint32_t first = 0;  // chunk within the object
+  std::uint32_t chunks = 0;
+  machine::PlaceId from = 0, to = 0;
+  std::uint32_t iteration = 0;
+  PhaseIndex ask = 0, need = 0;
+  Bytes size;
+  Seconds benefit, cost;  // predicted
+  Seconds asked, begun, done, waited;
+  bool refused = false;
+};
+struct PlanRecord {
+  placement::Plan plan;
+  Seconds at;
+  std::string why;
+};
+struct NoteRecord {
+  std::string severity;
+  std::string text;
+  Seconds at;
+};                       // "note", "warning"
+struct CountersRecord {  // of the whole process so far; the last one counts
+  std::uint64_t accesses = 0, misses = 0, unseen = 0, dropped = 0;
+  Seconds core, exposed, bandwidth_bound, waited, charged;
+};
+struct EndRecord {
+  Seconds at;
+  std::string how;
+};  // "exit", "exec", "quick"
+struct MachineRecord {
+  std::string blob;
+};  // Machine::to_blob, as the launcher handed it over
+struct CalibrationRecord {
+  std::string blob;
+};  // Calibration::to_blob: the constants behind the predictions
+
+// One pair for each record above. `decode` throws Error{corrupt} when the bytes make no such record.
+void encode(BlobWriter& out, const RunRecord& record);
+void encode(BlobWriter& out, const ObjectRecord& record);
+void encode(BlobWriter& out, const ObjectEndRecord& record);
+void encode(BlobWriter& out, const LoopRecord& record);
+void encode(BlobWriter& out, const LoopEndRecord& record);
+void encode(BlobWriter& out, const PhaseRecord& record);
+void encode(BlobWriter& out, const IterationRecord& record);
+void encode(BlobWriter& out, const MoveRecord& record);
+void encode(BlobWriter& out, const PlanRecord& record);
+void encode(BlobWriter& out, const NoteRecord& record);
+void encode(BlobWriter& out, const CountersRecord& record);
+void encode(BlobWriter& out, const EndRecord& record);
+void encode(BlobWriter& out, const MachineRecord& record);
+void encode(BlobWriter& out, const CalibrationRecord& record);
+void decode(BlobReader& in, RunRecord& record);
+void decode(BlobReader& in, ObjectRecord& record);
+void decode(BlobReader& in, ObjectEndRecord& record);
+void decode(BlobReader& in, LoopRecord& record);
+void decode(BlobReader& in, LoopEndRecord& record);
+void decode(BlobReader& in, PhaseRecord& record);
+void decode(BlobReader& in, IterationRecord& record);
+void decode(BlobReader& in, MoveRecord& record);
+void decode(BlobReader& in, PlanRecord& record);
+void decode(BlobReader& in, NoteRecord& record);
+void decode(BlobReader& in, CountersRecord& record);
+void decode(BlobReader& in, EndRecord& record);
+void decode(BlobReader& in, MachineRecord& record);
+void decode(BlobReader& in, CalibrationRecord& record);
+
+template <class Record>
+inline constexpr RecordType k_record_type = RecordType::run;
+template <>
+inline constexpr RecordType k_record_type<ObjectRecord> = RecordType::object;
+template <>
+inline constexpr RecordType k_record_type<ObjectEndRecord> = RecordType::object_end;
+template <>
+inline constexpr RecordType k_record_type<LoopRecord> = RecordType::loop;
+template <>
+inline constexpr RecordType k_record_type<LoopEndRecord> = RecordType::loop_end;
+template <>
+inline constexpr RecordType k_record_type<PhaseRecord> = RecordType::phase;
+template <>
+inline constexpr RecordType k_record_type<IterationRecord> = RecordType::iteration;
+template <>
+inline constexpr RecordType k_record_type<MoveRecord> = RecordType::move;
+template <>
+inline constexpr RecordType k_record_type<PlanRecord> = RecordType::plan;
+template <>
+inline constexpr RecordType k_record_type<NoteRecord> = RecordType::note;
+template <>
+inline constexpr RecordType k_record_type<CountersRecord> = RecordType::counters;
+template <>
+inline constexpr RecordType k_record_type<EndRecord> = RecordType::end;
+template <>
+inline constexpr RecordType k_record_type<MachineRecord> = RecordType::machine;
+template <>
+inline constexpr RecordType k_record_type<CalibrationRecord> = RecordType::calibration;
+
+template <class Record>
+void append(Journal& journal, const Record& record) {
+  BlobWriter out;
+  encode(out, record);
+  journal.append(static_cast<std::uint16_t>(k_record_type<Record>), out.bytes());
+}
+
+}  // namespace terrace::profile

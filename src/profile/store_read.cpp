@@ -1,0 +1,188 @@
+// Reading a store back into values: what the planners and the bindings work on.
+#include "base/error.hpp"
+#include "profile/store.hpp"
+#include "profile/store_database.hpp"
+#include "profile/store_rows.hpp"
+#include "profile/store_schema.hpp"
+
+namespace terrace::profile {
+namespace {
+
+std::int64_t pragma(Database& database, const std::string& name) {
+  Statement query(database, "PRAGMA " + name);
+  return query.step() ? query.integer(0) : 0;
+}
+
+std::span<const std::byte> bytes_of(const std::string& blob) {
+  return {reinterpret_cast<const std::byte*>(blob.data()), blob.size()};
+}
+
+}  // namespace
+
+class Store::Impl {
+ public:
+  explicit Impl(const std::string& path) : path_(path), database_(path, Database::Mode::read) {}
+
+  void check_version() {
+    std::int64_t application = 0;
+    try {
+      application = pragma(database_, "application_id");
+    } catch (const Error&) {  // not even SQLite
+    }
+    if (application != k_store_application) {
+      throw Error(Code::invalid, path_ + " is not a profile store (a file that `terrace record` writes)");
+    }
+    if (const auto version = pragma(database_, "user_version"); version != k_store_version) {
+      throw Error(Code::invalid, path_ + " is a profile store of version " + std::to_string(version) +
+                                     ", this program reads version " + std::to_string(k_store_version));
+    }
+  }
+
+  Error missing(std::int64_t run, const std::string& what) const {
+    return {Code::not_found, path_ + ": process " + std::to_string(run) + " has no " + what};
+  }
+
+  // Objects that were freed before the loop's last phase ended are not live: no plan need place them.
+  std::vector<Object> objects(std::int64_t run, std::int64_t loop) {
+    Statement query(database_,
+                    "SELECT id, name, kind, size, chunk_size, first_chunk, chunks, died IS NULL OR died >= "
+                    "(SELECT coalesce(max(ended), 0) FROM phase_instance WHERE run = ?1 AND loop = ?2) "
+                    "FROM object WHERE run = ?1 ORDER BY id");
+    query.bind_all(run, loop);
+    std::vector<Object> result;
+    while (query.step()) {
+      auto& o = result.emplace_back();
+      o.id = static_cast<memory::ObjectId>(query.integer(0));
+      o.name = query.text(1);
+      o.kind = parse_kind(query.text(2));
+      o.size = {static_cast<std::uint64_t>(query.integer(3))};
+      o.chunk_size = {static_cast<std::uint64_t>(query.integer(4))};
+      o.first_chunk = static_cast<memory::ChunkId>(query.integer(5));
+      o.chunks = static_cast<std::uint32_t>(query.integer(6));
+      o.live = query.integer(7) != 0;
+    }
+    return result;
+  }
+
+  std::vector<Phase> phases(std::int64_t iteration) {
+    std::vector<Phase> result;
+    Statement query(database_,
+                    "SELECT name, time, core, samples, samples_with_access, bandwidth_time FROM phase "
+                    "WHERE iteration = ? ORDER BY phase");
+    query.bind_all(iteration);
+    while (query.step()) {
+      result.push_back(
+          {query.text(0), {query.real(1)}, {query.real(2)}, query.real(3), query.real(4), {query.real(5)}, {}});
+    }
+    Statement cells(database_,
+                    "SELECT phase, chunk, read_lines, write_lines, exposure, samples FROM cell "
+                    "WHERE iteration = ? ORDER BY phase, chunk");
+    cells.bind_all(iteration);
+    while (cells.step()) {
+      result.at(static_cast<std::size_t>(cells.integer(0)))
+          .cells.push_back({static_cast<memory::ChunkId>(cells.integer(1)), cells.real(2), cells.real(3),
+                            cells.real(4), cells.real(5)});
+    }
+    return result;
+  }
+
+  std::vector<machine::PlaceId> places(std::int64_t iteration) {
+    std::vector<machine::PlaceId> result;
+    Statement query(database_, "SELECT first, chunks, place FROM chunk_place WHERE iteration = ? ORDER BY first");
+    query.bind_all(iteration);
+    while (query.step()) {
+      result.resize(static_cast<std::size_t>(query.integer(0)), machine::k_no_place);
+      result.resize(static_cast<std::size_t>(query.integer(0) + query.integer(1)),
+                    static_cast<machine::PlaceId>(query.integer(2)));
+    }
+    return result;
+  }
+
+  // "Not seen" as a share of all accesses, seen or not.
+  double unseen(std::int64_t run) {
+    Statement query(database_,
+                    "SELECT CAST(unseen AS REAL) / max(1, accesses + unseen) FROM counters WHERE run = ?");
+    query.bind_all(run);
+    return query.step() ? query.real(0) : 0;
+  }
+
+  std::string path_;
+  Database database_;
+};
+
+Store::Store(const std::string& path) : impl_(std::make_unique<Impl>(path)) { impl_->check_version(); }
+Store::~Store() = default;
+
+std::vector<StoredRun> Store::runs() const {
+  Statement query(impl_->database_,
+                  "SELECT id, process, program, backend, mode, "
+                  "(SELECT count(*) FROM iteration i WHERE i.run = run.id AND NOT i.exact), "
+                  "(SELECT count(*) FROM iteration i WHERE i.run = run.id AND i.exact) FROM run ORDER BY id");
+  std::vector<StoredRun> result;
+  while (query.step()) {
+    result.push_back({query.integer(0), static_cast<std::uint32_t>(query.integer(1)), query.text(2), query.text(3),
+                      query.text(4), static_cast<std::size_t>(query.integer(5)),
+                      static_cast<std::size_t>(query.integer(6))});
+  }
+  return result;
+}
+
+Profile Store::profile(std::int64_t run, bool exact) const {
+  auto& database = impl_->database_;
+  Profile profile;
+  profile.exact = exact;
+  Statement iterations(database,
+                       "SELECT id, number, loop FROM iteration WHERE run = ?1 AND exact = ?2 AND loop = "
+                       "(SELECT max(loop) FROM iteration WHERE run = ?1 AND exact = ?2) ORDER BY number, id");
+  iterations.bind_all(run, exact);
+  std::int64_t loop = -1;
+  while (iterations.step()) {
+    const auto id = iterations.integer(0);
+    loop = iterations.integer(2);
+    if (profile.iterations.empty()) profile.places = impl_->places(id);
+    profile.iterations.push_back({static_cast<std::uint32_t>(iterations.integer(1)), impl_->phases(id)});
+  }
+  if (profile.iterations.empty()) throw impl_->missing(run, exact ? "exact profile" : "profile");
+  profile.objects = impl_->objects(run, loop);
+  profile.unseen = impl_->unseen(run);
+  Statement facts(database,
+                  "SELECT initiator, cores, sample_interval, "
+                  "(SELECT name FROM loop WHERE run = ?1 AND number = ?2) FROM run WHERE id = ?1");
+  facts.bind_all(run, loop);
+  if (facts.step()) {
+    profile.initiator = static_cast<machine::InitiatorId>(facts.integer(0));
+    profile.cores = facts.real(1);
+    if (!exact) profile.sample_interval = {facts.real(2)};
+    profile.loop = facts.text(3);
+  }
+  return profile;
+}
+
+machine::Machine Store::machine(std::int64_t run) const {
+  Statement query(impl_->database_, "SELECT blob FROM machine WHERE id = (SELECT machine FROM run WHERE id = ?)");
+  query.bind_all(run);
+  if (!query.step()) throw impl_->missing(run, "machine");
+  const auto blob = query.text(0);
+  BlobReader in(bytes_of(blob));
+  return machine::Machine::from_blob(in);
+}
+
+std::string Store::calibration(std::int64_t run) const {
+  Statement query(impl_->database_, "SELECT calibration FROM run WHERE id = ?");
+  query.bind_all(run);
+  return query.step() ? query.text(0) : std::string();
+}
+
+std::vector<StoredPlan> Store::plans(std::int64_t run) const {
+  Statement query(impl_->database_, "SELECT blob, at, why FROM plan WHERE run = ? ORDER BY id");
+  query.bind_all(run);
+  std::vector<StoredPlan> result;
+  while (query.step()) {
+    const auto blob = query.text(0);
+    BlobReader in(bytes_of(blob));
+    result.push_back({placement::Plan::from_blob(in), {query.real(1)}, query.text(2)});
+  }
+  return result;
+}
+
+}  // namespace terrace::profile

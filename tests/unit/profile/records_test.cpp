@@ -1,0 +1,222 @@
+// Records survive the way through bytes, keep their layout from version to version, and no bytes whatever make the
+// decoder do anything but return a record or throw Error{corrupt}.
+#include "profile/records.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+
+namespace terrace::profile {
+namespace {
+
+template <class Record>
+std::vector<std::byte> encoded(const Record& record) {
+  BlobWriter out;
+  encode(out, record);
+  return {out.bytes().begin(), out.bytes().end()};
+}
+
+template <class Record>
+Record decoded(std::span<const std::byte> bytes) {
+  BlobReader in(bytes);
+  Record record;
+  decode(in, record);
+  return record;
+}
+
+RunRecord example_run() {
+  return {4711,
+          1,
+          1'763'690'000'000'000'000,
+          "node \"7\"",
+          "/home/u/cg",
+          {"cg", "", "-n 1\n"},
+          "virtual",
+          "simulate",
+          "unimem",
+          "fast=64MiB",
+          1,
+          12.5,
+          {1e-6}};
+}
+
+IterationRecord example_iteration() {
+  IterationRecord record;
+  record.exact = true;
+  record.iteration.number = 3;
+  record.iteration.phases = {
+      {"smooth", {0.25}, {0.125}, 1000, 10, {0.0625}, {{0, 1, 2, 3, 4}, {7, 0.5, 0.25, 1e300, 0}}},
+      {"", {0}, {0}, 0, 0, {0}, {}},
+  };
+  record.places = {0, 0, 1, machine::k_no_place};
+  return record;
+}
+
+PlanRecord example_plan() {
+  PlanRecord record;
+  record.at = {1.5};
+  record.why = "after the first iteration";
+  record.plan.planner = "global";
+  record.plan.budget = {"hbm=16GiB"};
+  record.plan.phases = {"a", "b"};
+  record.plan.objects = {{"x", {4096}, 1, true, {{{0, 1}, "hbm"}}}};
+  record.plan.moves = {{0, {0, 1}, "ddr", 0, 1, false, {0.5}, {0.25}}};
+  record.plan.predicted = {2};
+  return record;
+}
+
+TEST(Records, RunReadsBack) {
+  const auto wanted = example_run();
+  const auto read = decoded<RunRecord>(encoded(wanted));
+  EXPECT_EQ(read.process, wanted.process);
+  EXPECT_EQ(read.parent, wanted.parent);
+  EXPECT_EQ(read.started_unix_ns, wanted.started_unix_ns);
+  EXPECT_EQ(read.host, wanted.host);
+  EXPECT_EQ(read.program, wanted.program);
+  EXPECT_EQ(read.arguments, wanted.arguments);
+  EXPECT_EQ(read.backend, wanted.backend);
+  EXPECT_EQ(read.mode, wanted.mode);
+  EXPECT_EQ(read.planner, wanted.planner);
+  EXPECT_EQ(read.budget, wanted.budget);
+  EXPECT_EQ(read.initiator, wanted.initiator);
+  EXPECT_EQ(read.cores, wanted.cores);
+  EXPECT_EQ(read.sample_interval, wanted.sample_interval);
+}
+
+TEST(Records, ObjectReadsBack) {
+  const ObjectRecord wanted{
+      {9, "fields_.u", ObjectKind::common, {1 << 20}, {4096}, 77, 256, false}, {0.5}, {0, 1}};
+  const auto read = decoded<ObjectRecord>(encoded(wanted));
+  EXPECT_EQ(read.object.id, 9U);
+  EXPECT_EQ(read.object.name, "fields_.u");
+  EXPECT_EQ(read.object.kind, ObjectKind::common);
+  EXPECT_EQ(read.object.size, Bytes{1 << 20});
+  EXPECT_EQ(read.object.chunk_size, Bytes{4096});
+  EXPECT_EQ(read.object.first_chunk, 77U);
+  EXPECT_EQ(read.object.chunks, 256U);
+  EXPECT_FALSE(read.object.live);
+  EXPECT_EQ(read.at, Seconds{0.5});
+  EXPECT_EQ(read.places, wanted.places);
+}
+
+TEST(Records, IterationReadsBack) {
+  const auto wanted = example_iteration();
+  const auto read = decoded<IterationRecord>(encoded(wanted));
+  EXPECT_TRUE(read.exact);
+  EXPECT_EQ(read.iteration.number, 3U);
+  EXPECT_EQ(read.places, wanted.places);
+  ASSERT_EQ(read.iteration.phases.size(), 2U);
+  for (std::size_t p = 0; p < 2; ++p) {
+    const auto& a = wanted.iteration.phases[p];
+    const auto& b = read.iteration.phases[p];
+    EXPECT_EQ(a.name, b.name);
+    EXPECT_EQ(a.time, b.time);
+    EXPECT_EQ(a.core, b.core);
+    EXPECT_EQ(a.samples, b.samples);
+    EXPECT_EQ(a.samples_with_access, b.samples_with_access);
+    EXPECT_EQ(a.bandwidth_time, b.bandwidth_time);
+    ASSERT_EQ(a.cells.size(), b.cells.size());
+    for (std::size_t c = 0; c < a.cells.size(); ++c) {
+      EXPECT_EQ(a.cells[c].chunk, b.cells[c].chunk);
+      EXPECT_EQ(a.cells[c].read_lines, b.cells[c].read_lines);
+      EXPECT_EQ(a.cells[c].write_lines, b.cells[c].write_lines);
+      EXPECT_EQ(a.cells[c].exposure, b.cells[c].exposure);
+      EXPECT_EQ(a.cells[c].samples, b.cells[c].samples);
+    }
+  }
+}
+
+TEST(Records, MoveReadsBack) {
+  const MoveRecord wanted{1, 2, 3, 4, 5, 6, 7, 8, {9}, {10}, {11}, {12}, {13}, {14}, {15}, true};
+  const auto read = decoded<MoveRecord>(encoded(wanted));
+  EXPECT_EQ(encoded(read), encoded(wanted));
+  EXPECT_EQ(read.object, 1U);
+  EXPECT_EQ(read.chunks, 3U);
+  EXPECT_EQ(read.to, 5);
+  EXPECT_EQ(read.need, 8U);
+  EXPECT_EQ(read.size, Bytes{9});
+  EXPECT_EQ(read.cost, Seconds{11});
+  EXPECT_EQ(read.done, Seconds{14});
+  EXPECT_EQ(read.waited, Seconds{15});
+  EXPECT_TRUE(read.refused);
+}
+
+TEST(Records, PlanReadsBack) {
+  const auto read = decoded<PlanRecord>(encoded(example_plan()));
+  EXPECT_EQ(read.at, Seconds{1.5});
+  EXPECT_EQ(read.why, "after the first iteration");
+  EXPECT_EQ(read.plan.planner, "global");
+  ASSERT_EQ(read.plan.objects.size(), 1U);
+  EXPECT_TRUE(read.plan.objects[0].pinned);
+  ASSERT_EQ(read.plan.moves.size(), 1U);
+  EXPECT_EQ(read.plan.moves[0].to, "ddr");
+}
+
+TEST(Records, TheSmallOnesReadBack) {
+  EXPECT_EQ(decoded<ObjectEndRecord>(encoded(ObjectEndRecord{5, {2}})).object, 5U);
+  EXPECT_EQ(decoded<LoopRecord>(encoded(LoopRecord{"main", {2}})).name, "main");
+  EXPECT_EQ(decoded<LoopEndRecord>(encoded(LoopEndRecord{{2}, 15})).iterations, 15U);
+  EXPECT_EQ(decoded<PhaseRecord>(encoded(PhaseRecord{1, 2, "p", {3}, {4}, {5}})).waited, Seconds{5});
+  EXPECT_EQ(decoded<NoteRecord>(encoded(NoteRecord{"warning", "text", {1}})).text, "text");
+  const auto counters = decoded<CountersRecord>(encoded(CountersRecord{1, 2, 3, 4, {5}, {6}, {7}, {8}, {9}}));
+  EXPECT_EQ(counters.dropped, 4U);
+  EXPECT_EQ(counters.charged, Seconds{9});
+  EXPECT_EQ(decoded<EndRecord>(encoded(EndRecord{{3}, "exit"})).how, "exit");
+  EXPECT_EQ(decoded<MachineRecord>(encoded(MachineRecord{std::string("a\0b", 3)})).blob, std::string("a\0b", 3));
+  EXPECT_EQ(decoded<CalibrationRecord>(encoded(CalibrationRecord{"xyz"})).blob, "xyz");
+}
+
+// Journals outlive the version that wrote them: these bytes were written once and must read so for ever.
+TEST(Records, KeepTheirLayout) {
+  const auto bytes = encoded(PhaseRecord{1, 2, "ab", {1.0}, {2.0}, {0.5}});
+  const std::array<unsigned char, 38> layout = {1,   0, 0, 0,    2, 0, 0, 0,    2,    0, 0,    0,   'a',
+                                                'b', 0, 0, 0,    0, 0, 0, 0xf0, 0x3f, 0, 0,    0,   0,
+                                                0,   0, 0, 0x40, 0, 0, 0, 0,    0,    0, 0xe0, 0x3f};
+  EXPECT_TRUE(std::ranges::equal(bytes, std::as_bytes(std::span(layout))));
+}
+
+TEST(Records, ThatEndEarlyLeaveNewFieldsAtTheirDefaults) {
+  const auto bytes = encoded(PhaseRecord{1, 2, "ab", {1.0}, {2.0}, {0.5}});
+  const auto older = decoded<PhaseRecord>(std::span(bytes).first(bytes.size() - sizeof(double)));
+  EXPECT_EQ(older.ended, Seconds{2.0});
+  EXPECT_EQ(older.waited, Seconds{0});
+  // But a record that ends inside of a field is damaged.
+  EXPECT_THROW(decoded<PhaseRecord>(std::span(bytes).first(bytes.size() - 1)), Error);
+}
+
+TEST(Records, ThatEndLateAreReadAsFarAsKnown) {
+  auto bytes = encoded(LoopRecord{"main", {2}});
+  bytes.resize(bytes.size() + 100, std::byte{0xff});
+  EXPECT_EQ(decoded<LoopRecord>(bytes).name, "main");
+}
+
+template <class Record>
+void survive(const Record& record, std::mt19937& random) {
+  const auto good = encoded(record);
+  for (int i = 0; i < 2000; ++i) {
+    auto bytes = good;
+    bytes.resize(random() % (bytes.size() + 1));
+    for (std::size_t flips = random() % 4; flips > 0 && !bytes.empty(); --flips) {
+      bytes[random() % bytes.size()] = static_cast<std::byte>(random());
+    }
+    try {
+      const auto read = decoded<Record>(bytes);
+      EXPECT_EQ(encoded(decoded<Record>(encoded(read))), encoded(read));  // whatever it is, it is a value
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::corrupt);
+    }
+  }
+}
+
+TEST(Records, DamagedBytesAreARecordOrAnError) {
+  std::mt19937 random(11);
+  survive(example_run(), random);
+  survive(example_iteration(), random);
+  survive(example_plan(), random);
+  survive(ObjectRecord{{9, "o", ObjectKind::heap, {1}, {1}, 1, 1, true}, {0.5}, {0, 1}}, random);
+}
+
+}  // namespace
+}  // namespace terrace::profile

@@ -1,0 +1,165 @@
+// The ledger against plain arithmetic, against forked processes that share its page, and against dead ones.
+#include "memory/ledger.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <map>
+#include <memory>
+#include <random>
+#include <thread>
+
+#include "base/error.hpp"
+
+namespace terrace::memory {
+namespace {
+
+// A page that forked children share with us.
+struct SharedPage {
+  SharedPage() {
+    void* map = ::mmap(nullptr, sizeof(LedgerPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED) throw Error(Code::no_memory, "no shared memory for the test");
+    page = new (map) LedgerPage{};
+  }
+  ~SharedPage() { ::munmap(page, sizeof(LedgerPage)); }
+  LedgerPage* page;
+};
+
+// Runs `body` in a child and returns its exit status.
+template <class Body>
+int in_child(Body body) {
+  const auto child = ::fork();
+  if (child == 0) ::_exit(body());
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Ledger, TakesUpToTheBudgetAndNotAByteMore) {
+  const auto page = std::make_unique<LedgerPage>();
+  Ledger ledger(*page, {{100}, {0}, {~0ull}});
+  EXPECT_TRUE(ledger.take(0, {60}));
+  EXPECT_FALSE(ledger.take(0, {41}));
+  EXPECT_EQ(ledger.available(0), Bytes{40});
+  EXPECT_TRUE(ledger.take(0, {40}));
+  EXPECT_FALSE(ledger.take(0, {1}));
+  EXPECT_FALSE(ledger.take(1, {1}));
+  EXPECT_TRUE(ledger.take(1, {0}));
+  EXPECT_TRUE(ledger.take(2, {~0ull})) << "a sum that would wrap must not";
+  EXPECT_FALSE(ledger.take(2, {1}));
+  ledger.give(0, {30});
+  EXPECT_EQ(ledger.held(0), Bytes{70});
+}
+
+TEST(Ledger, AgreesWithPlainArithmeticOnRandomTraffic) {
+  const auto page = std::make_unique<LedgerPage>();
+  const machine::Budget budget{{1000}, {5000}, {200}};
+  Ledger ledger(*page, budget);
+  std::map<machine::PlaceId, std::uint64_t> truth;
+  std::mt19937 random(7);
+  for (int i = 0; i < 20000; ++i) {
+    const auto place = static_cast<machine::PlaceId>(random() % 3);
+    const std::uint64_t size = random() % 300;
+    if (random() % 2 == 0) {
+      const bool fits = truth[place] + size <= budget[place].value;
+      ASSERT_EQ(ledger.take(place, {size}), fits);
+      if (fits) truth[place] += size;
+    } else {
+      const auto back = std::min(size, truth[place]);
+      ledger.give(place, {back});
+      truth[place] -= back;
+    }
+    ASSERT_EQ(ledger.held(place).value, truth[place]);
+  }
+}
+
+TEST(Ledger, ProcessesOfAJobShareOneAccount) {
+  const SharedPage shared;
+  Ledger ours(*shared.page, {{100}});
+  ASSERT_TRUE(ours.take(0, {30}));
+  int ready[2], finish[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  ASSERT_EQ(::pipe(finish), 0);
+  const auto child = ::fork();
+  if (child == 0) {
+    Ledger theirs(*shared.page, {{100}});
+    const bool right = theirs.take(0, {50}) && !theirs.take(0, {21}) && theirs.available(0) == Bytes{20};
+    char byte = right ? 1 : 0;
+    (void)!::write(ready[1], &byte, 1);
+    (void)!::read(finish[0], &byte, 1);
+    ::_exit(0);
+  }
+  char right = 0;
+  ASSERT_EQ(::read(ready[0], &right, 1), 1);
+  EXPECT_EQ(right, 1);
+  EXPECT_EQ(ours.held(0), Bytes{80});
+  EXPECT_FALSE(ours.take(0, {21}));
+  ASSERT_EQ(::write(finish[1], &right, 1), 1);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_EQ(ours.held(0), Bytes{30}) << "what a dead process held counts for nothing";
+}
+
+TEST(Ledger, AForkedChildBeginsAnAccountOfItsOwn) {
+  const SharedPage shared;
+  Ledger ledger(*shared.page, {{100}});
+  ASSERT_TRUE(ledger.take(0, {30}));
+  EXPECT_EQ(in_child([&] {
+              ledger.give(0, {30});  // not the child's to give
+              const bool kept = ledger.held(0) == Bytes{30};
+              return kept && ledger.take(0, {70}) && !ledger.take(0, {1}) ? 0 : 1;
+            }),
+            0);
+  EXPECT_EQ(ledger.held(0), Bytes{30});
+}
+
+TEST(Ledger, TakesOverTheLockOfADeadProcess) {
+  const SharedPage shared;
+  Ledger ledger(*shared.page, {{100}});
+  ASSERT_EQ(in_child([&] {
+              shared.page->lock.store(static_cast<std::uint32_t>(::getpid()));
+              return 0;
+            }),
+            0);
+  EXPECT_TRUE(ledger.take(0, {10}));
+  EXPECT_EQ(shared.page->lock.load(), 0u);
+}
+
+TEST(Ledger, SlotsOfDeadProcessesAreUsedAgain) {
+  const SharedPage shared;
+  Ledger ledger(*shared.page, {{1000}});
+  for (std::size_t i = 0; i < k_ledger_slots + 20; ++i) {
+    ASSERT_EQ(in_child([&] { return ledger.take(0, {900}) ? 0 : 1; }), 0) << i;
+  }
+  EXPECT_EQ(ledger.held(0), Bytes{0});
+}
+
+TEST(Ledger, ThreadsNeverPassTheBudgetTogether) {
+  const auto page = std::make_unique<LedgerPage>();
+  Ledger ledger(*page, {{1000}});
+  std::atomic<std::uint64_t> held{0};
+  std::atomic<int> passed{0};
+  const auto work = [&] {
+    for (int i = 0; i < 3000; ++i) {
+      if (!ledger.take(0, {400})) continue;
+      if (held.fetch_add(400) + 400 > 1000) ++passed;
+      held.fetch_sub(400);
+      ledger.give(0, {400});
+    }
+  };
+  std::thread a(work), b(work), c(work);
+  a.join();
+  b.join();
+  c.join();
+  EXPECT_EQ(passed.load(), 0);
+  EXPECT_EQ(ledger.held(0), Bytes{0});
+}
+
+TEST(Ledger, RefusesAMachineWithMorePlacesThanItsAccounts) {
+  const auto page = std::make_unique<LedgerPage>();
+  EXPECT_THROW(Ledger(*page, machine::Budget(k_ledger_places + 1)), Error);
+}
+
+}  // namespace
+}  // namespace terrace::memory

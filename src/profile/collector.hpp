@@ -1,0 +1,41 @@
+// A collector fills the profile: it hears of every quantum while it is active, and of the phases and iterations in
+// which they fall. What it writes down about them is its own affair; the bookkeeping is the same for all and lies
+// here.
+#pragma once
+
+#include <string_view>
+
+#include "profile/profile.hpp"
+#include "profile/tally.hpp"
+
+namespace terrace::profile {
+
+class Collector : public TallySink {
+ public:
+  // An iteration begins: phases are numbered from 0 again. What was not taken of the one before is dropped.
+  void begin_iteration(std::uint32_t number);
+  void begin_phase(std::string_view name);
+  // The phase is over; it took `time` by the clock of the run. Does nothing when no phase was begun.
+  void end_phase(Seconds time);
+  // The phases since begin_iteration.
+  Iteration take_iteration();
+  // An inactive collector hears nothing and costs nothing.
+  void set_active(bool active) { active_ = active; }
+  [[nodiscard]] bool active() const { return active_; }
+
+  void tallied(const backend::Quantum& quantum, const Tally& tally) final {
+    if (active_ && in_phase_) count(quantum, tally);
+  }
+
+ protected:
+  virtual void count(const backend::Quantum& quantum, const Tally& tally) = 0;
+  // Writes what was counted since the last call into the phase, and forgets it.
+  virtual void finish(Phase& phase) = 0;
+
+ private:
+  Iteration iteration_;
+  bool active_ = true;
+  bool in_phase_ = false;
+};
+
+}  // namespace terrace::profile

@@ -1,0 +1,38 @@
+// The constants of C and of exposure for one initiator. See core_cost.hpp.
+#include "profile/core_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "base/error.hpp"
+
+namespace terrace::profile {
+
+CoreCost::CoreCost(const machine::Machine& machine, machine::InitiatorId initiator, double cores) {
+  if (initiator >= machine.initiators().size()) {
+    throw Error(Code::not_found, "machine '" + machine.name() + "' has no initiator " + std::to_string(initiator) +
+                                     "; it has " + std::to_string(machine.initiators().size()));
+  }
+  if (!std::isfinite(cores) || cores <= 0) {
+    throw Error(Code::invalid, "a program thread cannot stand for " + std::to_string(cores) +
+                                   " cores; the number must be above 0");
+  }
+  const auto& of = machine.initiators()[initiator];
+  access_ = of.access_time.value / cores;
+  const auto levels = std::min(of.caches.size(), hit_.size());
+  for (std::size_t level = 1; level < levels; ++level)
+    hit_[level] = of.caches[level].latency.value / of.mlp / cores;
+  prefetched_ = 1 / of.prefetch_mlp / cores;
+  independent_ = 1 / of.mlp / cores;
+  weight_ = 1.0 / 255 / cores;
+}
+
+Seconds CoreCost::core_time(const backend::Quantum& quantum) const {
+  double time = static_cast<double>(quantum.accesses) * access_;
+  for (std::size_t level = 1; level < hit_.size(); ++level)
+    time += static_cast<double>(quantum.hits[level]) * hit_[level];
+  return {time};
+}
+
+}  // namespace terrace::profile

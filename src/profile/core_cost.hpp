@@ -1,0 +1,53 @@
+// What a quantum costs the core that ran it, as far as that does not depend on where data lies: the core time C of
+// the time law, and how many latencies its misses expose (D, once the latency of each place is known). The
+// simulator makes time of both, the exact collector reports them, the sampling collector's clock runs on them.
+//
+// C = accesses x access time + hits at each level of the caches beyond the first x that level's latency / mlp: the
+// first level's hits are part of the access time, and hits further out overlap as independent misses do. A chain
+// of dependent hits is under-estimated by that. Both C and D are for `cores` cores that each do the same on their
+// share of the data, while one program thread stands for all of them: its counts divide by `cores`.
+#pragma once
+
+#include <array>
+
+#include "backend/access_sink.hpp"
+#include "machine/machine.hpp"
+#include "profile/tally.hpp"
+
+namespace terrace::profile {
+
+class CoreCost {
+ public:
+  // Throws Error{invalid} when `cores` is not a number above 0, Error{not_found} for an unknown initiator.
+  CoreCost(const machine::Machine& machine, machine::InitiatorId initiator, double cores);
+
+  [[nodiscard]] Seconds core_time(const backend::Quantum& quantum) const;
+  // Latencies exposed, in units of the latency of the place where the data lies.
+  [[nodiscard]] double exposure(const ChunkTraffic& traffic) const {
+    return static_cast<double>(traffic.prefetched) * prefetched_ +
+           static_cast<double>(traffic.independent) * independent_ + static_cast<double>(traffic.weight) * weight_;
+  }
+  [[nodiscard]] double exposure(const backend::Miss& miss) const {
+    using backend::MissKind;
+    switch (miss.kind) {
+      case MissKind::prefetched:
+        return prefetched_;
+      case MissKind::independent:
+        return independent_;
+      case MissKind::dependent:
+        return miss.weight * weight_;
+      case MissKind::writeback:
+        break;
+    }
+    return 0;
+  }
+
+ private:
+  double access_ = 0;  // seconds, for one program thread that stands for all the cores
+  std::array<double, backend::k_max_cache_levels> hit_{};
+  double prefetched_ = 0;  // latencies
+  double independent_ = 0;
+  double weight_ = 0;  // for each 255th
+};
+
+}  // namespace terrace::profile

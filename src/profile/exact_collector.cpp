@@ -1,0 +1,47 @@
+// Exact sums by phase and chunk. See exact_collector.hpp.
+#include "profile/exact_collector.hpp"
+
+#include <algorithm>
+
+namespace terrace::profile {
+
+ExactCollector::ExactCollector(const machine::Machine& machine, machine::InitiatorId initiator, double cores,
+                               const memory::ChunkTable& chunks)
+    : cost_(machine, initiator, cores),
+      view_(machine, initiator),
+      chunks_(chunks),
+      line_(static_cast<double>(machine.parts().line.value)),
+      on_place_(machine.places().size()) {}
+
+void ExactCollector::count(const backend::Quantum& quantum, const Tally& tally) {
+  core_ += cost_.core_time(quantum).value;
+  core_ += cost_.exposure(tally.unowned()) * view_.path(view_.unowned()).latency.value;
+  const auto add = [&](machine::PlaceId place, const ChunkTraffic& traffic) {
+    on_place_[place].read += traffic.read();
+    on_place_[place].written += traffic.written;
+  };
+  add(view_.unowned(), tally.unowned());
+  for (const auto& [chunk, traffic] : tally.chunks()) {
+    traffic_.at(chunk) += traffic;
+    add(view_.place_of(chunks_[chunk]), traffic);
+  }
+}
+
+void ExactCollector::finish(Phase& phase) {
+  phase.core = {core_};
+  for (std::size_t i = 0; i < on_place_.size(); ++i) {
+    const auto& path = view_.path(static_cast<machine::PlaceId>(i));
+    const Seconds busy{static_cast<double>(on_place_[i].read) * line_ / path.read.value +
+                       static_cast<double>(on_place_[i].written) * line_ / path.write.value};
+    phase.bandwidth_time = std::max(phase.bandwidth_time, busy);
+  }
+  for (const auto& [chunk, traffic] : traffic_.entries()) {
+    phase.cells.push_back({chunk, static_cast<double>(traffic.read()), static_cast<double>(traffic.written),
+                           cost_.exposure(traffic), 0});
+  }
+  core_ = 0;
+  traffic_.clear();
+  std::fill(on_place_.begin(), on_place_.end(), Lines{});
+}
+
+}  // namespace terrace::profile

@@ -1,0 +1,41 @@
+// The oracle: the simulator's own counters, exact to the line. Its profiles feed the lower bound and a column of
+// results of their own; no decision may rest on them.
+//
+// Cells hold what placement cannot change (lines read and written, latencies exposed), so a profile is the same
+// wherever the data lay; `bandwidth_time` alone speaks of the placement of that iteration. `core` is C of the time
+// law, with the exposed latency of misses on memory that belongs to no chunk (always at home) in it: that is time
+// which no placement can win back.
+#pragma once
+
+#include <vector>
+
+#include "profile/collector.hpp"
+#include "profile/core_cost.hpp"
+#include "profile/place_view.hpp"
+
+namespace terrace::profile {
+
+class ExactCollector final : public Collector {
+ public:
+  // The machine and the table outlive the collector.
+  ExactCollector(const machine::Machine& machine, machine::InitiatorId initiator, double cores,
+                 const memory::ChunkTable& chunks);
+
+ private:
+  struct Lines {
+    std::uint64_t read = 0;
+    std::uint64_t written = 0;
+  };
+  void count(const backend::Quantum& quantum, const Tally& tally) override;
+  void finish(Phase& phase) override;
+
+  CoreCost cost_;
+  PlaceView view_;
+  const memory::ChunkTable& chunks_;
+  double line_;      // bytes
+  double core_ = 0;  // seconds, of this phase
+  ChunkScratch<ChunkTraffic> traffic_;
+  std::vector<Lines> on_place_;
+};
+
+}  // namespace terrace::profile

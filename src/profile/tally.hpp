@@ -1,0 +1,83 @@
+// A quantum's misses summed by chunk. Tens of chunks stand for tens of thousands of misses, so whoever needs sums
+// only (the time law, exact counters) works on a tally, and one tally serves every sink that hears of the quantum.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/access_sink.hpp"
+#include "profile/chunk_scratch.hpp"
+
+namespace terrace::profile {
+
+struct ChunkTraffic {
+  std::uint64_t prefetched = 0;  // lines read, by kind of miss
+  std::uint64_t independent = 0;
+  std::uint64_t dependent = 0;
+  std::uint64_t weight = 0;   // of the dependent ones, in 255ths of a latency
+  std::uint64_t written = 0;  // lines written back
+
+  [[nodiscard]] std::uint64_t read() const { return prefetched + independent + dependent; }
+  ChunkTraffic& operator+=(const ChunkTraffic& other) {
+    prefetched += other.prefetched;
+    independent += other.independent;
+    dependent += other.dependent;
+    weight += other.weight;
+    written += other.written;
+    return *this;
+  }
+  ChunkTraffic& operator-=(const ChunkTraffic& other) {
+    prefetched -= other.prefetched;
+    independent -= other.independent;
+    dependent -= other.dependent;
+    weight -= other.weight;
+    written -= other.written;
+    return *this;
+  }
+};
+
+class Tally {
+ public:
+  // Replaces what was counted before.
+  void count(const backend::Quantum& quantum);
+  [[nodiscard]] const std::vector<ChunkScratch<ChunkTraffic>::Entry>& chunks() const {
+    return by_chunk_.entries();
+  }
+  // nullptr where the quantum did not touch the chunk.
+  [[nodiscard]] const ChunkTraffic* find(memory::ChunkId chunk) const { return by_chunk_.find(chunk); }
+  // Misses on memory that belongs to no chunk (memory::k_no_chunk).
+  [[nodiscard]] const ChunkTraffic& unowned() const { return unowned_; }
+
+ private:
+  ChunkScratch<ChunkTraffic> by_chunk_;
+  ChunkTraffic unowned_;
+};
+
+// A sink that can use a tally which somebody else has made.
+class TallySink : public backend::AccessSink {
+ public:
+  void quantum(const backend::Quantum& quantum) final {
+    own_.count(quantum);
+    tallied(quantum, own_);
+  }
+  virtual void tallied(const backend::Quantum& quantum, const Tally& tally) = 0;
+
+ private:
+  Tally own_;
+};
+
+// Hands every quantum to several sinks, in the order in which they were added, with one tally for all of them.
+class Tee final : public backend::AccessSink {
+ public:
+  void add(TallySink& sink) { sinks_.push_back(&sink); }
+  void quantum(const backend::Quantum& quantum) override {
+    tally_.count(quantum);
+    for (auto* sink : sinks_) sink->tallied(quantum, tally_);
+  }
+
+ private:
+  std::vector<TallySink*> sinks_;
+  Tally tally_;
+};
+
+}  // namespace terrace::profile

@@ -1,0 +1,87 @@
+// A machine in virtual time: the clock, the memory and the mover of a program whose misses it is told, quantum by
+// quantum. Same quanta, same calls: same times to the last digit; nothing here looks at host addresses, host time
+// or the order of a hash table.
+//
+// A quantum is priced with every chunk where it lies, its traffic spread evenly over the quantum. Transfers run
+// beside it (time_law.hpp says how the two share the memories); where one completes, the quantum is cut: from that
+// instant on the chunk's remaining traffic falls on the new place, the source's room is free, and the next
+// transfer begins. So a chunk's place changes only when its copy is complete, at most one place serves it at a
+// time, and the sums over any stretch obey the rows of the placement problem.
+//
+// One thread: quanta and calls come one after the other, their owner sees to that. (Threads and ranks that take
+// turns by virtual time need a scheduler above this class; it is not here yet.)
+//
+// Who keeps the ledger: the runtime takes room when it settles chunks and gives it when it frees them; transfers
+// take and give here, and so does the first touch of a chunk that nobody settled, which lies in its domain's home
+// place (or, if its budget is spent, in the domain's place with the most room left).
+#pragma once
+
+#include "backend/backing.hpp"
+#include "backend/clock.hpp"
+#include "backend/mover.hpp"
+#include "memory/ledger.hpp"
+#include "profile/tally.hpp"
+#include "sim/copy_engine.hpp"
+#include "sim/time_law.hpp"
+
+namespace terrace::sim {
+
+// Where the time went; core + exposed + bandwidth_bound + waited + charged is the clock.
+struct TimeAccount {
+  Seconds core;             // C
+  Seconds exposed;          // D
+  Seconds bandwidth_bound;  // beyond C + D, because a place was saturated, by the program or by transfers
+  Seconds waited;           // for transfers
+  Seconds charged;          // the runtime's own work
+  std::uint64_t accesses = 0;
+  std::uint64_t misses = 0;  // write-backs not counted
+
+  [[nodiscard]] Seconds total() const { return core + exposed + bandwidth_bound + waited + charged; }
+};
+TimeAccount operator-(TimeAccount later, const TimeAccount& earlier);
+
+class VirtualMachine final : public backend::Clock,
+                             public backend::Backing,
+                             public backend::Mover,
+                             public profile::TallySink {
+ public:
+  // Machine, table and ledger outlive it. `cores`: one program thread stands for that many, each doing the same on
+  // its share: C and D are divided by it, traffic is not. Throws Error{invalid, not_found} as CoreCost does.
+  VirtualMachine(const machine::Machine& machine, machine::InitiatorId initiator, double cores,
+                 memory::ChunkTable& chunks, memory::Ledger& ledger);
+
+  Seconds now() override { return now_; }
+  void charge(Seconds cost) override;
+
+  bool settle(memory::ChunkId first, std::uint32_t count, machine::PlaceId place) override;
+  machine::PlaceId where(memory::ChunkId chunk) override;
+
+  backend::Ticket submit(const backend::TransferRequest& request) override;
+  bool done(backend::Ticket ticket) override { return engine_.done(ticket); }
+  void wait(backend::Ticket ticket) override;
+  void forget(memory::ChunkId first, std::uint32_t count) override;
+  std::vector<backend::TransferResult> harvest() override { return engine_.harvest(); }
+
+  void tallied(const backend::Quantum& quantum, const profile::Tally& tally) override;
+
+  // Since the beginning. The difference of two is the account of what lies between.
+  [[nodiscard]] const TimeAccount& account() const { return account_; }
+
+ private:
+  void touch(memory::ChunkId chunk);
+  void advance_copies(Seconds duration);  // the clock moves on, the program stands still
+  Seconds finish_running();               // until the running transfer is done; how long that took
+
+  const machine::Machine& machine_;
+  TimeLaw law_;
+  memory::ChunkTable& chunks_;
+  memory::Ledger& ledger_;
+  CopyEngine engine_;
+  Seconds now_;
+  TimeAccount account_;
+  std::vector<bool> touched_;  // by chunk
+  TimeLaw::Traffic by_place_;  // of the quantum at hand
+  Demand demand_;
+};
+
+}  // namespace terrace::sim

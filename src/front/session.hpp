@@ -25,11 +25,11 @@ struct SessionWorld {
   machine::Machine machine;
   machine::DomainId domain = 0;
   double cores = 1;
-  machine::Budget budget;
-  std::string budget_text;
+  machine::Budget budget{};
+  std::string budget_text{};
   std::string planner = "auto";
-  std::optional<placement::Plan> plan;
-  model::Calibration calibration;
+  std::optional<placement::Plan> plan{};
+  model::Calibration calibration{};
   std::uint32_t learn_iterations = 1;
   bool record_only = false;
   bool keep_exact = false;

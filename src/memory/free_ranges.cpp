@@ -1,0 +1,163 @@
+// Free ranges in a treap. See free_ranges.hpp.
+#include "memory/free_ranges.hpp"
+
+#include <algorithm>
+
+namespace terrace::memory {
+
+namespace {
+
+// The heap order of the treap: a hash of the start, so that the tree's shape, too, repeats from run to run
+// (the finaliser of MurmurHash3, a bijection that leaves no pattern of the granule's multiples).
+std::uint64_t priority(std::uint64_t start) {
+  auto x = start + 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccd;
+  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53;
+  return x ^ (x >> 33);
+}
+
+std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
+  return (value + alignment - 1) & ~(alignment - 1);
+}
+
+bool fits(const FreeRanges::Range& range, std::uint64_t length, std::uint64_t alignment) {
+  const auto skipped = align_up(range.start, alignment) - range.start;
+  return skipped <= range.length && range.length - skipped >= length;
+}
+
+}  // namespace
+
+void FreeRanges::update(Index node) {
+  auto& n = nodes_[node];
+  n.longest = n.range.length;
+  if (n.left != k_none) n.longest = std::max(n.longest, nodes_[n.left].longest);
+  if (n.right != k_none) n.longest = std::max(n.longest, nodes_[n.right].longest);
+}
+
+FreeRanges::Index FreeRanges::merge(Index left, Index right) {
+  if (left == k_none) return right;
+  if (right == k_none) return left;
+  if (priority(nodes_[left].range.start) > priority(nodes_[right].range.start)) {
+    nodes_[left].right = merge(nodes_[left].right, right);
+    update(left);
+    return left;
+  }
+  nodes_[right].left = merge(left, nodes_[right].left);
+  update(right);
+  return right;
+}
+
+// Everything that begins before `start` goes left, the rest right.
+void FreeRanges::split(Index node, std::uint64_t start, Index& left, Index& right) {
+  if (node == k_none) {
+    left = right = k_none;
+  } else if (nodes_[node].range.start < start) {
+    Index rest = k_none;
+    split(nodes_[node].right, start, rest, right);
+    nodes_[node].right = rest;
+    update(left = node);
+  } else {
+    Index rest = k_none;
+    split(nodes_[node].left, start, left, rest);
+    nodes_[node].left = rest;
+    update(right = node);
+  }
+}
+
+void FreeRanges::insert(Range range) {
+  Index node = spare_;
+  if (node == k_none) {
+    node = static_cast<Index>(nodes_.size());
+    nodes_.emplace_back();
+  } else {
+    spare_ = nodes_[node].left;
+  }
+  nodes_[node] = {range, range.length, k_none, k_none};
+  Index left = k_none;
+  Index right = k_none;
+  split(root_, range.start, left, right);
+  root_ = merge(merge(left, node), right);
+  ++used_;
+}
+
+void FreeRanges::erase(std::uint64_t start) {
+  Index left = k_none;
+  Index middle = k_none;
+  Index right = k_none;
+  split(root_, start, left, middle);
+  split(middle, start + 1, middle, right);
+  root_ = merge(left, right);
+  if (middle == k_none) return;
+  nodes_[middle].left = spare_;
+  spare_ = middle;
+  --used_;
+}
+
+FreeRanges::Index FreeRanges::fit(Index node, std::uint64_t length, std::uint64_t alignment) const {
+  if (node == k_none || nodes_[node].longest < length) return k_none;
+  if (const auto found = fit(nodes_[node].left, length, alignment); found != k_none) return found;
+  if (fits(nodes_[node].range, length, alignment)) return node;
+  return fit(nodes_[node].right, length, alignment);
+}
+
+FreeRanges::Index FreeRanges::covering(std::uint64_t start) const {
+  Index best = k_none;
+  for (Index node = root_; node != k_none;) {
+    if (nodes_[node].range.start <= start) {
+      best = node;
+      node = nodes_[node].right;
+    } else {
+      node = nodes_[node].left;
+    }
+  }
+  return best;
+}
+
+FreeRanges::Index FreeRanges::beginning(std::uint64_t start) const {
+  const auto node = covering(start);
+  return node != k_none && nodes_[node].range.start == start ? node : k_none;
+}
+
+// Takes [start, start + length) out of the free range that holds it.
+void FreeRanges::cut(Range range, std::uint64_t start, std::uint64_t length) {
+  erase(range.start);
+  if (start > range.start) insert({range.start, start - range.start});
+  const auto end = range.start + range.length;
+  if (start + length < end) insert({start + length, end - start - length});
+}
+
+std::optional<std::uint64_t> FreeRanges::take(std::uint64_t length, std::uint64_t alignment) {
+  const auto node = fit(root_, length, alignment);
+  if (node == k_none) return std::nullopt;
+  const auto range = nodes_[node].range;
+  const auto start = align_up(range.start, alignment);
+  cut(range, start, length);
+  return start;
+}
+
+bool FreeRanges::take_at(std::uint64_t start, std::uint64_t length) {
+  const auto node = covering(start);
+  if (node == k_none) return false;
+  const auto range = nodes_[node].range;
+  if (range.start + range.length < start + length) return false;
+  cut(range, start, length);
+  return true;
+}
+
+void FreeRanges::give(std::uint64_t start, std::uint64_t length) {
+  if (const auto after = beginning(start + length); after != k_none) {
+    length += nodes_[after].range.length;
+    erase(start + (length - nodes_[after].range.length));
+  }
+  if (const auto before = covering(start); before != k_none) {
+    const auto range = nodes_[before].range;
+    if (range.start + range.length == start) {
+      erase(range.start);
+      start = range.start;
+      length += range.length;
+    }
+  }
+  insert({start, length});
+}
+
+}  // namespace terrace::memory

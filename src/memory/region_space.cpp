@@ -1,0 +1,152 @@
+// The reserved range of address space. See region_space.hpp.
+//
+// It is reserved without access rights and made accessible from its beginning on, in growing steps: two mappings in
+// the kernel's books, however many blocks there are; and locking all memory (mlockall) does not fill it.
+#include "memory/region_space.hpp"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+
+namespace terrace::memory {
+
+namespace {
+
+constexpr std::uint64_t k_least = 64ULL << 20;
+constexpr std::uint64_t k_huge_page = 2ULL << 20;
+// Accessible memory counts against strict overcommit and data limits whether it is used or not: no more than this
+// ahead of what was asked for.
+constexpr std::uint64_t k_step = 16ULL << 20;
+
+std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
+  return (value + alignment - 1) & ~(alignment - 1);
+}
+
+// The kernel itself, not mmap(): where this is linked into a program's allocator, mmap() is the allocator's own.
+void* map(void* address, std::uint64_t size, int protection, int flags) {
+  const auto result = syscall(SYS_mmap, address, size, protection, flags | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
+  return result == -1 ? nullptr : reinterpret_cast<void*>(result);  // NOLINT(performance-no-int-to-ptr)
+}
+
+void* pointer(std::uint64_t address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+}  // namespace
+
+RegionSpace::RegionSpace(Bytes reserve, Bytes granule) : granule_(granule.value) {
+  for (auto size = reserve.value; size >= k_least; size /= 2) {
+    void* const got = map(nullptr, size + k_huge_page, PROT_NONE, MAP_NORESERVE);
+    if (!got) continue;
+    mapped_ = reinterpret_cast<std::uint64_t>(got);
+    mapped_size_ = size + k_huge_page;
+    base_ = align_up(mapped_, k_huge_page);
+    reserved_ = size / granule_ * granule_;
+    free_.give(0, reserved_);
+    return;
+  }
+}
+
+RegionSpace::~RegionSpace() {
+  if (mapped_size_ > 0) syscall(SYS_munmap, mapped_, mapped_size_);
+}
+
+bool RegionSpace::make_accessible(std::uint64_t end) {
+  if (end <= accessible_) return true;
+  for (const auto step : {k_step, granule_}) {
+    const auto to = std::min(align_up(end, step), reserved_);
+    if (mprotect(pointer(base_ + accessible_), to - accessible_, PROT_READ | PROT_WRITE) != 0) continue;
+    accessible_ = to;
+    return true;
+  }
+  return false;
+}
+
+// The pages go back to the system, so that the next owner of the range meets zeros.
+void RegionSpace::give_back(std::uint64_t offset, std::uint64_t size) {
+  if (madvise(pointer(base_ + offset), size, MADV_DONTNEED) != 0)  // locked memory refuses
+    map(pointer(base_ + offset), size, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_NORESERVE);
+  free_.give(offset, size);
+  in_use_ -= size;
+}
+
+void* RegionSpace::allocate(std::size_t size, std::size_t alignment) noexcept {
+  if (size > reserved_ || alignment > reserved_) return nullptr;
+  const auto length = align_up(std::max<std::uint64_t>(size, 1), granule_);
+  const auto boundary = std::max<std::uint64_t>(alignment, length >= k_huge_page ? k_huge_page : granule_);
+  const std::lock_guard guard(mutex_);
+  try {
+    // Offsets are aligned like addresses up to the huge page; beyond that a longer range is searched.
+    const bool beyond = boundary > k_huge_page;
+    const auto wanted = beyond ? length + boundary - k_huge_page : length;
+    const auto found = free_.take(wanted, beyond ? k_huge_page : boundary);
+    if (!found) return nullptr;
+    auto start = *found;
+    if (beyond) {
+      start = align_up(base_ + *found, boundary) - base_;
+      if (start > *found) free_.give(*found, start - *found);
+      if (start + length < *found + wanted) free_.give(start + length, *found + wanted - start - length);
+    }
+    if (!make_accessible(start + length)) {
+      free_.give(start, length);
+      return nullptr;
+    }
+    blocks_.emplace(start, length);
+    in_use_ += length;
+    return pointer(base_ + start);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+std::size_t RegionSpace::release(void* address) noexcept {
+  const std::lock_guard guard(mutex_);
+  const auto block = blocks_.find(reinterpret_cast<std::uint64_t>(address) - base_);
+  if (block == blocks_.end()) return 0;
+  const auto [start, length] = *block;
+  blocks_.erase(block);
+  give_back(start, length);
+  return length;
+}
+
+bool RegionSpace::resize(void* address, std::size_t size) noexcept {
+  if (size > reserved_) return false;
+  const auto wanted = align_up(std::max<std::uint64_t>(size, 1), granule_);
+  const std::lock_guard guard(mutex_);
+  const auto block = blocks_.find(reinterpret_cast<std::uint64_t>(address) - base_);
+  if (block == blocks_.end()) return false;
+  const auto [start, length] = *block;
+  if (wanted < length) {
+    give_back(start + wanted, length - wanted);
+  } else if (wanted > length) {
+    if (!free_.take_at(start + length, wanted - length)) return false;
+    if (!make_accessible(start + wanted)) {
+      free_.give(start + length, wanted - length);
+      return false;
+    }
+    in_use_ += wanted - length;
+  }
+  block->second = wanted;
+  return true;
+}
+
+RegionSpace::Block RegionSpace::find(const void* address) const noexcept {
+  const auto offset = reinterpret_cast<std::uint64_t>(address) - base_;
+  if (offset >= reserved_) return {};
+  const std::lock_guard guard(mutex_);
+  auto block = blocks_.upper_bound(offset);
+  if (block == blocks_.begin()) return {};
+  --block;
+  if (offset - block->first >= block->second) return {};
+  return {base_ + block->first, block->second};
+}
+
+Bytes RegionSpace::in_use() const noexcept {
+  const std::lock_guard guard(mutex_);
+  return Bytes{in_use_};
+}
+
+}  // namespace terrace::memory

@@ -31,6 +31,8 @@ constexpr std::array k_bandwidth_units{
     Unit{"B/s", 0, 0},  Unit{"KiB/s", 0, 10}, Unit{"MiB/s", 0, 20}, Unit{"GiB/s", 0, 30}, Unit{"TiB/s", 0, 40},
     Unit{"kB/s", 3, 0}, Unit{"KB/s", 3, 0},   Unit{"MB/s", 6, 0},   Unit{"GB/s", 9, 0},   Unit{"TB/s", 12, 0}};
 
+constexpr std::array k_frequency_units{Unit{"Hz", 0, 0}, Unit{"kHz", 3, 0}, Unit{"MHz", 6, 0}, Unit{"GHz", 9, 0}};
+
 struct Quantity {
   std::string_view number;
   Unit unit;
@@ -153,6 +155,13 @@ BytesPerSecond parse_bandwidth(std::string_view text) {
   return {*value};
 }
 
+double parse_frequency(std::string_view text) {
+  const auto quantity = split(text, k_frequency_units);
+  const auto value = quantity ? to_double(*quantity) : std::nullopt;
+  if (!value || !std::isfinite(*value)) refuse(text, "a frequency", "2.4GHz or 1300MHz");
+  return *value;
+}
+
 std::string format(Bytes bytes) {
   for (const auto& unit : k_iec) {
     const auto count = bytes.value >> unit.two;
@@ -198,6 +207,11 @@ std::string format_exact(Seconds seconds) {
 std::string format_exact(BytesPerSecond bandwidth) {
   if (bandwidth.value == 0) return "0B/s";
   return exactly_in(bandwidth.value, k_bandwidth_units);
+}
+
+std::string format_exact_frequency(double hertz) {
+  if (hertz == 0) return "0Hz";
+  return exactly_in(hertz, k_frequency_units);
 }
 
 }  // namespace terrace

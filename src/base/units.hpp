@@ -12,8 +12,14 @@ namespace terrace {
 struct Seconds {
   double value = 0;
   constexpr auto operator<=>(const Seconds&) const = default;
-  constexpr Seconds& operator+=(Seconds o) { value += o.value; return *this; }
-  constexpr Seconds& operator-=(Seconds o) { value -= o.value; return *this; }
+  constexpr Seconds& operator+=(Seconds o) {
+    value += o.value;
+    return *this;
+  }
+  constexpr Seconds& operator-=(Seconds o) {
+    value -= o.value;
+    return *this;
+  }
 };
 constexpr Seconds operator+(Seconds a, Seconds b) { return {a.value + b.value}; }
 constexpr Seconds operator-(Seconds a, Seconds b) { return {a.value - b.value}; }
@@ -25,8 +31,14 @@ constexpr double operator/(Seconds a, Seconds b) { return a.value / b.value; }
 struct Bytes {
   std::uint64_t value = 0;
   constexpr auto operator<=>(const Bytes&) const = default;
-  constexpr Bytes& operator+=(Bytes o) { value += o.value; return *this; }
-  constexpr Bytes& operator-=(Bytes o) { value -= o.value; return *this; }
+  constexpr Bytes& operator+=(Bytes o) {
+    value += o.value;
+    return *this;
+  }
+  constexpr Bytes& operator-=(Bytes o) {
+    value -= o.value;
+    return *this;
+  }
 };
 constexpr Bytes operator+(Bytes a, Bytes b) { return {a.value + b.value}; }
 constexpr Bytes operator-(Bytes a, Bytes b) { return {a.value - b.value}; }
@@ -46,16 +58,19 @@ Bytes parse_bytes(std::string_view text);
 Seconds parse_seconds(std::string_view text);
 // "16GB/s", "2000MB/s", "15GiB/s".
 BytesPerSecond parse_bandwidth(std::string_view text);
+// "2.4GHz", "1300MHz": in hertz.
+double parse_frequency(std::string_view text);
 
 // Exact where a whole number of a unit fits ("64MiB"), else three significant digits ("1.46GiB"). The exact
 // form reads back as the same value.
 std::string format(Bytes bytes);
-std::string format(Seconds seconds);            // "86ns", "1.24s"
-std::string format(BytesPerSecond bandwidth);   // "16GB/s"
+std::string format(Seconds seconds);           // "86ns", "1.24s"
+std::string format(BytesPerSecond bandwidth);  // "16GB/s"
 
 // As many digits as it takes to read back as the same value, for files: "86ns", "200000001B", "15.36GB/s".
 std::string format_exact(Bytes bytes);
 std::string format_exact(Seconds seconds);
 std::string format_exact(BytesPerSecond bandwidth);
+std::string format_exact_frequency(double hertz);
 
 }  // namespace terrace

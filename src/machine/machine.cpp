@@ -76,7 +76,7 @@ std::vector<PlaceId> Machine::fastest_first(DomainId id) const {
   const auto& initiator = parts_.initiators[domain.initiator];
   const auto line_time = [&](PlaceId place_id) {
     const auto& to = path(domain.initiator, place_id);
-    return to.latency / initiator.prefetch_mlp + parts_.line / to.read;
+    return to.latency / (initiator.cores * initiator.prefetch_mlp) + parts_.line / to.read;
   };
   auto places = domain.places;
   std::stable_sort(places.begin(), places.end(),

@@ -27,12 +27,12 @@ struct Node {
 };
 
 struct Place {
-  std::string name;         // unique in the machine: "hbm0"
-  std::string kind;         // technology: "hbm", "ddr", "cxl", "nvm", "gpu", "file"
+  std::string name;  // unique in the machine: "hbm0"
+  std::string kind;  // technology: "hbm", "ddr", "cxl", "nvm", "gpu", "file"
   Bytes capacity;
-  Bytes granule{4096};      // the smallest unit that it can map
+  Bytes granule{4096};  // the smallest unit that it can map
   DomainId domain = 0;
-  int numa_node = -1;       // the operating system's node, -1 where there is none (a simulated machine)
+  int numa_node = -1;  // the operating system's node, -1 where there is none (a simulated machine)
 };
 
 // How one initiator sees one place, when nothing else uses either.
@@ -41,16 +41,16 @@ struct Path {
   PlaceId place = 0;
   BytesPerSecond read;
   BytesPerSecond write;
-  Seconds latency;           // of a dependent load (pointer chase, huge pages)
+  Seconds latency;  // of a dependent load (pointer chase, huge pages)
 };
 
 // A cache as its initiator sees it: one of these for every core (private), or one for all (shared).
 struct Cache {
-  std::string name;          // "l2", "l3"
+  std::string name;  // "l2", "l3"
   Bytes size;
   std::uint32_t ways = 8;
   bool shared = false;
-  Seconds latency;           // of a hit
+  Seconds latency;  // of a hit
 };
 
 // Cores that issue accesses. Miss parallelism is what the time law of virtual time divides latencies by
@@ -60,11 +60,11 @@ struct Initiator {
   std::string name;
   std::uint32_t cores = 1;
   double frequency_hz = 0;
-  Seconds access_time;       // core time of one access: a stated constant until it is calibrated
+  Seconds access_time;  // core time of one access: a stated constant until it is calibrated
   double mlp = 10;
   double prefetch_mlp = 20;
   std::uint32_t miss_registers = 10;
-  std::vector<Cache> caches; // from the core outwards
+  std::vector<Cache> caches;  // from the core outwards
   DomainId domain = 0;
 };
 
@@ -118,8 +118,8 @@ class Machine {
 
   // The place of a domain that data lies in when nobody asks for another: the one with the most capacity.
   [[nodiscard]] PlaceId home(DomainId domain) const;
-  // A domain's places, fastest first as seen from its initiator: by least time of a line,
-  // latency / prefetch_mlp + line / read bandwidth.
+  // A domain's places, fastest first as seen from its initiator with all its cores at work: by least time of a
+  // line, latency / (cores x prefetch_mlp) + line / read bandwidth.
   [[nodiscard]] std::vector<PlaceId> fastest_first(DomainId domain) const;
 
   void to_blob(BlobWriter& out) const;

@@ -59,6 +59,13 @@ TEST(ParseBandwidth, ReadsBothFamilies) {
   EXPECT_THROW(parse_bandwidth("16GB"), Error);
 }
 
+TEST(ParseFrequency, ReadsHertz) {
+  EXPECT_EQ(parse_frequency("2.4GHz"), 2.4e9);
+  EXPECT_EQ(parse_frequency("1300MHz"), 1.3e9);
+  EXPECT_THROW(parse_frequency("16GB/s"), Error);
+  EXPECT_EQ(format_exact_frequency(2.4e9), "2.4GHz");
+}
+
 TEST(Format, IsWhatAPersonWouldWrite) {
   EXPECT_EQ(format(Bytes{67108864}), "64MiB");
   EXPECT_EQ(format(Bytes{1536ull << 20}), "1536MiB");

@@ -15,11 +15,11 @@ namespace {
 TEST(Machine, OrdersADomainsPlacesByLatencyAndByTimeOfALine) {
   const Machine machine(example_parts());
   EXPECT_EQ(machine.domains()[0].places, (std::vector<PlaceId>{1, 0, 2}));  // 100, 120, 300 ns
-  // 64 B from HBM: 120/20 + 0.16 ns; from DDR: 100/20 + 0.64 ns. With enough parallelism bandwidth decides.
-  EXPECT_EQ(machine.fastest_first(0), (std::vector<PlaceId>{1, 0, 2}));
+  // 64 B for 8 cores with 20 lines each: HBM 120/160 + 0.16 ns, DDR 100/160 + 0.64 ns, CXL 300/160 + 2.56 ns.
+  EXPECT_EQ(machine.fastest_first(0), (std::vector<PlaceId>{0, 1, 2}));
   auto parts = example_parts();
-  parts.initiators[0].prefetch_mlp = 100;  // 1.2 + 0.16 against 1.0 + 0.64
-  EXPECT_EQ(Machine(parts).fastest_first(0), (std::vector<PlaceId>{0, 1, 2}));
+  parts.initiators[0].cores = 1;  // 120/20 + 0.16 against 100/20 + 0.64: one core cannot use HBM's bandwidth
+  EXPECT_EQ(Machine(parts).fastest_first(0), (std::vector<PlaceId>{1, 0, 2}));
 }
 
 TEST(Machine, FindsPlacesByNameAndByKindWithinADomain) {
@@ -183,9 +183,7 @@ TEST(Budget, GivesEachDomainThatMuchOfAKind) {
 }
 
 TEST(Budget, ABareSizeIsForTheFastestKind) {
-  auto parts = example_parts();
-  for (auto& initiator : parts.initiators) initiator.prefetch_mlp = 100;
-  const auto budget = parse_budget(Machine(parts), "256MiB");
+  const auto budget = parse_budget(Machine(example_parts()), "256MiB");
   EXPECT_EQ(budget[0].value, 256ull << 20);
   EXPECT_EQ(budget[3].value, 256ull << 20);
   EXPECT_EQ(budget[1].value, 64ull << 30);

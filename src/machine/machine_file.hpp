@@ -1,0 +1,76 @@
+// Machine files: TOML that a person can read and write; docs/machine-file.md documents every key. A file that
+// breaks the schema is refused with one line that names file, line, key, what is wrong and what to do.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "machine/machine.hpp"
+
+namespace terrace::machine {
+
+// A measured quantity: the median of its repetitions, and the largest less the smallest of them.
+struct Spread {
+  double median = 0;
+  double spread = 0;
+};
+
+// How much of a place's bandwidth `threads` cores reach with one kernel: "copy", "scale", "add", "triad" (counted
+// as STREAM counts), "read", "write", or "memcpy".
+struct MeasuredBandwidth {
+  InitiatorId initiator = 0;
+  PlaceId place = 0;
+  std::uint32_t threads = 1;
+  std::string kernel;
+  Spread bytes_per_second;
+};
+
+// A pointer chase over a place, with one kind of pages: "huge" or "small".
+struct MeasuredLatency {
+  InitiatorId initiator = 0;
+  PlaceId place = 0;
+  std::string pages;
+  Spread seconds;
+};
+
+// Where a measured file's numbers come from: [measured].
+struct Measurement {
+  std::string date;       // ISO 8601, UTC
+  std::string processor;  // as the system calls it
+  std::uint32_t repetitions = 0;
+  std::vector<std::string> notes;  // what could not be measured, and what stands there instead
+  std::vector<MeasuredBandwidth> bandwidths;
+  std::vector<MeasuredLatency> latencies;
+};
+
+struct MachineFile {
+  Machine machine;
+  std::optional<Measurement> measured;
+};
+
+// Both throw Error{invalid}, "FILE:LINE: KEY: ..."; read throws Error{not_found} or Error{failed} when the file
+// cannot be read.
+MachineFile parse_machine_file(std::string_view text, const std::string& file_name);
+MachineFile read_machine_file(const std::filesystem::path& path);
+inline Machine parse_machine(std::string_view text, const std::string& file_name) {
+  return parse_machine_file(text, file_name).machine;
+}
+
+// The text of a machine file that reads back as the same machine, to the last digit.
+std::string format_machine_file(const Machine& machine, const Measurement* measured = nullptr);
+// Writes it beside its name first, so that a reader never sees half a file. Throws Error{failed}.
+void write_machine_file(const std::filesystem::path& path, const Machine& machine,
+                        const Measurement* measured = nullptr);
+
+// A path of a machine file (anything with a '/' or ending in ".toml"), or the name of a shipped one: looked up in
+// the folders of $TERRACE_MACHINES (separated by ':'), in ../share/terrace/machines beside the executable, and in
+// the source tree. Throws Error{not_found} naming the nearest shipped machine and all there are.
+std::filesystem::path find_machine(const std::string& name);
+// The names that find_machine() knows, sorted, each once.
+std::vector<std::string> shipped_machines();
+
+}  // namespace terrace::machine

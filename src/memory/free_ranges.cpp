@@ -146,8 +146,9 @@ bool FreeRanges::take_at(std::uint64_t start, std::uint64_t length) {
 
 void FreeRanges::give(std::uint64_t start, std::uint64_t length) {
   if (const auto after = beginning(start + length); after != k_none) {
-    length += nodes_[after].range.length;
-    erase(start + (length - nodes_[after].range.length));
+    const auto next = nodes_[after].range;
+    erase(next.start);
+    length += next.length;
   }
   if (const auto before = covering(start); before != k_none) {
     const auto range = nodes_[before].range;

@@ -1,6 +1,7 @@
-// The free part of an address space, as ranges of whole granules: address-ordered first fit with alignment, and merging
-// of neighbours when something comes back. Which range is handed out depends on the history of calls alone, so that
-// a program that asks for the same memory gets the same addresses, relative to the base, in every run.
+// The free part of an address space, as ranges of whole granules: address-ordered first fit with alignment, and
+// merging of neighbours when something comes back. Which range is handed out depends on the history of calls
+// alone, so that a program that asks for the same memory gets the same addresses, relative to the base, in every
+// run.
 //
 // A treap ordered by start in which each node knows the longest range below it: finding, taking and giving back
 // take logarithmic time (finding under an alignment that many long ranges miss may visit those).

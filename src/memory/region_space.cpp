@@ -1,7 +1,7 @@
 // The reserved range of address space. See region_space.hpp.
 //
-// It is reserved without access rights and made accessible from its beginning on, in growing steps: two mappings in
-// the kernel's books, however many blocks there are; and locking all memory (mlockall) does not fill it.
+// It is reserved without access rights and made accessible from its beginning on, in growing steps: two mappings
+// in the kernel's books, however many blocks there are; and locking all memory (mlockall) does not fill it.
 #include "memory/region_space.hpp"
 
 #include <sys/mman.h>
@@ -69,8 +69,12 @@ bool RegionSpace::make_accessible(std::uint64_t end) {
 void RegionSpace::give_back(std::uint64_t offset, std::uint64_t size) {
   if (madvise(pointer(base_ + offset), size, MADV_DONTNEED) != 0)  // locked memory refuses
     map(pointer(base_ + offset), size, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_NORESERVE);
-  free_.give(offset, size);
   in_use_ -= size;
+  try {
+    free_.give(offset, size);
+  } catch (const std::bad_alloc&) {
+    // No memory to note it: the range is not handed out again.
+  }
 }
 
 void* RegionSpace::allocate(std::size_t size, std::size_t alignment) noexcept {
@@ -122,7 +126,11 @@ bool RegionSpace::resize(void* address, std::size_t size) noexcept {
   if (wanted < length) {
     give_back(start + wanted, length - wanted);
   } else if (wanted > length) {
-    if (!free_.take_at(start + length, wanted - length)) return false;
+    try {
+      if (!free_.take_at(start + length, wanted - length)) return false;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
     if (!make_accessible(start + wanted)) {
       free_.give(start + length, wanted - length);
       return false;

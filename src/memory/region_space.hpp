@@ -1,10 +1,10 @@
-// Where big blocks come from: one reserved range of address space that is handed out in whole granules, so that every
-// block has pages of its own, which can be placed and moved without anybody else's data. Blocks of 2 MiB and more
-// begin at a multiple of it: huge pages fit.
+// Where big blocks come from: one reserved range of address space that is handed out in whole granules, so that
+// every block has pages of its own, which can be placed and moved without anybody else's data. Blocks of 2 MiB and
+// more begin at a multiple of it: huge pages fit.
 //
-// Addresses, relative to the base, depend on the history of calls alone (address-ordered first fit). A block is all
-// zero when it is handed out: what is given back goes back to the system. What is known about blocks lies outside
-// of them. Safe from several threads.
+// Addresses, relative to the base, depend on the history of calls alone (address-ordered first fit). A block is
+// all zero when it is handed out: what is given back goes back to the system. What is known about blocks lies
+// outside of them. Safe from several threads.
 #pragma once
 
 #include <cstdint>
@@ -57,14 +57,14 @@ class RegionSpace {
   void give_back(std::uint64_t offset, std::uint64_t size);
 
   mutable std::mutex mutex_;
-  std::uint64_t mapped_ = 0;      // what was mapped, for unmapping: begins before base_ where that was aligned
+  std::uint64_t mapped_ = 0;  // what was mapped, for unmapping: begins before base_ where that was aligned
   std::uint64_t mapped_size_ = 0;
   std::uint64_t base_ = 0;
   std::uint64_t reserved_ = 0;
   std::uint64_t granule_ = 0;
   std::uint64_t accessible_ = 0;  // bytes from the base on that can be read and written
   std::uint64_t in_use_ = 0;
-  FreeRanges free_;               // in bytes from the base
+  FreeRanges free_;                                // in bytes from the base
   std::map<std::uint64_t, std::uint64_t> blocks_;  // offset -> size
 };
 

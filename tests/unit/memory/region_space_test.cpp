@@ -1,0 +1,237 @@
+// RegionSpace and FreeRanges against brute force: a map with one entry for each granule, searched from its
+// beginning.
+#include "memory/region_space.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "memory/free_ranges.hpp"
+
+namespace terrace::memory {
+namespace {
+
+constexpr std::uint64_t k_granule = 4096;
+
+// One flag a unit.
+class BruteForce {
+ public:
+  explicit BruteForce(std::uint64_t units) : taken_(units, false) {}
+  std::optional<std::uint64_t> take(std::uint64_t length, std::uint64_t alignment) {
+    for (std::uint64_t start = 0; start + length <= taken_.size(); start += alignment)
+      if (all_free(start, length)) {
+        mark(start, length, true);
+        return start;
+      }
+    return std::nullopt;
+  }
+  bool all_free(std::uint64_t start, std::uint64_t length) const {
+    if (start + length > taken_.size()) return false;
+    for (auto i = start; i < start + length; ++i)
+      if (taken_[i]) return false;
+    return true;
+  }
+  void mark(std::uint64_t start, std::uint64_t length, bool taken) {
+    for (auto i = start; i < start + length; ++i) taken_[i] = taken;
+  }
+  std::uint64_t longest() const {
+    std::uint64_t best = 0;
+    std::uint64_t run = 0;
+    for (const bool taken : taken_) best = std::max(best, run = taken ? 0 : run + 1);
+    return best;
+  }
+  std::size_t ranges() const {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < taken_.size(); ++i) count += !taken_[i] && (i == 0 || taken_[i - 1]);
+    return count;
+  }
+
+ private:
+  std::vector<bool> taken_;
+};
+
+TEST(FreeRanges, RandomHistoriesEqualBruteForce) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    std::mt19937 random(seed);
+    const std::uint64_t units = 64 + random() % 512;
+    FreeRanges free;
+    free.give(0, units);
+    BruteForce model(units);
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> held;
+    for (int step = 0; step < 500; ++step) {
+      if (random() % 5 < 3) {
+        const auto length = 1 + random() % (random() % 8 == 0 ? 100 : 12);
+        const auto alignment = std::uint64_t{1} << (random() % 5);
+        const auto expected = model.take(length, alignment);
+        ASSERT_EQ(free.take(length, alignment), expected) << "seed " << seed << " step " << step;
+        if (expected) held.emplace_back(*expected, length);
+      } else if (random() % 4 == 0) {
+        const auto start = random() % units;
+        const auto length = 1 + random() % 8;
+        const bool expected = model.all_free(start, length);
+        ASSERT_EQ(free.take_at(start, length), expected) << "seed " << seed << " step " << step;
+        if (expected) {
+          model.mark(start, length, true);
+          held.emplace_back(start, length);
+        }
+      } else if (!held.empty()) {
+        std::swap(held[random() % held.size()], held.back());
+        free.give(held.back().first, held.back().second);
+        model.mark(held.back().first, held.back().second, false);
+        held.pop_back();
+      }
+      ASSERT_EQ(free.longest(), model.longest());
+      ASSERT_EQ(free.ranges(), model.ranges());
+    }
+  }
+}
+
+TEST(RegionSpace, RandomHistoriesKeepBlocksApartAndZeroed) {
+  RegionSpace space(Bytes{64ULL << 20}, Bytes{k_granule});
+  ASSERT_EQ(space.reserved().value, 64ULL << 20);
+  struct Held {
+    unsigned char* address;
+    std::size_t size;
+    unsigned char mark;
+  };
+  std::vector<Held> held;
+  std::mt19937 random(7);
+  std::uint64_t in_use = 0;
+  for (int step = 0; step < 3000; ++step) {
+    if (random() % 2 == 0) {
+      const std::size_t size = 1 + random() % (300 * k_granule);
+      const std::size_t alignment = std::size_t{1} << (random() % 17);
+      auto* const block = static_cast<unsigned char*>(space.allocate(size, alignment));
+      if (!block) continue;
+      ASSERT_EQ(reinterpret_cast<std::uint64_t>(block) % std::max<std::size_t>(alignment, k_granule), 0U);
+      for (const std::size_t at : {std::size_t{0}, size / 2, size - 1}) ASSERT_EQ(block[at], 0) << "step " << step;
+      const auto mark = static_cast<unsigned char>(1 + step % 255);
+      block[0] = block[size / 2] = block[size - 1] = mark;
+      held.push_back({block, size, mark});
+      in_use += (size + k_granule - 1) / k_granule * k_granule;
+    } else if (!held.empty()) {
+      std::swap(held[random() % held.size()], held.back());
+      const auto [block, size, mark] = held.back();
+      held.pop_back();
+      for (const std::size_t at : {std::size_t{0}, size / 2, size - 1})
+        ASSERT_EQ(block[at], mark) << "step " << step;
+      const auto whole = (size + k_granule - 1) / k_granule * k_granule;
+      ASSERT_EQ(space.find(block + size - 1).size, whole);
+      ASSERT_EQ(space.release(block), whole);
+      ASSERT_EQ(space.find(block).size, 0U);
+      in_use -= whole;
+    }
+    ASSERT_EQ(space.in_use().value, in_use);
+  }
+}
+
+TEST(RegionSpace, SameHistoryGivesSameOffsets) {
+  RegionSpace first(Bytes{256ULL << 20});
+  RegionSpace second(Bytes{512ULL << 20});
+  std::mt19937 random(3);
+  std::vector<std::pair<void*, void*>> held;
+  for (int step = 0; step < 1000; ++step) {
+    if (held.empty() || random() % 3 != 0) {
+      const std::size_t size = 1 + random() % 200'000;
+      const auto pair = std::pair(first.allocate(size), second.allocate(size));
+      if (!pair.first) break;
+      ASSERT_EQ(reinterpret_cast<std::uint64_t>(pair.first) - first.base(),
+                reinterpret_cast<std::uint64_t>(pair.second) - second.base());
+      held.push_back(pair);
+    } else {
+      std::swap(held[random() % held.size()], held.back());
+      ASSERT_EQ(first.release(held.back().first), second.release(held.back().second));
+      held.pop_back();
+    }
+  }
+}
+
+TEST(RegionSpace, BigBlocksBeginAtHugePages) {
+  RegionSpace space(Bytes{256ULL << 20});
+  space.allocate(5 * k_granule);
+  const auto big = reinterpret_cast<std::uint64_t>(space.allocate(3ULL << 20));
+  EXPECT_EQ(big % (2ULL << 20), 0U);
+  const auto aligned = reinterpret_cast<std::uint64_t>(space.allocate(k_granule, 64ULL << 20));
+  ASSERT_NE(aligned, 0U);
+  EXPECT_EQ(aligned % (64ULL << 20), 0U);
+}
+
+TEST(RegionSpace, ResizesWhereThereIsRoom) {
+  RegionSpace space(Bytes{64ULL << 20});
+  auto* const a = static_cast<char*>(space.allocate(10 * k_granule));
+  std::memset(a, 1, 10 * k_granule);
+  EXPECT_TRUE(space.resize(a, 4 * k_granule));
+  auto* const b = static_cast<char*>(space.allocate(2 * k_granule));
+  EXPECT_EQ(b, a + 4 * k_granule);
+  EXPECT_EQ(b[0], 0) << "what was given back comes back as zeros";
+  EXPECT_FALSE(space.resize(a, 5 * k_granule)) << "b is in the way";
+  EXPECT_EQ(space.find(a).size, 4 * k_granule);
+  EXPECT_TRUE(space.resize(b, 100 * k_granule));
+  EXPECT_EQ(b[99 * k_granule], 0);
+  EXPECT_FALSE(space.resize(b, 1ULL << 62));
+  EXPECT_FALSE(space.resize(b + k_granule, k_granule)) << "not the beginning of a block";
+}
+
+TEST(RegionSpace, RefusesWhatCannotBe) {
+  RegionSpace space(Bytes{64ULL << 20});
+  EXPECT_EQ(space.allocate(65ULL << 20), nullptr);
+  EXPECT_EQ(space.allocate(SIZE_MAX), nullptr);
+  EXPECT_EQ(space.allocate(1, 1ULL << 40), nullptr);
+  EXPECT_EQ(space.in_use().value, 0U);
+  int local = 0;
+  EXPECT_FALSE(space.contains(&local));
+  EXPECT_EQ(space.release(&local), 0U);
+  RegionSpace none(Bytes{1ULL << 20});
+  EXPECT_EQ(none.reserved().value, 0U);
+  EXPECT_EQ(none.allocate(1), nullptr);
+}
+
+TEST(RegionSpace, GivesPagesBack) {
+  RegionSpace space(Bytes{128ULL << 20});
+  constexpr std::size_t k_size = 64 * k_granule;
+  auto* const block = static_cast<unsigned char*>(space.allocate(k_size));
+  std::memset(block, 1, k_size);
+  const auto resident = [&] {  // the kernel's own account
+    std::vector<unsigned char> pages(k_size / k_granule);
+    EXPECT_EQ(mincore(block, k_size, pages.data()), 0);
+    return std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; });
+  };
+  EXPECT_EQ(resident(), 64);
+  space.release(block);
+  EXPECT_EQ(resident(), 0);
+}
+
+TEST(RegionSpace, ThreadsGetBlocksOfTheirOwn) {
+  RegionSpace space(Bytes{1ULL << 30});
+  std::vector<std::thread> threads;
+  for (unsigned id = 1; id <= 4; ++id)
+    threads.emplace_back([&space, id] {
+      std::mt19937 random(id);
+      std::vector<std::pair<std::uint32_t*, std::size_t>> held;
+      for (int step = 0; step < 2000; ++step) {
+        if (held.size() < 20) {
+          const std::size_t words = 1024 + random() % 50'000;
+          auto* const block = static_cast<std::uint32_t*>(space.allocate(words * 4));
+          ASSERT_NE(block, nullptr);
+          block[0] = block[words - 1] = id;
+          held.emplace_back(block, words);
+        } else {
+          std::swap(held[random() % held.size()], held.back());
+          ASSERT_EQ(held.back().first[0], id);
+          ASSERT_EQ(held.back().first[held.back().second - 1], id);
+          ASSERT_GT(space.release(held.back().first), 0U);
+          held.pop_back();
+        }
+      }
+      for (const auto& [block, words] : held) space.release(block);
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(space.in_use().value, 0U);
+}
+
+}  // namespace
+}  // namespace terrace::memory

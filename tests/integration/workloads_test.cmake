@@ -1,0 +1,12 @@
+# The workloads, run natively as programs.
+if(TARGET workload_cg)
+  add_library(marker_probe MODULE marker_probe.c)
+  set_target_properties(marker_probe PROPERTIES C_VISIBILITY_PRESET default)
+  target_link_libraries(marker_probe PRIVATE terrace_flags)
+
+  terrace_test(workloads_test SOURCES workloads_test.cpp DEPENDS LABELS integration TIMEOUT 600)
+  target_compile_definitions(workloads_test PRIVATE
+    TERRACE_WORKLOADS_DIR="$<TARGET_FILE_DIR:workload_cg>" TERRACE_MARKER_PROBE="$<TARGET_FILE:marker_probe>"
+    $<$<BOOL:${TERRACE_SANITIZE}>:TERRACE_SANITIZED>)
+  add_dependencies(workloads_test workload_stream workload_chase workload_cg workload_mg marker_probe)
+endif()

@@ -1,0 +1,191 @@
+// The workloads, run as programs: their results against the published values, their figures against each other,
+// their markers against the sequence that their documentation states.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "run_program.hpp"
+
+namespace terrace::test {
+namespace {
+
+const std::string k_workloads = TERRACE_WORKLOADS_DIR;
+
+Outcome run_workload(const std::string& arguments) { return run_program(k_workloads + "/" + arguments); }
+
+/// What stands after `label` and an optional "=" in a result block.
+std::string field(const std::string& output, const std::string& label) {
+  const auto at = output.find(label);
+  if (at == std::string::npos) return {};
+  std::istringstream rest(output.substr(at + label.size()));
+  std::string word;
+  rest >> word;
+  if (word == "=") rest >> word;
+  return word;
+}
+
+struct Official {
+  const char* program;
+  char problem_class;
+  const char* iterations;
+  const char* size;
+  const char* quantity;
+  double value;
+  double tolerance;
+};
+
+void PrintTo(const Official& official, std::ostream* out) { *out << official.program << official.problem_class; }
+
+// The values published with NPB 3.x.
+constexpr Official k_small_classes[] = {
+    {"cg", 'S', "15", "1400", "Zeta", 8.5971775078648, 1e-10},
+    {"cg", 'W', "15", "7000", "Zeta", 10.362595087124, 1e-10},
+    {"mg", 'S', "4", "32x32x32", "L2 norm", 0.5307707005734e-04, 1e-8},
+    {"mg", 'W', "4", "128x128x128", "L2 norm", 0.6467329375339e-05, 1e-8},
+};
+[[maybe_unused]] constexpr Official k_class_a[] = {
+    {"cg", 'A', "15", "14000", "Zeta", 17.130235054029, 1e-10},
+    {"mg", 'A', "4", "256x256x256", "L2 norm", 0.2433365309069e-05, 1e-8},
+};
+
+class Npb : public testing::TestWithParam<Official> {};
+
+TEST_P(Npb, GivesTheOfficialValue) {
+  const Official& official = GetParam();
+  const Outcome outcome = run_workload(std::string(official.program) + " --class " + official.problem_class);
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  EXPECT_EQ(field(outcome.output, "Verification"), "SUCCESSFUL");
+  EXPECT_EQ(field(outcome.output, "Iterations"), official.iterations);
+  EXPECT_EQ(field(outcome.output, "Size"), official.size);
+  const double value = std::stod(field(outcome.output, official.quantity));
+  EXPECT_LE(std::abs(value / official.value - 1.0), official.tolerance) << outcome.output;
+}
+
+std::string name_of(const testing::TestParamInfo<Official>& info) {
+  return std::string(info.param.program) + info.param.problem_class;
+}
+
+INSTANTIATE_TEST_SUITE_P(Small, Npb, testing::ValuesIn(k_small_classes), name_of);
+#ifndef TERRACE_SANITIZED  // class A under a sanitizer takes minutes and shows nothing that class W does not
+INSTANTIATE_TEST_SUITE_P(ClassA, Npb, testing::ValuesIn(k_class_a), name_of);
+#endif
+
+TEST(Npb, VerifiesAfterTheOfficialCountAndGoesOn) {
+  for (const auto& [arguments, quantity] :
+       {std::pair{"cg --class S --iterations ", "Zeta"}, std::pair{"mg --class S --iterations ", "L2 norm"}}) {
+    const Outcome official = run_workload(std::string(arguments) + "15");
+    const Outcome longer = run_workload(std::string(arguments) + "40");
+    EXPECT_EQ(official.status, 0) << official.output;
+    EXPECT_EQ(longer.status, 0) << longer.output;
+    EXPECT_EQ(field(longer.output, "Iterations"), "40");
+    EXPECT_EQ(field(longer.output, quantity), field(official.output, quantity));
+  }
+}
+
+TEST(Npb, RefusesWhatCannotBeVerified) {
+  EXPECT_EQ(run_workload("cg --class S --iterations 14 2>&1").status, 2);
+  EXPECT_EQ(run_workload("mg --class B --iterations 19 2>&1").status, 2);
+  EXPECT_EQ(run_workload("cg --class D 2>&1").status, 2);
+  const Outcome wrong = run_workload("mg --klass S 2>&1");
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_EQ(wrong.output, "mg: no option '--klass'; --help lists them\n");
+}
+
+TEST(Stream, RatesAreBytesOverTime) {
+  const Outcome outcome = run_workload("stream --size 4MiB --repetitions 5");
+  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  EXPECT_EQ(field(outcome.output, "Verification"), "SUCCESSFUL");
+  for (const auto& [kernel, arrays] :
+       {std::pair{"copy", 2}, std::pair{"scale", 2}, std::pair{"add", 3}, std::pair{"triad", 3}}) {
+    std::istringstream line(outcome.output.substr(outcome.output.find(kernel)));
+    std::string name;
+    double rate = 0, average = 0, best = 0, worst = 0;
+    line >> name >> rate >> average >> best >> worst;
+    const double bytes = arrays * 4.0 * 1024 * 1024;
+    EXPECT_NEAR(rate * best / bytes, 1.0, 1e-4) << name;  // times are printed in nanoseconds
+    EXPECT_LE(best, average);
+    EXPECT_LE(average, worst);
+  }
+}
+
+TEST(Stream, TakesSizesThatAreNoMultipleOfALine) {
+  EXPECT_EQ(run_workload("stream --size 8 --repetitions 1").status, 0);
+  EXPECT_EQ(run_workload("stream --size 1001 --repetitions 250").status, 0);
+  EXPECT_EQ(run_workload("stream --size 7 2>&1").status, 2);
+  EXPECT_EQ(run_workload("stream --size 1XB 2>&1").status, 2);
+  EXPECT_EQ(run_workload("stream --repetitions 251 2>&1").status, 2);
+}
+
+TEST(Chase, EveryNumberOfChainsArrivesWhereItShould) {
+  for (int chains = 1; chains <= 16; ++chains) {
+    // 999 lines: not a multiple of most numbers of chains; more steps than lines, so that each goes round.
+    const Outcome outcome =
+        run_workload("chase --size 63936 --steps 5000 --chains " + std::to_string(chains) + " --seed 7");
+    EXPECT_EQ(outcome.status, 0) << outcome.output;
+    EXPECT_EQ(field(outcome.output, "Verification"), "SUCCESSFUL");
+    double per_step = 0, per_load = 0;
+    ASSERT_EQ(std::sscanf(outcome.output.substr(outcome.output.find("Best")).c_str(),
+                          "Best %lf ns a step %lf ns a load", &per_step, &per_load),
+              2);
+    EXPECT_NEAR(per_load * chains, per_step, 1e-4);
+  }
+  EXPECT_EQ(run_workload("chase --chains 17 2>&1").status, 2);
+  EXPECT_EQ(run_workload("chase --chains 4 --size 255 2>&1").status, 2);
+}
+
+#ifndef TERRACE_SANITIZED  // a sanitizer's runtime insists on coming before what is preloaded
+
+/// The markers that arrive in a library preloaded into a workload.
+std::string markers_of(const std::string& arguments) {
+  const std::string path = std::filesystem::temp_directory_path() / ("markers-" + std::to_string(getpid()));
+  const Outcome outcome = run_program("MARKER_PROBE='" + path + "' LD_PRELOAD='" TERRACE_MARKER_PROBE "' '" +
+                                      k_workloads + "/" + arguments);
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  std::filesystem::remove(path);
+  return text.str();
+}
+
+std::string repeated(int times, const std::string& text) {
+  std::string result;
+  for (int i = 0; i < times; ++i) result += text;
+  return result;
+}
+
+TEST(Markers, ReachAPreloadedLibrary) {
+  const std::string cg = "init\n" + repeated(25, "matvec\nupdate\n") + "residual\nnormalise\n";
+  EXPECT_EQ(markers_of("cg' --class S --iterations 16"), "begin main\n" + repeated(16, cg) + "end\n");
+
+  std::string mg = "rprj3.5\nrprj3.4\nrprj3.3\nrprj3.2\npsinv.1\n";
+  for (const char* level : {"2", "3", "4", "5"}) {
+    mg += std::string("interp.") + level + "\nresid." + level + "\npsinv." + level + "\n";
+  }
+  EXPECT_EQ(markers_of("mg' --class S"), "begin main\n" + repeated(4, mg + "residual\n") + "end\n");
+
+  EXPECT_EQ(markers_of("stream' --size 1MiB --repetitions 3"),
+            "begin main\n" + repeated(3, "copy\nscale\nadd\ntriad\n") + "end\n");
+  EXPECT_EQ(markers_of("chase' --size 1MiB --steps 10 --repetitions 2"),
+            "begin main\n" + repeated(2, "chase\ncheck\n") + "end\n");
+}
+
+#endif
+
+TEST(BuildScript, BuildsWithAnyCompilerCommand) {
+  const auto folder = std::filesystem::temp_directory_path() / ("workloads-" + std::to_string(getpid()));
+  const std::string script = TERRACE_SOURCE_DIR "/workloads/build.sh";
+  const Outcome built =
+      run_program("CXX='env c++' CXXFLAGS='-O1 -g' '" + script + "' '" + folder.string() + "' chase");
+  EXPECT_EQ(built.status, 0);
+  EXPECT_EQ(run_program("'" + (folder / "chase").string() + "' --size 64KiB --steps 10").status, 0);
+  EXPECT_EQ(run_program("'" + script + "' '" + folder.string() + "' nonesuch 2>&1").status, 2);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace terrace::test

@@ -17,6 +17,8 @@ export LIBRARY_PATH := $(SYSROOT)/usr/lib/$(MULTIARCH):$(SYSROOT)/lib/$(MULTIARC
 export LD_LIBRARY_PATH := $(SYSROOT)/usr/lib/$(MULTIARCH):$(SYSROOT)/lib/$(MULTIARCH):$(LD_LIBRARY_PATH)
 export CMAKE_PREFIX_PATH := $(SYSROOT)/usr
 export PKG_CONFIG_PATH := $(SYSROOT)/usr/lib/$(MULTIARCH)/pkgconfig:$(SYSROOT)/usr/share/pkgconfig
+PYTHON_HEADERS := $(firstword $(wildcard $(SYSROOT)/usr/include/python3.*))
+CONFIGURE_FLAGS := $(if $(PYTHON_HEADERS),-DPython_INCLUDE_DIR=$(PYTHON_HEADERS))
 endif
 
 .PHONY: help
@@ -40,7 +42,7 @@ setup:
 	@scripts/setup
 
 $(BUILD)/build.ninja: CMakePresets.json | setup
-	cmake --preset release
+	cmake --preset release $(CONFIGURE_FLAGS)
 	@touch $@
 
 build: setup $(BUILD)/build.ninja

@@ -1,0 +1,223 @@
+"""A virtual machine with real heterogeneous memory: several NUMA nodes, HMAT tables, the host's own file system.
+
+QEMU's software emulation boots the distribution's cloud kernel with a small initramfs; the root file system is the
+host's over virtiofs, read-only under a tmpfs overlay, so programs built on the host run unmodified. Functional truth
+only (which page lies where): no timing is taken here.
+
+    python3 tests/guest/vm.py --nodes 512M:cpu,512M -- numactl --hardware
+
+runs a command in the guest, copies its output and ends with its exit status. Needs root (virtiofsd).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+VIRTIOFSD = Path("/usr/lib/qemu/virtiofsd")
+MODULES = ("virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "fuse", "virtiofs",
+           "overlay")
+
+
+@dataclass(frozen=True)
+class Node:
+    """A NUMA node of the guest. Latency in nanoseconds and bandwidth in MiB/s as node 0's processors see it (HMAT)."""
+
+    size_mib: int
+    processors: bool = False
+    latency_ns: int = 100
+    bandwidth_mib: int = 10240
+
+
+class GuestError(RuntimeError):
+    """The guest could not be run; the text says why."""
+
+
+def missing() -> list[str]:
+    """What this host lacks to run guests: a line each, empty when it can."""
+    lacks = []
+    if not shutil.which("qemu-system-x86_64"):
+        lacks.append("qemu-system-x86_64 (package qemu-system-x86)")
+    if not VIRTIOFSD.exists():
+        lacks.append(f"{VIRTIOFSD} (package qemu-system-common)")
+    if not shutil.which("busybox"):
+        lacks.append("busybox (package busybox-static)")
+    try:
+        _kernel()
+    except GuestError as error:
+        lacks.append(str(error))
+    if subprocess.run(["id", "-u"], capture_output=True, text=True).stdout.strip() != "0":
+        lacks.append("root (virtiofsd changes its root directory)")
+    return lacks
+
+
+def _kernel() -> tuple[Path, Path]:
+    """The newest cloud kernel and its modules."""
+    for image in sorted(Path("/boot").glob("vmlinuz-*-cloud-amd64"), reverse=True):
+        modules = Path("/lib/modules") / image.name.removeprefix("vmlinuz-")
+        if modules.is_dir():
+            return image, modules
+    raise GuestError("a cloud kernel with modules (package linux-image-cloud-amd64)")
+
+
+_INIT = """#!/bin/busybox sh
+/bin/busybox mkdir -p /proc /sys /dev /host /rw /new
+/bin/busybox mount -t proc proc /proc
+/bin/busybox mount -t sysfs sys /sys
+/bin/busybox mount -t devtmpfs dev /dev
+for m in MODULES; do /bin/busybox insmod /$m.ko; done
+/bin/busybox mount -t virtiofs -o ro host /host || /bin/busybox poweroff -f
+/bin/busybox mount -t tmpfs rw /rw
+/bin/busybox mkdir -p /rw/up /rw/work
+/bin/busybox mount -t overlay -o lowerdir=/host,upperdir=/rw/up,workdir=/rw/work root /new
+for d in proc sys dev; do /bin/busybox mount -o move /$d /new/$d; done
+/bin/busybox mount -t tmpfs tmp /new/tmp
+/bin/busybox mkdir -p /new/tmp/out /new/dev/shm
+/bin/busybox mount -t tmpfs shm /new/dev/shm
+/bin/busybox mount -t virtiofs out /new/tmp/out
+/bin/busybox hostname guest
+/bin/busybox ip link set lo up
+exec /bin/busybox chroot /new /bin/sh /tmp/out/command
+"""
+
+
+def _initramfs(target: Path, modules: Path) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        (root / "bin").mkdir()
+        busybox = shutil.which("busybox")
+        assert busybox is not None
+        shutil.copy(busybox, root / "bin" / "busybox")
+        for module in MODULES:
+            found = next(modules.rglob(f"{module}.ko*"), None)
+            if found is None:
+                raise GuestError(f"kernel module {module} is not in {modules}")
+            shutil.copy(found, root / f"{module}.ko")
+        init = root / "init"
+        init.write_text(_INIT.replace("MODULES", " ".join(MODULES)))
+        init.chmod(0o755)
+        names = "\n".join(str(path.relative_to(root)) for path in sorted(root.rglob("*")))
+        archive = subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=root, input=names.encode(),
+                                 capture_output=True, check=True).stdout
+        target.write_bytes(gzip.compress(archive, 1))
+
+
+def _numa_arguments(nodes: Sequence[Node]) -> list[str]:
+    """The first node holds both processors; every node's memory is described to the guest by HMAT."""
+    words: list[str] = []
+    for number, node in enumerate(nodes):
+        words += ["-object", f"memory-backend-memfd,id=m{number},size={node.size_mib}M,share=on"]
+        words += ["-numa", f"node,nodeid={number},memdev=m{number},initiator=0" + (",cpus=0-1" if node.processors else "")]
+    for number, node in enumerate(nodes):
+        common = f"initiator=0,target={number},hierarchy=memory"
+        words += ["-numa", f"hmat-lb,{common},data-type=access-latency,latency={node.latency_ns}"]
+        words += ["-numa", f"hmat-lb,{common},data-type=access-bandwidth,bandwidth={node.bandwidth_mib}M"]
+    return words
+
+
+def run(command: Sequence[str], nodes: Sequence[Node], *, cwd: Path | None = None, out: Path | None = None,
+        timeout: float = 300) -> tuple[int, str]:
+    """Runs a command in a fresh guest: its exit status, and what it wrote to both outputs.
+
+    Files that it leaves in /tmp/out are copied to `out`. Raises GuestError when the guest does not come up or does not
+    end within `timeout` seconds.
+    """
+    lacks = missing()
+    if lacks:
+        raise GuestError("no guest here, for want of " + "; ".join(lacks))
+    kernel, modules = _kernel()
+    with tempfile.TemporaryDirectory(prefix="terrace-guest-") as name:
+        folder = Path(name)
+        shared = folder / "out"
+        shared.mkdir()
+        _initramfs(folder / "initramfs", modules)
+        words = " ".join("'" + word.replace("'", "'\\''") + "'" for word in command)
+        (shared / "command").write_text(
+            f"export PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME=/root\ncd '{cwd or Path.cwd()}'\n"
+            f"{words} > /tmp/out/output 2>&1 < /dev/null\necho $? > /tmp/out/status\nsync\n"
+            "/bin/busybox poweroff -f\n")
+        daemons = []
+        try:
+            for tag, source, options in (("host", "/", "cache=always"), ("out", str(shared), "cache=none")):
+                daemons.append(subprocess.Popen(
+                    ["unshare", "-m", str(VIRTIOFSD), f"--socket-path={folder / tag}.sock", "-o", f"source={source}",
+                     "-o", "sandbox=chroot", "-o", options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+            for tag in ("host", "out"):
+                _wait_for(folder / f"{tag}.sock", daemons)
+            total = sum(node.size_mib for node in nodes)
+            qemu = ["qemu-system-x86_64", "-machine", "q35,hmat=on", "-accel", "tcg,thread=multi", "-cpu", "max",
+                    "-smp", "2", "-m", f"{total}M", "-nodefaults", "-no-reboot", "-display", "none",
+                    "-serial", f"file:{folder / 'console'}", "-kernel", str(kernel), "-initrd",
+                    str(folder / "initramfs"), "-append", "console=ttyS0 quiet panic=-1 numa_balancing=disable",
+                    *_numa_arguments(nodes)]
+            for tag in ("host", "out"):
+                qemu += ["-chardev", f"socket,id=c{tag},path={folder / tag}.sock",
+                         "-device", f"vhost-user-fs-pci,chardev=c{tag},tag={tag}"]
+            try:
+                ended = subprocess.run(qemu, capture_output=True, text=True, timeout=timeout)
+            except subprocess.TimeoutExpired:
+                raise GuestError(f"the guest did not end within {timeout:.0f} s; console: {_tail(folder)}") from None
+            status = shared / "status"
+            if not status.exists():
+                raise GuestError(f"the guest ended without a result: {ended.stderr.strip()[-300:]} {_tail(folder)}")
+            if out is not None:
+                shutil.copytree(shared, out, dirs_exist_ok=True)
+            return int(status.read_text()), (shared / "output").read_text(errors="replace")
+        finally:
+            for daemon in daemons:
+                daemon.terminate()
+                daemon.wait()
+
+
+def _wait_for(path: Path, daemons: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Until the daemon listens; a daemon that ends first is an error."""
+    import time
+
+    deadline = time.monotonic() + 20
+    while not path.exists():
+        if any(daemon.poll() is not None for daemon in daemons) or time.monotonic() > deadline:
+            raise GuestError("virtiofsd did not start")
+        time.sleep(0.02)
+
+
+def _tail(folder: Path) -> str:
+    console = folder / "console"
+    return console.read_text(errors="replace").strip()[-400:] if console.exists() else "(no console)"
+
+
+def parse_nodes(text: str) -> list[Node]:
+    """"512M:cpu,512M:400ns:2000" -> nodes."""
+    nodes = []
+    for word in text.split(","):
+        size, *rest = word.split(":")
+        latency = next((int(part.removesuffix("ns")) for part in rest if part.endswith("ns")), 100)
+        bandwidth = next((int(part) for part in rest if part.isdigit()), 10240)
+        nodes.append(Node(int(size.removesuffix("M")), "cpu" in rest, latency, bandwidth))
+    return nodes
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--nodes", default="512M:cpu:100ns:16384,512M:400ns:2048")
+    parser.add_argument("--timeout", type=float, default=300)
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    arguments = parser.parse_args()
+    command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
+    try:
+        status, output = run(command, parse_nodes(arguments.nodes), timeout=arguments.timeout)
+    except GuestError as error:
+        print(f"guest: {error}", file=sys.stderr)
+        return 1
+    sys.stdout.write(output)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

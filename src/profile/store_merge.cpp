@@ -150,6 +150,8 @@ void add_note(Database& database, MergeSummary& summary, std::optional<std::int6
   insert.run(run, text);
 }
 
+std::string records(std::size_t count) { return std::to_string(count) + (count == 1 ? " record" : " records"); }
+
 // One journal, one row of `run`.
 void merge_one(Database& database, const std::string& journal, MergeSummary& summary) {
   std::vector<std::byte> bytes;
@@ -182,23 +184,17 @@ void merge_one(Database& database, const std::string& journal, MergeSummary& sum
   summary.records += end.records;
 
   const std::string who = "process " + std::to_string(rows->process()) + rows->program();
+  const auto note = [&](const std::string& text) { add_note(database, summary, rows->id(), who + text); };
   if (!end.whole) {
-    add_note(database, summary, rows->id(), who + ": its journal was cut short (" + end.reason + ")");
+    note(": its journal was cut short (" + end.reason + ")");
   } else if (!rows->ended()) {
-    add_note(database, summary, rows->id(),
-             who + " did not end by itself (killed, or still running): its journal ends after " +
-                 std::to_string(end.records) + " records");
+    note(" did not end by itself (killed, or still running): its journal ends after " + records(end.records));
   }
   if (!end.whole || !rows->ended()) ++summary.incomplete;
   if (undecodable > 0) {
-    add_note(database, summary, rows->id(),
-             who + ": left out " + std::to_string(undecodable) + " records that could not be decoded (" +
-                 first_reason + ")");
+    note(": left out " + records(undecodable) + " that could not be decoded (" + first_reason + ")");
   }
-  if (unknown > 0) {
-    add_note(database, summary, rows->id(),
-             who + ": left out " + std::to_string(unknown) + " records of kinds that this version does not know");
-  }
+  if (unknown > 0) note(": left out " + records(unknown) + " of a kind that this version does not know");
 }
 
 }  // namespace

@@ -1,0 +1,281 @@
+// The store gives back what the journals held, of every process, also of one that was killed; appears whole or not
+// at all; overwrites nothing; and its documentation names every table and column that it has.
+#include "profile/store.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <random>
+
+#include "base/error.hpp"
+#include "base/journal.hpp"
+#include "profile/store_database.hpp"
+#include "support/synthetic_job.hpp"
+
+namespace terrace::profile {
+namespace {
+
+namespace fs = std::filesystem;
+
+class StoreTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "store.XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  // Written once: a killed process's journal beside a whole one.
+  MergeSummary merge_two() {
+    test::write_synthetic_journal(path("1.journal"), {.process = 11});
+    test::write_synthetic_journal(path("2.journal"), {.process = 12, .ends = false, .plans = false});
+    return merge_journals({path("1.journal"), path("2.journal")}, path("heat.7.terrace"));
+  }
+  std::int64_t count(const std::string& file, const std::string& what) {
+    Database database(file, Database::Mode::read);
+    Statement query(database, "SELECT count(*) FROM " + what);
+    return query.step() ? query.integer(0) : -1;
+  }
+
+  fs::path folder_;
+};
+
+void expect_equal(const Iteration& a, const Iteration& b) {
+  EXPECT_EQ(a.number, b.number);
+  ASSERT_EQ(a.phases.size(), b.phases.size());
+  for (std::size_t p = 0; p < a.phases.size(); ++p) {
+    EXPECT_EQ(a.phases[p].name, b.phases[p].name);
+    EXPECT_EQ(a.phases[p].time, b.phases[p].time);
+    EXPECT_EQ(a.phases[p].core, b.phases[p].core);
+    EXPECT_EQ(a.phases[p].samples, b.phases[p].samples);
+    EXPECT_EQ(a.phases[p].samples_with_access, b.phases[p].samples_with_access);
+    EXPECT_EQ(a.phases[p].bandwidth_time, b.phases[p].bandwidth_time);
+    ASSERT_EQ(a.phases[p].cells.size(), b.phases[p].cells.size());
+    for (std::size_t c = 0; c < a.phases[p].cells.size(); ++c) {
+      EXPECT_EQ(a.phases[p].cells[c].chunk, b.phases[p].cells[c].chunk);
+      EXPECT_EQ(a.phases[p].cells[c].read_lines, b.phases[p].cells[c].read_lines);
+      EXPECT_EQ(a.phases[p].cells[c].write_lines, b.phases[p].cells[c].write_lines);
+      EXPECT_EQ(a.phases[p].cells[c].exposure, b.phases[p].cells[c].exposure);
+      EXPECT_EQ(a.phases[p].cells[c].samples, b.phases[p].cells[c].samples);
+    }
+  }
+}
+
+TEST_F(StoreTest, GivesBackBothProfilesToTheLastBit) {
+  const Store store(merge_two().path);
+  for (const bool exact : {false, true}) {
+    const auto profile = store.profile(1, exact);
+    EXPECT_EQ(profile.exact, exact);
+    EXPECT_EQ(profile.loop, "main");
+    EXPECT_EQ(profile.sample_interval, Seconds{exact ? 0 : 1e-6});
+    ASSERT_EQ(profile.iterations.size(), 1U);
+    expect_equal(profile.iterations[0], test::synthetic_iteration(0, exact, {}));
+    const auto& objects = test::synthetic_objects();
+    ASSERT_EQ(profile.objects.size(), objects.size());
+    std::uint32_t chunks = 0;
+    for (std::size_t o = 0; o < objects.size(); ++o) {
+      EXPECT_EQ(profile.objects[o].name, objects[o].name);
+      EXPECT_EQ(profile.objects[o].kind, objects[o].kind);
+      EXPECT_EQ(profile.objects[o].size.value, objects[o].size);
+      EXPECT_EQ(profile.objects[o].first_chunk, chunks);
+      EXPECT_TRUE(profile.objects[o].live);  // "r" was freed, but after the loop
+      chunks += profile.objects[o].chunks;
+    }
+    EXPECT_EQ(profile.places, std::vector<machine::PlaceId>(chunks, 1));
+    EXPECT_NEAR(profile.unseen, 1.8e6 / 91.8e6, 1e-12);
+  }
+}
+
+TEST_F(StoreTest, GivesBackMachineAndPlan) {
+  const Store store(merge_two().path);
+  BlobWriter wanted;
+  BlobWriter read;
+  test::synthetic_machine().to_blob(wanted);
+  store.machine(2).to_blob(read);
+  EXPECT_TRUE(std::ranges::equal(wanted.bytes(), read.bytes()));
+  const auto plans = store.plans(1);
+  ASSERT_EQ(plans.size(), 1U);
+  EXPECT_EQ(plans[0].plan.planner, "unimem");
+  EXPECT_EQ(plans[0].plan.moves.size(), 2U);
+  EXPECT_EQ(plans[0].why, "after the first iteration");
+  EXPECT_TRUE(store.plans(2).empty());
+}
+
+TEST_F(StoreTest, KeepsProcessesApartAndMachinesOnce) {
+  const auto summary = merge_two();
+  EXPECT_EQ(summary.processes, 2U);
+  const auto runs = Store(summary.path).runs();
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[0].process, 11U);
+  EXPECT_EQ(runs[0].mode, "simulate");
+  EXPECT_EQ(runs[1].mode, "record");
+  EXPECT_EQ(count(summary.path, "machine"), 1);
+  EXPECT_EQ(count(summary.path, "object WHERE run = 2"), 8);
+  // Four phases an iteration; the killed process did not begin its last one.
+  EXPECT_EQ(count(summary.path, "phase_instance WHERE run = 1"), 24);
+  EXPECT_EQ(count(summary.path, "phase_instance WHERE run = 2"), 20);
+}
+
+TEST_F(StoreTest, SaysWhoDidNotEnd) {
+  const auto summary = merge_two();
+  EXPECT_EQ(summary.incomplete, 1U);
+  ASSERT_EQ(summary.notes.size(), 1U);
+  EXPECT_NE(summary.notes[0].find("process 12 (/home/user/heat) did not end"), std::string::npos)
+      << summary.notes[0];
+  EXPECT_EQ(count(summary.path, "run WHERE NOT whole AND ended IS NULL AND process = 12"), 1);
+}
+
+TEST_F(StoreTest, OverwritesNothing) {
+  test::write_synthetic_journal(path("1.journal"));
+  const auto out = path("heat.7.terrace");
+  std::ofstream(out) << "precious";
+  EXPECT_EQ(merge_journals({path("1.journal")}, out).path, path("heat.7-2.terrace"));
+  EXPECT_EQ(merge_journals({path("1.journal")}, out).path, path("heat.7-3.terrace"));
+  std::string text;
+  std::ifstream(out) >> text;
+  EXPECT_EQ(text, "precious");
+  struct stat status {};
+  ASSERT_EQ(stat(path("heat.7-2.terrace").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
+TEST_F(StoreTest, LeavesNothingBehindWhenItFails) {
+  EXPECT_THROW(merge_journals({path("none.journal")}, path("a.terrace")), Error);
+  std::ofstream(path("text.journal")) << std::string(500, 'x');
+  EXPECT_THROW(merge_journals({path("text.journal")}, path("a.terrace")), Error);
+  EXPECT_THROW(merge_journals({}, path("a.terrace")), Error);
+  std::vector<fs::path> left(fs::directory_iterator(folder_), {});
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].filename(), "text.journal");
+}
+
+TEST_F(StoreTest, AnUnreadableJournalIsNotedAndTheOthersMerge) {
+  test::write_synthetic_journal(path("1.journal"));
+  std::ofstream(path("2.journal")) << "not a journal";
+  const auto summary = merge_journals({path("2.journal"), path("1.journal")}, path("a.terrace"));
+  EXPECT_EQ(summary.processes, 1U);
+  ASSERT_EQ(summary.notes.size(), 1U);
+  EXPECT_NE(summary.notes[0].find(path("2.journal")), std::string::npos) << summary.notes[0];
+  EXPECT_EQ(count(summary.path, "note WHERE run IS NULL"), 1);
+}
+
+TEST_F(StoreTest, MergesAJournalThatIsCutAnywhere) {
+  const auto journal = path("1.journal");
+  test::write_synthetic_journal(journal);
+  const auto size = fs::file_size(journal);
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 40; ++round) {
+    const auto cut = path("cut.journal");
+    fs::copy_file(journal, cut, fs::copy_options::overwrite_existing);
+    fs::resize_file(cut, 64 + random() % (size - 64));
+    const auto summary = merge_journals({cut}, path("cut.terrace"));
+    EXPECT_EQ(summary.processes, 1U);
+    EXPECT_EQ(summary.incomplete, 1U);
+    EXPECT_EQ(summary.notes.size(), 1U);
+    EXPECT_EQ(count(summary.path, "run WHERE whole"), 0);
+    EXPECT_EQ(Store(summary.path).runs().size(), 1U);
+    fs::remove(summary.path);
+  }
+}
+
+// A writer with real records, killed at fifty random moments: what it counted as written is in the store.
+TEST_F(StoreTest, MergesWhatAKilledProcessLeft) {
+  using Counter = std::atomic<std::uint32_t>;
+  void* shared = mmap(nullptr, sizeof(Counter), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  auto& written = *new (shared) Counter(0);
+  std::mt19937 random(7);
+  const auto iteration = test::synthetic_iteration(0, false, {});
+  for (int round = 0; round < 50; ++round) {
+    const auto file = path("killed." + std::to_string(round) + ".journal");
+    const std::uint32_t kill_after = 1 + static_cast<std::uint32_t>(random() % 40);
+    written = 0;
+    const auto child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      Journal journal(file);
+      append(journal, RunRecord{});
+      append(journal, LoopRecord{"main", {0}});
+      for (std::uint32_t n = 0;; ++n) {
+        append(journal, IterationRecord{false, {n, iteration.phases}, {}});
+        written.store(n + 1, std::memory_order_release);
+      }
+    }
+    while (written.load(std::memory_order_acquire) < kill_after) sched_yield();
+    kill(child, SIGKILL);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    const auto summary = merge_journals({file}, path("killed.terrace"));
+    const auto profile = Store(summary.path).profile(1, false);
+    EXPECT_GE(profile.iterations.size(), written.load());
+    EXPECT_LE(profile.iterations.size(), written.load() + 1);
+    for (std::uint32_t n = 0; n < profile.iterations.size(); ++n) {
+      expect_equal(profile.iterations[n], {n, iteration.phases});
+    }
+    fs::remove(summary.path);
+  }
+  munmap(shared, sizeof(Counter));
+}
+
+TEST_F(StoreTest, SkipsWhatItDoesNotKnowAndSaysSo) {
+  {
+    Journal journal(path("1.journal"));
+    append(journal, RunRecord{});
+    journal.append(999, std::as_bytes(std::span("future")));
+    journal.append(static_cast<std::uint16_t>(RecordType::phase), std::as_bytes(std::span("xy")));
+    append(journal, EndRecord{{1}, "exit"});
+  }
+  const auto summary = merge_journals({path("1.journal")}, path("a.terrace"));
+  ASSERT_EQ(summary.notes.size(), 2U);
+  EXPECT_NE(summary.notes[0].find("1 record that could not be decoded"), std::string::npos) << summary.notes[0];
+  EXPECT_NE(summary.notes[1].find("1 record of a kind"), std::string::npos) << summary.notes[1];
+  EXPECT_EQ(summary.incomplete, 0U);
+}
+
+TEST_F(StoreTest, RefusesWhatIsNoStore) {
+  const auto refusal = [&](const std::string& file) {
+    try {
+      Store store(file);
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return Code::no_memory;  // never thrown
+  };
+  EXPECT_EQ(refusal(path("none.terrace")), Code::not_found);
+  std::ofstream(path("text.terrace")) << std::string(5000, 'x');
+  EXPECT_EQ(refusal(path("text.terrace")), Code::invalid);
+  const auto newer = merge_two().path;
+  fs::permissions(newer, fs::perms::owner_all);
+  Database(newer, Database::Mode::create).execute("PRAGMA user_version = 99");
+  EXPECT_EQ(refusal(newer), Code::invalid);
+}
+
+TEST_F(StoreTest, IsDocumentedToTheLastColumn) {
+  std::ifstream file(TERRACE_SOURCE_DIR "/docs/store.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  Database database(merge_two().path, Database::Mode::read);
+  Statement query(
+      database, "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'");
+  int columns = 0;
+  for (; query.step(); ++columns) {
+    // A table has a heading of its own; its columns stand in the section that follows.
+    const auto heading = page.find("\n### `" + query.text(0) + "`");
+    ASSERT_NE(heading, std::string::npos) << query.text(0);
+    const auto section = page.substr(heading, page.find("\n#", heading + 4) - heading);
+    EXPECT_NE(section.find("`" + query.text(1) + "`"), std::string::npos) << query.text(0) << "." << query.text(1);
+  }
+  EXPECT_GT(columns, 100);
+}
+
+}  // namespace
+}  // namespace terrace::profile

@@ -2,6 +2,7 @@
 #include "runtime/world.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/problem.hpp"
 #include "placement/planner.hpp"
@@ -60,6 +61,7 @@ void World::settle(ChunkId first, std::uint32_t count, PlaceId place) {
 
 void World::object_added(const ObjectMemory& memory) {
   const auto& object = memory.object;
+  if (has_plan_) active_.bind(object);
   // First touch looks at what is left after every chunk; all others can settle runs of chunks at once.
   const bool one_by_one = parts_.steering.planner == "first-touch" && !has_plan_;
   ChunkId run = object.first_chunk;
@@ -186,9 +188,15 @@ void World::adopt(placement::Plan plan, const std::vector<profile::Object>& obje
   has_plan_ = true;
   plan_mismatch_noted_ = false;
   // From where everything lies to where the plan has it when an iteration begins: outs first, then ins.
+  const auto home = parts_.machine->home(domain_);
+  for (const auto& object : objects)
+    if (object.live) active_.bind(object);
   for (const bool out : {true, false})
-    for (const auto& move : active_.to_initial(objects, *parts_.chunks, parts_.machine->home(domain_)))
-      if ((move.to == parts_.machine->home(domain_)) == out) ask(active_.add(move), iterations_);
+    for (const auto& object : objects) {
+      if (!object.live) continue;
+      for (const auto& move : active_.to_initial(object, *parts_.chunks, home))
+        if ((move.to == home) == out) ask(active_.add(move), iterations_);
+    }
 }
 
 void World::ask(std::size_t index, std::uint32_t iteration) {
@@ -216,7 +224,7 @@ void World::await(backend::Ticket ticket) {
 
 void World::run_moves(const PhaseTracker& tracker) {
   const auto phase = tracker.index();
-  if (!active_.knows(phase, tracker.phase())) {
+  if (!active_.expects(phase, tracker.phase())) {
     if (!plan_mismatch_noted_)
       note("warning", "phase " + std::to_string(phase) + " is \"" + tracker.phase() +
                           "\", which the plan does not expect there: its moves are left out");

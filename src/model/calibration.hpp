@@ -1,6 +1,6 @@
 // The constants of Unimem's model for one machine (paper section 3.1.2), measured by running STREAM and a pointer
-// chase through the same counters as any program: never typed in. `measure_calibration` takes whatever runs an
-// access stream on one place (the simulator, or the machine itself) and how it was counted.
+// chase through the same counters as any program: never typed in. sim::measure_calibration (sim/calibrate.hpp)
+// measures them in virtual time.
 #pragma once
 
 #include <vector>

@@ -84,9 +84,10 @@ lint: build
 format: setup
 	@scripts/format
 
-docs:
+docs: build
 	@scripts/setup docs
-	@$(VENV)/bin/mkdocs build --strict --quiet
+	@$(VENV)/bin/python scripts/command_line_page.py
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict
 	@echo 'site/index.html'
 
 clean:

@@ -25,7 +25,12 @@ def commands(database: Path, only: list[Path]) -> dict[Path, list[str]]:
     for entry in json.loads((database / "compile_commands.json").read_text()):
         path = Path(entry["file"])
         inside = path.is_relative_to(ROOT) and not path.is_relative_to(ROOT / "build")
-        if not inside or ".venv" in path.parts or path.suffix not in {".c", ".cpp"} or (wanted and path not in wanted):
+        if (
+            not inside
+            or ".venv" in path.parts
+            or path.suffix not in {".c", ".cpp"}
+            or (wanted and path not in wanted)
+        ):
             continue
         words = shlex.split(entry["command"])
         if Path(words[0]).name in COMPILER_CACHES:

@@ -1,0 +1,262 @@
+// What must hold for any program and any transfers: the rows of the placement problem, the budget at every
+// instant, no byte lost, the same digits every time, and the rule by which program and copy share the memories.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "random_run.hpp"
+
+namespace terrace::sim {
+namespace {
+
+MachineChoice random_choice(std::mt19937& random) {
+  const auto one_of = [&](std::initializer_list<double> values) {
+    return values.begin()[random() % values.size()];
+  };
+  MachineChoice choice;
+  choice.bandwidth = one_of({0.125, 0.25, 0.5, 1});
+  choice.latency = one_of({1, 2, 4});
+  choice.access_ns = one_of({0, 0.05, 0.25, 1});
+  choice.mlp = one_of({1, 4, 10});
+  choice.prefetch_mlp = one_of({8, 20, 60});
+  choice.copy = one_of({0, 0.5e9, 2e9, 50e9});
+  choice.write = one_of({0.3, 0.5, 1});
+  choice.third = random() % 2 == 0;
+  return choice;
+}
+
+// The rows, straight from the page: with every chunk served by whichever of the places it was on during a quantum
+// makes the row least. Nothing here uses the simulator's arithmetic.
+struct Rows {
+  double core_and_exposed = 0;
+  std::vector<double> busy;
+  double copies = 0;
+
+  void add_quantum(const TestWorld& world, const MachineChoice& choice, const RandomRun::Seen& seen,
+                   double cores) {
+    double core = static_cast<double>(seen.accesses) * choice.access_ns * 1e-9;
+    core += static_cast<double>(seen.hits[1]) * 4e-9 / choice.mlp +
+            static_cast<double>(seen.hits[2]) * 20e-9 / choice.mlp;
+    core_and_exposed += core / cores;
+    for (const auto& miss : seen.misses) {
+      const auto was = seen.before[miss.chunk], is = seen.after[miss.chunk];
+      const auto& machine = world.machine;
+      const auto latency = std::min(machine.path(0, was).latency.value, machine.path(0, is).latency.value);
+      switch (miss.kind) {
+        case backend::MissKind::prefetched:
+          core_and_exposed += latency / choice.prefetch_mlp / cores;
+          break;
+        case backend::MissKind::independent:
+          core_and_exposed += latency / choice.mlp / cores;
+          break;
+        case backend::MissKind::dependent:
+          core_and_exposed += latency * miss.weight / 255 / cores;
+          break;
+        case backend::MissKind::writeback:
+          break;
+      }
+      if (was != is) continue;  // either place may have served it
+      const auto& path = machine.path(0, was);
+      busy[was] += 64 / (miss.kind == backend::MissKind::writeback ? path.write.value : path.read.value);
+    }
+  }
+  void add_transfer(const TestWorld& world, const backend::TransferResult& result) {
+    if (result.refused) return;
+    const auto size = static_cast<double>(result.size.value);
+    copies += size / world.machine.copy_bandwidth(result.from, result.to).value;
+    busy[result.from] += size / world.machine.path(0, result.from).read.value;
+    busy[result.to] += size / world.machine.path(0, result.to).write.value;
+  }
+};
+
+TEST(Property, AStretchTakesAtLeastEveryRow) {
+  std::mt19937 random(1);
+  int tight = 0;
+  for (std::uint32_t seed = 0; seed < 400; ++seed) {
+    const auto choice = random_choice(random);
+    const double cores = 1 + static_cast<double>(random() % 4);
+    TestWorld world(test_machine(choice), {}, cores);
+    RandomRun run(seed, world, 12);
+    Rows rows;
+    rows.busy.assign(world.machine.places().size(), 0);
+    for (int i = 0; i < 40; ++i) run.step();
+    run.finish();
+    for (const auto& seen : run.quanta) rows.add_quantum(world, choice, seen, cores);
+    for (const auto& result : world.virtual_machine.harvest()) rows.add_transfer(world, result);
+    const double time = world.now();
+    const double slack = time * 1e-9;
+    ASSERT_GE(time + slack, rows.core_and_exposed) << seed;
+    ASSERT_GE(time + slack, rows.copies) << seed;
+    double most = std::max(rows.core_and_exposed, rows.copies);
+    for (const auto busy : rows.busy) {
+      ASSERT_GE(time + slack, busy) << seed;
+      most = std::max(most, busy);
+    }
+    if (most > 0.7 * time) ++tight;
+    ASSERT_NEAR(world.virtual_machine.account().total().value, time, slack);
+  }
+  EXPECT_GT(tight, 100) << "rows far below the time would not test anything";
+}
+
+TEST(Property, TheBudgetHoldsAtEveryInstant) {
+  std::mt19937 random(2);
+  std::size_t moved = 0, refused = 0;
+  for (std::uint32_t seed = 0; seed < 400; ++seed) {
+    const auto choice = random_choice(random);
+    auto machine = test_machine(choice);
+    auto budget = TestWorld::whole(machine);
+    budget[0] = {65536 + (random() % 8) * 32768};
+    if (budget.size() > 2) budget[2] = {131072 + (random() % 8) * 16384};
+    TestWorld world(machine, budget);
+    RandomRun run(seed, world, 16);
+    const auto first = run.places();
+    for (int i = 0; i < 60; ++i) {
+      run.step();
+      for (machine::PlaceId p = 0; p < budget.size(); ++p) ASSERT_LE(world.ledger.held(p), budget[p]);
+    }
+    run.finish();
+
+    // The same from the transfers' own times: a chunk lies on both places from its beginning until it is done.
+    // Of events at one instant the giving comes first, as it does when a transfer begins where another ended.
+    struct Event {
+      double at;
+      std::size_t order;
+      machine::PlaceId place;
+      std::int64_t change;
+    };
+    std::vector<Event> events;
+    const auto results = world.virtual_machine.harvest();
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const auto& result = results[i];
+      if (result.refused) ++refused;
+      if (result.refused || result.size.value == 0) continue;
+      ++moved;
+      const auto size = static_cast<std::int64_t>(result.size.value);
+      ASSERT_EQ(result.size.value, world.chunks[result.chunk].size);
+      ASSERT_GE(result.begun, result.asked);
+      ASSERT_GT(result.done, result.begun);
+      events.push_back({result.begun.value, 2 * i, result.to, size});
+      events.push_back({result.done.value, 2 * i + 1, result.from, -size});
+    }
+    std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+      return a.at != b.at ? a.at < b.at : a.order < b.order;
+    });
+    std::vector<std::int64_t> held(budget.size(), 0);
+    for (memory::ChunkId c = 0; c < first.size(); ++c) held[first[c]] += world.chunks[c].size;
+    for (const auto& event : events) {
+      held[event.place] += event.change;
+      ASSERT_LE(static_cast<std::uint64_t>(held[event.place]), budget[event.place].value) << seed;
+    }
+    // No byte is lost: what the transfers say, where the chunks are and what the ledger holds agree.
+    std::vector<std::int64_t> lies(budget.size(), 0);
+    const auto last = run.places();
+    for (memory::ChunkId c = 0; c < last.size(); ++c) lies[last[c]] += world.chunks[c].size;
+    for (machine::PlaceId p = 0; p < budget.size(); ++p) {
+      ASSERT_EQ(held[p], lies[p]);
+      ASSERT_EQ(world.ledger.held(p).value, static_cast<std::uint64_t>(lies[p]));
+    }
+  }
+  EXPECT_GT(moved, 1000u);
+  EXPECT_GT(refused, 100u);
+}
+
+TEST(Property, TransfersOfOneMoverNeverOverlap) {
+  for (std::uint32_t seed = 0; seed < 50; ++seed) {
+    TestWorld world(test_machine({.copy = 2e9}));
+    RandomRun run(seed, world, 12);
+    for (int i = 0; i < 60; ++i) run.step();
+    run.finish();
+    const auto results = world.virtual_machine.harvest();
+    for (std::size_t i = 1; i < results.size(); ++i) {
+      ASSERT_GE(results[i].begun, results[i - 1].done);
+      ASSERT_GT(results[i].ticket, results[i - 1].ticket);
+    }
+  }
+}
+
+TEST(Property, RepeatsAreTheSameToTheLastDigit) {
+  for (std::uint32_t seed = 0; seed < 50; ++seed) {
+    std::mt19937 random(seed);
+    const auto machine = test_machine(random_choice(random));
+    const auto play = [&](std::size_t unrelated) {
+      // Host addresses differ from run to run; nothing may depend on them.
+      const std::vector<char> elsewhere(1 + unrelated * 12345);
+      auto world = std::make_unique<TestWorld>(machine);
+      RandomRun run(seed, *world, 12);
+      for (int i = 0; i < 60; ++i) run.step();
+      run.finish();
+      std::vector<double> digits{world->now(), world->virtual_machine.account().exposed.value,
+                                 world->virtual_machine.account().bandwidth_bound.value,
+                                 world->virtual_machine.account().waited.value};
+      for (const auto& result : world->virtual_machine.harvest())
+        digits.insert(digits.end(), {result.asked.value, result.begun.value, result.done.value});
+      return digits;
+    };
+    ASSERT_EQ(play(0), play(seed + 1)) << seed;
+  }
+}
+
+TEST(Property, SharingIsFeasibleLosesNothingAndGivesEachItsHalf) {
+  std::mt19937 random(3);
+  const auto value = [&](double most) { return static_cast<double>(random() % 10001) / 10000 * most; };
+  for (int i = 0; i < 20000; ++i) {
+    Demand demand{value(1), value(1), {value(2), value(2), value(2)}};
+    if (random() % 4 == 0) demand.busy[random() % 3] = 0;
+    CopyDemand copy{static_cast<machine::PlaceId>(random() % 2), 2, 0, 0.1 + value(1), 0.1 + value(1)};
+    copy.rate = std::min(1 / std::max(copy.from_byte, copy.to_byte), 0.2 + value(10));
+    const auto speeds = share(demand, copy);
+    const auto use = [&](double program, double rate, std::size_t place) {
+      return program * demand.busy[place] + rate * (place == copy.from ? copy.from_byte : 0) +
+             rate * (place == copy.to ? copy.to_byte : 0);
+    };
+    const auto feasible = [&](double program, double rate) {
+      if (program * (demand.core + demand.exposed) > 1 + 1e-11 || rate > copy.rate * (1 + 1e-11)) return false;
+      for (std::size_t place = 0; place < 3; ++place)
+        if (use(program, rate, place) > 1 + 1e-11) return false;
+      return true;
+    };
+    if (demand.longest() <= 0) continue;
+    ASSERT_TRUE(feasible(speeds.program, speeds.copy));
+    ASSERT_FALSE(feasible(speeds.program * (1 + 1e-4), speeds.copy)) << "the program could go faster";
+    ASSERT_FALSE(feasible(speeds.program, speeds.copy * (1 + 1e-4))) << "the copy could go faster";
+    double half_of_copy = copy.rate, half_of_program = 1 / demand.longest();
+    for (const auto place : {copy.from, copy.to}) {
+      half_of_copy = std::min(half_of_copy, 0.5 / (place == copy.from ? copy.from_byte : copy.to_byte));
+      if (demand.busy[place] > 0) half_of_program = std::min(half_of_program, 0.5 / demand.busy[place]);
+    }
+    ASSERT_GE(speeds.copy, half_of_copy * (1 - 1e-9));
+    ASSERT_GE(speeds.program, half_of_program * (1 - 1e-9));
+  }
+}
+
+// Without transfers a quantum is the largest of its rows, exactly.
+TEST(Property, WithoutTransfersAQuantumIsItsLargestRow) {
+  std::mt19937 random(4);
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    const auto choice = random_choice(random);
+    TestWorld world(test_machine(choice));
+    RandomRun run(seed, world, 8);
+    double before = 0;
+    for (int i = 0; i < 30; ++i) {
+      const auto quanta = run.quanta.size();
+      while (run.quanta.size() == quanta) {
+        run.step();
+        run.finish();
+        if (run.quanta.size() == quanta) before = world.now();
+      }
+      Rows rows;
+      rows.busy.assign(world.machine.places().size(), 0);
+      const auto& seen = run.quanta.back();
+      rows.add_quantum(world, choice, seen, 1);
+      const double expected =
+          std::max(rows.core_and_exposed, *std::max_element(rows.busy.begin(), rows.busy.end()));
+      ASSERT_NEAR(world.now() - before, expected, expected * 1e-9 + world.now() * 1e-12);
+      before = world.now();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace terrace::sim

@@ -1,0 +1,264 @@
+// Transfers in virtual time: alone, beside a program, in their order, within the budget, against closed forms.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "world.hpp"
+
+namespace terrace::sim {
+namespace {
+
+constexpr machine::PlaceId k_fast = 0;
+constexpr machine::PlaceId k_slow = 1;
+constexpr std::uint32_t k_mib = 1u << 20;
+
+// A quantum that takes `seconds` of core time and misses nothing.
+void compute(TestWorld& world, double seconds) {
+  world.virtual_machine.quantum({0, static_cast<std::uint64_t>(seconds / 0.25e-9), {}, {}});
+}
+
+// `lines` lines of the chunk, prefetched: 64 bytes of bandwidth each.
+void read_lines(TestWorld& world, memory::ChunkId chunk, std::size_t lines) {
+  const std::vector<backend::Miss> misses(lines, {chunk, 0, 0, backend::MissKind::prefetched});
+  world.virtual_machine.quantum({0, lines, {}, misses});
+}
+
+TEST(Transfer, AloneTakesItsSizeOverCopyBandwidth) {
+  for (const double copy : {0.0, 1e9, 5e9}) {
+    TestWorld world(test_machine({.copy = copy}));
+    const auto chunk = world.add_chunks(1, 16 * k_mib, k_slow);
+    const auto ticket = world.virtual_machine.submit({chunk, k_fast});
+    EXPECT_FALSE(world.virtual_machine.done(ticket));
+    EXPECT_EQ(world.chunks[chunk].place, k_slow);
+    world.virtual_machine.wait(ticket);
+    EXPECT_TRUE(world.virtual_machine.done(ticket));
+    EXPECT_EQ(world.chunks[chunk].place, k_fast);
+    const double bandwidth = copy > 0 ? copy : 8e9;  // without a figure: the slow memory's read bandwidth
+    EXPECT_NEAR(world.now(), 16 * k_mib / bandwidth, 1e-15);
+    EXPECT_NEAR(world.virtual_machine.account().waited.value, world.now(), 1e-15);
+  }
+}
+
+TEST(Transfer, RunsBehindComputationForNothing) {
+  TestWorld world(test_machine({.copy = 1e9}));
+  const auto chunk = world.add_chunks(1, k_mib, k_slow);
+  const auto ticket = world.virtual_machine.submit({chunk, k_fast});
+  compute(world, 0.5e-3);
+  EXPECT_FALSE(world.virtual_machine.done(ticket));
+  compute(world, 1.5e-3);
+  EXPECT_TRUE(world.virtual_machine.done(ticket));
+  EXPECT_NEAR(world.now(), 2e-3, 1e-12);
+  const auto results = world.virtual_machine.harvest();
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_NEAR(results[0].done.value, k_mib / 1e9, 1e-12) << "at the instant of completion, not a quantum later";
+  EXPECT_EQ(results[0].size.value, k_mib);
+  EXPECT_EQ(results[0].from, k_slow);
+  EXPECT_EQ(results[0].to, k_fast);
+  EXPECT_TRUE(world.virtual_machine.harvest().empty());
+}
+
+TEST(Transfer, WaitingPaysOnlyForTheRest) {
+  TestWorld world(test_machine({.copy = 1e9}));
+  const auto chunk = world.add_chunks(1, k_mib, k_slow);
+  const auto ticket = world.virtual_machine.submit({chunk, k_fast});
+  compute(world, 0.25e-3);
+  world.virtual_machine.charge({0.25e-3});
+  world.virtual_machine.wait(ticket);
+  EXPECT_NEAR(world.now(), k_mib / 1e9, 1e-12);
+  EXPECT_NEAR(world.virtual_machine.account().waited.value, k_mib / 1e9 - 0.5e-3, 1e-12);
+  world.virtual_machine.wait(ticket);  // again: nothing to wait for
+  EXPECT_NEAR(world.now(), k_mib / 1e9, 1e-12);
+}
+
+// A program that saturates the memory which a copy reads: each gets half, and together all of it.
+TEST(Transfer, SharesASaturatedMemoryEquallyAndLosesNothingOfIt) {
+  TestWorld world(test_machine({.bandwidth = 0.5, .access_ns = 0, .prefetch_mlp = 1000}));
+  const auto data = world.add_chunks(1, 64 * k_mib, k_slow);
+  const auto moved = world.add_chunks(1, 16 * k_mib, k_slow);
+  world.virtual_machine.submit({moved, k_fast});
+  const std::size_t lines = 64 * k_mib / 64;
+  read_lines(world, data, lines);
+  const auto results = world.virtual_machine.harvest();
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_NEAR(results[0].done.value, 16 * k_mib / 4e9, 1e-12);
+  EXPECT_NEAR(world.now(), (64 + 16) * k_mib / 8e9, 1e-12);
+}
+
+// A copy slower than half of the memory leaves the rest to the program.
+TEST(Transfer, TakesNoMoreThanItsCopyBandwidth) {
+  TestWorld world(test_machine({.bandwidth = 0.5, .access_ns = 0, .prefetch_mlp = 1000, .copy = 1e9}));
+  const auto data = world.add_chunks(1, 64 * k_mib, k_slow);
+  const auto moved = world.add_chunks(1, k_mib, k_slow);
+  world.virtual_machine.submit({moved, k_fast});
+  read_lines(world, data, 64 * k_mib / 64);
+  const auto results = world.virtual_machine.harvest();
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_NEAR(results[0].done.value, k_mib / 1e9, 1e-12);
+  EXPECT_NEAR(world.now(), (64 + 1) * k_mib / 8e9, 1e-12);
+}
+
+// A program that leaves part of the memory idle gives it to the copy and is not slowed down.
+TEST(Transfer, UsesWhatALatencyBoundProgramLeaves) {
+  TestWorld world(test_machine({.bandwidth = 0.5, .access_ns = 0, .prefetch_mlp = 5}));
+  const auto data = world.add_chunks(1, 64 * k_mib, k_slow);
+  const auto moved = world.add_chunks(1, k_mib, k_slow);
+  const std::size_t lines = 64 * k_mib / 64;
+  const double alone = static_cast<double>(lines) * 86e-9 / 5;  // 3.7 GB/s of 8
+  world.virtual_machine.submit({moved, k_fast});
+  read_lines(world, data, lines);
+  EXPECT_NEAR(world.now(), alone, 1e-12);
+  const auto results = world.virtual_machine.harvest();
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_NEAR(results[0].done.value, k_mib / (8e9 - 64 * 5 / 86e-9), 1e-12);
+}
+
+// The chunk that is on its way serves the program from its old place until the copy is complete, and from the new
+// one from that instant on.
+TEST(Transfer, CutsTheQuantumWhereItCompletes) {
+  TestWorld world(test_machine({.bandwidth = 1, .latency = 4, .access_ns = 0, .copy = 1e9}));
+  const auto chunk = world.add_chunks(1, k_mib, k_slow);
+  const double copy_time = k_mib / 1e9;
+  // Dependent misses on the chunk: 344 ns each in slow memory, 86 ns in fast. n of them take the copy's time on
+  // the slow side, as many again follow on the fast side.
+  const auto n = static_cast<std::size_t>(copy_time / 344e-9);
+  const std::vector<backend::Miss> misses(2 * n, {chunk, 0, 255, backend::MissKind::dependent});
+  world.virtual_machine.submit({chunk, k_fast});
+  world.virtual_machine.quantum({0, 2 * n, {}, misses});
+  const double served = copy_time / 344e-9;  // misses until the copy is complete
+  EXPECT_NEAR(world.now(), copy_time + (static_cast<double>(2 * n) - served) * 86e-9, 1e-12);
+  EXPECT_EQ(world.chunks[chunk].place, k_fast);
+}
+
+TEST(Transfer, OneAtATimeInTheOrderInWhichTheyWereAsked) {
+  TestWorld world(test_machine({.copy = 1e9}));
+  const auto first = world.add_chunks(4, k_mib, k_slow);
+  std::vector<backend::Ticket> tickets;
+  for (const auto i : {2u, 0u, 3u, 1u}) tickets.push_back(world.virtual_machine.submit({first + i, k_fast}));
+  world.virtual_machine.wait(tickets[2]);
+  EXPECT_TRUE(world.virtual_machine.done(tickets[0]));
+  EXPECT_TRUE(world.virtual_machine.done(tickets[1]));
+  EXPECT_FALSE(world.virtual_machine.done(tickets[3]));
+  world.virtual_machine.wait(tickets[3]);
+  const auto results = world.virtual_machine.harvest();
+  ASSERT_EQ(results.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(results[i].ticket, tickets[i]);
+    EXPECT_EQ(results[i].asked.value, 0);
+    EXPECT_NEAR(results[i].begun.value, static_cast<double>(i) * k_mib / 1e9, 1e-12);
+    EXPECT_NEAR(results[i].done.value, static_cast<double>(i + 1) * k_mib / 1e9, 1e-12);
+  }
+}
+
+TEST(Transfer, AMoveInUsesTheRoomOfTheMoveOutBeforeIt) {
+  TestWorld world(test_machine(), {{k_mib}, {64u * k_mib}});
+  const auto out = world.add_chunks(1, k_mib, k_fast);
+  const auto in = world.add_chunks(1, k_mib, k_slow);
+  world.virtual_machine.submit({out, k_slow});
+  const auto ticket = world.virtual_machine.submit({in, k_fast});
+  EXPECT_EQ(world.ledger.held(k_slow).value, 2u * k_mib)
+      << "the move out has taken its room, the move in none yet";
+  world.virtual_machine.wait(ticket);
+  for (const auto& result : world.virtual_machine.harvest()) EXPECT_FALSE(result.refused);
+  EXPECT_EQ(world.chunks[in].place, k_fast);
+  EXPECT_EQ(world.chunks[out].place, k_slow);
+  EXPECT_EQ(world.ledger.held(k_fast).value, k_mib);
+  EXPECT_EQ(world.ledger.held(k_slow).value, k_mib);
+}
+
+TEST(Transfer, WaitsForRoomThatTheProgramFrees) {
+  TestWorld world(test_machine({.copy = 1e9}), {{k_mib}, {64u * k_mib}});
+  world.add_chunks(1, k_mib, k_fast);
+  const auto in = world.add_chunks(1, k_mib, k_slow);
+  const auto ticket = world.virtual_machine.submit({in, k_fast});
+  compute(world, 1e-3);
+  EXPECT_FALSE(world.virtual_machine.done(ticket));
+  world.ledger.give(k_fast, {k_mib});  // the program frees the other chunk
+  compute(world, 2e-3);
+  EXPECT_TRUE(world.virtual_machine.done(ticket));
+  const auto results = world.virtual_machine.harvest();
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_FALSE(results[0].refused);
+  EXPECT_NEAR(results[0].begun.value, 1e-3, 1e-12);
+}
+
+TEST(Transfer, WaitingForRoomThatNobodyCanMakeRefuses) {
+  TestWorld world(test_machine(), {{k_mib}, {64u * k_mib}});
+  world.add_chunks(1, k_mib, k_fast);
+  const auto blocked = world.add_chunks(1, k_mib, k_slow);
+  const auto first = world.virtual_machine.submit({blocked, k_fast});
+  const auto behind = world.virtual_machine.submit({blocked, k_slow});  // lies there: nothing to do
+  EXPECT_FALSE(world.virtual_machine.done(behind)) << "in order: the first one keeps its turn";
+  world.virtual_machine.wait(behind);
+  EXPECT_TRUE(world.virtual_machine.done(first));
+  const auto results = world.virtual_machine.harvest();
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_TRUE(results[0].refused);
+  EXPECT_FALSE(results[1].refused);
+  EXPECT_EQ(world.now(), 0);
+  EXPECT_EQ(world.chunks[blocked].place, k_slow);
+}
+
+TEST(Transfer, RefusesWhatCouldNeverBe) {
+  TestWorld world(test_machine(), {{k_mib}, {64u * k_mib}});
+  const auto large = world.add_chunks(1, 2 * k_mib, k_slow);
+  const auto freed = world.add_chunks(1, k_mib / 2, k_slow);
+  world.chunks[freed].live = false;
+  for (const auto& request : std::vector<backend::TransferRequest>{
+           {large, k_fast}, {freed, k_fast}, {large, 9}, {memory::ChunkId{77}, k_fast}}) {
+    EXPECT_TRUE(world.virtual_machine.done(world.virtual_machine.submit(request)));
+  }
+  const auto results = world.virtual_machine.harvest();
+  ASSERT_EQ(results.size(), 4u);
+  for (const auto& result : results) EXPECT_TRUE(result.refused);
+  EXPECT_EQ(world.ledger.held(k_fast).value, 0u);
+}
+
+TEST(Transfer, ForgettingDropsWhatHasNotBegunAndWaitsForWhatHas) {
+  TestWorld world(test_machine({.copy = 1e9}));
+  const auto first = world.add_chunks(3, k_mib, k_slow);
+  const auto running = world.virtual_machine.submit({first, k_fast});
+  const auto queued = world.virtual_machine.submit({first + 1, k_fast});
+  const auto other = world.virtual_machine.submit({first + 2, k_fast});
+  world.virtual_machine.forget(first, 2);
+  EXPECT_TRUE(world.virtual_machine.done(running));
+  EXPECT_TRUE(world.virtual_machine.done(queued));
+  EXPECT_FALSE(world.virtual_machine.done(other));
+  EXPECT_NEAR(world.now(), k_mib / 1e9, 1e-12);
+  EXPECT_EQ(world.chunks[first].place, k_fast);
+  EXPECT_EQ(world.chunks[first + 1].place, k_slow);
+}
+
+TEST(Backing, UntouchedDataGoesHomeWhenItIsTouched) {
+  TestWorld world;
+  const auto chunk = world.add_chunks(1, k_mib, machine::k_no_place);
+  EXPECT_EQ(world.virtual_machine.where(chunk), machine::k_no_place);
+  read_lines(world, chunk, 10);
+  EXPECT_EQ(world.virtual_machine.where(chunk), k_slow);
+  EXPECT_EQ(world.chunks[chunk].place, k_slow);
+  EXPECT_EQ(world.ledger.held(k_slow).value, k_mib);
+}
+
+TEST(Backing, SettledDataLiesWhereItWasSettled) {
+  TestWorld world;
+  const auto first = world.add_chunks(3, k_mib, machine::k_no_place);
+  EXPECT_TRUE(world.virtual_machine.settle(first, 2, k_fast));
+  EXPECT_EQ(world.virtual_machine.where(first), machine::k_no_place) << "not touched yet";
+  read_lines(world, first, 10);
+  EXPECT_EQ(world.virtual_machine.where(first), k_fast);
+  EXPECT_EQ(world.chunks[first + 1].place, k_fast);
+  EXPECT_EQ(world.chunks[first + 2].place, machine::k_no_place);
+  EXPECT_FALSE(world.virtual_machine.settle(first + 2, 1, 9));
+}
+
+TEST(Backing, FirstTouchGoesNextDoorWhenHomeIsFull) {
+  TestWorld world(test_machine(), {{4u * k_mib}, {k_mib}});
+  const auto first = world.add_chunks(7, k_mib, machine::k_no_place);
+  for (std::uint32_t i = 0; i < 7; ++i) read_lines(world, first + i, 1);
+  EXPECT_EQ(world.chunks[first].place, k_slow);
+  EXPECT_EQ(world.chunks[first + 1].place, k_fast);
+  EXPECT_EQ(world.ledger.held(k_slow).value, k_mib) << "never over budget, whatever the program does";
+  EXPECT_EQ(world.ledger.held(k_fast).value, 4u * k_mib);
+}
+
+}  // namespace
+}  // namespace terrace::sim

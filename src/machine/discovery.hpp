@@ -20,7 +20,8 @@ struct Discovered {
 };
 
 // Throws Error{unsupported} when hwloc cannot see the machine.
-Discovered discover();
+Discovered discover_details();
+inline Machine discover() { return discover_details().machine; }
 // A saved machine (hwloc's XML, as `lstopo machine.xml` writes it). Throws Error{invalid}.
 Discovered discover_saved(std::string_view hwloc_xml);
 

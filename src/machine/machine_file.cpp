@@ -55,7 +55,7 @@ std::vector<fs::path> folders() {
 
 }  // namespace
 
-MachineFile read_machine_file(const fs::path& path) { return parse_machine_file(read_text(path), path.string()); }
+MachineFile load_machine_file(const fs::path& path) { return parse_machine_file(read_text(path), path.string()); }
 
 void write_machine_file(const fs::path& path, const Machine& machine, const Measurement* measured) {
   const auto text = format_machine_file(machine, measured);

@@ -52,13 +52,15 @@ struct MachineFile {
   std::optional<Measurement> measured;
 };
 
-// Both throw Error{invalid}, "FILE:LINE: KEY: ..."; read throws Error{not_found} or Error{failed} when the file
-// cannot be read.
+// All throw Error{invalid}, "FILE:LINE: KEY: ..."; those that read throw Error{not_found} or Error{failed} when
+// the file cannot be read.
 MachineFile parse_machine_file(std::string_view text, const std::string& file_name);
-MachineFile read_machine_file(const std::filesystem::path& path);
+MachineFile load_machine_file(const std::filesystem::path& path);
+// The machine alone, where nobody asks for the single measurements behind it.
 inline Machine parse_machine(std::string_view text, const std::string& file_name) {
   return parse_machine_file(text, file_name).machine;
 }
+inline Machine read_machine_file(const std::filesystem::path& path) { return load_machine_file(path).machine; }
 
 // The text of a machine file that reads back as the same machine, to the last digit.
 std::string format_machine_file(const Machine& machine, const Measurement* measured = nullptr);

@@ -22,6 +22,7 @@ using Progress = std::function<void(double done, std::string_view what)>;
 // The machine with measured numbers in its paths, copies, caches and parallelism, and all single measurements with
 // their spread. What could not be reached keeps its discovered number and is named in the notes. The machine
 // should be idle meanwhile. Throws Error{failed} when not even the nearest place can be measured.
-MachineFile measure_machine(const Discovered& discovered, const MeasureOptions& options, const Progress& progress = {});
+MachineFile measure_machine(const Discovered& discovered, const MeasureOptions& options,
+                            const Progress& progress = {});
 
 }  // namespace terrace::machine

@@ -22,14 +22,14 @@ std::vector<std::byte> blob_of(const Machine& machine) {
   return {out.bytes().begin(), out.bytes().end()};
 }
 
-Machine shipped(const std::string& name) { return read_machine_file(find_machine(name)).machine; }
+Machine shipped(const std::string& name) { return read_machine_file(find_machine(name)); }
 
 TEST(ShippedMachines, AllParseAndComeBackFromTheirOwnText) {
   std::size_t count = 0;
   for (const auto& entry : fs::directory_iterator(TERRACE_SOURCE_DIR "/machines")) {
     if (entry.path().extension() != ".toml") continue;
     ++count;
-    const auto machine = read_machine_file(entry.path()).machine;
+    const auto machine = read_machine_file(entry.path());
     EXPECT_EQ(machine.name(), entry.path().stem()) << "a shipped machine bears its file's name";
     EXPECT_TRUE(machine.parts().fingerprint.empty()) << "a shipped machine is described, not measured";
     const auto again = parse_machine(format_machine_file(machine), "again");
@@ -134,7 +134,7 @@ TEST(MachineFile, IsWrittenWhole) {
   const auto path = fs::temp_directory_path() / ("terrace-machine-" + std::to_string(::getpid()) + ".toml");
   const Machine machine(example_parts());
   write_machine_file(path, machine);
-  EXPECT_EQ(blob_of(read_machine_file(path).machine), blob_of(machine));
+  EXPECT_EQ(blob_of(read_machine_file(path)), blob_of(machine));
   EXPECT_FALSE(fs::exists(path.string() + ".new"));
   fs::remove(path);
   EXPECT_THROW(write_machine_file("/nonexistent/folder/x.toml", machine), Error);

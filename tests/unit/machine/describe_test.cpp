@@ -1,0 +1,69 @@
+// The machine as people and as programs see it: every place, initiator and path appears, and JSON holds the
+// numbers.
+#include "machine/describe.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "example.hpp"
+
+namespace terrace::machine {
+namespace {
+
+Measurement example_measurement() {
+  Measurement measured{"2026-01-02T03:04:05Z", "a processor", 5, {"a note"}, {}, {}};
+  measured.bandwidths.push_back({0, 1, 8, "triad", {101.5e9, 0.25e9}});
+  measured.latencies.push_back({1, 4, "huge", {101e-9, 2e-9}});
+  return measured;
+}
+
+TEST(Describe, ShowsTheTreeAndThePaths) {
+  auto parts = example_parts();
+  parts.fingerprint = "f00d";
+  const auto measured = example_measurement();
+  const auto text = describe(Machine(parts), &measured);
+  for (const char* line : {
+           "Machine example\n",
+           "|- hbm0  hbm, 16GiB in pages of 4KiB, domain socket0\n",
+           "`- ddr1  ddr, 64GiB in pages of 4KiB, domain socket1, NUMA node 1\n",
+           "  from    to        read     write  latency\n",
+           "  cores0  hbm0   400GB/s   200GB/s    120ns\n",
+           "  cores1  cxl0  12.5GB/s  6.25GB/s    380ns\n",
+           "Measured 2026-01-02T03:04:05Z on a processor (fingerprint f00d), median of 5\n",
+           "  cores0  ddr0  triad         8    102GB/s  250MB/s\n",
+           "  note: a note\n",
+       }) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\nin\n" << text;
+  }
+  EXPECT_EQ(text.find(" \n"), std::string::npos) << "no line ends in blanks";
+}
+
+TEST(DescribeJson, HoldsEveryNumberInPlainUnits) {
+  auto parts = example_parts();
+  parts.fingerprint = "f00d";
+  const auto measured = example_measurement();
+  const auto json = nlohmann::json::parse(describe_json(Machine(parts), &measured));
+  EXPECT_EQ(json["schema"], 1);
+  EXPECT_EQ(json["places"].size(), 5u);
+  EXPECT_EQ(json["places"][0]["capacity"], 16ull << 30);
+  EXPECT_TRUE(json["places"][0]["numa_node"].is_null());
+  EXPECT_EQ(json["places"][4]["numa_node"], 1);
+  EXPECT_EQ(json["paths"].size(), 10u);
+  EXPECT_EQ(json["paths"][0]["read"], 400e9);
+  EXPECT_EQ(json["domains"][0]["fastest_first"], (std::vector<std::string>{"hbm0", "ddr0", "cxl0"}));
+  EXPECT_EQ(json["domains"][0]["home"], "cxl0");
+  EXPECT_EQ(json["initiators"][0]["caches"][1]["shared"], true);
+  EXPECT_EQ(json["measured"]["bandwidths"][0]["median"], 101.5e9);
+  EXPECT_TRUE(nlohmann::json::parse(describe_json(Machine(parts)))["measured"].is_null());
+}
+
+TEST(DescribeJson, SurvivesADescriptionThatIsNotText) {
+  auto parts = example_parts();
+  parts.description = "\xff\xfe\x01";
+  const auto json = nlohmann::json::parse(describe_json(Machine(parts)));
+  EXPECT_EQ(json["name"], "example");
+}
+
+}  // namespace
+}  // namespace terrace::machine

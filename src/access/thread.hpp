@@ -2,6 +2,8 @@
 // shadow stack of calls. In initial-exec thread-local storage: one load away from every hook.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace terrace::access {
@@ -15,21 +17,38 @@ struct Thread {
   Pipeline* pipeline = nullptr;     // null: accesses are not followed (hooks off)
   std::uint32_t depth = 0;          // of the shadow stack; may exceed what is kept
   std::uint32_t number = 0;         // in the order of creation
-  bool watching = false;            // function entries are reported to the runtime
+  bool watching = false;            // function entries are reported to the observer
   struct Call { std::uint64_t function; std::uint64_t call_site; std::uint64_t stack_pointer; };
-  Call* calls = nullptr;            // k_shadow_stack_depth of them, innermost last; allocated at the first entry
+  Call* calls = nullptr;            // k_shadow_stack_depth of them, innermost last; null: calls are not followed
+  std::uint64_t dropped = 0;        // accesses that came while `inside` (signal handlers, callbacks)
 };
 
 // This thread's; constant-initialised, so that it can be used before constructors run and in signal handlers.
-extern thread_local Thread t_thread __attribute__((tls_model("initial-exec")));
+extern constinit thread_local Thread t_thread __attribute__((tls_model("initial-exec")));
 
-// For the duration of a scope what this thread does is Terrace's own doing.
+// For the duration of a scope what this thread does is Terrace's own doing. The fences keep the compiler from moving
+// work out of the scope: a signal handler that interrupts it must find `inside` set.
 class Inside {
  public:
-  Inside() { ++t_thread.inside; }
-  ~Inside() { --t_thread.inside; }
+  Inside() {
+    ++t_thread.inside;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~Inside() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    --t_thread.inside;
+  }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
 };
+
+// The number of the next thread: 0 for the first. The creator asks, so that numbers follow the program's order.
+std::uint32_t next_thread_number();
+// Called once by every thread that is to be followed, the main thread included: gives it its number and its shadow
+// stack. Without memory for one the thread has none. Calling it again changes nothing.
+Thread& enter_thread(std::uint32_t number);
+Thread& enter_thread();  // with the next number
+// Called by a thread that ends: gives the shadow stack back. The pipeline is its owner's to delete.
+void leave_thread();
 
 }  // namespace terrace::access

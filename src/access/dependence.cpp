@@ -1,0 +1,105 @@
+#include "access/dependence.hpp"
+
+namespace terrace::access {
+
+void Dependence::missed(std::uint64_t line, std::uint64_t level) {
+  lines_[next_line_ % k_lines] = {line, level};
+  ++next_line_;
+}
+
+std::optional<std::uint64_t> Dependence::fresh(std::uint64_t line) const {
+  for (const Line& entry : lines_) {
+    if (entry.line == line) return entry.level;
+  }
+  return std::nullopt;
+}
+
+void Dependence::loaded(std::uint64_t value, std::uint64_t level) {
+  // The same value again and again (a loop that looks at one field) must not push out the others.
+  const std::uint32_t last = (next_value_ - 1) % k_values;
+  if (values_[last] == value && levels_[last] == level) return;
+  const std::uint32_t at = next_value_++ % k_values;
+  values_[at] = value;
+  levels_[at] = level;
+}
+
+std::optional<std::uint64_t> Dependence::depends(std::uint64_t host, std::uint64_t canonical, std::uint64_t site) {
+  if (const auto level = pointer(host)) return level;
+  Site& entry = sites_[(site ^ (site >> 4)) % k_sites];
+  if (entry.site != site) {
+    entry = Site{};
+    entry.site = site;
+  }
+  return index(canonical, entry);
+}
+
+// The nearest value below the address; of equal ones the last.
+std::optional<std::uint64_t> Dependence::pointer(std::uint64_t host) const {
+  std::uint64_t nearest = k_reach;
+  std::optional<std::uint64_t> level;
+  for (std::uint32_t age = 1; age <= k_values; ++age) {
+    const std::uint32_t at = (next_value_ - age) % k_values;
+    const std::uint64_t distance = host - values_[at];
+    if (distance < nearest) {
+      nearest = distance;
+      level = levels_[at];
+    }
+  }
+  return level;
+}
+
+std::optional<std::uint64_t> Dependence::index(std::uint64_t canonical, Site& site) {
+  if (site.scale == 0) {
+    learn(canonical, site);
+    return std::nullopt;
+  }
+  const std::uint64_t offset = canonical - site.base;
+  if (offset % site.scale == 0) {
+    // Divided as a signed number: an index may be negative.
+    const auto value = static_cast<std::uint64_t>(static_cast<std::int64_t>(offset) / static_cast<std::int64_t>(site.scale));
+    for (std::uint32_t age = 1; age <= k_values; ++age) {
+      const std::uint32_t at = (next_value_ - age) % k_values;
+      if (values_[at] == value) {
+        site.misfits = 0;
+        return levels_[at];
+      }
+    }
+  }
+  if (++site.misfits > k_misfits) site.scale = 0;
+  return std::nullopt;
+}
+
+// Two misses of the site, and a value before each, whose differences have the ratio of a scale.
+void Dependence::learn(std::uint64_t canonical, Site& site) {
+  const std::uint32_t attempt = site.attempts++;
+  if (attempt > k_patience && attempt % 32 > 1) return;
+  std::array<std::uint64_t, k_compared> recent;
+  for (std::uint32_t i = 0; i < k_compared; ++i) recent[i] = values_[(next_value_ - 1 - i) % k_values];
+  const std::uint64_t distance = canonical - site.last;
+  const bool comparable = site.has_last && distance != 0 && distance % 4 == 0;
+  const auto quarter = static_cast<std::uint64_t>(static_cast<std::int64_t>(distance) / 4);
+  for (std::uint32_t i = 0; comparable && i < k_compared && site.scale == 0; ++i) {
+    for (const std::uint64_t before : site.values) {
+      const std::uint64_t step = recent[i] - before;
+      if (step == 0) continue;
+      std::uint32_t scale = 0;
+      if (step == quarter) {
+        scale = 4;
+      } else if (2 * step == quarter) {
+        scale = 8;
+      } else if (4 * step == quarter) {
+        scale = 16;
+      }
+      if (scale == 0) continue;
+      site.scale = scale;
+      site.base = canonical - scale * recent[i];
+      site.misfits = 0;
+      break;
+    }
+  }
+  site.has_last = true;
+  site.last = canonical;
+  site.values = recent;
+}
+
+}  // namespace terrace::access

@@ -1,0 +1,100 @@
+// A sink that keeps what it is given, and the pieces that most tests of the access room begin with.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "access/address_map.hpp"
+#include "access/pipeline.hpp"
+#include "backend/access_sink.hpp"
+
+namespace terrace::access::test {
+
+using backend::Miss;
+using backend::MissKind;
+
+struct RecordingSink final : backend::AccessSink {
+  void quantum(const backend::Quantum& quantum) override {
+    ++quanta;
+    lengths.push_back(quantum.accesses);
+    accesses += quantum.accesses;
+    for (std::size_t i = 0; i < hits.size(); ++i) hits[i] += quantum.hits[i];
+    misses.insert(misses.end(), quantum.misses.begin(), quantum.misses.end());
+  }
+  [[nodiscard]] std::uint64_t count(MissKind kind) const {
+    std::uint64_t n = 0;
+    for (const Miss& miss : misses) n += miss.kind == kind ? 1 : 0;
+    return n;
+  }
+  // Lines that were fetched: all but write-backs.
+  [[nodiscard]] std::uint64_t fetched() const { return misses.size() - count(MissKind::writeback); }
+  // Of the fetched lines.
+  [[nodiscard]] double share(MissKind kind) const {
+    return static_cast<double>(count(kind)) / static_cast<double>(fetched());
+  }
+  // Latencies that dependent misses expose.
+  [[nodiscard]] double exposed() const {
+    double sum = 0;
+    for (const Miss& miss : misses) sum += miss.weight;
+    return sum / 255;
+  }
+  void clear() { *this = RecordingSink{}; }
+
+  std::uint64_t quanta = 0;
+  std::uint64_t accesses = 0;
+  std::array<std::uint64_t, backend::k_max_cache_levels> hits{};
+  std::vector<std::uint64_t> lengths;
+  std::vector<Miss> misses;
+};
+
+inline machine::Cache cache(std::uint64_t size, std::uint32_t ways, bool shared) {
+  return {shared ? "shared" : "private", Bytes{size}, ways, shared, Seconds{0}};
+}
+
+// 4 KiB private, 64 KiB shared: small enough for tests to overflow.
+inline PipelineConfig small_config() {
+  PipelineConfig config;
+  config.caches = {cache(4096, 8, false), cache(65536, 16, true)};
+  return config;
+}
+
+// A pipeline over a map that knows one range of real memory, chunked by `chunk_bytes`.
+class Bench {
+ public:
+  explicit Bench(std::size_t bytes, PipelineConfig config = small_config(), std::size_t chunk_bytes = 65536)
+      : memory((bytes + 8191) / 8), shared(make_shared_cache(config)) {
+    const auto start = reinterpret_cast<std::uint64_t>(memory.data());
+    base = (start + 4095) & ~std::uint64_t{4095};
+    map.add_range(base, bytes);
+    for (std::size_t at = 0; at < bytes; at += chunk_bytes) {
+      map.set_chunk(base + at, std::min(chunk_bytes, bytes - at), static_cast<memory::ChunkId>(at / chunk_bytes));
+    }
+    pipeline = std::make_unique<Pipeline>(config, *shared, map, sink, 0, nullptr);
+  }
+  template <class T>
+  [[nodiscard]] T* as() const {
+    return reinterpret_cast<T*>(base);
+  }
+  // As the hook before a load, and the load.
+  template <class T>
+  T load(const T* at, std::uint64_t site = 1) {
+    pipeline->access(reinterpret_cast<std::uint64_t>(at), sizeof(T), false, site);
+    return *at;
+  }
+  template <class T>
+  void store(T* at, T value, std::uint64_t site = 1) {
+    pipeline->access(reinterpret_cast<std::uint64_t>(at), sizeof(T), true, site);
+    *at = value;
+  }
+
+  std::vector<std::uint64_t> memory;
+  std::uint64_t base = 0;
+  AddressMap map;
+  RecordingSink sink;
+  std::unique_ptr<SharedCache, void (*)(SharedCache*)> shared;
+  std::unique_ptr<Pipeline> pipeline;
+};
+
+}  // namespace terrace::access::test

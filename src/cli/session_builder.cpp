@@ -71,7 +71,7 @@ front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions
   if (world.budget_text.empty() && world.plan)
     for (const auto& part : world.plan->budget) world.budget_text += (world.budget_text.empty() ? "" : ",") + part;
   world.budget = machine::parse_budget(machine, world.planner == "fast-only" ? "" : world.budget_text);
-  world.calibration = sim::measure_calibration(machine, initiator);
+  world.calibration = sim::measure_calibration(machine, initiator, world.cores);
   world.record_only = launch.verb == "record";
   world.keep_exact = launch.exact;
   return world;

@@ -61,7 +61,7 @@ void World::settle(ChunkId first, std::uint32_t count, PlaceId place) {
 
 void World::object_added(const ObjectMemory& memory) {
   const auto& object = memory.object;
-  if (has_plan_) active_.bind(object);
+  if (has_plan_) bind(object);
   // First touch looks at what is left after every chunk; all others can settle runs of chunks at once.
   const bool one_by_one = parts_.steering.planner == "first-touch" && !has_plan_;
   ChunkId run = object.first_chunk;
@@ -87,7 +87,7 @@ void World::object_added(const ObjectMemory& memory) {
 
 void World::object_removed(const profile::Object& object) {
   parts_.mover->forget(object.first_chunk, object.chunks);
-  harvest(iterations_);
+  harvest();
   for (std::uint32_t i = 0; i < object.chunks; ++i) {
     auto& chunk = (*parts_.chunks)[object.first_chunk + i];
     if (const auto place = chunk.place.load(std::memory_order_relaxed); place != k_no_place)
@@ -95,6 +95,11 @@ void World::object_removed(const profile::Object& object) {
     chunk.live = false;
   }
   journal_.write(profile::ObjectEndRecord{object.id, now()});
+}
+
+void World::bind(const profile::Object& object) {
+  active_.bind(object);
+  for (const auto& text : active_.take_notes()) note("note", text);
 }
 
 bool World::learning(std::uint32_t iteration) const {
@@ -190,26 +195,23 @@ void World::adopt(placement::Plan plan, const std::vector<profile::Object>& obje
   // From where everything lies to where the plan has it when an iteration begins: outs first, then ins.
   const auto home = parts_.machine->home(domain_);
   for (const auto& object : objects)
-    if (object.live) active_.bind(object);
+    if (object.live) bind(object);
   for (const bool out : {true, false})
     for (const auto& object : objects) {
       if (!object.live) continue;
       for (const auto& move : active_.to_initial(object, *parts_.chunks, home))
-        if ((move.to == home) == out) ask(active_.add(move), iterations_);
+        if ((move.planned.to == home) == out) ask(move, iterations_);
     }
 }
 
-void World::ask(std::size_t index, std::uint32_t iteration) {
-  const auto& move = active_.move(index);
-  auto& chunk = (*parts_.chunks)[move.chunk];
-  if (!chunk.live) return;
+void World::ask(const ActiveMove& move, std::uint32_t iteration) {
+  if (!(*parts_.chunks)[move.chunk].live) return;
   parts_.clock->charge(k_move_cost);
-  const auto ticket = parts_.mover->submit({move.chunk, move.to});
-  pending_[ticket] = Pending{index, iteration, Seconds{}};
-  if (move.awaited) {
-    if (needed_.size() <= move.need) needed_.resize(move.need + 1);
-    needed_[move.need].push_back(ticket);
-  }
+  const auto ticket = parts_.mover->submit({move.chunk, move.planned.to});
+  pending_[ticket] = Pending{move, iteration, Seconds{}};
+  if (!move.planned.awaited) return;
+  if (needed_.size() <= move.planned.need) needed_.resize(move.planned.need + 1);
+  needed_[move.planned.need].push_back(ticket);
 }
 
 void World::await(backend::Ticket ticket) {
@@ -236,18 +238,18 @@ void World::run_moves(const PhaseTracker& tracker) {
     for (const auto ticket : std::exchange(needed_[phase], {})) await(ticket);
   };
   await_needed();
-  for (const auto move : active_.asked_in(phase)) ask(move, tracker.iteration());
+  for (const auto& move : active_.asked_in(phase)) ask(move, tracker.iteration());
   await_needed();  // those that this very phase needs
-  harvest(tracker.iteration());
+  harvest();
 }
 
-void World::harvest(std::uint32_t) {
+void World::harvest() {
   for (const auto& result : parts_.mover->harvest()) {
     const auto found = pending_.find(result.ticket);
     if (found == pending_.end()) continue;
     const auto& pending = found->second;
-    const auto& move = active_.move(pending.move);
-    journal_.write(profile::MoveRecord{move.object, move.ordinal, 1, result.from, result.to, pending.iteration,
+    const auto& move = pending.move.planned;
+    journal_.write(profile::MoveRecord{pending.move.object, move.chunk, 1, result.from, result.to, pending.iteration,
                                        move.ask, move.need, result.size, move.benefit, move.cost, result.asked,
                                        result.begun, result.done, pending.waited, result.refused});
     pending_.erase(found);
@@ -255,7 +257,7 @@ void World::harvest(std::uint32_t) {
 }
 
 void World::loop_end(const PhaseTracker& tracker, const std::vector<profile::Object>&) {
-  harvest(tracker.iteration());
+  harvest();
   if (iterations_ > 0) end_iteration(tracker.iteration());
   if (parts_.sampled) parts_.sampled->set_active(false);
   if (parts_.exact) parts_.exact->set_active(false);
@@ -275,7 +277,7 @@ void World::note(std::string_view severity, std::string_view text) {
 }
 
 void World::finish(std::string_view how) {
-  harvest(iterations_);
+  harvest();
   write_counters();
   journal_.write(profile::EndRecord{now(), std::string(how)});
 }

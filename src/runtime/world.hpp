@@ -41,7 +41,7 @@ class World {
 
  private:
   struct Pending {
-    std::size_t move = 0;          // index into active_.moves
+    ActiveMove move;
     std::uint32_t iteration = 0;
     Seconds waited;
   };
@@ -51,10 +51,11 @@ class World {
   void end_iteration(std::uint32_t iteration);
   void learn(const PhaseTracker& tracker, const std::vector<profile::Object>& objects);
   void adopt(placement::Plan plan, const std::vector<profile::Object>& objects, std::string_view why);
-  void ask(std::size_t move, std::uint32_t iteration);
+  void bind(const profile::Object& object);
+  void ask(const ActiveMove& move, std::uint32_t iteration);
   void run_moves(const PhaseTracker& tracker);
   void await(backend::Ticket ticket);
-  void harvest(std::uint32_t iteration);
+  void harvest();
   void write_counters();
 
   WorldParts parts_;

@@ -1,0 +1,75 @@
+// `terrace machine [FILE]`, `terrace machine measure`. See machine_verb.hpp.
+#include "cli/machine_verb.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "base/error.hpp"
+#include "machine/describe.hpp"
+#include "machine/discovery.hpp"
+#include "machine/measure.hpp"
+
+namespace terrace::cli {
+
+namespace {
+
+// Rewrites one line of a terminal of ours; silent anywhere else.
+void show_progress(double done, std::string_view what) {
+  static const bool ours = isatty(STDERR_FILENO) != 0;
+  if (ours) fmt::print(stderr, "\r\033[K{:3.0f} % {}{}", 100 * done, what, done >= 1 ? "\r\033[K" : "");
+}
+
+int measure(const std::string& output, bool quick, bool json) {
+  const auto discovered = machine::discover_details();
+  const auto file = machine::measure_machine(discovered, {.quick = quick}, show_progress);
+  const auto* measured = file.measured ? &*file.measured : nullptr;
+  if (!output.empty()) machine::write_machine_file(output, file.machine, measured);
+  if (json)
+    fmt::print("{}\n", machine::describe_json(file.machine, measured));
+  else
+    fmt::print("{}", output.empty() ? machine::format_machine_file(file.machine, measured)
+                                    : machine::describe(file.machine, measured) + "written to " + output + "\n");
+  return 0;
+}
+
+int show(const std::string& name, bool json) {
+  const auto file = name.empty() ? machine::MachineFile{machine::discover(), std::nullopt}
+                                 : machine::read_machine_file(machine::find_machine(name));
+  const auto* measured = file.measured ? &*file.measured : nullptr;
+  fmt::print("{}", json ? machine::describe_json(file.machine, measured) + "\n"
+                        : machine::describe(file.machine, measured));
+  return 0;
+}
+
+}  // namespace
+
+int machine_verb(int argc, char** argv) {
+  CLI::App app("show this machine, or a machine file", "terrace machine");
+  std::string name;
+  std::string output;
+  bool json = false;
+  bool quick = false;
+  app.footer(
+      "Examples:\n  terrace machine                          this machine\n  terrace machine knl-7210-flat --json     a "
+      "shipped file\n  terrace machine measure -o here.toml     measure this machine (about a minute)");
+  app.add_option("file", name, "a machine file or the name of a shipped one; or measure");
+  app.add_flag("--json", json, "print JSON (with its schema's version)");
+  app.add_option("--output,-o", output, "measure: write the machine file there");
+  app.add_flag("--quick", quick, "measure: seconds instead of a minute, with a larger spread");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    throw Error(Code::invalid, std::string(error.what()) + "; see terrace machine --help");
+  }
+  if (name == "measure") return measure(output, quick, json);
+  if (quick || !output.empty()) throw Error(Code::invalid, "--quick and --output belong to terrace machine measure");
+  return show(name, json);
+}
+
+}  // namespace terrace::cli

@@ -1,0 +1,245 @@
+// The runtime on the simulator, fed with quanta by hand: objects, phases, learning, moving, the journal.
+#include "runtime/runtime.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "profile/exact_collector.hpp"
+#include "profile/records.hpp"
+#include "profile/sampling_collector.hpp"
+#include "runtime/runtime_parts.hpp"
+#include "sim/calibrate.hpp"
+#include "sim/virtual_machine.hpp"
+
+namespace terrace::runtime {
+namespace {
+
+using backend::Miss;
+using backend::MissKind;
+
+// 16 GB/s and 86 ns beside 4 GB/s and 344 ns.
+machine::Machine two_places() {
+  machine::MachineParts parts;
+  parts.name = "two";
+  parts.nodes = {{"machine", {}, {}}, {"fast", 0, 0}, {"slow", 0, 1}};
+  parts.places = {{"fast", "dram", {1ULL << 30}, {4096}, 0, -1}, {"slow", "nvm", {16ULL << 30}, {4096}, 0, -1}};
+  machine::Initiator core;
+  core.name = "core";
+  core.frequency_hz = 2.4e9;
+  core.access_time = {0.25e-9};
+  core.prefetch_mlp = 200;  // bandwidth decides
+  core.caches = {{"l2", {256u << 10}, 8, false, {5e-9}}, {"l3", {1u << 20}, 16, true, {20e-9}}};
+  parts.initiators = {core};
+  parts.domains = {{"node", 0, {0, 1}}};
+  parts.paths = {{0, 0, {16e9}, {16e9}, {86e-9}}, {0, 1, {4e9}, {4e9}, {344e-9}}};
+  return machine::Machine(parts);
+}
+
+constexpr std::uint64_t k_mib = 1 << 20;
+
+// A world whose journal can be read back, and a program that alternates between a hot and a cold object.
+class RuntimeTest : public ::testing::Test {
+ protected:
+  void start(const std::string& planner, Bytes fast, bool keep_exact = false) {
+    char name[] = "/tmp/terrace-runtime-test-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    folder_ = name;
+    journal_ = std::make_unique<Journal>(folder_ + "/journal");
+    ledger_ = std::make_unique<memory::Ledger>(page_, machine::fast_budget(machine_, fast));
+    vm_ = std::make_unique<sim::VirtualMachine>(machine_, 0, 1, chunks_, *ledger_);
+    sampled_ = std::make_unique<profile::SamplingCollector>(machine_, 0, 1, chunks_, Seconds{416e-9});
+    exact_ = std::make_unique<profile::ExactCollector>(machine_, 0, 1, chunks_);
+    tee_.add(*sampled_);
+    tee_.add(*exact_);
+    tee_.add(*vm_);
+    RuntimeParts parts;
+    WorldParts world;
+    world.machine = &machine_;
+    world.budget = machine::fast_budget(machine_, fast);
+    world.steering.planner = planner;
+    world.steering.keep_exact = keep_exact;
+    world.calibration = sim::measure_calibration(machine_, 0, 1);
+    world.sample_interval = sampled_->interval();
+    world.chunks = &chunks_;
+    world.clock = vm_.get();
+    world.backing = vm_.get();
+    world.mover = vm_.get();
+    world.ledger = ledger_.get();
+    world.sampled = sampled_.get();
+    world.exact = exact_.get();
+    world.journal = journal_.get();
+    parts.worlds.push_back(std::move(world));
+    runtime_ = std::make_unique<Runtime>(std::move(parts));
+    hot_ = runtime_->add_object("hot", profile::ObjectKind::heap, address(1), Bytes{4 * k_mib});
+    cold_ = runtime_->add_object("cold", profile::ObjectKind::heap, address(2), Bytes{16 * k_mib});
+  }
+  void TearDown() override {
+    runtime_.reset();
+    journal_.reset();
+    if (!folder_.empty()) {
+      unlink((folder_ + "/journal").c_str());
+      rmdir(folder_.c_str());
+    }
+  }
+  static const void* address(std::uint64_t n) { return reinterpret_cast<const void*>(n << 32); }
+
+  // `passes` sweeps over the object's chunks, every line once.
+  void sweep(memory::ObjectId object, int passes) {
+    for (int pass = 0; pass < passes; ++pass)
+      for (memory::ChunkId chunk = 0; chunk < chunks_.size(); ++chunk) {
+        if (chunks_[chunk].object != object) continue;
+        std::vector<Miss> misses;
+        for (std::uint32_t line = 0; line < chunks_[chunk].size / 64; ++line)
+          misses.push_back({chunk, static_cast<std::uint16_t>(line), 0, MissKind::prefetched});
+        backend::Quantum quantum;
+        quantum.accesses = misses.size() * 8;
+        quantum.misses = misses;
+        tee_.quantum(quantum);
+      }
+  }
+  void iterate(int iterations) {
+    runtime_->loop_begin("main");
+    for (int i = 0; i < iterations; ++i) {
+      runtime_->phase("solve");
+      sweep(hot_, 8);
+      runtime_->phase("output");
+      sweep(cold_, 1);
+    }
+    runtime_->loop_end();
+    runtime_->finish("exit");
+  }
+  template <class Record>
+  std::vector<Record> records() {
+    const int file = open((folder_ + "/journal").c_str(), O_RDONLY);
+    struct stat status {};
+    fstat(file, &status);
+    const auto size = static_cast<std::size_t>(status.st_size);
+    void* map = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    std::vector<Record> found;
+    const auto end = read_journal({static_cast<const std::byte*>(map), size}, [&](const JournalRecord& record) {
+      if (record.type != static_cast<std::uint16_t>(profile::k_record_type<Record>)) return;
+      BlobReader in(record.payload);
+      profile::decode(in, found.emplace_back());
+    });
+    EXPECT_TRUE(end.whole);
+    munmap(map, size);
+    return found;
+  }
+
+  machine::Machine machine_ = two_places();
+  memory::LedgerPage page_{};
+  memory::ChunkTable chunks_;
+  std::string folder_;
+  std::unique_ptr<Journal> journal_;
+  std::unique_ptr<memory::Ledger> ledger_;
+  std::unique_ptr<sim::VirtualMachine> vm_;
+  std::unique_ptr<profile::SamplingCollector> sampled_;
+  std::unique_ptr<profile::ExactCollector> exact_;
+  profile::Tee tee_;
+  std::unique_ptr<Runtime> runtime_;
+  memory::ObjectId hot_ = 0;
+  memory::ObjectId cold_ = 0;
+};
+
+TEST_F(RuntimeTest, LearnsInTheFirstIterationAndMovesTheHotObject) {
+  start("auto", Bytes{5 * k_mib});
+  iterate(6);
+  for (memory::ChunkId chunk = 0; chunk < chunks_.size(); ++chunk)
+    if (chunks_[chunk].object == hot_) EXPECT_EQ(chunks_[chunk].place.load(), 0) << chunk;
+  std::map<std::uint32_t, double> time;
+  for (const auto& phase : records<profile::PhaseRecord>())
+    time[phase.iteration] += (phase.ended - phase.begun).value;
+  ASSERT_EQ(time.size(), 6U);
+  // 32 MiB at 16 GB/s instead of 4, and 16 MiB as before (the last chunks of the budget aside).
+  const double slow = (32 + 16) * static_cast<double>(k_mib) / 4e9;
+  EXPECT_NEAR(time[0], slow, 0.01 * slow);
+  EXPECT_LE(time[5], 1.02 * (32 * static_cast<double>(k_mib) / 16e9 + 16 * static_cast<double>(k_mib) / 4e9));
+}
+
+TEST_F(RuntimeTest, JournalSaysForEachMoveWhatAndWhen) {
+  start("auto", Bytes{5 * k_mib});
+  iterate(4);
+  const auto moves = records<profile::MoveRecord>();
+  ASSERT_FALSE(moves.empty());
+  std::uint64_t into_fast = 0;
+  for (const auto& move : moves) {
+    EXPECT_FALSE(move.refused);
+    EXPECT_LE(move.asked, move.begun);
+    EXPECT_LT(move.begun, move.done);
+    // Never faster than the slower of the two places can read or write.
+    EXPECT_GE((move.done - move.begun).value, 0.999 * static_cast<double>(move.size.value) / 4e9);
+    into_fast += move.to == 0 ? move.size.value : 0;
+    into_fast -= move.from == 0 ? move.size.value : 0;
+  }
+  EXPECT_EQ(into_fast, ledger_->held(0).value);
+  EXPECT_LE(ledger_->held(0).value, 5 * k_mib);
+  EXPECT_EQ(records<profile::PlanRecord>().size(), 1U);
+  EXPECT_EQ(records<profile::IterationRecord>().size(), 1U);
+  EXPECT_EQ(records<profile::LoopEndRecord>().at(0).iterations, 4U);
+}
+
+TEST_F(RuntimeTest, FirstTouchFillsTheFastPlaceInOrder) {
+  start("first-touch", Bytes{6 * k_mib});
+  std::uint64_t fast_hot = 0;
+  std::uint64_t fast_cold = 0;
+  for (memory::ChunkId chunk = 0; chunk < chunks_.size(); ++chunk)
+    if (chunks_[chunk].place.load() == 0) (chunks_[chunk].object == hot_ ? fast_hot : fast_cold) += chunks_[chunk].size;
+  EXPECT_EQ(fast_hot, 4 * k_mib);
+  EXPECT_EQ(fast_cold, 2 * k_mib);
+}
+
+TEST_F(RuntimeTest, FreedObjectsGiveTheirRoomBack) {
+  start("first-touch", Bytes{6 * k_mib});
+  EXPECT_EQ(ledger_->held(0).value, 6 * k_mib);
+  runtime_->remove_object(hot_);
+  EXPECT_EQ(ledger_->held(0).value, 2 * k_mib);
+  runtime_->remove_object(cold_);
+  EXPECT_EQ(ledger_->held(0).value, 0U);
+  EXPECT_EQ(ledger_->held(1).value, 0U);
+}
+
+TEST_F(RuntimeTest, ExactCountersCountEveryLine) {
+  start("slow-only", Bytes{5 * k_mib}, true);
+  iterate(2);
+  const auto iterations = records<profile::IterationRecord>();
+  ASSERT_EQ(iterations.size(), 2U);
+  for (const auto& record : iterations) {
+    EXPECT_TRUE(record.exact);
+    ASSERT_EQ(record.iteration.phases.size(), 2U);
+    double lines = 0;
+    for (const auto& cell : record.iteration.phases[0].cells) lines += cell.read_lines;
+    EXPECT_EQ(lines, 8.0 * 4 * k_mib / 64);
+  }
+}
+
+// A second program beside the first, at other addresses of the test's own memory.
+class RuntimeRepeatTest : public RuntimeTest {
+ protected:
+  struct Again : RuntimeTest {
+    using RuntimeTest::iterate;
+    using RuntimeTest::start;
+    using RuntimeTest::TearDown;
+    using RuntimeTest::vm_;
+    void TestBody() override {}
+  };
+};
+
+TEST_F(RuntimeRepeatTest, SameEventsSameTimesToTheLastDigit) {
+  start("auto", Bytes{5 * k_mib});
+  iterate(5);
+  const auto first = vm_->now();
+  Again again;
+  again.start("auto", Bytes{5 * k_mib});
+  again.iterate(5);
+  EXPECT_EQ(first.value, again.vm_->now().value);
+  again.TearDown();
+}
+
+}  // namespace
+}  // namespace terrace::runtime

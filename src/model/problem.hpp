@@ -15,11 +15,11 @@ namespace terrace::model {
 
 inline constexpr std::uint32_t k_no_item = 0xffffffff;
 
-struct Item {                      // a chunk, or several that are placed together
+struct Item {  // a chunk, or several that are placed together
   Bytes size;
   machine::DomainId domain = 0;
-  std::uint32_t object = 0;        // index into Problem::objects
-  std::uint32_t ordinal = 0;       // its first chunk's place in the object
+  std::uint32_t object = 0;   // index into Problem::objects
+  std::uint32_t ordinal = 0;  // its first chunk's place in the object
   std::uint32_t chunks = 1;
   machine::PlaceId pinned = machine::k_no_place;  // lies there and never moves
 };
@@ -28,18 +28,18 @@ struct ItemCell {
   std::uint32_t item = 0;
   double read_bytes = 0;
   double write_bytes = 0;
-  double exposure = 0;             // latencies
+  double exposure = 0;  // latencies
   double samples = 0;
 };
 
 struct ProblemPhase {
   std::string name;
-  Seconds core;                    // C
-  Seconds measured;                // T as it was, with Problem::measured_at
-  Seconds unexplained;             // of T, not explained by max(C + D, B): kept as a constant in every prediction
+  Seconds core;         // C
+  Seconds measured;     // T as it was, with Problem::measured_at
+  Seconds unexplained;  // of T, not explained by max(C + D, B): kept as a constant in every prediction
   double samples = 0;
   double samples_with_access = 0;
-  std::vector<ItemCell> cells;     // ascending by item
+  std::vector<ItemCell> cells;  // ascending by item
 };
 
 struct ProblemObject {  // in the order in which the program made them
@@ -53,24 +53,24 @@ struct ProblemPlace {
   std::string kind;
   machine::DomainId domain = 0;
   Bytes budget;
-  double read_bandwidth = 0;       // bytes/s, as the initiator sees it
+  double read_bandwidth = 0;  // bytes/s, as the initiator sees it
   double write_bandwidth = 0;
-  double latency = 0;              // s
+  double latency = 0;  // s
 };
 
 struct Problem {
   std::string machine;
   std::string loop;
-  std::vector<ProblemPlace> places;           // indexed by PlaceId
-  std::vector<machine::PlaceId> homes;        // by domain: where data lies that nobody placed
-  std::vector<std::vector<double>> copy;      // bytes/s, [from][to]
+  std::vector<ProblemPlace> places;       // indexed by PlaceId
+  std::vector<machine::PlaceId> homes;    // by domain: where data lies that nobody placed
+  std::vector<std::vector<double>> copy;  // bytes/s, [from][to]
   std::vector<ProblemObject> objects;
   std::vector<Item> items;
   std::vector<ProblemPhase> phases;
   std::vector<machine::PlaceId> measured_at;  // by item: where it lay when it was measured
   double cores = 1;
   bool cyclic = true;
-  bool exact = false;                         // from an oracle: no estimates, and `unexplained` is no constant
+  bool exact = false;  // from an oracle: no estimates, and `unexplained` is no constant
 };
 
 // Where each item lies in each phase: place[phase][item], constant within a phase.
@@ -80,12 +80,12 @@ struct Schedule {
 };
 
 struct PhaseTime {
-  double core = 0;        // C
-  double exposed = 0;     // D
-  double bandwidth = 0;   // max over places of B_m
-  double copies = 0;      // X: time in which copies ran, beside the phase or while it waited for them
-  double waiting = 0;     // for moves that the phase needs and that are not done when it could begin
-  double total = 0;       // max(C + D, B with the copies' share) + unexplained + waiting
+  double core = 0;       // C
+  double exposed = 0;    // D
+  double bandwidth = 0;  // max over places of B_m
+  double copies = 0;     // X: time in which copies ran, beside the phase or while it waited for them
+  double waiting = 0;    // for moves that the phase needs and that are not done when it could begin
+  double total = 0;      // max(C + D, B with the copies' share) + unexplained + waiting
 };
 
 struct Prediction {

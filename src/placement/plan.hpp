@@ -19,16 +19,16 @@ struct Span {
   std::uint32_t count = 0;
 };
 
-struct PlanPart {            // where a part of an object lies when the loop begins
+struct PlanPart {  // where a part of an object lies when the loop begins
   Span chunks;
-  std::string place;         // a place's or a kind's name; a kind means that of the chunk's domain
+  std::string place;  // a place's or a kind's name; a kind means that of the chunk's domain
 };
 
 struct PlanObject {
   std::string name;
   Bytes size;
-  std::uint32_t chunks = 1;  // into how many equal parts the spans below count
-  bool pinned = false;       // "never move"
+  std::uint32_t chunks = 1;     // into how many equal parts the spans below count
+  bool pinned = false;          // "never move"
   std::vector<PlanPart> parts;  // uncovered parts lie in the domain's home place
 };
 
@@ -36,25 +36,25 @@ struct PlanMove {
   std::uint32_t object = 0;  // index into Plan::objects
   Span chunks;
   std::string to;
-  std::uint32_t ask = 0;     // phase (position in the iteration) at whose start the move is asked for
-  std::uint32_t need = 0;    // phase whose start waits for it; == ask + phases means "nobody waits"
-  bool awaited = true;       // moves out are not waited for
-  Seconds benefit;           // predicted, an iteration
+  std::uint32_t ask = 0;   // phase (position in the iteration) at whose start the move is asked for
+  std::uint32_t need = 0;  // phase whose start waits for it; == ask + phases means "nobody waits"
+  bool awaited = true;     // moves out are not waited for
+  Seconds benefit;         // predicted, an iteration
   Seconds cost;
 };
 
 struct Plan {
-  std::string planner;       // "local", "global", "first-touch", "hand", ...
+  std::string planner;  // "local", "global", "first-touch", "hand", ...
   std::string machine;
   std::string loop;
-  std::vector<std::string> budget;       // "hbm=16GiB", as the user may write it
-  std::vector<std::string> phases;       // names in the order of the iteration
+  std::vector<std::string> budget;  // "hbm=16GiB", as the user may write it
+  std::vector<std::string> phases;  // names in the order of the iteration
   std::vector<PlanObject> objects;
-  std::vector<PlanMove> moves;           // in the order in which they are asked for
-  Seconds predicted;                     // an iteration
-  Seconds predicted_slow;                // an iteration with nothing in fast memory
-  Seconds lower_bound;                   // an iteration; 0 when it was not computed
-  double gap = 0;                        // of the search itself, where it was not exact: share of the objective
+  std::vector<PlanMove> moves;  // in the order in which they are asked for
+  Seconds predicted;            // an iteration
+  Seconds predicted_slow;       // an iteration with nothing in fast memory
+  Seconds lower_bound;          // an iteration; 0 when it was not computed
+  double gap = 0;               // of the search itself, where it was not exact: share of the objective
 
   void to_blob(BlobWriter& out) const;
   static Plan from_blob(BlobReader& in);

@@ -15,7 +15,8 @@ namespace terrace::placement {
 struct Decision {
   model::Schedule schedule;
   model::Prediction prediction;
-  double gap = 0;  // share of the objective that an inexact search may have missed; 0 when it was exact
+  double gap = 0;          // share of the objective that an inexact search may have missed; 0 when it was exact
+  double lower_bound = 0;  // an iteration, s; 0 when it was not computed
 };
 
 class Planner {
@@ -27,11 +28,15 @@ class Planner {
 };
 
 // "fast-only", "slow-only", "first-touch", "global", "local", "unimem" (the better of both, the paper's planner),
-// "joint"; throws Error{invalid} with the list for any other name. fast-only ignores the budget.
+// "joint", "auto" (the best of unimem and joint; the default); throws Error{invalid} with the list for any other
+// name. fast-only ignores the budget.
 const Planner& find_planner(std::string_view name);
 std::vector<std::string_view> planner_names();
 
-// The decision in names: initial places, moves with the phase that asks and the phase that waits.
+// The decision in names: initial places, moves with the phase that asks and the phase that waits. What lies where
+// when the loop begins is what the schedule's first phase wants, so that some moves find their data in place
+// already in the first iteration: they are then nothing to do. Computes the lower bound where the decision has
+// none.
 Plan make_plan(const model::Problem& problem, const Decision& decision, std::string_view planner_name);
 
 }  // namespace terrace::placement

@@ -1,0 +1,200 @@
+#include "model/moves.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "model/loads.hpp"
+
+namespace terrace::model {
+namespace {
+
+using machine::PlaceId;
+
+// Bytes that each place holds, or has reserved, in each phase.
+class Occupancy {
+ public:
+  Occupancy(const Problem& problem, const Schedule& schedule)
+      : problem_(problem), held_(schedule.phases.size(), std::vector<std::uint64_t>(problem.places.size(), 0)) {
+    for (std::size_t k = 0; k < held_.size(); ++k) {
+      for (std::size_t i = 0; i < problem.items.size(); ++i) {
+        held_[k][schedule.phases[k][i]] += problem.items[i].size.value;
+      }
+    }
+  }
+  [[nodiscard]] bool fits(std::size_t phase, PlaceId place, std::uint64_t size) const {
+    return held_[phase][place] + size <= problem_.places[place].budget.value;
+  }
+  void shift(std::size_t phase, PlaceId from, PlaceId to, std::uint64_t size) {
+    held_[phase][from] -= size;
+    held_[phase][to] += size;
+  }
+  [[nodiscard]] const std::vector<std::uint64_t>& in(std::size_t phase) const { return held_[phase]; }
+
+ private:
+  const Problem& problem_;
+  std::vector<std::vector<std::uint64_t>> held_;
+};
+
+// The places of an item whose schedule changes, before any thought of room.
+void add_changes(const Problem& problem, const Schedule& schedule, std::uint32_t item,
+                 const std::vector<Use>& uses, const std::vector<std::size_t>& rank, std::vector<Move>& moves) {
+  const auto phases = static_cast<std::uint32_t>(schedule.phases.size());
+  const auto at = [&](std::uint32_t k) { return schedule.phases[k][item]; };
+  const auto before = [&](std::uint32_t k) { return k == 0 ? phases - 1 : k - 1; };
+  std::vector<bool> touched(phases, false);
+  for (const auto& use : uses) touched[use.phase] = true;
+  for (std::uint32_t k = problem.cyclic ? 0 : 1; k < phases; ++k) {
+    const auto from = at(before(k)), to = at(k);
+    if (from == to) continue;
+    Move move{item, from, to, k, k, k, rank[to] < rank[from], 0};
+    move.seconds = static_cast<double>(problem.items[item].size.value) / problem.copy[from][to];
+    // Who needs it: the first phase from k on that touches the item before it moves again.
+    for (std::uint32_t steps = 0; !touched[move.need]; ++steps) {
+      const auto next = (move.need + 1) % phases;
+      if (steps == phases || at(next) != to || (next == 0 && !problem.cyclic)) {
+        move.awaited = false;
+        break;
+      }
+      move.need = next;
+    }
+    moves.push_back(move);
+  }
+}
+
+// Asks earlier while the item is not touched and its target has room.
+void ask_early(const Problem& problem, const Schedule& schedule, const std::vector<Use>& uses,
+               Occupancy& occupancy, Move& move) {
+  const auto phases = static_cast<std::uint32_t>(schedule.phases.size());
+  const auto size = problem.items[move.item].size.value;
+  for (std::uint32_t steps = 0; steps + 1 < phases; ++steps) {
+    if (move.ask == 0 && !problem.cyclic) break;
+    const auto earlier = move.ask == 0 ? phases - 1 : move.ask - 1;
+    const bool touched = std::any_of(uses.begin(), uses.end(), [&](const Use& u) { return u.phase == earlier; });
+    // Not into the phase in which the item's move before this one arrives: that one comes first.
+    const auto before = earlier == 0 ? phases - 1 : earlier - 1;
+    if (touched || schedule.phases[earlier][move.item] != move.from) break;
+    if (schedule.phases[before][move.item] != move.from && (problem.cyclic || earlier > 0)) break;
+    if (!occupancy.fits(earlier, move.to, size)) break;
+    occupancy.shift(earlier, move.from, move.to, size);
+    move.ask = earlier;
+  }
+}
+
+// Orders the moves that are asked for at the start of one phase; `held` is what lies where before them.
+class GroupOrder {
+ public:
+  GroupOrder(const Problem& problem, std::vector<std::uint64_t>& held, MoveList& list)
+      : problem_(problem), held_(held), list_(list) {}
+
+  void order(std::vector<Move> group) {
+    while (!group.empty()) {
+      const auto fits =
+          std::find_if(group.begin(), group.end(), [&](const Move& m) { return room(m.item, m.to); });
+      if (fits != group.end()) {
+        emit(*fits);
+        group.erase(fits);
+        continue;
+      }
+      // Each waits for another to leave: one of them stops at home on its way.
+      const auto stop = std::find_if(group.begin(), group.end(), [&](const Move& m) {
+        const auto home = home_of(problem_, problem_.items[m.item].domain);
+        return m.from != home && room(m.item, home);
+      });
+      if (stop == group.end()) {
+        list_.feasible = false;
+        for (const auto& move : group) emit(move);
+        return;
+      }
+      const auto home = home_of(problem_, problem_.items[stop->item].domain);
+      auto leg = *stop;
+      leg.to = home;
+      leg.awaited = false;
+      leg.seconds = copy_time(leg);
+      emit(leg);
+      stop->from = home;
+      stop->seconds = copy_time(*stop);
+    }
+  }
+
+ private:
+  [[nodiscard]] bool room(std::uint32_t item, PlaceId to) const {
+    return held_[to] + problem_.items[item].size.value <= problem_.places[to].budget.value;
+  }
+  [[nodiscard]] double copy_time(const Move& move) const {
+    return static_cast<double>(problem_.items[move.item].size.value) / problem_.copy[move.from][move.to];
+  }
+  void emit(const Move& move) {
+    const auto size = problem_.items[move.item].size.value;
+    held_[move.from] -= size;
+    held_[move.to] += size;
+    list_.moves.push_back(move);
+  }
+
+  const Problem& problem_;
+  std::vector<std::uint64_t>& held_;
+  MoveList& list_;
+};
+
+}  // namespace
+
+std::vector<std::size_t> speed_ranks(const Problem& problem) {
+  std::vector<std::size_t> rank(problem.places.size(), 0);
+  for (std::size_t d = 0; d < domain_count(problem); ++d) {
+    std::size_t next = 0;
+    for (const auto place : fastest_first(problem, static_cast<machine::DomainId>(d))) rank[place] = next++;
+  }
+  return rank;
+}
+
+Placement initial_placement(const Schedule& schedule, const MoveList& list) {
+  auto placement = schedule.phases.front();
+  for (const auto& move : list.moves) {
+    if (move.ask > move.change) placement[move.item] = move.to;
+  }
+  return placement;
+}
+
+MoveList moves_of(const Problem& problem, const Schedule& schedule) {
+  MoveList list;
+  const auto phases = schedule.phases.size();
+  if (phases < 2) return list;
+  std::vector<std::uint32_t> movers;
+  for (std::uint32_t i = 0; i < problem.items.size(); ++i) {
+    for (std::size_t k = 1; k < phases; ++k) {
+      if (schedule.phases[k][i] != schedule.phases[0][i]) {
+        movers.push_back(i);
+        break;
+      }
+    }
+  }
+  if (movers.empty()) return list;
+
+  const auto uses = uses_by_item(problem);
+  const auto rank = speed_ranks(problem);
+  std::vector<Move> moves;
+  for (const auto item : movers) add_changes(problem, schedule, item, uses[item], rank, moves);
+
+  Occupancy occupancy(problem, schedule);
+  const auto to_slower = [&](const Move& m) { return rank[m.to] > rank[m.from]; };
+  std::stable_sort(moves.begin(), moves.end(), [&](const Move& a, const Move& b) {
+    return to_slower(a) != to_slower(b) ? to_slower(a) : a.change < b.change;
+  });
+  for (auto& move : moves) ask_early(problem, schedule, uses[move.item], occupancy, move);
+
+  const auto wait_steps = [&](const Move& m) { return (m.need + phases - m.ask) % phases; };
+  std::stable_sort(moves.begin(), moves.end(), [&](const Move& a, const Move& b) {
+    if (a.ask != b.ask) return a.ask < b.ask;
+    if (to_slower(a) != to_slower(b)) return to_slower(a);
+    return !to_slower(a) && wait_steps(a) < wait_steps(b);
+  });
+  // What lies where before the first phase's moves is what lay there in the last phase, where it is a cycle.
+  auto held = occupancy.in(problem.cyclic ? phases - 1 : 0);
+  for (auto it = moves.begin(); it != moves.end();) {
+    const auto end = std::find_if(it, moves.end(), [&](const Move& m) { return m.ask != it->ask; });
+    GroupOrder(problem, held, list).order({it, end});
+    it = end;
+  }
+  return list;
+}
+
+}  // namespace terrace::model

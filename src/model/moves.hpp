@@ -1,0 +1,46 @@
+// The moves that a schedule needs, in the order in which they are asked for: shared by the prediction, which
+// prices them, and the plan, which names them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/problem.hpp"
+
+namespace terrace::model {
+
+struct Move {
+  std::uint32_t item = 0;
+  machine::PlaceId from = 0;
+  machine::PlaceId to = 0;
+  std::uint32_t change = 0;  // the phase from which on the schedule wants it there
+  std::uint32_t ask = 0;     // at whose start it is asked for
+  std::uint32_t need = 0;    // whose start waits for it, when it is awaited
+  bool awaited = true;       // moves to slower memory are not
+  double seconds = 0;        // size / copy bandwidth
+};
+
+struct MoveList {
+  std::vector<Move> moves;
+  // False when some phase's moves cannot be ordered so that every budget holds at every instant, not even with a
+  // stop at home: then the schedule cannot be executed.
+  bool feasible = true;
+};
+
+// A move is asked for at its earliest safe start (Unimem section 3.1.3): after the last phase that touches the
+// item, and not before its target has room for it in every phase from then on. Moves asked for together are
+// ordered so that each finds room when those before it are done: to slower memory first, then by need.
+MoveList moves_of(const Problem& problem, const Schedule& schedule);
+
+// Where everything lies when the first phase begins: where the schedule wants it then, but for moves that the
+// iteration before asked for, which are done already.
+Placement initial_placement(const Schedule& schedule, const MoveList& list);
+
+// Rank of a place by speed, 0 the fastest: what "to slower memory" means.
+std::vector<std::size_t> speed_ranks(const Problem& problem);
+
+// predict() with the moves made beforehand; `waited`, where given, gets the time that phases wait for each move.
+Prediction predict(const Problem& problem, const Schedule& schedule, const MoveList& list,
+                   std::vector<double>* waited = nullptr);
+
+}  // namespace terrace::model

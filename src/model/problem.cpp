@@ -1,0 +1,206 @@
+// From a profile and a machine to the placement problem: chunks become items, iterations are averaged, estimates
+// are held against the measured times.
+#include "model/problem.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.hpp"
+#include "model/merge.hpp"
+
+namespace terrace::model {
+namespace {
+
+using machine::PlaceId;
+
+// The path of the profiled initiator; a place that it cannot reach is seen as its own domain's initiator sees it.
+const machine::Path& path_to(const machine::Machine& machine, machine::InitiatorId initiator, PlaceId place) {
+  for (const auto& path : machine.parts().paths) {
+    if (path.initiator == initiator && path.place == place) return path;
+  }
+  return machine.path(machine.domains().at(machine.place(place).domain).initiator, place);
+}
+
+void add_places(Problem& problem, const profile::Profile& profile, const machine::Machine& machine,
+                const machine::Budget& budget) {
+  const auto n = machine.places().size();
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto id = static_cast<PlaceId>(i);
+    const auto& place = machine.place(id);
+    const auto& path = path_to(machine, profile.initiator, id);
+    const auto allowed = i < budget.size() ? std::min(budget[i], place.capacity) : place.capacity;
+    problem.places.push_back(
+        {place.name, place.kind, place.domain, allowed, path.read.value, path.write.value, path.latency.value});
+  }
+  problem.copy.assign(n, std::vector<double>(n, 0));
+  for (std::size_t from = 0; from < n; ++from) {
+    for (std::size_t to = 0; to < n; ++to) {
+      // Chunks stay in their domain: no other pair is ever copied.
+      if (from == to || problem.places[from].domain != problem.places[to].domain) continue;
+      problem.copy[from][to] = machine.copy_bandwidth(static_cast<PlaceId>(from), static_cast<PlaceId>(to)).value;
+    }
+  }
+  for (std::size_t d = 0; d < machine.domains().size(); ++d) {
+    problem.homes.push_back(machine.home(static_cast<machine::DomainId>(d)));
+  }
+}
+
+// The number of phases that most iterations have; of two as frequent, the later one's.
+std::size_t usual_phase_count(const std::vector<profile::Iteration>& iterations) {
+  std::map<std::size_t, std::size_t> seen;
+  std::size_t best = 0;
+  for (const auto& iteration : iterations) {
+    const auto count = iteration.phases.size();
+    if (++seen[count] >= seen[best]) best = count;
+  }
+  return best;
+}
+
+struct ChunkRef {
+  std::uint32_t object = 0;
+  std::uint32_t ordinal = 0;
+  Bytes size;
+  machine::DomainId domain = 0;
+  PlaceId place = 0;
+};
+
+// Objects that are gone and left no trace in the profiled iterations are no part of the problem.
+std::vector<bool> referenced(const profile::Profile& profile, std::size_t chunks) {
+  std::vector<bool> seen(chunks, false);
+  for (const auto& iteration : profile.iterations) {
+    for (const auto& phase : iteration.phases) {
+      for (const auto& cell : phase.cells) {
+        if (cell.chunk < chunks) seen[cell.chunk] = true;
+      }
+    }
+  }
+  return seen;
+}
+
+std::size_t chunk_count(const profile::Profile& profile) {
+  std::size_t count = profile.places.size();
+  for (const auto& object : profile.objects) {
+    count = std::max(count, static_cast<std::size_t>(object.first_chunk) + object.chunks);
+  }
+  return count;
+}
+
+// Chunks in the order of the objects; `item_of` maps a chunk's number to its index there.
+std::vector<ChunkRef> add_objects(Problem& problem, const profile::Profile& profile,
+                                  const machine::Machine& machine, std::vector<std::uint32_t>& item_of) {
+  const auto count = chunk_count(profile);
+  const auto seen = referenced(profile, count);
+  item_of.assign(count, k_no_item);
+  const auto own_domain = machine.initiators().at(profile.initiator).domain;
+  std::vector<ChunkRef> chunks;
+  for (const auto& object : profile.objects) {
+    const auto last = object.first_chunk + object.chunks;
+    const bool traced =
+        std::any_of(seen.begin() + object.first_chunk, seen.begin() + last, [](bool b) { return b; });
+    if (object.chunks == 0 || object.size.value == 0 || !(object.live || traced)) continue;
+    const auto index = static_cast<std::uint32_t>(problem.objects.size());
+    problem.objects.push_back({object.name, object.size, object.chunks});
+    for (std::uint32_t i = 0; i < object.chunks; ++i) {
+      const auto id = object.first_chunk + i;
+      const auto begin = std::min(object.size.value, i * object.chunk_size.value);
+      const auto end = i + 1 == object.chunks ? object.size.value
+                                              : std::min(object.size.value, (i + 1) * object.chunk_size.value);
+      auto place = id < profile.places.size() ? profile.places[id] : machine::k_no_place;
+      if (place >= machine.places().size()) place = machine.home(own_domain);
+      item_of[id] = static_cast<std::uint32_t>(chunks.size());
+      chunks.push_back({index, i, Bytes{end - begin}, machine.place(place).domain, place});
+    }
+  }
+  return chunks;
+}
+
+void add_phases(Problem& problem, const profile::Profile& profile, Bytes line,
+                const std::vector<std::uint32_t>& item_of) {
+  const auto count = usual_phase_count(profile.iterations);
+  double iterations = 0;
+  problem.phases.resize(count);
+  const auto line_bytes = static_cast<double>(line.value);
+  for (const auto& iteration : profile.iterations) {
+    if (iteration.phases.size() != count) continue;
+    iterations += 1;
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto& from = iteration.phases[k];
+      auto& to = problem.phases[k];
+      to.name = from.name;
+      to.core += from.core;
+      to.measured += from.time;
+      to.samples += from.samples;
+      to.samples_with_access += from.samples_with_access;
+      for (const auto& cell : from.cells) {
+        if (cell.chunk >= item_of.size() || item_of[cell.chunk] == k_no_item) continue;
+        to.cells.push_back({item_of[cell.chunk], cell.read_lines * line_bytes, cell.write_lines * line_bytes,
+                            cell.exposure, cell.samples});
+      }
+    }
+  }
+  for (auto& phase : problem.phases) {
+    phase.core = phase.core / iterations;
+    phase.measured = phase.measured / iterations;
+    phase.samples /= iterations;
+    phase.samples_with_access /= iterations;
+    for (auto& cell : phase.cells) {
+      cell.read_bytes /= iterations;
+      cell.write_bytes /= iterations;
+      cell.exposure /= iterations;
+      cell.samples /= iterations;
+    }
+    sum_cells_of_an_item(phase.cells);
+  }
+}
+
+// Estimates cannot be right where they exceed the time that the phase took: each term that does is scaled down
+// to it. What the law leaves unexplained (its maximum over a whole phase is below the sum of the maxima of its
+// parts) stays a constant, so that the model neither promises to gain it nor fears to lose it.
+void hold_against_measured(Problem& problem) {
+  for (std::size_t k = 0; k < problem.phases.size(); ++k) {
+    auto& phase = problem.phases[k];
+    const auto measured = phase.measured.value;
+    if (measured <= 0) continue;
+    const auto law = phase_time(problem, k, problem.measured_at);
+    if (!problem.exact) {
+      const auto stalled = law.core + law.exposed;
+      const auto latency_scale = stalled > measured ? measured / stalled : 1;
+      const auto bytes_scale = law.bandwidth > measured ? measured / law.bandwidth : 1;
+      phase.core = phase.core * latency_scale;
+      for (auto& cell : phase.cells) {
+        cell.exposure *= latency_scale;
+        cell.read_bytes *= bytes_scale;
+        cell.write_bytes *= bytes_scale;
+      }
+    }
+    const auto explained = phase_time(problem, k, problem.measured_at).total;
+    phase.unexplained = Seconds{std::max(0.0, measured - explained)};
+  }
+}
+
+}  // namespace
+
+Problem make_problem(const profile::Profile& profile, const machine::Machine& machine,
+                     const machine::Budget& budget, std::size_t max_items) {
+  if (profile.iterations.empty() || usual_phase_count(profile.iterations) == 0) {
+    throw Error(Code::invalid, "the profile of loop '" + profile.loop +
+                                   "' holds no iteration with a phase; profile at least one iteration");
+  }
+  Problem problem;
+  problem.machine = machine.name();
+  problem.loop = profile.loop;
+  problem.cores = profile.cores;
+  problem.exact = profile.exact;
+  add_places(problem, profile, machine, budget);
+  std::vector<std::uint32_t> item_of;
+  for (const auto& chunk : add_objects(problem, profile, machine, item_of)) {
+    problem.items.push_back({chunk.size, chunk.domain, chunk.object, chunk.ordinal, 1, machine::k_no_place});
+    problem.measured_at.push_back(chunk.place);
+  }
+  add_phases(problem, profile, machine.parts().line, item_of);
+  merge_neighbours(problem, max_items);
+  hold_against_measured(problem);
+  return problem;
+}
+
+}  // namespace terrace::model

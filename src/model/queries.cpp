@@ -1,0 +1,73 @@
+// Questions to a problem that everyone asks.
+#include <algorithm>
+
+#include "model/loads.hpp"
+
+namespace terrace::model {
+
+using machine::DomainId;
+using machine::PlaceId;
+
+std::size_t domain_count(const Problem& problem) {
+  std::size_t count = problem.homes.size();
+  for (const auto& place : problem.places) count = std::max<std::size_t>(count, place.domain + 1U);
+  return count;
+}
+
+std::vector<PlaceId> fastest_first(const Problem& problem, DomainId domain) {
+  std::vector<PlaceId> places;
+  for (std::size_t p = 0; p < problem.places.size(); ++p) {
+    if (problem.places[p].domain == domain) places.push_back(static_cast<PlaceId>(p));
+  }
+  const auto line_time = [&](PlaceId p) {
+    return problem.places[p].latency / 20 + 64 / problem.places[p].read_bandwidth;
+  };
+  std::stable_sort(places.begin(), places.end(),
+                   [&](PlaceId a, PlaceId b) { return line_time(a) < line_time(b); });
+  return places;
+}
+
+PlaceId home_of(const Problem& problem, DomainId domain) {
+  if (domain < problem.homes.size()) return problem.homes[domain];
+  return fastest_first(problem, domain).back();
+}
+
+Schedule everything_in(const Problem& problem, const std::vector<PlaceId>& place_by_domain) {
+  Placement placement;
+  for (const auto& item : problem.items) {
+    placement.push_back(item.pinned != machine::k_no_place ? item.pinned : place_by_domain.at(item.domain));
+  }
+  return {std::vector<Placement>(problem.phases.size(), placement)};
+}
+
+Bytes held(const Problem& problem, const Placement& placement, PlaceId place) {
+  Bytes sum;
+  for (std::size_t i = 0; i < placement.size(); ++i) {
+    if (placement[i] == place) sum += problem.items[i].size;
+  }
+  return sum;
+}
+
+bool within_budget(const Problem& problem, const Schedule& schedule) {
+  std::vector<std::uint64_t> sums(problem.places.size());
+  for (const auto& placement : schedule.phases) {
+    std::fill(sums.begin(), sums.end(), 0);
+    for (std::size_t i = 0; i < placement.size(); ++i) sums[placement[i]] += problem.items[i].size.value;
+    for (std::size_t p = 0; p < sums.size(); ++p) {
+      if (sums[p] > problem.places[p].budget.value) return false;
+    }
+  }
+  return true;
+}
+
+Uses uses_by_item(const Problem& problem) {
+  Uses uses(problem.items.size());
+  for (std::size_t k = 0; k < problem.phases.size(); ++k) {
+    for (const auto& cell : problem.phases[k].cells) {
+      uses[cell.item].push_back({static_cast<std::uint32_t>(k), &cell});
+    }
+  }
+  return uses;
+}
+
+}  // namespace terrace::model

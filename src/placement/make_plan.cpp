@@ -1,0 +1,147 @@
+// From a planner's decision, in items and places by number, to a plan in names.
+#include <algorithm>
+#include <map>
+
+#include "model/loads.hpp"
+#include "model/moves.hpp"
+#include "placement/planner.hpp"
+#include "placement/planner/choose.hpp"
+
+namespace terrace::placement {
+namespace {
+
+using machine::PlaceId;
+
+// A kind's name says which place where each domain has at most one place of it; else the place's own name does.
+class PlaceNames {
+ public:
+  explicit PlaceNames(const model::Problem& problem) : problem_(problem) {
+    for (const auto& place : problem.places) ++places_of_[{place.domain, place.kind}];
+  }
+  [[nodiscard]] const std::string& name(PlaceId id) const {
+    const auto& place = problem_.places[id];
+    return by_kind(place.kind) ? place.kind : place.name;
+  }
+  // Whether one budget stands for all places of the kind.
+  [[nodiscard]] bool by_kind(const std::string& kind) const {
+    return std::all_of(places_of_.begin(), places_of_.end(),
+                       [&](const auto& entry) { return entry.first.second != kind || entry.second == 1; });
+  }
+
+ private:
+  const model::Problem& problem_;
+  std::map<std::pair<machine::DomainId, std::string>, int> places_of_;
+};
+
+std::vector<std::string> budget_words(const model::Problem& problem, const PlaceNames& names) {
+  std::vector<std::string> words;
+  for (std::size_t p = 0; p < problem.places.size(); ++p) {
+    const auto& place = problem.places[p];
+    if (home_of(problem, place.domain) == p) continue;
+    const bool shared = names.by_kind(place.kind) &&
+                        std::all_of(problem.places.begin(), problem.places.end(), [&](const auto& other) {
+                          return other.kind != place.kind || other.budget == place.budget;
+                        });
+    auto word = (shared ? place.kind : place.name) + "=" + format_exact(place.budget);
+    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(std::move(word));
+  }
+  return words;
+}
+
+void add_objects(Plan& plan, const model::Problem& problem, const model::Placement& initial,
+                 const PlaceNames& names) {
+  for (const auto& object : problem.objects)
+    plan.objects.push_back({object.name, object.size, object.chunks, true, {}});
+  for (std::size_t i = 0; i < problem.items.size(); ++i) {
+    const auto& item = problem.items[i];
+    auto& object = plan.objects[item.object];
+    object.pinned = object.pinned && item.pinned != machine::k_no_place;
+    if (initial[i] == home_of(problem, item.domain)) continue;
+    const auto& name = names.name(initial[i]);
+    auto& parts = object.parts;
+    if (!parts.empty() && parts.back().place == name &&
+        parts.back().chunks.first + parts.back().chunks.count == item.ordinal) {
+      parts.back().chunks.count += item.chunks;
+    } else {
+      parts.push_back({{item.ordinal, item.chunks}, name});
+    }
+  }
+}
+
+// What the phases from the move's change to the item's next one would take longer if it had stayed.
+Seconds benefit_of(const model::Problem& problem, const model::Schedule& schedule, const model::Move& move,
+                   const std::vector<model::Use>& uses, const std::vector<model::PhaseLoad>& loads) {
+  const auto phases = schedule.phases.size();
+  std::size_t until = 1;
+  while (until < phases && schedule.phases[(move.change + until) % phases][move.item] == move.to) ++until;
+  if (!problem.cyclic) until = std::min(until, phases - move.change);
+  Seconds benefit;
+  for (const auto& use : uses) {
+    const auto after = (use.phase + phases - move.change) % phases;
+    if (after >= until) continue;
+    const auto& load = loads[use.phase];
+    benefit +=
+        Seconds{load.time_if_moved(*use.cell, schedule.phases[use.phase][move.item], move.from) - load.time()};
+  }
+  return benefit;
+}
+
+void add_moves(Plan& plan, const model::Problem& problem, const Decision& decision, const model::MoveList& list,
+               const PlaceNames& names) {
+  if (list.moves.empty()) return;
+  std::vector<double> waited;
+  model::predict(problem, decision.schedule, list, &waited);
+  const auto uses = model::uses_by_item(problem);
+  std::vector<model::PhaseLoad> loads;
+  for (std::size_t k = 0; k < problem.phases.size(); ++k) {
+    loads.push_back(model::load_of(problem, k, decision.schedule.phases[k]));
+  }
+  const auto phases = static_cast<std::uint32_t>(problem.phases.size());
+  for (std::size_t m = 0; m < list.moves.size(); ++m) {
+    const auto& move = list.moves[m];
+    const auto& item = problem.items[move.item];
+    const auto benefit = benefit_of(problem, decision.schedule, move, uses[move.item], loads);
+    const auto need = move.awaited ? move.need : move.ask + phases;
+    if (!plan.moves.empty()) {
+      auto& last = plan.moves.back();
+      if (last.object == item.object && last.to == names.name(move.to) && last.ask == move.ask &&
+          last.need == need && last.awaited == move.awaited &&
+          last.chunks.first + last.chunks.count == item.ordinal) {
+        last.chunks.count += item.chunks;
+        last.benefit += benefit;
+        last.cost += Seconds{waited[m]};
+        continue;
+      }
+    }
+    plan.moves.push_back({item.object,
+                          {item.ordinal, item.chunks},
+                          names.name(move.to),
+                          move.ask,
+                          need,
+                          move.awaited,
+                          benefit,
+                          Seconds{waited[m]}});
+  }
+}
+
+}  // namespace
+
+Plan make_plan(const model::Problem& problem, const Decision& decision, std::string_view planner_name) {
+  const PlaceNames names(problem);
+  Plan plan;
+  plan.planner = planner_name;
+  plan.machine = problem.machine;
+  plan.loop = problem.loop;
+  plan.budget = budget_words(problem, names);
+  for (const auto& phase : problem.phases) plan.phases.push_back(phase.name);
+  const auto list = model::moves_of(problem, decision.schedule);
+  add_objects(plan, problem, model::initial_placement(decision.schedule, list), names);
+  add_moves(plan, problem, decision, list, names);
+  plan.predicted = decision.prediction.total;
+  plan.predicted_slow = stay(problem, at_home(problem)).prediction.total;
+  plan.lower_bound = Seconds{decision.lower_bound};
+  plan.gap = decision.gap;
+  return plan;
+}
+
+}  // namespace terrace::placement

@@ -1,0 +1,130 @@
+// A plan as bytes: how the launcher hands it to the program, and how the journal keeps it.
+#include "placement/plan.hpp"
+
+namespace terrace::placement {
+namespace {
+
+constexpr std::uint32_t k_plan_version = 1;
+
+void put(BlobWriter& out, Seconds seconds) { out.put(seconds.value); }
+void put(BlobWriter& out, const Span& span) {
+  out.put(span.first);
+  out.put(span.count);
+}
+void put(BlobWriter& out, const std::vector<std::string>& texts) {
+  out.put(static_cast<std::uint32_t>(texts.size()));
+  for (const auto& text : texts) out.put(std::string_view(text));
+}
+void put(BlobWriter& out, const PlanObject& object) {
+  out.put(std::string_view(object.name));
+  out.put(object.size.value);
+  out.put(object.chunks);
+  out.put(object.pinned);
+  out.put(static_cast<std::uint32_t>(object.parts.size()));
+  for (const auto& part : object.parts) {
+    put(out, part.chunks);
+    out.put(std::string_view(part.place));
+  }
+}
+void put(BlobWriter& out, const PlanMove& move) {
+  out.put(move.object);
+  put(out, move.chunks);
+  out.put(std::string_view(move.to));
+  out.put(move.ask);
+  out.put(move.need);
+  out.put(move.awaited);
+  put(out, move.benefit);
+  put(out, move.cost);
+}
+
+Seconds get_seconds(BlobReader& in) { return Seconds{in.get<double>()}; }
+bool get_bool(BlobReader& in) { return in.get<std::uint8_t>() != 0; }
+Span get_span(BlobReader& in) {
+  Span span;
+  span.first = in.get<std::uint32_t>();
+  span.count = in.get<std::uint32_t>();
+  return span;
+}
+// No count may promise more entries than there are bytes left: a damaged one must not ask for memory.
+std::uint32_t get_count(BlobReader& in) {
+  const auto count = in.get<std::uint32_t>();
+  if (count > in.remaining()) throw Error(Code::corrupt, "a plan's list is longer than the plan");
+  return count;
+}
+std::vector<std::string> get_texts(BlobReader& in) {
+  std::vector<std::string> texts(get_count(in));
+  for (auto& text : texts) text = in.get_string();
+  return texts;
+}
+PlanObject get_object(BlobReader& in) {
+  PlanObject object;
+  object.name = in.get_string();
+  object.size = Bytes{in.get<std::uint64_t>()};
+  object.chunks = in.get<std::uint32_t>();
+  object.pinned = get_bool(in);
+  const auto parts = get_count(in);
+  for (std::uint32_t i = 0; i < parts; ++i) {
+    const auto span = get_span(in);
+    object.parts.push_back({span, in.get_string()});
+  }
+  return object;
+}
+PlanMove get_move(BlobReader& in) {
+  PlanMove move;
+  move.object = in.get<std::uint32_t>();
+  move.chunks = get_span(in);
+  move.to = in.get_string();
+  move.ask = in.get<std::uint32_t>();
+  move.need = in.get<std::uint32_t>();
+  move.awaited = get_bool(in);
+  move.benefit = get_seconds(in);
+  move.cost = get_seconds(in);
+  return move;
+}
+
+}  // namespace
+
+void Plan::to_blob(BlobWriter& out) const {
+  out.put(k_plan_version);
+  out.put(std::string_view(planner));
+  out.put(std::string_view(machine));
+  out.put(std::string_view(loop));
+  put(out, budget);
+  put(out, phases);
+  out.put(static_cast<std::uint32_t>(objects.size()));
+  for (const auto& object : objects) put(out, object);
+  out.put(static_cast<std::uint32_t>(moves.size()));
+  for (const auto& move : moves) put(out, move);
+  put(out, predicted);
+  put(out, predicted_slow);
+  put(out, lower_bound);
+  out.put(gap);
+}
+
+Plan Plan::from_blob(BlobReader& in) {
+  if (const auto version = in.get<std::uint32_t>(); version != k_plan_version) {
+    throw Error(Code::corrupt, "a plan of version " + std::to_string(version) + "; this Terrace reads version " +
+                                   std::to_string(k_plan_version));
+  }
+  Plan plan;
+  plan.planner = in.get_string();
+  plan.machine = in.get_string();
+  plan.loop = in.get_string();
+  plan.budget = get_texts(in);
+  plan.phases = get_texts(in);
+  const auto objects = get_count(in);
+  for (std::uint32_t i = 0; i < objects; ++i) plan.objects.push_back(get_object(in));
+  const auto moves = get_count(in);
+  for (std::uint32_t i = 0; i < moves; ++i) {
+    plan.moves.push_back(get_move(in));
+    if (plan.moves.back().object >= plan.objects.size())
+      throw Error(Code::corrupt, "a plan moves an object it lacks");
+  }
+  plan.predicted = get_seconds(in);
+  plan.predicted_slow = get_seconds(in);
+  plan.lower_bound = get_seconds(in);
+  plan.gap = in.get<double>();
+  return plan;
+}
+
+}  // namespace terrace::placement

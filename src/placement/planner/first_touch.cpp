@@ -1,0 +1,41 @@
+// First come, first served: objects in the order in which the program makes them, each chunk in the fastest place
+// that still has room.
+#include <algorithm>
+
+#include "placement/planner/choose.hpp"
+#include "placement/planner/planners.hpp"
+
+namespace terrace::placement {
+namespace {
+
+class FirstTouch final : public Planner {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "first-touch"; }
+  [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&) const override {
+    auto placement = at_home(problem);
+    auto room = budgets_of(problem);
+    for (const auto& item : problem.items) {
+      if (item.pinned != machine::k_no_place) room[item.pinned] -= std::min(room[item.pinned], item.size);
+    }
+    for (std::size_t i = 0; i < placement.size(); ++i) {
+      const auto& item = problem.items[i];
+      if (item.pinned != machine::k_no_place) continue;
+      for (const auto place : model::fastest_first(problem, item.domain)) {
+        if (room[place] < item.size) continue;
+        room[place] -= item.size;
+        placement[i] = place;
+        break;
+      }
+    }
+    return stay(problem, placement);
+  }
+};
+
+}  // namespace
+
+const Planner& first_touch_planner() {
+  static const FirstTouch planner;
+  return planner;
+}
+
+}  // namespace terrace::placement

@@ -1,0 +1,32 @@
+// The planners by name.
+#include <array>
+
+#include "base/error.hpp"
+#include "placement/planner/planners.hpp"
+
+namespace terrace::placement {
+namespace {
+
+std::array<const Planner*, 7> table() {
+  return {&auto_planner(),        &unimem_planner(),    &global_planner(),   &local_planner(),
+          &first_touch_planner(), &slow_only_planner(), &fast_only_planner()};
+}
+
+}  // namespace
+
+const Planner& find_planner(std::string_view name) {
+  std::string known;
+  for (const auto* planner : table()) {
+    if (planner->name() == name) return *planner;
+    known += (known.empty() ? "" : ", ") + std::string(planner->name());
+  }
+  throw Error(Code::invalid, "there is no planner '" + std::string(name) + "'; there are " + known);
+}
+
+std::vector<std::string_view> planner_names() {
+  std::vector<std::string_view> names;
+  for (const auto* planner : table()) names.push_back(planner->name());
+  return names;
+}
+
+}  // namespace terrace::placement

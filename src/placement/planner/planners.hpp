@@ -1,0 +1,16 @@
+// The planners, one file each. planner_table.cpp registers them.
+#pragma once
+
+#include "placement/planner.hpp"
+
+namespace terrace::placement {
+
+const Planner& fast_only_planner();
+const Planner& slow_only_planner();
+const Planner& first_touch_planner();
+const Planner& global_planner();
+const Planner& local_planner();
+const Planner& unimem_planner();
+const Planner& auto_planner();
+
+}  // namespace terrace::placement

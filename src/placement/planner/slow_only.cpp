@@ -1,0 +1,23 @@
+// Everything in its domain's home, the memory with the most capacity: what happens without placement.
+#include "placement/planner/choose.hpp"
+#include "placement/planner/planners.hpp"
+
+namespace terrace::placement {
+namespace {
+
+class SlowOnly final : public Planner {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "slow-only"; }
+  [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&) const override {
+    return stay(problem, at_home(problem));
+  }
+};
+
+}  // namespace
+
+const Planner& slow_only_planner() {
+  static const SlowOnly planner;
+  return planner;
+}
+
+}  // namespace terrace::placement

@@ -1,0 +1,25 @@
+// Unimem's planner: phase-local and cross-phase global search, and the better of the two by predicted time.
+#include "placement/planner/planners.hpp"
+
+namespace terrace::placement {
+namespace {
+
+class Unimem final : public Planner {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "unimem"; }
+  [[nodiscard]] Decision decide(const model::Problem& problem,
+                                const model::Calibration& calibration) const override {
+    auto global = global_planner().decide(problem, calibration);
+    auto local = local_planner().decide(problem, calibration);
+    return local.prediction.total < global.prediction.total ? local : global;
+  }
+};
+
+}  // namespace
+
+const Planner& unimem_planner() {
+  static const Unimem planner;
+  return planner;
+}
+
+}  // namespace terrace::placement

@@ -40,7 +40,7 @@ struct Runtime::State {
   template <class Work>
   void enter(Work work) noexcept;
 
-  std::mutex mutex;
+  std::recursive_mutex own_mutex;
   RuntimeParts parts;
   std::vector<World> worlds;
   std::vector<profile::Object> objects;       // by id
@@ -128,6 +128,8 @@ void Runtime::State::marker(std::string_view name) {
     for (auto& world : worlds) world.phase_end(tracker);
   const auto step = tracker.marker(name);
   for (auto& world : worlds) world.phase_begin(tracker, step == PhaseTracker::Step::iteration, objects);
+  if (step == PhaseTracker::Step::iteration && parts.follow)
+    parts.follow(std::any_of(worlds.begin(), worlds.end(), [&](const World& world) { return world.listens(); }));
 }
 
 // Every entry from outside: what it does is Terrace's own doing, one thread at a time, and whatever goes wrong stays
@@ -135,7 +137,7 @@ void Runtime::State::marker(std::string_view name) {
 template <class Work>
 void Runtime::State::enter(Work work) noexcept {
   const access::Inside inside;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(parts.mutex ? *parts.mutex : own_mutex);
   if (finished) return;
   try {
     work();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -90,6 +91,8 @@ struct RuntimeParts {
   Bytes granule{4096};
   machine::DomainId domain = 0;           // of the program's threads: where its objects' chunks belong
   std::function<void()> flush;            // brings every access so far to the sinks; may be empty
+  std::function<void(bool)> follow;       // whether accesses are wanted from now on; may be empty
+  std::recursive_mutex* mutex = nullptr;  // serialises the worlds with their sinks; null: the runtime's own
 };
 
 }  // namespace terrace::runtime

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.hpp"
 #include "model/problem.hpp"
 #include "placement/planner.hpp"
 #include "runtime/costs.hpp"
@@ -176,6 +177,8 @@ void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object
     const auto problem = model::make_problem(profile, *parts_.machine, parts_.budget);
     std::size_t cells = 0;
     for (const auto& phase : problem.phases) cells += phase.cells.size();
+    if (cells == 0)
+      throw Error(Code::not_found, "no accesses were seen: build with terrace-cc and its sisters, or give --plan");
     parts_.clock->charge(static_cast<double>(cells) * k_plan_cost_per_cell);
     const auto& planner = placement::find_planner(parts_.steering.planner);
     const auto decision = planner.decide(problem, parts_.calibration);

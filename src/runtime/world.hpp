@@ -36,6 +36,8 @@ class World {
 
   void note(std::string_view severity, std::string_view text);
   void finish(std::string_view how);
+  // Whether the world makes anything of the accesses of this iteration.
+  [[nodiscard]] bool listens() const { return parts_.exact != nullptr || learning(iterations_ - 1); }
   [[nodiscard]] Seconds now() { return parts_.clock->now(); }
   [[nodiscard]] const char* place_name(memory::ChunkId chunk) const;
 

@@ -1,0 +1,209 @@
+// Builds the runtime from the launcher's session, follows threads, and takes everything apart in forked children.
+// See process.hpp.
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+#include "access/address_map.hpp"
+#include "access/calls.hpp"
+#include "access/pipeline.hpp"
+#include "access/symbols.hpp"
+#include "access/thread.hpp"
+#include "front/process.hpp"
+#include "front/session.hpp"
+#include "front/worlds.hpp"
+#include "memory/region_space.hpp"
+#include "runtime/runtime.hpp"
+#include "runtime/runtime_parts.hpp"
+
+namespace terrace::front {
+
+namespace {
+
+// Several threads' quanta, one at a time, and never beside the runtime.
+class SerialSink final : public backend::AccessSink {
+ public:
+  explicit SerialSink(std::recursive_mutex& mutex) : mutex_(mutex) {}
+  void add(profile::TallySink& sink) { tee_.add(sink); }
+  void quantum(const backend::Quantum& quantum) override {
+    const std::lock_guard lock(mutex_);
+    tee_.quantum(quantum);
+  }
+
+ private:
+  std::recursive_mutex& mutex_;
+  profile::Tee tee_;
+};
+
+// Everything that lives as long as the process. Never destroyed: threads may still run when it ends.
+struct Everything {
+  explicit Everything(Session given) : session(std::move(given)), sink(mutex) {}
+  Session session;
+  std::recursive_mutex mutex;
+  SerialSink sink;
+  access::AddressMap map;
+  access::SymbolTable symbols;
+  memory::RegionSpace regions;
+  access::PipelineConfig pipelines;
+  std::unique_ptr<access::SharedCache, void (*)(access::SharedCache*)> shared{nullptr, nullptr};
+  std::unique_ptr<runtime::Runtime> runtime;
+  access::FunctionObserver observer;
+  bool following = true;     // accesses are wanted
+  std::uint32_t threads = 0; // that were attached so far
+  Process process;
+};
+
+Everything* g_everything = nullptr;
+
+void say(const char* text) {
+  // Straight to the kernel: the program's own streams may not be there yet.
+  [[maybe_unused]] const auto ignored = syscall(SYS_write, STDERR_FILENO, text, std::strlen(text));
+}
+
+const char* variable(char** environment, std::string_view name) {
+  for (; environment && *environment; ++environment) {
+    const std::string_view text(*environment);
+    if (text.size() > name.size() && text.starts_with(name) && text[name.size()] == '=')
+      return *environment + name.size() + 1;
+  }
+  return nullptr;
+}
+
+// The function's name without its parameters, as a user writes it.
+std::string function_name(std::uint64_t address) {
+  const auto site = g_everything->symbols.find(address);
+  if (!site.function) return {};
+  const std::string_view name(site.function);
+  return std::string(name.substr(0, name.find('(')));
+}
+
+bool wants_function(void*, std::uint64_t function) {
+  const auto& phases = g_everything->session.phases;
+  if (phases.source == runtime::PhaseSource::automatic) return true;
+  const auto name = function_name(function);
+  return std::find(phases.functions.begin(), phases.functions.end(), name) != phases.functions.end();
+}
+
+void function_entered(void*, std::uint64_t function, std::uint64_t call_site) {
+  g_everything->runtime->function_entered(function, call_site);
+}
+
+void make_runtime(Everything& all) {
+  runtime::RuntimeParts parts;
+  for (const auto& world : all.session.worlds) {
+    auto built = build_world(all.session, world, all.session.hooks);
+    for (auto* sink : built.sinks) all.sink.add(*sink);
+    parts.worlds.push_back(std::move(built.parts));
+  }
+  const auto& first = all.session.worlds.front();
+  const auto& initiator = first.machine.initiators()[first.machine.domains()[first.domain].initiator];
+  all.pipelines.caches = initiator.caches;
+  all.pipelines.line = first.machine.parts().line;
+  all.pipelines.miss_registers = initiator.miss_registers;
+  all.pipelines.quantum_accesses = all.session.quantum_accesses;
+  all.shared = access::make_shared_cache(all.pipelines);
+  parts.map = all.session.hooks ? &all.map : nullptr;
+  parts.chunk_rule = all.session.chunk_rule;
+  parts.phases = all.session.phases;
+  parts.domain = first.domain;
+  parts.function_name = function_name;
+  parts.mutex = &all.mutex;
+  parts.flush = [] {
+    if (auto* pipeline = access::t_thread.pipeline) pipeline->flush();
+  };
+  // In virtual time every access counts; on the real machine only those that somebody learns from.
+  if (all.session.backend == Backend::real) {
+    all.following = false;
+    parts.follow = [](bool wanted) {
+      g_everything->following = wanted;
+      if (!wanted) access::t_thread.pipeline = nullptr;
+      else if (!access::t_thread.pipeline) attach_thread();
+    };
+  }
+  all.runtime = std::make_unique<runtime::Runtime>(std::move(parts));
+}
+
+Process* build(const char* session_path) {
+  auto* all = new Everything(read_session(session_path));
+  g_everything = all;
+  for (const auto& file : all->session.symbol_files) all->symbols.add_file(file.c_str());
+  make_runtime(*all);
+  if (all->session.phases.source != runtime::PhaseSource::markers) {
+    all->observer = {wants_function, function_entered, nullptr};
+    access::set_function_observer(&all->observer);
+  }
+  auto& process = all->process;
+  process.runtime = all->runtime.get();
+  process.map = all->session.hooks ? &all->map : nullptr;
+  process.regions = &all->regions;
+  process.symbols = &all->symbols;
+  process.simulated = all->session.backend == Backend::virtual_time;
+  process.big_block = all->session.big_block.value;
+  struct timespec now {};
+  syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
+  process.started_unix_ns = std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
+  return &process;
+}
+
+}  // namespace
+
+Process* start(char** environment) noexcept {
+  const char* const switched = variable(environment, "TERRACE");
+  if (switched && std::string_view(switched) == "off") return nullptr;
+  const char* const path = variable(environment, k_session_variable);
+  if (!path) return nullptr;
+  try {
+    return build(path);
+  } catch (const std::exception& error) {
+    char text[512];
+    std::snprintf(text, sizeof text, "terrace: the program runs unmanaged: %s\n", error.what());
+    say(text);
+    g_everything = nullptr;
+    return nullptr;
+  }
+}
+
+void attach_thread() noexcept {
+  auto* const all = g_everything;
+  if (!all) return;
+  auto& thread = access::t_thread;
+  thread.watching = all->session.phases.source != runtime::PhaseSource::markers;
+  if (!all->session.hooks || !all->following || thread.pipeline) return;
+  const access::Inside inside;
+  try {
+    // A thread's pipeline outlives it: what its caches hold is still to be written back.
+    thread.pipeline = new access::Pipeline(all->pipelines, *all->shared, all->map, all->sink, thread.number,
+                                           [](std::uint64_t address) { return make_known(address); });
+    const std::lock_guard lock(all->mutex);
+    if (++all->threads == 2 && all->process.simulated)
+      all->runtime->note("warning", "the program has several threads: its virtual time is not repeatable");
+  } catch (const std::exception&) {
+    thread.pipeline = nullptr;
+  }
+}
+
+void detach_thread() noexcept {
+  auto& thread = access::t_thread;
+  const access::Inside inside;
+  if (thread.pipeline) thread.pipeline->flush();
+  thread.pipeline = nullptr;
+}
+
+// The mover's thread and the other threads are not in the child, and its pages are copies in the making: it is left
+// alone until it becomes another program.
+Process* after_fork() noexcept {
+  access::t_thread.pipeline = nullptr;
+  access::t_thread.watching = false;
+  access::set_function_observer(nullptr);
+  g_everything = nullptr;
+  return nullptr;
+}
+
+}  // namespace terrace::front

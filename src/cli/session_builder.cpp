@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "access/symbols_writer.hpp"
 #include "machine/discovery.hpp"
 #include "machine/machine_file.hpp"
 #include "placement/plan_file.hpp"
@@ -104,7 +105,7 @@ front::Session build_session(const LaunchOptions& options, const std::string& di
   const auto& initiator = first.machine.initiators()[first.machine.domains()[first.domain].initiator];
   const auto frequency = initiator.frequency_hz > 0 ? initiator.frequency_hz : 1e9;
   session.sample_interval = Seconds{options.sample_cycles / frequency};
-  session.symbol_files = symbol_files(options.command);
+  session.symbol_files = access::write_symbol_files(options.command, access::symbol_cache());
   return session;
 }
 

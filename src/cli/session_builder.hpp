@@ -11,7 +11,4 @@ namespace terrace::cli {
 
 front::Session build_session(const LaunchOptions& options, const std::string& directory);
 
-// The executables among the command's words and their non-system libraries, as symbol files.
-std::vector<std::string> symbol_files(const std::vector<std::string>& command);
-
 }  // namespace terrace::cli

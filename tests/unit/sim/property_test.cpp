@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "machine/example.hpp"
 #include "random_run.hpp"
 
 namespace terrace::sim {
@@ -229,6 +230,35 @@ TEST(Property, SharingIsFeasibleLosesNothingAndGivesEachItsHalf) {
     ASSERT_GE(speeds.copy, half_of_copy * (1 - 1e-9));
     ASSERT_GE(speeds.program, half_of_program * (1 - 1e-9));
   }
+}
+
+// Two domains of three kinds with budgets of their own: every place keeps its own, and chunks stay where they
+// belong.
+TEST(Property, NoChunkLeavesItsDomain) {
+  std::size_t moved = 0, refused = 0;
+  for (std::uint32_t seed = 0; seed < 100; ++seed) {
+    auto parts = machine::example_parts();
+    const machine::Machine machine(parts);
+    const machine::Budget budget{{262144}, {524288}, {1u << 20}, {131072}, {2u << 20}};
+    TestWorld world(machine, budget);
+    RandomRun run(seed, world, 20);
+    std::vector<machine::DomainId> domain;
+    for (const auto place : run.places()) domain.push_back(machine.place(place).domain);
+    for (int i = 0; i < 80; ++i) {
+      run.step();
+      const auto places = run.places();
+      for (std::size_t c = 0; c < places.size(); ++c) ASSERT_EQ(machine.place(places[c]).domain, domain[c]);
+      for (machine::PlaceId p = 0; p < budget.size(); ++p) ASSERT_LE(world.ledger.held(p), budget[p]);
+    }
+    run.finish();
+    for (const auto& result : world.virtual_machine.harvest()) {
+      const bool crosses = machine.place(result.to).domain != domain[result.chunk];
+      ASSERT_TRUE(!crosses || result.refused);
+      ++(result.refused ? refused : moved);
+    }
+  }
+  EXPECT_GT(moved, 300u);
+  EXPECT_GT(refused, 300u);
 }
 
 // Without transfers a quantum is the largest of its rows, exactly.

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "machine/example.hpp"
 #include "world.hpp"
 
 namespace terrace::sim {
@@ -248,6 +249,22 @@ TEST(Backing, SettledDataLiesWhereItWasSettled) {
   EXPECT_EQ(world.chunks[first + 1].place, k_fast);
   EXPECT_EQ(world.chunks[first + 2].place, machine::k_no_place);
   EXPECT_FALSE(world.virtual_machine.settle(first + 2, 1, 9));
+}
+
+TEST(Backing, NothingLiesWhereTheInitiatorCannotSeeIt) {
+  auto parts = machine::example_parts();
+  std::erase_if(parts.paths, [](const machine::Path& path) { return path.initiator == 0 && path.place == 2; });
+  parts.domains[0].places.clear();
+  parts.places[2].domain = 1;  // the CXL memory belongs to the other domain, and only that sees it
+  TestWorld world{machine::Machine(parts)};
+  const auto chunk = world.chunks.add(0, 4096, 0, 1, machine::k_no_place);
+  EXPECT_FALSE(world.virtual_machine.settle(chunk, 1, 2));
+  EXPECT_FALSE(world.virtual_machine.settle(chunk, 1, 0)) << "another domain";
+  EXPECT_TRUE(world.virtual_machine.settle(chunk, 1, 3));
+  world.virtual_machine.submit({chunk, 2});
+  world.virtual_machine.submit({chunk, 0});
+  for (const auto& result : world.virtual_machine.harvest()) EXPECT_TRUE(result.refused);
+  EXPECT_EQ(world.chunks[chunk].place, 3);
 }
 
 TEST(Backing, FirstTouchGoesNextDoorWhenHomeIsFull) {

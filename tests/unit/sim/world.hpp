@@ -56,11 +56,12 @@ inline machine::Machine test_machine(const MachineChoice& choice = {}) {
 
 class TestWorld {
  public:
-  explicit TestWorld(machine::Machine with = test_machine(), machine::Budget budget = {}, double cores = 1)
+  explicit TestWorld(machine::Machine with = test_machine(), machine::Budget budget = {}, double cores = 1,
+                     machine::InitiatorId initiator = 0)
       : machine(std::move(with)),
         page(std::make_unique<memory::LedgerPage>()),
         ledger(*page, budget.empty() ? whole(machine) : budget),
-        virtual_machine(machine, 0, cores, chunks, ledger) {}
+        virtual_machine(machine, initiator, cores, chunks, ledger) {}
 
   static machine::Budget whole(const machine::Machine& of) {
     machine::Budget budget;
@@ -71,8 +72,10 @@ class TestWorld {
   // `count` chunks of `size` bytes on `place`, in the ledger as the runtime would have it.
   memory::ChunkId add_chunks(std::uint32_t count, std::uint32_t size, machine::PlaceId place) {
     const auto first = static_cast<memory::ChunkId>(chunks.size());
+    const machine::DomainId domain =
+        place == machine::k_no_place ? machine::DomainId{0} : machine.place(place).domain;
     for (std::uint32_t i = 0; i < count; ++i) {
-      chunks.add(0x100000 + std::uint64_t{first + i} * size, size, 0, 0, place);
+      chunks.add(0x100000 + std::uint64_t{first + i} * size, size, 0, domain, place);
       if (place != machine::k_no_place && !ledger.take(place, {size}))
         throw Error(Code::no_memory, "test: no room");
     }

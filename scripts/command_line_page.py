@@ -1,6 +1,6 @@
 """Writes docs/command-line.md from what the command itself says: `make docs` runs it after a build.
 
-The page is kept in git, so that it can be read without a build, and `--check` says whether it still tells the truth.
+The page is kept in git, so that it can be read without a build; `--check` says whether it still tells the truth.
 """
 
 import argparse
@@ -28,9 +28,9 @@ INTRODUCTION = """# Command line
 
 <!-- Written by scripts/command_line_page.py from what the command says of itself: change it there. -->
 
-Exit status: 0 done, 1 failed, 2 called wrongly; `run`, `record` and `simulate` end as the program ended, also by its
-signal. What a program writes to its standard output passes untouched; Terrace speaks on standard error. `TERRACE=off`
-in the environment makes Terrace vanish.
+Exit status: 0 done, 1 failed, 2 called wrongly; `run`, `record` and `simulate` end as the program ended, also by
+its signal. What a program writes to its standard output passes untouched; Terrace speaks on standard error.
+`TERRACE=off` in the environment makes Terrace vanish.
 """
 
 

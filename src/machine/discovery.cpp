@@ -54,7 +54,8 @@ class Discovery {
     parts_.name = "this-machine";
     name_processor();
     describe();
-    return {Machine(std::move(parts_)), std::move(processors_), std::move(processor_name_)};
+    return {Machine(std::move(parts_)), std::move(processors_), std::move(last_level_),
+            std::move(processor_name_)};
   }
 
  private:
@@ -94,7 +95,8 @@ class Discovery {
     if (cores.empty()) cores = topology_.objects_within(HWLOC_OBJ_PU, set);
     initiator.cores = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(cores.size()));
     add_processors(cores, set);
-    if (!cores.empty()) add_caches(initiator, cores.front());
+    last_level_.push_back({0});
+    if (!cores.empty()) add_caches(initiator, cores.front(), set);
     parts_.initiators.push_back(initiator);
     parts_.domains.push_back({"domain" + std::to_string(index), static_cast<InitiatorId>(index), {}});
   }
@@ -111,7 +113,7 @@ class Discovery {
     processors_.push_back(std::move(all));
   }
 
-  void add_caches(Initiator& initiator, hwloc_obj_t core) {
+  void add_caches(Initiator& initiator, hwloc_obj_t core, hwloc_const_cpuset_t set) {
     for (auto object = core; object != nullptr; object = object->parent) {
       if (hwloc_obj_type_is_dcache(object->type) == 0) continue;
       const auto& cache = object->attr->cache;
@@ -124,6 +126,11 @@ class Discovery {
       made.shared = topology_.objects_within(HWLOC_OBJ_CORE, object->cpuset).size() > 1;
       made.latency = k_cache_latency[std::min<unsigned>(cache.depth == 0 ? 0 : cache.depth - 1, 3)];
       if (made.size < made.ways * parts_.line) continue;  // virtual machines report caches of size 0
+      last_level_.back() = {0};
+      for (const auto sister : topology_.objects_within(object->type, set)) {
+        last_level_.back() += Bytes{sister->attr->cache.size};
+      }
+      last_level_.back() = std::max(last_level_.back(), made.size);  // it may reach beyond the set
       initiator.caches.push_back(made);
     }
   }
@@ -316,6 +323,7 @@ class Discovery {
   std::vector<std::pair<hwloc_obj_t, std::uint32_t>> package_nodes_;
   MachineParts parts_;
   std::vector<std::vector<int>> processors_;
+  std::vector<Bytes> last_level_;
   std::string processor_name_;
   std::vector<std::string> inferred_;
   std::size_t stated_ = 0;

@@ -16,6 +16,8 @@ struct Discovered {
   // For each initiator the operating system's numbers of its processing units, one of each core first; only those
   // that this process may run on.
   std::vector<std::vector<int>> processors;
+  // For each initiator the sizes of all its last-level caches together: what a measurement's data must exceed.
+  std::vector<Bytes> last_level;
   std::string processor_name;
 };
 

@@ -82,6 +82,7 @@ TEST(Discovery, NamedSubtypesDecideTheKindAndEachSocketIsADomain) {
   EXPECT_FALSE(machine.initiators()[0].caches[0].shared);
   EXPECT_EQ(machine.initiators()[0].caches[1].size.value, 32000000u);  // hwloc's MB
   EXPECT_TRUE(machine.initiators()[0].caches[1].shared);
+  EXPECT_EQ(found.last_level[0].value, 32000000u);
   // The tree: board, two packages, two places in each.
   EXPECT_EQ(machine.nodes().size(), 7u);
   for (const auto& tree_node : machine.nodes()) {
@@ -166,7 +167,7 @@ TEST(Fingerprint, ChangesWithTheMachineAndNotWithMeasuredNumbers) {
   parts.fingerprint = print;
   parts.paths[0].read = {1e9};
   const Machine measured(parts);
-  EXPECT_EQ(fingerprint({measured, here.processors, here.processor_name}), print);
+  EXPECT_EQ(fingerprint({measured, here.processors, here.last_level, here.processor_name}), print);
   EXPECT_NO_THROW(check_fingerprint(measured, here));
   EXPECT_NO_THROW(check_fingerprint(here.machine, other)) << "a machine that is only described passes";
   try {

@@ -291,6 +291,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"", "[measured]\nfingerprint = \"a\"\ndate = 2026-01-01\nprocessor = \"p\"\nrepetitions = 5\n",
             "x.toml:37: measured.date: a date or time stands where a text belongs; write for example \"a "
             "sentence\""},
+        Bad{"mlp = 10", "mlp = t\n",
+            "x.toml:16: this is not TOML: Error while parsing boolean: expected 'true', saw 't?'"},
         Bad{"mlp = 10", "mlp = 10\nmlp = 11",
             "x.toml:17: this is not TOML: Error while parsing key-value pair: cannot redefine existing integer "
             "'mlp'"}));

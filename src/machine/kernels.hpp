@@ -1,0 +1,49 @@
+// The loops that measurements time: STREAM's four, pure reads and writes, chases. They know nothing of time,
+// places or threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace terrace::machine {
+
+// STREAM (McCalpin): a, b, c of equal length; `q` is its scalar.
+void stream_copy(std::span<double> c, std::span<const double> a);                            // c = a
+void stream_scale(std::span<double> b, std::span<const double> c, double q);                 // b = q c
+void stream_add(std::span<double> c, std::span<const double> a, std::span<const double> b);  // c = a + b
+void stream_triad(std::span<double> a, std::span<const double> b, std::span<const double> c,
+                  double q);  // a = b + q c
+
+// Reads every byte; the sum keeps the loop alive.
+double read_all(std::span<const double> a);
+// Writes every byte without fetching it first where the processor can (non-temporal stores).
+void write_all(std::span<double> a, double value);
+
+// a = b + q c, one element at a time as instrumented code runs: never vectorised. Three accesses an element.
+void scalar_triad(std::span<double> a, std::span<const double> b, std::span<const double> c, double q);
+
+// One cache line of a chase.
+struct alignas(64) ChaseLine {
+  ChaseLine* next = nullptr;
+};
+
+// Links the lines into one cycle in random order, the same for the same seed.
+class ChaseCycle {
+ public:
+  ChaseCycle(std::span<ChaseLine> lines, std::uint64_t seed);  // 2 to 2^32 - 1 lines, else Error{invalid}
+  // The k-th of n starting lines (n up to 64), evenly apart along the cycle, so that chases can start apart.
+  [[nodiscard]] ChaseLine* start(std::size_t k, std::size_t n) const;
+
+ private:
+  static constexpr std::size_t k_marks = 64;
+  ChaseLine* marks_[k_marks] = {};
+};
+
+// Follows the cycle: each load waits for the one before.
+ChaseLine* chase(ChaseLine* from, std::size_t hops);
+// Several chases at once, `hops` each; misses of different chains do not wait for one another. `from` holds 4, 8,
+// 16 or 32 lines and is left where the chases ended.
+void chase_many(std::span<ChaseLine*> from, std::size_t hops);
+
+}  // namespace terrace::machine

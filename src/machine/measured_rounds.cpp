@@ -1,0 +1,129 @@
+// Rounds, medians and spreads.
+#include "machine/measured_rounds.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+#include "machine/team.hpp"
+
+namespace terrace::machine {
+namespace {
+
+// The values of `repetitions` rounds after one that warms up; `value` turns a round's time into what is reported.
+std::vector<double> rounds(std::span<const int> processors, std::size_t repetitions,
+                           const std::function<void(std::size_t thread)>& section,
+                           const std::function<double(Seconds)>& value) {
+  std::vector<double> values;
+  run_team(
+      processors, repetitions + 1, [&](std::size_t thread, std::size_t) { section(thread); },
+      [&](std::size_t round, Seconds time) {
+        // A clock that did not move would make a rate infinite.
+        if (round > 0) values.push_back(value({std::max(time.value, 1e-9)}));
+      });
+  return values;
+}
+
+// The thread's share of an array, in whole cache lines but for the last.
+template <class T>
+std::span<T> slice(std::span<T> all, std::size_t thread, std::size_t threads) {
+  constexpr std::size_t k_line = 8;  // doubles
+  const std::size_t lines = all.size() / k_line;
+  const std::size_t begin = lines * thread / threads * k_line;
+  const std::size_t end = thread + 1 == threads ? all.size() : lines * (thread + 1) / threads * k_line;
+  return all.subspan(begin, end - begin);
+}
+
+}  // namespace
+
+Spread spread_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto n = values.size();
+  const double median = n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+  return {median, values.back() - values.front()};
+}
+
+Spread time_of_an_access(int processor, std::size_t repetitions) {
+  constexpr std::size_t k_elements = 512;  // three arrays in 12 KiB: within any first-level cache
+  constexpr std::size_t k_passes = 20000;
+  std::vector<double> a(k_elements, 1.0);
+  std::vector<double> b(k_elements, 2.0);
+  std::vector<double> c(k_elements, 3.0);
+  const auto section = [&](std::size_t) {
+    for (std::size_t pass = 0; pass < k_passes; ++pass) scalar_triad(a, b, c, 0.5);
+  };
+  return spread_of(rounds(std::span(&processor, 1), repetitions, section,
+                          [](Seconds time) { return time.value / (3.0 * k_elements * k_passes); }));
+}
+
+Spread time_of_a_hop(int processor, const ChaseCycle& cycle, std::size_t hops, std::size_t repetitions) {
+  auto* at = cycle.start(0, 1);
+  return spread_of(rounds(
+      std::span(&processor, 1), repetitions, [&](std::size_t) { at = chase(at, hops); },
+      [&](Seconds time) { return time.value / static_cast<double>(hops); }));
+}
+
+double least_time_of_parallel_hops(int processor, const ChaseCycle& cycle, std::size_t hops,
+                                   std::size_t repetitions) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::size_t chains : {4u, 8u, 16u, 32u}) {
+    std::vector<ChaseLine*> at(chains);
+    for (std::size_t k = 0; k < chains; ++k) at[k] = cycle.start(k, chains);
+    const auto each = std::max<std::size_t>(1, hops / chains);
+    const auto values = rounds(
+        std::span(&processor, 1), repetitions, [&](std::size_t) { chase_many(at, each); },
+        [&](Seconds time) { return time.value / static_cast<double>(each * chains); });
+    least = std::min(least, spread_of(values).median);
+  }
+  return least;
+}
+
+std::vector<std::pair<std::string, Spread>> bandwidths(std::span<const int> processors, std::span<double> memory,
+                                                       std::size_t repetitions) {
+  const auto n = memory.size() / 3;
+  const auto a = memory.first(n);
+  const auto b = memory.subspan(n, n);
+  const auto c = memory.subspan(2 * n, n);
+  const auto threads = processors.size();
+  constexpr double k_scalar = 3;
+  std::vector<double> sums(8 * threads);  // a cache line for each thread's sum
+  struct Kernel {
+    const char* name;
+    double arrays;  // that the kernel reads or writes
+    std::function<void(std::size_t)> run;
+  };
+  const auto of = [&](std::span<double> array, std::size_t thread) { return slice(array, thread, threads); };
+  const std::vector<Kernel> kernels = {
+      // The first gives every array its values, by the threads that will use them.
+      {"write", 3,
+       [&](std::size_t t) {
+         write_all(of(a, t), 1);
+         write_all(of(b, t), 2);
+         write_all(of(c, t), 0);
+       }},
+      {"copy", 2, [&](std::size_t t) { stream_copy(of(c, t), of(a, t)); }},
+      {"scale", 2, [&](std::size_t t) { stream_scale(of(b, t), of(c, t), k_scalar); }},
+      {"add", 3, [&](std::size_t t) { stream_add(of(c, t), of(a, t), of(b, t)); }},
+      {"triad", 3, [&](std::size_t t) { stream_triad(of(a, t), of(b, t), of(c, t), k_scalar); }},
+      {"read", 3,
+       [&](std::size_t t) { sums[8 * t] = read_all(of(a, t)) + read_all(of(b, t)) + read_all(of(c, t)); }},
+  };
+  std::vector<std::pair<std::string, Spread>> rates;
+  for (const auto& kernel : kernels) {
+    const double bytes = kernel.arrays * static_cast<double>(n * sizeof(double));
+    rates.emplace_back(kernel.name, spread_of(rounds(processors, repetitions, kernel.run,
+                                                     [&](Seconds time) { return bytes / time.value; })));
+  }
+  return rates;
+}
+
+Spread copy_bandwidth(int processor, std::span<const double> from, std::span<double> to, std::size_t repetitions) {
+  const auto bytes = std::min(from.size_bytes(), to.size_bytes());
+  return spread_of(rounds(
+      std::span(&processor, 1), repetitions, [&](std::size_t) { std::memcpy(to.data(), from.data(), bytes); },
+      [&](Seconds time) { return static_cast<double>(bytes) / time.value; }));
+}
+
+}  // namespace terrace::machine

@@ -1,0 +1,36 @@
+// The kernels under the clock: each runs some rounds on pinned threads, the first unrecorded, and yields the
+// median with its spread.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "machine/kernels.hpp"
+#include "machine/machine_file.hpp"
+
+namespace terrace::machine {
+
+// Median, and largest less smallest. The values must not be empty.
+Spread spread_of(std::vector<double> values);
+
+// Seconds an access of a scalar loop over data in the first-level cache.
+Spread time_of_an_access(int processor, std::size_t repetitions);
+
+// Seconds a hop of one chase; each round goes on where the last one ended, so that it meets lines that are cold.
+Spread time_of_a_hop(int processor, const ChaseCycle& cycle, std::size_t hops, std::size_t repetitions);
+// Seconds a hop when several chases run at once, at the number of chases for which it is least.
+double least_time_of_parallel_hops(int processor, const ChaseCycle& cycle, std::size_t hops,
+                                   std::size_t repetitions);
+
+// Bytes a second of "copy", "scale", "add", "triad" (bytes as STREAM counts them), "read" and "write", with one
+// thread on each processor. The memory is cut into the three arrays.
+std::vector<std::pair<std::string, Spread>> bandwidths(std::span<const int> processors, std::span<double> memory,
+                                                       std::size_t repetitions);
+
+// Bytes a second of memcpy, counting each byte once.
+Spread copy_bandwidth(int processor, std::span<const double> from, std::span<double> to, std::size_t repetitions);
+
+}  // namespace terrace::machine

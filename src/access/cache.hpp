@@ -1,12 +1,13 @@
 // One set-associative cache: true LRU, write-back, write-allocate. Sets are chosen by the canonical line number
 // modulo the number of sets, which need not be a power of two (a scaled cache of 636 KiB and 20 ways has 508; what
-// does not fill a set is left off). A set holds its lines most recently used first, so that looking for a line,
-// moving it to the front and finding the victim are one pass.
+// does not fill a set is left off). A set is a ring, most recently used first: a miss turns the ring by one and takes
+// the place of the least recently used line, a hit shifts only what was used since.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
+#include "access/signatures.hpp"
 #include "base/units.hpp"
 
 namespace terrace::access {
@@ -15,12 +16,26 @@ namespace terrace::access {
 namespace word {
 inline constexpr std::uint64_t k_valid = 1;
 inline constexpr std::uint64_t k_dirty = 2;
-inline constexpr std::uint64_t k_fresh = 4;  // a demand miss brought it lately: values loaded from it are followed
-inline constexpr std::uint64_t k_flags = 7;
+inline constexpr std::uint64_t k_fresh = 4;  // in the first cache: values loaded from it are followed
 inline constexpr unsigned k_shift = 3;
 [[nodiscard]] constexpr std::uint64_t of(std::uint64_t line) { return line << k_shift | k_valid; }
 [[nodiscard]] constexpr std::uint64_t line(std::uint64_t word) { return word >> k_shift; }
 }  // namespace word
+
+// Sets and ways of a cache, and which set a line belongs to.
+struct Shape {
+  Shape(Bytes size, std::uint32_t wanted_ways, Bytes line);
+  [[nodiscard]] std::uint64_t index(std::uint64_t line) const {
+    // line mod sets by multiplication with (2^64 - 1) / sets; the quotient is exact or one too small.
+    __extension__ using Wide = unsigned __int128;
+    const auto quotient = static_cast<std::uint64_t>((static_cast<Wide>(line) * reciprocal) >> 64);
+    const std::uint64_t rest = line - quotient * sets;
+    return rest >= sets ? rest - sets : rest;
+  }
+  std::uint64_t sets;
+  std::uint32_t ways;
+  std::uint64_t reciprocal;
+};
 
 class Cache {
  public:
@@ -32,60 +47,52 @@ class Cache {
   };
   // An access: afterwards the line is here and the most recently used of its set. `flags` are added to its own.
   Outcome access(std::uint64_t line, std::uint64_t flags) {
-    std::uint64_t* way = set(line);
-    const std::uint64_t wanted = word::of(line);
-    std::uint64_t carried = way[0];
-    if ((carried & ~(word::k_dirty | word::k_fresh)) == wanted) {
-      way[0] = carried | flags;
+    std::uint64_t* const set = set_of(line);
+    const std::uint64_t signature = signature_of(line);
+    const std::uint32_t way = find(set, line, signature);
+    if (way != shape_.ways) {
+      ways_of(set)[to_front(set, way)] |= flags;
       return {true, 0};
     }
-    std::uint64_t* const end = way + ways_;
-    for (std::uint64_t* at = way + 1; at != end; ++at) {
-      const std::uint64_t here = *at;
-      *at = carried;
-      if ((here & ~(word::k_dirty | word::k_fresh)) == wanted) {
-        way[0] = here | flags;
-        return {true, 0};
-      }
-      carried = here;
-    }
-    way[0] = wanted | flags;
+    std::uint64_t& front = set[0];
+    front = (front == 0 ? shape_.ways : front) - 1;
+    std::uint64_t& word = ways_of(set)[front];
+    const std::uint64_t victim = word;
+    word = word::of(line) | flags;
+    set_signature(set + 1, static_cast<std::uint32_t>(front), signature);
     ++fills_;
-    evictions_ += carried & word::k_valid;
-    return {false, carried};
+    evictions_ += victim & word::k_valid;
+    return {false, victim};
   }
   // A dirty line comes from the cache before. Present: it becomes dirty where it is. Else as an access.
   Outcome write_back(std::uint64_t line) {
-    std::uint64_t* way = set(line);
-    for (std::uint32_t i = 0; i < ways_; ++i) {
-      if ((way[i] & ~word::k_flags) == line << word::k_shift && way[i] != 0) {
-        way[i] |= word::k_dirty;
-        return {true, 0};
-      }
-    }
-    return access(line, word::k_dirty);
+    std::uint64_t* const set = set_of(line);
+    const std::uint32_t way = find(set, line, signature_of(line));
+    if (way == shape_.ways) return access(line, word::k_dirty);
+    ways_of(set)[way] |= word::k_dirty;
+    return {true, 0};
   }
 
-  // For those who look at the most recently used way themselves: `front()[index(line) * ways()]`.
-  [[nodiscard]] std::uint64_t* front() { return words_.get(); }
-  [[nodiscard]] std::uint64_t* set(std::uint64_t line) { return words_.get() + index(line) * ways_; }
-  [[nodiscard]] std::uint64_t index(std::uint64_t line) const {
-    // line mod sets by multiplication with (2^64 - 1) / sets; the quotient is exact or one too small.
-    __extension__ using Wide = unsigned __int128;
-    const auto quotient = static_cast<std::uint64_t>((static_cast<Wide>(line) * reciprocal_) >> 64);
-    const std::uint64_t rest = line - quotient * sets_;
-    return rest >= sets_ ? rest - sets_ : rest;
-  }
-  [[nodiscard]] std::uint64_t sets() const { return sets_; }
-  [[nodiscard]] std::uint32_t ways() const { return ways_; }
+  [[nodiscard]] const Shape& shape() const { return shape_; }
   [[nodiscard]] std::uint64_t fills() const { return fills_; }
   [[nodiscard]] std::uint64_t evictions() const { return evictions_; }
   [[nodiscard]] std::uint64_t resident() const;  // counts
 
  private:
-  std::uint64_t sets_;
-  std::uint32_t ways_;
-  std::uint64_t reciprocal_;
+  // A set: the way that is the front of the ring, signatures, ways.
+  [[nodiscard]] std::uint64_t* set_of(std::uint64_t line) { return words_.get() + shape_.index(line) * stride_; }
+  [[nodiscard]] std::uint64_t* ways_of(std::uint64_t* set) const { return set + ways_at_; }
+  [[nodiscard]] std::uint32_t find(std::uint64_t* set, std::uint64_t line, std::uint64_t signature) const {
+    const std::uint64_t* ways = ways_of(set);
+    return find_way(set + 1, shape_.ways, signature, shape_.ways,
+                    [=](std::uint32_t way) { return (ways[way] & ~word::k_dirty) == word::of(line); });
+  }
+  // Moves a way to the front, where it lies then.
+  std::uint32_t to_front(std::uint64_t* set, std::uint32_t way);
+
+  Shape shape_;
+  std::uint64_t ways_at_;
+  std::uint64_t stride_;
   std::unique_ptr<std::uint64_t[]> words_;
   std::uint64_t fills_ = 0;
   std::uint64_t evictions_ = 0;

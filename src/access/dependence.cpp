@@ -2,19 +2,29 @@
 
 namespace terrace::access {
 
-void Dependence::missed(std::uint64_t line, std::uint64_t level) {
-  lines_[next_line_ % k_lines] = {line, level};
-  ++next_line_;
+void Dependence::missed(std::uint64_t line, Level level) {
+  lines_[next_line_++ % k_lines] = {line, level};
+  served_ = 0;
 }
 
-std::optional<std::uint64_t> Dependence::fresh(std::uint64_t line) const {
+Level Dependence::carried(std::uint64_t line, std::uint64_t host, std::uint64_t canonical,
+                                                 std::uint64_t site) {
+  Level level = fresh(line);
+  if (level != k_no_level) return level;
+  level = pointer(host);
+  if (level == k_no_level && sites_[slot(site)].site == site) level = index(canonical, sites_[slot(site)]);
+  if (level != k_no_level) lines_[next_line_++ % k_lines] = {line, level};
+  return level;
+}
+
+Level Dependence::fresh(std::uint64_t line) const {
   for (const Line& entry : lines_) {
     if (entry.line == line) return entry.level;
   }
-  return std::nullopt;
+  return k_no_level;
 }
 
-void Dependence::loaded(std::uint64_t value, std::uint64_t level) {
+void Dependence::loaded(std::uint64_t value, Level level) {
   // The same value again and again (a loop that looks at one field) must not push out the others.
   const std::uint32_t last = (next_value_ - 1) % k_values;
   if (values_[last] == value && levels_[last] == level) return;
@@ -23,20 +33,30 @@ void Dependence::loaded(std::uint64_t value, std::uint64_t level) {
   levels_[at] = level;
 }
 
-std::optional<std::uint64_t> Dependence::depends(std::uint64_t host, std::uint64_t canonical, std::uint64_t site) {
-  if (const auto level = pointer(host)) return level;
-  Site& entry = sites_[(site ^ (site >> 4)) % k_sites];
+Level Dependence::depends(std::uint64_t host, std::uint64_t canonical, std::uint64_t site) {
+  if (const Level level = pointer(host); level != k_no_level) return level;
+  Site& entry = sites_[slot(site)];
   if (entry.site != site) {
     entry = Site{};
     entry.site = site;
   }
-  return index(canonical, entry);
+  if (entry.scale == 0) {
+    learn(canonical, entry);
+    return k_no_level;
+  }
+  const Level level = index(canonical, entry);
+  if (level != k_no_level) {
+    entry.misfits = 0;
+  } else if (++entry.misfits > k_misfits) {
+    entry.scale = 0;
+  }
+  return level;
 }
 
 // The nearest value below the address; of equal ones the last.
-std::optional<std::uint64_t> Dependence::pointer(std::uint64_t host) const {
+Level Dependence::pointer(std::uint64_t host) const {
   std::uint64_t nearest = k_reach;
-  std::optional<std::uint64_t> level;
+  Level level = k_no_level;
   for (std::uint32_t age = 1; age <= k_values; ++age) {
     const std::uint32_t at = (next_value_ - age) % k_values;
     const std::uint64_t distance = host - values_[at];
@@ -48,25 +68,16 @@ std::optional<std::uint64_t> Dependence::pointer(std::uint64_t host) const {
   return level;
 }
 
-std::optional<std::uint64_t> Dependence::index(std::uint64_t canonical, Site& site) {
-  if (site.scale == 0) {
-    learn(canonical, site);
-    return std::nullopt;
-  }
+Level Dependence::index(std::uint64_t canonical, const Site& site) const {
   const std::uint64_t offset = canonical - site.base;
-  if (offset % site.scale == 0) {
-    // Divided as a signed number: an index may be negative.
-    const auto value = static_cast<std::uint64_t>(static_cast<std::int64_t>(offset) / static_cast<std::int64_t>(site.scale));
-    for (std::uint32_t age = 1; age <= k_values; ++age) {
-      const std::uint32_t at = (next_value_ - age) % k_values;
-      if (values_[at] == value) {
-        site.misfits = 0;
-        return levels_[at];
-      }
-    }
+  if (site.scale == 0 || offset % site.scale != 0) return k_no_level;
+  // Divided as a signed number: an index may be negative.
+  const auto value = static_cast<std::uint64_t>(static_cast<std::int64_t>(offset) / static_cast<std::int64_t>(site.scale));
+  for (std::uint32_t age = 1; age <= k_values; ++age) {
+    const std::uint32_t at = (next_value_ - age) % k_values;
+    if (values_[at] == value) return levels_[at];
   }
-  if (++site.misfits > k_misfits) site.scale = 0;
-  return std::nullopt;
+  return k_no_level;
 }
 
 // Two misses of the site, and a value before each, whose differences have the ratio of a scale.

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "access/level.hpp"
 #include "backend/access_sink.hpp"
 
 namespace terrace::access {
@@ -22,8 +23,8 @@ class Exposure {
 
   // A miss that depends on data which arrive at `level`; it is `index` of the misses that `close` will be given.
   // Returns the level at which its own data arrive. When `full` afterwards, `close` is due.
-  std::uint64_t dependent(std::uint64_t level, std::uint32_t index) {
-    const std::uint64_t end = std::max(level, ends_[oldest_]) + 1;
+  Level dependent(Level level, std::uint32_t index) {
+    const Level end = std::max(level, ends_[oldest_]) + 1;
     ends_[oldest_] = end;
     oldest_ = oldest_ + 1 == ends_.size() ? 0 : oldest_ + 1;
     highest_ = std::max(highest_, end);
@@ -31,7 +32,7 @@ class Exposure {
     return end;
   }
   // The level of the data of a miss that depends on none: the head of a chain.
-  [[nodiscard]] std::uint64_t independent() const { return ends_[oldest_]; }
+  [[nodiscard]] Level independent() const { return ends_[oldest_]; }
   [[nodiscard]] bool full() const { return pending_.size() == ends_.size(); }
 
   // Gives the pending misses their weights, which sum to the growth of the highest level, in 255ths, exactly.
@@ -40,10 +41,10 @@ class Exposure {
   void barrier() { std::fill(ends_.begin(), ends_.end(), highest_); }
 
  private:
-  std::vector<std::uint64_t> ends_;  // a ring: where each of the last dependent misses ended
+  std::vector<Level> ends_;          // a ring: where each of the last dependent misses ended
   std::size_t oldest_ = 0;
-  std::uint64_t highest_ = 0;
-  std::uint64_t shared_out_ = 0;     // of the highest level
+  Level highest_ = 0;
+  Level shared_out_ = 0;             // of the highest level
   std::vector<std::uint32_t> pending_;
 };
 

@@ -62,44 +62,17 @@ Pipeline::Pipeline(const PipelineConfig& config, SharedCache& shared, const Addr
                    backend::AccessSink& sink, std::uint32_t thread, Unknown unknown)
     : generation_(&map.generation()) {
   check(config);
-  line_mask_ = config.line.value - 1;
+  line_bytes_ = config.line.value;
   line_bits_ = static_cast<unsigned>(std::countr_zero(config.line.value));
-  translations_ = std::make_unique<Translation[]>(k_translations);
-  state_ = std::make_unique<State>(config, shared, map, sink, thread, std::move(unknown));
-  remaining_ = state_->quantum_accesses;
-  first_words_ = &state_->last_word;
-  if (!state_->own.empty() && std::has_single_bit(state_->own[0].sets())) {
-    Cache& first = state_->own[0];
-    state_->first_is_fast = true;
-    first_words_ = first.front();
-    first_mask_ = first.sets() - 1;
-    first_ways_ = first.ways();
-  }
+  state_ = std::make_unique<State>(config, shared, map, sink, thread, std::move(unknown), fast_);
+  used_ = state_->used();
+  quantum_end_ = state_->quantum_lines;
 }
 
 Pipeline::~Pipeline() = default;
 
-const Pipeline::Translation* Pipeline::translate(std::uint64_t address) {
-  Translation& page = translations_[(address >> k_page_bits) % k_translations];
-  const std::uint32_t now = generation_->load(std::memory_order_acquire);
-  if (address - page.low < page.size && page.generation == now) return &page;
-  State& state = *state_;
-  Location location;
-  std::uint32_t generation = 0;
-  if (!state.map.find(address, location, generation)) {
-    State::Missing& missing = state.missing[(address >> k_page_bits) % State::k_missing];
-    if (missing.page == address >> k_page_bits && missing.generation == generation) return nullptr;
-    if (!state.unknown || !state.unknown(address) || !state.map.find(address, location, generation)) {
-      missing = {address >> k_page_bits, generation};
-      return nullptr;
-    }
-  }
-  page = {location.low, location.high - location.low, location.delta, generation, location.chunk, location.origin};
-  return &page;
-}
-
 void Pipeline::step_aside(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site) {
-  std::optional<std::uint64_t> follow;
+  Level follow = k_no_level;
   {
     const Inside inside;
     State& state = *state_;
@@ -107,54 +80,54 @@ void Pipeline::step_aside(std::uint64_t address, std::uint32_t size, bool store,
     std::uint64_t left = std::max(size, 1u);
     for (bool first = true; left > 0; first = false) {
       if (!first) ++state.extra_lines;
-      const Translation* page = translate(at);
-      // Without a translation the rest is one line that nobody knows.
+      ++clock_;
       std::uint64_t here = left;
-      if (page == nullptr) {
-        ++state.unknown_lines;
-      } else {
+      if (const Translation* page = state.translate(at)) {
         const std::uint64_t canonical = at + page->delta;
-        here = std::min(left, line_mask_ + 1 - (canonical & line_mask_));
-        const auto level = state.touch(state.line_of(at, *page), store, site);
-        if (first && here == size) follow = level;
+        here = std::min(left, line_bytes_ - (canonical & (line_bytes_ - 1)));
+        const State::Touched touched = state.touch({canonical >> line_bits_, at, page}, store, site);
+        state.remember(at, *page, touched, clock_);
+        if (first && here == size) follow = touched.level;
+      } else {
+        ++state.unknown_lines;  // the rest, as one line
       }
       at += here;
       left -= here;
     }
-    if (--remaining_ == 0 || state.nearly_full()) end_quantum();
+    if (clock_ >= quantum_end_ || state.nearly_full()) end_quantum();
   }
   // Outside of Terrace: the program's memory may not be there, and its handler may not come back here.
   std::uint64_t value = 0;
-  if (follow && !store && read_value(address, size, value)) state_->dependence.loaded(value, *follow);
+  if (follow != k_no_level && !store && read_value(address, size, value)) state_->dependence.loaded(value, follow);
 }
 
 void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std::uint64_t site) {
   const Inside inside;
   State& state = *state_;
   while (size > 0) {
-    const Translation* page = translate(address);
-    std::uint64_t here = 0;
-    if (page == nullptr) {
-      ++state.unknown_lines;
-      here = line_mask_ + 1 - (address & line_mask_);
-    } else {
+    ++clock_;
+    std::uint64_t here = line_bytes_ - (address & (line_bytes_ - 1));
+    if (const Translation* page = state.translate(address)) {
       const std::uint64_t canonical = address + page->delta;
-      here = line_mask_ + 1 - (canonical & line_mask_);
-      state.touch(state.line_of(address, *page), store, site);
+      here = line_bytes_ - (canonical & (line_bytes_ - 1));
+      const State::Touched touched = state.touch({canonical >> line_bits_, address, page}, store, site);
+      state.remember(address, *page, touched, clock_);
+    } else {
+      ++state.unknown_lines;
     }
     here = std::min(here, size);
     address += here;
     size -= here;
-    if (--remaining_ == 0 || state.nearly_full()) end_quantum();
+    if (clock_ >= quantum_end_ || state.nearly_full()) end_quantum();
   }
 }
 
 void Pipeline::end_quantum() {
   const Inside inside;
   State& state = *state_;
-  const std::uint64_t accesses = state.quantum_accesses - remaining_;
-  remaining_ = state.quantum_accesses;
-  if (accesses > 0) state.finish(accesses);
+  const std::uint64_t lines = clock_ - state.quantum_begin;
+  quantum_end_ = clock_ + state.quantum_lines;
+  if (lines > 0) state.finish(lines);
 }
 
 void Pipeline::flush() {
@@ -164,7 +137,7 @@ void Pipeline::flush() {
   state_->exposure.barrier();
 }
 
-std::uint64_t Pipeline::accesses() const { return state_->accesses_before + state_->quantum_accesses - remaining_; }
+std::uint64_t Pipeline::accesses() const { return clock_ - state_->extra_lines_before - state_->extra_lines; }
 std::uint64_t Pipeline::unknown_accesses() const { return state_->unknown_lines_before + state_->unknown_lines; }
 
 }  // namespace terrace::access

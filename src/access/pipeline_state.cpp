@@ -2,113 +2,143 @@
 
 #include <algorithm>
 #include <bit>
-
-#include "access/thread.hpp"
+#include <mutex>
 
 namespace terrace::access {
 
 Pipeline::State::State(const PipelineConfig& config, SharedCache& shared_caches, const AddressMap& address_map,
-                       backend::AccessSink& access_sink, std::uint32_t thread_number, Unknown unknown_address)
-    : map(address_map),
-      unknown(std::move(unknown_address)),
-      quantum_accesses(std::max<std::uint64_t>(config.quantum_accesses, 1)),
+                       backend::AccessSink& access_sink, std::uint32_t thread_number, Unknown unknown_address,
+                       FastTable& fast_table)
+    : line_bits(static_cast<unsigned>(std::countr_zero(config.line.value))),
       exposure(config.miss_registers),
+      quantum_lines(std::max<std::uint64_t>(config.quantum_accesses, 1)),
+      map(address_map),
+      unknown(std::move(unknown_address)),
       shared(shared_caches),
       sink(access_sink),
       thread(thread_number),
-      line_bits(static_cast<unsigned>(std::countr_zero(config.line.value))) {
+      fast(fast_table) {
   own.reserve(config.caches.size());
   for (const auto& cache : config.caches) {
-    if (!cache.shared) own.emplace_back(cache.size, cache.ways, config.line);
-  }
-  for (Cache& cache : own) levels.push_back(&cache);
-  first_shared = levels.size();
-  for (Cache& cache : shared.levels) levels.push_back(&cache);
-  misses.reserve(k_miss_buffer);
-}
-
-Pipeline::State::Line Pipeline::State::line_of(std::uint64_t address, const Translation& page) const {
-  const std::uint64_t canonical = address + page.delta;
-  const std::uint64_t begin = (canonical >> line_bits << line_bits) - page.delta;  // in the host's addresses
-  // A line may begin before its chunk does: a stack is not aligned to lines.
-  const bool before = static_cast<std::int64_t>(begin - page.origin) < 0;
-  return {canonical >> line_bits, address, canonical, page.chunk, before ? 0 : (begin - page.origin) >> line_bits};
-}
-
-std::optional<std::uint64_t> Pipeline::State::touch(const Line& line, bool store, std::uint64_t site) {
-  std::optional<std::uint64_t> level;
-  if (levels.empty()) {
-    level = outwards(line, store, site, 0);
-  } else {
-    Cache& first = *levels[0];
-    if (first_shared == 0) shared.lock.lock();
-    const Cache::Outcome outcome = first.access(line.number, store ? word::k_dirty : 0);
-    std::uint64_t& front = *first.set(line.number);
-    if (!outcome.hit) {
-      ++first_misses;
-      level = outwards(line, store, site, outcome.victim);
-      if (level) front |= word::k_fresh;
-    } else if ((front & word::k_fresh) != 0) {
-      level = dependence.fresh(line.number);
-      if (!level) front &= ~word::k_fresh;
+    if (cache.shared) continue;
+    if (!first) {
+      first.emplace(cache.size, cache.ways, config.line, fast);
+    } else {
+      own.emplace_back(cache.size, cache.ways, config.line);
     }
-    if (!first_is_fast) last_word = front;
-    if (first_shared == 0) shared.lock.unlock();
   }
-  return level;
+  for (Cache& cache : own) outer.push_back(&cache);
+  first_shared = outer.size();
+  for (Cache& cache : shared.levels) outer.push_back(&cache);
+  outer_level = first ? 1 : 0;
+  misses.reserve(k_miss_buffer);
+  shared.join();
 }
 
-// The line is not in the first cache: looks for it further out, and brings it in.
-std::optional<std::uint64_t> Pipeline::State::outwards(const Line& line, bool store, std::uint64_t site,
+const Translation* Pipeline::State::translate(std::uint64_t address) {
+  Translation& page = translations.of(address);
+  if (Translations::holds(page, address, map.generation().load(std::memory_order_acquire))) return &page;
+  Location location;
+  std::uint32_t generation = 0;
+  if (!map.find(address, location, generation)) {
+    if (unknown_pages.has(address, generation)) return nullptr;
+    if (!unknown || !unknown(address) || !map.find(address, location, generation)) {
+      unknown_pages.add(address, generation);
+      return nullptr;
+    }
+  }
+  Translations::set(page, location, generation);
+  return &page;
+}
+
+Pipeline::State::Touched Pipeline::State::touch(const Line& line, bool store, std::uint64_t site) {
+  if (!first) return {outwards(line, store, site, 0), FirstCache::k_nowhere};
+  Touched touched{k_no_level, first->find(line.number)};
+  if (touched.slot != FirstCache::k_nowhere) {
+    std::uint64_t& word = first->word(touched.slot);
+    if (store) word |= word::k_dirty;
+    if ((word & word::k_fresh) != 0) {
+      touched.level = dependence.fresh(line.number);
+      if (touched.level == k_no_level) word &= ~word::k_fresh;
+    }
+    return touched;
+  }
+  ++first_misses;
+  const std::uint64_t from = (line.number << line_bits) - line.page->delta;
+  std::uint64_t victim = 0;
+  touched.slot = first->insert(line.number, store ? word::k_dirty : 0, from, victim);
+  touched.level = outwards(line, store, site, victim);
+  if (touched.level != k_no_level) first->word(touched.slot) |= word::k_fresh;
+  return touched;
+}
+
+void Pipeline::State::remember(std::uint64_t address, const Translation& page, const Touched& touched,
+                               std::uint64_t now) {
+  const std::uint64_t from = ((address + page.delta) >> line_bits << line_bits) - page.delta;
+  if (first) {
+    first->used()[touched.slot] = now;
+    first->install(touched.slot, address, from, page.generation);
+    return;
+  }
+  // Other threads may evict from a first cache that is shared. Only the line that was used last is sure to hit: no
+  // use of another line lies between.
+  if (last_line != nullptr) last_line->load_from = FastLine::k_none;
+  last_line = &fast.of(address, line_bits);
+  const bool look_again = touched.level != k_no_level || outer.empty();
+  *last_line = {look_again ? FastLine::k_none : from, FastLine::k_none, page.generation, 0};
+}
+
+// The line is not in the first cache, which evicted `victim` for it: looks for it further out, and brings it in.
+Level Pipeline::State::outwards(const Line& line, bool store, std::uint64_t site,
                                                        std::uint64_t victim) {
   std::array<std::uint64_t, backend::k_max_cache_levels> victims{};
-  victims[0] = victim;
-  std::size_t found = 1;
-  bool locked = first_shared == 0;
-  const bool lock_here = !locked && first_shared < levels.size();
-  for (; found < levels.size(); ++found) {
-    if (found == first_shared && !locked) {
-      shared.lock.lock();
-      locked = true;
-    }
-    const Cache::Outcome outcome = levels[found]->access(line.number, 0);
+  const bool contended = shared.contended();
+  std::unique_lock<SpinLock> lock(shared.lock, std::defer_lock);
+  std::size_t found = 0;
+  for (; found < outer.size(); ++found) {
+    if (found == first_shared && contended) lock.lock();
+    // A line is dirty in the first cache, and only there.
+    const std::uint64_t flags = store && !first && found == 0 ? word::k_dirty : 0;
+    const Cache::Outcome outcome = outer[found]->access(line.number, flags);
     if (outcome.hit) {
-      ++hits[found];
+      ++hits[outer_level + found];
       break;
     }
     victims[found] = outcome.victim;
   }
-  std::optional<std::uint64_t> level;
-  if (found >= levels.size()) {
-    bool followed = false;
-    const std::uint64_t arrives = demand(line, site, followed);
-    if (followed) level = arrives;
+  if (!first && found > 0) ++first_misses;
+  Level level = k_no_level;
+  if (found == outer.size()) {
+    level = miss(line, site);
   } else if (!store) {
-    level = dependence.fresh(line.number);
+    level = dependence.served(line.number, line.host, canonical(line), site);
   }
-  const std::size_t filled = std::min(found, levels.size());
-  for (std::size_t i = 0; i < filled; ++i) {
-    if ((victims[i] & word::k_dirty) == 0) continue;
-    if (i + 1 >= first_shared && i + 1 < levels.size() && !locked) {
-      shared.lock.lock();
-      locked = true;
-    }
-    write_out(i + 1, victims[i]);
+  const auto dirty = [](std::uint64_t word) { return (word & word::k_dirty) != 0; };
+  if (contended && !lock.owns_lock() && (dirty(victim) || std::any_of(victims.begin(), victims.end(), dirty))) {
+    lock.lock();  // they may go on into a shared cache
   }
-  if (lock_here && locked) shared.lock.unlock();
+  if (dirty(victim)) write_out(0, victim);
+  for (std::size_t i = 0; i < found; ++i) {
+    if (dirty(victims[i])) write_out(i + 1, victims[i]);
+  }
   return level;
 }
 
 // A miss of the last level: what kind it is.
-std::uint64_t Pipeline::State::demand(const Line& line, std::uint64_t site, bool& followed) {
-  backend::Miss miss{line.chunk, static_cast<std::uint16_t>(line.in_chunk), 0, backend::MissKind::prefetched};
-  std::uint64_t arrives = 0;
-  if (!streams.miss(line.number)) {
-    followed = true;
-    const auto waits_for = dependence.depends(line.host, line.canonical, site);
-    if (waits_for) {
+Level Pipeline::State::miss(const Line& line, std::uint64_t site) {
+  const std::uint64_t from = (line.number << line_bits) - line.page->delta;
+  // A line may begin before its chunk does: a stack is not aligned to lines.
+  const bool before = static_cast<std::int64_t>(from - line.page->origin) < 0;
+  const std::uint64_t in_chunk = before ? 0 : (from - line.page->origin) >> line_bits;
+  backend::Miss miss{line.page->chunk, static_cast<std::uint16_t>(in_chunk), 0, backend::MissKind::prefetched};
+  Level arrives = k_no_level;
+  if (streams.miss(line.number)) {
+    arrives = dependence.served(line.number, line.host, canonical(line), site);
+  } else {
+    const Level waits_for = dependence.depends(line.host, canonical(line), site);
+    if (waits_for != k_no_level) {
       miss.kind = backend::MissKind::dependent;
-      arrives = exposure.dependent(*waits_for, static_cast<std::uint32_t>(misses.size()));
+      arrives = exposure.dependent(waits_for, static_cast<std::uint32_t>(misses.size()));
     } else {
       miss.kind = backend::MissKind::independent;
       arrives = exposure.independent();
@@ -120,48 +150,48 @@ std::uint64_t Pipeline::State::demand(const Line& line, std::uint64_t site, bool
   return arrives;
 }
 
-// A dirty line leaves the level before `level`.
+// A dirty line arrives at an outer level from the one before.
 void Pipeline::State::write_out(std::size_t level, std::uint64_t victim) {
-  for (; level < levels.size(); ++level) {
-    victim = levels[level]->write_back(word::line(victim)).victim;
+  for (; level < outer.size(); ++level) {
+    victim = outer[level]->write_back(word::line(victim)).victim;
     if ((victim & word::k_dirty) == 0) return;
   }
   write_to_memory(word::line(victim));
 }
 
 void Pipeline::State::write_to_memory(std::uint64_t line) {
-  const std::uint64_t canonical = line << line_bits;
-  Reverse& page = reverse[(canonical >> k_page_bits) % k_reverse];
-  // A line may begin before the memory that it holds (a stack is not aligned to lines): its last byte counts too.
-  const std::uint64_t last = canonical + (std::uint64_t{1} << line_bits) - 1;
-  const bool known = canonical - page.low < page.size && page.generation == map.generation().load(std::memory_order_acquire);
-  if (!known) {
+  const std::uint64_t begin = line << line_bits;
+  Translation& page = reverse.of(begin);
+  if (!Translations::holds(page, begin, map.generation().load(std::memory_order_acquire))) {
+    // A line may begin before the memory that it holds (a stack is not aligned to lines): its last byte counts too.
+    const std::uint64_t last = begin + (std::uint64_t{1} << line_bits) - 1;
     Location location;
     std::uint32_t generation = 0;
-    if (!map.find_canonical(canonical, location, generation) && !map.find_canonical(last, location, generation)) {
+    if (!map.find_canonical(begin, location, generation) && !map.find_canonical(last, location, generation)) {
       return;  // freed: nobody will miss it
     }
-    page = {location.low, location.high - location.low, location.origin, generation, location.chunk};
+    Translations::set(page, location, generation);
   }
-  const std::uint64_t in_chunk = (std::max(canonical, page.origin) - page.origin) >> line_bits;
+  const std::uint64_t in_chunk = (std::max(begin, page.origin) - page.origin) >> line_bits;
   misses.push_back({page.chunk, static_cast<std::uint16_t>(in_chunk), 0, backend::MissKind::writeback});
 }
 
-void Pipeline::State::finish(std::uint64_t accesses) {
+void Pipeline::State::finish(std::uint64_t lines) {
   exposure.close(misses);
-  const std::uint64_t lines = accesses + extra_lines - unknown_lines;
-  if (!levels.empty()) hits[0] = lines - first_misses;
+  if (first || !outer.empty()) hits[0] = lines - unknown_lines - first_misses;
   backend::Quantum quantum;
   quantum.thread = thread;
-  quantum.accesses = accesses;
+  quantum.accesses = lines - extra_lines;
   quantum.hits = hits;
   quantum.misses = misses;
-  accesses_before += accesses;
+  quantum_begin += lines;
   unknown_lines_before += unknown_lines;
+  extra_lines_before += extra_lines;
   in_sink = true;
-  shared.turn.lock();
-  sink.quantum(quantum);
-  shared.turn.unlock();
+  {
+    const std::lock_guard<SpinLock> turn(shared.turn);
+    sink.quantum(quantum);
+  }
   in_sink = false;
   misses.clear();
   hits = {};

@@ -21,6 +21,14 @@ class SharedCache {
   std::vector<Cache> levels;  // from the core outwards
   SpinLock lock;              // of the levels
   SpinLock turn;              // of the sink
+
+  // Whether a pipeline has to lock the levels: once there is a second pipeline. One that is in the levels at that
+  // moment has not locked them; the worst of that is a line that lies in its set twice.
+  [[nodiscard]] bool contended() const { return pipelines_.load(std::memory_order_relaxed) > 1; }
+  void join() { pipelines_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint32_t> pipelines_{0};  // that ever were
 };
 
 }  // namespace terrace::access

@@ -13,23 +13,32 @@ bool Streams::miss(std::uint64_t line) {
 
 bool Streams::follow(std::uint64_t line) {
   for (std::uint32_t i = 0; i < k_streams; ++i) {
-    if (next_[i] == line && stride_[i] != 0) {
-      next_[i] = line + static_cast<std::uint64_t>(stride_[i]);
-      used_[i] = now_;
-      return true;
+    if (next_[i] != line || stride_[i] == 0) continue;
+    const bool forgotten = now_ - used_[i] > (followed_[i] ? k_stream_life : k_new_stream_life);
+    if (forgotten) {
+      stride_[i] = 0;
+      used_[i] = 0;
+      continue;
     }
+    advance(i, line);
+    return true;
   }
   for (std::uint32_t i = 0; i < k_streams; ++i) {  // some of its lines were cached
     const std::int64_t stride = stride_[i];
     const auto ahead = static_cast<std::int64_t>(line - next_[i]);
-    if (stride == 0 || ahead == 0 || (ahead < 0) != (stride < 0)) continue;
-    if (ahead / stride < k_skips && ahead % stride == 0) {
-      next_[i] = line + static_cast<std::uint64_t>(stride);
-      used_[i] = now_;
+    if (stride == 0 || !followed_[i] || (ahead < 0) != (stride < 0) || ahead == 0) continue;
+    if (now_ - used_[i] <= k_stream_life && ahead / stride < k_skips && ahead % stride == 0) {
+      advance(i, line);
       return true;
     }
   }
   return false;
+}
+
+void Streams::advance(std::uint32_t stream, std::uint64_t line) {
+  next_[stream] = line + static_cast<std::uint64_t>(stride_[stream]);
+  used_[stream] = now_;
+  followed_[stream] = true;
 }
 
 void Streams::train(std::uint64_t line) {
@@ -64,6 +73,7 @@ void Streams::allocate(std::uint64_t line, std::int64_t stride) {
   next_[victim] = line + static_cast<std::uint64_t>(stride);
   stride_[victim] = stride;
   used_[victim] = now_;
+  followed_[victim] = false;
 }
 
 }  // namespace terrace::access

@@ -53,12 +53,14 @@ inline machine::Cache cache(std::uint64_t size, std::uint32_t ways, bool shared)
   return {shared ? "shared" : "private", Bytes{size}, ways, shared, Seconds{0}};
 }
 
-// 4 KiB private, 64 KiB shared: small enough for tests to overflow.
-inline PipelineConfig small_config() {
+inline PipelineConfig config_of(std::uint64_t private_bytes, std::uint64_t shared_bytes) {
   PipelineConfig config;
-  config.caches = {cache(4096, 8, false), cache(65536, 16, true)};
+  config.caches = {cache(private_bytes, 8, false), cache(shared_bytes, 16, true)};
   return config;
 }
+
+// Small enough for tests to overflow.
+inline PipelineConfig small_config() { return config_of(4096, 65536); }
 
 // A pipeline over a map that knows one range of real memory, chunked by `chunk_bytes`.
 class Bench {

@@ -43,6 +43,7 @@ class Measurer {
     for (auto& path : parts_.paths) measure_path(path);
     for (std::size_t i = 0; i < parts_.initiators.size(); ++i) set_parallelism(i);
     if (parts_.places.size() > 1) measure_copies();
+    if (progress_) progress_(1, "done");
     measured_.date = now_utc();
     parts_.fingerprint = fingerprint(found_);
     parts_.description = measured_.processor + ", measured " + measured_.date;

@@ -16,7 +16,7 @@ struct MeasureOptions {
   std::uint32_t repetitions = 0;  // of each measurement; 0 takes the default, 5 (quick: 3)
 };
 
-// What is being measured now, and the share of all that is done, 0 to 1.
+// What is being measured now, and the share of all that is done: from 0, and at last 1.
 using Progress = std::function<void(double done, std::string_view what)>;
 
 // The machine with measured numbers in its paths, copies, caches and parallelism, and all single measurements with

@@ -7,6 +7,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "base/error.hpp"
 #include "example.hpp"
@@ -128,6 +130,17 @@ TEST(MachineFile, RoundTripsATreeCopiesAndAMeasurement) {
   while (nodes[hbm0].name != "hbm0") ++hbm0;
   EXPECT_EQ(nodes[*nodes[hbm0].parent].name, "package");
   EXPECT_EQ(nodes[*nodes[*nodes[hbm0].parent].parent].name, "tile");
+}
+
+TEST(MachineFile, TheManualsExampleIsGood) {
+  std::ifstream page(TERRACE_SOURCE_DIR "/docs/machine-file.md");
+  std::stringstream all;
+  all << page.rdbuf();
+  const auto text = all.str();
+  const auto begin = text.find("```toml\n");
+  ASSERT_NE(begin, std::string::npos);
+  const auto example = text.substr(begin + 8, text.find("```", begin + 8) - begin - 8);
+  EXPECT_EQ(parse_machine(example, "manual").kinds(), (std::vector<std::string>{"ddr", "cxl"}));
 }
 
 TEST(MachineFile, IsWrittenWhole) {

@@ -1,0 +1,50 @@
+// What is known about a module while its symbol file is made: the tables of symbol_file.hpp with their strings.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "access/symbol_file.hpp"
+
+struct Elf;
+
+namespace terrace::access {
+
+// Strings, each once.
+class StringPool {
+ public:
+  StringPool() { add(""); }
+  std::uint32_t add(std::string_view text);
+  [[nodiscard]] const std::string& bytes() const { return bytes_; }
+  [[nodiscard]] std::string_view at(std::uint32_t offset) const { return bytes_.c_str() + offset; }
+
+ private:
+  std::string bytes_;
+  std::unordered_map<std::string, std::uint32_t> offsets_;
+};
+
+struct SymbolFacts {
+  std::string path;
+  std::vector<std::uint8_t> build_id;
+  std::vector<SymbolFunction> functions;
+  std::vector<SymbolSite> sites;
+  std::vector<SymbolVariable> variables;
+  StringPool strings;
+};
+
+// Static data from this size on is worth a name: smaller objects never have a page of their own.
+inline constexpr std::uint64_t k_least_variable = 1024;
+
+// Whether a function's name alone says that it hands out memory for others.
+bool is_allocator_name(std::string_view name);
+
+void read_build_id(Elf* elf, SymbolFacts& facts);
+// From the ELF symbol tables: functions, variables.
+void read_elf_symbols(Elf* elf, SymbolFacts& facts);
+// From the debug information, if there is any: sites, better names of variables, members of COMMON blocks.
+void read_debug_information(Elf* elf, SymbolFacts& facts);
+
+}  // namespace terrace::access

@@ -1,0 +1,236 @@
+// The compiler wrappers' command. See wrapper_command.hpp.
+#include "cli/wrapper/wrapper_command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace terrace::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int k_response_depth = 8;  // a response file may name others; one that names itself ends here
+
+template <std::size_t N>
+bool is_one_of(std::string_view word, const std::array<std::string_view, N>& words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+// Options whose value is the next word; joined forms do not matter here.
+constexpr std::array<std::string_view, 34> k_takes_value{"-o",
+                                                         "-I",
+                                                         "-L",
+                                                         "-l",
+                                                         "-D",
+                                                         "-U",
+                                                         "-x",
+                                                         "-T",
+                                                         "-u",
+                                                         "-z",
+                                                         "-e",
+                                                         "-J",
+                                                         "-A",
+                                                         "-B",
+                                                         "-MF",
+                                                         "-MT",
+                                                         "-MQ",
+                                                         "-include",
+                                                         "-imacros",
+                                                         "-isystem",
+                                                         "-iquote",
+                                                         "-idirafter",
+                                                         "-iprefix",
+                                                         "-iwithprefix",
+                                                         "-iwithprefixbefore",
+                                                         "-isysroot",
+                                                         "-Xlinker",
+                                                         "-Xpreprocessor",
+                                                         "-Xassembler",
+                                                         "-Xclang",
+                                                         "-mllvm",
+                                                         "-target",
+                                                         "--param",
+                                                         "-aux-info"};
+
+// What ends before linking.
+constexpr std::array<std::string_view, 7> k_does_not_link{"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r"};
+
+constexpr std::array<std::string_view, 3> k_static{"-static", "-static-pie", "--static"};
+
+constexpr std::array<std::string_view, 16> k_fortran_endings{".f",   ".F",   ".for", ".FOR", ".ftn", ".FTN",
+                                                             ".fpp", ".FPP", ".f77", ".F77", ".f90", ".F90",
+                                                             ".f95", ".F95", ".f03", ".f08"};
+
+std::vector<std::string> read_response(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return {};
+  return split_response({std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()});
+}
+
+class Examiner {
+ public:
+  explicit Examiner(WrapperRequest& request) : request_(request) {}
+
+  void words(const std::vector<std::string>& list, int depth) {
+    for (const auto& word : list) {
+      if (word.size() > 1 && word[0] == '@' && depth < k_response_depth)
+        words(read_response(word.substr(1)), depth + 1);
+      else
+        one(word);
+    }
+  }
+  [[nodiscard]] bool stops_early() const { return stops_early_; }
+
+ private:
+  void one(const std::string& word) {
+    if (!awaited_.empty()) {
+      if (awaited_ == "-l") request_.inputs = true;
+      if (awaited_ == "-x") language(word);
+      awaited_.clear();
+    } else if (is_one_of(word, k_does_not_link)) {
+      stops_early_ = true;
+    } else if (is_one_of(word, k_static)) {
+      request_.is_static = true;
+    } else if (is_one_of(word, k_takes_value)) {
+      awaited_ = word;
+    } else if (word.starts_with("-x")) {
+      language(word.substr(2));
+    } else if (word.starts_with("-l") || word == "-" || !word.starts_with('-')) {
+      request_.inputs = true;
+      if (is_one_of(fs::path(word).extension().string(), k_fortran_endings)) request_.fortran = true;
+    }
+  }
+  void language(std::string_view name) { request_.fortran |= name.starts_with("f77") || name.starts_with("f95"); }
+
+  WrapperRequest& request_;
+  std::string awaited_;
+  bool stops_early_ = false;
+};
+
+const char* name_of(WrapperLanguage language) {
+  switch (language) {
+    case WrapperLanguage::c:
+      return "terrace-cc";
+    case WrapperLanguage::cxx:
+      return "terrace-c++";
+    case WrapperLanguage::fortran:
+      return "terrace-fc";
+  }
+  return "";
+}
+
+void add_compile_flags(const WrapperCall& call, const WrapperRequest& request, std::vector<std::string>& words) {
+  if (is_clang(call.compiler)) {
+    // Given to the compiler proper only: the driver would link its own run-time library. Vectorised loops are not
+    // instrumented.
+    words.insert(words.end(), {"-Xclang", "-fsanitize=thread", "-fno-vectorize", "-fno-slp-vectorize"});
+  } else {
+    // Headers ask for annotations where the macro is defined. The warning is about what the real sanitizer cannot
+    // check; we only follow accesses.
+    words.insert(words.end(), {"-fsanitize=thread", "-U__SANITIZE_THREAD__", "-Wno-tsan"});
+  }
+  // Copies of constant size would be expanded in place, unseen. (Fortran has no such option.)
+  if (call.language != WrapperLanguage::fortran && !request.fortran)
+    words.insert(words.end(), {"-fno-builtin-memcpy", "-fno-builtin-memset", "-fno-builtin-memmove"});
+}
+
+void add_link_flags(const WrapperLayout& layout, std::vector<std::string>& words) {
+  words.insert(words.end(), {"-B" + layout.stand_ins, "-L" + layout.library, "-Wl,-rpath," + layout.library,
+                             // First in the program's list of libraries, so that its allocator is the first one
+                             // found; kept also where nothing refers to it.
+                             "-Wl,--push-state,--no-as-needed", "-lterrace", "-Wl,--pop-state"});
+}
+
+}  // namespace
+
+WrapperRequest examine_request(const WrapperCall& call) {
+  WrapperRequest request;
+  Examiner examiner(request);
+  examiner.words(call.arguments, 0);
+  request.links = request.inputs && !examiner.stops_early();
+  return request;
+}
+
+bool is_clang(const std::vector<std::string>& compiler) {
+  if (compiler.empty()) return false;
+  auto name = fs::path(compiler.back()).filename().string();
+  for (const std::string_view known : {"clang", "icx", "icpx", "aocc"})
+    if (name.find(known) != std::string::npos) return true;
+  return false;
+}
+
+std::vector<std::string> wrapper_command(const WrapperCall& call, const WrapperLayout& layout) {
+  auto words = call.compiler;
+  if (!call.off) {
+    const auto request = examine_request(call);
+    if (request.links && request.is_static)
+      throw Error(Code::invalid,
+                  std::string(name_of(call.language)) +
+                      ": -static cannot work: a static program has no allocation that can be followed; "
+                      "link dynamically, or set TERRACE_WRAPPER=off");
+    if (request.inputs) add_compile_flags(call, request, words);
+    if (request.links) add_link_flags(layout, words);
+  }
+  words.insert(words.end(), call.arguments.begin(), call.arguments.end());
+  return words;
+}
+
+std::vector<std::string> split_response(const std::string& text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool in_word = false;
+  char quote = '\0';
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\' && i + 1 < text.size()) {
+      word.push_back(text[++i]);
+      in_word = true;
+    } else if (quote != '\0') {
+      if (c == quote)
+        quote = '\0';
+      else
+        word.push_back(c);
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+      in_word = true;
+    } else if (std::isspace(static_cast<unsigned char>(c))) {
+      if (in_word) words.push_back(std::exchange(word, {}));
+      in_word = false;
+    } else {
+      word.push_back(c);
+      in_word = true;
+    }
+  }
+  if (in_word) words.push_back(std::move(word));
+  return words;
+}
+
+std::string quote_command(const std::vector<std::string>& words) {
+  std::string line;
+  for (const auto& word : words) {
+    if (!line.empty()) line.push_back(' ');
+    const bool plain = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
+      return std::isalnum(c) ||
+             std::string_view("_-+=./,:@%^").find(static_cast<char>(c)) != std::string_view::npos;
+    });
+    if (plain) {
+      line += word;
+      continue;
+    }
+    line.push_back('\'');
+    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line.push_back('\'');
+  }
+  return line;
+}
+
+}  // namespace terrace::cli

@@ -1,0 +1,91 @@
+// terrace-cc, terrace-c++, terrace-fc: compilers for `CC=`, `CXX=`, `FC=` whose programs report every load and
+// store to Terrace when they are started by it, and run as always when they are not. One program that goes by its
+// name.
+//
+//   TERRACE_CC, TERRACE_CXX, TERRACE_FC   the compiler to use (default: gcc, g++, gfortran)
+//   TERRACE_WRAPPER=off                   changes nothing: for configure steps
+//   --terrace-show                        prints the command instead of running it
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "cli/wrapper/wrapper_command.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace terrace;
+
+struct Compiler {
+  cli::WrapperLanguage language;
+  const char* variable;
+  const char* standard;
+};
+
+Compiler compiler_for(const std::string& name) {
+  if (name == "terrace-fc") return {cli::WrapperLanguage::fortran, "TERRACE_FC", "gfortran"};
+  if (name == "terrace-c++") return {cli::WrapperLanguage::cxx, "TERRACE_CXX", "g++"};
+  return {cli::WrapperLanguage::c, "TERRACE_CC", "gcc"};
+}
+
+// Beside the installed wrapper, or in the build tree.
+cli::WrapperLayout find_layout() {
+  const auto here = fs::read_symlink("/proc/self/exe").parent_path();
+  std::error_code ignored;
+  for (const auto& folder : {here / ".." / TERRACE_LIBRARY_FOLDER, here / ".." / "front"})
+    if (fs::exists(folder / "libterrace.so", ignored)) {
+      const auto library = fs::canonical(folder);
+      return {library.string(), (library / "stand-ins").string()};
+    }
+  throw Error(Code::not_found, "libterrace.so is not where " + (here / "terrace-cc").string() + " expects it (" +
+                                   (here / ".." / TERRACE_LIBRARY_FOLDER).lexically_normal().string() +
+                                   "); install again");
+}
+
+[[noreturn]] void execute(const std::vector<std::string>& words, const char* variable) {
+  std::vector<char*> list;
+  for (const auto& word : words) list.push_back(const_cast<char*>(word.c_str()));
+  list.push_back(nullptr);
+  execvp(list[0], list.data());
+  throw Error(Code::failed, "cannot run the compiler '" + words[0] + "': " + std::strerror(errno) +
+                                "; name another in " + variable);
+}
+
+void run(int count, char** words) {
+  const auto name = fs::path(words[0]).filename().string();
+  const auto compiler = compiler_for(name);
+  cli::WrapperCall call;
+  call.language = compiler.language;
+  const char* const given = std::getenv(compiler.variable);
+  call.compiler = cli::split_response(given && *given ? given : compiler.standard);
+  call.arguments.assign(words + 1, words + count);
+  const char* const switched = std::getenv("TERRACE_WRAPPER");
+  call.off = switched && std::string_view(switched) == "off";
+  const bool show = std::erase(call.arguments, "--terrace-show") > 0;
+  const auto command = cli::wrapper_command(call, call.off ? cli::WrapperLayout{} : find_layout());
+  if (!show) execute(command, compiler.variable);
+  std::puts(cli::quote_command(command).c_str());
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  try {
+    run(count, words);
+    return 0;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return error.code() == Code::invalid ? 2 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "terrace-cc: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,96 @@
+// Walking the call stack to the code that an allocation is named by. See callers.hpp.
+//
+// The unwinder, not the hooks' shadow stack: that one does not know at which line of a function a library
+// (operator new, a Fortran run-time library) was called.
+#include "front/callers.hpp"
+
+#include <unwind.h>
+
+#include <array>
+#include <cstring>
+
+#include "front/modules.hpp"
+#include "front/process.hpp"
+
+extern "C" {
+// The bounds of the injected library, from the linker.
+extern const char __ehdr_start __attribute__((visibility("hidden")));
+extern const char _end __attribute__((visibility("hidden")));
+}
+
+namespace terrace::front {
+
+namespace {
+
+constexpr int k_most_frames = 64;
+
+// Run-time libraries whose frames only pass on what somebody else asked for.
+bool is_runtime_library(const char* path) {
+  static constexpr std::array k_prefixes{"libc.so",     "libc-",       "libstdc++",   "libc++",     "libgfortran",
+                                         "libgomp",     "libomp",      "libm.so",     "libpthread", "ld-linux",
+                                         "libjemalloc", "libtcmalloc", "libmimalloc", "libgcc_s"};
+  const char* const slash = std::strrchr(path, '/');
+  const char* const name = slash ? slash + 1 : path;
+  for (const char* prefix : k_prefixes)
+    if (std::strncmp(name, prefix, std::strlen(prefix)) == 0) return true;
+  return false;
+}
+
+struct Walk {
+  explicit Walk(Process& given) : process(given) {}
+  Process& process;
+  int frames = 0;
+  bool found = false;
+  int rank = 0;  // of what is kept in case that nothing better comes
+  access::SymbolTable::Site site;
+  std::uint64_t address = 0;
+
+  void keep(int new_rank, const access::SymbolTable::Site& new_site, std::uint64_t new_address) {
+    if (new_rank <= rank) return;
+    rank = new_rank;
+    site = new_site;
+    address = new_address;
+  }
+};
+
+_Unwind_Reason_Code step(_Unwind_Context* context, void* data) {
+  auto& walk = *static_cast<Walk*>(data);
+  if (++walk.frames > k_most_frames) return _URC_END_OF_STACK;
+  int before = 0;
+  auto address = static_cast<std::uint64_t>(_Unwind_GetIPInfo(context, &before));
+  if (address == 0) return _URC_END_OF_STACK;
+  if (before == 0) --address;  // a return address: the call is before it
+  if (address >= reinterpret_cast<std::uint64_t>(&__ehdr_start) &&
+      address < reinterpret_cast<std::uint64_t>(&_end))
+    return _URC_NO_REASON;
+  const auto site = find_symbol(walk.process, address);
+  if (site.module < 0) return _URC_NO_REASON;
+  const auto module = static_cast<std::size_t>(site.module);
+  if (walk.process.symbols->described(module) && !site.allocator) {
+    walk.keep(4, site, address);
+    walk.found = true;
+    return _URC_END_OF_STACK;
+  }
+  if (walk.process.symbols->described(module))
+    walk.keep(2, site, address);  // an allocator of the program's
+  else if (!is_runtime_library(walk.process.symbols->module(module).path))
+    walk.keep(3, site, address);
+  else
+    walk.keep(1, site, address);
+  return _URC_NO_REASON;
+}
+
+}  // namespace
+
+std::string_view name_caller(Process& process, char* buffer) noexcept {
+  Walk walk(process);
+  _Unwind_Backtrace(step, &walk);
+  return process.symbols->describe(walk.site, walk.address, buffer, k_name_room);
+}
+
+std::string function_name(Process& process, std::uint64_t address) {
+  const auto site = find_symbol(process, address);
+  return site.function ? site.function : "";
+}
+
+}  // namespace terrace::front

@@ -1,0 +1,170 @@
+// The program's clocks. Under simulation they show virtual time: wall clocks its start plus virtual seconds,
+// everything that counts from zero the virtual seconds themselves. On the real machine they are left alone.
+//
+// Sleeping advances virtual time by what was asked for, and really sleeps too: whoever sleeps waits for something
+// outside of its own code, which has no virtual time. Time stamp counters are not seen.
+#include <errno.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/times.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "access/thread.hpp"
+#include "backend/clock.hpp"
+#include "front/guest.hpp"
+#include "front/next.hpp"
+#include "runtime/runtime.hpp"
+
+namespace terrace::front {
+
+namespace {
+
+constexpr std::int64_t k_second = 1'000'000'000;
+
+// The process, if this thread's clocks show virtual time.
+Process* simulation() {
+  Process* const here = process();
+  return here && here->simulated && access::t_thread.inside == 0 ? here : nullptr;
+}
+
+std::int64_t virtual_ns(Process& here) {
+  return static_cast<std::int64_t>(std::floor(here.runtime->now().value * 1e9 + 0.5));
+}
+
+bool is_wall_clock(clockid_t clock) {
+  return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI ||
+         clock == CLOCK_REALTIME_ALARM;
+}
+
+// Another process's or another thread's CPU time is not ours to invent.
+bool is_ours(clockid_t clock) { return clock >= 0; }
+
+std::int64_t reading(Process& here, clockid_t clock) {
+  return virtual_ns(here) + (is_wall_clock(clock) ? here.started_unix_ns : 0);
+}
+
+timespec to_timespec(std::int64_t ns) {
+  return {static_cast<time_t>(ns / k_second), static_cast<long>(ns % k_second)};
+}
+
+timeval to_timeval(std::int64_t ns) {
+  return {static_cast<time_t>(ns / k_second), static_cast<suseconds_t>(ns % k_second / 1000)};
+}
+
+void pass_time(Process& here, std::int64_t ns) {
+  const access::Inside inside;
+  if (here.clock && ns > 0) here.clock->charge(Seconds{static_cast<double>(ns) * 1e-9});
+}
+
+std::int64_t to_ns(const timespec& time) { return std::int64_t{time.tv_sec} * k_second + time.tv_nsec; }
+
+}  // namespace
+
+}  // namespace terrace::front
+
+namespace front = terrace::front;
+
+extern "C" {
+
+TERRACE_EXPORT int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  static constinit front::Next<int (*)(clockid_t, timespec*)> next{"clock_gettime"};
+  auto* const here = front::simulation();
+  if (!here || !front::is_ours(clock)) return (*next)(clock, time);
+  *time = front::to_timespec(front::reading(*here, clock));
+  return 0;
+}
+
+TERRACE_EXPORT int timespec_get(timespec* time, int base) noexcept {
+  static constinit front::Next<int (*)(timespec*, int)> next{"timespec_get"};
+  auto* const here = front::simulation();
+  if (!here || base != TIME_UTC) return (*next)(time, base);
+  *time = front::to_timespec(front::reading(*here, CLOCK_REALTIME));
+  return base;
+}
+
+// Declared anew: the header promises that `time` is never null, programs do not.
+TERRACE_EXPORT int read_time_of_day(timeval* time, void* zone) noexcept __asm__("gettimeofday");
+TERRACE_EXPORT int read_time_of_day(timeval* time, void* zone) noexcept {
+  static constinit front::Next<int (*)(timeval*, void*)> next{"gettimeofday"};
+  auto* const here = front::simulation();
+  if (!here || !time) return (*next)(time, zone);
+  *time = front::to_timeval(front::reading(*here, CLOCK_REALTIME));
+  return 0;
+}
+
+TERRACE_EXPORT time_t time(time_t* out) noexcept {
+  static constinit front::Next<time_t (*)(time_t*)> next{"time"};
+  auto* const here = front::simulation();
+  if (!here) return (*next)(out);
+  const auto now = static_cast<time_t>(front::reading(*here, CLOCK_REALTIME) / front::k_second);
+  if (out) *out = now;
+  return now;
+}
+
+TERRACE_EXPORT clock_t clock() noexcept {
+  static constinit front::Next<clock_t (*)()> next{"clock"};
+  auto* const here = front::simulation();
+  if (!here) return (*next)();
+  return static_cast<clock_t>(front::virtual_ns(*here) / (front::k_second / CLOCKS_PER_SEC));
+}
+
+TERRACE_EXPORT clock_t times(tms* buffer) noexcept {
+  static constinit front::Next<clock_t (*)(tms*)> next{"times"};
+  auto* const here = front::simulation();
+  if (!here) return (*next)(buffer);
+  const auto ticks = static_cast<clock_t>(front::virtual_ns(*here) / (front::k_second / sysconf(_SC_CLK_TCK)));
+  if (buffer) *buffer = {ticks, 0, 0, 0};
+  return ticks;
+}
+
+TERRACE_EXPORT int getrusage(__rusage_who_t who, rusage* usage) noexcept {
+  static constinit front::Next<int (*)(__rusage_who_t, rusage*)> next{"getrusage"};
+  const int status = (*next)(who, usage);
+  auto* const here = front::simulation();
+  if (!here || status != 0 || who == RUSAGE_CHILDREN) return status;
+  usage->ru_utime = front::to_timeval(front::virtual_ns(*here));
+  usage->ru_stime = {};
+  return 0;
+}
+
+TERRACE_EXPORT int nanosleep(const timespec* wanted, timespec* left) {
+  static constinit front::Next<int (*)(const timespec*, timespec*)> next{"nanosleep"};
+  const int status = (*next)(wanted, left);
+  if (auto* const here = front::simulation(); here && (status == 0 || errno == EINTR))
+    front::pass_time(*here, front::to_ns(*wanted));
+  return status;
+}
+
+TERRACE_EXPORT int clock_nanosleep(clockid_t clock, int flags, const timespec* wanted, timespec* left) {
+  static constinit front::Next<int (*)(clockid_t, int, const timespec*, timespec*)> next{"clock_nanosleep"};
+  auto* const here = front::simulation();
+  if (!here || !front::is_ours(clock)) return (*next)(clock, flags, wanted, left);
+  auto duration = front::to_ns(*wanted);
+  if ((flags & TIMER_ABSTIME) != 0) duration = std::max<std::int64_t>(duration - front::reading(*here, clock), 0);
+  const auto relative = front::to_timespec(duration);
+  const int status = (*next)(CLOCK_MONOTONIC, 0, &relative, (flags & TIMER_ABSTIME) != 0 ? nullptr : left);
+  if (status == 0 || status == EINTR) front::pass_time(*here, duration);
+  return status;
+}
+
+TERRACE_EXPORT int usleep(useconds_t wanted) {
+  static constinit front::Next<int (*)(useconds_t)> next{"usleep"};
+  const int status = (*next)(wanted);
+  if (auto* const here = front::simulation()) front::pass_time(*here, std::int64_t{wanted} * 1000);
+  return status;
+}
+
+TERRACE_EXPORT unsigned sleep(unsigned wanted) {
+  static constinit front::Next<unsigned (*)(unsigned)> next{"sleep"};
+  const unsigned left = (*next)(wanted);
+  if (auto* const here = front::simulation())
+    front::pass_time(*here, std::int64_t{wanted - left} * front::k_second);
+  return left;
+}
+
+}  // extern "C"

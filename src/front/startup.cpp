@@ -1,0 +1,159 @@
+// The life of the process as Terrace sees it: the C library hands over to the program, forks, ends.
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "access/thread.hpp"
+#include "front/guest.hpp"
+#include "front/internal_heap.hpp"
+#include "front/modules.hpp"
+#include "front/next.hpp"
+#include "front/object_registry.hpp"
+#include "memory/region_space.hpp"
+#include "runtime/runtime.hpp"
+
+namespace terrace::front {
+
+namespace {
+
+constinit std::atomic<Process*> g_process{nullptr};
+constinit std::atomic<memory::RegionSpace*> g_regions{nullptr};
+constinit std::atomic<pid_t> g_pid{0};  // whose process it is: a child of vfork runs in its parent's memory
+
+const char* variable(char** environment, const char* name) {
+  const auto length = strlen(name);
+  for (char** at = environment; at && *at; ++at)
+    if (strncmp(*at, name, length) == 0 && (*at)[length] == '=') return *at + length + 1;
+  return nullptr;
+}
+
+void adopt(Process* made) {
+  if (made) {
+    made->objects = new ObjectRegistry(*made->runtime);
+    g_regions.store(made->regions);
+  }
+  g_pid.store(getpid());
+  g_process.store(made, std::memory_order_release);
+}
+
+// While the process is copied nobody is in the middle of anything that the child will need.
+void before_fork() {
+  ++access::t_thread.inside;
+  if (auto* const here = process()) {
+    here->objects->lock();
+    here->regions->lock();
+  }
+  lock_modules();
+  internal_heap().lock();
+}
+
+void release_after_fork() {
+  internal_heap().unlock();
+  unlock_modules();
+  if (auto* const here = process()) {
+    here->regions->unlock();
+    here->objects->unlock();
+  }
+}
+
+void in_parent() {
+  release_after_fork();
+  --access::t_thread.inside;
+}
+
+void in_child() {
+  release_after_fork();
+  if (process()) {
+    Process* const made = after_fork();
+    if (made && made != process()) {
+      adopt(made);
+    } else {
+      g_pid.store(getpid());
+      if (!made) {
+        g_process.store(nullptr);
+        access::t_thread.pipeline = nullptr;
+      }
+    }
+  }
+  --access::t_thread.inside;
+}
+
+void finish_quickly() { finish("quick"); }
+
+// Runs after the program's own exit handlers and destructors.
+__attribute__((destructor)) void finish_at_exit() { finish("exit"); }
+
+}  // namespace
+
+Process* process() noexcept { return g_process.load(std::memory_order_acquire); }
+memory::RegionSpace* regions() noexcept { return g_regions.load(std::memory_order_acquire); }
+
+void begin(char** environment, std::uint64_t stack_top) noexcept {
+  const access::Inside inside;
+  const char* const mode = variable(environment, "TERRACE");
+  if (mode && strcmp(mode, "off") == 0) return;
+  const char* const session = variable(environment, "TERRACE_SESSION");
+  if (!session || !*session || process()) return;
+  next_allocator();
+  keep_for_children(environment);
+  access::enter_thread();
+  Process* const made = start(environment);
+  if (!made) return;
+  adopt(made);
+  note_main_stack(*made, stack_top);
+  note_modules(*made);
+  note_small_blocks(*made);
+  pthread_atfork(before_fork, in_parent, in_child);
+  at_quick_exit(finish_quickly);
+  attach_thread();
+}
+
+void finish(const char* how) noexcept {
+  if (!process() || g_pid.load() != getpid()) return;
+  const access::Inside inside;
+  Process* const here = g_process.exchange(nullptr);
+  if (!here) return;  // another thread was faster
+  detach_thread();
+  here->runtime->finish(how);
+}
+
+namespace {
+
+using Main = int (*)(int, char**, char**);
+using StartMain = int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(), void*);
+
+__attribute__((noinline)) int hand_over(StartMain next, Main main, int count, char** words, void (*init)(),
+                                        void (*fini)(), void (*rtld_fini)(), void* stack_end, std::uint64_t top) {
+  char** const environment = words + count + 1;
+  begin(environment, top);
+  const int status = next(main, count, words, init, fini, rtld_fini, stack_end);
+  asm volatile("" ::: "memory");  // no tail call: this frame is part of what is the same in every run
+  return status;
+}
+
+}  // namespace
+
+}  // namespace terrace::front
+
+// The C library calls the program's constructors and its main function from here. The stack is moved down to a
+// page's boundary first, so that whatever the program puts there has the same low address bits in every run,
+// however long the environment is.
+extern "C" TERRACE_EXPORT int __libc_start_main(int (*main)(int, char**, char**), int count, char** words,
+                                                void (*init)(), void (*fini)(), void (*rtld_fini)(),
+                                                void* stack_end) {
+  using namespace terrace::front;
+  // Programs built before glibc 2.34 bring constructors along, for the older version of the function.
+  static constexpr const char* k_name = "__libc_start_main";
+  const auto next =
+      reinterpret_cast<StartMain>(init ? find_next_version(k_name, "GLIBC_2.2.5") : find_next(k_name));
+  const auto here = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+  const auto skip = (here & 4095) + 4096;
+  auto* const space = static_cast<volatile char*>(__builtin_alloca(skip));
+  space[0] = 0;
+  return hand_over(next, main, count, words, init, fini, rtld_fini, stack_end,
+                   (here - skip) & ~std::uint64_t{4095});
+}

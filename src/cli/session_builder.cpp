@@ -71,7 +71,11 @@ front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions
   world.budget_text = options.fast.empty() ? options.budget : options.fast;
   if (world.budget_text.empty() && world.plan)
     for (const auto& part : world.plan->budget) world.budget_text += (world.budget_text.empty() ? "" : ",") + part;
-  world.budget = machine::parse_budget(machine, world.planner == "fast-only" ? "" : world.budget_text);
+  // Without a budget, and for the planner that ignores it, places are allowed whole.
+  if (world.budget_text.empty() || world.planner == "fast-only")
+    for (const auto& place : machine.places()) world.budget.push_back(place.capacity);
+  else
+    world.budget = machine::parse_budget(machine, world.budget_text);
   world.calibration = sim::measure_calibration(machine, initiator, world.cores);
   world.record_only = launch.verb == "record";
   world.keep_exact = launch.exact;

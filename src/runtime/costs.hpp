@@ -7,8 +7,8 @@
 
 namespace terrace::runtime {
 
-inline constexpr Seconds k_marker_cost{100e-9};
+inline constexpr Seconds k_marker_cost{600e-9};
 inline constexpr Seconds k_move_cost{1e-6};
-inline constexpr Seconds k_plan_cost_per_cell{200e-9};
+inline constexpr Seconds k_plan_cost_per_cell{3.5e-6};
 
 }  // namespace terrace::runtime

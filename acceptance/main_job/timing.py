@@ -1,0 +1,116 @@
+"""STREAM and the chase in virtual time against the machine file's own numbers; repeatability."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import threading
+from pathlib import Path
+
+from harness import ROOT, TERRACE, Line, Measured, run
+from main_job.common import WORK, machines, workload
+
+
+def _machine(name: str | Path) -> dict[str, object]:
+    return json.loads(run([TERRACE, "machine", name, "--json"]).stdout)
+
+
+def _simulate(machine: str | Path, options: list[str], command: list[str | Path]) -> str:
+    output = WORK / "timing.terrace"
+    output.unlink(missing_ok=True)
+    return run([TERRACE, "simulate", "--quiet", "--machine", machine, "-o", output, *options, "--", *command]).stdout
+
+
+def _everything_in(place: str) -> list[str]:
+    plan = WORK / f"everything-in-{place}.toml"
+    plan.parent.mkdir(parents=True, exist_ok=True)
+    plan.write_text(f'schema = 1\n\n[[object]]\nname = "*"\nplace = "{place}"\npin = true\n')
+    return ["--plan", str(plan)]
+
+
+def _closed_forms(machine: str | Path) -> list[tuple[str, str, float]]:
+    """(machine, what, measured over expected) for every place of the first domain."""
+    about = _machine(machine)
+    result = []
+    domain = about["domains"][0]
+    caches = max(c["size"] for i in about["initiators"] for c in i["caches"])
+    size = max(4 * int(caches), 8 << 20)
+    for place in [p for p in about["places"] if p["domain"] == domain["name"]]:
+        path = next(p for p in about["paths"] if p["place"] == place["name"] and p["initiator"] == domain["initiator"])
+        # Triad reads two arrays and the lines that it stores to, and writes one: what a place gives is a mixture of its
+        # read and write bandwidth, of which STREAM counts three of four arrays.
+        triad = 3 / (3 / path["read"] + 1 / path["write"])
+        text = _simulate(machine, [*_everything_in(place["name"]), "--cores", "all"],
+                         [workload("stream", True), "--size", str(size), "--repetitions", "3"])
+        rate = float(re.search(r"triad\D+([0-9.e+]+)", text, re.I).group(1))
+        result.append((about["name"], f"{place['name']} STREAM triad", rate / triad))
+        text = _simulate(machine, _everything_in(place["name"]),
+                         [workload("chase", True), "--size", str(size), "--steps", "400000"])
+        hop = float(re.search(r"([0-9.]+)\s*ns", text).group(1)) * 1e-9
+        initiator = next(i for i in about["initiators"] if i["name"] == domain["initiator"])
+        result.append((about["name"], f"{place['name']} chase", hop / (path["latency"] + initiator["access_time"])))
+    return result
+
+
+def closed_forms() -> Measured:
+    worst, lines = 0.0, []
+    for machine in machines():
+        found = _closed_forms(machine)
+        off = max(found, key=lambda one: abs(one[2] - 1))
+        worst = max(worst, abs(off[2] - 1))
+        lines.append(f"{machine}: {len(found)} forms, worst {off[1]} {off[2] - 1:+.2%}")
+    return Measured("\n".join(lines), worst <= 0.02)
+
+
+def proportion() -> Measured:
+    """The same file with every bandwidth and latency scaled."""
+    text = (ROOT / "machines" / "unimem-bw2.toml").read_text()
+    scaled = WORK / "scaled.toml"
+    scaled.parent.mkdir(parents=True, exist_ok=True)
+    changed = re.sub(r'"(\d+)GB/s"', lambda m: f'"{int(m[1]) * 3 / 4}GB/s"', text)
+    changed = re.sub(r'^latency = "86ns"', 'latency = "215ns"', changed, flags=re.M)
+    scaled.write_text(changed)
+    forms = _closed_forms(scaled)
+    worst = max(abs(ratio - 1) for _, _, ratio in forms)
+    return Measured(f"bandwidths x 3/4, latencies x 2.5: worst deviation from the new numbers {worst:.2%}", worst <= 0.02)
+
+
+def _digits(options: list[str], command: list[str | Path]) -> str:
+    output = WORK / "repeat.terrace"
+    output.unlink(missing_ok=True)
+    done = run([TERRACE, "simulate", "--json", "--machine", "unimem-lat4", "--cache", "l3=640KiB", *options, "-o", output,
+                "--", *command])
+    summary = json.loads(done.stderr.strip().splitlines()[-1])
+    return f"{summary['loop_s']!r} {summary['moves']} {summary['moved_bytes']}"
+
+
+def repeatable() -> Measured:
+    stop = threading.Event()
+    busy = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+    lines, same = [], True
+    try:
+        for name in ("cg", "mg"):
+            command = [workload(name, True), "--class", "S"]
+            quiet = _digits(["--fast", "512KiB"], command)
+            again = _digits(["--fast", "512KiB"], command)
+            os.environ["TERRACE_ACCEPTANCE_PADDING"] = "x" * 3333  # moves the stack
+            padded = _digits(["--fast", "512KiB"], command)
+            del os.environ["TERRACE_ACCEPTANCE_PADDING"]
+            same = same and quiet == again == padded
+            lines.append(f"{name}: {quiet} | {again} | {padded}")
+    finally:
+        stop.set()
+        busy.kill()
+        busy.wait()
+    randomised = Path("/proc/sys/kernel/randomize_va_space").read_text().strip()
+    return Measured("\n".join([*lines, f"address randomisation {randomised}, another core kept busy"]),
+                    same and randomised == "2")
+
+
+LINES = [
+    Line("STREAM and chase in virtual time", "each place's bandwidth and latency within 2 %, every shipped machine", closed_forms),
+    Line("STREAM and chase follow the file", "both change in proportion", proportion),
+    Line("same command, same digits", "virtual time equal to the last digit, busy core, randomised addresses", repeatable),
+]

@@ -1,0 +1,109 @@
+// What the runtime's own work costs on this machine: a marker with nothing to do, a plan by its cells, a move asked
+// for and harvested. src/runtime/costs.hpp states these costs for virtual time.
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "machine/machine.hpp"
+#include "model/problem.hpp"
+#include "placement/planner.hpp"
+#include "runtime/runtime.hpp"
+#include "runtime/runtime_parts.hpp"
+#include "sim/virtual_machine.hpp"
+
+namespace {
+
+using namespace terrace;
+
+machine::Machine two_places() {
+  machine::MachineParts parts;
+  parts.name = "two";
+  parts.nodes = {{"machine", {}, {}}, {"fast", 0, 0}, {"slow", 0, 1}};
+  parts.places = {{"fast", "dram", {8ULL << 30}, {4096}, 0, -1}, {"slow", "nvm", {64ULL << 30}, {4096}, 0, -1}};
+  machine::Initiator core;
+  core.name = "core";
+  core.frequency_hz = 2.4e9;
+  core.access_time = {0.25e-9};
+  core.caches = {{"l3", {1u << 20}, 16, true, {20e-9}}};
+  parts.initiators = {core};
+  parts.domains = {{"node", 0, {0, 1}}};
+  parts.paths = {{0, 0, {16e9}, {16e9}, {86e-9}}, {0, 1, {4e9}, {4e9}, {344e-9}}};
+  return machine::Machine(parts);
+}
+
+// A problem of `objects` objects with 16 chunks each and `phases` phases; every phase touches a third of the chunks.
+model::Problem random_problem(const machine::Machine& machine, std::uint32_t objects, std::uint32_t phases) {
+  std::mt19937_64 random(1);
+  profile::Profile profile;
+  profile.sample_interval = Seconds{416e-9};
+  profile.iterations.emplace_back();
+  for (std::uint32_t object = 0; object < objects; ++object)
+    profile.objects.push_back({object, "object " + std::to_string(object), profile::ObjectKind::heap, Bytes{16 << 20},
+                               Bytes{1 << 20}, object * 16, 16, true});
+  profile.places.assign(objects * 16, 1);
+  for (std::uint32_t k = 0; k < phases; ++k) {
+    profile::Phase phase;
+    phase.name = "phase " + std::to_string(k);
+    phase.core = Seconds{1e-3};
+    phase.time = Seconds{5e-3};
+    for (memory::ChunkId chunk = 0; chunk < objects * 16; ++chunk)
+      if (random() % 3 == 0) {
+        const auto lines = static_cast<double>(random() % 16384);
+        phase.cells.push_back({chunk, lines, lines / 4, lines / 15, lines / 100});
+      }
+    profile.iterations[0].phases.push_back(std::move(phase));
+  }
+  return model::make_problem(profile, machine, machine::fast_budget(machine, Bytes{objects * (4ULL << 20)}));
+}
+
+void plan(benchmark::State& state) {
+  const auto machine = two_places();
+  const auto problem = random_problem(machine, static_cast<std::uint32_t>(state.range(0)),
+                                      static_cast<std::uint32_t>(state.range(1)));
+  std::size_t cells = 0;
+  for (const auto& phase : problem.phases) cells += phase.cells.size();
+  model::Calibration calibration;
+  calibration.places.resize(machine.places().size());
+  for (auto& place : calibration.places) place.peak_bandwidth = 4e9;
+  const auto& planner = placement::find_planner("auto");
+  for (auto step : state) benchmark::DoNotOptimize(planner.decide(problem, calibration));
+  state.counters["cells"] = static_cast<double>(cells);
+  state.counters["s_per_cell"] =
+      benchmark::Counter(static_cast<double>(cells), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(plan)->Args({10, 20})->Args({50, 100})->Unit(benchmark::kMillisecond);
+
+void marker(benchmark::State& state) {
+  const auto machine = two_places();
+  auto page = std::make_unique<memory::LedgerPage>();
+  memory::Ledger ledger(*page, machine::fast_budget(machine, Bytes{1 << 20}));
+  memory::ChunkTable chunks;
+  sim::VirtualMachine vm(machine, 0, 1, chunks, ledger);
+  char path[] = "/tmp/terrace-bench-XXXXXX";
+  if (!mkdtemp(path)) return;
+  Journal journal(std::string(path) + "/journal");
+  runtime::RuntimeParts parts;
+  runtime::WorldParts world;
+  world.machine = &machine;
+  world.budget = machine::fast_budget(machine, Bytes{1 << 20});
+  world.steering.planner = "slow-only";
+  world.chunks = &chunks;
+  world.clock = &vm;
+  world.backing = &vm;
+  world.mover = &vm;
+  world.ledger = &ledger;
+  world.journal = &journal;
+  parts.worlds.push_back(std::move(world));
+  runtime::Runtime runtime(std::move(parts));
+  runtime.loop_begin("main");
+  for (auto step : state) runtime.phase(state.iterations() % 2 ? "a" : "b");
+  runtime.loop_end();
+}
+BENCHMARK(marker)->Iterations(100000);
+
+}  // namespace
+
+

@@ -29,6 +29,7 @@ struct TransferResult {
   Seconds begun;
   Seconds done;
   bool refused = false;  // no room on the target, or the system said no: the chunk stays where it was
+  int error = 0;         // the system's reason (errno) where it said no; 0 where the ledger had no room
 };
 
 class Mover {

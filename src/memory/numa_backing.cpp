@@ -1,6 +1,8 @@
 #include "memory/numa_backing.hpp"
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include "memory/numa_node.hpp"
 
@@ -13,23 +15,29 @@ bool NumaBacking::settle(ChunkId first, std::uint32_t count, machine::PlaceId pl
   const auto node = machine_.place(place).numa_node;
   const auto low = chunks_[first].address;
   const auto& last = chunks_[first + count - 1];
-  return prefer_node(low, last.address + last.size - low, node) == 0;
+  const auto size = last.address + last.size - low;
+  // Bringing pages along stops all processors for a moment, even where there is none: ask first.
+  const bool touched = any_present(low, size);
+  if (touched) part_from_neighbours(low, size);
+  return prefer_node(low, size, node, touched) == 0;
 }
 
 machine::PlaceId NumaBacking::where(ChunkId id) {
   const auto& chunk = chunks_[id];
-  nodes_.assign((chunk.size + k_page - 1) / k_page, -1);
-  if (query_pages(chunk.address, nodes_) != 0) return machine::k_no_place;
-  std::size_t most = 0;
-  auto answer = machine::k_no_place;
-  for (machine::PlaceId place = 0; place < machine_.places().size(); ++place) {
-    const auto pages = static_cast<std::size_t>(std::count(nodes_.begin(), nodes_.end(), machine_.place(place).numa_node));
-    if (pages > most) {
-      most = pages;
-      answer = place;
-    }
+  const auto& places = machine_.places();
+  std::vector<std::size_t> counts(places.size(), 0);
+  std::array<int, 512> nodes;
+  const auto pages = (chunk.size + k_page - 1) / k_page;
+  for (std::size_t at = 0; at < pages; at += nodes.size()) {
+    const std::span slice(nodes.data(), std::min(nodes.size(), pages - at));
+    if (query_pages(chunk.address + at * k_page, slice) != 0) return machine::k_no_place;
+    for (std::size_t place = 0; place < places.size(); ++place)
+      if (places[place].numa_node >= 0)
+        counts[place] += static_cast<std::size_t>(std::count(slice.begin(), slice.end(), places[place].numa_node));
   }
-  return answer;
+  const auto most = std::max_element(counts.begin(), counts.end());
+  if (most == counts.end() || *most == 0) return machine::k_no_place;
+  return static_cast<machine::PlaceId>(most - counts.begin());
 }
 
 }  // namespace terrace::memory

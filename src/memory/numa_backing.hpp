@@ -1,8 +1,6 @@
 // Real memory on NUMA nodes: chunks settle by the policy of their range, pages come with the first touch.
 #pragma once
 
-#include <vector>
-
 #include "backend/backing.hpp"
 
 namespace terrace::memory {
@@ -11,13 +9,14 @@ class NumaBacking final : public backend::Backing {
  public:
   // Machine and table outlive it.
   NumaBacking(const machine::Machine& machine, const ChunkTable& chunks);
+  // Pages that are there already (static arrays, memory that is named late) are brought along as far as the kernel
+  // can move them.
   bool settle(ChunkId first, std::uint32_t count, machine::PlaceId place) override;
   [[nodiscard]] machine::PlaceId where(ChunkId chunk) override;
 
  private:
   const machine::Machine& machine_;
   const ChunkTable& chunks_;
-  std::vector<int> nodes_;  // of the pages of the chunk that was asked about
 };
 
 }  // namespace terrace::memory

@@ -1,5 +1,6 @@
 #include "memory/numa_node.hpp"
 
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -7,45 +8,112 @@
 #include <array>
 #include <cerrno>
 
+#ifndef MADV_COLD
+#define MADV_COLD 20  // <linux/mman.h>, since Linux 5.4
+#endif
+
 namespace terrace::memory {
 
 namespace {
 
-constexpr int k_mpol_preferred = 1;   // <linux/mempolicy.h>
-constexpr int k_mpol_mf_move = 2;
-constexpr std::size_t k_node_words = 16;
-constexpr std::size_t k_batch = 4096;  // pages a call: beyond 512 the cost of a page hardly falls
+constexpr unsigned k_mpol_default = 0;  // <linux/mempolicy.h>
+constexpr unsigned k_mpol_preferred = 1;
+constexpr unsigned k_mpol_mf_move = 2;
+constexpr std::size_t k_node_bits = 1024;
+constexpr std::uint64_t k_huge_page = 2ULL << 20;
+constexpr int k_rounds = 4;  // of moving what stayed behind
 
-// One move_pages(2) over a run of pages; `nodes` null asks where they are.
-int pages_call(std::uint64_t address, const int* node, std::span<int> status) noexcept {
-  std::array<void*, k_batch> pages;
-  std::array<int, k_batch> targets;
-  if (node) targets.fill(*node);
-  int result = 0;
-  for (std::size_t at = 0; at < status.size(); at += k_batch) {
-    const auto n = std::min(k_batch, status.size() - at);
-    for (std::size_t i = 0; i < n; ++i) pages[i] = reinterpret_cast<void*>(address + (at + i) * k_page);
-    const auto answer = syscall(SYS_move_pages, 0, n, pages.data(), node ? targets.data() : nullptr,
-                                status.data() + at, k_mpol_mf_move);
-    if (answer < 0) result = errno;
-  }
-  return result;
+int set_policy(std::uint64_t address, std::size_t size, unsigned mode, const std::uint64_t* mask, unsigned flags) {
+  // The kernel counts one bit less than it is told.
+  return syscall(SYS_mbind, address, size, mode, mask, mask ? k_node_bits + 1 : 0, flags) < 0 ? errno : 0;
+}
+
+void* page_at(std::uint64_t address, std::size_t index) {
+  return reinterpret_cast<void*>(address + index * k_page);  // NOLINT(performance-no-int-to-ptr)
 }
 
 }  // namespace
 
-int prefer_node(std::uint64_t address, std::size_t size, int node) noexcept {
-  std::array<std::uint64_t, k_node_words> mask{};
-  if (node < 0 || static_cast<std::size_t>(node) >= k_node_words * 64) return EINVAL;
+bool is_absent(int status) noexcept { return status == -ENOENT || status == -EFAULT; }
+
+int prefer_node(std::uint64_t address, std::size_t size, int node, bool bring) noexcept {
+  if (node < 0 || static_cast<std::size_t>(node) >= k_node_bits) return EINVAL;
+  std::array<std::uint64_t, k_node_bits / 64> mask{};
   mask[static_cast<std::size_t>(node) / 64] = 1ULL << (node % 64);
-  const auto answer = syscall(SYS_mbind, address, size, k_mpol_preferred, mask.data(), k_node_words * 64, 0);
+  return set_policy(address, size, k_mpol_preferred, mask.data(), bring ? k_mpol_mf_move : 0);
+}
+
+int forget_preference(std::uint64_t address, std::size_t size) noexcept {
+  return set_policy(address, size, k_mpol_default, nullptr, 0);
+}
+
+// Ageing a part of a huge page makes the kernel split it (Linux 5.4 and later); no other call on a part does so at
+// once. Older kernels, and locked memory, refuse: then a huge page moves as a whole.
+void part_from_neighbours(std::uint64_t address, std::size_t size) noexcept {
+  const auto end = address + size;
+  if (address % k_huge_page != 0) syscall(SYS_madvise, address, k_page, MADV_COLD);
+  if (end % k_huge_page != 0) syscall(SYS_madvise, end - k_page, k_page, MADV_COLD);
+}
+
+bool any_present(std::uint64_t address, std::size_t size) noexcept {
+  std::array<unsigned char, k_page_batch> resident;
+  const auto pages = (size + k_page - 1) / k_page;
+  for (std::size_t at = 0; at < pages; at += resident.size()) {
+    const auto n = std::min(resident.size(), pages - at);
+    if (syscall(SYS_mincore, address + at * k_page, n * k_page, resident.data()) != 0) return true;
+    if (std::any_of(resident.begin(), resident.begin() + n, [](unsigned char page) { return (page & 1) != 0; }))
+      return true;
+  }
+  return false;
+}
+
+int query_pages(std::span<void* const> pages, std::span<int> nodes) noexcept {
+  const auto answer = syscall(SYS_move_pages, 0, pages.size(), pages.data(), nullptr, nodes.data(), 0);
   return answer < 0 ? errno : 0;
 }
 
-int query_pages(std::uint64_t address, std::span<int> nodes) noexcept { return pages_call(address, nullptr, nodes); }
+int query_pages(std::uint64_t address, std::span<int> nodes) noexcept {
+  constexpr std::size_t k_slice = 512;
+  std::array<void*, k_slice> pages;
+  for (std::size_t at = 0; at < nodes.size(); at += k_slice) {
+    const auto n = std::min(k_slice, nodes.size() - at);
+    for (std::size_t i = 0; i < n; ++i) pages[i] = page_at(address, at + i);
+    if (const auto problem = query_pages(std::span(pages.data(), n), nodes.subspan(at, n)); problem != 0)
+      return problem;
+  }
+  return 0;
+}
 
-int move_pages_to(std::uint64_t address, int node, std::span<int> status) noexcept {
-  return pages_call(address, &node, status);
+// The kernel stops at the first page that resists (it then answers with how many are left), and says nothing of
+// the others: after every call the pages themselves are asked, and those that stayed behind are tried again.
+int move_pages_to(std::span<void* const> pages, int node, std::span<int> where) noexcept {
+  std::array<void*, k_page_batch> wanted;
+  std::array<int, k_page_batch> targets;
+  std::array<int, k_page_batch> status;
+  if (pages.size() > k_page_batch) return EINVAL;
+  targets.fill(node);
+  std::size_t count = pages.size();
+  std::copy(pages.begin(), pages.end(), wanted.begin());
+  for (int round = 0; count > 0; ++round) {
+    std::fill_n(status.begin(), count, 0);
+    const auto answer =
+        syscall(SYS_move_pages, 0, count, wanted.data(), targets.data(), status.data(), k_mpol_mf_move);
+    int reason = answer < 0 ? errno : answer > 0 ? EBUSY : 0;
+    for (std::size_t i = 0; reason == 0 && i < count; ++i)
+      if (status[i] < 0 && !is_absent(status[i])) reason = -status[i];
+    if (const auto problem = query_pages(pages, where); problem != 0) {
+      std::fill(where.begin(), where.end(), -problem);
+      return problem;
+    }
+    const auto before = count;
+    count = 0;
+    for (std::size_t i = 0; i < pages.size(); ++i)
+      if (where[i] != node && !is_absent(where[i])) wanted[count++] = pages[i];
+    if (count == 0) break;
+    const bool hopeless = reason != 0 && reason != EBUSY && reason != EAGAIN;
+    if (round + 1 == k_rounds || (hopeless && count == before)) return reason != 0 ? reason : EBUSY;
+  }
+  return 0;
 }
 
 }  // namespace terrace::memory

@@ -3,12 +3,9 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <utility>
 
 #include "access/thread.hpp"
 #include "base/error.hpp"
-#include "memory/numa_node.hpp"
 
 namespace terrace::transfer {
 
@@ -16,6 +13,11 @@ using backend::Ticket;
 using backend::TransferResult;
 
 namespace {
+
+// A call on this many pages costs little more a page than a bigger one; waiting for one chunk of a group is
+// waiting for the whole.
+constexpr std::size_t k_group_bytes = 512 * memory::k_page;
+constexpr std::size_t k_group_chunks = 512;
 
 class Lock {
  public:
@@ -28,50 +30,60 @@ class Lock {
   pthread_mutex_t& mutex_;
 };
 
+// The thread must find room for its results: nobody could be told there that memory has run out.
+template <class Element>
+void make_room(std::vector<Element>& list, std::size_t elements) {
+  if (list.capacity() < elements) list.reserve(std::max(elements, 2 * list.capacity()));
+}
+
 }  // namespace
 
 NumaMover::NumaMover(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger,
                      backend::Clock& clock)
-    : machine_(machine), chunks_(chunks), ledger_(ledger), clock_(clock) {
+    : machine_(machine), chunks_(chunks), ledger_(ledger), clock_(clock), carrier_(machine, ledger) {
+  loads_.reserve(k_group_chunks);
+  group_.reserve(k_group_chunks);
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const auto body = [](void* self) -> void* {
-    const access::Inside inside;
-    static_cast<NumaMover*>(self)->run();
-    return nullptr;
-  };
-  const int problem = pthread_create(&thread_, nullptr, body, this);
+  const int problem = pthread_create(&thread_, nullptr, thread_body, this);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (problem != 0) throw Error(Code::failed, "the system gives no thread for moving data");
+  pthread_setname_np(thread_, "terrace-mover");
 }
 
 NumaMover::~NumaMover() {
   {
     const Lock lock(mutex_);
     stop_ = true;
-    pthread_cond_broadcast(&changed_);
+    pthread_cond_signal(&asked_);
   }
   pthread_join(thread_, nullptr);
 }
 
 Ticket NumaMover::submit(const backend::TransferRequest& request) {
+  if (request.to >= machine_.places().size())
+    throw Error(Code::invalid, "a move to a place that the machine lacks");
+  Transfer transfer;
+  transfer.chunk = &chunks_[request.chunk];
+  transfer.result.chunk = request.chunk;
+  transfer.result.to = request.to;
+  transfer.result.asked = clock_.now();
   const Lock lock(mutex_);
-  TransferResult transfer;
-  transfer.ticket = next_++;
-  transfer.chunk = request.chunk;
-  transfer.to = request.to;
-  transfer.asked = clock_.now();
+  make_room(finished_, finished_.size() + group_.size() + queue_.size() + 1);
+  make_room(in_parts_, in_parts_.size() + group_.size() + queue_.size() + 1);
+  transfer.result.ticket = next_;
   queue_.push_back(transfer);
-  pthread_cond_broadcast(&changed_);
-  return transfer.ticket;
+  pthread_cond_signal(&asked_);
+  return next_++;
 }
 
 bool NumaMover::finished(Ticket ticket) const {
-  if (ticket >= next_) return true;
-  if (busy_ && current_.ticket == ticket) return false;
-  return std::none_of(queue_.begin(), queue_.end(), [&](const auto& one) { return one.ticket == ticket; });
+  const auto is_it = [&](const Transfer& one) { return one.result.ticket == ticket; };
+  const auto before = [](const Transfer& one, Ticket wanted) { return one.result.ticket < wanted; };
+  const auto queued = std::lower_bound(queue_.begin(), queue_.end(), ticket, before);
+  return (queued == queue_.end() || !is_it(*queued)) && std::none_of(group_.begin(), group_.end(), is_it);
 }
 
 bool NumaMover::done(Ticket ticket) {
@@ -81,72 +93,100 @@ bool NumaMover::done(Ticket ticket) {
 
 void NumaMover::wait(Ticket ticket) {
   const Lock lock(mutex_);
-  while (!finished(ticket)) pthread_cond_wait(&changed_, &mutex_);
+  while (!finished(ticket)) pthread_cond_wait(&finished_one_, &mutex_);
+}
+
+bool NumaMover::in_group(memory::ChunkId first, std::uint32_t count) const {
+  return std::any_of(group_.begin(), group_.end(),
+                     [&](const Transfer& one) { return one.result.chunk - first < count; });
 }
 
 void NumaMover::forget(memory::ChunkId first, std::uint32_t count) {
   const Lock lock(mutex_);
-  const auto among = [&](const TransferResult& one) { return one.chunk >= first && one.chunk < first + count; };
-  std::erase_if(queue_, among);
-  while (busy_ && among(current_)) pthread_cond_wait(&changed_, &mutex_);
-  pthread_cond_broadcast(&changed_);
+  std::erase_if(queue_, [&](const Transfer& one) { return one.result.chunk - first < count; });
+  // Whoever waits for one of these has nothing to wait for any more.
+  pthread_cond_broadcast(&finished_one_);
+  while (in_group(first, count)) pthread_cond_wait(&finished_one_, &mutex_);
+  std::erase_if(in_parts_, [&](const InParts& one) {
+    if (one.chunk - first >= count) return false;
+    for (machine::PlaceId place = 0; place < memory::k_ledger_places; ++place)
+      if ((one.further >> place & 1) != 0) ledger_.give(place, Bytes{chunks_[one.chunk].size});
+    return true;
+  });
 }
 
 std::vector<TransferResult> NumaMover::harvest() {
   const Lock lock(mutex_);
-  return std::exchange(finished_, {});
+  std::vector<TransferResult> results(finished_.begin(), finished_.end());
+  finished_.clear();  // keeps its room
+  return results;
 }
 
-void NumaMover::run() {
+void* NumaMover::thread_body(void* self) {
+  const access::Inside inside;
+  static_cast<NumaMover*>(self)->run();
+  return nullptr;
+}
+
+void NumaMover::run() noexcept {
   const Lock lock(mutex_);
   for (;;) {
-    while (queue_.empty() && !stop_) pthread_cond_wait(&changed_, &mutex_);
+    while (queue_.empty() && !stop_) pthread_cond_wait(&asked_, &mutex_);
     if (stop_) return;
-    current_ = queue_.front();
-    queue_.pop_front();
-    busy_ = true;
+    take_group();
     pthread_mutex_unlock(&mutex_);
-    carry_out(current_);
+    carry_group();
     pthread_mutex_lock(&mutex_);
-    busy_ = false;
-    finished_.push_back(current_);
-    pthread_cond_broadcast(&changed_);
+    book_group();
+    pthread_cond_broadcast(&finished_one_);
   }
 }
 
-void NumaMover::carry_out(TransferResult& transfer) {
-  auto& chunk = chunks_[transfer.chunk];
-  transfer.begun = clock_.now();
-  transfer.from = chunk.place.load(std::memory_order_relaxed);
-  transfer.done = transfer.begun;
-  if (transfer.from == transfer.to) return;
-  const Bytes size{chunk.size};
-  const auto node = machine_.place(transfer.to).numa_node;
-  if (!ledger_.take(transfer.to, size)) {
-    transfer.refused = true;
-    return;
+// The transfers at the head of the queue that go to one place, up to a good call's worth; a chunk is there once.
+void NumaMover::take_group() {
+  loads_.clear();
+  std::size_t bytes = 0;
+  while (!queue_.empty() && group_.size() < k_group_chunks) {
+    const auto& next = queue_.front();
+    if (!group_.empty() && (next.result.to != group_.front().result.to ||
+                            bytes + next.chunk->size > k_group_bytes || in_group(next.result.chunk, 1)))
+      break;
+    bytes += next.chunk->size;
+    Load load;
+    load.chunk = next.chunk;
+    const auto parts = std::find_if(in_parts_.begin(), in_parts_.end(),
+                                    [&](const InParts& one) { return one.chunk == next.result.chunk; });
+    if (parts != in_parts_.end()) {
+      load.further = parts->further;
+      in_parts_.erase(parts);
+    }
+    loads_.push_back(load);
+    group_.push_back(next);
+    queue_.pop_front();
   }
-  status_.assign((chunk.size + memory::k_page - 1) / memory::k_page, 0);
-  int problem = memory::prefer_node(chunk.address, status_.size() * memory::k_page, node);
-  if (problem == 0) problem = memory::move_pages_to(chunk.address, node, status_);
-  // Pages that are not there yet will come from the target; any other page that stayed behind is a refusal.
-  const auto arrived = [&](int page) { return page == node || page == -ENOENT || page == -EFAULT; };
-  const auto stayed = static_cast<std::size_t>(
-      std::count_if(status_.begin(), status_.end(), [&](int page) { return !arrived(page); }));
-  transfer.done = clock_.now();
-  transfer.size = Bytes{(status_.size() - stayed) * memory::k_page};
-  if (problem != 0 || stayed > status_.size() / 2) {
-    // Most of it did not come: the account follows the pages, and what came by itself goes back.
-    const auto home = machine_.place(transfer.from).numa_node;
-    memory::prefer_node(chunk.address, status_.size() * memory::k_page, home);
-    memory::move_pages_to(chunk.address, home, status_);
-    ledger_.give(transfer.to, size);
-    transfer.refused = true;
-    transfer.size = Bytes{};
-    return;
+}
+
+void NumaMover::carry_group() {
+  const auto begun = clock_.now();
+  for (auto& transfer : group_) {
+    transfer.result.begun = begun;
+    transfer.result.from = transfer.chunk->place.load(std::memory_order_relaxed);
   }
-  if (transfer.from != machine::k_no_place) ledger_.give(transfer.from, size);
-  chunk.place.store(transfer.to, std::memory_order_relaxed);
+  carrier_.carry(loads_, group_.front().result.to);
+  const auto done = clock_.now();
+  for (auto& transfer : group_) transfer.result.done = done;
+}
+
+void NumaMover::book_group() {
+  for (std::size_t i = 0; i < group_.size(); ++i) {
+    auto& result = group_[i].result;
+    result.size = loads_[i].size;
+    result.refused = loads_[i].refused;
+    result.error = loads_[i].error;
+    if (loads_[i].further != 0) in_parts_.push_back({result.chunk, loads_[i].further});
+    finished_.push_back(result);
+  }
+  group_.clear();
 }
 
 }  // namespace terrace::transfer

@@ -1,0 +1,424 @@
+// The mover's tickets, order and account. Its places share one node here, so that every machine can run this:
+// pages need no copying, all else is as ever. tests/guest moves between two nodes.
+#include "transfer/numa_mover.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "base/error.hpp"
+#include "support/real_memory.hpp"
+
+namespace terrace::transfer {
+namespace {
+
+using backend::Ticket;
+using backend::TransferResult;
+using machine::k_no_place;
+using machine::PlaceId;
+using memory::ChunkId;
+using tests::k_page;
+using tests::Mapping;
+
+constexpr int k_no_such_node = 1000;
+constexpr std::uint32_t k_chunk_size = 4 * k_page;
+
+// Counts up. While the gate is shut the mover's thread stands still where it notes when a transfer begins.
+class GatedClock final : public backend::Clock {
+ public:
+  Seconds now() override {
+    std::unique_lock lock(mutex_);
+    if (std::this_thread::get_id() != owner_) {
+      ++arrivals_;
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return open_; });
+    }
+    return Seconds{static_cast<double>(++ticks_)};
+  }
+  void charge(Seconds) override {}
+  void shut() {
+    const std::lock_guard lock(mutex_);
+    open_ = false;
+    arrivals_ = 0;
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  // Until the mover's thread stands at the gate.
+  void await_arrival() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return arrivals_ > 0; });
+  }
+
+ private:
+  const std::thread::id owner_ = std::this_thread::get_id();
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = true;
+  int arrivals_ = 0;
+  std::uint64_t ticks_ = 0;
+};
+
+class NumaMoverTest : public ::testing::Test {
+ protected:
+  // `count` touched chunks of 16 KiB, of which the budget of place 0 holds `fast`; they lie on place 1, on the
+  // account.
+  void start(std::uint32_t count, std::uint32_t fast, const std::vector<int>& nodes = {0, 0, k_no_such_node}) {
+    machine_ = std::make_unique<machine::Machine>(tests::machine_on(nodes));
+    map_ = std::make_unique<Mapping>(std::size_t{count} * k_chunk_size);
+    map_->touch(0, std::size_t{count} * 4);
+    machine::Budget budget(nodes.size(), Bytes{1ULL << 30});
+    budget[0] = Bytes{std::uint64_t{fast} * k_chunk_size};
+    ledger_ = std::make_unique<memory::Ledger>(page_, budget);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      chunks_.add(map_->address(4 * i), k_chunk_size, 0, 0, 1);
+      ASSERT_TRUE(ledger_->take(1, Bytes{k_chunk_size}));
+    }
+    mover_ = std::make_unique<NumaMover>(*machine_, chunks_, *ledger_, clock_);
+  }
+  void TearDown() override { clock_.open(); }
+
+  PlaceId place(ChunkId chunk) { return chunks_[chunk].place.load(); }
+  std::uint64_t held(PlaceId where) { return ledger_->held(where).value / k_chunk_size; }
+
+  GatedClock clock_;
+  memory::LedgerPage page_{};
+  memory::ChunkTable chunks_;
+  std::unique_ptr<machine::Machine> machine_;
+  std::unique_ptr<Mapping> map_;
+  std::unique_ptr<memory::Ledger> ledger_;
+  std::unique_ptr<NumaMover> mover_;
+};
+
+TEST_F(NumaMoverTest, MovesAndKeepsTheAccount) {
+  start(4, 2);
+  const auto ticket = mover_->submit({2, 0});
+  mover_->wait(ticket);
+  EXPECT_TRUE(mover_->done(ticket));
+  EXPECT_EQ(place(2), 0);
+  EXPECT_EQ(held(0), 1u);
+  EXPECT_EQ(held(1), 3u);
+  const auto results = mover_->harvest();
+  ASSERT_EQ(results.size(), 1u);
+  const auto& one = results.front();
+  EXPECT_EQ(one.ticket, ticket);
+  EXPECT_EQ(one.chunk, 2u);
+  EXPECT_EQ(one.from, 1);
+  EXPECT_EQ(one.to, 0);
+  EXPECT_EQ(one.size, Bytes{k_chunk_size});
+  EXPECT_FALSE(one.refused);
+  EXPECT_EQ(one.error, 0);
+  EXPECT_LT(one.asked, one.begun);
+  EXPECT_LT(one.begun, one.done);
+  EXPECT_TRUE(mover_->harvest().empty()) << "each result comes once";
+}
+
+TEST_F(NumaMoverTest, TransfersEndInTheOrderInWhichTheyWereAsked) {
+  start(64, 64);
+  std::vector<Ticket> asked;
+  for (int round = 0; round < 4; ++round)
+    for (ChunkId chunk = 0; chunk < 64; ++chunk)
+      asked.push_back(mover_->submit({chunk, static_cast<PlaceId>((chunk + round) % 2)}));
+  mover_->wait(asked.back());
+  for (const auto ticket : asked) EXPECT_TRUE(mover_->done(ticket));
+  std::vector<Ticket> ended;
+  Seconds last;
+  for (const auto& result : mover_->harvest()) {
+    ended.push_back(result.ticket);
+    EXPECT_LE(last, result.done);
+    last = result.done;
+  }
+  EXPECT_EQ(ended, asked);
+  for (ChunkId chunk = 0; chunk < 64; ++chunk) EXPECT_EQ(place(chunk), (chunk + 3) % 2);
+  EXPECT_EQ(held(0), 32u);
+  EXPECT_EQ(held(1), 32u);
+}
+
+TEST_F(NumaMoverTest, RefusesWhatTheLedgerHasNoRoomForAndGoesOn) {
+  start(4, 2);
+  Ticket last = 0;
+  for (ChunkId chunk = 0; chunk < 4; ++chunk) last = mover_->submit({chunk, 0});
+  mover_->wait(last);
+  const auto results = mover_->harvest();
+  ASSERT_EQ(results.size(), 4u);
+  for (const auto& result : results) {
+    EXPECT_EQ(result.refused, result.chunk >= 2) << result.chunk;
+    EXPECT_EQ(result.error, 0) << "it was the ledger, not the system";
+    EXPECT_EQ(result.size.value, result.refused ? 0 : k_chunk_size);
+    EXPECT_EQ(place(result.chunk), result.refused ? 1 : 0);
+  }
+  EXPECT_EQ(held(0), 2u);
+  EXPECT_EQ(held(1), 2u);
+}
+
+TEST_F(NumaMoverTest, AMoveInMayRelyOnTheMoveOutBeforeIt) {
+  start(4, 1);
+  mover_->wait(mover_->submit({0, 0}));
+  mover_->harvest();
+  clock_.shut();
+  const auto blocker = mover_->submit({3, 1});
+  clock_.await_arrival();
+  mover_->submit({0, 1});
+  mover_->submit({1, 0});
+  mover_->submit({1, 1});
+  mover_->submit({2, 0});
+  clock_.open();
+  mover_->wait(blocker + 4);
+  for (const auto& result : mover_->harvest()) EXPECT_FALSE(result.refused) << result.ticket;
+  EXPECT_EQ(place(2), 0);
+  EXPECT_EQ(held(0), 1u);
+}
+
+TEST_F(NumaMoverTest, ToTheSamePlaceIsDoneAtOnce) {
+  start(1, 1);
+  const auto ticket = mover_->submit({0, 1});
+  mover_->wait(ticket);
+  const auto results = mover_->harvest();
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0].size, Bytes{0}) << "nothing changed its place";
+  EXPECT_FALSE(results[0].refused);
+  EXPECT_EQ(held(1), 1u);
+}
+
+TEST_F(NumaMoverTest, RefusalsOfTheSystemLeaveChunkAndAccountAsTheyWere) {
+  start(2, 2);
+  const auto ticket = mover_->submit({0, 2});  // its node does not exist
+  mover_->wait(ticket);
+  const auto results = mover_->harvest();
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_TRUE(results[0].refused);
+  EXPECT_EQ(results[0].error, EINVAL);
+  EXPECT_EQ(results[0].size, Bytes{0});
+  EXPECT_EQ(place(0), 1);
+  EXPECT_EQ(held(2), 0u);
+  EXPECT_EQ(held(1), 2u);
+  EXPECT_EQ(*map_->page(0), 1);
+}
+
+TEST_F(NumaMoverTest, RefusesMemoryThatNobodyMapped) {
+  start(2, 2);
+  auto gone = std::make_unique<Mapping>(k_chunk_size);
+  const auto chunk = chunks_.add(gone->address(), k_chunk_size, 0, 0, k_no_place);
+  gone.reset();
+  mover_->wait(mover_->submit({chunk, 0}));
+  const auto results = mover_->harvest();
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_TRUE(results[0].refused);
+  EXPECT_EQ(results[0].error, EFAULT);
+  EXPECT_EQ(place(chunk), k_no_place);
+  EXPECT_EQ(held(0), 0u);
+}
+
+TEST_F(NumaMoverTest, AcceptsNoPlaceThatIsNot) {
+  start(1, 1);
+  EXPECT_THROW(mover_->submit({0, 3}), Error);
+  EXPECT_THROW(mover_->submit({0, k_no_place}), Error);
+  EXPECT_TRUE(mover_->done(1000)) << "a ticket that was never given is nothing to wait for";
+}
+
+TEST_F(NumaMoverTest, ForgetsWhatHasNotBegun) {
+  start(8, 8);
+  clock_.shut();
+  const auto begun = mover_->submit({7, 0});
+  clock_.await_arrival();
+  std::vector<Ticket> tickets;
+  for (ChunkId chunk = 0; chunk < 6; ++chunk) tickets.push_back(mover_->submit({chunk, 0}));
+  for (const auto ticket : tickets) EXPECT_FALSE(mover_->done(ticket));
+  mover_->forget(2, 3);
+  for (std::size_t i = 0; i < tickets.size(); ++i) EXPECT_EQ(mover_->done(tickets[i]), i >= 2 && i < 5) << i;
+  EXPECT_FALSE(mover_->done(begun));
+  mover_->wait(tickets[3]);  // must not wait for what will never be
+  clock_.open();
+  mover_->wait(tickets.back());
+  std::set<ChunkId> moved;
+  for (const auto& result : mover_->harvest()) moved.insert(result.chunk);
+  EXPECT_EQ(moved, (std::set<ChunkId>{0, 1, 5, 7}));
+  EXPECT_EQ(held(0), 4u);
+}
+
+TEST_F(NumaMoverTest, ForgetWaitsForWhatHasBegun) {
+  start(2, 2);
+  clock_.shut();
+  const auto ticket = mover_->submit({1, 0});
+  clock_.await_arrival();
+  std::atomic<bool> returned{false};
+  std::thread freeing([&] {
+    mover_->forget(0, 2);
+    returned = true;
+  });
+  // Nothing lets it return before the gate opens: it can only have returned if it did not wait.
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+  EXPECT_FALSE(returned.load());
+  clock_.open();
+  freeing.join();
+  EXPECT_TRUE(mover_->done(ticket));
+  EXPECT_EQ(mover_->harvest().size(), 1u) << "it was done, so it is told";
+}
+
+TEST_F(NumaMoverTest, NeighboursInTheQueueShareTheKernelsCalls) {
+  start(200, 200);
+  clock_.shut();
+  mover_->submit({199, 0});
+  clock_.await_arrival();
+  Ticket last = 0;
+  for (ChunkId chunk = 0; chunk < 130; ++chunk) last = mover_->submit({chunk, 0});
+  last = mover_->submit({5, 1});
+  clock_.open();
+  mover_->wait(last);
+  std::map<double, std::vector<ChunkId>> groups;
+  for (const auto& result : mover_->harvest()) groups[result.begun.value].push_back(result.chunk);
+  // 16 KiB chunks: 128 of them are 512 pages, the other way is another group.
+  std::vector<std::size_t> sizes;
+  for (const auto& [begun, chunks] : groups) sizes.push_back(chunks.size());
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 128, 2, 1}));
+  EXPECT_EQ(place(5), 1);
+  EXPECT_EQ(held(0), 130u);
+}
+
+TEST_F(NumaMoverTest, AChunkIsInAGroupOnce) {
+  start(2, 1);
+  clock_.shut();
+  mover_->submit({1, 1});
+  clock_.await_arrival();
+  const auto first = mover_->submit({0, 0});
+  const auto second = mover_->submit({0, 0});
+  clock_.open();
+  mover_->wait(second);
+  const auto results = mover_->harvest();
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_EQ(results[1].ticket, first);
+  EXPECT_EQ(results[1].size, Bytes{k_chunk_size});
+  EXPECT_EQ(results[2].size, Bytes{0}) << "it lay there already";
+  EXPECT_FALSE(results[2].refused) << "its room was not asked for twice";
+  EXPECT_EQ(held(0), 1u);
+}
+
+TEST_F(NumaMoverTest, BigChunksTakeManyCalls) {
+  start(1, 1);
+  constexpr std::size_t k_pages = 3 * memory::k_page_batch + 5;
+  const Mapping big(k_pages * k_page);
+  big.touch(0, k_pages);
+  ledger_ = std::make_unique<memory::Ledger>(page_, machine::Budget{{1ULL << 30}, {1ULL << 30}, {0}});
+  mover_ = std::make_unique<NumaMover>(*machine_, chunks_, *ledger_, clock_);
+  const auto chunk = chunks_.add(big.address(), k_pages * k_page, 0, 0, k_no_place);
+  mover_->wait(mover_->submit({chunk, 0}));
+  const auto results = mover_->harvest();
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0].size.value, k_pages * k_page);
+  EXPECT_EQ(place(chunk), 0);
+  for (std::size_t i = 0; i < k_pages; i += 97) ASSERT_EQ(*big.page(i), static_cast<unsigned char>(i + 1));
+}
+
+TEST_F(NumaMoverTest, EndsWithTransfersInTheQueue) {
+  start(32, 32);
+  clock_.shut();
+  mover_->submit({0, 0});
+  clock_.await_arrival();
+  for (ChunkId chunk = 1; chunk < 32; ++chunk) mover_->submit({chunk, chunk % 2 == 0 ? PlaceId{0} : PlaceId{1}});
+  std::thread opener([&] { clock_.open(); });
+  mover_.reset();
+  opener.join();
+  EXPECT_EQ(place(0), 0) << "what has begun is finished";
+  EXPECT_LE(held(0), 17u);
+}
+
+// Everything at once: several threads ask, wait, free and harvest while a fourth watches the account.
+TEST_F(NumaMoverTest, ManyThreadsKeepOrderAndAccount) {
+  constexpr std::uint32_t k_chunks = 96;
+  constexpr std::uint32_t k_fast = 20;
+  constexpr int k_steps = 400;
+  start(k_chunks, k_fast);
+  std::mutex table;  // as the runtime's: who adds a chunk and who asks for a move take turns, the mover does not
+  std::mutex mutex;  // of what is known about tickets
+  std::set<Ticket> open;
+  std::set<Ticket> forgotten;
+  std::vector<TransferResult> harvested;
+  std::atomic<bool> stop{false};
+  std::atomic<int> over{0};
+  std::thread watcher([&] {
+    while (!stop) over += held(0) > k_fast;
+  });
+  // Each thread has its own third of the chunks, as each object has one owner; the table grows meanwhile.
+  const auto work = [&](unsigned number) {
+    std::mt19937 random(number);
+    const ChunkId first = number * (k_chunks / 3);
+    std::map<Ticket, ChunkId> mine;
+    for (int step = 0; step < k_steps; ++step) {
+      const auto chunk = static_cast<ChunkId>(first + random() % (k_chunks / 3));
+      switch (random() % 8) {
+        case 0: {
+          {
+            const std::lock_guard turn(table);
+            mover_->forget(chunk, 1);
+          }
+          const std::lock_guard lock(mutex);
+          for (const auto& [ticket, of] : mine)
+            if (of == chunk) forgotten.insert(ticket);
+          break;
+        }
+        case 1:
+          if (!mine.empty()) {
+            mover_->wait(mine.rbegin()->first);
+            EXPECT_TRUE(mover_->done(mine.rbegin()->first));
+          }
+          break;
+        case 2: {
+          const std::lock_guard lock(mutex);
+          for (const auto& result : mover_->harvest()) harvested.push_back(result);
+          break;
+        }
+        default: {
+          const std::lock_guard turn(table);
+          const auto ticket = mover_->submit({chunk, static_cast<PlaceId>(random() % 2)});
+          mine[ticket] = chunk;
+          const std::lock_guard lock(mutex);
+          open.insert(ticket);
+        }
+      }
+    }
+    if (!mine.empty()) mover_->wait(mine.rbegin()->first);
+  };
+  std::thread grow([&] {
+    for (int i = 0; i < 2000; ++i) {
+      const std::lock_guard turn(table);
+      chunks_.add(map_->address(), k_page, 1, 0, k_no_place);
+    }
+  });
+  std::thread a(work, 0), b(work, 1), c(work, 2);
+  for (auto* thread : {&a, &b, &c, &grow}) thread->join();
+  stop = true;
+  watcher.join();
+  for (const auto& result : mover_->harvest()) harvested.push_back(result);
+  EXPECT_EQ(over.load(), 0);
+  std::set<Ticket> told;
+  std::map<ChunkId, PlaceId> last;
+  for (ChunkId chunk = 0; chunk < k_chunks; ++chunk) last[chunk] = 1;
+  Ticket before = 0;
+  for (const auto& result : harvested) {
+    EXPECT_LT(before, result.ticket) << "results come in the order of the asking";
+    before = result.ticket;
+    EXPECT_TRUE(told.insert(result.ticket).second);
+    EXPECT_EQ(result.from, last[result.chunk]);
+    if (!result.refused) last[result.chunk] = result.to;
+  }
+  for (const auto ticket : open) EXPECT_TRUE(told.contains(ticket) || forgotten.contains(ticket)) << ticket;
+  std::uint64_t on_fast = 0;
+  for (ChunkId chunk = 0; chunk < k_chunks; ++chunk) {
+    EXPECT_EQ(place(chunk), last[chunk]);
+    on_fast += last[chunk] == 0;
+  }
+  EXPECT_EQ(held(0), on_fast);
+  EXPECT_EQ(held(1), k_chunks - on_fast);
+}
+
+}  // namespace
+}  // namespace terrace::transfer

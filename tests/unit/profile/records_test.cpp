@@ -42,6 +42,14 @@ RunRecord example_run() {
           {1e-6}};
 }
 
+ObjectRecord example_object() {
+  ObjectRecord record;
+  record.object = {9, "fields_.u", ObjectKind::common, {1 << 20}, {4096}, 77, 256, false};
+  record.at = {0.5};
+  record.places = {0, 1};
+  return record;
+}
+
 IterationRecord example_iteration() {
   IterationRecord record;
   record.exact = true;
@@ -215,7 +223,7 @@ TEST(Records, DamagedBytesAreARecordOrAnError) {
   survive(example_run(), random);
   survive(example_iteration(), random);
   survive(example_plan(), random);
-  survive(ObjectRecord{{9, "o", ObjectKind::heap, {1}, {1}, 1, 1, true}, {0.5}, {0, 1}}, random);
+  survive(example_object(), random);
 }
 
 }  // namespace

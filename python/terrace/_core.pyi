@@ -1,0 +1,135 @@
+"""The C++ side (python/bindings): machines, profiles, problems, plans. Sizes in bytes, times in seconds."""
+
+from collections.abc import Sequence
+from typing import Any
+
+class Error(Exception):
+    """terrace::Error: one line for a person."""
+
+class InvalidError(Error):
+    """The call itself is wrong."""
+
+class Machine:
+    name: str
+    kinds: list[str]
+    places: list[str]
+    capacities: list[int]
+    @staticmethod
+    def read(name: str) -> Machine: ...
+    @staticmethod
+    def from_bytes(blob: bytes) -> Machine: ...
+    def to_bytes(self) -> bytes: ...
+    def to_toml(self) -> str: ...
+    def home(self, domain: int) -> int: ...
+    def fastest_first(self, domain: int) -> list[int]: ...
+    def budget(self, text: str) -> list[int]: ...
+    def fast_budget(self, fast: int) -> list[int]: ...
+
+def shipped_machines() -> list[str]: ...
+
+class Profile:
+    exact: bool
+    loop: str
+    cores: float
+    unseen: float
+    iterations: int
+    footprint: int
+    def only(self, iteration: int) -> Profile: ...
+
+class Calibration:
+    bandwidth_sensitive: float
+    latency_sensitive: float
+    peak_bandwidths: list[float]
+    factors: list[tuple[float, float]]
+    def __init__(self) -> None: ...
+    @staticmethod
+    def from_bytes(blob: bytes) -> Calibration: ...
+
+class StoredRun:
+    id: int
+    process: int
+    program: str
+    backend: str
+    mode: str
+    sampled_iterations: int
+    exact_iterations: int
+
+class Store:
+    def __init__(self, path: str) -> None: ...
+    def runs(self) -> list[StoredRun]: ...
+    def profile(self, run: int, exact: bool = False) -> Profile: ...
+    def machine(self, run: int) -> Machine: ...
+    def calibration(self, run: int) -> Calibration: ...
+    def plans(self, run: int) -> list[tuple[Plan, float, str]]: ...
+
+class PhaseTime:
+    core: float
+    exposed: float
+    bandwidth: float
+    copies: float
+    waiting: float
+    total: float
+
+class Prediction:
+    phases: list[PhaseTime]
+    total: float
+    moved: int
+    moves: int
+
+class Problem:
+    items: int
+    phases: list[str]
+    footprint: int
+    def __init__(
+        self,
+        profile: Profile,
+        machine: Machine,
+        budget: Sequence[int] = ...,
+        cyclic: bool = True,
+        max_items: int = 4096,
+    ) -> None: ...
+    def to_json(self) -> str: ...
+    def predict(self, places: Sequence[Sequence[int]]) -> Prediction: ...
+    def within_budget(self, places: Sequence[Sequence[int]]) -> bool: ...
+    def lower_bound(self, target: float | None = None, passes: int = 400) -> float: ...
+    def sensitivities(self, calibration: Calibration) -> list[dict[str, Any]]: ...
+
+class Decision:
+    places: list[list[int]]
+    prediction: Prediction
+    gap: float
+    lower_bound: float
+
+class Plan:
+    planner: str
+    machine: str
+    loop: str
+    budget: list[str]
+    phases: list[str]
+    objects: list[dict[str, Any]]
+    moves: list[dict[str, Any]]
+    predicted: float
+    predicted_slow: float
+    lower_bound: float
+    gap: float
+    @staticmethod
+    def parse(text: str, file: str = "plan") -> Plan: ...
+    @staticmethod
+    def read(path: str) -> Plan: ...
+    @staticmethod
+    def from_bytes(blob: bytes) -> Plan: ...
+    def to_bytes(self) -> bytes: ...
+    def to_toml(self) -> str: ...
+    def write(self, path: str) -> None: ...
+
+def planners() -> list[str]: ...
+def decide(problem: Problem, planner: str = "auto", calibration: Calibration = ...) -> Decision: ...
+def plan(problem: Problem, planner: str = "auto", calibration: Calibration = ...) -> Plan: ...
+def sweep(
+    profile: Profile,
+    machine: Machine,
+    budgets: Sequence[Sequence[int]],
+    planners: Sequence[str],
+    calibration: Calibration,
+    max_items: int = 4096,
+) -> list[dict[str, Any]]: ...

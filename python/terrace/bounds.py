@@ -1,0 +1,266 @@
+"""`terrace bounds`: what any placement could win, at best; overall and by phase.
+
+From a program: four worlds in one simulated run (everything in fast memory, everything in slow memory, and placed
+by the planner), and the bound from exact counters. From a file: the same, predicted by the model from the profile.
+"""
+
+import json as json_format
+import math
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from terrace import _core, optimum, study, units
+from terrace.errors import TerraceError, WrongCallError
+from terrace.model import Model
+from terrace.output import console, print_json, progress, table, warn
+from terrace.store import Store
+from terrace.summary import iteration_times, mean, summarise_phases
+
+_EPILOG = """\b
+Examples:
+  terrace bounds --machine unimem-lat4 --fast 64MiB -- ./cg --class W
+  terrace bounds cg.4711.terrace --fast 64MiB
+"""
+_SOLVER_SECONDS = 30.0
+_SOLVER_CELLS = 40_000  # beyond, the linear program takes minutes; the multipliers' bound stands alone
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Seconds of an iteration, in all and by phase; None where it is not known."""
+
+    slow_only: list[float]
+    fast_only: list[float]
+    managed: list[float]
+    lower_bound: list[float | None]  # by phase: what no placement made for this phase alone could beat
+    lower_bound_all: float
+    phases: list[str]
+    source: str
+    machine: str
+    budget: str
+    iterations: int
+    solver: str
+
+    @property
+    def slow(self) -> float:
+        """An iteration with nothing in fast memory."""
+        return math.fsum(self.slow_only)
+
+    @property
+    def fast(self) -> float:
+        """An iteration with everything in fast memory."""
+        return math.fsum(self.fast_only)
+
+    @property
+    def placed(self) -> float:
+        """An iteration as the planner places it."""
+        return math.fsum(self.managed)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    settings = {"allow_interspersed_args": True, "ignore_unknown_options": False}
+    app.command("bounds", epilog=_EPILOG, context_settings=settings)(bounds)
+
+
+def bounds(
+    words: Annotated[
+        list[str], typer.Argument(metavar="FILE.terrace | -- PROGRAM...", help="A profile, or a program to run.")
+    ],
+    machine: Annotated[
+        str | None, typer.Option("--machine", "-m", help="Machine file or shipped machine.")
+    ] = None,
+    budget: Annotated[str | None, typer.Option("--budget", "-b", help="Bytes of each kind: hbm=16GiB.")] = None,
+    fast: Annotated[str | None, typer.Option("--fast", "-f", help="Bytes of the fastest kind: 64MiB.")] = None,
+    planner: Annotated[str, typer.Option("--planner", "-p", help="Who chooses the places.")] = "auto",
+    cache: Annotated[list[str] | None, typer.Option(help="Another size for a cache: l3=640KiB.")] = None,
+    process: Annotated[
+        int | None, typer.Option(help="FILE: process of a parallel job; default: the slowest.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> None:
+    """Say what any placement could win, at best."""
+    if budget and fast:
+        raise WrongCallError("--fast is shorthand for --budget: give one of the two")
+    limit = budget or fast
+    if len(words) == 1 and words[0].endswith(".terrace"):
+        if cache:
+            raise WrongCallError("--cache is for programs: the profile's caches were those of its run")
+        result = from_profile(Path(words[0]), machine, limit, planner, process)
+    else:
+        result = from_program(words, machine, limit, planner, cache or [])
+    if json:
+        print_json(_document(result))
+    else:
+        _print(console(), result)
+
+
+def from_profile(file: Path, machine: str | None, limit: str | None, planner: str, process: int | None) -> Bounds:
+    """The model's answer from a stored profile: priced with exact counters where it has them.
+
+    The planner decides from what a real collector could deliver, whatever prices its decision.
+    """
+    store = Store(file)
+    run = store.run(process)
+    exact = store.has_profile(run, exact=True)
+    model = Model(store, run, machine, exact)
+    problem = model.problem(model.budget(limit))
+    with progress("bounding"):
+        placed = model.decide(problem, planner).prediction
+        if exact and store.has_profile(run, exact=False):
+            sampled = Model(store, run, machine)
+            decision = sampled.decide(sampled.problem(sampled.budget(limit)), planner)
+            placed = problem.predict(decision.places)
+        slow = model.decide(model.problem(), "slow-only").prediction
+        everything = model.decide(model.problem(), "fast-only").prediction
+        by_phase, overall, solver = _lower_bounds(problem, placed.total)
+    return Bounds(
+        slow_only=[phase.total for phase in slow.phases],
+        fast_only=[phase.total for phase in everything.phases],
+        managed=[phase.total for phase in placed.phases],
+        lower_bound=by_phase,
+        lower_bound_all=overall,
+        phases=problem.phases,
+        source="predicted from exact counters" if exact else "predicted from samples",
+        machine=model.machine.name,
+        budget=limit or "no limit",
+        iterations=model.profile.iterations,
+        solver=solver,
+    )
+
+
+def from_program(
+    command: Sequence[str], machine: str | None, limit: str | None, planner: str, caches: Sequence[str]
+) -> Bounds:
+    """One simulated run of the program, priced in three worlds; the bound from its exact counters."""
+    options = ["--exact", "--quiet"]
+    options += ["--machine", machine] if machine else []
+    options += ["--budget", limit] if limit else []
+    for one in caches:
+        options += ["--cache", one]
+    with tempfile.TemporaryDirectory(prefix="terrace-bounds-") as folder:
+        options += ["--output", str(Path(folder) / "b.terrace")]
+        worlds = {**_WORLDS, "placed": planner}
+        for label, who in worlds.items():
+            options += ["--world", f"label={label} planner={who}"]
+        with progress(f"running {Path(command[0]).name} in virtual time"):
+            study.run_terrace(["simulate", *options, "--", *command])
+        return _measured({label: Store(Path(folder) / f"b.{label}.terrace") for label in worlds}, limit)
+
+
+_WORLDS = {"slow": "slow-only", "fast": "fast-only"}
+
+
+def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
+    by_world = {}
+    for label, store in stores.items():
+        phases = summarise_phases(store, store.run())
+        if not phases:
+            raise TerraceError(
+                "no main loop was seen: mark it (docs/quick-start.md), or name functions with --phases"
+            )
+        by_world[label] = phases
+    slow = stores["slow"]
+    run = slow.run()
+    model = Model(slow, run, exact=True)
+    problem = model.problem(model.budget(limit))
+    times = iteration_times(stores["placed"], stores["placed"].run())
+    with progress("bounding"):
+        by_phase, overall, solver = _lower_bounds(problem, mean(times))
+    return Bounds(
+        slow_only=[phase.mean for phase in by_world["slow"]],
+        fast_only=[phase.mean for phase in by_world["fast"]],
+        managed=[phase.mean for phase in by_world["placed"]],
+        lower_bound=by_phase,
+        lower_bound_all=overall,
+        phases=[phase.name for phase in by_world["slow"]],
+        source="virtual time, mean iteration, learning and moving included",
+        machine=slow.machine(run).name,
+        budget=limit or "no limit",
+        iterations=len(times),
+        solver=solver,
+    )
+
+
+def _lower_bounds(problem: _core.Problem, target: float) -> tuple[list[float | None], float, str]:
+    """By phase and in all, and by which means: HiGHS where the program is small, multipliers otherwise.
+
+    Both are bounds for every software placement, so the greater of the two holds.
+    """
+    overall = problem.lower_bound(target)
+    dump = json_format.loads(problem.to_json())
+    if sum(len(phase["cells"]) for phase in dump["phases"]) > _SOLVER_CELLS:
+        return [None] * len(dump["phases"]), overall, "multipliers"
+    try:
+        solved = optimum.linear_bound(dump, _SOLVER_SECONDS)
+        alone: list[float | None] = [
+            optimum.linear_bound({**dump, "phases": [phase]}, _SOLVER_SECONDS) for phase in dump["phases"]
+        ]
+    except TerraceError as error:
+        warn(f"{error}; the bound is that of the multipliers")
+        return [None] * len(dump["phases"]), overall, "multipliers"
+    return alone, max(overall, solved), "HiGHS"
+
+
+def _document(result: Bounds) -> dict[str, Any]:
+    return {
+        "source": result.source,
+        "machine": result.machine,
+        "budget": result.budget,
+        "iterations": result.iterations,
+        "solver": result.solver,
+        "slow_only_s": result.slow,
+        "managed_s": result.placed,
+        "lower_bound_s": result.lower_bound_all,
+        "fast_only_s": result.fast,
+        "phases": [
+            {
+                "name": name,
+                "slow_only_s": result.slow_only[p],
+                "managed_s": result.managed[p],
+                "lower_bound_s": result.lower_bound[p],
+                "fast_only_s": result.fast_only[p],
+            }
+            for p, name in enumerate(result.phases)
+        ],
+    }
+
+
+def _print(out: Console, result: Bounds) -> None:
+    out.print(
+        f"Bounds on {result.machine}, {result.budget}; seconds of an iteration, {result.source}\n", markup=False
+    )
+    rows = table("phase", "slow-only", "placed", "lower bound", "fast-only", "at most to win")
+    for p, name in enumerate(result.phases):
+        bound = result.lower_bound[p]
+        rows.add_row(
+            name,
+            units.seconds(result.slow_only[p]),
+            units.seconds(result.managed[p]),
+            units.seconds(bound) if bound is not None else "",
+            units.seconds(result.fast_only[p]),
+            units.percent(1 - bound / result.slow_only[p])
+            if bound is not None and result.slow_only[p] > 0
+            else "",
+        )
+    rows.add_section()
+    rows.add_row(
+        "iteration",
+        units.seconds(result.slow),
+        units.seconds(result.placed),
+        units.seconds(result.lower_bound_all),
+        units.seconds(result.fast),
+        units.percent(1 - result.lower_bound_all / result.slow) if result.slow > 0 else "",
+    )
+    out.print(rows)
+    out.print(
+        f"\nNo placement under this budget runs an iteration in less than {units.seconds(result.lower_bound_all)} "
+        f"({result.solver}). A phase's own bound lets it place everything for itself alone.",
+        markup=False,
+    )

@@ -1,0 +1,10 @@
+"""`terrace lab`: for researchers and developers. Each command is a module of its own that registers here."""
+
+import typer
+
+app = typer.Typer(help="For researchers and developers.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.callback()
+def lab() -> None:
+    """For researchers and developers."""

@@ -1,0 +1,235 @@
+"""`terrace plan`: from a profile, a machine and a budget to a plan that people can read, and what it gains."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from terrace import _core, units
+from terrace.errors import WrongCallError
+from terrace.model import CurvePoint, Model
+from terrace.output import console, print_json, progress, table
+from terrace.store import Store
+
+_EPILOG = """\b
+Examples:
+  terrace plan cg.4711.terrace --fast 64MiB
+  terrace plan cg.4711.terrace --machine knl-7210-flat --budget hbm=16GiB -o plan.toml
+  terrace plan cg.4711.terrace --sweep fast=64MiB:4GiB
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command("plan", epilog=_EPILOG)(plan)
+
+
+def plan(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE.terrace", help="What `terrace record` or `simulate` wrote.")
+    ],
+    machine: Annotated[
+        str | None,
+        typer.Option("--machine", "-m", help="Machine file or shipped machine; default: the profile's."),
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option("--budget", "-b", help="Bytes of each kind: hbm=16GiB,cxl=1TiB.")
+    ] = None,
+    fast: Annotated[str | None, typer.Option("--fast", "-f", help="Bytes of the fastest kind: 64MiB.")] = None,
+    planner: Annotated[str, typer.Option("--planner", "-p", help="Who chooses the places.")] = "auto",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Plan file to write.")] = None,
+    sweep: Annotated[
+        str | None, typer.Option(help="Time over size: fast=64MiB:4GiB, or a kind's name instead of fast.")
+    ] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Plan from the simulator's own counters: an oracle, to compare with.")
+    ] = False,
+    process: Annotated[int | None, typer.Option(help="Process of a parallel job; default: the slowest.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> None:
+    """Choose placements for a machine and a budget; predict the gain."""
+    if budget and fast:
+        raise WrongCallError("--fast is shorthand for --budget: give one of the two")
+    store = Store(file)
+    model = Model(store, store.run(process), machine, exact)
+    if sweep:
+        if budget or fast or output:
+            raise WrongCallError(
+                "--sweep goes over budgets and writes no plan: leave out --budget, --fast and --output"
+            )
+        _sweep(model, sweep, planner, json)
+        return
+    problem = model.problem(model.budget(budget or fast))
+    with progress(f"planning with {planner}"):
+        chosen = model.plan(problem, planner)
+        fast_only = model.seconds("fast-only")
+    if output:
+        chosen.write(str(output))
+    if json:
+        print_json(_document(chosen, fast_only))
+    else:
+        _print(console(), chosen, fast_only)
+        if output:
+            print(f"\nwritten to {output}; `terrace simulate --plan {output} -- PROGRAM` obeys it")
+
+
+def _gap(chosen: _core.Plan) -> float | None:
+    return chosen.predicted / chosen.lower_bound - 1 if chosen.lower_bound > 0 else None
+
+
+def _document(chosen: _core.Plan, fast_only: float) -> dict[str, Any]:
+    return {
+        "planner": chosen.planner,
+        "machine": chosen.machine,
+        "loop": chosen.loop,
+        "budget": chosen.budget,
+        "phases": chosen.phases,
+        "slow_only_s": chosen.predicted_slow,
+        "predicted_s": chosen.predicted,
+        "fast_only_s": fast_only,
+        "lower_bound_s": chosen.lower_bound or None,
+        "gap": _gap(chosen),
+        "search_gap": chosen.gap,
+        "objects": chosen.objects,
+        "moves": chosen.moves,
+        "moved_bytes": sum(move["bytes"] for move in chosen.moves),
+    }
+
+
+def _print(out: Console, chosen: _core.Plan, fast_only: float) -> None:
+    budget = ", ".join(chosen.budget) or "no limit"
+    out.print(
+        f"Plan by {chosen.planner} for {chosen.machine}, {budget}; seconds are of one iteration\n", markup=False
+    )
+    rows = table("placement", "an iteration", "against slow-only")
+    for name, seconds in (
+        ("slow-only", chosen.predicted_slow),
+        ("this plan", chosen.predicted),
+        ("lower bound", chosen.lower_bound),
+        ("fast-only", fast_only),
+    ):
+        if seconds > 0:
+            rows.add_row(name, units.seconds(seconds), units.percent(seconds / chosen.predicted_slow - 1))
+    out.print(rows)
+    gap = _gap(chosen)
+    if gap is not None:
+        out.print(
+            f"\nNo placement can gain more than {units.percent(max(gap, 0.0))} of the bound on this plan.",
+            markup=False,
+        )
+    out.print()
+    _print_places(out, chosen)
+    _print_moves(out, chosen)
+
+
+def _print_places(out: Console, chosen: _core.Plan) -> None:
+    rows = table("object", "size", "share", "lies on", left=(0, 3))
+    home = 0
+    for item in chosen.objects:
+        if not item["parts"]:
+            home += 1
+        by_place: dict[str, int] = {}
+        for _, count, place in item["parts"]:
+            by_place[place] = by_place.get(place, 0) + count
+        for place, count in by_place.items():
+            note = f"{place}, never moves" if item["pinned"] else place
+            rows.add_row(item["name"], units.size(item["size"]), units.percent(count / item["chunks"], 0), note)
+    if rows.row_count:
+        out.print(rows)
+    out.print(f"{home} objects stay where they would be without a plan.", markup=False)
+
+
+def _print_moves(out: Console, chosen: _core.Plan) -> None:
+    if not chosen.moves:
+        out.print("Nothing moves while the loop runs.", markup=False)
+        return
+    moved = sum(move["bytes"] for move in chosen.moves)
+    out.print(f"\n{len(chosen.moves)} moves of {units.size(moved)} in every iteration:", markup=False)
+    rows = table("object", "size", "to", "asked for at", "needed by", "benefit", "cost", left=(0, 2, 3, 4))
+    for move in chosen.moves:
+        need = _phase(chosen, move["need"]) if move["awaited"] else "nobody waits"
+        rows.add_row(
+            move["object"],
+            units.size(move["bytes"]),
+            move["to"],
+            _phase(chosen, move["ask"]),
+            need,
+            units.seconds(move["benefit"]),
+            units.seconds(move["cost"]),
+        )
+    out.print(rows)
+
+
+def _phase(chosen: _core.Plan, position: int) -> str:
+    later = " (next)" if position >= len(chosen.phases) else ""
+    return chosen.phases[position % len(chosen.phases)] + later
+
+
+def parse_sweep(text: str) -> tuple[str, list[int]]:
+    """Reads "fast=64MiB:4GiB" into the kind and sizes: the ends, and powers of two and half-way points between."""
+    found = re.fullmatch(r"([A-Za-z_][\w-]*)=([^:]+):([^:]+)", text)
+    if not found:
+        raise WrongCallError(f"--sweep '{text}' is not KIND=LOW:HIGH, as in fast=64MiB:4GiB")
+    low, high = units.parse_size(found[2]), units.parse_size(found[3])
+    if not 0 < low <= high:
+        raise WrongCallError(f"--sweep '{text}' goes from {found[2]} to {found[3]}; the first must be the smaller")
+    sizes = {low, high}
+    power = 4096
+    while power < high:
+        sizes |= {size for size in (power, power * 3 // 2) if low < size < high}
+        power *= 2
+    return found[1], sorted(sizes)
+
+
+def _sweep(model: Model, text: str, planner: str, json: bool) -> None:
+    kind, sizes = parse_sweep(text)
+    with progress(f"planning with {planner}", len(sizes)) as steps:
+        if kind == "fast":
+            points = model.curve(sizes, planner, steps)
+        else:
+            budgets = {size: model.budget(f"{kind}={size}") for size in sizes}
+            points = model.curve(sizes, planner, steps, budgets)
+        slow, fast = model.seconds("slow-only"), model.seconds("fast-only")
+    if json:
+        print_json(_sweep_document(kind, planner, points, slow, fast))
+        return
+    out = console()
+    out.print(f"Predicted time of an iteration by {planner} over the size of {kind} memory\n", markup=False)
+    rows = table(kind, "of the data", "an iteration", "of the gain", "lower bound", "gap", "moves", "moved")
+    footprint = max(model.profile.footprint, 1)
+    for point in points:
+        gain = (slow - point.predicted) / (slow - fast) if slow > fast else 0.0
+        bound = point.lower_bound or 0.0
+        rows.add_row(
+            units.size(point.size),
+            units.percent(point.size / footprint, 0),
+            units.seconds(point.predicted),
+            units.percent(gain),
+            units.seconds(bound),
+            units.percent(point.predicted / bound - 1) if bound > 0 else "",
+            str(point.moves),
+            units.size(point.moved_bytes),
+        )
+    out.print(rows)
+    out.print(f"\nslow-only {units.seconds(slow)}, fast-only {units.seconds(fast)}", markup=False)
+
+
+def _sweep_document(kind: str, planner: str, points: list[CurvePoint], slow: float, fast: float) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "planner": planner,
+        "slow_only_s": slow,
+        "fast_only_s": fast,
+        "points": [
+            {
+                "bytes": point.size,
+                "predicted_s": point.predicted,
+                "lower_bound_s": point.lower_bound,
+                "moves": point.moves,
+                "moved_bytes": point.moved_bytes,
+            }
+            for point in points
+        ],
+    }

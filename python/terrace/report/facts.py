@@ -1,0 +1,127 @@
+"""Everything that a report tells, read once."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from terrace import units
+from terrace.model import CurvePoint, Pricing
+from terrace.summary import PhaseSummary
+from terrace.values import (
+    Counters,
+    Floats,
+    Machine,
+    Move,
+    Note,
+    Object,
+    PhaseInstance,
+    Plan,
+    PlanObject,
+    Profile,
+    Run,
+)
+
+ENOUGH = 0.9  # of the gain
+_NOTHING = 0.01  # a gain below this share of the time is none
+
+
+@dataclass
+class Facts:
+    """What is known of one process; lists by object are in the order of `profile.objects`."""
+
+    file: Path
+    run: Run
+    machine: Machine
+    profile: Profile
+    pricing: Pricing
+    sensitivity: list[list[str]]
+    phases: list[PhaseSummary]
+    instances: list[PhaseInstance]
+    moves: list[Move]
+    plan: Plan | None
+    counters: Counters | None
+    notes: list[Note]
+    all_objects: list[Object] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Derives what several pictures need."""
+        self.misses: Floats = self.profile.reads
+        self.traffic: Floats = (self.profile.reads + self.profile.writes) * self.machine.line
+        objects = self.profile.objects
+        self.by_traffic = sorted(
+            (o for o in range(len(objects)) if self.traffic[o].sum() > 0), key=lambda o: -self.traffic[o].sum()
+        )
+        self.footprint = sum(item.size for item in objects)
+        self.fate = [self._fate(item.name) for item in objects]
+
+    @property
+    def gain(self) -> float:
+        """What an iteration could gain if all data lay in fast memory, seconds."""
+        return self.pricing.slow_only - self.pricing.fast_only
+
+    def share_of_gain(self, point: CurvePoint) -> float:
+        """How much of that gain a plan for this size gets."""
+        return (self.pricing.slow_only - point.predicted) / self.gain if self.gain > 0 else 0.0
+
+    @property
+    def enough(self) -> CurvePoint | None:
+        """The smallest size of the curve that gets nine tenths of the gain; None where nothing is to gain."""
+        if self.gain < _NOTHING * self.pricing.slow_only:
+            return None
+        return next((point for point in self.pricing.curve if self.share_of_gain(point) >= ENOUGH), None)
+
+    @property
+    def sentence(self) -> str:
+        """For a busy reader."""
+        if self.gain < _NOTHING * self.pricing.slow_only:
+            return "Placement has nothing to win here: slow memory alone is within 1 % of fast memory alone."
+        point = self.enough
+        if point is None or point.size >= 0.9 * self.footprint:
+            half = min(self.pricing.curve, key=lambda p: abs(p.size - self.footprint / 2))
+            return (
+                f"The gain is spread over all the data: {units.size(half.size)} of fast memory "
+                f"({units.percent(half.size / self.footprint, 0)} of the data) gets "
+                f"{units.percent(self.share_of_gain(half), 0)} of it."
+            )
+        return (
+            f"{units.percent(point.size / self.footprint, 0)} of the data holds "
+            f"{units.percent(self.share_of_gain(point), 0)} of the gain; {units.size(point.size)} is enough."
+        )
+
+    @property
+    def fast_names(self) -> set[str]:
+        """Names and kinds of the places that are not some domain's home."""
+        homes = {domain.home for domain in self.machine.domains}
+        return {
+            word for place in self.machine.places if place.id not in homes for word in (place.name, place.kind)
+        }
+
+    def is_fast(self, place: int) -> bool:
+        """Whether a place is not some domain's home."""
+        return all(domain.home != place for domain in self.machine.domains)
+
+    def place_name(self, place: int) -> str:
+        """A place's name."""
+        return next((p.name for p in self.machine.places if p.id == place), str(place))
+
+    def object_name(self, identity: int) -> str:
+        """An object's name, by its number in the process."""
+        return next((o.name for o in self.all_objects if o.id == identity), f"object {identity}")
+
+    def planned(self, name: str) -> tuple[int, PlanObject] | None:
+        """The plan's entry for an object, with its position."""
+        if self.plan is None:
+            return None
+        return next(((i, o) for i, o in enumerate(self.plan.objects) if o.name == name), None)
+
+    def _fate(self, name: str) -> str:
+        """Where the plan has an object: "fast", "part", "moved" or "slow"."""
+        entry = self.planned(name)
+        if entry is None or self.plan is None:
+            return "slow"
+        position, item = entry
+        if any(move.object == position for move in self.plan.moves):
+            return "moved"
+        covered = sum(
+            part.chunks for part in self.plan.parts if part.object == position and part.place in self.fast_names
+        )
+        return "fast" if covered >= item.chunks else "part" if covered > 0 else "slow"

@@ -1,0 +1,338 @@
+"""The page: sections in the order in which a reader asks."""
+
+from collections.abc import Sequence
+from html import escape
+from importlib import resources
+
+from terrace import units
+from terrace.report import benefit, curve, heat_map, machine_tree, timeline
+from terrace.report.facts import Facts
+from terrace.summary import mean
+
+_WHERE = {
+    "fast": "fast memory",
+    "part": "partly fast memory",
+    "moved": "moved in and out",
+    "slow": "slow memory",
+}
+_MANY_ROWS = 200
+
+
+def render(facts: Facts) -> str:
+    """The whole file; it refers to nothing outside of itself."""
+    style = resources.files("terrace.report").joinpath("style.css").read_text(encoding="utf-8")
+    title = f"{facts.run.name}: placement report"
+    sections = [
+        _section(
+            "curve", "How much fast memory is enough", _curve_text(facts), curve.draw(facts), _curve_table(facts)
+        ),
+        _section(
+            "objects", "Who misses in which phase", _heat_text(facts), heat_map.draw(facts), _object_table(facts)
+        ),
+        _section(
+            "benefit",
+            "What is worth its room",
+            "Each dot is an object: how large it is, and how much time an iteration gains when it alone lies in "
+            "fast memory. Worth most are those at the upper left.",
+            benefit.draw(facts),
+            _benefit_table(facts),
+        ),
+        _section("plan", "The plan, and how it ran", _plan_text(facts), timeline.draw(facts), _plan_tables(facts)),
+        _section(
+            "machine",
+            f"The machine: {facts.machine.name}",
+            escape(facts.machine.description),
+            machine_tree.draw(facts),
+            _machine_table(facts),
+        ),
+        _notes(facts),
+    ]
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
+        f"{_header(facts)}\n<main>\n{''.join(sections)}</main>\n{_footer(facts)}\n</body>\n</html>\n"
+    )
+
+
+def _header(facts: Facts) -> str:
+    time = "virtual time" if facts.run.virtual else "real time"
+    many = len({i.iteration for i in facts.instances})
+    phases = len(facts.profile.phases)
+    lead = (
+        f"{facts.run.name} keeps {units.size(facts.footprint)} in {len(facts.profile.objects)} objects and "
+        f"repeats {phases} phase{'s' * (phases != 1)}, {many} times in this run, "
+        f"in {time} on {facts.machine.name}."
+    )
+    return (
+        f"<header>\n<h1>Terrace · {escape(facts.run.name)} on {escape(facts.machine.name)}</h1>\n"
+        f'<p class="headline">{escape(facts.sentence)}</p>\n<p class="lead">{escape(lead)}</p>\n'
+        f"{_tiles(facts)}\n</header>"
+    )
+
+
+def _tiles(facts: Facts) -> str:
+    pricing = facts.pricing
+    tiles = [("slow", "Slow memory only", pricing.slow_only, "an iteration, predicted")]
+    steady = _steady(facts)
+    if facts.plan is not None and steady is not None:
+        tiles.append(
+            ("plan", "With the plan", steady, f"measured; predicted {units.seconds(facts.plan.predicted)}")
+        )
+        if facts.plan.lower_bound > 0:
+            over = facts.plan.predicted / facts.plan.lower_bound - 1
+            about = f"no placement beats it; plan {units.percent(over)} above"
+            tiles.append(("bound", "Lower bound", facts.plan.lower_bound, about))
+    tiles.append(("fast", "Fast memory only", pricing.fast_only, "an iteration, predicted"))
+    inner = "".join(
+        f'<div class="tile {style}"><dt>{escape(name)}</dt>'
+        f"<dd>{units.seconds(value)}<small>{escape(about)}</small></dd></div>"
+        for style, name, value, about in tiles
+    )
+    return f'<dl class="tiles">{inner}</dl>'
+
+
+def _steady(facts: Facts) -> float | None:
+    """Mean time of the iterations that began after the last plan had taken effect; None where there is none."""
+    if facts.plan is None:
+        return None
+    later: dict[int, float] = {}
+    planned = min((i.iteration for i in facts.instances if i.begun >= facts.plan.at), default=None)
+    if planned is None:
+        return None
+    for i in facts.instances:
+        if i.iteration > planned:
+            later[i.iteration] = later.get(i.iteration, 0.0) + i.ended - i.begun
+    return mean(later.values()) if later else None
+
+
+def _section(name: str, title: str, about: str, figure: str, table: str) -> str:
+    return (
+        f'<section aria-labelledby="{name}-h">\n<h2 id="{name}-h">{escape(title)}</h2>\n<p>{about}</p>\n'
+        f"<figure>\n{figure}\n</figure>\n{table}\n</section>\n"
+    )
+
+
+def _details(
+    summary: str, headings: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)
+) -> str:
+    def cell(tag: str, column: int, text: str) -> str:
+        scope = ' scope="col"' if tag == "th" else ""
+        return f"<{tag}{scope}{' class=left' if column in left else ''}>{escape(text)}</{tag}>"
+
+    head = "".join(cell("th", c, text) for c, text in enumerate(headings))
+    shown = rows[:_MANY_ROWS]
+    body = "\n".join(f"<tr>{''.join(cell('td', c, text) for c, text in enumerate(row))}</tr>" for row in shown)
+    more = f"<p>{len(rows) - len(shown)} more rows: terrace export has them.</p>" if len(rows) > len(shown) else ""
+    return (
+        f"<details><summary>{escape(summary)}</summary><div class=scroll><table><thead><tr>{head}</tr></thead>"
+        f"<tbody>\n{body}\n</tbody></table></div>{more}</details>"
+    )
+
+
+def _curve_text(facts: Facts) -> str:
+    return (
+        f"The time of an iteration that the planner {escape(facts.pricing.planner)} predicts for each size of the "
+        "fast memory. Between the two dotted lines lies all that placement can win."
+    )
+
+
+def _curve_table(facts: Facts) -> str:
+    rows = [
+        [
+            units.size(point.size),
+            units.percent(point.size / facts.footprint) if facts.footprint else "",
+            units.seconds(point.predicted),
+            units.percent(facts.share_of_gain(point)),
+            units.seconds(point.lower_bound) if point.lower_bound is not None else "",
+        ]
+        for point in facts.pricing.curve
+    ]
+    headings = ["fast memory", "of the data", "an iteration", "of the gain", "lower bound"]
+    return _details("The numbers", headings, rows)
+
+
+def _heat_text(facts: Facts) -> str:
+    source = "exact counts" if facts.profile.exact else "estimates from samples"
+    return (
+        f"The share of each phase's misses that an object causes ({source}). Darker is more. Under each phase's "
+        "name stands its time while it was profiled."
+    )
+
+
+def _object_table(facts: Facts) -> str:
+    rows = []
+    by_phase = facts.misses.sum(axis=0)
+    for o in facts.by_traffic:
+        item = facts.profile.objects[o]
+        shares = [
+            f"{units.percent(facts.misses[o, p] / by_phase[p])} {facts.sensitivity[o][p]}".strip()
+            if by_phase[p] > 0 and facts.misses[o, p] > 0
+            else ""
+            for p in range(len(facts.profile.phases))
+        ]
+        traffic = facts.traffic[o].sum()
+        exposed = units.count(facts.profile.exposure[o].sum())
+        rows.append([item.name, item.kind, units.size(item.size), units.size(traffic), exposed, *shares])
+    names = [phase.name for phase in facts.profile.phases]
+    headings = ["object", "kind", "size", "traffic", "latencies exposed", *names]
+    return _details(
+        "The numbers: share of the phase's misses, and what the object is sensitive to", headings, rows, (0, 1)
+    )
+
+
+def _benefit_table(facts: Facts) -> str:
+    order = sorted(range(len(facts.profile.objects)), key=lambda o: -facts.pricing.benefits[o])
+    rows = []
+    for o in order:
+        gain, item = facts.pricing.benefits[o], facts.profile.objects[o]
+        if gain <= 0:
+            continue
+        per_mib = units.seconds(gain / item.size * (1 << 20)) if item.size else ""
+        rows.append([item.name, units.size(item.size), units.seconds(gain), per_mib, _WHERE[facts.fate[o]]])
+    headings = ["object", "size", "gain an iteration", "gain by MiB", "in this plan"]
+    return _details("The numbers", headings, rows, (0, 4))
+
+
+def _plan_text(facts: Facts) -> str:
+    if facts.plan is None:
+        return (
+            "This run placed nothing: the phases are as they were recorded. <code>terrace plan</code> makes a "
+            "plan from this file."
+        )
+    moved = sum(move.size for move in facts.moves if not move.refused)
+    waited = sum(i.waited for i in facts.instances)
+    spent = sum(i.ended - i.begun for i in facts.instances)
+    many = sum(not move.refused for move in facts.moves)
+    share = units.percent(waited / spent if spent else 0.0)
+    return (
+        f"Planned by {escape(facts.plan.planner)} {escape(facts.plan.why)}, under "
+        f"{escape(', '.join(facts.plan.budget)) or 'no limit'}. In the whole run {many} moves took "
+        f"{units.size(moved)} to other places; phases waited {units.seconds(waited)} for them ({share} of "
+        "the loop). A thin line is a move that waits for its turn."
+    )
+
+
+def _plan_tables(facts: Facts) -> str:
+    if facts.plan is None:
+        return ""
+    placed = []
+    for position, item in enumerate(facts.plan.objects):
+        for part in facts.plan.parts:
+            if part.object == position:
+                share = part.chunks / max(item.chunks, 1)
+                pinned = "never moves" if item.pinned else ""
+                placed.append([item.name, units.size(item.size), units.percent(share, 0), part.place, pinned])
+    repeated = [
+        [
+            facts.plan.objects[move.object].name,
+            units.percent(move.chunks / max(facts.plan.objects[move.object].chunks, 1), 0),
+            move.target,
+            _phase_name(facts, move.ask),
+            _phase_name(facts, move.need) if move.awaited else "nobody waits",
+            units.seconds(move.benefit),
+            units.seconds(move.cost),
+        ]
+        for move in facts.plan.moves
+    ]
+    done = [
+        [
+            facts.object_name(move.object),
+            units.size(move.size),
+            facts.place_name(move.source),
+            facts.place_name(move.target),
+            f"{move.iteration + 1}",
+            _phase_name(facts, move.ask),
+            units.seconds(move.asked),
+            units.seconds(move.begun),
+            units.seconds(move.done),
+            units.seconds(move.waited),
+            "refused" if move.refused else f"{units.seconds(move.benefit)} for {units.seconds(move.cost)}",
+        ]
+        for move in facts.moves
+    ]
+    return (
+        _details("Where things lie at first", ["object", "size", "share", "place", ""], placed, (0, 3, 4))
+        + _details(
+            "Moves of every iteration",
+            ["object", "share", "to", "asked for at", "needed by", "benefit", "cost"],
+            repeated,
+            (0, 2, 3, 4),
+        )
+        + _details(
+            "Moves that were made",
+            [
+                "object",
+                "size",
+                "from",
+                "to",
+                "iteration",
+                "asked for at",
+                "asked",
+                "begun",
+                "done",
+                "waited",
+                "why",
+            ],
+            done,
+            (0, 2, 3, 5),
+        )
+    )
+
+
+def _phase_name(facts: Facts, position: int) -> str:
+    phases = facts.profile.phases
+    if not phases:
+        return str(position)
+    later = " (next iteration)" if position >= len(phases) else ""
+    return phases[position % len(phases)].name + later
+
+
+def _machine_table(facts: Facts) -> str:
+    rows = []
+    for path in facts.machine.paths:
+        place = facts.machine.places[path.place]
+        seen_by = facts.machine.initiators[path.initiator].name
+        rows.append(
+            [
+                place.name,
+                place.kind,
+                units.size(place.capacity),
+                seen_by,
+                units.rate(path.read),
+                units.rate(path.write),
+                units.seconds(path.latency),
+            ]
+        )
+    headings = ["place", "kind", "capacity", "seen by", "read", "write", "latency"]
+    return _details("The numbers", headings, rows, (0, 1, 3))
+
+
+def _notes(facts: Facts) -> str:
+    items = []
+    if facts.counters is None:
+        items.append("How much was not seen is unknown: the process was killed before it could say.")
+    else:
+        items.append(
+            f"{units.percent(facts.counters.unseen_share)} of the accesses were not seen (estimated), beside "
+            f"{units.count(facts.counters.accesses)} that were."
+        )
+    items += [f"{note.severity}: {note.text}" for note in facts.notes]
+    inner = "".join(f"<li>{escape(item)}</li>" for item in items)
+    return (
+        '<section aria-labelledby="notes-h"><h2 id="notes-h">What to keep in mind</h2>'
+        f"<ul class=notes>{inner}</ul></section>\n"
+    )
+
+
+def _footer(facts: Facts) -> str:
+    run = facts.run
+    command = " ".join(run.arguments) or run.program
+    rows = [
+        ("Program", f"{command} (process {run.process} on {run.host})"),
+        ("Run", f"terrace {run.mode}, planner {run.planner or 'none'}, budget {run.budget or 'none'}"),
+        ("Profile", facts.file.name),
+        ("Again", f"terrace report {facts.file.name}"),
+    ]
+    inner = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in rows)
+    return f"<footer><dl class=facts>{inner}</dl></footer>"

@@ -1,0 +1,227 @@
+"""`terrace show`: objects x phases, what each costs, and what was not seen."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from terrace import model, units
+from terrace.output import console, print_json, table
+from terrace.store import Store
+from terrace.summary import PhaseSummary, summarise_phases
+from terrace.values import Counters, Floats, Machine, Note, Profile, Run
+
+_EPILOG = """\b
+Examples:
+  terrace show cg.4711.terrace
+  terrace show cg.4711.terrace --exact --all
+  terrace show cg.4711.terrace --json | jq '.objects[0]'
+"""
+_MANY = 20
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command("show", epilog=_EPILOG)(show)
+
+
+def show(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE.terrace", help="What `terrace record` or `simulate` wrote.")
+    ],
+    process: Annotated[int | None, typer.Option(help="Process of a parallel job; default: the slowest.")] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="The simulator's own counters instead of samples.")
+    ] = False,
+    all_objects: Annotated[bool, typer.Option("--all", help=f"Every object, not the first {_MANY}.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> None:
+    """Print objects, phases and what each costs."""
+    store = Store(file)
+    run = store.run(process)
+    machine = store.machine(run)
+    profile = store.profile(run, exact)
+    view = View(
+        run=run,
+        machine=machine,
+        profile=profile,
+        phases=summarise_phases(store, run),
+        sensitivity=model.sensitivities(store, run, profile),
+        counters=store.counters(run),
+        notes=store.notes(run),
+        others=len(store.runs()) - 1,
+    )
+    if json:
+        print_json(view.document())
+    else:
+        view.print(console(), None if all_objects else _MANY)
+
+
+class View:
+    """What is shown of one process."""
+
+    def __init__(
+        self,
+        *,
+        run: Run,
+        machine: Machine,
+        profile: Profile,
+        phases: list[PhaseSummary],
+        sensitivity: list[list[str]],
+        counters: Counters | None,
+        notes: list[Note],
+        others: int,
+    ) -> None:
+        """Takes what was read; `sensitivity` is by object and phase."""
+        self.run, self.machine, self.profile, self.phases = run, machine, profile, phases
+        self.sensitivity, self.counters, self.notes, self.others = sensitivity, counters, notes, others
+        lines = profile.reads + profile.writes
+        self.bytes: Floats = lines * machine.line
+        # Misses are what was fetched; lines written back follow from them.
+        self.misses: Floats = profile.reads
+        self.order = sorted(
+            range(len(profile.objects)), key=lambda o: (-self.bytes[o].sum(), -profile.objects[o].size)
+        )
+
+    def document(self) -> dict[str, Any]:
+        """The same as a JSON document."""
+        total = max(self.misses.sum(), 1e-300)
+        return {
+            "program": self.run.program,
+            "process": self.run.process,
+            "backend": self.run.backend,
+            "machine": self.machine.name,
+            "exact": self.profile.exact,
+            "profiled_iterations": self.profile.iterations,
+            "unseen_share": self.counters.unseen_share if self.counters else None,
+            "phases": [
+                {
+                    "name": phase.name,
+                    "times": phase.times,
+                    "mean_s": phase.mean,
+                    "waited_s": phase.waited,
+                    "profiled_s": profiled.time,
+                    "core_s": profiled.core,
+                    "misses": float(self.misses[:, p].sum()),
+                    "bytes": float(self.bytes[:, p].sum()),
+                }
+                for p, (phase, profiled) in enumerate(zip(self.phases, self.profile.phases, strict=False))
+            ],
+            "objects": [
+                {
+                    "name": self.profile.objects[o].name,
+                    "kind": self.profile.objects[o].kind,
+                    "size_bytes": self.profile.objects[o].size,
+                    "share_of_misses": float(self.misses[o].sum() / total),
+                    "phases": [
+                        {
+                            "misses": float(self.misses[o, p]),
+                            "bytes": float(self.bytes[o, p]),
+                            "exposure": float(self.profile.exposure[o, p]),
+                            "sensitivity": self.sensitivity[o][p],
+                        }
+                        for p in range(len(self.profile.phases))
+                    ],
+                }
+                for o in self.order
+            ],
+            "notes": [{"severity": note.severity, "text": note.text, "at_s": note.at} for note in self.notes],
+        }
+
+    def print(self, out: Console, limit: int | None) -> None:
+        """Prints tables: phases, objects x phases, what was not seen."""
+        self._print_head(out)
+        self._print_phases(out)
+        out.print()
+        self._print_objects(out, limit)
+        out.print()
+        self._print_unseen(out)
+        for note in self.notes:
+            out.print(f"{note.severity}: {note.text}", markup=False)
+
+    def _print_head(self, out: Console) -> None:
+        run = self.run
+        time = "virtual time" if run.virtual else "real time"
+        out.print(f"{run.name}, process {run.process} on {run.host}, {time} on {self.machine.name}", markup=False)
+        if self.others > 0:
+            out.print(f"({self.others} more in this file; --process chooses)", markup=False)
+        source = "the simulator's own counters" if self.profile.exact else "estimates from samples"
+        many = self.profile.iterations
+        out.print(
+            f"Misses, bytes and exposure are {source}, of {many} iteration{'s' * (many != 1)}.\n", markup=False
+        )
+
+    def _print_phases(self, out: Console) -> None:
+        rows = table(
+            "phase", "runs", "mean", "least", "most", "waited", "profiled", "core", "misses", "traffic", "share"
+        )
+        total = max(sum(phase.mean for phase in self.phases), 1e-300)
+        for p, profiled in enumerate(self.profile.phases):
+            phase = self.phases[p] if p < len(self.phases) else PhaseSummary(profiled.name)
+            rows.add_row(
+                profiled.name,
+                str(len(phase.times)),
+                units.seconds(phase.mean),
+                units.seconds(min(phase.times, default=0.0)),
+                units.seconds(max(phase.times, default=0.0)),
+                units.seconds(phase.waited),
+                units.seconds(profiled.time),
+                units.seconds(profiled.core),
+                units.count(self.misses[:, p].sum()),
+                units.size(self.bytes[:, p].sum()),
+                units.percent(phase.mean / total),
+            )
+        out.print(rows)
+
+    def _print_objects(self, out: Console, limit: int | None) -> None:
+        names = [phase.name for phase in self.profile.phases]
+        shown = self.order[:limit]
+        rows = table("object", "kind", "size", "misses", "traffic", "exposed", *names, left=(0, 1))
+        by_phase = self.misses.sum(axis=0)
+        total = max(by_phase.sum(), 1e-300)
+        for o in shown:
+            item = self.profile.objects[o]
+            rows.add_row(
+                item.name,
+                item.kind,
+                units.size(item.size),
+                units.percent(self.misses[o].sum() / total),
+                units.size(self.bytes[o].sum()),
+                units.count(self.profile.exposure[o].sum()),
+                *(self._cell(o, p, by_phase) for p in range(len(names))),
+            )
+        rest = self.order[len(shown) :]
+        if rest:
+            rows.add_row(
+                f"({len(rest)} more)",
+                "",
+                units.size(sum(self.profile.objects[o].size for o in rest)),
+                units.percent(self.misses[rest].sum() / total),
+                units.size(self.bytes[rest].sum()),
+                units.count(self.profile.exposure[rest].sum()),
+                *(
+                    units.percent(self.misses[rest, p].sum() / max(by_phase[p], 1e-300), 0)
+                    for p in range(len(names))
+                ),
+            )
+        out.print(rows)
+        out.print(
+            "misses: share of all; phase columns: share of the phase's misses, and what the object is sensitive "
+            "to there (b bandwidth, l latency, e either); exposed: latencies not hidden",
+            markup=False,
+        )
+
+    def _cell(self, o: int, p: int, by_phase: Floats) -> str:
+        if self.misses[o, p] <= 0:
+            return "."
+        share = self.misses[o, p] / max(by_phase[p], 1e-300)
+        letter = self.sensitivity[o][p][:1]
+        return f"{100 * share:.0f} % {letter or ' '}"
+
+    def _print_unseen(self, out: Console) -> None:
+        if self.counters is None:
+            out.print("Not seen: unknown, the process was killed before it could say.", markup=False)
+            return
+        share, seen = units.percent(self.counters.unseen_share), units.count(self.counters.accesses)
+        out.print(f"Not seen: {share} of the accesses (estimated), beside {seen} seen.", markup=False)

@@ -1,0 +1,298 @@
+"""Reads a profile store (docs/store.md) into values. Nothing here computes; see `terrace.analysis`."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from terrace.errors import TerraceError, WrongCallError
+from terrace.values import (
+    Counters,
+    Domain,
+    Floats,
+    Initiator,
+    Loop,
+    Machine,
+    MachinePath,
+    Move,
+    Node,
+    Note,
+    Object,
+    PhaseInstance,
+    Place,
+    Plan,
+    PlanMove,
+    PlanObject,
+    PlanPart,
+    Profile,
+    ProfiledPhase,
+    Run,
+)
+
+APPLICATION = 0x54455252
+VERSION = 1
+
+
+class Store:
+    """A `.terrace` file, opened for reading."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens it; raises WrongCallError when it is not there or is no store that we read."""
+        self.path = path
+        if not path.is_file():
+            raise WrongCallError(f"{path}: there is no such file; `terrace record -- PROGRAM` writes one")
+        self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        # Names come from the program and from file systems: any bytes.
+        self._connection.text_factory = lambda raw: raw.decode(errors="replace")
+        try:
+            application = self._one("PRAGMA application_id")[0]
+        except sqlite3.DatabaseError:
+            application = 0
+        if application != APPLICATION:
+            raise WrongCallError(f"{path} is not a profile store (a file that `terrace record` writes)")
+        version = self._one("PRAGMA user_version")[0]
+        if version != VERSION:
+            raise WrongCallError(
+                f"{path} is a profile store of version {version}, this program reads version {VERSION}"
+            )
+
+    def runs(self) -> list[Run]:
+        """All processes, in the order of their numbers in the file."""
+        rows = self._all(
+            "SELECT id, process, host, program, backend, mode, planner, budget, initiator, cores, "
+            "sample_interval, machine, ended, how, arguments, whole FROM run ORDER BY id"
+        )
+        return [Run(*[*row[:14], json.loads(row[14]), bool(row[15])]) for row in rows]
+
+    def run(self, process: int | None = None) -> Run:
+        """The process with that number; without one, that which spent the longest time in its main loop,
+        among those that ended by themselves if there is any."""
+        runs = self.runs()
+        if process is not None:
+            for run in runs:
+                if run.process == process:
+                    return run
+            known = ", ".join(str(run.process) for run in runs[:10])
+            raise WrongCallError(f"{self.path} has no process {process}; it has {known}")
+        spent = dict(self._all("SELECT run, sum(ended - begun) FROM phase_instance WHERE loop >= 0 GROUP BY run"))
+        return max(runs, key=lambda run: (run.whole, spent.get(run.id, 0.0), -run.id))
+
+    def machine(self, run: Run) -> Machine:
+        """The machine it ran on; raises TerraceError when the journal had none."""
+        row = self._first("SELECT id, name, description, line, blob FROM machine WHERE id = ?", run.machine)
+        if row is None:
+            raise TerraceError(f"{self.path}: process {run.process} has no machine in its journal")
+        key = row[0]
+
+        def rows(columns: str, table: str) -> list[tuple[Any, ...]]:
+            return self._all(f"SELECT {columns} FROM {table} WHERE machine = ? ORDER BY 1, 2", key)
+
+        return Machine(
+            name=row[1],
+            description=row[2],
+            line=row[3],
+            blob=row[4],
+            nodes=[Node(*r) for r in rows("id, parent, name, place", "node")],
+            places=[Place(*r) for r in rows("id, name, kind, capacity, granule, domain", "place")],
+            initiators=[Initiator(*r) for r in rows("id, name, cores, frequency_hz, domain", "initiator")],
+            domains=[Domain(*r) for r in rows("id, name, initiator, home", "domain")],
+            paths=[MachinePath(*r) for r in rows("initiator, place, read, write, latency", "path")],
+            copies={(r[0], r[1]): r[2] for r in rows("source, target, bandwidth", "copy")},
+        )
+
+    def calibration(self, run: Run) -> bytes:
+        """The model's constants as the planner's blob; empty when there were none."""
+        row = self._first("SELECT calibration FROM run WHERE id = ?", run.id)
+        return row[0] if row and row[0] else b""
+
+    def objects(self, run: Run) -> list[Object]:
+        """Its objects, in the order of their chunks."""
+        rows = self._all(
+            "SELECT id, name, kind, size, chunk_size, first_chunk, chunks, born, died FROM object WHERE run = ? "
+            "ORDER BY first_chunk, id",
+            run.id,
+        )
+        return [Object(*row) for row in rows]
+
+    def loop(self, run: Run) -> Loop | None:
+        """Its last main loop, which is the one that profile and plan are of."""
+        row = self._first(
+            "SELECT number, name, begun, ended, iterations FROM loop WHERE run = ? ORDER BY number DESC", run.id
+        )
+        return Loop(*row) if row else None
+
+    def phase_instances(self, run: Run) -> list[PhaseInstance]:
+        """The phases of the last loop, as they ran."""
+        rows = self._all(
+            "SELECT iteration, phase, name, begun, ended, waited FROM phase_instance WHERE run = ?1 AND loop = "
+            "(SELECT max(number) FROM loop WHERE run = ?1) ORDER BY iteration, phase, begun",
+            run.id,
+        )
+        return [PhaseInstance(*row) for row in rows]
+
+    def has_profile(self, run: Run, exact: bool) -> bool:
+        """Whether such a profile was written."""
+        return self._first("SELECT 1 FROM iteration WHERE run = ? AND exact = ?", run.id, exact) is not None
+
+    def profile(self, run: Run, exact: bool = False) -> Profile:
+        """Objects x phases of the last loop that was profiled; raises TerraceError when there is none."""
+        rows = self._all(
+            "SELECT id FROM iteration WHERE run = ?1 AND exact = ?2 AND loop = (SELECT max(loop) FROM iteration "
+            "WHERE run = ?1 AND exact = ?2) ORDER BY number, id",
+            run.id,
+            exact,
+        )
+        if not rows:
+            kind = "exact profile (simulate with --exact)" if exact else "profile: no main loop was seen"
+            raise TerraceError(f"{self.path}: process {run.process} has no {kind}")
+        iterations = [row[0] for row in rows]
+        among = f"iteration IN ({','.join('?' * len(iterations))})"
+        share = 1.0 / len(iterations)
+        phases = [
+            ProfiledPhase(*row)
+            for row in self._all(
+                "SELECT name, avg(time), avg(core), avg(samples), avg(samples_with_access), avg(bandwidth_time) "
+                f"FROM phase WHERE {among} GROUP BY phase ORDER BY phase",
+                *iterations,
+            )
+        ]
+        cells = np.array(
+            self._all(
+                "SELECT phase, chunk, sum(read_lines), sum(write_lines), sum(exposure), sum(samples) FROM cell "
+                f"WHERE {among} GROUP BY phase, chunk",
+                *iterations,
+            ),
+            dtype=np.float64,
+        ).reshape(-1, 6)
+        places = self._all(
+            "SELECT first, chunks, place FROM chunk_place WHERE iteration = ? ORDER BY first", iterations[0]
+        )
+        objects = [o for o in self.objects(run) if o.chunks > 0]
+        owner = _owners(objects, cells[:, 1])
+        known = owner >= 0
+        index = (owner[known], cells[known, 0].astype(int))
+
+        def matrix(column: int) -> Floats:
+            result: Floats = np.zeros((len(objects), len(phases)))
+            np.add.at(result, index, cells[known, column] * share)
+            return result
+
+        return Profile(
+            exact=exact,
+            iterations=len(iterations),
+            phases=phases,
+            objects=objects,
+            reads=matrix(2),
+            writes=matrix(3),
+            exposure=matrix(4),
+            samples=matrix(5),
+            lines_on=_lines_on(places, cells, share),
+            places=places,
+        )
+
+    def moves(self, run: Run) -> list[Move]:
+        """Its transfers, in the order in which they were asked for."""
+        rows = self._all(
+            "SELECT object, first, chunks, source, target, iteration, ask, need, size, benefit, cost, asked, "
+            "begun, done, waited, refused FROM move WHERE run = ? ORDER BY asked, id",
+            run.id,
+        )
+        return [Move(*[*row[:15], bool(row[15])]) for row in rows]
+
+    def plans(self, run: Run) -> list[Plan]:
+        """Its plans, in the order in which they were made."""
+        rows = self._all(
+            "SELECT id, at, why, planner, machine, loop, budget, phases, predicted, predicted_slow, lower_bound, "
+            "gap, blob FROM plan WHERE run = ? ORDER BY id",
+            run.id,
+        )
+        return [self._plan(row) for row in rows]
+
+    def _plan(self, row: tuple[Any, ...]) -> Plan:
+        key = row[0]
+        objects = self._all(
+            "SELECT name, size, chunks, pinned FROM plan_object WHERE plan = ? ORDER BY object", key
+        )
+        parts = self._all("SELECT object, first, chunks, place FROM plan_part WHERE plan = ? ORDER BY 1, 2", key)
+        moves = self._all(
+            "SELECT object, first, chunks, target, ask, need, benefit, cost, awaited FROM plan_move "
+            "WHERE plan = ? ORDER BY position",
+            key,
+        )
+        return Plan(
+            at=row[1],
+            why=row[2],
+            planner=row[3],
+            machine=row[4],
+            loop=row[5],
+            budget=json.loads(row[6]),
+            phases=json.loads(row[7]),
+            predicted=row[8],
+            predicted_slow=row[9],
+            lower_bound=row[10],
+            gap=row[11],
+            objects=[PlanObject(*[*o[:3], bool(o[3])]) for o in objects],
+            parts=[PlanPart(*p) for p in parts],
+            moves=[PlanMove(*[*m[:8], bool(m[8])]) for m in moves],
+            blob=row[12],
+        )
+
+    def counters(self, run: Run) -> Counters | None:
+        """What it did in all; None when it was killed before it could say."""
+        row = self._first(
+            "SELECT accesses, misses, unseen, dropped, core, exposed, bandwidth_bound, waited, charged "
+            "FROM counters WHERE run = ?",
+            run.id,
+        )
+        return Counters(*row) if row else None
+
+    def notes(self, run: Run) -> list[Note]:
+        """What was noted about it and about the job as a whole."""
+        rows = self._all("SELECT severity, text, at FROM note WHERE run = ? OR run IS NULL ORDER BY rowid", run.id)
+        return [Note(*row) for row in rows]
+
+    def table(self, name: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """A whole table: its columns and its rows. `name` is one of docs/store.md's."""
+        cursor = self._connection.execute(f'SELECT * FROM "{name}"')
+        return [column[0] for column in cursor.description], cursor.fetchall()
+
+    def _all(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def _first(self, sql: str, *values: object) -> tuple[Any, ...] | None:
+        row: tuple[Any, ...] | None = self._connection.execute(sql, values).fetchone()
+        return row
+
+    def _one(self, sql: str, *values: object) -> tuple[Any, ...]:
+        row = self._first(sql, *values)
+        assert row is not None
+        return row
+
+
+def _owners(objects: Sequence[Object], chunks: Floats) -> npt.NDArray[np.int64]:
+    """The index of the object that each chunk belongs to, -1 for none; objects in the order of their chunks."""
+    if not objects:
+        return np.full(len(chunks), -1)
+    firsts = np.array([o.first_chunk for o in objects])
+    ends = firsts + np.array([o.chunks for o in objects])
+    owner = np.searchsorted(firsts, chunks, side="right") - 1
+    return np.where((owner >= 0) & (chunks < ends[owner]), owner, -1)
+
+
+def _lines_on(places: Sequence[tuple[int, int, int]], cells: Floats, share: float) -> dict[int, float]:
+    """Lines an iteration by the place that their chunk lay on."""
+    if not places:
+        return {}
+    firsts = np.array([p[0] for p in places])
+    ends = firsts + np.array([p[1] for p in places])
+    stretch = np.searchsorted(firsts, cells[:, 1], side="right") - 1
+    inside = (stretch >= 0) & (cells[:, 1] < ends[stretch])
+    lines: dict[int, float] = {}
+    for number, count in zip(stretch[inside], (cells[inside, 2] + cells[inside, 3]) * share, strict=True):
+        place = places[number][2]
+        lines[place] = lines.get(place, 0.0) + float(count)
+    return lines

@@ -1,0 +1,70 @@
+"""Sizes, times and rates as people read them; the same words as the launcher's."""
+
+import re
+
+from terrace.errors import WrongCallError
+
+_IEC = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+_SIZES = {
+    "": 1, "B": 1,
+    "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+    "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40,
+}  # fmt: skip
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+_RATES = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"))
+
+
+def _digits(value: float) -> str:
+    """Three significant digits, without an exponent and without trailing zeros after the point."""
+    decimals = 0 if value >= 99.95 else 1 if value >= 9.995 else 2
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def size(count: float) -> str:
+    """Bytes in IEC units: "64MiB", "1.46GiB"."""
+    for unit, name in _IEC:
+        if abs(count) >= unit:
+            return _digits(count / unit) + name
+    return f"{count:.0f}B"
+
+
+def seconds(value: float) -> str:
+    """Seconds: "1.24s", "86ns"; "0s" for none."""
+    if value == 0:
+        return "0s"
+    for unit, name in _TIMES:
+        if abs(value) >= unit * 0.9995:
+            sign = "-" if value < 0 else ""
+            return sign + _digits(abs(value) / unit) + name
+    return f"{value:.3g}s"
+
+
+def rate(value: float) -> str:
+    """Bytes a second in SI units: "16GB/s"."""
+    for unit, name in _RATES:
+        if value >= unit * 0.9995:
+            return _digits(value / unit) + name
+    return f"{value:.3g}B/s"
+
+
+def percent(share: float, decimals: int = 1) -> str:
+    """A share of 1 as "12.5 %"."""
+    return f"{100 * share:.{decimals}f} %"
+
+
+def count(value: float) -> str:
+    """A number of things, short: "950", "12.3k", "4.56M"."""
+    for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= unit * 0.9995:
+            return _digits(value / unit) + name
+    return f"{value:.0f}"
+
+
+def parse_size(text: str) -> int:
+    """Reads "64MiB", "1.5GiB", "200MB", "4096"; raises WrongCallError for anything else."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
+    unit = _SIZES.get(found[2].upper()) if found else None
+    if found is None or unit is None:
+        raise WrongCallError(f"'{text}' is not a size; write 64MiB, 1.5GiB or 200MB")
+    return round(float(found[1]) * unit)

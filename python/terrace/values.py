@@ -1,0 +1,288 @@
+"""What a profile store holds, as values (docs/store.md says what each field means)."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One process of the job."""
+
+    id: int
+    process: int
+    host: str
+    program: str
+    backend: str
+    mode: str
+    planner: str
+    budget: str
+    initiator: int
+    cores: float
+    sample_interval: float
+    machine: int | None
+    ended: float | None
+    how: str | None
+    arguments: list[str]
+    whole: bool
+
+    @property
+    def name(self) -> str:
+        """The program's name without its folder."""
+        return Path(self.program).name or f"process {self.process}"
+
+    @property
+    def virtual(self) -> bool:
+        """Whether its times are virtual."""
+        return self.backend == "virtual"
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of the machine's tree; `place` is None where it only groups."""
+
+    id: int
+    parent: int | None
+    name: str
+    place: int | None
+
+
+@dataclass(frozen=True)
+class Place:
+    """One memory; sizes in bytes."""
+
+    id: int
+    name: str
+    kind: str
+    capacity: int
+    granule: int
+    domain: int
+
+
+@dataclass(frozen=True)
+class Initiator:
+    """What issues accesses."""
+
+    id: int
+    name: str
+    cores: int
+    frequency_hz: float
+    domain: int
+
+
+@dataclass(frozen=True)
+class Domain:
+    """An initiator with the places nearest to it; `home` is where data lies when nobody asks for another place."""
+
+    id: int
+    name: str
+    initiator: int
+    home: int
+
+
+@dataclass(frozen=True)
+class MachinePath:
+    """How an initiator sees a place: bytes/s and seconds."""
+
+    initiator: int
+    place: int
+    read: float
+    write: float
+    latency: float
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The machine that a process ran on."""
+
+    name: str
+    description: str
+    line: int
+    nodes: list[Node]
+    places: list[Place]
+    initiators: list[Initiator]
+    domains: list[Domain]
+    paths: list[MachinePath]
+    copies: dict[tuple[int, int], float]
+    blob: bytes
+
+    def path(self, initiator: int, place: int) -> MachinePath | None:
+        """The path from an initiator to a place, if there is one."""
+        return next((p for p in self.paths if p.initiator == initiator and p.place == place), None)
+
+
+@dataclass(frozen=True)
+class Object:
+    """A named piece of the program's data."""
+
+    id: int
+    name: str
+    kind: str
+    size: int
+    chunk_size: int
+    first_chunk: int
+    chunks: int
+    born: float
+    died: float | None
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A main loop; `ended` and `iterations` are None when the process died inside."""
+
+    number: int
+    name: str
+    begun: float
+    ended: float | None
+    iterations: int | None
+
+
+@dataclass(frozen=True)
+class PhaseInstance:
+    """One phase of one iteration, as it ran."""
+
+    iteration: int
+    phase: int
+    name: str
+    begun: float
+    ended: float
+    waited: float
+
+
+@dataclass(frozen=True)
+class ProfiledPhase:
+    """A phase of the profile: means over the profiled iterations, in seconds."""
+
+    name: str
+    time: float
+    core: float
+    samples: float
+    samples_with_access: float
+    bandwidth_time: float
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Objects x phases, means over the profiled iterations; every matrix is [object, phase]."""
+
+    exact: bool
+    iterations: int
+    phases: list[ProfiledPhase]
+    objects: list[Object]
+    reads: Floats
+    writes: Floats
+    exposure: Floats
+    samples: Floats
+    lines_on: dict[int, float]  # by place: lines read and written an iteration
+    places: list[tuple[int, int, int]]  # where chunks lay: (first, chunks, place)
+
+
+@dataclass(frozen=True)
+class Move:
+    """A transfer that the runtime asked for."""
+
+    object: int
+    first: int
+    chunks: int
+    source: int
+    target: int
+    iteration: int
+    ask: int
+    need: int
+    size: int
+    benefit: float
+    cost: float
+    asked: float
+    begun: float
+    done: float
+    waited: float
+    refused: bool
+
+
+@dataclass(frozen=True)
+class PlanPart:
+    """Chunks [first, first + chunks) of an object (in the plan's own units) lie on `place` at first."""
+
+    object: int
+    first: int
+    chunks: int
+    place: str
+
+
+@dataclass(frozen=True)
+class PlanMove:
+    """A move that the plan repeats in every iteration."""
+
+    object: int
+    first: int
+    chunks: int
+    target: str
+    ask: int
+    need: int
+    benefit: float
+    cost: float
+    awaited: bool
+
+
+@dataclass(frozen=True)
+class PlanObject:
+    """An object as the plan names it, cut into `chunks` equal parts."""
+
+    name: str
+    size: int
+    chunks: int
+    pinned: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan that the runtime made or was given; times are seconds an iteration."""
+
+    at: float
+    why: str
+    planner: str
+    machine: str
+    loop: str
+    budget: list[str]
+    phases: list[str]
+    predicted: float
+    predicted_slow: float
+    lower_bound: float
+    gap: float
+    objects: list[PlanObject]
+    parts: list[PlanPart]
+    moves: list[PlanMove]
+    blob: bytes
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What a process did in all; times in seconds."""
+
+    accesses: int
+    misses: int
+    unseen: int
+    dropped: int
+    core: float
+    exposed: float
+    bandwidth_bound: float
+    waited: float
+    charged: float
+
+    @property
+    def unseen_share(self) -> float:
+        """The share of all accesses that was not seen."""
+        return self.unseen / max(1, self.accesses + self.unseen)
+
+
+@dataclass(frozen=True)
+class Note:
+    """A line that the program's side or the merger wrote down."""
+
+    severity: str
+    text: str
+    at: float | None

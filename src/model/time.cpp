@@ -55,12 +55,13 @@ class Timeline {
     const auto& load = loads_[k];
     std::vector<double> busy(problem_.places.size());
     for (std::size_t p = 0; p < busy.size(); ++p) busy[p] = load.busy(p);
-    const auto beside = copy_beside(load.stalled(), problem_.phases[k].unexplained.value, busy);
     time.core = problem_.phases[k].core.value;
     time.exposed = load.stalled() - time.core;
+    const auto alone = load.time() + problem_.phases[k].unexplained.value;
+    const auto [running, copying] = run_beside(alone, busy);
     time.bandwidth = *std::max_element(busy.begin(), busy.end());
-    time.copies = time.waiting + beside;
-    time.total = std::max(load.stalled(), time.bandwidth) + problem_.phases[k].unexplained.value + time.waiting;
+    time.copies = time.waiting + copying;
+    time.total = running + time.waiting;
     return time;
   }
 
@@ -80,38 +81,44 @@ class Timeline {
     return waiting;
   }
 
-  // Copies as long as the phase runs; the copies' traffic is added to `busy` and may make the phase longer.
-  double copy_beside(double stalled, double unexplained, std::vector<double>& busy) {
-    double copying = 0;
-    while (!queue_.empty()) {
+  struct Beside {
+    double running = 0;  // what the phase takes
+    double copying = 0;  // how much of that time a copy ran
+  };
+  // The phase, which takes `alone` without copies, beside what is queued: both are fluids, and of a place that
+  // both want more of than there is each gets at least half (the simulator's law). Adds the copies to `busy`.
+  Beside run_beside(double alone, std::vector<double>& busy) {
+    Beside beside;
+    if (alone <= 0) return beside;
+    const auto own = busy;
+    double left = 1;  // share of the phase that is still to run
+    while (!queue_.empty() && left > 0) {
       auto& pending = queue_.front();
       const auto& move = list_.moves[pending.move];
-      const auto bytes =
-          static_cast<double>(problem_.items[move.item].size.value) * pending.seconds / move.seconds;
-      std::vector<double> share(busy.size(), 0);
-      share[move.from] = bytes / problem_.places[move.from].read_bandwidth;
-      share[move.to] = bytes / problem_.places[move.to].write_bandwidth;
-      // The largest part f of it that is copied before the phase ends: copying + f x seconds <= the phase's time,
-      // which is the largest of rows that grow with f.
-      double part = (stalled + unexplained - copying) / pending.seconds;
-      for (std::size_t p = 0; p < busy.size(); ++p) {
-        const auto left = busy[p] + unexplained - copying;
-        const auto shrinks = pending.seconds - share[p];
-        if (left >= 0 && left >= shrinks)
-          part = 1;
-        else if (shrinks > 0)
-          part = std::max(part, left / shrinks);
+      const auto bytes = static_cast<double>(problem_.items[move.item].size.value);
+      // Seconds of each place that one second of copying at full speed takes.
+      const double from = bytes / problem_.places[move.from].read_bandwidth / move.seconds;
+      const double to = bytes / problem_.places[move.to].write_bandwidth / move.seconds;
+      const auto copy_share = [&](std::size_t place) { return std::max(1 - own[place] / alone, 0.5); };
+      const double rate = std::min({1.0, copy_share(move.from) / from, copy_share(move.to) / to});
+      double speed = 1 / alone;
+      if (own[move.from] > 0) speed = std::min(speed, (1 - rate * from) / own[move.from]);
+      if (own[move.to] > 0) speed = std::min(speed, (1 - rate * to) / own[move.to]);
+      const bool copy_ends = pending.seconds / rate <= left / speed;
+      const double elapsed = copy_ends ? pending.seconds / rate : left / speed;
+      beside.running += elapsed;
+      beside.copying += elapsed;
+      busy[move.from] += elapsed * rate * from;
+      busy[move.to] += elapsed * rate * to;
+      left = copy_ends ? std::max(left - elapsed * speed, 0.0) : 0;
+      if (copy_ends) {
+        queue_.pop_front();
+      } else {
+        pending.seconds -= elapsed * rate;
       }
-      part = std::clamp(part, 0.0, 1.0);
-      copying += part * pending.seconds;
-      for (std::size_t p = 0; p < busy.size(); ++p) busy[p] += part * share[p];
-      if (part < 1) {
-        pending.seconds *= 1 - part;
-        break;
-      }
-      queue_.pop_front();
     }
-    return copying;
+    beside.running += left * alone;
+    return beside;
   }
 
   const Problem& problem_;

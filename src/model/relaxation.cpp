@@ -1,0 +1,257 @@
+#include "model/relaxation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+
+#include "base/error.hpp"
+#include "model/loads.hpp"
+
+namespace terrace::model {
+namespace {
+
+using machine::PlaceId;
+
+constexpr double k_never = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+Relaxation::Relaxation(const Problem& problem)
+    : problem_(problem),
+      rows_(problem.places.size() + 2),
+      bounded_(problem.places.size(), false),
+      touches_(problem.items.size()),
+      steps_(problem.phases.size() * domain_count(problem)),
+      moved_(problem.phases.size() * problem.places.size() * problem.places.size(), 0) {
+  std::vector<std::uint64_t> footprint(domain_count(problem), 0);
+  for (const auto& item : problem.items) footprint[item.domain] += item.size.value;
+  std::size_t most = 0;
+  for (std::size_t d = 0; d < footprint.size(); ++d) {
+    places_.push_back(fastest_first(problem, static_cast<machine::DomainId>(d)));
+    most = std::max(most, places_.back().size());
+  }
+  if (most > k_most_places_of_domain) {
+    throw Error(Code::unsupported, "a domain with " + std::to_string(most) +
+                                       " places; bounds are computed for up to " +
+                                       std::to_string(k_most_places_of_domain));
+  }
+  for (std::size_t p = 0; p < bounded_.size(); ++p) {
+    bounded_[p] = problem.places[p].budget.value < footprint[problem.places[p].domain];
+  }
+  for (std::size_t k = 0; k < problem.phases.size(); ++k) {
+    for (const auto& cell : problem.phases[k].cells) {
+      touches_[cell.item].push_back({static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(loads_.size())});
+      for (const auto p : places_[problem.items[cell.item].domain]) {
+        loads_.push_back({exposed_time(cell, problem.places[p]), busy_time(cell, problem.places[p])});
+      }
+    }
+  }
+  from_.resize(problem.phases.size() * most * most);
+  stop_.resize(from_.size());
+}
+
+void Relaxation::price_steps(const Multipliers& prices) {
+  for (std::size_t k = 0; k < problem_.phases.size(); ++k) {
+    const auto* row = &prices.row[k * rows_];
+    for (std::size_t d = 0; d < places_.size(); ++d) {
+      const auto& places = places_[d];
+      const auto n = places.size();
+      auto& [route, untouched, hop] = steps_[k * places_.size() + d];
+      route.assign(n * n, 0);
+      hop.assign(n * n, 0);
+      for (std::size_t a = 0; a < n; ++a) {
+        for (std::size_t b = 0; b < n; ++b) {
+          hop[a * n + b] = static_cast<std::uint8_t>(b);
+          if (a == b) continue;
+          route[a * n + b] = row[copy_row()] / problem_.copy[places[a]][places[b]] +
+                             row[place_row(places[a])] / problem_.places[places[a]].read_bandwidth +
+                             row[place_row(places[b])] / problem_.places[places[b]].write_bandwidth;
+        }
+      }
+      for (std::size_t stop = 0; stop < n; ++stop) {
+        for (std::size_t a = 0; a < n; ++a) {
+          for (std::size_t b = 0; b < n; ++b) {
+            const auto through = route[a * n + stop] + route[stop * n + b];
+            if (through >= route[a * n + b]) continue;
+            route[a * n + b] = through;
+            hop[a * n + b] = hop[a * n + stop];
+          }
+        }
+      }
+      untouched = route;
+      for (std::size_t a = 0; a < n; ++a) {
+        const auto hold = prices.capacity[k * problem_.places.size() + places[a]];
+        for (std::size_t b = 0; b < n; ++b) untouched[a * n + b] += hold;
+      }
+    }
+  }
+}
+
+// Copies along the cheapest chain.
+void Relaxation::follow(double size, std::size_t domain, std::size_t phase, std::size_t from, std::size_t to) {
+  const auto& places = places_[domain];
+  const auto& step = steps_[phase * places_.size() + domain];
+  const auto all = problem_.places.size();
+  while (from != to) {
+    const auto next = step.hop[from * places.size() + to];
+    moved_[(phase * all + places[from]) * all + places[next]] += size;
+    from = next;
+  }
+}
+
+// The item's cheapest cyclic way, one dynamic program for each place in which it could begin.
+template <std::size_t n>
+double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activity& activity) {
+  const auto& of = problem_.items[item];
+  const auto* places = places_[of.domain].data();
+  const auto phases = problem_.phases.size();
+  const auto all = problem_.places.size();
+  const auto size = static_cast<double>(of.size.value);
+  const auto starts = problem_.cyclic ? n : std::size_t{1};
+  const auto may = [&](std::size_t p) { return of.pinned == machine::k_no_place || of.pinned == places[p]; };
+
+  std::array<std::array<double, n>, n> cost;  // [start][place]
+  for (std::size_t s = 0; s < starts; ++s) {
+    for (std::size_t p = 0; p < n; ++p) cost[s][p] = may(p) && (!problem_.cyclic || p == s) ? 0 : k_never;
+  }
+  auto touch = touches_[item].begin();
+  const auto end_of_touches = touches_[item].end();
+  for (std::size_t k = 0; k < phases; ++k) {
+    // A phase costs an item that begins it on a and ends it on b, served where it stops on its way.
+    const auto& step = steps_[k * places_.size() + of.domain];
+    std::array<double, n * n> edge;
+    std::array<std::uint8_t, n * n> stop;
+    const bool touched = touch != end_of_touches && touch->phase == k;
+    if (touched) {
+      const auto* row = &prices.row[k * rows_];
+      const auto* load = &loads_[touch->first];
+      std::array<double, n> access;
+      for (std::size_t p = 0; p < n; ++p) {
+        access[p] =
+            may(p) ? row[core_row()] * load[p].exposed + row[place_row(places[p])] * load[p].busy : k_never;
+      }
+      for (std::size_t a = 0; a < n; ++a) {
+        const auto hold = (step.untouched[a * n + a] - step.route[a * n + a]) * size;
+        for (std::size_t b = 0; b < n; ++b) {
+          double least = k_never;
+          std::size_t at = a;
+          for (std::size_t v = 0; v < n; ++v) {
+            const auto way = size * (step.route[a * n + v] + step.route[v * n + b]) + access[v];
+            if (way < least) {
+              least = way;
+              at = v;
+            }
+          }
+          edge[a * n + b] = least + hold;
+          stop[a * n + b] = static_cast<std::uint8_t>(at);
+        }
+      }
+      ++touch;
+    } else {
+      for (std::size_t i = 0; i < n * n; ++i) edge[i] = size * step.untouched[i];
+      for (std::size_t a = 0; a < n; ++a) {
+        for (std::size_t b = 0; b < n; ++b) stop[a * n + b] = static_cast<std::uint8_t>(a);
+      }
+    }
+    auto* from = &from_[k * n * n];
+    auto* via = &stop_[k * n * n];
+    for (std::size_t s = 0; s < starts; ++s) {
+      std::array<double, n> next;
+      for (std::size_t b = 0; b < n; ++b) {
+        double least = k_never;
+        std::size_t best = 0;
+        for (std::size_t a = 0; a < n; ++a) {
+          const auto way = cost[s][a] + edge[a * n + b];
+          if (way < least) {
+            least = way;
+            best = a;
+          }
+        }
+        next[b] = may(b) ? least : k_never;
+        from[s * n + b] = static_cast<std::uint8_t>(best);
+        via[s * n + b] = stop[best * n + b];
+      }
+      cost[s] = next;
+    }
+  }
+
+  std::size_t start = 0, end = 0;
+  double best = k_never;
+  for (std::size_t s = 0; s < starts; ++s) {
+    for (std::size_t p = 0; p < n; ++p) {
+      if ((problem_.cyclic && p != s) || cost[s][p] >= best) continue;
+      best = cost[s][p];
+      start = s;
+      end = p;
+    }
+  }
+  for (auto k = phases; k-- > 0;) {
+    const auto a = from_[(k * n + start) * n + end], v = stop_[(k * n + start) * n + end];
+    activity.capacity[k * all + places[a]] += size;
+    if (touch != touches_[item].begin() && std::prev(touch)->phase == k) {
+      --touch;
+      const auto& load = loads_[touch->first + v];
+      activity.row[k * rows_ + core_row()] += load.exposed;
+      activity.row[k * rows_ + place_row(places[v])] += load.busy;
+    }
+    if (a != v) follow(size, of.domain, k, a, v);
+    if (v != end) follow(size, of.domain, k, v, end);
+    end = a;
+  }
+  return best;
+}
+
+double Relaxation::best_way_among(std::size_t n, std::uint32_t item, const Multipliers& prices,
+                                  Activity& activity) {
+  switch (n) {
+    case 1:
+      return best_way<1>(item, prices, activity);
+    case 2:
+      return best_way<2>(item, prices, activity);
+    case 3:
+      return best_way<3>(item, prices, activity);
+    case 4:
+      return best_way<4>(item, prices, activity);
+    case 5:
+      return best_way<5>(item, prices, activity);
+    case 6:
+      return best_way<6>(item, prices, activity);
+    case 7:
+      return best_way<7>(item, prices, activity);
+    default:
+      return best_way<k_most_places_of_domain>(item, prices, activity);
+  }
+}
+
+double Relaxation::evaluate(const Multipliers& prices, Activity& activity) {
+  const auto phases = problem_.phases.size(), all = problem_.places.size();
+  activity.row.assign(phases * rows_, 0);
+  activity.capacity.assign(phases * all, 0);
+  std::fill(moved_.begin(), moved_.end(), 0);
+  price_steps(prices);
+
+  double value = 0;
+  for (std::uint32_t i = 0; i < problem_.items.size(); ++i) {
+    value += best_way_among(places_[problem_.items[i].domain].size(), i, prices, activity);
+  }
+  for (std::size_t k = 0; k < phases; ++k) {
+    const auto& phase = problem_.phases[k];
+    value += prices.row[k * rows_ + core_row()] * phase.core.value;
+    if (!problem_.exact) value += phase.unexplained.value;
+    activity.row[k * rows_ + core_row()] += phase.core.value;
+    for (std::size_t p = 0; p < all; ++p) {
+      value -= prices.capacity[k * all + p] * static_cast<double>(problem_.places[p].budget.value);
+      for (std::size_t q = 0; q < all; ++q) {
+        const auto bytes = moved_[(k * all + p) * all + q];
+        if (bytes == 0) continue;
+        activity.row[k * rows_ + copy_row()] += bytes / problem_.copy[p][q];
+        activity.row[k * rows_ + place_row(p)] += bytes / problem_.places[p].read_bandwidth;
+        activity.row[k * rows_ + place_row(q)] += bytes / problem_.places[q].write_bandwidth;
+      }
+    }
+  }
+  return value;
+}
+
+}  // namespace terrace::model

@@ -1,0 +1,77 @@
+// The Lagrangian relaxation of the placement problem (planning.md): prices on the rows of the time law and on the
+// places' capacities decouple the items, and each item then takes a shortest way through the phases. Whatever the
+// prices, the value is a lower bound of the time of any software placement, moves inside phases included.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/problem.hpp"
+
+namespace terrace::model {
+
+// Prices. Rows of a phase: the core (C + D), each place's bandwidth, the copies; their prices sum to 1.
+struct Multipliers {
+  std::vector<double> row;       // [phase x (places + 2)]
+  std::vector<double> capacity;  // [phase x places], s/byte, >= 0; 0 where the budget takes everything
+};
+
+// What the rows and places would hold if every item went its cheapest way.
+struct Activity {
+  std::vector<double> row;       // as Multipliers::row, s
+  std::vector<double> capacity;  // as Multipliers::capacity, bytes at the start of the phase
+};
+
+class Relaxation {
+ public:
+  explicit Relaxation(const Problem& problem);
+
+  // The bound at these prices; fills `activity`.
+  double evaluate(const Multipliers& prices, Activity& activity);
+
+  [[nodiscard]] std::size_t rows() const { return rows_; }
+  [[nodiscard]] std::size_t core_row() const { return 0; }
+  [[nodiscard]] std::size_t place_row(std::size_t place) const { return 1 + place; }
+  [[nodiscard]] std::size_t copy_row() const { return rows_ - 1; }
+  [[nodiscard]] bool bounded(std::size_t place) const { return bounded_[place]; }
+  [[nodiscard]] const Problem& problem() const { return problem_; }
+
+ private:
+  // What one phase costs an item on its way from place to place of its domain, by the byte: the cheapest chains of
+  // copies, and those with the price of where the phase begins. [from x to]
+  struct Step {
+    std::vector<double> route;
+    std::vector<double> untouched;  // route + price of the capacity at `from`
+    std::vector<std::uint8_t> hop;  // first stop of the chain
+  };
+  // An item's traffic in one phase, priced by the second of each row.
+  struct Touch {
+    std::uint32_t phase = 0;
+    std::uint32_t first = 0;  // index into loads_: (exposed, busy) for each place of the domain
+  };
+  struct Load {
+    double exposed = 0;
+    double busy = 0;
+  };
+
+  void price_steps(const Multipliers& prices);
+  template <std::size_t n>
+  double best_way(std::uint32_t item, const Multipliers& prices, Activity& activity);
+  double best_way_among(std::size_t n, std::uint32_t item, const Multipliers& prices, Activity& activity);
+  void follow(double size, std::size_t domain, std::size_t phase, std::size_t from, std::size_t to);
+
+  const Problem& problem_;
+  std::size_t rows_ = 0;
+  std::vector<std::vector<machine::PlaceId>> places_;  // by domain
+  std::vector<bool> bounded_;
+  std::vector<std::vector<Touch>> touches_;  // by item
+  std::vector<Load> loads_;
+  std::vector<Step> steps_;                // [phase x domain]
+  std::vector<double> moved_;              // bytes, [phase x from x to]
+  std::vector<std::uint8_t> from_, stop_;  // of the item at hand: how each state was reached
+};
+
+// More places than this in one domain are refused by Relaxation's constructor: Error{unsupported}.
+inline constexpr std::size_t k_most_places_of_domain = 8;
+
+}  // namespace terrace::model

@@ -1,0 +1,25 @@
+// The parts of the module, one function a file.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <span>
+#include <string>
+
+#include "model/problem.hpp"
+
+namespace terrace::python {
+
+void bind_machine(nanobind::module_& module);
+void bind_store(nanobind::module_& module);
+void bind_problem(nanobind::module_& module);
+void bind_plan(nanobind::module_& module);
+
+// The problem of json.loads(Problem.to_json()). Throws Error{invalid} where it is none.
+model::Problem problem_from_dump(const nanobind::dict& dump);
+
+inline std::span<const std::byte> bytes_of(const nanobind::bytes& bytes) {
+  return {static_cast<const std::byte*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace terrace::python

@@ -1,0 +1,77 @@
+// Machines and budgets.
+#include "machine/machine.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+#include "machine/machine_file.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace terrace::python {
+namespace {
+
+using machine::Machine;
+
+std::vector<std::uint64_t> plain(const machine::Budget& budget) {
+  std::vector<std::uint64_t> bytes;
+  for (const auto size : budget) bytes.push_back(size.value);
+  return bytes;
+}
+
+}  // namespace
+
+void bind_machine(nb::module_& module) {
+  nb::class_<Machine>(module, "Machine", "A machine: places, initiators, paths. Immutable.")
+      .def_static(
+          "read", [](const std::string& name) { return machine::read_machine_file(machine::find_machine(name)); },
+          "name"_a, "The machine of a file, or a shipped one by its name.")
+      .def_static(
+          "from_bytes",
+          [](const nb::bytes& bytes) {
+            BlobReader in(bytes_of(bytes));
+            return Machine::from_blob(in);
+          },
+          "blob"_a, "From the bytes that a profile store keeps.")
+      .def("to_bytes",
+           [](const Machine& self) {
+             BlobWriter out;
+             self.to_blob(out);
+             return nb::bytes(out.bytes().data(), out.bytes().size());
+           })
+      .def(
+          "to_toml", [](const Machine& self) { return machine::format_machine_file(self); },
+          "The text of its machine file.")
+      .def_prop_ro("name", &Machine::name)
+      .def_prop_ro("kinds", &Machine::kinds)
+      .def_prop_ro("places",
+                   [](const Machine& self) {
+                     std::vector<std::string> names;
+                     for (const auto& place : self.places()) names.push_back(place.name);
+                     return names;
+                   })
+      .def_prop_ro("capacities",
+                   [](const Machine& self) {
+                     std::vector<std::uint64_t> bytes;
+                     for (const auto& place : self.places()) bytes.push_back(place.capacity.value);
+                     return bytes;
+                   })
+      .def("home", &Machine::home, "domain"_a, "Where a domain's data lies when nobody asks for another place.")
+      .def("fastest_first", &Machine::fastest_first, "domain"_a)
+      .def(
+          "budget",
+          [](const Machine& self, const std::string& text) {
+            return plain(text.empty() ? machine::Budget{} : machine::parse_budget(self, text));
+          },
+          "text"_a, "Bytes by place of \"hbm=16GiB,...\"; none for an empty text, which allows everything.")
+      .def(
+          "fast_budget",
+          [](const Machine& self, std::uint64_t fast) { return plain(machine::fast_budget(self, Bytes{fast})); },
+          "fast"_a, "Bytes by place when each domain's fastest kind may hold `fast`.")
+      .def("__repr__", [](const Machine& self) { return "<Machine '" + self.name() + "'>"; });
+  module.def("shipped_machines", &machine::shipped_machines, "The names that Machine.read knows.");
+}
+
+}  // namespace terrace::python

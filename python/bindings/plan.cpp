@@ -1,0 +1,149 @@
+// Planners and plans.
+#include "placement/plan.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+#include "model/problem.hpp"
+#include "placement/plan_file.hpp"
+#include "placement/planner.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace terrace::python {
+namespace {
+
+using model::Problem;
+using placement::Decision;
+using placement::Plan;
+
+// Without a calibration the model's constants are 1.
+Decision decide(const Problem& problem, const std::string& planner, const model::Calibration* calibration) {
+  const nb::gil_scoped_release release;
+  return placement::find_planner(planner).decide(problem, calibration ? *calibration : model::Calibration{});
+}
+
+nb::list objects_of(const Plan& plan) {
+  nb::list objects;
+  for (const auto& object : plan.objects) {
+    nb::list parts;
+    for (const auto& part : object.parts) {
+      parts.append(nb::make_tuple(part.chunks.first, part.chunks.count, part.place));
+    }
+    nb::dict row;
+    row["name"] = object.name;
+    row["size"] = object.size.value;
+    row["chunks"] = object.chunks;
+    row["pinned"] = object.pinned;
+    row["parts"] = parts;
+    objects.append(row);
+  }
+  return objects;
+}
+
+nb::list moves_of(const Plan& plan) {
+  nb::list moves;
+  for (const auto& move : plan.moves) {
+    const auto& object = plan.objects.at(move.object);
+    nb::dict row;
+    row["object"] = object.name;
+    row["first"] = move.chunks.first;
+    row["chunks"] = move.chunks.count;
+    row["bytes"] = object.size.value * move.chunks.count / object.chunks;
+    row["to"] = move.to;
+    row["ask"] = move.ask;
+    row["need"] = move.need;
+    row["awaited"] = move.awaited;
+    row["benefit"] = move.benefit.value;
+    row["cost"] = move.cost.value;
+    moves.append(row);
+  }
+  return moves;
+}
+
+// Time over budget: one row for each budget and planner.
+nb::list sweep(const profile::Profile& profile, const machine::Machine& machine,
+               const std::vector<std::vector<std::uint64_t>>& budgets, const std::vector<std::string>& planners,
+               const model::Calibration* calibration, std::size_t max_items) {
+  nb::list rows;
+  for (std::size_t b = 0; b < budgets.size(); ++b) {
+    machine::Budget budget;
+    for (const auto size : budgets[b]) budget.push_back(Bytes{size});
+    const auto problem = model::make_problem(profile, machine, budget, max_items);
+    for (const auto& name : planners) {
+      const auto decision = decide(problem, name, calibration);
+      nb::dict row;
+      row["budget"] = b;
+      row["planner"] = name;
+      row["seconds"] = decision.prediction.total.value;
+      row["lower_bound"] = decision.lower_bound;
+      row["moves"] = decision.prediction.moves;
+      row["moved"] = decision.prediction.moved.value;
+      rows.append(row);
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+void bind_plan(nb::module_& module) {
+  nb::class_<Decision>(module, "Decision", "What a planner decided.")
+      .def_prop_ro(
+          "places", [](const Decision& self) { return self.schedule.phases; }, "place[phase][item]")
+      .def_ro("prediction", &Decision::prediction)
+      .def_ro("gap", &Decision::gap, "What an inexact search may have missed, as a share of its objective.")
+      .def_ro("lower_bound", &Decision::lower_bound, "0 when the planner computed none.");
+  nb::class_<Plan>(module, "Plan", "Where every object lies at first, and what moves when.")
+      .def_static(
+          "parse",
+          [](const std::string& text, const std::string& file) { return placement::parse_plan(text, file); },
+          "text"_a, "file"_a = "plan")
+      .def_static(
+          "read", [](const std::string& path) { return placement::read_plan_file(path); }, "path"_a)
+      .def_static(
+          "from_bytes",
+          [](const nb::bytes& blob) {
+            BlobReader in(bytes_of(blob));
+            return Plan::from_blob(in);
+          },
+          "blob"_a)
+      .def("to_bytes",
+           [](const Plan& self) {
+             BlobWriter out;
+             self.to_blob(out);
+             return nb::bytes(out.bytes().data(), out.bytes().size());
+           })
+      .def("to_toml", &placement::format_plan)
+      .def(
+          "write", [](const Plan& self, const std::string& path) { placement::write_plan_file(path, self); },
+          "path"_a)
+      .def_ro("planner", &Plan::planner)
+      .def_ro("machine", &Plan::machine)
+      .def_ro("loop", &Plan::loop)
+      .def_ro("budget", &Plan::budget)
+      .def_ro("phases", &Plan::phases)
+      .def_prop_ro("objects", &objects_of)
+      .def_prop_ro("moves", &moves_of)
+      .def_prop_ro("predicted", [](const Plan& self) { return self.predicted.value; })
+      .def_prop_ro("predicted_slow", [](const Plan& self) { return self.predicted_slow.value; })
+      .def_prop_ro("lower_bound", [](const Plan& self) { return self.lower_bound.value; })
+      .def_ro("gap", &Plan::gap);
+  module.def("planners", &placement::planner_names, "The planners' names.");
+  module.def("decide", &decide, "problem"_a, "planner"_a = "auto", "calibration"_a = nb::none(),
+             "What a planner would do.");
+  module.def(
+      "plan",
+      [](const Problem& problem, const std::string& planner, const model::Calibration* calibration) {
+        return placement::make_plan(problem, decide(problem, planner, calibration), planner);
+      },
+      "problem"_a, "planner"_a = "auto", "calibration"_a = nb::none(), "A planner's decision in names.");
+  module.def("sweep", &sweep, "profile"_a, "machine"_a, "budgets"_a, "planners"_a, "calibration"_a = nb::none(),
+             "max_items"_a = 4096,
+             "A row for each budget (bytes by place) and planner: the curve time over size.");
+}
+
+}  // namespace terrace::python

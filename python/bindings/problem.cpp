@@ -1,0 +1,165 @@
+// The placement problem: what it holds, what it predicts, what bounds it.
+#include "model/problem.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "base/error.hpp"
+#include "bindings.hpp"
+#include "model/lower_bound.hpp"
+#include "model/unimem_model.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace terrace::python {
+namespace {
+
+using model::Prediction;
+using model::Problem;
+using model::Schedule;
+
+Problem make(const profile::Profile& profile, const machine::Machine& machine,
+             const std::vector<std::uint64_t>& budget, bool cyclic, std::size_t max_items) {
+  machine::Budget bytes;
+  for (const auto size : budget) bytes.push_back(Bytes{size});
+  auto problem = model::make_problem(profile, machine, bytes, max_items);
+  problem.cyclic = cyclic;
+  return problem;
+}
+
+// places[phase][item], or one row for all phases.
+Schedule schedule_from(const Problem& problem, const std::vector<model::Placement>& rows) {
+  Schedule schedule;
+  schedule.phases = rows;
+  if (rows.size() == 1) schedule.phases.assign(problem.phases.size(), rows.front());
+  if (schedule.phases.size() != problem.phases.size()) {
+    throw Error(Code::invalid, "a schedule has a row for each of the " + std::to_string(problem.phases.size()) +
+                                   " phases, or one for all; this one has " + std::to_string(rows.size()));
+  }
+  for (const auto& row : schedule.phases) {
+    bool fits = row.size() == problem.items.size();
+    for (const auto place : row) fits = fits && place < problem.places.size();
+    if (!fits) throw Error(Code::invalid, "a schedule's row names one of the problem's places for each item");
+  }
+  return schedule;
+}
+
+double slow_time(const Problem& problem) {
+  std::vector<machine::PlaceId> homes;
+  for (std::size_t d = 0; d < model::domain_count(problem); ++d) {
+    homes.push_back(model::home_of(problem, static_cast<machine::DomainId>(d)));
+  }
+  return model::predict(problem, model::everything_in(problem, homes)).total.value;
+}
+
+// One dictionary for each phase and object with traffic: what eq. 1 says of it and what fast memory would gain.
+nb::list sensitivities(const Problem& problem, const model::Calibration& calibration) {
+  const model::UnimemModel unimem(problem, calibration);
+  nb::list rows;
+  for (std::size_t k = 0; k < problem.phases.size(); ++k) {
+    const auto& phase = problem.phases[k];
+    struct Sum {
+      double read = 0, written = 0, exposure = 0, samples = 0, benefit = 0;
+    };
+    std::vector<Sum> sums(problem.objects.size());
+    for (const auto& cell : phase.cells) {
+      const auto& item = problem.items[cell.item];
+      auto& sum = sums[item.object];
+      sum.read += cell.read_bytes;
+      sum.written += cell.write_bytes;
+      sum.exposure += cell.exposure;
+      sum.samples += cell.samples;
+      sum.benefit += unimem.benefit(k, cell, model::home_of(problem, item.domain),
+                                    model::fastest_first(problem, item.domain).front());
+    }
+    for (std::size_t o = 0; o < sums.size(); ++o) {
+      const auto& sum = sums[o];
+      if (sum.read + sum.written <= 0) continue;
+      const auto consumed = model::consumed_bandwidth(sum.read + sum.written, std::min(sum.samples, phase.samples),
+                                                      phase.samples, phase.measured);
+      const auto home = model::home_of(problem, 0);
+      const auto known = home < calibration.places.size() && calibration.places[home].peak_bandwidth > 0;
+      const auto peak = known ? calibration.places[home].peak_bandwidth : problem.places[home].read_bandwidth;
+      static constexpr const char* k_names[] = {"bandwidth", "latency", "either"};
+      nb::dict row;
+      row["phase"] = k;
+      row["object"] = problem.objects[o].name;
+      row["read_bytes"] = sum.read;
+      row["write_bytes"] = sum.written;
+      row["exposure"] = sum.exposure;
+      row["bandwidth"] = consumed;
+      row["sensitivity"] = k_names[static_cast<std::size_t>(model::sensitivity(consumed, peak, calibration))];
+      row["benefit"] = sum.benefit;
+      rows.append(row);
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+void bind_problem(nb::module_& module) {
+  nb::class_<model::PhaseTime>(module, "PhaseTime", "A phase's time and what it is made of, seconds.")
+      .def_ro("core", &model::PhaseTime::core)
+      .def_ro("exposed", &model::PhaseTime::exposed)
+      .def_ro("bandwidth", &model::PhaseTime::bandwidth)
+      .def_ro("copies", &model::PhaseTime::copies)
+      .def_ro("waiting", &model::PhaseTime::waiting)
+      .def_ro("total", &model::PhaseTime::total);
+  nb::class_<Prediction>(module, "Prediction", "An iteration as the model sees it.")
+      .def_ro("phases", &Prediction::phases)
+      .def_prop_ro("total", [](const Prediction& self) { return self.total.value; })
+      .def_prop_ro("moved", [](const Prediction& self) { return self.moved.value; })
+      .def_ro("moves", &Prediction::moves);
+  nb::class_<Problem>(module, "Problem", "A placement problem: items, phases, places and budgets.")
+      .def(
+          "__init__",
+          [](Problem* self, const profile::Profile& profile, const machine::Machine& machine,
+             const std::vector<std::uint64_t>& budget, bool cyclic,
+             std::size_t max_items) { new (self) Problem(make(profile, machine, budget, cyclic, max_items)); },
+          "profile"_a, "machine"_a, "budget"_a = std::vector<std::uint64_t>{}, "cyclic"_a = true,
+          "max_items"_a = 4096, "`budget` is bytes by place (Machine.budget); places past its end are whole.")
+      .def_static("from_dump", &problem_from_dump, "dump"_a, "The problem of json.loads(problem.to_json()).")
+      .def("to_json", &model::dump_json, "For solvers outside; schema terrace-problem-1.")
+      .def_prop_ro("items", [](const Problem& self) { return self.items.size(); })
+      .def_prop_ro("phases",
+                   [](const Problem& self) {
+                     std::vector<std::string> names;
+                     for (const auto& phase : self.phases) names.push_back(phase.name);
+                     return names;
+                   })
+      .def_prop_ro("footprint",
+                   [](const Problem& self) {
+                     std::uint64_t sum = 0;
+                     for (const auto& item : self.items) sum += item.size.value;
+                     return sum;
+                   })
+      .def(
+          "predict",
+          [](const Problem& self, const std::vector<model::Placement>& places) {
+            return model::predict(self, schedule_from(self, places));
+          },
+          "places"_a, "The time of a schedule: a place for each item, one row a phase or one row for all.")
+      .def(
+          "within_budget",
+          [](const Problem& self, const std::vector<model::Placement>& places) {
+            return model::within_budget(self, schedule_from(self, places));
+          },
+          "places"_a)
+      .def(
+          "lower_bound",
+          [](const Problem& self, std::optional<double> target, int passes) {
+            return model::lower_bound(self, target.value_or(slow_time(self)), {.passes = passes}).seconds;
+          },
+          "target"_a = nb::none(), "passes"_a = 400, nb::call_guard<nb::gil_scoped_release>(),
+          "Seconds that no software placement can beat in an iteration. `target`: the best time that is known.")
+      .def("sensitivities", &sensitivities, "calibration"_a,
+           "By phase and object: traffic, eq. 1's bandwidth, what it is sensitive to, what fast memory gains.");
+}
+
+}  // namespace terrace::python

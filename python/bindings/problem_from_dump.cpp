@@ -1,0 +1,106 @@
+// A problem from its dump: for experiments with problems that no program made.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+
+#include "base/error.hpp"
+#include "bindings.hpp"
+
+namespace nb = nanobind;
+
+namespace terrace::python {
+namespace {
+
+template <class T>
+T get(const nb::handle& row, const char* key) {
+  try {
+    return nb::cast<T>(row[key]);
+  } catch (const nb::cast_error&) {
+    throw Error(Code::invalid, std::string("a problem's dump: '") + key + "' has the wrong type");
+  } catch (const nb::python_error& error) {
+    throw Error(Code::invalid, std::string("a problem's dump: '") + key + "': " + error.what());
+  }
+}
+
+double amount(const nb::handle& row, const char* key, bool positive = false) {
+  const auto value = get<double>(row, key);
+  if (!std::isfinite(value) || value < 0 || (positive && value <= 0)) {
+    throw Error(Code::invalid, std::string("a problem's dump: '") + key + "' is " + std::to_string(value));
+  }
+  return value;
+}
+
+void check(const model::Problem& problem) {
+  const auto places = problem.places.size(), domains = problem.homes.size();
+  bool right = !problem.phases.empty() && problem.copy.size() == places;
+  for (const auto& row : problem.copy) right = right && row.size() == places;
+  for (const auto& place : problem.places) right = right && place.domain < domains;
+  for (std::size_t d = 0; d < domains; ++d) {
+    right = right && problem.homes[d] < places && problem.places[problem.homes[d]].domain == d;
+  }
+  for (std::size_t i = 0; i < problem.items.size(); ++i) {
+    const auto& item = problem.items[i];
+    right = right && item.domain < domains && item.object < problem.objects.size() &&
+            problem.measured_at[i] < places && (item.pinned == machine::k_no_place || item.pinned < places);
+  }
+  for (const auto& phase : problem.phases) {
+    for (std::size_t n = 0; n < phase.cells.size(); ++n) {
+      right = right && phase.cells[n].item < problem.items.size() &&
+              (n == 0 || phase.cells[n - 1].item < phase.cells[n].item);
+    }
+  }
+  if (!right) throw Error(Code::invalid, "a problem's dump: its places, items and phases do not fit together");
+}
+
+}  // namespace
+
+model::Problem problem_from_dump(const nb::dict& dump) {
+  if (get<std::string>(dump, "schema") != "terrace-problem-1") {
+    throw Error(Code::invalid, "a problem's dump: its schema is not terrace-problem-1");
+  }
+  model::Problem problem;
+  problem.machine = get<std::string>(dump, "machine");
+  problem.loop = get<std::string>(dump, "loop");
+  problem.cores = amount(dump, "cores", true);
+  problem.cyclic = get<bool>(dump, "cyclic");
+  problem.exact = get<bool>(dump, "exact");
+  for (const auto row : get<nb::list>(dump, "places")) {
+    problem.places.push_back({get<std::string>(row, "name"), get<std::string>(row, "kind"),
+                              get<machine::DomainId>(row, "domain"), Bytes{get<std::uint64_t>(row, "budget")},
+                              amount(row, "read_bandwidth", true), amount(row, "write_bandwidth", true),
+                              amount(row, "latency")});
+  }
+  problem.copy = get<std::vector<std::vector<double>>>(dump, "copy");
+  problem.homes = get<std::vector<machine::PlaceId>>(dump, "homes");
+  for (const auto row : get<nb::list>(dump, "objects")) {
+    problem.objects.push_back({get<std::string>(row, "name"), Bytes{get<std::uint64_t>(row, "size")},
+                               get<std::uint32_t>(row, "chunks")});
+  }
+  for (const auto row : get<nb::list>(dump, "items")) {
+    const bool pinned = nb::cast<nb::dict>(row).contains("pinned");
+    problem.items.push_back({Bytes{get<std::uint64_t>(row, "size")}, get<machine::DomainId>(row, "domain"),
+                             get<std::uint32_t>(row, "object"), get<std::uint32_t>(row, "ordinal"),
+                             get<std::uint32_t>(row, "chunks"),
+                             pinned ? get<machine::PlaceId>(row, "pinned") : machine::k_no_place});
+    problem.measured_at.push_back(get<machine::PlaceId>(row, "measured_at"));
+  }
+  for (const auto row : get<nb::list>(dump, "phases")) {
+    model::ProblemPhase phase;
+    phase.name = get<std::string>(row, "name");
+    phase.core = Seconds{amount(row, "core")};
+    phase.measured = Seconds{amount(row, "measured")};
+    phase.unexplained = Seconds{amount(row, "unexplained")};
+    phase.samples = amount(row, "samples");
+    phase.samples_with_access = amount(row, "samples_with_access");
+    for (const auto& cell : get<std::vector<std::vector<double>>>(row, "cells")) {
+      if (cell.size() != 5) throw Error(Code::invalid, "a problem's dump: a cell has five numbers");
+      phase.cells.push_back({static_cast<std::uint32_t>(cell[0]), cell[1], cell[2], cell[3], cell[4]});
+    }
+    problem.phases.push_back(std::move(phase));
+  }
+  check(problem);
+  return problem;
+}
+
+}  // namespace terrace::python

@@ -1,0 +1,172 @@
+// The schema of plan files, and reading and writing them.
+#include "placement/plan_file.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "machine/toml_table.hpp"
+
+namespace terrace::placement {
+namespace {
+
+using machine::TomlTable;
+
+constexpr std::int64_t k_most_chunks = 1 << 24;
+constexpr std::int64_t k_most_phases = 1 << 20;
+
+// "3", "0-15".
+Span get_span(const TomlTable& table, std::string_view key, std::uint32_t chunks) {
+  const auto text = table.text(key);
+  std::uint32_t first = 0, last = 0;
+  const auto* end = text.data() + text.size();
+  auto read = std::from_chars(text.data(), end, first);
+  last = first;
+  if (read.ec == std::errc{} && read.ptr != end && *read.ptr == '-')
+    read = std::from_chars(read.ptr + 1, end, last);
+  if (read.ec != std::errc{} || read.ptr != end || last < first) {
+    table.refuse(key, "'" + text.substr(0, 40) + "' is no span of chunks; write for example \"0-15\" or \"3\"");
+  }
+  if (last >= chunks) {
+    table.refuse(key, "reaches to chunk " + std::to_string(last) + ", but the object has " +
+                          std::to_string(chunks) + " (0 to " + std::to_string(chunks - 1) + ")");
+  }
+  return {first, last - first + 1};
+}
+
+double get_number(const TomlTable& table, std::string_view key, double least) {
+  if (!table.has(key)) return 0;
+  const auto value = table.number(key, least);
+  if (!std::isfinite(value)) table.refuse(key, "is not finite; give a number");
+  return value;
+}
+
+PlanObject get_object(const TomlTable& table) {
+  table.allow_only({"name", "size", "chunks", "pin", "place", "part"});
+  PlanObject object;
+  object.name = table.text("name");
+  if (table.has("size")) object.size = table.size("size");
+  if (table.has("chunks")) object.chunks = static_cast<std::uint32_t>(table.integer("chunks", 1, k_most_chunks));
+  if (table.has("pin")) object.pinned = table.flag("pin");
+  if (table.has("place")) {
+    if (table.has("part")) table.refuse("place", "an object has one place or [[object.part]]s, not both");
+    object.parts.push_back({{0, object.chunks}, table.name("place")});
+  }
+  for (const auto& part : table.entries("part")) {
+    part.allow_only({"chunks", "place"});
+    const auto span = get_span(part, "chunks", object.chunks);
+    if (!object.parts.empty()) {
+      const auto& last = object.parts.back().chunks;
+      if (span.first < last.first + last.count)
+        part.refuse("chunks", "overlaps the part before it; keep parts in order");
+    }
+    object.parts.push_back({span, part.name("place")});
+  }
+  return object;
+}
+
+PlanMove get_move(const TomlTable& table, const Plan& plan, const std::map<std::string, std::uint32_t>& objects) {
+  table.allow_only({"object", "chunks", "to", "ask", "need", "benefit", "cost"});
+  PlanMove move;
+  const auto name = table.text("object");
+  const auto found = objects.find(name);
+  if (found == objects.end())
+    table.refuse("object", "'" + name.substr(0, 60) + "' is none of the plan's [[object]]s");
+  move.object = found->second;
+  const auto& object = plan.objects[move.object];
+  if (object.pinned)
+    table.refuse("object", "'" + name.substr(0, 60) + "' is pinned and never moves; remove pin or move");
+  move.chunks = table.has("chunks") ? get_span(table, "chunks", object.chunks) : Span{0, object.chunks};
+  move.to = table.name("to");
+  if (plan.phases.empty()) table.refuse("ask", "a plan with moves has to name its phases: phases = [\"...\"]");
+  const auto phases = static_cast<std::int64_t>(plan.phases.size());
+  move.ask = static_cast<std::uint32_t>(table.integer("ask", 0, phases - 1));
+  move.awaited = table.has("need");
+  move.need = move.awaited ? static_cast<std::uint32_t>(table.integer("need", 0, phases - 1))
+                           : move.ask + static_cast<std::uint32_t>(phases);
+  move.benefit = Seconds{get_number(table, "benefit", -1e300)};
+  move.cost = Seconds{get_number(table, "cost", 0)};
+  return move;
+}
+
+Plan get_plan(const TomlTable& table) {
+  table.allow_only({"schema", "planner", "machine", "loop", "budget", "phases", "predicted", "predicted_slow",
+                    "lower_bound", "gap", "object", "move"});
+  Plan plan;
+  if (table.has("schema")) static_cast<void>(table.integer("schema", 1, 1));
+  plan.planner = table.has("planner") ? table.text("planner") : "hand";
+  if (table.has("machine")) plan.machine = table.text("machine");
+  if (table.has("loop")) plan.loop = table.text("loop");
+  if (table.has("budget")) plan.budget = table.texts("budget");
+  if (table.has("phases")) plan.phases = table.texts("phases");
+  if (static_cast<std::int64_t>(plan.phases.size()) > k_most_phases) table.refuse("phases", "there are too many");
+  plan.predicted = Seconds{get_number(table, "predicted", 0)};
+  plan.predicted_slow = Seconds{get_number(table, "predicted_slow", 0)};
+  plan.lower_bound = Seconds{get_number(table, "lower_bound", 0)};
+  plan.gap = get_number(table, "gap", 0);
+  std::map<std::string, std::uint32_t> objects;
+  for (const auto& entry : table.entries("object")) {
+    auto object = get_object(entry);
+    if (!objects.emplace(object.name, plan.objects.size()).second) {
+      entry.refuse("name", "there is an object of this name already; give each once");
+    }
+    plan.objects.push_back(std::move(object));
+  }
+  for (const auto& entry : table.entries("move")) plan.moves.push_back(get_move(entry, plan, objects));
+  return plan;
+}
+
+}  // namespace
+
+Plan parse_plan(std::string_view text, const std::string& file_name) {
+  try {
+    const auto table = toml::parse(text, file_name);
+    return get_plan(TomlTable(table, file_name, ""));
+  } catch (const toml::parse_error& error) {
+    throw Error(Code::invalid, file_name + ":" + std::to_string(error.source().begin.line) + ": " +
+                                   std::string(error.description()));
+  }
+}
+
+Plan read_plan_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    throw Error(Code::not_found, path.string() + ": there is no such plan; `terrace plan` writes one");
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) throw Error(Code::failed, path.string() + ": cannot be read: " + std::strerror(errno));
+  return parse_plan(text.str(), path.string());
+}
+
+void write_plan_file(const std::filesystem::path& path, const Plan& plan) {
+  const auto beside = path.string() + "." + std::to_string(::getpid()) + ".part";
+  {
+    std::ofstream file(beside, std::ios::binary | std::ios::trunc);
+    file << format_plan(plan);
+    file.flush();
+    if (!file) {
+      const std::string reason = std::strerror(errno);
+      std::error_code ignored;
+      std::filesystem::remove(beside, ignored);
+      throw Error(Code::failed, path.string() + ": cannot be written: " + reason);
+    }
+  }
+  std::error_code problem;
+  std::filesystem::rename(beside, path, problem);
+  if (problem) {
+    std::error_code ignored;
+    std::filesystem::remove(beside, ignored);
+    throw Error(Code::failed, path.string() + ": cannot be written: " + problem.message());
+  }
+}
+
+}  // namespace terrace::placement

@@ -74,7 +74,8 @@ bool SegmentIndex::find(std::uint64_t address, Segment& found) const {
   const Block* block = load(directory->entries[block_of(*directory, blocks, address)].block);
   if (block == nullptr) return false;
   std::uint32_t low = 0;
-  std::uint32_t high = std::min(load(block->count), k_block_segments);
+  const std::uint32_t count = std::min(load(block->count), k_block_segments);
+  std::uint32_t high = count;
   while (low < high) {  // the first that ends above the address
     const std::uint32_t middle = low + (high - low) / 2;
     if (load(block->segments[middle].high) <= address) {
@@ -83,7 +84,7 @@ bool SegmentIndex::find(std::uint64_t address, Segment& found) const {
       high = middle;
     }
   }
-  if (low >= k_block_segments) return false;
+  if (low == count) return false;
   const Segment& segment = block->segments[low];
   found = {load(segment.low), load(segment.high), load(segment.delta), load(segment.origin), load(segment.chunk)};
   return address >= found.low && address < found.high;

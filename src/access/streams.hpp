@@ -24,7 +24,7 @@ class Streams {
  private:
   static constexpr std::uint32_t k_windows = 256;
   static constexpr unsigned k_window_bits = 6;
-  static constexpr std::int64_t k_skips = 4;              // lines of a stream that may be missing, plus one
+  static constexpr std::int64_t k_skips = 8;              // lines of a stream that may be missing, plus one
   static constexpr std::uint64_t k_window_life = 128;     // untrained misses after which a window is forgotten
   static constexpr std::uint64_t k_stream_life = 4096;    // misses
   static constexpr std::uint64_t k_new_stream_life = 256;

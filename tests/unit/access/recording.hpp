@@ -1,6 +1,7 @@
 // A sink that keeps what it is given, and the pieces that most tests of the access room begin with.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>

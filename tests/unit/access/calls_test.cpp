@@ -1,0 +1,132 @@
+// The shadow stack: what it says of calls, also after longjmp, and whom it tells.
+#include "access/calls.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+namespace terrace::access {
+namespace {
+
+class Calls : public testing::Test {
+ protected:
+  void SetUp() override { enter_thread(); }
+  void TearDown() override {
+    set_function_observer(nullptr);
+    t_thread.watching = false;
+    leave_thread();
+  }
+  static std::vector<std::uint64_t> frames(std::size_t n = 64) {
+    std::vector<std::uint64_t> sites(n);
+    sites.resize(capture_calls(sites.data(), n));
+    return sites;
+  }
+};
+
+TEST_F(Calls, InnermostFirst) {
+  enter_function(1, 101, 9000);
+  enter_function(2, 102, 8000);
+  enter_function(3, 103, 7000);
+  EXPECT_EQ(frames(), (std::vector<std::uint64_t>{103, 102, 101}));
+  EXPECT_EQ(frames(2), (std::vector<std::uint64_t>{103, 102}));
+  leave_function(7000);
+  EXPECT_EQ(frames(), (std::vector<std::uint64_t>{102, 101}));
+  leave_function(7900);  // it allocated on the stack since
+  leave_function(9000);
+  leave_function(9000);  // one too many
+  EXPECT_TRUE(frames().empty());
+}
+
+TEST_F(Calls, JumpsOutOfSeveralFunctionsAreSeenAtTheNextEntry) {
+  enter_function(1, 101, 9000);
+  enter_function(2, 102, 8000);
+  enter_function(3, 103, 7000);
+  enter_function(4, 104, 6000);
+  enter_function(5, 105, 8000);  // called by 1, which 4 jumped back to
+  EXPECT_EQ(frames(), (std::vector<std::uint64_t>{105, 101}));
+}
+
+TEST_F(Calls, AndAtTheNextExit) {
+  enter_function(1, 101, 9000);
+  enter_function(2, 102, 8000);
+  enter_function(3, 103, 7000);
+  leave_function(8000);
+  EXPECT_EQ(frames(), (std::vector<std::uint64_t>{101}));
+}
+
+TEST_F(Calls, RecursionDeeperThanTheStackComesBack) {
+  constexpr std::uint64_t k_deep = k_shadow_stack_depth + 100;
+  for (std::uint64_t i = 0; i < k_deep; ++i) enter_function(i, i, 1000000 - 16 * i);
+  EXPECT_EQ(t_thread.depth, k_deep);
+  EXPECT_EQ(frames(1), (std::vector<std::uint64_t>{k_shadow_stack_depth - 1}));
+  for (std::uint64_t i = k_deep; i > 3; --i) leave_function(1000000 - 16 * (i - 1));
+  EXPECT_EQ(frames(), (std::vector<std::uint64_t>{2, 1, 0}));
+}
+
+TEST_F(Calls, JumpOutOfTheDepth) {
+  constexpr std::uint64_t k_deep = k_shadow_stack_depth + 100;
+  for (std::uint64_t i = 0; i < k_deep; ++i) enter_function(i, i, 1000000 - 16 * i);
+  enter_function(7, 777, 1000000 - 16 * 2);
+  EXPECT_EQ(frames(), (std::vector<std::uint64_t>{777, 1, 0}));
+}
+
+TEST_F(Calls, NothingInsideTerrace) {
+  enter_function(1, 101, 9000);
+  {
+    const Inside inside;
+    enter_function(2, 102, 8000);
+    leave_function(8000);
+  }
+  EXPECT_EQ(frames(), (std::vector<std::uint64_t>{101}));
+}
+
+TEST_F(Calls, TheObserverHearsOfWhatItWants) {
+  struct Log {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> entered;
+    int asked = 0;
+  } log;
+  const FunctionObserver observer{[](void* context, std::uint64_t function) {
+                                    ++static_cast<Log*>(context)->asked;
+                                    return function == 2;
+                                  },
+                                  [](void* context, std::uint64_t function, std::uint64_t site) {
+                                    EXPECT_GT(t_thread.inside, 0u);
+                                    static_cast<Log*>(context)->entered.emplace_back(function, site);
+                                  },
+                                  &log};
+  set_function_observer(&observer);
+  enter_function(2, 100, 9000);
+  EXPECT_TRUE(log.entered.empty()) << "this thread was not watching";
+  leave_function(9000);
+  t_thread.watching = true;
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    enter_function(1, 101, 9000);
+    enter_function(2, 102 + i, 8000);
+    leave_function(8000);
+    leave_function(9000);
+  }
+  ASSERT_EQ(log.entered.size(), 10u);
+  EXPECT_EQ(log.entered[9], (std::pair<std::uint64_t, std::uint64_t>{2, 111}));
+  EXPECT_EQ(log.asked, 2);
+}
+
+TEST_F(Calls, ThreadsHaveTheirOwnAndNumbers) {
+  enter_function(1, 101, 9000);
+  const std::uint32_t mine = t_thread.number;
+  const std::uint32_t theirs = next_thread_number();
+  std::thread([&] {
+    EXPECT_TRUE(frames().empty());
+    Thread& thread = enter_thread(theirs);
+    EXPECT_EQ(&thread, &t_thread);
+    EXPECT_NE(thread.number, mine);
+    EXPECT_TRUE(frames().empty());
+    enter_function(2, 202, 500);
+    EXPECT_EQ(frames(), (std::vector<std::uint64_t>{202}));
+    leave_thread();
+  }).join();
+  EXPECT_EQ(frames(), (std::vector<std::uint64_t>{101}));
+}
+
+}  // namespace
+}  // namespace terrace::access

@@ -55,7 +55,7 @@ class Model:
         return min(capacities[self.machine.fastest_first(domain)[0]] for domain in self._domains())
 
     def budget(self, limit: str | None) -> list[int]:
-        """Bytes by place of what --budget ("hbm=16GiB") or --fast ("16GiB") says; empty, which is all, for None."""
+        """Bytes by place of what --budget ("hbm=16GiB") or --fast ("16GiB") says; empty (all) for None."""
         with core_errors():
             return self.machine.budget(limit) if limit else []
 

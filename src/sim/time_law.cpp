@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <utility>
+#include <span>
 
 namespace terrace::sim {
 
@@ -16,25 +16,47 @@ double Demand::longest() const {
 
 Speeds share(const Demand& demand, const CopyDemand& copy) {
   constexpr double k_half = 0.5;
+  constexpr int k_halvings = 52;  // to the last digit of a double
   const auto longest = demand.longest();
-  Speeds speeds;
-  speeds.program = longest > 0 ? 1 / longest : std::numeric_limits<double>::infinity();
-  speeds.copy = copy.rate;
+  const auto own_pace = longest > 0 ? 1 / longest : std::numeric_limits<double>::infinity();
   struct Shared {
     double program;  // seconds a stretch
     double copy;     // seconds a byte
   };
-  const std::array<Shared, 2> shared{Shared{demand.busy[copy.from], copy.from_byte},
-                                     Shared{demand.busy[copy.to], copy.to_byte}};
-  // First what the program may count on: half of each place, and what the copy could not use even alone. Then the
-  // copy takes what that leaves, and the program what the copy leaves.
-  auto sure = speeds.program;
+  std::array<Shared, 2> places;
+  std::size_t count = 0;
+  for (const auto& at :
+       {Shared{demand.busy[copy.from], copy.from_byte}, Shared{demand.busy[copy.to], copy.to_byte}})
+    if (at.program > 0) places[count++] = at;
+  const auto shared = std::span(places).first(count);
+  if (shared.empty()) return {own_pace, copy.rate};
+
+  // What each gets beside the other: of every place what the other leaves, or half where that is more.
+  const auto program_beside = [&](double rate) {
+    auto program = own_pace;
+    for (const auto& at : shared) program = std::min(program, std::max(k_half, 1 - rate * at.copy) / at.program);
+    return program;
+  };
+  const auto copy_beside = [&](double program) {
+    auto rate = copy.rate;
+    for (const auto& at : shared) rate = std::min(rate, std::max(k_half, 1 - program * at.program) / at.copy);
+    return rate;
+  };
+  // The faster the program, the slower the copy, and the more that leaves to the program: a speed that answers to
+  // itself lies between what a copy at full rate leaves and the program's own pace.
+  auto low = program_beside(copy.rate);
+  if (program_beside(copy_beside(low)) > low) {
+    auto high = own_pace;
+    for (int i = 0; i < k_halvings; ++i) {
+      const auto middle = low + (high - low) / 2;
+      (program_beside(copy_beside(middle)) >= middle ? low : high) = middle;
+    }
+  }
+  // Then to the last digit: no place works more than all of the time, and nothing that someone could use is left.
+  Speeds speeds{own_pace, copy.rate};
+  for (const auto& at : shared) speeds.copy = std::min(speeds.copy, std::max(0.0, 1 - low * at.program) / at.copy);
   for (const auto& at : shared)
-    if (at.program > 0) sure = std::min(sure, std::max(k_half, 1 - copy.rate * at.copy) / at.program);
-  for (const auto& at : shared)
-    if (at.program > 0) speeds.copy = std::min(speeds.copy, std::max(0.0, 1 - sure * at.program) / at.copy);
-  for (const auto& at : shared)
-    if (at.program > 0) speeds.program = std::min(speeds.program, (1 - speeds.copy * at.copy) / at.program);
+    speeds.program = std::min(speeds.program, (1 - speeds.copy * at.copy) / at.program);
   return speeds;
 }
 

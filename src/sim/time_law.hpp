@@ -4,8 +4,9 @@
 //
 // While a copy runs beside the program both are fluids: the program goes on at some speed (stretches a second),
 // the copy at some rate (bytes a second), and a place m is busy for speed x B_m + rate x (seconds a byte on m), at
-// most all of the time. Where both together want more of a place than there is, each gets at least half of it, and
-// what one cannot use because something else holds it back goes to the other. So:
+// most all of the time. Who goes more slowly than it would alone is held back by a place that is busy all of the
+// time and of which it has at least half; what one cannot use, because something else holds it back, the other
+// gets. So:
 //   - a copy alone goes at copy bandwidth, or what the slower of its two places gives if that is less;
 //   - no place is ever idle while someone who could use it is held back by it (work-conserving);
 //   - the core, every place and the copy engine work at most all of the time, hence any stretch, whatever copies

@@ -1,8 +1,8 @@
 """Runs clang-tidy over the files of a compilation database, and remembers which were clean.
 
-Tests are left out: the macros of their framework take most of the time and are not ours. A file is looked at again
-when anything that its verdict depends on has changed: its preprocessed text, its command, .clang-tidy, or clang-tidy
-itself. Exit status 1 if a file has findings.
+Tests are left out: the macros of their framework take most of the time and are not ours. A file is looked at
+again when anything that its verdict depends on has changed: its preprocessed text, its command, .clang-tidy, or
+clang-tidy itself. Exit status 1 if a file has findings.
 """
 
 import argparse

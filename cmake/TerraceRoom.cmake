@@ -27,6 +27,10 @@ endif()
 add_library(terrace_flags INTERFACE)
 target_compile_options(terrace_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
   -Wno-sign-conversion)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # False alarms in its own std::string (gcc bug 105651).
+  target_compile_options(terrace_flags INTERFACE -Wno-restrict)
+endif()
 target_include_directories(terrace_flags INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
 if(TERRACE_SANITIZE)

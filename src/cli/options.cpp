@@ -88,8 +88,8 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
     app.add_option("--cores", world.cores, "cores that the program's thread stands for, or all")->capture_default_str();
     app.add_flag("--exact", options.exact, "keep the exact counters of every iteration, too");
   }
-  if (verb == "simulate")
-    app.add_option("--world", worlds, "price a further world in the same run: 'label=x machine=m fast=1GiB planner=p'");
+  if (simulated)
+    app.add_option("--world", worlds, "a world of this run; several are priced at once: 'label=x machine=m fast=1GiB'");
   app.add_flag("--json", options.json, "print the summary as JSON on standard error");
   app.add_flag("--quiet,-q", options.quiet, "print no summary");
   app.add_flag("--keep-journals", options.keep_journals, "leave the journals beside the profile");

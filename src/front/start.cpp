@@ -35,11 +35,14 @@ class SerialSink final : public backend::AccessSink {
   void quantum(const backend::Quantum& quantum) override {
     const std::lock_guard lock(mutex_);
     tee_.quantum(quantum);
+    if (runtime_) runtime_->progressed(quantum.accesses);
   }
+  void report_to(runtime::Runtime& runtime) { runtime_ = &runtime; }
 
  private:
   std::recursive_mutex& mutex_;
   profile::Tee tee_;
+  runtime::Runtime* runtime_ = nullptr;
 };
 
 // Everything that lives as long as the process. Never destroyed: threads may still run when it ends.
@@ -128,6 +131,7 @@ void make_runtime(Everything& all) {
     };
   }
   all.runtime = std::make_unique<runtime::Runtime>(std::move(parts));
+  all.sink.report_to(*all.runtime);
 }
 
 Process* build(const char* session_path) {

@@ -3,10 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/segmenter.hpp"
+
 namespace terrace::runtime {
 
 ActivePlan::ActivePlan(placement::Plan plan, const machine::Machine& machine, machine::DomainId domain)
-    : plan_(std::move(plan)), machine_(&machine), domain_(domain), asks_(plan_.phases.size()) {}
+    : plan_(std::move(plan)), machine_(&machine), domain_(domain), asks_(plan_.phases.size()) {
+  for (const auto& name : plan_.phases) {
+    offsets_.push_back(runtime::segment_offset(name));
+    if (offsets_.back() == 0) starts_.push_back(static_cast<profile::PhaseIndex>(offsets_.size() - 1));
+  }
+}
 
 void ActivePlan::bind(const profile::Object& object) {
   const auto expanded = placement::expand_object(plan_, *machine_, {object.name, object.size, object.chunks, domain_},
@@ -42,9 +49,10 @@ std::vector<ActiveMove> ActivePlan::to_initial(const profile::Object& object, co
   return moves;
 }
 
-bool ActivePlan::expects(profile::PhaseIndex index, std::string_view name) const {
-  if (plan_.moves.empty()) return true;
-  return index < plan_.phases.size() && plan_.phases[index] == name;
+std::optional<profile::PhaseIndex> ActivePlan::find_phase(profile::PhaseIndex index, std::string_view name) const {
+  if (plan_.phases.empty()) return index;  // written by hand, without moves: any phases will do
+  if (index >= starts_.size() || plan_.phases[starts_[index]] != name) return std::nullopt;
+  return starts_[index];
 }
 
 const std::vector<ActiveMove>& ActivePlan::asked_in(profile::PhaseIndex index) {

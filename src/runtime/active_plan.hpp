@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,9 +35,14 @@ class ActivePlan {
   // From where the object's chunks lie now to where an iteration begins; what the plan does not know goes `home`.
   [[nodiscard]] std::vector<ActiveMove> to_initial(const profile::Object& object, const memory::ChunkTable& chunks,
                                                    machine::PlaceId home) const;
-  // Whether the plan expects this phase at this position. A plan without moves serves any phases.
-  [[nodiscard]] bool expects(profile::PhaseIndex index, std::string_view name) const;
-  // Moves to ask for when the phase begins, in the plan's order.
+  // The plan's phase at which the program is when its `index`-th marker of the iteration names `name`; nothing when
+  // the plan expects another one there. The plan's phases are finer: segments of a phase follow it.
+  [[nodiscard]] std::optional<profile::PhaseIndex> find_phase(profile::PhaseIndex index, std::string_view name) const;
+  // How many accesses into its phase the plan's phase begins; 0 when it is no segment, or there is none.
+  [[nodiscard]] std::uint64_t segment_offset(profile::PhaseIndex phase) const {
+    return phase < offsets_.size() ? offsets_[phase] : 0;
+  }
+  // Moves to ask for when the plan's phase begins, in the plan's order.
   [[nodiscard]] const std::vector<ActiveMove>& asked_in(profile::PhaseIndex index);
   [[nodiscard]] std::vector<std::string> take_notes();
 
@@ -45,7 +51,9 @@ class ActivePlan {
   const machine::Machine* machine_ = nullptr;
   machine::DomainId domain_ = 0;
   std::vector<std::vector<machine::PlaceId>> initial_;  // by object
-  std::vector<std::vector<ActiveMove>> asks_;           // by phase
+  std::vector<std::uint64_t> offsets_;                  // by the plan's phase
+  std::vector<profile::PhaseIndex> starts_;             // those that are no segments
+  std::vector<std::vector<ActiveMove>> asks_;           // by the plan's phase
   bool sorted_ = true;
   std::vector<std::string> notes_;
 };

@@ -25,8 +25,11 @@ struct Runtime::State {
   explicit State(RuntimeParts given) : parts(std::move(given)) {
     for (auto& world : parts.worlds) worlds.emplace_back(std::move(world), parts.granule, parts.domain);
   }
-  void flush() const {
+  // Brings every access so far to the worlds. What is flushed belongs to the phase that ends: no segment begins.
+  void flush() {
+    flushing = true;
     if (parts.flush) parts.flush();
+    flushing = false;
   }
   void marker(std::string_view name);
   void begin_loop(std::string_view name);
@@ -51,6 +54,7 @@ struct Runtime::State {
   PhaseFinder finder;
   std::unordered_map<std::uint64_t, std::uint32_t> function_numbers;  // by address
   std::vector<std::string> function_names;                            // by number
+  bool flushing = false;
   bool finished = false;
   bool failed = false;
 };
@@ -118,7 +122,7 @@ void Runtime::State::any_function(std::uint64_t function) {
   const auto& period = finder.period();
   const auto& name = function_names[entry->second];
   const auto same = std::count(period.begin(), period.begin() + step.position, period[step.position]);
-  marker(same == 0 ? name : name + "@" + std::to_string(same + 1));
+  marker(same == 0 ? name : name + "#" + std::to_string(same + 1));
 }
 
 void Runtime::State::marker(std::string_view name) {
@@ -228,6 +232,13 @@ void Runtime::function_entered(std::uint64_t function, std::uint64_t) noexcept {
   state_->enter([&] {
     if (state_->parts.phases.source == PhaseSource::functions) state_->named_function(function);
     if (state_->parts.phases.source == PhaseSource::automatic) state_->any_function(function);
+  });
+}
+
+void Runtime::progressed(std::uint64_t accesses) noexcept {
+  state_->enter([&] {
+    if (!state_->tracker.in_phase()) return;
+    for (auto& world : state_->worlds) world.progressed(state_->tracker, accesses, !state_->flushing);
   });
 }
 

@@ -35,6 +35,9 @@ class Runtime {
   // A watched function was entered (phases by function entry), or any function while phases are being looked for.
   void function_entered(std::uint64_t function, std::uint64_t call_site) noexcept;
 
+  // A quantum of that many accesses has gone to the worlds: their plans may act inside a phase.
+  void progressed(std::uint64_t accesses) noexcept;
+
   [[nodiscard]] Seconds now() noexcept;
   // The place's name where the byte lies, nullptr when it is not known.
   [[nodiscard]] const char* where(const void* address) noexcept;

@@ -2,6 +2,7 @@
 #include "runtime/world.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "base/error.hpp"
@@ -54,8 +55,11 @@ void World::settle(ChunkId first, std::uint32_t count, PlaceId place) {
       parts_.ledger->take(home, Bytes{chunks[begin].size});
     }
     const bool settled = parts_.backing->settle(begin, stop - begin, target);
-    for (auto chunk = begin; chunk < stop; ++chunk)
+    for (auto chunk = begin; chunk < stop; ++chunk) {
       if (settled) chunks[chunk].place.store(target, std::memory_order_relaxed);
+      else if (granted || target != place) parts_.ledger->give(target, Bytes{chunks[chunk].size});
+    }
+    if (!settled) note_refusal("lets no memory be put on " + parts_.machine->place(target).name);
     begin = stop;
   }
 }
@@ -80,7 +84,7 @@ void World::object_added(const ObjectMemory& memory) {
   }
   const auto end = object.first_chunk + object.chunks;
   if (end > run) settle(run, end - run, run_place);
-  profile::ObjectRecord record{object, now(), {}};
+  profile::ObjectRecord record{object, now(), {}, memory.address};
   for (auto chunk = object.first_chunk; chunk < end; ++chunk)
     record.places.push_back((*parts_.chunks)[chunk].place.load(std::memory_order_relaxed));
   journal_.write(record);
@@ -114,15 +118,52 @@ bool World::learning(std::uint32_t iteration) const {
 void World::loop_begin(const PhaseTracker& tracker) {
   journal_.write(profile::LoopRecord{tracker.loop(), now()});
   learned_.clear();
+  segmenter_.forget();
+  plan_phase_.reset();
   iterations_ = 0;
   if (!parts_.steering.plan) has_plan_ = false;  // a second loop is learned anew
 }
 
+template <class Work>
+void World::with_collectors(Work work) {
+  if (parts_.sampled) work(*parts_.sampled);
+  if (parts_.exact) work(*parts_.exact);
+}
+
+void World::progressed(const PhaseTracker& tracker, std::uint64_t accesses, bool in_stride) {
+  progress_ += accesses;
+  if (!in_stride) return;
+  if (collecting_) cut_segment(tracker);
+  if (!plan_phase_) return;
+  while (active_.segment_offset(*plan_phase_ + 1) != 0 && progress_ >= active_.segment_offset(*plan_phase_ + 1))
+    enter_plan_phase(++*plan_phase_, false, tracker.iteration());
+}
+
+// Nothing waits at a segment: the program is in the middle of its work there.
+void World::cut_segment(const PhaseTracker& tracker) {
+  const auto cut = segmenter_.progressed(progress_);
+  if (cut == Segmenter::Cut::none) return;
+  const auto at = now();
+  with_collectors([&](profile::Collector& collector) {
+    collector.end_phase(at - segment_begun_);
+    if (cut == Segmenter::Cut::merge) collector.merge_pairs(k_most_segments);
+    collector.begin_phase(segment_name(tracker.phase(), segmenter_.offset()));
+  });
+  segment_begun_ = at;
+}
+
 void World::phase_end(const PhaseTracker& tracker) {
   const auto at = now();
-  const auto time = at - phase_begun_;
-  if (parts_.sampled) parts_.sampled->end_phase(time);
-  if (parts_.exact) parts_.exact->end_phase(time);
+  if (collecting_) {
+    const auto missed = segmenter_.end_phase();
+    with_collectors([&](profile::Collector& collector) {
+      collector.end_phase(at - segment_begun_);
+      for (const auto offset : missed) {
+        collector.begin_phase(segment_name(tracker.phase(), offset));
+        collector.end_phase(Seconds{});
+      }
+    });
+  }
   journal_.write(profile::PhaseRecord{tracker.iteration(), tracker.index(), tracker.phase(), phase_begun_, at,
                                       phase_waited_});
 }
@@ -147,21 +188,24 @@ void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration,
       learn(tracker, objects);
     iterations_ = iteration + 1;
     const bool learn_now = learning(iteration);
+    collecting_ = learn_now || parts_.steering.keep_exact;
     if (parts_.sampled) parts_.sampled->set_active(learn_now);
     if (parts_.exact) parts_.exact->set_active(parts_.steering.keep_exact);
-    if (learn_now || parts_.steering.keep_exact) {
+    if (collecting_) {
       places_at_start_.clear();
       for (std::size_t i = 0; i < parts_.chunks->size(); ++i)
         places_at_start_.push_back((*parts_.chunks)[static_cast<ChunkId>(i)].place.load(std::memory_order_relaxed));
     }
-    if (parts_.sampled) parts_.sampled->begin_iteration(iteration);
-    if (parts_.exact) parts_.exact->begin_iteration(iteration);
+    with_collectors([&](profile::Collector& collector) { collector.begin_iteration(iteration); });
   }
   phase_begun_ = now();
   phase_waited_ = Seconds{};
+  progress_ = 0;
   if (has_plan_) run_moves(tracker);
-  if (parts_.sampled) parts_.sampled->begin_phase(tracker.phase());
-  if (parts_.exact) parts_.exact->begin_phase(tracker.phase());
+  if (!collecting_) return;
+  segmenter_.begin_phase(tracker.index());
+  segment_begun_ = now();
+  with_collectors([&](profile::Collector& collector) { collector.begin_phase(tracker.phase()); });
 }
 
 void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object>& objects) {
@@ -194,6 +238,7 @@ void World::adopt(placement::Plan plan, const std::vector<profile::Object>& obje
   journal_.write(profile::PlanRecord{plan, now(), std::string(why)});
   active_ = ActivePlan(plan, *parts_.machine, domain_);
   has_plan_ = true;
+  plan_phase_.reset();
   plan_mismatch_noted_ = false;
   // From where everything lies to where the plan has it when an iteration begins: outs first, then ins.
   const auto home = parts_.machine->home(domain_);
@@ -228,20 +273,26 @@ void World::await(backend::Ticket ticket) {
 }
 
 void World::run_moves(const PhaseTracker& tracker) {
-  const auto phase = tracker.index();
-  if (!active_.expects(phase, tracker.phase())) {
-    if (!plan_mismatch_noted_)
-      note("warning", "phase " + std::to_string(phase) + " is \"" + tracker.phase() +
-                          "\", which the plan does not expect there: its moves are left out");
+  // A phase that was shorter than the plan expects did not reach its last segments: their moves are due now.
+  if (plan_phase_)
+    while (active_.segment_offset(*plan_phase_ + 1) != 0) enter_plan_phase(++*plan_phase_, false, tracker.iteration());
+  plan_phase_ = active_.find_phase(tracker.index(), tracker.phase());
+  if (!plan_phase_ && !plan_mismatch_noted_) {
+    note("warning", "phase " + std::to_string(tracker.index()) + " is \"" + tracker.phase() +
+                        "\", which the plan does not expect there: its moves are left out");
     plan_mismatch_noted_ = true;
-    return;
   }
+  if (plan_phase_) enter_plan_phase(*plan_phase_, true, tracker.iteration());
+}
+
+void World::enter_plan_phase(profile::PhaseIndex phase, bool may_wait, std::uint32_t iteration) {
   const auto await_needed = [&] {
     if (phase >= needed_.size()) return;
-    for (const auto ticket : std::exchange(needed_[phase], {})) await(ticket);
+    for (const auto ticket : std::exchange(needed_[phase], {}))
+      if (may_wait) await(ticket);
   };
   await_needed();
-  for (const auto& move : active_.asked_in(phase)) ask(move, tracker.iteration());
+  for (const auto& move : active_.asked_in(phase)) ask(move, iteration);
   await_needed();  // those that this very phase needs
   harvest();
 }
@@ -252,11 +303,20 @@ void World::harvest() {
     if (found == pending_.end()) continue;
     const auto& pending = found->second;
     const auto& move = pending.move.planned;
+    if (result.error != 0)
+      note_refusal("refused to move memory to " + parts_.machine->place(result.to).name + " (" +
+                   std::generic_category().message(result.error) + ")");
     journal_.write(profile::MoveRecord{pending.move.object, move.chunk, 1, result.from, result.to, pending.iteration,
                                        move.ask, move.need, result.size, move.benefit, move.cost, result.asked,
                                        result.begun, result.done, pending.waited, result.refused});
     pending_.erase(found);
   }
+}
+
+// Once: where the system says no it will say so again.
+void World::note_refusal(const std::string& what) {
+  if (!std::exchange(refusal_noted_, true))
+    note("warning", "the system " + what + ": such data stays where it is (see real-memory in the documentation)");
 }
 
 void World::loop_end(const PhaseTracker& tracker, const std::vector<profile::Object>&) {

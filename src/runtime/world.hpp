@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "runtime/journalist.hpp"
 #include "runtime/phase_tracker.hpp"
 #include "runtime/runtime_parts.hpp"
+#include "runtime/segmenter.hpp"
 
 namespace terrace::runtime {
 
@@ -31,6 +33,9 @@ class World {
   void loop_begin(const PhaseTracker& tracker);
   void loop_end(const PhaseTracker& tracker, const std::vector<profile::Object>& objects);
   void phase_end(const PhaseTracker& tracker);
+  // The program has made that many accesses more; the world has priced them already. `in_stride`: it goes on, so
+  // that a segment may begin here.
+  void progressed(const PhaseTracker& tracker, std::uint64_t accesses, bool in_stride);
   // `begins_iteration`: the phase is the first of an iteration; what the last one taught is used now.
   void phase_begin(const PhaseTracker& tracker, bool begins_iteration, const std::vector<profile::Object>& objects);
 
@@ -55,9 +60,14 @@ class World {
   void adopt(placement::Plan plan, const std::vector<profile::Object>& objects, std::string_view why);
   void bind(const profile::Object& object);
   void ask(const ActiveMove& move, std::uint32_t iteration);
+  template <class Work>
+  void with_collectors(Work work);
+  void cut_segment(const PhaseTracker& tracker);
   void run_moves(const PhaseTracker& tracker);
+  void enter_plan_phase(profile::PhaseIndex phase, bool may_wait, std::uint32_t iteration);
   void await(backend::Ticket ticket);
   void harvest();
+  void note_refusal(const std::string& what);
   void write_counters();
 
   WorldParts parts_;
@@ -67,10 +77,16 @@ class World {
   ActivePlan active_;
   bool has_plan_ = false;
   bool plan_mismatch_noted_ = false;
+  bool refusal_noted_ = false;
   std::vector<profile::Iteration> learned_;
   std::vector<machine::PlaceId> places_at_start_;   // by chunk, when the profiled iteration began
   std::map<backend::Ticket, Pending> pending_;
   std::vector<std::vector<backend::Ticket>> needed_;  // by phase: tickets it waits for
+  Segmenter segmenter_;
+  bool collecting_ = false;          // a collector listens to this iteration
+  std::uint64_t progress_ = 0;       // accesses into the phase
+  Seconds segment_begun_;
+  std::optional<profile::PhaseIndex> plan_phase_;  // of the active plan, where the program is now
   Seconds phase_begun_;
   Seconds phase_waited_;
   std::uint32_t iterations_ = 0;

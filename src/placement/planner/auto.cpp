@@ -1,4 +1,4 @@
-// The default: what predicts the least time among the paper's planner and the joint one.
+// The default: what predicts the least time among the paper's planner and the one that streams.
 #include "placement/planner/planners.hpp"
 
 namespace terrace::placement {
@@ -9,7 +9,9 @@ class Auto final : public Planner {
   [[nodiscard]] std::string_view name() const override { return "auto"; }
   [[nodiscard]] Decision decide(const model::Problem& problem,
                                 const model::Calibration& calibration) const override {
-    return unimem_planner().decide(problem, calibration);
+    auto best = unimem_planner().decide(problem, calibration);
+    auto stream = stream_planner().decide(problem, calibration);
+    return stream.prediction.total < best.prediction.total ? stream : best;
   }
 };
 

@@ -7,8 +7,8 @@
 namespace terrace::placement {
 namespace {
 
-std::array<const Planner*, 7> table() {
-  return {&auto_planner(),        &unimem_planner(),    &global_planner(),   &local_planner(),
+std::array<const Planner*, 8> table() {
+  return {&auto_planner(),        &stream_planner(), &unimem_planner(),    &global_planner(),   &local_planner(),
           &first_touch_planner(), &slow_only_planner(), &fast_only_planner()};
 }
 

@@ -11,6 +11,7 @@ const Planner& first_touch_planner();
 const Planner& global_planner();
 const Planner& local_planner();
 const Planner& unimem_planner();
+const Planner& stream_planner();
 const Planner& auto_planner();
 
 }  // namespace terrace::placement

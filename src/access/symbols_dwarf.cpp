@@ -72,6 +72,12 @@ bool fills_pointer(Dwarf_Die* function) {
   return false;
 }
 
+// "Grid::smooth"; a lambda, whose class has no name, goes by the function that it is written in.
+std::string full_name(const std::string& name, const Context& declared) {
+  if (declared.type.empty() && name == "operator()" && !declared.prefix.empty()) return declared.prefix + "lambda";
+  return declared.type.empty() ? name : declared.type + "::" + name;
+}
+
 // What a container does to its memory under its user's orders.
 bool is_container_member(const std::string& name, const Context& context) {
   if (!context.of_template) return false;
@@ -179,8 +185,7 @@ void DebugReader::collect_code(Dwarf_Die* die, int parent, std::uint32_t depth, 
     const auto& declared = declared_in(die);
     const auto name = name_of(die);
     CodeScope scope;
-    scope.name = facts_.strings.add(
-        declared.type.empty() || declared.type.starts_with('<') ? name : declared.type + "::" + name);
+    scope.name = facts_.strings.add(full_name(name, declared));
     scope.allocator = declared.standard || name.starts_with("operator new") ||
                       is_container_member(name, declared) ||
                       (is_allocator_name(name) && (returns_memory(die) || fills_pointer(die)));

@@ -40,7 +40,6 @@ struct Walk {
   explicit Walk(Process& given) : process(given) {}
   Process& process;
   int frames = 0;
-  bool found = false;
   int rank = 0;  // of what is kept in case that nothing better comes
   access::SymbolTable::Site site;
   std::uint64_t address = 0;
@@ -63,20 +62,15 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* data) {
   if (address >= reinterpret_cast<std::uint64_t>(&__ehdr_start) &&
       address < reinterpret_cast<std::uint64_t>(&_end))
     return _URC_NO_REASON;
-  const auto site = find_symbol(walk.process, address);
-  if (site.module < 0) return _URC_NO_REASON;
-  const auto module = static_cast<std::size_t>(site.module);
-  if (walk.process.symbols->described(module) && !site.allocator) {
-    walk.keep(4, site, address);
-    walk.found = true;
+  const auto found = find_symbol(walk.process, address);
+  if (found.site.module < 0) return _URC_NO_REASON;
+  if (found.described && !found.site.allocator) {
+    walk.keep(4, found.site, address);
     return _URC_END_OF_STACK;
   }
-  if (walk.process.symbols->described(module))
-    walk.keep(2, site, address);  // an allocator of the program's
-  else if (!is_runtime_library(walk.process.symbols->module(module).path))
-    walk.keep(3, site, address);
-  else
-    walk.keep(1, site, address);
+  // In case that nothing better comes: somebody's library, an allocator of the program's own, a run-time library.
+  const int rank = found.described ? 2 : is_runtime_library(found.path) ? 1 : 3;
+  walk.keep(rank, found.site, address);
   return _URC_NO_REASON;
 }
 
@@ -85,12 +79,12 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* data) {
 std::string_view name_caller(Process& process, char* buffer) noexcept {
   Walk walk(process);
   _Unwind_Backtrace(step, &walk);
-  return process.symbols->describe(walk.site, walk.address, buffer, k_name_room);
+  return describe_symbol(process, walk.site, walk.address, buffer, k_name_room);
 }
 
 std::string function_name(Process& process, std::uint64_t address) {
-  const auto site = find_symbol(process, address);
-  return site.function ? site.function : "";
+  const auto found = find_symbol(process, address);
+  return found.site.function ? found.site.function : "";
 }
 
 }  // namespace terrace::front

@@ -7,14 +7,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include "access/spin_lock.hpp"
 #include "access/thread.hpp"
 #include "front/object_registry.hpp"
 #include "front/process.hpp"
+#include "front/static_data.hpp"
 
 namespace terrace::front {
 
@@ -22,25 +27,23 @@ namespace {
 
 constexpr std::uint64_t k_page = 4096;
 
-constinit access::SpinLock g_lock;              // of the symbol table
-constinit unsigned long long g_loads_seen = 0;  // how many modules had ever been loaded when we last looked
+constinit access::SpinLock g_lock;  // of the symbol table
+constinit std::atomic<unsigned long long> g_loads_seen{
+    0};  // modules that had ever been loaded when we last looked
 
-struct Segment {
-  std::uint64_t low = 0, high = 0;
-};
-constexpr std::size_t k_most_segments = 8;
-
+// A module as it was found. A copy: it may be unloaded while we look at it.
 struct Found {
   access::LoadedModule module;
-  Segment writable[k_most_segments];
-  std::size_t segments = 0;
+  std::string path;
+  std::vector<std::uint8_t> build_id;
+  std::vector<Range> writable;
 };
 
 // The build-id of a loaded module, from its notes in memory.
 std::span<const std::uint8_t> find_build_id(const dl_phdr_info& info, const ElfW(Phdr) & header) {
   const auto* at = reinterpret_cast<const std::uint8_t*>(info.dlpi_addr + header.p_vaddr);
   const auto* const end = at + header.p_memsz;
-  const auto align = [&](std::uint64_t size) { return (size + 3) & ~std::uint64_t{3}; };
+  const auto align = [](std::uint64_t size) { return (size + 3) & ~std::uint64_t{3}; };
   while (at + sizeof(ElfW(Nhdr)) <= end) {
     const auto& note = *reinterpret_cast<const ElfW(Nhdr)*>(at);
     const auto* const name = at + sizeof note;
@@ -53,12 +56,19 @@ std::span<const std::uint8_t> find_build_id(const dl_phdr_info& info, const ElfW
   return {};
 }
 
-Found examine(const dl_phdr_info& info, char* executable) {
+std::string executable_path() {
+  char path[PATH_MAX];
+  const auto length = readlink("/proc/self/exe", path, sizeof path);
+  return {path, static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
+}
+
+Found examine(const dl_phdr_info& info) {
   Found found;
   auto& module = found.module;
   module.bias = info.dlpi_addr;
-  module.path = info.dlpi_name;
   module.low = ~std::uint64_t{0};
+  // The executable itself has no name.
+  found.path = info.dlpi_name && *info.dlpi_name ? info.dlpi_name : executable_path();
   for (int i = 0; i < info.dlpi_phnum; ++i) {
     const auto& header = info.dlpi_phdr[i];
     const auto low = info.dlpi_addr + header.p_vaddr;
@@ -66,18 +76,24 @@ Found examine(const dl_phdr_info& info, char* executable) {
     if (header.p_type == PT_LOAD) {
       module.low = std::min(module.low, low & ~(k_page - 1));
       module.high = std::max(module.high, (high + k_page - 1) & ~(k_page - 1));
-      if ((header.p_flags & PF_W) != 0 && found.segments < k_most_segments)
-        found.writable[found.segments++] = {low, high};
-    } else if (header.p_type == PT_NOTE && module.build_id.empty()) {
-      module.build_id = find_build_id(info, header);
+      if ((header.p_flags & PF_W) != 0) found.writable.push_back({low, high});
+    } else if (header.p_type == PT_NOTE && found.build_id.empty()) {
+      const auto id = find_build_id(info, header);
+      found.build_id.assign(id.begin(), id.end());
     }
   }
-  if (!module.path || !*module.path) {  // the executable itself, or the kernel's page
-    const auto length = readlink("/proc/self/exe", executable, PATH_MAX - 1);
-    executable[std::max<ssize_t>(length, 0)] = '\0';
-    module.path = executable;
-  }
   return found;
+}
+
+int collect_module(dl_phdr_info* info, std::size_t, void* context) noexcept {
+  auto& all = *static_cast<std::vector<Found>*>(context);
+  if (all.empty() && g_loads_seen.exchange(info->dlpi_adds) == info->dlpi_adds) return 1;  // nothing new
+  try {
+    all.push_back(examine(*info));
+  } catch (const std::exception&) {
+    return 1;  // no memory to note it
+  }
+  return 0;
 }
 
 const char* base_name(const char* path) {
@@ -85,71 +101,77 @@ const char* base_name(const char* path) {
   return slash ? slash + 1 : path;
 }
 
-// A segment's variables as objects, in the order of their addresses; the registry settles who has a shared page.
-void register_segment(Process& process, std::size_t index, const Segment& segment) {
+// A segment's variables, and what lies between them, as objects.
+void register_segment(Process& process, std::size_t index, const Range& segment) {
   const auto& module = process.symbols->module(index);
-  char rest[256];
-  std::snprintf(rest, sizeof rest, "(globals %s)", base_name(module.path));
-  // First all of it, then each variable takes its pages.
-  process.objects->add(rest, profile::ObjectKind::fixed, segment.low & ~(k_page - 1),
-                       (segment.high + k_page - 1) & ~(k_page - 1));
+  std::vector<Range> ranges;
+  std::vector<const access::SymbolVariable*> variables;
   for (const auto& variable : process.symbols->variables(index)) {
     const auto low = variable.low + module.bias;
-    const auto high = low + variable.size;
-    if (variable.size < k_page || low < segment.low || high > segment.high) continue;
+    if (variable.size < k_page || low < segment.low || low + variable.size > segment.high) continue;
+    ranges.push_back({low, low + variable.size});
+    variables.push_back(&variable);
+  }
+  const auto rest = "(globals " + std::string(base_name(module.path)) + ")";
+  for (const auto& piece : cut_segment(segment, ranges)) {
+    if (piece.variable == StaticPiece::k_rest) {
+      process.objects->add_pages(rest, profile::ObjectKind::fixed, piece.pages.low, piece.pages.high,
+                                 piece.pages.low, piece.pages.high);
+      continue;
+    }
+    const auto& variable = *variables[piece.variable];
     const auto kind =
         (variable.flags & access::k_symbol_common) ? profile::ObjectKind::common : profile::ObjectKind::fixed;
-    process.objects->add(process.symbols->text(index, variable.name), kind, low, high);
+    process.objects->add_pages(process.symbols->text(index, variable.name), kind, piece.pages.low,
+                               piece.pages.high, ranges[piece.variable].low, ranges[piece.variable].high);
   }
 }
 
-struct Visit {
-  Process& process;
-  char executable[PATH_MAX];
-  bool first = true;
-};
-
-int visit_module(dl_phdr_info* info, std::size_t, void* context) {
-  auto& visit = *static_cast<Visit*>(context);
-  if (visit.first && info->dlpi_adds == g_loads_seen) return 1;  // nothing new
-  if (visit.first) g_loads_seen = info->dlpi_adds;
-  visit.first = false;
-  const auto found = examine(*info, visit.executable);
-  auto& symbols = *visit.process.symbols;
+void note_module(Process& process, Found& found) {
+  found.module.path = found.path.c_str();
+  found.module.build_id = found.build_id;
+  auto& symbols = *process.symbols;
   const auto known = symbols.modules();
   const int index = symbols.add_module(found.module);
   if (index < 0 || static_cast<std::size_t>(index) < known || !symbols.described(static_cast<std::size_t>(index)))
-    return 0;
-  for (std::size_t i = 0; i < found.segments; ++i)
-    register_segment(visit.process, static_cast<std::size_t>(index), found.writable[i]);
-  return 0;
+    return;
+  for (const auto& segment : found.writable) register_segment(process, static_cast<std::size_t>(index), segment);
 }
 
 }  // namespace
 
 void note_modules(Process& process) noexcept {
   const access::Inside inside;
+  // The dynamic linker's lock first and ours afterwards, never one inside the other: it allocates while it holds
+  // its own, and then may want ours.
+  std::vector<Found> all;
+  dl_iterate_phdr(collect_module, &all);
   const std::lock_guard lock(g_lock);
-  Visit visit{process, {}, true};
-  dl_iterate_phdr(visit_module, &visit);
-}
-
-access::SymbolTable::Site find_symbol(Process& process, std::uint64_t address) noexcept {
-  {
-    const std::lock_guard lock(g_lock);
-    if (const auto site = process.symbols->find(address); site.module >= 0) return site;
+  try {
+    for (auto& found : all) note_module(process, found);
+  } catch (const std::exception&) {
+    // No memory: what was not noted goes by its offset.
   }
-  note_modules(process);
-  const std::lock_guard lock(g_lock);
-  return process.symbols->find(address);
 }
 
-bool find_module(Process& process, std::uint64_t address, access::LoadedModule& module) noexcept {
-  const auto site = find_symbol(process, address);
-  if (site.module < 0) return false;
+FoundSymbol find_symbol(Process& process, std::uint64_t address) noexcept {
+  const auto look = [&]() -> FoundSymbol {
+    const std::lock_guard lock(g_lock);
+    const auto site = process.symbols->find(address);
+    if (site.module < 0) return {site, "", false};
+    const auto index = static_cast<std::size_t>(site.module);
+    return {site, process.symbols->module(index).path, process.symbols->described(index)};
+  };
+  auto found = look();
+  if (found.site.module >= 0) return found;
+  note_modules(process);
+  return look();
+}
+
+std::string_view describe_symbol(Process& process, const access::SymbolTable::Site& site, std::uint64_t address,
+                                 char* buffer, std::size_t room) noexcept {
   const std::lock_guard lock(g_lock);
-  module = process.symbols->module(static_cast<std::size_t>(site.module));
-  return true;
+  return process.symbols->describe(site, address, buffer, room);
 }
 
 void lock_modules() { g_lock.lock(); }

@@ -1,7 +1,9 @@
 // The executable and the libraries that are loaded: their symbols, and their static data as objects.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "access/symbols.hpp"
 
@@ -13,11 +15,19 @@ struct Process;
 // data registered: every variable of at least a page is an object, what lies between them is "(globals NAME)".
 void note_modules(Process& process) noexcept;
 
-// What runs, or lies, at the address; takes note of modules first if the address belongs to none yet.
-access::SymbolTable::Site find_symbol(Process& process, std::uint64_t address) noexcept;
+// What runs, or lies, at an address.
+struct FoundSymbol {
+  access::SymbolTable::Site site;
+  const char* path = "";   // the module's; stays valid
+  bool described = false;  // by a symbol file
+};
 
-// The name and the range of the module around the address; false when there is none.
-bool find_module(Process& process, std::uint64_t address, access::LoadedModule& module) noexcept;
+// Takes note of modules first if the address belongs to none yet.
+FoundSymbol find_symbol(Process& process, std::uint64_t address) noexcept;
+
+// As SymbolTable::describe.
+std::string_view describe_symbol(Process& process, const access::SymbolTable::Site& site, std::uint64_t address,
+                                 char* buffer, std::size_t room) noexcept;
 
 // Around fork.
 void lock_modules();

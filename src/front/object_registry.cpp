@@ -102,6 +102,19 @@ bool ObjectRegistry::add(std::string_view name, profile::ObjectKind kind, std::u
   }
 }
 
+bool ObjectRegistry::add_pages(std::string_view name, profile::ObjectKind kind, std::uint64_t first,
+                               std::uint64_t last, std::uint64_t low, std::uint64_t high) noexcept {
+  Entry entry(*this);
+  if (!entry.open() || last <= first) return false;
+  try {
+    carve(first, last);
+    insert(std::string(name), kind, first, last, low, high);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 void ObjectRegistry::remove(std::uint64_t low, std::uint64_t high) noexcept {
   Entry entry(*this);
   if (!entry.open()) return;

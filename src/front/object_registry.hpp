@@ -29,6 +29,9 @@ class ObjectRegistry {
   // [low, high) is an object. Its first and its last page are its own if it covers more of them than the object
   // that has them now (or than half, where nobody has them). False when not a single page is left for it.
   bool add(std::string_view name, profile::ObjectKind kind, std::uint64_t low, std::uint64_t high) noexcept;
+  // As add(), with the pages [first, last) settled by the caller.
+  bool add_pages(std::string_view name, profile::ObjectKind kind, std::uint64_t first, std::uint64_t last,
+                 std::uint64_t low, std::uint64_t high) noexcept;
   // Whatever lies in [low, high) is memory no more (free, munmap).
   void remove(std::uint64_t low, std::uint64_t high) noexcept;
   // The object that begins at `low` (or whose first page does) is given up; false when there is none.

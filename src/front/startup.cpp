@@ -43,21 +43,21 @@ void adopt(Process* made) {
 // While the process is copied nobody is in the middle of anything that the child will need.
 void before_fork() {
   ++access::t_thread.inside;
+  lock_modules();
   if (auto* const here = process()) {
     here->objects->lock();
     here->regions->lock();
   }
-  lock_modules();
   internal_heap().lock();
 }
 
 void release_after_fork() {
   internal_heap().unlock();
-  unlock_modules();
   if (auto* const here = process()) {
     here->regions->unlock();
     here->objects->unlock();
   }
+  unlock_modules();
 }
 
 void in_parent() {

@@ -122,14 +122,13 @@ bool note_mapping(Process& here, std::uint64_t address) {
   if (mapping.stack && note_main_stack_part(here, address)) return true;
   auto kind = ObjectKind::mapping;
   char name[256] = "(other)";
-  access::LoadedModule module;
   if (mapping.heap) {
     kind = ObjectKind::small;
     std::strcpy(name, "(small blocks)");
-  } else if (find_module(here, address, module)) {
+  } else if (const auto found = find_symbol(here, address); found.site.module >= 0) {
     kind = ObjectKind::fixed;
-    const char* const slash = std::strrchr(module.path, '/');
-    std::snprintf(name, sizeof name, "(globals %s)", slash ? slash + 1 : module.path);
+    const char* const slash = std::strrchr(found.path, '/');
+    std::snprintf(name, sizeof name, "(globals %s)", slash ? slash + 1 : found.path);
   }
   const auto free = here.objects->gap(address, mapping.low, mapping.high);
   return free.low < free.high && here.objects->add(name, kind, free.low, free.high);

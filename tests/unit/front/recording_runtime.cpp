@@ -1,0 +1,71 @@
+// Runtime's interface over a function that is told everything. See recording_runtime.hpp.
+#include "recording_runtime.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include "access/thread.hpp"
+#include "runtime/runtime_parts.hpp"
+
+namespace terrace::runtime {
+
+namespace {
+std::function<void(const test::Told&)>* g_next_listener =
+    nullptr;  // for the constructor, which has its own argument
+}
+
+struct Runtime::State {
+  std::function<void(const test::Told&)> tell;
+  std::mutex mutex;
+  memory::ObjectId next = 0;
+  double calls = 0;  // of now()
+
+  void event(std::string name) {
+    const access::Inside inside;
+    const std::lock_guard lock(mutex);
+    tell({test::Told::What::event, 0, std::move(name)});
+  }
+};
+
+Runtime::Runtime(RuntimeParts) : state_(std::make_unique<State>()) { state_->tell = std::move(*g_next_listener); }
+Runtime::~Runtime() = default;
+
+memory::ObjectId Runtime::add_object(std::string_view name, profile::ObjectKind kind, const void* address,
+                                     Bytes size) noexcept {
+  const access::Inside inside;
+  const std::lock_guard lock(state_->mutex);
+  const auto id = state_->next++;
+  state_->tell({test::Told::What::added, id, std::string(name), kind, reinterpret_cast<std::uint64_t>(address),
+                size.value});
+  return id;
+}
+
+void Runtime::remove_object(memory::ObjectId object) noexcept {
+  const access::Inside inside;
+  const std::lock_guard lock(state_->mutex);
+  state_->tell({test::Told::What::removed, object, {}});
+}
+
+void Runtime::grow_object(memory::ObjectId, Bytes) noexcept {}
+void Runtime::loop_begin(std::string_view name) noexcept { state_->event("loop_begin " + std::string(name)); }
+void Runtime::loop_end() noexcept { state_->event("loop_end"); }
+void Runtime::phase(std::string_view name) noexcept { state_->event("phase " + std::string(name)); }
+void Runtime::function_entered(std::uint64_t, std::uint64_t) noexcept {}
+// Every call is a thousandth of a second later than the one before: virtual time that a test can predict.
+Seconds Runtime::now() noexcept { return {++state_->calls * 1e-3}; }
+const char* Runtime::where(const void*) noexcept { return "everywhere"; }
+void Runtime::note(std::string_view severity, std::string_view text) noexcept {
+  state_->event(std::string(severity) + " " + std::string(text));
+}
+void Runtime::finish(std::string_view how) noexcept { state_->event("finish " + std::string(how)); }
+
+}  // namespace terrace::runtime
+
+namespace terrace::test {
+
+std::unique_ptr<runtime::Runtime> make_recording_runtime(std::function<void(const Told&)> tell) {
+  runtime::g_next_listener = &tell;
+  return std::make_unique<runtime::Runtime>(runtime::RuntimeParts{});
+}
+
+}  // namespace terrace::test

@@ -282,7 +282,7 @@ class Discovery {
     path.place = static_cast<PlaceId>(p);
     path.read = read ? BytesPerSecond{*read * k_mib} : (1 / far) * standard.read;
     path.write = write ? BytesPerSecond{*write * k_mib} : (1 / far) * standard.write;
-    path.latency = latency ? Seconds{*latency * 1e-9} : far * standard.latency;
+    path.latency = latency ? Seconds{*latency / 1e9} : far * standard.latency;
     parts_.paths.push_back(path);
     if (read && write && latency) {
       ++stated_;

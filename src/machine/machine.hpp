@@ -78,7 +78,8 @@ struct CopyPath {
 struct Domain {
   std::string name;
   InitiatorId initiator = 0;
-  std::vector<PlaceId> places;  // nearest first: the order is by latency, then by bandwidth
+  std::vector<PlaceId> places;  // nearest first: the machine orders them, by latency, then by bandwidth;
+                                // empty: those whose `domain` this is
 };
 
 // Everything a machine is made of, for the one who builds it.
@@ -87,7 +88,7 @@ struct MachineParts {
   std::string description;
   std::string fingerprint;  // of the machine it was measured on; empty for one that is described
   Bytes line{64};           // cache line
-  std::vector<Node> nodes;
+  std::vector<Node> nodes;  // empty: a root with every place right below it
   std::vector<Place> places;
   std::vector<Initiator> initiators;
   std::vector<Domain> domains;

@@ -20,7 +20,7 @@ from terrace.errors import TerraceError, WrongCallError
 from terrace.model import Model
 from terrace.output import console, print_json, progress, table, warn
 from terrace.store import Store
-from terrace.summary import iteration_times, mean, summarise_phases
+from terrace.summary import groups, iteration_times, mean, summarise_phases
 
 _EPILOG = """\b
 Examples:
@@ -121,12 +121,12 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
         everything = model.decide(model.problem(), "fast-only").prediction
         by_phase, overall, solver = _lower_bounds(problem, placed.total)
     return Bounds(
-        slow_only=[phase.total for phase in slow.phases],
-        fast_only=[phase.total for phase in everything.phases],
-        managed=[phase.total for phase in placed.phases],
+        slow_only=_by_name(problem, slow),
+        fast_only=_by_name(problem, everything),
+        managed=_by_name(problem, placed),
         lower_bound=by_phase,
         lower_bound_all=overall,
-        phases=problem.phases,
+        phases=list(groups(problem.phases)),
         source="predicted from exact counters" if exact else "predicted from samples",
         machine=model.machine.name,
         budget=limit or "no limit",
@@ -165,21 +165,22 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
             raise TerraceError(
                 "no main loop was seen: mark it (docs/quick-start.md), or name functions with --phases"
             )
-        by_world[label] = phases
+        by_world[label] = {phase.name: phase.mean for phase in phases}
     slow = stores["slow"]
     run = slow.run()
     model = Model(slow, run, exact=True)
     problem = model.problem(model.budget(limit))
+    names = list(groups(problem.phases))
     times = iteration_times(stores["placed"], stores["placed"].run())
     with progress("bounding"):
         by_phase, overall, solver = _lower_bounds(problem, mean(times))
     return Bounds(
-        slow_only=[phase.mean for phase in by_world["slow"]],
-        fast_only=[phase.mean for phase in by_world["fast"]],
-        managed=[phase.mean for phase in by_world["placed"]],
+        slow_only=[by_world["slow"].get(name, 0.0) for name in names],
+        fast_only=[by_world["fast"].get(name, 0.0) for name in names],
+        managed=[by_world["placed"].get(name, 0.0) for name in names],
         lower_bound=by_phase,
         lower_bound_all=overall,
-        phases=[phase.name for phase in by_world["slow"]],
+        phases=names,
         source="virtual time, mean iteration, learning and moving included",
         machine=slow.machine(run).name,
         budget=limit or "no limit",
@@ -188,24 +189,35 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
     )
 
 
-def _lower_bounds(problem: _core.Problem, target: float) -> tuple[list[float | None], float, str]:
-    """By phase and in all, and by which means: HiGHS where the program is small, multipliers otherwise.
+def _by_name(problem: _core.Problem, prediction: _core.Prediction) -> list[float]:
+    """Predicted seconds of the phases of each name."""
+    return [
+        math.fsum(prediction.phases[p].total for p in positions) for positions in groups(problem.phases).values()
+    ]
 
-    Both are bounds for every software placement, so the greater of the two holds.
+
+def _lower_bounds(problem: _core.Problem, target: float) -> tuple[list[float | None], float, str]:
+    """By name of phase and in all, and by which means: HiGHS where the program is small, multipliers otherwise.
+
+    Both are bounds for every software placement, so the greater of the two holds. A phase's own bound lets data
+    lie anywhere when it begins and anywhere when it ends.
     """
     overall = problem.lower_bound(target)
     dump = json_format.loads(problem.to_json())
+    together = groups(problem.phases)
     if sum(len(phase["cells"]) for phase in dump["phases"]) > _SOLVER_CELLS:
-        return [None] * len(dump["phases"]), overall, "multipliers"
+        return [None] * len(together), overall, "multipliers"
     try:
         solved = optimum.linear_bound(dump, _SOLVER_SECONDS)
-        alone: list[float | None] = [
-            optimum.linear_bound({**dump, "phases": [phase]}, _SOLVER_SECONDS) for phase in dump["phases"]
+        alone = [
+            optimum.linear_bound({**dump, "phases": [phase], "cyclic": False}, _SOLVER_SECONDS)
+            for phase in dump["phases"]
         ]
     except TerraceError as error:
         warn(f"{error}; the bound is that of the multipliers")
-        return [None] * len(dump["phases"]), overall, "multipliers"
-    return alone, max(overall, solved), "HiGHS"
+        return [None] * len(together), overall, "multipliers"
+    by_name = [math.fsum(alone[p] for p in positions) for positions in together.values()]
+    return list(by_name), max(overall, solved), "HiGHS"
 
 
 def _document(result: Bounds) -> dict[str, Any]:

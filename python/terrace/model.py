@@ -1,5 +1,6 @@
 """What the model says of a stored profile: prices, bounds, plans, sensitivity. The numerics are in C++."""
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -9,10 +10,14 @@ from terrace import _core
 from terrace.errors import TerraceError, WrongCallError
 from terrace.output import Steps
 from terrace.store import Store
+from terrace.summary import groups
 from terrace.values import Profile, Run
 
 _NO_PLANNERS = ("slow-only", "fast-only", "first-touch")  # placements to compare with: no search
 _LEAST_SHARE = 1 / 128
+_REFINEMENTS = 3
+_PAGE = 4096
+ENOUGH = 0.9  # of the gain
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,8 @@ class Pricing:
     benefits: list[float]  # by object of the profile: gained with it alone in fast memory
     curve: list[CurvePoint]
     planner: str
+    bound: float | None  # what no placement under the run's own budget can beat
+    exact_bounds: bool  # whether bounds are from exact counters, or from the same samples as the rest
 
 
 class Model:
@@ -84,15 +91,16 @@ class Model:
         planner: str,
         steps: Steps | None = None,
         budgets: Mapping[int, list[int]] | None = None,
+        bounder: "Model | None" = None,
     ) -> list[CurvePoint]:
         """The planner's predicted time, with its lower bound, for each size; of the fastest kind, where no budgets
-        by size are given."""
+        by size are given. The bound is from `bounder`'s profile, if there is one."""
         points = []
         for size in sizes:
-            problem = self.problem(budgets[size] if budgets else self.budget(str(size)))
-            decision = self.decide(problem, planner)
-            prediction = decision.prediction
-            bound = decision.lower_bound or problem.lower_bound(prediction.total)
+            budget = budgets[size] if budgets else self.budget(str(size))
+            problem = self.problem(budget)
+            prediction = self.decide(problem, planner).prediction
+            bound = (bounder.problem(budget) if bounder else problem).lower_bound(prediction.total)
             points.append(CurvePoint(size, prediction.total, bound, prediction.moves, prediction.moved))
             if steps:
                 steps.done()
@@ -153,36 +161,70 @@ class core_errors:  # noqa: N801  (reads as what it does)
 
 
 def sensitivities(store: Store, run: Run, profile: Profile) -> list[list[str]]:
-    """By object and phase: "bandwidth", "latency", "either" by Unimem's thresholds, "" where it is not used."""
+    """By object and name of phase (as `by_name` orders them): "bandwidth", "latency" or "either" by Unimem's
+    thresholds, "" where the object is not used. Of several phases of a name the one with most traffic speaks."""
     model = Model(store, run, exact=profile.exact)
     position = {item.name: o for o, item in enumerate(profile.objects)}
-    result = [["" for _ in profile.phases] for _ in profile.objects]
-    for row in model.problem().sensitivities(model.calibration):
-        if row["object"] in position and row["phase"] < len(profile.phases):
-            result[position[row["object"]]][row["phase"]] = str(row["sensitivity"])
+    problem = model.problem()
+    together = groups(problem.phases)
+    column = {phase: c for c, phases in enumerate(together.values()) for phase in phases}
+    result = [["" for _ in together] for _ in profile.objects]
+    most: dict[tuple[int, int], float] = {}
+    for row in problem.sensitivities(model.calibration):
+        if row["object"] not in position:
+            continue
+        cell = (position[row["object"]], column[row["phase"]])
+        traffic = row["read_bytes"] + row["write_bytes"]
+        if traffic > most.get(cell, 0.0):
+            most[cell] = traffic
+            result[cell[0]][cell[1]] = str(row["sensitivity"])
     return result
 
 
 def price(store: Store, run: Run, profile: Profile, steps: Steps | None = None) -> Pricing:
     """What a report tells of placements: the two ends, each object's benefit, the curve over sizes."""
     model = Model(store, run, exact=profile.exact)
+    exact = store.has_profile(run, exact=True)
+    bounder = Model(store, run, exact=True) if exact else model
     searching = run.planner in _core.planners() and run.planner not in _NO_PLANNERS
     planner = run.planner if searching else "auto"
-    footprint = model.profile.footprint
+    slow, fast = model.seconds("slow-only"), model.seconds("fast-only")
+    curve = model.curve(curve_sizes(model.profile.footprint, model.most_fast), planner, steps, None, bounder)
+    for _ in range(_REFINEMENTS):
+        # Closer to where the curve passes what is enough: that size is the page's headline.
+        size = _between(curve, slow - ENOUGH * (slow - fast))
+        if size is not None:
+            curve = _monotone([*curve, *model.curve([size], planner, None, None, bounder)])
+    bound = None
+    if run.budget:
+        budget = model.budget(run.budget)
+        placed = model.decide(model.problem(budget), planner).prediction.total
+        bound = bounder.problem(budget).lower_bound(placed)
     return Pricing(
-        slow_only=model.seconds("slow-only"),
-        fast_only=model.seconds("fast-only"),
+        slow_only=slow,
+        fast_only=fast,
         benefits=model.benefits([item.name for item in profile.objects]),
-        curve=model.curve(curve_sizes(footprint, model.most_fast), planner, steps),
+        curve=curve,
         planner=planner,
+        bound=bound,
+        exact_bounds=exact,
     )
+
+
+def _between(curve: list[CurvePoint], target: float) -> int | None:
+    """The size half-way between the last point above the target and the first at or below; None without both."""
+    for below, above in itertools.pairwise(curve):
+        if below.predicted > target >= above.predicted:
+            size = (below.size + above.size) // 2 // _PAGE * _PAGE
+            return size if below.size < size < above.size else None
+    return None
 
 
 def curve_sizes(footprint: int, most: int) -> list[int]:
     """Sizes to draw a curve through: from a small share of the footprint to all of it, or to all there is."""
     end = min(footprint, most)
     sizes = []
-    octave = 4096
+    octave = _PAGE
     while octave < end:
         # Round numbers: powers of two, and half-way between.
         sizes += [size for size in (octave, octave * 3 // 2) if footprint * _LEAST_SHARE <= size < end]

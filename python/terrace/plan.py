@@ -12,6 +12,7 @@ from terrace.errors import WrongCallError
 from terrace.model import CurvePoint, Model
 from terrace.output import console, print_json, progress, table
 from terrace.store import Store
+from terrace.summary import phase_labels
 
 _EPILOG = """\b
 Examples:
@@ -164,7 +165,7 @@ def _print_moves(out: Console, chosen: _core.Plan) -> None:
 
 def _phase(chosen: _core.Plan, position: int) -> str:
     later = " (next)" if position >= len(chosen.phases) else ""
-    return chosen.phases[position % len(chosen.phases)] + later
+    return phase_labels(chosen.phases)[position % len(chosen.phases)] + later
 
 
 def parse_sweep(text: str) -> tuple[str, list[int]]:

@@ -9,7 +9,7 @@ from rich.console import Console
 from terrace import model, units
 from terrace.output import console, print_json, table
 from terrace.store import Store
-from terrace.summary import PhaseSummary, summarise_phases
+from terrace.summary import PhaseSummary, by_name, summarise_phases
 from terrace.values import Counters, Floats, Machine, Note, Profile, Run
 
 _EPILOG = """\b
@@ -19,6 +19,7 @@ Examples:
   terrace show cg.4711.terrace --json | jq '.objects[0]'
 """
 _MANY = 20
+_MANY_PHASES = 8
 
 
 def register(app: typer.Typer) -> None:
@@ -34,14 +35,16 @@ def show(
     exact: Annotated[
         bool, typer.Option("--exact", help="The simulator's own counters instead of samples.")
     ] = False,
-    all_objects: Annotated[bool, typer.Option("--all", help=f"Every object, not the first {_MANY}.")] = False,
+    all_objects: Annotated[
+        bool, typer.Option("--all", help=f"Every object and phase, not the first {_MANY} and {_MANY_PHASES}.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
 ) -> None:
     """Print objects, phases and what each costs."""
     store = Store(file)
     run = store.run(process)
     machine = store.machine(run)
-    profile = store.profile(run, exact)
+    profile = by_name(store.profile(run, exact))
     view = View(
         run=run,
         machine=machine,
@@ -55,7 +58,7 @@ def show(
     if json:
         print_json(view.document())
     else:
-        view.print(console(), None if all_objects else _MANY)
+        view.print(console(), everything=all_objects)
 
 
 class View:
@@ -74,7 +77,9 @@ class View:
         others: int,
     ) -> None:
         """Takes what was read; `sensitivity` is by object and phase."""
-        self.run, self.machine, self.profile, self.phases = run, machine, profile, phases
+        self.run, self.machine, self.profile = run, machine, profile
+        known = {phase.name: phase for phase in phases}
+        self.phases = [known.get(phase.name, PhaseSummary(phase.name)) for phase in profile.phases]
         self.sensitivity, self.counters, self.notes, self.others = sensitivity, counters, notes, others
         lines = profile.reads + profile.writes
         self.bytes: Floats = lines * machine.line
@@ -98,7 +103,8 @@ class View:
             "phases": [
                 {
                     "name": phase.name,
-                    "times": phase.times,
+                    "runs": phase.runs,
+                    "iterations_s": phase.times,
                     "mean_s": phase.mean,
                     "waited_s": phase.waited,
                     "profiled_s": profiled.time,
@@ -106,7 +112,7 @@ class View:
                     "misses": float(self.misses[:, p].sum()),
                     "bytes": float(self.bytes[:, p].sum()),
                 }
-                for p, (phase, profiled) in enumerate(zip(self.phases, self.profile.phases, strict=False))
+                for p, (phase, profiled) in enumerate(zip(self.phases, self.profile.phases, strict=True))
             ],
             "objects": [
                 {
@@ -129,12 +135,16 @@ class View:
             "notes": [{"severity": note.severity, "text": note.text, "at_s": note.at} for note in self.notes],
         }
 
-    def print(self, out: Console, limit: int | None) -> None:
+    def print(self, out: Console, *, everything: bool) -> None:
         """Prints tables: phases, objects x phases, what was not seen."""
         self._print_head(out)
+        shown = list(range(len(self.phases)))
+        if not everything and len(shown) > _MANY_PHASES:
+            longest = sorted(shown, key=lambda p: -self.profile.phases[p].time)
+            shown = sorted(longest[:_MANY_PHASES])
         self._print_phases(out)
         out.print()
-        self._print_objects(out, limit)
+        self._print_objects(out, None if everything else _MANY, shown)
         out.print()
         self._print_unseen(out)
         for note in self.notes:
@@ -149,34 +159,37 @@ class View:
         source = "the simulator's own counters" if self.profile.exact else "estimates from samples"
         many = self.profile.iterations
         out.print(
-            f"Misses, bytes and exposure are {source}, of {many} iteration{'s' * (many != 1)}.\n", markup=False
+            f"Misses, traffic and exposure are {source}, of {many} iteration{'s' * (many != 1)}.", markup=False
+        )
+        out.print(
+            "Times are of an iteration, all phases of a name together; waited is of the whole loop.\n",
+            markup=False,
         )
 
     def _print_phases(self, out: Console) -> None:
         rows = table(
-            "phase", "runs", "mean", "least", "most", "waited", "profiled", "core", "misses", "traffic", "share"
+            "phase", "runs", "mean", "least", "most", "share", "waited", "profiled", "core", "misses", "traffic"
         )
         total = max(sum(phase.mean for phase in self.phases), 1e-300)
-        for p, profiled in enumerate(self.profile.phases):
-            phase = self.phases[p] if p < len(self.phases) else PhaseSummary(profiled.name)
+        for p, (phase, profiled) in enumerate(zip(self.phases, self.profile.phases, strict=True)):
             rows.add_row(
                 profiled.name,
-                str(len(phase.times)),
+                str(phase.runs),
                 units.seconds(phase.mean),
                 units.seconds(min(phase.times, default=0.0)),
                 units.seconds(max(phase.times, default=0.0)),
+                units.percent(phase.mean / total),
                 units.seconds(phase.waited),
                 units.seconds(profiled.time),
                 units.seconds(profiled.core),
                 units.count(self.misses[:, p].sum()),
                 units.size(self.bytes[:, p].sum()),
-                units.percent(phase.mean / total),
             )
         out.print(rows)
 
-    def _print_objects(self, out: Console, limit: int | None) -> None:
-        names = [phase.name for phase in self.profile.phases]
+    def _print_objects(self, out: Console, limit: int | None, phases: list[int]) -> None:
         shown = self.order[:limit]
+        names = [self.profile.phases[p].name for p in phases]
         rows = table("object", "kind", "size", "misses", "traffic", "exposed", *names, left=(0, 1))
         by_phase = self.misses.sum(axis=0)
         total = max(by_phase.sum(), 1e-300)
@@ -189,7 +202,7 @@ class View:
                 units.percent(self.misses[o].sum() / total),
                 units.size(self.bytes[o].sum()),
                 units.count(self.profile.exposure[o].sum()),
-                *(self._cell(o, p, by_phase) for p in range(len(names))),
+                *(self._cell(o, p, by_phase) for p in phases),
             )
         rest = self.order[len(shown) :]
         if rest:
@@ -200,10 +213,7 @@ class View:
                 units.percent(self.misses[rest].sum() / total),
                 units.size(self.bytes[rest].sum()),
                 units.count(self.profile.exposure[rest].sum()),
-                *(
-                    units.percent(self.misses[rest, p].sum() / max(by_phase[p], 1e-300), 0)
-                    for p in range(len(names))
-                ),
+                *(units.percent(self.misses[rest, p].sum() / max(by_phase[p], 1e-300), 0) for p in phases),
             )
         out.print(rows)
         out.print(
@@ -211,13 +221,14 @@ class View:
             "to there (b bandwidth, l latency, e either); exposed: latencies not hidden",
             markup=False,
         )
+        if len(phases) < len(self.phases):
+            out.print(f"The {len(phases)} longest phases of {len(self.phases)}; --all shows all.", markup=False)
 
     def _cell(self, o: int, p: int, by_phase: Floats) -> str:
         if self.misses[o, p] <= 0:
             return "."
         share = self.misses[o, p] / max(by_phase[p], 1e-300)
-        letter = self.sensitivity[o][p][:1]
-        return f"{100 * share:.0f} % {letter or ' '}"
+        return f"{100 * share:.0f} % {self.sensitivity[o][p][:1] or ' '}"
 
     def _print_unseen(self, out: Console) -> None:
         if self.counters is None:

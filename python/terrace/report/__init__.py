@@ -11,7 +11,7 @@ from terrace.output import progress
 from terrace.report.facts import Facts
 from terrace.report.page import render
 from terrace.store import Store
-from terrace.summary import summarise_phases
+from terrace.summary import by_name, summarise_phases
 
 _EPILOG = """\b
 Examples:
@@ -46,7 +46,7 @@ def gather(file: Path, process: int | None = None) -> Facts:
     store = Store(file)
     run = store.run(process)
     machine = store.machine(run)
-    profile = store.profile(run)
+    profile = by_name(store.profile(run))
     with progress("pricing placements") as steps:
         pricing = model.price(store, run, profile, steps)
         sensitivity = model.sensitivities(store, run, profile)

@@ -21,16 +21,16 @@ def draw(facts: Facts) -> str:
     x = svg.logarithmic(sizes[0], sizes[-1], _LEFT, _WIDTH - _RIGHT)
     y = svg.linear(bottom, high + pad, _HEIGHT - _BOTTOM, _TOP)
     parts = _axes(sizes, bottom, high + pad, x, y)
-    parts += _level(y(pricing.slow_only), "slow-only", pricing.slow_only, "slow")
-    parts += _level(y(pricing.fast_only), "fast-only", pricing.fast_only, "fast", 16.0)
+    levels = [
+        (y(pricing.slow_only), f"slow-only {units.seconds(pricing.slow_only)}", "slow"),
+        (y(pricing.fast_only), f"fast-only {units.seconds(pricing.fast_only)}", "fast"),
+    ]
+    for at, _, style in levels:
+        parts.append(svg.line(_LEFT, at, _WIDTH - _RIGHT, at, f"s-{style}"))
     if bounds:
         parts.append(svg.path([(x(size), y(bound)) for size, bound in bounds], "s-bound"))
-        middle = bounds[len(bounds) // 3]
-        parts.append(
-            svg.text(
-                x(middle[0]), y(middle[1]) + 18, "lower bound: no placement can beat it", "t-bound halo small"
-            )
-        )
+        levels.append((y(bounds[-1][1]), f"lower bound {units.seconds(bounds[-1][1])}", "bound"))
+    parts += _labels(levels)
     parts.append(svg.path([(x(point.size), y(point.predicted)) for point in points], "s-plan"))
     for point in points:
         about = f"{units.size(point.size)}: {units.seconds(point.predicted)} an iteration"
@@ -63,11 +63,15 @@ def _axes(sizes: list[float], low: float, high: float, x: svg.Scale, y: svg.Scal
     return parts
 
 
-def _level(y: float, name: str, value: float, style: str, below: float = 4.0) -> list[str]:
-    return [
-        svg.line(_LEFT, y, _WIDTH - _RIGHT, y, f"s-{style}"),
-        svg.text(_WIDTH - _RIGHT + 8, y + 4, f"{name} {units.seconds(value)}", f"t-{style} small strong"),
-    ]
+def _labels(levels: list[tuple[float, str, str]]) -> list[str]:
+    """Names beside the lines' ends, pushed apart where they would cover one another."""
+    parts = []
+    free = 0.0
+    for at, name, style in sorted(levels):
+        y = max(at + 4, free)
+        free = y + 16
+        parts.append(svg.text(_WIDTH - _RIGHT + 10, y, name, f"t-{style} small strong"))
+    return parts
 
 
 def _enough(facts: Facts, x: svg.Scale, y: svg.Scale) -> list[str]:

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from terrace import units
-from terrace.model import CurvePoint, Pricing
-from terrace.summary import PhaseSummary
+from terrace.model import ENOUGH, CurvePoint, Pricing
+from terrace.summary import PhaseSummary, phase_labels
 from terrace.values import (
     Counters,
     Floats,
@@ -20,7 +20,6 @@ from terrace.values import (
     Run,
 )
 
-ENOUGH = 0.9  # of the gain
 _NOTHING = 0.01  # a gain below this share of the time is none
 
 
@@ -102,6 +101,14 @@ class Facts:
     def place_name(self, place: int) -> str:
         """A place's name."""
         return next((p.name for p in self.machine.places if p.id == place), str(place))
+
+    def phase_name(self, position: int) -> str:
+        """What tells a position of the iteration from the others, as the plan counts them."""
+        names = self.plan.phases if self.plan else []
+        if not names:
+            return str(position)
+        later = " (next iteration)" if position >= len(names) else ""
+        return phase_labels(names)[position % len(names)] + later
 
     def object_name(self, identity: int) -> str:
         """An object's name, by its number in the process."""

@@ -62,8 +62,13 @@ def _header(facts: Facts) -> str:
     lead = (
         f"{facts.run.name} keeps {units.size(facts.footprint)} in {len(facts.profile.objects)} objects and "
         f"repeats {phases} phase{'s' * (phases != 1)}, {many} times in this run, "
-        f"in {time} on {facts.machine.name}."
+        f"in {time} on {facts.machine.name}. "
     )
+    if facts.gain > 0:
+        lead += (
+            "With all of it in fast memory an iteration would take "
+            f"{units.percent(facts.gain / facts.pricing.slow_only)} less time than with all of it in slow memory."
+        )
     return (
         f"<header>\n<h1>Terrace · {escape(facts.run.name)} on {escape(facts.machine.name)}</h1>\n"
         f'<p class="headline">{escape(facts.sentence)}</p>\n<p class="lead">{escape(lead)}</p>\n'
@@ -79,10 +84,11 @@ def _tiles(facts: Facts) -> str:
         tiles.append(
             ("plan", "With the plan", steady, f"measured; predicted {units.seconds(facts.plan.predicted)}")
         )
-        if facts.plan.lower_bound > 0:
-            over = facts.plan.predicted / facts.plan.lower_bound - 1
-            about = f"no placement beats it; plan {units.percent(over)} above"
-            tiles.append(("bound", "Lower bound", facts.plan.lower_bound, about))
+        bound = pricing.bound or facts.plan.lower_bound
+        if bound > 0:
+            source = "from exact counters" if pricing.exact_bounds else "from samples"
+            about = f"no placement beats it; {source}. The plan is {units.percent(steady / bound - 1)} above"
+            tiles.append(("bound", "Lower bound", bound, about))
     tiles.append(("fast", "Fast memory only", pricing.fast_only, "an iteration, predicted"))
     inner = "".join(
         f'<div class="tile {style}"><dt>{escape(name)}</dt>'
@@ -133,7 +139,9 @@ def _details(
 def _curve_text(facts: Facts) -> str:
     return (
         f"The time of an iteration that the planner {escape(facts.pricing.planner)} predicts for each size of the "
-        "fast memory. Between the two dotted lines lies all that placement can win."
+        "fast memory, between slow-only and fast-only. The vertical axis does not begin at zero. The bound "
+        "is that of every software placement under that size; it can lie below fast-only, where both memories "
+        "together carry more than one."
     )
 
 
@@ -155,7 +163,7 @@ def _curve_table(facts: Facts) -> str:
 def _heat_text(facts: Facts) -> str:
     source = "exact counts" if facts.profile.exact else "estimates from samples"
     return (
-        f"The share of each phase's misses that an object causes ({source}). Darker is more. Under each phase's "
+        f"The share of each phase's misses that an object causes ({source}). The stronger the colour, the more. Under each phase's "
         "name stands its time while it was profiled."
     )
 
@@ -206,7 +214,7 @@ def _plan_text(facts: Facts) -> str:
     many = sum(not move.refused for move in facts.moves)
     share = units.percent(waited / spent if spent else 0.0)
     return (
-        f"Planned by {escape(facts.plan.planner)} {escape(facts.plan.why)}, under "
+        f"Planned by {escape(facts.plan.planner)} ({escape(facts.plan.why)}), under "
         f"{escape(', '.join(facts.plan.budget)) or 'no limit'}. In the whole run {many} moves took "
         f"{units.size(moved)} to other places; phases waited {units.seconds(waited)} for them ({share} of "
         "the loop). A thin line is a move that waits for its turn."
@@ -228,8 +236,8 @@ def _plan_tables(facts: Facts) -> str:
             facts.plan.objects[move.object].name,
             units.percent(move.chunks / max(facts.plan.objects[move.object].chunks, 1), 0),
             move.target,
-            _phase_name(facts, move.ask),
-            _phase_name(facts, move.need) if move.awaited else "nobody waits",
+            facts.phase_name(move.ask),
+            facts.phase_name(move.need) if move.awaited else "nobody waits",
             units.seconds(move.benefit),
             units.seconds(move.cost),
         ]
@@ -242,7 +250,7 @@ def _plan_tables(facts: Facts) -> str:
             facts.place_name(move.source),
             facts.place_name(move.target),
             f"{move.iteration + 1}",
-            _phase_name(facts, move.ask),
+            facts.phase_name(move.ask),
             units.seconds(move.asked),
             units.seconds(move.begun),
             units.seconds(move.done),
@@ -278,14 +286,6 @@ def _plan_tables(facts: Facts) -> str:
             (0, 2, 3, 5),
         )
     )
-
-
-def _phase_name(facts: Facts, position: int) -> str:
-    phases = facts.profile.phases
-    if not phases:
-        return str(position)
-    later = " (next iteration)" if position >= len(phases) else ""
-    return phases[position % len(phases)].name + later
 
 
 def _machine_table(facts: Facts) -> str:

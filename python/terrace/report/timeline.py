@@ -1,5 +1,6 @@
 """The plan as it ran: phases, moves and waits on one axis of time."""
 
+import itertools
 from dataclasses import dataclass
 
 from terrace import units
@@ -54,8 +55,13 @@ def draw(facts: Facts) -> str:
         ]
     parts += _axis(start, end, x, bottom)
     moved = sum(bar.size for bar in bars)
-    entries = [("f-fast", "into fast memory"), ("f-slow", "out of fast memory"), ("f-wait", "a phase waits")]
-    legend = svg.legend(entries) if bars else ""
+    entries = [
+        ("f-fast", "into fast memory", any(bar.into for bar in bars)),
+        ("f-slow", "out of fast memory", any(not bar.into for bar in bars)),
+        ("f-wait", "a phase waits", any(i.waited > 0 for i in shown)),
+        ("f-gap", "the runtime plans", bool(_gaps(shown))),
+    ]
+    legend = svg.legend([(style, words) for style, words, present in entries if present])
     return legend + svg.picture(
         "timeline",
         _WIDTH,
@@ -104,15 +110,20 @@ def _iterations(shown: list[PhaseInstance], x: svg.Scale, bottom: float) -> list
         begun = min(i.begun for i in shown if i.iteration == number)
         ended = max(i.ended for i in shown if i.iteration == number)
         parts.append(svg.line(x(begun), _TOP - 18, x(begun), bottom, "grid"))
-        label = f"iteration {number + 1}: {units.seconds(ended - begun)}"
-        parts.append(
-            svg.text(x(begun) + 5, _TOP - 8, svg.fit(label, x(ended) - x(begun) - 6, _LETTER), "soft small")
-        )
+        took = units.seconds(ended - begun)
+        room = x(ended) - x(begun) - 6
+        for label in (f"iteration {number + 1}: {took}", f"{number + 1}: {took}", f"{number + 1}"):
+            if len(label) * _LETTER <= room:
+                parts.append(svg.text(x(begun) + 5, _TOP - 8, label, "soft small"))
+                break
     return parts
 
 
 def _phases(shown: list[PhaseInstance], x: svg.Scale) -> list[str]:
     parts = [svg.text(0, _TOP + 22, "phases", "")]
+    for begun, ended in _gaps(shown):
+        about = f"between two iterations: {units.seconds(ended - begun)}"
+        parts.append(svg.rect(x(begun), _TOP + _BAND / 3, x(ended) - x(begun), _BAND / 3, "f-gap", svg.tip(about)))
     for i in shown:
         width = x(i.ended) - x(i.begun)
         about = f"{i.name}: {units.seconds(i.ended - i.begun)}"
@@ -128,6 +139,16 @@ def _phases(shown: list[PhaseInstance], x: svg.Scale) -> list[str]:
                 svg.text(x(i.begun) + width / 2, _TOP + 21, i.name, "small", "middle", pointer_events="none")
             )
     return parts
+
+
+def _gaps(shown: list[PhaseInstance]) -> list[tuple[float, float]]:
+    """Stretches between iterations in which no phase ran."""
+    numbers = sorted({i.iteration for i in shown})
+    ends = {n: max(i.ended for i in shown if i.iteration == n) for n in numbers}
+    begins = {n: min(i.begun for i in shown if i.iteration == n) for n in numbers}
+    pairs = [(ends[a], begins[b]) for a, b in itertools.pairwise(numbers)]
+    whole = max(ends.values()) - min(begins.values())
+    return [(ended, begun) for ended, begun in pairs if begun - ended > 0.002 * whole]
 
 
 def _draw_bar(facts: Facts, bar: _Bar, x: svg.Scale, y: float) -> str:

@@ -80,7 +80,6 @@ TransferResult CopyEngine::complete(Seconds now) {
   ledger_.give(result.from, result.size);
   finish(result, now, false);
   start(now);
-  result.done = now;
   return result;
 }
 
@@ -109,15 +108,10 @@ void CopyEngine::forget_queued(memory::ChunkId first, std::uint32_t count, Secon
 
 bool CopyEngine::done(Ticket ticket) const {
   if (running_ && running_->result.ticket == ticket) return false;
-  return !std::binary_search(queue_.begin(), queue_.end(), ticket, [](const auto& a, const auto& b) {
-    const auto number = [](const auto& x) {
-      if constexpr (std::is_same_v<std::decay_t<decltype(x)>, Ticket>)
-        return x;
-      else
-        return x.ticket;
-    };
-    return number(a) < number(b);
-  });
+  const auto at =
+      std::lower_bound(queue_.begin(), queue_.end(), ticket,
+                       [](const TransferResult& queued, Ticket number) { return queued.ticket < number; });
+  return at == queue_.end() || at->ticket != ticket;
 }
 
 std::vector<TransferResult> CopyEngine::harvest() { return std::exchange(finished_, {}); }

@@ -47,9 +47,6 @@ class CopyEngine {
 
  private:
   enum class Room { taken, wait, never };
-  struct Queued {
-    backend::TransferResult result;
-  };
   [[nodiscard]] bool makes_sense(const backend::TransferResult& request) const;
   Room take_room(machine::PlaceId place, Bytes size);
   void finish(backend::TransferResult result, Seconds now, bool refused);

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from terrace import _core, optimum, study, units
+from terrace import _core, study, units
 from terrace.errors import TerraceError, WrongCallError
 from terrace.model import Model
 from terrace.output import console, print_json, progress, table, warn
@@ -202,6 +202,8 @@ def _lower_bounds(problem: _core.Problem, target: float) -> tuple[list[float | N
     Both are bounds for every software placement, so the greater of the two holds. A phase's own bound lets data
     lie anywhere when it begins and anywhere when it ends.
     """
+    from terrace import optimum  # takes SciPy, which takes a second to load: here, not for every verb
+
     overall = problem.lower_bound(target)
     dump = json_format.loads(problem.to_json())
     together = groups(problem.phases)

@@ -163,8 +163,8 @@ def _curve_table(facts: Facts) -> str:
 def _heat_text(facts: Facts) -> str:
     source = "exact counts" if facts.profile.exact else "estimates from samples"
     return (
-        f"The share of each phase's misses that an object causes ({source}). The stronger the colour, the more. Under each phase's "
-        "name stands its time while it was profiled."
+        f"The share of each phase's misses that an object causes ({source}). The stronger the colour, the "
+        "more. Under each phase's name stands its time while it was profiled."
     )
 
 

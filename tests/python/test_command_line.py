@@ -1,0 +1,75 @@
+"""How the verbs behave as commands: exit status, one line an error, plain text into pipes."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+VERBS = ("show", "bounds", "plan", "report", "export")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_has_an_example(terrace, verb):
+    done = terrace(verb, "--help")
+    assert done.returncode == 0
+    assert re.search(rf"Examples?:\n\s+terrace {verb} ", done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "says"),
+    [
+        (("show",), 2, "FILE.terrace"),
+        (("show", "nowhere.terrace"), 2, "nowhere.terrace"),
+        (("show", "FILE", "--process", "1"), 2, "no process 1"),
+        (("show", "FILE", "--what"), 2, "--what"),
+        (("plan", "FILE", "--fast", "12 parsecs"), 2, "12 parsecs"),
+        (("plan", "FILE", "--fast", "1TiB"), 2, "64MiB"),
+        (("plan", "FILE", "--budget", "hbm=1MiB"), 2, "hbm"),
+        (("plan", "FILE", "--fast", "1MiB", "--budget", "dram=1MiB"), 2, "--fast"),
+        (("plan", "FILE", "--planner", "oracle-of-delphi"), 2, "oracle-of-delphi"),
+        (("plan", "FILE", "--machine", "no-such-machine"), 2, "no-such-machine"),
+        (("plan", "FILE", "--sweep", "fast"), 2, "KIND=LOW:HIGH"),
+        (("plan", "FILE", "--sweep", "fast=2MiB:1MiB"), 2, "smaller"),
+        (("export", "FILE", "--format", "papyrus"), 2, "papyrus"),
+        (("export", "FILE", "--format", "csv", "--table", "chairs"), 2, "chairs"),
+        (("report", "FILE", "-o", "/nowhere/at/all.html"), 1, "/nowhere/at/all.html"),
+        (("lab",), 2, "--help"),
+        (("dance",), 2, "dance"),
+    ],
+)
+def test_errors_are_one_line_with_a_status(terrace, store_path, words, status, says):
+    done = terrace(*(store_path if word == "FILE" else word for word in words))
+    assert done.returncode == status, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("terrace: ")
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert says in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("show",), ("plan", "--fast", "8MiB"), ("plan", "--sweep", "fast=8MiB:16MiB"), ("bounds", "--fast", "8MiB")],
+)
+def test_json_says_its_schema(terrace, store_path, words):
+    done = terrace(words[0], store_path, *words[1:], "--json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["schema"] == 1
+
+
+@pytest.mark.parametrize("words", [("show",), ("plan", "--fast", "8MiB"), ("bounds", "--fast", "8MiB")])
+def test_pipes_get_plain_text(terrace, store_path, words):
+    done = terrace(words[0], store_path, *words[1:])
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout
+    assert not re.search("[\u2500-\u257f]", done.stdout)  # no box drawing
+    assert "…" not in done.stdout  # nothing cut to a width
+
+
+def test_a_reader_may_leave(store_path):
+    command = f"'{sys.executable}' -P -m terrace export '{store_path}' --format csv --table cell | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "iteration,phase,chunk,read_lines,write_lines,exposure,samples\n"
+    assert done.stderr == ""

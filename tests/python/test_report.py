@@ -1,0 +1,125 @@
+"""`terrace report`: one well-formed page that needs nothing outside of itself, and tells the truth."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from terrace.model import CurvePoint, Pricing
+from terrace.report import gather
+from terrace.report.facts import Facts
+from terrace.report.page import render
+
+VOID = {"meta", "br", "img", "hr", "input", "link"}
+
+
+class Page(HTMLParser):
+    """Checks that elements nest, and keeps what they refer to."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.references, self.pictures, self.text = [], [], [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        named = dict(attributes)
+        if "id" in named:
+            self.ids.append(named["id"])
+        self.references += [named[key] for key in ("src", "href", "xlink:href", "data", "action") if key in named]
+        if tag == "svg" and named.get("role") == "img":
+            self.pictures.append(named["aria-labelledby"])
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def parse(html):
+    page = Page()
+    page.feed(html)
+    page.close()
+    assert page.open == []
+    return page
+
+
+@pytest.fixture(scope="module", params=[4001, 4002], ids=["placed", "killed"])
+def html(request, store_path):
+    return render(gather(store_path, request.param))
+
+
+def test_page_is_whole_and_alone(html):
+    page = parse(html)
+    assert page.references == []
+    style = re.search(r"<style>(.*?)</style>", html, re.DOTALL)[1]
+    assert "url(" not in style
+    assert "@import" not in style
+    assert "http" not in html
+    assert "<script" not in html
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_pictures_have_words(html):
+    page = parse(html)
+    assert [names.split()[0] for names in page.pictures] == [
+        "curve-title", "heat-title", "benefit-title", "timeline-title", "machine-title",
+    ]  # fmt: skip
+    for names in page.pictures:
+        assert set(names.split()) <= set(page.ids)
+
+
+def test_numbers_are_numbers(html):
+    text = " ".join(parse(html).text)
+    assert not re.search(r"\b(nan|inf|None)\b", text)
+    assert not re.search(r'="[^"]*\b(nan|inf)\b', html)
+
+
+def test_names_are_escaped(store_path):
+    facts = gather(store_path)
+    object.__setattr__(facts.profile.objects[0], "name", "<b>&\"'")
+    page = parse(render(facts))
+    assert "b" not in page.open
+    assert any("<b>&" in text for text in page.text)
+
+
+def test_every_move_is_told(store_path):
+    html = render(gather(store_path))
+    moves = html.split("Moves that were made")[1].split("</table>")[0]
+    assert moves.count("<tr>") == 1 + 12
+    assert "waits for" not in moves
+
+
+def facts_with(store_path: Path, curve: list[CurvePoint], slow: float, fast: float) -> Facts:
+    facts = gather(store_path)
+    facts.pricing = Pricing(slow, fast, facts.pricing.benefits, curve, "auto", None, False)
+    return facts
+
+
+def test_the_sentence_is_true(store_path):
+    mib = 1 << 20
+    size = gather(store_path).footprint
+    curve = [CurvePoint(8 * mib, 8.0), CurvePoint(16 * mib, 2.8), CurvePoint(size, 2.0)]
+    facts = facts_with(store_path, curve, 10.0, 2.0)
+    assert size == 92 * mib
+    assert facts.sentence == "17 % of the data holds 90 % of the gain; 16MiB is enough."
+    curve[1] = CurvePoint(16 * mib, 2.9)
+    facts = facts_with(store_path, curve, 10.0, 2.0)
+    assert facts.sentence.startswith("The gain is spread over all the data: 16MiB")
+    facts = facts_with(store_path, curve, 10.0, 9.95)
+    assert facts.sentence.startswith("Placement has nothing to win")
+
+
+def test_the_command_writes_the_page(terrace, store_path, tmp_path):
+    target = tmp_path / "page.html"
+    done = terrace("report", store_path, "-o", target)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(target)
+    assert target.stat().st_size < 300_000
+    parse(target.read_text())

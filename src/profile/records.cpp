@@ -45,7 +45,7 @@ void fields(Io& io, R& r) {
 }
 template <class Io, IsOne<ObjectRecord> R>
 void fields(Io& io, R& r) {
-  io(r.object, r.at, r.places);
+  io(r.object, r.at, r.places, r.address);
 }
 template <class Io, IsOne<ObjectEndRecord> R>
 void fields(Io& io, R& r) {

@@ -52,6 +52,7 @@ struct ObjectRecord {
   Object object;
   Seconds at;
   std::vector<machine::PlaceId> places;  // by chunk of the object
+  std::uint64_t address = 0;             // of its first byte, in this process
 };
 struct ObjectEndRecord {
   memory::ObjectId object = 0;

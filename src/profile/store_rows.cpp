@@ -61,9 +61,9 @@ RunRows::RunRows(Database& database, const std::string& journal)
     : database_(database),
       object_(
           database,
-          "INSERT INTO object VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, NULL) ON CONFLICT DO UPDATE SET "
+          "INSERT INTO object VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?) ON CONFLICT DO UPDATE SET "
           "name = excluded.name, kind = excluded.kind, size = excluded.size, chunk_size = excluded.chunk_size, "
-          "first_chunk = excluded.first_chunk, chunks = excluded.chunks"),
+          "first_chunk = excluded.first_chunk, chunks = excluded.chunks, address = excluded.address"),
       object_places_(database, "INSERT OR REPLACE INTO object_place VALUES(?, ?, ?, ?, ?)"),
       phase_instance_(database, "INSERT INTO phase_instance VALUES(?, ?, ?, ?, ?, ?, ?, ?)"),
       iteration_(database, "INSERT INTO iteration VALUES(NULL, ?, ?, ?, ?)"),
@@ -93,7 +93,7 @@ void RunRows::add(const RunRecord& r) {
 void RunRows::add(const ObjectRecord& r) {
   const auto& o = r.object;
   const auto kind = kind_name(o.kind);
-  object_.run(id_, o.id, o.name, kind, o.size, o.chunk_size, o.first_chunk, o.chunks, r.at);
+  object_.run(id_, o.id, o.name, kind, o.size, o.chunk_size, o.first_chunk, o.chunks, r.at, r.address);
   for_each_stretch(r.places, [&](std::size_t first, std::size_t count, machine::PlaceId place) {
     object_places_.run(id_, o.id, first, count, place);
   });

@@ -95,7 +95,7 @@ TEST(Records, RunReadsBack) {
 
 TEST(Records, ObjectReadsBack) {
   const ObjectRecord wanted{
-      {9, "fields_.u", ObjectKind::common, {1 << 20}, {4096}, 77, 256, false}, {0.5}, {0, 1}};
+      {9, "fields_.u", ObjectKind::common, {1 << 20}, {4096}, 77, 256, false}, {0.5}, {0, 1}, 0x7f1234567000};
   const auto read = decoded<ObjectRecord>(encoded(wanted));
   EXPECT_EQ(read.object.id, 9U);
   EXPECT_EQ(read.object.name, "fields_.u");
@@ -107,6 +107,7 @@ TEST(Records, ObjectReadsBack) {
   EXPECT_FALSE(read.object.live);
   EXPECT_EQ(read.at, Seconds{0.5});
   EXPECT_EQ(read.places, wanted.places);
+  EXPECT_EQ(read.address, wanted.address);
 }
 
 TEST(Records, IterationReadsBack) {

@@ -2,24 +2,37 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <vector>
 
 #include "memory/numa_node.hpp"
 
 namespace terrace::memory {
 
+namespace {
+
+// Bringing pages along stops all processors for a moment, even where there is none: so the kernel is asked first.
+int settle_range(std::uint64_t low, std::uint64_t high, int node) {
+  const bool touched = any_present(low, high - low);
+  if (touched) part_from_neighbours(low, high - low);
+  return prefer_node(low, high - low, node, touched);
+}
+
+}  // namespace
+
 NumaBacking::NumaBacking(const machine::Machine& machine, const ChunkTable& chunks)
     : machine_(machine), chunks_(chunks) {}
 
 bool NumaBacking::settle(ChunkId first, std::uint32_t count, machine::PlaceId place) {
   const auto node = machine_.place(place).numa_node;
-  const auto low = chunks_[first].address;
   const auto& last = chunks_[first + count - 1];
-  const auto size = last.address + last.size - low;
-  // Bringing pages along stops all processors for a moment, even where there is none: ask first.
-  const bool touched = any_present(low, size);
-  if (touched) part_from_neighbours(low, size);
-  return prefer_node(low, size, node, touched) == 0;
+  const auto error = settle_range(chunks_[first].address, last.address + last.size, node);
+  if (error != EFAULT || count == 1) return error == 0;
+  // A part of it is not mapped (a stack that has not grown yet): what is there settles.
+  bool some = false;
+  for (auto chunk = first; chunk < first + count; ++chunk)
+    some |= settle_range(chunks_[chunk].address, chunks_[chunk].address + chunks_[chunk].size, node) == 0;
+  return some;
 }
 
 machine::PlaceId NumaBacking::where(ChunkId id) {

@@ -80,6 +80,15 @@ TEST_F(NumaBackingTest, SettlesWhatIsTouchedAlready) {
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(*map.page(i), i + 1);
 }
 
+TEST_F(NumaBackingTest, SettlesWhatIsMappedOfARange) {
+  const Mapping map(32 * k_page);
+  add_chunks(map, 8);
+  ASSERT_EQ(::munmap(map.page(0), 6 * k_page), 0);  // the first chunk and a half
+  EXPECT_TRUE(backing_.settle(0, 8, 0));
+  EXPECT_EQ(preferring(map.address(8), map.address(32)), 1);
+  EXPECT_FALSE(backing_.settle(0, 1, 0)) << "nothing of it is mapped";
+}
+
 TEST_F(NumaBackingTest, KnowsNothingOfMemoryThatIsGone) {
   {
     const Mapping map(4 * k_page);

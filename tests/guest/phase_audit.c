@@ -1,0 +1,157 @@
+// The kernel's own account of a program's memory at the start of each phase: preloaded before Terrace's library, it
+// passes terrace_phase() and its sisters on and then asks the kernel, by move_pages(2), where every page of the
+// program's writable anonymous mappings lies. It shares nothing with Terrace, and decides nothing.
+//
+// Writes lines to $PHASE_AUDIT.PID, those of the pages before that of their phase:
+//   loop NAME
+//   phase ITERATION POSITION NAME BEFORE AFTER END   CLOCK_MONOTONIC in ns: terrace_phase() was called, has
+//                                                    returned; the kernel has answered
+//   pages ADDRESS COUNT NODE                         in hexadecimal: neighbours on one node; what is not there is left
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { k_page = 4096, k_batch = 4096, k_name = 128 };
+
+static int g_file = -1;
+static int g_in_loop;
+static long g_iteration;
+static long g_position;
+static char g_first[k_name];
+
+// All memory that it uses, so that it never allocates under the program.
+static char g_line[1 << 16];
+static size_t g_used;
+static char g_maps[1 << 20];
+static void* g_pages[k_batch];
+static int g_nodes[k_batch];
+
+static void flush_lines(void) {
+  for (size_t at = 0; at < g_used;) {
+    const ssize_t n = write(g_file, g_line + at, g_used - at);
+    if (n <= 0) abort();
+    at += (size_t)n;
+  }
+  g_used = 0;
+}
+
+__attribute__((format(printf, 1, 2))) static void put(const char* format, ...) {
+  if (g_used + 512 > sizeof g_line) flush_lines();
+  __builtin_va_list values;
+  __builtin_va_start(values, format);
+  g_used += (size_t)vsnprintf(g_line + g_used, 512, format, values);
+  __builtin_va_end(values);
+}
+
+// Past every interposer: Terrace may show the program another time.
+static int64_t now_ns(void) {
+  struct timespec now;
+  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+struct run {
+  uint64_t address;
+  uint64_t pages;
+  int node;
+};
+
+static void end_run(struct run* run) {
+  if (run->pages > 0) put("pages %llx %llu %d\n", (unsigned long long)run->address, (unsigned long long)run->pages, run->node);
+  run->pages = 0;
+}
+
+static void audit_range(uint64_t low, uint64_t high) {
+  struct run run = {0, 0, 0};
+  for (uint64_t at = low; at < high;) {
+    size_t n = 0;
+    for (; n < k_batch && at + n * k_page < high; ++n) g_pages[n] = (void*)(uintptr_t)(at + n * k_page);
+    if (syscall(SYS_move_pages, 0, n, g_pages, NULL, g_nodes, 0) != 0) abort();
+    for (size_t i = 0; i < n; ++i) {
+      const uint64_t page = at + i * k_page;
+      if (g_nodes[i] < 0) {
+        end_run(&run);
+      } else if (run.pages > 0 && run.node == g_nodes[i] && run.address + run.pages * k_page == page) {
+        ++run.pages;
+      } else {
+        end_run(&run);
+        run = (struct run){page, 1, g_nodes[i]};
+      }
+    }
+    at += n * k_page;
+  }
+  end_run(&run);
+}
+
+static void audit_memory(void) {
+  const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  size_t size = 0;
+  for (ssize_t n; size + 1 < sizeof g_maps && (n = read(file, g_maps + size, sizeof g_maps - 1 - size)) > 0;) size += (size_t)n;
+  close(file);
+  if (size + 1 >= sizeof g_maps) abort();
+  g_maps[size] = '\0';
+  for (char *line = g_maps, *next; *line; line = next) {
+    next = strchr(line, '\n');
+    if (!next) break;
+    *next++ = '\0';
+    unsigned long long low, high, offset, inode;
+    char rights[8], device[16];
+    if (sscanf(line, "%llx-%llx %7s %llx %15s %llu", &low, &high, rights, &offset, device, &inode) != 6) continue;
+    if (rights[0] != 'r' || rights[1] != 'w' || rights[3] != 'p' || strstr(line, "[stack]")) continue;
+    audit_range(low, high);
+  }
+}
+
+static void open_file(void) {
+  const char* const name = getenv("PHASE_AUDIT");
+  if (g_file >= 0 || !name) return;
+  char path[512];
+  snprintf(path, sizeof path, "%s.%d", name, (int)getpid());
+  g_file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+}
+
+void terrace_loop_begin(const char* name) {
+  static void (*next)(const char*);
+  if (!next) next = (void (*)(const char*))dlsym(RTLD_NEXT, "terrace_loop_begin");
+  if (next) next(name);
+  open_file();
+  g_in_loop = g_file >= 0;
+  g_iteration = -1;
+  g_first[0] = '\0';
+  if (g_in_loop) put("loop %s\n", name);
+}
+
+void terrace_loop_end(void) {
+  static void (*next)(void);
+  if (!next) next = (void (*)(void))dlsym(RTLD_NEXT, "terrace_loop_end");
+  if (g_in_loop) flush_lines();
+  g_in_loop = 0;
+  if (next) next();
+}
+
+void terrace_phase(const char* name) {
+  static void (*next)(const char*);
+  if (!next) next = (void (*)(const char*))dlsym(RTLD_NEXT, "terrace_phase");
+  const int64_t before = now_ns();
+  if (next) next(name);
+  const int64_t after = now_ns();
+  if (!g_in_loop) return;
+  if (g_first[0] == '\0') snprintf(g_first, sizeof g_first, "%s", name);
+  if (strcmp(name, g_first) == 0) {
+    ++g_iteration;
+    g_position = 0;
+  } else {
+    ++g_position;
+  }
+  audit_memory();
+  put("phase %ld %ld %s %lld %lld %lld\n", g_iteration, g_position, name, (long long)before, (long long)after, (long long)now_ns());
+  flush_lines();
+}

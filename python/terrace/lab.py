@@ -2,9 +2,14 @@
 
 import typer
 
+from terrace import demo
+
 app = typer.Typer(help="For researchers and developers.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.callback()
 def lab() -> None:
     """For researchers and developers."""
+
+
+demo.register(app)

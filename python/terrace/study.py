@@ -119,11 +119,23 @@ def outcome(path: Path) -> Outcome:
     return Outcome(path, loop.ended - loop.begun, [per_iteration[i] for i in sorted(per_iteration)], waited, moves)
 
 
+def record(
+    program: Sequence[str | os.PathLike[str]], machines: Sequence[str], folder: Path, name: str,
+    options: Sequence[str] = (),
+) -> None:
+    """One execution, profiled on each machine with exact counters beside the samples: NAME.MACHINE.terrace."""
+    folder.mkdir(parents=True, exist_ok=True)
+    words: list[str | os.PathLike[str]] = ["record", "--exact", "--quiet", "--output", folder / f"{name}.terrace", *options]
+    for machine in machines:
+        words += ["--world", World(machine, machine).text()]
+    run_terrace([*words, "--", *program])
+
+
 def simulate(
     program: Sequence[str | os.PathLike[str]], worlds: Sequence[World], folder: Path, name: str,
     options: Sequence[str] = (),
-) -> dict[str, Outcome]:
-    """One execution of the program, priced in every world. Raises TerraceError when the program fails."""
+) -> tuple[dict[str, Outcome], str]:
+    """One execution of the program, priced in every world, and what it printed. Raises TerraceError when it fails."""
     folder.mkdir(parents=True, exist_ok=True)
     output = folder / f"{name}.terrace"
     for old in folder.glob(f"{name}*.terrace"):
@@ -131,8 +143,8 @@ def simulate(
     words: list[str | os.PathLike[str]] = ["simulate", "--quiet", "--output", output, *options]
     for world in worlds:
         words += ["--world", world.text()]
-    run_terrace([*words, "--", *program])
-    return {world.label: outcome(folder / f"{name}.{world.label}.terrace") for world in worlds}
+    printed = run_terrace([*words, "--", *program])
+    return {world.label: outcome(folder / f"{name}.{world.label}.terrace") for world in worlds}, printed
 
 
 def data_objects(store: Store, run: Run) -> dict[str, int]:

@@ -44,7 +44,7 @@ struct Session {
   runtime::PhaseSpec phases;
   runtime::ChunkRule chunk_rule;
   Bytes big_block{16384};     // blocks from this size on are objects of their own
-  std::uint64_t quantum_accesses = 65536;
+  std::uint64_t quantum_accesses = 16384;
   Seconds sample_interval;    // 0: 1,000 cycles of the initiator
   bool hooks = true;          // follow accesses where the program was built with the wrappers
 

@@ -1,4 +1,6 @@
-// The default: what predicts the least time among the paper's planner and the one that streams.
+// The default: what predicts the least time among the joint planner, the paper's, and the one that streams.
+#include <utility>
+
 #include "placement/planner/planners.hpp"
 
 namespace terrace::placement {
@@ -9,9 +11,14 @@ class Auto final : public Planner {
   [[nodiscard]] std::string_view name() const override { return "auto"; }
   [[nodiscard]] Decision decide(const model::Problem& problem,
                                 const model::Calibration& calibration) const override {
-    auto best = unimem_planner().decide(problem, calibration);
-    auto stream = stream_planner().decide(problem, calibration);
-    return stream.prediction.total < best.prediction.total ? stream : best;
+    auto best = joint_planner().decide(problem, calibration);
+    const auto bound = best.lower_bound;
+    for (const auto* planner : {&unimem_planner(), &stream_planner()}) {
+      auto other = planner->decide(problem, calibration);
+      if (other.prediction.total < best.prediction.total) best = std::move(other);
+    }
+    best.lower_bound = bound;
+    return best;
   }
 };
 

@@ -12,6 +12,7 @@ const Planner& global_planner();
 const Planner& local_planner();
 const Planner& unimem_planner();
 const Planner& stream_planner();
+const Planner& joint_planner();
 const Planner& auto_planner();
 
 }  // namespace terrace::placement

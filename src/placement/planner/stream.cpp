@@ -21,14 +21,14 @@ namespace {
 using machine::PlaceId;
 
 struct Tuning {
-  std::uint32_t lead = 1;     // phases ahead of its use that data may be brought
-  double reserve = 0;         // share of the budget that is kept free for what is on its way
-  double worth = 0;           // seconds gained for a second of copying
+  std::uint32_t lead = 2;     // phases ahead of its use that data may be brought
+  double reserve = 0.0625;    // share of the budget that is kept free for what is on its way
+  double worth = 0.5;         // seconds gained for a second of copying
 };
 
-constexpr std::array k_leads = {1U, 2U, 4U};
+constexpr std::array k_leads = {1U, 3U, 5U};
 constexpr std::array k_reserves = {0.0, 0.125, 0.25};
-constexpr std::array k_worths = {0.0, 0.5};
+constexpr std::array k_worths = {0.0, 0.25, 1.0};
 
 // One domain's items between its home and the fast place.
 class Streamer {
@@ -153,16 +153,29 @@ class Stream final : public Planner {
         break;
       }
     }
-    for (const auto lead : k_leads)
-      for (const auto reserve : k_reserves)
-        for (const auto worth : k_worths) {
-          model::Schedule schedule;
-          schedule.phases.assign(problem.phases.size(), at_home(problem));
-          for (auto& streamer : streamers) streamer.fill(schedule, {lead, reserve, worth});
-          auto prediction = model::predict(problem, schedule);
-          if (prediction.total < best.prediction.total) best = {std::move(schedule), std::move(prediction), 0, 0};
-        }
+    // One choice after another, each with the best of those before it.
+    Tuning tuning;
+    auto found = streamed(problem, streamers, tuning);
+    const auto attempt = [&](const Tuning& other) {
+      auto decision = streamed(problem, streamers, other);
+      if (decision.prediction.total >= found.prediction.total) return;
+      found = std::move(decision);
+      tuning = other;
+    };
+    for (const auto lead : k_leads) attempt({lead, tuning.reserve, tuning.worth});
+    for (const auto reserve : k_reserves) attempt({tuning.lead, reserve, tuning.worth});
+    for (const auto worth : k_worths) attempt({tuning.lead, tuning.reserve, worth});
+    if (found.prediction.total < best.prediction.total) best = std::move(found);
     return best;
+  }
+
+ private:
+  static Decision streamed(const model::Problem& problem, std::vector<Streamer>& streamers, const Tuning& tuning) {
+    model::Schedule schedule;
+    schedule.phases.assign(problem.phases.size(), at_home(problem));
+    for (auto& streamer : streamers) streamer.fill(schedule, tuning);
+    auto prediction = model::predict(problem, schedule);
+    return {std::move(schedule), std::move(prediction), 0, 0};
   }
 };
 

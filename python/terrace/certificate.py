@@ -1,0 +1,79 @@
+"""A bound that no placement of a recorded program can beat, whatever its iterations were.
+
+Every row of the linear program (docs/planning.md) rises with each of its counters. So the program made of the smallest
+value that each counter had in any recorded iteration bounds every one of them, and its optimum times the iterations
+bounds the loop. Segments of a phase are merged: a sum of maxima is at least the maximum of the sums, so whole phases
+bound their segments from below, and the linear program stays small. The multipliers' bound on the segments themselves
+is a bound as well; the higher of the two counts. Data may lie anywhere when an iteration begins and ends.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from terrace import _core
+from terrace.optimum import linear_bound
+
+Dump = dict[str, Any]
+_SOLVER_SECONDS = 60.0
+
+
+def proven_bound(store: Path, fast: int) -> float:
+    """Seconds of an iteration with `fast` bytes of fast memory, from the store's exact profile."""
+    kept = _core.Store(str(store))
+    run = kept.runs()[0]
+    machine = kept.machine(run.id)
+    profile = kept.profile(run.id, True)
+    budget = machine.fast_budget(fast)
+    least: Dump | None = None
+    by_multipliers = float("inf")
+    for number in range(profile.iterations):
+        problem = _core.Problem(profile.only(number), machine, budget, False)
+        by_multipliers = min(by_multipliers, problem.lower_bound())
+        dump = whole_phases(json.loads(problem.to_json()))
+        least = dump if least is None else smallest(least, dump)
+    assert least is not None
+    return max(by_multipliers, linear_bound(least, _SOLVER_SECONDS))
+
+
+def whole_phases(dump: Dump) -> Dump:
+    """The problem with the segments of each phase ("resid.7@1048576") added to the phase."""
+    phases: list[Dump] = []
+    for phase in dump["phases"]:
+        _, at, offset = phase["name"].rpartition("@")
+        if at and offset.isdigit() and phases:
+            previous = phases[-1]
+            for key in ("core", "measured", "unexplained"):
+                if key in previous:
+                    previous[key] += phase[key]
+            previous["cells"] = _add(previous["cells"], phase["cells"])
+        else:
+            phases.append({**phase})
+    return {**dump, "phases": phases}
+
+
+def _add(a: list[list[float]], b: list[list[float]]) -> list[list[float]]:
+    cells = {cell[0]: cell for cell in a}
+    for item, *numbers in b:
+        known = cells.get(item)
+        cells[item] = [item, *numbers] if known is None else [item, *(x + y for x, y in zip(known[1:], numbers, strict=True))]
+    return [cells[item] for item in sorted(cells)]
+
+
+def smallest(a: Dump, b: Dump) -> Dump:
+    """Of two iterations of one program, the smaller of each counter; a counter that one lacks is 0."""
+    phases = []
+    for one, other in zip(a["phases"], b["phases"], strict=False):
+        cells = {cell[0]: cell for cell in other["cells"]}
+        phases.append(
+            {
+                **one,
+                "core": min(one["core"], other["core"]),
+                "cells": [
+                    [cell[0], *(min(x, y) for x, y in zip(cell[1:], cells[cell[0]][1:], strict=True))]
+                    for cell in one["cells"]
+                    if cell[0] in cells
+                ],
+            }
+        )
+    return {**a, "phases": phases}

@@ -1,0 +1,136 @@
+// The joint planner: all phases, all moves and all places at once, guided by the prices of the lower bound
+// (planning.md). Items are rounded in the order of what the prices say they gain by the byte, each on its best way
+// through the phases with those before it in place; then the prices fade from row to row into the phases' true
+// times while every item is tried again, and neighbours at the edge of what fits exchange their ways.
+#include <algorithm>
+#include <numeric>
+
+#include "model/lower_bound.hpp"
+#include "placement/planner/choose.hpp"
+#include "placement/planner/joint_search.hpp"
+#include "placement/planner/planners.hpp"
+
+namespace terrace::placement {
+namespace {
+
+constexpr int k_ascents = 3;              // rounds of: climb the bound, round its prices
+constexpr std::size_t k_edge = 48;        // items on each side of the edge that try to exchange
+constexpr double k_close_enough = 1e-3;   // of the bound: nothing is left to be found
+constexpr double k_most_work = 4e7;       // cells x passes: what keeps planning in milliseconds
+
+class Joint final : public Planner {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "joint"; }
+  [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&) const override {
+    auto best = stay(problem, at_home(problem));
+    model::LowerBound bound;
+    const auto passes = static_cast<int>(std::clamp(
+        k_most_work / static_cast<double>(problem.items.size() * problem.phases.size() + 1), 12.0, 150.0));
+    for (int round = 0; round < k_ascents; ++round) {
+      const auto unexplained = unexplained_time(problem);
+      bound = model::lower_bound(problem, best.prediction.total.value - unexplained, {.passes = passes},
+                                 std::move(bound.prices));
+      const auto before = best.prediction.total;
+      for (const bool moves : {false, true}) {
+        if (moves && problem.phases.size() < 2) continue;
+        consider(problem, round_prices(problem, bound.prices, moves), best);
+      }
+      const auto open = best.prediction.total.value - unexplained - bound.seconds;
+      if (open <= k_close_enough * best.prediction.total.value) break;
+      if (round > 0 && best.prediction.total == before) break;
+    }
+    best.lower_bound = bound.seconds;
+    best.gap = best.prediction.total.value > 0
+                   ? std::max(1 - bound.seconds / best.prediction.total.value, 0.0)
+                   : 0;
+    return best;
+  }
+
+ private:
+  // An exact problem's bound does not hold the times that depend on the placement in ways that the law cannot say.
+  static double unexplained_time(const model::Problem& problem) {
+    double sum = 0;
+    for (const auto& phase : problem.phases) sum += problem.exact ? phase.unexplained.value : 0;
+    return sum;
+  }
+
+  static void consider(const model::Problem& problem, const model::Schedule& schedule, Decision& best) {
+    if (!model::within_budget(problem, schedule)) return;
+    auto prediction = model::predict(problem, schedule);
+    if (prediction.total >= best.prediction.total) return;
+    best.schedule = schedule;
+    best.prediction = std::move(prediction);
+  }
+
+  // What the rows' prices say that an item gains by the byte in the fastest place of its domain.
+  static std::vector<double> densities(const model::Problem& problem, const model::Multipliers& prices) {
+    std::vector<double> gains(problem.items.size(), 0);
+    const auto rows = problem.places.size() + 2;
+    for (std::size_t k = 0; k < problem.phases.size(); ++k) {
+      const auto* row = &prices.row[k * rows];
+      for (const auto& cell : problem.phases[k].cells) {
+        const auto domain = problem.items[cell.item].domain;
+        const auto home = model::home_of(problem, domain);
+        const auto fast = model::fastest_first(problem, domain).front();
+        const auto cost = [&](machine::PlaceId p) {
+          return row[0] * model::exposed_time(cell, problem.places[p]) +
+                 row[1 + p] * model::busy_time(cell, problem.places[p]);
+        };
+        gains[cell.item] += cost(home) - cost(fast);
+      }
+    }
+    for (std::size_t i = 0; i < gains.size(); ++i) {
+      gains[i] /= static_cast<double>(std::max<std::uint64_t>(problem.items[i].size.value, 1));
+    }
+    return gains;
+  }
+
+  static model::Schedule round_prices(const model::Problem& problem, const model::Multipliers& prices, bool moves) {
+    JointSearch search(problem);
+    const auto density = densities(problem, prices);
+    std::vector<std::uint32_t> order(problem.items.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return density[a] > density[b]; });
+    auto best = search.schedule();
+    auto least = search.seconds();
+    const auto keep = [&] {
+      if (search.seconds() >= least) return;
+      least = search.seconds();
+      best = search.schedule();
+    };
+    for (const double fade : {1.0, 0.5, 0.2, 0.0, 0.0}) {
+      for (const auto item : order) search.improve(item, {&prices, fade, fade, moves});
+      keep();
+    }
+    exchange_at_the_edge(search, order);
+    for (const auto item : order) search.improve(item, {&prices, 0, 0, moves});
+    keep();
+    return best;
+  }
+
+  // The last items that are in and the first that are not.
+  static void exchange_at_the_edge(JointSearch& search, const std::vector<std::uint32_t>& order) {
+    std::vector<std::uint32_t> in, out;
+    for (auto it = order.rbegin(); it != order.rend() && in.size() < k_edge; ++it) {
+      if (!search.at_home(*it)) in.push_back(*it);
+    }
+    for (auto it = order.begin(); it != order.end() && out.size() < k_edge; ++it) {
+      if (search.at_home(*it)) out.push_back(*it);
+    }
+    for (auto& inside : in) {
+      for (auto& outside : out) {
+        if (search.exchange(inside, outside)) std::swap(inside, outside);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+const Planner& joint_planner() {
+  static const Joint planner;
+  return planner;
+}
+
+}  // namespace terrace::placement

@@ -6,6 +6,7 @@ by the planner), and the bound from exact counters. From a file: the same, predi
 
 import json as json_format
 import math
+import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -150,8 +151,26 @@ def from_program(
         for label, who in worlds.items():
             options += ["--world", f"label={label} planner={who}"]
         with progress(f"running {Path(command[0]).name} in virtual time"):
-            study.run_terrace(["simulate", *options, "--", *command])
+            _simulate(options, command)
         return _measured({label: Store(Path(folder) / f"b.{label}.terrace") for label in worlds}, limit)
+
+
+def _simulate(options: Sequence[str], command: Sequence[str]) -> None:
+    """Runs the launcher; what the program prints is not ours to pass on. Says in one line how it failed."""
+    done = subprocess.run(
+        [study.terrace_program(), "simulate", *options, "--", *command],
+        capture_output=True,
+        text=True,
+        errors="replace",
+    )
+    if done.returncode == 0:
+        return
+    last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
+    if last and last[0].startswith("terrace: "):
+        said = last[0].removeprefix("terrace: ")
+        raise WrongCallError(said) if done.returncode == 2 else TerraceError(said)
+    how = f"status {done.returncode}" if done.returncode > 0 else f"signal {-done.returncode}"
+    raise TerraceError(f"{command[0]} ended with {how}" + (f": {last[0]}" if last else ""))
 
 
 _WORLDS = {"slow": "slow-only", "fast": "fast-only"}

@@ -98,6 +98,15 @@ class Facts:
         """Whether a place is not some domain's home."""
         return all(domain.home != place for domain in self.machine.domains)
 
+    def colour(self, place: int) -> str:
+        """The class of a place's colour: its domain's fastest, its home, or one between."""
+        if not self.is_fast(place):
+            return "f-slow"
+        domain = next(p.domain for p in self.machine.places if p.id == place)
+        reads = {path.place: path.read for path in self.machine.paths if path.initiator == self.run.initiator}
+        beside = [reads.get(p.id, 0.0) for p in self.machine.places if p.domain == domain]
+        return "f-fast" if reads.get(place, 0.0) >= max(beside) else "f-middle"
+
     def place_name(self, place: int) -> str:
         """A place's name."""
         return next((p.name for p in self.machine.places if p.id == place), str(place))

@@ -24,6 +24,8 @@ _LETTER_WIDTH = 6.6
 def draw(facts: Facts) -> str:
     """The picture; rows are objects by traffic, cells their share of the phase's misses."""
     order = facts.by_traffic[:_MANY]
+    if not order:
+        return "<p>No miss was seen: everything fits into the caches, or the program was not built with hooks.</p>"
     columns = _columns(facts)
     width = (_WIDTH - _LEFT - _RIGHT) / max(len(columns), 1)
     slanted = width < _UPRIGHT

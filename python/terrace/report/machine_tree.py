@@ -74,7 +74,7 @@ def _box(facts: Facts, node: Node, x: float, y: float, width: float) -> str:
     if place is None:
         parts.append(svg.text(x + width / 2, y + 5, label, "", "middle"))
     else:
-        style = "f-fast" if facts.is_fast(place.id) else "f-slow"
+        style = facts.colour(place.id)
         parts.append(svg.rect(x + 0.5, y - _BOX_HEIGHT / 2, 5, _BOX_HEIGHT, style, rx=2))
         parts.append(svg.text(x + 14, y - 3, label, "strong"))
         parts.append(svg.text(x + 14, y + 14, f"{place.kind}, {units.size(place.capacity)}", "soft small"))
@@ -94,7 +94,7 @@ def _bars(facts: Facts, leaves: list[Node], rows: dict[int, float]) -> list[str]
         if path is None:
             parts.append(svg.text(_BARS, rows[node.id] + 4, "not reached from here", "soft small"))
             continue
-        style = "f-fast" if facts.is_fast(path.place) else "f-slow"
+        style = facts.colour(path.place)
         for value, offset, name in ((path.read, -17.0, "read"), (path.write, 1.0, "write")):
             length = _BAR_WIDTH * value / most
             y = rows[node.id] + offset

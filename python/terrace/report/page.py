@@ -122,6 +122,9 @@ def _section(name: str, title: str, about: str, figure: str, table: str) -> str:
 def _details(
     summary: str, headings: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)
 ) -> str:
+    if not rows:
+        return ""
+
     def cell(tag: str, column: int, text: str) -> str:
         scope = ' scope="col"' if tag == "th" else ""
         return f"<{tag}{scope}{' class=left' if column in left else ''}>{escape(text)}</{tag}>"

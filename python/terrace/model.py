@@ -16,6 +16,7 @@ from terrace.values import Profile, Run
 _NO_PLANNERS = ("slow-only", "fast-only", "first-touch")  # placements to compare with: no search
 _LEAST_SHARE = 1 / 128
 _REFINEMENTS = 3
+_CURVE_PASSES = 200  # any number gives a valid bound; more come closer
 _PAGE = 4096
 ENOUGH = 0.9  # of the gain
 
@@ -100,7 +101,7 @@ class Model:
             budget = budgets[size] if budgets else self.budget(str(size))
             problem = self.problem(budget)
             prediction = self.decide(problem, planner).prediction
-            bound = (bounder.problem(budget) if bounder else problem).lower_bound(prediction.total)
+            bound = (bounder.problem(budget) if bounder else problem).lower_bound(prediction.total, _CURVE_PASSES)
             points.append(CurvePoint(size, prediction.total, bound, prediction.moves, prediction.moved))
             if steps:
                 steps.done()

@@ -71,7 +71,7 @@ class Draft {
       fsync(file);
       close(file);
     }
-    const auto name = claim_free_name(out);
+    auto name = claim_free_name(out);
     if (rename(path_.c_str(), name.c_str()) != 0) {
       const int error = errno;
       unlink(name.c_str());

@@ -21,30 +21,30 @@ std::span<const std::byte> bytes_of(const std::string& blob) {
 
 class Store::Impl {
  public:
-  explicit Impl(const std::string& path) : path_(path), database_(path, Database::Mode::read) {}
+  explicit Impl(const std::string& file) : path(file), database(file, Database::Mode::read) {}
 
   void check_version() {
     std::int64_t application = 0;
     try {
-      application = pragma(database_, "application_id");
+      application = pragma(database, "application_id");
     } catch (const Error&) {  // not even SQLite
     }
     if (application != k_store_application) {
-      throw Error(Code::invalid, path_ + " is not a profile store (a file that `terrace record` writes)");
+      throw Error(Code::invalid, path + " is not a profile store (a file that `terrace record` writes)");
     }
-    if (const auto version = pragma(database_, "user_version"); version != k_store_version) {
-      throw Error(Code::invalid, path_ + " is a profile store of version " + std::to_string(version) +
+    if (const auto version = pragma(database, "user_version"); version != k_store_version) {
+      throw Error(Code::invalid, path + " is a profile store of version " + std::to_string(version) +
                                      ", this program reads version " + std::to_string(k_store_version));
     }
   }
 
   Error missing(std::int64_t run, const std::string& what) const {
-    return {Code::not_found, path_ + ": process " + std::to_string(run) + " has no " + what};
+    return {Code::not_found, path + ": process " + std::to_string(run) + " has no " + what};
   }
 
   // Objects that were freed before the loop's last phase ended are not live: no plan need place them.
   std::vector<Object> objects(std::int64_t run, std::int64_t loop) {
-    Statement query(database_,
+    Statement query(database,
                     "SELECT id, name, kind, size, chunk_size, first_chunk, chunks, died IS NULL OR died >= "
                     "(SELECT coalesce(max(ended), 0) FROM phase_instance WHERE run = ?1 AND loop = ?2) "
                     "FROM object WHERE run = ?1 ORDER BY id");
@@ -66,7 +66,7 @@ class Store::Impl {
 
   std::vector<Phase> phases(std::int64_t iteration) {
     std::vector<Phase> result;
-    Statement query(database_,
+    Statement query(database,
                     "SELECT name, time, core, samples, samples_with_access, bandwidth_time FROM phase "
                     "WHERE iteration = ? ORDER BY phase");
     query.bind_all(iteration);
@@ -74,7 +74,7 @@ class Store::Impl {
       result.push_back(
           {query.text(0), {query.real(1)}, {query.real(2)}, query.real(3), query.real(4), {query.real(5)}, {}});
     }
-    Statement cells(database_,
+    Statement cells(database,
                     "SELECT phase, chunk, read_lines, write_lines, exposure, samples FROM cell "
                     "WHERE iteration = ? ORDER BY phase, chunk");
     cells.bind_all(iteration);
@@ -88,7 +88,7 @@ class Store::Impl {
 
   std::vector<machine::PlaceId> places(std::int64_t iteration) {
     std::vector<machine::PlaceId> result;
-    Statement query(database_, "SELECT first, chunks, place FROM chunk_place WHERE iteration = ? ORDER BY first");
+    Statement query(database, "SELECT first, chunks, place FROM chunk_place WHERE iteration = ? ORDER BY first");
     query.bind_all(iteration);
     while (query.step()) {
       result.resize(static_cast<std::size_t>(query.integer(0)), machine::k_no_place);
@@ -100,21 +100,21 @@ class Store::Impl {
 
   // "Not seen" as a share of all accesses, seen or not.
   double unseen(std::int64_t run) {
-    Statement query(database_,
+    Statement query(database,
                     "SELECT CAST(unseen AS REAL) / max(1, accesses + unseen) FROM counters WHERE run = ?");
     query.bind_all(run);
     return query.step() ? query.real(0) : 0;
   }
 
-  std::string path_;
-  Database database_;
+  std::string path;
+  Database database;
 };
 
 Store::Store(const std::string& path) : impl_(std::make_unique<Impl>(path)) { impl_->check_version(); }
 Store::~Store() = default;
 
 std::vector<StoredRun> Store::runs() const {
-  Statement query(impl_->database_,
+  Statement query(impl_->database,
                   "SELECT id, process, program, backend, mode, "
                   "(SELECT count(*) FROM iteration i WHERE i.run = run.id AND NOT i.exact), "
                   "(SELECT count(*) FROM iteration i WHERE i.run = run.id AND i.exact) FROM run ORDER BY id");
@@ -128,7 +128,7 @@ std::vector<StoredRun> Store::runs() const {
 }
 
 Profile Store::profile(std::int64_t run, bool exact) const {
-  auto& database = impl_->database_;
+  auto& database = impl_->database;
   Profile profile;
   profile.exact = exact;
   Statement iterations(database,
@@ -159,7 +159,7 @@ Profile Store::profile(std::int64_t run, bool exact) const {
 }
 
 machine::Machine Store::machine(std::int64_t run) const {
-  Statement query(impl_->database_, "SELECT blob FROM machine WHERE id = (SELECT machine FROM run WHERE id = ?)");
+  Statement query(impl_->database, "SELECT blob FROM machine WHERE id = (SELECT machine FROM run WHERE id = ?)");
   query.bind_all(run);
   if (!query.step()) throw impl_->missing(run, "machine");
   const auto blob = query.text(0);
@@ -168,13 +168,13 @@ machine::Machine Store::machine(std::int64_t run) const {
 }
 
 std::string Store::calibration(std::int64_t run) const {
-  Statement query(impl_->database_, "SELECT calibration FROM run WHERE id = ?");
+  Statement query(impl_->database, "SELECT calibration FROM run WHERE id = ?");
   query.bind_all(run);
   return query.step() ? query.text(0) : std::string();
 }
 
 std::vector<StoredPlan> Store::plans(std::int64_t run) const {
-  Statement query(impl_->database_, "SELECT blob, at, why FROM plan WHERE run = ? ORDER BY id");
+  Statement query(impl_->database, "SELECT blob, at, why FROM plan WHERE run = ? ORDER BY id");
   query.bind_all(run);
   std::vector<StoredPlan> result;
   while (query.step()) {

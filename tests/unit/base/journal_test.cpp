@@ -134,6 +134,7 @@ TEST_F(JournalTest, KeepsThreadsApart) {
   {
     Journal journal(file);
     std::vector<std::thread> threads;
+    threads.reserve(k_threads);
     for (int t = 0; t < k_threads; ++t) {
       threads.emplace_back([&journal, t] {
         for (std::uint32_t i = 0; i < k_each; ++i) {
@@ -278,7 +279,7 @@ class DamagedJournal : public JournalTest {
     const auto file = path();
     {
       Journal journal(file);
-      for (std::uint32_t i = 0; i < 20; ++i) {
+      for (std::size_t i = 0; i < 20; ++i) {
         journal.append(static_cast<std::uint16_t>(i), bytes_of(std::string(i * 3, static_cast<char>('a' + i))));
       }
     }

@@ -8,9 +8,11 @@
 namespace terrace::model {
 namespace {
 
-constexpr int k_patience = 6;      // passes without progress before steps shrink
-constexpr double k_memory = 0.35;  // weight of the newest subgradient in the average
-constexpr double k_least_step = 1e-4;
+constexpr double k_memory = 0.15;       // weight of the newest subgradient in the average
+constexpr double k_shrink = 0.5;        // of the step, when passes bring nothing
+constexpr double k_grow = 1.2;          // of the step, when they do
+constexpr double k_largest_step = 1.5;  // as a share of Polyak's
+constexpr double k_least_step = 1e-6;
 
 // The nearest point of the simplex: prices >= 0 that sum to 1.
 void project(double* prices, std::size_t n) {
@@ -45,54 +47,105 @@ class Ascent {
     bound.prices = std::move(prices);
     bound.seconds = relaxation_.evaluate(bound.prices, activity);
     average_ = activity;
+    // The prices wander along averaged subgradients, and go back to the best ones when that leads nowhere.
+    auto prices_now = bound.prices;
+    auto value_now = bound.seconds;
     double boldness = 1;
     int stalled = 0;
+    const int patience = std::clamp(limits_.passes / 20, 3, 20);
     for (bound.passes = 1; bound.passes < limits_.passes; ++bound.passes) {
-      const auto missing = target_ - bound.seconds;
-      if (missing <= limits_.tolerance * target_ || boldness < k_least_step) break;
-      auto trial = bound.prices;
-      if (!step(trial, boldness * missing)) break;
-      const auto value = relaxation_.evaluate(trial, activity);
+      if (target_ - bound.seconds <= limits_.tolerance * target_ || boldness < k_least_step) break;
+      const auto aim = boldness * (target_ - value_now);
+      if (!step(prices_now, aim)) break;
+      value_now = relaxation_.evaluate(prices_now, activity);
       mix(activity);
-      if (value > bound.seconds) {
-        if (value - bound.seconds < 0.01 * missing)
-          ++stalled;
-        else
+      const auto gained = value_now - bound.seconds;
+      ++stalled;
+      if (gained > 0) {
+        bound.seconds = value_now;
+        bound.prices = prices_now;
+        if (gained > 0.01 * aim) {
           stalled = 0;
-        bound.seconds = value;
-        bound.prices = std::move(trial);
-      } else {
-        ++stalled;
+          boldness = std::min(boldness * k_grow, k_largest_step);
+        }
       }
-      if (stalled >= k_patience) {
-        boldness *= 0.6;
+      if (stalled >= patience) {
         stalled = 0;
+        boldness *= k_shrink;
+        prices_now = bound.prices;
+        value_now = bound.seconds;
       }
     }
     return bound;
   }
 
-  // Each phase's price on the row that bounds it with everything at home.
-  [[nodiscard]] Multipliers start() const {
-    Multipliers prices;
-    prices.row.assign(problem_.phases.size() * rows_, 0);
-    prices.capacity.assign(problem_.phases.size() * places_, 0);
+  // The better of two guesses of each phase's prices: on the row that bounds it with everything at home, and on
+  // what bounds it wherever its data lies.
+  [[nodiscard]] Multipliers start() {
+    Multipliers at_home = nothing(), anywhere = nothing();
     for (std::size_t k = 0; k < problem_.phases.size(); ++k) {
-      const auto load = load_of(problem_, k, home());
-      auto row = relaxation_.core_row();
-      auto most = load.stalled();
-      for (std::size_t p = 0; p < places_; ++p) {
-        if (load.busy(p) > most) {
-          most = load.busy(p);
-          row = relaxation_.place_row(p);
-        }
-      }
-      prices.row[k * rows_ + row] = 1;
+      price_at_home(k, &at_home.row[k * rows_]);
+      price_anywhere(k, &anywhere.row[k * rows_]);
     }
-    return prices;
+    Activity activity;
+    return relaxation_.evaluate(at_home, activity) > relaxation_.evaluate(anywhere, activity) ? at_home : anywhere;
   }
 
  private:
+  [[nodiscard]] Multipliers nothing() const {
+    Multipliers prices;
+    prices.row.assign(problem_.phases.size() * rows_, 0);
+    prices.capacity.assign(problem_.phases.size() * places_, 0);
+    return prices;
+  }
+  void price_at_home(std::size_t k, double* row) const {
+    const auto load = load_of(problem_, k, home());
+    auto longest = relaxation_.core_row();
+    auto most = load.stalled();
+    for (std::size_t p = 0; p < places_; ++p) {
+      if (load.busy(p) <= most) continue;
+      most = load.busy(p);
+      longest = relaxation_.place_row(p);
+    }
+    row[longest] = 1;
+  }
+  // Each item where it exposes least, or the traffic of a domain split over its places so that all are busy as
+  // long: whichever takes longer.
+  void price_anywhere(std::size_t k, double* row) const {
+    double stalled = problem_.phases[k].core.value;
+    std::vector<double> whole(places_, 0);
+    for (const auto& cell : problem_.phases[k].cells) {
+      double least = -1;
+      for (std::size_t p = 0; p < places_; ++p) {
+        if (problem_.places[p].domain != problem_.items[cell.item].domain) continue;
+        const auto exposed = exposed_time(cell, problem_.places[p]);
+        least = least < 0 ? exposed : std::min(least, exposed);
+        whole[p] += busy_time(cell, problem_.places[p]);
+      }
+      stalled += std::max(least, 0.0);
+    }
+    double longest = 0, speed_of_longest = 0;
+    std::size_t domain_of_longest = 0;
+    for (std::size_t d = 0; d < domain_count(problem_); ++d) {
+      double speed = 0;
+      for (std::size_t p = 0; p < places_; ++p) {
+        if (problem_.places[p].domain == d && whole[p] > 0) speed += 1 / whole[p];
+      }
+      if (speed <= 0 || 1 / speed <= longest) continue;
+      longest = 1 / speed;
+      speed_of_longest = speed;
+      domain_of_longest = d;
+    }
+    if (longest <= stalled) {
+      row[relaxation_.core_row()] = 1;
+      return;
+    }
+    for (std::size_t p = 0; p < places_; ++p) {
+      if (problem_.places[p].domain != domain_of_longest) continue;
+      row[relaxation_.place_row(p)] = 1 / whole[p] / speed_of_longest;
+    }
+  }
+
   [[nodiscard]] Placement home() const {
     Placement placement;
     for (const auto& item : problem_.items) {

@@ -35,21 +35,31 @@ class Occupancy {
   std::vector<std::vector<std::uint64_t>> held_;
 };
 
-// The places of an item whose schedule changes, before any thought of room.
-void add_changes(const Problem& problem, const Schedule& schedule, std::uint32_t item,
-                 const std::vector<Use>& uses, const std::vector<std::size_t>& rank, std::vector<Move>& moves) {
+// In which phases an item is touched.
+class Touched {
+ public:
+  Touched(const std::vector<Use>& uses, std::size_t phases) : phases_(phases, 0) {
+    for (const auto& use : uses) phases_[use.phase] = 1;
+  }
+  [[nodiscard]] bool in(std::size_t phase) const { return phases_[phase] != 0; }
+
+ private:
+  std::vector<std::uint8_t> phases_;
+};
+
+// The moves of an item, one for each change of its place, before any thought of room.
+void add_changes(const Problem& problem, const Schedule& schedule, std::uint32_t item, const Touched& touched,
+                 const std::vector<std::size_t>& rank, std::vector<Move>& moves) {
   const auto phases = static_cast<std::uint32_t>(schedule.phases.size());
   const auto at = [&](std::uint32_t k) { return schedule.phases[k][item]; };
   const auto before = [&](std::uint32_t k) { return k == 0 ? phases - 1 : k - 1; };
-  std::vector<bool> touched(phases, false);
-  for (const auto& use : uses) touched[use.phase] = true;
   for (std::uint32_t k = problem.cyclic ? 0 : 1; k < phases; ++k) {
     const auto from = at(before(k)), to = at(k);
     if (from == to) continue;
     Move move{item, from, to, k, k, k, rank[to] < rank[from], 0};
     move.seconds = static_cast<double>(problem.items[item].size.value) / problem.copy[from][to];
     // Who needs it: the first phase from k on that touches the item before it moves again.
-    for (std::uint32_t steps = 0; !touched[move.need]; ++steps) {
+    for (std::uint32_t steps = 0; !touched.in(move.need); ++steps) {
       const auto next = (move.need + 1) % phases;
       if (steps == phases || at(next) != to || (next == 0 && !problem.cyclic)) {
         move.awaited = false;
@@ -62,17 +72,16 @@ void add_changes(const Problem& problem, const Schedule& schedule, std::uint32_t
 }
 
 // Asks earlier while the item is not touched and its target has room.
-void ask_early(const Problem& problem, const Schedule& schedule, const std::vector<Use>& uses,
-               Occupancy& occupancy, Move& move) {
+void ask_early(const Problem& problem, const Schedule& schedule, const Touched& touched, Occupancy& occupancy,
+               Move& move) {
   const auto phases = static_cast<std::uint32_t>(schedule.phases.size());
   const auto size = problem.items[move.item].size.value;
   for (std::uint32_t steps = 0; steps + 1 < phases; ++steps) {
     if (move.ask == 0 && !problem.cyclic) break;
     const auto earlier = move.ask == 0 ? phases - 1 : move.ask - 1;
-    const bool touched = std::any_of(uses.begin(), uses.end(), [&](const Use& u) { return u.phase == earlier; });
     // Not into the phase in which the item's move before this one arrives: that one comes first.
     const auto before = earlier == 0 ? phases - 1 : earlier - 1;
-    if (touched || schedule.phases[earlier][move.item] != move.from) break;
+    if (touched.in(earlier) || schedule.phases[earlier][move.item] != move.from) break;
     if (schedule.phases[before][move.item] != move.from && (problem.cyclic || earlier > 0)) break;
     if (!occupancy.fits(earlier, move.to, size)) break;
     occupancy.shift(earlier, move.from, move.to, size);
@@ -158,28 +167,32 @@ MoveList moves_of(const Problem& problem, const Schedule& schedule) {
   MoveList list;
   const auto phases = schedule.phases.size();
   if (phases < 2) return list;
-  std::vector<std::uint32_t> movers;
-  for (std::uint32_t i = 0; i < problem.items.size(); ++i) {
-    for (std::size_t k = 1; k < phases; ++k) {
-      if (schedule.phases[k][i] != schedule.phases[0][i]) {
-        movers.push_back(i);
-        break;
-      }
+  std::vector<std::uint8_t> stays(problem.items.size(), 1);
+  for (std::size_t k = 1; k < phases; ++k) {
+    for (std::size_t i = 0; i < stays.size(); ++i) {
+      if (schedule.phases[k][i] != schedule.phases[0][i]) stays[i] = 0;
     }
   }
-  if (movers.empty()) return list;
+  if (std::find(stays.begin(), stays.end(), 0) == stays.end()) return list;
 
   const auto uses = uses_by_item(problem);
   const auto rank = speed_ranks(problem);
+  std::vector<Touched> touched;
+  std::vector<std::size_t> touched_of(stays.size(), 0);
   std::vector<Move> moves;
-  for (const auto item : movers) add_changes(problem, schedule, item, uses[item], rank, moves);
+  for (std::uint32_t i = 0; i < stays.size(); ++i) {
+    if (stays[i] != 0) continue;
+    touched_of[i] = touched.size();
+    touched.emplace_back(uses[i], phases);
+    add_changes(problem, schedule, i, touched.back(), rank, moves);
+  }
 
   Occupancy occupancy(problem, schedule);
   const auto to_slower = [&](const Move& m) { return rank[m.to] > rank[m.from]; };
   std::stable_sort(moves.begin(), moves.end(), [&](const Move& a, const Move& b) {
     return to_slower(a) != to_slower(b) ? to_slower(a) : a.change < b.change;
   });
-  for (auto& move : moves) ask_early(problem, schedule, uses[move.item], occupancy, move);
+  for (auto& move : moves) ask_early(problem, schedule, touched[touched_of[move.item]], occupancy, move);
 
   const auto wait_steps = [&](const Move& m) { return (m.need + phases - m.ask) % phases; };
   std::stable_sort(moves.begin(), moves.end(), [&](const Move& a, const Move& b) {

@@ -23,8 +23,15 @@ class Timeline {
  public:
   Timeline(const Problem& problem, const Schedule& schedule, const MoveList& list)
       : problem_(problem), list_(list), waited_(list.moves.size(), 0) {
-    for (std::size_t k = 0; k < schedule.phases.size(); ++k)
+    for (std::size_t k = 0; k < schedule.phases.size(); ++k) {
       loads_.push_back(load_of(problem, k, schedule.phases[k]));
+    }
+    asked_.resize(loads_.size());
+    awaited_.resize(loads_.size(), false);
+    for (std::size_t m = 0; m < list.moves.size(); ++m) {
+      asked_[list.moves[m].ask].push_back(m);
+      if (list.moves[m].awaited) awaited_[list.moves[m].need] = true;
+    }
   }
 
   Prediction iteration() {
@@ -47,9 +54,7 @@ class Timeline {
 
  private:
   PhaseTime phase(std::size_t k) {
-    for (std::size_t m = 0; m < list_.moves.size(); ++m) {
-      if (list_.moves[m].ask == k) queue_.push_back({m, list_.moves[m].seconds});
-    }
+    for (const auto m : asked_[k]) queue_.push_back({m, list_.moves[m].seconds});
     PhaseTime time;
     time.waiting = wait_for_needed(k);
     const auto& load = loads_[k];
@@ -67,6 +72,7 @@ class Timeline {
 
   // The phase cannot begin before the moves that it needs are done, nor they before those asked earlier.
   double wait_for_needed(std::size_t k) {
+    if (!awaited_[k]) return 0;
     std::size_t last = 0;
     for (std::size_t i = 0; i < queue_.size(); ++i) {
       const auto& move = list_.moves[queue_[i].move];
@@ -124,6 +130,8 @@ class Timeline {
   const Problem& problem_;
   const MoveList& list_;
   std::vector<PhaseLoad> loads_;
+  std::vector<std::vector<std::size_t>> asked_;  // moves, by phase
+  std::vector<bool> awaited_;                    // whether a phase waits for any
   std::deque<Pending> queue_;
   std::vector<double> waited_;
 };

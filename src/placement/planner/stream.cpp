@@ -38,6 +38,7 @@ class Streamer {
     for (std::uint32_t i = 0; i < problem.items.size(); ++i) {
       const auto& item = problem.items[i];
       if (item.domain == domain && item.pinned == machine::k_no_place) items_.push_back(i);
+      if (item.pinned == fast) pinned_ += static_cast<double>(item.size.value);
     }
     auto placement = at_home(problem);
     for (const auto i : items_) placement[i] = fast;
@@ -110,7 +111,7 @@ class Streamer {
     // The copy engine works beside the phases; what it did not use it cannot save up for long.
     const auto ahead = phase_time_[k] * (tuning.lead + 1);
     credit_ = std::min(credit_ + phase_time_[k], ahead);
-    auto room = static_cast<double>(problem_.places[fast_].budget.value) * (1 - tuning.reserve);
+    auto room = (static_cast<double>(problem_.places[fast_].budget.value) - pinned_) * (1 - tuning.reserve);
     for (const auto& candidate : candidates) {
       const auto size = static_cast<double>(problem_.items[candidate.item].size.value);
       const bool stays = resident_[candidate.item];
@@ -131,6 +132,7 @@ class Streamer {
   PlaceId home_;
   model::Uses uses_;
   std::vector<std::uint32_t> items_;
+  double pinned_ = 0;                        // bytes of the fast place that are taken for good
   std::vector<double> phase_time_;           // with everything in fast memory
   std::vector<std::vector<Useful>> useful_;  // by item
   std::vector<bool> resident_;               // by item

@@ -44,7 +44,15 @@ RunRecord example_run() {
 
 ObjectRecord example_object() {
   ObjectRecord record;
-  record.object = {9, "fields_.u", ObjectKind::common, {1 << 20}, {4096}, 77, 256, false};
+  auto& object = record.object;
+  object.id = 9;
+  object.name = "fields_.u";
+  object.kind = ObjectKind::common;
+  object.size = {1 << 20};
+  object.chunk_size = {4096};
+  object.first_chunk = 77;
+  object.chunks = 256;
+  object.live = false;
   record.at = {0.5};
   record.places = {0, 1};
   return record;

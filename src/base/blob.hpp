@@ -17,7 +17,7 @@ namespace terrace {
 class BlobWriter {
  public:
   template <class T>
-    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
   void put(T value) {
     const auto* p = reinterpret_cast<const std::byte*>(&value);
     bytes_.insert(bytes_.end(), p, p + sizeof value);
@@ -38,8 +38,7 @@ class BlobReader {
  public:
   explicit BlobReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
   template <class T>
-    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
-  T get() {
+  requires std::is_arithmetic_v<T> || std::is_enum_v<T> T get() {
     T value;
     std::memcpy(&value, take(sizeof value), sizeof value);
     return value;

@@ -35,8 +35,7 @@ void* allocate_big(Process& here, std::size_t size, std::size_t alignment = 1) {
   if (block) {
     char name[k_name_room];
     const auto low = reinterpret_cast<std::uint64_t>(block);
-    here.objects->add(name_caller(here, name), profile::ObjectKind::heap, low,
-                      low + (size + k_page - 1) / k_page * k_page);
+    here.objects->add_whole(name_caller(here, name), profile::ObjectKind::heap, low, size);
   }
   errno = saved;
   return block;

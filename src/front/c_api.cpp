@@ -40,7 +40,7 @@ void* allocate_named(Process& here, const char* name, std::size_t size) {
   void* const block = here.regions->allocate(size);
   if (!block) return nullptr;
   const auto low = reinterpret_cast<std::uint64_t>(block);
-  here.objects->add(name, profile::ObjectKind::named, low, low + (size + k_page - 1) / k_page * k_page);
+  here.objects->add_whole(name, profile::ObjectKind::named, low, size);
   return block;
 }
 

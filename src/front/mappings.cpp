@@ -31,7 +31,7 @@ void note(Process& here, void* address, std::size_t length) {
   const access::Inside inside;
   char name[k_name_room];
   const auto low = reinterpret_cast<std::uint64_t>(address);
-  here.objects->add(name_caller(here, name), profile::ObjectKind::mapping, low, low + length);
+  here.objects->add_whole(name_caller(here, name), profile::ObjectKind::mapping, low, length);
 }
 
 void* map_for_program(void* address, std::size_t length, int protection, int flags, int file, off_t offset) {

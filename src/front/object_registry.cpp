@@ -115,6 +115,11 @@ bool ObjectRegistry::add_pages(std::string_view name, profile::ObjectKind kind, 
   }
 }
 
+bool ObjectRegistry::add_whole(std::string_view name, profile::ObjectKind kind, std::uint64_t low,
+                               std::uint64_t size) noexcept {
+  return add_pages(name, kind, low, page_up(low + std::max<std::uint64_t>(size, 1)), low, low + size);
+}
+
 void ObjectRegistry::remove(std::uint64_t low, std::uint64_t high) noexcept {
   Entry entry(*this);
   if (!entry.open()) return;

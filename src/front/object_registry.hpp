@@ -32,6 +32,9 @@ class ObjectRegistry {
   // As add(), with the pages [first, last) settled by the caller.
   bool add_pages(std::string_view name, profile::ObjectKind kind, std::uint64_t first, std::uint64_t last,
                  std::uint64_t low, std::uint64_t high) noexcept;
+  // Memory that has its pages to itself: `size` bytes from a page's beginning on, and what is left of the last
+  // page.
+  bool add_whole(std::string_view name, profile::ObjectKind kind, std::uint64_t low, std::uint64_t size) noexcept;
   // Whatever lies in [low, high) is memory no more (free, munmap).
   void remove(std::uint64_t low, std::uint64_t high) noexcept;
   // The object that begins at `low` (or whose first page does) is given up; false when there is none.

@@ -97,6 +97,15 @@ TEST(ObjectRegistry, SharedPagesGoToWhoCoversMore) {
   EXPECT_FALSE(registry.forget(12 * k_page - 1000));
 }
 
+TEST(ObjectRegistry, NamingABlockTakesAllOfIt) {
+  Fixture fixture;
+  ASSERT_TRUE(fixture.registry.add_whole("block", ObjectKind::heap, 10 * k_page, 3 * k_page + 100));
+  EXPECT_EQ(fixture.believer.owner(13 * k_page), "block") << "the rest of its last page is nobody else's";
+  ASSERT_TRUE(fixture.registry.add("mine", ObjectKind::named, 10 * k_page, 13 * k_page + 100));
+  EXPECT_EQ(fixture.believer.owner(13 * k_page), "mine");
+  EXPECT_EQ(fixture.believer.size(), 1U);
+}
+
 TEST(ObjectRegistry, GapsLieBetweenObjects) {
   Fixture fixture;
   auto& registry = fixture.registry;

@@ -1,0 +1,74 @@
+! terrace.f90: `use terrace` in Fortran programs. The calls of terrace.h, with ordinary Fortran strings.
+!
+! Interfaces alone: there is nothing to link but libterrace. Needs a compiler with Fortran 2018's C
+! interoperability (gfortran 12 or newer). A main loop reads:
+!
+!     use terrace
+!     status = terrace_object("u", u, sizeof(u))
+!     call terrace_loop_begin("main")
+!     do it = 1, niter
+!       call terrace_phase("smooth")     ! an iteration begins where its first phase comes round again
+!       ...
+!       call terrace_phase("restrict")
+!       ...
+!     end do
+!     call terrace_loop_end()
+!
+! Trailing blanks of names do not count. Every call may be made at any time; without `terrace` they do nothing.
+module terrace
+  use, intrinsic :: iso_c_binding, only: c_double, c_int, c_size_t
+  implicit none
+  private
+  public :: terrace_active, terrace_seconds, terrace_loop_begin, terrace_loop_end, terrace_phase
+  public :: terrace_object, terrace_forget, terrace_where
+
+  ! What terrace_object and terrace_forget return, as in terrace.h.
+  integer(c_int), parameter, public :: terrace_ok = 0, terrace_invalid = 1, terrace_no_memory = 2
+  integer(c_int), parameter, public :: terrace_not_active = 3, terrace_unsupported = 4
+
+  interface
+    ! 1 when the program runs under terrace, else 0.
+    integer(c_int) function terrace_active() bind(C, name="terrace_active")
+      import :: c_int
+    end function
+
+    ! Seconds since the program began: virtual seconds under `terrace simulate`.
+    real(c_double) function terrace_seconds() bind(C, name="terrace_seconds")
+      import :: c_double
+    end function
+
+    ! The main loop begins.
+    subroutine terrace_loop_begin(name) bind(C, name="terrace_fortran_loop_begin")
+      character(len=*), intent(in) :: name
+    end subroutine
+
+    ! The main loop is over.
+    subroutine terrace_loop_end() bind(C, name="terrace_loop_end")
+    end subroutine
+
+    ! The phase `name` begins, and the one before it ends.
+    subroutine terrace_phase(name) bind(C, name="terrace_fortran_phase")
+      character(len=*), intent(in) :: name
+    end subroutine
+
+    ! `bytes` bytes from the first element of `array` on are an object of their own from now on.
+    integer(c_int) function terrace_object(name, array, bytes) bind(C, name="terrace_fortran_object")
+      import :: c_int, c_size_t
+      character(len=*), intent(in) :: name
+      type(*), dimension(*), intent(in) :: array
+      integer(c_size_t), value :: bytes
+    end function
+
+    ! The object is no longer of interest; its memory stays valid.
+    integer(c_int) function terrace_forget(array) bind(C, name="terrace_forget")
+      import :: c_int
+      type(*), dimension(*), intent(in) :: array
+    end function
+
+    ! The name of the place where the first element of `array` lies; blank when it is not known.
+    subroutine terrace_where(array, place) bind(C, name="terrace_fortran_where")
+      type(*), dimension(*), intent(in) :: array
+      character(len=*), intent(out) :: place
+    end subroutine
+  end interface
+end module terrace

@@ -1,0 +1,183 @@
+// Programs of several files, built plainly and with nothing but the compilers' names changed, run natively and
+// under every verb: their output and their exit status must not differ, and their objects must have the right
+// names.
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "run_program.hpp"
+
+namespace terrace::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Copies of the programs' folders, built once for all tests.
+class Programs : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    root_ = fs::temp_directory_path() / ("transparent-" + std::to_string(getpid()));
+    fs::create_directories(root_);
+    for (const char* built : {"plain", "hooks"})
+      fs::copy(TERRACE_SOURCE_DIR "/tests/integration/programs", root_ / built, fs::copy_options::recursive);
+    const std::string wrappers = "CC=" TERRACE_WRAPPERS "/terrace-cc CXX=" TERRACE_WRAPPERS
+                                 "/terrace-c++ FC=" TERRACE_WRAPPERS "/terrace-fc";
+    for (const char* name : {"c", "cxx", "fortran", "torture", "inside"}) {
+      const auto make = [&](const std::string& built, const std::string& variables) {
+        const auto made = run_program("env -u MAKEFLAGS -u MAKELEVEL make -s -C '" +
+                                      (root_ / built / name).string() + "' " + variables + " 2>&1");
+        ASSERT_EQ(made.status, 0) << made.output;
+        EXPECT_EQ(made.output, "") << "the wrappers bring no warning of their own";
+      };
+      make("plain", "");
+      make("hooks", wrappers);
+    }
+  }
+  static void TearDownTestSuite() { fs::remove_all(root_); }
+
+  // The launcher's own words go to standard error, as the program's.
+  static Outcome run(const std::string& before, const std::string& built, const std::string& program) {
+    return run_program("cd '" + root_.string() + "' && XDG_CACHE_HOME='" + root_.string() + "' " + before + " '" +
+                       (root_ / built / program).string() + "' 2>/dev/null");
+  }
+  static std::string simulate() {
+    return TERRACE_LAUNCHER " simulate -q --machine unimem-lat4 -o profile.terrace --";
+  }
+  static std::string record() { return TERRACE_LAUNCHER " record -q -o profile.terrace --"; }
+  static std::string manage() { return TERRACE_LAUNCHER " run -q -o profile.terrace --"; }
+
+  // Names and sizes of the objects in the profile that the last command wrote; it is removed.
+  static std::map<std::string, long> objects() {
+    std::map<std::string, long> found;
+    sqlite3* store = nullptr;
+    const auto path = (root_ / "profile.terrace").string();
+    EXPECT_EQ(sqlite3_open_v2(path.c_str(), &store, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(
+                  store, "select name, size from object",
+                  [](void* out, int, char** values, char**) {
+                    (*static_cast<std::map<std::string, long>*>(out))[values[0]] = std::stol(values[1]);
+                    return 0;
+                  },
+                  &found, nullptr),
+              SQLITE_OK);
+    sqlite3_close(store);
+    fs::remove(path);
+    return found;
+  }
+
+  static fs::path root_;
+};
+
+fs::path Programs::root_;
+
+struct Case {
+  const char* name;
+  const char* program;
+  int status;
+};
+
+class Transparent : public Programs, public ::testing::WithParamInterface<Case> {};
+
+TEST_P(Transparent, OutputAndStatusAreTheSameInEveryWay) {
+  const auto [name, program, status] = GetParam();
+  const auto native = run("", "plain", program);
+  ASSERT_EQ(native.status, status) << native.output;
+  const std::map<std::string, std::string> ways{{"alone", ""},
+                                                {"switched off", "TERRACE=off " + simulate()},
+                                                {"simulate", simulate()},
+                                                {"record", record()},
+                                                {"run", manage()}};
+  for (const auto& [way, before] : ways)
+    for (const char* built : {"plain", "hooks"}) {
+      const auto outcome = run(before, built, program);
+      EXPECT_EQ(outcome.status, status) << way << ", built with " << built;
+      EXPECT_EQ(outcome.output, native.output) << way << ", built with " << built;
+      fs::remove(root_ / "profile.terrace");
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Transparent,
+                         ::testing::Values(Case{"heat", "c/heat", 0}, Case{"particles", "cxx/particles", 0},
+                                           Case{"fields", "fortran/fields", 0},
+                                           Case{"torture", "torture/torture", 42},
+                                           Case{"inside", "inside/inside", 0}),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+
+TEST_F(Programs, ObjectsOfACProgram) {
+  ASSERT_EQ(run(simulate(), "hooks", "c/heat").status, 0);
+  const auto found = objects();
+  // Through xmalloc, through calloc, a table of the file's own, a global one.
+  EXPECT_TRUE(found.contains("new_temperature cells.c:7"));
+  EXPECT_TRUE(found.contains("new_history cells.c:12"));
+  EXPECT_TRUE(found.contains("conductivity"));
+  EXPECT_TRUE(found.contains("boundary"));
+}
+
+TEST_F(Programs, ObjectsOfACxxProgram) {
+  ASSERT_EQ(run(simulate(), "hooks", "cxx/particles").status, 0);
+  const auto found = objects();
+  const auto begins = [&](const std::string& start) {
+    return std::ranges::any_of(found, [&](const auto& object) { return object.first.starts_with(start); });
+  };
+  EXPECT_TRUE(begins("Particles::Particles particles.cpp:"));
+  EXPECT_TRUE(begins("Cells::add cells.cpp:"));
+  for (const auto& [name, size] : found) {
+    EXPECT_EQ(name.find("std::"), std::string::npos) << name;
+    EXPECT_EQ(name.find("operator new"), std::string::npos) << name;
+  }
+}
+
+TEST_F(Programs, ObjectsOfAFortranProgram) {
+  ASSERT_EQ(run(simulate(), "hooks", "fortran/fields").status, 0);
+  const auto found = objects();
+  for (const char* name : {"fields_.a", "fields_.b", "fields_.c", "tally.counts"}) {
+    ASSERT_TRUE(found.contains(name)) << name;
+    // 131,072 doubles; the first and the last page may belong to a neighbour.
+    EXPECT_NEAR(static_cast<double>(found.at(name)), 131072 * 8.0, 4096) << name;
+  }
+  EXPECT_TRUE(std::ranges::any_of(
+      found, [](const auto& object) { return object.first.starts_with("profile profile.f90:"); }));
+}
+
+// The object names of a run, in the order of the map, are the same under address randomisation.
+TEST_F(Programs, ObjectsAreTheSameInEveryRun) {
+  run(simulate(), "hooks", "cxx/particles");
+  const auto first = objects();
+  run("LONGER_ENVIRONMENT=" + std::string(3000, 'x') + " " + simulate(), "hooks", "cxx/particles");
+  EXPECT_EQ(objects(), first);
+}
+
+TEST(Library, ShowsTheNamesOfItsMapAndNoOthers) {
+  std::set<std::string> promised;
+  std::ifstream map(TERRACE_MAP);
+  for (std::string line; std::getline(map, line);) {
+    const auto from = line.find_first_not_of(' ');
+    if (from == 4 && line.ends_with(";") && line.find('*') == std::string::npos)
+      promised.insert(line.substr(4, line.size() - 5));
+  }
+  std::set<std::string> shown;
+  std::istringstream names(run_program("nm -D --defined-only --format=just-symbols '" TERRACE_LIBRARY "'").output);
+  for (std::string name; names >> name;) shown.insert(name.substr(0, name.find('@')));
+  EXPECT_EQ(shown, promised);
+  EXPECT_TRUE(shown.contains("terrace_phase") && shown.contains("malloc") && shown.contains("__tsan_read8"));
+}
+
+TEST(Library, NeedsTheCLibraryAlone) {
+  std::istringstream lines(run_program("readelf -d '" TERRACE_LIBRARY "' | grep NEEDED").output);
+  for (std::string line; std::getline(lines, line);) {
+    const auto name = line.substr(line.find('[') + 1, line.rfind(']') - line.find('[') - 1);
+    // All three are glibc's.
+    EXPECT_TRUE(name == "libc.so.6" || name == "libm.so.6" || name.starts_with("ld-linux")) << name;
+  }
+}
+
+}  // namespace
+}  // namespace terrace::test

@@ -1,0 +1,239 @@
+// The compiler wrappers, by their rules and by what the compilers make of them.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "cli/wrapper/wrapper_command.hpp"
+#include "run_program.hpp"
+
+namespace terrace {
+namespace {
+
+namespace fs = std::filesystem;
+using cli::WrapperLanguage;
+using test::Outcome;
+using test::run_program;
+
+cli::WrapperRequest examine(std::vector<std::string> arguments) {
+  return cli::examine_request({WrapperLanguage::c, {"gcc"}, std::move(arguments)});
+}
+
+TEST(WrapperRules, KnowWhatLinks) {
+  EXPECT_TRUE(examine({"a.c", "-o", "a"}).links);
+  EXPECT_TRUE(examine({"a.o", "b.o", "-lm"}).links);
+  EXPECT_TRUE(examine({"-shared", "a.o", "-o", "liba.so"}).links);
+  EXPECT_TRUE(examine({"-x", "c", "-"}).links);
+  EXPECT_TRUE(examine({"-lfoo"}).links);
+  EXPECT_FALSE(examine({"-c", "a.c"}).links);
+  EXPECT_FALSE(examine({"-O2", "-S", "a.c"}).links);
+  EXPECT_FALSE(examine({"-E", "a.c"}).links);
+  EXPECT_FALSE(examine({"-M", "a.c"}).links);
+  EXPECT_FALSE(examine({"-r", "a.o", "-o", "b.o"}).links);
+  // Only a value of another option.
+  EXPECT_TRUE(examine({"a.c", "-o", "-c"}).links);
+  EXPECT_TRUE(examine({"-MD", "-MF", "a.d", "a.c"}).links);
+}
+
+TEST(WrapperRules, NothingIsAddedWhereThereIsNothingToCompile) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"--version"},
+                                                {"-v"},
+                                                {"-print-prog-name=ld"},
+                                                {"-dumpmachine"},
+                                                {"-o", "a"},
+                                                {}}) {
+    auto expected = words;
+    expected.insert(expected.begin(), "gcc");
+    EXPECT_EQ(cli::wrapper_command({WrapperLanguage::c, {"gcc"}, words}, {"/lib", "/stand-ins"}), expected);
+  }
+}
+
+TEST(WrapperRules, TheUsersFlagsComeLast) {
+  const auto command =
+      cli::wrapper_command({WrapperLanguage::c, {"ccache", "gcc"}, {"-fno-sanitize=thread", "-c", "a.c"}}, {});
+  EXPECT_EQ(command[0], "ccache");
+  EXPECT_EQ(command[1], "gcc");
+  const auto ours = std::ranges::find(command, "-fsanitize=thread");
+  const auto theirs = std::ranges::find(command, "-fno-sanitize=thread");
+  ASSERT_NE(ours, command.end());
+  EXPECT_LT(ours, theirs);
+  for (const auto& word : command)
+    EXPECT_FALSE(word.starts_with("-O") || word == "-g" || word == "-lterrace") << word;
+}
+
+TEST(WrapperRules, ClangVectorisesNothing) {
+  EXPECT_TRUE(cli::is_clang({"/usr/bin/clang-14"}));
+  EXPECT_TRUE(cli::is_clang({"ccache", "clang++"}));
+  EXPECT_FALSE(cli::is_clang({"/opt/clang/bin/gcc"}));
+  const auto command = cli::wrapper_command({WrapperLanguage::c, {"clang"}, {"-c", "a.c"}}, {});
+  for (const char* flag : {"-fno-vectorize", "-fno-slp-vectorize", "-fno-builtin-memcpy"})
+    EXPECT_NE(std::ranges::find(command, flag), command.end()) << flag;
+}
+
+TEST(WrapperRules, StaticProgramsAreRefusedInOneLine) {
+  try {
+    (void)cli::wrapper_command({WrapperLanguage::cxx, {"g++"}, {"-static", "a.o"}}, {});
+    FAIL() << "-static was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::invalid);
+    const std::string text = error.what();
+    EXPECT_TRUE(text.starts_with("terrace-c++: -static cannot work")) << text;
+    EXPECT_EQ(text.find('\n'), std::string::npos);
+  }
+  EXPECT_NO_THROW((void)cli::wrapper_command({WrapperLanguage::c, {"gcc"}, {"-static", "-c", "a.c"}}, {}));
+  EXPECT_NO_THROW((void)cli::wrapper_command({WrapperLanguage::c, {"gcc"}, {"-static", "a.o"}, true}, {}));
+}
+
+TEST(WrapperRules, ResponseFilesAreReadAsTheCompilerDoes) {
+  EXPECT_EQ(cli::split_response("a  b\n\tc"), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(cli::split_response("'a b' \"c d\"e f\\ g \"\" \"h\\\"i\""),
+            (std::vector<std::string>{"a b", "c de", "f g", "", "h\"i"}));
+}
+
+TEST(WrapperRules, ShownCommandsReadBack) {
+  const std::vector<std::string> words{"gcc", "-DA=\"b c\"", "it's", "$HOME", "a\\b", ""};
+  std::string expected;
+  for (const auto& word : words) expected += word + "\n";
+  EXPECT_EQ(run_program("printf '%s\\n' " + cli::quote_command(words)).output, expected);
+}
+
+// A folder with sources, gone in the end.
+class WrapperBuilds : public ::testing::Test {
+ protected:
+  WrapperBuilds() : folder_(fs::temp_directory_path() / ("wrapper-" + std::to_string(getpid()))) {
+    fs::create_directory(folder_);
+    write("main.c",
+          "#include <string.h>\n#include <stdio.h>\nint twice(int);\nint table[100];\n"
+          "struct Big { char bytes[64]; } from, to;\n"
+          "int main(int n, char** w) { (void)w; table[n] = 21; memcpy(&to, &from, sizeof to);\n"
+          "  printf(\"%d\\n\", twice(table[n])); return n - 1; }\n");
+    write("twice.c", "int twice(int n) { return 2 * n; }\n");
+    write("plus.cpp",
+          "#include <iostream>\n#include <vector>\nint main() { std::vector<int> v(1000, 3);\n"
+          "  int sum = 0; for (int x : v) sum += x; std::cout << sum << '\\n'; }\n");
+    write("fields.f90",
+          "program fields\n  real :: a(1000)\n  a = 2.0\n  print '(i4)', int(sum(a))\nend program\n");
+  }
+  ~WrapperBuilds() override { fs::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
+  // In the folder, the wrappers by their names.
+  Outcome shell(const std::string& command) const {
+    return run_program("cd '" + folder_.string() + "' && PATH=" TERRACE_WRAPPERS ":$PATH && " + command + " 2>&1");
+  }
+  Outcome good(const std::string& command) const {
+    auto outcome = shell(command);
+    EXPECT_EQ(outcome.status, 0) << command << "\n" << outcome.output;
+    return outcome;
+  }
+  bool has_hooks(const std::string& object) const {
+    return shell("nm " + object).output.find("__tsan_write4") != std::string::npos;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(WrapperBuilds, InOneStepAndInTwo) {
+  EXPECT_EQ(good("terrace-cc -Wall -Wextra -Werror main.c twice.c -o one && ./one").output, "42\n");
+  good("terrace-cc -O2 -c main.c && terrace-cc -O2 -c twice.c");
+  EXPECT_TRUE(has_hooks("main.o"));
+  EXPECT_NE(shell("nm main.o").output.find("U memcpy"), std::string::npos) << "a copy of constant size is seen";
+  EXPECT_EQ(good("terrace-cc main.o twice.o -o two && ./two").output, "42\n");
+  const auto needed = good("readelf -d two").output;
+  EXPECT_NE(needed.find("libterrace.so"), std::string::npos);
+  EXPECT_EQ(needed.find("libtsan"), std::string::npos);
+}
+
+TEST_F(WrapperBuilds, EveryLanguage) {
+  EXPECT_EQ(good("terrace-c++ -O2 plus.cpp -o plus && ./plus").output, "3000\n");
+  if (run_program("command -v gfortran").status != 0) GTEST_SKIP() << "no gfortran";
+  EXPECT_EQ(good("terrace-fc -O2 -Werror fields.f90 -o fields && ./fields").output, "2000\n");
+  EXPECT_EQ(good("terrace-cc -O2 -Werror -c fields.f90 && terrace-fc fields.o -o again && ./again").output,
+            "2000\n");
+}
+
+TEST_F(WrapperBuilds, WithClang) {
+  if (run_program("command -v clang").status != 0) GTEST_SKIP() << "no clang";
+  EXPECT_EQ(good("TERRACE_CC=clang terrace-cc -O3 main.c twice.c -o one && ./one").output, "42\n");
+  good("TERRACE_CC=clang terrace-cc -O3 -c main.c");
+  EXPECT_TRUE(has_hooks("main.o"));
+}
+
+TEST_F(WrapperBuilds, SharedLibraries) {
+  EXPECT_EQ(
+      good("terrace-cc -fPIC -shared twice.c -o libtwice.so && terrace-cc main.c -L. -ltwice -Wl,-rpath,. -o with"
+           " && ./with")
+          .output,
+      "42\n");
+  // A plain program that loads an instrumented library.
+  EXPECT_EQ(good("gcc main.c -L. -ltwice -Wl,-rpath,. -o plain && ./plain").output, "42\n");
+}
+
+TEST_F(WrapperBuilds, LinkTimeOptimisationKeepsTheHooks) {
+  good(
+      "terrace-cc -O2 -flto -c main.c && terrace-cc -O2 -flto -c twice.c && terrace-cc -O2 -flto main.o twice.o "
+      "-o lto");
+  EXPECT_EQ(good("./lto").output, "42\n");
+  EXPECT_NE(shell("nm -D lto").output.find("__tsan_write4"), std::string::npos);
+}
+
+TEST_F(WrapperBuilds, TheStaticSanitizerIsReplacedToo) {
+  EXPECT_EQ(good("terrace-cc -static-libtsan main.c twice.c -o one && ./one").output, "42\n");
+  EXPECT_NE(shell("readelf -d one").output.find("libterrace.so"), std::string::npos);
+}
+
+TEST_F(WrapperBuilds, PreprocessingHidesTheSanitizer) {
+  write("macro.c", "#ifdef __SANITIZE_THREAD__\nseen\n#else\nhidden\n#endif\n");
+  EXPECT_NE(good("terrace-cc -E macro.c").output.find("\nhidden\n"), std::string::npos);
+}
+
+TEST_F(WrapperBuilds, SwitchedOffMakesTheSameObject) {
+  good("gcc -O2 -c main.c -o plain.o && TERRACE_WRAPPER=off terrace-cc -O2 -c main.c -o off.o");
+  EXPECT_EQ(shell("cmp plain.o off.o").status, 0);
+}
+
+TEST_F(WrapperBuilds, ResponseFilesReachTheCompiler) {
+  write("words", "-O2 -c main.c\n-o 'from words.o'\n");
+  good("terrace-cc @words");
+  EXPECT_TRUE(has_hooks("'from words.o'"));
+}
+
+TEST_F(WrapperBuilds, ShowsTheCommandAndRunsNothing) {
+  const auto shown = good("terrace-cc --terrace-show -c main.c -o shown.o").output;
+  EXPECT_TRUE(shown.starts_with("gcc -fsanitize=thread ")) << shown;
+  EXPECT_FALSE(fs::exists(folder_ / "shown.o"));
+}
+
+TEST_F(WrapperBuilds, PassesExitStatusAndMessagesThrough) {
+  write("wrong.c", "int main(void) { return nothing; }\n");
+  EXPECT_EQ(shell("terrace-cc -c wrong.c").status, 1);
+  EXPECT_EQ(shell("terrace-cc -static main.c twice.c").status, 2);
+  const auto missing = shell("TERRACE_CC=no-such-compiler terrace-cc -c main.c");
+  EXPECT_EQ(missing.status, 1);
+  EXPECT_NE(missing.output.find("TERRACE_CC"), std::string::npos);
+  EXPECT_EQ(good("terrace-cc --version").output, run_program("gcc --version").output);
+}
+
+TEST_F(WrapperBuilds, TheFortranModule) {
+  if (run_program("command -v gfortran").status != 0) GTEST_SKIP() << "no gfortran";
+  write("marked.f90",
+        "program marked\n  use terrace\n  implicit none\n  double precision :: u(10000)\n  integer :: it, status\n"
+        "  character(len=12) :: place\n"
+        "  u = 1\n  status = terrace_object('my u', u, sizeof(u))\n  call terrace_loop_begin('main')\n"
+        "  do it = 1, 2\n    call terrace_phase('one  ')\n    u = u + 1\n    call terrace_phase('two')\n  end do\n"
+        "  call terrace_loop_end()\n  call terrace_where(u, place)\n"
+        "  print '(i0,1x,i0,1x,a,l2,f8.1)', status, terrace_active(), '['//place//']', terrace_seconds() >= 0, "
+        "sum(u)\n"
+        "end program\n");
+  good("terrace-fc -c " TERRACE_SOURCE_DIR "/include/terrace/terrace.f90");
+  EXPECT_EQ(good("terrace-fc marked.f90 -o marked && ./marked").output, "3 0 [            ] T 30000.0\n")
+      << "without terrace it is not active, and nothing else changes";
+}
+
+}  // namespace
+}  // namespace terrace

@@ -1,6 +1,6 @@
-/* A program of somebody else's that uses an installed Terrace: run on its own, not under terrace, so every call
- * must work as plain C and the markers must do nothing. Prints what it found; exits 1 if a promise of terrace.h
- * is broken. */
+/* A program of somebody else's that uses an installed Terrace. Run on its own, every call must work as plain C and
+ * the markers must do nothing; run as `terrace simulate -- consumer active`, it must find itself under terrace.
+ * Exits 1 if a promise of terrace.h is broken. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,12 +16,13 @@ static void expect(int holds, const char* promise) {
   }
 }
 
-int main(void) {
+int main(int argc, char** argv) {
+  const int active = argc > 1 && strcmp(argv[1], "active") == 0;
   const size_t size = 3u << 20;
   unsigned char* field;
   double before;
 
-  expect(terrace_active() == 0, "a program on its own is not active");
+  expect(terrace_active() == active, "terrace_active says who started the program");
   before = terrace_seconds();
 
   field = terrace_malloc("field", size);
@@ -35,13 +36,14 @@ int main(void) {
     memset(field, iteration + 1, size);
   }
   terrace_loop_end();
+  expect((terrace_where(field) != NULL) == active, "terrace_where knows a place exactly when there are any");
   expect(field[0] == 2 && field[size - 1] == 2, "memory holds what was written");
   terrace_free(field);
 
   expect(terrace_malloc("nothing", 0) == NULL, "an object of no bytes is refused");
   expect(strlen(terrace_last_error()) > 0, "a refusal has a reason");
-  expect(unimem_init() == -1, "unimem_init says that the program was not started by terrace");
-  expect(terrace_seconds() >= before, "time does not run backwards");
+  expect(unimem_init() == (active ? 0 : -1), "unimem_init says who started the program");
+  expect(active ? terrace_seconds() > before : terrace_seconds() >= before, "time goes forward");
   if (!broken) printf("terrace %d.%d serves\n", TERRACE_VERSION_MAJOR, TERRACE_VERSION_MINOR);
   return broken;
 }

@@ -1,11 +1,12 @@
-// What the runtime's own work costs on this machine: a marker with nothing to do, a plan by its cells, a move asked
-// for and harvested. src/runtime/costs.hpp states these costs for virtual time.
+// What the runtime's own work costs on this machine: a marker with nothing to do, a plan by its cells, a move
+// asked for and harvested. src/runtime/costs.hpp states these costs for virtual time.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "machine/machine.hpp"
 #include "model/problem.hpp"
@@ -34,15 +35,16 @@ machine::Machine two_places() {
   return machine::Machine(parts);
 }
 
-// A problem of `objects` objects with 16 chunks each and `phases` phases; every phase touches a third of the chunks.
+// A problem of `objects` objects with 16 chunks each and `phases` phases; every phase touches a third of the
+// chunks.
 model::Problem random_problem(const machine::Machine& machine, std::uint32_t objects, std::uint32_t phases) {
   std::mt19937_64 random(1);
   profile::Profile profile;
   profile.sample_interval = Seconds{416e-9};
   profile.iterations.emplace_back();
   for (std::uint32_t object = 0; object < objects; ++object)
-    profile.objects.push_back({object, "object " + std::to_string(object), profile::ObjectKind::heap, Bytes{16 << 20},
-                               Bytes{1 << 20}, object * 16, 16, true});
+    profile.objects.push_back({object, "object " + std::to_string(object), profile::ObjectKind::heap,
+                               Bytes{16 << 20}, Bytes{1 << 20}, object * 16, 16, true});
   profile.places.assign(objects * 16, 1);
   for (std::uint32_t k = 0; k < phases; ++k) {
     profile::Phase phase;
@@ -71,8 +73,8 @@ void plan(benchmark::State& state) {
   const auto& planner = placement::find_planner("auto");
   for (auto step : state) benchmark::DoNotOptimize(planner.decide(problem, calibration));
   state.counters["cells"] = static_cast<double>(cells);
-  state.counters["s_per_cell"] =
-      benchmark::Counter(static_cast<double>(cells), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["s_per_cell"] = benchmark::Counter(
+      static_cast<double>(cells), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(plan)->Args({10, 20})->Args({50, 100})->Unit(benchmark::kMillisecond);
 
@@ -104,6 +106,67 @@ void marker(benchmark::State& state) {
 }
 BENCHMARK(marker)->Iterations(100000);
 
+// Moves at once: what is left is the runtime's own asking, book-keeping and journal.
+class InstantMover final : public backend::Mover {
+ public:
+  explicit InstantMover(memory::ChunkTable& chunks) : chunks_(chunks) {}
+  backend::Ticket submit(const backend::TransferRequest& request) override {
+    auto& chunk = chunks_[request.chunk];
+    backend::TransferResult result;
+    result.ticket = ++last_;
+    result.chunk = request.chunk;
+    result.from = chunk.place.exchange(request.to);
+    result.to = request.to;
+    result.size = Bytes{chunk.size};
+    finished_.push_back(result);
+    return last_;
+  }
+  bool done(backend::Ticket) override { return true; }
+  void wait(backend::Ticket) override {}
+  void forget(memory::ChunkId, std::uint32_t) override {}
+  std::vector<backend::TransferResult> harvest() override { return std::exchange(finished_, {}); }
+
+ private:
+  memory::ChunkTable& chunks_;
+  backend::Ticket last_ = 0;
+  std::vector<backend::TransferResult> finished_;
+};
+
+void moves(benchmark::State& state) {
+  const auto machine = two_places();
+  auto page = std::make_unique<memory::LedgerPage>();
+  memory::Ledger ledger(*page, machine::fast_budget(machine, Bytes{1 << 30}));
+  memory::ChunkTable chunks;
+  sim::VirtualMachine vm(machine, 0, 1, chunks, ledger);
+  InstantMover mover(chunks);
+  char path[] = "/tmp/terrace-bench-XXXXXX";
+  if (!mkdtemp(path)) return;
+  Journal journal(std::string(path) + "/journal");
+  runtime::RuntimeParts parts;
+  runtime::WorldParts world;
+  world.machine = &machine;
+  world.budget = machine::fast_budget(machine, Bytes{1 << 30});
+  placement::Plan plan;
+  plan.phases = {"a", "b"};
+  plan.objects = {{"x", Bytes{64 << 20}, 64, false, {}}};
+  plan.moves = {{0, {0, 64}, "fast", 0, 0, false, {}, {}}, {0, {0, 64}, "slow", 1, 1, false, {}, {}}};
+  world.steering.plan = plan;
+  world.chunks = &chunks;
+  world.clock = &vm;
+  world.backing = &vm;
+  world.mover = &mover;
+  world.ledger = &ledger;
+  world.journal = &journal;
+  parts.worlds.push_back(std::move(world));
+  runtime::Runtime runtime(std::move(parts));
+  runtime.add_object("x", profile::ObjectKind::heap, reinterpret_cast<void*>(1ULL << 32), Bytes{64 << 20});
+  runtime.loop_begin("main");
+  bool odd = false;
+  for (auto step : state) runtime.phase((odd = !odd) ? "a" : "b");
+  runtime.loop_end();
+  state.counters["s_per_move"] =
+      benchmark::Counter(64, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(moves)->Iterations(2000);
+
 }  // namespace
-
-

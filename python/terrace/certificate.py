@@ -3,10 +3,11 @@
 Every row of the linear program (docs/planning.md) rises with each of its counters. So the program made of the smallest
 value that each counter had in any recorded iteration bounds every one of them, and its optimum times the iterations
 bounds the loop. Segments of a phase are merged: a sum of maxima is at least the maximum of the sums, so whole phases
-bound their segments from below, and the linear program stays small. The multipliers' bound on the segments themselves
-is a bound as well; the higher of the two counts. Data may lie anywhere when an iteration begins and ends.
+bound their segments from below, and the linear program stays small. Data may lie anywhere when an iteration begins
+and ends.
 """
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -20,20 +21,22 @@ _SOLVER_SECONDS = 60.0
 
 def proven_bound(store: Path, fast: int) -> float:
     """Seconds of an iteration with `fast` bytes of fast memory, from the store's exact profile."""
+    least = _least(store)
     kept = _core.Store(str(store))
-    run = kept.runs()[0]
-    machine = kept.machine(run.id)
-    profile = kept.profile(run.id, True)
-    budget = machine.fast_budget(fast)
-    least: Dump | None = None
-    by_multipliers = float("inf")
-    for number in range(profile.iterations):
-        problem = _core.Problem(profile.only(number), machine, budget, False)
-        by_multipliers = min(by_multipliers, problem.lower_bound())
-        dump = whole_phases(json.loads(problem.to_json()))
-        least = dump if least is None else smallest(least, dump)
-    assert least is not None
-    return max(by_multipliers, linear_bound(least, _SOLVER_SECONDS))
+    budget = kept.machine(kept.runs()[0].id).fast_budget(fast)
+    places = [{**place, "budget": size} for place, size in zip(least["places"], budget, strict=True)]
+    return linear_bound({**least, "places": places}, _SOLVER_SECONDS)
+
+
+@functools.cache
+def _least(store: Path) -> Dump:
+    """The problem of the smallest counters of all recorded iterations, in whole phases."""
+    kept = _core.Store(str(store))
+    run = kept.runs()[0].id
+    machine = kept.machine(run)
+    profile = kept.profile(run, True)
+    problems = (_core.Problem(profile.only(i), machine, [], False) for i in range(profile.iterations))
+    return functools.reduce(smallest, (whole_phases(json.loads(problem.to_json())) for problem in problems))
 
 
 def whole_phases(dump: Dump) -> Dump:

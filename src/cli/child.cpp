@@ -62,8 +62,8 @@ Ending run_child(const std::vector<std::string>& command, const std::vector<std:
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   handle_signals();
   pid_t child = 0;
-  const int problem = posix_spawnp(&child, words.front().c_str(), nullptr, &attributes, arguments.data(),
-                                   environment.data());
+  const int problem =
+      posix_spawnp(&child, words.front().c_str(), nullptr, &attributes, arguments.data(), environment.data());
   posix_spawnattr_destroy(&attributes);
   if (problem != 0)
     throw Error(problem == ENOENT ? Code::not_found : Code::failed,
@@ -79,7 +79,7 @@ Ending run_child(const std::vector<std::string>& command, const std::vector<std:
 
 int end_like(const Ending& ending) {
   if (ending.signal == 0) return ending.status;
-  const struct rlimit no_core {0, 0};  // the program's own core file is enough
+  const struct rlimit no_core { 0, 0 };  // the program's own core file is enough
   setrlimit(RLIMIT_CORE, &no_core);
   signal(ending.signal, SIG_DFL);
   sigset_t only;

@@ -14,8 +14,8 @@ int launch(const LaunchOptions& options);
 
 // How a child ended.
 struct Ending {
-  int status = 0;   // exit status
-  int signal = 0;   // that killed it, or 0
+  int status = 0;  // exit status
+  int signal = 0;  // that killed it, or 0
 };
 
 // Starts `command` with `environment` added and waits for it. Signals sent to this process go to the child.
@@ -26,7 +26,7 @@ Ending run_child(const std::vector<std::string>& command, const std::vector<std:
 int end_like(const Ending& ending);
 
 // Where the parts of this installation lie, relative to the executable (or the build tree).
-std::string library_path();          // libterrace.so
-std::string python_command();        // the interpreter that has the package
+std::string library_path();    // libterrace.so
+std::string python_command();  // the interpreter that has the package
 
 }  // namespace terrace::cli

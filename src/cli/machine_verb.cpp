@@ -53,7 +53,8 @@ int machine_verb(int argc, char** argv) {
   bool json = false;
   bool quick = false;
   app.footer(
-      "Examples:\n  terrace machine                          this machine\n  terrace machine knl-7210-flat --json     a "
+      "Examples:\n  terrace machine                          this machine\n  terrace machine knl-7210-flat --json "
+      "    a "
       "shipped file\n  terrace machine measure -o here.toml     measure this machine (about a minute)");
   app.add_option("file", name, "a machine file or the name of a shipped one; or measure");
   app.add_flag("--json", json, "print JSON (with its schema's version)");
@@ -68,7 +69,8 @@ int machine_verb(int argc, char** argv) {
     throw Error(Code::invalid, std::string(error.what()) + "; see terrace machine --help");
   }
   if (name == "measure") return measure(output, quick, json);
-  if (quick || !output.empty()) throw Error(Code::invalid, "--quick and --output belong to terrace machine measure");
+  if (quick || !output.empty())
+    throw Error(Code::invalid, "--quick and --output belong to terrace machine measure");
   return show(name, json);
 }
 

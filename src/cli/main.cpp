@@ -76,7 +76,8 @@ int dispatch(int argc, char** argv) {
   }
   if (verb == "machine") return terrace::cli::machine_verb(argc - 1, argv + 1);
   if (among(verb, k_analysing)) return analyse(argc, argv);
-  throw terrace::Error(terrace::Code::invalid, fmt::format("there is no verb '{}'; terrace --help lists them", verb));
+  throw terrace::Error(terrace::Code::invalid,
+                       fmt::format("there is no verb '{}'; terrace --help lists them", verb));
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ struct VerbText {
 
 constexpr VerbText k_verbs[] = {
     {"record", "run a program and write its profile",
-     "Example:\n  terrace record -o cg.terrace -- ./cg --class S\nThe program must be built with terrace-cc and its "
+     "Example:\n  terrace record -o cg.terrace -- ./cg --class S\nThe program must be built with terrace-cc and "
+     "its "
      "sisters for accesses to be seen."},
     {"run", "run a program with its data placed",
      "Examples:\n  terrace run --plan plan.toml -- ./app\n  terrace run --fast 16GiB -- mpirun -n 4 ./app"},
@@ -44,15 +45,23 @@ WorldOptions parse_world(const std::string& text, const WorldOptions& defaults) 
     const auto key = word.substr(0, equals);
     const auto value = equals == std::string::npos ? std::string() : word.substr(equals + 1);
     if (value.empty()) throw Error(Code::invalid, "--world: '" + word + "' is not key=value");
-    if (key == "label") world.label = value;
-    else if (key == "machine") world.machine = value;
-    else if (key == "budget") world.budget = value;
-    else if (key == "fast") world.fast = value;
-    else if (key == "planner") world.planner = value;
-    else if (key == "plan") world.plan = value;
-    else if (key == "cores") world.cores = value;
-    else throw Error(Code::invalid, "--world: unknown key '" + key +
-                                        "'; there are label, machine, budget, fast, planner, plan, cores");
+    if (key == "label")
+      world.label = value;
+    else if (key == "machine")
+      world.machine = value;
+    else if (key == "budget")
+      world.budget = value;
+    else if (key == "fast")
+      world.fast = value;
+    else if (key == "planner")
+      world.planner = value;
+    else if (key == "plan")
+      world.plan = value;
+    else if (key == "cores")
+      world.cores = value;
+    else
+      throw Error(Code::invalid, "--world: unknown key '" + key +
+                                     "'; there are label, machine, budget, fast, planner, plan, cores");
   }
   if (world.label.empty()) throw Error(Code::invalid, "--world '" + text + "' needs a label=NAME of its own");
   return world;
@@ -70,7 +79,8 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   const bool simulated = verb != "run";
   app.add_option("--machine,-m", world.machine, "machine file or name of a shipped one; default: this machine");
   app.add_option("--output,-o", options.output, "profile to write; default PROGRAM.JOB.terrace");
-  app.add_option("--phases", options.phases, "functions whose entry begins a phase, the first an iteration; or auto")
+  app.add_option("--phases", options.phases,
+                 "functions whose entry begins a phase, the first an iteration; or auto")
       ->delimiter(',');
   app.add_option("--domain", world.domain, "domain that the program runs in")->capture_default_str();
   app.add_option("--sample", options.sample_cycles, "cycles between two samples of the collector")
@@ -85,11 +95,13 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   std::vector<std::string> worlds;
   if (simulated) {
     app.add_option("--cache", world.caches, "another size for a cache: l3=640KiB");
-    app.add_option("--cores", world.cores, "cores that the program's thread stands for, or all")->capture_default_str();
+    app.add_option("--cores", world.cores, "cores that the program's thread stands for, or all")
+        ->capture_default_str();
     app.add_flag("--exact", options.exact, "keep the exact counters of every iteration, too");
   }
   if (simulated)
-    app.add_option("--world", worlds, "a world of this run; several are priced at once: 'label=x machine=m fast=1GiB'");
+    app.add_option("--world", worlds,
+                   "a world of this run; several are priced at once: 'label=x machine=m fast=1GiB'");
   app.add_flag("--json", options.json, "print the summary as JSON on standard error");
   app.add_flag("--quiet,-q", options.quiet, "print no summary");
   app.add_flag("--keep-journals", options.keep_journals, "leave the journals beside the profile");
@@ -104,7 +116,8 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   options.command = app.remaining();
   if (!options.command.empty() && options.command.front() == "--") options.command.erase(options.command.begin());
   if (options.command.empty())
-    throw Error(Code::invalid, "no program to " + verb + "; write: terrace " + verb + " [options] -- PROGRAM [arguments]");
+    throw Error(Code::invalid,
+                "no program to " + verb + "; write: terrace " + verb + " [options] -- PROGRAM [arguments]");
   if (options.command.front().starts_with("-"))
     throw Error(Code::invalid, "unknown option " + options.command.front() + "; see terrace " + verb + " --help");
   for (const auto& one : worlds) options.worlds.push_back(parse_world(one, world));

@@ -12,24 +12,24 @@ namespace terrace::cli {
 // One world as the user describes it: the options themselves, or `--world "label=a machine=knl fast=1GiB"`.
 struct WorldOptions {
   std::string label;
-  std::string machine;                // name or file; "" for the running machine
-  std::string budget;                 // "hbm=16GiB"
-  std::string fast;                   // shorthand for the fastest kind
+  std::string machine;  // name or file; "" for the running machine
+  std::string budget;   // "hbm=16GiB"
+  std::string fast;     // shorthand for the fastest kind
   std::string planner = "auto";
-  std::string plan;                   // file
-  std::vector<std::string> caches;    // "l3=640KiB"
-  std::string cores = "1";            // a number, or "all"
+  std::string plan;                 // file
+  std::vector<std::string> caches;  // "l3=640KiB"
+  std::string cores = "1";          // a number, or "all"
   unsigned domain = 0;
 };
 
 struct LaunchOptions {
   std::string verb;
   WorldOptions world;
-  std::vector<WorldOptions> worlds;   // of --world; then `world` gives their defaults
-  std::vector<std::string> phases;    // function names, or "auto"
+  std::vector<WorldOptions> worlds;  // of --world; then `world` gives their defaults
+  std::vector<std::string> phases;   // function names, or "auto"
   bool exact = false;
   double sample_cycles = 1000;
-  std::string output;                 // "" = PROGRAM.JOB.terrace here
+  std::string output;  // "" = PROGRAM.JOB.terrace here
   bool json = false;
   bool quiet = false;
   bool keep_journals = false;

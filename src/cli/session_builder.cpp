@@ -37,7 +37,8 @@ machine::Machine with_caches(const machine::Machine& machine, const std::vector<
         cache.size = Bytes{std::max(parse_bytes(text.substr(equals + 1)).value / set, std::uint64_t{1}) * set};
         found = true;
       }
-    if (!found) throw Error(Code::invalid, "--cache: " + parts.name + " has no cache '" + name + "'; it has " + known);
+    if (!found)
+      throw Error(Code::invalid, "--cache: " + parts.name + " has no cache '" + name + "'; it has " + known);
   }
   return machine::Machine(std::move(parts));
 }
@@ -99,8 +100,9 @@ front::Session build_session(const LaunchOptions& options, const std::string& di
   };
   for (const auto& world : session.worlds)
     if (caches_of(world) != caches_of(session.worlds.front()))
-      throw Error(Code::invalid, "worlds of one run share the caches: " + world.machine.name() + " has others than " +
-                                     session.worlds.front().machine.name() + "; simulate it in a run of its own");
+      throw Error(Code::invalid, "worlds of one run share the caches: " + world.machine.name() +
+                                     " has others than " + session.worlds.front().machine.name() +
+                                     "; simulate it in a run of its own");
   if (options.phases.size() == 1 && options.phases.front() == "auto")
     session.phases.source = runtime::PhaseSource::automatic;
   else if (!options.phases.empty())

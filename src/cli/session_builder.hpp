@@ -1,5 +1,5 @@
-// From what the user asked for to the session that the library inside the program reads: machines loaded and checked,
-// caches resized, budgets parsed, plans read, constants of the model measured.
+// From what the user asked for to the session that the library inside the program reads: machines loaded and
+// checked, caches resized, budgets parsed, plans read, constants of the model measured.
 #pragma once
 
 #include <string>

@@ -13,21 +13,22 @@ namespace {
 
 struct LoopSummary {
   std::string program, planner, backend;
-  double loop = 0;            // seconds in the main loop
+  double loop = 0;  // seconds in the main loop
   std::int64_t iterations = 0;
   std::int64_t moves = 0;
-  std::int64_t moved = 0;     // bytes
+  std::int64_t moved = 0;  // bytes
 };
 
 // Of the process that spent the longest time in its main loop: on many ranks, the one that the others wait for.
 LoopSummary longest_loop(const std::string& path) {
   profile::Database database(path, profile::Database::Mode::read);
-  profile::Statement query(database,
-                           "SELECT run.program, run.planner, run.backend, COALESCE(SUM(loop.ended - loop.begun), 0) AS t,"
-                           " COALESCE(SUM(loop.iterations), 0),"
-                           " (SELECT COUNT(*) FROM move WHERE move.run = run.id AND NOT refused),"
-                           " (SELECT COALESCE(SUM(size), 0) FROM move WHERE move.run = run.id AND NOT refused)"
-                           " FROM run LEFT JOIN loop ON loop.run = run.id GROUP BY run.id ORDER BY t DESC LIMIT 1");
+  profile::Statement query(
+      database,
+      "SELECT run.program, run.planner, run.backend, COALESCE(SUM(loop.ended - loop.begun), 0) AS t,"
+      " COALESCE(SUM(loop.iterations), 0),"
+      " (SELECT COUNT(*) FROM move WHERE move.run = run.id AND NOT refused),"
+      " (SELECT COALESCE(SUM(size), 0) FROM move WHERE move.run = run.id AND NOT refused)"
+      " FROM run LEFT JOIN loop ON loop.run = run.id GROUP BY run.id ORDER BY t DESC LIMIT 1");
   LoopSummary summary;
   query.bind_all();
   if (!query.step()) return summary;
@@ -62,9 +63,10 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
   }
   const auto name = label.empty() ? std::string() : label + ": ";
   if (loop.iterations > 0)
-    fmt::print(stderr, "terrace: {}{} {} in {} of {} time ({}), {} moves of {}; profile in {}\n", name, loop.iterations,
-               loop.iterations == 1 ? "iteration" : "iterations", format(Seconds{loop.loop}), loop.backend,
-               loop.planner, loop.moves, format(Bytes{static_cast<std::uint64_t>(loop.moved)}), merged.path);
+    fmt::print(stderr, "terrace: {}{} {} in {} of {} time ({}), {} moves of {}; profile in {}\n", name,
+               loop.iterations, loop.iterations == 1 ? "iteration" : "iterations", format(Seconds{loop.loop}),
+               loop.backend, loop.planner, loop.moves, format(Bytes{static_cast<std::uint64_t>(loop.moved)}),
+               merged.path);
   else
     fmt::print(stderr, "terrace: {}no main loop was seen (mark it, or try --phases auto); profile in {}\n", name,
                merged.path);

@@ -58,8 +58,8 @@ struct Everything {
   std::unique_ptr<access::SharedCache, void (*)(access::SharedCache*)> shared{nullptr, nullptr};
   std::unique_ptr<runtime::Runtime> runtime;
   access::FunctionObserver observer;
-  bool following = true;     // accesses are wanted
-  std::uint32_t threads = 0; // that were attached so far
+  bool following = true;      // accesses are wanted
+  std::uint32_t threads = 0;  // that were attached so far
   Process process;
 };
 
@@ -126,8 +126,10 @@ void make_runtime(Everything& all) {
     all.following = false;
     parts.follow = [](bool wanted) {
       g_everything->following = wanted;
-      if (!wanted) access::t_thread.pipeline = nullptr;
-      else if (!access::t_thread.pipeline) attach_thread();
+      if (!wanted)
+        access::t_thread.pipeline = nullptr;
+      else if (!access::t_thread.pipeline)
+        attach_thread();
     };
   }
   all.runtime = std::make_unique<runtime::Runtime>(std::move(parts));
@@ -200,8 +202,8 @@ void detach_thread() noexcept {
   thread.pipeline = nullptr;
 }
 
-// The mover's thread and the other threads are not in the child, and its pages are copies in the making: it is left
-// alone until it becomes another program.
+// The mover's thread and the other threads are not in the child, and its pages are copies in the making: it is
+// left alone until it becomes another program.
 Process* after_fork() noexcept {
   access::t_thread.pipeline = nullptr;
   access::t_thread.watching = false;

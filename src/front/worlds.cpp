@@ -40,7 +40,8 @@ class RealClock final : public backend::Clock {
 
 // Everything that a world's pointers point to. Sides that only one backend has stay empty in the other.
 struct Parts {
-  Parts(const Session& session, const SessionWorld& world, memory::LedgerPage& page, const std::string& journal_path)
+  Parts(const Session& session, const SessionWorld& world, memory::LedgerPage& page,
+        const std::string& journal_path)
       : machine(world.machine), ledger(page, world.budget), journal(journal_path) {
     const auto initiator = machine.domains()[world.domain].initiator;
     if (session.backend == Backend::virtual_time) {
@@ -163,7 +164,8 @@ BuiltWorld build_world(const Session& session, const SessionWorld& world, bool a
     built.sinks.push_back(parts->sampled.get());
   }
   if (auto* machine = parts->simulated.get()) {
-    parts->exact = std::make_unique<profile::ExactCollector>(parts->machine, initiator, world.cores, parts->chunks);
+    parts->exact =
+        std::make_unique<profile::ExactCollector>(parts->machine, initiator, world.cores, parts->chunks);
     given.exact = parts->exact.get();
     built.sinks.push_back(parts->exact.get());
     built.sinks.push_back(machine);
@@ -172,7 +174,7 @@ BuiltWorld build_world(const Session& session, const SessionWorld& world, bool a
     given.mover = machine;
     given.totals = [machine] {
       const auto& account = machine->account();
-      return runtime::Totals{account.accesses, account.misses,          account.core,   account.exposed,
+      return runtime::Totals{account.accesses,        account.misses, account.core,   account.exposed,
                              account.bandwidth_bound, account.waited, account.charged};
     };
   } else {

@@ -16,8 +16,8 @@ ActivePlan::ActivePlan(placement::Plan plan, const machine::Machine& machine, ma
 }
 
 void ActivePlan::bind(const profile::Object& object) {
-  const auto expanded = placement::expand_object(plan_, *machine_, {object.name, object.size, object.chunks, domain_},
-                                                 object.id, notes_);
+  const auto expanded = placement::expand_object(
+      plan_, *machine_, {object.name, object.size, object.chunks, domain_}, object.id, notes_);
   if (initial_.size() <= object.id) initial_.resize(object.id + 1);
   initial_[object.id] = expanded.initial;
   for (const auto& move : expanded.moves) {
@@ -59,9 +59,8 @@ const std::vector<ActiveMove>& ActivePlan::asked_in(profile::PhaseIndex index) {
   static const std::vector<ActiveMove> none;
   if (!std::exchange(sorted_, true))
     for (auto& asks : asks_)
-      std::stable_sort(asks.begin(), asks.end(), [](const ActiveMove& a, const ActiveMove& b) {
-        return a.planned.order < b.planned.order;
-      });
+      std::stable_sort(asks.begin(), asks.end(),
+                       [](const ActiveMove& a, const ActiveMove& b) { return a.planned.order < b.planned.order; });
   return index < asks_.size() ? asks_[index] : none;
 }
 

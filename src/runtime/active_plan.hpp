@@ -35,9 +35,10 @@ class ActivePlan {
   // From where the object's chunks lie now to where an iteration begins; what the plan does not know goes `home`.
   [[nodiscard]] std::vector<ActiveMove> to_initial(const profile::Object& object, const memory::ChunkTable& chunks,
                                                    machine::PlaceId home) const;
-  // The plan's phase at which the program is when its `index`-th marker of the iteration names `name`; nothing when
-  // the plan expects another one there. The plan's phases are finer: segments of a phase follow it.
-  [[nodiscard]] std::optional<profile::PhaseIndex> find_phase(profile::PhaseIndex index, std::string_view name) const;
+  // The plan's phase at which the program is when its `index`-th marker of the iteration names `name`; nothing
+  // when the plan expects another one there. The plan's phases are finer: segments of a phase follow it.
+  [[nodiscard]] std::optional<profile::PhaseIndex> find_phase(profile::PhaseIndex index,
+                                                              std::string_view name) const;
   // How many accesses into its phase the plan's phase begins; 0 when it is no segment, or there is none.
   [[nodiscard]] std::uint64_t segment_offset(profile::PhaseIndex phase) const {
     return phase < offsets_.size() ? offsets_[phase] : 0;

@@ -11,7 +11,8 @@ bool PhaseFinder::watched(Function function) const {
 }
 
 void PhaseFinder::drop(Function function) {
-  if (std::erase(sequence_, function) > 0) shortest_ = 1;  // what disproved short periods may have been its entries
+  if (std::erase(sequence_, function) > 0)
+    shortest_ = 1;  // what disproved short periods may have been its entries
 }
 
 void PhaseFinder::remember(Function function) {

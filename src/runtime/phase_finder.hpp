@@ -1,9 +1,10 @@
 // Finds the main loop of a program that has no markers, from the sequence in which it enters its functions: the
 // loop is where that sequence repeats itself.
 //
-// A period is believed when it was seen three times running. An inner loop repeats first; when it ends the sequence
-// breaks, and from then on only longer periods are believed, so that the search climbs to the outermost loop that
-// still repeats. Functions that are entered very often are too fine to be phases and are dropped from the sequence.
+// A period is believed when it was seen three times running. An inner loop repeats first; when it ends the
+// sequence breaks, and from then on only longer periods are believed, so that the search climbs to the outermost
+// loop that still repeats. Functions that are entered very often are too fine to be phases and are dropped from
+// the sequence.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +27,9 @@ class PhaseFinder {
     std::uint32_t position = 0;  // of the phase in the iteration
   };
 
-  static constexpr std::uint32_t k_repeats = 3;         // of a period before it is believed
-  static constexpr std::uint32_t k_longest = 512;       // period
-  static constexpr std::uint32_t k_too_often = 16384;   // entries of one function
+  static constexpr std::uint32_t k_repeats = 3;        // of a period before it is believed
+  static constexpr std::uint32_t k_longest = 512;      // period
+  static constexpr std::uint32_t k_too_often = 16384;  // entries of one function
 
   Step entered(Function function);
   // The functions of the period that is believed in, in order; empty while there is none.
@@ -44,8 +45,8 @@ class PhaseFinder {
   std::vector<Function> sequence_;
   std::unordered_map<Function, std::uint32_t> counts_;
   std::vector<Function> period_;
-  std::uint32_t at_ = 0;          // position in the period of the next entry
-  std::uint32_t shortest_ = 1;    // periods shorter than this have been disproved
+  std::uint32_t at_ = 0;        // position in the period of the next entry
+  std::uint32_t shortest_ = 1;  // periods shorter than this have been disproved
 };
 
 }  // namespace terrace::runtime

@@ -1,5 +1,5 @@
-// Where the program is: which iteration of the main loop, which phase of it. Fed by markers, whatever their source.
-// An iteration begins where the loop's first phase comes round again.
+// Where the program is: which iteration of the main loop, which phase of it. Fed by markers, whatever their
+// source. An iteration begins where the loop's first phase comes round again.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,9 @@ class PhaseTracker {
   [[nodiscard]] bool in_phase() const { return in_loop_ && !sequence_.empty(); }
   [[nodiscard]] const std::string& loop() const { return name_; }
   [[nodiscard]] std::uint32_t iteration() const { return iteration_; }
-  [[nodiscard]] profile::PhaseIndex index() const { return static_cast<profile::PhaseIndex>(sequence_.size() - 1); }
+  [[nodiscard]] profile::PhaseIndex index() const {
+    return static_cast<profile::PhaseIndex>(sequence_.size() - 1);
+  }
   [[nodiscard]] const std::string& phase() const { return sequence_.back(); }
 
  private:

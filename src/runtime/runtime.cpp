@@ -46,8 +46,8 @@ struct Runtime::State {
   std::recursive_mutex own_mutex;
   RuntimeParts parts;
   std::vector<World> worlds;
-  std::vector<profile::Object> objects;       // by id
-  std::vector<std::uint64_t> addresses;       // by id
+  std::vector<profile::Object> objects;  // by id
+  std::vector<std::uint64_t> addresses;  // by id
   std::unordered_map<std::string, std::uint32_t> names;
   ChunkId next_chunk = 0;
   PhaseTracker tracker;
@@ -136,8 +136,8 @@ void Runtime::State::marker(std::string_view name) {
     parts.follow(std::any_of(worlds.begin(), worlds.end(), [&](const World& world) { return world.listens(); }));
 }
 
-// Every entry from outside: what it does is Terrace's own doing, one thread at a time, and whatever goes wrong stays
-// in here; the program goes on without management.
+// Every entry from outside: what it does is Terrace's own doing, one thread at a time, and whatever goes wrong
+// stays in here; the program goes on without management.
 template <class Work>
 void Runtime::State::enter(Work work) noexcept {
   const access::Inside inside;
@@ -148,7 +148,8 @@ void Runtime::State::enter(Work work) noexcept {
   } catch (const std::exception& error) {
     if (!failed) {
       failed = true;
-      for (auto& world : worlds) world.note("warning", std::string("Terrace went on without an event: ") + error.what());
+      for (auto& world : worlds)
+        world.note("warning", std::string("Terrace went on without an event: ") + error.what());
     }
   }
 }
@@ -193,8 +194,8 @@ void Runtime::grow_object(ObjectId id, Bytes size) noexcept {
     if (id >= state.objects.size() || size <= state.objects[id].size) return;
     // Chunk numbers of an object are contiguous, so what is new becomes a further object of the same name.
     const auto object = state.objects[id];
-    state.add(object.name.substr(0, object.name.find('#')), object.kind,
-              state.addresses[id] + object.size.value, size - object.size);
+    state.add(object.name.substr(0, object.name.find('#')), object.kind, state.addresses[id] + object.size.value,
+              size - object.size);
   });
 }
 

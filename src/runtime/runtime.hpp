@@ -1,6 +1,6 @@
-// The runtime: objects and phases of a running program; profiles the first iteration, plans, moves, adapts. It asks
-// the Clock for the time, the Backing and the Mover for memory, and cannot tell a real machine from a simulated
-// one. The front doors call it; all calls are safe from any thread and never throw.
+// The runtime: objects and phases of a running program; profiles the first iteration, plans, moves, adapts. It
+// asks the Clock for the time, the Backing and the Mover for memory, and cannot tell a real machine from a
+// simulated one. The front doors call it; all calls are safe from any thread and never throw.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,11 @@ class Runtime {
   explicit Runtime(RuntimeParts parts);
   ~Runtime();
 
-  // A new object at [address, address + size). Page-aligned memory becomes chunks of its own; what shares its pages
-  // with others is for the caller to group. `name` need not be unique: the second of a name becomes "name#2".
-  // Returns its number, which is also what `remove_object` takes.
-  memory::ObjectId add_object(std::string_view name, profile::ObjectKind kind, const void* address, Bytes size) noexcept;
+  // A new object at [address, address + size). Page-aligned memory becomes chunks of its own; what shares its
+  // pages with others is for the caller to group. `name` need not be unique: the second of a name becomes
+  // "name#2". Returns its number, which is also what `remove_object` takes.
+  memory::ObjectId add_object(std::string_view name, profile::ObjectKind kind, const void* address,
+                              Bytes size) noexcept;
   // The object has grown in place (the heap of small blocks): what is new becomes a further object of its name.
   void grow_object(memory::ObjectId object, Bytes size) noexcept;
   void remove_object(memory::ObjectId object) noexcept;

@@ -38,11 +38,11 @@ struct Totals {  // of a world so far, for the journal's counters
 
 // How a world chooses places.
 struct Steering {
-  std::string planner = "auto";           // or "fast-only", "slow-only", "first-touch", ...
-  std::optional<placement::Plan> plan;    // given: obeyed from the start, nothing is learned
-  std::uint32_t learn_iterations = 1;     // profiled on the home place before planning
-  bool record_only = false;               // profile every iteration, plan nothing
-  bool keep_exact = false;                // write exact counters of every iteration, too
+  std::string planner = "auto";         // or "fast-only", "slow-only", "first-touch", ...
+  std::optional<placement::Plan> plan;  // given: obeyed from the start, nothing is learned
+  std::uint32_t learn_iterations = 1;   // profiled on the home place before planning
+  bool record_only = false;             // profile every iteration, plan nothing
+  bool keep_exact = false;              // write exact counters of every iteration, too
 };
 
 struct WorldParts {
@@ -61,10 +61,10 @@ struct WorldParts {
   backend::Mover* mover = nullptr;
   memory::Ledger* ledger = nullptr;
   profile::Collector* sampled = nullptr;
-  profile::Collector* exact = nullptr;        // null where there is no oracle (a real machine)
+  profile::Collector* exact = nullptr;  // null where there is no oracle (a real machine)
   Journal* journal = nullptr;
   std::function<Totals()> totals;
-  std::shared_ptr<void> owner;            // keeps what the pointers above point to
+  std::shared_ptr<void> owner;  // keeps what the pointers above point to
 };
 
 // How objects are cut into chunks: about `chunks_per_object` of them, each a power of two of bytes in
@@ -79,12 +79,12 @@ enum class PhaseSource : std::uint8_t { markers, functions, automatic };
 
 struct PhaseSpec {
   PhaseSource source = PhaseSource::markers;
-  std::vector<std::string> functions;     // names whose entry begins a phase, the first one an iteration
+  std::vector<std::string> functions;  // names whose entry begins a phase, the first one an iteration
 };
 
 struct RuntimeParts {
-  std::vector<WorldParts> worlds;         // at least one; the first one's clock is the program's
-  access::AddressMap* map = nullptr;      // null when accesses are not followed
+  std::vector<WorldParts> worlds;     // at least one; the first one's clock is the program's
+  access::AddressMap* map = nullptr;  // null when accesses are not followed
   std::function<std::string(std::uint64_t address)> function_name;  // for phases by function entry; may be empty
   ChunkRule chunk_rule;
   PhaseSpec phases;

@@ -1,9 +1,9 @@
-// Cuts phases into segments by the program's own progress, so that a plan can act inside a phase: stream an array that
-// does not fit through fast memory, chunk by chunk, beside the computation. Progress is counted in accesses (on a
-// machine with counters: in retired instructions), which does not depend on where data lies.
+// Cuts phases into segments by the program's own progress, so that a plan can act inside a phase: stream an array
+// that does not fit through fast memory, chunk by chunk, beside the computation. Progress is counted in accesses
+// (on a machine with counters: in retired instructions), which does not depend on where data lies.
 //
-// How long a phase is nobody knows the first time: segments begin short, and whenever there are k_most of them they
-// are merged in pairs and become twice as long. From the second time on the same cuts are made again.
+// How long a phase is nobody knows the first time: segments begin short, and whenever there are k_most of them
+// they are merged in pairs and become twice as long. From the second time on the same cuts are made again.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace terrace::runtime {
 
-inline constexpr std::size_t k_most_segments = 64;  // of one phase; a power of two
+inline constexpr std::size_t k_most_segments = 32;  // of one phase; a power of two
 
 // A segment's name: the phase's for the first, "resid.7@1048576" for one that begins that many accesses into it.
 std::string segment_name(std::string_view phase, std::uint64_t offset);
@@ -40,10 +40,10 @@ class Segmenter {
     std::vector<std::uint64_t> offsets;  // of its segments; the first is 0
     bool complete = false;               // it has ended once: the cuts are fixed
   };
-  std::vector<Phase> known_;             // by position in the iteration
-  std::vector<std::uint64_t> current_;   // offsets passed in this phase
+  std::vector<Phase> known_;            // by position in the iteration
+  std::vector<std::uint64_t> current_;  // offsets passed in this phase
   Phase* phase_ = nullptr;
-  std::uint64_t length_ = 0;             // of a segment while the cuts are being found
+  std::uint64_t length_ = 0;  // of a segment while the cuts are being found
 };
 
 }  // namespace terrace::runtime

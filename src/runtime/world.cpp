@@ -56,8 +56,10 @@ void World::settle(ChunkId first, std::uint32_t count, PlaceId place) {
     }
     const bool settled = parts_.backing->settle(begin, stop - begin, target);
     for (auto chunk = begin; chunk < stop; ++chunk) {
-      if (settled) chunks[chunk].place.store(target, std::memory_order_relaxed);
-      else if (granted || target != place) parts_.ledger->give(target, Bytes{chunks[chunk].size});
+      if (settled)
+        chunks[chunk].place.store(target, std::memory_order_relaxed);
+      else if (granted || target != place)
+        parts_.ledger->give(target, Bytes{chunks[chunk].size});
     }
     if (!settled) note_refusal("lets no memory be put on " + parts_.machine->place(target).name);
     begin = stop;
@@ -74,8 +76,8 @@ void World::object_added(const ObjectMemory& memory) {
   for (std::uint32_t i = 0; i < object.chunks; ++i) {
     const auto offset = i * object.chunk_size.value;
     const auto size = std::min(object.chunk_size.value, object.size.value - offset);
-    const auto id = parts_.chunks->add(memory.address + offset, static_cast<std::uint32_t>(size), object.id, domain_,
-                                       k_no_place);
+    const auto id = parts_.chunks->add(memory.address + offset, static_cast<std::uint32_t>(size), object.id,
+                                       domain_, k_no_place);
     if (i > 0 && (one_by_one || initial_place(object, i) != run_place)) {
       settle(run, id - run, run_place);
       run = id;
@@ -118,6 +120,7 @@ bool World::learning(std::uint32_t iteration) const {
 void World::loop_begin(const PhaseTracker& tracker) {
   journal_.write(profile::LoopRecord{tracker.loop(), now()});
   learned_.clear();
+  coming_.reset();
   segmenter_.forget();
   plan_phase_.reset();
   iterations_ = 0;
@@ -186,6 +189,10 @@ void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration,
     if (iteration > 0) end_iteration(iteration - 1);
     if (iteration == parts_.steering.learn_iterations && learning(iteration - 1) && !parts_.steering.record_only)
       learn(tracker, objects);
+    if (coming_ && now() >= coming_at_) {
+      adopt(std::move(*coming_), objects, "learned in the first iteration");
+      coming_.reset();
+    }
     iterations_ = iteration + 1;
     const bool learn_now = learning(iteration);
     collecting_ = learn_now || parts_.steering.keep_exact;
@@ -194,7 +201,8 @@ void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration,
     if (collecting_) {
       places_at_start_.clear();
       for (std::size_t i = 0; i < parts_.chunks->size(); ++i)
-        places_at_start_.push_back((*parts_.chunks)[static_cast<ChunkId>(i)].place.load(std::memory_order_relaxed));
+        places_at_start_.push_back(
+            (*parts_.chunks)[static_cast<ChunkId>(i)].place.load(std::memory_order_relaxed));
     }
     with_collectors([&](profile::Collector& collector) { collector.begin_iteration(iteration); });
   }
@@ -223,10 +231,10 @@ void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object
     for (const auto& phase : problem.phases) cells += phase.cells.size();
     if (cells == 0)
       throw Error(Code::not_found, "no accesses were seen: build with terrace-cc and its sisters, or give --plan");
-    parts_.clock->charge(static_cast<double>(cells) * k_plan_cost_per_cell);
     const auto& planner = placement::find_planner(parts_.steering.planner);
     const auto decision = planner.decide(problem, parts_.calibration);
-    adopt(placement::make_plan(problem, decision, planner.name()), objects, "learned in the first iteration");
+    coming_ = placement::make_plan(problem, decision, planner.name());
+    coming_at_ = parts_.clock->finished_beside(static_cast<double>(cells) * k_plan_cost_per_cell);
   } catch (const std::exception& error) {
     note("warning", std::string("no plan was made, data stays where it is: ") + error.what());
     learned_.clear();
@@ -275,7 +283,8 @@ void World::await(backend::Ticket ticket) {
 void World::run_moves(const PhaseTracker& tracker) {
   // A phase that was shorter than the plan expects did not reach its last segments: their moves are due now.
   if (plan_phase_)
-    while (active_.segment_offset(*plan_phase_ + 1) != 0) enter_plan_phase(++*plan_phase_, false, tracker.iteration());
+    while (active_.segment_offset(*plan_phase_ + 1) != 0)
+      enter_plan_phase(++*plan_phase_, false, tracker.iteration());
   plan_phase_ = active_.find_phase(tracker.index(), tracker.phase());
   if (!plan_phase_ && !plan_mismatch_noted_) {
     note("warning", "phase " + std::to_string(tracker.index()) + " is \"" + tracker.phase() +
@@ -306,9 +315,10 @@ void World::harvest() {
     if (result.error != 0)
       note_refusal("refused to move memory to " + parts_.machine->place(result.to).name + " (" +
                    std::generic_category().message(result.error) + ")");
-    journal_.write(profile::MoveRecord{pending.move.object, move.chunk, 1, result.from, result.to, pending.iteration,
-                                       move.ask, move.need, result.size, move.benefit, move.cost, result.asked,
-                                       result.begun, result.done, pending.waited, result.refused});
+    journal_.write(profile::MoveRecord{pending.move.object, move.chunk, 1, result.from, result.to,
+                                       pending.iteration, move.ask, move.need, result.size, move.benefit,
+                                       move.cost, result.asked, result.begun, result.done, pending.waited,
+                                       result.refused});
     pending_.erase(found);
   }
 }

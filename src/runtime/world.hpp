@@ -37,7 +37,8 @@ class World {
   // that a segment may begin here.
   void progressed(const PhaseTracker& tracker, std::uint64_t accesses, bool in_stride);
   // `begins_iteration`: the phase is the first of an iteration; what the last one taught is used now.
-  void phase_begin(const PhaseTracker& tracker, bool begins_iteration, const std::vector<profile::Object>& objects);
+  void phase_begin(const PhaseTracker& tracker, bool begins_iteration,
+                   const std::vector<profile::Object>& objects);
 
   void note(std::string_view severity, std::string_view text);
   void finish(std::string_view how);
@@ -76,15 +77,17 @@ class World {
   Journalist journal_;
   ActivePlan active_;
   bool has_plan_ = false;
+  std::optional<placement::Plan> coming_;  // made, and in force from the first iteration that begins after coming_at_
+  Seconds coming_at_;
   bool plan_mismatch_noted_ = false;
   bool refusal_noted_ = false;
   std::vector<profile::Iteration> learned_;
-  std::vector<machine::PlaceId> places_at_start_;   // by chunk, when the profiled iteration began
+  std::vector<machine::PlaceId> places_at_start_;  // by chunk, when the profiled iteration began
   std::map<backend::Ticket, Pending> pending_;
   std::vector<std::vector<backend::Ticket>> needed_;  // by phase: tickets it waits for
   Segmenter segmenter_;
-  bool collecting_ = false;          // a collector listens to this iteration
-  std::uint64_t progress_ = 0;       // accesses into the phase
+  bool collecting_ = false;     // a collector listens to this iteration
+  std::uint64_t progress_ = 0;  // accesses into the phase
   Seconds segment_begun_;
   std::optional<profile::PhaseIndex> plan_phase_;  // of the active plan, where the program is now
   Seconds phase_begun_;

@@ -52,6 +52,7 @@ class VirtualMachine final : public backend::Clock,
 
   Seconds now() override { return now_; }
   void charge(Seconds cost) override;
+  Seconds finished_beside(Seconds cost) override { return now_ + cost; }
 
   bool settle(memory::ChunkId first, std::uint32_t count, machine::PlaceId place) override;
   machine::PlaceId where(memory::ChunkId chunk) override;

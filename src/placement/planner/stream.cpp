@@ -1,10 +1,10 @@
-// Streams what does not fit through the fast place: each phase (or segment of one) has in fast memory what will be used
-// soonest, brought in ahead of its use while the copies keep up with the computation.
+// Streams what does not fit through the fast place: each phase (or segment of one) has in fast memory what will be
+// used soonest, brought in ahead of its use while the copies keep up with the computation.
 //
-// The rule is Belady's for prefetching: of what lies there, that goes whose next use is farthest away. Around it are
-// three choices that depend on the machine and the program, so they are tried and the prediction decides: how many
-// phases ahead data is brought, how much room is kept free for what is on its way, and how much a use must gain for
-// each second of copying before it is worth a copy at all.
+// The rule is Belady's for prefetching: of what lies there, that goes whose next use is farthest away. Around it
+// are three choices that depend on the machine and the program, so they are tried and the prediction decides: how
+// many phases ahead data is brought, how much room is kept free for what is on its way, and how much a use must
+// gain for each second of copying before it is worth a copy at all.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -21,9 +21,9 @@ namespace {
 using machine::PlaceId;
 
 struct Tuning {
-  std::uint32_t lead = 2;     // phases ahead of its use that data may be brought
-  double reserve = 0.0625;    // share of the budget that is kept free for what is on its way
-  double worth = 0.5;         // seconds gained for a second of copying
+  std::uint32_t lead = 2;   // phases ahead of its use that data may be brought
+  double reserve = 0.0625;  // share of the budget that is kept free for what is on its way
+  double worth = 0.5;       // seconds gained for a second of copying
 };
 
 constexpr std::array k_leads = {1U, 3U, 5U};
@@ -51,6 +51,7 @@ class Streamer {
     find_useful(tuning.worth);
     const auto phases = static_cast<std::uint32_t>(problem_.phases.size());
     resident_.assign(problem_.items.size(), false);
+    there_.clear();
     credit_ = 0;
     // The second round begins where the first one ended, as every later iteration does.
     for (std::uint32_t round = 0; round < 2; ++round)
@@ -80,30 +81,38 @@ class Streamer {
   }
   void find_useful(double worth) {
     useful_.assign(problem_.items.size(), {});
+    used_in_.assign(problem_.phases.size(), {});
     for (const auto i : items_)
-      for (const auto& use : uses_[i])
-        if (const auto gained = gain(*use.cell); gained > worth * copy_time(i)) useful_[i].push_back({use.phase, gained});
+      for (const auto& use : uses_[i]) {
+        const auto gained = gain(*use.cell);
+        if (gained <= worth * copy_time(i)) continue;
+        useful_[i].push_back({use.phase, gained});
+        used_in_[use.phase].push_back(i);
+      }
   }
   // The item's next useful use from phase k on, going round.
   [[nodiscard]] Candidate next_use(std::uint32_t item, std::uint32_t k) const {
     const auto& uses = useful_[item];
     const auto phases = static_cast<std::uint32_t>(problem_.phases.size());
-    auto found = std::lower_bound(uses.begin(), uses.end(), k, [](const Useful& u, std::uint32_t p) { return u.phase < p; });
+    auto found = std::lower_bound(uses.begin(), uses.end(), k,
+                                  [](const Useful& u, std::uint32_t p) { return u.phase < p; });
     const auto distance = found != uses.end() ? found->phase - k : uses.front().phase + phases - k;
     if (found == uses.end()) found = uses.begin();
     return {item, distance, found->gained / static_cast<double>(problem_.items[item].size.value)};
   }
 
   void advance(std::uint32_t k, const Tuning& tuning) {
+    // Only what lies there, and what is used soon, can lie there next.
+    const auto phases = static_cast<std::uint32_t>(problem_.phases.size());
+    auto soon = there_;
+    for (std::uint32_t ahead = 0; ahead <= std::min(tuning.lead, phases - 1); ++ahead)
+      for (const auto i : used_in_[(k + ahead) % phases])
+        if (!resident_[i]) soon.push_back(i);
+    std::sort(soon.begin(), soon.end());
+    soon.erase(std::unique(soon.begin(), soon.end()), soon.end());
     std::vector<Candidate> candidates;
-    for (const auto i : items_) {
-      if (useful_[i].empty()) {
-        resident_[i] = false;
-        continue;
-      }
-      const auto candidate = next_use(i, k);
-      if (resident_[i] || candidate.distance <= tuning.lead) candidates.push_back(candidate);
-    }
+    for (const auto i : soon) candidates.push_back(next_use(i, k));
+    there_.clear();
     std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
       if (a.distance != b.distance) return a.distance < b.distance;
       return a.density != b.density ? a.density > b.density : a.item < b.item;
@@ -118,6 +127,7 @@ class Streamer {
       const auto cost = copy_time(candidate.item);
       resident_[candidate.item] = size <= room && (stays || cost <= credit_);
       if (!resident_[candidate.item]) continue;
+      there_.push_back(candidate.item);
       room -= size;
       if (!stays) credit_ -= cost;
     }
@@ -132,11 +142,13 @@ class Streamer {
   PlaceId home_;
   model::Uses uses_;
   std::vector<std::uint32_t> items_;
-  double pinned_ = 0;                        // bytes of the fast place that are taken for good
-  std::vector<double> phase_time_;           // with everything in fast memory
-  std::vector<std::vector<Useful>> useful_;  // by item
-  std::vector<bool> resident_;               // by item
-  double credit_ = 0;                        // seconds that the copy engine has to spare
+  double pinned_ = 0;                                // bytes of the fast place that are taken for good
+  std::vector<double> phase_time_;                   // with everything in fast memory
+  std::vector<std::vector<Useful>> useful_;          // by item
+  std::vector<std::vector<std::uint32_t>> used_in_;  // by phase: items with a useful use
+  std::vector<bool> resident_;                       // by item
+  std::vector<std::uint32_t> there_;                 // the items that are
+  double credit_ = 0;                                // seconds that the copy engine has to spare
 };
 
 class Stream final : public Planner {

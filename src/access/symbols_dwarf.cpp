@@ -61,9 +61,13 @@ bool returns_memory(Dwarf_Die* function) {
 
 // posix_memalign's way: where to put the address comes first.
 bool fills_pointer(Dwarf_Die* function) {
+  // A copy may lack parameters, or have them in another order: the original counts.
+  Dwarf_Attribute attribute;
+  Dwarf_Die original = *function;
+  if (!dwarf_formref_die(dwarf_attr(function, DW_AT_abstract_origin, &attribute), &original)) original = *function;
   Dwarf_Die child;
   Dwarf_Die type;
-  if (dwarf_child(function, &child) != 0) return false;
+  if (dwarf_child(&original, &child) != 0) return false;
   do {
     if (dwarf_tag(&child) != DW_TAG_formal_parameter) continue;
     return type_of(&child, &type) && dwarf_tag(&type) == DW_TAG_pointer_type && type_of(&type, &type) &&

@@ -2,6 +2,8 @@
 #include "machine/describe.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 namespace terrace::machine {
 namespace {
@@ -64,15 +66,13 @@ std::string tree(const MachineParts& parts) {
   return out;
 }
 
+// At most so many digits after the point, without the zeros at the end.
 std::string decimal(double value, int digits) {
-  double scale = 1;
-  for (int i = 0; i < digits; ++i) scale *= 10;
-  const auto whole = static_cast<long long>(value * scale + 0.5);
-  auto text = std::to_string(whole);
-  if (digits == 0) return text;
-  while (text.size() <= static_cast<std::size_t>(digits)) text.insert(text.begin(), '0');
-  text.insert(text.size() - static_cast<std::size_t>(digits), 1, '.');
-  while (text.back() == '0') text.pop_back();
+  std::array<char, 400> buffer{};  // the largest double has 309 digits before the point
+  const auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, digits);
+  std::string text(buffer.data(), end.ptr);
+  if (text.find('.') != std::string::npos) text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
   return text;
 }

@@ -104,6 +104,7 @@ class Discovery {
   // One hardware thread of each core first, then the others.
   void add_processors(const std::vector<hwloc_obj_t>& cores, hwloc_const_cpuset_t set) {
     std::vector<int> first;
+    first.reserve(cores.size());
     for (const auto core : cores) first.push_back(hwloc_bitmap_first(core->cpuset));
     std::vector<int> all = first;
     for (const auto unit : topology_.objects_within(HWLOC_OBJ_PU, set)) {

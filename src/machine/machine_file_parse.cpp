@@ -260,9 +260,10 @@ class Parser {
       const auto& domain = parts_.domains[place.domain];
       if (!path_keys_.contains({domain.initiator, static_cast<PlaceId>(p)})) {
         const auto& initiator = parts_.initiators[domain.initiator].name;
-        place_tables_[p].refuse("domain", "no path leads from '" + initiator + "' to '" + place.name +
-                                              "'; add a [[path]] with initiator = \"" + initiator +
-                                              "\", place = \"" + place.name + "\", read, write and latency");
+        auto text = "no path leads from '" + initiator + "' to '" + place.name;
+        text += "'; add a [[path]] with initiator = \"" + initiator;
+        text += "\", place = \"" + place.name + "\", read, write and latency";
+        place_tables_[p].refuse("domain", text);
       }
     }
     for (std::size_t d = 0; d < parts_.domains.size(); ++d) {

@@ -112,7 +112,7 @@ auto TomlTable::quantity(std::string_view key, const char* example, bool zero, P
 }
 
 std::string TomlTable::name(std::string_view key) const {
-  const auto text = need_text(key, "hbm0");
+  auto text = need_text(key, "hbm0");
   if (text.empty()) refuse(key, "the name is empty; write for example \"hbm0\"");
   if (text.size() > 200 || !std::all_of(text.begin(), text.end(), is_name_letter)) {
     refuse(key, "'" + shown(text) + "' is not a name; use up to 200 letters, digits and _ - . + :");

@@ -39,6 +39,16 @@ TEST(Describe, ShowsTheTreeAndThePaths) {
   EXPECT_EQ(text.find(" \n"), std::string::npos) << "no line ends in blanks";
 }
 
+TEST(Describe, ShowsFractionsWithoutEndingZerosAndSurvivesHugeNumbers) {
+  auto parts = example_parts();
+  parts.initiators[0].mlp = 12.25;
+  parts.initiators[0].prefetch_mlp = 30;
+  parts.initiators[1].mlp = 1e300;
+  const auto text = describe(Machine(parts));
+  EXPECT_NE(text.find("12.2  "), std::string::npos) << text;  // a tie goes to the even digit
+  EXPECT_NE(text.find("  30\n"), std::string::npos) << text;
+}
+
 TEST(DescribeJson, HoldsEveryNumberInPlainUnits) {
   auto parts = example_parts();
   parts.fingerprint = "f00d";

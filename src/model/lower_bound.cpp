@@ -13,6 +13,7 @@ constexpr double k_shrink = 0.5;        // of the step, when passes bring nothin
 constexpr double k_grow = 1.2;          // of the step, when they do
 constexpr double k_largest_step = 1.5;  // as a share of Polyak's
 constexpr double k_least_step = 1e-6;
+constexpr double k_work = 4e6;  // items x phases x passes of some tens of milliseconds
 
 // The nearest point of the simplex: prices >= 0 that sum to 1.
 void project(double* prices, std::size_t n) {
@@ -27,6 +28,21 @@ void project(double* prices, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) prices[i] = std::max(prices[i] - shift, 0.0);
 }
 
+Placement at_home(const Problem& problem) {
+  Placement placement;
+  for (const auto& item : problem.items) {
+    placement.push_back(item.pinned != machine::k_no_place ? item.pinned : home_of(problem, item.domain));
+  }
+  return placement;
+}
+
+Multipliers no_prices(const Problem& problem) {
+  Multipliers prices;
+  prices.row.assign(problem.phases.size() * (problem.places.size() + 2), 0);
+  prices.capacity.assign(problem.phases.size() * problem.places.size(), 0);
+  return prices;
+}
+
 class Ascent {
  public:
   Ascent(const Problem& problem, double target, AscentLimits limits)
@@ -37,7 +53,7 @@ class Ascent {
         rows_(relaxation_.rows()),
         places_(problem.places.size()) {
     for (std::size_t k = 0; k < problem.phases.size(); ++k) {
-      scale_.push_back(std::max(load_of(problem, k, home()).time(), 1e-12));
+      scale_.push_back(std::max(load_of(problem, k, at_home(problem)).time(), 1e-12));
     }
   }
 
@@ -82,33 +98,14 @@ class Ascent {
   // The better of two guesses of each phase's prices: on the row that bounds it with everything at home, and on
   // what bounds it wherever its data lies.
   [[nodiscard]] Multipliers start() {
-    Multipliers at_home = nothing(), anywhere = nothing();
-    for (std::size_t k = 0; k < problem_.phases.size(); ++k) {
-      price_at_home(k, &at_home.row[k * rows_]);
-      price_anywhere(k, &anywhere.row[k * rows_]);
-    }
+    const auto home = prices_at_home(problem_);
+    auto anywhere = no_prices(problem_);
+    for (std::size_t k = 0; k < problem_.phases.size(); ++k) price_anywhere(k, &anywhere.row[k * rows_]);
     Activity activity;
-    return relaxation_.evaluate(at_home, activity) > relaxation_.evaluate(anywhere, activity) ? at_home : anywhere;
+    return relaxation_.evaluate(home, activity) > relaxation_.evaluate(anywhere, activity) ? home : anywhere;
   }
 
  private:
-  [[nodiscard]] Multipliers nothing() const {
-    Multipliers prices;
-    prices.row.assign(problem_.phases.size() * rows_, 0);
-    prices.capacity.assign(problem_.phases.size() * places_, 0);
-    return prices;
-  }
-  void price_at_home(std::size_t k, double* row) const {
-    const auto load = load_of(problem_, k, home());
-    auto longest = relaxation_.core_row();
-    auto most = load.stalled();
-    for (std::size_t p = 0; p < places_; ++p) {
-      if (load.busy(p) <= most) continue;
-      most = load.busy(p);
-      longest = relaxation_.place_row(p);
-    }
-    row[longest] = 1;
-  }
   // Each item where it exposes least, or the traffic of a domain split over its places so that all are busy as
   // long: whichever takes longer.
   void price_anywhere(std::size_t k, double* row) const {
@@ -146,13 +143,6 @@ class Ascent {
     }
   }
 
-  [[nodiscard]] Placement home() const {
-    Placement placement;
-    for (const auto& item : problem_.items) {
-      placement.push_back(item.pinned != machine::k_no_place ? item.pinned : home_of(problem_, item.domain));
-    }
-    return placement;
-  }
   void mix(const Activity& activity) {
     for (std::size_t i = 0; i < average_.row.size(); ++i) {
       average_.row[i] += k_memory * (activity.row[i] - average_.row[i]);
@@ -209,6 +199,29 @@ class Ascent {
 };
 
 }  // namespace
+
+Multipliers prices_at_home(const Problem& problem) {
+  auto prices = no_prices(problem);
+  const auto rows = problem.places.size() + 2;
+  const auto placement = at_home(problem);
+  for (std::size_t k = 0; k < problem.phases.size(); ++k) {
+    const auto load = load_of(problem, k, placement);
+    std::size_t longest = 0;  // the core row
+    auto most = load.stalled();
+    for (std::size_t p = 0; p < problem.places.size(); ++p) {
+      if (load.busy(p) <= most) continue;
+      most = load.busy(p);
+      longest = 1 + p;
+    }
+    prices.row[k * rows + longest] = 1;
+  }
+  return prices;
+}
+
+int affordable_passes(const Problem& problem) {
+  const auto pass = static_cast<double>(problem.items.size() * problem.phases.size() + 1);
+  return static_cast<int>(std::clamp(k_work / pass, 10.0, 150.0));
+}
 
 LowerBound lower_bound(const Problem& problem, double target, AscentLimits limits, Multipliers start) {
   Ascent ascent(problem, target, limits);

@@ -17,6 +17,12 @@ struct AscentLimits {
   double tolerance = 1e-4;  // stops when within this share of `target`
 };
 
+// Each phase's price on the row that bounds it with everything at home.
+Multipliers prices_at_home(const Problem& problem);
+
+// Passes that take tens of milliseconds, whatever the problem's size.
+int affordable_passes(const Problem& problem);
+
 // Climbs by averaged subgradients towards `target`, the time of the best schedule that is known. The problem's
 // `cyclic` says whether items must end an iteration where they began it; without it the bound holds for every
 // single iteration of a run. `start` are prices to begin with; empty ones begin where all items lie at home.

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "model/loads.hpp"
+#include "model/lower_bound.hpp"
 #include "model/moves.hpp"
 #include "placement/planner.hpp"
 #include "placement/planner/choose.hpp"
@@ -124,6 +125,10 @@ void add_moves(Plan& plan, const model::Problem& problem, const Decision& decisi
   }
 }
 
+double bound_of(const model::Problem& problem, Seconds predicted) {
+  return model::lower_bound(problem, predicted.value, {.passes = model::affordable_passes(problem)}).seconds;
+}
+
 }  // namespace
 
 Plan make_plan(const model::Problem& problem, const Decision& decision, std::string_view planner_name) {
@@ -139,7 +144,7 @@ Plan make_plan(const model::Problem& problem, const Decision& decision, std::str
   add_moves(plan, problem, decision, list, names);
   plan.predicted = decision.prediction.total;
   plan.predicted_slow = stay(problem, at_home(problem)).prediction.total;
-  plan.lower_bound = Seconds{decision.lower_bound};
+  plan.lower_bound = Seconds{decision.lower_bound > 0 ? decision.lower_bound : bound_of(problem, plan.predicted)};
   plan.gap = decision.gap;
   return plan;
 }

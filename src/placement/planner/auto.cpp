@@ -1,6 +1,5 @@
-// The default: what predicts the least time among the joint planner, the paper's, and the one that streams.
-#include <utility>
-
+// The default: what predicts the least time of the joint planner, which includes the one that streams, and the
+// paper's.
 #include "placement/planner/planners.hpp"
 
 namespace terrace::placement {
@@ -11,14 +10,10 @@ class Auto final : public Planner {
   [[nodiscard]] std::string_view name() const override { return "auto"; }
   [[nodiscard]] Decision decide(const model::Problem& problem,
                                 const model::Calibration& calibration) const override {
-    auto best = joint_planner().decide(problem, calibration);
-    const auto bound = best.lower_bound;
-    for (const auto* planner : {&unimem_planner(), &stream_planner()}) {
-      auto other = planner->decide(problem, calibration);
-      if (other.prediction.total < best.prediction.total) best = std::move(other);
-    }
-    best.lower_bound = bound;
-    return best;
+    auto joint = joint_planner().decide(problem, calibration);
+    auto unimem = unimem_planner().decide(problem, calibration);
+    unimem.lower_bound = joint.lower_bound;
+    return unimem.prediction.total < joint.prediction.total ? unimem : joint;
   }
 };
 

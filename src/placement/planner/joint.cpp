@@ -3,6 +3,7 @@
 // through the phases with those before it in place; then the prices fade from row to row into the phases' true
 // times while every item is tried again, and neighbours at the edge of what fits exchange their ways.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "model/lower_bound.hpp"
@@ -13,36 +14,41 @@
 namespace terrace::placement {
 namespace {
 
-constexpr int k_ascents = 3;              // rounds of: climb the bound, round its prices
-constexpr std::size_t k_edge = 48;        // items on each side of the edge that try to exchange
-constexpr double k_close_enough = 1e-3;   // of the bound: nothing is left to be found
-constexpr double k_most_work = 4e7;       // cells x passes: what keeps planning in milliseconds
+constexpr int k_rounds = 2;  // of: climb the bound, round its prices
+constexpr int k_polishing = 2;
+constexpr double k_exchanges = 5e4;      // attempts x phases
+constexpr double k_widest_edge = 48;     // items on each side of it that try to exchange
+constexpr double k_close_enough = 1e-3;  // of the bound: nothing is left to be found
+constexpr std::size_t k_small = 20'000;  // items x phases up to which ways are searched from scratch
 
 class Joint final : public Planner {
  public:
   [[nodiscard]] std::string_view name() const override { return "joint"; }
-  [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&) const override {
+  [[nodiscard]] Decision decide(const model::Problem& problem,
+                                const model::Calibration& calibration) const override {
     auto best = stay(problem, at_home(problem));
+    auto streamed = stream_planner().decide(problem, calibration);
+    if (streamed.prediction.total < best.prediction.total) best = std::move(streamed);
+    const auto unexplained = unexplained_time(problem);
+    const model::AscentLimits limits{.passes = model::affordable_passes(problem)};
     model::LowerBound bound;
-    const auto passes = static_cast<int>(std::clamp(
-        k_most_work / static_cast<double>(problem.items.size() * problem.phases.size() + 1), 12.0, 150.0));
-    for (int round = 0; round < k_ascents; ++round) {
-      const auto unexplained = unexplained_time(problem);
-      bound = model::lower_bound(problem, best.prediction.total.value - unexplained, {.passes = passes},
-                                 std::move(bound.prices));
+    for (int round = 0; round < k_rounds; ++round) {
+      bound =
+          model::lower_bound(problem, best.prediction.total.value - unexplained, limits, std::move(bound.prices));
+      if (close(best, bound, unexplained)) break;
       const auto before = best.prediction.total;
-      for (const bool moves : {false, true}) {
-        if (moves && problem.phases.size() < 2) continue;
-        consider(problem, round_prices(problem, bound.prices, moves), best);
+      consider(problem, round_prices(problem, bound.prices, false), best);
+      // The bound may end in prices that leave the bandwidths out of account; those at home never do.
+      if (round == 0) consider(problem, round_prices(problem, model::prices_at_home(problem), false), best);
+      if (small(problem)) {
+        consider(problem, round_prices(problem, bound.prices, true), best);
+        polish(problem, bound.prices, best);
       }
-      const auto open = best.prediction.total.value - unexplained - bound.seconds;
-      if (open <= k_close_enough * best.prediction.total.value) break;
-      if (round > 0 && best.prediction.total == before) break;
+      if (close(best, bound, unexplained) || best.prediction.total == before) break;
     }
     best.lower_bound = bound.seconds;
-    best.gap = best.prediction.total.value > 0
-                   ? std::max(1 - bound.seconds / best.prediction.total.value, 0.0)
-                   : 0;
+    best.gap =
+        best.prediction.total.value > 0 ? std::max(1 - bound.seconds / best.prediction.total.value, 0.0) : 0;
     return best;
   }
 
@@ -52,6 +58,25 @@ class Joint final : public Planner {
     double sum = 0;
     for (const auto& phase : problem.phases) sum += problem.exact ? phase.unexplained.value : 0;
     return sum;
+  }
+
+  static bool close(const Decision& best, const model::LowerBound& bound, double unexplained) {
+    const auto total = best.prediction.total.value;
+    return total - unexplained - bound.seconds <= k_close_enough * total;
+  }
+  static bool small(const model::Problem& problem) {
+    return problem.phases.size() > 1 && problem.items.size() * problem.phases.size() <= k_small;
+  }
+
+  // Every item again, with all others where the best schedule has them, as long as the prediction gains by it.
+  static void polish(const model::Problem& problem, const model::Multipliers& prices, Decision& best) {
+    JointSearch search(problem, best.schedule);
+    for (int sweep = 0; sweep < k_polishing; ++sweep) {
+      const auto before = best.prediction.total;
+      for (std::uint32_t i = 0; i < problem.items.size(); ++i) search.improve(i, {&prices, 0, 0, true});
+      consider(problem, search.schedule(), best);
+      if (best.prediction.total >= before) break;
+    }
   }
 
   static void consider(const model::Problem& problem, const model::Schedule& schedule, Decision& best) {
@@ -85,7 +110,8 @@ class Joint final : public Planner {
     return gains;
   }
 
-  static model::Schedule round_prices(const model::Problem& problem, const model::Multipliers& prices, bool moves) {
+  static model::Schedule round_prices(const model::Problem& problem, const model::Multipliers& prices,
+                                      bool moves) {
     JointSearch search(problem);
     const auto density = densities(problem, prices);
     std::vector<std::uint32_t> order(problem.items.size());
@@ -103,19 +129,21 @@ class Joint final : public Planner {
       for (const auto item : order) search.improve(item, {&prices, fade, fade, moves});
       keep();
     }
-    exchange_at_the_edge(search, order);
+    const auto edge = std::min(k_widest_edge, std::sqrt(k_exchanges / static_cast<double>(problem.phases.size())));
+    exchange_at_the_edge(search, order, static_cast<std::size_t>(edge));
     for (const auto item : order) search.improve(item, {&prices, 0, 0, moves});
     keep();
     return best;
   }
 
   // The last items that are in and the first that are not.
-  static void exchange_at_the_edge(JointSearch& search, const std::vector<std::uint32_t>& order) {
+  static void exchange_at_the_edge(JointSearch& search, const std::vector<std::uint32_t>& order,
+                                   std::size_t edge) {
     std::vector<std::uint32_t> in, out;
-    for (auto it = order.rbegin(); it != order.rend() && in.size() < k_edge; ++it) {
+    for (auto it = order.rbegin(); it != order.rend() && in.size() < edge; ++it) {
       if (!search.at_home(*it)) in.push_back(*it);
     }
-    for (auto it = order.begin(); it != order.end() && out.size() < k_edge; ++it) {
+    for (auto it = order.begin(); it != order.end() && out.size() < edge; ++it) {
       if (search.at_home(*it)) out.push_back(*it);
     }
     for (auto& inside : in) {

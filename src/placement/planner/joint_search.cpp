@@ -38,6 +38,15 @@ JointSearch::JointSearch(const model::Problem& problem)
   held_.assign(phases_, held);
 }
 
+JointSearch::JointSearch(const model::Problem& problem, const model::Schedule& schedule) : JointSearch(problem) {
+  Way way(phases_);
+  for (std::uint32_t i = 0; i < problem.items.size(); ++i) {
+    take_out(i);
+    for (std::size_t k = 0; k < phases_; ++k) way[k] = schedule.phases[k][i];
+    put_in(i, way);
+  }
+}
+
 double JointSearch::time(std::size_t phase) const {
   const auto& load = loads_[phase];
   const auto& extra = extra_[phase];
@@ -126,8 +135,8 @@ void JointSearch::find_slack(std::uint32_t item) {
     const auto whole = time(k);
     mover_slack_[k] = std::max(whole - extra_[k].mover, 0.0) + (goes_on ? mover_slack_[next] : 0);
     for (const auto p : places_[problem_.items[item].domain]) {
-      place_slack_[p][k] = std::max(whole - loads_[k].busy(p) - extra_[k].busy[p], 0.0) +
-                           (goes_on ? place_slack_[p][next] : 0);
+      place_slack_[p][k] =
+          std::max(whole - loads_[k].busy(p) - extra_[k].busy[p], 0.0) + (goes_on ? place_slack_[p][next] : 0);
     }
   }
 }
@@ -203,7 +212,8 @@ JointSearch::Way JointSearch::best_way(std::uint32_t item, const Pricing& pricin
   for (std::size_t k = 0; k < phases_; ++k) {
     for (std::size_t p = 0; p < n; ++p) {
       if (pricing.holding > 0) {
-        cost_[k * n + p] = pricing.holding * pricing.prices->capacity[k * all + places[p]] * static_cast<double>(size);
+        cost_[k * n + p] =
+            pricing.holding * pricing.prices->capacity[k * all + places[p]] * static_cast<double>(size);
       }
       if (of.pinned != machine::k_no_place && of.pinned != places[p]) cost_[k * n + p] = k_never;
     }

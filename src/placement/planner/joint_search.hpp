@@ -14,8 +14,8 @@
 
 namespace terrace::placement {
 
-// How an item's ways are priced: `linear` 1 is by the prices of the rows alone (every row counts by its price), 0 by
-// the phases' times (only the longest row counts); `holding` scales the prices of capacity.
+// How an item's ways are priced: `linear` 1 is by the prices of the rows alone (every row counts by its price), 0
+// by the phases' times (only the longest row counts); `holding` scales the prices of capacity.
 struct Pricing {
   const model::Multipliers* prices = nullptr;
   double linear = 0;
@@ -27,6 +27,8 @@ class JointSearch {
  public:
   // Begins with every item at home, or where it is pinned.
   explicit JointSearch(const model::Problem& problem);
+  // Begins with a schedule that keeps the budgets.
+  JointSearch(const model::Problem& problem, const model::Schedule& schedule);
 
   // Gives the item the best way that fits; true when it changed.
   bool improve(std::uint32_t item, const Pricing& pricing);
@@ -75,14 +77,14 @@ class JointSearch {
   std::vector<std::size_t> rank_;
   model::Schedule schedule_;
   std::vector<model::PhaseLoad> loads_;
-  std::vector<Extra> extra_;                           // by phase
-  std::vector<std::vector<std::uint64_t>> held_;       // [phase][place]
-  std::vector<std::vector<Copying>> copies_;           // by item
+  std::vector<Extra> extra_;                      // by phase
+  std::vector<std::vector<std::uint64_t>> held_;  // [phase][place]
+  std::vector<std::vector<Copying>> copies_;      // by item
   // Scratch of the item at hand.
-  std::vector<double> cost_;                           // [phase][place of the domain]
-  std::vector<bool> touched_;                          // by phase
-  std::vector<double> mover_slack_;                    // by phase
-  std::vector<std::vector<double>> place_slack_;       // [place][phase]
+  std::vector<double> cost_;                      // [phase][place of the domain]
+  std::vector<bool> touched_;                     // by phase
+  std::vector<double> mover_slack_;               // by phase
+  std::vector<std::vector<double>> place_slack_;  // [place][phase]
 };
 
 }  // namespace terrace::placement

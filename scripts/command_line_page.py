@@ -13,7 +13,6 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "command-line.md"
 VERBS = (
     "machine",
-    "machine measure",
     "record",
     "show",
     "bounds",

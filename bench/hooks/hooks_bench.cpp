@@ -1,6 +1,6 @@
 // What an access costs from the compiler's hook to the sink: items a second are accesses a second. The kernels are
-// instrumented; the caches are those of a common server core (32 KiB, 1 MiB) over a last level that is smaller than
-// the data (20-way, 636 KiB: a scaled one) or larger (32 MiB).
+// instrumented; the caches are those of a common server core (32 KiB, 1 MiB) over a last level that is smaller
+// than the data (20-way, 636 KiB: a scaled one) or larger (32 MiB).
 //
 //   hooks_bench --benchmark_out=hooks.json --benchmark_out_format=json
 #include <benchmark/benchmark.h>
@@ -182,4 +182,3 @@ BENCHMARK(hooks_off);
 BENCHMARK(function_calls)->ArgName("watching")->Arg(0)->Arg(1);
 
 }  // namespace
-

@@ -50,7 +50,8 @@ struct AddressMap::State {
   };
 
   void remove(std::uint64_t low, std::uint64_t high) {
-    for (const Segment& piece : host.cut(low, high)) canonical.cut(piece.low + piece.delta, piece.high + piece.delta);
+    for (const Segment& piece : host.cut(low, high))
+      canonical.cut(piece.low + piece.delta, piece.high + piece.delta);
   }
   void put(const Segment& piece) {
     host.insert(piece);

@@ -16,10 +16,10 @@
 namespace terrace::access {
 
 struct Location {
-  std::uint64_t delta = 0;                            // canonical address = host address + delta (modulo 2^64)
-  std::uint64_t low = 0, high = 0;                    // range (of host or canonical addresses, as asked) that it holds for
+  std::uint64_t delta = 0;          // canonical address = host address + delta (modulo 2^64)
+  std::uint64_t low = 0, high = 0;  // range (of host or canonical addresses, as asked) that it holds for
   memory::ChunkId chunk = memory::k_no_chunk;
-  std::uint64_t origin = 0;                           // where the chunk begins, in the same address space as `low`
+  std::uint64_t origin = 0;  // where the chunk begins, in the same address space as `low`
 };
 
 class AddressMap {

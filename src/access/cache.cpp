@@ -38,7 +38,8 @@ std::uint64_t Cache::resident() const {
   std::uint64_t lines = 0;
   for (std::uint64_t set = 0; set < shape_.sets; ++set) {
     const std::uint64_t* ways = words_.get() + set * stride_ + ways_at_;
-    lines += static_cast<std::uint64_t>(std::count_if(ways, ways + shape_.ways, [](std::uint64_t w) { return w != 0; }));
+    lines += static_cast<std::uint64_t>(
+        std::count_if(ways, ways + shape_.ways, [](std::uint64_t w) { return w != 0; }));
   }
   return lines;
 }

@@ -1,7 +1,7 @@
 // One set-associative cache: true LRU, write-back, write-allocate. Sets are chosen by the canonical line number
 // modulo the number of sets, which need not be a power of two (a scaled cache of 636 KiB and 20 ways has 508; what
-// does not fill a set is left off). A set is a ring, most recently used first: a miss turns the ring by one and takes
-// the place of the least recently used line, a hit shifts only what was used since.
+// does not fill a set is left off). A set is a ring, most recently used first: a miss turns the ring by one and
+// takes the place of the least recently used line, a hit shifts only what was used since.
 #pragma once
 
 #include <cstdint>

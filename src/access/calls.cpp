@@ -13,9 +13,10 @@ constinit std::atomic<const FunctionObserver*> current{nullptr};
 
 constexpr std::uint64_t k_searched_frame = 4096;  // bytes; a function with more on its stack is believed
 
-// The address at which `word` lies, from `begin` upwards; `end` when it does not. Reads whatever lies there, so address
-// sanitizers must look away.
-__attribute__((no_sanitize("address"))) std::uint64_t search(std::uint64_t begin, std::uint64_t end, std::uint64_t word) {
+// The address at which `word` lies, from `begin` upwards; `end` when it does not. Reads whatever lies there, so
+// address sanitizers must look away.
+__attribute__((no_sanitize("address"))) std::uint64_t search(std::uint64_t begin, std::uint64_t end,
+                                                             std::uint64_t word) {
   for (std::uint64_t at = begin; at < end; at += sizeof word) {
     if (*reinterpret_cast<const std::uint64_t*>(at) == word) return at;
   }
@@ -63,9 +64,10 @@ std::size_t capture_calls(std::uint64_t* frames, std::size_t n, std::uint64_t ab
   if (thread.calls == nullptr) return 0;
   const std::size_t kept = std::min(thread.depth, k_shadow_stack_depth);
   if (kept == 0) return 0;
-  // Live calls lie one above the other: each one's frame, then its return address, then its caller's frame. What does
-  // not fit in between, or has lost its return address, was left by a jump.
-  const std::uint64_t top = thread.calls[0].stack_pointer;  // the outermost has no caller to tell where its frame ends
+  // Live calls lie one above the other: each one's frame, then its return address, then its caller's frame. What
+  // does not fit in between, or has lost its return address, was left by a jump.
+  const std::uint64_t top =
+      thread.calls[0].stack_pointer;  // the outermost has no caller to tell where its frame ends
   std::size_t count = 0;
   for (std::size_t i = kept; i > 0 && count < n; --i) {
     const Thread::Call& call = thread.calls[i - 1];

@@ -23,14 +23,15 @@ struct FunctionObserver {
 void set_function_observer(const FunctionObserver* observer);
 
 // The call sites of the innermost calls, innermost first: where the function that runs now was called, then where
-// its caller was called, and so on. Returns how many there are, `n` at most. Calls that were left by a jump and not
-// noticed yet are recognised by their return address, which is no longer on the stack.
+// its caller was called, and so on. Returns how many there are, `n` at most. Calls that were left by a jump and
+// not noticed yet are recognised by their return address, which is no longer on the stack.
 std::size_t capture_calls(std::uint64_t* frames, std::size_t n);
 // The same for a running function whose frame lies at `above`.
 std::size_t capture_calls(std::uint64_t* frames, std::size_t n, std::uint64_t above);
 
-// Drops entries that were left without an exit hook (longjmp, exceptions): those at or below a stack pointer that is
-// in use now. Where the function that is entered has the larger frame one of them may stay, until its caller exits.
+// Drops entries that were left without an exit hook (longjmp, exceptions): those at or below a stack pointer that
+// is in use now. Where the function that is entered has the larger frame one of them may stay, until its caller
+// exits.
 void unwind(Thread& thread, std::uint64_t stack_pointer);
 void report_entry(std::uint64_t function, std::uint64_t call_site);
 
@@ -45,9 +46,11 @@ inline void enter_function(std::uint64_t function, std::uint64_t call_site, std:
       depth = thread.depth;
     }
   }
-  if (depth < k_shadow_stack_depth) [[likely]] thread.calls[depth] = {function, call_site, stack_pointer};
+  if (depth < k_shadow_stack_depth) [[likely]]
+    thread.calls[depth] = {function, call_site, stack_pointer};
   thread.depth = depth + 1;
-  if (thread.watching) [[unlikely]] report_entry(function, call_site);
+  if (thread.watching) [[unlikely]]
+    report_entry(function, call_site);
 }
 
 inline void leave_function(std::uint64_t stack_pointer) {

@@ -7,8 +7,7 @@ void Dependence::missed(std::uint64_t line, Level level) {
   served_ = 0;
 }
 
-Level Dependence::carried(std::uint64_t line, std::uint64_t host, std::uint64_t canonical,
-                                                 std::uint64_t site) {
+Level Dependence::carried(std::uint64_t line, std::uint64_t host, std::uint64_t canonical, std::uint64_t site) {
   Level level = fresh(line);
   if (level != k_no_level) return level;
   level = pointer(host);
@@ -72,7 +71,8 @@ Level Dependence::index(std::uint64_t canonical, const Site& site) const {
   const std::uint64_t offset = canonical - site.base;
   if (site.scale == 0 || offset % site.scale != 0) return k_no_level;
   // Divided as a signed number: an index may be negative.
-  const auto value = static_cast<std::uint64_t>(static_cast<std::int64_t>(offset) / static_cast<std::int64_t>(site.scale));
+  const auto value =
+      static_cast<std::uint64_t>(static_cast<std::int64_t>(offset) / static_cast<std::int64_t>(site.scale));
   for (std::uint32_t age = 1; age <= k_values; ++age) {
     const std::uint32_t at = (next_value_ - age) % k_values;
     if (values_[at] == value) return levels_[at];

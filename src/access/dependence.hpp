@@ -5,9 +5,9 @@
 // base + scale x value with the base and scale (4, 8, 16) that the call site has shown before (an index). Values
 // are read as the load is about to: the hook runs before it. Control dependence is not seen.
 //
-// A chain goes on through lines that a cache or a stream happens to serve: while there are demand misses about, the
-// value of such a load is kept, too, if the address of the load depends on one that is. It arrives when that one
-// did. What a stream or a cache serves on its own makes no dependence.
+// A chain goes on through lines that a cache or a stream happens to serve: while there are demand misses about,
+// the value of such a load is kept, too, if the address of the load depends on one that is. It arrives when that
+// one did. What a stream or a cache serves on its own makes no dependence.
 #pragma once
 
 #include <array>
@@ -22,10 +22,9 @@ class Dependence {
  public:
   // A demand miss brought the line; its data arrive at `level` (see exposure.hpp).
   void missed(std::uint64_t line, Level level);
-  // A load at this address was served without a demand miss: the level of the value that it depends on, if it does;
-  // the line then counts as one of those lately missed.
-  Level served(std::uint64_t line, std::uint64_t host, std::uint64_t canonical,
-                                      std::uint64_t site) {
+  // A load at this address was served without a demand miss: the level of the value that it depends on, if it
+  // does; the line then counts as one of those lately missed.
+  Level served(std::uint64_t line, std::uint64_t host, std::uint64_t canonical, std::uint64_t site) {
     if (served_ >= k_attention) return k_no_level;
     ++served_;
     return carried(line, host, canonical, site);
@@ -42,10 +41,10 @@ class Dependence {
   static constexpr std::uint32_t k_lines = 16;
   static constexpr std::uint32_t k_values = 32;
   static constexpr std::uint32_t k_sites = 256;
-  static constexpr std::uint32_t k_compared = 16;  // values compared while a site's law is unknown
-  static constexpr std::uint32_t k_patience = 64;  // vain attempts before a site is tried rarely only
-  static constexpr std::uint32_t k_attention = 32; // loads served since the last demand miss that are looked at
-  static constexpr std::uint32_t k_misfits = 32;   // misses in a row that do not follow a law before it is dropped
+  static constexpr std::uint32_t k_compared = 16;   // values compared while a site's law is unknown
+  static constexpr std::uint32_t k_patience = 64;   // vain attempts before a site is tried rarely only
+  static constexpr std::uint32_t k_attention = 32;  // loads served since the last demand miss that are looked at
+  static constexpr std::uint32_t k_misfits = 32;  // misses in a row that do not follow a law before it is dropped
 
   struct Line {
     std::uint64_t line = ~std::uint64_t{0};
@@ -56,16 +55,15 @@ class Dependence {
   struct Site {
     std::uint64_t site = 0;
     std::uint64_t base = 0;
-    std::uint32_t scale = 0;     // 0: no law yet
+    std::uint32_t scale = 0;  // 0: no law yet
     std::uint32_t misfits = 0;
     std::uint32_t attempts = 0;
     bool has_last = false;
-    std::uint64_t last = 0;      // the miss before, and what had been loaded then
+    std::uint64_t last = 0;  // the miss before, and what had been loaded then
     std::array<std::uint64_t, k_compared> values{};
   };
 
-  Level carried(std::uint64_t line, std::uint64_t host, std::uint64_t canonical,
-                                       std::uint64_t site);
+  Level carried(std::uint64_t line, std::uint64_t host, std::uint64_t canonical, std::uint64_t site);
   [[nodiscard]] Level pointer(std::uint64_t host) const;
   // By the site's law.
   [[nodiscard]] Level index(std::uint64_t canonical, const Site& site) const;
@@ -74,7 +72,7 @@ class Dependence {
 
   std::array<Line, k_lines> lines_{};
   std::uint32_t next_line_ = 0;
-  std::uint32_t served_ = 0;  // since the last demand miss
+  std::uint32_t served_ = 0;                      // since the last demand miss
   std::array<std::uint64_t, k_values> values_{};  // apart from their levels: every demand miss scans them
   std::array<Level, k_values> levels_{};
   std::uint32_t next_value_ = 0;

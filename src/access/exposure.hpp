@@ -1,8 +1,9 @@
-// How much latency dependent misses expose. A core has so many miss registers; that many dependent misses are under
-// way at once, each begins when the data it waits for have arrived and the miss that many places before it is done.
-// Counting time in latencies ("levels"), a miss ends one level after it begins. The growth of the highest level over
-// as many misses as there are registers is what the longest chain among them exposes; the misses share it evenly.
-// One chase exposes one latency a miss, K interleaved ones 1/K each, and chains beyond the registers 1/registers.
+// How much latency dependent misses expose. A core has so many miss registers; that many dependent misses are
+// under way at once, each begins when the data it waits for have arrived and the miss that many places before it
+// is done. Counting time in latencies ("levels"), a miss ends one level after it begins. The growth of the highest
+// level over as many misses as there are registers is what the longest chain among them exposes; the misses share
+// it evenly. One chase exposes one latency a miss, K interleaved ones 1/K each, and chains beyond the registers
+// 1/registers.
 #pragma once
 
 #include <algorithm>
@@ -41,10 +42,10 @@ class Exposure {
   void barrier() { std::fill(ends_.begin(), ends_.end(), highest_); }
 
  private:
-  std::vector<Level> ends_;          // a ring: where each of the last dependent misses ended
+  std::vector<Level> ends_;  // a ring: where each of the last dependent misses ended
   std::size_t oldest_ = 0;
   Level highest_ = 0;
-  Level shared_out_ = 0;             // of the highest level
+  Level shared_out_ = 0;  // of the highest level
   std::vector<std::uint32_t> pending_;
 };
 

@@ -15,7 +15,8 @@ FirstCache::FirstCache(Bytes size, std::uint32_t ways, Bytes line, FastTable& ta
       used_(std::make_unique<std::uint64_t[]>(shape_.sets * shape_.ways)),
       from_(std::make_unique<std::uint64_t[]>(shape_.sets * shape_.ways)) {}
 
-std::uint32_t FirstCache::insert(std::uint64_t line, std::uint64_t flags, std::uint64_t from, std::uint64_t& victim) {
+std::uint32_t FirstCache::insert(std::uint64_t line, std::uint64_t flags, std::uint64_t from,
+                                 std::uint64_t& victim) {
   const std::uint64_t set = shape_.index(line);
   const std::uint64_t first = set * shape_.ways;
   std::uint64_t oldest = first;
@@ -34,7 +35,8 @@ std::uint32_t FirstCache::insert(std::uint64_t line, std::uint64_t flags, std::u
   ++fills_;
   words_[slot] = word::of(line) | flags;
   from_[slot] = from;
-  set_signature(signatures_.get() + set * signature_words_, static_cast<std::uint32_t>(oldest - first), signature_of(line));
+  set_signature(signatures_.get() + set * signature_words_, static_cast<std::uint32_t>(oldest - first),
+                signature_of(line));
   return slot;
 }
 

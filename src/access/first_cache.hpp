@@ -1,6 +1,6 @@
-// The cache next to the core: set-associative, true LRU, like the others (cache.hpp), but its lines stay where they
-// are and carry the time of their last use, so that a table from addresses of this process straight to lines stays
-// valid until a line is evicted. Most accesses need nothing but that table: see Pipeline::access.
+// The cache next to the core: set-associative, true LRU, like the others (cache.hpp), but its lines stay where
+// they are and carry the time of their last use, so that a table from addresses of this process straight to lines
+// stays valid until a line is evicted. Most accesses need nothing but that table: see Pipeline::access.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace terrace::access {
 
-// Where a line of this process's memory lies in the first cache. Two tags: a load needs the line to be there and no
-// longer fresh, a store needs it to be dirty already; what needs more work finds no match.
+// Where a line of this process's memory lies in the first cache. Two tags: a load needs the line to be there and
+// no longer fresh, a store needs it to be dirty already; what needs more work finds no match.
 struct alignas(32) FastLine {
   static constexpr std::uint64_t k_none = ~std::uint64_t{0};
-  std::uint64_t load_from = k_none;   // address of the line's first byte
+  std::uint64_t load_from = k_none;  // address of the line's first byte
   std::uint64_t store_from = k_none;
-  std::uint32_t generation = 1;       // of the address map; odd ones never match
+  std::uint32_t generation = 1;  // of the address map; odd ones never match
   std::uint32_t slot = 0;
 };
 
@@ -44,9 +44,9 @@ class FirstCache {
   [[nodiscard]] std::uint32_t find(std::uint64_t line) const {
     const std::uint64_t set = shape_.index(line);
     const std::uint64_t* ways = words_.get() + set * shape_.ways;
-    const std::uint32_t way =
-        find_way(signatures_.get() + set * signature_words_, shape_.ways, signature_of(line), k_nowhere,
-                 [=](std::uint32_t at) { return (ways[at] & ~(word::k_dirty | word::k_fresh)) == word::of(line); });
+    const std::uint32_t way = find_way(
+        signatures_.get() + set * signature_words_, shape_.ways, signature_of(line), k_nowhere,
+        [=](std::uint32_t at) { return (ways[at] & ~(word::k_dirty | word::k_fresh)) == word::of(line); });
     return way == k_nowhere ? k_nowhere : static_cast<std::uint32_t>(set * shape_.ways) + way;
   }
   // The slot for a line that is not here: an empty one, or the least recently used. `victim` is the word that lay
@@ -76,7 +76,7 @@ class FirstCache {
   Shape shape_;
   unsigned line_bits_;
   FastTable& table_;
-  std::uint64_t signature_words_;          // a set
+  std::uint64_t signature_words_;  // a set
   std::unique_ptr<std::uint64_t[]> signatures_;
   std::unique_ptr<std::uint64_t[]> words_;
   std::unique_ptr<std::uint64_t[]> used_;

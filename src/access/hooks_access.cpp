@@ -1,5 +1,5 @@
-// The entry points that gcc and clang call before every load and store of code compiled with -fsanitize=thread, and
-// at every function's entry and exit. Names and parameters are the compilers' (gcc's sanitizer.def, clang's
+// The entry points that gcc and clang call before every load and store of code compiled with -fsanitize=thread,
+// and at every function's entry and exit. Names and parameters are the compilers' (gcc's sanitizer.def, clang's
 // ThreadSanitizer pass).
 #include "access/calls.hpp"
 #include "access/follow.hpp"
@@ -8,10 +8,10 @@ using terrace::access::follow;
 using terrace::access::follow_range;
 
 // Both words of a name that the compilers made of a kind and a size.
-#define HOOK_ACCESS(name, size, store)                                                              \
+#define HOOK_ACCESS(name, size, store)                                                                 \
   TERRACE_HOOK void __tsan_##name##size(void* address) { follow(address, size, store, TERRACE_SITE); } \
-  TERRACE_HOOK void __tsan_##name##size##_pc(void* address, void* site) {                           \
-    follow(address, size, store, reinterpret_cast<std::uint64_t>(site));                            \
+  TERRACE_HOOK void __tsan_##name##size##_pc(void* address, void* site) {                              \
+    follow(address, size, store, reinterpret_cast<std::uint64_t>(site));                               \
   }
 #define HOOK_SIZES(name, store) \
   HOOK_ACCESS(name, 1, store)   \
@@ -21,10 +21,10 @@ using terrace::access::follow_range;
   HOOK_ACCESS(name, 16, store)
 
 // A compound assignment that clang reports as one: a load, then a store.
-#define HOOK_BOTH(name, size)                              \
-  TERRACE_HOOK void __tsan_##name##size(void* address) {   \
-    follow(address, size, false, TERRACE_SITE);            \
-    follow(address, size, true, TERRACE_SITE);             \
+#define HOOK_BOTH(name, size)                            \
+  TERRACE_HOOK void __tsan_##name##size(void* address) { \
+    follow(address, size, false, TERRACE_SITE);          \
+    follow(address, size, true, TERRACE_SITE);           \
   }
 #define HOOK_BOTH_SIZES(name) \
   HOOK_BOTH(name, 1)          \

@@ -1,6 +1,6 @@
-// Atomic operations, which code compiled with -fsanitize=thread leaves to the run-time library: they are reported as
-// accesses and then executed as real atomics of the order that was asked for. A read-modify-write is reported as the
-// store that it is; the load before it is of the same line.
+// Atomic operations, which code compiled with -fsanitize=thread leaves to the run-time library: they are reported
+// as accesses and then executed as real atomics of the order that was asked for. A read-modify-write is reported
+// as the store that it is; the load before it is of the same line.
 #include <type_traits>
 
 #include "access/follow.hpp"
@@ -14,46 +14,59 @@ namespace {
 template <int order>
 using Order = std::integral_constant<int, order>;
 
-// Calls `operation` with the order as a constant, as the builtins want it. Consume is acquire, as in the compilers;
-// gcc's marks for older builtins and lock elision above the low bits do not concern us.
+// Calls `operation` with the order as a constant, as the builtins want it. Consume is acquire, as in the
+// compilers; gcc's marks for older builtins and lock elision above the low bits do not concern us.
 template <class Operation>
 [[gnu::always_inline]] inline auto with_load_order(int order, Operation operation) {
   switch (order & 7) {
-    case __ATOMIC_RELAXED: return operation(Order<__ATOMIC_RELAXED>{});
+    case __ATOMIC_RELAXED:
+      return operation(Order<__ATOMIC_RELAXED>{});
     case __ATOMIC_CONSUME:
-    case __ATOMIC_ACQUIRE: return operation(Order<__ATOMIC_ACQUIRE>{});
-    default: return operation(Order<__ATOMIC_SEQ_CST>{});
+    case __ATOMIC_ACQUIRE:
+      return operation(Order<__ATOMIC_ACQUIRE>{});
+    default:
+      return operation(Order<__ATOMIC_SEQ_CST>{});
   }
 }
 template <class Operation>
 [[gnu::always_inline]] inline void with_store_order(int order, Operation operation) {
   switch (order & 7) {
-    case __ATOMIC_RELAXED: return operation(Order<__ATOMIC_RELAXED>{});
-    case __ATOMIC_RELEASE: return operation(Order<__ATOMIC_RELEASE>{});
-    default: return operation(Order<__ATOMIC_SEQ_CST>{});
+    case __ATOMIC_RELAXED:
+      return operation(Order<__ATOMIC_RELAXED>{});
+    case __ATOMIC_RELEASE:
+      return operation(Order<__ATOMIC_RELEASE>{});
+    default:
+      return operation(Order<__ATOMIC_SEQ_CST>{});
   }
 }
 template <class Operation>
 [[gnu::always_inline]] inline auto with_order(int order, Operation operation) {
   switch (order & 7) {
-    case __ATOMIC_RELAXED: return operation(Order<__ATOMIC_RELAXED>{});
+    case __ATOMIC_RELAXED:
+      return operation(Order<__ATOMIC_RELAXED>{});
     case __ATOMIC_CONSUME:
-    case __ATOMIC_ACQUIRE: return operation(Order<__ATOMIC_ACQUIRE>{});
-    case __ATOMIC_RELEASE: return operation(Order<__ATOMIC_RELEASE>{});
-    case __ATOMIC_ACQ_REL: return operation(Order<__ATOMIC_ACQ_REL>{});
-    default: return operation(Order<__ATOMIC_SEQ_CST>{});
+    case __ATOMIC_ACQUIRE:
+      return operation(Order<__ATOMIC_ACQUIRE>{});
+    case __ATOMIC_RELEASE:
+      return operation(Order<__ATOMIC_RELEASE>{});
+    case __ATOMIC_ACQ_REL:
+      return operation(Order<__ATOMIC_ACQ_REL>{});
+    default:
+      return operation(Order<__ATOMIC_SEQ_CST>{});
   }
 }
 
 // A failure order may be stronger than the success order: then success is made as strong.
 int strengthened(int order, int failure) {
   switch (failure & 7) {
-    case __ATOMIC_RELAXED: return order;
+    case __ATOMIC_RELAXED:
+      return order;
     case __ATOMIC_CONSUME:
     case __ATOMIC_ACQUIRE:
       if ((order & 7) == __ATOMIC_RELAXED) return __ATOMIC_ACQUIRE;
       return (order & 7) == __ATOMIC_RELEASE ? __ATOMIC_ACQ_REL : order;
-    default: return __ATOMIC_SEQ_CST;
+    default:
+      return __ATOMIC_SEQ_CST;
   }
 }
 
@@ -69,52 +82,52 @@ bool compare_exchange(volatile T* at, T* expected, T desired, bool weak, int ord
 
 }  // namespace
 
-#define HOOK_FETCH(bits, T, operation)                                                                      \
-  TERRACE_HOOK T __tsan_atomic##bits##_fetch_##operation(volatile T* at, T value, int order) {              \
-    follow(at, sizeof(T), true, TERRACE_SITE);                                                              \
-    return with_order(order, [&](auto o) { return __atomic_fetch_##operation(at, value, o.value); });       \
+#define HOOK_FETCH(bits, T, operation)                                                                \
+  TERRACE_HOOK T __tsan_atomic##bits##_fetch_##operation(volatile T* at, T value, int order) {        \
+    follow(at, sizeof(T), true, TERRACE_SITE);                                                        \
+    return with_order(order, [&](auto o) { return __atomic_fetch_##operation(at, value, o.value); }); \
   }
 
-#define HOOK_ATOMICS(bits, T)                                                                               \
-  TERRACE_HOOK T __tsan_atomic##bits##_load(const volatile T* at, int order) {                              \
-    follow(at, sizeof(T), false, TERRACE_SITE);                                                             \
-    return with_load_order(order, [&](auto o) { return __atomic_load_n(at, o.value); });                    \
-  }                                                                                                         \
-  TERRACE_HOOK void __tsan_atomic##bits##_store(volatile T* at, T value, int order) {                       \
-    follow(at, sizeof(T), true, TERRACE_SITE);                                                              \
-    with_store_order(order, [&](auto o) { __atomic_store_n(at, value, o.value); });                         \
-  }                                                                                                         \
-  TERRACE_HOOK T __tsan_atomic##bits##_exchange(volatile T* at, T value, int order) {                       \
-    follow(at, sizeof(T), true, TERRACE_SITE);                                                              \
-    return with_order(order, [&](auto o) { return __atomic_exchange_n(at, value, o.value); });              \
-  }                                                                                                         \
-  HOOK_FETCH(bits, T, add)                                                                                  \
-  HOOK_FETCH(bits, T, sub)                                                                                  \
-  HOOK_FETCH(bits, T, and)                                                                                  \
-  HOOK_FETCH(bits, T, or)                                                                                   \
-  HOOK_FETCH(bits, T, xor)                                                                                  \
-  HOOK_FETCH(bits, T, nand)                                                                                 \
-  TERRACE_HOOK int __tsan_atomic##bits##_compare_exchange_strong(volatile T* at, T* expected, T desired,    \
-                                                                 int order, int failure) {                  \
-    follow(at, sizeof(T), true, TERRACE_SITE);                                                              \
-    return compare_exchange(at, expected, desired, false, order, failure) ? 1 : 0;                          \
-  }                                                                                                         \
-  TERRACE_HOOK int __tsan_atomic##bits##_compare_exchange_weak(volatile T* at, T* expected, T desired,      \
-                                                               int order, int failure) {                    \
-    follow(at, sizeof(T), true, TERRACE_SITE);                                                              \
-    return compare_exchange(at, expected, desired, true, order, failure) ? 1 : 0;                           \
-  }                                                                                                         \
-  TERRACE_HOOK T __tsan_atomic##bits##_compare_exchange_val(volatile T* at, T expected, T desired,          \
-                                                            int order, int failure) {                       \
-    follow(at, sizeof(T), true, TERRACE_SITE);                                                              \
-    compare_exchange(at, &expected, desired, false, order, failure);                                        \
-    return expected;                                                                                        \
+#define HOOK_ATOMICS(bits, T)                                                                                     \
+  TERRACE_HOOK T __tsan_atomic##bits##_load(const volatile T* at, int order) {                                    \
+    follow(at, sizeof(T), false, TERRACE_SITE);                                                                   \
+    return with_load_order(order, [&](auto o) { return __atomic_load_n(at, o.value); });                          \
+  }                                                                                                               \
+  TERRACE_HOOK void __tsan_atomic##bits##_store(volatile T* at, T value, int order) {                             \
+    follow(at, sizeof(T), true, TERRACE_SITE);                                                                    \
+    with_store_order(order, [&](auto o) { __atomic_store_n(at, value, o.value); });                               \
+  }                                                                                                               \
+  TERRACE_HOOK T __tsan_atomic##bits##_exchange(volatile T* at, T value, int order) {                             \
+    follow(at, sizeof(T), true, TERRACE_SITE);                                                                    \
+    return with_order(order, [&](auto o) { return __atomic_exchange_n(at, value, o.value); });                    \
+  }                                                                                                               \
+  HOOK_FETCH(bits, T, add)                                                                                        \
+  HOOK_FETCH(bits, T, sub)                                                                                        \
+  HOOK_FETCH(bits, T, and)                                                                                        \
+  HOOK_FETCH(bits, T, or)                                                                                         \
+  HOOK_FETCH(bits, T, xor)                                                                                        \
+  HOOK_FETCH(bits, T, nand)                                                                                       \
+  TERRACE_HOOK int __tsan_atomic##bits##_compare_exchange_strong(volatile T* at, T* expected, T desired,          \
+                                                                 int order, int failure) {                        \
+    follow(at, sizeof(T), true, TERRACE_SITE);                                                                    \
+    return compare_exchange(at, expected, desired, false, order, failure) ? 1 : 0;                                \
+  }                                                                                                               \
+  TERRACE_HOOK int __tsan_atomic##bits##_compare_exchange_weak(volatile T* at, T* expected, T desired, int order, \
+                                                               int failure) {                                     \
+    follow(at, sizeof(T), true, TERRACE_SITE);                                                                    \
+    return compare_exchange(at, expected, desired, true, order, failure) ? 1 : 0;                                 \
+  }                                                                                                               \
+  TERRACE_HOOK T __tsan_atomic##bits##_compare_exchange_val(volatile T* at, T expected, T desired, int order,     \
+                                                            int failure) {                                        \
+    follow(at, sizeof(T), true, TERRACE_SITE);                                                                    \
+    compare_exchange(at, &expected, desired, false, order, failure);                                              \
+    return expected;                                                                                              \
   }
 
-#define HOOK_WIDE(operation, change)                                                                        \
-  TERRACE_HOOK Wide __tsan_atomic128_##operation(volatile Wide* at, Wide value, int) {                      \
-    follow(at, sizeof(Wide), true, TERRACE_SITE);                                                           \
-    return wide_update(at, [value](Wide old) { return static_cast<Wide>(change); });                        \
+#define HOOK_WIDE(operation, change)                                                   \
+  TERRACE_HOOK Wide __tsan_atomic128_##operation(volatile Wide* at, Wide value, int) { \
+    follow(at, sizeof(Wide), true, TERRACE_SITE);                                      \
+    return wide_update(at, [value](Wide old) { return static_cast<Wide>(change); });   \
   }
 
 namespace {
@@ -151,21 +164,23 @@ TERRACE_HOOK void __tsan_atomic128_store(volatile Wide* at, Wide value, int) {
 HOOK_WIDE(exchange, (static_cast<void>(old), value))
 HOOK_WIDE(fetch_add, old + value)
 HOOK_WIDE(fetch_sub, old - value)
-HOOK_WIDE(fetch_and, old & value)
+HOOK_WIDE(fetch_and, old& value)
 HOOK_WIDE(fetch_or, old | value)
 HOOK_WIDE(fetch_xor, old ^ value)
-HOOK_WIDE(fetch_nand, ~(old & value))
+HOOK_WIDE(fetch_nand, ~(old& value))
 TERRACE_HOOK Wide __tsan_atomic128_compare_exchange_val(volatile Wide* at, Wide expected, Wide desired, int, int) {
   follow(at, sizeof(Wide), true, TERRACE_SITE);
   return terrace::access::wide_compare_exchange(at, expected, desired);
 }
-TERRACE_HOOK int __tsan_atomic128_compare_exchange_strong(volatile Wide* at, Wide* expected, Wide desired, int, int) {
+TERRACE_HOOK int __tsan_atomic128_compare_exchange_strong(volatile Wide* at, Wide* expected, Wide desired, int,
+                                                          int) {
   follow(at, sizeof(Wide), true, TERRACE_SITE);
   const Wide wanted = *expected;
   *expected = terrace::access::wide_compare_exchange(at, wanted, desired);
   return *expected == wanted ? 1 : 0;
 }
-TERRACE_HOOK int __tsan_atomic128_compare_exchange_weak(volatile Wide* at, Wide* expected, Wide desired, int, int) {
+TERRACE_HOOK int __tsan_atomic128_compare_exchange_weak(volatile Wide* at, Wide* expected, Wide desired, int,
+                                                        int) {
   follow(at, sizeof(Wide), true, TERRACE_SITE);
   const Wide wanted = *expected;
   *expected = terrace::access::wide_compare_exchange(at, wanted, desired);

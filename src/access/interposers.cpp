@@ -28,7 +28,8 @@ void* copy_up(void* to, const void* from, std::size_t size) {
 void* copy_either_way(void* to, const void* from, std::size_t size) {
   auto* t = static_cast<char*>(to);
   const auto* f = static_cast<const char*>(from);
-  if (reinterpret_cast<std::uint64_t>(t) - reinterpret_cast<std::uint64_t>(f) >= size) return copy_up(to, from, size);
+  if (reinterpret_cast<std::uint64_t>(t) - reinterpret_cast<std::uint64_t>(f) >= size)
+    return copy_up(to, from, size);
   for (std::size_t i = size; i > 0; --i) {
     t[i - 1] = f[i - 1];
     asm volatile("" ::: "memory");

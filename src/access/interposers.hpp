@@ -1,5 +1,5 @@
-// memcpy, memmove, memset and their sisters, interposed: code compiled with -fno-builtin-memcpy and so on calls them
-// where the compiler would have copied unseen; libraries that are not instrumented are seen through them too.
+// memcpy, memmove, memset and their sisters, interposed: code compiled with -fno-builtin-memcpy and so on calls
+// them where the compiler would have copied unseen; libraries that are not instrumented are seen through them too.
 #pragma once
 
 namespace terrace::access {

@@ -15,8 +15,8 @@ namespace {
 
 void check(const PipelineConfig& config) {
   if (!std::has_single_bit(config.line.value)) {
-    throw Error(Code::invalid, "a cache line of " + std::to_string(config.line.value) +
-                                   " bytes: it must be a power of two");
+    throw Error(Code::invalid,
+                "a cache line of " + std::to_string(config.line.value) + " bytes: it must be a power of two");
   }
   if (config.caches.size() > backend::k_max_cache_levels) {
     throw Error(Code::invalid, std::to_string(config.caches.size()) + " cache levels: at most " +
@@ -24,8 +24,9 @@ void check(const PipelineConfig& config) {
   }
   for (std::size_t i = 1; i < config.caches.size(); ++i) {
     if (config.caches[i - 1].shared && !config.caches[i].shared) {
-      throw Error(Code::invalid, "cache " + config.caches[i].name + " is private and lies behind the shared cache " +
-                                     config.caches[i - 1].name + ": private caches come first");
+      throw Error(Code::invalid, "cache " + config.caches[i].name +
+                                     " is private and lies behind the shared cache " + config.caches[i - 1].name +
+                                     ": private caches come first");
     }
   }
 }

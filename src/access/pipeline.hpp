@@ -1,13 +1,13 @@
-// From loads and stores to misses: translation to canonical addresses, private and shared caches, prefetch streams,
-// dependence, quanta. One Pipeline a thread over one SharedCache a process. Knows nothing of time.
+// From loads and stores to misses: translation to canonical addresses, private and shared caches, prefetch
+// streams, dependence, quanta. One Pipeline a thread over one SharedCache a process. Knows nothing of time.
 //
 // The contract is virtual-time.md ("Making time"): streams train before they are allocated in the table; a miss is
-// dependent when its address less a value lately loaded from a missed line lies in [0, 4096) or follows it affinely
-// (scales 4, 8, 16 a call site); the longest chain of dependent misses in a window of miss registers exposes its
-// latencies, shared evenly among the window's dependent misses.
+// dependent when its address less a value lately loaded from a missed line lies in [0, 4096) or follows it
+// affinely (scales 4, 8, 16 a call site); the longest chain of dependent misses in a window of miss registers
+// exposes its latencies, shared evenly among the window's dependent misses.
 //
-// The way of an access: `access` below is all that most of them need (the line is in the first cache); `step_aside`
-// handles what is left, from lines that the table of fast lines has lost to misses.
+// The way of an access: `access` below is all that most of them need (the line is in the first cache);
+// `step_aside` handles what is left, from lines that the table of fast lines has lost to misses.
 //
 // Caches are filled from the outside in, dirty victims go to the next cache outwards (which takes them in if it
 // does not hold them) and from the last one to memory as write-backs. Private caches come before shared ones.
@@ -27,8 +27,8 @@
 namespace terrace::access {
 
 struct PipelineConfig {
-  std::vector<machine::Cache> caches;      // from the core outwards; the last shared one is the last level
-  Bytes line{64};                          // a power of two
+  std::vector<machine::Cache> caches;  // from the core outwards; the last shared one is the last level
+  Bytes line{64};                      // a power of two
   std::uint32_t miss_registers = 10;
   std::uint64_t quantum_accesses = 65536;  // line accesses: one that crosses into the next line counts twice
 };
@@ -55,7 +55,8 @@ class Pipeline {
     if (address - from <= line_bytes_ - size && fast.generation == generation_->load(std::memory_order_acquire))
         [[likely]] {
       used_[fast.slot] = ++clock_;
-      if (clock_ >= quantum_end_) [[unlikely]] end_quantum();
+      if (clock_ >= quantum_end_) [[unlikely]]
+        end_quantum();
       return;
     }
     step_aside(address, size, store, site);
@@ -77,9 +78,9 @@ class Pipeline {
 
   const std::atomic<std::uint32_t>* generation_;
   FastTable fast_;
-  std::uint64_t* used_;           // of the first cache: by slot
-  std::uint64_t clock_ = 0;       // line accesses so far
-  std::uint64_t quantum_end_;     // by the clock
+  std::uint64_t* used_;        // of the first cache: by slot
+  std::uint64_t clock_ = 0;    // line accesses so far
+  std::uint64_t quantum_end_;  // by the clock
   std::uint64_t line_bytes_;
   unsigned line_bits_;
   std::unique_ptr<State> state_;

@@ -89,8 +89,7 @@ void Pipeline::State::remember(std::uint64_t address, const Translation& page, c
 }
 
 // The line is not in the first cache, which evicted `victim` for it: looks for it further out, and brings it in.
-Level Pipeline::State::outwards(const Line& line, bool store, std::uint64_t site,
-                                                       std::uint64_t victim) {
+Level Pipeline::State::outwards(const Line& line, bool store, std::uint64_t site, std::uint64_t victim) {
   std::array<std::uint64_t, backend::k_max_cache_levels> victims{};
   const bool contended = shared.contended();
   std::unique_lock<SpinLock> lock(shared.lock, std::defer_lock);
@@ -163,7 +162,8 @@ void Pipeline::State::write_to_memory(std::uint64_t line) {
   const std::uint64_t begin = line << line_bits;
   Translation& page = reverse.of(begin);
   if (!Translations::holds(page, begin, map.generation().load(std::memory_order_acquire))) {
-    // A line may begin before the memory that it holds (a stack is not aligned to lines): its last byte counts too.
+    // A line may begin before the memory that it holds (a stack is not aligned to lines): its last byte counts
+    // too.
     const std::uint64_t last = begin + (std::uint64_t{1} << line_bits) - 1;
     Location location;
     std::uint32_t generation = 0;

@@ -1,5 +1,5 @@
-// What a pipeline needs once an access has left the fast way: translations, caches, streams, dependence, the quantum
-// that is being filled.
+// What a pipeline needs once an access has left the fast way: translations, caches, streams, dependence, the
+// quantum that is being filled.
 #pragma once
 
 #include <array>
@@ -17,18 +17,19 @@ namespace terrace::access {
 struct Pipeline::State {
   // A line that is accessed.
   struct Line {
-    std::uint64_t number = 0;    // canonical address / line size
-    std::uint64_t host = 0;      // address that was accessed, of this process
+    std::uint64_t number = 0;  // canonical address / line size
+    std::uint64_t host = 0;    // address that was accessed, of this process
     const Translation* page = nullptr;
   };
   // What became of it.
   struct Touched {
-    Level level = k_no_level;                    // at which its data arrive, when values loaded from it are followed
-    std::uint32_t slot = FirstCache::k_nowhere;    // in the first cache
+    Level level = k_no_level;  // at which its data arrive, when values loaded from it are followed
+    std::uint32_t slot = FirstCache::k_nowhere;  // in the first cache
   };
 
   State(const PipelineConfig& config, SharedCache& shared_caches, const AddressMap& address_map,
-        backend::AccessSink& access_sink, std::uint32_t thread_number, Unknown unknown_address, FastTable& fast_table);
+        backend::AccessSink& access_sink, std::uint32_t thread_number, Unknown unknown_address,
+        FastTable& fast_table);
 
   // The translation of an address, or null when nobody knows it.
   const Translation* translate(std::uint64_t address);
@@ -54,8 +55,8 @@ struct Pipeline::State {
   std::uint64_t quantum_begin = 0;       // by the clock
   std::uint64_t extra_lines_before = 0;  // in earlier quanta
   std::uint64_t unknown_lines_before = 0;
-  std::uint64_t unknown_lines = 0;       // in this quantum, as all below
-  std::uint64_t extra_lines = 0;         // of accesses that touched more than one
+  std::uint64_t unknown_lines = 0;  // in this quantum, as all below
+  std::uint64_t extra_lines = 0;    // of accesses that touched more than one
 
  private:
   Level outwards(const Line& line, bool store, std::uint64_t site, std::uint64_t victim);
@@ -70,16 +71,16 @@ struct Pipeline::State {
   backend::AccessSink& sink;
   std::uint32_t thread;
   FastTable& fast;
-  std::optional<FirstCache> first; // when the first cache is private
-  FastLine* last_line = nullptr;   // when it is not: the one fast line
+  std::optional<FirstCache> first;  // when the first cache is private
+  FastLine* last_line = nullptr;    // when it is not: the one fast line
   std::uint64_t no_use = 0;
   std::vector<Cache> own;
-  std::vector<Cache*> outer;       // all but the first private one, outwards
-  std::size_t first_shared = 0;    // of the outer ones
-  std::size_t outer_level = 0;     // the machine's number of outer[0]
+  std::vector<Cache*> outer;     // all but the first private one, outwards
+  std::size_t first_shared = 0;  // of the outer ones
+  std::size_t outer_level = 0;   // the machine's number of outer[0]
   Streams streams;
-  Translations translations;       // of addresses of this process
-  Translations reverse;            // of canonical addresses, for lines that go back to memory
+  Translations translations;  // of addresses of this process
+  Translations reverse;       // of canonical addresses, for lines that go back to memory
   UnknownPages unknown_pages;
 
   std::uint64_t first_misses = 0;

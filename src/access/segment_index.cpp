@@ -10,8 +10,8 @@ namespace {
 constexpr std::uint32_t k_block_segments = 128;
 constexpr std::uint32_t k_first_directory = 64;
 
-// Everything a reader may see is written with release and read with acquire, so that a reader that meets a half-done
-// change also meets the generation that went odd before it.
+// Everything a reader may see is written with release and read with acquire, so that a reader that meets a
+// half-done change also meets the generation that went odd before it.
 template <class T>
 T load(const T& field) {
   return std::atomic_ref<T>(const_cast<T&>(field)).load(std::memory_order_acquire);
@@ -118,7 +118,8 @@ void SegmentIndex::insert(const Segment& segment) {
   if (block->count == k_block_segments) {  // split in halves
     Block* upper = fresh_block();
     constexpr std::uint32_t k_half = k_block_segments / 2;
-    for (std::uint32_t i = k_half; i < k_block_segments; ++i) copy_in(upper->segments[i - k_half], block->segments[i]);
+    for (std::uint32_t i = k_half; i < k_block_segments; ++i)
+      copy_in(upper->segments[i - k_half], block->segments[i]);
     store(upper->count, k_block_segments - k_half);
     store(block->count, k_half);
     add_block(at + 1, upper);
@@ -139,7 +140,8 @@ void SegmentIndex::insert(const Segment& segment) {
 void SegmentIndex::erase(Position position) {
   --size_;
   Block* block = directory_->entries[position.block].block;
-  for (std::uint32_t i = position.entry + 1; i < block->count; ++i) copy_in(block->segments[i - 1], block->segments[i]);
+  for (std::uint32_t i = position.entry + 1; i < block->count; ++i)
+    copy_in(block->segments[i - 1], block->segments[i]);
   store(block->count, block->count - 1);
   if (block->count == 0) {
     drop_block(position.block);

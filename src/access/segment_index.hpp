@@ -1,7 +1,8 @@
-// Disjoint segments of an address space, in order. One writer at a time changes it; readers search beside the writer
-// without locks. Segments lie in blocks that are small enough to shift, under one directory; memory that a reader
-// may still look at is reused, but not given back, until the index is destroyed. A reader that ran into a change
-// gets nonsense, never a fault: whoever owns the index keeps a generation counter and throws such answers away.
+// Disjoint segments of an address space, in order. One writer at a time changes it; readers search beside the
+// writer without locks. Segments lie in blocks that are small enough to shift, under one directory; memory that a
+// reader may still look at is reused, but not given back, until the index is destroyed. A reader that ran into a
+// change gets nonsense, never a fault: whoever owns the index keeps a generation counter and throws such answers
+// away.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,8 @@ inline constexpr std::uint32_t k_signatures = 8;  // in a word
   return (ways + k_signatures - 1) / k_signatures;
 }
 
-// Lines of one set differ by multiples of the number of sets: all bits take part. Repeated in each byte of the word.
+// Lines of one set differ by multiples of the number of sets: all bits take part. Repeated in each byte of the
+// word.
 [[nodiscard]] constexpr std::uint64_t signature_of(std::uint64_t line) {
   return ((line * 0x9E3779B97F4A7C15u) >> 56) * 0x0101010101010101u;
 }

@@ -1,11 +1,12 @@
-// The stream prefetchers. They see the lines that miss the last level and say which of them a prefetcher would have
-// fetched before they were asked for.
+// The stream prefetchers. They see the lines that miss the last level and say which of them a prefetcher would
+// have fetched before they were asked for.
 //
 // Streams train before they are allocated in the table, else random misses pollute it: misses that belong to no
-// stream are kept as one bit a line in the window (64 lines, a page of 4 KiB) that they fall into. A stream is born
-// when three lines at equal distances, ascending or descending, missed in one window; from the fourth on its lines
-// are prefetched. It may run on over window ends and, once it has been followed, may skip a few of its lines (they
-// were cached). A stream that nobody follows is forgotten, soon if it never was: it was three lines by chance.
+// stream are kept as one bit a line in the window (64 lines, a page of 4 KiB) that they fall into. A stream is
+// born when three lines at equal distances, ascending or descending, missed in one window; from the fourth on its
+// lines are prefetched. It may run on over window ends and, once it has been followed, may skip a few of its lines
+// (they were cached). A stream that nobody follows is forgotten, soon if it never was: it was three lines by
+// chance.
 #pragma once
 
 #include <array>
@@ -24,9 +25,9 @@ class Streams {
  private:
   static constexpr std::uint32_t k_windows = 256;
   static constexpr unsigned k_window_bits = 6;
-  static constexpr std::int64_t k_skips = 8;              // lines of a stream that may be missing, plus one
-  static constexpr std::uint64_t k_window_life = 128;     // untrained misses after which a window is forgotten
-  static constexpr std::uint64_t k_stream_life = 4096;    // misses
+  static constexpr std::int64_t k_skips = 8;            // lines of a stream that may be missing, plus one
+  static constexpr std::uint64_t k_window_life = 128;   // untrained misses after which a window is forgotten
+  static constexpr std::uint64_t k_stream_life = 4096;  // misses
   static constexpr std::uint64_t k_new_stream_life = 256;
 
   struct Window {

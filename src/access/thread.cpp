@@ -4,7 +4,7 @@
 
 namespace terrace::access {
 
-constinit thread_local Thread t_thread __attribute__((tls_model("initial-exec")));
+constinit thread_local Thread t_thread __attribute__((tls_model(TERRACE_THREAD_MODEL)));
 
 namespace {
 
@@ -28,9 +28,7 @@ Thread& enter_thread(std::uint32_t number) {
   return thread;
 }
 
-Thread& enter_thread() {
-  return t_thread.calls != nullptr ? t_thread : enter_thread(next_thread_number());
-}
+Thread& enter_thread() { return t_thread.calls != nullptr ? t_thread : enter_thread(next_thread_number()); }
 
 void leave_thread() {
   Thread& thread = t_thread;

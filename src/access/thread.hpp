@@ -1,5 +1,5 @@
-// What every thread has: whether it is inside Terrace now (then nothing it does is the program's), its pipeline, its
-// shadow stack of calls. In initial-exec thread-local storage: one load away from every hook.
+// What every thread has: whether it is inside Terrace now (then nothing it does is the program's), its pipeline,
+// its shadow stack of calls. In initial-exec thread-local storage: one load away from every hook.
 #pragma once
 
 #include <atomic>
@@ -13,21 +13,31 @@ class Pipeline;
 inline constexpr std::uint32_t k_shadow_stack_depth = 4096;
 
 struct Thread {
-  std::uint32_t inside = 0;         // > 0: hooks and interposers pass through
-  Pipeline* pipeline = nullptr;     // null: accesses are not followed (hooks off)
-  std::uint32_t depth = 0;          // of the shadow stack; may exceed what is kept
-  std::uint32_t number = 0;         // in the order of creation
-  bool watching = false;            // function entries are reported to the observer
-  struct Call { std::uint64_t function; std::uint64_t call_site; std::uint64_t stack_pointer; };
-  Call* calls = nullptr;            // k_shadow_stack_depth of them, innermost last; null: calls are not followed
-  std::uint64_t dropped = 0;        // accesses that came while `inside` (signal handlers, callbacks)
+  std::uint32_t inside = 0;      // > 0: hooks and interposers pass through
+  Pipeline* pipeline = nullptr;  // null: accesses are not followed (hooks off)
+  std::uint32_t depth = 0;       // of the shadow stack; may exceed what is kept
+  std::uint32_t number = 0;      // in the order of creation
+  bool watching = false;         // function entries are reported to the observer
+  struct Call {
+    std::uint64_t function;
+    std::uint64_t call_site;
+    std::uint64_t stack_pointer;
+  };
+  Call* calls = nullptr;      // k_shadow_stack_depth of them, innermost last; null: calls are not followed
+  std::uint64_t dropped = 0;  // accesses that came while `inside` (signal handlers, callbacks)
 };
 
-// This thread's; constant-initialised, so that it can be used before constructors run and in signal handlers.
-extern constinit thread_local Thread t_thread __attribute__((tls_model("initial-exec")));
+// Under gcc's null checks (-fsanitize=undefined) another model is chosen: they test the flags of an instruction of
+// this one that the linker replaces.
+#ifndef TERRACE_THREAD_MODEL
+#define TERRACE_THREAD_MODEL "initial-exec"
+#endif
 
-// For the duration of a scope what this thread does is Terrace's own doing. The fences keep the compiler from moving
-// work out of the scope: a signal handler that interrupts it must find `inside` set.
+// This thread's; constant-initialised, so that it can be used before constructors run and in signal handlers.
+extern constinit thread_local Thread t_thread __attribute__((tls_model(TERRACE_THREAD_MODEL)));
+
+// For the duration of a scope what this thread does is Terrace's own doing. The fences keep the compiler from
+// moving work out of the scope: a signal handler that interrupts it must find `inside` set.
 class Inside {
  public:
   Inside() {

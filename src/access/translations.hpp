@@ -30,7 +30,8 @@ class Translations {
     return address - entry.low < entry.size && entry.generation == generation;
   }
   static void set(Translation& entry, const Location& location, std::uint32_t generation) {
-    entry = {location.low, location.high - location.low, location.delta, location.origin, generation, location.chunk};
+    entry = {location.low,  location.high - location.low, location.delta, location.origin, generation,
+             location.chunk};
   }
 
  private:

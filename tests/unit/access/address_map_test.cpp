@@ -90,7 +90,8 @@ TEST(AddressMap, StacksCountFromTheirReference) {
   // Two runs whose kernel put the stack elsewhere, with environments of other sizes and another limit.
   AddressMap a, b;
   const std::uint64_t main_a = 0x7ffd12345670, main_b = 0x7ffe00fedcb0;
-  EXPECT_EQ(a.add_stack(main_a - (8 << 20), main_a, main_a + 3000), b.add_stack(main_b - (16 << 20), main_b, main_b + 70000));
+  EXPECT_EQ(a.add_stack(main_a - (8 << 20), main_a, main_a + 3000),
+            b.add_stack(main_b - (16 << 20), main_b, main_b + 70000));
   EXPECT_EQ(a.add_range(0x1000, 10), b.add_range(0x1000, 10));
   Location in_a, in_b;
   ASSERT_TRUE(a.find(main_a - 100000, in_a));
@@ -107,7 +108,8 @@ struct PageModel {
 };
 
 // One history, at two bases; returns the canonical addresses and chunks of all pages at its end.
-std::vector<std::pair<std::uint64_t, memory::ChunkId>> random_history(std::uint64_t base, std::uint64_t seed, bool check) {
+std::vector<std::pair<std::uint64_t, memory::ChunkId>> random_history(std::uint64_t base, std::uint64_t seed,
+                                                                      bool check) {
   constexpr std::uint64_t k_pages = 256;
   std::mt19937_64 random(seed);
   AddressMap map;
@@ -132,7 +134,8 @@ std::vector<std::pair<std::uint64_t, memory::ChunkId>> random_history(std::uint6
       default:
         map.set_chunk(low, count * k_page, next);
         for (std::uint64_t i = 0; i < count; ++i) {
-          if (const auto at = model.find(first + i); at != model.end()) at->second = {at->second.canonical, next, low};
+          if (const auto at = model.find(first + i); at != model.end())
+            at->second = {at->second.canonical, next, low};
         }
         ++next;
         break;

@@ -71,10 +71,18 @@ std::vector<std::uint64_t> lines_of(std::uint64_t capacity, std::uint64_t seed) 
   std::uint64_t at = 0;
   for (int i = 0; i < 30000; ++i) {
     switch (random() % 4) {
-      case 0: lines.push_back(random() % (capacity / 2 + 1)); break;
-      case 1: lines.push_back(at++); break;
-      case 2: lines.push_back(random() % (4 * capacity)); break;
-      default: lines.push_back((random() % 3 << 40) + random() % (capacity + 1)); break;
+      case 0:
+        lines.push_back(random() % (capacity / 2 + 1));
+        break;
+      case 1:
+        lines.push_back(at++);
+        break;
+      case 2:
+        lines.push_back(random() % (4 * capacity));
+        break;
+      default:
+        lines.push_back((random() % 3 << 40) + random() % (capacity + 1));
+        break;
     }
   }
   return lines;

@@ -62,7 +62,8 @@ TEST(Hooks, AChaseIsDependent) {
   std::iota(order.begin(), order.end(), 0u);
   std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
   for (std::size_t i = 0; i < nodes; ++i) {
-    *reinterpret_cast<void**>(followed.as<char>() + order[i] * 64) = followed.as<char>() + order[(i + 1) % nodes] * 64;
+    *reinterpret_cast<void**>(followed.as<char>() + order[i] * 64) =
+        followed.as<char>() + order[(i + 1) % nodes] * 64;
   }
   void* const first = followed.as<char>() + order[0] * 64;
   EXPECT_EQ(chase(first, nodes), first);
@@ -251,7 +252,8 @@ TEST(Names, AreThoseOfTheSymbolMap) {
   char type = 0;
   char line[1024];
   while (fgets(line, sizeof line, nm) != nullptr) {
-    if (sscanf(line, "%511s %c", name, &type) == 2 && type == 'T' && strncmp(name, "_Z", 2) != 0) defined.insert(name);
+    if (sscanf(line, "%511s %c", name, &type) == 2 && type == 'T' && strncmp(name, "_Z", 2) != 0)
+      defined.insert(name);
   }
   ASSERT_EQ(pclose(nm), 0);
   std::set<std::string> listed;

@@ -49,14 +49,14 @@ T atomics(T* at) {
   __atomic_store_n(at, T{100}, __ATOMIC_RELAXED);
   __atomic_store_n(at, T{100}, __ATOMIC_RELEASE);
   __atomic_store_n(at, T{100}, __ATOMIC_SEQ_CST);
-  T sum = __atomic_load_n(at, __ATOMIC_ACQUIRE);             // 100
-  sum += __atomic_exchange_n(at, T{7}, __ATOMIC_ACQ_REL);    // 200
-  sum += __atomic_fetch_add(at, T{5}, __ATOMIC_RELAXED);     // 207, *at 12
-  sum += __atomic_fetch_sub(at, T{2}, __ATOMIC_ACQUIRE);     // 219, *at 10
-  sum += __atomic_fetch_or(at, T{5}, __ATOMIC_RELEASE);      // 229, *at 15
-  sum += __atomic_fetch_and(at, T{6}, __ATOMIC_ACQ_REL);     // 244, *at 6
-  sum += __atomic_fetch_xor(at, T{3}, __ATOMIC_SEQ_CST);     // 250, *at 5
-  sum += __atomic_fetch_nand(at, T{4}, __ATOMIC_SEQ_CST);    // 255, *at ~4
+  T sum = __atomic_load_n(at, __ATOMIC_ACQUIRE);           // 100
+  sum += __atomic_exchange_n(at, T{7}, __ATOMIC_ACQ_REL);  // 200
+  sum += __atomic_fetch_add(at, T{5}, __ATOMIC_RELAXED);   // 207, *at 12
+  sum += __atomic_fetch_sub(at, T{2}, __ATOMIC_ACQUIRE);   // 219, *at 10
+  sum += __atomic_fetch_or(at, T{5}, __ATOMIC_RELEASE);    // 229, *at 15
+  sum += __atomic_fetch_and(at, T{6}, __ATOMIC_ACQ_REL);   // 244, *at 6
+  sum += __atomic_fetch_xor(at, T{3}, __ATOMIC_SEQ_CST);   // 250, *at 5
+  sum += __atomic_fetch_nand(at, T{4}, __ATOMIC_SEQ_CST);  // 255, *at ~4
   T expected = static_cast<T>(~T{4});
   if (!__atomic_compare_exchange_n(at, &expected, T{1}, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE)) return 0;
   expected = 2;

@@ -83,7 +83,8 @@ TEST(Pipeline, DirtyLinesOfARenamedRangeGoToTheNewChunk) {
   for (std::size_t i = 0; i < (1 << 14); ++i) bench.load(bench.as<char>() + lines * 64 + i * 64);
   bench.pipeline->flush();
   std::uint64_t renamed = 0;
-  for (const Miss& miss : bench.sink.misses) renamed += miss.kind == MissKind::writeback && miss.chunk == 77 ? 1 : 0;
+  for (const Miss& miss : bench.sink.misses)
+    renamed += miss.kind == MissKind::writeback && miss.chunk == 77 ? 1 : 0;
   EXPECT_EQ(renamed, lines);
 }
 
@@ -112,13 +113,14 @@ TEST_P(Conservation, HitsAndMissesAreAllLineAccesses) {
   EXPECT_LE(bench.sink.count(MissKind::writeback), bench.sink.fetched());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Hierarchies, Conservation,
-    testing::Values(std::vector<machine::Cache>{}, std::vector{cache(32768, 8, true)},
-                    std::vector{cache(32768, 8, false)}, std::vector{cache(4096, 4, false), cache(65536, 16, true)},
-                    std::vector{cache(3 * 1024, 6, false), cache(16384, 8, false), cache(100 * 1024, 20, true)},
-                    std::vector{cache(2048, 4, false), cache(8192, 8, false), cache(32768, 8, true),
-                                cache(262144, 16, true)}));
+INSTANTIATE_TEST_SUITE_P(Hierarchies, Conservation,
+                         testing::Values(std::vector<machine::Cache>{}, std::vector{cache(32768, 8, true)},
+                                         std::vector{cache(32768, 8, false)},
+                                         std::vector{cache(4096, 4, false), cache(65536, 16, true)},
+                                         std::vector{cache(3 * 1024, 6, false), cache(16384, 8, false),
+                                                     cache(100 * 1024, 20, true)},
+                                         std::vector{cache(2048, 4, false), cache(8192, 8, false),
+                                                     cache(32768, 8, true), cache(262144, 16, true)}));
 
 // A cache hierarchy of one level against the definition of LRU, through the whole pipeline: the fast way must not
 // change what is a hit.
@@ -179,9 +181,9 @@ TEST(Pipeline, AFullMissBufferEndsTheQuantum) {
 
 TEST(Pipeline, RangesTouchEachLineOnce) {
   Bench bench(1 << 20);
-  bench.pipeline->range(bench.base + 60, 8, false, 1);        // two lines
-  bench.pipeline->range(bench.base + 4096, 640, true, 1);     // ten
-  bench.pipeline->range(bench.base + 8192 + 1, 640, true, 1); // eleven
+  bench.pipeline->range(bench.base + 60, 8, false, 1);         // two lines
+  bench.pipeline->range(bench.base + 4096, 640, true, 1);      // ten
+  bench.pipeline->range(bench.base + 8192 + 1, 640, true, 1);  // eleven
   bench.pipeline->flush();
   EXPECT_EQ(bench.sink.accesses, 23u);
   EXPECT_EQ(bench.sink.fetched(), 23u);
@@ -284,8 +286,8 @@ std::vector<std::uint64_t> run_at(char* heap, char* stack) {
   pipeline.flush();
   std::vector<std::uint64_t> result(sink.hits.begin(), sink.hits.end());
   for (const Miss& miss : sink.misses) {
-    result.push_back(std::uint64_t{miss.chunk} << 32 | std::uint64_t{miss.line} << 16 | std::uint64_t{miss.weight} << 8 |
-                     static_cast<std::uint64_t>(miss.kind));
+    result.push_back(std::uint64_t{miss.chunk} << 32 | std::uint64_t{miss.line} << 16 |
+                     std::uint64_t{miss.weight} << 8 | static_cast<std::uint64_t>(miss.kind));
   }
   return result;
 }

@@ -75,7 +75,8 @@ TEST(Streams, RandomMissesDoNotPolluteTheTable) {
   constexpr std::uint64_t k_lines = 2000, k_between = 32;
   for (std::uint64_t i = 0; i < k_lines; ++i) {
     followed += streams.miss(k_start + i) ? 1 : 0;
-    for (std::uint64_t k = 0; k < k_between; ++k) mistaken += streams.miss((1 << 24) + random() % (1 << 20)) ? 1 : 0;
+    for (std::uint64_t k = 0; k < k_between; ++k)
+      mistaken += streams.miss((1 << 24) + random() % (1 << 20)) ? 1 : 0;
   }
   EXPECT_GE(static_cast<double>(followed), 0.99 * k_lines);
   EXPECT_LE(static_cast<double>(mistaken), 0.001 * k_lines * k_between);

@@ -1,17 +1,18 @@
-// The kernel's own account of a program's memory at the start of each phase: preloaded before Terrace's library, it
-// passes terrace_phase() and its sisters on and then asks the kernel, by move_pages(2), where every page of the
-// program's writable anonymous mappings lies. It shares nothing with Terrace, and decides nothing.
+// The kernel's own account of a program's memory at the start of each phase: preloaded before Terrace's library,
+// it passes terrace_phase() and its sisters on and then asks the kernel, by move_pages(2), where every page of the
+// program's private writable mappings lies. It shares nothing with Terrace, and decides nothing.
 //
-// Writes lines to $PHASE_AUDIT.PID, those of the pages before that of their phase:
+// Writes lines to $PHASE_AUDIT.PID:
 //   loop NAME
-//   phase ITERATION POSITION NAME BEFORE AFTER END   CLOCK_MONOTONIC in ns: terrace_phase() was called, has
-//                                                    returned; the kernel has answered
-//   pages ADDRESS COUNT NODE                         in hexadecimal: neighbours on one node; what is not there is left
+//   pages ADDRESS COUNT NODE    in hexadecimal: neighbours on one node; pages that are not there are left out
+//   phase ITERATION POSITION NAME BEFORE AFTER END    what the lines of pages before it are about; CLOCK_MONOTONIC
+//   in
+//                               ns: terrace_phase() was called, has returned, the kernel has answered
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ static size_t g_used;
 static char g_maps[1 << 20];
 static void* g_pages[k_batch];
 static int g_nodes[k_batch];
+static uint64_t g_present[k_batch];
 
 static void flush_lines(void) {
   for (size_t at = 0; at < g_used;) {
@@ -65,36 +67,42 @@ struct run {
 };
 
 static void end_run(struct run* run) {
-  if (run->pages > 0) put("pages %llx %llu %d\n", (unsigned long long)run->address, (unsigned long long)run->pages, run->node);
+  if (run->pages > 0) put("pages %" PRIx64 " %" PRIx64 " %d\n", run->address, run->pages, run->node);
   run->pages = 0;
 }
 
-static void audit_range(uint64_t low, uint64_t high) {
+static void add_page(struct run* run, uint64_t page, int node) {
+  if (run->pages > 0 && run->node == node && run->address + run->pages * k_page == page) {
+    ++run->pages;
+    return;
+  }
+  end_run(run);
+  *run = (struct run){page, 1, node};
+}
+
+// Asking where a page lies costs much more than asking whether it is there: the page map says that first (present,
+// or swapped, which is how a page on its way to another node looks).
+static void audit_range(uint64_t low, uint64_t high, int page_map) {
   struct run run = {0, 0, 0};
-  for (uint64_t at = low; at < high;) {
+  for (uint64_t at = low; at < high; at += (uint64_t)k_batch * k_page) {
+    const size_t wanted = high - at < (uint64_t)k_batch * k_page ? (high - at) / k_page : k_batch;
+    if (pread(page_map, g_present, wanted * 8, (off_t)(at / k_page * 8)) != (ssize_t)(wanted * 8)) abort();
     size_t n = 0;
-    for (; n < k_batch && at + n * k_page < high; ++n) g_pages[n] = (void*)(uintptr_t)(at + n * k_page);
-    if (syscall(SYS_move_pages, 0, n, g_pages, NULL, g_nodes, 0) != 0) abort();
-    for (size_t i = 0; i < n; ++i) {
-      const uint64_t page = at + i * k_page;
-      if (g_nodes[i] < 0) {
-        end_run(&run);
-      } else if (run.pages > 0 && run.node == g_nodes[i] && run.address + run.pages * k_page == page) {
-        ++run.pages;
-      } else {
-        end_run(&run);
-        run = (struct run){page, 1, g_nodes[i]};
-      }
-    }
-    at += n * k_page;
+    for (size_t i = 0; i < wanted; ++i)
+      if (g_present[i] >> 62) g_pages[n++] = (void*)(uintptr_t)(at + i * k_page);
+    if (n > 0 && syscall(SYS_move_pages, 0, n, g_pages, NULL, g_nodes, 0) != 0) abort();
+    for (size_t i = 0; i < n; ++i)
+      if (g_nodes[i] >= 0) add_page(&run, (uint64_t)(uintptr_t)g_pages[i], g_nodes[i]);
   }
   end_run(&run);
 }
 
 static void audit_memory(void) {
+  const int page_map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   size_t size = 0;
-  for (ssize_t n; size + 1 < sizeof g_maps && (n = read(file, g_maps + size, sizeof g_maps - 1 - size)) > 0;) size += (size_t)n;
+  for (ssize_t n; size + 1 < sizeof g_maps && (n = read(file, g_maps + size, sizeof g_maps - 1 - size)) > 0;)
+    size += (size_t)n;
   close(file);
   if (size + 1 >= sizeof g_maps) abort();
   g_maps[size] = '\0';
@@ -106,8 +114,9 @@ static void audit_memory(void) {
     char rights[8], device[16];
     if (sscanf(line, "%llx-%llx %7s %llx %15s %llu", &low, &high, rights, &offset, device, &inode) != 6) continue;
     if (rights[0] != 'r' || rights[1] != 'w' || rights[3] != 'p' || strstr(line, "[stack]")) continue;
-    audit_range(low, high);
+    audit_range(low, high, page_map);
   }
+  close(page_map);
 }
 
 static void open_file(void) {
@@ -120,7 +129,7 @@ static void open_file(void) {
 
 void terrace_loop_begin(const char* name) {
   static void (*next)(const char*);
-  if (!next) next = (void (*)(const char*))dlsym(RTLD_NEXT, "terrace_loop_begin");
+  if (!next) *(void**)&next = dlsym(RTLD_NEXT, "terrace_loop_begin");
   if (next) next(name);
   open_file();
   g_in_loop = g_file >= 0;
@@ -131,7 +140,7 @@ void terrace_loop_begin(const char* name) {
 
 void terrace_loop_end(void) {
   static void (*next)(void);
-  if (!next) next = (void (*)(void))dlsym(RTLD_NEXT, "terrace_loop_end");
+  if (!next) *(void**)&next = dlsym(RTLD_NEXT, "terrace_loop_end");
   if (g_in_loop) flush_lines();
   g_in_loop = 0;
   if (next) next();
@@ -139,7 +148,7 @@ void terrace_loop_end(void) {
 
 void terrace_phase(const char* name) {
   static void (*next)(const char*);
-  if (!next) next = (void (*)(const char*))dlsym(RTLD_NEXT, "terrace_phase");
+  if (!next) *(void**)&next = dlsym(RTLD_NEXT, "terrace_phase");
   const int64_t before = now_ns();
   if (next) next(name);
   const int64_t after = now_ns();
@@ -152,6 +161,7 @@ void terrace_phase(const char* name) {
     ++g_position;
   }
   audit_memory();
-  put("phase %ld %ld %s %lld %lld %lld\n", g_iteration, g_position, name, (long long)before, (long long)after, (long long)now_ns());
+  put("phase %ld %ld %s %lld %lld %lld\n", g_iteration, g_position, name, (long long)before, (long long)after,
+      (long long)now_ns());
   flush_lines();
 }

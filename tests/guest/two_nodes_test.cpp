@@ -280,7 +280,7 @@ TEST_F(TwoNodes, TheBudgetHoldsByTheKernelsAccount) {
   });
   std::mt19937 random(11);
   std::map<ChunkId, int> refused;
-  for (int step = 0; step < 16; ++step) {
+  for (int step = 0; step < 8; ++step) {
     Ticket last = 0;
     for (int i = 0; i < 12; ++i)
       last = mover_->submit({static_cast<ChunkId>(random() % k_chunks), static_cast<PlaceId>(random() % 3 != 0)});

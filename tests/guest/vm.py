@@ -1,8 +1,8 @@
 """A virtual machine with real heterogeneous memory: several NUMA nodes, HMAT tables, the host's own file system.
 
 QEMU's software emulation boots the distribution's cloud kernel with a small initramfs; the root file system is the
-host's over virtiofs, read-only under a tmpfs overlay, so programs built on the host run unmodified. Functional truth
-only (which page lies where): no timing is taken here.
+host's over virtiofs, read-only under a tmpfs overlay, so programs built on the host run unmodified. Functional
+truth only (which page lies where): no timing is taken here.
 
     python3 tests/guest/vm.py --nodes 512M:cpu,512M -- numactl --hardware
 
@@ -22,13 +22,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 VIRTIOFSD = Path("/usr/lib/qemu/virtiofsd")
-MODULES = ("virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "fuse", "virtiofs",
-           "overlay")
+MODULES = (
+    "virtio_ring",
+    "virtio",
+    "virtio_pci_modern_dev",
+    "virtio_pci_legacy_dev",
+    "virtio_pci",
+    "fuse",
+    "virtiofs",
+    "overlay",
+)
 
 
 @dataclass(frozen=True)
 class Node:
-    """A NUMA node of the guest. Latency in nanoseconds and bandwidth in MiB/s as node 0's processors see it (HMAT)."""
+    """A NUMA node of the guest. Latency in ns and bandwidth in MiB/s are what HMAT says for node 0's processors."""
 
     size_mib: int
     processors: bool = False
@@ -104,8 +112,13 @@ def _initramfs(target: Path, modules: Path) -> None:
         init.write_text(_INIT.replace("MODULES", " ".join(MODULES)))
         init.chmod(0o755)
         names = "\n".join(str(path.relative_to(root)) for path in sorted(root.rglob("*")))
-        archive = subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=root, input=names.encode(),
-                                 capture_output=True, check=True).stdout
+        archive = subprocess.run(
+            ["cpio", "-o", "-H", "newc", "--quiet"],
+            cwd=root,
+            input=names.encode(),
+            capture_output=True,
+            check=True,
+        ).stdout
         target.write_bytes(gzip.compress(archive, 1))
 
 
@@ -114,7 +127,10 @@ def _numa_arguments(nodes: Sequence[Node]) -> list[str]:
     words: list[str] = []
     for number, node in enumerate(nodes):
         words += ["-object", f"memory-backend-memfd,id=m{number},size={node.size_mib}M,share=on"]
-        words += ["-numa", f"node,nodeid={number},memdev=m{number},initiator=0" + (",cpus=0-1" if node.processors else "")]
+        words += [
+            "-numa",
+            f"node,nodeid={number},memdev=m{number},initiator=0" + (",cpus=0-1" if node.processors else ""),
+        ]
     for number, node in enumerate(nodes):
         common = f"initiator=0,target={number},hierarchy=memory"
         words += ["-numa", f"hmat-lb,{common},data-type=access-latency,latency={node.latency_ns}"]
@@ -122,12 +138,18 @@ def _numa_arguments(nodes: Sequence[Node]) -> list[str]:
     return words
 
 
-def run(command: Sequence[str], nodes: Sequence[Node], *, cwd: Path | None = None, out: Path | None = None,
-        timeout: float = 300) -> tuple[int, str]:
+def run(
+    command: Sequence[str],
+    nodes: Sequence[Node],
+    *,
+    cwd: Path | None = None,
+    out: Path | None = None,
+    timeout: float = 300,
+) -> tuple[int, str]:
     """Runs a command in a fresh guest: its exit status, and what it wrote to both outputs.
 
-    Files that it leaves in /tmp/out are copied to `out`. Raises GuestError when the guest does not come up or does not
-    end within `timeout` seconds.
+    Files that it leaves in /tmp/out are copied to `out`. Raises GuestError when the guest does not come up or does
+    not end within `timeout` seconds.
     """
     lacks = missing()
     if lacks:
@@ -142,31 +164,76 @@ def run(command: Sequence[str], nodes: Sequence[Node], *, cwd: Path | None = Non
         (shared / "command").write_text(
             f"export PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME=/root\ncd '{cwd or Path.cwd()}'\n"
             f"{words} > /tmp/out/output 2>&1 < /dev/null\necho $? > /tmp/out/status\nsync\n"
-            "/bin/busybox poweroff -f\n")
+            "/bin/busybox poweroff -f\n"
+        )
         daemons = []
         try:
             for tag, source, options in (("host", "/", "cache=always"), ("out", str(shared), "cache=none")):
-                daemons.append(subprocess.Popen(
-                    ["unshare", "-m", str(VIRTIOFSD), f"--socket-path={folder / tag}.sock", "-o", f"source={source}",
-                     "-o", "sandbox=chroot", "-o", options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+                daemons.append(
+                    subprocess.Popen(
+                        [
+                            "unshare",
+                            "-m",
+                            str(VIRTIOFSD),
+                            f"--socket-path={folder / tag}.sock",
+                            "-o",
+                            f"source={source}",
+                            "-o",
+                            "sandbox=chroot",
+                            "-o",
+                            options,
+                        ],
+                        stdout=subprocess.DEVNULL,
+                        stderr=subprocess.DEVNULL,
+                    )
+                )
             for tag in ("host", "out"):
                 _wait_for(folder / f"{tag}.sock", daemons)
             total = sum(node.size_mib for node in nodes)
-            qemu = ["qemu-system-x86_64", "-machine", "q35,hmat=on", "-accel", "tcg,thread=multi", "-cpu", "max",
-                    "-smp", "2", "-m", f"{total}M", "-nodefaults", "-no-reboot", "-display", "none",
-                    "-serial", f"file:{folder / 'console'}", "-kernel", str(kernel), "-initrd",
-                    str(folder / "initramfs"), "-append", "console=ttyS0 quiet panic=-1 numa_balancing=disable",
-                    *_numa_arguments(nodes)]
+            qemu = [
+                "qemu-system-x86_64",
+                "-machine",
+                "q35,hmat=on",
+                "-accel",
+                "tcg,thread=multi",
+                "-cpu",
+                "max",
+                "-smp",
+                "2",
+                "-m",
+                f"{total}M",
+                "-nodefaults",
+                "-no-reboot",
+                "-display",
+                "none",
+                "-serial",
+                f"file:{folder / 'console'}",
+                "-kernel",
+                str(kernel),
+                "-initrd",
+                str(folder / "initramfs"),
+                "-append",
+                "console=ttyS0 quiet panic=-1 numa_balancing=disable",
+                *_numa_arguments(nodes),
+            ]
             for tag in ("host", "out"):
-                qemu += ["-chardev", f"socket,id=c{tag},path={folder / tag}.sock",
-                         "-device", f"vhost-user-fs-pci,chardev=c{tag},tag={tag}"]
+                qemu += [
+                    "-chardev",
+                    f"socket,id=c{tag},path={folder / tag}.sock",
+                    "-device",
+                    f"vhost-user-fs-pci,chardev=c{tag},tag={tag}",
+                ]
             try:
                 ended = subprocess.run(qemu, capture_output=True, text=True, timeout=timeout)
             except subprocess.TimeoutExpired:
-                raise GuestError(f"the guest did not end within {timeout:.0f} s; console: {_tail(folder)}") from None
+                raise GuestError(
+                    f"the guest did not end within {timeout:.0f} s; console: {_tail(folder)}"
+                ) from None
             status = shared / "status"
             if not status.exists():
-                raise GuestError(f"the guest ended without a result: {ended.stderr.strip()[-300:]} {_tail(folder)}")
+                raise GuestError(
+                    f"the guest ended without a result: {ended.stderr.strip()[-300:]} {_tail(folder)}"
+                )
             if out is not None:
                 shutil.copytree(shared, out, dirs_exist_ok=True)
             return int(status.read_text()), (shared / "output").read_text(errors="replace")
@@ -193,7 +260,7 @@ def _tail(folder: Path) -> str:
 
 
 def parse_nodes(text: str) -> list[Node]:
-    """"512M:cpu,512M:400ns:2000" -> nodes."""
+    """ "512M:cpu,512M:400ns:2000" -> nodes."""
     nodes = []
     for word in text.split(","):
         size, *rest = word.split(":")

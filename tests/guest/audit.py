@@ -1,0 +1,386 @@
+"""The kernel's account of a run (phase_audit.c), set against the plan and against Terrace's own journal.
+
+Both comparisons go chunk by chunk through every start of a phase. A chunk that no move is about must have every
+page on the node where it belongs. A chunk whose move was asked for and may still be under way may have its pages on
+either side. What the plan means is worked out here a second time, from the plan file alone.
+"""
+
+from __future__ import annotations
+
+import bisect
+import sqlite3
+import tomllib
+from collections import Counter
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from itertools import pairwise
+from pathlib import Path
+
+PAGE = 4096
+NO_PLACE = 0xFFFF
+
+
+@dataclass
+class Sample:
+    """Where the kernel had every page when terrace_phase() had just returned. Times in ns of CLOCK_MONOTONIC."""
+
+    iteration: int
+    position: int
+    name: str
+    before: int
+    after: int
+    end: int
+    starts: list[int] = field(repr=False)
+    runs: list[tuple[int, int, int]] = field(repr=False)  # first address, one past the last, node
+
+    def nodes(self, low: int, high: int) -> Counter[int]:
+        """Pages by node of [low, high)."""
+        found: Counter[int] = Counter()
+        at = max(bisect.bisect_right(self.starts, low) - 1, 0)
+        while at < len(self.runs) and self.runs[at][0] < high:
+            first, last, node = self.runs[at]
+            pages = (min(last, high) - max(first, low)) // PAGE
+            if pages > 0:
+                found[node] += pages
+            at += 1
+        return found
+
+
+def read_samples(path: Path) -> list[Sample]:
+    """The samples of one process, in their order."""
+    samples: list[Sample] = []
+    runs: list[tuple[int, int, int]] = []
+    for line in path.read_text().splitlines():
+        word, *rest = line.split()
+        if word == "pages":
+            first = int(rest[0], 16)
+            runs.append((first, first + int(rest[1], 16) * PAGE, int(rest[2])))
+        elif word == "phase":
+            runs.sort()
+            assert all(run[1] <= later[0] for run, later in pairwise(runs)), "the auditor met a page twice"
+            iteration, position, name, before, after, end = rest
+            samples.append(
+                Sample(
+                    int(iteration),
+                    int(position),
+                    name,
+                    int(before),
+                    int(after),
+                    int(end),
+                    [run[0] for run in runs],
+                    runs,
+                )
+            )
+            runs = []
+    return samples
+
+
+@dataclass
+class Object:
+    """An object of the run, as the store has it."""
+
+    id: int
+    name: str
+    kind: str
+    size: int
+    chunk_size: int
+    chunks: int
+    born: float
+    died: float | None
+    address: int
+    places: list[int] = field(default_factory=list)  # by chunk, when it was born
+
+    def range(self, chunk: int) -> tuple[int, int]:
+        low = self.address + chunk * self.chunk_size
+        return low, min(low + self.chunk_size, self.address + self.size)
+
+
+@dataclass
+class Move:
+    """A transfer of one chunk, as the journal has it."""
+
+    object: int
+    chunk: int
+    source: int
+    target: int
+    iteration: int
+    size: int
+    asked: float
+    begun: float
+    done: float
+    refused: bool
+
+
+@dataclass
+class Run:
+    """One process of a store."""
+
+    planner: str
+    backend: str
+    ended: str | None
+    whole: bool
+    objects: list[Object]
+    moves: list[Move]
+    phases: dict[tuple[int, int], float]  # (iteration, position) -> begun
+    place_of: dict[str, int]  # by name and by kind
+    node_of: dict[int, int]  # by place
+    notes: list[str]
+
+    def living(self, at: float) -> list[Object]:
+        return [one for one in self.objects if one.born <= at and (one.died is None or one.died > at)]
+
+
+def read_run(path: Path, program: str) -> Run:
+    """The run of the process whose executable has this name and which had a main loop, or else the last such."""
+    database = sqlite3.connect(path)
+    database.row_factory = sqlite3.Row
+    run = next(
+        iter(
+            database.execute(
+                "SELECT run.*, (SELECT COUNT(*) FROM phase_instance WHERE run = run.id) AS phases FROM run "
+                "WHERE program LIKE ? ORDER BY phases DESC, id DESC",
+                (f"%/{program}",),
+            )
+        )
+    )
+    places = list(
+        database.execute("SELECT id, name, kind, numa_node FROM place WHERE machine = ?", (run["machine"],))
+    )
+    objects = [
+        Object(*row)
+        for row in database.execute(
+            "SELECT id, name, kind, size, chunk_size, chunks, born, died, address FROM object "
+            "WHERE run = ? ORDER BY id",
+            (run["id"],),
+        )
+    ]
+    by_id = {one.id: one for one in objects}
+    for one in objects:
+        one.places = [NO_PLACE] * one.chunks
+    for row in database.execute(
+        "SELECT object, first, chunks, place FROM object_place WHERE run = ?", (run["id"],)
+    ):
+        by_id[row["object"]].places[row["first"] : row["first"] + row["chunks"]] = [row["place"]] * row["chunks"]
+    moves = []
+    for row in database.execute("SELECT * FROM move WHERE run = ? ORDER BY done, id", (run["id"],)):
+        moves += [
+            Move(
+                row["object"],
+                row["first"] + i,
+                row["source"],
+                row["target"],
+                row["iteration"],
+                row["size"],
+                row["asked"],
+                row["begun"],
+                row["done"],
+                bool(row["refused"]),
+            )
+            for i in range(row["chunks"])
+        ]
+    return Run(
+        planner=run["planner"],
+        backend=run["backend"],
+        ended=run["how"],
+        whole=bool(run["whole"]),
+        objects=objects,
+        moves=moves,
+        phases={
+            (row["iteration"], row["phase"]): row["begun"]
+            for row in database.execute(
+                "SELECT iteration, phase, begun FROM phase_instance WHERE run = ?", (run["id"],)
+            )
+        },
+        place_of={row["kind"]: row["id"] for row in reversed(places)} | {row["name"]: row["id"] for row in places},
+        node_of={row["id"]: row["numa_node"] for row in places},
+        notes=[
+            row["text"]
+            for row in database.execute("SELECT text FROM note WHERE run = ? OR run IS NULL", (run["id"],))
+        ],
+    )
+
+
+@dataclass
+class Verdict:
+    """What a comparison found. A problem is a line that names iteration, phase, object, chunk and nodes."""
+
+    exact: int = 0  # chunks at phase starts that had to be, and were, on one node with every page
+    either: int = 0  # those that were allowed two
+    empty: int = 0  # those of which no page was there yet
+    problems: list[str] = field(default_factory=list)
+    seen: dict[str, set[int]] = field(default_factory=dict)  # nodes on which the kernel saw each object, wholly
+
+    def check(self, sample: Sample, one: Object, chunk: int, allowed: set[int]) -> None:
+        found = sample.nodes(*one.range(chunk))
+        if not found:
+            self.empty += 1
+        elif not set(found) <= allowed:
+            self.problems.append(
+                f"iteration {sample.iteration}, phase {sample.position} ({sample.name}): {one.name} chunk {chunk} "
+                f"has pages by node {dict(found)}, not {sorted(allowed)}"
+            )
+        elif len(allowed) > 1:
+            self.either += 1
+        else:
+            self.exact += 1
+            self.seen.setdefault(one.name, set()).update(found)
+
+
+@dataclass
+class _Asked:
+    object: int
+    chunk: int
+    node: int
+
+
+class PlanReader:
+    """What a plan file asks of a run: where each chunk has to be at the start of each phase."""
+
+    def __init__(self, plan: Path, run: Run, home: str) -> None:
+        text = tomllib.loads(plan.read_text())
+        self._plan = text
+        self._phases: list[str] = text.get("phases", [])
+        self._home = run.node_of[run.place_of[home]]
+        self._node = {name: run.node_of[place] for name, place in run.place_of.items()}
+        self._at: dict[tuple[int, int], int] = {}  # (object, chunk) -> node, of what is certain
+        self._queue: list[
+            tuple[int, _Asked]
+        ] = []  # ticket, in the order of asking: asked for, not known to be done
+        self._needed: dict[int, list[int]] = {}  # phase -> tickets it waits for
+        self._next = 0
+        self._objects = {one.id: one for one in run.objects}
+        for one in run.objects:
+            for chunk in range(one.chunks):
+                self._at[one.id, chunk] = self._initial(one, chunk)
+
+    def _entry(self, one: Object) -> dict | None:
+        entries = self._plan.get("object", [])
+        exact = [entry for entry in entries if entry["name"] == one.name]
+        matching = [entry for entry in entries if fnmatchcase(one.name, entry["name"])]
+        return (exact + matching + [None])[0]
+
+    @staticmethod
+    def _covers(words: str | None, entry: dict, one: Object, chunk: int) -> bool:
+        """Whether a chunk lies in "0-15" of the plan's equal parts: its middle does."""
+        if words is None:
+            return True
+        first, last = (int(word) for word in (words.split("-") * 2)[:2])
+        return first <= (2 * chunk + 1) * entry.get("chunks", 1) // (2 * one.chunks) <= last
+
+    def _initial(self, one: Object, chunk: int) -> int:
+        entry = self._entry(one)
+        if entry is None:
+            return self._home
+        if "place" in entry:
+            return self._node[entry["place"]]
+        for part in entry.get("part", []):
+            if self._covers(part["chunks"], entry, one, chunk):
+                return self._node[part["place"]]
+        return self._home
+
+    def enter(self, position: int, living: list[Object]) -> None:
+        """A phase begins: what it needs has come, and all that was asked for before that: moves are in order."""
+        self._await(position)
+        for move in self._plan.get("move", []):
+            if move["ask"] != position:
+                continue
+            for one in living:
+                entry = self._entry(one)
+                if entry is None or entry["name"] != move["object"] or entry.get("pin"):
+                    continue
+                for chunk in range(one.chunks):
+                    if not self._covers(move.get("chunks"), entry, one, chunk):
+                        continue
+                    self._queue.append((self._next, _Asked(one.id, chunk, self._node[move["to"]])))
+                    if "need" in move:
+                        self._needed.setdefault(move["need"], []).append(self._next)
+                    self._next += 1
+        self._await(position)
+
+    def _await(self, position: int) -> None:
+        tickets = self._needed.pop(position, [])
+        while tickets and self._queue and self._queue[0][0] <= max(tickets):
+            _, asked = self._queue.pop(0)
+            self._at[asked.object, asked.chunk] = asked.node
+
+    def allowed(self, one: Object) -> list[set[int]]:
+        """The nodes on which each chunk's pages may be now."""
+        nodes = [{self._at[one.id, chunk]} for chunk in range(one.chunks)]
+        for _, asked in self._queue:
+            if asked.object == one.id:
+                nodes[asked.chunk].add(asked.node)
+        return nodes
+
+
+def check_plan(samples: list[Sample], run: Run, plan: Path, home: str) -> Verdict:
+    """The kernel's account against the plan, at the start of each phase of each iteration."""
+    verdict = Verdict()
+    reader = PlanReader(plan, run, home)
+    for sample in samples:
+        living = [one for one in run.living(run.phases[sample.iteration, sample.position]) if one.kind == "heap"]
+        reader.enter(sample.position, living)
+        for one in living:
+            for chunk, nodes in enumerate(reader.allowed(one)):
+                verdict.check(sample, one, chunk, nodes)
+    return verdict
+
+
+def clock_offset(samples: list[Sample], run: Run) -> tuple[float, float]:
+    """Between which seconds of CLOCK_MONOTONIC the journal's time was zero: each phase begins within its call."""
+    low = max(sample.before * 1e-9 - run.phases[sample.iteration, sample.position] for sample in samples)
+    high = min(sample.after * 1e-9 - run.phases[sample.iteration, sample.position] for sample in samples)
+    return low, high
+
+
+def check_journal(samples: list[Sample], run: Run) -> Verdict:
+    """The kernel's account against the journal: each object where it was born, each move when it was made."""
+    verdict = Verdict()
+    low, high = clock_offset(samples, run)
+    if low > high + 1e-6:
+        verdict.problems.append(f"the journal's phases do not begin when the program's do: {low} > {high}")
+    moves: dict[tuple[int, int], list[Move]] = {}
+    for move in run.moves:
+        if not move.refused:
+            moves.setdefault((move.object, move.chunk), []).append(move)
+    for sample in samples:
+        for one in run.living(run.phases[sample.iteration, sample.position]):
+            if one.kind != "heap":
+                continue
+            for chunk in range(one.chunks):
+                place = one.places[chunk]
+                allowed: set[int] = set()
+                for move in moves.get((one.id, chunk), []):
+                    if move.done + high <= sample.after * 1e-9:
+                        place = move.target
+                    elif move.begun + low < sample.end * 1e-9:
+                        allowed |= {run.node_of[move.source], run.node_of[move.target]}
+                if place != NO_PLACE:
+                    allowed.add(run.node_of[place])
+                if allowed:
+                    verdict.check(sample, one, chunk, allowed)
+    return verdict
+
+
+def most_on_node(samples: list[Sample], run: Run, node: int) -> int:
+    """The most bytes of living heap objects that the kernel ever had on a node at one time.
+
+    The kernel is asked page by page: a chunk that moves meanwhile could be met on both sides or on neither, and is
+    left out. So nothing is counted that was not there when the first page was asked for.
+    """
+    low, high = clock_offset(samples, run)
+    most = 0
+    for sample in samples:
+        moving = {
+            (move.object, move.chunk)
+            for move in run.moves
+            if move.done + high > sample.after * 1e-9 and move.begun + low < sample.end * 1e-9
+        }
+        pages = sum(
+            sample.nodes(*one.range(chunk))[node]
+            for one in run.living(run.phases[sample.iteration, sample.position])
+            if one.kind == "heap"
+            for chunk in range(one.chunks)
+            if (one.id, chunk) not in moving
+        )
+        most = max(most, pages * PAGE)
+    return most

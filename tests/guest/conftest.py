@@ -1,0 +1,84 @@
+"""One guest for all the tests here: it runs jobs.sh, and the tests look at what that left."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import audit
+import cg_plans
+import vm
+
+HERE = Path(__file__).parent
+BUILD = Path(os.environ.get("TERRACE_BUILD", HERE.parents[1] / "build" / "release"))
+# The near node is the smaller one: the machine's home is far memory, as with high-bandwidth memory beside DDR.
+NODES = "192M:cpu:100ns:16384,512M:400ns:2048"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "guest: needs a virtual machine with several kinds of memory")
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the guest left."""
+
+    folder: Path
+    plans: Path
+
+    def status(self, job: str) -> int:
+        return int((self.folder / f"{job}.status").read_text())
+
+    def text(self, job: str) -> str:
+        return (self.folder / f"{job}.txt").read_text()
+
+    def errors(self, job: str) -> str:
+        return (self.folder / f"{job}.errors").read_text()
+
+    def run(self, job: str, program: str) -> audit.Run:
+        return audit.read_run(self.folder / f"{job}.terrace", program)
+
+    def samples(self, job: str) -> list[audit.Sample]:
+        (dump,) = self.folder.glob(f"{job}.audit.*")
+        return audit.read_samples(dump)
+
+
+@pytest.fixture(scope="session")
+def guest(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Boots the guest, once."""
+    if lacks := vm.missing():
+        pytest.skip("no guest here, for want of " + "; ".join(lacks))
+    build = BUILD.resolve()
+    folder = tmp_path_factory.mktemp("guest")
+    # Plans name objects by source line: asked of the program itself, here on the host.
+    for problem_class, make in (("S", cg_plans.class_s), ("W", cg_plans.class_w)):
+        store = folder / f"probe_{problem_class}.terrace"
+        subprocess.run(
+            [
+                build / "src/cli/terrace",
+                "run",
+                "--quiet",
+                "-o",
+                store,
+                "--",
+                build / "workloads/cg",
+                "--class",
+                problem_class,
+            ],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        plan = build / f"tests/guest/cg_{problem_class.lower()}.toml"
+        plan.write_text(make(audit.read_run(store, "cg")))
+    status, output = vm.run(
+        [str(HERE / "jobs.sh"), str(build)], vm.parse_nodes(NODES), cwd=folder, out=folder, timeout=500
+    )
+    assert status == 0, output
+    return Results(folder, build / "tests/guest")

@@ -1,0 +1,60 @@
+#!/bin/bash
+# What runs in the guest: each job leaves /tmp/out/NAME.txt (what it said), NAME.status, and files of its own.
+#
+#   jobs.sh BUILD     the build folder; plans that the host prepared are in BUILD/tests/guest
+set -u
+build=$1
+here=$(dirname "$(readlink -f "$0")")
+guest=$build/tests/guest
+out=/tmp/out
+library=$(readlink -f "$build/src/front/libterrace.so")
+export PATH=$build/src/cli:$PATH
+
+job() {
+  local name=$1
+  shift
+  # The auditor has to stand before Terrace's library: env puts it there.
+  PHASE_AUDIT=$out/$name.audit "$@" >"$out/$name.txt" 2>"$out/$name.errors" </dev/null
+  echo $? >"$out/$name.status"
+}
+audited=(env "LD_PRELOAD=$guest/phase_audit.so:$library")
+
+# CG obeys plans: the official runs of class S, and of class W with vectors of its own.
+obey() {
+  job "cg_$1" terrace run --plan "$guest/cg_$1.toml" -o "$out/cg_$1.terrace" -- \
+    "${audited[@]}" "$build/workloads/cg" --class "${1^^}"
+}
+# CG learns: hooks in the first iteration, then a plan of its own.
+learn() {
+  job live terrace run --machine "$here/guest.toml" --fast 512KiB -o "$out/live.terrace" -- \
+    "${audited[@]}" "$guest/hooked/cg" --class S
+}
+# Forks, sudden death, a node that may not be used, all while data moves.
+victim() {
+  job "$1" terrace run --plan "$here/victim.toml" --machine "$here/guest.toml" -o "$out/$1.terrace" -- \
+    "${audited[@]}" "$guest/victim" "${@:2}"
+}
+# As a batch system does for a job that gets one node's memory only.
+restricted() {
+  mkdir -p /tmp/cpuset
+  mount -t cgroup -o cpuset none /tmp/cpuset
+  mkdir /tmp/cpuset/one
+  echo 0-1 >/tmp/cpuset/one/cpuset.cpus
+  echo 0 >/tmp/cpuset/one/cpuset.mems
+  (
+    echo $BASHPID >/tmp/cpuset/one/tasks
+    victim restricted plain 6
+  )
+}
+
+cat /sys/kernel/mm/transparent_hugepage/enabled >"$out/huge_pages.txt"
+job machine terrace machine --json
+job two_nodes "$guest/two_nodes_test"  # alone: it fills a node
+learn &
+obey s
+obey w
+victim forks fork 6
+victim killed kill 6
+restricted
+wait
+grep -E '^(oom_kill|thp_fault_alloc|thp_split_page) ' /proc/vmstat >"$out/vmstat.txt"

@@ -1,0 +1,148 @@
+"""Terrace on real memory of two kinds: what it says it did against what the kernel says."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+import pytest
+from audit import check_journal, check_plan, most_on_node
+
+pytestmark = pytest.mark.guest
+
+NEAR, FAR = 0, 1  # the guest's nodes
+
+
+def fine(verdict):
+    """No chunk was on a wrong node; says the first few that were."""
+    assert not verdict.problems, f"{len(verdict.problems)} chunks, as in:\n" + "\n".join(verdict.problems[:10])
+    return verdict
+
+
+# --- pages -------------------------------------------------------------------------------------------------------
+
+
+def test_backing_and_mover_page_by_page(guest):
+    assert guest.status("two_nodes") == 0, guest.text("two_nodes")
+    assert "SKIPPED" not in guest.text("two_nodes")
+
+
+def test_kinds_come_from_the_firmware(guest):
+    machine = json.loads(guest.text("machine"))
+    assert [(place["kind"], place["numa_node"]) for place in machine["places"]] == [("ddr", NEAR), ("cxl", FAR)]
+    near, far = machine["paths"]
+    assert (near["read"], near["latency"]) == (16384 * 2**20, 100e-9)
+    assert (far["read"], far["latency"]) == (2048 * 2**20, 400e-9)
+    assert machine["domains"][0]["home"] == machine["places"][FAR]["name"]
+
+
+def test_the_kernel_gives_huge_pages(guest):
+    """As it does by default: all the rest is true with them."""
+    assert "[always]" in guest.text("huge_pages")
+
+
+# --- CG obeys its plan -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("job", "iterations", "moved"), [("cg_s", 15, 2), ("cg_w", 15, 6)])
+def test_at_each_phases_start_every_page_lies_where_the_plan_says(guest, job, iterations, moved):
+    assert guest.status(job) == 0, guest.errors(job)
+    run, samples = guest.run(job, "cg"), guest.samples(job)
+    assert run.backend == "real"
+    assert len(samples) == iterations * 53
+    verdict = fine(check_plan(samples, run, guest.plans / f"{job}.toml", home="cxl"))
+    assert verdict.exact > 5 * verdict.either, "most of it was certain"
+    both = [name for name, nodes in verdict.seen.items() if nodes == {NEAR, FAR}]
+    assert len(both) >= moved, f"the kernel saw only {both} on both nodes"
+
+
+@pytest.mark.parametrize("job", ["cg_s", "cg_w"])
+def test_the_comparison_sees_a_plan_that_was_not_obeyed(guest, job, tmp_path):
+    text = (guest.plans / f"{job}.toml").read_text()
+    last = text.rindex("[[move]]")
+    for number, other in enumerate([text[:last], text.replace('place = "ddr"', 'place = "cxl"', 1)]):
+        plan = tmp_path / f"{number}.toml"
+        plan.write_text(other)
+        assert check_plan(guest.samples(job), guest.run(job, "cg"), plan, home="cxl").problems
+
+
+@pytest.mark.parametrize("job", ["cg_s", "cg_w", "live"])
+def test_the_journals_moves_are_the_kernels(guest, job):
+    run = guest.run(job, "cg")
+    verdict = fine(check_journal(guest.samples(job), run))
+    assert verdict.exact > verdict.either
+    assert run.moves
+    assert not any(move.refused for move in run.moves)
+    sizes = {
+        (one.id, chunk): one.range(chunk)[1] - one.range(chunk)[0]
+        for one in run.objects
+        for chunk in range(one.chunks)
+    }
+    for move in run.moves:
+        assert move.asked <= move.begun <= move.done
+        assert move.size in (0, sizes[move.object, move.chunk])
+        assert (move.size == 0) == (move.source == move.target), "only what lay there already moved nothing"
+
+
+@pytest.mark.parametrize(("job", "budget"), [("cg_s", 700 << 10), ("cg_w", 5 << 20), ("live", 512 << 10)])
+def test_the_kernel_never_sees_more_than_the_budget_in_near_memory(guest, job, budget):
+    run = guest.run(job, "cg")
+    most = most_on_node(guest.samples(job), run, NEAR)
+    assert 0 < most <= budget
+
+
+@pytest.mark.parametrize("job", ["cg_s", "cg_w", "live"])
+def test_cg_verifies(guest, job):
+    assert guest.status(job) == 0
+    assert "Verification    =               SUCCESSFUL" in guest.text(job)
+
+
+# --- CG learns ---------------------------------------------------------------------------------------------------
+
+
+def test_live_it_learns_in_the_first_iteration_and_moves_afterwards(guest):
+    run, samples = guest.run("live", "cg"), guest.samples("live")
+    assert not run.notes
+    assert most_on_node([one for one in samples if one.iteration == 0], run, NEAR) == 0, "learning is done at home"
+    assert {move.iteration for move in run.moves} - {0}
+    assert all(move.iteration > 0 for move in run.moves)
+    assert most_on_node(samples[-1:], run, NEAR) > 0
+    assert "15 iterations" in guest.errors("live")
+
+
+# --- when something goes wrong -----------------------------------------------------------------------------------
+
+
+def test_forks_while_data_moves(guest):
+    assert guest.status("forks") == 7, guest.errors("forks")
+    assert guest.text("forks") == "sums are right\n"
+    fine(check_journal(guest.samples("forks"), guest.run("forks", "victim")))
+
+
+def test_a_run_killed_while_data_moves_leaves_a_profile(guest):
+    assert guest.status("killed") == 128 + signal.SIGKILL
+    run = guest.run("killed", "victim")
+    assert run.ended is None
+    assert {iteration for iteration, _ in run.phases} == {0, 1, 2}
+    assert run.moves
+    assert "cut" in " ".join(run.notes) or "end" in " ".join(run.notes), run.notes
+
+
+def test_a_job_that_may_use_one_node_only_is_left_in_peace(guest):
+    assert guest.status("restricted") == 7, guest.errors("restricted")
+    assert guest.text("restricted") == "sums are right\n"
+    run, samples = guest.run("restricted", "victim"), guest.samples("restricted")
+    told = [note for note in run.notes if "the system" in note]
+    assert len(told) == 1, run.notes
+    far = [move for move in run.moves if run.node_of[move.target] == FAR]
+    assert far
+    assert all(move.refused for move in far)
+    for sample in samples:
+        for one in run.living(run.phases.get((sample.iteration, sample.position), 0)):
+            assert set(sample.nodes(one.address, one.address + one.size)) <= {NEAR}
+
+
+def test_nothing_was_killed_for_want_of_memory(guest):
+    counters = dict(line.split() for line in (guest.folder / "vmstat.txt").read_text().splitlines())
+    assert counters["oom_kill"] == "0"
+    assert int(counters["thp_fault_alloc"]) > 0

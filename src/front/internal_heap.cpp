@@ -86,9 +86,15 @@ void* InternalHeap::new_slab() {
 }
 
 void* InternalHeap::allocate(std::size_t size, std::size_t alignment) noexcept {
+  if (size > PTRDIFF_MAX) return nullptr;
   // A class whose size is a power of two has its blocks at multiples of it.
   if (alignment > 16) size = std::bit_ceil(std::max(size, alignment));
-  if (size > k_biggest_class || alignment > k_biggest_class) return allocate_big(size, alignment);
+  if (size > k_biggest_class || alignment > k_biggest_class) {
+    // Mappings come and go under the lock, too: an address that the kernel hands from one thread to another then
+    // has an order that tools can see.
+    const std::lock_guard guard(lock_);
+    return allocate_big(size, alignment);
+  }
   const auto index = class_of(size);
   const auto block = size_of(index);
   const std::lock_guard guard(lock_);
@@ -113,11 +119,11 @@ void* InternalHeap::allocate(std::size_t size, std::size_t alignment) noexcept {
 void InternalHeap::release(void* address) noexcept {
   if (!address) return;
   auto& header = header_of(address);
+  const std::lock_guard guard(lock_);
   if (header.size_class == k_big) {
     syscall(SYS_munmap, header.mapping, header.mapped);
     return;
   }
-  const std::lock_guard guard(lock_);
   auto& size_class = classes_[header.size_class];
   auto* const free = static_cast<Free*>(address);
   free->next = size_class.free;

@@ -189,7 +189,8 @@ TEST_F(RuntimeTest, FirstTouchFillsTheFastPlaceInOrder) {
   std::uint64_t fast_hot = 0;
   std::uint64_t fast_cold = 0;
   for (memory::ChunkId chunk = 0; chunk < chunks_.size(); ++chunk)
-    if (chunks_[chunk].place.load() == 0) (chunks_[chunk].object == hot_ ? fast_hot : fast_cold) += chunks_[chunk].size;
+    if (chunks_[chunk].place.load() == 0)
+      (chunks_[chunk].object == hot_ ? fast_hot : fast_cold) += chunks_[chunk].size;
   EXPECT_EQ(fast_hot, 4 * k_mib);
   EXPECT_EQ(fast_cold, 2 * k_mib);
 }

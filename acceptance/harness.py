@@ -45,11 +45,18 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Runs a command with captured text; a failure shows its last lines."""
     done = subprocess.run(  # type: ignore[call-overload]
-        [str(word) for word in command], text=True, capture_output=True, timeout=timeout, cwd=options.pop("cwd", ROOT), **options
+        [str(word) for word in command],
+        text=True,
+        capture_output=True,
+        timeout=timeout,
+        cwd=options.pop("cwd", ROOT),
+        **options,
     )
     if check and done.returncode != 0:
         tail = (done.stdout + done.stderr).strip().splitlines()[-6:]
-        raise RuntimeError(f"{' '.join(map(str, command))[:200]} ended with {done.returncode}: " + " | ".join(tail))
+        raise RuntimeError(
+            f"{' '.join(map(str, command))[:200]} ended with {done.returncode}: " + " | ".join(tail)
+        )
     return done
 
 
@@ -76,8 +83,13 @@ def main(name: str, lines: Sequence[Line]) -> int:
             measured = Measured(f"failed: {error}", False)
         seconds = time.monotonic() - begun
         rows.append(
-            {"item": line.item, "goal": line.goal, "measured": measured.text,
-             "verdict": "holds" if measured.holds else "falls short", "seconds": round(seconds, 1)}
+            {
+                "item": line.item,
+                "goal": line.goal,
+                "measured": measured.text,
+                "verdict": "holds" if measured.holds else "falls short",
+                "seconds": round(seconds, 1),
+            }
         )
         print(f"{'holds      ' if measured.holds else 'FALLS SHORT'}  {line.item}")
         print(f"             goal      {line.goal}")
@@ -88,9 +100,16 @@ def main(name: str, lines: Sequence[Line]) -> int:
     folder = ROOT / "out" / "acceptance"
     folder.mkdir(parents=True, exist_ok=True)
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, text=True, capture_output=True).stdout.strip()
-    result = {"schema": 1, "name": name, "commit": commit, "date": time.strftime("%Y-%m-%d"),
-              "processor": platform.processor() or platform.machine(), "cores": os.cpu_count(),
-              "complete": len(chosen) == len(lines), "lines": rows}
+    result = {
+        "schema": 1,
+        "name": name,
+        "commit": commit,
+        "date": time.strftime("%Y-%m-%d"),
+        "processor": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "complete": len(chosen) == len(lines),
+        "lines": rows,
+    }
     (folder / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n")
     print(f"{held} of {len(rows)} lines hold; out/acceptance/{name}.json")
     return 0 if held == len(rows) else 1

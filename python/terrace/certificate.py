@@ -59,7 +59,11 @@ def _add(a: list[list[float]], b: list[list[float]]) -> list[list[float]]:
     cells = {cell[0]: cell for cell in a}
     for item, *numbers in b:
         known = cells.get(item)
-        cells[item] = [item, *numbers] if known is None else [item, *(x + y for x, y in zip(known[1:], numbers, strict=True))]
+        cells[item] = (
+            [item, *numbers]
+            if known is None
+            else [item, *(x + y for x, y in zip(known[1:], numbers, strict=True))]
+        )
     return [cells[item] for item in sorted(cells)]
 
 

@@ -58,11 +58,11 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for results, profiles and report.")] = Path(
-        "out/demo"
-    ),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for results, profiles and report.")
+    ] = Path("out/demo"),
     problem_class: Annotated[str, typer.Option("--class", help="Size of CG and MG: S, W or A.")] = "W",
-    source: Annotated[Path, typer.Option(help="Terrace's source tree, for the workloads.")] = Path("."),
+    source: Annotated[Path, typer.Option(help="Terrace's source tree, for the workloads.")] = Path(),
 ) -> None:
     """Profile, plan and run CG and MG on the machines of Unimem's study; write a table and a report."""
     begun = time.monotonic()
@@ -78,7 +78,12 @@ def demo(
     report = output / "report.html"
     report.write_text(render(gather(output / "cg-live.unimem-lat4-quarter-live.terrace")), encoding="utf-8")
     seconds = time.monotonic() - begun
-    document = {"schema": 1, "class": problem_class, "run_seconds": round(seconds, 1), "rows": [asdict(r) for r in rows]}
+    document = {
+        "schema": 1,
+        "class": problem_class,
+        "run_seconds": round(seconds, 1),
+        "rows": [asdict(r) for r in rows],
+    }
     (output / "results.json").write_text(json.dumps(document, indent=1) + "\n")
     _print(rows, problem_class)
     print(f"{seconds:.0f} s; {output / 'results.json'}; report: {report}")
@@ -137,8 +142,14 @@ def _plan(store: Path, fast: int, exact: bool) -> _core.Plan:
 
 
 def _row(
-    workload: Workload, machine: str, ratio: str, fast: int, footprint: int, outcomes: dict[str, Outcome],
-    bound: float, verified: bool,
+    workload: Workload,
+    machine: str,
+    ratio: str,
+    fast: int,
+    footprint: int,
+    outcomes: dict[str, Outcome],
+    bound: float,
+    verified: bool,
 ) -> Row:
     label = f"{machine}-{ratio}"
     slow, best = outcomes[f"{machine}-slow"], outcomes[f"{machine}-fast"]
@@ -171,5 +182,6 @@ def _print(rows: list[Row], problem_class: str) -> None:
     console().print(shown)
     for machine, published in (("unimem-bw2", "18 %"), ("unimem-lat4", "47 %")):
         ours = [r.slow_only_s / r.fast_only_s - 1 for r in rows if r.machine == machine and r.ratio == "study"]
-        print(f"{machine}: slow-only is {sum(ours) / len(ours):.0%} slower on average; the paper's codes, class C: {published}")
-
+        print(
+            f"{machine}: slow-only is {sum(ours) / len(ours):.0%} slower on average; the paper's codes, class C: {published}"
+        )

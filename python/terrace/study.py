@@ -120,19 +120,32 @@ def outcome(path: Path) -> Outcome:
 
 
 def record(
-    program: Sequence[str | os.PathLike[str]], machines: Sequence[str], folder: Path, name: str,
+    program: Sequence[str | os.PathLike[str]],
+    machines: Sequence[str],
+    folder: Path,
+    name: str,
     options: Sequence[str] = (),
 ) -> None:
     """One execution, profiled on each machine with exact counters beside the samples: NAME.MACHINE.terrace."""
     folder.mkdir(parents=True, exist_ok=True)
-    words: list[str | os.PathLike[str]] = ["record", "--exact", "--quiet", "--output", folder / f"{name}.terrace", *options]
+    words: list[str | os.PathLike[str]] = [
+        "record",
+        "--exact",
+        "--quiet",
+        "--output",
+        folder / f"{name}.terrace",
+        *options,
+    ]
     for machine in machines:
         words += ["--world", World(machine, machine).text()]
     run_terrace([*words, "--", *program])
 
 
 def simulate(
-    program: Sequence[str | os.PathLike[str]], worlds: Sequence[World], folder: Path, name: str,
+    program: Sequence[str | os.PathLike[str]],
+    worlds: Sequence[World],
+    folder: Path,
+    name: str,
     options: Sequence[str] = (),
 ) -> tuple[dict[str, Outcome], str]:
     """One execution of the program, priced in every world, and what it printed. Raises TerraceError when it fails."""
@@ -155,7 +168,9 @@ def data_objects(store: Store, run: Run) -> dict[str, int]:
     return {
         item.name: item.size
         for item in store.objects(run)
-        if item.kind in kinds and item.born <= begun and (item.died is None or item.died > begun)
+        if item.kind in kinds
+        and item.born <= begun
+        and (item.died is None or item.died > begun)
         and not item.name.startswith("(")
     }
 

@@ -76,7 +76,7 @@ def demo(
         parts = list(pool.map(lambda w: _workload(w, binaries, output, problem_class), WORKLOADS.values()))
     rows = [row for part in parts for row in part]
     report = output / "report.html"
-    report.write_text(render(gather(output / "cg-live.unimem-lat4-quarter-live.terrace")), encoding="utf-8")
+    report.write_text(render(gather(output / "mg-live.unimem-lat4-quarter-live.terrace")), encoding="utf-8")
     seconds = time.monotonic() - begun
     document = {
         "schema": 1,

@@ -1,8 +1,8 @@
 """What every acceptance program is made of: lines with a goal, a measurement and a verdict.
 
-A line's function returns Measured(text, holds). It may raise Unavailable when this machine cannot run it at all; the
-line then counts as fallen short, with the reason. The table goes to standard output as lines finish, the whole to
-out/acceptance/NAME.json, and the exit status is 1 unless every line holds.
+A line's function returns Measured(text, holds). It may raise Unavailable when this machine cannot run it at
+all; the line then counts as fallen short, with the reason. The table goes to standard output as lines finish,
+the whole to out/acceptance/NAME.json, and the exit status is 1 unless every line holds.
 """
 
 from __future__ import annotations

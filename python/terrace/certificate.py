@@ -1,10 +1,10 @@
 """A bound that no placement of a recorded program can beat, whatever its iterations were.
 
-Every row of the linear program (docs/planning.md) rises with each of its counters. So the program made of the smallest
-value that each counter had in any recorded iteration bounds every one of them, and its optimum times the iterations
-bounds the loop. Segments of a phase are merged: a sum of maxima is at least the maximum of the sums, so whole phases
-bound their segments from below, and the linear program stays small. Data may lie anywhere when an iteration begins
-and ends.
+Every row of the linear program (docs/planning.md) rises with each of its counters. So the program made of the
+smallest value that each counter had in any recorded iteration bounds every one of them, and its optimum times
+the iterations bounds the loop. Segments of a phase are merged: a sum of maxima is at least the maximum of the
+sums, so whole phases bound their segments from below, and the linear program stays small. Data may lie anywhere
+when an iteration begins and ends.
 """
 
 import functools

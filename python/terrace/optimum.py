@@ -98,12 +98,12 @@ class _Common:
         """Time of the place's bandwidth that a cell's traffic takes."""
         of = self.places[place]
         seconds: float = cell[1] / of["read_bandwidth"] + cell[2] / of["write_bandwidth"]
-        return seconds / self.second
+        return float(seconds / self.second)
 
     def exposed(self, cell: list[float], place: int) -> float:
         """Latency that it exposes there."""
         seconds: float = cell[3] * self.places[place]["latency"]
-        return seconds / self.second
+        return float(seconds / self.second)
 
     def copying(self, item: Dump, source: int, target: int) -> tuple[float, float, float]:
         """Time of a move: of the copy engine, of the source's bandwidth, of the target's."""
@@ -213,7 +213,7 @@ def linear_bound(dump: Dump, time_limit: float = 60) -> float:
     """Seconds that no software placement can beat in one iteration: the optimum of the linear program."""
     common = _Common(dump)
     program, _ = _build(common, executable=False)
-    return program.solve(time_limit)[1] * common.second + _constant(dump)
+    return float(program.solve(time_limit)[1] * common.second + _constant(dump))
 
 
 def executable_optimum(dump: Dump, time_limit: float = 60) -> Optimum:

@@ -1,9 +1,10 @@
 """Runs workloads in virtual time in every column that a result has, and gathers the numbers.
 
-One execution of a program prices any number of worlds (machine, budget, planner) at once: what the caches let through
-does not depend on where data lies. The columns are those of docs/virtual-time.md: slow-only, live (the first
-iteration learned on the spot, moves paid for), steady (a later iteration of that run, times the iterations), planned
-(obeying a plan made from an earlier profile), fast-only, and the bound that no placement can beat.
+One execution of a program prices any number of worlds (machine, budget, planner) at once: what the caches let
+through does not depend on where data lies. The columns are those of docs/virtual-time.md: slow-only, live (the
+first iteration learned on the spot, moves paid for), steady (a later iteration of that run, times the
+iterations), planned (obeying a plan made from an earlier profile), fast-only, and the bound that no placement
+can beat.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ class World:
     plan: Path | None = None
 
     def text(self) -> str:
+        """What follows --world."""
         words = [f"label={self.label}", f"machine={self.machine}", f"planner={self.planner}"]
         if self.fast is not None:
             words.append(f"fast={self.fast}")
@@ -71,6 +73,7 @@ class Outcome:
 
     @property
     def moved_bytes(self) -> int:
+        """Of all transfers that were not refused."""
         return sum(move.size for move in self.moves)
 
     @property
@@ -95,7 +98,7 @@ def terrace_program() -> str:
 
 def run_terrace(words: Sequence[str | os.PathLike[str]], environment: Mapping[str, str] | None = None) -> str:
     """Runs the launcher; what the program wrote to standard output. Raises TerraceError with its last lines."""
-    command = [terrace_program(), *map(os.fspath, words)]
+    command = [terrace_program(), *(os.fspath(word) for word in words)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(environment or {})})
     if done.returncode != 0:
         tail = " | ".join((done.stdout + done.stderr).strip().splitlines()[-4:])
@@ -148,7 +151,7 @@ def simulate(
     name: str,
     options: Sequence[str] = (),
 ) -> tuple[dict[str, Outcome], str]:
-    """One execution of the program, priced in every world, and what it printed. Raises TerraceError when it fails."""
+    """One execution, priced in every world, and what the program printed. Raises TerraceError when it fails."""
     folder.mkdir(parents=True, exist_ok=True)
     output = folder / f"{name}.terrace"
     for old in folder.glob(f"{name}*.terrace"):

@@ -1,0 +1,169 @@
+// From profile to problem.
+#include "model/problem.hpp"
+
+#include <gtest/gtest.h>
+
+#include "../machine/example.hpp"
+#include "base/error.hpp"
+
+namespace terrace::model {
+namespace {
+
+constexpr machine::PlaceId k_hbm = 0, k_ddr = 1, k_cxl = 2;
+
+machine::Machine example() { return machine::Machine(machine::example_parts()); }
+
+// Two objects of three and two chunks in domain 0's ddr, one in domain 1; one phase.
+profile::Profile profile_of(std::vector<std::vector<profile::Cell>> iterations, double time) {
+  profile::Profile profile;
+  profile.loop = "main";
+  profile.exact = true;
+  const auto object = [](std::uint32_t id, const char* name, std::uint64_t size, std::uint32_t first,
+                         std::uint32_t n) {
+    profile::Object made;
+    made.id = id;
+    made.name = name;
+    made.size = Bytes{size};
+    made.chunk_size = Bytes{4096};
+    made.first_chunk = first;
+    made.chunks = n;
+    return made;
+  };
+  profile.objects = {object(0, "a", 3 * 4096 - 100, 0, 3), object(1, "b", 2 * 4096, 3, 2),
+                     object(2, "c", 4096, 5, 1)};
+  profile.places = {k_ddr, k_ddr, k_ddr, k_ddr, k_ddr, 4};
+  for (const auto& cells : iterations) {
+    profile::Iteration iteration;
+    profile::Phase phase;
+    phase.name = "sweep";
+    phase.time = Seconds{time};
+    phase.core = Seconds{1e-6};
+    phase.cells = cells;
+    iteration.phases = {phase};
+    profile.iterations.push_back(iteration);
+  }
+  return profile;
+}
+
+TEST(MakeProblem, TakesChunksPlacesAndBudgets) {
+  const auto machine = example();
+  const auto problem =
+      make_problem(profile_of({{{1, 10, 4, 2.5, 3}}}, 1), machine, machine::parse_budget(machine, "hbm=1GiB"));
+  ASSERT_EQ(problem.items.size(), 6U);
+  EXPECT_EQ(problem.items[2].size, Bytes{4096 - 100});
+  EXPECT_EQ(problem.items[1].ordinal, 1U);
+  EXPECT_EQ(problem.items[5].domain, 1);
+  EXPECT_EQ(problem.places[k_hbm].budget, Bytes{1ULL << 30});
+  EXPECT_EQ(problem.places[k_cxl].budget, Bytes{128ULL << 30});
+  EXPECT_EQ(problem.homes, (std::vector<machine::PlaceId>{k_cxl, 4}));
+  EXPECT_EQ(problem.copy[k_hbm][4], 0);  // no chunk leaves its domain
+  ASSERT_EQ(problem.phases[0].cells.size(), 1U);
+  const auto& cell = problem.phases[0].cells[0];
+  EXPECT_EQ(cell.item, 1U);
+  EXPECT_DOUBLE_EQ(cell.read_bytes, 640);
+  EXPECT_DOUBLE_EQ(cell.write_bytes, 256);
+  EXPECT_DOUBLE_EQ(cell.exposure, 2.5);
+}
+
+TEST(MakeProblem, AveragesIterations) {
+  const auto machine = example();
+  const auto problem =
+      make_problem(profile_of({{{0, 10, 0, 0, 0}}, {{0, 20, 0, 0, 0}, {3, 8, 0, 0, 0}}}, 1), machine, {});
+  ASSERT_EQ(problem.phases[0].cells.size(), 2U);
+  EXPECT_DOUBLE_EQ(problem.phases[0].cells[0].read_bytes, 15 * 64);
+  EXPECT_DOUBLE_EQ(problem.phases[0].cells[1].read_bytes, 4 * 64);
+  EXPECT_DOUBLE_EQ(problem.phases[0].core.value, 1e-6);
+}
+
+TEST(MakeProblem, LeavesIterationsOfAnotherShapeOut) {
+  auto profile = profile_of({{{0, 10, 0, 0, 0}}, {{0, 30, 0, 0, 0}}, {{0, 99, 0, 0, 0}}}, 1);
+  profile.iterations[2].phases.push_back(profile.iterations[2].phases[0]);
+  const auto problem = make_problem(profile, example(), {});
+  ASSERT_EQ(problem.phases.size(), 1U);
+  EXPECT_DOUBLE_EQ(problem.phases[0].cells[0].read_bytes, 20 * 64);
+}
+
+// ddr: 100 GB/s, 100 ns. 10,000 latencies are 1 ms: what the phase took beyond that stays a constant.
+TEST(MakeProblem, KeepsWhatTheLawDoesNotExplain) {
+  const auto problem = make_problem(profile_of({{{0, 10, 0, 10'000, 0}}}, 3e-3), example(), {});
+  EXPECT_NEAR(problem.phases[0].unexplained.value, 3e-3 - 1e-3 - 1e-6, 1e-12);
+  EXPECT_NEAR(phase_time(problem, 0, problem.measured_at).total, 3e-3, 1e-12);
+}
+
+TEST(MakeProblem, ScalesEstimatesThatExceedTheMeasuredTime) {
+  auto profile = profile_of({{{0, 10, 0, 10'000, 0}}}, 0.5e-3);
+  profile.exact = false;
+  const auto problem = make_problem(profile, example(), {});
+  EXPECT_NEAR(phase_time(problem, 0, problem.measured_at).total, 0.5e-3, 1e-12);
+  EXPECT_NEAR(problem.phases[0].cells[0].exposure, 10'000 * 0.5e-3 / 1.001e-3, 1e-6);
+  EXPECT_EQ(problem.phases[0].unexplained.value, 0);
+}
+
+// Freed before the loop and never seen in it: no part of the problem. Freed, but used in the loop: still one.
+TEST(MakeProblem, ForgetsObjectsThatAreGone) {
+  auto profile = profile_of({{{3, 10, 0, 0, 0}}}, 1);
+  profile.objects[0].live = false;
+  profile.objects[1].live = false;
+  const auto problem = make_problem(profile, example(), {});
+  ASSERT_EQ(problem.objects.size(), 2U);
+  EXPECT_EQ(problem.objects[0].name, "b");
+  EXPECT_EQ(problem.phases[0].cells[0].item, 0U);
+}
+
+TEST(MakeProblem, RefusesAProfileWithoutIterations) {
+  profile::Profile profile;
+  EXPECT_THROW(make_problem(profile, example(), {}), Error);
+}
+
+// 64 equal chunks and 64 whose traffic grows: the equal ones merge first, traffic and sizes are kept.
+TEST(MakeProblem, MergesWhatTheProfileTellsLeastApart) {
+  profile::Profile profile;
+  profile.exact = true;
+  for (std::uint32_t o = 0; o < 2; ++o) {
+    profile::Object object;
+    object.id = o;
+    object.name = o == 0 ? "even" : "rising";
+    object.chunk_size = Bytes{4096};
+    object.size = Bytes{64 * 4096};
+    object.first_chunk = o * 64;
+    object.chunks = 64;
+    profile.objects.push_back(object);
+  }
+  profile.places.assign(128, k_ddr);
+  profile::Phase phase;
+  phase.time = Seconds{1};
+  double lines = 0;
+  for (std::uint32_t c = 0; c < 128; ++c) {
+    phase.cells.push_back({c, c < 64 ? 10.0 : 10.0 * (c - 63) * (c - 63), 0, 0, 0});
+    lines += phase.cells.back().read_lines;
+  }
+  profile.iterations = {{0, {phase}}};
+  const auto problem = make_problem(profile, example(), {}, 80);
+  EXPECT_EQ(problem.items.size(), 80U);
+  std::uint64_t bytes = 0, chunks = 0;
+  std::size_t rising = 0;
+  for (const auto& item : problem.items) {
+    bytes += item.size.value;
+    chunks += item.chunks;
+    EXPECT_LE(item.chunks, 6U);  // four times the mean share
+    rising += item.object == 1 ? 1 : 0;
+  }
+  EXPECT_EQ(bytes, 128U * 4096);
+  EXPECT_EQ(chunks, 128U);
+  EXPECT_GE(rising, 60U);
+  double read = 0;
+  for (const auto& cell : problem.phases[0].cells) read += cell.read_bytes;
+  EXPECT_DOUBLE_EQ(read, lines * 64);
+}
+
+TEST(DumpJson, WritesNumbersThatReadBack) {
+  auto problem = make_problem(profile_of({{{1, 1.0 / 3, 0, 0.1, 0}}}, 1), example(), {});
+  problem.objects[0].name = "a \"quoted\"\n\\name";
+  const auto json = dump_json(problem);
+  EXPECT_NE(json.find(R"("name":"a \"quoted\"\u000a\\name")"), std::string::npos);
+  EXPECT_NE(json.find("[1,21.333333333333332,0,0.1,0]"), std::string::npos);
+  EXPECT_NE(json.find(R"("schema":"terrace-problem-1")"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace terrace::model

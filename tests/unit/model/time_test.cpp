@@ -1,0 +1,159 @@
+// The time law and the price of moves, against times worked out by hand.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "model/moves.hpp"
+#include "model/problem.hpp"
+#include "random_problem.hpp"
+
+namespace terrace::model {
+namespace {
+
+constexpr machine::PlaceId k_fast = 0, k_slow = 1;
+
+// Items of 1 MB; fast: 10 GB/s, 100 ns; slow: 5 GB/s, 400 ns; copies at 5 GB/s: 0.2 ms for an item.
+Problem machine_with(std::size_t items, std::uint64_t fast_items) {
+  Problem problem;
+  problem.places = {{"fast", "hbm", 0, Bytes{fast_items * 1'000'000}, 10e9, 10e9, 100e-9},
+                    {"slow", "ddr", 0, Bytes{1'000'000'000}, 5e9, 5e9, 400e-9}};
+  problem.copy = {{0, 5e9}, {5e9, 0}};
+  problem.homes = {k_slow};
+  for (std::uint32_t i = 0; i < items; ++i) {
+    problem.objects.push_back({"o" + std::to_string(i), Bytes{1'000'000}, 1});
+    problem.items.push_back({Bytes{1'000'000}, 0, i, 0, 1, machine::k_no_place});
+    problem.measured_at.push_back(k_slow);
+  }
+  return problem;
+}
+
+ProblemPhase phase(double core, std::vector<ItemCell> cells) {
+  ProblemPhase made;
+  made.core = Seconds{core};
+  made.cells = std::move(cells);
+  return made;
+}
+
+TEST(PhaseTime, IsTheLongestRow) {
+  auto problem = machine_with(2, 2);
+  problem.phases = {phase(1e-3, {{0, 10e6, 5e6, 2000, 0}, {1, 0, 5e6, 1000, 0}})};
+  // Both slow: C + D = 1 + 1.2 ms; B = 20 MB / 5 GB/s = 4 ms.
+  EXPECT_NEAR(phase_time(problem, 0, {k_slow, k_slow}).total, 4e-3, 1e-12);
+  // The first fast: B_fast = 1.5 ms, B_slow = 1 ms, C + D = 1 + 0.2 + 0.4 ms.
+  const auto time = phase_time(problem, 0, {k_fast, k_slow});
+  EXPECT_NEAR(time.exposed, 0.6e-3, 1e-12);
+  EXPECT_NEAR(time.bandwidth, 1.5e-3, 1e-12);
+  EXPECT_NEAR(time.total, 1.6e-3, 1e-12);
+  problem.phases[0].unexplained = Seconds{1e-3};
+  EXPECT_NEAR(phase_time(problem, 0, {k_fast, k_slow}).total, 2.6e-3, 1e-12);
+}
+
+// Item 0 is wanted fast in phase 2 alone, and nobody touches it in phases 0 and 1 before: the copy of 0.2 ms hides
+// behind them. It leaves in phase 0, when nobody waits.
+TEST(Predict, HidesACopyBehindPhasesThatDoNotTouchIt) {
+  auto problem = machine_with(1, 1);
+  problem.phases = {phase(1e-3, {}), phase(1e-3, {}), phase(1e-3, {{0, 0, 0, 10'000, 0}})};
+  const Schedule schedule{{{k_slow}, {k_slow}, {k_fast}}};
+  const auto list = moves_of(problem, schedule);
+  ASSERT_EQ(list.moves.size(), 2U);
+  const auto prediction = predict(problem, schedule);
+  EXPECT_NEAR(prediction.phases[2].total, 2e-3, 1e-12);
+  EXPECT_NEAR(prediction.total.value, 4e-3, 1e-12);
+  EXPECT_EQ(prediction.moves, 2U);
+  EXPECT_EQ(prediction.moved, Bytes{2'000'000});
+}
+
+// Phase 1 touches it where it lies, so phase 2 waits for the whole copy.
+TEST(Predict, MakesAPhaseWaitForWhatCannotBeHidden) {
+  auto problem = machine_with(1, 1);
+  problem.phases = {phase(1e-3, {{0, 0, 0, 1, 0}}), phase(1e-3, {{0, 0, 0, 1, 0}}),
+                    phase(1e-3, {{0, 0, 0, 10'000, 0}})};
+  const Schedule schedule{{{k_slow}, {k_slow}, {k_fast}}};
+  const auto prediction = predict(problem, schedule);
+  EXPECT_NEAR(prediction.phases[2].waiting, 0.2e-3, 1e-12);
+  EXPECT_NEAR(prediction.phases[2].total, 2.2e-3, 1e-12);
+}
+
+// A copy of 5 items takes 1 ms at full speed. The phase beside it is bound by the slow memory's bandwidth, so each
+// gets half of that: after 2 ms the copy is done and the phase has 1 of its 2 ms behind it; 3 ms in all.
+TEST(Predict, SharesAMemoryWithTheCopies) {
+  auto problem = machine_with(2, 6);
+  problem.items[0].size = Bytes{5'000'000};
+  problem.phases = {phase(0, {{1, 10e6, 0, 0, 0}}), phase(1e-3, {{0, 0, 0, 10, 0}})};
+  // Out at once when phase 1 is over: the way back competes, too; look at a run that never goes back.
+  problem.cyclic = false;
+  const Schedule schedule{{{k_slow, k_slow}, {k_fast, k_slow}}};
+  auto list = moves_of(problem, schedule);
+  ASSERT_EQ(list.moves.size(), 1U);
+  EXPECT_EQ(list.moves[0].ask, 0U);
+  EXPECT_EQ(list.moves[0].need, 1U);
+  const auto prediction = predict(problem, schedule);
+  EXPECT_NEAR(prediction.phases[0].total, 3e-3, 1e-12);
+  EXPECT_EQ(prediction.phases[1].waiting, 0);
+}
+
+// Room for one item: the one in fast memory has to leave before the other may come, in every phase's list.
+TEST(Moves, GoOutBeforeTheyComeIn) {
+  auto problem = machine_with(2, 1);
+  problem.phases = {phase(1e-3, {{0, 1e6, 0, 1, 0}}), phase(1e-3, {{1, 1e6, 0, 1, 0}})};
+  const Schedule schedule{{{k_fast, k_slow}, {k_slow, k_fast}}};
+  const auto list = moves_of(problem, schedule);
+  ASSERT_TRUE(list.feasible);
+  ASSERT_EQ(list.moves.size(), 4U);
+  for (std::size_t m = 0; m < 4; m += 2) {
+    EXPECT_EQ(list.moves[m].to, k_slow);
+    EXPECT_FALSE(list.moves[m].awaited);
+    EXPECT_EQ(list.moves[m + 1].to, k_fast);
+    EXPECT_TRUE(list.moves[m + 1].awaited);
+    EXPECT_EQ(list.moves[m].ask, list.moves[m + 1].ask);
+  }
+}
+
+// Two items change places between two full memories: one of them stops at home on its way.
+TEST(Moves, StopAtHomeWhereTwoFullPlacesExchange) {
+  auto problem = machine_with(2, 1);
+  problem.places.insert(problem.places.begin() + 1, {"middle", "mid", 0, Bytes{1'000'000}, 7e9, 7e9, 200e-9});
+  problem.homes = {2};
+  problem.measured_at = {2, 2};
+  problem.copy = {{0, 5e9, 5e9}, {5e9, 0, 5e9}, {5e9, 5e9, 0}};
+  problem.phases = {phase(1e-3, {{0, 1e6, 0, 1, 0}, {1, 1e6, 0, 1, 0}}),
+                    phase(1e-3, {{0, 1e6, 0, 1, 0}, {1, 1e6, 0, 1, 0}})};
+  const auto list = moves_of(problem, {{{0, 1}, {1, 0}}});
+  EXPECT_TRUE(list.feasible);
+  ASSERT_EQ(list.moves.size(), 6U);  // three for each of the two exchanges
+  EXPECT_EQ(list.moves[0].to, 2);
+}
+
+TEST(Moves, AreInfeasibleWhereNoOrderKeepsTheBudgets) {
+  auto problem = machine_with(2, 1);
+  problem.places[1].budget = Bytes{1'000'000};
+  problem.phases = {phase(1e-3, {{0, 1e6, 0, 1, 0}, {1, 1e6, 0, 1, 0}}),
+                    phase(1e-3, {{0, 1e6, 0, 1, 0}, {1, 1e6, 0, 1, 0}})};
+  EXPECT_FALSE(moves_of(problem, {{{0, 1}, {1, 0}}}).feasible);
+}
+
+// A law of conservation: the copy engine cannot copy for longer than an iteration takes, and no phase takes less
+// than its rows.
+TEST(Predict, KeepsItsOwnRows) {
+  std::mt19937 random(21);
+  for (int n = 0; n < 300; ++n) {
+    const auto problem =
+        testing::random_problem(random, {.kinds = 2 + static_cast<std::size_t>(n) % 3, .phases = 5});
+    const auto schedule = testing::random_schedule(random, problem);
+    const auto list = moves_of(problem, schedule);
+    if (!list.feasible) continue;
+    const auto prediction = predict(problem, schedule);
+    double copying = 0;
+    for (const auto& move : list.moves) copying += move.awaited ? move.seconds : 0;
+    EXPECT_LE(copying, prediction.total.value * (1 + 1e-9));
+    for (std::size_t k = 0; k < problem.phases.size(); ++k) {
+      const auto& time = prediction.phases[k];
+      EXPECT_GE(time.total * (1 + 1e-12), phase_time(problem, k, schedule.phases[k]).total);
+      EXPECT_GE(time.total * (1 + 1e-12), time.bandwidth);
+      EXPECT_GE(time.total * (1 + 1e-12), time.copies);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace terrace::model

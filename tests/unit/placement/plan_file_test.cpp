@@ -1,0 +1,114 @@
+// Plan files: what reads back, and what each mistake is told.
+#include "placement/plan_file.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "../model/random_problem.hpp"
+#include "base/error.hpp"
+#include "placement/planner.hpp"
+
+namespace terrace::placement {
+namespace {
+
+std::vector<std::byte> bytes_of(const Plan& plan) {
+  BlobWriter out;
+  plan.to_blob(out);
+  return {out.bytes().begin(), out.bytes().end()};
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_plan(text, "p.toml");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::invalid);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(PlanFile, ReadsBackToTheLastDigit) {
+  std::mt19937 random(4);
+  for (int n = 0; n < 100; ++n) {
+    auto problem = model::testing::random_problem(random, {.kinds = 3, .domains = 2, .objects = 6, .phases = 4});
+    problem.objects[0].name = "odd \"name\" \\ with\ttabs # and \x01";
+    problem.phases[0].name = "two\nlines";
+    Decision decision;
+    decision.schedule = model::testing::random_schedule(random, problem);
+    decision.prediction = model::predict(problem, decision.schedule);
+    const auto plan = make_plan(problem, decision, "random");
+    const auto text = format_plan(plan);
+    const auto again = parse_plan(text, "p.toml");
+    ASSERT_EQ(bytes_of(again), bytes_of(plan)) << text;
+    ASSERT_EQ(format_plan(again), text);
+  }
+}
+
+TEST(PlanFile, TakesAHandWrittenPlan) {
+  const auto plan = parse_plan(R"(
+[[object]]
+name = "a"
+place = "hbm"
+pin = true
+
+[[object]]
+name = "work_*"
+place = "ddr"
+)",
+                               "p.toml");
+  EXPECT_EQ(plan.planner, "hand");
+  ASSERT_EQ(plan.objects.size(), 2U);
+  EXPECT_TRUE(plan.objects[0].pinned);
+  EXPECT_EQ(plan.objects[0].parts[0].chunks.count, 1U);
+  EXPECT_EQ(plan.objects[1].parts[0].place, "ddr");
+}
+
+TEST(PlanFile, NamesFileLineAndKeyOfAMistake) {
+  EXPECT_EQ(refusal("[[object]]\nname = \"a\"\nplcae = \"hbm\"\n"),
+            "p.toml:3: object.plcae: unknown key; did you mean 'place'?");
+  EXPECT_NE(refusal("[[object]]\nplace = \"hbm\"\n").find("p.toml:1: object.name"), std::string::npos);
+  EXPECT_NE(refusal("[[object]]\nname = \"a\"\nchunks = 4\n[[object.part]]\nchunks = \"2-9\"\nplace = \"hbm\"\n")
+                .find("p.toml:5: object.part.chunks: reaches to chunk 9"),
+            std::string::npos);
+  EXPECT_NE(refusal("[[object]]\nname = \"a\"\nchunks = 0\n").find("p.toml:3: object.chunks"), std::string::npos);
+  EXPECT_NE(refusal("[[object]]\nname = \"a\"\n[[object]]\nname = \"a\"\n").find("p.toml:4: object.name"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal("phases = [\"x\"]\n[[object]]\nname = \"a\"\n[[move]]\nobject = \"b\"\nto = \"hbm\"\nask = 0\n")
+          .find("p.toml:5: move.object"),
+      std::string::npos);
+  EXPECT_NE(
+      refusal("phases = [\"x\"]\n[[object]]\nname = \"a\"\n[[move]]\nobject = \"a\"\nto = \"hbm\"\nask = 1\n")
+          .find("p.toml:7: move.ask"),
+      std::string::npos);
+  EXPECT_NE(
+      refusal("phases = [\"x\"]\n[[object]]\nname = \"a\"\npin = true\n[[move]]\nobject = \"a\"\nto = \"hbm\"\n"
+              "ask = 0\n")
+          .find("is pinned and never moves"),
+      std::string::npos);
+  EXPECT_NE(refusal("[[object]\n").find("p.toml:1: "), std::string::npos);
+  EXPECT_NE(refusal("schema = 2\n").find("p.toml:1: schema"), std::string::npos);
+}
+
+TEST(PlanFile, IsWrittenWholeAndReadBack) {
+  const auto path =
+      std::filesystem::temp_directory_path() / ("terrace-plan-" + std::to_string(::getpid()) + ".toml");
+  Plan plan;
+  plan.planner = "hand";
+  plan.objects = {{"a", Bytes{4096}, 1, true, {{{0, 1}, "hbm"}}}};
+  write_plan_file(path, plan);
+  EXPECT_EQ(bytes_of(read_plan_file(path)), bytes_of(plan));
+  std::filesystem::remove(path);
+  try {
+    read_plan_file(path);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::not_found);
+  }
+  EXPECT_THROW(write_plan_file("/nowhere/at/all.toml", plan), Error);
+}
+
+}  // namespace
+}  // namespace terrace::placement

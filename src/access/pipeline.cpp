@@ -73,6 +73,8 @@ Pipeline::Pipeline(const PipelineConfig& config, SharedCache& shared, const Addr
 Pipeline::~Pipeline() = default;
 
 void Pipeline::step_aside(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site) {
+  // What the cache model misses this machine probably misses, too: the line may as well come while we think.
+  __builtin_prefetch(reinterpret_cast<const void*>(address));
   Level follow = k_no_level;
   {
     const Inside inside;

@@ -1,8 +1,8 @@
 """The kernel's account of a run (phase_audit.c), set against the plan and against Terrace's own journal.
 
 Both comparisons go chunk by chunk through every start of a phase. A chunk that no move is about must have every
-page on the node where it belongs. A chunk whose move was asked for and may still be under way may have its pages on
-either side. What the plan means is worked out here a second time, from the plan file alone.
+page on the node where it belongs. A chunk whose move was asked for and may still be under way may have its pages
+on either side. What the plan means is worked out here a second time, from the plan file alone.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Results:
         plan = build / f"tests/guest/cg_{problem_class.lower()}.toml"
         plan.write_text(make(audit.read_run(store, "cg")))
     status, output = vm.run(
-        [str(HERE / "jobs.sh"), str(build)], vm.parse_nodes(NODES), cwd=folder, out=folder, timeout=500
+        [str(HERE / "jobs.sh"), str(build)], vm.parse_nodes(NODES), cwd=HERE, out=folder, timeout=500
     )
     assert status == 0, output
     return Results(folder, build / "tests/guest")

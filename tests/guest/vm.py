@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import shlex
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 VIRTIOFSD = Path("/usr/lib/qemu/virtiofsd")
+_DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL")  # however this program ends, no guest stays behind
 MODULES = (
     "virtio_ring",
     "virtio",
@@ -36,7 +38,7 @@ MODULES = (
 
 @dataclass(frozen=True)
 class Node:
-    """A NUMA node of the guest. Latency in ns and bandwidth in MiB/s are what HMAT says for node 0's processors."""
+    """A NUMA node of the guest. Latency in ns and bandwidth in MiB/s are what HMAT says of it."""
 
     size_mib: int
     processors: bool = False
@@ -138,6 +140,26 @@ def _numa_arguments(nodes: Sequence[Node]) -> list[str]:
     return words
 
 
+def _serve(tag: str, source: str, options: str, folder: Path) -> subprocess.Popen[bytes]:
+    """A daemon that shows a folder of the host to the guest, in a mount namespace of its own."""
+    words = f"unshare -m {VIRTIOFSD} --socket-path={folder / tag}.sock -o source={source} -o sandbox=chroot"
+    command = [*_DIES_WITH_US, *words.split(), "-o", options]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def _qemu(kernel: Path, nodes: Sequence[Node], folder: Path) -> list[str]:
+    total = sum(node.size_mib for node in nodes)
+    words = f"qemu-system-x86_64 -machine q35,hmat=on -accel tcg,thread=multi -cpu max -smp 2 -m {total}M"
+    words += f" -nodefaults -no-reboot -display none -serial file:{folder / 'console'}"
+    words += f" -kernel {kernel} -initrd {folder / 'initramfs'}"
+    command = [*_DIES_WITH_US, *words.split(), *_numa_arguments(nodes)]
+    command += ["-append", "console=ttyS0 quiet panic=-1 numa_balancing=disable"]
+    for tag in ("host", "out"):
+        command += ["-chardev", f"socket,id=c{tag},path={folder / tag}.sock"]
+        command += ["-device", f"vhost-user-fs-pci,chardev=c{tag},tag={tag}"]
+    return command
+
+
 def run(
     command: Sequence[str],
     nodes: Sequence[Node],
@@ -160,80 +182,28 @@ def run(
         shared = folder / "out"
         shared.mkdir()
         _initramfs(folder / "initramfs", modules)
-        words = " ".join("'" + word.replace("'", "'\\''") + "'" for word in command)
         (shared / "command").write_text(
-            f"export PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME=/root\ncd '{cwd or Path.cwd()}'\n"
-            f"{words} > /tmp/out/output 2>&1 < /dev/null\necho $? > /tmp/out/status\nsync\n"
-            "/bin/busybox poweroff -f\n"
+            "export PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME=/root\n"
+            f"cd {shlex.quote(str(cwd or Path.cwd()))}\n"
+            f"{shlex.join(command)} > /tmp/out/output 2>&1 < /dev/null\n"
+            "echo $? > /tmp/out/status\nsync\n/bin/busybox poweroff -f\n"
         )
-        daemons = []
+        daemons: list[subprocess.Popen[bytes]] = []
         try:
-            for tag, source, options in (("host", "/", "cache=always"), ("out", str(shared), "cache=none")):
-                daemons.append(
-                    subprocess.Popen(
-                        [
-                            "unshare",
-                            "-m",
-                            str(VIRTIOFSD),
-                            f"--socket-path={folder / tag}.sock",
-                            "-o",
-                            f"source={source}",
-                            "-o",
-                            "sandbox=chroot",
-                            "-o",
-                            options,
-                        ],
-                        stdout=subprocess.DEVNULL,
-                        stderr=subprocess.DEVNULL,
-                    )
-                )
+            daemons.append(_serve("host", "/", "cache=always", folder))
+            daemons.append(_serve("out", str(shared), "cache=none", folder))
             for tag in ("host", "out"):
                 _wait_for(folder / f"{tag}.sock", daemons)
-            total = sum(node.size_mib for node in nodes)
-            qemu = [
-                "qemu-system-x86_64",
-                "-machine",
-                "q35,hmat=on",
-                "-accel",
-                "tcg,thread=multi",
-                "-cpu",
-                "max",
-                "-smp",
-                "2",
-                "-m",
-                f"{total}M",
-                "-nodefaults",
-                "-no-reboot",
-                "-display",
-                "none",
-                "-serial",
-                f"file:{folder / 'console'}",
-                "-kernel",
-                str(kernel),
-                "-initrd",
-                str(folder / "initramfs"),
-                "-append",
-                "console=ttyS0 quiet panic=-1 numa_balancing=disable",
-                *_numa_arguments(nodes),
-            ]
-            for tag in ("host", "out"):
-                qemu += [
-                    "-chardev",
-                    f"socket,id=c{tag},path={folder / tag}.sock",
-                    "-device",
-                    f"vhost-user-fs-pci,chardev=c{tag},tag={tag}",
-                ]
             try:
-                ended = subprocess.run(qemu, capture_output=True, text=True, timeout=timeout)
+                ended = subprocess.run(
+                    _qemu(kernel, nodes, folder), capture_output=True, text=True, timeout=timeout
+                )
             except subprocess.TimeoutExpired:
-                raise GuestError(
-                    f"the guest did not end within {timeout:.0f} s; console: {_tail(folder)}"
-                ) from None
+                raise GuestError(f"the guest did not end in {timeout:.0f} s; console: {_tail(folder)}") from None
             status = shared / "status"
             if not status.exists():
-                raise GuestError(
-                    f"the guest ended without a result: {ended.stderr.strip()[-300:]} {_tail(folder)}"
-                )
+                said = ended.stderr.strip()[-300:]
+                raise GuestError(f"the guest ended without a result: {said} {_tail(folder)}")
             if out is not None:
                 shutil.copytree(shared, out, dirs_exist_ok=True)
             return int(status.read_text()), (shared / "output").read_text(errors="replace")

@@ -101,7 +101,7 @@ void marker(benchmark::State& state) {
   parts.worlds.push_back(std::move(world));
   runtime::Runtime runtime(std::move(parts));
   runtime.loop_begin("main");
-  for (auto step : state) runtime.phase(state.iterations() % 2 ? "a" : "b");
+  for (auto turn : state) runtime.phase(state.iterations() % 2 ? "a" : "b");
   runtime.loop_end();
 }
 BENCHMARK(marker)->Iterations(100000);
@@ -110,16 +110,19 @@ BENCHMARK(marker)->Iterations(100000);
 class InstantMover final : public backend::Mover {
  public:
   explicit InstantMover(memory::ChunkTable& chunks) : chunks_(chunks) {}
-  backend::Ticket submit(const backend::TransferRequest& request) override {
-    auto& chunk = chunks_[request.chunk];
-    backend::TransferResult result;
-    result.ticket = ++last_;
-    result.chunk = request.chunk;
-    result.from = chunk.place.exchange(request.to);
-    result.to = request.to;
-    result.size = Bytes{chunk.size};
-    finished_.push_back(result);
-    return last_;
+  backend::Ticket submit(std::span<const backend::TransferRequest> requests) override {
+    const auto first = last_ + 1;
+    for (const auto& request : requests) {
+      auto& chunk = chunks_[request.chunk];
+      backend::TransferResult result;
+      result.ticket = ++last_;
+      result.chunk = request.chunk;
+      result.from = chunk.place.exchange(request.to);
+      result.to = request.to;
+      result.size = Bytes{chunk.size};
+      finished_.push_back(result);
+    }
+    return first;
   }
   bool done(backend::Ticket) override { return true; }
   void wait(backend::Ticket) override {}
@@ -132,7 +135,13 @@ class InstantMover final : public backend::Mover {
   std::vector<backend::TransferResult> finished_;
 };
 
+// Two objects change places in every phase, spans of the one taking turns with spans of the other, as they do
+// where moves out make room for moves in. From one span to the next it is `step` chunks: with gaps between them no
+// chunk is another's neighbour.
 void moves(benchmark::State& state) {
+  const auto chunks_each = static_cast<std::uint32_t>(state.range(0));
+  const auto span = static_cast<std::uint32_t>(state.range(1));
+  const auto step = static_cast<std::uint32_t>(state.range(2));
   const auto machine = two_places();
   auto page = std::make_unique<memory::LedgerPage>();
   memory::Ledger ledger(*page, machine::fast_budget(machine, Bytes{1 << 30}));
@@ -143,13 +152,19 @@ void moves(benchmark::State& state) {
   if (!mkdtemp(path)) return;
   Journal journal(std::string(path) + "/journal");
   runtime::RuntimeParts parts;
+  parts.chunk_rule = {chunks_each, Bytes{1 << 20}, Bytes{1 << 20}};
   runtime::WorldParts world;
   world.machine = &machine;
   world.budget = machine::fast_budget(machine, Bytes{1 << 30});
   placement::Plan plan;
   plan.phases = {"a", "b"};
-  plan.objects = {{"x", Bytes{64 << 20}, 64, false, {}}};
-  plan.moves = {{0, {0, 64}, "fast", 0, 0, false, {}, {}}, {0, {0, 64}, "slow", 1, 1, false, {}, {}}};
+  const Bytes size{chunks_each * (1ULL << 20)};
+  plan.objects = {{"x", size, chunks_each, false, {}}, {"y", size, chunks_each, false, {}}};
+  for (std::uint32_t phase = 0; phase < 2; ++phase)
+    for (std::uint32_t first = 0; first < chunks_each; first += step)
+      for (std::uint32_t object = 0; object < 2; ++object)
+        plan.moves.push_back(
+            {object, {first, span}, object == phase ? "fast" : "slow", phase, phase, true, {}, {}});
   world.steering.plan = plan;
   world.chunks = &chunks;
   world.clock = &vm;
@@ -159,14 +174,22 @@ void moves(benchmark::State& state) {
   world.journal = &journal;
   parts.worlds.push_back(std::move(world));
   runtime::Runtime runtime(std::move(parts));
-  runtime.add_object("x", profile::ObjectKind::heap, reinterpret_cast<void*>(1ULL << 32), Bytes{64 << 20});
+  runtime.add_object("x", profile::ObjectKind::heap, reinterpret_cast<void*>(1ULL << 40), size);
+  runtime.add_object("y", profile::ObjectKind::heap, reinterpret_cast<void*>(1ULL << 41), size);
   runtime.loop_begin("main");
   bool odd = false;
-  for (auto step : state) runtime.phase((odd = !odd) ? "a" : "b");
+  for (auto turn : state) runtime.phase((odd = !odd) ? "a" : "b");
   runtime.loop_end();
   state.counters["s_per_move"] =
-      benchmark::Counter(64, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+      benchmark::Counter(2.0 * chunks_each * span / step,
+                         benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
-BENCHMARK(moves)->Iterations(2000);
+BENCHMARK(moves)
+    ->Args({1, 1, 1})
+    ->Args({64, 64, 64})
+    ->Args({64, 1, 1})
+    ->Args({512, 64, 64})
+    ->Args({64, 1, 2})
+    ->Iterations(2000);
 
 }  // namespace

@@ -183,7 +183,8 @@ class Profile:
 
 @dataclass(frozen=True)
 class Move:
-    """A transfer that the runtime asked for."""
+    """A transfer that the runtime asked for: neighbouring chunks that went the same way. `copying` is how long their
+    copies took together, less than `done - begun` where other copies came between."""
 
     object: int
     first: int
@@ -199,6 +200,7 @@ class Move:
     asked: float
     begun: float
     done: float
+    copying: float
     waited: float
     refused: bool
 

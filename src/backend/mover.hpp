@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/units.hpp"
@@ -35,11 +36,14 @@ struct TransferResult {
 class Mover {
  public:
   virtual ~Mover() = default;
-  virtual Ticket submit(const TransferRequest& request) = 0;
+  // Asks for transfers, in this order; their tickets follow one another, and the first of them is returned.
+  virtual Ticket submit(std::span<const TransferRequest> requests) = 0;
+  Ticket submit(const TransferRequest& request) { return submit(std::span(&request, 1)); }
   [[nodiscard]] virtual bool done(Ticket ticket) = 0;
   // Returns when the transfer is done or refused; in virtual time the clock has then moved on.
   virtual void wait(Ticket ticket) = 0;
-  // Gives up transfers that have not begun, for chunks whose object is freed; one that has begun is waited for.
+  // Gives up transfers that have not begun, for chunks whose object is freed: they are refused. One that has begun
+  // is waited for.
   virtual void forget(memory::ChunkId first, std::uint32_t count) = 0;
   // What was finished since the last call, in the order in which it finished.
   virtual std::vector<TransferResult> harvest() = 0;

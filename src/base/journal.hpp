@@ -18,7 +18,7 @@
 
 namespace terrace {
 
-inline constexpr std::uint32_t k_journal_version = 1;
+inline constexpr std::uint32_t k_journal_version = 2;
 
 class Journal {
  public:

@@ -70,7 +70,7 @@ void fields(Io& io, R& r) {
 template <class Io, IsOne<MoveRecord> R>
 void fields(Io& io, R& r) {
   io(r.object, r.first, r.chunks, r.from, r.to, r.iteration, r.ask, r.need, r.size, r.benefit, r.cost, r.asked,
-     r.begun, r.done, r.waited, r.refused);
+     r.begun, r.done, r.copying, r.waited, r.refused);
 }
 template <class Io, IsOne<NoteRecord> R>
 void fields(Io& io, R& r) {

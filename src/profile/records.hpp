@@ -79,6 +79,8 @@ struct IterationRecord {
   Iteration iteration;
   std::vector<machine::PlaceId> places;  // by chunk of the run, when the iteration began
 };
+// Neighbouring chunks that went the same way at one asking are one record: begun is when the first of them set out,
+// done when the last had come, copying how long their copies took together.
 struct MoveRecord {
   memory::ObjectId object = 0;
   std::uint32_t first = 0;  // chunk within the object
@@ -88,7 +90,7 @@ struct MoveRecord {
   PhaseIndex ask = 0, need = 0;
   Bytes size;
   Seconds benefit, cost;  // predicted
-  Seconds asked, begun, done, waited;
+  Seconds asked, begun, done, copying, waited;
   bool refused = false;
 };
 struct PlanRecord {

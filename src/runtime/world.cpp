@@ -252,32 +252,50 @@ void World::adopt(placement::Plan plan, const std::vector<profile::Object>& obje
   const auto home = parts_.machine->home(domain_);
   for (const auto& object : objects)
     if (object.live) bind(object);
-  for (const bool out : {true, false})
-    for (const auto& object : objects) {
-      if (!object.live) continue;
-      for (const auto& move : active_.to_initial(object, *parts_.chunks, home))
-        if ((move.planned.to == home) == out) ask(move, iterations_);
+  std::vector<ActiveMove> moves;
+  for (const auto& object : objects) {
+    if (!object.live) continue;
+    const auto of_object = active_.to_initial(object, *parts_.chunks, home);
+    moves.insert(moves.end(), of_object.begin(), of_object.end());
+  }
+  std::stable_partition(moves.begin(), moves.end(),
+                        [&](const ActiveMove& move) { return move.planned.to == home; });
+  ask(moves, iterations_);
+}
+
+void World::ask(std::span<const ActiveMove> moves, std::uint32_t iteration) {
+  const auto alive = [&](const ActiveMove& move) { return (*parts_.chunks)[move.chunk].live; };
+  requests_.clear();
+  for (const auto& move : moves)
+    if (alive(move)) requests_.push_back({move.chunk, move.planned.to});
+  if (requests_.empty()) return;
+  parts_.clock->charge(k_ask_cost + static_cast<double>(requests_.size()) * k_move_cost);
+  auto ticket = parts_.mover->submit(requests_);
+  if (pending_.empty()) first_pending_ = ticket;
+  for (const auto& move : moves) {
+    if (!alive(move)) continue;
+    pending_.push_back({move, iteration, {}});
+    if (move.planned.awaited) {
+      if (needed_.size() <= move.planned.need) needed_.resize(move.planned.need + 1);
+      needed_[move.planned.need].push_back(ticket);
     }
+    ++ticket;
+  }
 }
 
-void World::ask(const ActiveMove& move, std::uint32_t iteration) {
-  if (!(*parts_.chunks)[move.chunk].live) return;
-  parts_.clock->charge(k_move_cost);
-  const auto ticket = parts_.mover->submit({move.chunk, move.planned.to});
-  pending_[ticket] = Pending{move, iteration, Seconds{}};
-  if (!move.planned.awaited) return;
-  if (needed_.size() <= move.planned.need) needed_.resize(move.planned.need + 1);
-  needed_[move.planned.need].push_back(ticket);
-}
-
-void World::await(backend::Ticket ticket) {
-  const auto found = pending_.find(ticket);
-  if (found == pending_.end()) return;
-  if (parts_.mover->done(ticket)) return;
-  const auto before = now();
-  parts_.mover->wait(ticket);
-  found->second.waited = now() - before;
-  phase_waited_ += found->second.waited;
+// Ascending tickets, and a mover works in their order.
+void World::await(const std::vector<backend::Ticket>& tickets) {
+  const auto last = std::find_if(tickets.rbegin(), tickets.rend(), [&](backend::Ticket ticket) {
+    return ticket >= first_pending_ && (*parts_.chunks)[pending_[ticket - first_pending_].move.chunk].live;
+  });
+  if (last == tickets.rend() || parts_.mover->done(*last)) return;
+  for (const auto ticket : tickets) {
+    if (ticket < first_pending_ || parts_.mover->done(ticket)) continue;
+    const auto before = now();
+    parts_.mover->wait(ticket);
+    pending_[ticket - first_pending_].waited = now() - before;
+    phase_waited_ += now() - before;
+  }
 }
 
 void World::run_moves(const PhaseTracker& tracker) {
@@ -297,30 +315,63 @@ void World::run_moves(const PhaseTracker& tracker) {
 void World::enter_plan_phase(profile::PhaseIndex phase, bool may_wait, std::uint32_t iteration) {
   const auto await_needed = [&] {
     if (phase >= needed_.size()) return;
-    for (const auto ticket : std::exchange(needed_[phase], {}))
-      if (may_wait) await(ticket);
+    if (may_wait) await(needed_[phase]);
+    needed_[phase].clear();
   };
   await_needed();
-  for (const auto& move : active_.asked_in(phase)) ask(move, iteration);
+  ask(active_.asked_in(phase), iteration);
   await_needed();  // those that this very phase needs
   harvest();
 }
 
 void World::harvest() {
   for (const auto& result : parts_.mover->harvest()) {
-    const auto found = pending_.find(result.ticket);
-    if (found == pending_.end()) continue;
-    const auto& pending = found->second;
-    const auto& move = pending.move.planned;
+    if (result.ticket < first_pending_ || result.ticket - first_pending_ >= pending_.size()) continue;
     if (result.error != 0)
       note_refusal("refused to move memory to " + parts_.machine->place(result.to).name + " (" +
                    std::generic_category().message(result.error) + ")");
-    journal_.write(profile::MoveRecord{pending.move.object, move.chunk, 1, result.from, result.to,
-                                       pending.iteration, move.ask, move.need, result.size, move.benefit,
-                                       move.cost, result.asked, result.begun, result.done, pending.waited,
-                                       result.refused});
-    pending_.erase(found);
+    auto& pending = pending_[result.ticket - first_pending_];
+    pending.settled = true;
+    log_move(pending, result);
   }
+  while (!pending_.empty() && pending_.front().settled) {
+    pending_.pop_front();
+    ++first_pending_;
+  }
+  parts_.clock->charge(static_cast<double>(finished_.size()) * k_record_cost);
+  for (const auto& record : finished_) journal_.write(record);
+  finished_.clear();
+}
+
+// Neighbours that went the same way are one record. Moves in and moves out may take turns, so it is looked for
+// among the last few.
+void World::log_move(const Pending& pending, const backend::TransferResult& result) {
+  constexpr std::ptrdiff_t k_looked_at = 4;
+  const auto& planned = pending.move.planned;
+  profile::MoveRecord record{pending.move.object, planned.chunk, 1,
+                             result.from,         result.to,     pending.iteration,
+                             planned.ask,         planned.need,  result.size,
+                             planned.benefit,     planned.cost,  result.asked,
+                             result.begun,        result.done,   result.done - result.begun,
+                             pending.waited,      result.refused};
+  const auto is_neighbour = [&](const profile::MoveRecord& one) {
+    return one.object == record.object && one.first + one.chunks == record.first && one.from == record.from &&
+           one.to == record.to && one.iteration == record.iteration && one.ask == record.ask &&
+           one.need == record.need && one.refused == record.refused;
+  };
+  const auto most = std::min<std::ptrdiff_t>(k_looked_at, std::ssize(finished_));
+  const auto found = std::find_if(finished_.rbegin(), finished_.rbegin() + most, is_neighbour);
+  if (found == finished_.rbegin() + most) {
+    finished_.push_back(record);
+    return;
+  }
+  found->chunks += 1;
+  found->size += record.size;
+  found->benefit += record.benefit;
+  found->cost += record.cost;
+  found->done = record.done;
+  found->copying += record.copying;
+  found->waited += record.waited;
 }
 
 // Once: where the system says no it will say so again.

@@ -3,8 +3,9 @@
 // events come in; what differs is the machine, the budget and the planner.
 #pragma once
 
-#include <map>
+#include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,7 @@ class World {
     ActiveMove move;
     std::uint32_t iteration = 0;
     Seconds waited;
+    bool settled = false;
   };
   [[nodiscard]] machine::PlaceId initial_place(const profile::Object& object, std::uint32_t ordinal) const;
   [[nodiscard]] bool learning(std::uint32_t iteration) const;
@@ -60,14 +62,15 @@ class World {
   void learn(const PhaseTracker& tracker, const std::vector<profile::Object>& objects);
   void adopt(placement::Plan plan, const std::vector<profile::Object>& objects, std::string_view why);
   void bind(const profile::Object& object);
-  void ask(const ActiveMove& move, std::uint32_t iteration);
+  void ask(std::span<const ActiveMove> moves, std::uint32_t iteration);
   template <class Work>
   void with_collectors(Work work);
   void cut_segment(const PhaseTracker& tracker);
   void run_moves(const PhaseTracker& tracker);
   void enter_plan_phase(profile::PhaseIndex phase, bool may_wait, std::uint32_t iteration);
-  void await(backend::Ticket ticket);
+  void await(const std::vector<backend::Ticket>& tickets);
   void harvest();
+  void log_move(const Pending& pending, const backend::TransferResult& result);
   void note_refusal(const std::string& what);
   void write_counters();
 
@@ -83,7 +86,10 @@ class World {
   bool refusal_noted_ = false;
   std::vector<profile::Iteration> learned_;
   std::vector<machine::PlaceId> places_at_start_;  // by chunk, when the profiled iteration began
-  std::map<backend::Ticket, Pending> pending_;
+  std::deque<Pending> pending_;         // by ticket, from first_pending_ on
+  backend::Ticket first_pending_ = 0;
+  std::vector<backend::TransferRequest> requests_;  // of one asking
+  std::vector<profile::MoveRecord> finished_;       // of one harvest
   std::vector<std::vector<backend::Ticket>> needed_;  // by phase: tickets it waits for
   Segmenter segmenter_;
   bool collecting_ = false;     // a collector listens to this iteration

@@ -13,15 +13,18 @@ CopyEngine::CopyEngine(const machine::Machine& machine, const TimeLaw& law, memo
                        memory::Ledger& ledger)
     : machine_(machine), law_(law), chunks_(chunks), ledger_(ledger) {}
 
-Ticket CopyEngine::submit(const backend::TransferRequest& request, Seconds now) {
-  TransferResult transfer;
-  transfer.ticket = ++last_ticket_;
-  transfer.chunk = request.chunk;
-  transfer.to = request.to;
-  transfer.asked = now;
-  queue_.push_back(transfer);
+Ticket CopyEngine::submit(std::span<const backend::TransferRequest> requests, Seconds now) {
+  const auto first = last_ticket_ + 1;
+  for (const auto& request : requests) {
+    TransferResult transfer;
+    transfer.ticket = ++last_ticket_;
+    transfer.chunk = request.chunk;
+    transfer.to = request.to;
+    transfer.asked = now;
+    queue_.push_back(transfer);
+  }
   start(now);
-  return transfer.ticket;
+  return first;
 }
 
 bool CopyEngine::makes_sense(const TransferResult& request) const {

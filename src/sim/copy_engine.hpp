@@ -12,6 +12,7 @@
 
 #include <deque>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "backend/mover.hpp"
@@ -32,7 +33,8 @@ class CopyEngine {
   CopyEngine(const machine::Machine& machine, const TimeLaw& law, memory::ChunkTable& chunks,
              memory::Ledger& ledger);
 
-  backend::Ticket submit(const backend::TransferRequest& request, Seconds now);
+  // As Mover::submit.
+  backend::Ticket submit(std::span<const backend::TransferRequest> requests, Seconds now);
   // Begins what can begin. Room may have come free since the last call.
   void start(Seconds now);
   // nullptr while nothing is being copied.

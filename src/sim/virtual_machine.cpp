@@ -137,8 +137,8 @@ PlaceId VirtualMachine::where(ChunkId chunk) {
 // --- transfers
 // ---------------------------------------------------------------------------------------------------
 
-backend::Ticket VirtualMachine::submit(const backend::TransferRequest& request) {
-  return engine_.submit(request, now_);
+backend::Ticket VirtualMachine::submit(std::span<const backend::TransferRequest> requests) {
+  return engine_.submit(requests, now_);
 }
 
 void VirtualMachine::wait(backend::Ticket ticket) {

@@ -57,7 +57,8 @@ class VirtualMachine final : public backend::Clock,
   bool settle(memory::ChunkId first, std::uint32_t count, machine::PlaceId place) override;
   machine::PlaceId where(memory::ChunkId chunk) override;
 
-  backend::Ticket submit(const backend::TransferRequest& request) override;
+  using backend::Mover::submit;
+  backend::Ticket submit(std::span<const backend::TransferRequest> requests) override;
   bool done(backend::Ticket ticket) override { return engine_.done(ticket); }
   void wait(backend::Ticket ticket) override;
   void forget(memory::ChunkId first, std::uint32_t count) override;

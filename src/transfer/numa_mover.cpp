@@ -62,21 +62,25 @@ NumaMover::~NumaMover() {
   pthread_join(thread_, nullptr);
 }
 
-Ticket NumaMover::submit(const backend::TransferRequest& request) {
-  if (request.to >= machine_.places().size())
-    throw Error(Code::invalid, "a move to a place that the machine lacks");
+Ticket NumaMover::submit(std::span<const backend::TransferRequest> requests) {
+  for (const auto& request : requests)
+    if (request.to >= machine_.places().size())
+      throw Error(Code::invalid, "a move to a place that the machine lacks");
   Transfer transfer;
-  transfer.chunk = &chunks_[request.chunk];
-  transfer.result.chunk = request.chunk;
-  transfer.result.to = request.to;
   transfer.result.asked = clock_.now();
   const Lock lock(mutex_);
-  make_room(finished_, finished_.size() + group_.size() + queue_.size() + 1);
-  make_room(in_parts_, in_parts_.size() + group_.size() + queue_.size() + 1);
-  transfer.result.ticket = next_;
-  queue_.push_back(transfer);
+  const auto first = next_;
+  make_room(finished_, finished_.size() + group_.size() + queue_.size() + requests.size());
+  make_room(in_parts_, in_parts_.size() + group_.size() + queue_.size() + requests.size());
+  for (const auto& request : requests) {
+    transfer.chunk = &chunks_[request.chunk];
+    transfer.result.ticket = next_++;
+    transfer.result.chunk = request.chunk;
+    transfer.result.to = request.to;
+    queue_.push_back(transfer);
+  }
   pthread_cond_signal(&asked_);
-  return next_++;
+  return first;
 }
 
 bool NumaMover::finished(Ticket ticket) const {
@@ -103,7 +107,15 @@ bool NumaMover::in_group(memory::ChunkId first, std::uint32_t count) const {
 
 void NumaMover::forget(memory::ChunkId first, std::uint32_t count) {
   const Lock lock(mutex_);
-  std::erase_if(queue_, [&](const Transfer& one) { return one.result.chunk - first < count; });
+  const auto now = clock_.now();
+  std::erase_if(queue_, [&](Transfer& one) {
+    if (one.result.chunk - first >= count) return false;
+    one.result.from = one.chunk->place.load(std::memory_order_relaxed);
+    one.result.begun = one.result.done = now;
+    one.result.refused = true;
+    finished_.push_back(one.result);
+    return true;
+  });
   // Whoever waits for one of these has nothing to wait for any more.
   pthread_cond_broadcast(&finished_one_);
   while (in_group(first, count)) pthread_cond_wait(&finished_one_, &mutex_);

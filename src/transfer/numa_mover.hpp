@@ -24,8 +24,9 @@ class NumaMover final : public backend::Mover {
             backend::Clock& clock);
   ~NumaMover() override;  // the transfer under way is finished, those behind it are not begun
 
-  // Throws Error{invalid} for a place that the machine does not have.
-  backend::Ticket submit(const backend::TransferRequest& request) override;
+  // Throws Error{invalid} for a place that the machine does not have; nothing is asked for then.
+  using backend::Mover::submit;
+  backend::Ticket submit(std::span<const backend::TransferRequest> requests) override;
   [[nodiscard]] bool done(backend::Ticket ticket) override;
   void wait(backend::Ticket ticket) override;
   void forget(memory::ChunkId first, std::uint32_t count) override;

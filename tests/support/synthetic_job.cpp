@@ -159,6 +159,7 @@ class Story {
                                                   {now_},
                                                   {begun},
                                                   {mover_free_},
+                                                  {copy},
                                                   {object == 6 && to == k_fast ? 0.04e-3 : 0},
                                                   false});
   }

@@ -146,7 +146,7 @@ TEST(Records, IterationReadsBack) {
 }
 
 TEST(Records, MoveReadsBack) {
-  const MoveRecord wanted{1, 2, 3, 4, 5, 6, 7, 8, {9}, {10}, {11}, {12}, {13}, {14}, {15}, true};
+  const MoveRecord wanted{1, 2, 3, 4, 5, 6, 7, 8, {9}, {10}, {11}, {12}, {13}, {14}, {15}, {16}, true};
   const auto read = decoded<MoveRecord>(encoded(wanted));
   EXPECT_EQ(encoded(read), encoded(wanted));
   EXPECT_EQ(read.object, 1U);

@@ -151,7 +151,7 @@ TEST_F(RuntimeTest, LearnsInTheFirstIterationAndMovesTheHotObject) {
   start("global", Bytes{5 * k_mib});  // the planner that moves nothing in later iterations
   iterate(40);  // planning goes on beside the first of them
   for (memory::ChunkId chunk = 0; chunk < chunks_.size(); ++chunk)
-    if (chunks_[chunk].object == hot_) EXPECT_EQ(chunks_[chunk].place.load(), 0) << chunk;
+    if (chunks_[chunk].object == hot_) { EXPECT_EQ(chunks_[chunk].place.load(), 0) << chunk; }
   std::map<std::uint32_t, double> time;
   for (const auto& phase : records<profile::PhaseRecord>())
     time[phase.iteration] += (phase.ended - phase.begun).value;

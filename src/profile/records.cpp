@@ -72,6 +72,10 @@ void fields(Io& io, R& r) {
   io(r.object, r.first, r.chunks, r.from, r.to, r.iteration, r.ask, r.need, r.size, r.benefit, r.cost, r.asked,
      r.begun, r.done, r.copying, r.waited, r.refused);
 }
+template <class Io, IsOne<MovesRecord> R>
+void fields(Io& io, R& r) {
+  io(r.moves);
+}
 template <class Io, IsOne<NoteRecord> R>
 void fields(Io& io, R& r) {
   io(r.severity, r.text, r.at);
@@ -189,7 +193,7 @@ void encode(BlobWriter& out, const LoopRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const LoopEndRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const PhaseRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const IterationRecord& record) { write(out, record); }
-void encode(BlobWriter& out, const MoveRecord& record) { write(out, record); }
+void encode(BlobWriter& out, const MovesRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const NoteRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const CountersRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const EndRecord& record) { write(out, record); }
@@ -203,7 +207,7 @@ void decode(BlobReader& in, LoopRecord& record) { read(in, record); }
 void decode(BlobReader& in, LoopEndRecord& record) { read(in, record); }
 void decode(BlobReader& in, PhaseRecord& record) { read(in, record); }
 void decode(BlobReader& in, IterationRecord& record) { read(in, record); }
-void decode(BlobReader& in, MoveRecord& record) { read(in, record); }
+void decode(BlobReader& in, MovesRecord& record) { read(in, record); }
 void decode(BlobReader& in, NoteRecord& record) { read(in, record); }
 void decode(BlobReader& in, CountersRecord& record) { read(in, record); }
 void decode(BlobReader& in, EndRecord& record) { read(in, record); }

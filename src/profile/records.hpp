@@ -24,7 +24,7 @@ enum class RecordType : std::uint16_t {
   loop_end = 5,
   phase = 6,
   iteration = 7,
-  move = 8,
+  moves = 8,
   plan = 9,
   note = 10,
   counters = 11,
@@ -79,8 +79,8 @@ struct IterationRecord {
   Iteration iteration;
   std::vector<machine::PlaceId> places;  // by chunk of the run, when the iteration began
 };
-// Neighbouring chunks that went the same way at one asking are one record: begun is when the first of them set out,
-// done when the last had come, copying how long their copies took together.
+// Neighbouring chunks that went the same way at one asking are one record: begun is when the first of them set
+// out, done when the last had come, copying how long their copies took together.
 struct MoveRecord {
   memory::ObjectId object = 0;
   std::uint32_t first = 0;  // chunk within the object
@@ -92,6 +92,9 @@ struct MoveRecord {
   Seconds benefit, cost;  // predicted
   Seconds asked, begun, done, copying, waited;
   bool refused = false;
+};
+struct MovesRecord {
+  std::vector<MoveRecord> moves;
 };
 struct PlanRecord {
   placement::Plan plan;
@@ -126,7 +129,7 @@ void encode(BlobWriter& out, const LoopRecord& record);
 void encode(BlobWriter& out, const LoopEndRecord& record);
 void encode(BlobWriter& out, const PhaseRecord& record);
 void encode(BlobWriter& out, const IterationRecord& record);
-void encode(BlobWriter& out, const MoveRecord& record);
+void encode(BlobWriter& out, const MovesRecord& record);
 void encode(BlobWriter& out, const PlanRecord& record);
 void encode(BlobWriter& out, const NoteRecord& record);
 void encode(BlobWriter& out, const CountersRecord& record);
@@ -140,7 +143,7 @@ void decode(BlobReader& in, LoopRecord& record);
 void decode(BlobReader& in, LoopEndRecord& record);
 void decode(BlobReader& in, PhaseRecord& record);
 void decode(BlobReader& in, IterationRecord& record);
-void decode(BlobReader& in, MoveRecord& record);
+void decode(BlobReader& in, MovesRecord& record);
 void decode(BlobReader& in, PlanRecord& record);
 void decode(BlobReader& in, NoteRecord& record);
 void decode(BlobReader& in, CountersRecord& record);
@@ -163,7 +166,7 @@ inline constexpr RecordType k_record_type<PhaseRecord> = RecordType::phase;
 template <>
 inline constexpr RecordType k_record_type<IterationRecord> = RecordType::iteration;
 template <>
-inline constexpr RecordType k_record_type<MoveRecord> = RecordType::move;
+inline constexpr RecordType k_record_type<MovesRecord> = RecordType::moves;
 template <>
 inline constexpr RecordType k_record_type<PlanRecord> = RecordType::plan;
 template <>

@@ -118,8 +118,8 @@ bool add_record(RunRows& rows, const JournalRecord& record) {
     case RecordType::iteration:
       add_decoded<IterationRecord>(rows, record.payload);
       return true;
-    case RecordType::move:
-      add_decoded<MoveRecord>(rows, record.payload);
+    case RecordType::moves:
+      add_decoded<MovesRecord>(rows, record.payload);
       return true;
     case RecordType::plan:
       add_decoded<PlanRecord>(rows, record.payload);

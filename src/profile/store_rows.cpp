@@ -135,9 +135,10 @@ void RunRows::add(const IterationRecord& r) {
   });
 }
 
-void RunRows::add(const MoveRecord& r) {
-  move_.run(id_, loop_, r.object, r.first, r.chunks, r.from, r.to, r.iteration, r.ask, r.need, r.size, r.benefit,
-            r.cost, r.asked, r.begun, r.done, r.copying, r.waited, r.refused);
+void RunRows::add(const MovesRecord& record) {
+  for (const auto& r : record.moves)
+    move_.run(id_, loop_, r.object, r.first, r.chunks, r.from, r.to, r.iteration, r.ask, r.need, r.size, r.benefit,
+              r.cost, r.asked, r.begun, r.done, r.copying, r.waited, r.refused);
 }
 
 void RunRows::add(const PlanRecord& r) {

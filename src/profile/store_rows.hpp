@@ -23,7 +23,7 @@ class RunRows {
   void add(const LoopEndRecord& record);
   void add(const PhaseRecord& record);
   void add(const IterationRecord& record);
-  void add(const MoveRecord& record);
+  void add(const MovesRecord& record);
   void add(const PlanRecord& record);
   void add(const NoteRecord& record);
   void add(const CountersRecord& record);

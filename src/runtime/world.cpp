@@ -209,6 +209,7 @@ void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration,
   phase_begun_ = now();
   phase_waited_ = Seconds{};
   progress_ = 0;
+  write_moves();
   if (has_plan_) run_moves(tracker);
   if (!collecting_) return;
   segmenter_.begin_phase(tracker.index());
@@ -338,14 +339,23 @@ void World::harvest() {
     pending_.pop_front();
     ++first_pending_;
   }
-  parts_.clock->charge(static_cast<double>(finished_.size()) * k_record_cost);
-  for (const auto& record : finished_) journal_.write(record);
-  finished_.clear();
+}
+
+// The moves of a phase, segments and all, in one record; a program that is killed takes those of its last phase
+// with it.
+void World::write_moves() {
+  harvest();
+  auto& moves = finished_.moves;
+  if (moves.empty()) return;
+  parts_.clock->charge(static_cast<double>(moves.size()) * k_record_cost);
+  journal_.write(finished_);
+  moves.clear();
 }
 
 // Neighbours that went the same way are one record. Moves in and moves out may take turns, so it is looked for
 // among the last few.
 void World::log_move(const Pending& pending, const backend::TransferResult& result) {
+  auto& logged = finished_.moves;
   constexpr std::ptrdiff_t k_looked_at = 4;
   const auto& planned = pending.move.planned;
   profile::MoveRecord record{pending.move.object, planned.chunk, 1,
@@ -359,10 +369,10 @@ void World::log_move(const Pending& pending, const backend::TransferResult& resu
            one.to == record.to && one.iteration == record.iteration && one.ask == record.ask &&
            one.need == record.need && one.refused == record.refused;
   };
-  const auto most = std::min<std::ptrdiff_t>(k_looked_at, std::ssize(finished_));
-  const auto found = std::find_if(finished_.rbegin(), finished_.rbegin() + most, is_neighbour);
-  if (found == finished_.rbegin() + most) {
-    finished_.push_back(record);
+  const auto most = std::min<std::ptrdiff_t>(k_looked_at, std::ssize(logged));
+  const auto found = std::find_if(logged.rbegin(), logged.rbegin() + most, is_neighbour);
+  if (found == logged.rbegin() + most) {
+    logged.push_back(record);
     return;
   }
   found->chunks += 1;
@@ -381,7 +391,7 @@ void World::note_refusal(const std::string& what) {
 }
 
 void World::loop_end(const PhaseTracker& tracker, const std::vector<profile::Object>&) {
-  harvest();
+  write_moves();
   if (iterations_ > 0) end_iteration(tracker.iteration());
   if (parts_.sampled) parts_.sampled->set_active(false);
   if (parts_.exact) parts_.exact->set_active(false);
@@ -401,7 +411,7 @@ void World::note(std::string_view severity, std::string_view text) {
 }
 
 void World::finish(std::string_view how) {
-  harvest();
+  write_moves();
   write_counters();
   journal_.write(profile::EndRecord{now(), std::string(how)});
 }

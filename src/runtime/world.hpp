@@ -70,6 +70,7 @@ class World {
   void enter_plan_phase(profile::PhaseIndex phase, bool may_wait, std::uint32_t iteration);
   void await(const std::vector<backend::Ticket>& tickets);
   void harvest();
+  void write_moves();
   void log_move(const Pending& pending, const backend::TransferResult& result);
   void note_refusal(const std::string& what);
   void write_counters();
@@ -80,16 +81,17 @@ class World {
   Journalist journal_;
   ActivePlan active_;
   bool has_plan_ = false;
-  std::optional<placement::Plan> coming_;  // made, and in force from the first iteration that begins after coming_at_
+  std::optional<placement::Plan>
+      coming_;  // made, and in force from the first iteration that begins after coming_at_
   Seconds coming_at_;
   bool plan_mismatch_noted_ = false;
   bool refusal_noted_ = false;
   std::vector<profile::Iteration> learned_;
   std::vector<machine::PlaceId> places_at_start_;  // by chunk, when the profiled iteration began
-  std::deque<Pending> pending_;         // by ticket, from first_pending_ on
+  std::deque<Pending> pending_;                    // by ticket, from first_pending_ on
   backend::Ticket first_pending_ = 0;
-  std::vector<backend::TransferRequest> requests_;  // of one asking
-  std::vector<profile::MoveRecord> finished_;       // of one harvest
+  std::vector<backend::TransferRequest> requests_;    // of one asking
+  profile::MovesRecord finished_;                     // moves that the journal does not have yet
   std::vector<std::vector<backend::Ticket>> needed_;  // by phase: tickets it waits for
   Segmenter segmenter_;
   bool collecting_ = false;     // a collector listens to this iteration

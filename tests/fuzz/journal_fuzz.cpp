@@ -87,8 +87,8 @@ void check_record(const terrace::JournalRecord& record) {
       return check<PhaseRecord>(record.payload);
     case RecordType::iteration:
       return check<IterationRecord>(record.payload);
-    case RecordType::move:
-      return check<MoveRecord>(record.payload);
+    case RecordType::moves:
+      return check<MovesRecord>(record.payload);
     case RecordType::plan:
       return check<PlanRecord>(record.payload);
     case RecordType::note:

@@ -145,10 +145,13 @@ TEST(Records, IterationReadsBack) {
   }
 }
 
-TEST(Records, MoveReadsBack) {
+TEST(Records, MovesReadBack) {
   const MoveRecord wanted{1, 2, 3, 4, 5, 6, 7, 8, {9}, {10}, {11}, {12}, {13}, {14}, {15}, {16}, true};
-  const auto read = decoded<MoveRecord>(encoded(wanted));
-  EXPECT_EQ(encoded(read), encoded(wanted));
+  const MovesRecord two{{{}, wanted}};
+  const auto back = decoded<MovesRecord>(encoded(two));
+  EXPECT_EQ(encoded(back), encoded(two));
+  ASSERT_EQ(back.moves.size(), 2U);
+  const auto& read = back.moves[1];
   EXPECT_EQ(read.object, 1U);
   EXPECT_EQ(read.chunks, 3U);
   EXPECT_EQ(read.to, 5);

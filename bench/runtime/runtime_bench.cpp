@@ -13,6 +13,7 @@
 #include "placement/planner.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/runtime_parts.hpp"
+#include "runtime/segmenter.hpp"
 #include "sim/virtual_machine.hpp"
 
 namespace {
@@ -135,13 +136,9 @@ class InstantMover final : public backend::Mover {
   std::vector<backend::TransferResult> finished_;
 };
 
-// Two objects change places in every phase, spans of the one taking turns with spans of the other, as they do
-// where moves out make room for moves in. From one span to the next it is `step` chunks: with gaps between them no
-// chunk is another's neighbour.
-void moves(benchmark::State& state) {
-  const auto chunks_each = static_cast<std::uint32_t>(state.range(0));
-  const auto span = static_cast<std::uint32_t>(state.range(1));
-  const auto step = static_cast<std::uint32_t>(state.range(2));
+// Two objects x and y of `chunks` chunks in a runtime that obeys `plan`; each of the benchmark's turns is `turn`.
+template <class Turn>
+void obey(benchmark::State& state, std::uint32_t chunks_each, placement::Plan plan, Turn turn) {
   const auto machine = two_places();
   auto page = std::make_unique<memory::LedgerPage>();
   memory::Ledger ledger(*page, machine::fast_budget(machine, Bytes{1 << 30}));
@@ -156,16 +153,9 @@ void moves(benchmark::State& state) {
   runtime::WorldParts world;
   world.machine = &machine;
   world.budget = machine::fast_budget(machine, Bytes{1 << 30});
-  placement::Plan plan;
-  plan.phases = {"a", "b"};
   const Bytes size{chunks_each * (1ULL << 20)};
   plan.objects = {{"x", size, chunks_each, false, {}}, {"y", size, chunks_each, false, {}}};
-  for (std::uint32_t phase = 0; phase < 2; ++phase)
-    for (std::uint32_t first = 0; first < chunks_each; first += step)
-      for (std::uint32_t object = 0; object < 2; ++object)
-        plan.moves.push_back(
-            {object, {first, span}, object == phase ? "fast" : "slow", phase, phase, true, {}, {}});
-  world.steering.plan = plan;
+  world.steering.plan = std::move(plan);
   world.chunks = &chunks;
   world.clock = &vm;
   world.backing = &vm;
@@ -178,8 +168,26 @@ void moves(benchmark::State& state) {
   runtime.add_object("y", profile::ObjectKind::heap, reinterpret_cast<void*>(1ULL << 41), size);
   runtime.loop_begin("main");
   bool odd = false;
-  for (auto turn : state) runtime.phase((odd = !odd) ? "a" : "b");
+  for (auto one : state) turn(runtime, (odd = !odd) ? "a" : "b");
   runtime.loop_end();
+}
+
+// They change places in every phase, spans of the one taking turns with spans of the other, as they do where moves
+// out make room for moves in. From one span to the next it is `step` chunks: with gaps between them no chunk is
+// another's neighbour.
+void moves(benchmark::State& state) {
+  const auto chunks_each = static_cast<std::uint32_t>(state.range(0));
+  const auto span = static_cast<std::uint32_t>(state.range(1));
+  const auto step = static_cast<std::uint32_t>(state.range(2));
+  placement::Plan plan;
+  plan.phases = {"a", "b"};
+  for (std::uint32_t phase = 0; phase < 2; ++phase)
+    for (std::uint32_t first = 0; first < chunks_each; first += step)
+      for (std::uint32_t object = 0; object < 2; ++object)
+        plan.moves.push_back(
+            {object, {first, span}, object == phase ? "fast" : "slow", phase, phase, true, {}, {}});
+  obey(state, chunks_each, std::move(plan),
+       [](runtime::Runtime& runtime, const char* phase) { runtime.phase(phase); });
   state.counters["s_per_move"] =
       benchmark::Counter(2.0 * chunks_each * span / step,
                          benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
@@ -191,5 +199,27 @@ BENCHMARK(moves)
     ->Args({512, 64, 64})
     ->Args({64, 1, 2})
     ->Iterations(2000);
+
+// The same, chunk by chunk in the segments of a phase: a chunk of each object a segment.
+void segments(benchmark::State& state) {
+  constexpr std::uint32_t k_segments = 32;
+  constexpr std::uint64_t k_accesses = 16384;
+  placement::Plan plan;
+  for (std::uint32_t phase = 0; phase < 2; ++phase)
+    for (std::uint32_t segment = 0; segment < k_segments; ++segment) {
+      const std::string name = phase == 0 ? "a" : "b";
+      plan.phases.push_back(segment == 0 ? name : runtime::segment_name(name, segment * k_accesses));
+      const auto at = phase * k_segments + segment;
+      for (std::uint32_t object = 0; object < 2; ++object)
+        plan.moves.push_back({object, {segment, 1}, object == phase ? "fast" : "slow", at, at, false, {}, {}});
+    }
+  obey(state, k_segments, std::move(plan), [](runtime::Runtime& runtime, const char* phase) {
+    runtime.phase(phase);
+    for (std::uint32_t segment = 1; segment < k_segments; ++segment) runtime.progressed(k_accesses);
+  });
+  state.counters["s_per_segment"] =
+      benchmark::Counter(k_segments, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(segments)->Iterations(2000);
 
 }  // namespace

@@ -347,7 +347,7 @@ void World::write_moves() {
   harvest();
   auto& moves = finished_.moves;
   if (moves.empty()) return;
-  parts_.clock->charge(static_cast<double>(moves.size()) * k_record_cost);
+  parts_.clock->charge(k_log_cost + static_cast<double>(moves.size()) * k_record_cost);
   journal_.write(finished_);
   moves.clear();
 }

@@ -1,12 +1,16 @@
-"""Programs that several lines run: built once, in out/acceptance."""
+"""Programs and profiles that several lines use: built and recorded once, in out/acceptance."""
 
 from __future__ import annotations
 
 import functools
 import os
+import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness import ROOT, TERRACE, run
+from terrace import _core, study
+from terrace.certificate import proven_bound
 
 WORK = ROOT / "out" / "acceptance" / "main-job.work"
 BIN = TERRACE.parent
@@ -24,3 +28,55 @@ def workload(name: str, hooked: bool) -> Path:
 def machines() -> list[str]:
     """The shipped machine files' names."""
     return sorted(path.stem for path in (ROOT / "machines").glob("*.toml"))
+
+
+def fresh(name: str) -> Path:
+    """An empty folder of that name."""
+    folder = WORK / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """CG or MG in class S as the demo has it: the last-level cache and fast memory scaled with the footprint."""
+
+    name: str
+    command: list[str]
+    caches: list[str]
+    sizes: dict[str, int]  # bytes of fast memory by "study" and "quarter"
+    stores: dict[str, Path]  # by machine: the profile of a run of the official length
+    footprint: int
+
+    def plan(self, machine: str, fast: int, exact: bool = False) -> _core.Plan:
+        """What the default planner makes of the profile, or of the simulator's exact counters."""
+        kept = _core.Store(str(self.stores[machine]))
+        identity = kept.runs()[0].id
+        about = kept.machine(identity)
+        problem = _core.Problem(kept.profile(identity, exact), about, about.fast_budget(fast))
+        return _core.plan(problem, "auto", kept.calibration(identity))
+
+    def bound(self, machine: str, fast: int) -> float:
+        """Seconds of an iteration that no placement can beat."""
+        return proven_bound(self.stores[machine], fast)
+
+
+@functools.cache
+def recorded(name: str) -> Recorded:
+    """Records class S of a workload of the study on both of its machines."""
+    folder = fresh(f"record-{name}")
+    about = study.WORKLOADS[name]
+    command = [str(workload(name, True)), "--class", "S"]
+    footprint = study.footprint(command, folder, name)
+    scale = footprint / about.study_footprint
+    caches = ["--cache", f"l3={int(study.STUDY_CACHE * scale)}"]
+    study.record(command, study.MACHINES, folder, name, caches)
+    return Recorded(
+        name=name,
+        command=command,
+        caches=caches,
+        sizes={"study": int(study.STUDY_FAST * scale), "quarter": footprint // 4},
+        stores={machine: folder / f"{name}.{machine}.terrace" for machine in study.MACHINES},
+        footprint=footprint,
+    )

@@ -59,7 +59,8 @@ def gap(machine: str, goal: float) -> Measured:
         floor = row["lower_bound_s"] / row["fast_only_s"] - 1
         lines.append(
             f"{row['workload']}: slow-only +{slowdown:.1%}, planned gap {row['gap']:+.2%}, bound {floor:+.2%}, "
-            f"live {row['live_s'] / row['fast_only_s'] - 1:+.2%}, steady {row['steady_s'] / row['fast_only_s'] - 1:+.2%}"
+            f"live {row['live_s'] / row['fast_only_s'] - 1:+.2%}, "
+            f"steady {row['steady_s'] / row['fast_only_s'] - 1:+.2%}"
             + ("" if slowdown >= 0.05 else "  (under 5 %: listed, not averaged)")
         )
         if slowdown >= 0.05:

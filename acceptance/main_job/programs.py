@@ -16,12 +16,13 @@ def verifies() -> Measured:
         for size in ("S", "W", "A"):
             output = WORK / "verify.terrace"
             output.unlink(missing_ok=True)
+            hooked = [workload(name, True), "--class", size]
+            simulate = [TERRACE, "simulate", "--quiet", "--machine", "unimem-lat4", "--fast", "4MiB", "-o", output]
             ways = {
                 "native": [workload(name, False), "--class", size],
-                "hooks": [workload(name, True), "--class", size],
-                "simulated": [TERRACE, "simulate", "--quiet", "--machine", "unimem-lat4", "--fast", "4MiB", "-o", output,
-                              "--", workload(name, True), "--class", size],
-            }  # fmt: skip
+                "hooks": hooked,
+                "simulated": [*simulate, "--", *hooked],
+            }
             good = [way for way, command in ways.items() if "SUCCESSFUL" in run(command, check=False).stdout]
             holds = holds and len(good) == len(ways)
             lines.append(f"{name}.{size}: verified {', '.join(good) or 'nowhere'}")

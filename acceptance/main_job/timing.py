@@ -44,8 +44,8 @@ def _closed_forms(machine: str | Path) -> list[tuple[str, str, float]]:
         path = next(
             p for p in about["paths"] if p["place"] == place["name"] and p["initiator"] == domain["initiator"]
         )
-        # Triad reads two arrays and the lines that it stores to, and writes one: what a place gives is a mixture of its
-        # read and write bandwidth, of which STREAM counts three of four arrays.
+        # Triad reads two arrays and the lines that it stores to, and writes one: what a place gives is a mixture
+        # of its read and write bandwidth, of which STREAM counts three of four arrays.
         triad = 3 / (3 / path["read"] + 1 / path["write"])
         text = _simulate(
             machine,

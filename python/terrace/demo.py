@@ -183,5 +183,6 @@ def _print(rows: list[Row], problem_class: str) -> None:
     for machine, published in (("unimem-bw2", "18 %"), ("unimem-lat4", "47 %")):
         ours = [r.slow_only_s / r.fast_only_s - 1 for r in rows if r.machine == machine and r.ratio == "study"]
         print(
-            f"{machine}: slow-only is {sum(ours) / len(ours):.0%} slower on average; the paper's codes, class C: {published}"
+            f"{machine}: slow-only is {sum(ours) / len(ours):.0%} slower on average; "
+            f"the paper's codes, class C: {published}"
         )

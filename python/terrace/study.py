@@ -20,7 +20,8 @@ from terrace.errors import TerraceError
 from terrace.store import Store
 from terrace.values import Move, Run
 
-# Unimem's study (systems.md, section 1): 256 MB of fast memory beside class C on 4 ranks, a 20 MB last-level cache.
+# Unimem's study (systems.md, section 1): 256 MB of fast memory beside class C on 4 ranks, and a last-level cache
+# of 20 MB.
 STUDY_FAST = 256e6
 STUDY_CACHE = 20e6
 

@@ -1,0 +1,137 @@
+"""The planner against every static placement of whole objects, class S, each of them simulated.
+
+All subsets that fit are tried, not only the maximal ones: with half the bandwidth, data left in slow memory adds
+that memory's bandwidth to the fast one's, so a smaller subset may win.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from harness import Line, Measured
+from terrace import study
+from terrace.store import Store
+from terrace.study import World
+
+from main_job.common import Recorded, fresh, recorded
+
+OBJECTS = 12  # at most: the 11 biggest, and the others as one
+GOAL = 0.02
+WORLDS = 400  # an execution
+
+
+@dataclass(frozen=True)
+class Group:
+    """Objects that are placed together; `size` in bytes, as the budget counts them."""
+
+    names: tuple[str, ...]
+    size: int
+
+
+def groups(store: Path) -> list[Group]:
+    """The program's objects that live in its main loop, biggest first, the smallest as one."""
+    kept = Store(store)
+    run = kept.run()
+    loop = kept.loop(run)
+    assert loop is not None
+    living = [o for o in kept.objects(run) if o.born <= loop.begun and (o.died is None or o.died > loop.begun)]
+    living.sort(key=lambda one: -one.size)
+    alone, others = living[: OBJECTS - 1], living[OBJECTS - 1 :]
+    result = [Group((one.name,), one.size) for one in alone]
+    if others:
+        result.append(Group(tuple(one.name for one in others), sum(one.size for one in others)))
+    return result
+
+
+def subsets(among: list[Group], fast: int) -> list[tuple[Group, ...]]:
+    """Every subset that fits into the budget, the empty one included."""
+    return [
+        chosen
+        for count in range(len(among) + 1)
+        for chosen in combinations(among, count)
+        if sum(one.size for one in chosen) <= fast
+    ]
+
+
+def write_plan(path: Path, chosen: tuple[Group, ...]) -> Path:
+    """A plan by hand: these objects in fast memory, whole, all others at home."""
+    objects = [f'[[object]]\nname = {json.dumps(name)}\nplace = "dram"\n' for one in chosen for name in one.names]
+    path.write_text("\n".join(["schema = 1\n", *objects]))
+    return path
+
+
+def obeyed(store: Path, chosen: tuple[Group, ...]) -> bool:
+    """Whether exactly these objects lay in fast memory when the loop began, wholly."""
+    kept = Store(store)
+    fast = {place.id for place in kept.machine(kept.run()).places if place.name == "dram"}
+    wanted = {name for one in chosen for name in one.names}
+    names = {one.id: one.name for one in kept.objects(kept.run())}
+    columns, rows = kept.table("object_place")
+    at = [columns.index(name) for name in ("object", "place")]
+    inside = {names[row[at[0]]] for row in rows if row[at[1]] in fast}
+    outside = {names[row[at[0]]] for row in rows if row[at[1]] not in fast}
+    return inside == wanted and not inside & outside and not kept.moves(kept.run())
+
+
+def simulate_all(about: Recorded, worlds: list[World], folder: Path) -> dict[str, study.Outcome]:
+    """The study's number of iterations in every world, WORLDS of them an execution."""
+    command = [*about.command, "--iterations", str(study.WORKLOADS[about.name].study_iterations)]
+    outcomes: dict[str, study.Outcome] = {}
+    for first in range(0, len(worlds), WORLDS):
+        part, _ = study.simulate(command, worlds[first : first + WORLDS], folder, f"part{first}", about.caches)
+        outcomes |= part
+    return outcomes
+
+
+def against_subsets(name: str) -> tuple[list[str], bool]:
+    """One workload on both machines at both ratios."""
+    about = recorded(name)
+    folder = fresh(f"static-{name}")
+    tried: dict[str, tuple[Group, ...]] = {}
+    worlds, columns = [], []
+    for machine in study.MACHINES:
+        among = groups(about.stores[machine])
+        for ratio, fast in about.sizes.items():
+            label = f"{machine}-{ratio}"
+            columns.append((label, machine, ratio, fast, len(among)))
+            plan = folder / f"{label}.toml"
+            about.plan(machine, fast).write(str(plan))
+            worlds.append(World(f"{label}-planned", machine, fast=fast, plan=plan))
+            for number, chosen in enumerate(subsets(among, fast)):
+                tried[f"{label}-{number}"] = chosen
+                hand = write_plan(folder / f"{label}-{number}.toml", chosen)
+                worlds.append(World(f"{label}-{number}", machine, fast=fast, plan=hand))
+    outcomes = simulate_all(about, worlds, folder)
+    wrong = [label for label, chosen in tried.items() if not obeyed(outcomes[label].store, chosen)]
+    lines, holds = [], not wrong
+    for label, machine, ratio, fast, count in columns:
+        mine = {one: outcomes[one].loop for one in tried if one.startswith(f"{label}-")}
+        best = min(mine, key=mine.__getitem__)
+        planned = outcomes[f"{label}-planned"].loop
+        holds = holds and planned <= mine[best] * (1 + GOAL)
+        names = ", ".join(n for one in tried[best] for n in one.names) or "nothing"
+        lines.append(
+            f"{name} on {machine}, {ratio} ({fast / 1e3:.0f} kB): planned {planned * 1e3:.4g} ms, best of "
+            f"{len(mine)} subsets of {count} objects {mine[best] * 1e3:.4g} ms "
+            f"({planned / mine[best] - 1:+.2%}): {names}"
+        )
+    if wrong:
+        lines.append(f"{len(wrong)} subsets were not obeyed, as {wrong[0]}")
+    return lines, holds
+
+
+def measure() -> Measured:
+    parts = [against_subsets(name) for name in study.WORKLOADS]
+    return Measured("\n".join(line for lines, _ in parts for line in lines), all(holds for _, holds in parts))
+
+
+LINES = [
+    Line(
+        "planned against the best static subset",
+        f"class S: within {GOAL:.0%} of the best subset of at most {OBJECTS} objects, all that fit simulated",
+        measure,
+    )
+]

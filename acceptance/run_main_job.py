@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from harness import main
-from main_job import demo, programs, static, timing
+from main_job import demo, guest, programs, static, timing
 
 if __name__ == "__main__":
-    sys.exit(main("main-job", [*demo.LINES, *static.LINES, *timing.LINES, *programs.LINES]))
+    sys.exit(main("main-job", [*demo.LINES, *static.LINES, *timing.LINES, *guest.LINES, *programs.LINES]))

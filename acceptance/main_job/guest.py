@@ -46,9 +46,9 @@ def measure() -> Measured:
             compared = verdict.exact + verdict.either
             counted += verdict.exact
             lines.append(
-                f"CG class {job[-1].upper()}: {len(samples)} starts of phases, {pages} pages read from the kernel; "
-                f"{compared} chunks compared ({verdict.either} of them while a move of theirs was under way), "
-                f"{len(verdict.problems)} not where the plan has them; {len(about.moves)} chunks moved"
+                f"CG class {job[-1].upper()}: {len(samples)} starts of phases, {pages} pages read from the "
+                f"kernel; {compared} chunks compared ({verdict.either} of them while a move of theirs was under "
+                f"way), {len(verdict.problems)} not where the plan has them; {len(about.moves)} chunks moved"
             )
     return Measured("\n".join(lines), done.returncode == 0 and counted > 0 and not failed)
 

@@ -82,7 +82,7 @@ class Audit:
             "SELECT p.object, p.first, p.chunks, p.place, o.born FROM object_place p "
             "JOIN object o ON o.id = p.object AND o.run = p.run ORDER BY o.born"
         )
-        # Who dies gives its room before the next transfer begins. Births while data moves the programs here have none.
+        # Who dies gives its room before the next transfer begins. Nothing is born here while data moves.
         for item, first, chunks, place, born in births:
             for dead, died in [*ends]:
                 if died <= born:

@@ -7,6 +7,7 @@ planned ones obey a plan from an earlier profile. In another run a plan by hand 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 from harness import TERRACE, Line, Measured, run
@@ -18,11 +19,12 @@ from main_job.common import fresh, workload
 MACHINE = "hbm-ddr-cxl-2domains"
 CACHES = ["--cache", "l2=64KiB", "--cache", "l3=60KiB"]  # class S is small: the machine's own would hold all of it
 # Bytes by place: each domain has its own, so that a run by the other one's would be seen.
+CORES = ("1", "all")  # with all of them bandwidth counts, and the planner wants the fastest kind
 BUDGETS = (
     {"hbm0": 200 << 10, "ddr0": 300 << 10, "hbm1": 150 << 10, "ddr1": 400 << 10},
     {"hbm0": 64 << 10, "ddr0": 128 << 10, "hbm1": 96 << 10, "ddr1": 64 << 10},
 )
-ITERATIONS = {"cg": 30, "mg": 80}  # enough to learn, plan, and run by the plan
+ITERATIONS = {"cg": 30, "mg": 60}  # enough to learn, plan, and run by the plan
 
 
 @dataclass
@@ -69,13 +71,13 @@ def words(budget: dict[str, int]) -> str:
 def audited_runs(name: str, domain: int, folder: Path, seen: Seen) -> Seen:
     """Live and planned runs of one workload with each budget."""
     program = [workload(name, True), "--class", "S"]
-    common = ["--quiet", "--machine", MACHINE, "--domain", str(domain), *CACHES]
-    profile = folder / f"{name}{domain}.terrace"
-    run([TERRACE, "record", *common, "-o", profile, "--", *program])
-    kept = _core.Store(str(profile))
-    identity = kept.runs()[0].id
-    machine = kept.machine(identity)
-    for number, budget in enumerate(BUDGETS):
+    for number, (budget, cores) in enumerate(product(BUDGETS, CORES)):
+        common = ["--quiet", "--machine", MACHINE, "--domain", str(domain), "--cores", cores, *CACHES]
+        profile = folder / f"{name}{domain}-{number}.terrace"
+        run([TERRACE, "record", *common, "-o", profile, "--", *program])
+        kept = _core.Store(str(profile))
+        identity = kept.runs()[0].id
+        machine = kept.machine(identity)
         problem = _core.Problem(kept.profile(identity), machine, machine.budget(words(budget)))
         plan = folder / f"{name}{domain}-{number}.toml"
         _core.plan(problem, "auto", kept.calibration(identity)).write(str(plan))
@@ -108,8 +110,8 @@ def measure() -> Measured:
             seen = audited_runs(name, domain, folder, seen)
     stayed = [keeps_to_its_domain(folder, domain) for domain in (0, 1)]
     lines = [
-        f"{seen.runs} runs of CG and MG, class S, from each domain with two budgets, live and planned: "
-        f"{seen.moved} moves of chunks replayed ({seen.overlapping} rows by the plan's order), kinds used: "
+        f"{seen.runs} runs of CG and MG, class S, from each domain with two budgets, one core and all, live and "
+        f"planned: {seen.moved} moves of chunks replayed ({seen.overlapping} rows by the plan's order), kinds used: "
         f"{', '.join(sorted(seen.kinds))}",
         f"{seen.over} places above their budget at any instant, the fullest at {seen.fullest:.1%}; "
         f"{seen.refused} moves refused; {seen.strangers} runs with a chunk outside the domain",

@@ -8,11 +8,20 @@ from __future__ import annotations
 import sys
 
 from harness import main
-from main_job import demo, domains, guest, programs, static, timing
+from main_job import demo, domains, guest, programs, properties, static, timing
 
 if __name__ == "__main__":
     sys.exit(
         main(
-            "main-job", [*demo.LINES, *static.LINES, *timing.LINES, *domains.LINES, *guest.LINES, *programs.LINES]
+            "main-job",
+            [
+                *demo.LINES,
+                *static.LINES,
+                *timing.LINES,
+                *domains.LINES,
+                *guest.LINES,
+                *programs.LINES,
+                *properties.LINES,
+            ],
         )
     )

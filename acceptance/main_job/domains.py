@@ -111,8 +111,8 @@ def measure() -> Measured:
     stayed = [keeps_to_its_domain(folder, domain) for domain in (0, 1)]
     lines = [
         f"{seen.runs} runs of CG and MG, class S, from each domain with two budgets, one core and all, live and "
-        f"planned: {seen.moved} moves of chunks replayed ({seen.overlapping} rows by the plan's order), kinds used: "
-        f"{', '.join(sorted(seen.kinds))}",
+        f"planned: {seen.moved} moves of chunks replayed ({seen.overlapping} rows by the plan's order), "
+        f"kinds used: {', '.join(sorted(seen.kinds))}",
         f"{seen.over} places above their budget at any instant, the fullest at {seen.fullest:.1%}; "
         f"{seen.refused} moves refused; {seen.strangers} runs with a chunk outside the domain",
         f"a plan for the other domain's memory: stayed {sum(ok for ok, _ in stayed)} of {len(stayed)} times; "

@@ -1,0 +1,160 @@
+"""What holds for every case: the knapsack's answers, the budget at every instant, the lower bound.
+
+The first two are property tests of the library itself, run here with their numbers of cases. The bound is set
+against random plans that are simulated, in one execution for many of them.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from dataclasses import dataclass, field
+
+from harness import ROOT, Line, Measured, Unavailable, run
+from terrace import study
+from terrace.store import Store
+from terrace.study import World
+
+from main_job.common import Recorded, fresh, recorded
+from main_job.random_plans import Ground, random_plan
+
+UNIT = ROOT / "build" / "release" / "tests" / "unit"
+CASES = 10_000
+# Fewer than CASES for a quick look: then the line cannot hold.
+PLANS = int(os.environ.get("TERRACE_RANDOM_PLANS", "10000"))
+WORLDS = 250  # an execution
+SEED = 1
+
+
+def passed(binary: str, pattern: str) -> list[str]:
+    """The cases of a unit test that passed; raises when one did not or none was there."""
+    program = UNIT / binary
+    if not program.exists():
+        raise Unavailable(f"{program} is not built; make build")
+    output = run([program, f"--gtest_filter={pattern}"]).stdout
+    names = re.findall(r"^\[       OK \] (\S+)", output, re.M)
+    if not names:
+        raise RuntimeError(f"{binary} has no test {pattern}")
+    return names
+
+
+def counted(source: str, pattern: str) -> int:
+    """A number of cases, as the test's own source has it."""
+    found = re.search(pattern, (ROOT / "tests" / "unit" / source).read_text(), re.S)
+    if found is None:
+        raise RuntimeError(f"tests/unit/{source} does not say its number of cases any more ({pattern})")
+    return int(found[1].replace("'", ""))
+
+
+def knapsack() -> Measured:
+    names = passed("placement/knapsack_test", "*KnapsackBins.EqualsBruteForce*")
+    each = counted("placement/knapsack_test.cpp", r"EqualsBruteForce\) \{.*?i < ([\d']+);")
+    total = each * len(names)
+    return Measured(
+        f"{total} random cases equal brute force, {each} each with {len(names)} numbers of kinds (2, 3, 4)",
+        len(names) == 3 and total >= CASES,
+    )
+
+
+def budgets() -> Measured:
+    """Of plans as every planner makes them, and of transfers as the simulator carries them out."""
+    planners = passed("placement/planners_test", "*EveryPlanner.KeepsBudgetsPinsAndDomains*")
+    problems = 5 * counted("placement/planners_test.cpp", r"KeepsBudgetsPinsAndDomains\) \{.*?n < ([\d']+);")
+    passed("sim/sim_test", "Property.TheBudgetHoldsAtEveryInstant")
+    runs = counted("sim/property_test.cpp", r"TheBudgetHoldsAtEveryInstant\) \{.*?seed < ([\d']+);")
+    return Measured(
+        f"{len(planners)} planners x {problems} random problems: plans within budget at every instant of three "
+        f"iterations, source and target held while a copy is in flight (fast-only, which ignores budgets by "
+        f"definition, runs without the check)\n{runs} random simulated runs of transfers: held bytes within "
+        f"budget at every begin and end of a transfer",
+        len(planners) >= 8 and problems >= 100 and runs >= 100,
+    )
+
+
+@dataclass
+class Margin:
+    """The closest that a simulated iteration came to its bound."""
+
+    plans: int = 0
+    iterations: int = 0
+    moves: int = 0
+    refused: int = 0
+    below: int = 0  # iterations that were faster than the bound
+    least: dict[str, tuple[float, str]] = field(
+        default_factory=dict
+    )  # by machine: iteration over bound, and where
+
+
+@dataclass(frozen=True)
+class Setting:
+    machine: str
+    fast: int
+    ground: Ground
+    bound: float
+
+
+def settings(about: Recorded) -> list[Setting]:
+    """Both machines, fast memory of an eighth, a quarter, the study's ratio, and all."""
+    result = []
+    for machine, store in about.stores.items():
+        ground = Ground(store)
+        sizes = (about.footprint // 8, *about.sizes.values(), ground.footprint)
+        result += [Setting(machine, fast, ground, about.bound(machine, fast)) for fast in sizes]
+    return result
+
+
+def simulate_plans(about: Recorded, count: int, margin: Margin) -> None:
+    dice = random.Random(SEED)
+    folder = fresh(f"plans-{about.name}")
+    among = settings(about)
+    for first in range(0, count, WORLDS):
+        chosen = {f"p{n}": among[n % len(among)] for n in range(first, min(first + WORLDS, count))}
+        worlds = []
+        for label, setting in chosen.items():
+            plan = folder / f"{label}.toml"
+            plan.write_text(random_plan(setting.ground, setting.fast, dice))
+            worlds.append(World(label, setting.machine, fast=setting.fast, plan=plan))
+        outcomes, _ = study.simulate(about.command, worlds, folder, "part", about.caches)
+        for label, outcome in outcomes.items():
+            compare(about, chosen[label], outcome, margin)
+        for label in chosen:
+            (folder / f"{label}.toml").unlink()
+
+
+def compare(about: Recorded, setting: Setting, outcome: study.Outcome, margin: Margin) -> None:
+    margin.plans += 1
+    margin.iterations += len(outcome.iterations)
+    margin.moves += sum(move.chunks for move in outcome.moves)
+    store = Store(outcome.store)
+    margin.refused += sum(move.refused for move in store.moves(store.run()))
+    for iteration in outcome.iterations:
+        share = iteration / setting.bound
+        margin.below += share < 1 - 1e-9
+        where = f"{about.name} with {setting.fast / 1e3:.0f} kB on {setting.machine}"
+        margin.least[setting.machine] = min((share, where), margin.least.get(setting.machine, (share, where)))
+
+
+def bound() -> Measured:
+    margin = Margin()
+    names = list(study.WORKLOADS)
+    for number, name in enumerate(names):
+        simulate_plans(recorded(name), PLANS // len(names) + (number < PLANS % len(names)), margin)
+    return Measured(
+        f"{margin.plans} random plans simulated, CG and MG in class S, {margin.iterations} iterations with "
+        f"{margin.moves} moves of chunks ({margin.refused} refused): {margin.below} iterations below the bound; "
+        "the closest are "
+        + ", ".join(f"{share - 1:.3%} above it ({where})" for share, where in margin.least.values()),
+        margin.below == 0 and margin.refused == 0 and margin.plans >= CASES,
+    )
+
+
+LINES = [
+    Line("knapsack", f"equals brute force on {CASES} random small cases, two to four kinds", knapsack),
+    Line("budgets at every instant", "no plan exceeds one, transfers in flight included", budgets),
+    Line(
+        "lower bound",
+        f"never above the simulated time of any of {CASES} random executable plans",
+        bound,
+    ),
+]

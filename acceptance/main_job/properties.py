@@ -10,6 +10,7 @@ import os
 import random
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from harness import ROOT, Line, Measured, Unavailable, run
 from terrace import study
@@ -122,12 +123,20 @@ def simulate_plans(about: Recorded, count: int, margin: Margin) -> None:
             (folder / f"{label}.toml").unlink()
 
 
+def refusals(path: Path) -> int:
+    """Chunks for which there was no room; what the program's end left undone is none."""
+    store = Store(path)
+    loop = store.loop(store.run())
+    assert loop is not None
+    assert loop.ended is not None
+    return sum(move.chunks for move in store.moves(store.run()) if move.refused and move.done < loop.ended)
+
+
 def compare(about: Recorded, setting: Setting, outcome: study.Outcome, margin: Margin) -> None:
     margin.plans += 1
     margin.iterations += len(outcome.iterations)
     margin.moves += sum(move.chunks for move in outcome.moves)
-    store = Store(outcome.store)
-    margin.refused += sum(move.refused for move in store.moves(store.run()))
+    margin.refused += refusals(outcome.store)
     for iteration in outcome.iterations:
         share = iteration / setting.bound
         margin.below += share < 1 - 1e-9

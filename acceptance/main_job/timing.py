@@ -1,12 +1,9 @@
-"""STREAM and the chase in virtual time against the machine file's own numbers; repeatability."""
+"""STREAM and the chase in virtual time against the machine file's own numbers."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import threading
 from pathlib import Path
 
 from harness import ROOT, TERRACE, Line, Measured, run
@@ -92,54 +89,6 @@ def proportion() -> Measured:
     )
 
 
-def _digits(options: list[str], command: list[str | Path]) -> str:
-    output = WORK / "repeat.terrace"
-    output.unlink(missing_ok=True)
-    done = run(
-        [
-            TERRACE,
-            "simulate",
-            "--json",
-            "--machine",
-            "unimem-lat4",
-            "--cache",
-            "l3=640KiB",
-            *options,
-            "-o",
-            output,
-            "--",
-            *command,
-        ]
-    )
-    summary = json.loads(done.stderr.strip().splitlines()[-1])
-    return f"{summary['loop_s']!r} {summary['moves']} {summary['moved_bytes']}"
-
-
-def repeatable() -> Measured:
-    stop = threading.Event()
-    busy = subprocess.Popen(["sh", "-c", "while :; do :; done"])
-    lines, same = [], True
-    try:
-        for name in ("cg", "mg"):
-            command = [workload(name, True), "--class", "S"]
-            quiet = _digits(["--fast", "512KiB"], command)
-            again = _digits(["--fast", "512KiB"], command)
-            os.environ["TERRACE_ACCEPTANCE_PADDING"] = "x" * 3333  # moves the stack
-            padded = _digits(["--fast", "512KiB"], command)
-            del os.environ["TERRACE_ACCEPTANCE_PADDING"]
-            same = same and quiet == again == padded
-            lines.append(f"{name}: {quiet} | {again} | {padded}")
-    finally:
-        stop.set()
-        busy.kill()
-        busy.wait()
-    randomised = Path("/proc/sys/kernel/randomize_va_space").read_text().strip()
-    return Measured(
-        "\n".join([*lines, f"address randomisation {randomised}, another core kept busy"]),
-        same and randomised == "2",
-    )
-
-
 LINES = [
     Line(
         "STREAM and chase in virtual time",
@@ -147,9 +96,4 @@ LINES = [
         closed_forms,
     ),
     Line("STREAM and chase follow the file", "both change in proportion", proportion),
-    Line(
-        "same command, same digits",
-        "virtual time equal to the last digit, busy core, randomised addresses",
-        repeatable,
-    ),
 ]

@@ -15,7 +15,7 @@
 
 namespace terrace::runtime {
 
-inline constexpr std::size_t k_most_segments = 32;  // of one phase; a power of two
+inline constexpr std::size_t k_most_segments = 64;  // of one phase; a power of two
 
 // A segment's name: the phase's for the first, "resid.7@1048576" for one that begins that many accesses into it.
 std::string segment_name(std::string_view phase, std::uint64_t offset);

@@ -1,14 +1,14 @@
-// Streams what does not fit through the fast place: each phase (or segment of one) has in fast memory what will be
-// used soonest, brought in ahead of its use while the copies keep up with the computation.
+// Streams what does not fit through the fast place: each phase (or segment of one) has in fast memory what is
+// worth its room there, brought in ahead of its use while the copies keep up with the computation.
 //
-// The rule is Belady's for prefetching: of what lies there, that goes whose next use is farthest away. Around it
-// are three choices that depend on the machine and the program, so they are tried and the prediction decides: how
-// many phases ahead data is brought, how much room is kept free for what is on its way, and how much a use must
-// gain for each second of copying before it is worth a copy at all.
+// Room is given in the order of what it gains: the seconds that an item's next uses gain, for each byte and each
+// second until the last of them. That is Belady's rule where all uses gain alike. Around it are four choices that
+// depend on the machine and the program, so they are tried and the prediction decides: see Tuning.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "model/loads.hpp"
@@ -21,14 +21,17 @@ namespace {
 using machine::PlaceId;
 
 struct Tuning {
-  std::uint32_t lead = 2;   // phases ahead of its use that data may be brought
-  double reserve = 0.0625;  // share of the budget that is kept free for what is on its way
-  double worth = 0.5;       // seconds gained for a second of copying
+  std::uint32_t lead = 3;  // phases ahead of its use that data may be brought
+  double reserve = 0;      // share of the budget that is kept free for what is on its way
+  double worth = 0.25;     // seconds gained for a second of copying: what bringing costs, and what staying saves
+  double patience = 1;     // seconds gained for a second of waiting
 };
 
-constexpr std::array k_leads = {1U, 3U, 5U};
-constexpr std::array k_reserves = {0.0, 0.125, 0.25};
-constexpr std::array k_worths = {0.0, 0.25, 1.0};
+constexpr std::size_t k_uses_looked_at = 5;
+constexpr std::array k_leads = {1U, 2U, 5U};
+constexpr std::array k_worths = {0.0, 0.5};
+constexpr std::array k_reserves = {0.0625, 0.125};
+constexpr std::array k_patiences = {0.5, 2.0};
 
 // One domain's items between its home and the fast place.
 class Streamer {
@@ -42,35 +45,60 @@ class Streamer {
     }
     auto placement = at_home(problem);
     for (const auto i : items_) placement[i] = fast;
-    for (std::size_t k = 0; k < problem.phases.size(); ++k)
-      phase_time_.push_back(model::load_of(problem, k, placement).time());
+    double copied = 0;
+    for (std::size_t k = 0; k < problem.phases.size(); ++k) {
+      const auto load = model::load_of(problem, k, placement);
+      phase_time_.push_back(load.time());
+      // A copy into fast memory gets what the phase leaves of it, at least half.
+      const auto full = problem.copy[home][fast] / problem.places[fast].write_bandwidth;
+      const auto left = load.time() > 0 ? std::max(1 - load.busy(fast) / load.time(), 0.5) : 1;
+      copying_.push_back(copied += load.time() * std::min(1.0, left / full));
+    }
+    gains_.resize(problem.items.size());
+    used_in_.resize(problem.phases.size());
+    double end = 0;
+    for (const auto time : phase_time_) end_.push_back(end += time);
+    for (const auto i : items_)
+      for (const auto& use : uses_[i]) {
+        const auto gained = gain(*use.cell);
+        if (gained <= 0) continue;
+        gains_[i].push_back({use.phase, gained});
+        used_in_[use.phase].push_back(i);
+      }
   }
 
   // Writes the places of the domain's items into the schedule.
   void fill(model::Schedule& schedule, const Tuning& tuning) {
-    find_useful(tuning.worth);
     const auto phases = static_cast<std::uint32_t>(problem_.phases.size());
     resident_.assign(problem_.items.size(), false);
+    incoming_.assign(problem_.items.size(), false);
     there_.clear();
-    credit_ = 0;
+    backlog_ = 0;
     // The second round begins where the first one ended, as every later iteration does.
     for (std::uint32_t round = 0; round < 2; ++round)
       for (std::uint32_t k = 0; k < phases; ++k) {
         advance(k, tuning);
-        for (const auto i : items_) schedule.phases[k][i] = resident_[i] ? fast_ : home_;
+        for (const auto i : items_) schedule.phases[k][i] = resident_[i] && !incoming_[i] ? fast_ : home_;
       }
   }
 
  private:
+  struct Use {
+    std::uint32_t phase = 0;
+    double gained = 0;
+  };
   struct Candidate {
+    double gained = 0;
     std::uint32_t item = 0;
-    std::uint32_t distance = 0;  // phases until its next use
-    double density = 0;          // seconds that the use gains for each byte
+    double score = 0;        // seconds gained for each byte and second of room
+    std::uint32_t next = 0;  // phases until its next use
   };
 
-  [[nodiscard]] double copy_time(std::uint32_t item) const {
-    const auto size = static_cast<double>(problem_.items[item].size.value);
-    return size / problem_.copy[home_][fast_] + size / problem_.copy[fast_][home_];
+  [[nodiscard]] double copy_in(std::uint32_t item) const {
+    return static_cast<double>(problem_.items[item].size.value) / problem_.copy[home_][fast_];
+  }
+  [[nodiscard]] double copy_out(std::uint32_t item) const {
+    return static_cast<double>(problem_.items[item].size.value) / problem_.copy[fast_][home_];
   }
   // What the use is worth: the latency that it no longer exposes, and the bandwidth that it no longer takes.
   [[nodiscard]] double gain(const model::ItemCell& cell) const {
@@ -79,30 +107,59 @@ class Streamer {
     return std::max(model::exposed_time(cell, home) - model::exposed_time(cell, fast),
                     model::busy_time(cell, home) - model::busy_time(cell, fast));
   }
-  void find_useful(double worth) {
-    useful_.assign(problem_.items.size(), {});
-    used_in_.assign(problem_.phases.size(), {});
-    for (const auto i : items_)
-      for (const auto& use : uses_[i]) {
-        const auto gained = gain(*use.cell);
-        if (gained <= worth * copy_time(i)) continue;
-        useful_[i].push_back({use.phase, gained});
-        used_in_[use.phase].push_back(i);
-      }
-  }
-  // The item's next useful use from phase k on, going round.
-  [[nodiscard]] Candidate next_use(std::uint32_t item, std::uint32_t k) const {
-    const auto& uses = useful_[item];
+  // Item's use number n from phase k on, going round, and how many phases it is until then.
+  [[nodiscard]] std::pair<const Use*, std::uint32_t> use_from(std::uint32_t item, std::uint32_t k,
+                                                              std::size_t n) const {
+    const auto& uses = gains_[item];
     const auto phases = static_cast<std::uint32_t>(problem_.phases.size());
-    auto found = std::lower_bound(uses.begin(), uses.end(), k,
-                                  [](const Useful& u, std::uint32_t p) { return u.phase < p; });
-    const auto distance = found != uses.end() ? found->phase - k : uses.front().phase + phases - k;
-    if (found == uses.end()) found = uses.begin();
-    return {item, distance, found->gained / static_cast<double>(problem_.items[item].size.value)};
+    const auto found = std::lower_bound(uses.begin(), uses.end(), k,
+                                        [](const Use& use, std::uint32_t phase) { return use.phase < phase; });
+    const auto at = static_cast<std::size_t>(found - uses.begin()) + n;
+    const auto& use = uses[at % uses.size()];
+    return {&use, use.phase + static_cast<std::uint32_t>(at / uses.size()) * phases - k};
+  }
+  [[nodiscard]] bool touched(std::uint32_t item, std::uint32_t k) const {
+    const auto& uses = uses_[item];
+    const auto found = std::lower_bound(
+        uses.begin(), uses.end(), k, [](const model::Use& use, std::uint32_t phase) { return use.phase < phase; });
+    return found != uses.end() && found->phase == k;
+  }
+  // What room for the item is worth from phase k on: the most that its next uses gain a second until the last of
+  // them.
+  [[nodiscard]] Candidate candidate(std::uint32_t item, std::uint32_t k, const Tuning& tuning) const {
+    const auto size = static_cast<double>(problem_.items[item].size.value);
+    const auto uses = std::min<std::size_t>(k_uses_looked_at, gains_[item].size());
+    const auto phases = static_cast<std::uint32_t>(problem_.phases.size());
+    Candidate best{0, item, 0, use_from(item, k, 0).second};
+    double gained = (resident_[item] ? 1 : -1) * tuning.worth * (copy_in(item) + copy_out(item));
+    for (std::size_t n = 0; n < uses; ++n) {
+      const auto [use, ahead] = use_from(item, k, n);
+      gained += use->gained;
+      const auto end = k + ahead + 1;
+      const auto until = end_[(end - 1) % phases] + static_cast<double>((end - 1) / phases) * end_.back();
+      const auto begun = k == 0 ? 0 : end_[k - 1];
+      if (const auto score = gained / size / (until - begun); score > best.score) {
+        best.score = score;
+        best.gained = gained;
+      }
+    }
+    return best;
   }
 
+  // How long the item's next use would wait for a move that is asked for now.
+  [[nodiscard]] double lateness(const Candidate& one, std::uint32_t k) const {
+    const auto copying = backlog_ + copy_in(one.item);
+    if (one.next == 0) return copying;
+    const auto phases = static_cast<std::uint32_t>(problem_.phases.size());
+    const auto at = k + one.next - 1;
+    const auto until = copying_[at % phases] + static_cast<double>(at / phases) * copying_.back() -
+                       (k == 0 ? 0 : copying_[k - 1]);
+    return std::max(copying - until, 0.0);
+  }
+
+  // Fast memory in phase k has what was kept and what came during the phase before; what comes during this one
+  // takes its room now and is there from the next one on.
   void advance(std::uint32_t k, const Tuning& tuning) {
-    // Only what lies there, and what is used soon, can lie there next.
     const auto phases = static_cast<std::uint32_t>(problem_.phases.size());
     auto soon = there_;
     for (std::uint32_t ahead = 0; ahead <= std::min(tuning.lead, phases - 1); ++ahead)
@@ -111,32 +168,32 @@ class Streamer {
     std::sort(soon.begin(), soon.end());
     soon.erase(std::unique(soon.begin(), soon.end()), soon.end());
     std::vector<Candidate> candidates;
-    for (const auto i : soon) candidates.push_back(next_use(i, k));
-    there_.clear();
+    for (const auto i : soon)
+      if (auto one = candidate(i, k, tuning); one.score > 0) candidates.push_back(one);
+    for (const auto i : there_) incoming_[i] = false;
+    const auto before = std::exchange(there_, {});
     std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-      if (a.distance != b.distance) return a.distance < b.distance;
-      return a.density != b.density ? a.density > b.density : a.item < b.item;
+      return a.score != b.score ? a.score > b.score : a.item < b.item;
     });
-    // The copy engine works beside the phases; what it did not use it cannot save up for long.
-    const auto ahead = phase_time_[k] * (tuning.lead + 1);
-    credit_ = std::min(credit_ + phase_time_[k], ahead);
     auto room = (static_cast<double>(problem_.places[fast_].budget.value) - pinned_) * (1 - tuning.reserve);
-    for (const auto& candidate : candidates) {
-      const auto size = static_cast<double>(problem_.items[candidate.item].size.value);
-      const bool stays = resident_[candidate.item];
-      const auto cost = copy_time(candidate.item);
-      resident_[candidate.item] = size <= room && (stays || cost <= credit_);
-      if (!resident_[candidate.item]) continue;
-      there_.push_back(candidate.item);
+    for (const auto& one : candidates) {
+      const auto size = static_cast<double>(problem_.items[one.item].size.value);
+      const bool comes = !resident_[one.item];
+      const auto late = comes ? lateness(one, k) : 0;
+      if (size > room || tuning.patience * late >= one.gained) continue;
+      if (comes && one.next > 0 && touched(one.item, k)) continue;  // it cannot leave its place meanwhile
       room -= size;
-      if (!stays) credit_ -= cost;
+      if (comes) backlog_ += copy_in(one.item) - late;  // while a phase waits, copies go on
+      there_.push_back(one.item);
+      incoming_[one.item] = comes && one.next > 0;
     }
+    for (const auto i : before) resident_[i] = false;
+    for (const auto i : there_) resident_[i] = true;
+    for (const auto i : before)
+      if (!resident_[i]) backlog_ += copy_out(i);
+    backlog_ = std::max(backlog_ - (copying_[k] - (k == 0 ? 0 : copying_[k - 1])), 0.0);
   }
 
-  struct Useful {
-    std::uint32_t phase = 0;
-    double gained = 0;
-  };
   const model::Problem& problem_;
   PlaceId fast_;
   PlaceId home_;
@@ -144,11 +201,14 @@ class Streamer {
   std::vector<std::uint32_t> items_;
   double pinned_ = 0;                                // bytes of the fast place that are taken for good
   std::vector<double> phase_time_;                   // with everything in fast memory
-  std::vector<std::vector<Useful>> useful_;          // by item
-  std::vector<std::vector<std::uint32_t>> used_in_;  // by phase: items with a useful use
-  std::vector<bool> resident_;                       // by item
+  std::vector<double> copying_;                      // seconds of copying beside the phases, to the end of each
+  std::vector<double> end_;                          // of each phase, from the iteration's begin
+  std::vector<std::vector<Use>> gains_;              // by item
+  std::vector<std::vector<std::uint32_t>> used_in_;  // by phase: items with a use that gains
+  std::vector<bool> resident_;                       // by item: there, or on its way there
+  std::vector<bool> incoming_;                       // by item: on its way
   std::vector<std::uint32_t> there_;                 // the items that are
-  double credit_ = 0;                                // seconds that the copy engine has to spare
+  double backlog_ = 0;                               // seconds of copying that are asked for
 };
 
 class Stream final : public Planner {
@@ -176,9 +236,17 @@ class Stream final : public Planner {
       found = std::move(decision);
       tuning = other;
     };
-    for (const auto lead : k_leads) attempt({lead, tuning.reserve, tuning.worth});
-    for (const auto reserve : k_reserves) attempt({tuning.lead, reserve, tuning.worth});
-    for (const auto worth : k_worths) attempt({tuning.lead, tuning.reserve, worth});
+    const auto with = [&](auto Tuning::*choice, const auto& values) {
+      for (const auto value : values) {
+        auto other = tuning;
+        other.*choice = value;
+        attempt(other);
+      }
+    };
+    with(&Tuning::lead, k_leads);
+    with(&Tuning::worth, k_worths);
+    with(&Tuning::reserve, k_reserves);
+    with(&Tuning::patience, k_patiences);
     if (found.prediction.total < best.prediction.total) best = std::move(found);
     return best;
   }

@@ -1,0 +1,308 @@
+"""Bad input and sudden death: the readers under a fuzzer, and what a killed run leaves."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import signal
+import sqlite3
+import struct
+import subprocess
+import time
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+from harness import ROOT, TERRACE, Line, Measured, Unavailable, run
+
+from main_job.common import fresh, workload
+
+FUZZERS = ("machine_file_fuzz", "journal_fuzz")
+# Less than GOAL_SECONDS for a quick look: then the line cannot hold.
+GOAL_SECONDS = 600
+SECONDS = int(os.environ.get("TERRACE_FUZZ_SECONDS", str(GOAL_SECONDS)))
+BUILD = ROOT / "build" / "fuzz"
+KILLS = 50
+SEED = 1
+
+
+# --- fuzzers ----------------------------------------------------------------------------------------------------
+
+
+def build_fuzzers() -> Path:
+    """The whole tree with clang, as tests/fuzz/CMakeLists.txt says; only the fuzzers are made."""
+    if shutil.which("clang++") is None:
+        raise Unavailable("no clang++, and gcc has no libFuzzer")
+    clang = ["-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++"]
+    options = ["-DTERRACE_FUZZ=ON", "-DTERRACE_SANITIZE=fuzzer-no-link,address"]
+    run(["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", *clang, *options])
+    run(["ninja", "-C", BUILD, *FUZZERS], timeout=3600)
+    return BUILD / "tests" / "fuzz"
+
+
+def journal_seeds(folder: Path) -> None:
+    """A real journal, and its records of each type as the fuzzer's second form has them."""
+    folder.mkdir(parents=True)
+    left = fresh("fuzz-journal")
+    program = [workload("mg", True), "--class", "S", "--iterations", "30"]
+    simulate = [TERRACE, "simulate", "--exact", "--keep-journals", "--machine", "unimem-lat4", "--fast", "256KiB"]
+    run([*simulate, "-o", left / "mg.terrace", "--", *program], env={**os.environ, "TMPDIR": str(left)})
+    (journal,) = left.glob("terrace-*/*.journal")
+    text = journal.read_bytes()
+    (folder / "whole").write_bytes(b"\0" + text[: 1 << 14])
+    at, smallest = 64, dict[int, bytes]()
+    while at + 16 <= len(text):
+        length, kind = struct.unpack_from("<IH", text, at)
+        if length < 16:
+            break
+        payload = text[at + 16 : at + length]
+        if len(payload) < 1 << 14 and len(payload) <= len(smallest.get(kind, payload)):
+            smallest[kind] = payload
+        at += (length + 7) & ~7
+    for kind, payload in smallest.items():
+        (folder / f"record{kind}").write_bytes(b"\1" + struct.pack("<BH", kind, len(payload)) + payload)
+
+
+@dataclass(frozen=True)
+class Fuzzed:
+    name: str
+    status: int
+    executions: int
+    covered: int
+    seconds: int
+    crashes: int
+    last: str
+
+
+def fuzz_all(binaries: Path) -> list[Fuzzed]:
+    """Every fuzzer at once, each for SECONDS."""
+    folder = fresh("fuzz")
+    for name in FUZZERS:
+        (folder / name / "corpus").mkdir(parents=True)
+    journal_seeds(folder / "journal_fuzz" / "seeds")
+    extra = {
+        "machine_file_fuzz": [f"-dict={ROOT / 'tests/fuzz/machine.dict'}", "CORPUS", str(ROOT / "machines")],
+        "journal_fuzz": ["CORPUS", str(folder / "journal_fuzz" / "seeds")],
+    }
+    running = []
+    for name in FUZZERS:
+        own = folder / name
+        words = [word.replace("CORPUS", str(own / "corpus")) for word in extra[name]]
+        command = [binaries / name, f"-max_total_time={SECONDS}", f"-seed={SEED}", "-print_final_stats=1"]
+        with (own / "log").open("w") as log:
+            running.append(
+                subprocess.Popen(
+                    [*command, f"-artifact_prefix={own}/found-", *words],
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    cwd=own,
+                )
+            )
+    statuses = [one.wait(timeout=SECONDS + 300) for one in running]
+    return [read_log(name, status, folder / name) for name, status in zip(FUZZERS, statuses, strict=True)]
+
+
+def read_log(name: str, status: int, folder: Path) -> Fuzzed:
+    text = (folder / "log").read_text(errors="replace")
+    executions = re.search(r"stat::number_of_executed_units:\s*(\d+)", text)
+    done = re.search(r"Done \d+ runs in (\d+) second", text)
+    covered = re.findall(r" cov: (\d+) ", text)
+    return Fuzzed(
+        name=name,
+        status=status,
+        executions=int(executions[1]) if executions else 0,
+        covered=int(covered[-1]) if covered else 0,
+        seconds=int(done[1]) if done else 0,
+        crashes=len(list(folder.glob("found-*"))),
+        last=next((line for line in text.splitlines() if "ERROR" in line or "deadly" in line), ""),
+    )
+
+
+def fuzzers() -> Measured:
+    results = fuzz_all(build_fuzzers())
+    lines = [
+        f"{one.name}: {one.executions} inputs in {one.seconds} s, {one.covered} points reached, "
+        f"{one.crashes} crashes" + (f", status {one.status}: {one.last}" if one.status else "")
+        for one in results
+    ]
+    holds = all(
+        one.status == 0 and one.crashes == 0 and one.executions > 0 and one.seconds >= GOAL_SECONDS
+        for one in results
+    )
+    return Measured("\n".join(lines), holds)
+
+
+# --- sudden death -----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Deaths:
+    """What came of runs that were killed."""
+
+    merged: int = 0
+    early: int = 0  # killed before the library had begun a journal: there is nothing to merge
+    late: int = 0  # it had ended before
+    phases: list[int] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def check_store(path: Path, deaths: Deaths, program: str = "mg") -> None:
+    """A merged profile is whole as a database, says that the run was cut, and has a prefix of what it did."""
+    database = sqlite3.connect(path)
+    if database.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
+        deaths.problems.append(f"{path.name} is damaged")
+    rows = [
+        row for row in database.execute("SELECT id, program, ended, whole FROM run") if row[1].endswith(program)
+    ]
+    if len(rows) != 1:
+        deaths.problems.append(f"{path.name} has {len(rows)} runs of {program}")
+        return
+    run_id, _, ended, whole = rows[0]
+    if ended is not None or whole:
+        deaths.late += 1
+        return
+    if not database.execute("SELECT count(*) FROM note").fetchone()[0]:
+        deaths.problems.append(f"{path.name} does not say that the run was cut short")
+    phases = database.execute(
+        "SELECT loop, iteration, phase, begun, ended FROM phase_instance WHERE run = ? ORDER BY begun, ended",
+        (run_id,),
+    ).fetchall()
+    if any(later[3] < earlier[4] - 1e-12 for earlier, later in pairwise(phases)):
+        deaths.problems.append(f"{path.name} has phases that overlap")
+    deaths.merged += 1
+    deaths.phases.append(len(phases))
+
+
+def child_of(launcher: subprocess.Popen[bytes]) -> int | None:
+    """The program that a launcher started, once it is that program."""
+    try:
+        children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
+        return int(children[0]) if children else None
+    except OSError:
+        return None
+
+
+def command(verb: str, output: Path) -> list[str | Path]:
+    words: list[str | Path] = [TERRACE, verb, "--quiet"]
+    if verb != "run":
+        words += ["--machine", "unimem-lat4", "--cache", "l3=64KiB"]
+    if verb == "simulate":
+        words += ["--fast", "256KiB"]
+    return [*words, "-o", output, "--", workload("mg", True), "--class", "S", "--iterations", "30"]
+
+
+def start(verb: str, output: Path) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "TMPDIR": str(output.parent)}
+    return subprocess.Popen(
+        [str(word) for word in command(verb, output)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env=environment, start_new_session=True,
+    )  # fmt: skip
+
+
+def lasts(verb: str, folder: Path) -> float:
+    """Seconds from the launcher's start to the program's end."""
+    begun = ended = time.monotonic()
+    launcher = start(verb, folder / f"whole-{verb}.terrace")
+    while launcher.poll() is None:
+        if running(child_of(launcher)):
+            ended = time.monotonic()
+        time.sleep(0.002)
+    return ended - begun
+
+
+def running(process: int | None) -> bool:
+    """Whether it is there and not a zombie."""
+    try:
+        return process is not None and ") Z" not in Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+
+
+VERBS = ("record", "simulate", "run")
+
+
+def kill_programs() -> Deaths:
+    """Only the program dies: its launcher merges."""
+    folder, dice, deaths = fresh("kill-program"), random.Random(SEED), Deaths()
+    length = {verb: lasts(verb, folder) for verb in VERBS}
+    for number in range(10 * KILLS):
+        if deaths.merged == KILLS:
+            break
+        verb = VERBS[number % len(VERBS)]
+        output = folder / f"{number}-{verb}.terrace"
+        launcher = start(verb, output)
+        time.sleep(dice.random() * length[verb])
+        child = child_of(launcher)
+        if child is not None:
+            os.kill(child, signal.SIGKILL)
+        status = launcher.wait(timeout=60)
+        if child is None:
+            deaths.early += not output.exists()
+            deaths.late += output.exists()
+        elif not output.exists():
+            deaths.early += 1
+        else:
+            if status not in (-signal.SIGKILL, 0):
+                deaths.problems.append(f"{output.name}: the launcher ended with {status}")
+            check_store(output, deaths)
+    return deaths
+
+
+def kill_everything() -> Deaths:
+    """The launcher dies with its program, so nobody merges: the journal is handed to another launch's merge."""
+    folder, dice, deaths = fresh("kill-everything"), random.Random(SEED + 1), Deaths()
+    length = {verb: lasts(verb, folder) for verb in VERBS}
+    for number in range(10 * KILLS):
+        if deaths.merged == KILLS:
+            break
+        verb = VERBS[number % len(VERBS)]
+        own = folder / str(number)
+        own.mkdir()
+        output = own / "killed.terrace"
+        launcher = start(verb, output)
+        time.sleep(dice.random() * length[verb])
+        os.killpg(launcher.pid, signal.SIGKILL)
+        launcher.wait(timeout=60)
+        left = list(own.glob("terrace-*/*.journal"))
+        if output.exists():
+            if sqlite3.connect(output).execute("PRAGMA integrity_check").fetchone()[0] != "ok":
+                deaths.problems.append(f"{number}: the launcher left half a profile")
+            deaths.late += 1
+        elif not left:
+            deaths.early += 1
+        else:
+            merged = own / "merged.terrace"
+            copy = 'cp "$@" "$(dirname "$TERRACE_SESSION")/"'
+            run([TERRACE, "run", "--quiet", "-o", merged, "--", "sh", "-c", copy, "sh", *left])
+            check_store(merged, deaths)
+    return deaths
+
+
+def sudden_death() -> Measured:
+    lines, holds = [], True
+    for what, deaths in (("the program", kill_programs()), ("launcher and program", kill_everything())):
+        cut = sorted(deaths.phases) or [0]
+        lines.append(
+            f"{what} killed: {deaths.merged} of {KILLS} journals merged, with {cut[0]} to {cut[-1]} phases in "
+            f"them; {deaths.early} more were killed before there was a journal, {deaths.late} had ended"
+        )
+        lines += [f"problem: {text}" for text in deaths.problems[:5]]
+        holds = holds and deaths.merged == KILLS and not deaths.problems
+    lines.append("no verb merges what a killed launcher left: those journals went through another launch's merge")
+    return Measured("\n".join(lines), holds)
+
+
+LINES = [
+    Line(
+        "fuzzers",
+        f"machine-file parser and journal reader, {GOAL_SECONDS} s each, no crash",
+        fuzzers,
+    ),
+    Line(
+        "SIGKILL",
+        f"a run killed at {KILLS} random moments leaves a journal that merges",
+        sudden_death,
+    ),
+]

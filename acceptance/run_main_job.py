@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from harness import main
-from main_job import demo, domains, guest, languages, programs, properties, robustness, static, timing
+from main_job import cleanliness, demo, domains, guest, languages, programs, properties, robustness, static, timing
 
 # In the order of what was promised.
 LINES = [
@@ -18,6 +18,7 @@ LINES = [
     *languages.LINES,
     *properties.LINES,
     *robustness.LINES,
+    *cleanliness.LINES,
 ]
 
 if __name__ == "__main__":

@@ -2,12 +2,14 @@
 // holds. Native byte order and no padding; a reader never looks past the end and throws Error{corrupt}.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -18,20 +20,22 @@ class BlobWriter {
  public:
   template <class T>
   requires std::is_arithmetic_v<T> || std::is_enum_v<T>
-  void put(T value) {
-    const auto* p = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), p, p + sizeof value);
-  }
+  void put(T value) { std::memcpy(room(sizeof value), &value, sizeof value); }
   void put(std::string_view text) {
     put(static_cast<std::uint32_t>(text.size()));
-    const auto* p = reinterpret_cast<const std::byte*>(text.data());
-    bytes_.insert(bytes_.end(), p, p + text.size());
+    if (!text.empty()) std::memcpy(room(text.size()), text.data(), text.size());
   }
-  [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
-  void clear() { bytes_.clear(); }
+  // The next n bytes, for the caller to fill.
+  std::byte* room(std::size_t n) {
+    if (n > bytes_.size() - size_) bytes_.resize(std::max(2 * bytes_.size(), size_ + n));
+    return bytes_.data() + std::exchange(size_, size_ + n);
+  }
+  [[nodiscard]] std::span<const std::byte> bytes() const { return std::span(bytes_).first(size_); }
+  void clear() { size_ = 0; }
 
  private:
-  std::vector<std::byte> bytes_;
+  std::vector<std::byte> bytes_;  // more than are in use
+  std::size_t size_ = 0;
 };
 
 class BlobReader {

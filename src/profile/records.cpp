@@ -2,6 +2,7 @@
 #include "profile/records.hpp"
 
 #include <concepts>
+#include <cstring>
 #include <type_traits>
 
 namespace terrace::profile {
@@ -91,12 +92,22 @@ void fields(Io& io, R& r) {
 
 // --- writing ------------------------------------------------------------------------------------------------
 
+// What lies in memory as it lies in a record.
+template <class T>
+inline constexpr bool is_flat =
+    std::is_arithmetic_v<T> || std::is_enum_v<T> || std::same_as<T, Seconds> || std::same_as<T, Bytes>;
+
 class Writer {
  public:
   explicit Writer(BlobWriter& out) : out_(out) {}
   template <class... Fields>
   void operator()(const Fields&... field) {
-    (one(field), ...);
+    if constexpr ((is_flat<Fields> && ...)) {
+      auto* at = out_.room((sizeof field + ...));
+      ((std::memcpy(at, &field, sizeof field), at += sizeof field), ...);
+    } else {
+      (one(field), ...);
+    }
   }
 
  private:

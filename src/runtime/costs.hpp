@@ -11,9 +11,9 @@ namespace terrace::runtime {
 
 inline constexpr Seconds k_marker_cost{600e-9};
 inline constexpr Seconds k_ask_cost{0.1e-6};
-inline constexpr Seconds k_move_cost{0.07e-6};
+inline constexpr Seconds k_move_cost{0.06e-6};
 inline constexpr Seconds k_log_cost{0.4e-6};
-inline constexpr Seconds k_record_cost{0.17e-6};
+inline constexpr Seconds k_record_cost{0.12e-6};
 inline constexpr Seconds k_plan_cost_per_cell{20e-6};
 
 }  // namespace terrace::runtime

@@ -10,12 +10,14 @@
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <vector>
 
 #include "access/address_map.hpp"
 #include "access/calls.hpp"
 #include "access/pipeline.hpp"
 #include "access/symbols.hpp"
 #include "access/thread.hpp"
+#include "backend/clock.hpp"
 #include "front/process.hpp"
 #include "front/session.hpp"
 #include "front/worlds.hpp"
@@ -45,12 +47,34 @@ class SerialSink final : public backend::AccessSink {
   runtime::Runtime* runtime_ = nullptr;
 };
 
+// What the program lets pass by itself, asleep, passes in every world: they all price the same program.
+class ProgramClock final : public backend::Clock {
+ public:
+  explicit ProgramClock(std::recursive_mutex& mutex) : mutex_(mutex) {}
+  void add(backend::Clock& world) { worlds_.push_back(&world); }
+  Seconds now() override {
+    const std::lock_guard lock(mutex_);
+    return worlds_.front()->now();
+  }
+  void charge(Seconds cost) override {
+    const std::lock_guard lock(mutex_);
+    // What was accessed before comes before.
+    if (auto* const pipeline = access::t_thread.pipeline) pipeline->flush();
+    for (auto* const world : worlds_) world->charge(cost);
+  }
+
+ private:
+  std::recursive_mutex& mutex_;
+  std::vector<backend::Clock*> worlds_;
+};
+
 // Everything that lives as long as the process. Never destroyed: threads may still run when it ends.
 struct Everything {
-  explicit Everything(Session given) : session(std::move(given)), sink(mutex) {}
+  explicit Everything(Session given) : session(std::move(given)), sink(mutex), clock(mutex) {}
   Session session;
   std::recursive_mutex mutex;
   SerialSink sink;
+  ProgramClock clock;
   access::AddressMap map;
   access::SymbolTable symbols;
   memory::RegionSpace regions;
@@ -103,6 +127,7 @@ void make_runtime(Everything& all) {
   for (const auto& world : all.session.worlds) {
     auto built = build_world(all.session, world, all.session.hooks);
     for (auto* sink : built.sinks) all.sink.add(*sink);
+    all.clock.add(*built.parts.clock);
     parts.worlds.push_back(std::move(built.parts));
   }
   const auto& first = all.session.worlds.front();
@@ -150,6 +175,7 @@ Process* build(const char* session_path) {
   process.map = all->session.hooks ? &all->map : nullptr;
   process.regions = &all->regions;
   process.symbols = &all->symbols;
+  process.clock = &all->clock;
   process.simulated = all->session.backend == Backend::virtual_time;
   process.big_block = all->session.big_block.value;
   struct timespec now {};

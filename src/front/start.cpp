@@ -18,6 +18,7 @@
 #include "access/symbols.hpp"
 #include "access/thread.hpp"
 #include "backend/clock.hpp"
+#include "front/function_names.hpp"
 #include "front/process.hpp"
 #include "front/session.hpp"
 #include "front/worlds.hpp"
@@ -82,6 +83,7 @@ struct Everything {
   std::unique_ptr<access::SharedCache, void (*)(access::SharedCache*)> shared{nullptr, nullptr};
   std::unique_ptr<runtime::Runtime> runtime;
   access::FunctionObserver observer;
+  FunctionNames names;
   bool following = true;      // accesses are wanted
   std::uint32_t threads = 0;  // that were attached so far
   Process process;
@@ -103,19 +105,15 @@ const char* variable(char** environment, std::string_view name) {
   return nullptr;
 }
 
-// The function's name without its parameters, as a user writes it.
-std::string function_name(std::uint64_t address) {
-  const auto site = g_everything->symbols.find(address);
-  if (!site.function) return {};
-  const std::string_view name(site.function);
-  return std::string(name.substr(0, name.find('(')));
-}
-
 bool wants_function(void*, std::uint64_t function) {
   const auto& phases = g_everything->session.phases;
-  if (phases.source == runtime::PhaseSource::automatic) return true;
-  const auto name = function_name(function);
-  return std::find(phases.functions.begin(), phases.functions.end(), name) != phases.functions.end();
+  try {
+    const auto name = g_everything->names.learn(g_everything->process, function);
+    return phases.source == runtime::PhaseSource::automatic ||
+           std::find(phases.functions.begin(), phases.functions.end(), name) != phases.functions.end();
+  } catch (const std::exception&) {
+    return false;  // no memory to know it by
+  }
 }
 
 void function_entered(void*, std::uint64_t function, std::uint64_t call_site) {
@@ -141,7 +139,7 @@ void make_runtime(Everything& all) {
   parts.chunk_rule = all.session.chunk_rule;
   parts.phases = all.session.phases;
   parts.domain = first.domain;
-  parts.function_name = function_name;
+  parts.function_name = [](std::uint64_t function) { return g_everything->names.find(function); };
   parts.mutex = &all.mutex;
   parts.flush = [] {
     if (auto* pipeline = access::t_thread.pipeline) pipeline->flush();

@@ -79,5 +79,18 @@ TEST_F(Process, ReturnsFromItsSleepAtOnceInEveryWorld) {
   }
 }
 
+// Their names are those that the linker knows: nobody could describe the library beforehand.
+TEST_F(Process, KnowsTheFunctionsOfLibrariesThatItLoads) {
+  for (const char* phases : {"--phases smooth,relax", "--phases auto"}) {
+    const auto outcome = simulate("./host", phases);
+    ASSERT_EQ(outcome.status, 0) << outcome.output;
+    EXPECT_EQ(outcome.output, "10\n");
+    EXPECT_EQ(ask("profile.terrace", "select distinct name from phase_instance where name <> '' order by name"),
+              (std::vector<std::string>{"relax", "smooth"}))
+        << phases;
+    fs::remove(root_ / "profile.terrace");
+  }
+}
+
 }  // namespace
 }  // namespace terrace::test

@@ -54,11 +54,6 @@ std::unique_ptr<SharedCache, void (*)(SharedCache*)> make_shared_cache(const Pip
   return {new SharedCache(config), [](SharedCache* shared) { delete shared; }};
 }
 
-void renew_locks(SharedCache& shared) {
-  shared.lock.unlock();
-  shared.turn.unlock();
-}
-
 Pipeline::Pipeline(const PipelineConfig& config, SharedCache& shared, const AddressMap& map,
                    backend::AccessSink& sink, std::uint32_t thread, Unknown unknown)
     : generation_(&map.generation()) {

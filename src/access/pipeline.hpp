@@ -87,7 +87,5 @@ class Pipeline {
 };
 
 std::unique_ptr<SharedCache, void (*)(SharedCache*)> make_shared_cache(const PipelineConfig& config);
-// In the child after fork: the locks that other threads of the parent may have held are free.
-void renew_locks(SharedCache& shared);
 
 }  // namespace terrace::access

@@ -227,7 +227,9 @@ void detach_thread() noexcept {
 }
 
 // The mover's thread and the other threads are not in the child, and its pages are copies in the making: it is
-// left alone until it becomes another program.
+// left alone until it becomes another program. What they had locked stays locked there (the runtime, the caches,
+// the map of addresses), so nothing may lead the child to it any more; what it still needs, to free its blocks,
+// was locked before the fork (startup.cpp).
 Process* after_fork() noexcept {
   access::t_thread.pipeline = nullptr;
   access::t_thread.watching = false;

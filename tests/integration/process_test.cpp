@@ -92,5 +92,15 @@ TEST_F(Process, KnowsTheFunctionsOfLibrariesThatItLoads) {
   }
 }
 
+TEST_F(Process, ForksWhileItsThreadsAreBusy) {
+  const auto simulated = simulate("./crowd");
+  EXPECT_EQ(simulated.status, 0);
+  EXPECT_EQ(simulated.output, "200 children\n");
+  const auto managed = run_program("cd '" + root_.string() + "' && XDG_CACHE_HOME='" + root_.string() +
+                                   "' timeout 100 " TERRACE_LAUNCHER " run -q -o run.terrace -- ./crowd 2>&1");
+  EXPECT_EQ(managed.status, 0);
+  EXPECT_EQ(managed.output, "200 children\n");
+}
+
 }  // namespace
 }  // namespace terrace::test

@@ -188,10 +188,7 @@ void Pipeline::State::finish(std::uint64_t lines) {
   unknown_lines_before += unknown_lines;
   extra_lines_before += extra_lines;
   in_sink = true;
-  {
-    const std::lock_guard<SpinLock> turn(shared.turn);
-    sink.quantum(quantum);
-  }
+  sink.quantum(quantum);
   in_sink = false;
   misses.clear();
   hits = {};

@@ -92,6 +92,16 @@ TEST_F(Process, KnowsTheFunctionsOfLibrariesThatItLoads) {
   }
 }
 
+// Whoever reads the clock brings its accesses first, while others bring theirs.
+TEST_F(Process, ReadsTheClockWhileOtherThreadsCompute) {
+  for (int run = 0; run < 5; ++run) {
+    const auto outcome = simulate("./readers");
+    ASSERT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.output, "13707200\n");
+    fs::remove(root_ / "profile.terrace");
+  }
+}
+
 TEST_F(Process, ForksWhileItsThreadsAreBusy) {
   const auto simulated = simulate("./crowd");
   EXPECT_EQ(simulated.status, 0);

@@ -54,6 +54,10 @@ std::unique_ptr<SharedCache, void (*)(SharedCache*)> make_shared_cache(const Pip
   return {new SharedCache(config), [](SharedCache* shared) { delete shared; }};
 }
 
+std::uint64_t unknown_accesses(const SharedCache& shared) {
+  return shared.unknown.load(std::memory_order_relaxed);
+}
+
 Pipeline::Pipeline(const PipelineConfig& config, SharedCache& shared, const AddressMap& map,
                    backend::AccessSink& sink, std::uint32_t thread, Unknown unknown)
     : generation_(&map.generation()) {

@@ -87,5 +87,7 @@ class Pipeline {
 };
 
 std::unique_ptr<SharedCache, void (*)(SharedCache*)> make_shared_cache(const PipelineConfig& config);
+// Of all pipelines over it, up to their last quanta.
+std::uint64_t unknown_accesses(const SharedCache& shared);
 
 }  // namespace terrace::access

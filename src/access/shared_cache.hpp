@@ -17,8 +17,9 @@ class SharedCache {
       if (cache.shared) levels.emplace_back(cache.size, cache.ways, config.line);
     }
   }
-  std::vector<Cache> levels;  // from the core outwards
-  SpinLock lock;              // of the levels
+  std::vector<Cache> levels;              // from the core outwards
+  SpinLock lock;                          // of the levels
+  std::atomic<std::uint64_t> unknown{0};  // line accesses whose address nobody knew
 
   // Whether a pipeline has to lock the levels: once there is a second pipeline. One that is in the levels at that
   // moment has not locked them; the worst of that is a line that lies in its set twice.

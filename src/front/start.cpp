@@ -126,6 +126,13 @@ void make_runtime(Everything& all) {
     auto built = build_world(all.session, world, all.session.hooks);
     for (auto* sink : built.sinks) all.sink.add(*sink);
     all.clock.add(*built.parts.clock);
+    if (built.parts.totals)
+      built.parts.totals = [of_world = std::move(built.parts.totals), &all] {
+        auto totals = of_world();
+        totals.unseen = access::unseen_accesses();
+        totals.dropped = access::unknown_accesses(*all.shared);
+        return totals;
+      };
     parts.worlds.push_back(std::move(built.parts));
   }
   const auto& first = all.session.worlds.front();

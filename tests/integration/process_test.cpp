@@ -92,6 +92,19 @@ TEST_F(Process, KnowsTheFunctionsOfLibrariesThatItLoads) {
   }
 }
 
+// The handler runs while Terrace moves the block: nobody can follow what it does, and the profile says how much.
+TEST_F(Process, CountsWhatItCannotFollow) {
+  const auto outcome = simulate("./fault");
+  ASSERT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.output, "1 faults, 499500\n");
+  const auto unseen = ask("profile.terrace", "select unseen from counters");
+  ASSERT_EQ(unseen.size(), 1U);
+  // A thousand stores, and the few accesses that the handler needs to begin.
+  EXPECT_GE(std::stol(unseen.front()), 1000);
+  EXPECT_LE(std::stol(unseen.front()), 1010);
+  EXPECT_EQ(ask("profile.terrace", "select dropped from counters"), std::vector<std::string>{"0"});
+}
+
 // Whoever reads the clock brings its accesses first, while others bring theirs.
 TEST_F(Process, ReadsTheClockWhileOtherThreadsCompute) {
   for (int run = 0; run < 5; ++run) {

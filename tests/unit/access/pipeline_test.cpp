@@ -209,6 +209,7 @@ TEST(Pipeline, UnknownAddressesAreAskedForOnce) {
   pipeline.flush();
   EXPECT_EQ(asked, (std::vector<std::uint64_t>{low, 0x42000}));
   EXPECT_EQ(pipeline.unknown_accesses(), 10u);
+  EXPECT_EQ(unknown_accesses(*shared), 10u);
   EXPECT_EQ(sink.accesses, 20u);
   EXPECT_EQ(all_hits(sink) + sink.fetched(), 10u);
 }

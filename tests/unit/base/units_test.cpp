@@ -73,6 +73,12 @@ TEST(Format, IsWhatAPersonWouldWrite) {
   EXPECT_EQ(format(Bytes{0}), "0B");
   EXPECT_EQ(format(Bytes{1000}), "1000B");
   EXPECT_EQ(format(Bytes{(1ull << 30) - 1}), "1024MiB");
+  EXPECT_EQ(format(Bytes{1048576 + 10485}), "1.01MiB");
+  EXPECT_EQ(format(Bytes{1048576 + 524289}), "1.5MiB");
+  EXPECT_EQ(format(Bytes{10 * 1048576 - 1}), "10MiB");
+  EXPECT_EQ(format(Bytes{12 * 1048576 + 1048577 / 3}), "12.3MiB");
+  EXPECT_EQ(format(Bytes{999 * 1048576 + 1048000}), "1000MiB");
+  EXPECT_EQ(format(Bytes{~0ull}), "16384PiB");
   EXPECT_EQ(format(Seconds{86e-9}), "86ns");
   EXPECT_EQ(format(Seconds{1.2449}), "1.24s");
   EXPECT_EQ(format(Seconds{0.9999}), "1s");

@@ -104,6 +104,15 @@ TEST(FormatExact, ReadsBackAsTheSameValue) {
   EXPECT_EQ(format_exact(Seconds{0.25e-9}), "250ps");
   EXPECT_EQ(format_exact(BytesPerSecond{15.36e9}), "15.36GB/s");
   EXPECT_EQ(format_exact(Bytes{200000001}), "200000001B");
+  EXPECT_EQ(format_exact(Bytes{1000000}), "1MB");
+  EXPECT_EQ(format_exact(Bytes{16000000000}), "16GB");
+  EXPECT_EQ(format_exact(Bytes{16ull << 30}), "16GiB");
+  EXPECT_EQ(format_exact(Bytes{1536ull << 20}), "1536MiB");
+  EXPECT_EQ(format_exact(Bytes{4096000}), "4000KiB");
+  EXPECT_EQ(format_exact(Bytes{0}), "0B");
+  // What people write comes back as they wrote it.
+  for (const char* text : {"1kB", "640KiB", "200MB", "64MiB", "3GB", "16GiB", "1TB", "2TiB", "999B", "18PB"})
+    EXPECT_EQ(format_exact(parse_bytes(text)), text);
 }
 
 }  // namespace

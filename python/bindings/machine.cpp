@@ -2,6 +2,7 @@
 #include "machine/machine.hpp"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
@@ -71,6 +72,13 @@ void bind_machine(nb::module_& module) {
           [](const Machine& self, std::uint64_t fast) { return plain(machine::fast_budget(self, Bytes{fast})); },
           "fast"_a, "Bytes by place when each domain's fastest kind may hold `fast`.")
       .def("__repr__", [](const Machine& self) { return "<Machine '" + self.name() + "'>"; });
+  module.def("format_budget", &machine::format_budget, "text"_a,
+             "A budget as plans write it: \"hbm=1MB\" for \"hbm=1000000\".");
+  module.def(
+      "parse_size", [](std::string_view text) { return parse_bytes(text).value; }, "text"_a);
+  module.def(
+      "format_size", [](std::uint64_t size) { return format_exact(Bytes{size}); }, "size"_a,
+      "The shortest text that parse_size reads as the same size.");
   module.def("shipped_machines", &machine::shipped_machines, "The names that Machine.read knows.");
 }
 

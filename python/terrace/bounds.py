@@ -130,7 +130,7 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
         phases=list(groups(problem.phases)),
         source="predicted from exact counters" if exact else "predicted from samples",
         machine=model.machine.name,
-        budget=limit or "no limit",
+        budget=units.budget(limit) if limit else "no limit",
         iterations=model.profile.iterations,
         solver=solver,
     )
@@ -202,7 +202,7 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
         phases=names,
         source="virtual time, mean iteration, learning and moving included",
         machine=slow.machine(run).name,
-        budget=limit or "no limit",
+        budget=units.budget(limit) if limit else "no limit",
         iterations=len(times),
         solver=solver,
     )

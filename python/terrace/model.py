@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from terrace import _core
-from terrace.errors import TerraceError, WrongCallError
+from terrace.errors import core_errors
 from terrace.output import Steps
 from terrace.store import Store
 from terrace.summary import groups
@@ -145,20 +145,6 @@ def _monotone(points: list[CurvePoint]) -> list[CurvePoint]:
         best = max(best, point.lower_bound or 0.0)
         result.append(replace(point, lower_bound=best))
     return sorted(result, key=lambda p: p.size)
-
-
-class core_errors:  # noqa: N801  (reads as what it does)
-    """Turns the C++ side's errors into ours."""
-
-    def __enter__(self) -> None:
-        """Nothing to begin."""
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        """Raises the same line again, with its exit status."""
-        if isinstance(error, _core.InvalidError):
-            raise WrongCallError(str(error)) from error
-        if isinstance(error, _core.Error):
-            raise TerraceError(str(error)) from error
 
 
 def sensitivities(store: Store, run: Run, profile: Profile) -> list[list[str]]:

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from terrace import model, units
 from terrace.output import console, print_json, table
+from terrace.seen import what_was_seen
 from terrace.store import Store
 from terrace.summary import PhaseSummary, by_name, summarise_phases
 from terrace.values import Counters, Floats, Machine, Note, Profile, Run
@@ -100,6 +101,8 @@ class View:
             "exact": self.profile.exact,
             "profiled_iterations": self.profile.iterations,
             "unseen_share": self.counters.unseen_share if self.counters else None,
+            "accesses": self.counters.accesses if self.counters else None,
+            "accesses_of_no_object": self.counters.dropped if self.counters else None,
             "phases": [
                 {
                     "name": phase.name,
@@ -146,7 +149,8 @@ class View:
         out.print()
         self._print_objects(out, None if everything else _MANY, shown)
         out.print()
-        self._print_unseen(out)
+        for sentence in what_was_seen(self.run, self.counters):
+            out.print(sentence, markup=False)
         for note in self.notes:
             out.print(f"{note.severity}: {note.text}", markup=False)
 
@@ -229,10 +233,3 @@ class View:
             return "."
         share = self.misses[o, p] / max(by_phase[p], 1e-300)
         return f"{100 * share:.0f} % {self.sensitivity[o][p][:1] or ' '}"
-
-    def _print_unseen(self, out: Console) -> None:
-        if self.counters is None:
-            out.print("Not seen: unknown, the process was killed before it could say.", markup=False)
-            return
-        share, seen = units.percent(self.counters.unseen_share), units.count(self.counters.accesses)
-        out.print(f"Not seen: {share} of the accesses (estimated), beside {seen} seen.", markup=False)

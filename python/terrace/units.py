@@ -1,15 +1,9 @@
 """Sizes, times and rates as people read them; the same words as the launcher's."""
 
-import re
-
-from terrace.errors import WrongCallError
+from terrace import _core
+from terrace.errors import core_errors
 
 _IEC = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
-_SIZES = {
-    "": 1, "B": 1,
-    "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
-    "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40,
-}  # fmt: skip
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 _RATES = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"))
 
@@ -62,9 +56,17 @@ def count(value: float) -> str:
 
 
 def parse_size(text: str) -> int:
-    """Reads "64MiB", "1.5GiB", "200MB", "4096"; raises WrongCallError for anything else."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
-    unit = _SIZES.get(found[2].upper()) if found else None
-    if found is None or unit is None:
-        raise WrongCallError(f"'{text}' is not a size; write 64MiB, 1.5GiB or 200MB")
-    return round(float(found[1]) * unit)
+    """Reads "64MiB", "1.5GiB", "200MB", "4096" as the launcher does; raises WrongCallError for anything else."""
+    with core_errors():
+        return _core.parse_size(text.strip())
+
+
+def exact_size(count: int) -> str:
+    """The shortest text that is read as that very size, as plan files have it: "16GiB", "1MB"."""
+    return _core.format_size(count)
+
+
+def budget(text: str) -> str:
+    """A budget as plan files have it: "hbm=1MB" for "hbm=1000000"."""
+    with core_errors():
+        return _core.format_budget(text)

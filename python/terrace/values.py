@@ -277,7 +277,7 @@ class Counters:
 
     @property
     def unseen_share(self) -> float:
-        """The share of all accesses that was not seen."""
+        """The share of all accesses that hooks reported and nobody could follow."""
         return self.unseen / max(1, self.accesses + self.unseen)
 
 

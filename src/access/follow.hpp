@@ -19,7 +19,7 @@ namespace terrace::access {
   Pipeline* pipeline = thread.pipeline;
   if (pipeline == nullptr) return nullptr;
   if (thread.inside != 0) [[unlikely]] {
-    ++thread.dropped;
+    count_unseen();
     return nullptr;
   }
   return pipeline;

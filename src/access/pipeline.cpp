@@ -54,9 +54,8 @@ std::unique_ptr<SharedCache, void (*)(SharedCache*)> make_shared_cache(const Pip
   return {new SharedCache(config), [](SharedCache* shared) { delete shared; }};
 }
 
-void renew_locks(SharedCache& shared) {
-  shared.lock.unlock();
-  shared.turn.unlock();
+std::uint64_t unknown_accesses(const SharedCache& shared) {
+  return shared.unknown.load(std::memory_order_relaxed);
 }
 
 Pipeline::Pipeline(const PipelineConfig& config, SharedCache& shared, const AddressMap& map,

@@ -87,7 +87,7 @@ class Pipeline {
 };
 
 std::unique_ptr<SharedCache, void (*)(SharedCache*)> make_shared_cache(const PipelineConfig& config);
-// In the child after fork: the locks that other threads of the parent may have held are free.
-void renew_locks(SharedCache& shared);
+// Of all pipelines over it, up to their last quanta.
+std::uint64_t unknown_accesses(const SharedCache& shared);
 
 }  // namespace terrace::access

@@ -186,12 +186,10 @@ void Pipeline::State::finish(std::uint64_t lines) {
   quantum.misses = misses;
   quantum_begin += lines;
   unknown_lines_before += unknown_lines;
+  shared.unknown.fetch_add(unknown_lines, std::memory_order_relaxed);
   extra_lines_before += extra_lines;
   in_sink = true;
-  {
-    const std::lock_guard<SpinLock> turn(shared.turn);
-    sink.quantum(quantum);
-  }
+  sink.quantum(quantum);
   in_sink = false;
   misses.clear();
   hits = {};

@@ -1,8 +1,7 @@
-// The cache levels that all threads of a process share, and the lock before the sink: virtual time is for one
-// thread, others take turns.
+// The cache levels that all threads of a process share.
 #pragma once
 
-#include <mutex>
+#include <atomic>
 #include <vector>
 
 #include "access/cache.hpp"
@@ -18,9 +17,9 @@ class SharedCache {
       if (cache.shared) levels.emplace_back(cache.size, cache.ways, config.line);
     }
   }
-  std::vector<Cache> levels;  // from the core outwards
-  SpinLock lock;              // of the levels
-  SpinLock turn;              // of the sink
+  std::vector<Cache> levels;              // from the core outwards
+  SpinLock lock;                          // of the levels
+  std::atomic<std::uint64_t> unknown{0};  // line accesses whose address nobody knew
 
   // Whether a pipeline has to lock the levels: once there is a second pipeline. One that is in the levels at that
   // moment has not locked them; the worst of that is a line that lies in its set twice.

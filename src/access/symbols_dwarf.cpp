@@ -76,6 +76,8 @@ bool fills_pointer(Dwarf_Die* function) {
   return false;
 }
 
+// A change to names, or to what is an allocator, raises k_naming_version (symbols_facts.hpp).
+
 // "Grid::smooth"; a lambda, whose class has no name, goes by the function that it is written in.
 std::string full_name(const std::string& name, const Context& declared) {
   if (declared.type.empty() && name == "operator()" && !declared.prefix.empty()) return declared.prefix + "lambda";

@@ -1,46 +1,16 @@
 // Functions, variables and the build-id from an ELF file's own tables. See symbols_facts.hpp.
-#include <cxxabi.h>
 #include <gelf.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <cstring>
 
+#include "access/symbol_names.hpp"
 #include "access/symbols_facts.hpp"
 
 namespace terrace::access {
 
 namespace {
-
-// Without parameters: "Grid<double>::smooth".
-std::string readable(const char* symbol) {
-  int status = 0;
-  char* const demangled = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
-  std::string name = status == 0 && demangled ? demangled : symbol;
-  std::free(demangled);
-  if (status == 0) {
-    int angles = 0;
-    for (std::size_t i = 0; i < name.size(); ++i) {
-      if (name[i] == '<') ++angles;
-      if (name[i] == '>' && angles > 0) --angles;
-      if (name[i] == '(' && angles == 0 && i > 0 && name.compare(i, 11, "(anonymous ") != 0) {
-        name.resize(i);
-        break;
-      }
-    }
-    return name;
-  }
-  // gfortran: a module's variable is "__module_MOD_name", a local one that is saved "name.7".
-  if (name.starts_with("__"))
-    if (const auto at = name.find("_MOD_"); at != std::string::npos)
-      return name.substr(2, at - 2) + "." + name.substr(at + 5);
-  if (const auto dot = name.rfind('.'); dot != std::string::npos && dot > 0 && dot + 1 < name.size() &&
-                                        std::all_of(name.begin() + static_cast<std::ptrdiff_t>(dot) + 1,
-                                                    name.end(), [](unsigned char c) { return std::isdigit(c); }))
-    name.resize(dot);
-  return name;
-}
 
 void read_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, SymbolFacts& facts) {
   Elf_Data* const data = elf_getdata(section, nullptr);
@@ -53,11 +23,11 @@ void read_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, SymbolFacts
     if (!name || !*name) continue;
     const auto type = GELF_ST_TYPE(symbol.st_info);
     if (type == STT_FUNC || type == STT_GNU_IFUNC) {
-      const auto text = readable(name);
+      const auto text = readable_name(name);
       facts.functions.push_back({symbol.st_value, static_cast<std::uint32_t>(symbol.st_size),
                                  facts.strings.add(text), is_allocator_name(text) ? k_symbol_allocator : 0, 0});
     } else if ((type == STT_OBJECT || type == STT_COMMON) && symbol.st_size >= k_least_variable) {
-      facts.variables.push_back({symbol.st_value, symbol.st_size, facts.strings.add(readable(name)), 0});
+      facts.variables.push_back({symbol.st_value, symbol.st_size, facts.strings.add(readable_name(name)), 0});
     }
   }
 }

@@ -50,10 +50,11 @@ std::string hexadecimal(const std::vector<std::uint8_t>& bytes) {
 }
 
 // What the file is kept under. The size tells a stripped copy from the one with debug information, which has the
-// same build-id; without a build-id the path and the time have to do.
+// same build-id; without a build-id the path and the time have to do. Layout and naming have a version each.
 std::string cache_name(const std::string& module, const std::vector<std::uint8_t>& build_id) {
   const auto size = std::to_string(fs::file_size(module));
-  const auto version = ".v" + std::to_string(k_symbol_version) + ".symbols";
+  const auto version =
+      ".v" + std::to_string(k_symbol_version) + "." + std::to_string(k_naming_version) + ".symbols";
   if (!build_id.empty()) return hexadecimal(build_id) + "-" + size + version;
   const auto time = std::to_string(fs::last_write_time(module).time_since_epoch().count());
   std::string path = module;

@@ -23,8 +23,7 @@ struct Thread {
     std::uint64_t call_site;
     std::uint64_t stack_pointer;
   };
-  Call* calls = nullptr;      // k_shadow_stack_depth of them, innermost last; null: calls are not followed
-  std::uint64_t dropped = 0;  // accesses that came while `inside` (signal handlers, callbacks)
+  Call* calls = nullptr;  // k_shadow_stack_depth of them, innermost last; null: calls are not followed
 };
 
 // Under gcc's null checks (-fsanitize=undefined) another model is chosen: they test the flags of an instruction of
@@ -51,6 +50,11 @@ class Inside {
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
 };
+
+// Accesses of the program that came while their thread was inside Terrace (signal handlers, callbacks), in all
+// threads: nobody followed them.
+std::uint64_t unseen_accesses();
+void count_unseen();
 
 // The number of the next thread: 0 for the first. The creator asks, so that numbers follow the program's order.
 std::uint32_t next_thread_number();

@@ -38,6 +38,8 @@ struct Quantum {
 class AccessSink {
  public:
   virtual ~AccessSink() = default;
+  // Comes from every thread: a sink of several locks itself. A lock of the caller's could not be held here, since
+  // a thread that holds the sink's may have to bring its own accesses first (to read the clock, to end a phase).
   virtual void quantum(const Quantum& quantum) = 0;
 };
 

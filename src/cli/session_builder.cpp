@@ -72,6 +72,7 @@ front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions
   world.budget_text = options.fast.empty() ? options.budget : options.fast;
   if (world.budget_text.empty() && world.plan)
     for (const auto& part : world.plan->budget) world.budget_text += (world.budget_text.empty() ? "" : ",") + part;
+  if (!world.budget_text.empty()) world.budget_text = machine::format_budget(world.budget_text);
   // Without a budget, and for the planner that ignores it, places are allowed whole.
   if (world.budget_text.empty() || world.planner == "fast-only")
     for (const auto& place : machine.places()) world.budget.push_back(place.capacity);

@@ -4,11 +4,13 @@
 // (operator new, a Fortran run-time library) was called.
 #include "front/callers.hpp"
 
+#include <dlfcn.h>
 #include <unwind.h>
 
 #include <array>
 #include <cstring>
 
+#include "access/symbol_names.hpp"
 #include "front/modules.hpp"
 #include "front/process.hpp"
 
@@ -84,7 +86,12 @@ std::string_view name_caller(Process& process, char* buffer) noexcept {
 
 std::string function_name(Process& process, std::uint64_t address) {
   const auto found = find_symbol(process, address);
-  return found.site.function ? found.site.function : "";
+  if (found.site.function) return found.site.function;
+  // Nobody has described what was loaded by the program itself; the dynamic linker knows what it exports.
+  Dl_info known;
+  const auto* const code = reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  if (found.site.module < 0 || dladdr(code, &known) == 0 || !known.dli_sname) return {};
+  return access::readable_name(known.dli_sname);
 }
 
 }  // namespace terrace::front

@@ -1,8 +1,9 @@
 // The program's clocks. Under simulation they show virtual time: wall clocks its start plus virtual seconds,
 // everything that counts from zero the virtual seconds themselves. On the real machine they are left alone.
 //
-// Sleeping advances virtual time by what was asked for, and really sleeps too: whoever sleeps waits for something
-// outside of its own code, which has no virtual time. Time stamp counters are not seen.
+// Sleeping advances virtual time by what was asked for and returns at once: what the program would have waited for
+// has either happened or is further away than its own clock says. Time stamp counters are not seen, nor are the
+// timeouts of calls that wait for something else (poll, pthread_cond_timedwait).
 #include <errno.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "access/thread.hpp"
@@ -32,9 +32,7 @@ Process* simulation() {
   return here && here->simulated && access::t_thread.inside == 0 ? here : nullptr;
 }
 
-std::int64_t virtual_ns(Process& here) {
-  return static_cast<std::int64_t>(std::floor(here.runtime->now().value * 1e9 + 0.5));
-}
+std::int64_t virtual_ns(Process& here) { return static_cast<std::int64_t>(here.runtime->now().value * 1e9 + 0.5); }
 
 bool is_wall_clock(clockid_t clock) {
   return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI ||
@@ -56,12 +54,24 @@ timeval to_timeval(std::int64_t ns) {
   return {static_cast<time_t>(ns / k_second), static_cast<suseconds_t>(ns % k_second / 1000)};
 }
 
-void pass_time(Process& here, std::int64_t ns) {
+std::int64_t to_ns(const timespec& time) { return std::int64_t{time.tv_sec} * k_second + time.tv_nsec; }
+
+// What the system would refuse, the system shall refuse: the reasons are its own.
+bool is_duration(const timespec* time) {
+  return time && time->tv_sec >= 0 && time->tv_nsec >= 0 && time->tv_nsec < k_second;
+}
+
+// The sleep of `ns`. It is a cancellation point, and others get to run, as in any sleep; a signal that comes in
+// this moment comes after the sleep.
+void sleep_virtually(Process& here, std::int64_t ns) {
+  static constinit Next<int (*)(const timespec*, timespec*)> next{"nanosleep"};
+  const auto saved = errno;
+  static constexpr timespec k_moment{0, 1};
+  (*next)(&k_moment, nullptr);
+  errno = saved;
   const access::Inside inside;
   if (here.clock && ns > 0) here.clock->charge(Seconds{static_cast<double>(ns) * 1e-9});
 }
-
-std::int64_t to_ns(const timespec& time) { return std::int64_t{time.tv_sec} * k_second + time.tv_nsec; }
 
 }  // namespace
 
@@ -134,37 +144,38 @@ TERRACE_EXPORT int getrusage(__rusage_who_t who, rusage* usage) noexcept {
 
 TERRACE_EXPORT int nanosleep(const timespec* wanted, timespec* left) {
   static constinit front::Next<int (*)(const timespec*, timespec*)> next{"nanosleep"};
-  const int status = (*next)(wanted, left);
-  if (auto* const here = front::simulation(); here && (status == 0 || errno == EINTR))
-    front::pass_time(*here, front::to_ns(*wanted));
-  return status;
+  auto* const here = front::simulation();
+  if (!here || !front::is_duration(wanted)) return (*next)(wanted, left);
+  front::sleep_virtually(*here, front::to_ns(*wanted));
+  return 0;
 }
 
 TERRACE_EXPORT int clock_nanosleep(clockid_t clock, int flags, const timespec* wanted, timespec* left) {
   static constinit front::Next<int (*)(clockid_t, int, const timespec*, timespec*)> next{"clock_nanosleep"};
   auto* const here = front::simulation();
-  if (!here || !front::is_ours(clock)) return (*next)(clock, flags, wanted, left);
+  // No clock of a thread's own can be slept by.
+  const bool known = front::is_ours(clock) && clock != CLOCK_THREAD_CPUTIME_ID;
+  if (!here || !known || !front::is_duration(wanted)) return (*next)(clock, flags, wanted, left);
   auto duration = front::to_ns(*wanted);
   if ((flags & TIMER_ABSTIME) != 0) duration = std::max<std::int64_t>(duration - front::reading(*here, clock), 0);
-  const auto relative = front::to_timespec(duration);
-  const int status = (*next)(CLOCK_MONOTONIC, 0, &relative, (flags & TIMER_ABSTIME) != 0 ? nullptr : left);
-  if (status == 0 || status == EINTR) front::pass_time(*here, duration);
-  return status;
+  front::sleep_virtually(*here, duration);
+  return 0;
 }
 
 TERRACE_EXPORT int usleep(useconds_t wanted) {
   static constinit front::Next<int (*)(useconds_t)> next{"usleep"};
-  const int status = (*next)(wanted);
-  if (auto* const here = front::simulation()) front::pass_time(*here, std::int64_t{wanted} * 1000);
-  return status;
+  auto* const here = front::simulation();
+  if (!here) return (*next)(wanted);
+  front::sleep_virtually(*here, std::int64_t{wanted} * 1000);
+  return 0;
 }
 
 TERRACE_EXPORT unsigned sleep(unsigned wanted) {
   static constinit front::Next<unsigned (*)(unsigned)> next{"sleep"};
-  const unsigned left = (*next)(wanted);
-  if (auto* const here = front::simulation())
-    front::pass_time(*here, std::int64_t{wanted - left} * front::k_second);
-  return left;
+  auto* const here = front::simulation();
+  if (!here) return (*next)(wanted);
+  front::sleep_virtually(*here, std::int64_t{wanted} * front::k_second);
+  return 0;
 }
 
 }  // extern "C"

@@ -10,12 +10,15 @@
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <vector>
 
 #include "access/address_map.hpp"
 #include "access/calls.hpp"
 #include "access/pipeline.hpp"
 #include "access/symbols.hpp"
 #include "access/thread.hpp"
+#include "backend/clock.hpp"
+#include "front/function_names.hpp"
 #include "front/process.hpp"
 #include "front/session.hpp"
 #include "front/worlds.hpp"
@@ -45,12 +48,34 @@ class SerialSink final : public backend::AccessSink {
   runtime::Runtime* runtime_ = nullptr;
 };
 
+// What the program lets pass by itself, asleep, passes in every world: they all price the same program.
+class ProgramClock final : public backend::Clock {
+ public:
+  explicit ProgramClock(std::recursive_mutex& mutex) : mutex_(mutex) {}
+  void add(backend::Clock& world) { worlds_.push_back(&world); }
+  Seconds now() override {
+    const std::lock_guard lock(mutex_);
+    return worlds_.front()->now();
+  }
+  void charge(Seconds cost) override {
+    const std::lock_guard lock(mutex_);
+    // What was accessed before comes before.
+    if (auto* const pipeline = access::t_thread.pipeline) pipeline->flush();
+    for (auto* const world : worlds_) world->charge(cost);
+  }
+
+ private:
+  std::recursive_mutex& mutex_;
+  std::vector<backend::Clock*> worlds_;
+};
+
 // Everything that lives as long as the process. Never destroyed: threads may still run when it ends.
 struct Everything {
-  explicit Everything(Session given) : session(std::move(given)), sink(mutex) {}
+  explicit Everything(Session given) : session(std::move(given)), sink(mutex), clock(mutex) {}
   Session session;
   std::recursive_mutex mutex;
   SerialSink sink;
+  ProgramClock clock;
   access::AddressMap map;
   access::SymbolTable symbols;
   memory::RegionSpace regions;
@@ -58,6 +83,7 @@ struct Everything {
   std::unique_ptr<access::SharedCache, void (*)(access::SharedCache*)> shared{nullptr, nullptr};
   std::unique_ptr<runtime::Runtime> runtime;
   access::FunctionObserver observer;
+  FunctionNames names;
   bool following = true;      // accesses are wanted
   std::uint32_t threads = 0;  // that were attached so far
   Process process;
@@ -79,19 +105,15 @@ const char* variable(char** environment, std::string_view name) {
   return nullptr;
 }
 
-// The function's name without its parameters, as a user writes it.
-std::string function_name(std::uint64_t address) {
-  const auto site = g_everything->symbols.find(address);
-  if (!site.function) return {};
-  const std::string_view name(site.function);
-  return std::string(name.substr(0, name.find('(')));
-}
-
 bool wants_function(void*, std::uint64_t function) {
   const auto& phases = g_everything->session.phases;
-  if (phases.source == runtime::PhaseSource::automatic) return true;
-  const auto name = function_name(function);
-  return std::find(phases.functions.begin(), phases.functions.end(), name) != phases.functions.end();
+  try {
+    const auto name = g_everything->names.learn(g_everything->process, function);
+    return phases.source == runtime::PhaseSource::automatic ||
+           std::find(phases.functions.begin(), phases.functions.end(), name) != phases.functions.end();
+  } catch (const std::exception&) {
+    return false;  // no memory to know it by
+  }
 }
 
 void function_entered(void*, std::uint64_t function, std::uint64_t call_site) {
@@ -103,6 +125,14 @@ void make_runtime(Everything& all) {
   for (const auto& world : all.session.worlds) {
     auto built = build_world(all.session, world, all.session.hooks);
     for (auto* sink : built.sinks) all.sink.add(*sink);
+    all.clock.add(*built.parts.clock);
+    if (built.parts.totals)
+      built.parts.totals = [of_world = std::move(built.parts.totals), &all] {
+        auto totals = of_world();
+        totals.unseen = access::unseen_accesses();
+        totals.dropped = access::unknown_accesses(*all.shared);
+        return totals;
+      };
     parts.worlds.push_back(std::move(built.parts));
   }
   const auto& first = all.session.worlds.front();
@@ -116,7 +146,7 @@ void make_runtime(Everything& all) {
   parts.chunk_rule = all.session.chunk_rule;
   parts.phases = all.session.phases;
   parts.domain = first.domain;
-  parts.function_name = function_name;
+  parts.function_name = [](std::uint64_t function) { return g_everything->names.find(function); };
   parts.mutex = &all.mutex;
   parts.flush = [] {
     if (auto* pipeline = access::t_thread.pipeline) pipeline->flush();
@@ -150,6 +180,7 @@ Process* build(const char* session_path) {
   process.map = all->session.hooks ? &all->map : nullptr;
   process.regions = &all->regions;
   process.symbols = &all->symbols;
+  process.clock = &all->clock;
   process.simulated = all->session.backend == Backend::virtual_time;
   process.big_block = all->session.big_block.value;
   struct timespec now {};
@@ -203,7 +234,9 @@ void detach_thread() noexcept {
 }
 
 // The mover's thread and the other threads are not in the child, and its pages are copies in the making: it is
-// left alone until it becomes another program.
+// left alone until it becomes another program. What they had locked stays locked there (the runtime, the caches,
+// the map of addresses), so nothing may lead the child to it any more; what it still needs, to free its blocks,
+// was locked before the fork (startup.cpp).
 Process* after_fork() noexcept {
   access::t_thread.pipeline = nullptr;
   access::t_thread.watching = false;

@@ -174,8 +174,15 @@ BuiltWorld build_world(const Session& session, const SessionWorld& world, bool a
     given.mover = machine;
     given.totals = [machine] {
       const auto& account = machine->account();
-      return runtime::Totals{account.accesses,        account.misses, account.core,   account.exposed,
-                             account.bandwidth_bound, account.waited, account.charged};
+      return runtime::Totals{account.accesses,
+                             account.misses,
+                             account.core,
+                             account.exposed,
+                             account.bandwidth_bound,
+                             account.waited,
+                             account.charged,
+                             0,
+                             0};
     };
   } else {
     given.clock = parts->clock.get();

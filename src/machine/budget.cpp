@@ -87,6 +87,16 @@ Budget fast_budget(const Machine& machine, Bytes fast) {
   return budget;
 }
 
+std::string format_budget(std::string_view text) {
+  if (text.find('=') == std::string_view::npos) return format_exact(parse_bytes(text));
+  std::string budget;
+  for (const auto& word : split(text)) {
+    if (!budget.empty()) budget += ',';
+    budget += std::string(word.name) + "=" + format_exact(word.size);
+  }
+  return budget;
+}
+
 Budget parse_budget(const Machine& machine, std::string_view text) {
   if (text.find('=') == std::string_view::npos) return fast_budget(machine, parse_bytes(text));
   const auto words = split(text);

@@ -137,5 +137,8 @@ using Budget = std::vector<Bytes>;
 // (`--fast`): the fastest kind. Throws Error{invalid} naming the word that is wrong and what there is.
 Budget parse_budget(const Machine& machine, std::string_view text);
 Budget fast_budget(const Machine& machine, Bytes fast);
+// The same budget as plans write it, however its sizes were written: "hbm=1MB" for "hbm=1000000". Throws
+// Error{invalid} for what can be no budget of any machine.
+std::string format_budget(std::string_view text);
 
 }  // namespace terrace::machine

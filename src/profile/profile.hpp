@@ -64,7 +64,7 @@ struct Profile {
   std::vector<Object> objects;
   std::vector<Iteration> iterations;        // those that were profiled
   std::vector<machine::PlaceId> places;     // by chunk: where it lay while it was profiled (iteration start)
-  double unseen = 0;                        // share of the accesses that was not seen, estimated
+  double unseen = 0;                        // share of the accesses that was not followed
 };
 
 }  // namespace terrace::profile

@@ -402,8 +402,9 @@ void World::loop_end(const PhaseTracker& tracker, const std::vector<profile::Obj
 void World::write_counters() {
   if (!parts_.totals) return;
   const auto totals = parts_.totals();
-  journal_.write(profile::CountersRecord{totals.accesses, totals.misses, 0, 0, totals.core, totals.exposed,
-                                         totals.bandwidth_bound, totals.waited, totals.charged});
+  journal_.write(profile::CountersRecord{totals.accesses, totals.misses, totals.unseen, totals.dropped,
+                                         totals.core, totals.exposed, totals.bandwidth_bound, totals.waited,
+                                         totals.charged});
 }
 
 void World::note(std::string_view severity, std::string_view text) {

@@ -32,7 +32,7 @@ struct TimeAccount {
   Seconds exposed;          // D
   Seconds bandwidth_bound;  // beyond C + D, because a place was saturated, by the program or by transfers
   Seconds waited;           // for transfers
-  Seconds charged;          // the runtime's own work
+  Seconds charged;          // the runtime's own work, and what the program slept
   std::uint64_t accesses = 0;
   std::uint64_t misses = 0;  // write-backs not counted
 

@@ -33,6 +33,15 @@ def test_a_plan_keeps_its_budget(terrace, store_path):
         assert held <= fast * MIB
 
 
+def test_a_budget_reads_the_same_everywhere(terrace, store_path, tmp_path):
+    target = tmp_path / "plan.toml"
+    document = plan(terrace, store_path, "--budget", "dram=1000000", "-o", target)
+    assert document["budget"] == ["dram=1MB"]
+    assert 'budget = ["dram=1MB"]' in target.read_text()
+    assert "dram=1MB" in terrace("plan", store_path, "--budget", "dram=1MB").stdout
+    assert ", dram=1MB; seconds" in terrace("bounds", store_path, "--budget", "dram=1000000").stdout
+
+
 def test_the_plan_file_reads_back(terrace, store_path, tmp_path):
     target = tmp_path / "plan.toml"
     assert terrace("plan", store_path, "--fast", "24MiB", "-o", target).returncode == 0

@@ -1,9 +1,11 @@
 """`terrace show`: shares are shares, and sensitivity is Unimem's."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from terrace import model
+from terrace.seen import what_was_seen
 from terrace.store import Store
 from terrace.summary import by_name
 
@@ -27,6 +29,23 @@ def test_phases_have_all_that_ran(document):
     assert [phase["name"] for phase in document["phases"]] == ["smooth", "residual", "restrict", "exchange"]
     assert all(phase["runs"] == 6 and len(phase["iterations_s"]) == 6 for phase in document["phases"])
     assert document["unseen_share"] == pytest.approx(1.8 / 91.8)
+
+
+def test_what_was_not_seen_is_said_and_only_then(terrace, store_path):
+    run, counters = Store(store_path).run(), Store(store_path).counters(Store(store_path).run())
+    said = " ".join(what_was_seen(run, counters))
+    assert "90M accesses were seen" in said
+    assert "1.8M more, 2.0 % of all, were not seen" in said
+    assert "belongs to no object" not in said
+    assert "1.8M more" in " ".join(terrace("show", store_path).stdout.split())
+
+    everything = what_was_seen(run, replace(counters, unseen=0))
+    assert len(everything) == 1
+    assert "90M accesses were seen" in everything[0]
+    assert "900k of those seen, 1.0 %," in what_was_seen(run, replace(counters, unseen=0, dropped=900_000))[1]
+
+    assert "killed" in what_was_seen(replace(run, how=None), None)[0]
+    assert "a real run does not count" in what_was_seen(run, None)[0]
 
 
 def test_streams_are_bandwidth_sensitive_and_chases_latency_sensitive(store_path):

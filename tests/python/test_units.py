@@ -28,6 +28,18 @@ def test_other_texts_are_refused(text):
         units.parse_size(text)
 
 
+@given(st.integers(min_value=0, max_value=(1 << 64) - 1))
+def test_an_exact_size_is_read_as_itself(count):
+    assert units.parse_size(units.exact_size(count)) == count
+
+
+def test_budgets_are_written_in_one_way():
+    assert units.budget("hbm=1000000,ddr=1024MiB") == "hbm=1MB,ddr=1GiB"
+    assert units.budget("1000000") == "1MB"
+    with pytest.raises(WrongCallError, match="is not a size"):
+        units.budget("hbm=lots")
+
+
 @given(st.integers(min_value=0, max_value=1 << 50))
 def test_a_printed_size_is_within_half_a_percent(count):
     assert units.parse_size(units.size(count)) == pytest.approx(count, rel=0.006)

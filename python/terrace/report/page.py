@@ -7,6 +7,7 @@ from importlib import resources
 from terrace import units
 from terrace.report import benefit, curve, heat_map, machine_tree, timeline
 from terrace.report.facts import Facts
+from terrace.seen import what_was_seen
 from terrace.summary import mean
 
 _WHERE = {
@@ -312,14 +313,7 @@ def _machine_table(facts: Facts) -> str:
 
 
 def _notes(facts: Facts) -> str:
-    items = []
-    if facts.counters is None:
-        items.append("How much was not seen is unknown: the process was killed before it could say.")
-    else:
-        items.append(
-            f"{units.percent(facts.counters.unseen_share)} of the accesses were not seen (estimated), beside "
-            f"{units.count(facts.counters.accesses)} that were."
-        )
+    items = what_was_seen(facts.run, facts.counters)
     items += [f"{note.severity}: {note.text}" for note in facts.notes]
     inner = "".join(f"<li>{escape(item)}</li>" for item in items)
     return (

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <random>
 #include <thread>
 #include <unordered_set>
@@ -208,6 +209,7 @@ TEST(Pipeline, UnknownAddressesAreAskedForOnce) {
   pipeline.flush();
   EXPECT_EQ(asked, (std::vector<std::uint64_t>{low, 0x42000}));
   EXPECT_EQ(pipeline.unknown_accesses(), 10u);
+  EXPECT_EQ(unknown_accesses(*shared), 10u);
   EXPECT_EQ(sink.accesses, 20u);
   EXPECT_EQ(all_hits(sink) + sink.fetched(), 10u);
 }
@@ -313,9 +315,17 @@ TEST(Pipeline, ThreadsShareTheLastLevel) {
   std::vector<std::uint64_t> memory(bytes / 8);
   const auto base = reinterpret_cast<std::uint64_t>(memory.data());
   map.add_range(base, bytes);
-  RecordingSink sink;  // the pipelines take turns at it
-  Pipeline one(config, *shared, map, sink, 0, nullptr);
-  Pipeline two(config, *shared, map, sink, 1, nullptr);
+  struct LockedSink final : backend::AccessSink {
+    std::mutex mutex;
+    RecordingSink kept;
+    void quantum(const backend::Quantum& quantum) override {
+      const std::lock_guard lock(mutex);
+      kept.quantum(quantum);
+    }
+  } locked;
+  const RecordingSink& sink = locked.kept;
+  Pipeline one(config, *shared, map, locked, 0, nullptr);
+  Pipeline two(config, *shared, map, locked, 1, nullptr);
   const auto work = [&](Pipeline& pipeline, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     for (int i = 0; i < 100000; ++i) pipeline.access(base + (random() % bytes & ~7ull), 8, random() % 2 == 0, 1);

@@ -53,6 +53,17 @@ class Symbols : public ::testing::Test {
   fs::path cache_;
 };
 
+// What an older version knew by other names stays in the user's cache: it must not be taken for this one's.
+TEST_F(Symbols, FilesOfAnOlderNamingAreNotUsed) {
+  const auto fresh = write(TERRACE_SYMBOLS_SUBJECT);
+  ASSERT_NE(fresh, "");
+  const auto name = fs::path(fresh).filename().string();
+  const auto stale = cache_ / (name.substr(0, name.find(".v")) + ".v1.symbols");
+  fs::rename(fresh, stale);
+  EXPECT_EQ(write(TERRACE_SYMBOLS_SUBJECT), fresh);
+  EXPECT_TRUE(fs::exists(fresh));
+}
+
 struct Frame {
   std::string function, place;  // as addr2line has them; the place is "path:line"
 };

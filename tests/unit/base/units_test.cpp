@@ -73,6 +73,12 @@ TEST(Format, IsWhatAPersonWouldWrite) {
   EXPECT_EQ(format(Bytes{0}), "0B");
   EXPECT_EQ(format(Bytes{1000}), "1000B");
   EXPECT_EQ(format(Bytes{(1ull << 30) - 1}), "1024MiB");
+  EXPECT_EQ(format(Bytes{1048576 + 10485}), "1.01MiB");
+  EXPECT_EQ(format(Bytes{1048576 + 524289}), "1.5MiB");
+  EXPECT_EQ(format(Bytes{10 * 1048576 - 1}), "10MiB");
+  EXPECT_EQ(format(Bytes{12 * 1048576 + 1048577 / 3}), "12.3MiB");
+  EXPECT_EQ(format(Bytes{999 * 1048576 + 1048000}), "1000MiB");
+  EXPECT_EQ(format(Bytes{~0ull}), "16384PiB");
   EXPECT_EQ(format(Seconds{86e-9}), "86ns");
   EXPECT_EQ(format(Seconds{1.2449}), "1.24s");
   EXPECT_EQ(format(Seconds{0.9999}), "1s");
@@ -98,6 +104,15 @@ TEST(FormatExact, ReadsBackAsTheSameValue) {
   EXPECT_EQ(format_exact(Seconds{0.25e-9}), "250ps");
   EXPECT_EQ(format_exact(BytesPerSecond{15.36e9}), "15.36GB/s");
   EXPECT_EQ(format_exact(Bytes{200000001}), "200000001B");
+  EXPECT_EQ(format_exact(Bytes{1000000}), "1MB");
+  EXPECT_EQ(format_exact(Bytes{16000000000}), "16GB");
+  EXPECT_EQ(format_exact(Bytes{16ull << 30}), "16GiB");
+  EXPECT_EQ(format_exact(Bytes{1536ull << 20}), "1536MiB");
+  EXPECT_EQ(format_exact(Bytes{4096000}), "4000KiB");
+  EXPECT_EQ(format_exact(Bytes{0}), "0B");
+  // What people write comes back as they wrote it.
+  for (const char* text : {"1kB", "640KiB", "200MB", "64MiB", "3GB", "16GiB", "1TB", "2TiB", "999B", "18PB"})
+    EXPECT_EQ(format_exact(parse_bytes(text)), text);
 }
 
 }  // namespace

@@ -189,6 +189,18 @@ TEST(Budget, ABareSizeIsForTheFastestKind) {
   EXPECT_EQ(budget[1].value, 64ull << 30);
 }
 
+TEST(Budget, HasOneWayToBeWritten) {
+  EXPECT_EQ(format_budget("hbm=1000000,ddr1=1024MiB"), "hbm=1MB,ddr1=1GiB");
+  EXPECT_EQ(format_budget("1000000"), "1MB");
+  const Machine machine(example_parts());
+  for (const char* text : {"hbm=1000001,ddr=1.5GiB", "hbm0=3GB", "200MB", "0"}) {
+    EXPECT_EQ(parse_budget(machine, format_budget(text)), parse_budget(machine, text));
+    EXPECT_EQ(format_budget(format_budget(text)), format_budget(text));
+  }
+  for (const char* text : {"", "hbm", "hbm=lots", "hbm=1,", "hbm=1,hbm=2", "=1"})
+    EXPECT_THROW(format_budget(text), Error) << text;
+}
+
 TEST(Budget, AKindWithSeveralPlacesIsFilledNearestFirst) {
   auto parts = example_parts();
   parts.places[2].kind = "hbm";  // cxl0 becomes a farther HBM of domain 0

@@ -1,0 +1,24 @@
+// The units that quantities are read and printed in.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace terrace {
+
+struct Unit {
+  std::string_view name;
+  int ten;  // power of ten
+  int two;  // power of two
+};
+
+inline constexpr std::array k_second_units{Unit{"ps", -12, 0}, Unit{"ns", -9, 0}, Unit{"us", -6, 0},
+                                           Unit{"ms", -3, 0}, Unit{"s", 0, 0}};
+inline constexpr std::array k_bandwidth_units{
+    Unit{"B/s", 0, 0},  Unit{"KiB/s", 0, 10}, Unit{"MiB/s", 0, 20}, Unit{"GiB/s", 0, 30}, Unit{"TiB/s", 0, 40},
+    Unit{"kB/s", 3, 0}, Unit{"KB/s", 3, 0},   Unit{"MB/s", 6, 0},   Unit{"GB/s", 9, 0},   Unit{"TB/s", 12, 0}};
+
+inline constexpr std::array k_frequency_units{Unit{"Hz", 0, 0}, Unit{"kHz", 3, 0}, Unit{"MHz", 6, 0},
+                                              Unit{"GHz", 9, 0}};
+
+}  // namespace terrace

@@ -1,0 +1,129 @@
+// What happens to a process besides its accesses: it sleeps, loads libraries, forks while its threads are busy.
+// The programs are those of tests/integration/programs/process, built with the wrappers.
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "run_program.hpp"
+
+namespace terrace::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Process : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    root_ = fs::temp_directory_path() / ("process-" + std::to_string(getpid()));
+    fs::copy(TERRACE_SOURCE_DIR "/tests/integration/programs/process", root_, fs::copy_options::recursive);
+    const auto made = run_program("env -u MAKEFLAGS -u MAKELEVEL make -s -C '" + root_.string() +
+                                  "' CC=" TERRACE_WRAPPERS "/terrace-cc 2>&1");
+    ASSERT_EQ(made.status, 0) << made.output;
+  }
+  static void TearDownTestSuite() { fs::remove_all(root_); }
+  void TearDown() override {
+    for (const auto& entry : fs::directory_iterator(root_))
+      if (entry.path().extension() == ".terrace") fs::remove(entry.path());
+  }
+
+  // A program that hangs is ended, with status 124. The launcher's own words go to standard error.
+  static Outcome simulate(const std::string& command, const std::string& options = "") {
+    return run_program("cd '" + root_.string() + "' && XDG_CACHE_HOME='" + root_.string() +
+                       "' timeout 100 " TERRACE_LAUNCHER " simulate -q --machine unimem-lat4 -o profile.terrace " +
+                       options + " -- " + command + " 2>&1");
+  }
+  // What a query to a profile gives, row by row, first column only.
+  static std::vector<std::string> ask(const std::string& file, const std::string& query) {
+    std::vector<std::string> rows;
+    sqlite3* store = nullptr;
+    EXPECT_EQ(sqlite3_open_v2((root_ / file).c_str(), &store, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(
+                  store, query.c_str(),
+                  [](void* out, int, char** values, char**) {
+                    static_cast<std::vector<std::string>*>(out)->emplace_back(values[0] ? values[0] : "");
+                    return 0;
+                  },
+                  &rows, nullptr),
+              SQLITE_OK)
+        << sqlite3_errmsg(store);
+    sqlite3_close(store);
+    return rows;
+  }
+
+  static fs::path root_;
+};
+
+fs::path Process::root_;
+
+TEST_F(Process, SleepsInVirtualTime) {
+  const auto outcome = simulate("./sleeper");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.output,
+            "sleep 0 1000 ms\nnanosleep 0 1000 ms\nclock_nanosleep 0 1000 ms\nuntil 0 1000 ms\nat once 0 0 ms\n"
+            "usleep 0 500 ms\nrefused 1 0 ms\n");
+}
+
+// Four days, which nobody waits for.
+TEST_F(Process, ReturnsFromItsSleepAtOnceInEveryWorld) {
+  const auto outcome =
+      simulate("./sleeper 86400", "--world 'label=one planner=slow-only' --world 'label=two planner=fast-only'");
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  for (const char* world : {"one", "two"}) {
+    const auto slept = ask("profile." + std::string(world) + ".terrace", "select round(ended) from run");
+    ASSERT_EQ(slept.size(), 1U);
+    EXPECT_EQ(slept.front(), "345601.0") << world;
+  }
+}
+
+// Their names are those that the linker knows: nobody could describe the library beforehand.
+TEST_F(Process, KnowsTheFunctionsOfLibrariesThatItLoads) {
+  for (const char* phases : {"--phases smooth,relax", "--phases auto"}) {
+    const auto outcome = simulate("./host", phases);
+    ASSERT_EQ(outcome.status, 0) << outcome.output;
+    EXPECT_EQ(outcome.output, "10\n");
+    EXPECT_EQ(ask("profile.terrace", "select distinct name from phase_instance where name <> '' order by name"),
+              (std::vector<std::string>{"relax", "smooth"}))
+        << phases;
+    fs::remove(root_ / "profile.terrace");
+  }
+}
+
+// The handler runs while Terrace moves the block: nobody can follow what it does, and the profile says how much.
+TEST_F(Process, CountsWhatItCannotFollow) {
+  const auto outcome = simulate("./fault");
+  ASSERT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.output, "1 faults, 499500\n");
+  const auto unseen = ask("profile.terrace", "select unseen from counters");
+  ASSERT_EQ(unseen.size(), 1U);
+  // A thousand stores, and the few accesses that the handler needs to begin.
+  EXPECT_GE(std::stol(unseen.front()), 1000);
+  EXPECT_LE(std::stol(unseen.front()), 1010);
+  EXPECT_EQ(ask("profile.terrace", "select dropped from counters"), std::vector<std::string>{"0"});
+}
+
+// Whoever reads the clock brings its accesses first, while others bring theirs.
+TEST_F(Process, ReadsTheClockWhileOtherThreadsCompute) {
+  for (int run = 0; run < 5; ++run) {
+    const auto outcome = simulate("./readers");
+    ASSERT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.output, "13707200\n");
+    fs::remove(root_ / "profile.terrace");
+  }
+}
+
+TEST_F(Process, ForksWhileItsThreadsAreBusy) {
+  const auto simulated = simulate("./crowd");
+  EXPECT_EQ(simulated.status, 0);
+  EXPECT_EQ(simulated.output, "200 children\n");
+  const auto managed = run_program("cd '" + root_.string() + "' && XDG_CACHE_HOME='" + root_.string() +
+                                   "' timeout 100 " TERRACE_LAUNCHER " run -q -o run.terrace -- ./crowd 2>&1");
+  EXPECT_EQ(managed.status, 0);
+  EXPECT_EQ(managed.output, "200 children\n");
+}
+
+}  // namespace
+}  // namespace terrace::test

@@ -109,6 +109,7 @@ void bind_problem(nb::module_& module) {
       .def_ro("exposed", &model::PhaseTime::exposed)
       .def_ro("bandwidth", &model::PhaseTime::bandwidth)
       .def_ro("copies", &model::PhaseTime::copies)
+      .def_ro("asking", &model::PhaseTime::asking)
       .def_ro("waiting", &model::PhaseTime::waiting)
       .def_ro("total", &model::PhaseTime::total);
   nb::class_<Prediction>(module, "Prediction", "An iteration as the model sees it.")

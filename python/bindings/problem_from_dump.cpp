@@ -63,6 +63,7 @@ model::Problem problem_from_dump(const nb::dict& dump) {
   problem.machine = get<std::string>(dump, "machine");
   problem.loop = get<std::string>(dump, "loop");
   problem.cores = amount(dump, "cores", true);
+  problem.asking = amount(dump, "asking");
   problem.cyclic = get<bool>(dump, "cyclic");
   problem.exact = get<bool>(dump, "exact");
   for (const auto row : get<nb::list>(dump, "places")) {

@@ -69,6 +69,7 @@ struct Problem {
   std::vector<ProblemPhase> phases;
   std::vector<machine::PlaceId> measured_at;  // by item: where it lay when it was measured
   double cores = 1;
+  double asking = 0;  // seconds that the program spends on asking for a chunk's move and having it logged
   bool cyclic = true;
   bool exact = false;  // from an oracle: no estimates, and `unexplained` is no constant
 };
@@ -84,8 +85,9 @@ struct PhaseTime {
   double exposed = 0;    // D
   double bandwidth = 0;  // max over places of B_m
   double copies = 0;     // X: time in which copies ran, beside the phase or while it waited for them
+  double asking = 0;     // the program's part in the moves that it asks for
   double waiting = 0;    // for moves that the phase needs and that are not done when it could begin
-  double total = 0;      // max(C + D, B with the copies' share) + unexplained + waiting
+  double total = 0;      // max(C + D, B with the copies' share) + unexplained + waiting + asking
 };
 
 struct Prediction {

@@ -171,6 +171,7 @@ std::string dump_json(const Problem& problem) {
   json.field("machine", problem.machine);
   json.field("loop", problem.loop);
   json.field("cores", problem.cores);
+  json.field("asking", problem.asking);
   json.field("cyclic", problem.cyclic);
   json.field("exact", problem.exact);
   write_places(json, problem);

@@ -54,8 +54,11 @@ class Timeline {
 
  private:
   PhaseTime phase(std::size_t k) {
-    for (const auto m : asked_[k]) queue_.push_back({m, list_.moves[m].seconds});
     PhaseTime time;
+    for (const auto m : asked_[k]) {
+      queue_.push_back({m, list_.moves[m].seconds});
+      time.asking += problem_.asking * problem_.items[list_.moves[m].item].chunks;
+    }
     time.waiting = wait_for_needed(k);
     const auto& load = loads_[k];
     std::vector<double> busy(problem_.places.size());
@@ -66,7 +69,7 @@ class Timeline {
     const auto [running, copying] = run_beside(alone, busy);
     time.bandwidth = *std::max_element(busy.begin(), busy.end());
     time.copies = time.waiting + copying;
-    time.total = running + time.waiting;
+    time.total = running + time.waiting + time.asking;
     return time;
   }
 

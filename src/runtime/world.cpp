@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "model/problem.hpp"
 #include "placement/planner.hpp"
-#include "runtime/costs.hpp"
+#include "model/costs.hpp"
 
 namespace terrace::runtime {
 
@@ -184,7 +184,7 @@ void World::end_iteration(std::uint32_t iteration) {
 void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration,
                         const std::vector<profile::Object>& objects) {
   const auto iteration = tracker.iteration();
-  parts_.clock->charge(k_marker_cost);
+  parts_.clock->charge(model::k_marker_cost);
   if (begins_iteration) {
     if (iteration > 0) end_iteration(iteration - 1);
     if (iteration == parts_.steering.learn_iterations && learning(iteration - 1) && !parts_.steering.record_only)
@@ -235,7 +235,7 @@ void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object
     const auto& planner = placement::find_planner(parts_.steering.planner);
     const auto decision = planner.decide(problem, parts_.calibration);
     coming_ = placement::make_plan(problem, decision, planner.name());
-    coming_at_ = parts_.clock->finished_beside(static_cast<double>(cells) * k_plan_cost_per_cell);
+    coming_at_ = parts_.clock->finished_beside(static_cast<double>(cells) * model::k_plan_cost_per_cell);
   } catch (const std::exception& error) {
     note("warning", std::string("no plan was made, data stays where it is: ") + error.what());
     learned_.clear();
@@ -270,7 +270,7 @@ void World::ask(std::span<const ActiveMove> moves, std::uint32_t iteration) {
   for (const auto& move : moves)
     if (alive(move)) requests_.push_back({move.chunk, move.planned.to});
   if (requests_.empty()) return;
-  parts_.clock->charge(k_ask_cost + static_cast<double>(requests_.size()) * k_move_cost);
+  parts_.clock->charge(model::k_ask_cost + static_cast<double>(requests_.size()) * model::k_move_cost);
   auto ticket = parts_.mover->submit(requests_);
   if (pending_.empty()) first_pending_ = ticket;
   for (const auto& move : moves) {
@@ -347,7 +347,7 @@ void World::write_moves() {
   harvest();
   auto& moves = finished_.moves;
   if (moves.empty()) return;
-  parts_.clock->charge(k_log_cost + static_cast<double>(moves.size()) * k_record_cost);
+  parts_.clock->charge(model::k_log_cost + static_cast<double>(moves.size()) * model::k_record_cost);
   journal_.write(finished_);
   moves.clear();
 }

@@ -130,6 +130,11 @@ class Run:
         return [one for one in self.objects if one.born <= at and (one.died is None or one.died > at)]
 
 
+def _chunks(row: sqlite3.Row) -> range:
+    """The chunks of its object that a row of `move` is about."""
+    return range(row["first"], row["first"] + row["chunks"])
+
+
 def read_run(path: Path, program: str) -> Run:
     """The run of the process whose executable has this name and which had a main loop, or else the last such."""
     database = sqlite3.connect(path)
@@ -163,6 +168,9 @@ def read_run(path: Path, program: str) -> Run:
         by_id[row["object"]].places[row["first"] : row["first"] + row["chunks"]] = [row["place"]] * row["chunks"]
     moves = []
     for row in database.execute("SELECT * FROM move WHERE run = ? ORDER BY done, id", (run["id"],)):
+        sizes = [high - low for low, high in map(by_id[row["object"]].range, _chunks(row))]
+        if row["size"] not in (0, sum(sizes)):
+            raise ValueError(f"move {row['id']} has {row['size']} bytes, its chunks have {sum(sizes)}")
         moves += [
             Move(
                 row["object"],
@@ -170,7 +178,7 @@ def read_run(path: Path, program: str) -> Run:
                 row["source"],
                 row["target"],
                 row["iteration"],
-                row["size"],
+                sizes[i] if row["size"] else 0,
                 row["asked"],
                 row["begun"],
                 row["done"],

@@ -4,9 +4,13 @@ if(TARGET workload_cg)
   set_target_properties(marker_probe PROPERTIES C_VISIBILITY_PRESET default)
   target_link_libraries(marker_probe PRIVATE terrace_flags)
 
+  set(sanitized "")
+  if(TERRACE_SANITIZE)
+    set(sanitized TERRACE_SANITIZED)
+  endif()
   terrace_test(workloads_test SOURCES workloads_test.cpp DEPENDS LABELS integration TIMEOUT 600)
   target_compile_definitions(workloads_test PRIVATE
     TERRACE_WORKLOADS_DIR="$<TARGET_FILE_DIR:workload_cg>" TERRACE_MARKER_PROBE="$<TARGET_FILE:marker_probe>"
-    $<$<BOOL:${TERRACE_SANITIZE}>:TERRACE_SANITIZED>)
+    ${sanitized})
   add_dependencies(workloads_test workload_stream workload_chase workload_cg workload_mg marker_probe)
 endif()

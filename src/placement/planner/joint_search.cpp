@@ -144,10 +144,11 @@ void JointSearch::find_slack(std::uint32_t item) {
 double JointSearch::copy_cost(std::uint32_t item, std::size_t phase, PlaceId from, PlaceId to) const {
   const auto size = static_cast<double>(problem_.items[item].size.value);
   const auto copying = size / problem_.copy[from][to];
-  if (touched_[phase] && rank_[to] < rank_[from]) return copying;  // the phase waits
-  return std::max({0.0, copying - mover_slack_[phase],
-                   size / problem_.places[from].read_bandwidth - place_slack_[from][phase],
-                   size / problem_.places[to].write_bandwidth - place_slack_[to][phase]});
+  const auto asking = problem_.asking * problem_.items[item].chunks;
+  if (touched_[phase] && rank_[to] < rank_[from]) return copying + asking;  // the phase waits
+  return asking + std::max({0.0, copying - mover_slack_[phase],
+                            size / problem_.places[from].read_bandwidth - place_slack_[from][phase],
+                            size / problem_.places[to].write_bandwidth - place_slack_[to][phase]});
 }
 
 void JointSearch::add_copy(std::uint32_t item, std::size_t phase, PlaceId from, PlaceId to) {

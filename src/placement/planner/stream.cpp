@@ -131,7 +131,9 @@ class Streamer {
     const auto uses = std::min<std::size_t>(k_uses_looked_at, gains_[item].size());
     const auto phases = static_cast<std::uint32_t>(problem_.phases.size());
     Candidate best{0, item, 0, use_from(item, k, 0).second};
-    double gained = (resident_[item] ? 1 : -1) * tuning.worth * (copy_in(item) + copy_out(item));
+    const auto moving =
+        tuning.worth * (copy_in(item) + copy_out(item)) + 2 * problem_.asking * problem_.items[item].chunks;
+    double gained = resident_[item] ? moving : -moving;
     for (std::size_t n = 0; n < uses; ++n) {
       const auto [use, ahead] = use_from(item, k, n);
       gained += use->gained;

@@ -159,7 +159,8 @@ TEST(Records, MovesReadBack) {
   EXPECT_EQ(read.size, Bytes{9});
   EXPECT_EQ(read.cost, Seconds{11});
   EXPECT_EQ(read.done, Seconds{14});
-  EXPECT_EQ(read.waited, Seconds{15});
+  EXPECT_EQ(read.copying, Seconds{15});
+  EXPECT_EQ(read.waited, Seconds{16});
   EXPECT_TRUE(read.refused);
 }
 

@@ -11,9 +11,9 @@
 #include "machine/machine.hpp"
 #include "model/problem.hpp"
 #include "placement/planner.hpp"
+#include "profile/segment_name.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/runtime_parts.hpp"
-#include "runtime/segmenter.hpp"
 #include "sim/virtual_machine.hpp"
 
 namespace {
@@ -208,7 +208,7 @@ void segments(benchmark::State& state) {
   for (std::uint32_t phase = 0; phase < 2; ++phase)
     for (std::uint32_t segment = 0; segment < k_segments; ++segment) {
       const std::string name = phase == 0 ? "a" : "b";
-      plan.phases.push_back(segment == 0 ? name : runtime::segment_name(name, segment * k_accesses));
+      plan.phases.push_back(segment == 0 ? name : profile::segment_name(name, segment * k_accesses));
       const auto at = phase * k_segments + segment;
       for (std::uint32_t object = 0; object < 2; ++object)
         plan.moves.push_back({object, {segment, 1}, object == phase ? "fast" : "slow", at, at, false, {}, {}});

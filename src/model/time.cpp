@@ -5,6 +5,7 @@
 
 #include "model/loads.hpp"
 #include "model/moves.hpp"
+#include "profile/segment_name.hpp"
 
 namespace terrace::model {
 namespace {
@@ -16,6 +17,7 @@ constexpr int k_most_rounds = 8;  // iterations after which a backlog of moves h
 struct Pending {
   std::size_t move = 0;
   double seconds = 0;
+  bool late = false;  // the phase that needs it has begun
 };
 
 // One mover that works through its moves in the order in which they were asked, beside the phases.
@@ -26,6 +28,7 @@ class Timeline {
     for (std::size_t k = 0; k < schedule.phases.size(); ++k) {
       loads_.push_back(load_of(problem, k, schedule.phases[k]));
     }
+    for (const auto& phase : problem.phases) segment_.push_back(profile::segment_offset(phase.name) != 0);
     asked_.resize(loads_.size());
     awaited_.resize(loads_.size(), false);
     for (std::size_t m = 0; m < list.moves.size(); ++m) {
@@ -56,16 +59,17 @@ class Timeline {
   PhaseTime phase(std::size_t k) {
     PhaseTime time;
     for (const auto m : asked_[k]) {
-      queue_.push_back({m, list_.moves[m].seconds});
+      queue_.push_back({m, list_.moves[m].seconds, false});
       time.asking += problem_.asking * problem_.items[list_.moves[m].item].chunks;
     }
-    time.waiting = wait_for_needed(k);
+    time.waiting = segment_[k] ? 0 : wait_for_needed(k);
     const auto& load = loads_[k];
+    const auto late = late_exposure(k);
     std::vector<double> busy(problem_.places.size());
     for (std::size_t p = 0; p < busy.size(); ++p) busy[p] = load.busy(p);
     time.core = problem_.phases[k].core.value;
-    time.exposed = load.stalled() - time.core;
-    const auto alone = load.time() + problem_.phases[k].unexplained.value;
+    time.exposed = load.stalled() - time.core + late;
+    const auto alone = std::max(load.time(), load.stalled() + late) + problem_.phases[k].unexplained.value;
     const auto [running, copying] = run_beside(alone, busy);
     time.bandwidth = *std::max_element(busy.begin(), busy.end());
     time.copies = time.waiting + copying;
@@ -88,6 +92,29 @@ class Timeline {
       queue_.pop_front();
     }
     return waiting;
+  }
+
+  // Nothing waits at a segment, in the middle of the program's work: until its copy is done, an item is used where
+  // it lies: what that exposes more, if its uses are spread evenly over the segment.
+  double late_exposure(std::size_t k) {
+    double copying = 0;
+    double late = 0;
+    const auto alone = loads_[k].time();
+    for (auto& pending : queue_) {
+      copying += pending.seconds;
+      const auto& move = list_.moves[pending.move];
+      if (!move.awaited) continue;
+      pending.late = pending.late || move.need == k;
+      if (!pending.late || alone <= 0) continue;
+      const auto& cells = problem_.phases[k].cells;
+      const auto cell = std::lower_bound(cells.begin(), cells.end(), move.item,
+                                         [](const ItemCell& c, std::uint32_t item) { return c.item < item; });
+      if (cell == cells.end() || cell->item != move.item) continue;
+      const auto lost =
+          exposed_time(*cell, problem_.places[move.from]) - exposed_time(*cell, problem_.places[move.to]);
+      late += std::max(lost, 0.0) * std::min(copying / alone, 1.0);
+    }
+    return late;
   }
 
   struct Beside {
@@ -134,6 +161,7 @@ class Timeline {
   const MoveList& list_;
   std::vector<PhaseLoad> loads_;
   std::vector<std::vector<std::size_t>> asked_;  // moves, by phase
+  std::vector<bool> segment_;                    // by phase: it goes on in the middle of one
   std::vector<bool> awaited_;                    // whether a phase waits for any
   std::deque<Pending> queue_;
   std::vector<double> waited_;

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/segmenter.hpp"
+#include "profile/segment_name.hpp"
 
 namespace terrace::runtime {
 
 ActivePlan::ActivePlan(placement::Plan plan, const machine::Machine& machine, machine::DomainId domain)
     : plan_(std::move(plan)), machine_(&machine), domain_(domain), asks_(plan_.phases.size()) {
   for (const auto& name : plan_.phases) {
-    offsets_.push_back(runtime::segment_offset(name));
+    offsets_.push_back(profile::segment_offset(name));
     if (offsets_.back() == 0) starts_.push_back(static_cast<profile::PhaseIndex>(offsets_.size() - 1));
   }
 }

@@ -1,21 +1,6 @@
 #include "runtime/segmenter.hpp"
 
-#include <charconv>
-
 namespace terrace::runtime {
-
-std::string segment_name(std::string_view phase, std::uint64_t offset) {
-  return offset == 0 ? std::string(phase) : std::string(phase) + "@" + std::to_string(offset);
-}
-
-std::uint64_t segment_offset(std::string_view name) {
-  const auto at = name.rfind('@');
-  if (at == std::string_view::npos) return 0;
-  std::uint64_t offset = 0;
-  const auto* end = name.data() + name.size();
-  const auto parsed = std::from_chars(name.data() + at + 1, end, offset);
-  return parsed.ec == std::errc() && parsed.ptr == end ? offset : 0;
-}
 
 void Segmenter::begin_phase(profile::PhaseIndex index) {
   if (known_.size() <= index) known_.resize(index + 1);

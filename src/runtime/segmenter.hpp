@@ -7,8 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "profile/profile.hpp"
@@ -16,11 +14,6 @@
 namespace terrace::runtime {
 
 inline constexpr std::size_t k_most_segments = 64;  // of one phase; a power of two
-
-// A segment's name: the phase's for the first, "resid.7@1048576" for one that begins that many accesses into it.
-std::string segment_name(std::string_view phase, std::uint64_t offset);
-// The offset in a segment's name, 0 when it has none.
-std::uint64_t segment_offset(std::string_view name);
 
 class Segmenter {
  public:

@@ -6,9 +6,10 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "model/costs.hpp"
 #include "model/problem.hpp"
 #include "placement/planner.hpp"
-#include "model/costs.hpp"
+#include "profile/segment_name.hpp"
 
 namespace terrace::runtime {
 
@@ -150,7 +151,7 @@ void World::cut_segment(const PhaseTracker& tracker) {
   with_collectors([&](profile::Collector& collector) {
     collector.end_phase(at - segment_begun_);
     if (cut == Segmenter::Cut::merge) collector.merge_pairs(k_most_segments);
-    collector.begin_phase(segment_name(tracker.phase(), segmenter_.offset()));
+    collector.begin_phase(profile::segment_name(tracker.phase(), segmenter_.offset()));
   });
   segment_begun_ = at;
 }
@@ -162,7 +163,7 @@ void World::phase_end(const PhaseTracker& tracker) {
     with_collectors([&](profile::Collector& collector) {
       collector.end_phase(at - segment_begun_);
       for (const auto offset : missed) {
-        collector.begin_phase(segment_name(tracker.phase(), offset));
+        collector.begin_phase(profile::segment_name(tracker.phase(), offset));
         collector.end_phase(Seconds{});
       }
     });

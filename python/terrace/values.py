@@ -183,8 +183,10 @@ class Profile:
 
 @dataclass(frozen=True)
 class Move:
-    """A transfer that the runtime asked for: neighbouring chunks that went the same way. `copying` is how long their
-    copies took together, less than `done - begun` where other copies came between."""
+    """A transfer that the runtime asked for: neighbouring chunks that went the same way.
+
+    `copying` is how long their copies took together, less than `done - begun` where other copies came between.
+    """
 
     object: int
     first: int

@@ -62,13 +62,12 @@ void Collector::end_phase(Seconds time) {
             [](const Cell& a, const Cell& b) { return a.chunk < b.chunk; });
 }
 
-void Collector::merge_pairs(std::size_t count) {
+void Collector::merge(std::size_t from_end) {
   auto& phases = iteration_.phases;
-  if (count > phases.size()) return;
-  const auto begin = phases.size() - count;
-  for (std::size_t i = 0; i + 1 < count; i += 2) add(phases[begin + i], phases[begin + i + 1]);
-  for (std::size_t i = 2; i < count; i += 2) phases[begin + i / 2] = std::move(phases[begin + i]);
-  phases.resize(begin + count / 2);
+  if (from_end == 0 || from_end >= phases.size()) return;
+  const auto first = phases.end() - 1 - static_cast<std::ptrdiff_t>(from_end);
+  add(*first, *(first + 1));
+  phases.erase(first + 1);
 }
 
 Iteration Collector::take_iteration() { return std::exchange(iteration_, {}); }

@@ -6,27 +6,29 @@ void Segmenter::begin_phase(profile::PhaseIndex index) {
   if (known_.size() <= index) known_.resize(index + 1);
   phase_ = &known_[index];
   current_.assign(1, 0);
-  length_ = 1;  // a quantum, whatever its length
+  times_.clear();
 }
 
-Segmenter::Cut Segmenter::progressed(std::uint64_t progress) {
+Segmenter::Cut Segmenter::progressed(std::uint64_t progress, Seconds time) {
   if (phase_->complete) {
     const auto next = current_.size();
-    if (next == phase_->offsets.size() || progress < phase_->offsets[next]) return Cut::none;
+    if (next == phase_->offsets.size() || progress < phase_->offsets[next]) return {};
     current_.push_back(phase_->offsets[next]);
-    return Cut::segment;
+    return {true, current_.size() - 1, {}};
   }
-  if (length_ == 1) length_ = progress;
-  if (progress - current_.back() < length_) return Cut::none;
   current_.push_back(progress);
-  if (current_.size() <= k_most_segments) return Cut::segment;
-  // The closed ones, k_most_segments of them, become half as many; the new one begins where they end.
-  std::vector<std::uint64_t> halved;
-  for (std::size_t i = 0; i < k_most_segments; i += 2) halved.push_back(current_[i]);
-  halved.push_back(progress);
-  current_ = std::move(halved);
-  length_ *= 2;
-  return Cut::merge;
+  times_.push_back(time);
+  Cut cut{true, times_.size(), {}};
+  if (times_.size() <= k_most_segments) return cut;
+  const auto together = [&](std::size_t i) { return times_[i] + times_[i + 1]; };
+  std::size_t least = 0;
+  for (std::size_t i = 1; i + 1 < times_.size(); ++i)
+    if (together(i) < together(least)) least = i;
+  times_[least] = together(least);
+  times_.erase(times_.begin() + static_cast<std::ptrdiff_t>(least) + 1);
+  current_.erase(current_.begin() + static_cast<std::ptrdiff_t>(least) + 1);
+  cut.merge = least;
+  return cut;
 }
 
 std::vector<std::uint64_t> Segmenter::end_phase() {

@@ -2,26 +2,32 @@
 // that does not fit through fast memory, chunk by chunk, beside the computation. Progress is counted in accesses
 // (on a machine with counters: in retired instructions), which does not depend on where data lies.
 //
-// How long a phase is nobody knows the first time: segments begin short, and whenever there are k_most of them
-// they are merged in pairs and become twice as long. From the second time on the same cuts are made again.
+// How long a phase is nobody knows the first time: every report of progress ends a segment, and when there are
+// more than k_most_segments, the two neighbours that took least time together become one. So segments are short
+// where time is spent, whatever the number of accesses. From the second time on the same cuts are made again.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "profile/profile.hpp"
 
 namespace terrace::runtime {
 
-inline constexpr std::size_t k_most_segments = 64;  // of one phase; a power of two
+inline constexpr std::size_t k_most_segments = 64;  // of one phase, the open one not counted
 
 class Segmenter {
  public:
-  enum class Cut : std::uint8_t { none, segment, merge };  // merge: halve the closed segments, then begin one
+  struct Cut {
+    bool ends = false;                 // a segment ends here, another begins
+    std::size_t closed = 0;            // segments of this phase that have ended
+    std::optional<std::size_t> merge;  // of these, the one that takes in its successor
+  };
 
   void begin_phase(profile::PhaseIndex index);
-  // `progress` accesses into the phase: whether a segment ends here.
-  Cut progressed(std::uint64_t progress);
+  // `progress` accesses into the phase, `time` since the segment began.
+  Cut progressed(std::uint64_t progress, Seconds time);
   // Where the segment that began last begins.
   [[nodiscard]] std::uint64_t offset() const { return current_.back(); }
   // The phase is over. Segments that it had in an earlier iteration and did not reach now: their offsets.
@@ -35,8 +41,8 @@ class Segmenter {
   };
   std::vector<Phase> known_;            // by position in the iteration
   std::vector<std::uint64_t> current_;  // offsets passed in this phase
+  std::vector<Seconds> times_;          // of the segments that have ended, while the cuts are being found
   Phase* phase_ = nullptr;
-  std::uint64_t length_ = 0;  // of a segment while the cuts are being found
 };
 
 }  // namespace terrace::runtime

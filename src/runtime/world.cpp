@@ -145,12 +145,12 @@ void World::progressed(const PhaseTracker& tracker, std::uint64_t accesses, bool
 
 // Nothing waits at a segment: the program is in the middle of its work there.
 void World::cut_segment(const PhaseTracker& tracker) {
-  const auto cut = segmenter_.progressed(progress_);
-  if (cut == Segmenter::Cut::none) return;
   const auto at = now();
+  const auto cut = segmenter_.progressed(progress_, at - segment_begun_);
+  if (!cut.ends) return;
   with_collectors([&](profile::Collector& collector) {
     collector.end_phase(at - segment_begun_);
-    if (cut == Segmenter::Cut::merge) collector.merge_pairs(k_most_segments);
+    if (cut.merge) collector.merge(cut.closed - 1 - *cut.merge);
     collector.begin_phase(profile::segment_name(tracker.phase(), segmenter_.offset()));
   });
   segment_begun_ = at;

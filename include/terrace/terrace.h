@@ -42,10 +42,10 @@ extern "C" {
 
 typedef enum terrace_status {
   TERRACE_OK = 0,
-  TERRACE_INVALID = 1,     /* an argument makes no sense: null, zero size, unknown name */
-  TERRACE_NO_MEMORY = 2,   /* no place has room */
-  TERRACE_NOT_ACTIVE = 3,  /* the program was not started by terrace; nothing was done */
-  TERRACE_UNSUPPORTED = 4  /* this machine or backend cannot do it */
+  TERRACE_INVALID = 1,    /* an argument makes no sense: null, zero size, unknown name */
+  TERRACE_NO_MEMORY = 2,  /* no place has room */
+  TERRACE_NOT_ACTIVE = 3, /* the program was not started by terrace; nothing was done */
+  TERRACE_UNSUPPORTED = 4 /* this machine or backend cannot do it */
 } terrace_status;
 
 /* The reason of the last failure on this thread, in one line; "" when there was none. Valid until the next

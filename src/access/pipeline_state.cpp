@@ -12,38 +12,38 @@ Pipeline::State::State(const PipelineConfig& config, SharedCache& shared_caches,
     : line_bits(static_cast<unsigned>(std::countr_zero(config.line.value))),
       exposure(config.miss_registers),
       quantum_lines(std::max<std::uint64_t>(config.quantum_accesses, 1)),
-      map(address_map),
-      unknown(std::move(unknown_address)),
-      shared(shared_caches),
-      sink(access_sink),
-      thread(thread_number),
-      fast(fast_table) {
-  own.reserve(config.caches.size());
+      map_(address_map),
+      unknown_(std::move(unknown_address)),
+      shared_(shared_caches),
+      sink_(access_sink),
+      thread_(thread_number),
+      fast_(fast_table) {
+  own_.reserve(config.caches.size());
   for (const auto& cache : config.caches) {
     if (cache.shared) continue;
-    if (!first) {
-      first.emplace(cache.size, cache.ways, config.line, fast);
+    if (!first_) {
+      first_.emplace(cache.size, cache.ways, config.line, fast_);
     } else {
-      own.emplace_back(cache.size, cache.ways, config.line);
+      own_.emplace_back(cache.size, cache.ways, config.line);
     }
   }
-  for (Cache& cache : own) outer.push_back(&cache);
-  first_shared = outer.size();
-  for (Cache& cache : shared.levels) outer.push_back(&cache);
-  outer_level = first ? 1 : 0;
-  misses.reserve(k_miss_buffer);
-  shared.join();
+  for (Cache& cache : own_) outer_.push_back(&cache);
+  first_shared_ = outer_.size();
+  for (Cache& cache : shared_.levels) outer_.push_back(&cache);
+  outer_level_ = first_ ? 1 : 0;
+  misses_.reserve(k_miss_buffer);
+  shared_.join();
 }
 
 const Translation* Pipeline::State::translate(std::uint64_t address) {
-  Translation& page = translations.of(address);
-  if (Translations::holds(page, address, map.generation().load(std::memory_order_acquire))) return &page;
+  Translation& page = translations_.of(address);
+  if (Translations::holds(page, address, map_.generation().load(std::memory_order_acquire))) return &page;
   Location location;
   std::uint32_t generation = 0;
-  if (!map.find(address, location, generation)) {
-    if (unknown_pages.has(address, generation)) return nullptr;
-    if (!unknown || !unknown(address) || !map.find(address, location, generation)) {
-      unknown_pages.add(address, generation);
+  if (!map_.find(address, location, generation)) {
+    if (unknown_pages_.has(address, generation)) return nullptr;
+    if (!unknown_ || !unknown_(address) || !map_.find(address, location, generation)) {
+      unknown_pages_.add(address, generation);
       return nullptr;
     }
   }
@@ -52,10 +52,10 @@ const Translation* Pipeline::State::translate(std::uint64_t address) {
 }
 
 Pipeline::State::Touched Pipeline::State::touch(const Line& line, bool store, std::uint64_t site) {
-  if (!first) return {outwards(line, store, site, 0), FirstCache::k_nowhere};
-  Touched touched{k_no_level, first->find(line.number)};
+  if (!first_) return {outwards(line, store, site, 0), FirstCache::k_nowhere};
+  Touched touched{k_no_level, first_->find(line.number)};
   if (touched.slot != FirstCache::k_nowhere) {
-    std::uint64_t& word = first->word(touched.slot);
+    std::uint64_t& word = first_->word(touched.slot);
     if (store) word |= word::k_dirty;
     if ((word & word::k_fresh) != 0) {
       touched.level = dependence.fresh(line.number);
@@ -63,51 +63,51 @@ Pipeline::State::Touched Pipeline::State::touch(const Line& line, bool store, st
     }
     return touched;
   }
-  ++first_misses;
+  ++first_misses_;
   const std::uint64_t from = (line.number << line_bits) - line.page->delta;
   std::uint64_t victim = 0;
-  touched.slot = first->insert(line.number, store ? word::k_dirty : 0, from, victim);
+  touched.slot = first_->insert(line.number, store ? word::k_dirty : 0, from, victim);
   touched.level = outwards(line, store, site, victim);
-  if (touched.level != k_no_level) first->word(touched.slot) |= word::k_fresh;
+  if (touched.level != k_no_level) first_->word(touched.slot) |= word::k_fresh;
   return touched;
 }
 
 void Pipeline::State::remember(std::uint64_t address, const Translation& page, const Touched& touched,
                                std::uint64_t now) {
   const std::uint64_t from = ((address + page.delta) >> line_bits << line_bits) - page.delta;
-  if (first) {
-    first->used()[touched.slot] = now;
-    first->install(touched.slot, address, from, page.generation);
+  if (first_) {
+    first_->used()[touched.slot] = now;
+    first_->install(touched.slot, address, from, page.generation);
     return;
   }
   // Other threads may evict from a first cache that is shared. Only the line that was used last is sure to hit: no
   // use of another line lies between.
-  if (last_line != nullptr) last_line->load_from = FastLine::k_none;
-  last_line = &fast.of(address, line_bits);
-  const bool look_again = touched.level != k_no_level || outer.empty();
-  *last_line = {look_again ? FastLine::k_none : from, FastLine::k_none, page.generation, 0};
+  if (last_line_ != nullptr) last_line_->load_from = FastLine::k_none;
+  last_line_ = &fast_.of(address, line_bits);
+  const bool look_again = touched.level != k_no_level || outer_.empty();
+  *last_line_ = {look_again ? FastLine::k_none : from, FastLine::k_none, page.generation, 0};
 }
 
 // The line is not in the first cache, which evicted `victim` for it: looks for it further out, and brings it in.
 Level Pipeline::State::outwards(const Line& line, bool store, std::uint64_t site, std::uint64_t victim) {
   std::array<std::uint64_t, backend::k_max_cache_levels> victims{};
-  const bool contended = shared.contended();
-  std::unique_lock<SpinLock> lock(shared.lock, std::defer_lock);
+  const bool contended = shared_.contended();
+  std::unique_lock<SpinLock> lock(shared_.lock, std::defer_lock);
   std::size_t found = 0;
-  for (; found < outer.size(); ++found) {
-    if (found == first_shared && contended) lock.lock();
+  for (; found < outer_.size(); ++found) {
+    if (found == first_shared_ && contended) lock.lock();
     // A line is dirty in the first cache, and only there.
-    const std::uint64_t flags = store && !first && found == 0 ? word::k_dirty : 0;
-    const Cache::Outcome outcome = outer[found]->access(line.number, flags);
+    const std::uint64_t flags = store && !first_ && found == 0 ? word::k_dirty : 0;
+    const Cache::Outcome outcome = outer_[found]->access(line.number, flags);
     if (outcome.hit) {
-      ++hits[outer_level + found];
+      ++hits_[outer_level_ + found];
       break;
     }
     victims[found] = outcome.victim;
   }
-  if (!first && found > 0) ++first_misses;
+  if (!first_ && found > 0) ++first_misses_;
   Level level = k_no_level;
-  if (found == outer.size()) {
+  if (found == outer_.size()) {
     level = miss(line, site);
   } else if (!store) {
     level = dependence.served(line.number, line.host, canonical(line), site);
@@ -131,28 +131,28 @@ Level Pipeline::State::miss(const Line& line, std::uint64_t site) {
   const std::uint64_t in_chunk = before ? 0 : (from - line.page->origin) >> line_bits;
   backend::Miss miss{line.page->chunk, static_cast<std::uint16_t>(in_chunk), 0, backend::MissKind::prefetched};
   Level arrives = k_no_level;
-  if (streams.miss(line.number)) {
+  if (streams_.miss(line.number)) {
     arrives = dependence.served(line.number, line.host, canonical(line), site);
   } else {
     const Level waits_for = dependence.depends(line.host, canonical(line), site);
     if (waits_for != k_no_level) {
       miss.kind = backend::MissKind::dependent;
-      arrives = exposure.dependent(waits_for, static_cast<std::uint32_t>(misses.size()));
+      arrives = exposure.dependent(waits_for, static_cast<std::uint32_t>(misses_.size()));
     } else {
       miss.kind = backend::MissKind::independent;
       arrives = exposure.independent();
     }
     dependence.missed(line.number, arrives);
   }
-  misses.push_back(miss);
-  if (exposure.full()) exposure.close(misses);
+  misses_.push_back(miss);
+  if (exposure.full()) exposure.close(misses_);
   return arrives;
 }
 
 // A dirty line arrives at an outer level from the one before.
 void Pipeline::State::write_out(std::size_t level, std::uint64_t victim) {
-  for (; level < outer.size(); ++level) {
-    victim = outer[level]->write_back(word::line(victim)).victim;
+  for (; level < outer_.size(); ++level) {
+    victim = outer_[level]->write_back(word::line(victim)).victim;
     if ((victim & word::k_dirty) == 0) return;
   }
   write_to_memory(word::line(victim));
@@ -160,40 +160,40 @@ void Pipeline::State::write_out(std::size_t level, std::uint64_t victim) {
 
 void Pipeline::State::write_to_memory(std::uint64_t line) {
   const std::uint64_t begin = line << line_bits;
-  Translation& page = reverse.of(begin);
-  if (!Translations::holds(page, begin, map.generation().load(std::memory_order_acquire))) {
+  Translation& page = reverse_.of(begin);
+  if (!Translations::holds(page, begin, map_.generation().load(std::memory_order_acquire))) {
     // A line may begin before the memory that it holds (a stack is not aligned to lines): its last byte counts
     // too.
     const std::uint64_t last = begin + (std::uint64_t{1} << line_bits) - 1;
     Location location;
     std::uint32_t generation = 0;
-    if (!map.find_canonical(begin, location, generation) && !map.find_canonical(last, location, generation)) {
+    if (!map_.find_canonical(begin, location, generation) && !map_.find_canonical(last, location, generation)) {
       return;  // freed: nobody will miss it
     }
     Translations::set(page, location, generation);
   }
   const std::uint64_t in_chunk = (std::max(begin, page.origin) - page.origin) >> line_bits;
-  misses.push_back({page.chunk, static_cast<std::uint16_t>(in_chunk), 0, backend::MissKind::writeback});
+  misses_.push_back({page.chunk, static_cast<std::uint16_t>(in_chunk), 0, backend::MissKind::writeback});
 }
 
 void Pipeline::State::finish(std::uint64_t lines) {
-  exposure.close(misses);
-  if (first || !outer.empty()) hits[0] = lines - unknown_lines - first_misses;
+  exposure.close(misses_);
+  if (first_ || !outer_.empty()) hits_[0] = lines - unknown_lines - first_misses_;
   backend::Quantum quantum;
-  quantum.thread = thread;
+  quantum.thread = thread_;
   quantum.accesses = lines - extra_lines;
-  quantum.hits = hits;
-  quantum.misses = misses;
+  quantum.hits = hits_;
+  quantum.misses = misses_;
   quantum_begin += lines;
   unknown_lines_before += unknown_lines;
-  shared.unknown.fetch_add(unknown_lines, std::memory_order_relaxed);
+  shared_.unknown.fetch_add(unknown_lines, std::memory_order_relaxed);
   extra_lines_before += extra_lines;
   in_sink = true;
-  sink.quantum(quantum);
+  sink_.quantum(quantum);
   in_sink = false;
-  misses.clear();
-  hits = {};
-  unknown_lines = extra_lines = first_misses = 0;
+  misses_.clear();
+  hits_ = {};
+  unknown_lines = extra_lines = first_misses_ = 0;
 }
 
 }  // namespace terrace::access

@@ -38,10 +38,10 @@ struct Pipeline::State {
   // The next access to the line at `address`, which was touched now, takes the fast way.
   void remember(std::uint64_t address, const Translation& page, const Touched& touched, std::uint64_t now);
   // Where the fast way notes the time of a use, by slot.
-  [[nodiscard]] std::uint64_t* used() { return first ? first->used() : &no_use; }
+  [[nodiscard]] std::uint64_t* used() { return first_ ? first_->used() : &no_use_; }
   // Hands the quantum of `lines` line accesses to the sink and begins the next.
   void finish(std::uint64_t lines);
-  [[nodiscard]] bool nearly_full() const { return misses.size() + k_most_misses > misses.capacity(); }
+  [[nodiscard]] bool nearly_full() const { return misses_.size() + k_most_misses > misses_.capacity(); }
 
   static constexpr std::size_t k_miss_buffer = 32768;
   static constexpr std::size_t k_most_misses = 4 * (backend::k_max_cache_levels + 1);  // by one access
@@ -65,27 +65,27 @@ struct Pipeline::State {
   void write_to_memory(std::uint64_t line);
   [[nodiscard]] std::uint64_t canonical(const Line& line) const { return line.host + line.page->delta; }
 
-  const AddressMap& map;
-  Unknown unknown;
-  SharedCache& shared;
-  backend::AccessSink& sink;
-  std::uint32_t thread;
-  FastTable& fast;
-  std::optional<FirstCache> first;  // when the first cache is private
-  FastLine* last_line = nullptr;    // when it is not: the one fast line
-  std::uint64_t no_use = 0;
-  std::vector<Cache> own;
-  std::vector<Cache*> outer;     // all but the first private one, outwards
-  std::size_t first_shared = 0;  // of the outer ones
-  std::size_t outer_level = 0;   // the machine's number of outer[0]
-  Streams streams;
-  Translations translations;  // of addresses of this process
-  Translations reverse;       // of canonical addresses, for lines that go back to memory
-  UnknownPages unknown_pages;
+  const AddressMap& map_;
+  Unknown unknown_;
+  SharedCache& shared_;
+  backend::AccessSink& sink_;
+  std::uint32_t thread_;
+  FastTable& fast_;
+  std::optional<FirstCache> first_;  // when the first cache is private
+  FastLine* last_line_ = nullptr;    // when it is not: the one fast line
+  std::uint64_t no_use_ = 0;
+  std::vector<Cache> own_;
+  std::vector<Cache*> outer_;     // all but the first private one, outwards
+  std::size_t first_shared_ = 0;  // of the outer ones
+  std::size_t outer_level_ = 0;   // the machine's number of outer[0]
+  Streams streams_;
+  Translations translations_;  // of addresses of this process
+  Translations reverse_;       // of canonical addresses, for lines that go back to memory
+  UnknownPages unknown_pages_;
 
-  std::uint64_t first_misses = 0;
-  std::array<std::uint64_t, backend::k_max_cache_levels> hits{};
-  std::vector<backend::Miss> misses;
+  std::uint64_t first_misses_ = 0;
+  std::array<std::uint64_t, backend::k_max_cache_levels> hits_{};
+  std::vector<backend::Miss> misses_;
 };
 
 }  // namespace terrace::access

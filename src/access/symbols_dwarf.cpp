@@ -136,8 +136,6 @@ Context DebugReader::inner(Dwarf_Die* die, const Context& outer) const {
       context.of_template = context.type.find('<') != std::string::npos && !context.type.starts_with('<');
       break;
     case DW_TAG_module:
-      context.prefix = name_of(die) + ".";
-      break;
     case DW_TAG_subprogram:
       context.prefix = name_of(die) + ".";
       break;

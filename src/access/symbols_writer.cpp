@@ -168,7 +168,7 @@ std::string find_executable(const std::string& word, bool first) {
   std::vector<std::string> folders;
   if (const char* const path = std::getenv("PATH")) split(path, folders);
   for (const auto& folder : folders) {
-    const auto candidate = (fs::path(folder) / word).string();
+    auto candidate = (fs::path(folder) / word).string();
     if (fs::is_regular_file(candidate, ignored) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
   }
   return {};

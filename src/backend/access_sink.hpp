@@ -20,8 +20,8 @@ enum class MissKind : std::uint8_t {
 
 struct Miss {
   std::uint32_t chunk = 0;
-  std::uint16_t line = 0;      // line within the chunk, modulo 65,536: where samples fall
-  std::uint8_t weight = 0;     // dependent: share of one latency that is exposed, in 255ths
+  std::uint16_t line = 0;   // line within the chunk, modulo 65,536: where samples fall
+  std::uint8_t weight = 0;  // dependent: share of one latency that is exposed, in 255ths
   MissKind kind = MissKind::independent;
 };
 static_assert(sizeof(Miss) == 8);
@@ -30,9 +30,9 @@ inline constexpr std::size_t k_max_cache_levels = 4;
 
 struct Quantum {
   std::uint32_t thread = 0;
-  std::uint64_t accesses = 0;                                // loads and stores, hits included
-  std::array<std::uint64_t, k_max_cache_levels> hits{};      // by level of the initiator's caches
-  std::span<const Miss> misses;                              // in program order
+  std::uint64_t accesses = 0;                            // loads and stores, hits included
+  std::array<std::uint64_t, k_max_cache_levels> hits{};  // by level of the initiator's caches
+  std::span<const Miss> misses;                          // in program order
 };
 
 class AccessSink {

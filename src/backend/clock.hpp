@@ -12,8 +12,8 @@ class Clock {
   [[nodiscard]] virtual Seconds now() = 0;
   // The runtime's own work of a stated cost. Real clocks do nothing here: the time has passed by itself.
   virtual void charge(Seconds cost) = 0;
-  // The same work done on another core, beside the program: when it would be finished. On a real machine it has been
-  // done when this is called.
+  // The same work done on another core, beside the program: when it would be finished. On a real machine it has
+  // been done when this is called.
   [[nodiscard]] virtual Seconds finished_beside(Seconds cost) {
     static_cast<void>(cost);
     return now();

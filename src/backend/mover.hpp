@@ -25,7 +25,7 @@ struct TransferResult {
   memory::ChunkId chunk = 0;
   machine::PlaceId from = 0;
   machine::PlaceId to = 0;
-  Bytes size;        // that changed places; less than the chunk's where the system refused some pages
+  Bytes size;  // that changed places; less than the chunk's where the system refused some pages
   Seconds asked;
   Seconds begun;
   Seconds done;

@@ -7,7 +7,7 @@
 namespace terrace {
 
 enum class Code {
-  invalid,      // a wrong call or a file that breaks its schema: the command line exits 2
+  invalid,  // a wrong call or a file that breaks its schema: the command line exits 2
   not_found,
   no_memory,
   unsupported,  // this machine cannot do it

@@ -11,8 +11,6 @@
 #include "base/error.hpp"
 #include "cli/launch.hpp"
 
-extern char** environ;
-
 namespace terrace::cli {
 
 namespace {
@@ -34,6 +32,7 @@ void handle_signals() {
 
 std::vector<char*> pointers(std::vector<std::string>& strings) {
   std::vector<char*> result;
+  result.reserve(strings.size() + 1);
   for (auto& text : strings) result.push_back(text.data());
   result.push_back(nullptr);
   return result;

@@ -27,7 +27,7 @@ std::string environment(const char* name) {
 // What tells this job from others: the batch system's number where there is one.
 std::string job_id() {
   for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})
-    if (const auto id = environment(name); !id.empty()) return id;
+    if (auto id = environment(name); !id.empty()) return id;
   return std::to_string(getpid());
 }
 

@@ -50,6 +50,7 @@ int analyse(int argc, char** argv) {
   std::vector<std::string> words = {python, "-P", "-m", "terrace"};
   words.insert(words.end(), argv + 1, argv + argc);
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   execvp(python.c_str(), arguments.data());

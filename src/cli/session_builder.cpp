@@ -27,10 +27,11 @@ machine::Machine with_caches(const machine::Machine& machine, const std::vector<
     if (equals == std::string::npos) throw Error(Code::invalid, "--cache: '" + text + "' is not name=size");
     const auto name = text.substr(0, equals);
     bool found = false;
-    std::string known;
+    std::string known;  // its caches, as the message lists them
     for (auto& initiator : parts.initiators)
       for (auto& cache : initiator.caches) {
-        known += (known.empty() ? "" : ", ") + cache.name;
+        if (!known.empty()) known += ", ";
+        known += cache.name;
         if (cache.name != name) continue;
         // A cache holds whole sets: the size is rounded down to lines x ways.
         const auto set = parts.line.value * cache.ways;

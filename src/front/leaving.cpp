@@ -104,14 +104,14 @@ namespace front = terrace::front;
 
 extern "C" {
 
-[[noreturn]] TERRACE_EXPORT void _exit(int status) {
+TERRACE_EXPORT void _exit(int status) {
   static constinit front::Next<void (*)(int)> next{"_exit"};
   front::finish("quick");
   (*next)(status);
   __builtin_unreachable();
 }
 
-[[noreturn]] TERRACE_EXPORT void _Exit(int status) noexcept { _exit(status); }
+TERRACE_EXPORT void _Exit(int status) noexcept { _exit(status); }
 
 TERRACE_EXPORT int execve(const char* file, char* const* words, char* const* environment) noexcept {
   static constinit front::Next<int (*)(const char*, char* const*, char* const*)> next{"execve"};

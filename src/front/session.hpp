@@ -1,5 +1,5 @@
-// What the launcher tells the library inside the program: everything it needs, already parsed, checked and resolved,
-// as one flat read-only file. The library reads no other configuration.
+// What the launcher tells the library inside the program: everything it needs, already parsed, checked and
+// resolved, as one flat read-only file. The library reads no other configuration.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ enum class Backend : std::uint8_t { real, virtual_time };
 
 // One world of the run (runtime_parts.hpp).
 struct SessionWorld {
-  std::string label;          // distinguishes journals; "" when there is one world
+  std::string label;  // distinguishes journals; "" when there is one world
   machine::Machine machine;
   machine::DomainId domain = 0;
   double cores = 1;
@@ -36,17 +36,17 @@ struct SessionWorld {
 };
 
 struct Session {
-  std::string mode;           // "record", "run", "simulate"
+  std::string mode;  // "record", "run", "simulate"
   Backend backend = Backend::real;
-  std::string directory;      // journals, the ledger; node-local
+  std::string directory;  // journals, the ledger; node-local
   std::vector<SessionWorld> worlds;
   std::vector<std::string> symbol_files;
   runtime::PhaseSpec phases;
   runtime::ChunkRule chunk_rule;
-  Bytes big_block{16384};     // blocks from this size on are objects of their own
+  Bytes big_block{16384};  // blocks from this size on are objects of their own
   std::uint64_t quantum_accesses = 16384;
-  Seconds sample_interval;    // 0: 1,000 cycles of the initiator
-  bool hooks = true;          // follow accesses where the program was built with the wrappers
+  Seconds sample_interval;  // 0: 1,000 cycles of the initiator
+  bool hooks = true;        // follow accesses where the program was built with the wrappers
 
   void to_blob(BlobWriter& out) const;
   static Session from_blob(BlobReader& in);

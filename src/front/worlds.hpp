@@ -1,5 +1,5 @@
-// Makes the worlds of a session: simulated machines in virtual time, or the real one. What they are made of lives as
-// long as the process.
+// Makes the worlds of a session: simulated machines in virtual time, or the real one. What they are made of lives
+// as long as the process.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@ struct BuiltWorld {
   std::vector<profile::TallySink*> sinks;
 };
 
-// `cap`: collectors are made only where accesses are followed. Throws Error when the journal or the ledger cannot be
-// made.
+// `cap`: collectors are made only where accesses are followed. Throws Error when the journal or the ledger cannot
+// be made.
 BuiltWorld build_world(const Session& session, const SessionWorld& world, bool accesses_followed);
 
 }  // namespace terrace::front

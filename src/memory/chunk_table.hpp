@@ -24,7 +24,7 @@ struct Chunk {
   ObjectId object = 0;
   machine::DomainId domain = 0;
   std::atomic<machine::PlaceId> place{machine::k_no_place};
-  bool live = true;           // false once its object is freed
+  bool live = true;  // false once its object is freed
 };
 
 class ChunkTable {

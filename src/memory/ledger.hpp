@@ -30,7 +30,7 @@ class Ledger {
   // Takes `size` bytes of the place if the budget allows; false and nothing taken otherwise.
   bool take(machine::PlaceId place, Bytes size);
   void give(machine::PlaceId place, Bytes size);
-  [[nodiscard]] Bytes held(machine::PlaceId place) const;       // by all processes of the job
+  [[nodiscard]] Bytes held(machine::PlaceId place) const;  // by all processes of the job
   [[nodiscard]] Bytes budget(machine::PlaceId place) const { return budget_.at(place); }
   [[nodiscard]] Bytes available(machine::PlaceId place) const;
 

@@ -17,8 +17,8 @@ class Collector : public TallySink {
   void begin_phase(std::string_view name);
   // The phase is over; it took `time` by the clock of the run. Does nothing when no phase was begun.
   void end_phase(Seconds time);
-  // Two neighbours among the phases that have ended become one under the first one's name, which is the one `from_end`
-  // before the last: what was counted and how long it took add up.
+  // Two neighbours among the phases that have ended become one under the first one's name, which is the one
+  // `from_end` before the last: what was counted and how long it took add up.
   void merge(std::size_t from_end);
   // The phases since begin_iteration.
   Iteration take_iteration();

@@ -22,7 +22,7 @@ enum class ObjectKind : std::uint8_t { heap, mapping, fixed, common, stack, smal
 
 struct Object {
   memory::ObjectId id = 0;
-  std::string name;          // unique in the run: "makea cg.cpp:120", "fields_.u", "(stack)"
+  std::string name;  // unique in the run: "makea cg.cpp:120", "fields_.u", "(stack)"
   ObjectKind kind = ObjectKind::heap;
   Bytes size;
   Bytes chunk_size;
@@ -34,17 +34,17 @@ struct Object {
 // What one phase did to one chunk, in one iteration.
 struct Cell {
   memory::ChunkId chunk = 0;
-  double read_lines = 0;    // lines fetched from its place
-  double write_lines = 0;   // lines written back to it
-  double exposure = 0;      // latencies exposed: time = exposure x the place's latency
-  double samples = 0;       // time samples that met an access to it (Unimem's eq. 1); exact profiles: 0
+  double read_lines = 0;   // lines fetched from its place
+  double write_lines = 0;  // lines written back to it
+  double exposure = 0;     // latencies exposed: time = exposure x the place's latency
+  double samples = 0;      // time samples that met an access to it (Unimem's eq. 1); exact profiles: 0
 };
 
 struct Phase {
   std::string name;
-  Seconds time;             // measured, with the placement of that iteration
-  Seconds core;             // time in which the core was not stalled on memory (C of the time law)
-  double samples = 0;       // time samples taken in the phase
+  Seconds time;        // measured, with the placement of that iteration
+  Seconds core;        // time in which the core was not stalled on memory (C of the time law)
+  double samples = 0;  // time samples taken in the phase
   double samples_with_access = 0;
   Seconds bandwidth_time;   // exact profiles: max over places of B_m as it was; sampled: 0
   std::vector<Cell> cells;  // ascending by chunk
@@ -58,13 +58,13 @@ struct Iteration {
 struct Profile {
   bool exact = false;
   std::string loop;
-  Seconds sample_interval;                  // of time samples; 0 in exact profiles
+  Seconds sample_interval;  // of time samples; 0 in exact profiles
   machine::InitiatorId initiator = 0;
-  double cores = 1;                         // cores that the program's one thread stood for
+  double cores = 1;  // cores that the program's one thread stood for
   std::vector<Object> objects;
-  std::vector<Iteration> iterations;        // those that were profiled
-  std::vector<machine::PlaceId> places;     // by chunk: where it lay while it was profiled (iteration start)
-  double unseen = 0;                        // share of the accesses that was not followed
+  std::vector<Iteration> iterations;     // those that were profiled
+  std::vector<machine::PlaceId> places;  // by chunk: where it lay while it was profiled (iteration start)
+  double unseen = 0;                     // share of the accesses that was not followed
 };
 
 }  // namespace terrace::profile

@@ -94,7 +94,7 @@ void fields(Io& io, R& r) {
 
 // What lies in memory as it lies in a record.
 template <class T>
-inline constexpr bool is_flat =
+inline constexpr bool k_is_flat =
     std::is_arithmetic_v<T> || std::is_enum_v<T> || std::same_as<T, Seconds> || std::same_as<T, Bytes>;
 
 class Writer {
@@ -102,7 +102,7 @@ class Writer {
   explicit Writer(BlobWriter& out) : out_(out) {}
   template <class... Fields>
   void operator()(const Fields&... field) {
-    if constexpr ((is_flat<Fields> && ...)) {
+    if constexpr ((k_is_flat<Fields> && ...)) {
       auto* at = out_.room((sizeof field + ...));
       ((std::memcpy(at, &field, sizeof field), at += sizeof field), ...);
     } else {

@@ -1,5 +1,5 @@
-// Segments of phases have names: the phase's for the first, "resid.7@1048576" for one that begins that many accesses
-// into it. (runtime/segmenter.hpp says what segments are for.)
+// Segments of phases have names: the phase's for the first, "resid.7@1048576" for one that begins that many
+// accesses into it. (runtime/segmenter.hpp says what segments are for.)
 #pragma once
 
 #include <charconv>

@@ -191,7 +191,7 @@ void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration,
     if (iteration == parts_.steering.learn_iterations && learning(iteration - 1) && !parts_.steering.record_only)
       learn(tracker, objects);
     if (coming_ && now() >= coming_at_) {
-      adopt(std::move(*coming_), objects, "learned in the first iteration");
+      adopt(*coming_, objects, "learned in the first iteration");
       coming_.reset();
     }
     iterations_ = iteration + 1;
@@ -244,7 +244,7 @@ void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object
   }
 }
 
-void World::adopt(placement::Plan plan, const std::vector<profile::Object>& objects, std::string_view why) {
+void World::adopt(const placement::Plan& plan, const std::vector<profile::Object>& objects, std::string_view why) {
   journal_.write(profile::PlanRecord{plan, now(), std::string(why)});
   active_ = ActivePlan(plan, *parts_.machine, domain_);
   has_plan_ = true;

@@ -60,7 +60,7 @@ class World {
   void settle(memory::ChunkId first, std::uint32_t count, machine::PlaceId place);
   void end_iteration(std::uint32_t iteration);
   void learn(const PhaseTracker& tracker, const std::vector<profile::Object>& objects);
-  void adopt(placement::Plan plan, const std::vector<profile::Object>& objects, std::string_view why);
+  void adopt(const placement::Plan& plan, const std::vector<profile::Object>& objects, std::string_view why);
   void bind(const profile::Object& object);
   void ask(std::span<const ActiveMove> moves, std::uint32_t iteration);
   template <class Work>

@@ -72,7 +72,7 @@ void NumaCarrier::prefer(const memory::Chunk& chunk, PlaceId place) noexcept {
 // The account's side of a move that has ended: the chunk is held on `places` and, always, on its own.
 void NumaCarrier::keep_on(Load& load, PlaceSet places) noexcept {
   const auto own = only(place_of(*load.chunk));
-  for (PlaceId place = 0; place < machine_.places().size(); ++place)
+  for (PlaceId place = 0; place < place_count(); ++place)
     if ((load.further & ~own & ~places & only(place)) != 0) ledger_.give(place, Bytes{load.chunk->size});
   load.further &= places & ~own;
 }
@@ -137,7 +137,7 @@ PlaceSet NumaCarrier::places_with_pages(const memory::Chunk& chunk) noexcept {
     const auto nodes = std::span(where).first(std::min(where.size(), pages_of(chunk) - at));
     // Who cannot ask must believe that every place has some.
     if (memory::query_pages(chunk.address + at * memory::k_page, nodes) != 0) return ~PlaceSet{0};
-    for (PlaceId place = 0; place < machine_.places().size(); ++place)
+    for (PlaceId place = 0; place < place_count(); ++place)
       if (const auto node = node_of(place);
           node >= 0 && std::find(nodes.begin(), nodes.end(), node) != nodes.end())
         places |= only(place);

@@ -58,6 +58,9 @@ class NumaCarrier {
   void prefer(const memory::Chunk& chunk, machine::PlaceId place) noexcept;
   void keep_on(Load& load, PlaceSet places) noexcept;
   [[nodiscard]] PlaceSet places_with_pages(const memory::Chunk& chunk) noexcept;
+  [[nodiscard]] machine::PlaceId place_count() const noexcept {
+    return static_cast<machine::PlaceId>(machine_.places().size());
+  }
   [[nodiscard]] int node_of(machine::PlaceId place) const noexcept;  // -1 where it has none
 
   const machine::Machine& machine_;

@@ -52,6 +52,7 @@ cli::WrapperLayout find_layout() {
 
 [[noreturn]] void execute(const std::vector<std::string>& words, const char* variable) {
   std::vector<char*> list;
+  list.reserve(words.size() + 1);
   for (const auto& word : words) list.push_back(const_cast<char*>(word.c_str()));
   list.push_back(nullptr);
   execvp(list[0], list.data());

@@ -8,7 +8,7 @@ namespace terrace::placement {
 namespace {
 
 std::array<const Planner*, 9> table() {
-  return {&auto_planner(),   &joint_planner(), &stream_planner(),      &unimem_planner(),    &global_planner(),
+  return {&auto_planner(),  &joint_planner(),       &stream_planner(),    &unimem_planner(),   &global_planner(),
           &local_planner(), &first_touch_planner(), &slow_only_planner(), &fast_only_planner()};
 }
 

@@ -107,6 +107,12 @@ class Streamer {
     return std::max(model::exposed_time(cell, home) - model::exposed_time(cell, fast),
                     model::busy_time(cell, home) - model::busy_time(cell, fast));
   }
+  // Of running sums by phase: what falls on `count` of them, one or more, from phase k on, going round.
+  [[nodiscard]] static double over(const std::vector<double>& sums, std::uint32_t k, std::size_t count) {
+    const auto last = k + count - 1;
+    const auto rounds = last / sums.size();
+    return sums[last % sums.size()] + static_cast<double>(rounds) * sums.back() - (k == 0 ? 0 : sums[k - 1]);
+  }
   // Item's use number n from phase k on, going round, and how many phases it is until then.
   [[nodiscard]] std::pair<const Use*, std::uint32_t> use_from(std::uint32_t item, std::uint32_t k,
                                                               std::size_t n) const {
@@ -129,7 +135,6 @@ class Streamer {
   [[nodiscard]] Candidate candidate(std::uint32_t item, std::uint32_t k, const Tuning& tuning) const {
     const auto size = static_cast<double>(problem_.items[item].size.value);
     const auto uses = std::min<std::size_t>(k_uses_looked_at, gains_[item].size());
-    const auto phases = static_cast<std::uint32_t>(problem_.phases.size());
     Candidate best{0, item, 0, use_from(item, k, 0).second};
     const auto moving =
         tuning.worth * (copy_in(item) + copy_out(item)) + 2 * problem_.asking * problem_.items[item].chunks;
@@ -137,10 +142,7 @@ class Streamer {
     for (std::size_t n = 0; n < uses; ++n) {
       const auto [use, ahead] = use_from(item, k, n);
       gained += use->gained;
-      const auto end = k + ahead + 1;
-      const auto until = end_[(end - 1) % phases] + static_cast<double>((end - 1) / phases) * end_.back();
-      const auto begun = k == 0 ? 0 : end_[k - 1];
-      if (const auto score = gained / size / (until - begun); score > best.score) {
+      if (const auto score = gained / size / over(end_, k, ahead + 1); score > best.score) {
         best.score = score;
         best.gained = gained;
       }
@@ -152,11 +154,7 @@ class Streamer {
   [[nodiscard]] double lateness(const Candidate& one, std::uint32_t k) const {
     const auto copying = backlog_ + copy_in(one.item);
     if (one.next == 0) return copying;
-    const auto phases = static_cast<std::uint32_t>(problem_.phases.size());
-    const auto at = k + one.next - 1;
-    const auto until = copying_[at % phases] + static_cast<double>(at / phases) * copying_.back() -
-                       (k == 0 ? 0 : copying_[k - 1]);
-    return std::max(copying - until, 0.0);
+    return std::max(copying - over(copying_, k, one.next), 0.0);
   }
 
   // Fast memory in phase k has what was kept and what came during the phase before; what comes during this one
@@ -193,7 +191,7 @@ class Streamer {
     for (const auto i : there_) resident_[i] = true;
     for (const auto i : before)
       if (!resident_[i]) backlog_ += copy_out(i);
-    backlog_ = std::max(backlog_ - (copying_[k] - (k == 0 ? 0 : copying_[k - 1])), 0.0);
+    backlog_ = std::max(backlog_ - over(copying_, k, 1), 0.0);
   }
 
   const model::Problem& problem_;
@@ -220,7 +218,8 @@ class Stream final : public Planner {
     auto best = stay(problem, at_home(problem));
     if (problem.phases.size() < 2) return best;
     std::vector<Streamer> streamers;
-    for (machine::DomainId domain = 0; domain < model::domain_count(problem); ++domain) {
+    const auto domains = static_cast<machine::DomainId>(model::domain_count(problem));
+    for (machine::DomainId domain = 0; domain < domains; ++domain) {
       const auto home = model::home_of(problem, domain);
       for (const auto place : model::fastest_first(problem, domain)) {
         if (place == home) break;

@@ -107,6 +107,7 @@ TEST(Hooks, AtomicsAreAtomic) {
   wide = 0;
   narrow = 0;
   std::vector<std::thread> threads;
+  threads.reserve(k_threads);
   for (int i = 0; i < k_threads; ++i) threads.emplace_back([] { add_many(&narrow, &wide, k_times); });
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(narrow, std::uint64_t{k_threads} * k_times);

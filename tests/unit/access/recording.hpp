@@ -66,7 +66,7 @@ inline PipelineConfig small_config() { return config_of(4096, 65536); }
 // A pipeline over a map that knows one range of real memory, chunked by `chunk_bytes`.
 class Bench {
  public:
-  explicit Bench(std::size_t bytes, PipelineConfig config = small_config(), std::size_t chunk_bytes = 65536)
+  explicit Bench(std::size_t bytes, const PipelineConfig& config = small_config(), std::size_t chunk_bytes = 65536)
       : memory((bytes + 8191) / 8), shared(make_shared_cache(config)) {
     const auto start = reinterpret_cast<std::uint64_t>(memory.data());
     base = (start + 4095) & ~std::uint64_t{4095};

@@ -27,6 +27,7 @@ struct Runtime::State {
   }
 };
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the runtime's own signature
 Runtime::Runtime(RuntimeParts) : state_(std::make_unique<State>()) { state_->tell = std::move(*g_next_listener); }
 Runtime::~Runtime() = default;
 

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -26,7 +27,7 @@ struct ChargedClock final : backend::Clock {
   Seconds now() override { return charged; }
   void charge(Seconds cost) override {
     charged += cost;
-    write_line("charged " + std::to_string(static_cast<long>(cost.value * 1e6 + 0.5)) + "us");
+    write_line("charged " + std::to_string(std::lround(cost.value * 1e6)) + "us");
   }
   void write_line(std::string line) const {
     line.push_back('\n');
@@ -59,12 +60,14 @@ void record(const test::Told& told) {
 
 Process* start(char** environment) noexcept {
   static Process process;
+  // NOLINTBEGIN(bugprone-unhandled-exception-at-new): a test that is out of memory has failed
   g_clock = new ChargedClock;
   g_clock->file = open(variable(environment, "TERRACE_SESSION"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   g_clock->write_line("start " + std::to_string(getpid()));
   process.runtime = test::make_recording_runtime(record).release();
   process.regions = new memory::RegionSpace;
   process.symbols = new access::SymbolTable;
+  // NOLINTEND(bugprone-unhandled-exception-at-new)
   process.clock = g_clock;
   process.simulated = variable(environment, "TERRACE_TEST_SIMULATED") != nullptr;
   process.started_unix_ns = 1'000'000'000'000'000'000;

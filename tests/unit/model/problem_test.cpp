@@ -14,7 +14,7 @@ constexpr machine::PlaceId k_hbm = 0, k_ddr = 1, k_cxl = 2;
 machine::Machine example() { return machine::Machine(machine::example_parts()); }
 
 // Two objects of three and two chunks in domain 0's ddr, one in domain 1; one phase.
-profile::Profile profile_of(std::vector<std::vector<profile::Cell>> iterations, double time) {
+profile::Profile profile_of(const std::vector<std::vector<profile::Cell>>& iterations, double time) {
   profile::Profile profile;
   profile.loop = "main";
   profile.exact = true;

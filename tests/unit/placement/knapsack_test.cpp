@@ -51,7 +51,8 @@ Knapsack random_case(std::mt19937& random, std::size_t bins) {
     const bool correlated = random() % 3 == 0;
     for (std::size_t b = 0; b < bins; ++b) {
       const auto noise = std::uniform_real_distribution<>(-1, 10)(random);
-      auto value = correlated ? static_cast<double>(item.size / granule) + 0.1 * noise : noise;
+      auto value =
+          correlated ? static_cast<double>(item.size) / static_cast<double>(granule) + 0.1 * noise : noise;
       if (random() % 4 == 0) value = std::round(value);
       if (random() % 12 == 0) value = k_not_allowed;
       item.value.push_back(b + 1 == bins ? 0 : value);

@@ -31,7 +31,6 @@ class Transfer:
     ask: int
     begun: float
     done: float
-    copying: float
 
 
 @dataclass
@@ -115,7 +114,7 @@ class Audit:
 
     def _transfers(self) -> list[Transfer]:
         rows = self._all(
-            "SELECT object, first, chunks, source, target, iteration, ask, begun, done, copying FROM move "
+            "SELECT object, first, chunks, source, target, iteration, ask, begun, done FROM move "
             "WHERE NOT refused AND source <> target ORDER BY begun, id"
         )
         return [Transfer(*row) for row in rows]

@@ -198,10 +198,10 @@ class Store:
         """Its transfers, in the order in which they were asked for."""
         rows = self._all(
             "SELECT object, first, chunks, source, target, iteration, ask, need, size, benefit, cost, asked, "
-            "begun, done, copying, waited, refused FROM move WHERE run = ? ORDER BY asked, id",
+            "begun, done, waited, refused FROM move WHERE run = ? ORDER BY asked, id",
             run.id,
         )
-        return [Move(*[*row[:16], bool(row[16])]) for row in rows]
+        return [Move(*[*row[:15], bool(row[15])]) for row in rows]
 
     def plans(self, run: Run) -> list[Plan]:
         """Its plans, in the order in which they were made."""

@@ -80,7 +80,7 @@ class Outcome:
     @property
     def overlap(self) -> float:
         """The share of the transfers' time that nobody waited for; 1 when nothing moved."""
-        copying = sum(move.copying for move in self.moves)
+        copying = sum(move.done - move.begun for move in self.moves)
         return 1.0 if copying == 0 else 1.0 - min(self.waited / copying, 1.0)
 
     def steady(self) -> float:

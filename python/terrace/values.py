@@ -183,10 +183,7 @@ class Profile:
 
 @dataclass(frozen=True)
 class Move:
-    """A transfer that the runtime asked for: neighbouring chunks that went the same way.
-
-    `copying` is how long their copies took together, less than `done - begun` where other copies came between.
-    """
+    """A transfer that the runtime asked for."""
 
     object: int
     first: int
@@ -202,7 +199,6 @@ class Move:
     asked: float
     begun: float
     done: float
-    copying: float
     waited: float
     refused: bool
 

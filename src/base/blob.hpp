@@ -51,16 +51,17 @@ class BlobReader {
     const auto n = get<std::uint32_t>();
     return {reinterpret_cast<const char*>(take(n)), n};
   }
-  [[nodiscard]] bool at_end() const { return at_ == bytes_.size(); }
-  [[nodiscard]] std::size_t remaining() const { return bytes_.size() - at_; }
-
- private:
+  // The next n bytes as they are.
   const std::byte* take(std::size_t n) {
     if (n > remaining()) throw Error(Code::corrupt, "a record ends too early");
     const auto* p = bytes_.data() + at_;
     at_ += n;
     return p;
   }
+  [[nodiscard]] bool at_end() const { return at_ == bytes_.size(); }
+  [[nodiscard]] std::size_t remaining() const { return bytes_.size() - at_; }
+
+ private:
   std::span<const std::byte> bytes_;
   std::size_t at_ = 0;
 };

@@ -1,8 +1,7 @@
 // What the runtime's own work costs in virtual time: stated here, charged to the clock wherever the work is done.
 // The figures are this library's own on a 2020s server core, rounded up, taken by bench/runtime_bench (marker
-// with nothing to do; segments that ask for moves, and each chunk; a phase's moves in the journal, and each record
-// of neighbours; planning by cells).
-// Planning runs beside the program.
+// with nothing to do; segments that ask for moves; each chunk, asked for, harvested and logged; a phase's record in
+// the journal; planning by cells). Planning runs beside the program.
 #pragma once
 
 #include "base/units.hpp"
@@ -11,9 +10,8 @@ namespace terrace::model {
 
 inline constexpr Seconds k_marker_cost{600e-9};
 inline constexpr Seconds k_ask_cost{0.1e-6};
-inline constexpr Seconds k_move_cost{0.06e-6};
+inline constexpr Seconds k_move_cost{0.12e-6};
 inline constexpr Seconds k_log_cost{0.4e-6};
-inline constexpr Seconds k_record_cost{0.12e-6};
 inline constexpr Seconds k_plan_cost_per_cell{20e-6};
 
 }  // namespace terrace::model

@@ -192,7 +192,7 @@ Problem make_problem(const profile::Profile& profile, const machine::Machine& ma
   problem.loop = profile.loop;
   problem.cores = profile.cores;
   problem.exact = profile.exact;
-  problem.asking = (k_move_cost + k_record_cost).value;
+  problem.asking = k_move_cost.value;
   add_places(problem, profile, machine, budget);
   std::vector<std::uint32_t> item_of;
   for (const auto& chunk : add_objects(problem, profile, machine, item_of)) {

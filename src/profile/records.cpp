@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstring>
+#include <span>
 #include <type_traits>
 
 namespace terrace::profile {
@@ -68,11 +69,6 @@ template <class Io, IsOne<IterationRecord> R>
 void fields(Io& io, R& r) {
   io(r.exact, r.iteration, r.places);
 }
-template <class Io, IsOne<MoveRecord> R>
-void fields(Io& io, R& r) {
-  io(r.object, r.first, r.chunks, r.from, r.to, r.iteration, r.ask, r.need, r.size, r.benefit, r.cost, r.asked,
-     r.begun, r.done, r.copying, r.waited, r.refused);
-}
 template <class Io, IsOne<MovesRecord> R>
 void fields(Io& io, R& r) {
   io(r.moves);
@@ -94,8 +90,8 @@ void fields(Io& io, R& r) {
 
 // What lies in memory as it lies in a record.
 template <class T>
-inline constexpr bool k_is_flat =
-    std::is_arithmetic_v<T> || std::is_enum_v<T> || std::same_as<T, Seconds> || std::same_as<T, Bytes>;
+inline constexpr bool k_is_flat = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::same_as<T, Seconds> ||
+                                  std::same_as<T, Bytes> || std::same_as<T, MoveRecord>;
 
 class Writer {
  public:
@@ -115,7 +111,12 @@ class Writer {
   template <class T>
   void one(const std::vector<T>& values) {
     out_.put(static_cast<std::uint32_t>(values.size()));
-    for (const auto& value : values) one(value);
+    if constexpr (k_is_flat<T>) {
+      const auto bytes = std::as_bytes(std::span(values));
+      if (!bytes.empty()) std::memcpy(out_.room(bytes.size()), bytes.data(), bytes.size());
+    } else {
+      for (const auto& value : values) one(value);
+    }
   }
   template <class T>
   void one(const T& value) {
@@ -165,6 +166,8 @@ class Reader {
   void one(T& value) {
     if constexpr (std::is_arithmetic_v<T>) {
       value = in_.get<T>();
+    } else if constexpr (std::same_as<T, MoveRecord>) {
+      std::memcpy(&value, in_.take(sizeof value), sizeof value);
     } else {
       fields(*this, value);
     }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/blob.hpp"
@@ -79,20 +80,20 @@ struct IterationRecord {
   Iteration iteration;
   std::vector<machine::PlaceId> places;  // by chunk of the run, when the iteration began
 };
-// Neighbouring chunks that went the same way at one asking are one record: begun is when the first of them set
-// out, done when the last had come, copying how long their copies took together.
+// One transfer. It lies in a record as it lies in memory: a program may make a hundred thousand a second.
 struct MoveRecord {
+  Seconds asked, begun, done, waited;
+  Seconds benefit, cost;  // predicted
+  Bytes size;
   memory::ObjectId object = 0;
   std::uint32_t first = 0;  // chunk within the object
   std::uint32_t chunks = 0;
-  machine::PlaceId from = 0, to = 0;
   std::uint32_t iteration = 0;
   PhaseIndex ask = 0, need = 0;
-  Bytes size;
-  Seconds benefit, cost;  // predicted
-  Seconds asked, begun, done, copying, waited;
-  bool refused = false;
+  machine::PlaceId from = 0, to = 0;
+  std::uint32_t refused = 0;
 };
+static_assert(std::is_trivially_copyable_v<MoveRecord> && sizeof(MoveRecord) == 88, "no padding");
 struct MovesRecord {
   std::vector<MoveRecord> moves;
 };

@@ -70,7 +70,7 @@ RunRows::RunRows(Database& database, const std::string& journal)
       phase_(database, "INSERT OR REPLACE INTO phase VALUES(?, ?, ?, ?, ?, ?, ?, ?)"),
       cell_(database, "INSERT OR REPLACE INTO cell VALUES(?, ?, ?, ?, ?, ?, ?)"),
       chunk_place_(database, "INSERT INTO chunk_place VALUES(?, ?, ?, ?)"),
-      move_(database, "INSERT INTO move VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") {
+      move_(database, "INSERT INTO move VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") {
   Statement insert(database,
                    "INSERT INTO run VALUES(NULL, ?, 0, 0, 0, '', '', '[]', '', '', '', '', 0, 1, 0, NULL, NULL, "
                    "NULL, NULL, 0)");
@@ -138,7 +138,7 @@ void RunRows::add(const IterationRecord& r) {
 void RunRows::add(const MovesRecord& record) {
   for (const auto& r : record.moves)
     move_.run(id_, loop_, r.object, r.first, r.chunks, r.from, r.to, r.iteration, r.ask, r.need, r.size, r.benefit,
-              r.cost, r.asked, r.begun, r.done, r.copying, r.waited, r.refused);
+              r.cost, r.asked, r.begun, r.done, r.waited, r.refused);
 }
 
 void RunRows::add(const PlanRecord& r) {

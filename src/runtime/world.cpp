@@ -348,41 +348,31 @@ void World::write_moves() {
   harvest();
   auto& moves = finished_.moves;
   if (moves.empty()) return;
-  parts_.clock->charge(model::k_log_cost + static_cast<double>(moves.size()) * model::k_record_cost);
+  parts_.clock->charge(model::k_log_cost);
   journal_.write(finished_);
   moves.clear();
 }
 
-// Neighbours that went the same way are one record. Moves in and moves out may take turns, so it is looked for
-// among the last few.
 void World::log_move(const Pending& pending, const backend::TransferResult& result) {
-  auto& logged = finished_.moves;
-  constexpr std::ptrdiff_t k_looked_at = 4;
   const auto& planned = pending.move.planned;
-  profile::MoveRecord record{pending.move.object, planned.chunk, 1,
-                             result.from,         result.to,     pending.iteration,
-                             planned.ask,         planned.need,  result.size,
-                             planned.benefit,     planned.cost,  result.asked,
-                             result.begun,        result.done,   result.done - result.begun,
-                             pending.waited,      result.refused};
-  const auto is_neighbour = [&](const profile::MoveRecord& one) {
-    return one.object == record.object && one.first + one.chunks == record.first && one.from == record.from &&
-           one.to == record.to && one.iteration == record.iteration && one.ask == record.ask &&
-           one.need == record.need && one.refused == record.refused;
-  };
-  const auto most = std::min<std::ptrdiff_t>(k_looked_at, std::ssize(logged));
-  const auto found = std::find_if(logged.rbegin(), logged.rbegin() + most, is_neighbour);
-  if (found == logged.rbegin() + most) {
-    logged.push_back(record);
-    return;
-  }
-  found->chunks += 1;
-  found->size += record.size;
-  found->benefit += record.benefit;
-  found->cost += record.cost;
-  found->done = record.done;
-  found->copying += record.copying;
-  found->waited += record.waited;
+  profile::MoveRecord record;
+  record.asked = result.asked;
+  record.begun = result.begun;
+  record.done = result.done;
+  record.waited = pending.waited;
+  record.benefit = planned.benefit;
+  record.cost = planned.cost;
+  record.size = result.size;
+  record.object = pending.move.object;
+  record.first = planned.chunk;
+  record.chunks = 1;
+  record.iteration = pending.iteration;
+  record.ask = planned.ask;
+  record.need = planned.need;
+  record.from = result.from;
+  record.to = result.to;
+  record.refused = result.refused ? 1 : 0;
+  finished_.moves.push_back(record);
 }
 
 // Once: where the system says no it will say so again.

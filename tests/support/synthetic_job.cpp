@@ -145,23 +145,22 @@ class Story {
     const double copy = static_cast<double>(o.size) / 8e9;
     const double begun = std::max(now_, mover_free_);
     mover_free_ = begun + copy;
-    profile::append(journal_, profile::MovesRecord{{{static_cast<std::uint32_t>(object),
-                                                     0,
-                                                     chunks_of(o),
-                                                     to == k_fast ? k_slow : k_fast,
-                                                     to,
-                                                     iteration,
-                                                     ask,
-                                                     need,
-                                                     {o.size},
-                                                     {benefit},
-                                                     {copy / 4},
-                                                     {now_},
-                                                     {begun},
-                                                     {mover_free_},
-                                                     {copy},
-                                                     {object == 6 && to == k_fast ? 0.04e-3 : 0},
-                                                     false}}});
+    profile::MoveRecord move;
+    move.asked = {now_};
+    move.begun = {begun};
+    move.done = {mover_free_};
+    move.waited = {object == 6 && to == k_fast ? 0.04e-3 : 0};
+    move.benefit = {benefit};
+    move.cost = {copy / 4};
+    move.size = {o.size};
+    move.object = static_cast<std::uint32_t>(object);
+    move.chunks = chunks_of(o);
+    move.iteration = iteration;
+    move.ask = ask;
+    move.need = need;
+    move.from = to == k_fast ? k_slow : k_fast;
+    move.to = to;
+    profile::append(journal_, profile::MovesRecord{{move}});
   }
 
   void end() {

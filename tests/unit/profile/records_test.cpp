@@ -146,21 +146,20 @@ TEST(Records, IterationReadsBack) {
 }
 
 TEST(Records, MovesReadBack) {
-  const MoveRecord wanted{1, 2, 3, 4, 5, 6, 7, 8, {9}, {10}, {11}, {12}, {13}, {14}, {15}, {16}, true};
+  const MoveRecord wanted{{1}, {2}, {3}, {4}, {5}, {6}, {7}, 8, 9, 10, 11, 12, 13, 14, 15, 1};
   const MovesRecord two{{{}, wanted}};
   const auto back = decoded<MovesRecord>(encoded(two));
   EXPECT_EQ(encoded(back), encoded(two));
   ASSERT_EQ(back.moves.size(), 2U);
   const auto& read = back.moves[1];
-  EXPECT_EQ(read.object, 1U);
-  EXPECT_EQ(read.chunks, 3U);
-  EXPECT_EQ(read.to, 5);
-  EXPECT_EQ(read.need, 8U);
-  EXPECT_EQ(read.size, Bytes{9});
-  EXPECT_EQ(read.cost, Seconds{11});
-  EXPECT_EQ(read.done, Seconds{14});
-  EXPECT_EQ(read.copying, Seconds{15});
-  EXPECT_EQ(read.waited, Seconds{16});
+  EXPECT_EQ(read.done, Seconds{3});
+  EXPECT_EQ(read.waited, Seconds{4});
+  EXPECT_EQ(read.cost, Seconds{6});
+  EXPECT_EQ(read.size, Bytes{7});
+  EXPECT_EQ(read.object, 8U);
+  EXPECT_EQ(read.chunks, 10U);
+  EXPECT_EQ(read.need, 13U);
+  EXPECT_EQ(read.to, 15U);
   EXPECT_TRUE(read.refused);
 }
 

@@ -79,6 +79,30 @@ TEST_F(Process, ReturnsFromItsSleepAtOnceInEveryWorld) {
   }
 }
 
+// Where the system puts arguments and variables depends on how much environment there is: nobody may see it.
+TEST_F(Process, GivesTheSameDigitsInEveryEnvironment) {
+  const auto digits = [](const std::string& variables) {
+    const auto outcome = run_program(
+        "cd '" + root_.string() + "' && env HOME_OF_WORDS=/a/b/c/d " + variables + " XDG_CACHE_HOME='" +
+        root_.string() + "' " TERRACE_LAUNCHER " simulate -q --machine unimem-lat4 -o profile.terrace" +
+        " -- ./words --class S --iterations 40 2>&1");
+    EXPECT_EQ(outcome.status, 0) << outcome.output;
+    const auto found = ask("profile.terrace",
+                           "select accesses || ' ' || misses || ' ' || format('%.17g', ended) from counters join "
+                           "run on run.id = run");
+    fs::remove(root_ / "profile.terrace");
+    return found;
+  };
+  const auto expected = digits("");
+  ASSERT_EQ(expected.size(), 1U);
+  std::string many;
+  for (int i = 0; i < 5; ++i)
+    many += " V" + std::to_string(i) + "=" + std::string(static_cast<std::size_t>(i), 'x');
+  EXPECT_EQ(digits(many), expected);
+  for (const std::size_t size : {1, 17, 48, 777, 3333, 3349, 20000})
+    EXPECT_EQ(digits("A=" + std::string(size, 'x')), expected) << size;
+}
+
 // Their names are those that the linker knows: nobody could describe the library beforehand.
 TEST_F(Process, KnowsTheFunctionsOfLibrariesThatItLoads) {
   for (const char* phases : {"--phases smooth,relax", "--phases auto"}) {

@@ -84,8 +84,13 @@ int launch(const LaunchOptions& options) {
     }
   } sweep{folder, options.keep_journals};
   const auto session_file = folder / "session";
-  const auto session = build_session(options, folder.string());
+  std::vector<std::string> unknown_phases;
+  const auto session = build_session(options, folder.string(), unknown_phases);
   front::write_session(session, session_file.string());
+  for (const auto& name : unknown_phases)
+    if (!options.quiet)
+      fmt::print(stderr, "terrace: --phases: no function of {} is called '{}', unless it loads one later\n",
+                 options.command.front(), name);
   const auto ending = run_child(options.command, program_environment(session_file));
   for (const auto& [label, journals] : journals_in(folder)) {
     const auto merged = profile::merge_journals(journals, output_for(options, label));

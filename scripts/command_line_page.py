@@ -19,6 +19,7 @@ VERBS = (
     "plan",
     "run",
     "simulate",
+    "merge",
     "report",
     "export",
     "lab demo",

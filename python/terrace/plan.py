@@ -1,11 +1,13 @@
 """`terrace plan`: from a profile, a machine and a budget to a plan that people can read, and what it gains."""
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from terrace import _core, units
 from terrace.errors import WrongCallError
@@ -13,6 +15,9 @@ from terrace.model import CurvePoint, Model
 from terrace.output import console, print_json, progress, table
 from terrace.store import Store
 from terrace.summary import phase_labels
+
+# Lines of moves; more are added up.
+_MANY = 20
 
 _EPILOG = """\b
 Examples:
@@ -122,7 +127,7 @@ def _print(out: Console, chosen: _core.Plan, fast_only: float) -> None:
         )
     out.print()
     _print_places(out, chosen)
-    _print_moves(out, chosen)
+    print_moves(out, chosen)
 
 
 def _print_places(out: Console, chosen: _core.Plan) -> None:
@@ -142,12 +147,19 @@ def _print_places(out: Console, chosen: _core.Plan) -> None:
     out.print(f"{home} objects stay where they would be without a plan.", markup=False)
 
 
-def _print_moves(out: Console, chosen: _core.Plan) -> None:
+def print_moves(out: Console, chosen: _core.Plan) -> None:
+    """Prints the moves, one a line; more than a screenful by object and direction."""
     if not chosen.moves:
         out.print("Nothing moves while the loop runs.", markup=False)
         return
     moved = sum(move["bytes"] for move in chosen.moves)
-    out.print(f"\n{len(chosen.moves)} moves of {units.size(moved)} in every iteration:", markup=False)
+    head = f"\n{len(chosen.moves)} moves of {units.size(moved)} in every iteration"
+    if len(chosen.moves) > _MANY:
+        out.print(f"{head}, by object and direction:", markup=False)
+        out.print(_moves_by_object(chosen.moves))
+        out.print("Every single move is in the plan file (-o FILE) and in --json.", markup=False)
+        return
+    out.print(f"{head}:", markup=False)
     rows = table("object", "size", "to", "asked for at", "needed by", "benefit", "cost", left=(0, 2, 3, 4))
     for move in chosen.moves:
         need = _phase(chosen, move["need"]) if move["awaited"] else "nobody waits"
@@ -161,6 +173,32 @@ def _print_moves(out: Console, chosen: _core.Plan) -> None:
             units.seconds(move["cost"]),
         )
     out.print(rows)
+
+
+def _moves_by_object(moves: Sequence[Mapping[str, Any]]) -> Table:
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for move in moves:
+        groups.setdefault((move["object"], move["to"]), []).append(move)
+    ordered = sorted(groups.items(), key=lambda group: -sum(move["bytes"] for move in group[1]))
+    shown = len(ordered) if len(ordered) <= _MANY else _MANY - 1
+    rows = table("object", "to", "moves", "size", "benefit", "cost", left=(0, 1))
+
+    def add(name: str, to: str, group: Sequence[Mapping[str, Any]]) -> None:
+        rows.add_row(
+            name,
+            to,
+            str(len(group)),
+            units.size(sum(move["bytes"] for move in group)),
+            units.seconds(sum(move["benefit"] for move in group)),
+            units.seconds(sum(move["cost"] for move in group)),
+        )
+
+    for (name, to), group in ordered[:shown]:
+        add(name, to, group)
+    rest = ordered[shown:]
+    if rest:
+        add(f"({len(rest)} more)", "", [move for _, group in rest for move in group])
+    return rows
 
 
 def _phase(chosen: _core.Plan, position: int) -> str:

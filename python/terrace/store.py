@@ -147,8 +147,7 @@ class Store:
             exact,
         )
         if not rows:
-            kind = "exact profile (simulate with --exact)" if exact else "profile: no main loop was seen"
-            raise TerraceError(f"{self.path}: process {run.process} has no {kind}")
+            raise TerraceError(f"{self.path}: process {run.process} has no {self._what_is_missing(run, exact)}")
         iterations = [row[0] for row in rows]
         among = f"iteration IN ({','.join('?' * len(iterations))})"
         share = 1.0 / len(iterations)
@@ -193,6 +192,17 @@ class Store:
             lines_on=_lines_on(places, cells, share),
             places=places,
         )
+
+    def _what_is_missing(self, run: Run, exact: bool) -> str:
+        if self.loop(run) is None:
+            return "profile: no main loop was seen"
+        if exact:
+            return "exact profile (simulate with --exact)"
+        if run.planner == "plan":
+            return (
+                "profile: it obeyed the plan that it was given; look at the profile of that plan"
+            )
+        return f"profile: with the planner {run.planner} nothing is learned"
 
     def moves(self, run: Run) -> list[Move]:
         """Its transfers, in the order in which they were asked for."""

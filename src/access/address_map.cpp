@@ -102,6 +102,13 @@ std::uint64_t AddressMap::add_stack(std::uint64_t low, std::uint64_t reference, 
   return origin;
 }
 
+bool AddressMap::add_at(std::uint64_t low, std::uint64_t size, std::uint64_t canonical) {
+  const State::Change change(*state_);
+  if (state_->canonical.overlaps(canonical, canonical + size)) return false;
+  state_->replace(low, low + size, canonical - low);
+  return true;
+}
+
 bool AddressMap::extend(std::uint64_t anchor, std::uint64_t low, std::uint64_t size) {
   const State::Change change(*state_);
   Segment at;

@@ -75,14 +75,20 @@ Pipeline::State::Touched Pipeline::State::touch(const Line& line, bool store, st
 void Pipeline::State::remember(std::uint64_t address, const Translation& page, const Touched& touched,
                                std::uint64_t now) {
   const std::uint64_t from = ((address + page.delta) >> line_bits << line_bits) - page.delta;
+  // A line that holds more than one piece of memory (arguments of a program lie side by side): the next access may
+  // be to the other.
+  const bool whole =
+      from - page.low <= page.size - (std::uint64_t{1} << line_bits) && page.size >= std::uint64_t{1} << line_bits;
   if (first_) {
     first_->used()[touched.slot] = now;
-    first_->install(touched.slot, address, from, page.generation);
+    if (whole) first_->install(touched.slot, address, from, page.generation);
     return;
   }
   // Other threads may evict from a first cache that is shared. Only the line that was used last is sure to hit: no
   // use of another line lies between.
   if (last_line_ != nullptr) last_line_->load_from = FastLine::k_none;
+  last_line_ = nullptr;
+  if (!whole) return;
   last_line_ = &fast_.of(address, line_bits);
   const bool look_again = touched.level != k_no_level || outer_.empty();
   *last_line_ = {look_again ? FastLine::k_none : from, FastLine::k_none, page.generation, 0};

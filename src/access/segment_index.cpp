@@ -104,6 +104,11 @@ SegmentIndex::Position SegmentIndex::lower(std::uint64_t address) const {
 
 bool SegmentIndex::at_end(Position position) const { return position.block >= directory_->count; }
 
+bool SegmentIndex::overlaps(std::uint64_t low, std::uint64_t high) const {
+  const auto position = lower(low);
+  return !at_end(position) && directory_->entries[position.block].block->segments[position.entry].low < high;
+}
+
 void SegmentIndex::insert(const Segment& segment) {
   ++size_;
   if (directory_->count == 0) {

@@ -30,6 +30,8 @@ class SegmentIndex {
   // The segment that holds `address`. Reads only.
   [[nodiscard]] bool find(std::uint64_t address, Segment& found) const;
 
+  // Whether anything lies in [low, high). The writer's, like the rest.
+  [[nodiscard]] bool overlaps(std::uint64_t low, std::uint64_t high) const;
   // The rest is the writer's. `insert` expects that nothing overlaps.
   void insert(const Segment& segment);
   // Takes out what lies in [low, high), cutting segments that reach over its ends; returns the pieces, in order.

@@ -181,6 +181,16 @@ std::span<const SymbolVariable> SymbolTable::variables(std::size_t index) const 
   return file ? file->variables : std::span<const SymbolVariable>{};
 }
 
+std::set<std::string> SymbolTable::function_names() const {
+  std::set<std::string> names;
+  for (const auto& file : state_->files)
+    for (const auto& function : file.functions) {
+      const auto* const row = last_before(file.sites, function.low);
+      names.insert(file.text(row && !(row->flags & k_symbol_no_code) ? row->function : function.name));
+    }
+  return names;
+}
+
 const char* SymbolTable::text(std::size_t index, std::uint32_t name) const noexcept {
   const auto* const file = state_->modules[index].file;
   return file ? file->text(name) : "";

@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "access/symbol_file.hpp"
@@ -53,6 +55,8 @@ class SymbolTable {
   // Of one module, by address in its file; `text()` gives their names.
   [[nodiscard]] std::span<const SymbolVariable> variables(std::size_t index) const noexcept;
   [[nodiscard]] const char* text(std::size_t index, std::uint32_t name) const noexcept;
+  // What find() calls the functions of all files that were added, at their first address. Allocates.
+  [[nodiscard]] std::set<std::string> function_names() const;
 
   // "makea cg.cpp:120", "makea+0x1c", "1a2b3c4d+0x4711" (build-id, else the file's name), "0x7f...". Writes at
   // most `room` bytes, the ending zero among them, and returns the text.

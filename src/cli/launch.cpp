@@ -6,9 +6,9 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 
 #include "base/error.hpp"
+#include "cli/journals.hpp"
 #include "cli/session_builder.hpp"
 #include "cli/summary.hpp"
 #include "profile/store.hpp"
@@ -39,26 +39,10 @@ fs::path make_folder() {
   return name;
 }
 
-// Journals by world: a journal is named LABEL.PROCESS.N.journal ("-" for no label).
-std::map<std::string, std::vector<std::string>> journals_in(const fs::path& folder) {
-  std::map<std::string, std::vector<std::string>> result;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const auto name = entry.path().filename().string();
-    if (entry.path().extension() != ".journal") continue;
-    const auto label = name.substr(0, name.find('.'));
-    result[label == "-" ? "" : label].push_back(entry.path().string());
-  }
-  for (auto& [label, files] : result) std::sort(files.begin(), files.end());
-  return result;
-}
-
 std::string output_for(const LaunchOptions& options, const std::string& label) {
   auto name = options.output;
   if (name.empty()) name = fs::path(options.command.front()).filename().string() + "." + job_id() + ".terrace";
-  if (label.empty()) return name;
-  const std::string ending = ".terrace";
-  const auto stem = name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : name;
-  return stem + "." + label + ending;
+  return output_of_world(name, label);
 }
 
 std::vector<std::string> program_environment(const fs::path& session) {
@@ -84,12 +68,26 @@ int launch(const LaunchOptions& options) {
     }
   } sweep{folder, options.keep_journals};
   const auto session_file = folder / "session";
-  const auto session = build_session(options, folder.string());
+  std::vector<std::string> unknown_phases;
+  const auto session = build_session(options, folder.string(), unknown_phases);
   front::write_session(session, session_file.string());
+  for (const auto& name : unknown_phases)
+    if (!options.quiet)
+      fmt::print(stderr, "terrace: --phases: no function of {} is called '{}', unless it loads one later\n",
+                 options.command.front(), name);
   const auto ending = run_child(options.command, program_environment(session_file));
-  for (const auto& [label, journals] : journals_in(folder)) {
-    const auto merged = profile::merge_journals(journals, output_for(options, label));
-    if (!options.quiet) print_summary(merged, label, options.json);
+  Journals journals;
+  add_journals_in(journals, folder);
+  try {
+    for (const auto& [label, files] : journals) {
+      const auto merged = profile::merge_journals(files, output_for(options, label));
+      if (!options.quiet) print_summary(merged, label, options.json);
+    }
+  } catch (const Error& error) {
+    // Nothing is lost: there may be room elsewhere.
+    sweep.keep = true;
+    throw Error(error.code(), fmt::format("{}; the journals stay in {}: terrace merge {} -o FILE", error.what(),
+                                          folder.string(), folder.string()));
   }
   if (options.keep_journals) fmt::print(stderr, "terrace: journals are in {}\n", folder.string());
   return end_like(ending);

@@ -79,8 +79,9 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   const bool simulated = verb != "run";
   app.add_option("--machine,-m", world.machine, "machine file or name of a shipped one; default: this machine");
   app.add_option("--output,-o", options.output, "profile to write; default PROGRAM.JOB.terrace");
-  app.add_option("--phases", options.phases,
-                 "functions whose entry begins a phase, the first an iteration; or auto")
+  app.add_option(
+         "--phases", options.phases,
+         "functions (qualified, or a unique end) whose entry begins a phase, the first an iteration; or auto")
       ->delimiter(',');
   app.add_option("--domain", world.domain, "domain that the program runs in")->capture_default_str();
   app.add_option("--sample", options.sample_cycles, "cycles between two samples of the collector")

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
+#include "access/symbols.hpp"
 #include "access/symbols_writer.hpp"
+#include "cli/phase_names.hpp"
 #include "machine/discovery.hpp"
 #include "machine/machine_file.hpp"
 #include "placement/plan_file.hpp"
@@ -85,9 +88,17 @@ front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions
   return world;
 }
 
+std::vector<std::string> functions_in(const std::vector<std::string>& symbol_files) {
+  access::SymbolTable table;
+  for (const auto& file : symbol_files) table.add_file(file.c_str());
+  const auto names = table.function_names();
+  return {names.begin(), names.end()};
+}
+
 }  // namespace
 
-front::Session build_session(const LaunchOptions& options, const std::string& directory) {
+front::Session build_session(const LaunchOptions& options, const std::string& directory,
+                             std::vector<std::string>& unknown_phases) {
   front::Session session;
   session.mode = options.verb;
   session.backend = options.verb == "run" ? front::Backend::real : front::Backend::virtual_time;
@@ -105,15 +116,19 @@ front::Session build_session(const LaunchOptions& options, const std::string& di
       throw Error(Code::invalid, "worlds of one run share the caches: " + world.machine.name() +
                                      " has others than " + session.worlds.front().machine.name() +
                                      "; simulate it in a run of its own");
-  if (options.phases.size() == 1 && options.phases.front() == "auto")
-    session.phases.source = runtime::PhaseSource::automatic;
-  else if (!options.phases.empty())
-    session.phases = {runtime::PhaseSource::functions, options.phases};
   const auto& first = session.worlds.front();
   const auto& initiator = first.machine.initiators()[first.machine.domains()[first.domain].initiator];
   const auto frequency = initiator.frequency_hz > 0 ? initiator.frequency_hz : 1e9;
   session.sample_interval = Seconds{options.sample_cycles / frequency};
   session.symbol_files = access::write_symbol_files(options.command, access::symbol_cache());
+  if (options.phases.size() == 1 && options.phases.front() == "auto") {
+    session.phases.source = runtime::PhaseSource::automatic;
+  } else if (!options.phases.empty()) {
+    const auto known = functions_in(session.symbol_files);
+    auto names = resolve_phases(options.phases, known);
+    session.phases = {runtime::PhaseSource::functions, std::move(names.functions)};
+    if (!known.empty()) unknown_phases = std::move(names.unknown);
+  }
   return session;
 }
 

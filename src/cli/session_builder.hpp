@@ -3,12 +3,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/options.hpp"
 #include "front/session.hpp"
 
 namespace terrace::cli {
 
-front::Session build_session(const LaunchOptions& options, const std::string& directory);
+// `unknown_phases`: of --phases, what no function of the program is called, as far as its functions are known.
+front::Session build_session(const LaunchOptions& options, const std::string& directory,
+                             std::vector<std::string>& unknown_phases);
 
 }  // namespace terrace::cli

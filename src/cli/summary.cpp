@@ -42,6 +42,17 @@ LoopSummary longest_loop(const std::string& path) {
   return summary;
 }
 
+// Of --phases, what no process of the job entered: each has noted it.
+void print_missing_phases(const std::string& path) {
+  profile::Database database(path, profile::Database::Mode::read);
+  profile::Statement query(
+      database,
+      "SELECT text FROM note WHERE severity = 'warning' AND text LIKE '--phases: %'"
+      " GROUP BY text HAVING COUNT(DISTINCT run) = (SELECT COUNT(*) FROM run) ORDER BY MIN(rowid)");
+  query.bind_all();
+  while (query.step()) fmt::print(stderr, "terrace: {}\n", query.text(0));
+}
+
 }  // namespace
 
 void print_summary(const profile::MergeSummary& merged, const std::string& label, bool json) {
@@ -70,6 +81,7 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
   else
     fmt::print(stderr, "terrace: {}no main loop was seen (mark it, or try --phases auto); profile in {}\n", name,
                merged.path);
+  print_missing_phases(merged.path);
   for (const auto& note : merged.notes) fmt::print(stderr, "terrace: {}\n", note);
 }
 

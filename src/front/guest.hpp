@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "front/initial_stack.hpp"
 #include "front/process.hpp"
 
 // A function that takes the place of the C library's, or that the program may call.
@@ -13,9 +15,10 @@ namespace terrace::front {
 // Where big blocks come from; stays when the process has become inert, because they are still to be freed.
 memory::RegionSpace* regions() noexcept;
 
-// Begins, in the program's main thread: the session is read and everything is set up. `stack_top` is where the
-// stack of what the program will run begins; it grows down from there.
-void begin(char** environment, std::uint64_t stack_top) noexcept;
+// Begins, in the program's main thread: the session is read and everything is set up. `words` are the program's
+// `count` arguments, with the environment behind them; `stack_top` is where the stack of what the program will run
+// begins; it grows down from there.
+void begin(int count, char** words, std::uint64_t stack_top) noexcept;
 // The process ends or becomes another program. Does nothing in a child of vfork, which is still its parent.
 void finish(const char* how) noexcept;
 
@@ -31,8 +34,9 @@ struct Mapping {
 // False when nothing is mapped there. Allocates nothing.
 bool find_mapping(std::uint64_t address, Mapping& mapping) noexcept;
 
-// The main thread's stack below `top` is the object "(stack)", as far down as it is used.
-void note_main_stack(Process& process, std::uint64_t top) noexcept;
+// The main thread's stack below `top` is the object "(stack)", as far down as it is used; above lies what the
+// system has put there.
+void note_main_stack(Process& process, std::uint64_t top, std::vector<StackPiece> above) noexcept;
 void note_thread_stack(Process& process, std::uint64_t low, std::uint64_t high) noexcept;
 // The blocks of the next allocator, as far as they exist.
 void note_small_blocks(Process& process) noexcept;

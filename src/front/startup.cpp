@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <utility>
 
 #include "access/thread.hpp"
 #include "front/guest.hpp"
@@ -92,8 +94,9 @@ __attribute__((destructor)) void finish_at_exit() { finish("exit"); }
 Process* process() noexcept { return g_process.load(std::memory_order_acquire); }
 memory::RegionSpace* regions() noexcept { return g_regions.load(std::memory_order_acquire); }
 
-void begin(char** environment, std::uint64_t stack_top) noexcept {
+void begin(int count, char** words, std::uint64_t stack_top) noexcept {
   const access::Inside inside;
+  char** const environment = words + count + 1;
   const char* const mode = variable(environment, "TERRACE");
   if (mode && strcmp(mode, "off") == 0) return;
   const char* const session = variable(environment, "TERRACE_SESSION");
@@ -104,7 +107,11 @@ void begin(char** environment, std::uint64_t stack_top) noexcept {
   Process* const made = start(environment);
   if (!made) return;
   adopt(made);
-  note_main_stack(*made, stack_top);
+  try {
+    note_main_stack(*made, stack_top, lay_out_stack(count, words));
+  } catch (const std::exception&) {
+    note_main_stack(*made, stack_top, {});  // no memory: where arguments lie shows in virtual time
+  }
   note_modules(*made);
   note_small_blocks(*made);
   pthread_atfork(before_fork, in_parent, in_child);
@@ -128,8 +135,7 @@ using StartMain = int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(),
 
 __attribute__((noinline)) int hand_over(StartMain next, Main main, int count, char** words, void (*init)(),
                                         void (*fini)(), void (*rtld_fini)(), void* stack_end, std::uint64_t top) {
-  char** const environment = words + count + 1;
-  begin(environment, top);
+  begin(count, words, top);
   const int status = next(main, count, words, init, fini, rtld_fini, stack_end);
   asm volatile("" ::: "memory");  // no tail call: this frame is part of what is the same in every run
   return status;

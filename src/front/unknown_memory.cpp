@@ -13,7 +13,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <exception>
+#include <new>
+#include <utility>
 
+#include "access/address_map.hpp"
 #include "access/thread.hpp"
 #include "front/guest.hpp"
 #include "front/modules.hpp"
@@ -32,6 +36,8 @@ constexpr std::uint64_t k_stack_step = 256 << 10;
 constexpr std::uint64_t k_above_stack = 256 << 10;
 
 constinit std::atomic<std::uint64_t> g_stack_top{0};
+// Above it, written before any other thread is there. Never destroyed: the program's exit handlers read arguments.
+std::vector<StackPiece>* g_above_stack = nullptr;
 
 // Lines of /proc/self/maps, through a small buffer and bare system calls: this runs in the middle of anything.
 class MapsReader {
@@ -108,11 +114,24 @@ bool grow_stack(Process& here, const char* name, std::uint64_t address, std::uin
   return free.low < free.high && here.objects->add(name, ObjectKind::stack, free.low, free.high);
 }
 
+// Arguments and environment get canonical addresses that do not depend on how long the environment is.
+void map_above_stack(access::AddressMap& map, std::uint64_t low, std::uint64_t high) noexcept {
+  try {
+    const auto base = map.add_range(low, high - low, k_stack_slots * k_stack_slot);
+    for (const auto& piece : *g_above_stack)
+      if (low <= piece.low && piece.high <= high)
+        map.add_at(piece.low, piece.high - piece.low, base + piece.place);
+  } catch (const std::exception&) {
+    // No memory: what has no place of its own lies as the system put it.
+  }
+}
+
 bool note_main_stack_part(Process& here, std::uint64_t address) {
   const auto top = g_stack_top.load(std::memory_order_relaxed);
   if (top == 0) return false;
   if (address < top) return grow_stack(here, "(stack)", address, top);
   const auto free = here.objects->gap(address, top, top + k_above_stack);
+  if (here.map && g_above_stack && free.low < free.high) map_above_stack(*here.map, free.low, free.high);
   return free.low < free.high && here.objects->add("(environment)", ObjectKind::stack, free.low, free.high);
 }
 
@@ -150,7 +169,8 @@ bool make_known(std::uint64_t address) noexcept {
   return known;
 }
 
-void note_main_stack(Process& process, std::uint64_t top) noexcept {
+void note_main_stack(Process& process, std::uint64_t top, std::vector<StackPiece> above) noexcept {
+  g_above_stack = new (std::nothrow) std::vector<StackPiece>(std::move(above));
   g_stack_top.store(top, std::memory_order_relaxed);
   note_main_stack_part(process, top - 1);
 }

@@ -24,6 +24,7 @@ using memory::ObjectId;
 struct Runtime::State {
   explicit State(RuntimeParts given) : parts(std::move(given)) {
     for (auto& world : parts.worlds) worlds.emplace_back(std::move(world), parts.granule, parts.domain);
+    entered.resize(parts.phases.functions.size());
   }
   // Brings every access so far to the worlds. What is flushed belongs to the phase that ends: no segment begins.
   void flush() {
@@ -40,6 +41,7 @@ struct Runtime::State {
   ObjectId add(std::string_view name, profile::ObjectKind kind, std::uint64_t address, Bytes size);
   void named_function(std::uint64_t function);
   void any_function(std::uint64_t function);
+  void note_missing_functions();
   template <class Work>
   void enter(Work work) noexcept;
 
@@ -52,6 +54,7 @@ struct Runtime::State {
   ChunkId next_chunk = 0;
   PhaseTracker tracker;
   PhaseFinder finder;
+  std::vector<bool> entered;                                          // by function that the user named
   std::unordered_map<std::uint64_t, std::uint32_t> function_numbers;  // by address
   std::vector<std::string> function_names;                            // by number
   bool flushing = false;
@@ -105,8 +108,18 @@ void Runtime::State::named_function(std::uint64_t function) {
   const auto& wanted = parts.phases.functions;
   const auto found = std::find(wanted.begin(), wanted.end(), name);
   if (found == wanted.end()) return;
+  entered[static_cast<std::size_t>(found - wanted.begin())] = true;
   if (!tracker.in_loop() && found == wanted.begin()) begin_loop("(functions)");
   marker(name);
+}
+
+// A name that was mistyped, or whose function the compiler put into its callers.
+void Runtime::State::note_missing_functions() {
+  if (parts.phases.source != PhaseSource::functions) return;
+  for (std::size_t i = 0; i < entered.size(); ++i)
+    if (!entered[i])
+      for (auto& world : worlds)
+        world.note("warning", "--phases: no function '" + parts.phases.functions[i] + "' was entered");
 }
 
 // Phases that are found: every entry goes to the finder until it believes in a loop.
@@ -278,6 +291,7 @@ void Runtime::finish(std::string_view how) noexcept {
   state_->enter([&] {
     state_->end_loop();
     state_->flush();
+    state_->note_missing_functions();
     for (auto& world : state_->worlds) world.finish(how);
     state_->finished = true;
   });

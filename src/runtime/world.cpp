@@ -19,8 +19,11 @@ using memory::ChunkId;
 
 World::World(WorldParts parts, Bytes granule, machine::DomainId domain)
     : parts_(std::move(parts)), domain_(domain), granule_(granule), journal_(*parts_.journal) {
-  if (parts_.steering.plan) active_ = ActivePlan(*parts_.steering.plan, *parts_.machine, domain_);
-  has_plan_ = parts_.steering.plan.has_value();
+  if (const auto& plan = parts_.steering.plan) {
+    journal_.write(profile::PlanRecord{*plan, now(), "given by --plan"});
+    active_ = ActivePlan(*plan, *parts_.machine, domain_);
+    has_plan_ = true;
+  }
   if (parts_.sampled) parts_.sampled->set_active(false);
   if (parts_.exact) parts_.exact->set_active(false);
 }

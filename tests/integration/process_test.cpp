@@ -4,8 +4,10 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "run_program.hpp"
@@ -79,6 +81,30 @@ TEST_F(Process, ReturnsFromItsSleepAtOnceInEveryWorld) {
   }
 }
 
+// Where the system puts arguments and variables depends on how much environment there is: nobody may see it.
+TEST_F(Process, GivesTheSameDigitsInEveryEnvironment) {
+  const auto digits = [](const std::string& variables) {
+    const auto outcome = run_program(
+        "cd '" + root_.string() + "' && env HOME_OF_WORDS=/a/b/c/d " + variables + " XDG_CACHE_HOME='" +
+        root_.string() + "' " TERRACE_LAUNCHER " simulate -q --machine unimem-lat4 -o profile.terrace" +
+        " -- ./words --class S --iterations 40 2>&1");
+    EXPECT_EQ(outcome.status, 0) << outcome.output;
+    const auto found = ask("profile.terrace",
+                           "select accesses || ' ' || misses || ' ' || format('%.17g', ended) from counters join "
+                           "run on run.id = run");
+    fs::remove(root_ / "profile.terrace");
+    return found;
+  };
+  const auto expected = digits("");
+  ASSERT_EQ(expected.size(), 1U);
+  std::string many;
+  for (int i = 0; i < 5; ++i)
+    many += " V" + std::to_string(i) + "=" + std::string(static_cast<std::size_t>(i), 'x');
+  EXPECT_EQ(digits(many), expected);
+  for (const std::size_t size : {1, 17, 48, 777, 3333, 3349, 20000})
+    EXPECT_EQ(digits("A=" + std::string(size, 'x')), expected) << size;
+}
+
 // Their names are those that the linker knows: nobody could describe the library beforehand.
 TEST_F(Process, KnowsTheFunctionsOfLibrariesThatItLoads) {
   for (const char* phases : {"--phases smooth,relax", "--phases auto"}) {
@@ -103,6 +129,59 @@ TEST_F(Process, CountsWhatItCannotFollow) {
   EXPECT_GE(std::stol(unseen.front()), 1000);
   EXPECT_LE(std::stol(unseen.front()), 1010);
   EXPECT_EQ(ask("profile.terrace", "select dropped from counters"), std::vector<std::string>{"0"});
+}
+
+// The program's shell kills the launcher, and goes on: what it wrote down is there to be merged.
+TEST_F(Process, MergesWhatAKilledLauncherLeaves) {
+  const auto folder = root_ / "temporary";
+  fs::create_directory(folder);
+  const auto launched = run_program(
+      "cd '" + root_.string() + "' && TMPDIR='" + folder.string() +
+      "' " TERRACE_LAUNCHER
+      " simulate -q --machine unimem-lat4 -o profile.terrace --world label=one --world label=two -- sh -c"
+      " 'kill -9 $PPID; exec ./words a b c' 2>&1");
+  EXPECT_EQ(launched.status, 128 + 9);
+  EXPECT_NE(launched.output.find("29400\n"), std::string::npos) << launched.output;
+  const auto left = fs::directory_iterator(folder)->path();
+  const auto merge = [](const std::string& words) {
+    return run_program("cd '" + root_.string() + "' && " TERRACE_LAUNCHER " merge " + words + " 2>&1");
+  };
+  const auto merged = merge("'" + left.string() + "' -o late.terrace");
+  EXPECT_EQ(merged.status, 0) << merged.output;
+  EXPECT_NE(merged.output.find("profile in late.one.terrace"), std::string::npos) << merged.output;
+  for (const char* world : {"one", "two"})
+    EXPECT_EQ(
+        ask("late." + std::string(world) + ".terrace", "select count(*) from run where whole and how = 'exit'"),
+        std::vector<std::string>{"1"});
+
+  const auto single = merge("-q '" + left.string() + "'/one.*.journal -o single.terrace");
+  EXPECT_EQ(single.status, 0) << single.output;
+  EXPECT_TRUE(fs::exists(root_ / "single.one.terrace"));
+
+  for (const auto& [words, status] : {std::pair{"nowhere -o x.terrace", 2}, {". -o x.terrace", 1}, {".", 2}}) {
+    const auto wrong = merge(words);
+    EXPECT_EQ(wrong.status, status) << words;
+    EXPECT_TRUE(wrong.output.starts_with("terrace: ")) << wrong.output;
+    EXPECT_EQ(std::ranges::count(wrong.output, '\n'), 1) << wrong.output;
+  }
+  fs::remove_all(folder);
+}
+
+// Where the profile cannot be written the journals are kept, and the message says how to go on.
+TEST_F(Process, KeepsItsJournalsWhenTheyCannotBeMerged) {
+  const auto folder = root_ / "temporary";
+  fs::create_directory(folder);
+  const auto run = run_program("cd '" + root_.string() + "' && TMPDIR='" + folder.string() +
+                               "' " TERRACE_LAUNCHER
+                               " simulate -q --machine unimem-lat4 -o no/such/folder.terrace -- ./words a 2>&1");
+  EXPECT_EQ(run.status, 1);
+  const auto left = fs::directory_iterator(folder)->path().string();
+  EXPECT_NE(run.output.find("terrace merge " + left + " -o FILE"), std::string::npos) << run.output;
+  EXPECT_EQ(
+      run_program(TERRACE_LAUNCHER " merge -q " + left + " -o '" + (root_ / "late.terrace").string() + "'").status,
+      0);
+  EXPECT_EQ(ask("late.terrace", "select count(*) from run where whole"), std::vector<std::string>{"1"});
+  fs::remove_all(folder);
 }
 
 // Whoever reads the clock brings its accesses first, while others bring theirs.

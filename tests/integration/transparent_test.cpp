@@ -155,6 +155,25 @@ TEST_F(Programs, ObjectsAreTheSameInEveryRun) {
   EXPECT_EQ(objects(), first);
 }
 
+// What the launcher says of phases, and which of them were seen, for a program of three member functions.
+TEST_F(Programs, PhasesMayBeNamedByTheEndsOfNames) {
+  const auto phases = [](const std::string& names) {
+    return run_program("cd '" + root_.string() + "' && XDG_CACHE_HOME='" + root_.string() +
+                       "' " TERRACE_LAUNCHER " simulate --machine unimem-lat4 -o profile.terrace --phases " +
+                       names + " -- '" + (root_ / "hooks/cxx/particles").string() + "' 3 2>&1 >/dev/null");
+  };
+  const auto by_ends = phases("push,deposit,Particles::record");
+  EXPECT_NE(by_ends.output.find("terrace: 3 iterations"), std::string::npos) << by_ends.output;
+  EXPECT_EQ(std::ranges::count(by_ends.output, '\n'), 1) << by_ends.output;
+  objects();
+  const auto mistyped = phases("push,depositt");
+  EXPECT_NE(mistyped.output.find("particles is called 'depositt'"), std::string::npos) << mistyped.output;
+  EXPECT_NE(mistyped.output.find("no function 'depositt' was entered"), std::string::npos) << mistyped.output;
+  EXPECT_NE(mistyped.output.find("terrace: 3 iterations"), std::string::npos) << mistyped.output;
+  EXPECT_EQ(std::ranges::count(mistyped.output, '\n'), 3) << mistyped.output;
+  objects();
+}
+
 TEST(Library, ShowsTheNamesOfItsMapAndNoOthers) {
   std::set<std::string> promised;
   std::ifstream map(TERRACE_MAP);

@@ -1,10 +1,12 @@
 """`terrace plan` and `terrace bounds`: what is predicted keeps to its order, and plans to their budget."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
-from terrace import _core
-from terrace.plan import parse_sweep
+from terrace import _core, units
+from terrace.output import console
+from terrace.plan import parse_sweep, print_moves
 
 MIB = 1 << 20
 
@@ -51,6 +53,34 @@ def test_the_plan_file_reads_back(terrace, store_path, tmp_path):
     assert {item["name"] for item in read.objects if item["parts"]} == {
         item["name"] for item in document["objects"] if item["parts"]
     }
+
+
+@pytest.mark.parametrize(("objects", "lines"), [(1, 20), (2, 4), (10, 20), (30, 20)])
+def test_moves_fill_twenty_lines_and_add_up(capsys, objects, lines):
+    each = 10
+    moves = [
+        {
+            "object": f"o{number}",
+            "bytes": MIB,
+            "to": to,
+            "ask": 0,
+            "need": 1,
+            "awaited": True,
+            "benefit": 1e-3,
+            "cost": 1e-4,
+        }
+        for number in range(objects)
+        for to in ("dram", "nvm")
+        for _ in range(each)
+    ]
+    print_moves(console(), SimpleNamespace(moves=moves, phases=["a", "b"]))
+    head, _, *rows = capsys.readouterr().out.strip().splitlines()
+    assert head.startswith(f"{len(moves)} moves of {units.size(len(moves) * MIB)} in every iteration")
+    if len(moves) > 20:
+        assert "--json" in rows.pop()
+        # The fourth column from the right says how many moves.
+        assert sum(int(row.split()[-4]) for row in rows) == len(moves)
+    assert len(rows) == lines
 
 
 def test_more_fast_memory_never_bounds_higher(terrace, store_path):

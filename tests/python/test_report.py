@@ -96,6 +96,14 @@ def test_every_move_is_told(store_path):
     assert "waits for" not in moves
 
 
+def test_a_plan_without_a_prediction_promises_nothing(store_path):
+    facts = gather(store_path)
+    assert facts.plan is not None
+    assert "measured; predicted" in render(facts)
+    object.__setattr__(facts.plan, "predicted", 0.0)
+    assert "measured; predicted" not in render(facts)
+
+
 def facts_with(store_path: Path, curve: list[CurvePoint], slow: float, fast: float) -> Facts:
     facts = gather(store_path)
     facts.pricing = Pricing(slow, fast, facts.pricing.benefits, curve, "auto", None, False)

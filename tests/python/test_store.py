@@ -47,6 +47,25 @@ def test_the_default_process_is_one_that_ended(store_path):
     assert any("did not end" in note.text for note in store.notes(store.run(4002)))
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ("UPDATE run SET planner = 'plan'", "obeyed the plan that it was given"),
+        ("UPDATE run SET planner = 'slow-only'", "the planner slow-only"),
+        ("DELETE FROM loop", "no main loop was seen"),
+    ],
+)
+def test_a_profile_that_is_missing_has_a_reason(store_path, tmp_path, change, says):
+    path = tmp_path / "other.terrace"
+    path.write_bytes(store_path.read_bytes())
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM iteration")
+        connection.execute(change)
+    store = Store(path)
+    with pytest.raises(TerraceError, match=says):
+        store.profile(store.run(4001))
+
+
 def test_times_add_up(store_path):
     store = Store(store_path)
     run = store.run(4001)

@@ -82,9 +82,10 @@ def _tiles(facts: Facts) -> str:
     tiles = [("slow", "Slow memory only", pricing.slow_only, "an iteration, predicted")]
     steady = _steady(facts)
     if facts.plan is not None and steady is not None:
-        tiles.append(
-            ("plan", "With the plan", steady, f"measured; predicted {units.seconds(facts.plan.predicted)}")
-        )
+        about = "measured"
+        if facts.plan.predicted > 0:  # a plan that somebody wrote predicts nothing
+            about += f"; predicted {units.seconds(facts.plan.predicted)}"
+        tiles.append(("plan", "With the plan", steady, about))
         bound = pricing.bound or facts.plan.lower_bound
         if bound > 0:
             source = "from exact counters" if pricing.exact_bounds else "from samples"

@@ -32,6 +32,22 @@ TEST(AddressMap, KeepsTheOffsetInThePage) {
   EXPECT_EQ(map.add_range(0x7f0000005670, 5000) % k_page, 0x670u);
 }
 
+TEST(AddressMap, PiecesLieWhereTheyAreTold) {
+  AddressMap map;
+  const std::uint64_t room = map.add_range(0x10000, 0x2000, 0x100000);
+  ASSERT_TRUE(map.add_at(0x10123, 10, room + 0x40000));
+  ASSERT_TRUE(map.add_at(0x1012d, 7, room + 0x40040));
+  EXPECT_FALSE(map.add_at(0x11000, 100, room + 0x40046)) << "other memory lies there";
+  Location at;
+  ASSERT_TRUE(map.find(0x1012c, at));
+  EXPECT_EQ(0x1012c + at.delta, room + 0x40009);
+  EXPECT_EQ(at.high, 0x1012du);
+  ASSERT_TRUE(map.find(0x1012d, at));
+  EXPECT_EQ(0x1012d + at.delta, room + 0x40040);
+  ASSERT_TRUE(map.find(0x11000, at));
+  EXPECT_EQ(0x11000 + at.delta, room + 0x1000);
+}
+
 TEST(AddressMap, SeveralChunksInOneRange) {
   AddressMap map;
   map.add_range(0x100000, 8 * k_page);

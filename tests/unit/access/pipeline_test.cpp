@@ -46,6 +46,23 @@ TEST(Pipeline, MissesCarryChunkAndLine) {
   }
 }
 
+// Arguments lie side by side in a line of this process's memory, and in lines of their own for the caches.
+TEST(Pipeline, PiecesThatShareALineAreTwoLines) {
+  for (const std::size_t begin : {0, 1, 30, 50, 63}) {
+    Bench bench(65536);
+    const std::uint64_t room = bench.map.add_range(bench.base + 65536, 4096, 65536);
+    const std::uint64_t low = bench.base + begin;
+    ASSERT_TRUE(bench.map.add_at(low, 10, room + 8192));
+    ASSERT_TRUE(bench.map.add_at(low + 10, 10, room + 8256));
+    for (int pass = 0; pass < 3; ++pass) {
+      for (std::size_t i = 0; i < 20; ++i) bench.load(bench.as<char>() + begin + i);
+    }
+    bench.pipeline->flush();
+    EXPECT_EQ(bench.sink.accesses, 60u) << begin;
+    EXPECT_EQ(bench.sink.fetched(), 2u) << begin;
+  }
+}
+
 TEST(Pipeline, StoresGoBackToWhereTheyBelong) {
   constexpr std::size_t lines = 8192;
   Bench bench(lines * 64);

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "profile/exact_collector.hpp"
 #include "profile/records.hpp"
@@ -45,7 +47,8 @@ constexpr std::uint64_t k_mib = 1 << 20;
 // A world whose journal can be read back, and a program that alternates between a hot and a cold object.
 class RuntimeTest : public ::testing::Test {
  protected:
-  void start(const std::string& planner, Bytes fast, bool keep_exact = false) {
+  void start(const std::string& planner, Bytes fast, bool keep_exact = false,
+             std::optional<placement::Plan> plan = {}) {
     char name[] = "/tmp/terrace-runtime-test-XXXXXX";
     ASSERT_NE(mkdtemp(name), nullptr);
     folder_ = name;
@@ -63,6 +66,7 @@ class RuntimeTest : public ::testing::Test {
     world.budget = machine::fast_budget(machine_, fast);
     world.steering.planner = planner;
     world.steering.keep_exact = keep_exact;
+    world.steering.plan = std::move(plan);
     world.calibration = sim::measure_calibration(machine_, 0, 1);
     world.sample_interval = sampled_->interval();
     world.chunks = &chunks_;
@@ -186,6 +190,22 @@ TEST_F(RuntimeTest, JournalSaysForEachMoveWhatAndWhen) {
   EXPECT_EQ(records<profile::PlanRecord>().size(), 1U);
   EXPECT_EQ(records<profile::IterationRecord>().size(), 1U);
   EXPECT_EQ(records<profile::LoopEndRecord>().at(0).iterations, 40U);
+}
+
+TEST_F(RuntimeTest, ObeysAPlanThatItIsGivenAndWritesItDown) {
+  placement::Plan plan;
+  plan.planner = "hand";
+  plan.budget = {"dram=5MiB"};
+  plan.objects.push_back({"hot", Bytes{4 * k_mib}, 4, false, {{{0, 4}, "fast"}}});
+  start("auto", Bytes{5 * k_mib}, false, plan);
+  iterate(2);
+  EXPECT_EQ(ledger_->held(0).value, 4 * k_mib);
+  const auto plans = records<profile::PlanRecord>();
+  ASSERT_EQ(plans.size(), 1U);
+  EXPECT_EQ(plans.front().why, "given by --plan");
+  EXPECT_EQ(plans.front().at.value, 0);
+  EXPECT_EQ(plans.front().plan.planner, "hand");
+  EXPECT_EQ(plans.front().plan.objects.at(0).name, "hot");
 }
 
 TEST_F(RuntimeTest, FirstTouchFillsTheFastPlaceInOrder) {

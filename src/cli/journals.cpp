@@ -1,0 +1,30 @@
+#include "cli/journals.hpp"
+
+#include <algorithm>
+
+namespace terrace::cli {
+
+namespace fs = std::filesystem;
+
+void add_journal(Journals& journals, const fs::path& file) {
+  const auto name = file.filename().string();
+  const auto label = name.substr(0, name.find('.'));
+  auto& files = journals[label == "-" ? "" : label];
+  const auto path = file.string();
+  if (const auto at = std::lower_bound(files.begin(), files.end(), path); at == files.end() || *at != path)
+    files.insert(at, path);
+}
+
+void add_journals_in(Journals& journals, const fs::path& folder) {
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".journal") add_journal(journals, entry.path());
+}
+
+std::string output_of_world(const std::string& output, const std::string& label) {
+  if (label.empty()) return output;
+  const std::string ending = ".terrace";
+  const auto stem = output.ends_with(ending) ? output.substr(0, output.size() - ending.size()) : output;
+  return stem + "." + label + ending;
+}
+
+}  // namespace terrace::cli

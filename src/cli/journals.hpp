@@ -1,0 +1,21 @@
+// Journals by the world that they are of, and the profile that each world gets.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace terrace::cli {
+
+// Sorted paths by label. A journal is named LABEL.PROCESS.N.journal ("-" for no label).
+using Journals = std::map<std::string, std::vector<std::string>>;
+
+void add_journal(Journals& journals, const std::filesystem::path& file);
+// Every journal that lies in the folder itself.
+void add_journals_in(Journals& journals, const std::filesystem::path& folder);
+
+// "out.terrace", "out.LABEL.terrace".
+std::string output_of_world(const std::string& output, const std::string& label);
+
+}  // namespace terrace::cli

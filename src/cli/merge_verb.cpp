@@ -1,0 +1,73 @@
+// `terrace merge FOLDER|JOURNAL... -o OUT`. See merge_verb.hpp.
+#include "cli/merge_verb.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "base/error.hpp"
+#include "cli/journals.hpp"
+#include "cli/summary.hpp"
+#include "profile/store.hpp"
+
+namespace terrace::cli {
+
+namespace {
+
+Journals find_journals(const std::vector<std::string>& given) {
+  namespace fs = std::filesystem;
+  Journals journals;
+  for (const auto& path : given) {
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) throw Error(Code::invalid, path + ": there is no such file or folder");
+    if (!fs::is_directory(path, ignored)) {
+      add_journal(journals, path);
+      continue;
+    }
+    Journals here;
+    add_journals_in(here, path);
+    if (here.empty()) throw Error(Code::not_found, path + ": there are no journals (*.journal) in this folder");
+    for (const auto& [label, files] : here)
+      for (const auto& file : files) add_journal(journals, file);
+  }
+  return journals;
+}
+
+}  // namespace
+
+int merge_verb(int argc, char** argv) {
+  CLI::App app("write the profile of a run whose launcher was killed", "terrace merge");
+  std::vector<std::string> given;
+  std::string output;
+  bool json = false;
+  bool quiet = false;
+  app.footer(
+      "Example:\n  terrace merge /tmp/terrace-x7Qd2k -o app.terrace\nJournals lie in $TMPDIR/terrace-*. They stay "
+      "where "
+      "they are; a world with a label gets a file of its own.");
+  app.add_option("journals", given, "a folder with journals, or journals")
+      ->required()
+      ->type_name("FOLDER|JOURNAL");
+  app.add_option("--output,-o", output, "profile to write")->required();
+  app.add_flag("--json", json, "print the summary as JSON on standard error");
+  app.add_flag("--quiet,-q", quiet, "print no summary");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    throw Error(Code::invalid, std::string(error.what()) + "; see terrace merge --help");
+  }
+  for (const auto& [label, journals] : find_journals(given)) {
+    const auto merged = profile::merge_journals(journals, output_of_world(output, label));
+    if (!quiet) print_summary(merged, label, json);
+  }
+  return 0;
+}
+
+}  // namespace terrace::cli

@@ -1,0 +1,45 @@
+// Names that people give, against the functions of a made-up program.
+#include "cli/phase_names.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace terrace::cli {
+namespace {
+
+using Names = std::vector<std::string>;
+
+const Names k_known{"Cells::add",  "Cells::record", "Particles::push",  "Particles::record", "far::Cells::drop",
+                    "near::push2", "relax",         "std::queue::push", "outer::relax",      "Grid<a::b>::smooth"};
+
+TEST(PhaseNames, WholeNamesGoFirst) {
+  const auto names = resolve_phases({"Particles::push", "relax"}, k_known);
+  EXPECT_EQ(names.functions, (Names{"Particles::push", "relax"}));
+  EXPECT_EQ(names.unknown, Names{});
+}
+
+TEST(PhaseNames, EndsDoWhereOnlyOneFunctionHasThem) {
+  EXPECT_EQ(resolve_phases({"push", "add", "Cells::drop", "smooth"}, k_known).functions,
+            (Names{"Particles::push", "Cells::add", "far::Cells::drop", "Grid<a::b>::smooth"}));
+}
+
+TEST(PhaseNames, SeveralCandidatesAreListed) {
+  try {
+    resolve_phases({"add", "record"}, k_known);
+    FAIL() << "record may be either";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::invalid);
+    EXPECT_EQ(std::string(error.what()),
+              "--phases record: 2 functions are called that, Cells::record, Particles::record; write one of them");
+  }
+}
+
+TEST(PhaseNames, WhatNobodyIsCalledIsKeptAndTold) {
+  const auto names = resolve_phases({"ush", "add", "particles::push"}, k_known);
+  EXPECT_EQ(names.functions, (Names{"ush", "Cells::add", "particles::push"}));
+  EXPECT_EQ(names.unknown, (Names{"ush", "particles::push"}));
+}
+
+}  // namespace
+}  // namespace terrace::cli

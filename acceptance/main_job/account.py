@@ -150,7 +150,7 @@ class Audit:
             except KeyError as missing:
                 account.problems.append(f"a move that the plan does not have: {missing}")
                 return
-            copying = sum(move.copying for move in group)
+            copying = sum(move.done - move.begun for move in group)
             lasted = max(move.done for move in group) - group[0].begun
             if copying > lasted * (1 + 1e-9) + EPSILON:
                 account.problems.append(f"{copying} s of copies within {lasted} s: two went on at once")

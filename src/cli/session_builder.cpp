@@ -1,6 +1,8 @@
 // Builds the session of a launch. See session_builder.hpp.
 #include "cli/session_builder.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
@@ -42,7 +44,7 @@ machine::Machine with_caches(const machine::Machine& machine, const std::vector<
         found = true;
       }
     if (!found)
-      throw Error(Code::invalid, "--cache: " + parts.name + " has no cache '" + name + "'; it has " + known);
+      throw Error(Code::invalid, fmt::format("--cache: {} has no cache '{}'; it has {}", parts.name, name, known));
   }
   return machine::Machine(std::move(parts));
 }

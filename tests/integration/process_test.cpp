@@ -20,21 +20,21 @@ namespace fs = std::filesystem;
 class Process : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    root_ = fs::temp_directory_path() / ("process-" + std::to_string(getpid()));
-    fs::copy(TERRACE_SOURCE_DIR "/tests/integration/programs/process", root_, fs::copy_options::recursive);
-    const auto made = run_program("env -u MAKEFLAGS -u MAKELEVEL make -s -C '" + root_.string() +
+    root = fs::temp_directory_path() / ("process-" + std::to_string(getpid()));
+    fs::copy(TERRACE_SOURCE_DIR "/tests/integration/programs/process", root, fs::copy_options::recursive);
+    const auto made = run_program("env -u MAKEFLAGS -u MAKELEVEL make -s -C '" + root.string() +
                                   "' CC=" TERRACE_WRAPPERS "/terrace-cc 2>&1");
     ASSERT_EQ(made.status, 0) << made.output;
   }
-  static void TearDownTestSuite() { fs::remove_all(root_); }
+  static void TearDownTestSuite() { fs::remove_all(root); }
   void TearDown() override {
-    for (const auto& entry : fs::directory_iterator(root_))
+    for (const auto& entry : fs::directory_iterator(root))
       if (entry.path().extension() == ".terrace") fs::remove(entry.path());
   }
 
   // A program that hangs is ended, with status 124. The launcher's own words go to standard error.
   static Outcome simulate(const std::string& command, const std::string& options = "") {
-    return run_program("cd '" + root_.string() + "' && XDG_CACHE_HOME='" + root_.string() +
+    return run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() +
                        "' timeout 100 " TERRACE_LAUNCHER " simulate -q --machine unimem-lat4 -o profile.terrace " +
                        options + " -- " + command + " 2>&1");
   }
@@ -42,7 +42,7 @@ class Process : public ::testing::Test {
   static std::vector<std::string> ask(const std::string& file, const std::string& query) {
     std::vector<std::string> rows;
     sqlite3* store = nullptr;
-    EXPECT_EQ(sqlite3_open_v2((root_ / file).c_str(), &store, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
+    EXPECT_EQ(sqlite3_open_v2((root / file).c_str(), &store, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
     EXPECT_EQ(sqlite3_exec(
                   store, query.c_str(),
                   [](void* out, int, char** values, char**) {
@@ -56,10 +56,10 @@ class Process : public ::testing::Test {
     return rows;
   }
 
-  static fs::path root_;
+  static fs::path root;
 };
 
-fs::path Process::root_;
+fs::path Process::root;
 
 TEST_F(Process, SleepsInVirtualTime) {
   const auto outcome = simulate("./sleeper");
@@ -84,15 +84,15 @@ TEST_F(Process, ReturnsFromItsSleepAtOnceInEveryWorld) {
 // Where the system puts arguments and variables depends on how much environment there is: nobody may see it.
 TEST_F(Process, GivesTheSameDigitsInEveryEnvironment) {
   const auto digits = [](const std::string& variables) {
-    const auto outcome = run_program(
-        "cd '" + root_.string() + "' && env HOME_OF_WORDS=/a/b/c/d " + variables + " XDG_CACHE_HOME='" +
-        root_.string() + "' " TERRACE_LAUNCHER " simulate -q --machine unimem-lat4 -o profile.terrace" +
-        " -- ./words --class S --iterations 40 2>&1");
+    const auto outcome =
+        run_program("cd '" + root.string() + "' && env HOME_OF_WORDS=/a/b/c/d " + variables + " XDG_CACHE_HOME='" +
+                    root.string() + "' " TERRACE_LAUNCHER " simulate -q --machine unimem-lat4 -o profile.terrace" +
+                    " -- ./words --class S --iterations 40 2>&1");
     EXPECT_EQ(outcome.status, 0) << outcome.output;
-    const auto found = ask("profile.terrace",
-                           "select accesses || ' ' || misses || ' ' || format('%.17g', ended) from counters join "
-                           "run on run.id = run");
-    fs::remove(root_ / "profile.terrace");
+    auto found = ask("profile.terrace",
+                     "select accesses || ' ' || misses || ' ' || format('%.17g', ended) from counters join "
+                     "run on run.id = run");
+    fs::remove(root / "profile.terrace");
     return found;
   };
   const auto expected = digits("");
@@ -114,7 +114,7 @@ TEST_F(Process, KnowsTheFunctionsOfLibrariesThatItLoads) {
     EXPECT_EQ(ask("profile.terrace", "select distinct name from phase_instance where name <> '' order by name"),
               (std::vector<std::string>{"relax", "smooth"}))
         << phases;
-    fs::remove(root_ / "profile.terrace");
+    fs::remove(root / "profile.terrace");
   }
 }
 
@@ -133,10 +133,10 @@ TEST_F(Process, CountsWhatItCannotFollow) {
 
 // The program's shell kills the launcher, and goes on: what it wrote down is there to be merged.
 TEST_F(Process, MergesWhatAKilledLauncherLeaves) {
-  const auto folder = root_ / "temporary";
+  const auto folder = root / "temporary";
   fs::create_directory(folder);
   const auto launched = run_program(
-      "cd '" + root_.string() + "' && TMPDIR='" + folder.string() +
+      "cd '" + root.string() + "' && TMPDIR='" + folder.string() +
       "' " TERRACE_LAUNCHER
       " simulate -q --machine unimem-lat4 -o profile.terrace --world label=one --world label=two -- sh -c"
       " 'kill -9 $PPID; exec ./words a b c' 2>&1");
@@ -144,7 +144,7 @@ TEST_F(Process, MergesWhatAKilledLauncherLeaves) {
   EXPECT_NE(launched.output.find("29400\n"), std::string::npos) << launched.output;
   const auto left = fs::directory_iterator(folder)->path();
   const auto merge = [](const std::string& words) {
-    return run_program("cd '" + root_.string() + "' && " TERRACE_LAUNCHER " merge " + words + " 2>&1");
+    return run_program("cd '" + root.string() + "' && " TERRACE_LAUNCHER " merge " + words + " 2>&1");
   };
   const auto merged = merge("'" + left.string() + "' -o late.terrace");
   EXPECT_EQ(merged.status, 0) << merged.output;
@@ -156,7 +156,7 @@ TEST_F(Process, MergesWhatAKilledLauncherLeaves) {
 
   const auto single = merge("-q '" + left.string() + "'/one.*.journal -o single.terrace");
   EXPECT_EQ(single.status, 0) << single.output;
-  EXPECT_TRUE(fs::exists(root_ / "single.one.terrace"));
+  EXPECT_TRUE(fs::exists(root / "single.one.terrace"));
 
   for (const auto& [words, status] : {std::pair{"nowhere -o x.terrace", 2}, {". -o x.terrace", 1}, {".", 2}}) {
     const auto wrong = merge(words);
@@ -169,16 +169,16 @@ TEST_F(Process, MergesWhatAKilledLauncherLeaves) {
 
 // Where the profile cannot be written the journals are kept, and the message says how to go on.
 TEST_F(Process, KeepsItsJournalsWhenTheyCannotBeMerged) {
-  const auto folder = root_ / "temporary";
+  const auto folder = root / "temporary";
   fs::create_directory(folder);
-  const auto run = run_program("cd '" + root_.string() + "' && TMPDIR='" + folder.string() +
+  const auto run = run_program("cd '" + root.string() + "' && TMPDIR='" + folder.string() +
                                "' " TERRACE_LAUNCHER
                                " simulate -q --machine unimem-lat4 -o no/such/folder.terrace -- ./words a 2>&1");
   EXPECT_EQ(run.status, 1);
   const auto left = fs::directory_iterator(folder)->path().string();
   EXPECT_NE(run.output.find("terrace merge " + left + " -o FILE"), std::string::npos) << run.output;
   EXPECT_EQ(
-      run_program(TERRACE_LAUNCHER " merge -q " + left + " -o '" + (root_ / "late.terrace").string() + "'").status,
+      run_program(TERRACE_LAUNCHER " merge -q " + left + " -o '" + (root / "late.terrace").string() + "'").status,
       0);
   EXPECT_EQ(ask("late.terrace", "select count(*) from run where whole"), std::vector<std::string>{"1"});
   fs::remove_all(folder);
@@ -190,7 +190,7 @@ TEST_F(Process, ReadsTheClockWhileOtherThreadsCompute) {
     const auto outcome = simulate("./readers");
     ASSERT_EQ(outcome.status, 0);
     EXPECT_EQ(outcome.output, "13707200\n");
-    fs::remove(root_ / "profile.terrace");
+    fs::remove(root / "profile.terrace");
   }
 }
 
@@ -198,7 +198,7 @@ TEST_F(Process, ForksWhileItsThreadsAreBusy) {
   const auto simulated = simulate("./crowd");
   EXPECT_EQ(simulated.status, 0);
   EXPECT_EQ(simulated.output, "200 children\n");
-  const auto managed = run_program("cd '" + root_.string() + "' && XDG_CACHE_HOME='" + root_.string() +
+  const auto managed = run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() +
                                    "' timeout 100 " TERRACE_LAUNCHER " run -q -o run.terrace -- ./crowd 2>&1");
   EXPECT_EQ(managed.status, 0);
   EXPECT_EQ(managed.output, "200 children\n");

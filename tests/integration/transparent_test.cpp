@@ -24,16 +24,16 @@ namespace fs = std::filesystem;
 class Programs : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    root_ = fs::temp_directory_path() / ("transparent-" + std::to_string(getpid()));
-    fs::create_directories(root_);
+    root = fs::temp_directory_path() / ("transparent-" + std::to_string(getpid()));
+    fs::create_directories(root);
     for (const char* built : {"plain", "hooks"})
-      fs::copy(TERRACE_SOURCE_DIR "/tests/integration/programs", root_ / built, fs::copy_options::recursive);
+      fs::copy(TERRACE_SOURCE_DIR "/tests/integration/programs", root / built, fs::copy_options::recursive);
     const std::string wrappers = "CC=" TERRACE_WRAPPERS "/terrace-cc CXX=" TERRACE_WRAPPERS
                                  "/terrace-c++ FC=" TERRACE_WRAPPERS "/terrace-fc";
     for (const char* name : {"c", "cxx", "fortran", "torture", "inside"}) {
       const auto make = [&](const std::string& built, const std::string& variables) {
         const auto made = run_program("env -u MAKEFLAGS -u MAKELEVEL make -s -C '" +
-                                      (root_ / built / name).string() + "' " + variables + " 2>&1");
+                                      (root / built / name).string() + "' " + variables + " 2>&1");
         ASSERT_EQ(made.status, 0) << made.output;
         EXPECT_EQ(made.output, "") << "the wrappers bring no warning of their own";
       };
@@ -41,12 +41,12 @@ class Programs : public ::testing::Test {
       make("hooks", wrappers);
     }
   }
-  static void TearDownTestSuite() { fs::remove_all(root_); }
+  static void TearDownTestSuite() { fs::remove_all(root); }
 
   // The launcher's own words go to standard error, as the program's.
   static Outcome run(const std::string& before, const std::string& built, const std::string& program) {
-    return run_program("cd '" + root_.string() + "' && XDG_CACHE_HOME='" + root_.string() + "' " + before + " '" +
-                       (root_ / built / program).string() + "' 2>/dev/null");
+    return run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() + "' " + before + " '" +
+                       (root / built / program).string() + "' 2>/dev/null");
   }
   static std::string simulate() {
     return TERRACE_LAUNCHER " simulate -q --machine unimem-lat4 -o profile.terrace --";
@@ -58,7 +58,7 @@ class Programs : public ::testing::Test {
   static std::map<std::string, long> objects() {
     std::map<std::string, long> found;
     sqlite3* store = nullptr;
-    const auto path = (root_ / "profile.terrace").string();
+    const auto path = (root / "profile.terrace").string();
     EXPECT_EQ(sqlite3_open_v2(path.c_str(), &store, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
     EXPECT_EQ(sqlite3_exec(
                   store, "select name, size from object",
@@ -73,10 +73,10 @@ class Programs : public ::testing::Test {
     return found;
   }
 
-  static fs::path root_;
+  static fs::path root;
 };
 
-fs::path Programs::root_;
+fs::path Programs::root;
 
 struct Case {
   const char* name;
@@ -100,7 +100,7 @@ TEST_P(Transparent, OutputAndStatusAreTheSameInEveryWay) {
       const auto outcome = run(before, built, program);
       EXPECT_EQ(outcome.status, status) << way << ", built with " << built;
       EXPECT_EQ(outcome.output, native.output) << way << ", built with " << built;
-      fs::remove(root_ / "profile.terrace");
+      fs::remove(root / "profile.terrace");
     }
 }
 
@@ -158,9 +158,9 @@ TEST_F(Programs, ObjectsAreTheSameInEveryRun) {
 // What the launcher says of phases, and which of them were seen, for a program of three member functions.
 TEST_F(Programs, PhasesMayBeNamedByTheEndsOfNames) {
   const auto phases = [](const std::string& names) {
-    return run_program("cd '" + root_.string() + "' && XDG_CACHE_HOME='" + root_.string() +
+    return run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() +
                        "' " TERRACE_LAUNCHER " simulate --machine unimem-lat4 -o profile.terrace --phases " +
-                       names + " -- '" + (root_ / "hooks/cxx/particles").string() + "' 3 2>&1 >/dev/null");
+                       names + " -- '" + (root / "hooks/cxx/particles").string() + "' 3 2>&1 >/dev/null");
   };
   const auto by_ends = phases("push,deposit,Particles::record");
   EXPECT_NE(by_ends.output.find("terrace: 3 iterations"), std::string::npos) << by_ends.output;

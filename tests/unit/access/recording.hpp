@@ -83,6 +83,7 @@ class Bench {
   // As the hook before a load, and the load.
   template <class T>
   T load(const T* at, std::uint64_t site = 1) {
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): T may be a pointer
     pipeline->access(reinterpret_cast<std::uint64_t>(at), sizeof(T), false, site);
     return *at;
   }

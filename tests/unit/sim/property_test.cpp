@@ -115,7 +115,8 @@ TEST(Property, TheBudgetHoldsAtEveryInstant) {
     const auto first = run.places();
     for (int i = 0; i < 60; ++i) {
       run.step();
-      for (machine::PlaceId p = 0; p < budget.size(); ++p) ASSERT_LE(world.ledger.held(p), budget[p]);
+      for (std::size_t p = 0; p < budget.size(); ++p)
+        ASSERT_LE(world.ledger.held(static_cast<machine::PlaceId>(p)), budget[p]);
     }
     run.finish();
 
@@ -154,9 +155,9 @@ TEST(Property, TheBudgetHoldsAtEveryInstant) {
     std::vector<std::int64_t> lies(budget.size(), 0);
     const auto last = run.places();
     for (memory::ChunkId c = 0; c < last.size(); ++c) lies[last[c]] += world.chunks[c].size;
-    for (machine::PlaceId p = 0; p < budget.size(); ++p) {
+    for (std::size_t p = 0; p < budget.size(); ++p) {
       ASSERT_EQ(held[p], lies[p]);
-      ASSERT_EQ(world.ledger.held(p).value, static_cast<std::uint64_t>(lies[p]));
+      ASSERT_EQ(world.ledger.held(static_cast<machine::PlaceId>(p)).value, static_cast<std::uint64_t>(lies[p]));
     }
   }
   EXPECT_GT(moved, 1000u);
@@ -253,7 +254,8 @@ TEST(Property, NoChunkLeavesItsDomain) {
       run.step();
       const auto places = run.places();
       for (std::size_t c = 0; c < places.size(); ++c) ASSERT_EQ(machine.place(places[c]).domain, domain[c]);
-      for (machine::PlaceId p = 0; p < budget.size(); ++p) ASSERT_LE(world.ledger.held(p), budget[p]);
+      for (std::size_t p = 0; p < budget.size(); ++p)
+        ASSERT_LE(world.ledger.held(static_cast<machine::PlaceId>(p)), budget[p]);
     }
     run.finish();
     for (const auto& result : world.virtual_machine.harvest()) {

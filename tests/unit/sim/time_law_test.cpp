@@ -102,6 +102,7 @@ TEST(TimeLaw, IndependentMissesOverlapAsLittleSays) {
   const auto fast = world.add_array(2000, 0);
   const auto slow = world.add_array(2000, 1);
   std::vector<backend::Miss> misses;
+  misses.reserve(10000);
   for (int i = 0; i < 10000; ++i)
     misses.push_back({(i % 2 ? fast : slow).first, 0, 0, backend::MissKind::independent});
   world.virtual_machine.quantum({0, 10000, {}, misses});

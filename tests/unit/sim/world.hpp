@@ -56,7 +56,7 @@ inline machine::Machine test_machine(const MachineChoice& choice = {}) {
 
 class TestWorld {
  public:
-  explicit TestWorld(machine::Machine with = test_machine(), machine::Budget budget = {}, double cores = 1,
+  explicit TestWorld(machine::Machine with = test_machine(), const machine::Budget& budget = {}, double cores = 1,
                      machine::InitiatorId initiator = 0)
       : machine(std::move(with)),
         page(std::make_unique<memory::LedgerPage>()),

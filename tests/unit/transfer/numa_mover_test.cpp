@@ -279,6 +279,7 @@ TEST_F(NumaMoverTest, NeighboursInTheQueueShareTheKernelsCalls) {
   for (const auto& result : mover_->harvest()) groups[result.begun.value].push_back(result.chunk);
   // 16 KiB chunks: 128 of them are 512 pages, the other way is another group.
   std::vector<std::size_t> sizes;
+  sizes.reserve(groups.size());
   for (const auto& [begun, chunks] : groups) sizes.push_back(chunks.size());
   EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 128, 2, 1}));
   EXPECT_EQ(place(5), 1);

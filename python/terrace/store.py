@@ -199,9 +199,7 @@ class Store:
         if exact:
             return "exact profile (simulate with --exact)"
         if run.planner == "plan":
-            return (
-                "profile: it obeyed the plan that it was given; look at the profile of that plan"
-            )
+            return "profile: it obeyed the plan that it was given; look at the profile of that plan"
         return f"profile: with the planner {run.planner} nothing is learned"
 
     def moves(self, run: Run) -> list[Move]:

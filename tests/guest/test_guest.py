@@ -84,7 +84,9 @@ def test_the_journals_moves_are_the_kernels(guest, job):
     for move in run.moves:
         assert move.asked <= move.begun <= move.done
         assert move.size in (0, sizes[move.object, move.chunk])
-        assert (move.size == 0) == (move.source == move.target or move.refused), "only what lay there already moved nothing"
+        assert (move.size == 0) == (move.source == move.target or move.refused), (
+            "only what lay there already moved nothing"
+        )
 
 
 @pytest.mark.parametrize(("job", "budget"), [("cg_s", 700 << 10), ("cg_w", 5 << 20), ("live", 512 << 10)])

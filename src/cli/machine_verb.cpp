@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "cli/parse.hpp"
 #include "machine/describe.hpp"
 #include "machine/discovery.hpp"
 #include "machine/measure.hpp"
@@ -60,14 +61,7 @@ int machine_verb(int argc, char** argv) {
   app.add_flag("--json", json, "print JSON (with its schema's version)");
   app.add_option("--output,-o", output, "measure: write the machine file there");
   app.add_flag("--quick", quick, "measure: seconds instead of a minute, with a larger spread");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    throw Error(Code::invalid, std::string(error.what()) + "; see terrace machine --help");
-  }
+  if (!parse_words(app, "machine", argc, argv)) return 0;
   if (name == "measure") return measure(output, quick, json);
   if (quick || !output.empty())
     throw Error(Code::invalid, "--quick and --output belong to terrace machine measure");

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "cli/journals.hpp"
+#include "cli/parse.hpp"
 #include "cli/summary.hpp"
 #include "profile/store.hpp"
 
@@ -55,14 +56,7 @@ int merge_verb(int argc, char** argv) {
   app.add_option("--output,-o", output, "profile to write")->required();
   app.add_flag("--json", json, "print the summary as JSON on standard error");
   app.add_flag("--quiet,-q", quiet, "print no summary");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    throw Error(Code::invalid, std::string(error.what()) + "; see terrace merge --help");
-  }
+  if (!parse_words(app, "merge", argc, argv)) return 0;
   for (const auto& [label, journals] : find_journals(given)) {
     const auto merged = profile::merge_journals(journals, output_of_world(output, label));
     if (!quiet) print_summary(merged, label, json);

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "cli/parse.hpp"
 
 namespace terrace::cli {
 
@@ -106,14 +107,7 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   app.add_flag("--json", options.json, "print the summary as JSON on standard error");
   app.add_flag("--quiet,-q", options.quiet, "print no summary");
   app.add_flag("--keep-journals", options.keep_journals, "leave the journals beside the profile");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    return std::nullopt;
-  } catch (const CLI::ParseError& error) {
-    throw Error(Code::invalid, std::string(error.what()) + "; see terrace " + verb + " --help");
-  }
+  if (!parse_words(app, verb, argc, argv)) return std::nullopt;
   options.command = app.remaining();
   if (!options.command.empty() && options.command.front() == "--") options.command.erase(options.command.begin());
   if (options.command.empty())

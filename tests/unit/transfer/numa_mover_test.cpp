@@ -5,99 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <map>
-#include <memory>
-#include <mutex>
-#include <random>
 #include <set>
 #include <thread>
 
 #include "base/error.hpp"
-#include "support/real_memory.hpp"
+#include "numa_mover_fixture.hpp"
 
 namespace terrace::transfer {
 namespace {
-
-using backend::Ticket;
-using backend::TransferResult;
-using machine::k_no_place;
-using machine::PlaceId;
-using memory::ChunkId;
-using tests::k_page;
-using tests::Mapping;
-
-constexpr int k_no_such_node = 1000;
-constexpr std::uint32_t k_chunk_size = 4 * k_page;
-
-// Counts up. While the gate is shut the mover's thread stands still where it notes when a transfer begins.
-class GatedClock final : public backend::Clock {
- public:
-  Seconds now() override {
-    std::unique_lock lock(mutex_);
-    if (std::this_thread::get_id() != owner_) {
-      ++arrivals_;
-      changed_.notify_all();
-      changed_.wait(lock, [&] { return open_; });
-    }
-    return Seconds{static_cast<double>(++ticks_)};
-  }
-  void charge(Seconds) override {}
-  void shut() {
-    const std::lock_guard lock(mutex_);
-    open_ = false;
-    arrivals_ = 0;
-  }
-  void open() {
-    const std::lock_guard lock(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-  // Until the mover's thread stands at the gate.
-  void await_arrival() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return arrivals_ > 0; });
-  }
-
- private:
-  const std::thread::id owner_ = std::this_thread::get_id();
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool open_ = true;
-  int arrivals_ = 0;
-  std::uint64_t ticks_ = 0;
-};
-
-class NumaMoverTest : public ::testing::Test {
- protected:
-  // `count` touched chunks of 16 KiB, of which the budget of place 0 holds `fast`; they lie on place 1, on the
-  // account.
-  void start(std::uint32_t count, std::uint32_t fast, const std::vector<int>& nodes = {0, 0, k_no_such_node}) {
-    machine_ = std::make_unique<machine::Machine>(tests::machine_on(nodes));
-    map_ = std::make_unique<Mapping>(std::size_t{count} * k_chunk_size);
-    map_->touch(0, std::size_t{count} * 4);
-    machine::Budget budget(nodes.size(), Bytes{1ULL << 30});
-    budget[0] = Bytes{std::uint64_t{fast} * k_chunk_size};
-    ledger_ = std::make_unique<memory::Ledger>(page_, budget);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      chunks_.add(map_->address(4 * i), k_chunk_size, 0, 0, 1);
-      ASSERT_TRUE(ledger_->take(1, Bytes{k_chunk_size}));
-    }
-    mover_ = std::make_unique<NumaMover>(*machine_, chunks_, *ledger_, clock_);
-  }
-  void TearDown() override { clock_.open(); }
-
-  PlaceId place(ChunkId chunk) { return chunks_[chunk].place.load(); }
-  std::uint64_t held(PlaceId where) { return ledger_->held(where).value / k_chunk_size; }
-
-  GatedClock clock_;
-  memory::LedgerPage page_{};
-  memory::ChunkTable chunks_;
-  std::unique_ptr<machine::Machine> machine_;
-  std::unique_ptr<Mapping> map_;
-  std::unique_ptr<memory::Ledger> ledger_;
-  std::unique_ptr<NumaMover> mover_;
-};
 
 TEST_F(NumaMoverTest, MovesAndKeepsTheAccount) {
   start(4, 2);
@@ -331,96 +247,6 @@ TEST_F(NumaMoverTest, EndsWithTransfersInTheQueue) {
   opener.join();
   EXPECT_EQ(place(0), 0) << "what has begun is finished";
   EXPECT_LE(held(0), 17u);
-}
-
-// Everything at once: several threads ask, wait, free and harvest while a fourth watches the account.
-TEST_F(NumaMoverTest, ManyThreadsKeepOrderAndAccount) {
-  constexpr std::uint32_t k_chunks = 96;
-  constexpr std::uint32_t k_fast = 20;
-  constexpr int k_steps = 400;
-  start(k_chunks, k_fast);
-  std::mutex table;  // as the runtime's: who adds a chunk and who asks for a move take turns, the mover does not
-  std::mutex mutex;  // of what is known about tickets
-  std::set<Ticket> open;
-  std::set<Ticket> forgotten;
-  std::vector<TransferResult> harvested;
-  std::atomic<bool> stop{false};
-  std::atomic<int> over{0};
-  std::thread watcher([&] {
-    while (!stop) over += held(0) > k_fast;
-  });
-  // Each thread has its own third of the chunks, as each object has one owner; the table grows meanwhile.
-  const auto work = [&](unsigned number) {
-    std::mt19937 random(number);
-    const ChunkId first = number * (k_chunks / 3);
-    std::map<Ticket, ChunkId> mine;
-    for (int step = 0; step < k_steps; ++step) {
-      const auto chunk = static_cast<ChunkId>(first + random() % (k_chunks / 3));
-      switch (random() % 8) {
-        case 0: {
-          {
-            const std::lock_guard turn(table);
-            mover_->forget(chunk, 1);
-          }
-          const std::lock_guard lock(mutex);
-          for (const auto& [ticket, of] : mine)
-            if (of == chunk) forgotten.insert(ticket);
-          break;
-        }
-        case 1:
-          if (!mine.empty()) {
-            mover_->wait(mine.rbegin()->first);
-            EXPECT_TRUE(mover_->done(mine.rbegin()->first));
-          }
-          break;
-        case 2: {
-          const std::lock_guard lock(mutex);
-          for (const auto& result : mover_->harvest()) harvested.push_back(result);
-          break;
-        }
-        default: {
-          const std::lock_guard turn(table);
-          const auto ticket = mover_->submit({chunk, static_cast<PlaceId>(random() % 2)});
-          mine[ticket] = chunk;
-          const std::lock_guard lock(mutex);
-          open.insert(ticket);
-        }
-      }
-    }
-    if (!mine.empty()) mover_->wait(mine.rbegin()->first);
-  };
-  std::thread grow([&] {
-    for (int i = 0; i < 2000; ++i) {
-      const std::lock_guard turn(table);
-      chunks_.add(map_->address(), k_page, 1, 0, k_no_place);
-    }
-  });
-  std::thread a(work, 0), b(work, 1), c(work, 2);
-  for (auto* thread : {&a, &b, &c, &grow}) thread->join();
-  stop = true;
-  watcher.join();
-  for (const auto& result : mover_->harvest()) harvested.push_back(result);
-  EXPECT_EQ(over.load(), 0);
-  std::set<Ticket> told;
-  std::map<ChunkId, PlaceId> last;
-  for (ChunkId chunk = 0; chunk < k_chunks; ++chunk) last[chunk] = 1;
-  Ticket before = 0;
-  for (const auto& result : harvested) {
-    EXPECT_TRUE(told.insert(result.ticket).second);
-    if (result.refused && forgotten.contains(result.ticket)) continue;
-    EXPECT_LT(before, result.ticket) << "results come in the order of the asking";
-    before = result.ticket;
-    EXPECT_EQ(result.from, last[result.chunk]);
-    if (!result.refused) last[result.chunk] = result.to;
-  }
-  for (const auto ticket : open) EXPECT_TRUE(told.contains(ticket)) << ticket;
-  std::uint64_t on_fast = 0;
-  for (ChunkId chunk = 0; chunk < k_chunks; ++chunk) {
-    EXPECT_EQ(place(chunk), last[chunk]);
-    on_fast += last[chunk] == 0;
-  }
-  EXPECT_EQ(held(0), on_fast);
-  EXPECT_EQ(held(1), k_chunks - on_fast);
 }
 
 }  // namespace

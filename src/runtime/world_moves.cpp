@@ -1,0 +1,129 @@
+// What a world asks of its mover: a phase's moves, waits for those that it needs, and what became of them. See
+// world.hpp.
+#include <algorithm>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "model/costs.hpp"
+#include "runtime/world.hpp"
+
+namespace terrace::runtime {
+
+void World::ask(std::span<const ActiveMove> moves, std::uint32_t iteration) {
+  const auto alive = [&](const ActiveMove& move) { return (*parts_.chunks)[move.chunk].live; };
+  requests_.clear();
+  for (const auto& move : moves)
+    if (alive(move)) requests_.push_back({move.chunk, move.planned.to});
+  if (requests_.empty()) return;
+  parts_.clock->charge(model::k_ask_cost + static_cast<double>(requests_.size()) * model::k_move_cost);
+  auto ticket = parts_.mover->submit(requests_);
+  if (pending_.empty()) first_pending_ = ticket;
+  for (const auto& move : moves) {
+    if (!alive(move)) continue;
+    pending_.push_back({move, iteration, {}});
+    if (move.planned.awaited) {
+      if (needed_.size() <= move.planned.need) needed_.resize(move.planned.need + 1);
+      needed_[move.planned.need].push_back(ticket);
+    }
+    ++ticket;
+  }
+}
+
+// Ascending tickets, and a mover works in their order.
+void World::await(const std::vector<backend::Ticket>& tickets) {
+  const auto last = std::find_if(tickets.rbegin(), tickets.rend(), [&](backend::Ticket ticket) {
+    return ticket >= first_pending_ && (*parts_.chunks)[pending_[ticket - first_pending_].move.chunk].live;
+  });
+  if (last == tickets.rend() || parts_.mover->done(*last)) return;
+  for (const auto ticket : tickets) {
+    if (ticket < first_pending_ || parts_.mover->done(ticket)) continue;
+    const auto before = now();
+    parts_.mover->wait(ticket);
+    pending_[ticket - first_pending_].waited = now() - before;
+    phase_waited_ += now() - before;
+  }
+}
+
+void World::run_moves(const PhaseTracker& tracker) {
+  // A phase that was shorter than the plan expects did not reach its last segments: their moves are due now.
+  if (plan_phase_)
+    while (active_.segment_offset(*plan_phase_ + 1) != 0)
+      enter_plan_phase(++*plan_phase_, false, tracker.iteration());
+  plan_phase_ = active_.find_phase(tracker.index(), tracker.phase());
+  if (!plan_phase_ && !plan_mismatch_noted_) {
+    note("warning", "phase " + std::to_string(tracker.index()) + " is \"" + tracker.phase() +
+                        "\", which the plan does not expect there: its moves are left out");
+    plan_mismatch_noted_ = true;
+  }
+  if (plan_phase_) enter_plan_phase(*plan_phase_, true, tracker.iteration());
+}
+
+void World::enter_plan_phase(profile::PhaseIndex phase, bool may_wait, std::uint32_t iteration) {
+  const auto await_needed = [&] {
+    if (phase >= needed_.size()) return;
+    if (may_wait) await(needed_[phase]);
+    needed_[phase].clear();
+  };
+  await_needed();
+  ask(active_.asked_in(phase), iteration);
+  await_needed();  // those that this very phase needs
+  harvest();
+}
+
+void World::harvest() {
+  for (const auto& result : parts_.mover->harvest()) {
+    if (result.ticket < first_pending_ || result.ticket - first_pending_ >= pending_.size()) continue;
+    if (result.error != 0)
+      note_refusal("refused to move memory to " + parts_.machine->place(result.to).name + " (" +
+                   std::generic_category().message(result.error) + ")");
+    auto& pending = pending_[result.ticket - first_pending_];
+    pending.settled = true;
+    log_move(pending, result);
+  }
+  while (!pending_.empty() && pending_.front().settled) {
+    pending_.pop_front();
+    ++first_pending_;
+  }
+}
+
+// The moves of a phase, segments and all, in one record; a program that is killed takes those of its last phase
+// with it.
+void World::write_moves() {
+  harvest();
+  auto& moves = finished_.moves;
+  if (moves.empty()) return;
+  parts_.clock->charge(model::k_log_cost);
+  journal_.write(finished_);
+  moves.clear();
+}
+
+void World::log_move(const Pending& pending, const backend::TransferResult& result) {
+  const auto& planned = pending.move.planned;
+  profile::MoveRecord record;
+  record.asked = result.asked;
+  record.begun = result.begun;
+  record.done = result.done;
+  record.waited = pending.waited;
+  record.benefit = planned.benefit;
+  record.cost = planned.cost;
+  record.size = result.size;
+  record.object = pending.move.object;
+  record.first = planned.chunk;
+  record.chunks = 1;
+  record.iteration = pending.iteration;
+  record.ask = planned.ask;
+  record.need = planned.need;
+  record.from = result.from;
+  record.to = result.to;
+  record.refused = result.refused ? 1 : 0;
+  finished_.moves.push_back(record);
+}
+
+// Once: where the system says no it will say so again.
+void World::note_refusal(const std::string& what) {
+  if (!std::exchange(refusal_noted_, true))
+    note("warning", "the system " + what + ": such data stays where it is (see real-memory in the documentation)");
+}
+
+}  // namespace terrace::runtime

@@ -1,0 +1,96 @@
+// A mover over real memory with a clock that can hold it up; the places share one node.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "support/real_memory.hpp"
+#include "transfer/numa_mover.hpp"
+
+namespace terrace::transfer {
+
+using backend::Ticket;
+using backend::TransferResult;
+using machine::k_no_place;
+using machine::PlaceId;
+using memory::ChunkId;
+using tests::k_page;
+using tests::Mapping;
+
+constexpr int k_no_such_node = 1000;
+constexpr std::uint32_t k_chunk_size = 4 * k_page;
+
+// Counts up. While the gate is shut the mover's thread stands still where it notes when a transfer begins.
+class GatedClock final : public backend::Clock {
+ public:
+  Seconds now() override {
+    std::unique_lock lock(mutex_);
+    if (std::this_thread::get_id() != owner_) {
+      ++arrivals_;
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return open_; });
+    }
+    return Seconds{static_cast<double>(++ticks_)};
+  }
+  void charge(Seconds) override {}
+  void shut() {
+    const std::lock_guard lock(mutex_);
+    open_ = false;
+    arrivals_ = 0;
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  // Until the mover's thread stands at the gate.
+  void await_arrival() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return arrivals_ > 0; });
+  }
+
+ private:
+  const std::thread::id owner_ = std::this_thread::get_id();
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = true;
+  int arrivals_ = 0;
+  std::uint64_t ticks_ = 0;
+};
+
+class NumaMoverTest : public ::testing::Test {
+ protected:
+  // `count` touched chunks of 16 KiB, of which the budget of place 0 holds `fast`; they lie on place 1, on the
+  // account.
+  void start(std::uint32_t count, std::uint32_t fast, const std::vector<int>& nodes = {0, 0, k_no_such_node}) {
+    machine_ = std::make_unique<machine::Machine>(tests::machine_on(nodes));
+    map_ = std::make_unique<Mapping>(std::size_t{count} * k_chunk_size);
+    map_->touch(0, std::size_t{count} * 4);
+    machine::Budget budget(nodes.size(), Bytes{1ULL << 30});
+    budget[0] = Bytes{std::uint64_t{fast} * k_chunk_size};
+    ledger_ = std::make_unique<memory::Ledger>(page_, budget);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      chunks_.add(map_->address(4 * i), k_chunk_size, 0, 0, 1);
+      ASSERT_TRUE(ledger_->take(1, Bytes{k_chunk_size}));
+    }
+    mover_ = std::make_unique<NumaMover>(*machine_, chunks_, *ledger_, clock_);
+  }
+  void TearDown() override { clock_.open(); }
+
+  PlaceId place(ChunkId chunk) { return chunks_[chunk].place.load(); }
+  std::uint64_t held(PlaceId where) { return ledger_->held(where).value / k_chunk_size; }
+
+  GatedClock clock_;
+  memory::LedgerPage page_{};
+  memory::ChunkTable chunks_;
+  std::unique_ptr<machine::Machine> machine_;
+  std::unique_ptr<Mapping> map_;
+  std::unique_ptr<memory::Ledger> ledger_;
+  std::unique_ptr<NumaMover> mover_;
+};
+
+}  // namespace terrace::transfer

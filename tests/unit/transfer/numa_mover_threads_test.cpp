@@ -1,0 +1,105 @@
+// The mover under several threads at once.
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "numa_mover_fixture.hpp"
+
+namespace terrace::transfer {
+namespace {
+
+// Everything at once: several threads ask, wait, free and harvest while a fourth watches the account.
+TEST_F(NumaMoverTest, ManyThreadsKeepOrderAndAccount) {
+  constexpr std::uint32_t k_chunks = 96;
+  constexpr std::uint32_t k_fast = 20;
+  constexpr int k_steps = 400;
+  start(k_chunks, k_fast);
+  std::mutex table;  // as the runtime's: who adds a chunk and who asks for a move take turns, the mover does not
+  std::mutex mutex;  // of what is known about tickets
+  std::set<Ticket> open;
+  std::set<Ticket> forgotten;
+  std::vector<TransferResult> harvested;
+  std::atomic<bool> stop{false};
+  std::atomic<int> over{0};
+  std::thread watcher([&] {
+    while (!stop) over += held(0) > k_fast;
+  });
+  // Each thread has its own third of the chunks, as each object has one owner; the table grows meanwhile.
+  const auto work = [&](unsigned number) {
+    std::mt19937 random(number);
+    const ChunkId first = number * (k_chunks / 3);
+    std::map<Ticket, ChunkId> mine;
+    for (int step = 0; step < k_steps; ++step) {
+      const auto chunk = static_cast<ChunkId>(first + random() % (k_chunks / 3));
+      switch (random() % 8) {
+        case 0: {
+          {
+            const std::lock_guard turn(table);
+            mover_->forget(chunk, 1);
+          }
+          const std::lock_guard lock(mutex);
+          for (const auto& [ticket, of] : mine)
+            if (of == chunk) forgotten.insert(ticket);
+          break;
+        }
+        case 1:
+          if (!mine.empty()) {
+            mover_->wait(mine.rbegin()->first);
+            EXPECT_TRUE(mover_->done(mine.rbegin()->first));
+          }
+          break;
+        case 2: {
+          const std::lock_guard lock(mutex);
+          for (const auto& result : mover_->harvest()) harvested.push_back(result);
+          break;
+        }
+        default: {
+          const std::lock_guard turn(table);
+          const auto ticket = mover_->submit({chunk, static_cast<PlaceId>(random() % 2)});
+          mine[ticket] = chunk;
+          const std::lock_guard lock(mutex);
+          open.insert(ticket);
+        }
+      }
+    }
+    if (!mine.empty()) mover_->wait(mine.rbegin()->first);
+  };
+  std::thread grow([&] {
+    for (int i = 0; i < 2000; ++i) {
+      const std::lock_guard turn(table);
+      chunks_.add(map_->address(), k_page, 1, 0, k_no_place);
+    }
+  });
+  std::thread a(work, 0), b(work, 1), c(work, 2);
+  for (auto* thread : {&a, &b, &c, &grow}) thread->join();
+  stop = true;
+  watcher.join();
+  for (const auto& result : mover_->harvest()) harvested.push_back(result);
+  EXPECT_EQ(over.load(), 0);
+  std::set<Ticket> told;
+  std::map<ChunkId, PlaceId> last;
+  for (ChunkId chunk = 0; chunk < k_chunks; ++chunk) last[chunk] = 1;
+  Ticket before = 0;
+  for (const auto& result : harvested) {
+    EXPECT_TRUE(told.insert(result.ticket).second);
+    if (result.refused && forgotten.contains(result.ticket)) continue;
+    EXPECT_LT(before, result.ticket) << "results come in the order of the asking";
+    before = result.ticket;
+    EXPECT_EQ(result.from, last[result.chunk]);
+    if (!result.refused) last[result.chunk] = result.to;
+  }
+  for (const auto ticket : open) EXPECT_TRUE(told.contains(ticket)) << ticket;
+  std::uint64_t on_fast = 0;
+  for (ChunkId chunk = 0; chunk < k_chunks; ++chunk) {
+    EXPECT_EQ(place(chunk), last[chunk]);
+    on_fast += last[chunk] == 0;
+  }
+  EXPECT_EQ(held(0), on_fast);
+  EXPECT_EQ(held(1), k_chunks - on_fast);
+}
+
+}  // namespace
+}  // namespace terrace::transfer

@@ -18,7 +18,7 @@
 
 namespace terrace {
 
-inline constexpr std::uint32_t k_journal_version = 2;
+inline constexpr std::uint32_t k_journal_version = 3;
 
 class Journal {
  public:

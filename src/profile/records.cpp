@@ -69,6 +69,10 @@ template <class Io, IsOne<IterationRecord> R>
 void fields(Io& io, R& r) {
   io(r.exact, r.iteration, r.places);
 }
+template <class Io, IsOne<Move> R>
+void fields(Io& io, R& r) {
+  io(r.object, r.first, r.chunks, r.ask, r.need, r.to, r.size, r.benefit, r.cost);
+}
 template <class Io, IsOne<MovesRecord> R>
 void fields(Io& io, R& r) {
   io(r.moves);
@@ -90,8 +94,8 @@ void fields(Io& io, R& r) {
 
 // What lies in memory as it lies in a record.
 template <class T>
-inline constexpr bool k_is_flat = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::same_as<T, Seconds> ||
-                                  std::same_as<T, Bytes> || std::same_as<T, MoveRecord>;
+inline constexpr bool k_is_flat =
+    std::is_arithmetic_v<T> || std::is_enum_v<T> || std::same_as<T, Seconds> || std::same_as<T, Bytes>;
 
 class Writer {
  public:
@@ -166,8 +170,6 @@ class Reader {
   void one(T& value) {
     if constexpr (std::is_arithmetic_v<T>) {
       value = in_.get<T>();
-    } else if constexpr (std::same_as<T, MoveRecord>) {
-      std::memcpy(&value, in_.take(sizeof value), sizeof value);
     } else {
       fields(*this, value);
     }

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "base/blob.hpp"
@@ -31,7 +30,8 @@ enum class RecordType : std::uint16_t {
   counters = 11,
   end = 12,
   machine = 13,
-  calibration = 14
+  calibration = 14,
+  transfers = 15
 };
 
 struct RunRecord {  // first in every journal
@@ -80,22 +80,30 @@ struct IterationRecord {
   Iteration iteration;
   std::vector<machine::PlaceId> places;  // by chunk of the run, when the iteration began
 };
-// One transfer. It lies in a record as it lies in memory: a program may make a hundred thousand a second.
-struct MoveRecord {
-  Seconds asked, begun, done, waited;
-  Seconds benefit, cost;  // predicted
-  Bytes size;
+// What a plan asks for, iteration after iteration.
+struct Move {
   memory::ObjectId object = 0;
   std::uint32_t first = 0;  // chunk within the object
   std::uint32_t chunks = 0;
-  std::uint32_t iteration = 0;
   PhaseIndex ask = 0, need = 0;
-  machine::PlaceId from = 0, to = 0;
-  std::uint32_t refused = 0;
+  machine::PlaceId to = 0;
+  Bytes size;
+  Seconds benefit, cost;  // predicted
 };
-static_assert(std::is_trivially_copyable_v<MoveRecord> && sizeof(MoveRecord) == 88, "no padding");
-struct MovesRecord {
-  std::vector<MoveRecord> moves;
+struct MovesRecord {  // before the first transfers of these moves
+  std::vector<Move> moves;
+};
+// A move that was carried out, or refused.
+struct Transfer {
+  std::uint32_t move = 0;  // of all that the journal's records of moves hold, by position
+  std::uint32_t iteration = 0;
+  machine::PlaceId from = 0;
+  bool refused = false;
+  Bytes size;
+  Seconds asked, begun, done, waited;
+};
+struct TransfersRecord {
+  std::vector<Transfer> transfers;
 };
 struct PlanRecord {
   placement::Plan plan;
@@ -133,6 +141,7 @@ void encode(BlobWriter& out, const LoopEndRecord& record);
 void encode(BlobWriter& out, const PhaseRecord& record);
 void encode(BlobWriter& out, const IterationRecord& record);
 void encode(BlobWriter& out, const MovesRecord& record);
+void encode(BlobWriter& out, const TransfersRecord& record);
 void encode(BlobWriter& out, const PlanRecord& record);
 void encode(BlobWriter& out, const NoteRecord& record);
 void encode(BlobWriter& out, const CountersRecord& record);
@@ -147,6 +156,7 @@ void decode(BlobReader& in, LoopEndRecord& record);
 void decode(BlobReader& in, PhaseRecord& record);
 void decode(BlobReader& in, IterationRecord& record);
 void decode(BlobReader& in, MovesRecord& record);
+void decode(BlobReader& in, TransfersRecord& record);
 void decode(BlobReader& in, PlanRecord& record);
 void decode(BlobReader& in, NoteRecord& record);
 void decode(BlobReader& in, CountersRecord& record);
@@ -170,6 +180,8 @@ template <>
 inline constexpr RecordType k_record_type<IterationRecord> = RecordType::iteration;
 template <>
 inline constexpr RecordType k_record_type<MovesRecord> = RecordType::moves;
+template <>
+inline constexpr RecordType k_record_type<TransfersRecord> = RecordType::transfers;
 template <>
 inline constexpr RecordType k_record_type<PlanRecord> = RecordType::plan;
 template <>

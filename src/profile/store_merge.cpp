@@ -121,6 +121,9 @@ bool add_record(RunRows& rows, const JournalRecord& record) {
     case RecordType::moves:
       add_decoded<MovesRecord>(rows, record.payload);
       return true;
+    case RecordType::transfers:
+      add_decoded<TransfersRecord>(rows, record.payload);
+      return true;
     case RecordType::plan:
       add_decoded<PlanRecord>(rows, record.payload);
       return true;

@@ -136,9 +136,16 @@ void RunRows::add(const IterationRecord& r) {
 }
 
 void RunRows::add(const MovesRecord& record) {
-  for (const auto& r : record.moves)
-    move_.run(id_, loop_, r.object, r.first, r.chunks, r.from, r.to, r.iteration, r.ask, r.need, r.size, r.benefit,
-              r.cost, r.asked, r.begun, r.done, r.waited, r.refused);
+  moves_.insert(moves_.end(), record.moves.begin(), record.moves.end());
+}
+
+void RunRows::add(const TransfersRecord& record) {
+  for (const auto& r : record.transfers) {
+    if (r.move >= moves_.size()) throw Error(Code::corrupt, "a transfer of a move that the journal does not name");
+    const auto& m = moves_[r.move];
+    move_.run(id_, loop_, m.object, m.first, m.chunks, r.from, m.to, r.iteration, m.ask, m.need, r.size, m.benefit,
+              m.cost, r.asked, r.begun, r.done, r.waited, r.refused);
+  }
 }
 
 void RunRows::add(const PlanRecord& r) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/journal.hpp"
 #include "profile/records.hpp"
@@ -24,6 +25,7 @@ class RunRows {
   void add(const PhaseRecord& record);
   void add(const IterationRecord& record);
   void add(const MovesRecord& record);
+  void add(const TransfersRecord& record);  // Error{corrupt} for a move that no record has named
   void add(const PlanRecord& record);
   void add(const NoteRecord& record);
   void add(const CountersRecord& record);
@@ -44,6 +46,8 @@ class RunRows {
   std::string program_;
   bool ended_ = false;
   std::int64_t loop_ = -1;  // number of the loop that the records belong to; -1 before the first
+
+  std::vector<Move> moves_;  // named so far
 
   Statement object_;
   Statement object_places_;

@@ -55,13 +55,12 @@ std::optional<profile::PhaseIndex> ActivePlan::find_phase(profile::PhaseIndex in
   return starts_[index];
 }
 
-const std::vector<ActiveMove>& ActivePlan::asked_in(profile::PhaseIndex index) {
-  static const std::vector<ActiveMove> none;
+std::span<ActiveMove> ActivePlan::asked_in(profile::PhaseIndex index) {
   if (!std::exchange(sorted_, true))
     for (auto& asks : asks_)
       std::stable_sort(asks.begin(), asks.end(),
                        [](const ActiveMove& a, const ActiveMove& b) { return a.planned.order < b.planned.order; });
-  return index < asks_.size() ? asks_[index] : none;
+  return index < asks_.size() ? std::span(asks_[index]) : std::span<ActiveMove>();
 }
 
 std::vector<std::string> ActivePlan::take_notes() { return std::exchange(notes_, {}); }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,9 +19,12 @@ namespace terrace::runtime {
 
 // A move of one chunk of this run.
 struct ActiveMove {
+  static constexpr std::uint32_t k_not_named = UINT32_MAX;
+
   placement::ChunkMove planned;
   memory::ChunkId chunk = 0;
   memory::ObjectId object = 0;
+  std::uint32_t name = k_not_named;  // in the journal: its position among the moves that were written down
 };
 
 class ActivePlan {
@@ -44,7 +48,7 @@ class ActivePlan {
     return phase < offsets_.size() ? offsets_[phase] : 0;
   }
   // Moves to ask for when the plan's phase begins, in the plan's order.
-  [[nodiscard]] const std::vector<ActiveMove>& asked_in(profile::PhaseIndex index);
+  [[nodiscard]] std::span<ActiveMove> asked_in(profile::PhaseIndex index);
   [[nodiscard]] std::vector<std::string> take_notes();
 
  private:

@@ -50,7 +50,8 @@ class World {
 
  private:
   struct Pending {
-    ActiveMove move;
+    std::uint32_t move = 0;  // its name
+    memory::ChunkId chunk = 0;
     std::uint32_t iteration = 0;
     Seconds waited;
     bool settled = false;
@@ -62,7 +63,8 @@ class World {
   void learn(const PhaseTracker& tracker, const std::vector<profile::Object>& objects);
   void adopt(const placement::Plan& plan, const std::vector<profile::Object>& objects, std::string_view why);
   void bind(const profile::Object& object);
-  void ask(std::span<const ActiveMove> moves, std::uint32_t iteration);
+  void ask(std::span<ActiveMove> moves, std::uint32_t iteration);
+  void name(ActiveMove& move);
   template <class Work>
   void with_collectors(Work work);
   void cut_segment(const PhaseTracker& tracker);
@@ -71,7 +73,7 @@ class World {
   void await(const std::vector<backend::Ticket>& tickets);
   void harvest();
   void write_moves();
-  void log_move(const Pending& pending, const backend::TransferResult& result);
+  void log_transfer(const Pending& pending, const backend::TransferResult& result);
   void note_refusal(const std::string& what);
   void write_counters();
 
@@ -91,7 +93,9 @@ class World {
   std::deque<Pending> pending_;                    // by ticket, from first_pending_ on
   backend::Ticket first_pending_ = 0;
   std::vector<backend::TransferRequest> requests_;    // of one asking
-  profile::MovesRecord finished_;                     // moves that the journal does not have yet
+  std::uint32_t names_ = 0;                           // moves that have one
+  profile::MovesRecord named_;                        // those that the journal does not have yet
+  profile::TransfersRecord finished_;                 // so for these
   std::vector<std::vector<backend::Ticket>> needed_;  // by phase: tickets it waits for
   Segmenter segmenter_;
   bool collecting_ = false;     // a collector listens to this iteration

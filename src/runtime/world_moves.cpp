@@ -10,7 +10,7 @@
 
 namespace terrace::runtime {
 
-void World::ask(std::span<const ActiveMove> moves, std::uint32_t iteration) {
+void World::ask(std::span<ActiveMove> moves, std::uint32_t iteration) {
   const auto alive = [&](const ActiveMove& move) { return (*parts_.chunks)[move.chunk].live; };
   requests_.clear();
   for (const auto& move : moves)
@@ -19,9 +19,10 @@ void World::ask(std::span<const ActiveMove> moves, std::uint32_t iteration) {
   parts_.clock->charge(model::k_ask_cost + static_cast<double>(requests_.size()) * model::k_move_cost);
   auto ticket = parts_.mover->submit(requests_);
   if (pending_.empty()) first_pending_ = ticket;
-  for (const auto& move : moves) {
+  for (auto& move : moves) {
     if (!alive(move)) continue;
-    pending_.push_back({move, iteration, {}});
+    if (move.name == ActiveMove::k_not_named) name(move);
+    pending_.push_back({move.name, move.chunk, iteration, {}});
     if (move.planned.awaited) {
       if (needed_.size() <= move.planned.need) needed_.resize(move.planned.need + 1);
       needed_[move.planned.need].push_back(ticket);
@@ -33,7 +34,7 @@ void World::ask(std::span<const ActiveMove> moves, std::uint32_t iteration) {
 // Ascending tickets, and a mover works in their order.
 void World::await(const std::vector<backend::Ticket>& tickets) {
   const auto last = std::find_if(tickets.rbegin(), tickets.rend(), [&](backend::Ticket ticket) {
-    return ticket >= first_pending_ && (*parts_.chunks)[pending_[ticket - first_pending_].move.chunk].live;
+    return ticket >= first_pending_ && (*parts_.chunks)[pending_[ticket - first_pending_].chunk].live;
   });
   if (last == tickets.rend() || parts_.mover->done(*last)) return;
   for (const auto ticket : tickets) {
@@ -79,7 +80,7 @@ void World::harvest() {
                    std::generic_category().message(result.error) + ")");
     auto& pending = pending_[result.ticket - first_pending_];
     pending.settled = true;
-    log_move(pending, result);
+    log_transfer(pending, result);
   }
   while (!pending_.empty() && pending_.front().settled) {
     pending_.pop_front();
@@ -91,33 +92,25 @@ void World::harvest() {
 // with it.
 void World::write_moves() {
   harvest();
-  auto& moves = finished_.moves;
-  if (moves.empty()) return;
+  if (finished_.transfers.empty()) return;
   parts_.clock->charge(model::k_log_cost);
+  if (!named_.moves.empty()) journal_.write(named_);
   journal_.write(finished_);
-  moves.clear();
+  named_.moves.clear();
+  finished_.transfers.clear();
 }
 
-void World::log_move(const Pending& pending, const backend::TransferResult& result) {
-  const auto& planned = pending.move.planned;
-  profile::MoveRecord record;
-  record.asked = result.asked;
-  record.begun = result.begun;
-  record.done = result.done;
-  record.waited = pending.waited;
-  record.benefit = planned.benefit;
-  record.cost = planned.cost;
-  record.size = result.size;
-  record.object = pending.move.object;
-  record.first = planned.chunk;
-  record.chunks = 1;
-  record.iteration = pending.iteration;
-  record.ask = planned.ask;
-  record.need = planned.need;
-  record.from = result.from;
-  record.to = result.to;
-  record.refused = result.refused ? 1 : 0;
-  finished_.moves.push_back(record);
+// What is the same in every iteration is written down once.
+void World::name(ActiveMove& move) {
+  const auto& planned = move.planned;
+  move.name = names_++;
+  named_.moves.push_back({move.object, planned.chunk, 1, planned.ask, planned.need, planned.to,
+                          Bytes{(*parts_.chunks)[move.chunk].size}, planned.benefit, planned.cost});
+}
+
+void World::log_transfer(const Pending& pending, const backend::TransferResult& result) {
+  finished_.transfers.push_back({pending.move, pending.iteration, result.from, result.refused, result.size,
+                                 result.asked, result.begun, result.done, pending.waited});
 }
 
 // Once: where the system says no it will say so again.

@@ -89,6 +89,8 @@ void check_record(const terrace::JournalRecord& record) {
       return check<IterationRecord>(record.payload);
     case RecordType::moves:
       return check<MovesRecord>(record.payload);
+    case RecordType::transfers:
+      return check<TransfersRecord>(record.payload);
     case RecordType::plan:
       return check<PlanRecord>(record.payload);
     case RecordType::note:

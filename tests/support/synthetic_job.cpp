@@ -145,22 +145,26 @@ class Story {
     const double copy = static_cast<double>(o.size) / 8e9;
     const double begun = std::max(now_, mover_free_);
     mover_free_ = begun + copy;
-    profile::MoveRecord move;
-    move.asked = {now_};
-    move.begun = {begun};
-    move.done = {mover_free_};
-    move.waited = {object == 6 && to == k_fast ? 0.04e-3 : 0};
+    profile::Transfer transfer;
+    transfer.move = moves_++;
+    transfer.asked = {now_};
+    transfer.begun = {begun};
+    transfer.done = {mover_free_};
+    transfer.waited = {object == 6 && to == k_fast ? 0.04e-3 : 0};
+    transfer.size = {o.size};
+    transfer.iteration = iteration;
+    transfer.from = to == k_fast ? k_slow : k_fast;
+    profile::Move move;
     move.benefit = {benefit};
     move.cost = {copy / 4};
     move.size = {o.size};
     move.object = static_cast<std::uint32_t>(object);
     move.chunks = chunks_of(o);
-    move.iteration = iteration;
     move.ask = ask;
     move.need = need;
-    move.from = to == k_fast ? k_slow : k_fast;
     move.to = to;
     profile::append(journal_, profile::MovesRecord{{move}});
+    profile::append(journal_, profile::TransfersRecord{{transfer}});
   }
 
   void end() {
@@ -179,6 +183,7 @@ class Story {
   std::vector<std::size_t> fast_;
   double now_ = 0;
   double mover_free_ = 0;
+  std::uint32_t moves_ = 0;
 };
 
 }  // namespace

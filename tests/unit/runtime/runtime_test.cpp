@@ -171,20 +171,27 @@ TEST_F(RuntimeTest, LearnsInTheFirstIterationAndMovesTheHotObject) {
 TEST_F(RuntimeTest, JournalSaysForEachMoveWhatAndWhen) {
   start("auto", Bytes{5 * k_mib});
   iterate(40);
-  std::vector<profile::MoveRecord> moves;
+  std::vector<profile::Move> moves;
   for (const auto& record : records<profile::MovesRecord>())
     moves.insert(moves.end(), record.moves.begin(), record.moves.end());
-  ASSERT_FALSE(moves.empty());
   std::uint64_t into_fast = 0;
-  for (const auto& move : moves) {
-    EXPECT_FALSE(move.refused);
-    EXPECT_LE(move.asked, move.begun);
-    EXPECT_LT(move.begun, move.done);
-    // Never faster than the slower of the two places can read or write.
-    EXPECT_GE((move.done - move.begun).value, 0.999 * static_cast<double>(move.size.value) / 4e9);
-    into_fast += move.to == 0 ? move.size.value : 0;
-    into_fast -= move.from == 0 ? move.size.value : 0;
-  }
+  std::size_t transfers = 0;
+  for (const auto& record : records<profile::TransfersRecord>())
+    for (const auto& transfer : record.transfers) {
+      ++transfers;
+      EXPECT_FALSE(transfer.refused);
+      EXPECT_LE(transfer.asked, transfer.begun);
+      EXPECT_LT(transfer.begun, transfer.done);
+      // Never faster than the slower of the two places can read or write.
+      EXPECT_GE((transfer.done - transfer.begun).value, 0.999 * static_cast<double>(transfer.size.value) / 4e9);
+      ASSERT_LT(transfer.move, moves.size());
+      EXPECT_EQ(transfer.size, moves[transfer.move].size);
+      into_fast += moves[transfer.move].to == 0 ? transfer.size.value : 0;
+      into_fast -= transfer.from == 0 ? transfer.size.value : 0;
+    }
+  // Each is named once, however often it is made.
+  EXPECT_GT(transfers, 0U);
+  EXPECT_LE(moves.size(), transfers);
   EXPECT_EQ(into_fast, ledger_->held(0).value);
   EXPECT_LE(ledger_->held(0).value, 5 * k_mib);
   EXPECT_EQ(records<profile::PlanRecord>().size(), 1U);

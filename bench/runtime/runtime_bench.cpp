@@ -72,7 +72,7 @@ void plan(benchmark::State& state) {
   calibration.places.resize(machine.places().size());
   for (auto& place : calibration.places) place.peak_bandwidth = 4e9;
   const auto& planner = placement::find_planner("auto");
-  for (auto step : state) benchmark::DoNotOptimize(planner.decide(problem, calibration));
+  for (auto step : state) benchmark::DoNotOptimize(planner.decide(problem, calibration, placement::Effort::quick));
   state.counters["cells"] = static_cast<double>(cells);
   state.counters["s_per_cell"] = benchmark::Counter(
       static_cast<double>(cells), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);

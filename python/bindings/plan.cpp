@@ -23,7 +23,8 @@ using placement::Plan;
 // Without a calibration the model's constants are 1.
 Decision decide(const Problem& problem, const std::string& planner, const model::Calibration* calibration) {
   const nb::gil_scoped_release release;
-  return placement::find_planner(planner).decide(problem, calibration ? *calibration : model::Calibration{});
+  return placement::find_planner(planner).decide(problem, calibration ? *calibration : model::Calibration{},
+                                                 placement::Effort::thorough);
 }
 
 nb::list objects_of(const Plan& plan) {

@@ -158,7 +158,8 @@ std::vector<std::size_t> speed_ranks(const Problem& problem) {
 Placement initial_placement(const Schedule& schedule, const MoveList& list) {
   auto placement = schedule.phases.front();
   for (const auto& move : list.moves) {
-    if (move.ask > move.change) placement[move.item] = move.to;
+    // Asked for before the iteration began, or so early in it that others may count on the room from the start.
+    if (move.ask > move.change || move.ask == 0) placement[move.item] = move.to;
   }
   return placement;
 }

@@ -32,15 +32,16 @@ struct MoveList {
 // ordered so that each finds room when those before it are done: to slower memory first, then by need.
 MoveList moves_of(const Problem& problem, const Schedule& schedule);
 
-// Where everything lies when the first phase begins: where the schedule wants it then, but for moves that the
-// iteration before asked for, which are done already.
+// Where everything lies when the first phase begins: where the schedule wants it then, but for moves that it or the
+// iteration before asks for early, which are done already.
 Placement initial_placement(const Schedule& schedule, const MoveList& list);
 
 // Rank of a place by speed, 0 the fastest: what "to slower memory" means.
 std::vector<std::size_t> speed_ranks(const Problem& problem);
 
-// predict() with the moves made beforehand; `waited`, where given, gets the time that phases wait for each move.
+// predict() with the moves made beforehand; `lost`, where given, gets what phases lose by each move: waiting for
+// it, or using its data where they lay before.
 Prediction predict(const Problem& problem, const Schedule& schedule, const MoveList& list,
-                   std::vector<double>* waited = nullptr);
+                   std::vector<double>* lost = nullptr);
 
 }  // namespace terrace::model

@@ -3,6 +3,8 @@
 #include "model/problem.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <map>
 
 #include "base/error.hpp"
@@ -45,6 +47,8 @@ void add_places(Problem& problem, const profile::Profile& profile, const machine
     problem.homes.push_back(machine.home(static_cast<machine::DomainId>(d)));
   }
 }
+
+constexpr double k_usual_variation = 0.1;  // of a phase's time: less is no other behaviour (Unimem's 10 %)
 
 // The number of phases that most iterations have; of two as frequent, the later one's.
 std::size_t usual_phase_count(const std::vector<profile::Iteration>& iterations) {
@@ -115,42 +119,49 @@ std::vector<ChunkRef> add_objects(Problem& problem, const profile::Profile& prof
   return chunks;
 }
 
+// A phase in those iterations in which it did what it mostly does: it took about as long as the median. What a
+// program does once (a norm after the last iteration) is nothing to plan for in every iteration. All of them,
+// where most differ from one another.
+std::vector<const profile::Phase*> usual_instances(const std::vector<const profile::Iteration*>& iterations,
+                                                   std::size_t k) {
+  std::vector<const profile::Phase*> all;
+  for (const auto* iteration : iterations) all.push_back(&iteration->phases[k]);
+  auto sorted = all;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end(),
+                   [](const auto* a, const auto* b) { return a->time < b->time; });
+  const auto median = (*middle)->time.value;
+  std::vector<const profile::Phase*> usual;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(usual), [&](const profile::Phase* phase) {
+    return std::abs(phase->time.value - median) <= k_usual_variation * median;
+  });
+  return 2 * usual.size() > all.size() ? usual : all;
+}
+
 void add_phases(Problem& problem, const profile::Profile& profile, Bytes line,
                 const std::vector<std::uint32_t>& item_of) {
   const auto count = usual_phase_count(profile.iterations);
-  double iterations = 0;
-  problem.phases.resize(count);
+  std::vector<const profile::Iteration*> iterations;
+  for (const auto& iteration : profile.iterations)
+    if (iteration.phases.size() == count) iterations.push_back(&iteration);
   const auto line_bytes = static_cast<double>(line.value);
-  for (const auto& iteration : profile.iterations) {
-    if (iteration.phases.size() != count) continue;
-    iterations += 1;
-    for (std::size_t k = 0; k < count; ++k) {
-      const auto& from = iteration.phases[k];
-      auto& to = problem.phases[k];
-      to.name = from.name;
-      to.core += from.core;
-      to.measured += from.time;
-      to.samples += from.samples;
-      to.samples_with_access += from.samples_with_access;
-      for (const auto& cell : from.cells) {
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto instances = usual_instances(iterations, k);
+    const auto share = 1 / static_cast<double>(instances.size());
+    auto& to = problem.phases.emplace_back();
+    to.name = instances.back()->name;
+    for (const auto* from : instances) {
+      to.core += share * from->core;
+      to.measured += share * from->time;
+      to.samples += share * from->samples;
+      to.samples_with_access += share * from->samples_with_access;
+      for (const auto& cell : from->cells) {
         if (cell.chunk >= item_of.size() || item_of[cell.chunk] == k_no_item) continue;
-        to.cells.push_back({item_of[cell.chunk], cell.read_lines * line_bytes, cell.write_lines * line_bytes,
-                            cell.exposure, cell.samples});
+        to.cells.push_back({item_of[cell.chunk], share * cell.read_lines * line_bytes,
+                            share * cell.write_lines * line_bytes, share * cell.exposure, share * cell.samples});
       }
     }
-  }
-  for (auto& phase : problem.phases) {
-    phase.core = phase.core / iterations;
-    phase.measured = phase.measured / iterations;
-    phase.samples /= iterations;
-    phase.samples_with_access /= iterations;
-    for (auto& cell : phase.cells) {
-      cell.read_bytes /= iterations;
-      cell.write_bytes /= iterations;
-      cell.exposure /= iterations;
-      cell.samples /= iterations;
-    }
-    sum_cells_of_an_item(phase.cells);
+    sum_cells_of_an_item(to.cells);
   }
 }
 

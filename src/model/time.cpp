@@ -24,7 +24,7 @@ struct Pending {
 class Timeline {
  public:
   Timeline(const Problem& problem, const Schedule& schedule, const MoveList& list)
-      : problem_(problem), list_(list), waited_(list.moves.size(), 0) {
+      : problem_(problem), list_(list), lost_(list.moves.size(), 0) {
     for (std::size_t k = 0; k < schedule.phases.size(); ++k) {
       loads_.push_back(load_of(problem, k, schedule.phases[k]));
     }
@@ -39,7 +39,7 @@ class Timeline {
 
   Prediction iteration() {
     Prediction prediction;
-    std::fill(waited_.begin(), waited_.end(), 0);
+    std::fill(lost_.begin(), lost_.end(), 0);
     for (std::size_t k = 0; k < loads_.size(); ++k) {
       prediction.phases.push_back(phase(k));
       prediction.total += Seconds{prediction.phases.back().total};
@@ -53,7 +53,7 @@ class Timeline {
     for (const auto& pending : queue_) seconds += pending.seconds;
     return seconds;
   }
-  [[nodiscard]] const std::vector<double>& waited() const { return waited_; }
+  [[nodiscard]] const std::vector<double>& lost() const { return lost_; }
 
  private:
   PhaseTime phase(std::size_t k) {
@@ -87,7 +87,7 @@ class Timeline {
     }
     double waiting = 0;
     for (std::size_t i = 0; i < last; ++i) {
-      waited_[queue_.front().move] += queue_.front().seconds;
+      lost_[queue_.front().move] += queue_.front().seconds;
       waiting += queue_.front().seconds;
       queue_.pop_front();
     }
@@ -110,9 +110,11 @@ class Timeline {
       const auto cell = std::lower_bound(cells.begin(), cells.end(), move.item,
                                          [](const ItemCell& c, std::uint32_t item) { return c.item < item; });
       if (cell == cells.end() || cell->item != move.item) continue;
-      const auto lost =
+      const auto slower =
           exposed_time(*cell, problem_.places[move.from]) - exposed_time(*cell, problem_.places[move.to]);
-      late += std::max(lost, 0.0) * std::min(copying / alone, 1.0);
+      const auto lost_here = std::max(slower, 0.0) * std::min(copying / alone, 1.0);
+      late += lost_here;
+      lost_[pending.move] += lost_here;
     }
     return late;
   }
@@ -162,9 +164,9 @@ class Timeline {
   std::vector<PhaseLoad> loads_;
   std::vector<std::vector<std::size_t>> asked_;  // moves, by phase
   std::vector<bool> segment_;                    // by phase: it goes on in the middle of one
-  std::vector<bool> awaited_;                    // whether a phase waits for any
+  std::vector<bool> awaited_;                      // whether a phase waits for any
   std::deque<Pending> queue_;
-  std::vector<double> waited_;
+  std::vector<double> lost_;
 };
 
 }  // namespace
@@ -181,7 +183,7 @@ PhaseTime phase_time(const Problem& problem, std::size_t phase, const Placement&
 }
 
 Prediction predict(const Problem& problem, const Schedule& schedule, const MoveList& list,
-                   std::vector<double>* waited) {
+                   std::vector<double>* lost) {
   Timeline timeline(problem, schedule, list);
   auto prediction = timeline.iteration();
   // In steady state an iteration begins with the backlog that it ends with.
@@ -191,7 +193,7 @@ Prediction predict(const Problem& problem, const Schedule& schedule, const MoveL
     prediction = timeline.iteration();
     if (timeline.backlog() == before) break;
   }
-  if (waited != nullptr) *waited = timeline.waited();
+  if (lost != nullptr) *lost = timeline.lost();
   if (!list.feasible) prediction.total = Seconds{std::numeric_limits<double>::infinity()};
   return prediction;
 }

@@ -90,8 +90,8 @@ Seconds benefit_of(const model::Problem& problem, const model::Schedule& schedul
 void add_moves(Plan& plan, const model::Problem& problem, const Decision& decision, const model::MoveList& list,
                const PlaceNames& names) {
   if (list.moves.empty()) return;
-  std::vector<double> waited;
-  model::predict(problem, decision.schedule, list, &waited);
+  std::vector<double> lost;
+  model::predict(problem, decision.schedule, list, &lost);
   const auto uses = model::uses_by_item(problem);
   std::vector<model::PhaseLoad> loads;
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {
@@ -110,7 +110,7 @@ void add_moves(Plan& plan, const model::Problem& problem, const Decision& decisi
           last.chunks.first + last.chunks.count == item.ordinal) {
         last.chunks.count += item.chunks;
         last.benefit += benefit;
-        last.cost += Seconds{waited[m]};
+        last.cost += Seconds{lost[m]};
         continue;
       }
     }
@@ -121,7 +121,7 @@ void add_moves(Plan& plan, const model::Problem& problem, const Decision& decisi
                           need,
                           move.awaited,
                           benefit,
-                          Seconds{waited[m]}});
+                          Seconds{lost[m]}});
   }
 }
 

@@ -19,12 +19,15 @@ struct Decision {
   double lower_bound = 0;  // an iteration, s; 0 when it was not computed
 };
 
+// How much time planning may take: quick while the program runs on without a plan, thorough before it runs.
+enum class Effort { quick, thorough };
+
 class Planner {
  public:
   virtual ~Planner() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  [[nodiscard]] virtual Decision decide(const model::Problem& problem,
-                                        const model::Calibration& calibration) const = 0;
+  [[nodiscard]] virtual Decision decide(const model::Problem& problem, const model::Calibration& calibration,
+                                        Effort effort) const = 0;
 };
 
 // "fast-only", "slow-only", "first-touch", "global", "local", "unimem" (the better of both, the paper's planner),

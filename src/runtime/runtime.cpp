@@ -69,8 +69,10 @@ std::string Runtime::State::unique_name(std::string_view name) {
 
 Bytes Runtime::State::chunk_size(Bytes size) const {
   const auto& rule = parts.chunk_rule;
-  const auto wanted = std::bit_ceil(std::max<std::uint64_t>(size.value / rule.chunks_per_object, 1));
-  return Bytes{std::max(std::clamp(wanted, rule.smallest.value, rule.largest.value), parts.granule.value)};
+  const auto step = std::max(rule.smallest.value, parts.granule.value);
+  const auto wanted = size.value / rule.chunks_per_object;
+  const auto whole_steps = (wanted + step - 1) / step * step;
+  return Bytes{std::max(std::clamp(whole_steps, rule.smallest.value, rule.largest.value), parts.granule.value)};
 }
 
 void Runtime::State::map_chunks(const ObjectMemory& memory) {

@@ -237,7 +237,7 @@ void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object
     if (cells == 0)
       throw Error(Code::not_found, "no accesses were seen: build with terrace-cc and its sisters, or give --plan");
     const auto& planner = placement::find_planner(parts_.steering.planner);
-    const auto decision = planner.decide(problem, parts_.calibration);
+    const auto decision = planner.decide(problem, parts_.calibration, placement::Effort::quick);
     coming_ = placement::make_plan(problem, decision, planner.name());
     coming_at_ = parts_.clock->finished_beside(static_cast<double>(cells) * model::k_plan_cost_per_cell);
   } catch (const std::exception& error) {

@@ -8,10 +8,10 @@ namespace {
 class Auto final : public Planner {
  public:
   [[nodiscard]] std::string_view name() const override { return "auto"; }
-  [[nodiscard]] Decision decide(const model::Problem& problem,
-                                const model::Calibration& calibration) const override {
-    auto joint = joint_planner().decide(problem, calibration);
-    auto unimem = unimem_planner().decide(problem, calibration);
+  [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration& calibration,
+                                Effort effort) const override {
+    auto joint = joint_planner().decide(problem, calibration, effort);
+    auto unimem = unimem_planner().decide(problem, calibration, effort);
     unimem.lower_bound = joint.lower_bound;
     return unimem.prediction.total < joint.prediction.total ? unimem : joint;
   }

@@ -11,7 +11,7 @@ namespace {
 class FirstTouch final : public Planner {
  public:
   [[nodiscard]] std::string_view name() const override { return "first-touch"; }
-  [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&) const override {
+  [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&, Effort) const override {
     auto placement = at_home(problem);
     auto room = budgets_of(problem);
     for (const auto& item : problem.items) {

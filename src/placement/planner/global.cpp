@@ -9,8 +9,8 @@ namespace {
 class Global final : public Planner {
  public:
   [[nodiscard]] std::string_view name() const override { return "global"; }
-  [[nodiscard]] Decision decide(const model::Problem& problem,
-                                const model::Calibration& calibration) const override {
+  [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration& calibration,
+                                Effort) const override {
     const model::UnimemModel unimem(problem, calibration);
     std::vector<std::uint32_t> items(problem.items.size());
     std::vector<std::vector<double>> values(problem.items.size(), std::vector<double>(problem.places.size(), 0));

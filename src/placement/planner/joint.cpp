@@ -16,6 +16,7 @@ namespace {
 
 constexpr int k_rounds = 2;  // of: climb the bound, round its prices
 constexpr int k_polishing = 2;
+constexpr int k_quicker = 5;             // passes of the climb
 constexpr double k_exchanges = 5e4;      // attempts x phases
 constexpr double k_widest_edge = 48;     // items on each side of it that try to exchange
 constexpr double k_close_enough = 1e-3;  // of the bound: nothing is left to be found
@@ -24,13 +25,14 @@ constexpr std::size_t k_small = 20'000;  // items x phases up to which ways are 
 class Joint final : public Planner {
  public:
   [[nodiscard]] std::string_view name() const override { return "joint"; }
-  [[nodiscard]] Decision decide(const model::Problem& problem,
-                                const model::Calibration& calibration) const override {
+  [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration& calibration,
+                                Effort effort) const override {
     auto best = stay(problem, at_home(problem));
-    auto streamed = stream_planner().decide(problem, calibration);
+    auto streamed = stream_planner().decide(problem, calibration, effort);
     if (streamed.prediction.total < best.prediction.total) best = std::move(streamed);
     const auto unexplained = unexplained_time(problem);
-    const model::AscentLimits limits{.passes = model::affordable_passes(problem)};
+    const int passes = model::affordable_passes(problem);
+    const model::AscentLimits limits{.passes = effort == Effort::quick ? passes / k_quicker : passes};
     model::LowerBound bound;
     for (int round = 0; round < k_rounds; ++round) {
       bound =

@@ -201,8 +201,8 @@ class Search {
 class Local final : public Planner {
  public:
   [[nodiscard]] std::string_view name() const override { return "local"; }
-  [[nodiscard]] Decision decide(const model::Problem& problem,
-                                const model::Calibration& calibration) const override {
+  [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration& calibration,
+                                Effort) const override {
     return Search(problem, calibration).run();
   }
 };

@@ -8,7 +8,7 @@ namespace {
 class SlowOnly final : public Planner {
  public:
   [[nodiscard]] std::string_view name() const override { return "slow-only"; }
-  [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&) const override {
+  [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&, Effort) const override {
     return stay(problem, at_home(problem));
   }
 };

@@ -28,6 +28,10 @@ struct Tuning {
 };
 
 constexpr std::size_t k_uses_looked_at = 5;
+constexpr double k_louder = 1.5;
+constexpr double k_quieter = 0.9;
+constexpr double k_most_rounds = 24;  // of weighing and trying again
+constexpr double k_work = 2e7;        // rounds x items x phases
 constexpr std::array k_leads = {1U, 2U, 5U};
 constexpr std::array k_worths = {0.0, 0.5};
 constexpr std::array k_reserves = {0.0625, 0.125};
@@ -55,6 +59,7 @@ class Streamer {
       copying_.push_back(copied += load.time() * std::min(1.0, left / full));
     }
     gains_.resize(problem.items.size());
+    considered_.resize(problem.items.size(), 0);
     used_in_.resize(problem.phases.size());
     double end = 0;
     for (const auto time : phase_time_) end_.push_back(end += time);
@@ -75,17 +80,30 @@ class Streamer {
     there_.clear();
     backlog_ = 0;
     // The second round begins where the first one ended, as every later iteration does.
-    for (std::uint32_t round = 0; round < 2; ++round)
+    for (std::uint32_t round = 0; round < 2; ++round) {
+      cursor_.assign(problem_.items.size(), 0);
       for (std::uint32_t k = 0; k < phases; ++k) {
         advance(k, tuning);
-        for (const auto i : items_) schedule.phases[k][i] = resident_[i] && !incoming_[i] ? fast_ : home_;
+        if (round == 0) continue;
+        for (const auto i : there_)
+          if (!incoming_[i]) schedule.phases[k][i] = fast_;
       }
+    }
+  }
+
+  // Where room went to the wrong uses shows in the whole: those that did not find their data in fast memory weigh
+  // more in the next attempt, the others a little less (squeaky wheel optimisation: Joslin and Clements, Journal
+  // of Artificial Intelligence Research 10, 1999).
+  void weigh(const model::Schedule& schedule) {
+    for (const auto i : items_)
+      for (auto& use : gains_[i]) use.weight *= schedule.phases[use.phase][i] == fast_ ? k_quieter : k_louder;
   }
 
  private:
   struct Use {
     std::uint32_t phase = 0;
     double gained = 0;
+    double weight = 1;
   };
   struct Candidate {
     double gained = 0;
@@ -113,16 +131,13 @@ class Streamer {
     const auto rounds = last / sums.size();
     return sums[last % sums.size()] + static_cast<double>(rounds) * sums.back() - (k == 0 ? 0 : sums[k - 1]);
   }
-  // Item's use number n from phase k on, going round, and how many phases it is until then.
-  [[nodiscard]] std::pair<const Use*, std::uint32_t> use_from(std::uint32_t item, std::uint32_t k,
-                                                              std::size_t n) const {
+  // The item's first use that gains from phase k on; one behind the last when the next one comes in the next
+  // iteration. Phases are asked for in their order, as advance() goes through them.
+  [[nodiscard]] std::size_t next_use(std::uint32_t item, std::uint32_t k) {
     const auto& uses = gains_[item];
-    const auto phases = static_cast<std::uint32_t>(problem_.phases.size());
-    const auto found = std::lower_bound(uses.begin(), uses.end(), k,
-                                        [](const Use& use, std::uint32_t phase) { return use.phase < phase; });
-    const auto at = static_cast<std::size_t>(found - uses.begin()) + n;
-    const auto& use = uses[at % uses.size()];
-    return {&use, use.phase + static_cast<std::uint32_t>(at / uses.size()) * phases - k};
+    auto& at = cursor_[item];
+    while (at < uses.size() && uses[at].phase < k) ++at;
+    return at;
   }
   [[nodiscard]] bool touched(std::uint32_t item, std::uint32_t k) const {
     const auto& uses = uses_[item];
@@ -132,21 +147,30 @@ class Streamer {
   }
   // What room for the item is worth from phase k on: the most that its next uses gain a second until the last of
   // them.
-  [[nodiscard]] Candidate candidate(std::uint32_t item, std::uint32_t k, const Tuning& tuning) const {
+  [[nodiscard]] Candidate candidate(std::uint32_t item, std::uint32_t k, const Tuning& tuning) {
+    const auto& uses = gains_[item];
     const auto size = static_cast<double>(problem_.items[item].size.value);
-    const auto uses = std::min<std::size_t>(k_uses_looked_at, gains_[item].size());
-    Candidate best{0, item, 0, use_from(item, k, 0).second};
     const auto moving =
         tuning.worth * (copy_in(item) + copy_out(item)) + 2 * problem_.asking * problem_.items[item].chunks;
-    double gained = resident_[item] ? moving : -moving;
-    for (std::size_t n = 0; n < uses; ++n) {
-      const auto [use, ahead] = use_from(item, k, n);
-      gained += use->gained;
-      if (const auto score = gained / size / over(end_, k, ahead + 1); score > best.score) {
+    Candidate best{0, item, 0, 0};
+    auto gained = resident_[item] ? moving : -moving;
+    auto at = next_use(item, k);
+    auto begin = k == 0 ? 0 : end_[k - 1];  // of phase k, seen from the use's iteration
+    for (std::size_t n = 0; n < std::min(k_uses_looked_at, uses.size()); ++n, ++at) {
+      const bool wraps = at == uses.size();
+      if (wraps) {
+        at = 0;
+        begin -= end_.back();
+      }
+      const auto& use = uses[at];
+      if (n == 0) best.next = use.phase + (wraps ? static_cast<std::uint32_t>(problem_.phases.size()) : 0) - k;
+      gained += use.gained * use.weight;
+      if (const auto score = gained / (end_[use.phase] - begin); score > best.score) {
         best.score = score;
         best.gained = gained;
       }
     }
+    best.score /= size;
     return best;
   }
 
@@ -161,15 +185,15 @@ class Streamer {
   // takes its room now and is there from the next one on.
   void advance(std::uint32_t k, const Tuning& tuning) {
     const auto phases = static_cast<std::uint32_t>(problem_.phases.size());
-    auto soon = there_;
+    std::vector<Candidate> candidates;
+    const auto consider = [&](std::uint32_t item) {
+      if (auto one = candidate(item, k, tuning); one.score > 0) candidates.push_back(one);
+    };
+    for (const auto i : there_) consider(i);
+    ++turn_;
     for (std::uint32_t ahead = 0; ahead <= std::min(tuning.lead, phases - 1); ++ahead)
       for (const auto i : used_in_[(k + ahead) % phases])
-        if (!resident_[i]) soon.push_back(i);
-    std::sort(soon.begin(), soon.end());
-    soon.erase(std::unique(soon.begin(), soon.end()), soon.end());
-    std::vector<Candidate> candidates;
-    for (const auto i : soon)
-      if (auto one = candidate(i, k, tuning); one.score > 0) candidates.push_back(one);
+        if (!resident_[i] && std::exchange(considered_[i], turn_) != turn_) consider(i);
     for (const auto i : there_) incoming_[i] = false;
     const auto before = std::exchange(there_, {});
     std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
@@ -205,6 +229,9 @@ class Streamer {
   std::vector<double> end_;                          // of each phase, from the iteration's begin
   std::vector<std::vector<Use>> gains_;              // by item
   std::vector<std::vector<std::uint32_t>> used_in_;  // by phase: items with a use that gains
+  std::vector<std::size_t> cursor_;                  // by item: the use that comes next
+  std::uint64_t turn_ = 0;                           // calls of advance()
+  std::vector<std::uint64_t> considered_;            // by item: the last turn in which it was a candidate to come
   std::vector<bool> resident_;                       // by item: there, or on its way there
   std::vector<bool> incoming_;                       // by item: on its way
   std::vector<std::uint32_t> there_;                 // the items that are
@@ -214,7 +241,8 @@ class Streamer {
 class Stream final : public Planner {
  public:
   [[nodiscard]] std::string_view name() const override { return "stream"; }
-  [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&) const override {
+  [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&,
+                                Effort effort) const override {
     auto best = stay(problem, at_home(problem));
     if (problem.phases.size() < 2) return best;
     std::vector<Streamer> streamers;
@@ -248,11 +276,25 @@ class Stream final : public Planner {
     with(&Tuning::worth, k_worths);
     with(&Tuning::reserve, k_reserves);
     with(&Tuning::patience, k_patiences);
+    if (effort == Effort::thorough) listen(problem, streamers, tuning, found);
     if (found.prediction.total < best.prediction.total) best = std::move(found);
     return best;
   }
 
  private:
+  static void listen(const model::Problem& problem, std::vector<Streamer>& streamers, const Tuning& tuning,
+                     Decision& found) {
+    const auto work = static_cast<double>(problem.items.size() * problem.phases.size() + 1);
+    const auto rounds = static_cast<int>(std::min(k_work / work, k_most_rounds));
+    auto last = found.schedule;
+    for (int round = 0; round < rounds; ++round) {
+      for (auto& streamer : streamers) streamer.weigh(last);
+      auto decision = streamed(problem, streamers, tuning);
+      last = decision.schedule;
+      if (decision.prediction.total < found.prediction.total) found = std::move(decision);
+    }
+  }
+
   static Decision streamed(const model::Problem& problem, std::vector<Streamer>& streamers, const Tuning& tuning) {
     model::Schedule schedule;
     schedule.phases.assign(problem.phases.size(), at_home(problem));

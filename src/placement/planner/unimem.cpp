@@ -7,10 +7,10 @@ namespace {
 class Unimem final : public Planner {
  public:
   [[nodiscard]] std::string_view name() const override { return "unimem"; }
-  [[nodiscard]] Decision decide(const model::Problem& problem,
-                                const model::Calibration& calibration) const override {
-    auto global = global_planner().decide(problem, calibration);
-    auto local = local_planner().decide(problem, calibration);
+  [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration& calibration,
+                                Effort effort) const override {
+    auto global = global_planner().decide(problem, calibration, effort);
+    auto local = local_planner().decide(problem, calibration, effort);
     return local.prediction.total < global.prediction.total ? local : global;
   }
 };

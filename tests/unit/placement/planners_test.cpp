@@ -60,7 +60,7 @@ TEST_P(EveryPlanner, KeepsBudgetsPinsAndDomains) {
         const auto fastest = model::fastest_first(problem, item.domain).front();
         item.pinned = problem.places[fastest].budget < item.size ? problem.homes[item.domain] : fastest;
       }
-      const auto decision = planner.decide(problem, model::Calibration{});
+      const auto decision = planner.decide(problem, model::Calibration{}, Effort::thorough);
       ASSERT_EQ(decision.schedule.phases.size(), problem.phases.size());
       for (const auto& placement : decision.schedule.phases) {
         for (std::size_t i = 0; i < problem.items.size(); ++i) {
@@ -96,10 +96,13 @@ TEST(Planners, UnimemIsTheBetterOfLocalAndGlobal) {
     for (int n = 0; n < 20; ++n) {
       const auto problem = random_problem(random, shape);
       const model::Calibration calibration;
-      const auto local = find_planner("local").decide(problem, calibration).prediction.total.value;
-      const auto global = find_planner("global").decide(problem, calibration).prediction.total.value;
-      EXPECT_DOUBLE_EQ(find_planner("unimem").decide(problem, calibration).prediction.total.value,
-                       std::min(local, global));
+      const auto local =
+          find_planner("local").decide(problem, calibration, Effort::thorough).prediction.total.value;
+      const auto global =
+          find_planner("global").decide(problem, calibration, Effort::thorough).prediction.total.value;
+      EXPECT_DOUBLE_EQ(
+          find_planner("unimem").decide(problem, calibration, Effort::thorough).prediction.total.value,
+          std::min(local, global));
     }
   }
 }
@@ -109,7 +112,7 @@ TEST(Planners, FirstTouchFillsTheFastKindInOrder) {
   auto problem = random_problem(random, {.kinds = 2, .objects = 6, .most_chunks = 1});
   for (auto& item : problem.items) item.size = Bytes{100};
   problem.places[0].budget = Bytes{250};
-  const auto decision = find_planner("first-touch").decide(problem, {});
+  const auto decision = find_planner("first-touch").decide(problem, {}, Effort::quick);
   EXPECT_EQ(decision.schedule.phases[0], (model::Placement{0, 0, 1, 1, 1, 1}));
 }
 

@@ -21,6 +21,8 @@ namespace terrace::runtime {
 using memory::ChunkId;
 using memory::ObjectId;
 
+constexpr std::uint64_t k_huge_page = 2 << 20;
+
 struct Runtime::State {
   explicit State(RuntimeParts given) : parts(std::move(given)) {
     for (auto& world : parts.worlds) worlds.emplace_back(std::move(world), parts.granule, parts.domain);
@@ -69,8 +71,8 @@ std::string Runtime::State::unique_name(std::string_view name) {
 
 Bytes Runtime::State::chunk_size(Bytes size) const {
   const auto& rule = parts.chunk_rule;
-  const auto step = std::max(rule.smallest.value, parts.granule.value);
   const auto wanted = size.value / rule.chunks_per_object;
+  const auto step = std::max(wanted < k_huge_page ? rule.smallest.value : k_huge_page, parts.granule.value);
   const auto whole_steps = (wanted + step - 1) / step * step;
   return Bytes{std::max(std::clamp(whole_steps, rule.smallest.value, rule.largest.value), parts.granule.value)};
 }

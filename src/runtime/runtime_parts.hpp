@@ -68,8 +68,8 @@ struct WorldParts {
   std::shared_ptr<void> owner;  // keeps what the pointers above point to
 };
 
-// How objects are cut into chunks: about `chunks_per_object` of them, each a power of two of bytes in
-// [smallest, largest].
+// How objects are cut into chunks: about `chunks_per_object` of them, each in [smallest, largest] and a whole
+// multiple of `smallest`, or of a huge page where it holds one.
 struct ChunkRule {
   std::uint32_t chunks_per_object = 64;
   Bytes smallest{16384};

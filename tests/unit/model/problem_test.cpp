@@ -75,6 +75,17 @@ TEST(MakeProblem, AveragesIterations) {
   EXPECT_DOUBLE_EQ(problem.phases[0].core.value, 1e-6);
 }
 
+TEST(MakeProblem, LeavesOutWhatAPhaseDidOnce) {
+  const auto machine = example();
+  auto profile = profile_of({{{0, 10, 0, 0, 1}}, {{0, 20, 0, 0, 1}}, {{0, 900, 0, 0, 1}}}, 1);
+  profile.iterations[1].phases[0].time = Seconds{1.05};
+  profile.iterations[2].phases[0].time = Seconds{3};
+  EXPECT_DOUBLE_EQ(make_problem(profile, machine, {}).phases[0].cells.at(0).read_bytes, 15 * 64.0);
+  // Where most iterations differ none is usual.
+  profile.iterations[1].phases[0].time = Seconds{2};
+  EXPECT_DOUBLE_EQ(make_problem(profile, machine, {}).phases[0].cells.at(0).read_bytes, 310 * 64.0);
+}
+
 TEST(MakeProblem, LeavesIterationsOfAnotherShapeOut) {
   auto profile = profile_of({{{0, 10, 0, 0, 0}}, {{0, 30, 0, 0, 0}}, {{0, 99, 0, 0, 0}}}, 1);
   profile.iterations[2].phases.push_back(profile.iterations[2].phases[0]);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -166,6 +167,25 @@ TEST_F(RuntimeTest, LearnsInTheFirstIterationAndMovesTheHotObject) {
   const double slow = (32 + 16) * static_cast<double>(k_mib) / 4e9;
   EXPECT_NEAR(time[0], slow, 0.01 * slow);
   EXPECT_LE(time[39], 1.02 * (32 * static_cast<double>(k_mib) / 16e9 + 16 * static_cast<double>(k_mib) / 4e9));
+}
+
+TEST_F(RuntimeTest, CutsObjectsIntoAbout64ChunksOfWholeSteps) {
+  start("slow-only", Bytes{k_mib});
+  const auto chunks_of = [&](std::uint64_t n, std::uint64_t size) {
+    const auto id =
+        runtime_->add_object("o" + std::to_string(n), profile::ObjectKind::heap, address(n), Bytes{size});
+    std::vector<std::uint64_t> sizes;
+    for (memory::ChunkId chunk = 0; chunk < chunks_.size(); ++chunk)
+      if (chunks_[chunk].object == id) sizes.push_back(chunks_[chunk].size);
+    EXPECT_EQ(std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}), size);
+    return sizes;
+  };
+  EXPECT_EQ(chunks_of(3, 4096).size(), 1U);
+  EXPECT_EQ(chunks_of(4, 64 * 16384), std::vector<std::uint64_t>(64, 16384));
+  const auto odd = chunks_of(5, 17'801'216);  // 278,144 bytes would be 64 of them
+  EXPECT_EQ(odd.front(), 17U * 16384);
+  EXPECT_EQ(odd.size(), 64U);
+  EXPECT_EQ(chunks_of(6, 200 * k_mib).front(), 4 * k_mib);  // whole huge pages
 }
 
 TEST_F(RuntimeTest, JournalSaysForEachMoveWhatAndWhen) {

@@ -42,8 +42,9 @@ class Mover {
   [[nodiscard]] virtual bool done(Ticket ticket) = 0;
   // Returns when the transfer is done or refused; in virtual time the clock has then moved on.
   virtual void wait(Ticket ticket) = 0;
-  // Gives up transfers that have not begun, for chunks whose object is freed: they are refused. One that has begun
-  // is waited for.
+  // For chunks whose object is freed: transfers that have not begun are refused, one that has begun is waited for.
+  // A mover that works beside the program also gives their room back, before it begins what may count on it: then
+  // they lie nowhere (k_no_place).
   virtual void forget(memory::ChunkId first, std::uint32_t count) = 0;
   // What was finished since the last call, in the order in which it finished.
   virtual std::vector<TransferResult> harvest() = 0;

@@ -170,6 +170,9 @@ bool Journal::grow(std::size_t end) noexcept {
 }
 
 JournalEnd read_journal(std::span<const std::byte> file, const std::function<void(const JournalRecord&)>& visit) {
+  const auto begin = file.first(std::min(file.size(), k_header_bytes));
+  if (std::all_of(begin.begin(), begin.end(), [](std::byte b) { return b == std::byte{0}; }))
+    throw Error(Code::corrupt, "an empty journal: its process wrote nothing before it ended");
   if (file.size() < k_header_bytes) {
     throw Error(Code::corrupt, "a journal begins with " + std::to_string(k_header_bytes) +
                                    " bytes, this file has " + std::to_string(file.size()));

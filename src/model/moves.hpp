@@ -32,8 +32,8 @@ struct MoveList {
 // ordered so that each finds room when those before it are done: to slower memory first, then by need.
 MoveList moves_of(const Problem& problem, const Schedule& schedule);
 
-// Where everything lies when the first phase begins: where the schedule wants it then, but for moves that it or the
-// iteration before asks for early, which are done already.
+// Where everything lies when the first phase begins: where the schedule wants it then, but for moves that it or
+// the iteration before asks for early, which are done already.
 Placement initial_placement(const Schedule& schedule, const MoveList& list);
 
 // Rank of a place by speed, 0 the fastest: what "to slower memory" means.

@@ -164,7 +164,7 @@ class Timeline {
   std::vector<PhaseLoad> loads_;
   std::vector<std::vector<std::size_t>> asked_;  // moves, by phase
   std::vector<bool> segment_;                    // by phase: it goes on in the middle of one
-  std::vector<bool> awaited_;                      // whether a phase waits for any
+  std::vector<bool> awaited_;                    // whether a phase waits for any
   std::deque<Pending> queue_;
   std::vector<double> lost_;
 };

@@ -107,6 +107,7 @@ bool NumaMover::in_group(memory::ChunkId first, std::uint32_t count) const {
 
 void NumaMover::forget(memory::ChunkId first, std::uint32_t count) {
   const Lock lock(mutex_);
+  ++forgetting_;
   const auto now = clock_.now();
   std::erase_if(queue_, [&](Transfer& one) {
     if (one.result.chunk - first >= count) return false;
@@ -125,6 +126,12 @@ void NumaMover::forget(memory::ChunkId first, std::uint32_t count) {
       if ((one.further >> place & 1) != 0) ledger_.give(place, Bytes{chunks_[one.chunk].size});
     return true;
   });
+  for (auto id = first; id - first < count; ++id) {
+    auto& chunk = chunks_[id];
+    const auto place = chunk.place.exchange(machine::k_no_place, std::memory_order_relaxed);
+    if (place != machine::k_no_place) ledger_.give(place, Bytes{chunk.size});
+  }
+  if (--forgetting_ == 0) pthread_cond_signal(&asked_);
 }
 
 std::vector<TransferResult> NumaMover::harvest() {
@@ -143,7 +150,7 @@ void* NumaMover::thread_body(void* self) {
 void NumaMover::run() noexcept {
   const Lock lock(mutex_);
   for (;;) {
-    while (queue_.empty() && !stop_) pthread_cond_wait(&asked_, &mutex_);
+    while ((queue_.empty() || forgetting_ > 0) && !stop_) pthread_cond_wait(&asked_, &mutex_);
     if (stop_) return;
     take_group();
     pthread_mutex_unlock(&mutex_);

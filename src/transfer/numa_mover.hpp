@@ -68,6 +68,8 @@ class NumaMover final : public backend::Mover {
   std::vector<backend::TransferResult> finished_;
   std::vector<InParts> in_parts_;
   bool stop_ = false;
+  // Threads that give up moves out and have not given their room back yet: moves in behind them may count on it.
+  int forgetting_ = 0;
   backend::Ticket next_ = 1;
 };
 

@@ -88,7 +88,6 @@ for m in MODULES; do /bin/busybox insmod /$m.ko; done
 /bin/busybox mkdir -p /rw/up /rw/work
 /bin/busybox mount -t overlay -o lowerdir=/host,upperdir=/rw/up,workdir=/rw/work root /new
 for d in proc sys dev; do /bin/busybox mount -o move /$d /new/$d; done
-/bin/busybox mount -t tmpfs tmp /new/tmp
 /bin/busybox mkdir -p /new/tmp/out /new/dev/shm
 /bin/busybox mount -t tmpfs shm /new/dev/shm
 /bin/busybox mount -t virtiofs out /new/tmp/out

@@ -162,6 +162,24 @@ TEST_F(NumaMoverTest, ForgetsWhatHasNotBegun) {
   EXPECT_EQ(held(0), 4u);
 }
 
+// A move in that counts on the room of a move out finds it, too, when the data of that are freed instead.
+TEST_F(NumaMoverTest, WhatIsForgottenGivesItsRoomBack) {
+  start(8, 1);
+  mover_->wait(mover_->submit({0, 0}));
+  clock_.shut();
+  mover_->submit({7, 1});
+  clock_.await_arrival();
+  mover_->submit({0, 1});
+  const auto in = mover_->submit({1, 0});
+  mover_->forget(0, 1);
+  EXPECT_EQ(place(0), machine::k_no_place);
+  EXPECT_EQ(held(0), 0u);
+  clock_.open();
+  mover_->wait(in);
+  EXPECT_EQ(place(1), 0);
+  EXPECT_EQ(held(0), 1u);
+}
+
 TEST_F(NumaMoverTest, ForgetWaitsForWhatHasBegun) {
   start(2, 2);
   clock_.shut();

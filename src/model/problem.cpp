@@ -125,6 +125,7 @@ std::vector<ChunkRef> add_objects(Problem& problem, const profile::Profile& prof
 std::vector<const profile::Phase*> usual_instances(const std::vector<const profile::Iteration*>& iterations,
                                                    std::size_t k) {
   std::vector<const profile::Phase*> all;
+  all.reserve(iterations.size());
   for (const auto* iteration : iterations) all.push_back(&iteration->phases[k]);
   auto sorted = all;
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);

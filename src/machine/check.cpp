@@ -173,15 +173,14 @@ class Check {
   void transparent_huge_pages() {
     const auto setting = files_.choice("/sys/kernel/mm/transparent_hugepage/enabled");
     const auto advice =
-        "programs run on small pages and pay for TLB misses that the machine file leaves out: echo always > "
+        "TLB misses then cost more than a machine file says: echo always > "
         "/sys/kernel/mm/transparent_hugepage/enabled";
     if (!setting)
       add("transparent huge pages", Verdict::no, "not in this kernel, or hidden", advice);
     else if (*setting == "always")
       add("transparent huge pages", Verdict::yes, "always");
     else if (*setting == "madvise")
-      add("transparent huge pages", Verdict::limited, "only for programs that ask (madvise); measuring does",
-          std::string("other ") + advice);
+      add("transparent huge pages", Verdict::limited, "madvise: programs that do not ask get small pages", advice);
     else
       add("transparent huge pages", Verdict::no, *setting, advice);
     findings_.back().facts = {{"setting", setting.value_or("")}};

@@ -202,7 +202,7 @@ std::optional<std::vector<int>> SystemFiles::group_nodes() const {
   if (!group) return std::nullopt;
   for (auto folder = group->folder;; folder = folder.parent_path()) {
     for (const auto* name : {"cpuset.mems.effective", "cpuset.effective_mems", "cpuset.mems"}) {
-      const auto nodes = list(folder / name);
+      auto nodes = list(folder / name);
       if (nodes && !nodes->empty()) return nodes;
     }
     if (folder == group->top || folder == folder.parent_path()) return std::nullopt;

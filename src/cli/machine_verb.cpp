@@ -1,14 +1,16 @@
-// `terrace machine [FILE]`, `terrace machine measure`. See machine_verb.hpp.
+// `terrace machine [FILE]`, `terrace machine measure`, `terrace machine check`. See machine_verb.hpp.
 #include "cli/machine_verb.hpp"
 
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <string>
 
 #include "base/error.hpp"
 #include "cli/parse.hpp"
+#include "machine/check.hpp"
 #include "machine/describe.hpp"
 #include "machine/discovery.hpp"
 #include "machine/measure.hpp"
@@ -36,6 +38,14 @@ int measure(const std::string& output, bool quick, bool json) {
   return 0;
 }
 
+int check(bool json) {
+  const char* temporary = std::getenv("TMPDIR");
+  const auto findings = machine::check_system(machine::SystemFiles(), machine::this_system(),
+                                              temporary != nullptr && *temporary != 0 ? temporary : "/tmp");
+  fmt::print("{}", json ? machine::describe_json(findings) + "\n" : machine::describe(findings));
+  return 0;
+}
+
 int show(const std::string& name, bool json) {
   const auto file = name.empty() ? machine::MachineFile{machine::discover(), std::nullopt}
                                  : machine::load_machine_file(machine::find_machine(name));
@@ -56,8 +66,9 @@ int machine_verb(int argc, char** argv) {
   app.footer(
       "Examples:\n  terrace machine                          this machine\n  terrace machine knl-7210-flat --json "
       "    a "
-      "shipped file\n  terrace machine measure -o here.toml     measure this machine (about a minute)");
-  app.add_option("file", name, "a machine file or the name of a shipped one; or measure");
+      "shipped file\n  terrace machine measure -o here.toml     measure this machine (about a minute)\n"
+      "  terrace machine check                    what Terrace can do here, and what stands in the way");
+  app.add_option("file", name, "a machine file or the name of a shipped one; or measure, or check");
   app.add_flag("--json", json, "print JSON (with its schema's version)");
   app.add_option("--output,-o", output, "measure: write the machine file there");
   app.add_flag("--quick", quick, "measure: seconds instead of a minute, with a larger spread");
@@ -65,6 +76,7 @@ int machine_verb(int argc, char** argv) {
   if (name == "measure") return measure(output, quick, json);
   if (quick || !output.empty())
     throw Error(Code::invalid, "--quick and --output belong to terrace machine measure");
+  if (name == "check") return check(json);
   return show(name, json);
 }
 

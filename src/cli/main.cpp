@@ -23,7 +23,7 @@ constexpr std::string_view k_usage =
 
 Usage: terrace VERB [options] [-- PROGRAM [arguments]]
 
-  machine    show this machine or a machine file (measure)
+  machine    show this machine or a machine file (measure, check)
   record     run a program and write its profile
   show       print objects, phases and what each costs
   bounds     what any placement could win, at best

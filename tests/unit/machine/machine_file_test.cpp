@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -37,7 +38,7 @@ TEST(ShippedMachines, AllParseAndComeBackFromTheirOwnText) {
     const auto again = parse_machine(format_machine_file(machine), "again");
     EXPECT_EQ(blob_of(again), blob_of(machine)) << entry.path();
   }
-  EXPECT_GE(count, 6u);
+  EXPECT_GE(count, 14u);
 }
 
 // Papers/Unimem, appendix A.3: 344 ns is 4x and 2,000 MB/s is 1/8.
@@ -98,6 +99,60 @@ TEST(ShippedMachines, TwoDomainsHaveThreeKindsEachAndSeeEachOther) {
     EXPECT_EQ(kinds, (std::vector<std::string>{"hbm", "ddr", "cxl"}));
   }
   EXPECT_EQ(machine.nodes()[0].name, "board");
+}
+
+// Unimem's table 1, relative to its DRAM (10 ns; 1,000 and 900 MB/s), where it gives a range its geometric mean.
+TEST(ShippedMachines, MemoryTechnologiesStandToDramAsInUnimemsTable) {
+  struct Case {
+    const char* name;
+    double read_ns, read_mbs, write_mbs;
+  };
+  for (const auto& [name, read_ns, read_mbs, write_mbs] :
+       {Case{"unimem-sttram", 60, 800, 600},
+        Case{"unimem-pcram", std::sqrt(20.0 * 200), 400, std::sqrt(100.0 * 800)},
+        Case{"unimem-reram", 100, std::sqrt(20.0 * 100), std::sqrt(8.0)}}) {
+    const auto machine = shipped(name);
+    const auto dram = machine.path(0, machine.find_kind(0, "dram").value());
+    const auto nvm = machine.path(0, machine.find_kind(0, "nvm").value());
+    EXPECT_NEAR(nvm.latency / dram.latency, read_ns / 10, 0.005 * read_ns / 10) << name;
+    EXPECT_NEAR(nvm.read.value / dram.read.value, read_mbs / 1000, 0.005 * read_mbs / 1000) << name;
+    EXPECT_NEAR(nvm.write.value / dram.write.value, write_mbs / 900, 0.005 * write_mbs / 900) << name;
+  }
+}
+
+TEST(ShippedMachines, TwoSocketStudiesHaveTheirPapersRatios) {
+  const auto two_level = shipped("two-level-sandy-bridge");
+  EXPECT_EQ(two_level.path(0, two_level.find_kind(0, "near").value()).read.value, 31.76e9);
+  EXPECT_EQ(two_level.path(0, two_level.find_kind(0, "far").value()).read.value, 12.23e9);
+  const auto edison = shipped("unimem-edison");
+  const auto dram = edison.path(0, edison.find_kind(0, "dram").value());
+  const auto nvm = edison.path(0, edison.find_kind(0, "nvm").value());
+  EXPECT_NEAR(nvm.read.value / dram.read.value, 0.6, 1e-9);
+  EXPECT_NEAR(nvm.latency / dram.latency, 1.89, 0.01);
+}
+
+TEST(ShippedMachines, XeonMaxHasEightDomainsWithHbmAndDdrEach) {
+  const auto machine = shipped("xeon-max-9480-snc4");
+  ASSERT_EQ(machine.domains().size(), 8u);
+  EXPECT_EQ(machine.parts().paths.size(), 8u * 16u);
+  double hbm_bandwidth = 0;
+  for (DomainId d = 0; d < 8; ++d) {
+    const auto hbm = machine.find_kind(d, "hbm").value();
+    const auto ddr = machine.find_kind(d, "ddr").value();
+    EXPECT_EQ(machine.fastest_first(d), (std::vector<PlaceId>{hbm, ddr}));
+    EXPECT_EQ(machine.home(d), ddr);
+    hbm_bandwidth += machine.path(d, hbm).read.value;
+    double hbm_latency = 0;
+    double ddr_latency = 0;
+    for (DomainId other = d / 4 * 4; other < d / 4 * 4 + 4; ++other) {
+      hbm_latency += machine.path(d, machine.find_kind(other, "hbm").value()).latency.value / 4;
+      ddr_latency += machine.path(d, machine.find_kind(other, "ddr").value()).latency.value / 4;
+    }
+    // What a socket in quadrant mode shows is the mean over its quarters.
+    EXPECT_NEAR(hbm_latency, 130e-9, 0.5e-9);
+    EXPECT_NEAR(ddr_latency, 112e-9, 0.5e-9);
+  }
+  EXPECT_NEAR(hbm_bandwidth, 2 * 0.43 * 1638.4e9, 0.005 * 1.4e12);
 }
 
 TEST(MachineFile, RoundTripsATreeCopiesAndAMeasurement) {

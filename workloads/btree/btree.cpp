@@ -181,9 +181,9 @@ int run(const Settings& settings) {
   const auto lookups = static_cast<double>(settings.lookups) * static_cast<double>(settings.iterations);
   const Result right = expected(settings);
   const bool verified = all == right;
-  std::printf("B+-tree: %llu records, %zu leaves and %zu inner nodes of %zu bytes, %llu levels\n",
+  std::printf("B+-tree: %llu records, %zu leaves and %zu inner nodes of %zu bytes, %llu levels above the leaves\n",
               static_cast<unsigned long long>(settings.records), tree.leaves(), tree.inner_nodes(), sizeof(Leaf),
-              static_cast<unsigned long long>(tree.height() + 1));
+              static_cast<unsigned long long>(tree.height()));
   std::printf("Time %14.9f s %14.0f look-ups a second\n", end - begin, lookups / (end - begin));
   std::printf("Found %llu of %.0f, expected %llu; sum %llu, expected %llu\n",
               static_cast<unsigned long long>(all.found), lookups, static_cast<unsigned long long>(right.found),

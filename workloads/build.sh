@@ -1,8 +1,10 @@
 #!/bin/sh
 # Builds workloads with any compiler command, as a user's build system would:
 #   CXX=terrace-c++ [CXXFLAGS="-O2 -g"] workloads/build.sh OUTDIR [NAME ...]
-# NAME is stream, chase, cg or mg; all four when none is given. The programs are OUTDIR/NAME.
+# NAME is a workload's folder; all when none is given. The programs are OUTDIR/NAME. -fopenmp in CXXFLAGS gives
+# those that know --threads theirs.
 set -eu
+all="stream chase cg mg gups hashjoin spmv stencil btree sort hydro"
 if [ $# -lt 1 ]; then
   echo "usage: [CXX=COMPILER] [CXXFLAGS=FLAGS] $0 OUTDIR [NAME ...]" >&2
   exit 2
@@ -10,7 +12,8 @@ fi
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 out=$1
 shift
-[ $# -gt 0 ] || set -- stream chase cg mg
+# shellcheck disable=SC2086
+[ $# -gt 0 ] || set -- $all
 
 # CXX and CXXFLAGS may be several words each.
 compile() {
@@ -27,7 +30,7 @@ for source in "$here"/common/*.cpp; do
 done
 for name in "$@"; do
   if [ "$name" = common ] || [ ! -f "$here/$name/$name.cpp" ]; then
-    echo "$0: no workload '$name'; there are stream, chase, cg and mg" >&2
+    echo "$0: no workload '$name'; there are $all" >&2
     exit 2
   fi
   objects=

@@ -12,5 +12,12 @@ if(TARGET workload_cg)
   target_compile_definitions(workloads_test PRIVATE
     TERRACE_WORKLOADS_DIR="$<TARGET_FILE_DIR:workload_cg>" TERRACE_MARKER_PROBE="$<TARGET_FILE:marker_probe>"
     ${sanitized})
-  add_dependencies(workloads_test workload_stream workload_chase workload_cg workload_mg marker_probe)
+  add_dependencies(workloads_test marker_probe)
+  foreach(workload IN ITEMS stream chase cg mg gups hashjoin spmv stencil btree sort hydro)
+    add_dependencies(workloads_test workload_${workload})
+    if(TARGET workload_${workload}_openmp)
+      add_dependencies(workloads_test workload_${workload}_openmp)
+      target_compile_definitions(workloads_test PRIVATE TERRACE_WORKLOADS_OPENMP)
+    endif()
+  endforeach()
 endif()

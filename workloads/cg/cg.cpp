@@ -41,12 +41,14 @@ using Vector = std::vector<double>;
 
 [[gnu::noinline]] double dot(const Vector& x, const Vector& y) {
   double sum = 0.0;
+#pragma omp parallel for schedule(static) reduction(+ : sum)
   for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
   return sum;
 }
 
 /// z = 0, q = 0, r = p = x; returns r.r.
 [[gnu::noinline]] double initialise(const Vector& x, Vector& z, Vector& p, Vector& q, Vector& r) {
+#pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < x.size(); ++i) {
     q[i] = 0.0;
     z[i] = 0.0;
@@ -60,6 +62,7 @@ using Vector = std::vector<double>;
 [[gnu::noinline]] void multiply(const Matrix& matrix, const Vector& x, Vector& y) {
   const double* const a = matrix.a.data();
   const std::int32_t* const colidx = matrix.colidx.data();
+#pragma omp parallel for schedule(static)
   for (std::size_t row = 0; row < matrix.rows(); ++row) {
     double sum = 0.0;
     for (std::int32_t k = matrix.rowstr[row]; k < matrix.rowstr[row + 1]; ++k) sum += a[k] * x[colidx[k]];
@@ -70,12 +73,14 @@ using Vector = std::vector<double>;
 /// One step of conjugate gradients once q = A p is known; returns the new r.r.
 [[gnu::noinline]] double update(double rho, Vector& z, Vector& p, const Vector& q, Vector& r) {
   const double alpha = rho / dot(p, q);
+#pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < z.size(); ++i) {
     z[i] += alpha * p[i];
     r[i] -= alpha * q[i];
   }
   const double rho_new = dot(r, r);
   const double beta = rho_new / rho;
+#pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < p.size(); ++i) p[i] = r[i] + beta * p[i];
   return rho_new;
 }
@@ -84,6 +89,7 @@ using Vector = std::vector<double>;
 [[gnu::noinline]] double residual(const Matrix& matrix, const Vector& x, const Vector& z, Vector& r) {
   multiply(matrix, z, r);
   double sum = 0.0;
+#pragma omp parallel for schedule(static) reduction(+ : sum)
   for (std::size_t i = 0; i < x.size(); ++i) sum += (x[i] - r[i]) * (x[i] - r[i]);
   return std::sqrt(sum);
 }
@@ -107,6 +113,7 @@ using Vector = std::vector<double>;
 [[gnu::noinline]] double normalise(const Vector& z, Vector& x) {
   const double product = dot(x, z);
   const double scale = 1.0 / std::sqrt(dot(z, z));
+#pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = scale * z[i];
   return product;
 }

@@ -5,17 +5,22 @@
 #include <cstdio>
 #include <string_view>
 
+#include "common/threads.hpp"
+
 namespace workloads {
 
 NpbArguments parse_npb_arguments(int argc, char** argv, const std::string& program, const std::string& summary,
                                  std::uint64_t (*official_iterations)(char problem_class)) {
   std::string problem_class = "S";
   std::uint64_t iterations = 0;
+  std::uint64_t threads = 1;
   Options options(program, summary);
   options.text("--class", &problem_class, "problem class: S, W, A, B or C (S)");
   options.count("--iterations", &iterations,
                 "how many to run; the result is verified after the class's own number, which is the least");
+  declare_threads(options, &threads);
   options.parse(argc, argv);
+  use_threads(options, threads);
 
   if (problem_class.size() != 1 || std::string_view("SWABC").find(problem_class) == std::string_view::npos) {
     options.fail("--class: expected S, W, A, B or C, found '" + problem_class + "'");

@@ -30,8 +30,8 @@ struct NpbArguments {
   std::uint64_t iterations = 0;
 };
 
-/// Parses --class and --iterations; exits 2 on a wrong call. `official_iterations` gives a class's own number
-/// of iterations: the default, and the least that can be verified.
+/// Parses --class, --iterations and --threads; exits 2 on a wrong call. `official_iterations` gives a class's own
+/// number of iterations: the default, and the least that can be verified.
 NpbArguments parse_npb_arguments(int argc, char** argv, const std::string& program, const std::string& summary,
                                  std::uint64_t (*official_iterations)(char problem_class));
 

@@ -33,6 +33,7 @@ struct Neighbours {
 /// Copies each face of the interior into the ghost layer on the other side: the cube is periodic.
 void exchange(Grid grid) {
   const int last = grid.n - 1;
+#pragma omp parallel for schedule(static)
   for (int i3 = 1; i3 < last; ++i3) {
     for (int i2 = 1; i2 < last; ++i2) {
       double* const line = grid.line(i3, i2);
@@ -61,9 +62,13 @@ void add_prolonged(const double* sums, int coarse_n, double weight, double* fine
 [[gnu::noinline]] void fill_zero(Grid grid) { std::fill_n(grid.data, grid.points(), 0.0); }
 
 [[gnu::noinline]] void resid(Grid u, Grid v, Grid r) {
-  const auto [centre, faces, edges, corners] = k_laplacian;
+  const Stencil laplacian = k_laplacian;
+  const double centre = laplacian[0];
+  const double edges = laplacian[2];
+  const double corners = laplacian[3];
   static_assert(k_laplacian[1] == 0.0, "the sum over the faces is left out below");
   Neighbours sums;
+#pragma omp parallel for schedule(static) private(sums)
   for (int i3 = 1; i3 < u.n - 1; ++i3) {
     for (int i2 = 1; i2 < u.n - 1; ++i2) {
       sums.gather(u, i3, i2);
@@ -85,6 +90,7 @@ void add_prolonged(const double* sums, int coarse_n, double weight, double* fine
   const double faces = smoother[1];
   const double edges = smoother[2];
   Neighbours sums;
+#pragma omp parallel for schedule(static) private(sums)
   for (int i3 = 1; i3 < r.n - 1; ++i3) {
     for (int i2 = 1; i2 < r.n - 1; ++i2) {
       sums.gather(r, i3, i2);
@@ -102,6 +108,7 @@ void add_prolonged(const double* sums, int coarse_n, double weight, double* fine
 
 [[gnu::noinline]] void rprj3(Grid fine, Grid coarse) {
   Neighbours sums;
+#pragma omp parallel for schedule(static) private(sums)
   for (int i3 = 1; i3 < coarse.n - 1; ++i3) {
     for (int i2 = 1; i2 < coarse.n - 1; ++i2) {
       sums.gather(fine, 2 * i3, 2 * i2);
@@ -125,6 +132,7 @@ void add_prolonged(const double* sums, int coarse_n, double weight, double* fine
   std::array<double, k_max_line> two_south;
   std::array<double, k_max_line> two_below;
   std::array<double, k_max_line> four;
+#pragma omp parallel for schedule(static) private(two_south, two_below, four)
   for (int i3 = 0; i3 < n - 1; ++i3) {
     for (int i2 = 0; i2 < n - 1; ++i2) {
       const double* const here = coarse.line(i3, i2);
@@ -146,6 +154,7 @@ void add_prolonged(const double* sums, int coarse_n, double weight, double* fine
 
 [[gnu::noinline]] double norm(Grid grid) {
   double sum = 0.0;
+#pragma omp parallel for schedule(static) reduction(+ : sum)
   for (int i3 = 1; i3 < grid.n - 1; ++i3) {
     for (int i2 = 1; i2 < grid.n - 1; ++i2) {
       const double* const line = grid.line(i3, i2);

@@ -144,7 +144,8 @@ TEST(ShippedMachines, XeonMaxHasEightDomainsWithHbmAndDdrEach) {
     hbm_bandwidth += machine.path(d, hbm).read.value;
     double hbm_latency = 0;
     double ddr_latency = 0;
-    for (DomainId other = d / 4 * 4; other < d / 4 * 4 + 4; ++other) {
+    for (DomainId quarter = 0; quarter < 4; ++quarter) {
+      const auto other = static_cast<DomainId>(d / 4 * 4 + quarter);
       hbm_latency += machine.path(d, machine.find_kind(other, "hbm").value()).latency.value / 4;
       ddr_latency += machine.path(d, machine.find_kind(other, "ddr").value()).latency.value / 4;
     }

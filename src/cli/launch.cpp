@@ -45,13 +45,18 @@ std::string output_for(const LaunchOptions& options, const std::string& label) {
   return output_of_world(name, label);
 }
 
-std::vector<std::string> program_environment(const fs::path& session) {
+std::vector<std::string> program_environment(const fs::path& session, front::Backend backend) {
   const auto library = library_path();
   const auto preload = environment("LD_PRELOAD");
-  return {std::string(front::k_session_variable) + "=" + session.string(),
-          "LD_PRELOAD=" + library + (preload.empty() ? "" : ":" + preload),
-          // UCX's memory hooks replace mmap and would hide the program's mappings from an interposer.
-          "UCX_MEM_MMAP_HOOK_MODE=none"};
+  std::vector<std::string> variables{
+      std::string(front::k_session_variable) + "=" + session.string(),
+      "LD_PRELOAD=" + library + (preload.empty() ? "" : ":" + preload),
+      // UCX's memory hooks replace mmap and would hide the program's mappings from an interposer.
+      "UCX_MEM_MMAP_HOOK_MODE=none"};
+  // In virtual time one thread runs at a time: idle workers that spin would take the core from it.
+  if (backend == front::Backend::virtual_time && environment("OMP_WAIT_POLICY").empty())
+    variables.emplace_back("OMP_WAIT_POLICY=passive");
+  return variables;
 }
 
 }  // namespace
@@ -75,7 +80,7 @@ int launch(const LaunchOptions& options) {
     if (!options.quiet)
       fmt::print(stderr, "terrace: --phases: no function of {} is called '{}', unless it loads one later\n",
                  options.command.front(), name);
-  const auto ending = run_child(options.command, program_environment(session_file));
+  const auto ending = run_child(options.command, program_environment(session_file, session.backend));
   Journals journals;
   add_journals_in(journals, folder);
   try {

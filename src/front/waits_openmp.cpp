@@ -5,8 +5,6 @@
 //
 // Explicit tasks are run at once, by the thread that makes them, which OpenMP always allows: they are not spread
 // over the team. Ordered regions and doacross loops wait inside the library, and do not repeat.
-#include <sched.h>
-
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "access/thread.hpp"
+#include "base/futex.hpp"
 #include "front/barriers.hpp"
 #include "front/guest.hpp"
 #include "front/next.hpp"
@@ -33,7 +32,7 @@ struct Team {
   Work work;
   void* data;
   std::atomic<std::uint32_t> here{0};  // workers that have written down their numbers
-  std::atomic<bool> open{false};       // and may begin
+  std::atomic<std::uint32_t> open{0};  // 1: they may begin
   std::atomic<std::uint32_t> size{0};  // 0 until the master knows
   std::vector<std::uint32_t> numbers;  // of threads, by their number in the team
   std::uint32_t working = 0;           // workers that have not ended
@@ -51,9 +50,17 @@ std::uint64_t key_of(const void* thing) { return reinterpret_cast<std::uint64_t>
 // A team of several threads that take turns.
 bool in_team() { return t_team && t_team->barrier && taking_turns(); }
 
-void yield_to_system() {
-  static constinit Next<int (*)()> next{"sched_yield"};
-  (*next)();
+void announce(std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  const access::Inside inside;
+  word.store(value, std::memory_order_release);
+  futex_wake_all(word);
+}
+
+// Until the word is at least `value`.
+void await(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  const access::Inside inside;
+  for (auto seen = word.load(std::memory_order_acquire); seen < value; seen = word.load(std::memory_order_acquire))
+    futex_wait(word, seen);
 }
 
 // The master's part: everybody is given their first turn where the master is now, and it ends when all have.
@@ -65,11 +72,11 @@ void lead(Team& team) {
     team.numbers[0] = this_thread();
     if (size > 1) team.barrier = std::make_unique<Barrier>(size);
   }
-  team.size.store(size, std::memory_order_release);
-  while (team.here.load(std::memory_order_acquire) + 1 < size) yield_to_system();
+  announce(team.size, size);
+  await(team.here, size - 1);
   for (std::uint32_t worker = 1; worker < size; ++worker) begin_thread(team.numbers[worker]);
   team.working = size - 1;
-  team.open.store(true, std::memory_order_release);
+  announce(team.open, 1);
   team.work(team.data);
   while (team.working > 0 && taking_turns()) wait_for(key_of(&team));
   for (std::uint32_t worker = 1; worker < size; ++worker) follow(team.numbers[0], team.numbers[worker]);
@@ -77,10 +84,13 @@ void lead(Team& team) {
 }
 
 void help(Team& team) {
-  while (team.size.load(std::memory_order_acquire) == 0) yield_to_system();
+  await(team.size, 1);
   team.numbers[static_cast<std::size_t>((*next_thread_number)())] = this_thread();
-  team.here.fetch_add(1, std::memory_order_release);
-  while (!team.open.load(std::memory_order_acquire)) yield_to_system();
+  if (team.here.fetch_add(1, std::memory_order_release) + 2 == team.size.load(std::memory_order_relaxed)) {
+    const access::Inside inside;
+    futex_wake(team.here, 1);
+  }
+  await(team.open, 1);
   arrive(this_thread());
   follow_this_thread();
   team.work(team.data);

@@ -2,16 +2,14 @@
 #include "sim/turns.hpp"
 
 #include <fcntl.h>
-#include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
+
+#include "base/futex.hpp"
 
 namespace terrace::sim {
 
@@ -20,13 +18,9 @@ namespace {
 constexpr timespec k_patience{0, 100'000'000};  // between two looks at whoever has the turn
 constexpr std::uint32_t k_looks = 3;            // that find it asleep in the same turn
 
-void sleep_until_called(std::atomic<std::uint32_t>& called) {
-  syscall(SYS_futex, &called, FUTEX_WAIT, 0, &k_patience, nullptr, 0);
-}
-
 void call(std::atomic<std::uint32_t>& called) {
   called.store(1, std::memory_order_release);
-  syscall(SYS_futex, &called, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  futex_wake(called, 1);
 }
 
 // What the system says of a thread of this process: 'R', 'S', ...; 0 when there is none.
@@ -108,7 +102,7 @@ void Turns::await(TurnSlot& slot) {
   std::uint32_t looks = 0;
   std::uint64_t seen = 0;
   while (slot.called.load(std::memory_order_acquire) == 0 && page_.stopped.load(std::memory_order_relaxed) == 0) {
-    sleep_until_called(slot.called);
+    futex_wait(slot.called, 0, &k_patience);
     if (slot.called.load(std::memory_order_acquire) != 0) break;
     const Locked locked(*this);
     looks = page_.turns == seen ? looks + 1 : 0;

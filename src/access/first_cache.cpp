@@ -19,11 +19,18 @@ std::uint32_t FirstCache::insert(std::uint64_t line, std::uint64_t flags, std::u
                                  std::uint64_t& victim) {
   const std::uint64_t set = shape_.index(line);
   const std::uint64_t first = set * shape_.ways;
-  std::uint64_t oldest = first;
-  for (std::uint64_t slot = first + 1; slot != first + shape_.ways; ++slot) {
-    if (used_[slot] < used_[oldest]) oldest = slot;
+  // Which way is oldest cannot be foretold: minima without branches, of the time and the way in one word.
+  const std::uint64_t* const used = used_.get() + first;
+  const auto key = [&](std::uint32_t way) { return used[way] << k_way_bits | way; };
+  std::uint64_t oldest[2] = {key(0), ~std::uint64_t{0}};
+  std::uint32_t way = 1;
+  for (; way + 1 < shape_.ways; way += 2) {
+    oldest[0] = std::min(oldest[0], key(way));
+    oldest[1] = std::min(oldest[1], key(way + 1));
   }
-  const auto slot = static_cast<std::uint32_t>(oldest);
+  if (way < shape_.ways) oldest[1] = std::min(oldest[1], key(way));
+  const auto victim_way = static_cast<std::uint32_t>(std::min(oldest[0], oldest[1]) & ((1u << k_way_bits) - 1));
+  const auto slot = static_cast<std::uint32_t>(first) + victim_way;
   victim = words_[slot];
   if (victim != 0) {
     // A line that is not aligned like the host's (a stack's) may be in the table twice.
@@ -35,7 +42,7 @@ std::uint32_t FirstCache::insert(std::uint64_t line, std::uint64_t flags, std::u
   ++fills_;
   words_[slot] = word::of(line) | flags;
   from_[slot] = from;
-  set_signature(signatures_.get() + set * signature_words_, static_cast<std::uint32_t>(oldest - first),
+  set_signature(signatures_.get() + set * signature_words_, victim_way,
                 signature_of(line));
   return slot;
 }

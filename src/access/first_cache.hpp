@@ -73,6 +73,8 @@ class FirstCache {
  private:
   void forget(std::uint32_t slot, std::uint64_t address);
 
+  static constexpr unsigned k_way_bits = 12;  // of a key; times of use have the other 52
+
   Shape shape_;
   unsigned line_bits_;
   FastTable& table_;

@@ -64,6 +64,7 @@ Pipeline::State::Touched Pipeline::State::touch(const Line& line, bool store, st
     return touched;
   }
   ++first_misses_;
+  for (Cache* const cache : outer_) cache->prefetch(line.number);
   const std::uint64_t from = (line.number << line_bits) - line.page->delta;
   std::uint64_t victim = 0;
   touched.slot = first_->insert(line.number, store ? word::k_dirty : 0, from, victim);

@@ -2,8 +2,8 @@
 
 The same program twice on one machine's caches: built with the wrappers and recorded with exact counters, and as any
 compiler makes it, traced by QEMU, which knows nothing of the hooks. Compared are lines fetched from memory in the
-main loops, not accesses: the two builds do not execute the same instructions. User code is the program's own and the
-C library's memory functions on its behalf; other libraries are listed apart.
+main loops, not accesses: the two builds do not execute the same instructions. User code is the program's own, and
+the C library's memory functions on its behalf; other libraries are listed apart.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ Example:
 _PAGE = 4096
 _SMALL = 0.001  # of all misses: rows below go together
 _SHOWN = 12
+_PLACES = 3
 # Objects that are many things together, by kind; static variables of at least a page go by their names.
 _TOGETHER = {
     "small": "(small blocks)",
@@ -60,12 +61,21 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Unseen:
+    """Misses of user code on an object that the hooks do not have, and where in the code it misses, most first."""
+
+    object: str
+    lines: int
+    where: list[Line] = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Coverage:
     """What a comparison came to."""
 
-    rows: list[Row]
-    rest: list[Line] = field(repr=False)  # where objects that are not seen whole miss, most first
-    libraries: int  # lines that libraries fetched: no user code, not seen
+    rows: list[Row]  # most misses first
+    rest: list[Unseen]
+    libraries: list[Line]  # what libraries fetched: no user code, not seen
 
     @property
     def traced(self) -> int:
@@ -105,16 +115,17 @@ def coverage(
         print_json(
             {
                 "machine": machine,
+                "caches": cache or [],
                 "seen_share": found.seen_share,
                 "beyond_share": found.beyond_share,
                 "traced": found.traced,
-                "libraries": found.libraries,
                 "objects": [{**asdict(row), "seen": row.seen} for row in found.rows],
-                "rest": [asdict(line) for line in found.rest],
+                "rest": [asdict(unseen) for unseen in found.rest],
+                "libraries": [asdict(line) for line in found.libraries],
             }
         )
-        return
-    _print(found)
+    else:
+        _print(found)
 
 
 def compare(program: list[str], native: str, machine: str, caches: list[str]) -> Coverage:
@@ -140,41 +151,43 @@ def compare(program: list[str], native: str, machine: str, caches: list[str]) ->
 
 
 def _compare(objects: list[Object], fetched: dict[int, int], traced: _core.TraceMisses) -> Coverage:
-    big = [o for o in objects if o.kind in ("heap", "mapping") and not o.name.startswith("(")]
-    blocks = [i for i, o in enumerate(traced.objects) if o.kind == "heap"]
-    matched = _match([o.size for o in sorted(big, key=lambda o: o.id)], [traced.objects[i].size for i in blocks])
-    by_id = sorted(big, key=lambda o: o.id)
-    names = {blocks[theirs]: _plain(by_id[ours].name) for ours, theirs in matched.items()}
-    of_object: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    named = [names.get(i, _together(o.kind, o.name)) for i, o in enumerate(traced.objects)]
-    libraries = 0
-    for row_name, traced_object in zip(named, traced.objects, strict=True):
-        of_object[row_name][0] += traced_object.lines[0] + traced_object.lines[1]
-        libraries += traced_object.lines[2]
-    blocks_of_hooks = {o.id for o in big}
+    blocks = sorted((o for o in objects if _is_block(o)), key=lambda o: o.id)
+    theirs = [i for i, o in enumerate(traced.objects) if o.kind == "heap"]
+    names = [_together(o.kind, o.name) for o in traced.objects]
+    for ours, other in _match([o.size for o in blocks], [traced.objects[i].size for i in theirs]):
+        names[theirs[other]] = _plain(blocks[ours].name)
+    lines: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for name, about in zip(names, traced.objects, strict=True):
+        lines[name][0] += about.lines[0] + about.lines[1]
     for item in objects:
-        own = item.id in blocks_of_hooks
-        row_name = _plain(item.name) if own else _together(item.kind, item.name)
-        of_object[row_name][1] += fetched.get(item.id, 0)
-    rows = [Row(name, *lines) for name, lines in of_object.items() if any(lines)]
+        name = _plain(item.name) if _is_block(item) else _together(item.kind, item.name)
+        lines[name][1] += fetched.get(item.id, 0)
+    rows = [Row(name, *both) for name, both in lines.items() if any(both)]
     rows.sort(key=lambda row: (-row.traced, row.name))
-    short = {row.name for row in rows if row.seen < row.traced}
+    where = [Line(names[p.object], CODES[p.code], p.site, p.lines) for p in traced.places]
+    user = [line for line in where if line.code != "libraries"]
     rest = [
-        Line(named[p.object], CODES[p.code], p.site, p.lines)
-        for p in traced.places
-        if named[p.object] in short or CODES[p.code] == "libraries"
+        Unseen(row.name, row.traced - row.seen, [line for line in user if line.object == row.name])
+        for row in rows
+        if row.seen < row.traced
     ]
-    return Coverage(rows, rest, libraries)
+    rest.sort(key=lambda unseen: -unseen.lines)
+    return Coverage(rows, rest, [line for line in where if line.code == "libraries"])
 
 
-def _match(ours: list[int], theirs: list[int]) -> dict[int, int]:
-    """Blocks of one run by blocks of the other: in the order of allocation, by their sizes in pages."""
+def _is_block(item: Object) -> bool:
+    """Whether the hooks' object is a block of its own, as the tracer's of the kind heap."""
+    return item.kind in ("heap", "mapping") and not item.name.startswith("(")
+
+
+def _match(ours: list[int], theirs: list[int]) -> list[tuple[int, int]]:
+    """Blocks of one run and of the other: in the order of allocation, by their sizes in pages."""
 
     def pages(sizes: list[int]) -> list[int]:
         return [-(-size // _PAGE) for size in sizes]
 
     matcher = SequenceMatcher(None, pages(ours), pages(theirs), autojunk=False)
-    return {block.a + i: block.b + i for block in matcher.get_matching_blocks() for i in range(block.size)}
+    return [(block.a + i, block.b + i) for block in matcher.get_matching_blocks() for i in range(block.size)]
 
 
 def _plain(name: str) -> str:
@@ -200,15 +213,17 @@ def _print(found: Coverage) -> None:
         shown.add_row(row.name, str(row.traced), str(row.hooked), share, f"{row.traced / total:.1%}")
     console().print(shown)
     if found.rest:
-        print("Where objects that are not seen whole miss, and what libraries fetch:")
-        shown = table("lines", "object", "code", "where", left=(1, 2, 3))
-        for line in found.rest[:_SHOWN]:
-            shown.add_row(str(line.lines), line.object, line.code, line.site)
+        print("What the hooks do not see, and where these objects miss most:")
+        shown = table("unseen", "object", "where", left=(1, 2))
+        for unseen in found.rest[:_SHOWN]:
+            places = ", ".join(f"{line.site} ({line.lines})" for line in unseen.where[:_PLACES])
+            shown.add_row(str(unseen.lines), unseen.object, places)
         console().print(shown)
         others = found.rest[_SHOWN:]
         if others:
-            print(f"and {sum(line.lines for line in others)} lines at {len(others)} other places")
+            print(f"and {sum(unseen.lines for unseen in others)} lines of {len(others)} other objects")
     print(
         f"{found.seen_share:.2%} of the {found.traced} last-level misses of user code are seen; "
-        f"only the hooks have {found.beyond_share:.2%} more; libraries have {found.libraries}"
+        f"only the hooks have {found.beyond_share:.2%} more; libraries have "
+        f"{sum(line.lines for line in found.libraries)}"
     )

@@ -43,7 +43,6 @@ bool Hierarchy::access(std::uint32_t thread, std::uint64_t line, bool store) {
     if ((victims_[level] & word::k_dirty) != 0) write_out(thread, level + 1, word::line(victims_[level]));
   if (found < levels_) return false;
   ++fetched_;
-  if (levels_ == 0 && store) ++written_;
   return true;
 }
 

@@ -16,6 +16,10 @@ namespace {
 
 constexpr std::size_t k_longest_frame = ZSTD_COMPRESSBOUND(k_trace_most_payload);
 constexpr std::size_t k_frame_header = 18;  // at most (RFC 8878, section 3.1.1.1)
+// A frame's checksum is optional to zstd, not to us: bit 2 of the byte behind its magic number says that it is
+// there.
+constexpr std::size_t k_descriptor = 4;
+constexpr std::byte k_has_checksum{4};
 constexpr std::size_t k_most_arguments = 1u << 20;
 
 }  // namespace
@@ -127,7 +131,7 @@ bool TraceReader::next_frame() {
   const auto content = ZSTD_getFrameContentSize(begin, have);
   if (content == ZSTD_CONTENTSIZE_ERROR && have < k_frame_header) return stop_at("truncated");
   if (content == ZSTD_CONTENTSIZE_ERROR || content == ZSTD_CONTENTSIZE_UNKNOWN || content == 0 ||
-      content > k_trace_most_payload)
+      content > k_trace_most_payload || (begin[k_descriptor] & k_has_checksum) == std::byte{0})
     return stop_at("damaged");
   const auto size = ZSTD_findFrameCompressedSize(begin, have);
   if (ZSTD_isError(size)) return stop_at(have < k_longest_frame ? "truncated" : "damaged");

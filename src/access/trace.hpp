@@ -37,10 +37,10 @@ enum class TraceKind : std::uint8_t {
   map = 5,    // [address, address + size) is memory; `text` is the file's path, `flag` says that it is a stack
   unmap = 6,  // it is no more
   program_break = 7,  // the heap of the system's ends at `address`
-  allocate = 8,       // the allocator handed out `size` bytes at `address`
-  release = 9,        // and got them back
-  code = 10,          // [address, address + size) is code that Terrace brought in; `text` says what it stands for
-  loop_begin = 11,    // markers; `text` is the name
+  allocate = 8,  // the allocator handed out `size` bytes at `address`; `pc` is where it was called (0: not known)
+  release = 9,   // and got them back
+  code = 10,     // [address, address + size) is code that Terrace brought in; `text` says what it stands for
+  loop_begin = 11,  // markers; `text` is the name
   phase = 12,
   loop_end = 13,
   end = 14  // the trace is whole: `flag` says that the tracer stopped at its limit, before the program ended
@@ -65,6 +65,7 @@ constexpr bool has_size(TraceKind kind) {
   return kind == TraceKind::map || kind == TraceKind::unmap || kind == TraceKind::allocate ||
          kind == TraceKind::code;
 }
+constexpr bool has_pc(TraceKind kind) { return kind == TraceKind::allocate; }
 constexpr bool has_flag(TraceKind kind) { return kind == TraceKind::map || kind == TraceKind::end; }
 constexpr bool has_text(TraceKind kind) {
   return kind == TraceKind::map || kind == TraceKind::code || kind == TraceKind::loop_begin ||

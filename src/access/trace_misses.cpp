@@ -74,7 +74,7 @@ class Count {
     if (record.kind == TraceKind::access) return access(record);
     switch (record.kind) {
       case TraceKind::allocate:
-        memory_.change(record, program_.describe(caller(record.thread)));
+        memory_.change(record, caller(record));
         break;
       case TraceKind::code:
         code_.add(record);
@@ -109,9 +109,12 @@ class Count {
     accesses_ = {};
     lines_.clear();
   }
-  // The program's last store before the allocator was called: on most machines the call itself.
-  [[nodiscard]] std::uint64_t caller(std::uint32_t thread) const {
-    return thread < callers_.size() ? callers_[thread] : 0;
+  // Who asked for a block: the call, if it is the program's own; else (operator new is a library's) the program's
+  // last store before it, which on many machines is the call into the library.
+  [[nodiscard]] std::string caller(const TraceRecord& record) const {
+    if (program_.is_code(record.pc)) return program_.describe(record.pc - 1);
+    const auto pc = record.thread < callers_.size() ? callers_[record.thread] : 0;
+    return pc == 0 ? "(block)" : program_.describe(pc);
   }
 
   TraceProgram program_;

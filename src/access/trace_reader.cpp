@@ -15,7 +15,8 @@ namespace terrace::access {
 namespace {
 
 constexpr std::size_t k_longest_frame = ZSTD_COMPRESSBOUND(k_trace_most_payload);
-constexpr std::size_t k_frame_header = 18;  // at most (RFC 8878, section 3.1.1.1)
+constexpr std::size_t k_stretch = 2 * k_longest_frame;  // of the file, in memory
+constexpr std::size_t k_frame_header = 18;              // at most (RFC 8878, section 3.1.1.1)
 // A frame's checksum is optional to zstd, not to us: bit 2 of the byte behind its magic number says that it is
 // there.
 constexpr std::size_t k_descriptor = 4;
@@ -25,7 +26,9 @@ constexpr std::size_t k_most_arguments = 1u << 20;
 }  // namespace
 
 TraceReader::TraceReader(Fetch fetch)
-    : fetch_(std::move(fetch)), zstd_(ZSTD_createDCtx()), file_(2 * k_longest_frame) {
+    : fetch_(std::move(fetch)),
+      zstd_(ZSTD_createDCtx()),
+      file_(std::make_unique_for_overwrite<std::byte[]>(k_stretch)) {
   if (zstd_ == nullptr) throw Error(Code::no_memory, "zstd has no memory for a trace");
   try {
     read_header();
@@ -110,22 +113,22 @@ bool TraceReader::next(TraceRecord& record) {
 // As much of the file as the buffer takes: then the longest frame lies in it whole.
 void TraceReader::fill() {
   if (at_end_ || to_ - from_ >= k_longest_frame) return;
-  std::memmove(file_.data(), file_.data() + from_, to_ - from_);
+  std::memmove(file_.get(), file_.get() + from_, to_ - from_);
   to_ -= from_;
   from_ = 0;
-  while (to_ < file_.size()) {
-    const auto got = fetch_(std::span(file_).subspan(to_));
+  while (to_ < k_stretch) {
+    const auto got = fetch_({file_.get() + to_, k_stretch - to_});
     if (got == 0) {
       at_end_ = true;
       return;
     }
-    to_ += std::min(got, file_.size() - to_);
+    to_ += std::min(got, k_stretch - to_);
   }
 }
 
 bool TraceReader::next_frame() {
   fill();
-  const auto* const begin = file_.data() + from_;
+  const auto* const begin = file_.get() + from_;
   const auto have = to_ - from_;
   if (have == 0) return stop_at("truncated");
   const auto content = ZSTD_getFrameContentSize(begin, have);
@@ -192,8 +195,9 @@ bool TraceReader::decode(TraceRecord& record) {
   if (record.kind < TraceKind::thread_begin || record.kind > TraceKind::end) return damaged();
   std::uint64_t flag = 0;
   if ((has_address(record.kind) && !take_number(record.address)) ||
-      (has_size(record.kind) && !take_number(record.size)) || (has_flag(record.kind) && !take_number(flag)) ||
-      (has_text(record.kind) && !take_text(record.text)) || flag > 1 || record.size > ~record.address)
+      (has_size(record.kind) && !take_number(record.size)) || (has_pc(record.kind) && !take_number(record.pc)) ||
+      (has_flag(record.kind) && !take_number(flag)) || (has_text(record.kind) && !take_text(record.text)) ||
+      flag > 1 || record.size > ~record.address)
     return damaged();
   record.flag = flag == 1;
   if (record.kind == TraceKind::end) {

@@ -62,10 +62,10 @@ class TraceReader {
 
   Fetch fetch_;
   ZSTD_DCtx_s* zstd_;
-  std::vector<std::byte> file_;     // a stretch of the file, of fixed size
-  std::size_t from_ = 0, to_ = 0;   // what of it is still to be read
-  bool at_end_ = false;             // the file has no more
-  std::vector<std::byte> payload_;  // of the frame
+  std::unique_ptr<std::byte[]> file_;  // a stretch of the file, of fixed size
+  std::size_t from_ = 0, to_ = 0;      // what of it is still to be read
+  bool at_end_ = false;                // the file has no more
+  std::vector<std::byte> payload_;     // of the frame
   std::size_t at_ = 0;
   std::vector<Site> sites_;
   std::uint32_t thread_ = 0;

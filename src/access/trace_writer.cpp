@@ -53,6 +53,7 @@ void TraceWriter::put(const TraceRecord& record) {
   put_number(static_cast<std::uint64_t>(record.kind));
   if (has_address(record.kind)) put_number(record.address);
   if (has_size(record.kind)) put_number(record.size);
+  if (has_pc(record.kind)) put_number(record.pc);
   if (has_flag(record.kind)) put_number(record.flag ? 1 : 0);
   if (has_text(record.kind)) put_text(record.text);
 }

@@ -56,7 +56,7 @@ class TraceWriter {
   [[nodiscard]] bool good() const { return good_; }
 
  private:
-  static constexpr std::size_t k_payload = std::size_t{1} << 20;
+  static constexpr std::size_t k_payload = std::size_t{1} << 18;
   static constexpr std::size_t k_room = 64;  // enough for an access with all that may come before it
 
   void put_number(std::uint64_t value) {

@@ -22,9 +22,11 @@ void* __libc_realloc(void* block, size_t size);
 void* __libc_memalign(size_t alignment, size_t size);
 void __libc_free(void* block);
 
-static void tell(enum terrace_trace_event event, const void* address, size_t size) {
+#define CALLER __builtin_return_address(0)
+
+static void tell(enum terrace_trace_event event, const void* address, size_t size, const void* caller) {
   const int saved = errno;
-  syscall(TERRACE_TRACE_CALL, (long)event, address, size, 0L, 0L, 0L);
+  syscall(TERRACE_TRACE_CALL, (long)event, address, size, caller, 0L, 0L);
   errno = saved;
 }
 
@@ -40,31 +42,39 @@ static void tell_name(enum terrace_trace_event event, const char* name) {
 /* --- blocks
  * ------------------------------------------------------------------------------------------------------ */
 
-static void* tell_block(void* block, size_t size) {
-  if (block && size >= TERRACE_TRACE_LEAST_BLOCK) tell(TERRACE_TRACE_ALLOCATE, block, size);
+static void* tell_block(void* block, size_t size, const void* caller) {
+  if (block && size >= TERRACE_TRACE_LEAST_BLOCK) tell(TERRACE_TRACE_ALLOCATE, block, size, caller);
   return block;
 }
 
 static void tell_release(void* block) {
-  if (block && malloc_usable_size(block) >= TERRACE_TRACE_LEAST_BLOCK) tell(TERRACE_TRACE_RELEASE, block, 0);
+  if (block && malloc_usable_size(block) >= TERRACE_TRACE_LEAST_BLOCK) tell(TERRACE_TRACE_RELEASE, block, 0, NULL);
 }
 
-EXPORT void* malloc(size_t size) { return tell_block(__libc_malloc(size), size); }
+static void* resize(void* block, size_t size, const void* caller) {
+  const size_t before = block ? malloc_usable_size(block) : 0;
+  tell_release(block);
+  void* const got = __libc_realloc(block, size);
+  if (!got && size > 0) tell_block(block, before, caller); /* it stays */
+  return tell_block(got, size, caller);
+}
 
-EXPORT void* calloc(size_t count, size_t size) { return tell_block(__libc_calloc(count, size), count * size); }
+static void* align(size_t alignment, size_t size, const void* caller) {
+  return tell_block(__libc_memalign(alignment, size), size, caller);
+}
+
+EXPORT void* malloc(size_t size) { return tell_block(__libc_malloc(size), size, CALLER); }
+
+EXPORT void* calloc(size_t count, size_t size) {
+  return tell_block(__libc_calloc(count, size), count * size, CALLER);
+}
 
 EXPORT void free(void* block) {
   tell_release(block);
   __libc_free(block);
 }
 
-EXPORT void* realloc(void* block, size_t size) {
-  const size_t before = block ? malloc_usable_size(block) : 0;
-  tell_release(block);
-  void* const got = __libc_realloc(block, size);
-  if (!got && size > 0) tell_block(block, before); /* it stays */
-  return tell_block(got, size);
-}
+EXPORT void* realloc(void* block, size_t size) { return resize(block, size, CALLER); }
 
 EXPORT void* reallocarray(void* block, size_t count, size_t size) {
   size_t total = 0;
@@ -72,28 +82,28 @@ EXPORT void* reallocarray(void* block, size_t count, size_t size) {
     errno = ENOMEM;
     return NULL;
   }
-  return realloc(block, total);
+  return resize(block, total, CALLER);
 }
 
-EXPORT void* memalign(size_t alignment, size_t size) { return tell_block(__libc_memalign(alignment, size), size); }
+EXPORT void* memalign(size_t alignment, size_t size) { return align(alignment, size, CALLER); }
 
-EXPORT void* aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
+EXPORT void* aligned_alloc(size_t alignment, size_t size) { return align(alignment, size, CALLER); }
 
 EXPORT int posix_memalign(void** block, size_t alignment, size_t size) {
   if (alignment % sizeof(void*) != 0 || (alignment & (alignment - 1)) != 0 || alignment == 0) return EINVAL;
   const int saved = errno;
-  void* const got = memalign(alignment, size);
+  void* const got = align(alignment, size, CALLER);
   errno = saved;
   if (!got) return ENOMEM;
   *block = got;
   return 0;
 }
 
-EXPORT void* valloc(size_t size) { return memalign((size_t)getpagesize(), size); }
+EXPORT void* valloc(size_t size) { return align((size_t)getpagesize(), size, CALLER); }
 
 EXPORT void* pvalloc(size_t size) {
   const size_t page = (size_t)getpagesize();
-  return memalign(page, (size + page - 1) & ~(page - 1));
+  return align(page, (size + page - 1) & ~(page - 1), CALLER);
 }
 
 /* --- markers (terrace.h)
@@ -166,5 +176,5 @@ extern const char __stop_terrace_memory[];
 
 __attribute__((constructor)) static void tell_memory_functions(void) {
   tell(TERRACE_TRACE_MEMORY_FUNCTIONS, __start_terrace_memory,
-       (size_t)(__stop_terrace_memory - __start_terrace_memory));
+       (size_t)(__stop_terrace_memory - __start_terrace_memory), NULL);
 }

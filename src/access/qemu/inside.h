@@ -4,7 +4,8 @@
 
 #define TERRACE_TRACE_CALL 0x54455252
 
-/* The call's first argument. The others: address and size; or, of a marker, the first 40 bytes of its name. */
+/* The call's first argument. The others: address, size and, of a block, the caller; or, of a marker, the first 40
+ * bytes of its name. */
 enum terrace_trace_event {
   TERRACE_TRACE_ALLOCATE,
   TERRACE_TRACE_RELEASE,

@@ -74,7 +74,7 @@ class Tracer {
   void begin();
   bool write(std::span<const std::byte> bytes);
   void put(TraceKind kind, std::uint32_t thread, std::uint64_t address = 0, std::uint64_t size = 0,
-           std::string_view text = {}, bool flag = false);
+           std::string_view text = {}, bool flag = false, std::uint64_t pc = 0);
   void told(std::uint32_t thread, const std::array<std::uint64_t, 6>& arguments);
   void stop_at_limit();
   [[nodiscard]] std::uint32_t thread_of(unsigned vcpu) const {
@@ -174,7 +174,7 @@ bool Tracer::write(std::span<const std::byte> bytes) {
 }
 
 void Tracer::put(TraceKind kind, std::uint32_t thread, std::uint64_t address, std::uint64_t size,
-                 std::string_view text, bool flag) {
+                 std::string_view text, bool flag, std::uint64_t pc) {
   if (!tracing_ || !writer_) return;
   TraceRecord record;
   record.kind = kind;
@@ -182,6 +182,7 @@ void Tracer::put(TraceKind kind, std::uint32_t thread, std::uint64_t address, st
   record.thread = thread;
   record.address = address;
   record.size = size;
+  record.pc = pc;
   record.text = text;
   writer_->put(record);
 }
@@ -239,7 +240,7 @@ void Tracer::told(std::uint32_t thread, const std::array<std::uint64_t, 6>& argu
   const std::string_view name(text, strnlen(text, TERRACE_TRACE_NAME));
   switch (arguments[0]) {
     case TERRACE_TRACE_ALLOCATE:
-      return put(TraceKind::allocate, thread, arguments[1], arguments[2]);
+      return put(TraceKind::allocate, thread, arguments[1], arguments[2], {}, false, arguments[3]);
     case TERRACE_TRACE_RELEASE:
       return put(TraceKind::release, thread, arguments[1]);
     case TERRACE_TRACE_MEMORY_FUNCTIONS:

@@ -29,6 +29,7 @@ KeptRecord any_record(std::mt19937_64& random) {
   record.kind = static_cast<TraceKind>(3 + choice % 11);  // all but `end`
   if (has_address(record.kind)) record.address = any_number(random);
   if (has_size(record.kind)) record.size = any_number(random) % (~record.address);
+  if (has_pc(record.kind)) record.pc = any_number(random);
   if (has_flag(record.kind)) record.flag = random() % 2 == 0;
   if (has_text(record.kind)) record.text = std::string(random() % 100, 'x');
   return record;

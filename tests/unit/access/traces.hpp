@@ -55,6 +55,7 @@ class RecordWriter {
     plain.thread = record.thread;
     plain.address = record.address;
     plain.size = record.size;
+    plain.pc = record.pc;
     plain.text = record.text;
     writer_.put(plain);
   }

@@ -23,6 +23,9 @@ VERBS = (
     "report",
     "export",
     "lab demo",
+    "lab trace",
+    "lab misses",
+    "lab coverage",
 )
 INTRODUCTION = """# Command line
 

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/error.hpp"
 #include "bindings.hpp"
 #include "machine/machine_file.hpp"
 
@@ -59,6 +60,15 @@ void bind_machine(nb::module_& module) {
                      for (const auto& place : self.places()) bytes.push_back(place.capacity.value);
                      return bytes;
                    })
+      .def(
+          "initiator",
+          [](const Machine& self, unsigned domain) {
+            if (domain >= self.domains().size())
+              throw Error(Code::invalid, self.name() + " has " + std::to_string(self.domains().size()) +
+                                             " domains, counted from 0: there is no " + std::to_string(domain));
+            return self.domains()[domain].initiator;
+          },
+          "domain"_a, "The domain's initiator.")
       .def("home", &Machine::home, "domain"_a, "Where a domain's data lies when nobody asks for another place.")
       .def("fastest_first", &Machine::fastest_first, "domain"_a)
       .def(

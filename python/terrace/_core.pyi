@@ -20,6 +20,7 @@ class Machine:
     def from_bytes(blob: bytes) -> Machine: ...
     def to_bytes(self) -> bytes: ...
     def to_toml(self) -> str: ...
+    def initiator(self, domain: int) -> int: ...
     def home(self, domain: int) -> int: ...
     def fastest_first(self, domain: int) -> list[int]: ...
     def budget(self, text: str) -> list[int]: ...
@@ -136,3 +137,33 @@ def sweep(
     calibration: Calibration,
     max_items: int = 4096,
 ) -> list[dict[str, Any]]: ...
+
+class TracedObject:
+    name: str
+    kind: str
+    size: int
+    lines: tuple[int, int, int]
+
+class TracedPlace:
+    object: int
+    code: int
+    site: str
+    lines: int
+
+class TraceMisses:
+    loops_only: bool
+    accesses: tuple[int, int, int]
+    objects: list[TracedObject]
+    places: list[TracedPlace]
+    whole: bool
+    limited: bool
+    reason: str
+
+def trace_misses(
+    path: str,
+    machine: Machine,
+    initiator: int = 0,
+    caches: Sequence[str] = (),
+    big_block: int = 16384,
+    whole_run: bool = False,
+) -> TraceMisses: ...

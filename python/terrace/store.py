@@ -202,6 +202,17 @@ class Store:
             return "profile: it obeyed the plan that it was given; look at the profile of that plan"
         return f"profile: with the planner {run.planner} nothing is learned"
 
+    def fetched_lines(self, run: Run) -> dict[int, int]:
+        """Lines that each object's misses fetched in all main loops, by its number, from the exact counters."""
+        rows = self._all(
+            "SELECT object.id, sum(cell.read_lines) FROM iteration JOIN cell ON cell.iteration = iteration.id "
+            "JOIN object ON object.run = iteration.run AND cell.chunk BETWEEN object.first_chunk "
+            "AND object.first_chunk + object.chunks - 1 WHERE iteration.run = ? AND iteration.exact "
+            "GROUP BY object.id",
+            run.id,
+        )
+        return {number: round(lines) for number, lines in rows}
+
     def moves(self, run: Run) -> list[Move]:
         """Its transfers, in the order in which they were asked for."""
         rows = self._all(

@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
 #include "access/symbols.hpp"
 #include "access/symbols_writer.hpp"
 #include "cli/phase_names.hpp"
+#include "machine/cache_sizes.hpp"
 #include "machine/discovery.hpp"
 #include "machine/machine_file.hpp"
 #include "placement/plan_file.hpp"
@@ -24,31 +24,6 @@ machine::Machine load_machine(const std::string& name) {
   return name.empty() ? machine::discover() : machine::read_machine_file(machine::find_machine(name));
 }
 
-// The same machine with other cache sizes: what the caches hold is scaled with a smaller problem.
-machine::Machine with_caches(const machine::Machine& machine, const std::vector<std::string>& sizes) {
-  auto parts = machine.parts();
-  for (const auto& text : sizes) {
-    const auto equals = text.find('=');
-    if (equals == std::string::npos) throw Error(Code::invalid, "--cache: '" + text + "' is not name=size");
-    const auto name = text.substr(0, equals);
-    bool found = false;
-    std::string known;  // its caches, as the message lists them
-    for (auto& initiator : parts.initiators)
-      for (auto& cache : initiator.caches) {
-        if (!known.empty()) known += ", ";
-        known += cache.name;
-        if (cache.name != name) continue;
-        // A cache holds whole sets: the size is rounded down to lines x ways.
-        const auto set = parts.line.value * cache.ways;
-        cache.size = Bytes{std::max(parse_bytes(text.substr(equals + 1)).value / set, std::uint64_t{1}) * set};
-        found = true;
-      }
-    if (!found)
-      throw Error(Code::invalid, fmt::format("--cache: {} has no cache '{}'; it has {}", parts.name, name, known));
-  }
-  return machine::Machine(std::move(parts));
-}
-
 double cores_of(const std::string& text, const machine::Initiator& initiator) {
   if (text == "all") return initiator.cores;
   char* end = nullptr;
@@ -59,7 +34,7 @@ double cores_of(const std::string& text, const machine::Initiator& initiator) {
 }
 
 front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions& launch) {
-  auto machine = with_caches(load_machine(options.machine), options.caches);
+  auto machine = machine::with_cache_sizes(load_machine(options.machine), options.caches);
   if (options.domain >= machine.domains().size())
     throw Error(Code::invalid, "--domain " + std::to_string(options.domain) + ": " + machine.name() + " has " +
                                    std::to_string(machine.domains().size()) + " domains, counted from 0");

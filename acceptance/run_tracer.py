@@ -1,0 +1,126 @@
+"""Acceptance of the independent tracer: what hooks see of each workload's misses; a reader that survives."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from harness import TERRACE, Line, Measured, Unavailable, main, run
+from main_job.common import fresh, workload
+from main_job.robustness import GOAL_SECONDS, SECONDS, build_fuzzers
+
+# Class S, and the like of it where a workload has no classes: a few MiB at most. The caches are scaled with it: at
+# their own size everything would stay in them.
+MACHINE = ["--machine", "unimem-lat4", "--cache", "l2=32KiB", "--cache", "l3=128KiB"]
+CLASS_S = {
+    "cg": "--class S",
+    "mg": "--class S",
+    "stream": "--size 512KiB --repetitions 5",
+    "chase": "--size 1MiB --steps 100000",
+    "gups": "--size 1MiB",
+    "hashjoin": "--tuples 30000 --ratio 4 --iterations 2",
+    "spmv": "--scale 13 --per-row 12 --iterations 5",
+    "stencil": "--side 48 --iterations 5",
+    "btree": "--records 50000 --lookups 50000 --iterations 2",
+    "sort": "--keys 100003 --iterations 2",
+    "hydro": "--side 48",
+}
+GOAL = 0.99
+OF_WEIGHT = 0.01  # objects with less of a workload's misses are listed, whatever share of theirs is seen
+
+
+def _needs_qemu() -> None:
+    name = f"qemu-{os.uname().machine}"
+    if shutil.which(name) is None:
+        raise Unavailable(f"{name} is not installed (Debian: qemu-user)")
+
+
+def seen() -> Measured:
+    """By workload, and by each object of weight."""
+    _needs_qemu()
+    lines, holds = [], True
+    for name, arguments in CLASS_S.items():
+        words = [
+            "lab",
+            "coverage",
+            *MACHINE,
+            "--json",
+            "--native",
+            workload(name, False),
+            "--",
+            workload(name, True),
+        ]
+        found = json.loads(run([TERRACE, *words, *arguments.split()]).stdout)
+        of_weight = [o for o in found["objects"] if o["traced"] >= OF_WEIGHT * found["traced"]]
+        least = min(of_weight, key=lambda o: o["seen"] / o["traced"])
+        share = least["seen"] / least["traced"]
+        holds = holds and found["seen_share"] >= GOAL and share >= GOAL
+        rest = ", ".join(
+            f"{o['object']} {o['lines']}" for o in found["rest"] if o["lines"] >= found["traced"] / 10000
+        )
+        lines.append(
+            f"{name}: {found['seen_share']:.2%} of {found['traced']}; of {len(of_weight)} objects the least is "
+            f"{least['name']} with {share:.2%}; rest: {rest or 'under 0.01 % each'}"
+        )
+    return Measured("\n".join(lines), holds)
+
+
+def truncated() -> Measured:
+    """A trace cut at 200 places is read to its last whole frame, and says so."""
+    _needs_qemu()
+    folder = fresh("tracer-truncated")
+    whole, part = folder / "whole.trace", folder / "part.trace"
+    run([TERRACE, "lab", "trace", "-o", whole, "--", workload("mg", False), "--class", "S"])
+    content = whole.read_bytes()
+    said, refused = set[int](), 0
+    for i in range(200):
+        part.write_bytes(content[: len(content) * i // 200])
+        done = run([TERRACE, "lab", "misses", part, *MACHINE, "--json"], check=False)
+        frames = re.search(r"truncated: (\d+) whole frames read", done.stderr)
+        if done.returncode == 0 and frames:
+            said.add(int(frames[1]))
+        elif done.returncode == 1 and "no trace of Terrace's" in done.stderr:
+            refused += 1  # not even the header
+        else:
+            return Measured(f"cut at {len(part.read_bytes())}: exit {done.returncode}, {done.stderr}", False)
+    text = f"200 cuts of {len(content)} bytes: {min(said)} to {max(said)} whole frames; {refused} without a header"
+    return Measured(text, len(said) > 1)
+
+
+def fuzzed() -> Measured:
+    """The reader and what counts on it under libFuzzer."""
+    _needs_qemu()
+    binaries = build_fuzzers(("trace_fuzz",))
+    folder = fresh("tracer-fuzz")
+    corpus = folder / "corpus"
+    corpus.mkdir()
+    seed = folder / "seed.trace"
+    run([TERRACE, "lab", "trace", "-o", seed, "--", Path("/bin/true")])
+    (corpus / "whole").write_bytes(b"\0" + seed.read_bytes())
+    options = [
+        f"-max_total_time={SECONDS}",
+        "-max_len=65536",
+        f"-artifact_prefix={folder}/",
+        "-print_final_stats=1",
+    ]
+    done = subprocess.run([binaries / "trace_fuzz", *options, corpus], capture_output=True, text=True)
+    executions = re.search(r"number_of_executed_units:\s*(\d+)", done.stderr)
+    text = f"{executions[1] if executions else '?'} inputs in {SECONDS} s, exit status {done.returncode}"
+    return Measured(text, done.returncode == 0 and SECONDS >= GOAL_SECONDS)
+
+
+LINES = [
+    Line(
+        "hooks against the tracer", "at least 99 % of last-level misses of user code, by workload and object", seen
+    ),
+    Line("truncated traces", "read to the last whole frame, and said so", truncated),
+    Line("trace reader under a fuzzer", "10 minutes without a crash", fuzzed),
+]
+
+if __name__ == "__main__":
+    sys.exit(main("tracer", LINES))

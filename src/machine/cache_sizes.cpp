@@ -1,0 +1,33 @@
+#include "machine/cache_sizes.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace terrace::machine {
+
+Machine with_cache_sizes(const Machine& machine, const std::vector<std::string>& sizes) {
+  auto parts = machine.parts();
+  for (const auto& text : sizes) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos) throw Error(Code::invalid, "--cache: '" + text + "' is not name=size");
+    const auto name = text.substr(0, equals);
+    bool found = false;
+    std::string known;  // its caches, as the message lists them
+    for (auto& initiator : parts.initiators)
+      for (auto& cache : initiator.caches) {
+        if (!known.empty()) known += ", ";
+        known += cache.name;
+        if (cache.name != name) continue;
+        // A cache holds whole sets: the size is rounded down to lines x ways.
+        const auto set = parts.line.value * cache.ways;
+        cache.size = Bytes{std::max(parse_bytes(text.substr(equals + 1)).value / set, std::uint64_t{1}) * set};
+        found = true;
+      }
+    if (!found)
+      throw Error(Code::invalid, "--cache: " + parts.name + " has no cache '" + name + "'; it has " + known);
+  }
+  return Machine(std::move(parts));
+}
+
+}  // namespace terrace::machine

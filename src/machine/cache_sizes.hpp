@@ -1,0 +1,15 @@
+// The same machine with other cache sizes: what the caches hold is scaled with a smaller problem.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "machine/machine.hpp"
+
+namespace terrace::machine {
+
+// Each text is NAME=SIZE ("l3=640KiB") and holds for the caches of that name of every initiator; sizes are rounded
+// down to whole sets. Throws Error{invalid} naming the caches that there are.
+Machine with_cache_sizes(const Machine& machine, const std::vector<std::string>& sizes);
+
+}  // namespace terrace::machine

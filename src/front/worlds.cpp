@@ -100,19 +100,15 @@ std::vector<std::string> own_arguments() {
   return arguments;
 }
 
-profile::RunRecord run_record(const Session& session, const SessionWorld& world, machine::InitiatorId initiator) {
+profile::RunRecord run_record(const Session& session, const SessionWorld& world, machine::InitiatorId initiator,
+                              const sim::ProgramIdentity& program) {
   profile::RunRecord run;
-  run.process = static_cast<std::uint32_t>(getpid());
-  run.parent = static_cast<std::uint32_t>(getppid());
-  struct timespec now {};
-  syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
-  run.started_unix_ns = std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  run.host = host;
-  char program[4096] = "";
-  if (readlink("/proc/self/exe", program, sizeof program - 1) > 0) run.program = program;
-  run.arguments = own_arguments();
+  run.process = program.process;
+  run.parent = program.parent;
+  run.started_unix_ns = program.started_unix_ns;
+  run.host = program.host;
+  run.program = program.program;
+  run.arguments = program.arguments;
   run.backend = session.backend == Backend::real ? "real" : "virtual";
   run.mode = session.mode;
   run.planner = world.planner;
@@ -125,7 +121,24 @@ profile::RunRecord run_record(const Session& session, const SessionWorld& world,
 
 }  // namespace
 
-BuiltWorld build_world(const Session& session, const SessionWorld& world, bool accesses_followed) {
+sim::ProgramIdentity this_program() {
+  sim::ProgramIdentity identity;
+  identity.process = static_cast<std::uint32_t>(getpid());
+  identity.parent = static_cast<std::uint32_t>(getppid());
+  struct timespec now {};
+  syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
+  identity.started_unix_ns = std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  identity.host = host;
+  char program[4096] = "";
+  if (readlink("/proc/self/exe", program, sizeof program - 1) > 0) identity.program = program;
+  identity.arguments = own_arguments();
+  return identity;
+}
+
+BuiltWorld build_world(const Session& session, const SessionWorld& world, bool accesses_followed,
+                       const sim::ProgramIdentity& program) {
   auto parts = std::make_shared<Parts>(session, world, map_ledger(session, world), journal_path(session, world));
   const auto initiator = parts->machine.domains()[world.domain].initiator;
   BlobWriter blob;
@@ -135,7 +148,7 @@ BuiltWorld build_world(const Session& session, const SessionWorld& world, bool a
     parts->journal.append(static_cast<std::uint16_t>(type), blob.bytes());
   };
   write(profile::RecordType::run,
-        [&](BlobWriter& out) { profile::encode(out, run_record(session, world, initiator)); });
+        [&](BlobWriter& out) { profile::encode(out, run_record(session, world, initiator, program)); });
   write(profile::RecordType::machine, [&](BlobWriter& out) { parts->machine.to_blob(out); });
   write(profile::RecordType::calibration, [&](BlobWriter& out) { world.calibration.to_blob(out); });
 

@@ -8,6 +8,7 @@
 #include "front/session.hpp"
 #include "profile/tally.hpp"
 #include "runtime/runtime_parts.hpp"
+#include "sim/recording_format.hpp"
 
 namespace terrace::front {
 
@@ -17,8 +18,11 @@ struct BuiltWorld {
   std::vector<profile::TallySink*> sinks;
 };
 
-// `cap`: collectors are made only where accesses are followed. Throws Error when the journal or the ledger cannot
-// be made.
-BuiltWorld build_world(const Session& session, const SessionWorld& world, bool accesses_followed);
+// Collectors are made only where accesses are followed. Throws Error when the journal or the ledger cannot be made.
+BuiltWorld build_world(const Session& session, const SessionWorld& world, bool accesses_followed,
+                       const sim::ProgramIdentity& program);
+
+// The process that asks.
+sim::ProgramIdentity this_program();
 
 }  // namespace terrace::front

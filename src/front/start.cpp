@@ -140,7 +140,12 @@ void make_recorder(Everything& all, const sim::ProgramIdentity& program) {
   header.chunks_per_object = session.chunk_rule.chunks_per_object;
   header.smallest_chunk = session.chunk_rule.smallest.value;
   header.largest_chunk = session.chunk_rule.largest.value;
-  all.recorder = std::make_unique<sim::RecordingWriter>(session.recording, header);
+  all.recorder = std::make_unique<sim::RecordingWriter>(session.recording, header, [](const std::string& why) {
+    char text[512];
+    std::snprintf(text, sizeof text, "terrace: the recording of misses ends before the program does: %s\n",
+                  why.c_str());
+    say(text);
+  });
   all.sink.record_to(all.recorder.get());
   all.clock.record_to(all.recorder.get());
 }

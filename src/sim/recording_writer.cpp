@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -15,7 +16,6 @@ namespace terrace::sim {
 
 namespace {
 
-constexpr std::size_t k_full_frame = std::size_t{1} << 20;  // bytes before compression: what a kill may cost
 constexpr int k_level = 1;  // zstd's: the program waits for it, and higher ones gain little (docs/recording.md)
 
 // A file that is too long raises a signal, which would be the program's end.
@@ -28,19 +28,23 @@ bool allowed(int file, std::size_t more) {
 
 }  // namespace
 
-RecordingWriter::RecordingWriter(const std::string& path, const RecordingHeader& header)
-    : file_(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC)), process_(getpid()), frames_(k_level) {
-  const auto refuse = [&](const std::string& what) {
-    if (file_ >= 0) close(file_);
-    throw Error(Code::failed, "recording " + path + ": " + what);
-  };
-  if (file_ < 0) refuse(std::string("cannot open it: ") + std::strerror(errno));
+RecordingWriter::RecordingWriter(const std::string& path, const RecordingHeader& header, Complaint ends_early,
+                                 std::size_t frame_bytes)
+    : frame_bytes_(frame_bytes),
+      file_(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC)),
+      process_(getpid()),
+      frames_(k_level) {
+  std::string problem = file_ < 0 ? std::string("cannot open it: ") + std::strerror(errno) : std::string();
+  ends_early_ = [&](const std::string& why) { problem = why; };
   head_ = {0, header.identity.process, header.identity.started_unix_ns};
   BlobWriter blob;
   header.to_blob(blob);
   columns_.events.assign(blob.bytes().begin(), blob.bytes().end());
-  end_frame();
-  if (closed_) refuse(problem_);
+  if (problem.empty()) end_frame();
+  ends_early_ = std::move(ends_early);
+  if (problem.empty()) return;
+  if (file_ >= 0) close(file_);
+  throw Error(Code::failed, "recording " + path + ": " + problem);
 }
 
 RecordingWriter::~RecordingWriter() { close(file_); }
@@ -48,7 +52,7 @@ RecordingWriter::~RecordingWriter() { close(file_); }
 void RecordingWriter::quantum(const backend::Quantum& quantum, bool in_stride) {
   if (closed_) return;
   quanta_.put(columns_, quantum, in_stride);
-  if (columns_.size() >= k_full_frame) end_frame();
+  if (columns_.size() >= frame_bytes_) end_frame();
 }
 
 template <class Put>
@@ -56,7 +60,7 @@ void RecordingWriter::event(EventTag tag, Put put) {
   if (closed_) return;
   put_byte(columns_.events, static_cast<std::uint8_t>(tag));
   put(columns_.events);
-  if (columns_.size() >= k_full_frame) end_frame();
+  if (columns_.size() >= frame_bytes_) end_frame();
 }
 
 void RecordingWriter::object_added(const backend::NewObject& object) {
@@ -121,8 +125,8 @@ void RecordingWriter::end_frame() {
   try {
     append(frames_.make(head_, {columns_.events, columns_.classes, columns_.lines}));
   } catch (const std::exception& failure) {
-    problem_ = failure.what();
     closed_ = true;
+    if (ends_early_) ends_early_(failure.what());
   }
   columns_.clear();
   ++head_.number;

@@ -1,12 +1,13 @@
 // Writes a program's recording, from inside the program: what happens goes into the columns of a frame, and a
 // frame that is full goes to the end of the file in one call. Costs no virtual time.
 //
-// When the file cannot take a frame (a full disk, a limit), the recording ends there: `problem` says why, nothing
+// When the file cannot take a frame (a full disk, a limit), the recording ends there, once says why, nothing
 // throws, and the program goes on. A frame that was torn by that is no whole frame, and readers stop before it.
 //
 // Not for several threads at a time: whoever tells it serialises its calls.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "backend/access_sink.hpp"
@@ -17,10 +18,16 @@
 
 namespace terrace::sim {
 
+inline constexpr std::size_t k_frame_bytes = std::size_t{1} << 20;
+
 class RecordingWriter final : public backend::ProgramEvents {
  public:
-  // Appends to the file, which must exist, and writes the header there. Throws Error{failed} when it cannot.
-  RecordingWriter(const std::string& path, const RecordingHeader& header);
+  // Appends to the file, which must exist, and writes the header there. A frame ends when its columns have
+  // `frame_bytes` before compression: that much a kill may cost. `ends_early` is told why, should it come to that.
+  // Throws Error{failed} when it cannot.
+  using Complaint = std::function<void(const std::string& why)>;
+  RecordingWriter(const std::string& path, const RecordingHeader& header, Complaint ends_early = {},
+                  std::size_t frame_bytes = k_frame_bytes);
   ~RecordingWriter() override;  // what is in the frame that is being filled is lost, as when the program is killed
   RecordingWriter(const RecordingWriter&) = delete;
   RecordingWriter& operator=(const RecordingWriter&) = delete;
@@ -38,15 +45,13 @@ class RecordingWriter final : public backend::ProgramEvents {
   void noted(std::string_view severity, std::string_view text) override;
   void finished(std::string_view how) override;
 
-  // Why the recording is not whole; empty while nothing went wrong.
-  [[nodiscard]] const std::string& problem() const { return problem_; }
-
  private:
   template <class Put>
   void event(EventTag tag, Put put);
   void end_frame();
   void append(std::span<const std::byte> bytes);
 
+  std::size_t frame_bytes_;
   int file_ = -1;
   int process_ = 0;  // that opened it; a forked child has a copy and leaves the file alone
   FrameWriter frames_;
@@ -55,7 +60,7 @@ class RecordingWriter final : public backend::ProgramEvents {
   QuantumEncoder quanta_;
   std::uint64_t unseen_ = 0, dropped_ = 0;
   bool closed_ = false;  // the last event was written, or nothing can be
-  std::string problem_;
+  Complaint ends_early_;
 };
 
 }  // namespace terrace::sim

@@ -47,7 +47,8 @@ JournalFolder::~JournalFolder() {
 }
 
 void JournalFolder::merge(const LaunchOptions& options, const fs::path& job) {
-  const auto output = options.output.empty() ? job.filename().string() + "." + job_id() + ".terrace" : options.output;
+  const auto output =
+      options.output.empty() ? job.filename().string() + "." + job_id() + ".terrace" : options.output;
   Journals journals;
   add_journals_in(journals, path_);
   try {

@@ -30,7 +30,8 @@ constexpr VerbText k_verbs[] = {
      "--machine unimem-lat4 --world 'label=slow planner=slow-only' --world 'label=auto fast=8MiB' -- ./cg"},
     {"replay", "price a recording of a program's misses: what simulate would say, much sooner",
      "Examples:\n  terrace simulate --misses cg.misses --machine unimem-bw2 -- ./cg --class W\n  terrace replay "
-     "cg.misses --machine unimem-lat4 --fast 64MiB\nThe machine's caches must be those that were recorded (--cache "
+     "cg.misses --machine unimem-lat4 --fast 64MiB\nThe machine's caches must be those that were recorded "
+     "(--cache "
      "makes them so); all else may differ."},
 };
 

@@ -30,7 +30,8 @@ class MappedFile {
   explicit MappedFile(const std::string& path) {
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0)
-      throw Error(errno == ENOENT ? Code::invalid : Code::failed, path + ": cannot be read: " + std::strerror(errno));
+      throw Error(errno == ENOENT ? Code::invalid : Code::failed,
+                  path + ": cannot be read: " + std::strerror(errno));
     struct stat status {};
     fstat(file, &status);
     size_ = static_cast<std::size_t>(status.st_size);

@@ -1,9 +1,8 @@
 // Builds the session of a launch. See session_builder.hpp.
 #include "cli/session_builder.hpp"
 
-#include <fmt/format.h>
-
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -109,7 +108,8 @@ std::string create_recording(const std::string& path) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0)
     throw Error(errno == EEXIST ? Code::invalid : Code::failed,
-                "--misses " + path + ": " + (errno == EEXIST ? "there is such a file; name another" : std::strerror(errno)));
+                "--misses " + path + ": " +
+                    (errno == EEXIST ? "there is such a file; name another" : std::strerror(errno)));
   close(file);
   return std::filesystem::absolute(path).string();
 }

@@ -49,8 +49,8 @@ class Replay final : public sim::ReplaySink {
     if (object.size.value / largest_chunk_ > k_most_chunks)
       throw Error(Code::corrupt, "a recording has an object of too many chunks");
     // Later misses are on chunks by number: were objects cut otherwise than they were, all would be wrong.
-    const auto id = runtime_->add_object(object.name, object.kind,
-                                         reinterpret_cast<const void*>(object.address), object.size);
+    const auto id =
+        runtime_->add_object(object.name, object.kind, reinterpret_cast<const void*>(object.address), object.size);
     if (id != object.id || chunks_->size() != std::size_t{object.first_chunk} + object.chunks)
       throw Error(Code::corrupt, "the recording's object \"" + std::string(object.name) +
                                      "\" has other chunks than this version of terrace makes of it; record again");
@@ -85,8 +85,8 @@ sim::ReplayEnd replay(const sim::RecordedProcess& recorded, const Session& sessi
     const auto shape = sim::cache_shape(world.machine, world.machine.domains()[world.domain].initiator);
     const auto difference = sim::difference(recorded.header.caches, shape, "recorded", "there");
     if (!difference.empty())
-      throw Error(Code::invalid, "the misses were recorded with other caches than " + world.machine.name() + " has (" +
-                                     difference + "); record on it, or give --cache");
+      throw Error(Code::invalid, "the misses were recorded with other caches than " + world.machine.name() +
+                                     " has (" + difference + "); record on it, or give --cache");
   }
   Replay sink(recorded, session);
   return sim::replay_process(recorded, sink);

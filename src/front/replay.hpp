@@ -8,9 +8,9 @@
 
 namespace terrace::front {
 
-// Writes the journals of the process, a world each, into the session's folder. Throws Error{invalid} when a world's
-// caches are not the recorded ones, naming the difference; Error{corrupt} as replay_process does, and when the
-// recorded objects are not cut into chunks as they were.
+// Writes the journals of the process, a world each, into the session's folder. Throws Error{invalid} when a
+// world's caches are not the recorded ones, naming the difference; Error{corrupt} as replay_process does, and when
+// the recorded objects are not cut into chunks as they were.
 sim::ReplayEnd replay(const sim::RecordedProcess& recorded, const Session& session);
 
 }  // namespace terrace::front

@@ -18,7 +18,8 @@ struct BuiltWorld {
   std::vector<profile::TallySink*> sinks;
 };
 
-// Collectors are made only where accesses are followed. Throws Error when the journal or the ledger cannot be made.
+// Collectors are made only where accesses are followed. Throws Error when the journal or the ledger cannot be
+// made.
 BuiltWorld build_world(const Session& session, const SessionWorld& world, bool accesses_followed,
                        const sim::ProgramIdentity& program);
 

@@ -91,11 +91,11 @@ struct RuntimeParts {
   ChunkRule chunk_rule;
   PhaseSpec phases;
   Bytes granule{4096};
-  machine::DomainId domain = 0;           // of the program's threads: where its objects' chunks belong
-  std::function<void()> flush;            // brings every access so far to the sinks; may be empty
-  std::function<void(bool)> follow;       // whether accesses are wanted from now on; may be empty
+  machine::DomainId domain = 0;              // of the program's threads: where its objects' chunks belong
+  std::function<void()> flush;               // brings every access so far to the sinks; may be empty
+  std::function<void(bool)> follow;          // whether accesses are wanted from now on; may be empty
   backend::ProgramEvents* events = nullptr;  // hears of all that happens; may be null
-  std::recursive_mutex* mutex = nullptr;  // serialises the worlds with their sinks; null: the runtime's own
+  std::recursive_mutex* mutex = nullptr;     // serialises the worlds with their sinks; null: the runtime's own
 };
 
 }  // namespace terrace::runtime

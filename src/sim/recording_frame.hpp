@@ -35,7 +35,8 @@ class FrameWriter {
   FrameWriter(const FrameWriter&) = delete;
   FrameWriter& operator=(const FrameWriter&) = delete;
   // The frame's bytes, valid until the next call. Throws Error{failed} where there is no memory.
-  std::span<const std::byte> make(const FrameHead& head, const std::array<std::span<const std::byte>, k_columns>& columns);
+  std::span<const std::byte> make(const FrameHead& head,
+                                  const std::array<std::span<const std::byte>, k_columns>& columns);
 
  private:
   struct Context;

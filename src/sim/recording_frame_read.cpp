@@ -13,10 +13,9 @@ Frame read_frame(std::span<const std::byte> file, std::size_t at, std::size_t& e
   const auto left = file.subspan(at);
   if (left.size() < k_frame_head_bytes) throw Error(Code::corrupt, "the file ends within the frame's head");
   BlobReader in(left.first(k_frame_head_bytes));
-  const bool marked = in.get<std::uint32_t>() == k_skippable_frame &&
-                      in.get<std::uint32_t>() == k_frame_head_bytes - 8 &&
-                      std::memcmp(in.take(k_recording_magic.size()), k_recording_magic.data(),
-                                  k_recording_magic.size()) == 0;
+  const bool marked =
+      in.get<std::uint32_t>() == k_skippable_frame && in.get<std::uint32_t>() == k_frame_head_bytes - 8 &&
+      std::memcmp(in.take(k_recording_magic.size()), k_recording_magic.data(), k_recording_magic.size()) == 0;
   if (!marked) throw Error(Code::corrupt, "there is no frame of a recording");
   const auto version = in.get<std::uint32_t>();
   Frame frame;
@@ -74,8 +73,8 @@ void Decompressor::column(const Frame::Stored& stored, std::vector<std::byte>& o
   if (ZSTD_getFrameContentSize(stored.bytes.data(), stored.bytes.size()) != stored.size)
     throw Error(Code::corrupt, "a column of a recording has another size than its frame says");
   out.resize(stored.size);
-  const auto size = ZSTD_decompressDCtx(context_->zstd, out.data(), out.size(), stored.bytes.data(),
-                                        stored.bytes.size());
+  const auto size =
+      ZSTD_decompressDCtx(context_->zstd, out.data(), out.size(), stored.bytes.data(), stored.bytes.size());
   if (ZSTD_isError(size) != 0 || size != stored.size)
     throw Error(Code::corrupt, "a column of a recording cannot be decompressed");
 }

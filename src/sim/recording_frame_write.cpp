@@ -1,7 +1,9 @@
 // Making frames. See recording_frame.hpp.
+#define ZSTD_STATIC_LINKING_ONLY  // for allocators of one's own
 #include <zstd.h>
 
 #include <cstring>
+#include <new>
 
 #include "base/error.hpp"
 #include "sim/recording_frame.hpp"
@@ -13,7 +15,16 @@ struct FrameWriter::Context {
   ZSTD_CCtx* zstd;
 };
 
-FrameWriter::FrameWriter(int level) : context_(new Context{ZSTD_createCCtx()}), level_(level) {
+namespace {
+
+// Not malloc, which inside a program is the program's: its addresses must not shift.
+void* allocate(void*, std::size_t size) { return operator new(size, std::nothrow); }
+void release(void*, void* address) { operator delete(address); }
+
+}  // namespace
+
+FrameWriter::FrameWriter(int level)
+    : context_(new Context{ZSTD_createCCtx_advanced({allocate, release, nullptr})}), level_(level) {
   if (context_->zstd) return;
   delete context_;
   throw Error(Code::no_memory, "no memory for compressing a recording");

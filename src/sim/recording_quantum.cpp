@@ -134,7 +134,8 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, memory::ChunkId 
   return sums;
 }
 
-std::span<const Miss> QuantumDecoder::misses(std::span<const std::byte> classes, std::span<const std::byte> lines) {
+std::span<const Miss> QuantumDecoder::misses(std::span<const std::byte> classes,
+                                             std::span<const std::byte> lines) {
   if (class_end_ > classes.size() || line_end_ > lines.size())
     throw Error(Code::corrupt, "a recording's columns do not belong together");
   of_miss_.resize(count_);

@@ -2,10 +2,10 @@
 //
 // The quantum's misses fall into classes: a chunk and a kind of miss. The events column lists the classes in the
 // order in which they were first met, with how many misses (and, of dependent ones, what sum of weights) each has:
-// that is a profile::Tally, in its own order. The column of classes holds the position of each miss's class in that
-// list (a byte, or two where there are more than 256) and then a byte of weight for each dependent miss. The column
-// of lines holds, for each miss, its line less the one that would follow the last miss of its class: streams are
-// zeros there.
+// that is a profile::Tally, in its own order. The column of classes holds the position of each miss's class in
+// that list (a byte, or two where there are more than 256) and then a byte of weight for each dependent miss. The
+// column of lines holds, for each miss, its line less the one that would follow the last miss of its class:
+// streams are zeros there.
 #pragma once
 
 #include <cstdint>

@@ -84,8 +84,8 @@ class FrameReplay {
   void object_added(ColumnReader& in) {
     backend::NewObject object{};
     object.name = in.text();
-    object.kind = static_cast<profile::ObjectKind>(
-        in.number(static_cast<std::uint64_t>(profile::ObjectKind::named)));
+    object.kind =
+        static_cast<profile::ObjectKind>(in.number(static_cast<std::uint64_t>(profile::ObjectKind::named)));
     object.address = in.number(k_address_space);
     object.size = Bytes{in.number(k_address_space)};
     object.id = static_cast<memory::ObjectId>(in.number(k_most_objects));
@@ -151,8 +151,8 @@ RecordingIndex index_recording(std::span<const std::byte> file) {
         index.processes.push_back({std::move(header), {}});
       } else {
         if (head.number != process->frames.size() + 1)
-          throw Error(Code::corrupt, "it is frame " + std::to_string(head.number) + " of its process, after frame " +
-                                         std::to_string(process->frames.size()));
+          throw Error(Code::corrupt, "it is frame " + std::to_string(head.number) +
+                                         " of its process, after frame " + std::to_string(process->frames.size()));
         process->frames.push_back(std::move(frame));
       }
     } catch (const Error& error) {

@@ -44,7 +44,8 @@ class Checker final : public ReplaySink {
       if (of.read() + of.written == 0) continue;  // a class without misses
       const auto* counted = again.find(chunk);
       require(counted && counted->prefetched == of.prefetched && counted->independent == of.independent &&
-              counted->dependent == of.dependent && counted->weight == of.weight && counted->written == of.written);
+              counted->dependent == of.dependent && counted->weight == of.weight &&
+              counted->written == of.written);
     }
   }
   void object_added(const terrace::backend::NewObject& object) override {

@@ -58,9 +58,9 @@ TEST(RecordingDamage, CutAtAnyByteItReplaysUpToTheLastWholeFrame) {
   std::size_t lines_before = 0;
   for (std::size_t size = 0; size < recorded.bytes.size(); ++size) {
     const auto cut = std::span(recorded.bytes).first(size);
-    const auto whole = static_cast<std::size_t>(
-        std::upper_bound(recorded.frame_ends.begin(), recorded.frame_ends.end(), size) -
-        recorded.frame_ends.begin());
+    const auto whole =
+        static_cast<std::size_t>(std::upper_bound(recorded.frame_ends.begin(), recorded.frame_ends.end(), size) -
+                                 recorded.frame_ends.begin());
     if (whole == 0) {
       EXPECT_THROW(tell(cut), Error) << size;
       continue;

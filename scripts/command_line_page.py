@@ -19,10 +19,12 @@ VERBS = (
     "plan",
     "run",
     "simulate",
+    "replay",
     "merge",
     "report",
     "export",
     "lab demo",
+    "lab sweep",
 )
 INTRODUCTION = """# Command line
 

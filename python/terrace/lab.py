@@ -2,7 +2,7 @@
 
 import typer
 
-from terrace import demo
+from terrace import demo, sweep
 
 app = typer.Typer(help="For researchers and developers.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -13,3 +13,4 @@ def lab() -> None:
 
 
 demo.register(app)
+sweep.register(app)

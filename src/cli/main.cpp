@@ -35,7 +35,7 @@ Usage: terrace VERB [options] [-- PROGRAM [arguments]]
   merge      write the profile of a run whose launcher was killed
   report     write one HTML page
   export     write Perfetto, CSV, JSON
-  lab        for researchers and developers: demo
+  lab        for researchers and developers: demo, sweep
 
 terrace VERB --help says more and has an example. TERRACE=off makes terrace vanish.
 )";

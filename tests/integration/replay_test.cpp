@@ -252,8 +252,7 @@ TEST_F(Replays, ATruncatedRecordingReplaysItsWholeFramesAndSaysSo) {
   const auto replayed = replay("r.terrace", std::string(k_there) + "--planner slow-only");
   EXPECT_EQ(replayed.status, 0);
   EXPECT_NE(replayed.output.find("/gups (process "), std::string::npos) << replayed.output;
-  EXPECT_NE(replayed.output.find("whole frames, then at byte "), std::string::npos)
-      << replayed.output;
+  EXPECT_NE(replayed.output.find("whole frames, then at byte "), std::string::npos) << replayed.output;
   const auto part = rows("r.terrace", k_of_the_verb);
   // Phases that have ended have ended as they did.
   const auto phases = [](std::vector<std::string> all) {

@@ -38,11 +38,33 @@ class RealClock final : public backend::Clock {
   double begun_ = kernel_seconds();
 };
 
+std::string file_label(const SessionWorld& world) { return world.label.empty() ? "-" : world.label; }
+
+// One ledger a world and node, shared by the processes of the job: made by whoever comes first.
+class MappedLedger {
+ public:
+  MappedLedger(const Session& session, const SessionWorld& world) {
+    const auto path = session.directory + "/" + file_label(world) + ".ledger";
+    const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0 || ftruncate(file, sizeof(memory::LedgerPage)) != 0)
+      throw Error(Code::failed, path + ": the ledger cannot be made: " + std::strerror(errno));
+    map_ = mmap(nullptr, sizeof(memory::LedgerPage), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (map_ == MAP_FAILED) throw Error(Code::failed, path + ": the ledger cannot be mapped");
+  }
+  ~MappedLedger() { munmap(map_, sizeof(memory::LedgerPage)); }
+  MappedLedger(const MappedLedger&) = delete;
+  MappedLedger& operator=(const MappedLedger&) = delete;
+  [[nodiscard]] memory::LedgerPage& page() const { return *static_cast<memory::LedgerPage*>(map_); }
+
+ private:
+  void* map_;
+};
+
 // Everything that a world's pointers point to. Sides that only one backend has stay empty in the other.
 struct Parts {
-  Parts(const Session& session, const SessionWorld& world, memory::LedgerPage& page,
-        const std::string& journal_path)
-      : machine(world.machine), ledger(page, world.budget), journal(journal_path) {
+  Parts(const Session& session, const SessionWorld& world, const std::string& journal_path)
+      : machine(world.machine), page(session, world), ledger(page.page(), world.budget), journal(journal_path) {
     const auto initiator = machine.domains()[world.domain].initiator;
     if (session.backend == Backend::virtual_time) {
       simulated = std::make_unique<sim::VirtualMachine>(machine, initiator, world.cores, chunks, ledger);
@@ -54,6 +76,7 @@ struct Parts {
   }
   machine::Machine machine;
   memory::ChunkTable chunks;
+  MappedLedger page;
   memory::Ledger ledger;
   Journal journal;
   std::unique_ptr<sim::VirtualMachine> simulated;
@@ -63,20 +86,6 @@ struct Parts {
   std::unique_ptr<profile::SamplingCollector> sampled;
   std::unique_ptr<profile::ExactCollector> exact;
 };
-
-std::string file_label(const SessionWorld& world) { return world.label.empty() ? "-" : world.label; }
-
-// One ledger a world and node, shared by the processes of the job: made by whoever comes first.
-memory::LedgerPage& map_ledger(const Session& session, const SessionWorld& world) {
-  const auto path = session.directory + "/" + file_label(world) + ".ledger";
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (file < 0 || ftruncate(file, sizeof(memory::LedgerPage)) != 0)
-    throw Error(Code::failed, path + ": the ledger cannot be made: " + std::strerror(errno));
-  void* const map = mmap(nullptr, sizeof(memory::LedgerPage), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  close(file);
-  if (map == MAP_FAILED) throw Error(Code::failed, path + ": the ledger cannot be mapped");
-  return *static_cast<memory::LedgerPage*>(map);
-}
 
 // LABEL.PROCESS.N.journal: one process may become several programs, one after another.
 std::string journal_path(const Session& session, const SessionWorld& world) {
@@ -139,7 +148,7 @@ sim::ProgramIdentity this_program() {
 
 BuiltWorld build_world(const Session& session, const SessionWorld& world, bool accesses_followed,
                        const sim::ProgramIdentity& program) {
-  auto parts = std::make_shared<Parts>(session, world, map_ledger(session, world), journal_path(session, world));
+  auto parts = std::make_shared<Parts>(session, world, journal_path(session, world));
   const auto initiator = parts->machine.domains()[world.domain].initiator;
   BlobWriter blob;
   const auto write = [&](profile::RecordType type, auto&& encode) {

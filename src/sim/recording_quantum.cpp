@@ -15,7 +15,8 @@ using memory::k_no_chunk;
 namespace {
 
 constexpr std::uint32_t k_most_misses = 1U << 20;  // of one quantum; a pipeline hands over 32,768 at most
-constexpr std::uint32_t k_narrow = 256;            // classes that a byte can tell apart
+constexpr std::uint64_t k_most_accesses = std::uint64_t{1} << 48;
+constexpr std::uint32_t k_narrow = 256;  // classes that a byte can tell apart
 constexpr std::uint32_t k_wide_classes = 65536;
 constexpr unsigned k_kind_bits = 2;
 constexpr std::uint32_t k_most_threads = 1U << 22;  // a process can have no more (PID_MAX_LIMIT)
@@ -102,8 +103,8 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, memory::ChunkId 
   wide_ = (flags & k_wide) != 0;
   auto& quantum = sums.quantum;
   quantum.thread = static_cast<std::uint32_t>(events.number(k_most_threads));
-  quantum.accesses = events.number();
-  for (auto& hits : quantum.hits) hits = events.number();
+  quantum.accesses = events.number(k_most_accesses);
+  for (auto& hits : quantum.hits) hits = events.number(k_most_accesses);
   const auto classes = events.number(wide_ ? k_wide_classes : k_narrow);
   classes_.resize(classes);
   tally.clear();

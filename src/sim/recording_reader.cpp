@@ -2,7 +2,6 @@
 #include "sim/recording_reader.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.hpp"
 #include "profile/profile.hpp"
@@ -14,6 +13,7 @@ namespace terrace::sim {
 namespace {
 
 constexpr std::uint64_t k_address_space = std::uint64_t{1} << 57;  // of a process, with five levels of page tables
+constexpr double k_longest_sleep = 1e10;  // seconds: what a timespec of 32 bits can say, and more
 constexpr std::uint64_t k_most_objects = UINT32_MAX - 1;
 
 RecordingHeader read_header(const Frame& frame, Decompressor& decompressor) {
@@ -65,7 +65,7 @@ class FrameReplay {
       case EventTag::phase_begun:
         return sink_.phase_begun(in.text());
       case EventTag::slept:
-        return sink_.slept(Seconds{in.time()});
+        return slept(in);
       case EventTag::unfollowed: {
         const auto unseen = in.number();
         return sink_.unfollowed(unseen, in.number());
@@ -96,6 +96,14 @@ class FrameReplay {
     ++known_.objects;
     known_.chunks += object.chunks;
     sink_.object_added(object);
+  }
+
+  void slept(ColumnReader& in) {
+    const Seconds duration{in.time()};
+    // Negated, so that what is no number is refused.
+    if (!(duration.value >= 0 && duration.value <= k_longest_sleep))
+      throw Error(Code::corrupt, "a recording has an impossible sleep");
+    sink_.slept(duration);
   }
 
   void object_removed(ColumnReader& in) {
@@ -136,7 +144,7 @@ RecordingIndex index_recording(std::span<const std::byte> file) {
   for (std::size_t at = 0; at < file.size();) {
     std::size_t end = 0;
     try {
-      auto frame = read_frame(file, at, end);
+      const auto frame = read_frame(file, at, end);
       const auto& head = frame.head;
       const auto process =
           std::find_if(index.processes.begin(), index.processes.end(), [&](const RecordedProcess& known) {
@@ -153,7 +161,7 @@ RecordingIndex index_recording(std::span<const std::byte> file) {
         if (head.number != process->frames.size() + 1)
           throw Error(Code::corrupt, "it is frame " + std::to_string(head.number) +
                                          " of its process, after frame " + std::to_string(process->frames.size()));
-        process->frames.push_back(std::move(frame));
+        process->frames.push_back(frame);
       }
     } catch (const Error& error) {
       if (index.processes.empty()) throw Error(Code::corrupt, std::string("not a recording: ") + error.what());

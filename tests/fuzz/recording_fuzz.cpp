@@ -13,6 +13,7 @@
 
 #include "base/blob.hpp"
 #include "base/error.hpp"
+#include "recording_input.hpp"
 #include "sim/recording_reader.hpp"
 
 namespace {
@@ -77,34 +78,10 @@ class Checker final : public ReplaySink {
   std::uint64_t chunks_ = 0;
 };
 
-std::vector<std::byte> with_heads(std::span<const std::byte> input) {
-  std::vector<std::byte> file;
-  FrameWriter frames(1);
-  const auto append = [&](std::uint32_t number, const std::array<std::span<const std::byte>, k_columns>& columns) {
-    const auto frame = frames.make({number, 1, 1}, columns);
-    file.insert(file.end(), frame.begin(), frame.end());
-  };
-  RecordingHeader header;
-  header.identity.process = 1;
-  header.identity.started_unix_ns = 1;
-  header.caches.line = 64;
-  header.chunks_per_object = 64;
-  header.smallest_chunk = 16384;
-  header.largest_chunk = 1 << 30;
-  terrace::BlobWriter blob;
-  header.to_blob(blob);
-  append(0, {blob.bytes(), {}, {}});
-  for (std::uint32_t number = 1; !input.empty(); ++number) {
-    std::array<std::span<const std::byte>, k_columns> columns;
-    for (auto& column : columns) {
-      if (input.empty()) break;
-      const auto size = std::min<std::size_t>(std::to_integer<std::size_t>(input[0]), input.size() - 1);
-      column = input.subspan(1, size);
-      input = input.subspan(1 + size);
-    }
-    append(number, columns);
-  }
-  return file;
+RecordingHeader header() {
+  auto made = example_header();
+  made.caches.line = 64;
+  return made;
 }
 
 // How many quanta were told, with which traffic; -1 where it threw.
@@ -124,7 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::span<const std::byte> input(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
   const bool repaired = (data[0] & 1) != 0;
-  const auto made = repaired ? with_heads(input) : std::vector<std::byte>();
+  const auto made = repaired ? recording_of(input, header()) : std::vector<std::byte>();
   try {
     const auto index = index_recording(repaired ? std::span<const std::byte>(made) : input);
     for (const auto& process : index.processes) {

@@ -22,24 +22,24 @@ const std::set<std::string> k_of_the_execution = {
 
 class Replays : public ::testing::Test {
  protected:
-  Replays() : root((fs::temp_directory_path() / "replays-XXXXXX").string()) {
-    if (!mkdtemp(root.data())) throw std::runtime_error(root + ": cannot be made");
+  Replays() : root_((fs::temp_directory_path() / "replays-XXXXXX").string()) {
+    if (!mkdtemp(root_.data())) throw std::runtime_error(root_ + ": cannot be made");
     // Where programs lie shows in their names only, but their environment lies on their stacks.
     for (const char* name : {"cg", "mg", "stencil", "gups", "sort", "btree", "hashjoin", "spmv"})
-      fs::create_symlink(std::string(TERRACE_HOOKED) + "/" + name, root + "/" + name);
+      fs::create_symlink(std::string(TERRACE_HOOKED) + "/" + name, root_ + "/" + name);
   }
-  ~Replays() override { fs::remove_all(root); }
+  ~Replays() override { fs::remove_all(root_); }
 
   // Programs of tests/integration/programs, each in a folder of its own.
   void make(const std::string& name) {
-    const std::string folder = root + "/" + name;
+    const std::string folder = root_ + "/" + name;
     fs::copy(TERRACE_SOURCE_DIR "/tests/integration/programs/" + name, folder, fs::copy_options::recursive);
     const auto made = run("env -u MAKEFLAGS -u MAKELEVEL make -s -C " + name +
                           " CC=" TERRACE_WRAPPERS "/terrace-cc CXX=" TERRACE_WRAPPERS "/terrace-c++");
     ASSERT_EQ(made.status, 0) << made.output;
   }
   Outcome run(const std::string& command) {
-    return run_program("cd '" + root + "' && XDG_CACHE_HOME='" + root + "' " + command + " 2>&1");
+    return run_program("cd '" + root_ + "' && XDG_CACHE_HOME='" + root_ + "' " + command + " 2>&1");
   }
   void simulate(const std::string& output, const std::string& options, const std::string& program) {
     const auto done = run(TERRACE_LAUNCHER " simulate -q -o " + output + " " + options + " -- ./" + program);
@@ -50,7 +50,7 @@ class Replays : public ::testing::Test {
   }
   [[nodiscard]] std::vector<std::string> rows(const std::string& store,
                                               const std::set<std::string>& left_out) const {
-    return dump_store(root + "/" + store, left_out);
+    return dump_store(root_ + "/" + store, left_out);
   }
   // Says where they differ, not all that they hold.
   static void expect_equal(const std::vector<std::string>& a, const std::vector<std::string>& b,
@@ -66,7 +66,7 @@ class Replays : public ::testing::Test {
         std::ranges::count_if(all, [&](const std::string& row) { return row.starts_with(table + " "); }));
   }
 
-  std::string root;
+  std::string root_;
 };
 
 struct Case {
@@ -108,12 +108,13 @@ TEST_P(Workload, ReplayIsExecution) {
   expect_equal(recorded, rows("replayed.terrace", k_of_the_verb), "replayed where it was recorded");
   int number = 0;
   for (const std::string other :
-       {"--machine unimem-lat4 --fast 256KiB", "--machine unimem-bw4 --fast 100KiB --planner local --cores 4",
-        "--machine unimem-pcram --fast 200KiB --planner first-touch", "--machine unimem-lat2 --planner fast-only",
-        "--machine unimem-lat4 --planner slow-only --exact --sample 300"}) {
+       {"--machine unimem-lat4 --fast 256KiB ", "--machine unimem-bw4 --fast 100KiB --planner local --cores 4 ",
+        "--machine unimem-pcram --fast 200KiB --planner first-touch ",
+        "--machine unimem-lat2 --planner fast-only ",
+        "--machine unimem-lat4 --planner slow-only --exact --sample 300 "}) {
     const auto name = std::to_string(++number);
-    simulate("e" + name + ".terrace", other + " " + options, of.program);
-    const auto replayed = replay("r" + name + ".terrace", other + " " + caches);
+    simulate("e" + name + ".terrace", other + options, of.program);
+    const auto replayed = replay("r" + name + ".terrace", other + caches);
     ASSERT_EQ(replayed.status, 0) << replayed.output;
     expect_equal(rows("e" + name + ".terrace", k_of_the_execution),
                  rows("r" + name + ".terrace", k_of_the_execution), other);
@@ -127,7 +128,7 @@ constexpr const char* k_stencil = "stencil --side 40 --iterations 4";
 constexpr const char* k_there = "--machine unimem-lat4 --cache l3=120KiB ";
 
 TEST_F(Replays, ObeyAPlanAsExecutionDoes) {
-  std::ofstream(root + "/plan.toml") << R"(schema = 1
+  std::ofstream(root_ + "/plan.toml") << R"(schema = 1
 planner = "hand"
 machine = "unimem-lat4"
 loop = "main"
@@ -231,11 +232,11 @@ TEST_F(Replays, AreRefusedWhereTheCachesDiffer) {
       refused.output,
       "terrace: the misses were recorded with other caches than unimem-lat4 has (cache level 2: 120KiB in 20 "
       "ways, shared recorded, 20MiB in 20 ways, shared there); record on it, or give --cache\n");
-  EXPECT_FALSE(fs::exists(root + "/r.terrace"));
+  EXPECT_FALSE(fs::exists(root_ + "/r.terrace"));
 }
 
 TEST_F(Replays, ARecordingIsNeverOverwritten) {
-  std::ofstream(root + "/app.misses") << "an hour's work";
+  std::ofstream(root_ + "/app.misses") << "an hour's work";
   const auto refused = run(TERRACE_LAUNCHER " simulate --misses app.misses -- ./" + std::string(k_stencil));
   EXPECT_EQ(refused.status, 2);
   EXPECT_EQ(refused.output, "terrace: --misses app.misses: there is such a file; name another\n");
@@ -248,7 +249,7 @@ TEST_F(Replays, ATruncatedRecordingReplaysItsWholeFramesAndSaysSo) {
   simulate("recorded.terrace", std::string(k_there) + "--planner slow-only --misses app.misses",
            "gups --size 2MiB --iterations 8");
   const auto whole = rows("recorded.terrace", k_of_the_verb);
-  fs::resize_file(root + "/app.misses", fs::file_size(root + "/app.misses") / 4);
+  fs::resize_file(root_ + "/app.misses", fs::file_size(root_ + "/app.misses") / 4);
   const auto replayed = replay("r.terrace", std::string(k_there) + "--planner slow-only");
   EXPECT_EQ(replayed.status, 0);
   EXPECT_NE(replayed.output.find("/gups (process "), std::string::npos) << replayed.output;
@@ -266,7 +267,7 @@ TEST_F(Replays, ATruncatedRecordingReplaysItsWholeFramesAndSaysSo) {
 }
 
 TEST_F(Replays, AKilledProgramLeavesWhatItDid) {
-  std::ofstream(root + "/kill.c") << R"(
+  std::ofstream(root_ + "/kill.c") << R"(
 #include <signal.h>
 #include <stdlib.h>
 #include <terrace/terrace.h>

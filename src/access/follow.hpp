@@ -32,6 +32,15 @@ namespace terrace::access {
   }
 }
 
+// An atomic load or read-modify-write, by which threads wait for one another and compete.
+[[gnu::always_inline]] inline void follow_atomic(const volatile void* address, std::uint32_t size, bool store,
+                                                 std::uint64_t site) {
+  if (Pipeline* pipeline = following()) {
+    pipeline->access(reinterpret_cast<std::uint64_t>(address), size, store, site);
+    if (several_threads().load(std::memory_order_relaxed)) pipeline->contend();
+  }
+}
+
 [[gnu::always_inline]] inline void follow_range(const volatile void* address, std::uint64_t size, bool store,
                                                 std::uint64_t site) {
   if (Pipeline* pipeline = following()) {

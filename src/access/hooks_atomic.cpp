@@ -7,6 +7,7 @@
 #include "access/wide_atomic.hpp"
 
 using terrace::access::follow;
+using terrace::access::follow_atomic;
 using terrace::access::Wide;
 
 namespace {
@@ -84,13 +85,13 @@ bool compare_exchange(volatile T* at, T* expected, T desired, bool weak, int ord
 
 #define HOOK_FETCH(bits, T, operation)                                                                \
   TERRACE_HOOK T __tsan_atomic##bits##_fetch_##operation(volatile T* at, T value, int order) {        \
-    follow(at, sizeof(T), true, TERRACE_SITE);                                                        \
+    follow_atomic(at, sizeof(T), true, TERRACE_SITE);                                                 \
     return with_order(order, [&](auto o) { return __atomic_fetch_##operation(at, value, o.value); }); \
   }
 
 #define HOOK_ATOMICS(bits, T)                                                                                     \
   TERRACE_HOOK T __tsan_atomic##bits##_load(const volatile T* at, int order) {                                    \
-    follow(at, sizeof(T), false, TERRACE_SITE);                                                                   \
+    follow_atomic(at, sizeof(T), false, TERRACE_SITE);                                                            \
     return with_load_order(order, [&](auto o) { return __atomic_load_n(at, o.value); });                          \
   }                                                                                                               \
   TERRACE_HOOK void __tsan_atomic##bits##_store(volatile T* at, T value, int order) {                             \
@@ -98,7 +99,7 @@ bool compare_exchange(volatile T* at, T* expected, T desired, bool weak, int ord
     with_store_order(order, [&](auto o) { __atomic_store_n(at, value, o.value); });                               \
   }                                                                                                               \
   TERRACE_HOOK T __tsan_atomic##bits##_exchange(volatile T* at, T value, int order) {                             \
-    follow(at, sizeof(T), true, TERRACE_SITE);                                                                    \
+    follow_atomic(at, sizeof(T), true, TERRACE_SITE);                                                             \
     return with_order(order, [&](auto o) { return __atomic_exchange_n(at, value, o.value); });                    \
   }                                                                                                               \
   HOOK_FETCH(bits, T, add)                                                                                        \
@@ -109,24 +110,24 @@ bool compare_exchange(volatile T* at, T* expected, T desired, bool weak, int ord
   HOOK_FETCH(bits, T, nand)                                                                                       \
   TERRACE_HOOK int __tsan_atomic##bits##_compare_exchange_strong(volatile T* at, T* expected, T desired,          \
                                                                  int order, int failure) {                        \
-    follow(at, sizeof(T), true, TERRACE_SITE);                                                                    \
+    follow_atomic(at, sizeof(T), true, TERRACE_SITE);                                                             \
     return compare_exchange(at, expected, desired, false, order, failure) ? 1 : 0;                                \
   }                                                                                                               \
   TERRACE_HOOK int __tsan_atomic##bits##_compare_exchange_weak(volatile T* at, T* expected, T desired, int order, \
                                                                int failure) {                                     \
-    follow(at, sizeof(T), true, TERRACE_SITE);                                                                    \
+    follow_atomic(at, sizeof(T), true, TERRACE_SITE);                                                             \
     return compare_exchange(at, expected, desired, true, order, failure) ? 1 : 0;                                 \
   }                                                                                                               \
   TERRACE_HOOK T __tsan_atomic##bits##_compare_exchange_val(volatile T* at, T expected, T desired, int order,     \
                                                             int failure) {                                        \
-    follow(at, sizeof(T), true, TERRACE_SITE);                                                                    \
+    follow_atomic(at, sizeof(T), true, TERRACE_SITE);                                                             \
     compare_exchange(at, &expected, desired, false, order, failure);                                              \
     return expected;                                                                                              \
   }
 
 #define HOOK_WIDE(operation, change)                                                   \
   TERRACE_HOOK Wide __tsan_atomic128_##operation(volatile Wide* at, Wide value, int) { \
-    follow(at, sizeof(Wide), true, TERRACE_SITE);                                      \
+    follow_atomic(at, sizeof(Wide), true, TERRACE_SITE);                               \
     return wide_update(at, [value](Wide old) { return static_cast<Wide>(change); });   \
   }
 
@@ -154,7 +155,7 @@ HOOK_ATOMICS(64, std::uint64_t)
 
 // 128 bits: sequentially consistent whatever was asked for; no instruction does it with less.
 TERRACE_HOOK Wide __tsan_atomic128_load(const volatile Wide* at, int) {
-  follow(at, sizeof(Wide), false, TERRACE_SITE);
+  follow_atomic(at, sizeof(Wide), false, TERRACE_SITE);
   return terrace::access::wide_load(at);
 }
 TERRACE_HOOK void __tsan_atomic128_store(volatile Wide* at, Wide value, int) {
@@ -169,19 +170,19 @@ HOOK_WIDE(fetch_or, old | value)
 HOOK_WIDE(fetch_xor, old ^ value)
 HOOK_WIDE(fetch_nand, ~(old& value))
 TERRACE_HOOK Wide __tsan_atomic128_compare_exchange_val(volatile Wide* at, Wide expected, Wide desired, int, int) {
-  follow(at, sizeof(Wide), true, TERRACE_SITE);
+  follow_atomic(at, sizeof(Wide), true, TERRACE_SITE);
   return terrace::access::wide_compare_exchange(at, expected, desired);
 }
 TERRACE_HOOK int __tsan_atomic128_compare_exchange_strong(volatile Wide* at, Wide* expected, Wide desired, int,
                                                           int) {
-  follow(at, sizeof(Wide), true, TERRACE_SITE);
+  follow_atomic(at, sizeof(Wide), true, TERRACE_SITE);
   const Wide wanted = *expected;
   *expected = terrace::access::wide_compare_exchange(at, wanted, desired);
   return *expected == wanted ? 1 : 0;
 }
 TERRACE_HOOK int __tsan_atomic128_compare_exchange_weak(volatile Wide* at, Wide* expected, Wide desired, int,
                                                         int) {
-  follow(at, sizeof(Wide), true, TERRACE_SITE);
+  follow_atomic(at, sizeof(Wide), true, TERRACE_SITE);
   const Wide wanted = *expected;
   *expected = terrace::access::wide_compare_exchange(at, wanted, desired);
   return *expected == wanted ? 1 : 0;

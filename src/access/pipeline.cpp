@@ -59,12 +59,13 @@ std::uint64_t unknown_accesses(const SharedCache& shared) {
 }
 
 Pipeline::Pipeline(const PipelineConfig& config, SharedCache& shared, const AddressMap& map,
-                   backend::AccessSink& sink, std::uint32_t thread, Unknown unknown)
+                   backend::AccessSink& sink, std::uint32_t thread, Unknown unknown, Turn turn)
     : generation_(&map.generation()) {
   check(config);
   line_bytes_ = config.line.value;
   line_bits_ = static_cast<unsigned>(std::countr_zero(config.line.value));
   state_ = std::make_unique<State>(config, shared, map, sink, thread, std::move(unknown), fast_);
+  state_->turn = turn;
   used_ = state_->used();
   quantum_end_ = state_->quantum_lines;
 }
@@ -126,16 +127,26 @@ void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std:
 
 void Pipeline::end_quantum() {
   const Inside inside;
+  bring_quantum();
+  if (state_->turn) state_->turn();
+}
+
+void Pipeline::bring_quantum() {
   State& state = *state_;
   const std::uint64_t lines = clock_ - state.quantum_begin;
   quantum_end_ = clock_ + state.quantum_lines;
   if (lines > 0) state.finish(lines);
 }
 
+void Pipeline::contend() {
+  constexpr std::uint64_t k_finest_quantum = 512;
+  if (clock_ - state_->quantum_begin >= k_finest_quantum) end_quantum();
+}
+
 void Pipeline::flush() {
   if (state_->in_sink) return;
   const Inside inside;
-  end_quantum();
+  bring_quantum();
   state_->exposure.barrier();
 }
 

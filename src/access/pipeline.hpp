@@ -40,9 +40,11 @@ class Pipeline {
   // `unknown` is called (rarely) for an address that the map does not know; it adds the range or gives up (false).
   // Addresses that stay unknown are counted as accesses and nothing else.
   using Unknown = std::function<bool(std::uint64_t address)>;
+  // Called when a quantum was full (not at a flush): a place where another thread may get its turn.
+  using Turn = void (*)() noexcept;
   // Throws Error{invalid} when the line is not a power of two or there are more than k_max_cache_levels caches.
   Pipeline(const PipelineConfig& config, SharedCache& shared, const AddressMap& map, backend::AccessSink& sink,
-           std::uint32_t thread, Unknown unknown);
+           std::uint32_t thread, Unknown unknown, Turn turn = nullptr);
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
@@ -66,6 +68,9 @@ class Pipeline {
   // Ends the quantum here: everything so far is with the sink when it returns, and nothing that comes after
   // overlaps with it. At phase ends and before clocks are read. Does nothing when there was no access.
   void flush();
+  // An operation by which threads compete or wait for one another: the quantum ends here if it has gone on for a
+  // while.
+  void contend();
   [[nodiscard]] std::uint64_t accesses() const;
   // Line accesses whose address nobody knew.
   [[nodiscard]] std::uint64_t unknown_accesses() const;
@@ -75,6 +80,7 @@ class Pipeline {
 
   [[gnu::noinline]] void step_aside(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site);
   [[gnu::noinline]] void end_quantum();
+  void bring_quantum();
 
   const std::atomic<std::uint32_t>* generation_;
   FastTable fast_;

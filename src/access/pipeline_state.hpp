@@ -50,6 +50,7 @@ struct Pipeline::State {
   Dependence dependence;
   Exposure exposure;
   bool in_sink = false;
+  Turn turn = nullptr;
 
   std::uint64_t quantum_lines;
   std::uint64_t quantum_begin = 0;       // by the clock

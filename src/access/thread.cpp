@@ -11,6 +11,7 @@ namespace {
 // Numbers are the process's, as threads are.
 constinit std::atomic<std::uint32_t> next_number{0};
 constinit std::atomic<std::uint64_t> unseen{0};
+constinit std::atomic<bool> several{false};
 
 constexpr std::size_t k_shadow_stack_bytes = k_shadow_stack_depth * sizeof(Thread::Call);
 
@@ -18,6 +19,8 @@ constexpr std::size_t k_shadow_stack_bytes = k_shadow_stack_depth * sizeof(Threa
 
 std::uint64_t unseen_accesses() { return unseen.load(std::memory_order_relaxed); }
 void count_unseen() { unseen.fetch_add(1, std::memory_order_relaxed); }
+
+std::atomic<bool>& several_threads() { return several; }
 
 std::uint32_t next_thread_number() { return next_number.fetch_add(1, std::memory_order_relaxed); }
 

@@ -18,6 +18,8 @@ struct Thread {
   std::uint32_t depth = 0;       // of the shadow stack; may exceed what is kept
   std::uint32_t number = 0;      // in the order of creation
   bool watching = false;         // function entries are reported to the observer
+  bool followed = false;         // its stack is known, its accesses have been followed
+  bool takes_turns = false;      // with other threads, in virtual time
   struct Call {
     std::uint64_t function;
     std::uint64_t call_site;
@@ -55,6 +57,9 @@ class Inside {
 // threads: nobody followed them.
 std::uint64_t unseen_accesses();
 void count_unseen();
+
+// Whether threads of this process take turns with one another.
+std::atomic<bool>& several_threads();
 
 // The number of the next thread: 0 for the first. The creator asks, so that numbers follow the program's order.
 std::uint32_t next_thread_number();

@@ -16,8 +16,10 @@
 
 #include "access/thread.hpp"
 #include "backend/clock.hpp"
+#include "front/clock_time.hpp"
 #include "front/guest.hpp"
 #include "front/next.hpp"
+#include "front/turns.hpp"
 #include "runtime/runtime.hpp"
 
 namespace terrace::front {
@@ -74,9 +76,21 @@ void sleep_virtually(Process& here, std::int64_t ns) {
   errno = saved;
   const access::Inside inside;
   if (here.clock && ns > 0) here.clock->charge(Seconds{static_cast<double>(ns) * 1e-9});
+  next_turn();
 }
 
 }  // namespace
+
+double program_now() noexcept {
+  auto* const here = process();
+  return here ? here->runtime->now().value : 0;
+}
+
+double program_seconds(clockid_t clock, const timespec& time) noexcept {
+  const auto* const here = process();
+  const auto origin = here && is_wall_clock(clock) ? here->started_unix_ns : 0;
+  return static_cast<double>(to_ns(time) - origin) * 1e-9;
+}
 
 }  // namespace terrace::front
 

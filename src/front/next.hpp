@@ -37,11 +37,12 @@ void* find_next_version(const char* name, const char* version) noexcept;
 template <class Function>
 class Next {
  public:
-  constexpr explicit Next(const char* name) : name_(name) {}
+  constexpr explicit Next(const char* name, const char* version = nullptr) : name_(name), version_(version) {}
   Function operator*() noexcept {
     auto function = function_.load(std::memory_order_relaxed);
     if (!function) {
-      function = reinterpret_cast<Function>(find_next(name_));
+      void* const found = version_ ? find_next_version(name_, version_) : nullptr;
+      function = reinterpret_cast<Function>(found ? found : find_next(name_));
       function_.store(function, std::memory_order_relaxed);
     }
     return function;
@@ -49,6 +50,7 @@ class Next {
 
  private:
   const char* name_;
+  const char* version_;  // of several, where the C library has them
   std::atomic<Function> function_{nullptr};  // racing threads store the same value
 };
 

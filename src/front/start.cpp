@@ -1,5 +1,6 @@
 // Builds the runtime from the launcher's session, follows threads, and takes everything apart in forked children.
 // See process.hpp.
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -18,14 +20,21 @@
 #include "access/symbols.hpp"
 #include "access/thread.hpp"
 #include "backend/clock.hpp"
+#include "backend/thread_clocks.hpp"
+#include "base/error.hpp"
 #include "front/function_names.hpp"
 #include "front/process.hpp"
 #include "front/session.hpp"
+#include "front/turns.hpp"
 #include "front/worlds.hpp"
 #include "memory/region_space.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/runtime_parts.hpp"
+<<<<<<< HEAD
 #include "sim/recording_writer.hpp"
+=======
+#include "sim/turns.hpp"
+>>>>>>> main
 
 namespace terrace::front {
 
@@ -38,16 +47,27 @@ class SerialSink final : public backend::AccessSink {
   void add(profile::TallySink& sink) { tee_.add(sink); }
   void quantum(const backend::Quantum& quantum) override {
     const std::lock_guard lock(mutex_);
+<<<<<<< HEAD
     const bool in_stride = runtime_ && !runtime_->flushing();
     if (recorder_) recorder_->quantum(quantum, in_stride);
+=======
+    if (turns_) turns_->advance(quantum.thread, quantum.accesses + k_miss_progress * quantum.misses.size());
+>>>>>>> main
     tee_.quantum(quantum);
     if (runtime_) runtime_->progressed(quantum.accesses, in_stride);
   }
   void report_to(runtime::Runtime& runtime) { runtime_ = &runtime; }
+<<<<<<< HEAD
   void record_to(sim::RecordingWriter* recorder) { recorder_ = recorder; }
+=======
+  void report_to(sim::Turns& turns) { turns_ = &turns; }
+>>>>>>> main
 
  private:
+  static constexpr std::uint64_t k_miss_progress = 16;  // nominal nanoseconds, where an access has one
+
   std::recursive_mutex& mutex_;
+  sim::Turns* turns_ = nullptr;
   profile::Tee tee_;
   runtime::Runtime* runtime_ = nullptr;
   sim::RecordingWriter* recorder_ = nullptr;
@@ -58,6 +78,7 @@ class ProgramClock final : public backend::Clock {
  public:
   explicit ProgramClock(std::recursive_mutex& mutex) : mutex_(mutex) {}
   void add(backend::Clock& world) { worlds_.push_back(&world); }
+  void report_to(sim::Turns& turns) { turns_ = &turns; }
   Seconds now() override {
     const std::lock_guard lock(mutex_);
     return worlds_.front()->now();
@@ -67,23 +88,67 @@ class ProgramClock final : public backend::Clock {
     // What was accessed before comes before.
     if (auto* const pipeline = access::t_thread.pipeline) pipeline->flush();
     for (auto* const world : worlds_) world->charge(cost);
+<<<<<<< HEAD
     if (recorder_) recorder_->slept(cost);
+=======
+    if (turns_) turns_->advance(access::t_thread.number, static_cast<std::uint64_t>(cost.value * 1e9));
+>>>>>>> main
   }
   void record_to(sim::RecordingWriter* recorder) { recorder_ = recorder; }
 
  private:
   std::recursive_mutex& mutex_;
   std::vector<backend::Clock*> worlds_;
+<<<<<<< HEAD
   backend::ProgramEvents* recorder_ = nullptr;
+=======
+  sim::Turns* turns_ = nullptr;
+};
+
+// What happens between threads happens in every world.
+class EveryThreadClock final : public backend::ThreadClocks {
+ public:
+  explicit EveryThreadClock(std::recursive_mutex& mutex) : mutex_(mutex) {}
+  void add(backend::ThreadClocks& world) { worlds_.push_back(&world); }
+  void runs(std::uint32_t thread) override {
+    in_each([=](auto& world) { world.runs(thread); });
+  }
+  void alive(std::uint32_t threads) override {
+    in_each([=](auto& world) { world.alive(threads); });
+  }
+  void follow(std::uint32_t thread, std::uint32_t other) override {
+    in_each([=](auto& world) { world.follow(thread, other); });
+  }
+  void meet(std::span<const std::uint32_t> threads) override {
+    in_each([=](auto& world) { world.meet(threads); });
+  }
+  void release(std::uint64_t thing) override {
+    in_each([=](auto& world) { world.release(thing); });
+  }
+  void acquire(std::uint64_t thing) override {
+    in_each([=](auto& world) { world.acquire(thing); });
+  }
+
+ private:
+  template <class Work>
+  void in_each(Work work) {
+    const std::lock_guard lock(mutex_);
+    for (auto* const world : worlds_) work(*world);
+  }
+  std::recursive_mutex& mutex_;
+  std::vector<backend::ThreadClocks*> worlds_;
+>>>>>>> main
 };
 
 // Everything that lives as long as the process. Never destroyed: threads may still run when it ends.
 struct Everything {
-  explicit Everything(Session given) : session(std::move(given)), sink(mutex), clock(mutex) {}
+  explicit Everything(Session given) : session(std::move(given)), sink(mutex), clock(mutex), thread_clocks(mutex) {}
   Session session;
   std::recursive_mutex mutex;
   SerialSink sink;
   ProgramClock clock;
+  EveryThreadClock thread_clocks;
+  std::optional<sim::Turns> turns;
   access::AddressMap map;
   access::SymbolTable symbols;
   memory::RegionSpace regions;
@@ -93,8 +158,7 @@ struct Everything {
   std::unique_ptr<runtime::Runtime> runtime;
   access::FunctionObserver observer;
   FunctionNames names;
-  bool following = true;      // accesses are wanted
-  std::uint32_t threads = 0;  // that were attached so far
+  bool following = true;  // accesses are wanted
   Process process;
 };
 
@@ -159,6 +223,7 @@ void make_runtime(Everything& all) {
     auto built = build_world(all.session, world, all.session.hooks, program);
     for (auto* sink : built.sinks) all.sink.add(*sink);
     all.clock.add(*built.parts.clock);
+    if (built.thread_clocks) all.thread_clocks.add(*built.thread_clocks);
     if (built.parts.totals)
       built.parts.totals = [of_world = std::move(built.parts.totals), &all] {
         auto totals = of_world();
@@ -200,6 +265,19 @@ void make_runtime(Everything& all) {
   all.sink.report_to(*all.runtime);
 }
 
+// In memory that other processes could map, too: see turns.hpp.
+void make_turns(Everything& all) {
+  void* const page =
+      mmap(nullptr, sizeof(sim::TurnsPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) throw Error(Code::failed, "no memory for the threads' turns");
+  all.turns.emplace(*static_cast<sim::TurnsPage*>(page), access::t_thread.number);
+  all.sink.report_to(*all.turns);
+  all.clock.report_to(*all.turns);
+  all.process.turns = &*all.turns;
+  all.process.thread_clocks = &all.thread_clocks;
+  access::t_thread.takes_turns = true;
+}
+
 Process* build(const char* session_path) {
   auto* all = new Everything(read_session(session_path));
   g_everything = all;
@@ -216,6 +294,7 @@ Process* build(const char* session_path) {
   process.symbols = &all->symbols;
   process.clock = &all->clock;
   process.simulated = all->session.backend == Backend::virtual_time;
+  if (process.simulated) make_turns(*all);
   process.big_block = all->session.big_block.value;
   struct timespec now {};
   syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
@@ -251,10 +330,7 @@ void attach_thread() noexcept {
   try {
     // A thread's pipeline outlives it: what its caches hold is still to be written back.
     thread.pipeline = new access::Pipeline(all->pipelines, *all->shared, all->map, all->sink, thread.number,
-                                           [](std::uint64_t address) { return make_known(address); });
-    const std::lock_guard lock(all->mutex);
-    if (++all->threads == 2 && all->process.simulated)
-      all->runtime->note("warning", "the program has several threads: its virtual time is not repeatable");
+                                           [](std::uint64_t address) { return make_known(address); }, next_turn);
   } catch (const std::exception&) {
     thread.pipeline = nullptr;
   }
@@ -274,6 +350,8 @@ void detach_thread() noexcept {
 Process* after_fork() noexcept {
   access::t_thread.pipeline = nullptr;
   access::t_thread.watching = false;
+  access::t_thread.takes_turns = false;
+  access::several_threads().store(false, std::memory_order_relaxed);
   access::set_function_observer(nullptr);
   g_everything = nullptr;
   return nullptr;

@@ -1,11 +1,19 @@
 // The program's threads: each is told of its number by its creator, is followed from its first instruction on, and
-// has its stack registered.
+// has its stack registered. In virtual time they take turns (turns.hpp).
+#include "front/threads.hpp"
+
 #include <pthread.h>
 
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "access/spin_lock.hpp"
 #include "access/thread.hpp"
 #include "front/guest.hpp"
 #include "front/next.hpp"
 #include "front/object_registry.hpp"
+#include "front/turns.hpp"
 
 namespace terrace::front {
 
@@ -17,11 +25,32 @@ struct Beginning {
   Function function;
   void* argument;
   std::uint32_t number;
+  bool takes_turns;
 };
 
 struct StackRange {
   std::uint64_t low = 0, high = 0;
 };
+
+constinit thread_local bool t_makes_workers = false;
+
+// Threads by the name that the C library gave them, for those who join them.
+struct Known {
+  pthread_t thread;
+  std::uint32_t number;
+};
+constinit access::SpinLock g_known_lock;
+// Never destroyed: threads may outlive static data.
+std::vector<Known>& known_threads() {
+  static auto& known = *new std::vector<Known>;
+  return known;
+}
+
+void know(pthread_t thread, std::uint32_t number) {
+  const access::Inside inside;
+  const std::lock_guard lock(g_known_lock);
+  known_threads().push_back({thread, number});
+}
 
 // Where this thread's stack lies. Asking allocates in the C library: inside Terrace.
 StackRange find_stack() {
@@ -38,15 +67,16 @@ StackRange find_stack() {
 // Runs when the thread ends, however it ends: returned, pthread_exit, cancelled.
 void end_thread(void*) {
   const access::Inside inside;
-  detach_thread();
   if (auto* const here = process()) {
     const auto stack = find_stack();
     here->objects->remove(stack.low, stack.high);
+    detach_thread();
+    if (here->turns) end_turns();
   }
   access::leave_thread();
 }
 
-pthread_key_t end_key() {
+pthread_key_t end_key_of_threads() {
   static const pthread_key_t key = [] {
     pthread_key_t made{};
     pthread_key_create(&made, end_thread);
@@ -60,18 +90,49 @@ void* run(void* data) {
   {
     const access::Inside inside;
     delete static_cast<Beginning*>(data);
-    if (auto* const here = process()) {
+    if (process()) {
       access::enter_thread(beginning.number);
-      const auto stack = find_stack();
-      if (stack.high > stack.low) note_thread_stack(*here, stack.low, stack.high);
-      attach_thread();
-      pthread_setspecific(end_key(), &access::t_thread);
+      pthread_setspecific(end_key_of_threads(), &access::t_thread);
+      if (beginning.takes_turns) arrive(beginning.number);
     }
   }
+  if (beginning.takes_turns || !in_virtual_time()) follow_this_thread();
   return beginning.function(beginning.argument);
 }
 
 }  // namespace
+
+void follow_this_thread() noexcept {
+  const access::Inside inside;
+  auto* const here = process();
+  if (!here || access::t_thread.followed) return;
+  access::t_thread.followed = true;
+  const auto stack = find_stack();
+  if (stack.high > stack.low) note_thread_stack(*here, stack.low, stack.high);
+  attach_thread();
+}
+
+MakingWorkers::MakingWorkers() noexcept : before_(t_makes_workers) { t_makes_workers = true; }
+MakingWorkers::~MakingWorkers() { t_makes_workers = before_; }
+OwnWork::OwnWork() noexcept : before_(t_makes_workers) { t_makes_workers = false; }
+OwnWork::~OwnWork() { t_makes_workers = before_; }
+
+bool find_thread(pthread_t thread, std::uint32_t& number) noexcept {
+  const access::Inside inside;
+  const std::lock_guard lock(g_known_lock);
+  const auto& known = known_threads();
+  const auto at = std::find_if(known.begin(), known.end(),
+                               [&](const Known& one) { return pthread_equal(one.thread, thread) != 0; });
+  if (at == known.end()) return false;
+  number = at->number;
+  return true;
+}
+
+void forget_joined(pthread_t thread) noexcept {
+  const access::Inside inside;
+  const std::lock_guard lock(g_known_lock);
+  std::erase_if(known_threads(), [&](const Known& one) { return pthread_equal(one.thread, thread) != 0; });
+}
 
 }  // namespace terrace::front
 
@@ -82,13 +143,22 @@ extern "C" TERRACE_EXPORT int pthread_create(pthread_t* thread, const pthread_at
       "pthread_create"};
   if (!front::process() || terrace::access::t_thread.inside > 0)
     return (*next)(thread, attributes, function, argument);
+  // A worker of another library takes turns when it works, and its library says when.
+  const bool takes_turns = front::in_virtual_time() && !front::t_makes_workers;
   front::Beginning* beginning = nullptr;
+  const auto number = terrace::access::next_thread_number();
   {
     const terrace::access::Inside inside;
-    beginning = new (std::nothrow) front::Beginning{function, argument, terrace::access::next_thread_number()};
+    beginning = new (std::nothrow) front::Beginning{function, argument, number, takes_turns};
   }
   if (!beginning) return (*next)(thread, attributes, function, argument);
+  if (takes_turns) front::begin_thread(number);
   const int error = (*next)(thread, attributes, front::run, beginning);
-  if (error != 0) delete beginning;
+  if (error != 0) {
+    delete beginning;
+    if (takes_turns) front::never_began(number);
+  } else if (takes_turns) {
+    front::know(*thread, number);
+  }
   return error;
 }

@@ -191,6 +191,7 @@ BuiltWorld build_world(const Session& session, const SessionWorld& world, bool a
     given.exact = parts->exact.get();
     built.sinks.push_back(parts->exact.get());
     built.sinks.push_back(machine);
+    built.thread_clocks = machine;
     given.clock = machine;
     given.backing = machine;
     given.mover = machine;

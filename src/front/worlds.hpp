@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "backend/thread_clocks.hpp"
 #include "front/session.hpp"
 #include "profile/tally.hpp"
 #include "runtime/runtime_parts.hpp"
@@ -16,6 +17,7 @@ namespace terrace::front {
 struct BuiltWorld {
   runtime::WorldParts parts;
   std::vector<profile::TallySink*> sinks;
+  backend::ThreadClocks* thread_clocks = nullptr;  // in virtual time
 };
 
 // Collectors are made only where accesses are followed. Throws Error when the journal or the ledger cannot be

@@ -3,7 +3,6 @@
 #include "runtime/runtime.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <mutex>
 #include <string>
 #include <unordered_map>

@@ -39,6 +39,7 @@ class CopyEngine {
   void start(Seconds now);
   // nullptr while nothing is being copied.
   [[nodiscard]] Running* running() { return running_ ? &*running_ : nullptr; }
+  [[nodiscard]] const Running* running() const { return running_ ? &*running_ : nullptr; }
   // The running transfer is complete: its chunk lies on the target from now on. Begins the next.
   backend::TransferResult complete(Seconds now);
   // The transfer at the head of the queue has no room and will get none.

@@ -42,16 +42,36 @@ void VirtualMachine::tallied(const backend::Quantum& quantum, const profile::Tal
   account_.accesses += quantum.accesses;
   for (const auto& traffic : by_place_) account_.misses += traffic.read();
 
+  runs(quantum.thread);
   const auto core = law_.cost().core_time(quantum);
   law_.price(core, by_place_, demand_);
-  engine_.start(now_);
+  begin_copies();
+  const bool copies_are_ahead = engine_.running() != nullptr && copied_until_ > now();
+  if (several_ || copies_are_ahead)
+    price_among_others(core, tally);
+  else
+    price_alone(core, tally);
+}
+
+void VirtualMachine::pass(double seconds, double progress) {
+  clocks_[running_] += Seconds{seconds};
+  account_.core += Seconds{demand_.core * progress};
+  account_.exposed += Seconds{demand_.exposed * progress};
+  account_.bandwidth_bound += Seconds{seconds - (demand_.core + demand_.exposed) * progress};
+}
+
+// The running transfer is complete: what is left of the quantum falls on the chunk's new place.
+void VirtualMachine::copied(Seconds core, const profile::Tally& tally) {
+  const auto copied = engine_.complete(copied_until_);
+  if (const auto* traffic = tally.find(copied.chunk)) {
+    by_place_[copied.from] -= *traffic;
+    by_place_[copied.to] += *traffic;
+    law_.price(core, by_place_, demand_);
+  }
+}
+
+void VirtualMachine::price_alone(Seconds core, const profile::Tally& tally) {
   double progress_left = 1;  // of the quantum
-  const auto pass = [&](double seconds, double progress) {
-    now_ += Seconds{seconds};
-    account_.core += Seconds{demand_.core * progress};
-    account_.exposed += Seconds{demand_.exposed * progress};
-    account_.bandwidth_bound += Seconds{seconds - (demand_.core + demand_.exposed) * progress};
-  };
   while (auto* running = engine_.running()) {
     const auto speeds = share(demand_, running->demand);
     const auto until_end = progress_left / speeds.program;
@@ -59,41 +79,46 @@ void VirtualMachine::tallied(const backend::Quantum& quantum, const profile::Tal
     if (until_end < until_copied) {
       running->left = std::max(0.0, running->left - until_end * speeds.copy);
       pass(until_end, progress_left);
+      copied_until_ = now();
       return;
     }
     const auto progress = std::min(progress_left, until_copied * speeds.program);
     pass(until_copied, progress);
     progress_left -= progress;
-    const auto copied = engine_.complete(now_);
-    if (const auto* traffic = tally.find(copied.chunk)) {
-      by_place_[copied.from] -= *traffic;
-      by_place_[copied.to] += *traffic;
-      law_.price(core, by_place_, demand_);
-    }
+    copied_until_ = now();
+    copied(core, tally);
   }
   pass(progress_left * demand_.longest(), progress_left);
 }
 
+// The program stands still, the copies go on; those that another thread has followed further already are done.
 void VirtualMachine::advance_copies(Seconds duration) {
-  const auto end = now_ + duration;
-  engine_.start(now_);
+  const auto end = now() + duration;
+  begin_copies();
   while (auto* running = engine_.running()) {
     const Seconds until_copied{running->left / running->demand.rate};
-    if (now_ + until_copied > end) {
-      running->left = std::max(0.0, running->left - (end - now_).value * running->demand.rate);
+    if (copied_until_ + until_copied > end) {
+      if (end > copied_until_) {
+        running->left = std::max(0.0, running->left - (end - copied_until_).value * running->demand.rate);
+        copied_until_ = end;
+      }
       break;
     }
     finish_running();
   }
-  now_ = end;
+  clocks_[running_] = end;
 }
 
-Seconds VirtualMachine::finish_running() {
+void VirtualMachine::finish_running() {
   const auto* running = engine_.running();
-  const Seconds duration{running->left / running->demand.rate};
-  now_ += duration;
-  engine_.complete(now_);
-  return duration;
+  copied_until_ += Seconds{running->left / running->demand.rate};
+  engine_.complete(copied_until_);
+}
+
+Seconds VirtualMachine::wait_until(Seconds time) {
+  const auto waited = std::max(time - now(), Seconds{});
+  clocks_[running_] = std::max(now(), time);
+  return waited;
 }
 
 void VirtualMachine::charge(Seconds cost) {
@@ -138,25 +163,31 @@ PlaceId VirtualMachine::where(ChunkId chunk) {
 // ---------------------------------------------------------------------------------------------------
 
 backend::Ticket VirtualMachine::submit(std::span<const backend::TransferRequest> requests) {
-  return engine_.submit(requests, now_);
+  if (engine_.running() == nullptr) copied_until_ = now();
+  return engine_.submit(requests, now());
 }
 
 void VirtualMachine::wait(backend::Ticket ticket) {
-  engine_.start(now_);
+  begin_copies();
   while (!engine_.done(ticket)) {
     if (engine_.running() != nullptr) {
-      account_.waited += finish_running();
+      finish_running();
+      account_.waited += wait_until(copied_until_);
     } else {
-      engine_.refuse_head(now_);  // the program stands still: nobody will make room
+      engine_.refuse_head(now());  // the program stands still: nobody will make room
     }
   }
 }
 
 void VirtualMachine::forget(ChunkId first, std::uint32_t count) {
-  engine_.forget_queued(first, count, now_);
+  if (engine_.running() == nullptr) copied_until_ = now();
+  engine_.forget_queued(first, count, now());
   if (const auto* running = engine_.running()) {
     const auto chunk = running->result.chunk;
-    if (chunk >= first && chunk - first < count) account_.waited += finish_running();
+    if (chunk >= first && chunk - first < count) {
+      finish_running();
+      account_.waited += wait_until(copied_until_);
+    }
   }
 }
 

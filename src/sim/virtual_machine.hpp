@@ -8,25 +8,33 @@
 // transfer begins. So a chunk's place changes only when its copy is complete, at most one place serves it at a
 // time, and the sums over any stretch obey the rows of the placement problem.
 //
-// One thread: quanta and calls come one after the other, their owner sees to that. (Threads and ranks that take
-// turns by virtual time need a scheduler above this class; it is not here yet.)
+// Quanta and calls come one after the other, their owner sees to that (turns.hpp). Each thread has its own clock,
+// and what one takes of a place's time others cannot have (occupancy.hpp). With one thread none of that is needed:
+// it has the places to itself but for transfers.
 //
 // Who keeps the ledger: the runtime takes room when it settles chunks and gives it when it frees them; transfers
 // take and give here, and so does the first touch of a chunk that nobody settled, which lies in its domain's home
 // place (or, if its budget is spent, in the domain's place with the most room left).
 #pragma once
 
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
 #include "backend/backing.hpp"
 #include "backend/clock.hpp"
 #include "backend/mover.hpp"
+#include "backend/thread_clocks.hpp"
 #include "memory/ledger.hpp"
 #include "profile/tally.hpp"
 #include "sim/copy_engine.hpp"
+#include "sim/occupancy.hpp"
 #include "sim/time_law.hpp"
 
 namespace terrace::sim {
 
-// Where the time went; core + exposed + bandwidth_bound + waited + charged is the clock.
+// Where the time went; core + exposed + bandwidth_bound + waited + charged is the clock of a program with one
+// thread. With more it is summed over the threads, without the time in which they waited for one another.
 struct TimeAccount {
   Seconds core;             // C
   Seconds exposed;          // D
@@ -43,6 +51,7 @@ TimeAccount operator-(TimeAccount later, const TimeAccount& earlier);
 class VirtualMachine final : public backend::Clock,
                              public backend::Backing,
                              public backend::Mover,
+                             public backend::ThreadClocks,
                              public profile::TallySink {
  public:
   // Machine, table and ledger outlive it. `cores`: one program thread stands for that many, each doing the same on
@@ -50,9 +59,17 @@ class VirtualMachine final : public backend::Clock,
   VirtualMachine(const machine::Machine& machine, machine::InitiatorId initiator, double cores,
                  memory::ChunkTable& chunks, memory::Ledger& ledger);
 
-  Seconds now() override { return now_; }
+  // The clock of the thread that runs.
+  Seconds now() override { return clocks_[running_]; }
   void charge(Seconds cost) override;
-  Seconds finished_beside(Seconds cost) override { return now_ + cost; }
+  Seconds finished_beside(Seconds cost) override { return now() + cost; }
+
+  void runs(std::uint32_t thread) override { running_ = thread_index(thread); }
+  void alive(std::uint32_t threads) override;
+  void follow(std::uint32_t thread, std::uint32_t other) override;
+  void meet(std::span<const std::uint32_t> threads) override;
+  void release(std::uint64_t thing) override;
+  void acquire(std::uint64_t thing) override;
 
   bool settle(memory::ChunkId first, std::uint32_t count, machine::PlaceId place) override;
   machine::PlaceId where(memory::ChunkId chunk) override;
@@ -71,15 +88,28 @@ class VirtualMachine final : public backend::Clock,
 
  private:
   void touch(memory::ChunkId chunk);
+  [[nodiscard]] std::uint32_t thread_index(std::uint32_t thread);
+  void begin_copies();
+  void price_alone(Seconds core, const profile::Tally& tally);
+  void price_among_others(Seconds core, const profile::Tally& tally);
+  [[nodiscard]] Speeds speeds_in(const Occupancy::Slot& slot, bool beside_copy) const;
+  void pass(double seconds, double progress);  // of the quantum at hand
+  void copied(Seconds core, const profile::Tally& tally);
   void advance_copies(Seconds duration);  // the clock moves on, the program stands still
-  Seconds finish_running();               // until the running transfer is done; how long that took
+  void finish_running();                  // until the running transfer is done
+  Seconds wait_until(Seconds time);       // how long that is
 
   const machine::Machine& machine_;
   TimeLaw law_;
   memory::ChunkTable& chunks_;
   memory::Ledger& ledger_;
   CopyEngine engine_;
-  Seconds now_;
+  std::vector<Seconds> clocks_{Seconds{}};  // by thread
+  std::uint32_t running_ = 0;
+  Seconds copied_until_;                  // the transfer under way has been followed up to here
+  bool several_ = false;                  // threads are alive
+  std::unique_ptr<Occupancy> occupancy_;  // once there were several
+  std::unordered_map<std::uint64_t, Seconds> released_;
   TimeAccount account_;
   std::vector<bool> touched_;  // by chunk
   TimeLaw::Traffic by_place_;  // of the quantum at hand

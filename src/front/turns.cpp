@@ -1,0 +1,218 @@
+// The doors' side of taking turns. See turns.hpp.
+#include "front/turns.hpp"
+
+#include <algorithm>
+
+#include "access/pipeline.hpp"
+#include "access/thread.hpp"
+#include "backend/clock.hpp"
+#include "backend/thread_clocks.hpp"
+#include "front/process.hpp"
+#include "runtime/runtime.hpp"
+#include "sim/turns.hpp"
+
+namespace terrace::front {
+
+namespace {
+
+constexpr std::uint64_t k_nominal = 1'000'000'000;  // progress a second
+// In progress. An attempt in vain: a few cache lines fetched. A place where threads compete: one.
+constexpr std::uint64_t k_attempt = 200;
+constexpr std::uint64_t k_competition = 32;
+
+sim::Turns& turns() { return *process()->turns; }
+backend::ThreadClocks& clocks() { return *process()->thread_clocks; }
+
+// What this thread accessed so far has its price.
+void bring() {
+  if (auto* const pipeline = access::t_thread.pipeline) pipeline->flush();
+}
+
+void note_unless_repeatable() {
+  static constinit std::atomic<bool> noted{false};
+  if (turns().repeatable() || noted.exchange(true)) return;
+  process()->runtime->note("warning",
+                           "not repeatable: a thread waited in a way that Terrace cannot follow, so the order in "
+                           "which threads ran was the system's");
+}
+
+// It is this thread's turn again.
+void go_on() {
+  clocks().runs(this_thread());
+  note_unless_repeatable();
+}
+
+void count_alive(std::uint32_t threads) {
+  access::several_threads().store(threads > 1, std::memory_order_relaxed);
+  clocks().alive(threads);
+}
+
+void pass_turn() {
+  if (turns().pass(this_thread())) go_on();
+}
+
+}  // namespace
+
+bool in_virtual_time() noexcept {
+  const auto* const here = process();
+  return here && here->turns && access::t_thread.inside == 0;
+}
+
+bool taking_turns() noexcept {
+  const auto* const here = process();
+  return here && here->turns && access::t_thread.inside == 0 && access::t_thread.takes_turns &&
+         !here->turns->alone() && !here->turns->stopped();
+}
+
+std::uint32_t this_thread() noexcept { return access::t_thread.number; }
+
+void wait_for(std::uint64_t key) noexcept {
+  const access::Inside inside;
+  bring();
+  turns().wait(this_thread(), key);
+  go_on();
+}
+
+bool wait_for(std::uint64_t key, double until) noexcept {
+  const access::Inside inside;
+  bring();
+  auto& clock = *process()->clock;
+  const auto left = std::clamp(until - clock.now().value, 0.0, 1e9);
+  const auto deadline = turns().progress(this_thread()) + static_cast<std::uint64_t>(left * k_nominal);
+  const bool woken = turns().wait(this_thread(), key, deadline);
+  go_on();
+  if (!woken) clock.charge(Seconds{std::max(until - clock.now().value, 0.0)});
+  return woken;
+}
+
+std::uint32_t wake(std::uint64_t key, std::uint32_t most) noexcept {
+  const access::Inside inside;
+  bring();
+  std::uint32_t woken[64];
+  std::uint32_t count = 0;
+  while (count < most) {
+    const auto some = turns().wake(this_thread(), key, std::min<std::uint32_t>(most - count, std::size(woken)), woken);
+    for (std::uint32_t i = 0; i < some; ++i) clocks().follow(woken[i], this_thread());
+    count += some;
+    if (some < std::size(woken)) break;
+  }
+  return count;
+}
+
+std::uint32_t requeue(std::uint64_t from, std::uint64_t to, std::uint32_t most) noexcept {
+  const access::Inside inside;
+  return turns().requeue(from, to, most);
+}
+
+void interrupt(std::uint32_t thread) noexcept {
+  const access::Inside inside;
+  bring();
+  if (turns().wake_thread(this_thread(), thread)) clocks().follow(thread, this_thread());
+}
+
+void let_go(std::uint64_t thing) noexcept {
+  const access::Inside inside;
+  bring();
+  clocks().release(thing);
+}
+
+void take_hold(std::uint64_t thing) noexcept {
+  const access::Inside inside;
+  bring();
+  clocks().acquire(thing);
+}
+
+void meet(std::span<const std::uint32_t> threads) noexcept {
+  const access::Inside inside;
+  bring();
+  clocks().meet(threads);
+  turns().meet(threads);
+}
+
+void follow(std::uint32_t thread, std::uint32_t other) noexcept {
+  const access::Inside inside;
+  bring();
+  clocks().follow(thread, other);
+}
+
+void next_turn() noexcept {
+  if (!process() || !process()->turns || process()->turns->alone() || !access::t_thread.takes_turns) return;
+  pass_turn();
+}
+
+void compete() noexcept {
+  const access::Inside inside;
+  turns().advance(this_thread(), k_competition);
+  if (auto* const pipeline = access::t_thread.pipeline) pipeline->contend();
+  pass_turn();
+}
+
+void try_later() noexcept {
+  const access::Inside inside;
+  bring();
+  turns().advance(this_thread(), k_attempt);
+  process()->clock->charge(Seconds{static_cast<double>(k_attempt) / k_nominal});
+  pass_turn();
+}
+
+void begin_thread(std::uint32_t thread) noexcept {
+  const access::Inside inside;
+  bring();
+  turns().begin(thread, this_thread());
+  count_alive(turns().alive());
+  clocks().follow(thread, this_thread());
+}
+
+void arrive(std::uint32_t thread) noexcept {
+  const access::Inside inside;
+  turns().arrive(thread);
+  access::t_thread.takes_turns = true;
+  go_on();
+}
+
+void never_began(std::uint32_t thread) noexcept {
+  const access::Inside inside;
+  count_alive(turns().alive() - 1);
+  turns().end(thread);
+  turns().forget(thread);
+}
+
+void end_turns() noexcept {
+  const access::Inside inside;
+  if (!access::t_thread.takes_turns) return;
+  wake(end_key(this_thread()), k_everybody);
+  access::t_thread.takes_turns = false;
+  count_alive(turns().alive() - 1);
+  turns().end(this_thread());
+}
+
+bool has_ended(std::uint32_t thread) noexcept {
+  const access::Inside inside;
+  return turns().ended(thread);
+}
+
+void forget_thread(std::uint32_t thread) noexcept {
+  const access::Inside inside;
+  turns().forget(thread);
+}
+
+std::uint64_t end_key(std::uint32_t thread) noexcept {
+  return ~std::uint64_t{0} - thread;  // no address of a program
+}
+
+Elsewhere::Elsewhere() noexcept : left_(taking_turns()) {
+  if (!left_) return;
+  const access::Inside inside;
+  bring();
+  turns().not_repeatable();
+  turns().leave(this_thread());
+}
+
+Elsewhere::~Elsewhere() {
+  if (!left_) return;
+  const access::Inside inside;
+  turns().come_back(this_thread());
+  go_on();
+}
+
+}  // namespace terrace::front

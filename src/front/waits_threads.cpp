@@ -1,0 +1,66 @@
+// Waits of POSIX threads in virtual time, part one: joining, yielding, initialising once, cancelling. Where threads
+// do not take turns the C library does as always.
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include "access/thread.hpp"
+#include "front/guest.hpp"
+#include "front/next.hpp"
+#include "front/threads.hpp"
+#include "front/turns.hpp"
+
+namespace front = terrace::front;
+
+namespace {
+
+// Waits for the end of a thread that takes turns; then its name is free again. False when it is none of ours.
+bool wait_for_end(pthread_t thread) {
+  std::uint32_t number = 0;
+  if (!front::in_virtual_time() || !front::find_thread(thread, number)) return false;
+  while (front::taking_turns() && !front::has_ended(number)) front::wait_for(front::end_key(number));
+  front::follow(front::this_thread(), number);
+  front::forget_thread(number);
+  front::forget_joined(thread);
+  return true;
+}
+
+}  // namespace
+
+extern "C" {
+
+TERRACE_EXPORT int pthread_join(pthread_t thread, void** result) {
+  static constinit front::Next<int (*)(pthread_t, void**)> next{"pthread_join"};
+  wait_for_end(thread);
+  return (*next)(thread, result);
+}
+
+
+TERRACE_EXPORT int pthread_cancel(pthread_t thread) {
+  static constinit front::Next<int (*)(pthread_t)> next{"pthread_cancel"};
+  const int error = (*next)(thread);
+  std::uint32_t number = 0;
+  if (front::taking_turns() && front::find_thread(thread, number)) front::interrupt(number);
+  return error;
+}
+
+TERRACE_EXPORT int sched_yield() noexcept {
+  static constinit front::Next<int (*)()> next{"sched_yield"};
+  if (!front::taking_turns()) return (*next)();
+  front::try_later();
+  return 0;
+}
+
+// A thread that initialises may lose its turn meanwhile: the others must not wait for it in the C library.
+TERRACE_EXPORT int pthread_once(pthread_once_t* control, void (*function)()) {
+  static constinit front::Next<int (*)(pthread_once_t*, void (*)())> next{"pthread_once"};
+  constexpr pthread_once_t k_under_way = 1;  // glibc's; 2 when it is done
+  const auto key = reinterpret_cast<std::uint64_t>(control);
+  while (front::taking_turns() && (__atomic_load_n(control, __ATOMIC_ACQUIRE) & 3) == k_under_way)
+    front::wait_for(key);
+  const int error = (*next)(control, function);
+  if (front::taking_turns()) front::wake(key, front::k_everybody);
+  return error;
+}
+
+}  // extern "C"

@@ -19,6 +19,7 @@ VERBS = (
     "plan",
     "run",
     "simulate",
+    "replay",
     "merge",
     "report",
     "export",
@@ -26,6 +27,7 @@ VERBS = (
     "lab trace",
     "lab misses",
     "lab coverage",
+    "lab sweep",
 )
 INTRODUCTION = """# Command line
 

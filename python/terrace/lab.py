@@ -2,7 +2,7 @@
 
 import typer
 
-from terrace import coverage, demo, misses, trace
+from terrace import coverage, demo, misses, sweep, trace
 
 app = typer.Typer(help="For researchers and developers.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -16,3 +16,4 @@ demo.register(app)
 trace.register(app)
 misses.register(app)
 coverage.register(app)
+sweep.register(app)

@@ -2,48 +2,18 @@
 #include "cli/launch.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/error.hpp"
-#include "cli/journals.hpp"
+#include "cli/journal_folder.hpp"
 #include "cli/session_builder.hpp"
-#include "cli/summary.hpp"
-#include "profile/store.hpp"
 
 namespace terrace::cli {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
-// What tells this job from others: the batch system's number where there is one.
-std::string job_id() {
-  for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})
-    if (auto id = environment(name); !id.empty()) return id;
-  return std::to_string(getpid());
-}
-
-// Node-local and ours alone.
-fs::path make_folder() {
-  const auto base = environment("TMPDIR").empty() ? std::string("/tmp") : environment("TMPDIR");
-  auto name = base + "/terrace-XXXXXX";
-  if (!mkdtemp(name.data())) throw Error(Code::failed, "cannot make a folder in " + base + "; set TMPDIR");
-  return name;
-}
-
-std::string output_for(const LaunchOptions& options, const std::string& label) {
-  auto name = options.output;
-  if (name.empty()) name = fs::path(options.command.front()).filename().string() + "." + job_id() + ".terrace";
-  return output_of_world(name, label);
-}
 
 std::vector<std::string> program_environment(const fs::path& session, front::Backend backend) {
   const auto library = library_path();
@@ -63,38 +33,17 @@ std::vector<std::string> program_environment(const fs::path& session, front::Bac
 
 int launch(const LaunchOptions& options) {
   if (environment("TERRACE") == "off") return end_like(run_child(options.command, {}));
-  const auto folder = make_folder();
-  struct Sweep {
-    fs::path folder;
-    bool keep = false;
-    ~Sweep() {
-      std::error_code ignored;
-      if (!keep) fs::remove_all(folder, ignored);
-    }
-  } sweep{folder, options.keep_journals};
-  const auto session_file = folder / "session";
+  JournalFolder folder(options.keep_journals);
+  const auto session_file = folder.path() / "session";
   std::vector<std::string> unknown_phases;
-  const auto session = build_session(options, folder.string(), unknown_phases);
+  const auto session = build_session(options, folder.path().string(), unknown_phases);
   front::write_session(session, session_file.string());
   for (const auto& name : unknown_phases)
     if (!options.quiet)
       fmt::print(stderr, "terrace: --phases: no function of {} is called '{}', unless it loads one later\n",
                  options.command.front(), name);
   const auto ending = run_child(options.command, program_environment(session_file, session.backend));
-  Journals journals;
-  add_journals_in(journals, folder);
-  try {
-    for (const auto& [label, files] : journals) {
-      const auto merged = profile::merge_journals(files, output_for(options, label));
-      if (!options.quiet) print_summary(merged, label, options.json);
-    }
-  } catch (const Error& error) {
-    // Nothing is lost: there may be room elsewhere.
-    sweep.keep = true;
-    throw Error(error.code(), fmt::format("{}; the journals stay in {}: terrace merge {} -o FILE", error.what(),
-                                          folder.string(), folder.string()));
-  }
-  if (options.keep_journals) fmt::print(stderr, "terrace: journals are in {}\n", folder.string());
+  folder.merge(options, options.command.front());
   return end_like(ending);
 }
 

@@ -15,6 +15,7 @@
 #include "cli/launch.hpp"
 #include "cli/machine_verb.hpp"
 #include "cli/merge_verb.hpp"
+#include "cli/replay_verb.hpp"
 
 namespace {
 
@@ -30,10 +31,11 @@ Usage: terrace VERB [options] [-- PROGRAM [arguments]]
   plan       choose placements for a machine and a budget; predict the gain
   run        run with data placed: automatic, or by --plan
   simulate   run in virtual time on a machine file
+  replay     price a recording of a program's misses on other machines, budgets, planners
   merge      write the profile of a run whose launcher was killed
   report     write one HTML page
   export     write Perfetto, CSV, JSON
-  lab        for researchers and developers: demo, trace, misses, coverage
+  lab        for researchers and developers: demo, trace, misses, coverage, sweep
 
 terrace VERB --help says more and has an example. TERRACE=off makes terrace vanish.
 )";
@@ -77,6 +79,7 @@ int dispatch(int argc, char** argv) {
     const auto options = terrace::cli::parse_launch(std::string(verb), argc - 1, argv + 1);
     return options ? terrace::cli::launch(*options) : 0;
   }
+  if (verb == "replay") return terrace::cli::replay_verb(argc - 1, argv + 1);
   if (verb == "merge") return terrace::cli::merge_verb(argc - 1, argv + 1);
   if (verb == "machine") return terrace::cli::machine_verb(argc - 1, argv + 1);
   if (among(verb, k_analysing)) return analyse(argc, argv);

@@ -28,6 +28,11 @@ constexpr VerbText k_verbs[] = {
     {"simulate", "run a program in virtual time on a machine file",
      "Examples:\n  terrace simulate --machine unimem-bw2 --fast 64MiB -- ./cg --class W\n  terrace simulate "
      "--machine unimem-lat4 --world 'label=slow planner=slow-only' --world 'label=auto fast=8MiB' -- ./cg"},
+    {"replay", "price a recording of a program's misses: what simulate would say, much sooner",
+     "Examples:\n  terrace simulate --misses cg.misses --machine unimem-bw2 -- ./cg --class W\n  terrace replay "
+     "cg.misses --machine unimem-lat4 --fast 64MiB\nThe machine's caches must be those that were recorded "
+     "(--cache "
+     "makes them so); all else may differ."},
 };
 
 const VerbText& text_of(const std::string& verb) {
@@ -74,16 +79,24 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   options.verb = verb;
   CLI::App app(text.about, "terrace " + verb);
   app.footer(text.example);
-  app.prefix_command(true);
+  const bool replayed = verb == "replay";
+  if (replayed)
+    app.add_option("recording", options.recording, "what record or simulate wrote with --misses")
+        ->required()
+        ->type_name("FILE");
+  else
+    app.prefix_command(true);
   app.get_formatter()->column_width(34);
   auto& world = options.world;
   const bool simulated = verb != "run";
   app.add_option("--machine,-m", world.machine, "machine file or name of a shipped one; default: this machine");
-  app.add_option("--output,-o", options.output, "profile to write; default PROGRAM.JOB.terrace");
-  app.add_option(
-         "--phases", options.phases,
-         "functions (qualified, or a unique end) whose entry begins a phase, the first an iteration; or auto")
-      ->delimiter(',');
+  app.add_option("--output,-o", options.output,
+                 std::string("profile to write; default ") + (replayed ? "FILE" : "PROGRAM") + ".JOB.terrace");
+  if (!replayed)
+    app.add_option(
+           "--phases", options.phases,
+           "functions (qualified, or a unique end) whose entry begins a phase, the first an iteration; or auto")
+        ->delimiter(',');
   app.add_option("--domain", world.domain, "domain that the program runs in")->capture_default_str();
   app.add_option("--sample", options.sample_cycles, "cycles between two samples of the collector")
       ->check(CLI::PositiveNumber)
@@ -101,6 +114,10 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
         ->capture_default_str();
     app.add_flag("--exact", options.exact, "keep the exact counters of every iteration, too");
   }
+  if (simulated && !replayed)
+    app.add_option("--misses", options.misses, "also record the classified misses there, for terrace replay");
+  if (replayed)
+    app.add_flag("--profile", options.profile, "profile every iteration and plan nothing, as terrace record does");
   if (simulated)
     app.add_option("--world", worlds,
                    "a world of this run; several are priced at once: 'label=x machine=m fast=1GiB'");
@@ -108,6 +125,8 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   app.add_flag("--quiet,-q", options.quiet, "print no summary");
   app.add_flag("--keep-journals", options.keep_journals, "leave the journals beside the profile");
   if (!parse_words(app, verb, argc, argv)) return std::nullopt;
+  for (const auto& one : worlds) options.worlds.push_back(parse_world(one, world));
+  if (replayed) return options;
   options.command = app.remaining();
   if (!options.command.empty() && options.command.front() == "--") options.command.erase(options.command.begin());
   if (options.command.empty())
@@ -115,7 +134,6 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
                 "no program to " + verb + "; write: terrace " + verb + " [options] -- PROGRAM [arguments]");
   if (options.command.front().starts_with("-"))
     throw Error(Code::invalid, "unknown option " + options.command.front() + "; see terrace " + verb + " --help");
-  for (const auto& one : worlds) options.worlds.push_back(parse_world(one, world));
   return options;
 }
 

@@ -1,4 +1,4 @@
-// The command line of the verbs that launch a program: record, run, simulate.
+// The command line of the verbs that launch a program, record, run and simulate, and of replay, which does as if.
 #pragma once
 
 #include <optional>
@@ -30,10 +30,13 @@ struct LaunchOptions {
   bool exact = false;
   double sample_cycles = 1000;
   std::string output;  // "" = PROGRAM.JOB.terrace here
+  std::string misses;  // where to record the classified misses; "" for nowhere
   bool json = false;
   bool quiet = false;
   bool keep_journals = false;
-  std::vector<std::string> command;
+  std::vector<std::string> command;  // the program and its arguments
+  std::string recording;             // replay: what is replayed instead
+  bool profile = false;              // replay: profile every iteration and plan nothing, as record does
 };
 
 // Parses the arguments after the verb. Returns nothing when help was asked for and printed. Throws Error{invalid}.

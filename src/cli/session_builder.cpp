@@ -1,9 +1,15 @@
 // Builds the session of a launch. See session_builder.hpp.
 #include "cli/session_builder.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "access/symbols.hpp"
@@ -15,6 +21,7 @@
 #include "placement/plan_file.hpp"
 #include "placement/planner.hpp"
 #include "sim/calibrate.hpp"
+#include "sim/recording_format.hpp"
 
 namespace terrace::cli {
 
@@ -60,7 +67,7 @@ front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions
   else
     world.budget = machine::parse_budget(machine, world.budget_text);
   world.calibration = sim::measure_calibration(machine, initiator, world.cores);
-  world.record_only = launch.verb == "record";
+  world.record_only = launch.verb == "record" || launch.profile;
   world.keep_exact = launch.exact;
   return world;
 }
@@ -70,6 +77,17 @@ std::vector<std::string> functions_in(const std::vector<std::string>& symbol_fil
   for (const auto& file : symbol_files) table.add_file(file.c_str());
   const auto names = table.function_names();
   return {names.begin(), names.end()};
+}
+
+// The program's processes only append. Never overwritten, like profiles: it may have taken an hour to make.
+std::string create_recording(const std::string& path) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0)
+    throw Error(errno == EEXIST ? Code::invalid : Code::failed,
+                "--misses " + path + ": " +
+                    (errno == EEXIST ? "there is such a file; name another" : std::strerror(errno)));
+  close(file);
+  return std::filesystem::absolute(path).string();
 }
 
 }  // namespace
@@ -83,20 +101,22 @@ front::Session build_session(const LaunchOptions& options, const std::string& di
   if (options.worlds.empty()) session.worlds.push_back(build_world(options.world, options));
   for (const auto& world : options.worlds) session.worlds.push_back(build_world(world, options));
   const auto caches_of = [](const front::SessionWorld& world) {
-    std::vector<std::pair<std::uint64_t, std::uint32_t>> shape;
-    for (const auto& cache : world.machine.initiators()[world.machine.domains()[world.domain].initiator].caches)
-      shape.emplace_back(cache.size.value, cache.ways);
-    return shape;
+    return sim::cache_shape(world.machine, world.machine.domains()[world.domain].initiator);
   };
-  for (const auto& world : session.worlds)
-    if (caches_of(world) != caches_of(session.worlds.front()))
-      throw Error(Code::invalid, "worlds of one run share the caches: " + world.machine.name() +
-                                     " has others than " + session.worlds.front().machine.name() +
-                                     "; simulate it in a run of its own");
+  for (const auto& world : session.worlds) {
+    const auto difference = sim::difference(caches_of(session.worlds.front()), caches_of(world),
+                                            "on " + session.worlds.front().machine.name(), "there");
+    if (!difference.empty())
+      throw Error(Code::invalid, "worlds of one run share the caches: " + world.machine.name() + " has others (" +
+                                     difference + "); simulate it in a run of its own");
+  }
   const auto& first = session.worlds.front();
   const auto& initiator = first.machine.initiators()[first.machine.domains()[first.domain].initiator];
   const auto frequency = initiator.frequency_hz > 0 ? initiator.frequency_hz : 1e9;
   session.sample_interval = Seconds{options.sample_cycles / frequency};
+  // A recording has its names and phases.
+  if (options.verb == "replay") return session;
+  if (!options.misses.empty()) session.recording = create_recording(options.misses);
   session.symbol_files = access::write_symbol_files(options.command, access::symbol_cache());
   if (options.phases.size() == 1 && options.phases.front() == "auto") {
     session.phases.source = runtime::PhaseSource::automatic;

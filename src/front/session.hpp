@@ -14,7 +14,7 @@
 
 namespace terrace::front {
 
-inline constexpr std::uint32_t k_session_version = 1;
+inline constexpr std::uint32_t k_session_version = 2;
 inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of the session file
 
 enum class Backend : std::uint8_t { real, virtual_time };
@@ -46,6 +46,7 @@ struct Session {
   Bytes big_block{16384};  // blocks from this size on are objects of their own
   std::uint64_t quantum_accesses = 16384;
   Seconds sample_interval;  // 0: 1,000 cycles of the initiator
+  std::string recording;    // where to write down what happens; "" for nowhere
   bool hooks = true;        // follow accesses where the program was built with the wrappers
 
   void to_blob(BlobWriter& out) const;

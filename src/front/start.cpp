@@ -30,6 +30,7 @@
 #include "memory/region_space.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/runtime_parts.hpp"
+#include "sim/recording_writer.hpp"
 #include "sim/turns.hpp"
 
 namespace terrace::front {
@@ -44,10 +45,13 @@ class SerialSink final : public backend::AccessSink {
   void quantum(const backend::Quantum& quantum) override {
     const std::lock_guard lock(mutex_);
     if (turns_) turns_->advance(quantum.thread, quantum.accesses + k_miss_progress * quantum.misses.size());
+    const bool in_stride = runtime_ && !runtime_->flushing();
+    if (recorder_) recorder_->quantum(quantum, in_stride);
     tee_.quantum(quantum);
-    if (runtime_) runtime_->progressed(quantum.accesses);
+    if (runtime_) runtime_->progressed(quantum.accesses, in_stride);
   }
   void report_to(runtime::Runtime& runtime) { runtime_ = &runtime; }
+  void record_to(sim::RecordingWriter* recorder) { recorder_ = recorder; }
   void report_to(sim::Turns& turns) { turns_ = &turns; }
 
  private:
@@ -57,6 +61,7 @@ class SerialSink final : public backend::AccessSink {
   sim::Turns* turns_ = nullptr;
   profile::Tee tee_;
   runtime::Runtime* runtime_ = nullptr;
+  sim::RecordingWriter* recorder_ = nullptr;
 };
 
 // What the program lets pass by itself, asleep, passes in every world: they all price the same program.
@@ -74,12 +79,15 @@ class ProgramClock final : public backend::Clock {
     // What was accessed before comes before.
     if (auto* const pipeline = access::t_thread.pipeline) pipeline->flush();
     for (auto* const world : worlds_) world->charge(cost);
+    if (recorder_) recorder_->slept(cost);
     if (turns_) turns_->advance(access::t_thread.number, static_cast<std::uint64_t>(cost.value * 1e9));
   }
+  void record_to(sim::RecordingWriter* recorder) { recorder_ = recorder; }
 
  private:
   std::recursive_mutex& mutex_;
   std::vector<backend::Clock*> worlds_;
+  backend::ProgramEvents* recorder_ = nullptr;
   sim::Turns* turns_ = nullptr;
 };
 
@@ -88,10 +96,13 @@ class EveryThreadClock final : public backend::ThreadClocks {
  public:
   explicit EveryThreadClock(std::recursive_mutex& mutex) : mutex_(mutex) {}
   void add(backend::ThreadClocks& world) { worlds_.push_back(&world); }
+  void record_to(sim::RecordingWriter* recorder) { recorder_ = recorder; }
   void runs(std::uint32_t thread) override {
     in_each([=](auto& world) { world.runs(thread); });
   }
   void alive(std::uint32_t threads) override {
+    if (threads > 1 && recorder_)
+      recorder_->end_here("a second thread began, and recordings hold what one thread does");
     in_each([=](auto& world) { world.alive(threads); });
   }
   void follow(std::uint32_t thread, std::uint32_t other) override {
@@ -115,6 +126,7 @@ class EveryThreadClock final : public backend::ThreadClocks {
   }
   std::recursive_mutex& mutex_;
   std::vector<backend::ThreadClocks*> worlds_;
+  sim::RecordingWriter* recorder_ = nullptr;
 };
 
 // Everything that lives as long as the process. Never destroyed: threads may still run when it ends.
@@ -131,6 +143,7 @@ struct Everything {
   memory::RegionSpace regions;
   access::PipelineConfig pipelines;
   std::unique_ptr<access::SharedCache, void (*)(access::SharedCache*)> shared{nullptr, nullptr};
+  std::unique_ptr<sim::RecordingWriter> recorder;  // null where nothing is recorded
   std::unique_ptr<runtime::Runtime> runtime;
   access::FunctionObserver observer;
   FunctionNames names;
@@ -169,10 +182,35 @@ void function_entered(void*, std::uint64_t function, std::uint64_t call_site) {
   g_everything->runtime->function_entered(function, call_site);
 }
 
+// Several worlds share the caches, so the first one's stand for all.
+void make_recorder(Everything& all, const sim::ProgramIdentity& program) {
+  const auto& session = all.session;
+  const auto& world = session.worlds.front();
+  sim::RecordingHeader header;
+  header.identity = program;
+  header.caches = sim::cache_shape(world.machine, world.machine.domains()[world.domain].initiator);
+  header.quantum_accesses = session.quantum_accesses;
+  header.chunks_per_object = session.chunk_rule.chunks_per_object;
+  header.smallest_chunk = session.chunk_rule.smallest.value;
+  header.largest_chunk = session.chunk_rule.largest.value;
+  all.recorder = std::make_unique<sim::RecordingWriter>(session.recording, header, [](const std::string& why) {
+    char text[512];
+    std::snprintf(text, sizeof text, "terrace: the recording of misses ends before the program does: %s\n",
+                  why.c_str());
+    say(text);
+  });
+  all.sink.record_to(all.recorder.get());
+  all.clock.record_to(all.recorder.get());
+  all.thread_clocks.record_to(all.recorder.get());
+}
+
 void make_runtime(Everything& all) {
+  const auto program = this_program();
+  if (!all.session.recording.empty()) make_recorder(all, program);
   runtime::RuntimeParts parts;
+  parts.events = all.recorder.get();
   for (const auto& world : all.session.worlds) {
-    auto built = build_world(all.session, world, all.session.hooks);
+    auto built = build_world(all.session, world, all.session.hooks, program);
     for (auto* sink : built.sinks) all.sink.add(*sink);
     all.clock.add(*built.parts.clock);
     if (built.thread_clocks) all.thread_clocks.add(*built.thread_clocks);
@@ -181,6 +219,7 @@ void make_runtime(Everything& all) {
         auto totals = of_world();
         totals.unseen = access::unseen_accesses();
         totals.dropped = access::unknown_accesses(*all.shared);
+        if (all.recorder) all.recorder->unfollowed(totals.unseen, totals.dropped);
         return totals;
       };
     parts.worlds.push_back(std::move(built.parts));

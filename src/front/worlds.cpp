@@ -38,11 +38,33 @@ class RealClock final : public backend::Clock {
   double begun_ = kernel_seconds();
 };
 
+std::string file_label(const SessionWorld& world) { return world.label.empty() ? "-" : world.label; }
+
+// One ledger a world and node, shared by the processes of the job: made by whoever comes first.
+class MappedLedger {
+ public:
+  MappedLedger(const Session& session, const SessionWorld& world) {
+    const auto path = session.directory + "/" + file_label(world) + ".ledger";
+    const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0 || ftruncate(file, sizeof(memory::LedgerPage)) != 0)
+      throw Error(Code::failed, path + ": the ledger cannot be made: " + std::strerror(errno));
+    map_ = mmap(nullptr, sizeof(memory::LedgerPage), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (map_ == MAP_FAILED) throw Error(Code::failed, path + ": the ledger cannot be mapped");
+  }
+  ~MappedLedger() { munmap(map_, sizeof(memory::LedgerPage)); }
+  MappedLedger(const MappedLedger&) = delete;
+  MappedLedger& operator=(const MappedLedger&) = delete;
+  [[nodiscard]] memory::LedgerPage& page() const { return *static_cast<memory::LedgerPage*>(map_); }
+
+ private:
+  void* map_;
+};
+
 // Everything that a world's pointers point to. Sides that only one backend has stay empty in the other.
 struct Parts {
-  Parts(const Session& session, const SessionWorld& world, memory::LedgerPage& page,
-        const std::string& journal_path)
-      : machine(world.machine), ledger(page, world.budget), journal(journal_path) {
+  Parts(const Session& session, const SessionWorld& world, const std::string& journal_path)
+      : machine(world.machine), page(session, world), ledger(page.page(), world.budget), journal(journal_path) {
     const auto initiator = machine.domains()[world.domain].initiator;
     if (session.backend == Backend::virtual_time) {
       simulated = std::make_unique<sim::VirtualMachine>(machine, initiator, world.cores, chunks, ledger);
@@ -54,6 +76,7 @@ struct Parts {
   }
   machine::Machine machine;
   memory::ChunkTable chunks;
+  MappedLedger page;
   memory::Ledger ledger;
   Journal journal;
   std::unique_ptr<sim::VirtualMachine> simulated;
@@ -63,20 +86,6 @@ struct Parts {
   std::unique_ptr<profile::SamplingCollector> sampled;
   std::unique_ptr<profile::ExactCollector> exact;
 };
-
-std::string file_label(const SessionWorld& world) { return world.label.empty() ? "-" : world.label; }
-
-// One ledger a world and node, shared by the processes of the job: made by whoever comes first.
-memory::LedgerPage& map_ledger(const Session& session, const SessionWorld& world) {
-  const auto path = session.directory + "/" + file_label(world) + ".ledger";
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (file < 0 || ftruncate(file, sizeof(memory::LedgerPage)) != 0)
-    throw Error(Code::failed, path + ": the ledger cannot be made: " + std::strerror(errno));
-  void* const map = mmap(nullptr, sizeof(memory::LedgerPage), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  close(file);
-  if (map == MAP_FAILED) throw Error(Code::failed, path + ": the ledger cannot be mapped");
-  return *static_cast<memory::LedgerPage*>(map);
-}
 
 // LABEL.PROCESS.N.journal: one process may become several programs, one after another.
 std::string journal_path(const Session& session, const SessionWorld& world) {
@@ -100,19 +109,15 @@ std::vector<std::string> own_arguments() {
   return arguments;
 }
 
-profile::RunRecord run_record(const Session& session, const SessionWorld& world, machine::InitiatorId initiator) {
+profile::RunRecord run_record(const Session& session, const SessionWorld& world, machine::InitiatorId initiator,
+                              const sim::ProgramIdentity& program) {
   profile::RunRecord run;
-  run.process = static_cast<std::uint32_t>(getpid());
-  run.parent = static_cast<std::uint32_t>(getppid());
-  struct timespec now {};
-  syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
-  run.started_unix_ns = std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  run.host = host;
-  char program[4096] = "";
-  if (readlink("/proc/self/exe", program, sizeof program - 1) > 0) run.program = program;
-  run.arguments = own_arguments();
+  run.process = program.process;
+  run.parent = program.parent;
+  run.started_unix_ns = program.started_unix_ns;
+  run.host = program.host;
+  run.program = program.program;
+  run.arguments = program.arguments;
   run.backend = session.backend == Backend::real ? "real" : "virtual";
   run.mode = session.mode;
   run.planner = world.planner;
@@ -125,8 +130,25 @@ profile::RunRecord run_record(const Session& session, const SessionWorld& world,
 
 }  // namespace
 
-BuiltWorld build_world(const Session& session, const SessionWorld& world, bool accesses_followed) {
-  auto parts = std::make_shared<Parts>(session, world, map_ledger(session, world), journal_path(session, world));
+sim::ProgramIdentity this_program() {
+  sim::ProgramIdentity identity;
+  identity.process = static_cast<std::uint32_t>(getpid());
+  identity.parent = static_cast<std::uint32_t>(getppid());
+  struct timespec now {};
+  syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
+  identity.started_unix_ns = std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  identity.host = host;
+  char program[4096] = "";
+  if (readlink("/proc/self/exe", program, sizeof program - 1) > 0) identity.program = program;
+  identity.arguments = own_arguments();
+  return identity;
+}
+
+BuiltWorld build_world(const Session& session, const SessionWorld& world, bool accesses_followed,
+                       const sim::ProgramIdentity& program) {
+  auto parts = std::make_shared<Parts>(session, world, journal_path(session, world));
   const auto initiator = parts->machine.domains()[world.domain].initiator;
   BlobWriter blob;
   const auto write = [&](profile::RecordType type, auto&& encode) {
@@ -135,7 +157,7 @@ BuiltWorld build_world(const Session& session, const SessionWorld& world, bool a
     parts->journal.append(static_cast<std::uint16_t>(type), blob.bytes());
   };
   write(profile::RecordType::run,
-        [&](BlobWriter& out) { profile::encode(out, run_record(session, world, initiator)); });
+        [&](BlobWriter& out) { profile::encode(out, run_record(session, world, initiator, program)); });
   write(profile::RecordType::machine, [&](BlobWriter& out) { parts->machine.to_blob(out); });
   write(profile::RecordType::calibration, [&](BlobWriter& out) { world.calibration.to_blob(out); });
 

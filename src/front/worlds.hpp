@@ -9,6 +9,7 @@
 #include "front/session.hpp"
 #include "profile/tally.hpp"
 #include "runtime/runtime_parts.hpp"
+#include "sim/recording_format.hpp"
 
 namespace terrace::front {
 
@@ -19,8 +20,12 @@ struct BuiltWorld {
   backend::ThreadClocks* thread_clocks = nullptr;  // in virtual time
 };
 
-// `cap`: collectors are made only where accesses are followed. Throws Error when the journal or the ledger cannot
-// be made.
-BuiltWorld build_world(const Session& session, const SessionWorld& world, bool accesses_followed);
+// Collectors are made only where accesses are followed. Throws Error when the journal or the ledger cannot be
+// made.
+BuiltWorld build_world(const Session& session, const SessionWorld& world, bool accesses_followed,
+                       const sim::ProgramIdentity& program);
+
+// The process that asks.
+sim::ProgramIdentity this_program();
 
 }  // namespace terrace::front

@@ -27,10 +27,11 @@ class Collector : public TallySink {
   [[nodiscard]] bool active() const { return active_; }
 
   void tallied(const backend::Quantum& quantum, const Tally& tally) final {
-    if (active_ && in_phase_) count(quantum, tally);
+    if (listens()) count(quantum, tally);
   }
 
  protected:
+  [[nodiscard]] bool listens() const { return active_ && in_phase_; }
   virtual void count(const backend::Quantum& quantum, const Tally& tally) = 0;
   // Writes what was counted since the last call into the phase, and forgets it.
   virtual void finish(Phase& phase) = 0;

@@ -43,6 +43,7 @@ class SamplingCollector final : public Collector {
   [[nodiscard]] Seconds interval() const { return {interval_}; }
   // Samples of both sorts taken so far, for who charges their cost.
   [[nodiscard]] std::uint64_t taken() const { return taken_; }
+  [[nodiscard]] bool wants_misses() const override { return listens(); }
 
  private:
   struct Sums {

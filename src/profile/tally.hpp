@@ -2,6 +2,7 @@
 // only (the time law, exact counters) works on a tally, and one tally serves every sink that hears of the quantum.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -40,6 +41,10 @@ class Tally {
  public:
   // Replaces what was counted before.
   void count(const backend::Quantum& quantum);
+  // The same, from sums that somebody has kept: nothing yet, then misses of one chunk and kind, in the order in
+  // which the chunks were first met. `weight`: of dependent ones, in all.
+  void clear();
+  void add(memory::ChunkId chunk, backend::MissKind kind, std::uint64_t misses, std::uint64_t weight);
   [[nodiscard]] const std::vector<ChunkScratch<ChunkTraffic>::Entry>& chunks() const {
     return by_chunk_.entries();
   }
@@ -61,23 +66,26 @@ class TallySink : public backend::AccessSink {
     tallied(quantum, own_);
   }
   virtual void tallied(const backend::Quantum& quantum, const Tally& tally) = 0;
+  // Whether it would look at the quantum's single misses now; a replay saves itself the trouble where nobody does.
+  [[nodiscard]] virtual bool wants_misses() const { return false; }
 
  private:
   Tally own_;
 };
 
 // Hands every quantum to several sinks, in the order in which they were added, with one tally for all of them.
-class Tee final : public backend::AccessSink {
+class Tee final : public TallySink {
  public:
   void add(TallySink& sink) { sinks_.push_back(&sink); }
-  void quantum(const backend::Quantum& quantum) override {
-    tally_.count(quantum);
-    for (auto* sink : sinks_) sink->tallied(quantum, tally_);
+  void tallied(const backend::Quantum& quantum, const Tally& tally) override {
+    for (auto* sink : sinks_) sink->tallied(quantum, tally);
+  }
+  [[nodiscard]] bool wants_misses() const override {
+    return std::any_of(sinks_.begin(), sinks_.end(), [](const TallySink* sink) { return sink->wants_misses(); });
   }
 
  private:
   std::vector<TallySink*> sinks_;
-  Tally tally_;
 };
 
 }  // namespace terrace::profile

@@ -43,6 +43,7 @@ struct Runtime::State {
   void named_function(std::uint64_t function);
   void any_function(std::uint64_t function);
   void note_missing_functions();
+  void note(std::string_view severity, std::string_view text);
   template <class Work>
   void enter(Work work) noexcept;
 
@@ -93,6 +94,7 @@ void Runtime::State::begin_loop(std::string_view name) {
   flush();
   tracker.begin_loop(name);
   for (auto& world : worlds) world.loop_begin(tracker);
+  if (parts.events) parts.events->loop_begun(name);
 }
 
 void Runtime::State::end_loop() {
@@ -103,6 +105,7 @@ void Runtime::State::end_loop() {
     world.loop_end(tracker, objects);
   }
   tracker.end_loop();
+  if (parts.events) parts.events->loop_ended();
 }
 
 // Phases by the functions that the user named: the first of them begins the loop, and every iteration.
@@ -120,9 +123,12 @@ void Runtime::State::named_function(std::uint64_t function) {
 void Runtime::State::note_missing_functions() {
   if (parts.phases.source != PhaseSource::functions) return;
   for (std::size_t i = 0; i < entered.size(); ++i)
-    if (!entered[i])
-      for (auto& world : worlds)
-        world.note("warning", "--phases: no function '" + parts.phases.functions[i] + "' was entered");
+    if (!entered[i]) note("warning", "--phases: no function '" + parts.phases.functions[i] + "' was entered");
+}
+
+void Runtime::State::note(std::string_view severity, std::string_view text) {
+  for (auto& world : worlds) world.note(severity, text);
+  if (parts.events) parts.events->noted(severity, text);
 }
 
 // Phases that are found: every entry goes to the finder until it believes in a loop.
@@ -150,6 +156,7 @@ void Runtime::State::marker(std::string_view name) {
   for (auto& world : worlds) world.phase_begin(tracker, step == PhaseTracker::Step::iteration, objects);
   if (step == PhaseTracker::Step::iteration && parts.follow)
     parts.follow(std::any_of(worlds.begin(), worlds.end(), [&](const World& world) { return world.listens(); }));
+  if (parts.events) parts.events->phase_begun(name);
 }
 
 // Every entry from outside: what it does is Terrace's own doing, one thread at a time, and whatever goes wrong
@@ -191,6 +198,8 @@ ObjectId Runtime::State::add(std::string_view name, profile::ObjectKind kind, st
   addresses.push_back(low);
   for (auto& world : worlds) world.object_added(memory);
   map_chunks(memory);
+  if (parts.events)
+    parts.events->object_added({name, kind, address, size, object.id, object.first_chunk, object.chunks});
   return object.id;
 }
 
@@ -224,6 +233,7 @@ void Runtime::remove_object(ObjectId id) noexcept {
     if (state.parts.map && state.objects[id].kind != profile::ObjectKind::named)
       state.parts.map->remove_range(state.addresses[id], state.objects[id].size.value);
     for (auto& world : state.worlds) world.object_removed(state.objects[id]);
+    if (state.parts.events) state.parts.events->object_removed(id);
   });
 }
 
@@ -252,12 +262,14 @@ void Runtime::function_entered(std::uint64_t function, std::uint64_t) noexcept {
   });
 }
 
-void Runtime::progressed(std::uint64_t accesses) noexcept {
+void Runtime::progressed(std::uint64_t accesses, bool in_stride) noexcept {
   state_->enter([&] {
     if (!state_->tracker.in_phase()) return;
-    for (auto& world : state_->worlds) world.progressed(state_->tracker, accesses, !state_->flushing);
+    for (auto& world : state_->worlds) world.progressed(state_->tracker, accesses, in_stride);
   });
 }
+
+bool Runtime::flushing() const noexcept { return state_->flushing; }
 
 Seconds Runtime::now() noexcept {
   Seconds result;
@@ -285,9 +297,7 @@ const char* Runtime::where(const void* address) noexcept {
 }
 
 void Runtime::note(std::string_view severity, std::string_view text) noexcept {
-  state_->enter([&] {
-    for (auto& world : state_->worlds) world.note(severity, text);
-  });
+  state_->enter([&] { state_->note(severity, text); });
 }
 
 void Runtime::finish(std::string_view how) noexcept {
@@ -296,6 +306,7 @@ void Runtime::finish(std::string_view how) noexcept {
     state_->flush();
     state_->note_missing_functions();
     for (auto& world : state_->worlds) world.finish(how);
+    if (state_->parts.events) state_->parts.events->finished(how);
     state_->finished = true;
   });
 }

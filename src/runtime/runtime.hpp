@@ -36,8 +36,11 @@ class Runtime {
   // A watched function was entered (phases by function entry), or any function while phases are being looked for.
   void function_entered(std::uint64_t function, std::uint64_t call_site) noexcept;
 
-  // A quantum of that many accesses has gone to the worlds: their plans may act inside a phase.
-  void progressed(std::uint64_t accesses) noexcept;
+  // A quantum of that many accesses has gone to the worlds. `in_stride`: the program goes on, so their plans may
+  // act inside the phase; not where a flush ended the quantum.
+  void progressed(std::uint64_t accesses, bool in_stride) noexcept;
+  // The runtime is bringing accesses to the sinks that belong to what is about to end. For who holds its mutex.
+  [[nodiscard]] bool flushing() const noexcept;
 
   [[nodiscard]] Seconds now() noexcept;
   // The place's name where the byte lies, nullptr when it is not known.

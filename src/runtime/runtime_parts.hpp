@@ -15,6 +15,7 @@
 #include "backend/backing.hpp"
 #include "backend/clock.hpp"
 #include "backend/mover.hpp"
+#include "backend/program_events.hpp"
 #include "base/journal.hpp"
 #include "machine/machine.hpp"
 #include "memory/chunk_table.hpp"
@@ -90,10 +91,11 @@ struct RuntimeParts {
   ChunkRule chunk_rule;
   PhaseSpec phases;
   Bytes granule{4096};
-  machine::DomainId domain = 0;           // of the program's threads: where its objects' chunks belong
-  std::function<void()> flush;            // brings every access so far to the sinks; may be empty
-  std::function<void(bool)> follow;       // whether accesses are wanted from now on; may be empty
-  std::recursive_mutex* mutex = nullptr;  // serialises the worlds with their sinks; null: the runtime's own
+  machine::DomainId domain = 0;              // of the program's threads: where its objects' chunks belong
+  std::function<void()> flush;               // brings every access so far to the sinks; may be empty
+  std::function<void(bool)> follow;          // whether accesses are wanted from now on; may be empty
+  backend::ProgramEvents* events = nullptr;  // hears of all that happens; may be null
+  std::recursive_mutex* mutex = nullptr;     // serialises the worlds with their sinks; null: the runtime's own
 };
 
 }  // namespace terrace::runtime

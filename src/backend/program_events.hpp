@@ -1,0 +1,49 @@
+// What a program does beside its accesses, as its runtime understands it: objects, loops and phases by whatever
+// source, sleeps, what nobody followed, the end. The runtime tells of each event when it has happened, so whatever
+// accesses it brought to the sinks came before it. Whoever hears all of this and every quantum of an AccessSink
+// can have the same happen again in other worlds: none of it depends on where data lies.
+//
+// Calls come one at a time. A new kind of event is a new function here, and in those who write events down and
+// read them back (src/sim/recording_*).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/units.hpp"
+#include "memory/chunk_table.hpp"
+
+namespace terrace::profile {
+enum class ObjectKind : std::uint8_t;
+}
+
+namespace terrace::backend {
+
+struct NewObject {
+  std::string_view name;  // as the front door gave it; objects may share one
+  profile::ObjectKind kind;
+  std::uint64_t address = 0;
+  Bytes size;
+  memory::ObjectId id = 0;          // that it got
+  memory::ChunkId first_chunk = 0;  // and its chunks
+  std::uint32_t chunks = 0;
+};
+
+class ProgramEvents {
+ public:
+  virtual ~ProgramEvents() = default;
+  virtual void object_added(const NewObject& object) = 0;
+  virtual void object_removed(memory::ObjectId object) = 0;
+  virtual void loop_begun(std::string_view name) = 0;
+  virtual void loop_ended() = 0;
+  virtual void phase_begun(std::string_view name) = 0;
+  // Time that passed in every world because the program wanted it to.
+  virtual void slept(Seconds duration) = 0;
+  // Accesses so far that nobody followed, as CountersRecord has them (records.hpp).
+  virtual void unfollowed(std::uint64_t unseen, std::uint64_t dropped) = 0;
+  virtual void noted(std::string_view severity, std::string_view text) = 0;
+  // The last one.
+  virtual void finished(std::string_view how) = 0;
+};
+
+}  // namespace terrace::backend

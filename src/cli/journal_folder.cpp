@@ -1,0 +1,68 @@
+// The life of a job's journals. See journal_folder.hpp.
+#include "cli/journal_folder.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <system_error>
+
+#include "base/error.hpp"
+#include "cli/journals.hpp"
+#include "cli/summary.hpp"
+#include "profile/store.hpp"
+
+namespace terrace::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// What tells this job from others: the batch system's number where there is one.
+std::string job_id() {
+  for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})
+    if (auto id = environment(name); !id.empty()) return id;
+  return std::to_string(getpid());
+}
+
+fs::path make_folder() {
+  const auto base = environment("TMPDIR").empty() ? std::string("/tmp") : environment("TMPDIR");
+  auto name = base + "/terrace-XXXXXX";
+  if (!mkdtemp(name.data())) throw Error(Code::failed, "cannot make a folder in " + base + "; set TMPDIR");
+  return name;
+}
+
+}  // namespace
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+JournalFolder::JournalFolder(bool keep) : path_(make_folder()), keep_(keep) {}
+
+JournalFolder::~JournalFolder() {
+  std::error_code ignored;
+  if (!keep_) fs::remove_all(path_, ignored);
+}
+
+void JournalFolder::merge(const LaunchOptions& options, const fs::path& job) {
+  const auto output =
+      options.output.empty() ? job.filename().string() + "." + job_id() + ".terrace" : options.output;
+  Journals journals;
+  add_journals_in(journals, path_);
+  try {
+    for (const auto& [label, files] : journals) {
+      const auto merged = profile::merge_journals(files, output_of_world(output, label));
+      if (!options.quiet) print_summary(merged, label, options.json);
+    }
+  } catch (const Error& error) {
+    // Nothing is lost: there may be room elsewhere.
+    keep_ = true;
+    throw Error(error.code(), fmt::format("{}; the journals stay in {}: terrace merge {} -o FILE", error.what(),
+                                          path_.string(), path_.string()));
+  }
+  if (options.keep_journals) fmt::print(stderr, "terrace: journals are in {}\n", path_.string());
+}
+
+}  // namespace terrace::cli

@@ -1,0 +1,31 @@
+// Where a job's processes write their journals while it runs, and what becomes of them when it has ended.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "cli/options.hpp"
+
+namespace terrace::cli {
+
+std::string environment(const char* name);  // "" when it is not set
+
+class JournalFolder {
+ public:
+  // A new folder, node-local and ours alone; removed at the end unless it is to be kept. Throws Error{failed}.
+  explicit JournalFolder(bool keep);
+  ~JournalFolder();
+  JournalFolder(const JournalFolder&) = delete;
+  JournalFolder& operator=(const JournalFolder&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  // Merges the journals into a profile for each world and prints the summaries, as the options say; without
+  // --output the profile is called after `job`. Throws Error when it cannot be written; the journals stay then.
+  void merge(const LaunchOptions& options, const std::filesystem::path& job);
+
+ private:
+  std::filesystem::path path_;
+  bool keep_;
+};
+
+}  // namespace terrace::cli

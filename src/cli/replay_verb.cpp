@@ -1,0 +1,85 @@
+// `terrace replay FILE`. See replay_verb.hpp.
+#include "cli/replay_verb.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "cli/journal_folder.hpp"
+#include "cli/options.hpp"
+#include "cli/session_builder.hpp"
+#include "front/replay.hpp"
+
+namespace terrace::cli {
+
+namespace {
+
+// A file's bytes for as long as it lives.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path) {
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+      throw Error(errno == ENOENT ? Code::invalid : Code::failed,
+                  path + ": cannot be read: " + std::strerror(errno));
+    struct stat status {};
+    fstat(file, &status);
+    size_ = static_cast<std::size_t>(status.st_size);
+    if (size_ > 0) map_ = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    if (map_ == MAP_FAILED) throw Error(Code::failed, path + ": cannot be mapped");
+  }
+  ~MappedFile() {
+    if (map_) munmap(map_, size_);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(map_), size_}; }
+
+ private:
+  void* map_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+void say_truncated(const sim::RecordedProcess& process, const sim::ReplayEnd& end, const std::string& cut) {
+  const auto& why = end.reason.empty() ? cut : end.reason;
+  fmt::print(stderr, "terrace: the recording of {} (process {}) is truncated: replayed {} whole {}{}\n",
+             process.header.identity.program, process.header.identity.process, end.frames,
+             end.frames == 1 ? "frame" : "frames", why.empty() ? "; its end is missing" : ", then " + why);
+}
+
+}  // namespace
+
+int replay_verb(int argc, char** argv) {
+  const auto options = parse_launch("replay", argc, argv);
+  if (!options) return 0;
+  const MappedFile file(options->recording);
+  try {
+    const auto index = sim::index_recording(file.bytes());
+    JournalFolder folder(options->keep_journals);
+    std::vector<std::string> unknown_phases;
+    auto session = build_session(*options, folder.path().string(), unknown_phases);
+    for (const auto& process : index.processes) {
+      const auto end = front::replay(process, session);
+      if (!end.finished) say_truncated(process, end, index.cut);
+    }
+    auto job = std::filesystem::path(options->recording).stem();
+    folder.merge(*options, job);
+  } catch (const Error& error) {
+    if (error.code() != Code::corrupt) throw;
+    throw Error(error.code(), options->recording + ": " + error.what());
+  }
+  return 0;
+}
+
+}  // namespace terrace::cli

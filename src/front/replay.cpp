@@ -1,0 +1,95 @@
+// A runtime whose program is a recording. See replay.hpp.
+#include "front/replay.hpp"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "front/worlds.hpp"
+#include "runtime/runtime.hpp"
+
+namespace terrace::front {
+
+namespace {
+
+constexpr std::uint64_t k_most_chunks = 1U << 20;  // of one object
+
+class Replay final : public sim::ReplaySink {
+ public:
+  Replay(const sim::RecordedProcess& recorded, const Session& session)
+      : largest_chunk_(recorded.header.largest_chunk) {
+    runtime::RuntimeParts parts;
+    for (const auto& world : session.worlds) {
+      auto built = build_world(session, world, session.hooks, recorded.header.identity);
+      for (auto* sink : built.sinks) sinks_.add(*sink);
+      clocks_.push_back(built.parts.clock);
+      chunks_ = built.parts.chunks;
+      built.parts.totals = [this, of_world = std::move(built.parts.totals)] {
+        auto totals = of_world();
+        totals.unseen = unseen_;
+        totals.dropped = dropped_;
+        return totals;
+      };
+      parts.worlds.push_back(std::move(built.parts));
+    }
+    parts.domain = session.worlds.front().domain;
+    parts.chunk_rule = {recorded.header.chunks_per_object, Bytes{recorded.header.smallest_chunk},
+                        Bytes{recorded.header.largest_chunk}};
+    runtime_ = std::make_unique<runtime::Runtime>(std::move(parts));
+  }
+
+  [[nodiscard]] bool wants_misses() const override { return sinks_.wants_misses(); }
+  void quantum(const backend::Quantum& quantum, const profile::Tally& tally, bool in_stride) override {
+    sinks_.tallied(quantum, tally);
+    runtime_->progressed(quantum.accesses, in_stride);
+  }
+  void object_added(const backend::NewObject& object) override {
+    // What no recorder writes would be a great many chunks.
+    if (object.size.value / largest_chunk_ > k_most_chunks)
+      throw Error(Code::corrupt, "a recording has an object of too many chunks");
+    // Later misses are on chunks by number: were objects cut otherwise than they were, all would be wrong.
+    const auto id =
+        runtime_->add_object(object.name, object.kind, reinterpret_cast<const void*>(object.address), object.size);
+    if (id != object.id || chunks_->size() != std::size_t{object.first_chunk} + object.chunks)
+      throw Error(Code::corrupt, "the recording's object \"" + std::string(object.name) +
+                                     "\" has other chunks than this version of terrace makes of it; record again");
+  }
+  void object_removed(memory::ObjectId object) override { runtime_->remove_object(object); }
+  void loop_begun(std::string_view name) override { runtime_->loop_begin(name); }
+  void loop_ended() override { runtime_->loop_end(); }
+  void phase_begun(std::string_view name) override { runtime_->phase(name); }
+  void slept(Seconds duration) override {
+    for (auto* const clock : clocks_) clock->charge(duration);
+  }
+  void unfollowed(std::uint64_t unseen, std::uint64_t dropped) override {
+    unseen_ = unseen;
+    dropped_ = dropped;
+  }
+  void noted(std::string_view severity, std::string_view text) override { runtime_->note(severity, text); }
+  void finished(std::string_view how) override { runtime_->finish(how); }
+
+ private:
+  profile::Tee sinks_;
+  std::vector<backend::Clock*> clocks_;
+  memory::ChunkTable* chunks_ = nullptr;  // a world's; all have the same chunks
+  std::uint64_t largest_chunk_;
+  std::uint64_t unseen_ = 0, dropped_ = 0;
+  std::unique_ptr<runtime::Runtime> runtime_;
+};
+
+}  // namespace
+
+sim::ReplayEnd replay(const sim::RecordedProcess& recorded, const Session& session) {
+  for (const auto& world : session.worlds) {
+    const auto shape = sim::cache_shape(world.machine, world.machine.domains()[world.domain].initiator);
+    const auto difference = sim::difference(recorded.header.caches, shape, "recorded", "there");
+    if (!difference.empty())
+      throw Error(Code::invalid, "the misses were recorded with other caches than " + world.machine.name() +
+                                     " has (" + difference + "); record on it, or give --cache");
+  }
+  Replay sink(recorded, session);
+  return sim::replay_process(recorded, sink);
+}
+
+}  // namespace terrace::front

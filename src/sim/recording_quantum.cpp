@@ -1,0 +1,192 @@
+// Quanta to columns and back. See recording_quantum.hpp.
+#include "sim/recording_quantum.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/recording_format.hpp"
+
+namespace terrace::sim {
+
+using backend::Miss;
+using backend::MissKind;
+using memory::k_no_chunk;
+
+namespace {
+
+constexpr std::uint32_t k_most_misses = 1U << 20;  // of one quantum; a pipeline hands over 32,768 at most
+constexpr std::uint64_t k_most_accesses = std::uint64_t{1} << 48;
+constexpr std::uint32_t k_narrow = 256;  // classes that a byte can tell apart
+constexpr std::uint32_t k_wide_classes = 65536;
+constexpr unsigned k_kind_bits = 2;
+constexpr std::uint32_t k_most_threads = 1U << 22;  // a process can have no more (PID_MAX_LIMIT)
+
+// Neighbours in the list are mostly neighbours in memory. k_no_chunk comes right before chunk 0.
+std::uint32_t chunk_step(memory::ChunkId from, memory::ChunkId to) { return to - from; }
+
+}  // namespace
+
+// --- writing -----------------------------------------------------------------------------------------------
+
+std::uint32_t& QuantumEncoder::slot_of(memory::ChunkId chunk, MissKind kind) {
+  const auto at = ((std::size_t{chunk + 1U}) << k_kind_bits) | static_cast<std::size_t>(kind);
+  if (at >= slots_.size()) slots_.resize(at + at / 2 + 256, 0);
+  return slots_[at];
+}
+
+std::uint32_t QuantumEncoder::class_of(const Miss& miss) {
+  auto& slot = slot_of(miss.chunk, miss.kind);
+  if (slot == 0) {
+    classes_.push_back({miss.chunk, miss.kind});
+    slot = static_cast<std::uint32_t>(classes_.size());
+  }
+  return slot - 1;
+}
+
+void QuantumEncoder::put(RecordingColumns& out, const backend::Quantum& quantum, bool in_stride) {
+  of_miss_.clear();
+  weights_.clear();
+  const auto lines_before = out.lines.size();
+  for (const auto& miss : quantum.misses) {
+    const auto number = class_of(miss);
+    auto& of_class = classes_[number];
+    of_miss_.push_back(static_cast<std::uint16_t>(number));
+    ++of_class.count;
+    if (miss.kind == MissKind::dependent) {
+      of_class.weight += miss.weight;
+      weights_.push_back(std::byte{miss.weight});
+    }
+    const auto step = static_cast<std::int16_t>(miss.line - of_class.next_line);
+    put_number(out.lines, zigzag(step));
+    of_class.next_line = static_cast<std::uint16_t>(miss.line + 1);
+  }
+  const bool wide = classes_.size() > k_narrow;
+  auto& events = out.events;
+  put_byte(events, static_cast<std::uint8_t>(EventTag::quantum));
+  put_byte(events, static_cast<std::uint8_t>((in_stride ? k_in_stride : 0) | (wide ? k_wide : 0)));
+  put_number(events, quantum.thread);
+  put_number(events, quantum.accesses);
+  for (const auto hits : quantum.hits) put_number(events, hits);
+  put_number(events, classes_.size());
+  memory::ChunkId last = 0;
+  for (const auto& of_class : classes_) {
+    put_number(events, zigzag(static_cast<std::int32_t>(chunk_step(last, of_class.chunk))));
+    put_number(events, (std::uint64_t{of_class.count} << k_kind_bits) | static_cast<std::uint64_t>(of_class.kind));
+    if (of_class.kind == MissKind::dependent) put_number(events, of_class.weight);
+    last = of_class.chunk;
+  }
+  put_number(events, out.lines.size() - lines_before);
+  put_classes(out.classes, wide);
+  for (const auto& of_class : classes_) slot_of(of_class.chunk, of_class.kind) = 0;
+  classes_.clear();
+}
+
+void QuantumEncoder::put_classes(std::vector<std::byte>& out, bool wide) const {
+  const auto at = out.size();
+  if (wide) {
+    out.resize(at + 2 * of_miss_.size());
+    std::memcpy(out.data() + at, of_miss_.data(), 2 * of_miss_.size());
+  } else {
+    out.resize(at + of_miss_.size());
+    std::transform(of_miss_.begin(), of_miss_.end(), out.begin() + static_cast<std::ptrdiff_t>(at),
+                   [](std::uint16_t number) { return static_cast<std::byte>(number); });
+  }
+  out.insert(out.end(), weights_.begin(), weights_.end());
+}
+
+// --- reading -----------------------------------------------------------------------------------------------
+
+QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, memory::ChunkId chunks, profile::Tally& tally) {
+  Sums sums;
+  const auto flags = events.byte();
+  sums.in_stride = (flags & k_in_stride) != 0;
+  wide_ = (flags & k_wide) != 0;
+  auto& quantum = sums.quantum;
+  quantum.thread = static_cast<std::uint32_t>(events.number(k_most_threads));
+  quantum.accesses = events.number(k_most_accesses);
+  for (auto& hits : quantum.hits) hits = events.number(k_most_accesses);
+  const auto classes = events.number(wide_ ? k_wide_classes : k_narrow);
+  classes_.resize(classes);
+  tally.clear();
+  memory::ChunkId chunk = 0;
+  std::uint64_t dependent = 0;
+  std::uint64_t misses = 0;
+  for (auto& of_class : classes_) {
+    chunk += static_cast<std::uint32_t>(events.signed_number());
+    if (chunk >= chunks && chunk != k_no_chunk)
+      throw Error(Code::corrupt, "a recording has a miss on a chunk that is not there");
+    const auto counted = events.number(std::uint64_t{k_most_misses} << k_kind_bits);
+    const auto kind = static_cast<MissKind>(counted & ((1U << k_kind_bits) - 1));
+    const auto count = static_cast<std::uint32_t>(counted >> k_kind_bits);
+    of_class = {{chunk, 0, 0, kind}, count, 0, 0, 0, 0};
+    if (kind == MissKind::dependent) {
+      of_class.weight = events.number(std::uint64_t{255} * count);
+      dependent += count;
+    }
+    misses += count;
+    tally.add(chunk, kind, count, of_class.weight);
+  }
+  if (misses > k_most_misses) throw Error(Code::corrupt, "a recording has a quantum with too many misses");
+  count_ = sums.misses = static_cast<std::uint32_t>(misses);
+  class_begin_ = class_end_;
+  class_end_ += misses * (wide_ ? 2 : 1) + dependent;
+  line_begin_ = line_end_;
+  line_end_ += events.number(3 * misses);
+  return sums;
+}
+
+std::span<const Miss> QuantumDecoder::misses(std::span<const std::byte> classes,
+                                             std::span<const std::byte> lines) {
+  if (class_end_ > classes.size() || line_end_ > lines.size())
+    throw Error(Code::corrupt, "a recording's columns do not belong together");
+  of_miss_.resize(count_);
+  misses_.resize(count_);
+  const auto of_quantum = classes.subspan(class_begin_, class_end_ - class_begin_);
+  const auto numbers = of_quantum.first(std::size_t{count_} * (wide_ ? 2 : 1));
+  if (wide_)
+    put_classes<std::uint16_t>(numbers);
+  else
+    put_classes<std::uint8_t>(numbers);
+  put_weights(ColumnReader(of_quantum.subspan(numbers.size())));
+  put_lines(ColumnReader(lines.subspan(line_begin_, line_end_ - line_begin_)));
+  return misses_;
+}
+
+template <class Number>
+void QuantumDecoder::put_classes(std::span<const std::byte> numbers) {
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    Number number{};
+    std::memcpy(&number, numbers.data() + std::size_t{i} * sizeof number, sizeof number);
+    if (number >= classes_.size()) throw Error(Code::corrupt, "a recording has a miss of no class");
+    auto& of_class = classes_[number];
+    of_miss_[i] = number;
+    misses_[i] = of_class.first;
+    ++of_class.met;
+  }
+  // Else profiles would hold what time was not made of.
+  for (const auto& of_class : classes_)
+    if (of_class.met != of_class.count) throw Error(Code::corrupt, "a recording's misses and their sums differ");
+}
+
+void QuantumDecoder::put_weights(ColumnReader weights) {
+  if (weights.at_end()) return;
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    if (misses_[i].kind != MissKind::dependent) continue;
+    misses_[i].weight = weights.byte();
+    classes_[of_miss_[i]].weight_met += misses_[i].weight;
+  }
+  for (const auto& of_class : classes_)
+    if (of_class.weight_met != of_class.weight)
+      throw Error(Code::corrupt, "a recording's weights and their sums differ");
+}
+
+void QuantumDecoder::put_lines(ColumnReader lines) {
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    auto& next = classes_[of_miss_[i]].next_line;
+    misses_[i].line = static_cast<std::uint16_t>(next + lines.signed_number());
+    next = static_cast<std::uint16_t>(misses_[i].line + 1);
+  }
+  if (!lines.at_end()) throw Error(Code::corrupt, "a recording has lines of no miss");
+}
+
+}  // namespace terrace::sim

@@ -1,0 +1,95 @@
+// One quantum in a recording's columns.
+//
+// The quantum's misses fall into classes: a chunk and a kind of miss. The events column lists the classes in the
+// order in which they were first met, with how many misses (and, of dependent ones, what sum of weights) each has:
+// that is a profile::Tally, in its own order. The column of classes holds the position of each miss's class in
+// that list (a byte, or two where there are more than 256) and then a byte of weight for each dependent miss. The
+// column of lines holds, for each miss, its line less the one that would follow the last miss of its class:
+// streams are zeros there.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/access_sink.hpp"
+#include "profile/tally.hpp"
+#include "sim/recording_codec.hpp"
+
+namespace terrace::sim {
+
+// The columns of a frame while it is being filled.
+struct RecordingColumns {
+  std::vector<std::byte> events;
+  std::vector<std::byte> classes;
+  std::vector<std::byte> lines;
+
+  [[nodiscard]] std::size_t size() const { return events.size() + classes.size() + lines.size(); }
+  void clear() {
+    events.clear();
+    classes.clear();
+    lines.clear();
+  }
+};
+
+class QuantumEncoder {
+ public:
+  // Appends the quantum, its event's tag included.
+  void put(RecordingColumns& out, const backend::Quantum& quantum, bool in_stride);
+
+ private:
+  struct Class {
+    memory::ChunkId chunk = 0;
+    backend::MissKind kind = backend::MissKind::independent;
+    std::uint16_t next_line = 0;
+    std::uint32_t count = 0;
+    std::uint64_t weight = 0;
+  };
+  std::uint32_t class_of(const backend::Miss& miss);
+  std::uint32_t& slot_of(memory::ChunkId chunk, backend::MissKind kind);
+  void put_classes(std::vector<std::byte>& out, bool wide) const;
+
+  std::vector<std::uint32_t> slots_;  // by chunk + 1 (0: no chunk) and kind: the class's position + 1, 0 for none
+  std::vector<Class> classes_;
+  std::vector<std::uint16_t> of_miss_;
+  std::vector<std::byte> weights_;
+};
+
+class QuantumDecoder {
+ public:
+  // What a quantum is at the least: its sums. `tally` is replaced.
+  struct Sums {
+    backend::Quantum quantum;  // without its misses
+    bool in_stride = false;
+    std::uint32_t misses = 0;
+  };
+  // Reads what follows the tag. Chunks from `chunks` on are not believed.
+  Sums sums(ColumnReader& events, memory::ChunkId chunks, profile::Tally& tally);
+  // The misses of the quantum whose sums were read last. The columns are the frame's, whole; valid until the next
+  // call. Throws Error{corrupt} when they do not add up to the sums.
+  std::span<const backend::Miss> misses(std::span<const std::byte> classes, std::span<const std::byte> lines);
+  void begin_frame() { class_end_ = line_end_ = 0; }
+
+ private:
+  struct Class {
+    backend::Miss first;  // its chunk and kind
+    std::uint32_t count = 0;
+    std::uint64_t weight = 0;
+    std::uint32_t met = 0;
+    std::uint64_t weight_met = 0;
+    std::uint16_t next_line = 0;
+  };
+  template <class Number>
+  void put_classes(std::span<const std::byte> numbers);
+  void put_weights(ColumnReader weights);
+  void put_lines(ColumnReader lines);
+
+  std::vector<Class> classes_;
+  std::vector<std::uint32_t> of_miss_;
+  std::vector<backend::Miss> misses_;
+  std::uint32_t count_ = 0;
+  bool wide_ = false;
+  std::size_t class_begin_ = 0, class_end_ = 0;  // of this quantum in the frame's columns
+  std::size_t line_begin_ = 0, line_end_ = 0;
+};
+
+}  // namespace terrace::sim

@@ -1,0 +1,192 @@
+// Frames into events. See recording_reader.hpp.
+#include "sim/recording_reader.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "profile/profile.hpp"
+#include "sim/recording_codec.hpp"
+#include "sim/recording_quantum.hpp"
+
+namespace terrace::sim {
+
+namespace {
+
+constexpr std::uint64_t k_address_space = std::uint64_t{1} << 57;  // of a process, with five levels of page tables
+constexpr double k_longest_sleep = 1e10;  // seconds: what a timespec of 32 bits can say, and more
+constexpr std::uint64_t k_most_objects = UINT32_MAX - 1;
+
+RecordingHeader read_header(const Frame& frame, Decompressor& decompressor) {
+  if (!columns_are_whole(frame)) throw Error(Code::corrupt, "the process's header is damaged");
+  std::vector<std::byte> bytes;
+  decompressor.column(frame.columns[k_events], bytes);
+  BlobReader in(bytes);
+  return RecordingHeader::from_blob(in);
+}
+
+// What is known of the program so far, against which the next event is checked.
+struct Known {
+  std::uint64_t objects = 0;
+  memory::ChunkId chunks = 0;
+};
+
+class FrameReplay {
+ public:
+  FrameReplay(ReplaySink& sink, Decompressor& decompressor) : sink_(sink), decompressor_(decompressor) {}
+  // False when the frame is not whole; nothing of it has been told then.
+  bool tell(const Frame& frame) {
+    if (!columns_are_whole(frame)) return false;
+    frame_ = &frame;
+    has_misses_ = false;
+    quanta_.begin_frame();
+    decompressor_.column(frame.columns[k_events], events_);
+    ColumnReader in(events_);
+    while (!in.at_end()) {
+      if (finished_) throw Error(Code::corrupt, "a recording goes on after the program's end");
+      event(in);
+    }
+    return true;
+  }
+  [[nodiscard]] bool finished() const { return finished_; }
+
+ private:
+  void event(ColumnReader& in) {
+    switch (static_cast<EventTag>(in.byte())) {
+      case EventTag::quantum:
+        return quantum(in);
+      case EventTag::object_added:
+        return object_added(in);
+      case EventTag::object_removed:
+        return object_removed(in);
+      case EventTag::loop_begun:
+        return sink_.loop_begun(in.text());
+      case EventTag::loop_ended:
+        return sink_.loop_ended();
+      case EventTag::phase_begun:
+        return sink_.phase_begun(in.text());
+      case EventTag::slept:
+        return slept(in);
+      case EventTag::unfollowed: {
+        const auto unseen = in.number();
+        return sink_.unfollowed(unseen, in.number());
+      }
+      case EventTag::noted: {
+        const auto severity = in.text();
+        return sink_.noted(severity, in.text());
+      }
+      case EventTag::finished:
+        finished_ = true;
+        return sink_.finished(in.text());
+    }
+    throw Error(Code::corrupt, "a recording has an event of a kind that this version does not know");
+  }
+
+  void object_added(ColumnReader& in) {
+    backend::NewObject object{};
+    object.name = in.text();
+    object.kind =
+        static_cast<profile::ObjectKind>(in.number(static_cast<std::uint64_t>(profile::ObjectKind::named)));
+    object.address = in.number(k_address_space);
+    object.size = Bytes{in.number(k_address_space)};
+    object.id = static_cast<memory::ObjectId>(in.number(k_most_objects));
+    object.first_chunk = static_cast<memory::ChunkId>(in.number(memory::k_no_chunk - 1));
+    object.chunks = static_cast<std::uint32_t>(in.number(memory::k_no_chunk - 1 - object.first_chunk));
+    if (object.id != known_.objects || object.first_chunk != known_.chunks)
+      throw Error(Code::corrupt, "a recording's objects are out of order");
+    ++known_.objects;
+    known_.chunks += object.chunks;
+    sink_.object_added(object);
+  }
+
+  void slept(ColumnReader& in) {
+    const Seconds duration{in.time()};
+    // Negated, so that what is no number is refused.
+    if (!(duration.value >= 0 && duration.value <= k_longest_sleep))
+      throw Error(Code::corrupt, "a recording has an impossible sleep");
+    sink_.slept(duration);
+  }
+
+  void object_removed(ColumnReader& in) {
+    const auto id = in.number();
+    if (id >= known_.objects) throw Error(Code::corrupt, "a recording frees an object that is not there");
+    sink_.object_removed(static_cast<memory::ObjectId>(id));
+  }
+
+  void quantum(ColumnReader& in) {
+    auto sums = quanta_.sums(in, known_.chunks, tally_);
+    if (sums.misses > 0 && sink_.wants_misses()) {
+      if (!has_misses_) {
+        decompressor_.column(frame_->columns[k_classes], classes_);
+        decompressor_.column(frame_->columns[k_lines], lines_);
+        has_misses_ = true;
+      }
+      sums.quantum.misses = quanta_.misses(classes_, lines_);
+    }
+    sink_.quantum(sums.quantum, tally_, sums.in_stride);
+  }
+
+  ReplaySink& sink_;
+  Decompressor& decompressor_;
+  Known known_;
+  const Frame* frame_ = nullptr;
+  bool finished_ = false;
+  bool has_misses_ = false;  // of this frame: they are in the buffers
+  QuantumDecoder quanta_;
+  profile::Tally tally_;
+  std::vector<std::byte> events_, classes_, lines_;
+};
+
+}  // namespace
+
+RecordingIndex index_recording(std::span<const std::byte> file) {
+  RecordingIndex index;
+  Decompressor decompressor;
+  for (std::size_t at = 0; at < file.size();) {
+    std::size_t end = 0;
+    try {
+      const auto frame = read_frame(file, at, end);
+      const auto& head = frame.head;
+      const auto process =
+          std::find_if(index.processes.begin(), index.processes.end(), [&](const RecordedProcess& known) {
+            return known.header.identity.process == head.process &&
+                   known.header.identity.started_unix_ns == head.started_unix_ns;
+          });
+      if (process == index.processes.end()) {
+        if (head.number != 0) throw Error(Code::corrupt, "its process has no header");
+        auto header = read_header(frame, decompressor);
+        if (header.identity.process != head.process || header.identity.started_unix_ns != head.started_unix_ns)
+          throw Error(Code::corrupt, "the header is of another process");
+        index.processes.push_back({std::move(header), {}});
+      } else {
+        if (head.number != process->frames.size() + 1)
+          throw Error(Code::corrupt, "it is frame " + std::to_string(head.number) +
+                                         " of its process, after frame " + std::to_string(process->frames.size()));
+        process->frames.push_back(frame);
+      }
+    } catch (const Error& error) {
+      if (index.processes.empty()) throw Error(Code::corrupt, std::string("not a recording: ") + error.what());
+      index.cut = "at byte " + std::to_string(at) + ": " + error.what();
+      break;
+    }
+    at = end;
+  }
+  if (index.processes.empty()) throw Error(Code::corrupt, "an empty file is no recording");
+  return index;
+}
+
+ReplayEnd replay_process(const RecordedProcess& process, ReplaySink& sink) {
+  Decompressor decompressor;
+  FrameReplay replay(sink, decompressor);
+  ReplayEnd end;
+  for (const auto& frame : process.frames) {
+    if (!replay.tell(frame)) {
+      end.reason = "at byte " + std::to_string(frame.at) + ": the frame is damaged";
+      break;
+    }
+    ++end.frames;
+  }
+  end.finished = replay.finished();
+  return end;
+}
+
+}  // namespace terrace::sim

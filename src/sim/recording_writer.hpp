@@ -1,0 +1,68 @@
+// Writes a program's recording, from inside the program: what happens goes into the columns of a frame, and a
+// frame that is full goes to the end of the file in one call. Costs no virtual time.
+//
+// When the file cannot take a frame (a full disk, a limit), the recording ends there, once says why, nothing
+// throws, and the program goes on. A frame that was torn by that is no whole frame, and readers stop before it.
+//
+// Not for several threads at a time: whoever tells it serialises its calls.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "backend/access_sink.hpp"
+#include "backend/program_events.hpp"
+#include "sim/recording_format.hpp"
+#include "sim/recording_frame.hpp"
+#include "sim/recording_quantum.hpp"
+
+namespace terrace::sim {
+
+inline constexpr std::size_t k_frame_bytes = std::size_t{1} << 20;
+
+class RecordingWriter final : public backend::ProgramEvents {
+ public:
+  // Appends to the file, which must exist, and writes the header there. A frame ends when its columns have
+  // `frame_bytes` before compression: that much a kill may cost. `ends_early` is told why, should it come to that.
+  // Throws Error{failed} when it cannot.
+  using Complaint = std::function<void(const std::string& why)>;
+  RecordingWriter(const std::string& path, const RecordingHeader& header, Complaint ends_early = {},
+                  std::size_t frame_bytes = k_frame_bytes);
+  ~RecordingWriter() override;  // what is in the frame that is being filled is lost, as when the program is killed
+  RecordingWriter(const RecordingWriter&) = delete;
+  RecordingWriter& operator=(const RecordingWriter&) = delete;
+
+  // `in_stride`: the program goes on; no flush ended the quantum.
+  void quantum(const backend::Quantum& quantum, bool in_stride);
+  // Something happens that recordings cannot hold: what came before is kept, nothing comes after.
+  void end_here(const std::string& why);
+
+  void object_added(const backend::NewObject& object) override;
+  void object_removed(memory::ObjectId object) override;
+  void loop_begun(std::string_view name) override;
+  void loop_ended() override;
+  void phase_begun(std::string_view name) override;
+  void slept(Seconds duration) override;
+  void unfollowed(std::uint64_t unseen, std::uint64_t dropped) override;
+  void noted(std::string_view severity, std::string_view text) override;
+  void finished(std::string_view how) override;
+
+ private:
+  template <class Put>
+  void event(EventTag tag, Put put);
+  void end_frame();
+  void append(std::span<const std::byte> bytes);
+
+  std::size_t frame_bytes_;
+  int file_ = -1;
+  int process_ = 0;  // that opened it; a forked child has a copy and leaves the file alone
+  FrameWriter frames_;
+  FrameHead head_;
+  RecordingColumns columns_;
+  QuantumEncoder quanta_;
+  std::uint64_t unseen_ = 0, dropped_ = 0;
+  bool closed_ = false;  // the last event was written, or nothing can be
+  Complaint ends_early_;
+};
+
+}  // namespace terrace::sim

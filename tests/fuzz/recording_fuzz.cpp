@@ -1,0 +1,116 @@
+// Fuzzes the reader of recordings: whatever the bytes, it returns or throws terrace::Error, reads nothing outside
+// of its input, and tells of no chunk and no object that was not there before; with and without single misses it
+// tells the same.
+//
+// The first byte chooses. Even: the rest is a recording as it stands, and mostly dies at its checksums. Odd: the
+// rest is cut into columns, which are compressed and get right heads, so that what they hold is reached.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "base/blob.hpp"
+#include "base/error.hpp"
+#include "recording_input.hpp"
+#include "sim/recording_reader.hpp"
+
+namespace {
+
+using terrace::memory::ChunkId;
+using namespace terrace::sim;
+
+void require(bool condition) {
+  if (!condition) __builtin_trap();
+}
+
+class Checker final : public ReplaySink {
+ public:
+  explicit Checker(bool wants) : wants_(wants) {}
+  std::uint64_t quanta = 0, traffic = 0;
+
+  [[nodiscard]] bool wants_misses() const override { return wants_; }
+  void quantum(const terrace::backend::Quantum& quantum, const terrace::profile::Tally& tally, bool) override {
+    ++quanta;
+    for (const auto& [chunk, of] : tally.chunks()) {
+      require(chunk < chunks_);
+      traffic += of.read() + of.written;
+    }
+    traffic += tally.unowned().read() + tally.unowned().written;
+    if (!wants_) return;
+    terrace::profile::Tally again;
+    again.count(quantum);
+    for (const auto& [chunk, of] : tally.chunks()) {
+      if (of.read() + of.written == 0) continue;  // a class without misses
+      const auto* counted = again.find(chunk);
+      require(counted && counted->prefetched == of.prefetched && counted->independent == of.independent &&
+              counted->dependent == of.dependent && counted->weight == of.weight &&
+              counted->written == of.written);
+    }
+  }
+  void object_added(const terrace::backend::NewObject& object) override {
+    require(object.id == objects_ && object.first_chunk == chunks_);
+    ++objects_;
+    chunks_ += object.chunks;
+    text(object.name);
+  }
+  void object_removed(terrace::memory::ObjectId object) override { require(object < objects_); }
+  void loop_begun(std::string_view name) override { text(name); }
+  void loop_ended() override {}
+  void phase_begun(std::string_view name) override { text(name); }
+  void slept(terrace::Seconds) override {}
+  void unfollowed(std::uint64_t, std::uint64_t) override {}
+  void noted(std::string_view severity, std::string_view said) override {
+    text(severity);
+    text(said);
+  }
+  void finished(std::string_view how) override { text(how); }
+
+ private:
+  // Every byte is there to be read.
+  static void text(std::string_view said) {
+    volatile char sum = 0;
+    for (const char c : said) sum = static_cast<char>(sum ^ c);
+  }
+  bool wants_;
+  std::uint64_t objects_ = 0;
+  std::uint64_t chunks_ = 0;
+};
+
+RecordingHeader header() {
+  auto made = example_header();
+  made.caches.line = 64;
+  return made;
+}
+
+// How many quanta were told, with which traffic; -1 where it threw.
+std::pair<std::int64_t, std::uint64_t> tell(const RecordedProcess& process, bool wants) {
+  Checker checker(wants);
+  try {
+    replay_process(process, checker);
+  } catch (const terrace::Error&) {
+    return {-1, 0};
+  }
+  return {static_cast<std::int64_t>(checker.quanta), checker.traffic};
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::span<const std::byte> input(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
+  const bool repaired = (data[0] & 1) != 0;
+  const auto made = repaired ? recording_of(input, header()) : std::vector<std::byte>();
+  try {
+    const auto index = index_recording(repaired ? std::span<const std::byte>(made) : input);
+    for (const auto& process : index.processes) {
+      const auto sums = tell(process, false);
+      const auto misses = tell(process, true);
+      // Who asks for misses may find them damaged where the sums are not; never the other way round.
+      require(misses.first < 0 || misses == sums);
+    }
+  } catch (const terrace::Error&) {
+  }
+  return 0;
+}

@@ -1,0 +1,47 @@
+// A fuzzer's input as a recording whose heads and checksums are right, so that what the columns hold is reached.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <vector>
+
+#include "sim/recording_frame.hpp"
+
+namespace terrace::sim {
+
+inline RecordingHeader example_header() {
+  RecordingHeader header;
+  header.identity.process = 1;
+  header.identity.started_unix_ns = 1;
+  header.chunks_per_object = 64;
+  header.smallest_chunk = 16384;
+  header.largest_chunk = 1 << 30;
+  return header;
+}
+
+/// The input is cut into columns, each as long as the byte before it says.
+inline std::vector<std::byte> recording_of(std::span<const std::byte> input, const RecordingHeader& header) {
+  std::vector<std::byte> file;
+  FrameWriter frames(1);
+  const auto append = [&](std::uint32_t number, const std::array<std::span<const std::byte>, k_columns>& columns) {
+    const auto frame = frames.make({number, header.identity.process, header.identity.started_unix_ns}, columns);
+    file.insert(file.end(), frame.begin(), frame.end());
+  };
+  BlobWriter blob;
+  header.to_blob(blob);
+  append(0, {blob.bytes(), {}, {}});
+  for (std::uint32_t number = 1; !input.empty(); ++number) {
+    std::array<std::span<const std::byte>, k_columns> columns;
+    for (auto& column : columns) {
+      if (input.empty()) break;
+      const auto size = std::min<std::size_t>(std::to_integer<std::size_t>(input[0]), input.size() - 1);
+      column = input.subspan(1, size);
+      input = input.subspan(1 + size);
+    }
+    append(number, columns);
+  }
+  return file;
+}
+
+}  // namespace terrace::sim

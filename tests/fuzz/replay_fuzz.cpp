@@ -1,0 +1,55 @@
+// Fuzzes replays as a whole: a recording whose checksums are right and which says anything drives the runtime, two
+// simulated worlds that learn and plan, and their journals; it ends or throws terrace::Error.
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "base/error.hpp"
+#include "front/replay.hpp"
+#include "machine/example.hpp"
+#include "recording_input.hpp"
+
+namespace {
+
+using namespace terrace;
+
+std::string make_folder() {
+  std::string name = "/dev/shm/replay-fuzz-XXXXXX";
+  if (!mkdtemp(name.data())) std::abort();
+  return name;
+}
+
+front::SessionWorld make_world(const machine::Machine& machine, const char* label, const char* planner) {
+  front::SessionWorld world{label, machine};
+  world.planner = planner;
+  world.budget.assign(machine.places().size(), Bytes{1 << 30});
+  world.budget.front() = Bytes{1 << 20};
+  world.calibration.places.resize(machine.places().size(), {1e9, 1, 1});
+  world.keep_exact = true;
+  return world;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const std::string folder = make_folder();
+  static const machine::Machine machine = machine::Machine(machine::example_parts());
+  front::Session session;
+  session.mode = "replay";
+  session.backend = front::Backend::virtual_time;
+  session.directory = folder;
+  session.sample_interval = Seconds{1e-6};
+  session.worlds = {make_world(machine, "a", "auto"), make_world(machine, "b", "first-touch")};
+  auto header = sim::example_header();
+  header.caches = sim::cache_shape(machine, machine.domains().front().initiator);
+  const auto file = sim::recording_of({reinterpret_cast<const std::byte*>(data), size}, header);
+  try {
+    front::replay(sim::index_recording(file).processes.front(), session);
+  } catch (const Error&) {
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) std::filesystem::remove(entry.path());
+  return 0;
+}

@@ -1,0 +1,18 @@
+# Replays against executions: the same profile, to the last bit. The workloads are built once, with the wrappers.
+if(TARGET terrace_cli AND TARGET terrace_wrapper AND NOT TERRACE_SANITIZE)
+  find_package(SQLite3 REQUIRED)
+  set(names cg mg stencil gups sort btree hashjoin spmv)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/hooked)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/workloads/*.[ch]pp)
+  add_custom_command(OUTPUT ${folder}/built
+    COMMAND ${CMAKE_COMMAND} -E env CXX=$<TARGET_FILE_DIR:terrace_wrapper>/terrace-c++
+      sh ${PROJECT_SOURCE_DIR}/workloads/build.sh ${folder} ${names}
+    COMMAND ${CMAKE_COMMAND} -E touch ${folder}/built
+    DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/workloads/build.sh terrace_wrapper terrace
+    COMMENT "Building the workloads with the wrappers" VERBATIM)
+  add_custom_target(hooked_workloads ALL DEPENDS ${folder}/built)
+  terrace_test(replay_test SOURCES replay_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 300)
+  add_dependencies(replay_test terrace_cli terrace_wrapper terrace hooked_workloads)
+  target_compile_definitions(replay_test PRIVATE TERRACE_WRAPPERS="$<TARGET_FILE_DIR:terrace_wrapper>"
+    TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>" TERRACE_HOOKED="${folder}")
+endif()

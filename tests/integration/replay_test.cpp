@@ -1,0 +1,299 @@
+// Recording and replay of whole programs: what a replay says of a world is what executing the program in that
+// world says, in every row and to the last bit, whichever world it was recorded in; and recording changes nothing.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "run_program.hpp"
+#include "store_dump.hpp"
+
+namespace terrace::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where a file lay and which verb wrote it; and what differs between two executions of a program.
+const std::set<std::string> k_of_the_verb = {"run.journal", "run.mode"};
+const std::set<std::string> k_of_the_execution = {
+    "run.journal", "run.mode", "run.process", "run.parent", "run.started_unix_ns", "object.address"};
+
+class Replays : public ::testing::Test {
+ protected:
+  Replays() : root_((fs::temp_directory_path() / "replays-XXXXXX").string()) {
+    if (!mkdtemp(root_.data())) throw std::runtime_error(root_ + ": cannot be made");
+    // Where programs lie shows in their names only, but their environment lies on their stacks.
+    for (const char* name : {"cg", "mg", "stencil", "gups", "sort", "btree", "hashjoin", "spmv"})
+      fs::create_symlink(std::string(TERRACE_HOOKED) + "/" + name, root_ + "/" + name);
+  }
+  ~Replays() override { fs::remove_all(root_); }
+
+  // Programs of tests/integration/programs, each in a folder of its own.
+  void make(const std::string& name) {
+    const std::string folder = root_ + "/" + name;
+    fs::copy(TERRACE_SOURCE_DIR "/tests/integration/programs/" + name, folder, fs::copy_options::recursive);
+    const auto made = run("env -u MAKEFLAGS -u MAKELEVEL make -s -C " + name +
+                          " CC=" TERRACE_WRAPPERS "/terrace-cc CXX=" TERRACE_WRAPPERS "/terrace-c++");
+    ASSERT_EQ(made.status, 0) << made.output;
+  }
+  Outcome run(const std::string& command) {
+    return run_program("cd '" + root_ + "' && XDG_CACHE_HOME='" + root_ + "' " + command + " 2>&1");
+  }
+  void simulate(const std::string& output, const std::string& options, const std::string& program) {
+    const auto done = run(TERRACE_LAUNCHER " simulate -q -o " + output + " " + options + " -- ./" + program);
+    ASSERT_EQ(done.status, 0) << done.output;
+  }
+  Outcome replay(const std::string& output, const std::string& options) {
+    return run(TERRACE_LAUNCHER " replay app.misses -q -o " + output + " " + options);
+  }
+  [[nodiscard]] std::vector<std::string> rows(const std::string& store,
+                                              const std::set<std::string>& left_out) const {
+    return dump_store(root_ + "/" + store, left_out);
+  }
+  // Says where they differ, not all that they hold.
+  static void expect_equal(const std::vector<std::string>& a, const std::vector<std::string>& b,
+                           const std::string& what) {
+    EXPECT_EQ(a.size(), b.size()) << what;
+    const auto [left, right] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+    EXPECT_TRUE(left == a.end() || right == b.end() || *left == *right) << what << "\n"
+                                                                        << left->substr(0, 400) << "\n"
+                                                                        << right->substr(0, 400);
+  }
+  static std::size_t count(const std::vector<std::string>& all, const std::string& table) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(all, [&](const std::string& row) { return row.starts_with(table + " "); }));
+  }
+
+  std::string root_;
+};
+
+struct Case {
+  const char* name;
+  const char* program;
+  const char* options;  // caches and phases
+};
+void PrintTo(const Case& of, std::ostream* out) { *out << of.name; }
+
+constexpr Case k_cases[] = {
+    {"cg", "cg --class S --iterations 15", "--cache l3=120KiB"},
+    {"mg", "mg --class S", "--cache l3=120KiB"},
+    {"stencil", "stencil --side 40 --iterations 4", "--cache l3=120KiB"},
+    {"gups", "gups --size 512KiB --iterations 3", "--cache l3=120KiB"},
+    {"sort", "sort --keys 60007 --iterations 2", "--cache l3=120KiB"},
+    {"btree", "btree --records 30011 --lookups 20000 --iterations 2", "--cache l3=120KiB"},
+    {"hashjoin", "hashjoin --tuples 10007 --ratio 3 --iterations 2", "--cache l3=120KiB"},
+    {"spmv", "spmv --scale 11 --per-row 9 --iterations 3", "--cache l3=120KiB"},
+    {"functions", "c/heat 3", "--cache l3=120KiB --phases heat_cells,record_history,nowhere"},
+    {"found", "c/heat 8", "--cache l3=120KiB --phases auto"},
+};
+
+class Workload : public Replays, public ::testing::WithParamInterface<Case> {};
+
+// Recorded in one world; replayed in that and in others, which differ in machine, budget, planner and cores.
+TEST_P(Workload, ReplayIsExecution) {
+  const auto& of = GetParam();
+  const std::string options = of.options;
+  if (std::string(of.program).starts_with("c/")) make("c");
+  const std::string first = "--machine unimem-bw2 --fast 128KiB ";
+  simulate("recorded.terrace", first + options + " --misses app.misses", of.program);
+  simulate("plain.terrace", first + options, of.program);
+  const auto recorded = rows("recorded.terrace", k_of_the_verb);
+  EXPECT_GT(recorded.size(), 20U);
+  expect_equal(rows("recorded.terrace", k_of_the_execution), rows("plain.terrace", k_of_the_execution),
+               "recording changed something");
+  const std::string caches = "--cache l3=120KiB ";
+  ASSERT_EQ(replay("replayed.terrace", first + caches).status, 0);
+  expect_equal(recorded, rows("replayed.terrace", k_of_the_verb), "replayed where it was recorded");
+  int number = 0;
+  for (const std::string other :
+       {"--machine unimem-lat4 --fast 256KiB ", "--machine unimem-bw4 --fast 100KiB --planner local --cores 4 ",
+        "--machine unimem-pcram --fast 200KiB --planner first-touch ",
+        "--machine unimem-lat2 --planner fast-only ",
+        "--machine unimem-lat4 --planner slow-only --exact --sample 300 "}) {
+    const auto name = std::to_string(++number);
+    simulate("e" + name + ".terrace", other + options, of.program);
+    const auto replayed = replay("r" + name + ".terrace", other + caches);
+    ASSERT_EQ(replayed.status, 0) << replayed.output;
+    expect_equal(rows("e" + name + ".terrace", k_of_the_execution),
+                 rows("r" + name + ".terrace", k_of_the_execution), other);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Workload, ::testing::ValuesIn(k_cases),
+                         [](const auto& of) { return std::string(of.param.name); });
+
+constexpr const char* k_stencil = "stencil --side 40 --iterations 4";
+constexpr const char* k_there = "--machine unimem-lat4 --cache l3=120KiB ";
+
+TEST_F(Replays, ObeyAPlanAsExecutionDoes) {
+  std::ofstream(root_ + "/plan.toml") << R"(schema = 1
+planner = "hand"
+machine = "unimem-lat4"
+loop = "main"
+budget = ["dram=400KiB"]
+phases = ["forth", "back"]
+[[object]]
+name = "Grid::Grid stencil.cpp:35"
+size = "580KiB"
+chunks = 37
+[[object.part]]
+chunks = "0-5"
+place = "dram"
+[[move]]
+object = "Grid::Grid stencil.cpp:35"
+chunks = "0-3"
+to = "nvm"
+ask = 0
+need = 1
+[[move]]
+object = "Grid::Grid stencil.cpp:35"
+chunks = "0-3"
+to = "dram"
+ask = 1
+need = 0
+)";
+  simulate("recorded.terrace", std::string(k_there) + "--planner slow-only --misses app.misses", k_stencil);
+  const std::string options = std::string(k_there) + "--plan plan.toml";
+  simulate("e.terrace", options, k_stencil);
+  const auto replayed = replay("r.terrace", options);
+  ASSERT_EQ(replayed.status, 0) << replayed.output;
+  const auto executed = rows("e.terrace", k_of_the_execution);
+  expect_equal(executed, rows("r.terrace", k_of_the_execution), "with a plan");
+  EXPECT_GT(count(executed, "move"), 10U);
+}
+
+TEST_F(Replays, ProfileAsRecordDoes) {
+  const auto done = run(TERRACE_LAUNCHER " record -q --exact --misses app.misses -o e.terrace " +
+                        std::string(k_there) + " -- ./" + k_stencil);
+  ASSERT_EQ(done.status, 0) << done.output;
+  ASSERT_EQ(replay("r.terrace", std::string(k_there) + "--exact --profile").status, 0);
+  const auto executed = rows("e.terrace", k_of_the_verb);
+  expect_equal(executed, rows("r.terrace", k_of_the_verb), "as record");
+  EXPECT_GT(count(executed, "cell"), 100U);
+}
+
+TEST_F(Replays, PriceSeveralWorldsAtOnce) {
+  simulate("recorded.terrace", std::string(k_there) + "--planner slow-only --misses app.misses", k_stencil);
+  const std::string options =
+      std::string(k_there) + "--world 'label=a fast=256KiB' --world 'label=b machine=unimem-bw2 fast=128KiB'";
+  simulate("e.terrace", options, k_stencil);
+  ASSERT_EQ(replay("r.terrace", options).status, 0);
+  for (const std::string label : {"a", "b"})
+    expect_equal(rows("e." + label + ".terrace", k_of_the_execution),
+                 rows("r." + label + ".terrace", k_of_the_execution), label);
+}
+
+// Processes that are forked and become others each have their part, whatever their order in the file. (What they
+// hold of a common budget while they live side by side depends on the moment, in executions too.)
+TEST_F(Replays, EveryProcessOfAJobIsThere) {
+  make("c");
+  const auto done = run(TERRACE_LAUNCHER " simulate -q -o e.terrace --misses app.misses --planner slow-only " +
+                        std::string(k_there) + " -- sh -c './c/heat 2; ./c/heat 3; exit 0'");
+  ASSERT_EQ(done.status, 0) << done.output;
+  const auto replayed = replay("r.terrace", std::string(k_there) + "--planner slow-only");
+  ASSERT_EQ(replayed.status, 0);
+  EXPECT_EQ(replayed.output, "");
+  // Rows name their run by its position, which is that of its journal's name.
+  const auto of_runs = [&](const char* store) {
+    auto all =
+        rows(store, {"run.journal", "run.mode", "run.id", "object.run", "object_place.run", "counters.run",
+                     "note.run", "loop.run", "iteration.run", "plan.run", "move.run", "phase_instance.run"});
+    std::ranges::sort(all);
+    return all;
+  };
+  const auto executed = of_runs("e.terrace");
+  EXPECT_EQ(count(executed, "run"), 3U);
+  expect_equal(executed, of_runs("r.terrace"), "processes");
+}
+
+// Threads, signals, sleeps, longjmp, fork: in the order in which it happened, it happens again.
+TEST_F(Replays, WhatIsNotRepeatableReplays) {
+  make("torture");
+  const auto done = run(TERRACE_LAUNCHER " simulate -q -o e.terrace --misses app.misses --planner slow-only " +
+                        std::string(k_there) + " -- torture/torture");
+  ASSERT_EQ(done.status, 42) << done.output;
+  ASSERT_EQ(replay("r.terrace", std::string(k_there) + "--planner slow-only").status, 0);
+  const auto of_main = [&](const char* store) {
+    auto all = rows(store, {"run.journal", "run.mode", "run.id"});
+    std::erase_if(all, [](const std::string& row) { return !row.starts_with("run "); });
+    std::ranges::sort(all);
+    return all;
+  };
+  expect_equal(of_main("e.terrace"), of_main("r.terrace"), "torture");
+}
+
+TEST_F(Replays, AreRefusedWhereTheCachesDiffer) {
+  simulate("recorded.terrace", std::string(k_there) + "--misses app.misses", k_stencil);
+  const auto refused = replay("r.terrace", "--machine unimem-lat4");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(
+      refused.output,
+      "terrace: the misses were recorded with other caches than unimem-lat4 has (cache level 2: 120KiB in 20 "
+      "ways, shared recorded, 20MiB in 20 ways, shared there); record on it, or give --cache\n");
+  EXPECT_FALSE(fs::exists(root_ + "/r.terrace"));
+}
+
+TEST_F(Replays, ARecordingIsNeverOverwritten) {
+  std::ofstream(root_ + "/app.misses") << "an hour's work";
+  const auto refused = run(TERRACE_LAUNCHER " simulate --misses app.misses -- ./" + std::string(k_stencil));
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.output, "terrace: --misses app.misses: there is such a file; name another\n");
+  const auto no_recording = replay("r.terrace", k_there);
+  EXPECT_EQ(no_recording.status, 1);
+  EXPECT_EQ(no_recording.output, "terrace: app.misses: not a recording: the file ends within the frame's head\n");
+}
+
+TEST_F(Replays, ATruncatedRecordingReplaysItsWholeFramesAndSaysSo) {
+  simulate("recorded.terrace", std::string(k_there) + "--planner slow-only --misses app.misses",
+           "gups --size 2MiB --iterations 8");
+  const auto whole = rows("recorded.terrace", k_of_the_verb);
+  fs::resize_file(root_ + "/app.misses", fs::file_size(root_ + "/app.misses") / 4);
+  const auto replayed = replay("r.terrace", std::string(k_there) + "--planner slow-only");
+  EXPECT_EQ(replayed.status, 0);
+  EXPECT_NE(replayed.output.find("/gups (process "), std::string::npos) << replayed.output;
+  EXPECT_NE(replayed.output.find("whole frames, then at byte "), std::string::npos) << replayed.output;
+  const auto part = rows("r.terrace", k_of_the_verb);
+  // Phases that have ended have ended as they did.
+  const auto phases = [](std::vector<std::string> all) {
+    std::erase_if(all, [](const std::string& row) { return !row.starts_with("phase_instance "); });
+    return all;
+  };
+  const auto all = phases(whole), some = phases(part);
+  EXPECT_GT(some.size(), 0U);
+  EXPECT_LT(some.size(), all.size());
+  EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin()));
+}
+
+TEST_F(Replays, AKilledProgramLeavesWhatItDid) {
+  std::ofstream(root_ + "/kill.c") << R"(
+#include <signal.h>
+#include <stdlib.h>
+#include <terrace/terrace.h>
+int main(void) {
+  const long n = 1 << 20;
+  double* a = malloc(n * sizeof *a);
+  terrace_loop_begin("main");
+  for (int k = 0;; ++k) {
+    terrace_phase("touch");
+    unsigned long at = 1;
+    for (long i = 0; i < 200000; ++i) a[(at = at * 6364136223846793005u + 1442695040888963407u) >> 44] += 1;
+    if (k == 12) raise(SIGKILL);
+  }
+}
+)";
+  const auto built = run(TERRACE_WRAPPERS "/terrace-cc -O1 -I'" TERRACE_SOURCE_DIR
+                                          "/include' kill.c -o kill -Wl,--unresolved-symbols=ignore-all");
+  ASSERT_EQ(built.status, 0) << built.output;
+  const auto killed = run(TERRACE_LAUNCHER " simulate -q -o e.terrace --misses app.misses --planner slow-only " +
+                          std::string(k_there) + " -- ./kill");
+  EXPECT_EQ(killed.status, 137) << killed.output;
+  const auto replayed = replay("r.terrace", std::string(k_there) + "--planner slow-only");
+  EXPECT_EQ(replayed.status, 0);
+  EXPECT_NE(replayed.output.find("whole frames; its end is missing"), std::string::npos) << replayed.output;
+  EXPECT_GT(count(rows("r.terrace", k_of_the_verb), "phase_instance"), 3U);
+}
+
+}  // namespace
+}  // namespace terrace::test

@@ -1,0 +1,211 @@
+// Random programs as a recorder hears of them, and what a replay of them must say, word for word.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "profile/profile.hpp"
+#include "sim/recording_reader.hpp"
+#include "sim/recording_writer.hpp"
+
+namespace terrace::sim {
+
+/// A file of this test's own, there from the beginning and removed in the end.
+class TestFile {
+ public:
+  TestFile() {
+    auto name = (std::filesystem::temp_directory_path() / "recording-XXXXXX").string();
+    close(mkstemp(name.data()));
+    path_ = name;
+  }
+  ~TestFile() { std::filesystem::remove(path_); }
+  TestFile(const TestFile&) = delete;
+  TestFile& operator=(const TestFile&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::vector<std::byte> bytes() const {
+    std::ifstream in(path_, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    const auto all = std::as_bytes(std::span(text));
+    return {all.begin(), all.end()};
+  }
+
+ private:
+  std::string path_;
+};
+
+/// For a recorder that has no reason to complain.
+inline void never(const std::string& why) { ADD_FAILURE() << why; }
+
+inline RecordingHeader example_header(std::uint32_t process = 7) {
+  RecordingHeader header;
+  header.identity = {process, 1, 1'700'000'000'000'000'000 + process, "host", "/bin/app", {"app", "--size", "1"}};
+  header.caches = {64, 10, {{32768, 8, false}, {1 << 20, 16, true}}};
+  header.quantum_accesses = 16384;
+  header.chunks_per_object = 64;
+  header.smallest_chunk = 16384;
+  header.largest_chunk = 1 << 30;
+  return header;
+}
+
+/// Each event as a line of text: equal texts are equal events.
+class Transcript {
+ public:
+  void quantum(const backend::Quantum& quantum, bool in_stride, bool with_misses) {
+    std::ostringstream text;
+    text << "quantum " << quantum.thread << ' ' << quantum.accesses << ' ' << in_stride;
+    for (const auto hits : quantum.hits) text << ' ' << hits;
+    if (with_misses)
+      for (const auto& miss : quantum.misses)
+        text << " (" << miss.chunk << ' ' << miss.line << ' ' << int{miss.weight} << ' '
+             << static_cast<int>(miss.kind) << ')';
+    lines.push_back(text.str());
+  }
+  void tally(const profile::Tally& tally) {
+    std::ostringstream text;
+    const auto put = [&](std::uint64_t chunk, const profile::ChunkTraffic& of) {
+      text << " [" << chunk << ' ' << of.prefetched << ' ' << of.independent << ' ' << of.dependent << ' '
+           << of.weight << ' ' << of.written << ']';
+    };
+    put(memory::k_no_chunk, tally.unowned());
+    for (const auto& [chunk, traffic] : tally.chunks()) put(chunk, traffic);
+    lines.push_back(text.str());
+  }
+  template <class... Words>
+  void event(const char* name, const Words&... words) {
+    std::ostringstream text;
+    text.precision(17);
+    text << name;
+    ((text << ' ' << words), ...);
+    lines.push_back(text.str());
+  }
+  std::vector<std::string> lines;
+};
+
+/// Writes down what it is told; wants single misses or not, by `wants`.
+class TranscriptSink final : public ReplaySink {
+ public:
+  explicit TranscriptSink(bool wants) : wants_(wants) {}
+  Transcript said;
+
+  [[nodiscard]] bool wants_misses() const override { return wants_; }
+  void quantum(const backend::Quantum& quantum, const profile::Tally& tally, bool in_stride) override {
+    said.quantum(quantum, in_stride, wants_);
+    said.tally(tally);
+  }
+  void object_added(const backend::NewObject& object) override {
+    said.event("object", object.name, static_cast<int>(object.kind), object.address, object.size.value, object.id,
+               object.first_chunk, object.chunks);
+  }
+  void object_removed(memory::ObjectId object) override { said.event("removed", object); }
+  void loop_begun(std::string_view name) override { said.event("loop", name); }
+  void loop_ended() override { said.event("loop ended"); }
+  void phase_begun(std::string_view name) override { said.event("phase", name); }
+  void slept(Seconds duration) override { said.event("slept", duration.value); }
+  void unfollowed(std::uint64_t unseen, std::uint64_t dropped) override {
+    said.event("unfollowed", unseen, dropped);
+  }
+  void noted(std::string_view severity, std::string_view text) override { said.event("noted", severity, text); }
+  void finished(std::string_view how) override { said.event("finished", how); }
+
+ private:
+  bool wants_;
+};
+
+/// Tells a recorder and a transcript of the same random program.
+class RandomProgram {
+ public:
+  RandomProgram(std::uint32_t seed, bool with_misses, std::uint64_t most_misses = 3000)
+      : random_(seed), told_(with_misses), with_misses_(with_misses), most_misses_(most_misses) {}
+
+  void play(RecordingWriter& to, int events, bool ends = true) {
+    for (int i = 0; i < events; ++i) step(to);
+    if (!ends) return;
+    to.finished("exit");
+    told_.finished("exit");
+  }
+  [[nodiscard]] const std::vector<std::string>& lines() const { return told_.said.lines; }
+
+ private:
+  std::uint64_t below(std::uint64_t n) { return random_() % n; }
+
+  void step(RecordingWriter& to) {
+    switch (chunks_ == 0 ? 0 : below(12)) {
+      case 0:
+        return add_object(to);
+      case 1:
+        return both(to, [id = static_cast<memory::ObjectId>(below(objects_))](auto& s) { s.object_removed(id); });
+      case 2:
+        return both(to, [](auto& s) { s.loop_begun("main"); });
+      case 3:
+        return both(to, [](auto& s) { s.loop_ended(); });
+      case 4:
+        return both(to, [&, name = "phase " + std::to_string(below(5))](auto& s) { s.phase_begun(name); });
+      case 5:
+        return both(to, [time = 1e-3 / static_cast<double>(1 + below(999))](auto& s) { s.slept(Seconds{time}); });
+      case 6:
+        ++unseen_;  // the recorder leaves out what it has said already
+        return both(to, [&, dropped = random_()](auto& s) { s.unfollowed(unseen_, dropped); });
+      case 7:
+        return both(to, [](auto& s) { s.noted("warning", std::string("a\0b\n", 4)); });
+      default:
+        return add_quantum(to);
+    }
+  }
+  template <class Event>
+  void both(RecordingWriter& to, Event event) {
+    event(to);
+    event(told_);
+  }
+  void add_object(RecordingWriter& to) {
+    backend::NewObject object{};
+    object.name = "an object";
+    object.kind = static_cast<profile::ObjectKind>(below(7));
+    object.address = below(1ULL << 47);
+    object.size = Bytes{1 + below(1ULL << 40)};
+    object.id = objects_++;
+    object.first_chunk = chunks_;
+    object.chunks = static_cast<std::uint32_t>(1 + below(200));
+    chunks_ += object.chunks;
+    both(to, [&](auto& s) { s.object_added(object); });
+  }
+  // Streams, chains and noise in turns, with and without memory that belongs to nobody.
+  void add_quantum(RecordingWriter& to) {
+    std::vector<backend::Miss> misses(below(below(3) == 0 ? most_misses_ : 40));
+    const auto noise = below(4);
+    std::uint16_t line = 0;
+    for (auto& miss : misses) {
+      const bool random = below(4) < noise;
+      miss.chunk = random && below(9) == 0 ? memory::k_no_chunk
+                                           : static_cast<std::uint32_t>(random ? below(chunks_) : chunks_ / 2);
+      miss.line = random ? static_cast<std::uint16_t>(below(65536)) : line++;
+      miss.kind = static_cast<backend::MissKind>(random ? below(4) : 0);
+      if (miss.kind == backend::MissKind::dependent) miss.weight = static_cast<std::uint8_t>(below(256));
+    }
+    backend::Quantum quantum{static_cast<std::uint32_t>(below(3)), below(1ULL << 40), {}, misses};
+    for (auto& hits : quantum.hits) hits = below(100000);
+    const bool in_stride = below(2) == 0;
+    to.quantum(quantum, in_stride);
+    told_.said.quantum(quantum, in_stride, with_misses_);
+    profile::Tally tally;
+    tally.count(quantum);
+    told_.said.tally(tally);
+  }
+
+  std::mt19937_64 random_;
+  TranscriptSink told_;
+  bool with_misses_;
+  std::uint64_t most_misses_;  // of a quantum
+  std::uint32_t objects_ = 0;
+  memory::ChunkId chunks_ = 0;
+  std::uint64_t unseen_ = 0;
+};
+
+}  // namespace terrace::sim

@@ -1,0 +1,206 @@
+// Recordings that were cut or changed: what is whole before the damage is told, nothing after it, and nothing that
+// was never recorded.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "base/error.hpp"
+#include "recorded_events.hpp"
+
+namespace terrace::sim {
+namespace {
+
+struct Recorded {
+  std::vector<std::byte> bytes;
+  std::vector<std::string> lines;
+  std::vector<std::size_t> frame_ends;  // in the file; the first is the header's
+};
+
+Recorded record(std::uint32_t seed, int events, std::size_t frame_bytes) {
+  const TestFile file;
+  RandomProgram program(seed, true, 30);
+  {
+    RecordingWriter writer(file.path(), example_header(), never, frame_bytes);
+    program.play(writer, events);
+  }
+  Recorded recorded{file.bytes(), program.lines(), {}};
+  for (std::size_t at = 0, end = 0; at < recorded.bytes.size(); at = end) {
+    read_frame(recorded.bytes, at, end);
+    recorded.frame_ends.push_back(end);
+  }
+  return recorded;
+}
+
+struct Told {
+  std::vector<std::string> lines;
+  ReplayEnd end;
+  std::string cut;
+};
+
+Told tell(std::span<const std::byte> bytes) {
+  const auto index = index_recording(bytes);
+  TranscriptSink sink(true);
+  Told told;
+  told.end = replay_process(index.processes.front(), sink);
+  told.lines = std::move(sink.said.lines);
+  told.cut = index.cut;
+  return told;
+}
+
+bool begins(const std::vector<std::string>& all, const std::vector<std::string>& with) {
+  return with.size() <= all.size() && std::equal(with.begin(), with.end(), all.begin());
+}
+
+TEST(RecordingDamage, CutAtAnyByteItReplaysUpToTheLastWholeFrame) {
+  const auto recorded = record(1, 60, 300);
+  ASSERT_GT(recorded.frame_ends.size(), 4U);
+  std::size_t lines_before = 0;
+  for (std::size_t size = 0; size < recorded.bytes.size(); ++size) {
+    const auto cut = std::span(recorded.bytes).first(size);
+    const auto whole =
+        static_cast<std::size_t>(std::upper_bound(recorded.frame_ends.begin(), recorded.frame_ends.end(), size) -
+                                 recorded.frame_ends.begin());
+    if (whole == 0) {
+      EXPECT_THROW(tell(cut), Error) << size;
+      continue;
+    }
+    const auto told = tell(cut);
+    ASSERT_EQ(told.end.frames, whole - 1) << size;
+    ASSERT_FALSE(told.end.finished) << size;
+    ASSERT_TRUE(begins(recorded.lines, told.lines)) << size;
+    ASSERT_GE(told.lines.size(), lines_before) << size;
+    const bool at_an_end = std::ranges::find(recorded.frame_ends, size) != recorded.frame_ends.end();
+    ASSERT_EQ(told.cut.empty(), at_an_end) << size << ": " << told.cut;
+    lines_before = told.lines.size();
+  }
+  EXPECT_EQ(tell(recorded.bytes).lines, recorded.lines);
+}
+
+TEST(RecordingDamage, NoChangedBitIsBelieved) {
+  auto recorded = record(2, 40, 300);
+  const auto whole = recorded.lines;
+  for (std::size_t at = 0; at < recorded.bytes.size(); ++at) {
+    const auto bit = std::byte{1} << (at % 8);
+    recorded.bytes[at] ^= bit;
+    try {
+      const auto told = tell(recorded.bytes);
+      ASSERT_LT(told.lines.size(), whole.size()) << at;
+      ASSERT_TRUE(begins(whole, told.lines)) << at;
+      ASSERT_FALSE(told.end.finished) << at;
+      ASSERT_FALSE(told.cut.empty() && told.end.reason.empty()) << at;
+    } catch (const Error& error) {
+      ASSERT_EQ(error.code(), Code::corrupt) << at << error.what();
+    }
+    recorded.bytes[at] ^= bit;
+  }
+}
+
+TEST(RecordingDamage, AFrameThatIsMissingEndsIt) {
+  const auto recorded = record(3, 60, 300);
+  const auto from = recorded.frame_ends[1], to = recorded.frame_ends[2];
+  auto bytes = recorded.bytes;
+  bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(from), bytes.begin() + static_cast<std::ptrdiff_t>(to));
+  const auto told = tell(bytes);
+  EXPECT_EQ(told.end.frames, 1U);
+  EXPECT_NE(told.cut.find("frame 3 of its process, after frame 1"), std::string::npos) << told.cut;
+}
+
+TEST(RecordingDamage, OtherFilesAreRefused) {
+  const auto refused = [](std::string_view text) {
+    try {
+      index_recording(std::as_bytes(std::span(text)));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::corrupt);
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(refused(""), "an empty file is no recording");
+  EXPECT_EQ(refused("#!/bin/sh"), "not a recording: the file ends within the frame's head");
+  EXPECT_EQ(refused(std::string(1000, 'x')), "not a recording: there is no frame of a recording");
+}
+
+// Frames with right checksums whose contents no recorder writes.
+class MadeUp {
+ public:
+  MadeUp() : file_(), writer_(std::make_unique<RecordingWriter>(file_.path(), example_header())) {}
+  std::string refused(const std::function<void(std::vector<std::byte>&)>& events,
+                      const std::vector<std::byte>& classes = {}, const std::vector<std::byte>& lines = {}) {
+    writer_.reset();
+    std::vector<std::byte> column;
+    events(column);
+    FrameWriter frames(1);
+    const auto header = example_header();
+    const auto frame = frames.make({1, header.identity.process, header.identity.started_unix_ns},
+                                   {std::span<const std::byte>(column), classes, lines});
+    auto bytes = file_.bytes();
+    bytes.insert(bytes.end(), frame.begin(), frame.end());
+    try {
+      tell(bytes);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::corrupt);
+      return error.what();
+    }
+    return "accepted";
+  }
+
+ private:
+  TestFile file_;
+  std::unique_ptr<RecordingWriter> writer_;
+};
+
+void put_object(std::vector<std::byte>& out, std::uint64_t id, std::uint64_t first, std::uint64_t chunks) {
+  put_byte(out, static_cast<std::uint8_t>(EventTag::object_added));
+  put_text(out, "a");
+  for (const auto value : {std::uint64_t{0}, std::uint64_t{4096}, std::uint64_t{4096}, id, first, chunks})
+    put_number(out, value);
+}
+
+// One class with `count` misses on `chunk`.
+void put_quantum(std::vector<std::byte>& out, std::int64_t chunk, std::uint64_t count, std::uint64_t lines) {
+  put_byte(out, static_cast<std::uint8_t>(EventTag::quantum));
+  for (int i = 0; i < 7; ++i) put_number(out, 0);  // flags, thread, accesses, hits
+  put_number(out, 1);
+  put_number(out, zigzag(chunk));
+  put_number(out, count << 2);
+  put_number(out, lines);
+}
+
+TEST(RecordingDamage, NonsenseUnderARightChecksumIsRefused) {
+  EXPECT_EQ(MadeUp().refused([](auto& out) { put_byte(out, 99); }),
+            "a recording has an event of a kind that this version does not know");
+  EXPECT_EQ(MadeUp().refused([](auto& out) { put_byte(out, static_cast<std::uint8_t>(EventTag::slept)); }),
+            "a column of a recording ends too early");
+  EXPECT_EQ(MadeUp().refused([](auto& out) {
+    put_byte(out, static_cast<std::uint8_t>(EventTag::object_removed));
+    put_number(out, 0);
+  }),
+            "a recording frees an object that is not there");
+  EXPECT_EQ(MadeUp().refused([](auto& out) { put_object(out, 1, 0, 1); }),
+            "a recording's objects are out of order");
+  EXPECT_EQ(MadeUp().refused([](auto& out) { put_object(out, 0, 5, 1); }),
+            "a recording's objects are out of order");
+  EXPECT_EQ(MadeUp().refused([](auto& out) {
+    put_object(out, 0, 0, 2);
+    put_quantum(out, 2, 1, 0);
+  }),
+            "a recording has a miss on a chunk that is not there");
+  EXPECT_EQ(MadeUp().refused([](auto& out) {
+    put_byte(out, static_cast<std::uint8_t>(EventTag::finished));
+    put_text(out, "exit");
+    put_byte(out, static_cast<std::uint8_t>(EventTag::loop_ended));
+  }),
+            "a recording goes on after the program's end");
+  const auto one_miss = [](auto& out) {
+    put_object(out, 0, 0, 2);
+    put_quantum(out, 1, 1, 1);
+  };
+  const std::vector<std::byte> zero(1), one(1, std::byte{1});
+  EXPECT_EQ(MadeUp().refused(one_miss), "a recording's columns do not belong together");
+  EXPECT_EQ(MadeUp().refused(one_miss, one, zero), "a recording has a miss of no class");
+  EXPECT_EQ(MadeUp().refused(one_miss, zero, zero), "accepted");
+}
+
+}  // namespace
+}  // namespace terrace::sim

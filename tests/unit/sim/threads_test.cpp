@@ -1,0 +1,145 @@
+// Several threads in virtual time against closed forms: STREAM by two threads, halves on two places by Little's law,
+// and that no place ever works more than all of the time.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "world.hpp"
+
+namespace terrace::sim {
+namespace {
+
+using backend::MissKind;
+
+constexpr std::uint32_t k_lines = 2048;  // missed in a quantum
+constexpr double k_line = 64;
+
+// One quantum of a thread: `fast` and `slow` lines of the two chunks, all of one kind.
+backend::Quantum quantum(std::uint32_t thread, std::vector<backend::Miss>& misses, std::uint32_t fast,
+                         std::uint32_t slow, MissKind kind) {
+  misses.clear();
+  for (std::uint32_t i = 0; i < fast + slow; ++i)
+    misses.push_back({i < fast ? 0u : 1u, 0, static_cast<std::uint8_t>(kind == MissKind::dependent ? 255 : 0), kind});
+  backend::Quantum quantum;
+  quantum.thread = thread;
+  quantum.accesses = 1;
+  quantum.misses = misses;
+  return quantum;
+}
+
+// The time in which `threads` threads have each run `quanta` quanta, and met.
+double time_of(TestWorld& world, std::uint32_t threads, std::uint32_t quanta, std::uint32_t fast, std::uint32_t slow,
+               MissKind kind) {
+  auto& machine = world.virtual_machine;
+  std::vector<backend::Miss> misses;
+  std::vector<std::uint32_t> all;
+  machine.alive(threads);
+  for (std::uint32_t i = 0; i < threads; ++i) all.push_back(i);
+  for (std::uint32_t n = 0; n < quanta; ++n)
+    for (const auto thread : all) machine.quantum(quantum(thread, misses, fast, slow, kind));
+  machine.runs(0);
+  machine.meet(all);
+  return machine.now().value;
+}
+
+TestWorld two_places(const MachineChoice& choice) {
+  TestWorld world(test_machine(choice));
+  world.add_chunks(1, 1 << 20, 0);
+  world.add_chunks(1, 1 << 20, 1);
+  return world;
+}
+
+// Two threads stream: limited by the place once together they ask for more than it gives, else by themselves.
+TEST(Threads, StreamSharesABandwidth) {
+  for (const double prefetch_mlp : {5.0, 12.0, 20.0, 60.0}) {
+    MachineChoice choice;
+    choice.prefetch_mlp = prefetch_mlp;
+    choice.access_ns = 0;
+    const double alone = k_line * prefetch_mlp / 86e-9;  // bytes/s that one thread asks for: Little's law
+    for (const std::uint32_t threads : {1u, 2u, 4u}) {
+      auto world = two_places(choice);
+      const double time = time_of(world, threads, 100, k_lines, 0, MissKind::prefetched);
+      const double bytes = 100.0 * k_lines * k_line * threads;
+      const double expected = std::min(16e9, alone * threads);
+      EXPECT_NEAR(bytes / time / expected, 1, 0.02) << threads << " threads, prefetch_mlp " << prefetch_mlp;
+    }
+  }
+}
+
+TEST(Threads, ChasesOverlap) {
+  for (const std::uint32_t threads : {1u, 2u, 4u}) {
+    auto world = two_places({});
+    const double time = time_of(world, threads, 50, k_lines, 0, MissKind::dependent);
+    EXPECT_NEAR(time / (50.0 * k_lines * 86e-9), 1, 0.02) << threads << " threads";
+  }
+}
+
+// Half of the lines on each place: a thread's misses take the mean latency, its bandwidth is mlp lines in that time.
+TEST(Threads, HalvesFollowLittlesLaw) {
+  MachineChoice choice;
+  choice.latency = 3;
+  choice.bandwidth = 1;
+  choice.mlp = 4;
+  choice.access_ns = 0;
+  for (const std::uint32_t threads : {1u, 2u}) {
+    auto world = two_places(choice);
+    const double time = time_of(world, threads, 100, k_lines / 2, k_lines / 2, MissKind::independent);
+    const double mean_latency = (86e-9 + 3 * 86e-9) / 2;
+    const double expected = 4 * k_line / mean_latency * threads;
+    EXPECT_NEAR(100.0 * k_lines * k_line * threads / time / expected, 1, 0.02) << threads << " threads";
+  }
+}
+
+TEST(Threads, NoPlaceWorksMoreThanAllOfTheTime) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 30; ++round) {
+    MachineChoice choice;
+    choice.mlp = 1 + static_cast<double>(random() % 40);
+    auto world = two_places(choice);
+    auto& machine = world.virtual_machine;
+    const std::uint32_t threads = 2 + random() % 3;
+    machine.alive(threads);
+    double bytes[2] = {};
+    std::vector<backend::Miss> misses;
+    for (int n = 0; n < 400; ++n) {
+      const std::uint32_t fast = random() % k_lines;
+      const std::uint32_t slow = random() % k_lines;
+      bytes[0] += fast * k_line;
+      bytes[1] += slow * k_line;
+      machine.quantum(quantum(random() % threads, misses, fast, slow, MissKind::independent));
+    }
+    double latest = 0;
+    for (std::uint32_t i = 0; i < threads; ++i) {
+      machine.runs(i);
+      latest = std::max(latest, machine.now().value);
+    }
+    // A slot of the row may be used whole by who comes last.
+    EXPECT_GE(latest + Occupancy::k_slot, bytes[0] / 16e9) << "round " << round;
+    EXPECT_GE(latest + Occupancy::k_slot, bytes[1] / 8e9) << "round " << round;
+  }
+}
+
+// Clocks: who begins, joins or takes a lock goes on no earlier than the other.
+TEST(Threads, ClocksFollow) {
+  auto world = two_places({});
+  auto& machine = world.virtual_machine;
+  machine.charge({1});
+  machine.alive(2);
+  machine.follow(1, 0);
+  machine.runs(1);
+  EXPECT_EQ(machine.now().value, 1);
+  machine.charge({2});
+  machine.release(77);
+  machine.charge({4});
+  machine.runs(0);
+  EXPECT_EQ(machine.now().value, 1);
+  machine.acquire(77);
+  EXPECT_EQ(machine.now().value, 3);
+  machine.acquire(78);
+  machine.follow(0, 1);
+  EXPECT_EQ(machine.now().value, 7);
+}
+
+}  // namespace
+}  // namespace terrace::sim

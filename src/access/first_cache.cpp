@@ -42,8 +42,7 @@ std::uint32_t FirstCache::insert(std::uint64_t line, std::uint64_t flags, std::u
   ++fills_;
   words_[slot] = word::of(line) | flags;
   from_[slot] = from;
-  set_signature(signatures_.get() + set * signature_words_, victim_way,
-                signature_of(line));
+  set_signature(signatures_.get() + set * signature_words_, victim_way, signature_of(line));
   return slot;
 }
 

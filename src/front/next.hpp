@@ -50,7 +50,7 @@ class Next {
 
  private:
   const char* name_;
-  const char* version_;  // of several, where the C library has them
+  const char* version_;                      // of several, where the C library has them
   std::atomic<Function> function_{nullptr};  // racing threads store the same value
 };
 

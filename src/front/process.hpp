@@ -35,11 +35,11 @@ struct Process {
   access::SymbolTable* symbols = nullptr;
   backend::Clock* clock = nullptr;    // the program's
   ObjectRegistry* objects = nullptr;  // made by the front doors when start() has returned
-  sim::Turns* turns = nullptr;  // null on the real machine, where threads run as the system wants
+  sim::Turns* turns = nullptr;        // null on the real machine, where threads run as the system wants
   backend::ThreadClocks* thread_clocks = nullptr;  // of all worlds
-  bool simulated = false;             // the program's clocks show virtual time
-  std::uint64_t big_block = 16384;    // blocks from this size on are objects of their own
-  std::int64_t started_unix_ns = 0;   // what the program's real-time clock showed when it began
+  bool simulated = false;                          // the program's clocks show virtual time
+  std::uint64_t big_block = 16384;                 // blocks from this size on are objects of their own
+  std::int64_t started_unix_ns = 0;                // what the program's real-time clock showed when it began
 };
 
 // This process's, or nullptr when it is inert: no session, TERRACE=off, or something went wrong at the start.

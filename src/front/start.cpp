@@ -131,7 +131,8 @@ class EveryThreadClock final : public backend::ThreadClocks {
 
 // Everything that lives as long as the process. Never destroyed: threads may still run when it ends.
 struct Everything {
-  explicit Everything(Session given) : session(std::move(given)), sink(mutex), clock(mutex), thread_clocks(mutex) {}
+  explicit Everything(Session given)
+      : session(std::move(given)), sink(mutex), clock(mutex), thread_clocks(mutex) {}
   Session session;
   std::recursive_mutex mutex;
   SerialSink sink;
@@ -319,8 +320,9 @@ void attach_thread() noexcept {
   const access::Inside inside;
   try {
     // A thread's pipeline outlives it: what its caches hold is still to be written back.
-    thread.pipeline = new access::Pipeline(all->pipelines, *all->shared, all->map, all->sink, thread.number,
-                                           [](std::uint64_t address) { return make_known(address); }, next_turn);
+    thread.pipeline = new access::Pipeline(
+        all->pipelines, *all->shared, all->map, all->sink, thread.number,
+        [](std::uint64_t address) { return make_known(address); }, next_turn);
   } catch (const std::exception&) {
     thread.pipeline = nullptr;
   }

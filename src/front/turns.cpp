@@ -91,7 +91,8 @@ std::uint32_t wake(std::uint64_t key, std::uint32_t most) noexcept {
   std::uint32_t woken[64];
   std::uint32_t count = 0;
   while (count < most) {
-    const auto some = turns().wake(this_thread(), key, std::min<std::uint32_t>(most - count, std::size(woken)), woken);
+    const auto some =
+        turns().wake(this_thread(), key, std::min<std::uint32_t>(most - count, std::size(woken)), woken);
     for (std::uint32_t i = 0; i < some; ++i) clocks().follow(woken[i], this_thread());
     count += some;
     if (some < std::size(woken)) break;

@@ -102,7 +102,8 @@ TERRACE_EXPORT int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
   return error;
 }
 
-TERRACE_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* until) noexcept {
+TERRACE_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
+                                           const timespec* until) noexcept {
   static constinit Next<int (*)(pthread_mutex_t*, clockid_t, const timespec*)> next{"pthread_mutex_clocklock"};
   if (!front::taking_turns() || is_own(mutex)) return (*next)(mutex, clock, until);
   return lock_in_turn_until(mutex, EBUSY, *next_mutex_trylock, clock, until);
@@ -140,8 +141,10 @@ TERRACE_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mut
   return woken ? 0 : ETIMEDOUT;
 }
 
-TERRACE_EXPORT int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec* until) {
-  static constinit Next<int (*)(pthread_cond_t*, pthread_mutex_t*, const timespec*)> next{"pthread_cond_timedwait", k_version};
+TERRACE_EXPORT int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
+                                          const timespec* until) {
+  static constinit Next<int (*)(pthread_cond_t*, pthread_mutex_t*, const timespec*)> next{"pthread_cond_timedwait",
+                                                                                          k_version};
   if (!front::taking_turns()) return (*next)(condition, mutex, until);
   // Which clock it was made for: bit 1 of glibc's references.
   const bool monotonic = (condition->__data.__wrefs & 2) != 0;

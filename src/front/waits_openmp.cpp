@@ -1,6 +1,6 @@
-// OpenMP's threads in virtual time: what gcc's compilers call of their run-time library (libgomp), as far as threads
-// wait there. The library stays in charge of teams, loops and sections; its workers take turns for as long as they
-// run the program's code, and wait for one another here instead of there. So static and dynamic schedules,
+// OpenMP's threads in virtual time: what gcc's compilers call of their run-time library (libgomp), as far as
+// threads wait there. The library stays in charge of teams, loops and sections; its workers take turns for as long
+// as they run the program's code, and wait for one another here instead of there. So static and dynamic schedules,
 // critical sections and reductions repeat.
 //
 // Explicit tasks are run at once, by the thread that makes them, which OpenMP always allows: they are not spread
@@ -202,25 +202,26 @@ TERRACE_EXPORT unsigned GOMP_parallel_reductions(Work work, void* data, unsigned
   return front::in_turns(work, data, [&](Work w, void* d) { return (*next)(w, d, threads, flags); });
 }
 
-TERRACE_EXPORT void GOMP_parallel_sections(Work work, void* data, unsigned threads, unsigned count, unsigned flags) {
+TERRACE_EXPORT void GOMP_parallel_sections(Work work, void* data, unsigned threads, unsigned count,
+                                           unsigned flags) {
   static constinit Next<void (*)(Work, void*, unsigned, unsigned, unsigned)> next{"GOMP_parallel_sections"};
   front::in_turns(work, data, [&](Work w, void* d) { (*next)(w, d, threads, count, flags); });
 }
 
-#define PARALLEL_LOOP(kind)                                                                                        \
-  TERRACE_EXPORT void GOMP_parallel_loop_##kind(Work work, void* data, unsigned threads, long start, long end,     \
-                                                long step, long chunk, unsigned flags) {                           \
-    static constinit Next<void (*)(Work, void*, unsigned, long, long, long, long, unsigned)> next{                 \
-        "GOMP_parallel_loop_" #kind};                                                                              \
-    front::in_turns(work, data,                                                                                    \
-                    [&](Work w, void* d) { (*next)(w, d, threads, start, end, step, chunk, flags); });             \
+#define PARALLEL_LOOP(kind)                                                                                    \
+  TERRACE_EXPORT void GOMP_parallel_loop_##kind(Work work, void* data, unsigned threads, long start, long end, \
+                                                long step, long chunk, unsigned flags) {                       \
+    static constinit Next<void (*)(Work, void*, unsigned, long, long, long, long, unsigned)> next{             \
+        "GOMP_parallel_loop_" #kind};                                                                          \
+    front::in_turns(work, data,                                                                                \
+                    [&](Work w, void* d) { (*next)(w, d, threads, start, end, step, chunk, flags); });         \
   }
-#define PARALLEL_LOOP_AS_SET(kind)                                                                                 \
-  TERRACE_EXPORT void GOMP_parallel_loop_##kind(Work work, void* data, unsigned threads, long start, long end,     \
-                                                long step, unsigned flags) {                                       \
-    static constinit Next<void (*)(Work, void*, unsigned, long, long, long, unsigned)> next{                       \
-        "GOMP_parallel_loop_" #kind};                                                                              \
-    front::in_turns(work, data, [&](Work w, void* d) { (*next)(w, d, threads, start, end, step, flags); });        \
+#define PARALLEL_LOOP_AS_SET(kind)                                                                             \
+  TERRACE_EXPORT void GOMP_parallel_loop_##kind(Work work, void* data, unsigned threads, long start, long end, \
+                                                long step, unsigned flags) {                                   \
+    static constinit Next<void (*)(Work, void*, unsigned, long, long, long, unsigned)> next{                   \
+        "GOMP_parallel_loop_" #kind};                                                                          \
+    front::in_turns(work, data, [&](Work w, void* d) { (*next)(w, d, threads, start, end, step, flags); });    \
   }
 PARALLEL_LOOP(static)
 PARALLEL_LOOP(dynamic)
@@ -274,17 +275,17 @@ TERRACE_EXPORT void GOMP_single_copy_end(void* data) {
 // --- loops and sections whose parts go to whoever comes
 // ---------------------------------------------------------------------------------------------------------
 
-#define LOOP_NEXT(kind)                                                                    \
-  TERRACE_EXPORT bool GOMP_loop_##kind##_next(long* from, long* to) {                      \
-    static constinit Next<bool (*)(long*, long*)> next{"GOMP_loop_" #kind "_next"};        \
-    if (front::in_team()) front::compete();                                                \
-    return (*next)(from, to);                                                              \
-  }                                                                                        \
-  TERRACE_EXPORT bool GOMP_loop_ull_##kind##_next(unsigned long long* from, unsigned long long* to) { \
-    static constinit Next<bool (*)(unsigned long long*, unsigned long long*)> next{        \
-        "GOMP_loop_ull_" #kind "_next"};                                                   \
-    if (front::in_team()) front::compete();                                                \
-    return (*next)(from, to);                                                              \
+#define LOOP_NEXT(kind)                                                                                   \
+  TERRACE_EXPORT bool GOMP_loop_##kind##_next(long* from, long* to) {                                     \
+    static constinit Next<bool (*)(long*, long*)> next{"GOMP_loop_" #kind "_next"};                       \
+    if (front::in_team()) front::compete();                                                               \
+    return (*next)(from, to);                                                                             \
+  }                                                                                                       \
+  TERRACE_EXPORT bool GOMP_loop_ull_##kind##_next(unsigned long long* from, unsigned long long* to) {     \
+    static constinit Next<bool (*)(unsigned long long*, unsigned long long*)> next{"GOMP_loop_ull_" #kind \
+                                                                                   "_next"};              \
+    if (front::in_team()) front::compete();                                                               \
+    return (*next)(from, to);                                                                             \
   }
 LOOP_NEXT(static)
 LOOP_NEXT(dynamic)
@@ -330,21 +331,21 @@ TERRACE_EXPORT void GOMP_atomic_end() {
 }
 
 // C's and Fortran's names for the same.
-#define OMP_LOCK(suffix, kind)                                                            \
-  TERRACE_EXPORT void omp_set_##kind##suffix(void* lock) {                                \
-    static constinit Next<void (*)(void*)> next{"omp_set_" #kind #suffix};                \
-    static constinit Next<int (*)(void*)> attempt{"omp_test_" #kind #suffix};             \
-    front::taking_turns() ? front::set_lock(lock, *attempt) : (*next)(lock);              \
-  }                                                                                       \
-  TERRACE_EXPORT void omp_unset_##kind##suffix(void* lock) {                              \
-    static constinit Next<void (*)(void*)> next{"omp_unset_" #kind #suffix};              \
-    front::taking_turns() ? front::unset_lock(lock, *next) : (*next)(lock);               \
-  }                                                                                       \
-  TERRACE_EXPORT int omp_test_##kind##suffix(void* lock) {                                \
-    static constinit Next<int (*)(void*)> next{"omp_test_" #kind #suffix};                \
-    const int taken = (*next)(lock);                                                      \
+#define OMP_LOCK(suffix, kind)                                                                          \
+  TERRACE_EXPORT void omp_set_##kind##suffix(void* lock) {                                              \
+    static constinit Next<void (*)(void*)> next{"omp_set_" #kind #suffix};                              \
+    static constinit Next<int (*)(void*)> attempt{"omp_test_" #kind #suffix};                           \
+    front::taking_turns() ? front::set_lock(lock, *attempt) : (*next)(lock);                            \
+  }                                                                                                     \
+  TERRACE_EXPORT void omp_unset_##kind##suffix(void* lock) {                                            \
+    static constinit Next<void (*)(void*)> next{"omp_unset_" #kind #suffix};                            \
+    front::taking_turns() ? front::unset_lock(lock, *next) : (*next)(lock);                             \
+  }                                                                                                     \
+  TERRACE_EXPORT int omp_test_##kind##suffix(void* lock) {                                              \
+    static constinit Next<int (*)(void*)> next{"omp_test_" #kind #suffix};                              \
+    const int taken = (*next)(lock);                                                                    \
     if (front::taking_turns()) taken != 0 ? front::take_hold(front::key_of(lock)) : front::try_later(); \
-    return taken;                                                                         \
+    return taken;                                                                                       \
   }
 OMP_LOCK(, lock)
 OMP_LOCK(, nest_lock)
@@ -356,21 +357,23 @@ OMP_LOCK(_, nest_lock)
 
 TERRACE_EXPORT void GOMP_task(Work work, void* data, void (*copy)(void*, void*), long size, long alignment,
                               bool may_wait, unsigned flags, void** depend, int priority, void* detach) {
-  static constinit Next<void (*)(Work, void*, void (*)(void*, void*), long, long, bool, unsigned, void**, int, void*)>
+  static constinit Next<void (*)(Work, void*, void (*)(void*, void*), long, long, bool, unsigned, void**, int,
+                                 void*)>
       next{"GOMP_task"};
   front::note_tasks();
-  (*next)(work, data, copy, size, alignment, may_wait && !front::in_virtual_time(), flags, depend, priority, detach);
+  (*next)(work, data, copy, size, alignment, may_wait && !front::in_virtual_time(), flags, depend, priority,
+          detach);
 }
 
-#define TASKLOOP(name, T)                                                                                           \
-  TERRACE_EXPORT void name(Work work, void* data, void (*copy)(void*, void*), long size, long alignment,            \
-                           unsigned flags, unsigned long tasks, int priority, T start, T end, T step) {             \
-    static constinit Next<void (*)(Work, void*, void (*)(void*, void*), long, long, unsigned, unsigned long, int, T, \
-                                   T, T)>                                                                           \
-        next{#name};                                                                                                \
-    front::note_tasks();                                                                                            \
-    if (front::in_virtual_time()) flags &= ~front::k_task_if;                                                       \
-    (*next)(work, data, copy, size, alignment, flags, tasks, priority, start, end, step);                           \
+#define TASKLOOP(name, T)                                                                                         \
+  TERRACE_EXPORT void name(Work work, void* data, void (*copy)(void*, void*), long size, long alignment,          \
+                           unsigned flags, unsigned long tasks, int priority, T start, T end, T step) {           \
+    static constinit Next<void (*)(Work, void*, void (*)(void*, void*), long, long, unsigned, unsigned long, int, \
+                                   T, T, T)>                                                                      \
+        next{#name};                                                                                              \
+    front::note_tasks();                                                                                          \
+    if (front::in_virtual_time()) flags &= ~front::k_task_if;                                                     \
+    (*next)(work, data, copy, size, alignment, flags, tasks, priority, start, end, step);                         \
   }
 TASKLOOP(GOMP_taskloop, long)
 TASKLOOP(GOMP_taskloop_ull, unsigned long long)

@@ -1,5 +1,5 @@
-// Waits of POSIX threads in virtual time, part one: joining, yielding, initialising once, cancelling. Where threads
-// do not take turns the C library does as always.
+// Waits of POSIX threads in virtual time, part one: joining, yielding, initialising once, cancelling. Where
+// threads do not take turns the C library does as always.
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -34,7 +34,6 @@ TERRACE_EXPORT int pthread_join(pthread_t thread, void** result) {
   wait_for_end(thread);
   return (*next)(thread, result);
 }
-
 
 TERRACE_EXPORT int pthread_cancel(pthread_t thread) {
   static constinit front::Next<int (*)(pthread_t)> next{"pthread_cancel"};

@@ -18,7 +18,7 @@ namespace terrace::sim {
 
 class Occupancy {
  public:
-  static constexpr double k_slot = 4e-6;               // seconds
+  static constexpr double k_slot = 4e-6;                        // seconds
   static constexpr std::size_t k_slots = std::size_t{1} << 14;  // that are remembered
 
   explicit Occupancy(std::size_t places) : places_(places), row_(places * k_slots, 0.0) {}
@@ -34,7 +34,6 @@ class Occupancy {
   void take(const Slot& slot, std::size_t place, double seconds);
 
  private:
-
   std::size_t places_;
   std::int64_t newest_ = 0;
   std::vector<double> row_;  // seconds taken, by slot modulo k_slots and place

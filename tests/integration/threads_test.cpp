@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::set<std::string> k_of_the_execution = {"run.journal", "run.process", "run.parent", "run.started_unix_ns",
-                                                  "object.address"};
+const std::set<std::string> k_of_the_execution = {"run.journal", "run.process", "run.parent",
+                                                  "run.started_unix_ns", "object.address"};
 
 class Threads : public ::testing::Test {
  protected:
@@ -27,13 +27,14 @@ class Threads : public ::testing::Test {
 
   Outcome run(const std::string& command) { return run_program("cd '" + root_ + "' && " + command + " 2>&1"); }
   void build(const std::string& compiler, const std::string& source) {
-    const auto built = run(TERRACE_WRAPPERS "/" + compiler + " -O1 -g -o program " TERRACE_SOURCE_DIR
-                           "/tests/integration/programs/" + source);
+    const auto built = run(TERRACE_WRAPPERS "/" + compiler +
+                           " -O1 -g -o program " TERRACE_SOURCE_DIR "/tests/integration/programs/" + source);
     ASSERT_EQ(built.status, 0) << built.output;
   }
   std::vector<std::string> simulate(const std::string& threads, std::string& output) {
-    const auto done = run("rm -f p.terrace; " TERRACE_LAUNCHER
-                          " simulate -q -m xeon-max-9480-snc4 -o p.terrace -- ./program " + threads);
+    const auto done =
+        run("rm -f p.terrace; " TERRACE_LAUNCHER " simulate -q -m xeon-max-9480-snc4 -o p.terrace -- ./program " +
+            threads);
     EXPECT_EQ(done.status, 0) << done.output;
     output = done.output;
     return dump_store(root_ + "/p.terrace", k_of_the_execution);

@@ -1,5 +1,5 @@
-// Several threads in virtual time against closed forms: STREAM by two threads, halves on two places by Little's law,
-// and that no place ever works more than all of the time.
+// Several threads in virtual time against closed forms: STREAM by two threads, halves on two places by Little's
+// law, and that no place ever works more than all of the time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,8 @@ backend::Quantum quantum(std::uint32_t thread, std::vector<backend::Miss>& misse
                          std::uint32_t slow, MissKind kind) {
   misses.clear();
   for (std::uint32_t i = 0; i < fast + slow; ++i)
-    misses.push_back({i < fast ? 0u : 1u, 0, static_cast<std::uint8_t>(kind == MissKind::dependent ? 255 : 0), kind});
+    misses.push_back(
+        {i < fast ? 0u : 1u, 0, static_cast<std::uint8_t>(kind == MissKind::dependent ? 255 : 0), kind});
   backend::Quantum quantum;
   quantum.thread = thread;
   quantum.accesses = 1;
@@ -29,8 +30,8 @@ backend::Quantum quantum(std::uint32_t thread, std::vector<backend::Miss>& misse
 }
 
 // The time in which `threads` threads have each run `quanta` quanta, and met.
-double time_of(TestWorld& world, std::uint32_t threads, std::uint32_t quanta, std::uint32_t fast, std::uint32_t slow,
-               MissKind kind) {
+double time_of(TestWorld& world, std::uint32_t threads, std::uint32_t quanta, std::uint32_t fast,
+               std::uint32_t slow, MissKind kind) {
   auto& machine = world.virtual_machine;
   std::vector<backend::Miss> misses;
   std::vector<std::uint32_t> all;
@@ -75,7 +76,8 @@ TEST(Threads, ChasesOverlap) {
   }
 }
 
-// Half of the lines on each place: a thread's misses take the mean latency, its bandwidth is mlp lines in that time.
+// Half of the lines on each place: a thread's misses take the mean latency, its bandwidth is mlp lines in that
+// time.
 TEST(Threads, HalvesFollowLittlesLaw) {
   MachineChoice choice;
   choice.latency = 3;
@@ -93,21 +95,22 @@ TEST(Threads, HalvesFollowLittlesLaw) {
 
 TEST(Threads, NoPlaceWorksMoreThanAllOfTheTime) {
   std::mt19937 random(3);
+  const auto pick = [&](std::uint32_t below) { return static_cast<std::uint32_t>(random() % below); };
   for (int round = 0; round < 30; ++round) {
     MachineChoice choice;
-    choice.mlp = 1 + static_cast<double>(random() % 40);
+    choice.mlp = 1 + pick(40);
     auto world = two_places(choice);
     auto& machine = world.virtual_machine;
-    const std::uint32_t threads = 2 + random() % 3;
+    const std::uint32_t threads = 2 + pick(3);
     machine.alive(threads);
     double bytes[2] = {};
     std::vector<backend::Miss> misses;
     for (int n = 0; n < 400; ++n) {
-      const std::uint32_t fast = random() % k_lines;
-      const std::uint32_t slow = random() % k_lines;
+      const std::uint32_t fast = pick(k_lines);
+      const std::uint32_t slow = pick(k_lines);
       bytes[0] += fast * k_line;
       bytes[1] += slow * k_line;
-      machine.quantum(quantum(random() % threads, misses, fast, slow, MissKind::independent));
+      machine.quantum(quantum(pick(threads), misses, fast, slow, MissKind::independent));
     }
     double latest = 0;
     for (std::uint32_t i = 0; i < threads; ++i) {

@@ -2,12 +2,12 @@
 #include "sim/occupancy.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace terrace::sim {
 
 Occupancy::Slot Occupancy::at(Seconds time) {
-  const auto number = static_cast<std::int64_t>(time.value / k_slot);
+  auto number = static_cast<std::int64_t>(time.value / k_slot);
+  if (static_cast<double>(number + 1) * k_slot <= time.value) ++number;  // by rounding, time was on the slot's end
   constexpr auto k_row = static_cast<std::int64_t>(k_slots);
   if (number > newest_) {
     // What the new slots lie on is as old as the row is long.
@@ -15,9 +15,7 @@ Occupancy::Slot Occupancy::at(Seconds time) {
       std::fill_n(row_.begin() + (fresh % k_row) * static_cast<std::int64_t>(places_), places_, 0.0);
     newest_ = number;
   }
-  auto end = static_cast<double>(number + 1) * k_slot;
-  if (end <= time.value) end = std::nextafter(time.value, time.value + 1);  // rounding put time on the slot's end
-  return {number, end};
+  return {number, static_cast<double>(number + 1) * k_slot};
 }
 
 double Occupancy::free_share(const Slot& slot, Seconds time, std::size_t place) const {

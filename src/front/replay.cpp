@@ -24,6 +24,7 @@ class Replay final : public sim::ReplaySink {
       auto built = build_world(session, world, session.hooks, recorded.header.identity);
       for (auto* sink : built.sinks) sinks_.add(*sink);
       clocks_.push_back(built.parts.clock);
+      if (built.thread_clocks) thread_clocks_.push_back(built.thread_clocks);
       chunks_ = built.parts.chunks;
       built.parts.totals = [this, of_world = std::move(built.parts.totals)] {
         auto totals = of_world();
@@ -69,9 +70,29 @@ class Replay final : public sim::ReplaySink {
   void noted(std::string_view severity, std::string_view text) override { runtime_->note(severity, text); }
   void finished(std::string_view how) override { runtime_->finish(how); }
 
+  void runs(std::uint32_t thread) override {
+    for (auto* const world : thread_clocks_) world->runs(thread);
+  }
+  void alive(std::uint32_t threads) override {
+    for (auto* const world : thread_clocks_) world->alive(threads);
+  }
+  void follow(std::uint32_t thread, std::uint32_t other) override {
+    for (auto* const world : thread_clocks_) world->follow(thread, other);
+  }
+  void meet(std::span<const std::uint32_t> threads) override {
+    for (auto* const world : thread_clocks_) world->meet(threads);
+  }
+  void release(std::uint64_t thing) override {
+    for (auto* const world : thread_clocks_) world->release(thing);
+  }
+  void acquire(std::uint64_t thing) override {
+    for (auto* const world : thread_clocks_) world->acquire(thing);
+  }
+
  private:
   profile::Tee sinks_;
   std::vector<backend::Clock*> clocks_;
+  std::vector<backend::ThreadClocks*> thread_clocks_;
   memory::ChunkTable* chunks_ = nullptr;  // a world's; all have the same chunks
   std::uint64_t largest_chunk_;
   std::uint64_t unseen_ = 0, dropped_ = 0;

@@ -96,13 +96,10 @@ class EveryThreadClock final : public backend::ThreadClocks {
  public:
   explicit EveryThreadClock(std::recursive_mutex& mutex) : mutex_(mutex) {}
   void add(backend::ThreadClocks& world) { worlds_.push_back(&world); }
-  void record_to(sim::RecordingWriter* recorder) { recorder_ = recorder; }
   void runs(std::uint32_t thread) override {
     in_each([=](auto& world) { world.runs(thread); });
   }
   void alive(std::uint32_t threads) override {
-    if (threads > 1 && recorder_)
-      recorder_->end_here("a second thread began, and recordings hold what one thread does");
     in_each([=](auto& world) { world.alive(threads); });
   }
   void follow(std::uint32_t thread, std::uint32_t other) override {
@@ -126,7 +123,6 @@ class EveryThreadClock final : public backend::ThreadClocks {
   }
   std::recursive_mutex& mutex_;
   std::vector<backend::ThreadClocks*> worlds_;
-  sim::RecordingWriter* recorder_ = nullptr;
 };
 
 // Everything that lives as long as the process. Never destroyed: threads may still run when it ends.
@@ -202,7 +198,7 @@ void make_recorder(Everything& all, const sim::ProgramIdentity& program) {
   });
   all.sink.record_to(all.recorder.get());
   all.clock.record_to(all.recorder.get());
-  all.thread_clocks.record_to(all.recorder.get());
+  all.thread_clocks.add(*all.recorder);
 }
 
 void make_runtime(Everything& all) {

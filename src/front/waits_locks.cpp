@@ -25,6 +25,11 @@ std::uint64_t key_of(const Lock* lock) {
   return reinterpret_cast<std::uint64_t>(lock);
 }
 
+void test_cancellation() {
+  static constinit Next<void (*)()> next{"pthread_testcancel"};
+  (*next)();
+}
+
 // Tries until the lock is ours; `busy` is what an attempt in vain returns.
 template <class Lock, class Attempt>
 int lock_in_turn(Lock* lock, int busy, Attempt attempt) {
@@ -124,7 +129,7 @@ TERRACE_EXPORT int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t*
   if (const int error = unlock_mutex(mutex)) return error;
   front::wait_for(key_of(condition));
   lock_mutex(mutex);
-  pthread_testcancel();
+  test_cancellation();
   return 0;
 }
 
@@ -137,7 +142,7 @@ TERRACE_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mut
   if (const int error = unlock_mutex(mutex)) return error;
   const bool woken = front::wait_for(key_of(condition), front::program_seconds(clock, *until));
   lock_mutex(mutex);
-  pthread_testcancel();
+  test_cancellation();
   return woken ? 0 : ETIMEDOUT;
 }
 

@@ -43,6 +43,13 @@ TERRACE_EXPORT int pthread_cancel(pthread_t thread) {
   return error;
 }
 
+// Programs look again and again whether they have been cancelled, and nothing else of it is seen.
+TERRACE_EXPORT void pthread_testcancel() {
+  static constinit front::Next<void (*)()> next{"pthread_testcancel"};
+  if (front::taking_turns()) front::try_later();
+  (*next)();
+}
+
 TERRACE_EXPORT int sched_yield() noexcept {
   static constinit front::Next<int (*)()> next{"sched_yield"};
   if (!front::taking_turns()) return (*next)();

@@ -25,7 +25,7 @@
 
 namespace terrace::sim {
 
-inline constexpr std::uint32_t k_recording_version = 1;
+inline constexpr std::uint32_t k_recording_version = 2;
 
 enum Column : std::uint8_t { k_events, k_classes, k_lines, k_columns };
 
@@ -41,8 +41,18 @@ enum class EventTag : std::uint8_t {
   slept = 7,
   unfollowed = 8,
   noted = 9,
-  finished = 10
+  finished = 10,
+  // Of threads (backend::ThreadClocks).
+  runs = 11,
+  alive = 12,
+  follow = 13,
+  meet = 14,
+  release = 15,
+  acquire = 16
 };
+
+// Threads are numbered from 0 in the order in which they begin; a process can have no more (PID_MAX_LIMIT).
+inline constexpr std::uint32_t k_most_recorded_threads = 1U << 22;
 
 // Bits of a quantum's flags.
 inline constexpr std::uint8_t k_in_stride = 1;  // the program went on; without it, a flush ended the quantum

@@ -19,7 +19,6 @@ constexpr std::uint64_t k_most_accesses = std::uint64_t{1} << 48;
 constexpr std::uint32_t k_narrow = 256;  // classes that a byte can tell apart
 constexpr std::uint32_t k_wide_classes = 65536;
 constexpr unsigned k_kind_bits = 2;
-constexpr std::uint32_t k_most_threads = 1U << 22;  // a process can have no more (PID_MAX_LIMIT)
 
 // Neighbours in the list are mostly neighbours in memory. k_no_chunk comes right before chunk 0.
 std::uint32_t chunk_step(memory::ChunkId from, memory::ChunkId to) { return to - from; }
@@ -102,7 +101,7 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, memory::ChunkId 
   sums.in_stride = (flags & k_in_stride) != 0;
   wide_ = (flags & k_wide) != 0;
   auto& quantum = sums.quantum;
-  quantum.thread = static_cast<std::uint32_t>(events.number(k_most_threads));
+  quantum.thread = static_cast<std::uint32_t>(events.number(k_most_recorded_threads));
   quantum.accesses = events.number(k_most_accesses);
   for (auto& hits : quantum.hits) hits = events.number(k_most_accesses);
   const auto classes = events.number(wide_ ? k_wide_classes : k_narrow);

@@ -77,8 +77,32 @@ class FrameReplay {
       case EventTag::finished:
         finished_ = true;
         return sink_.finished(in.text());
+      case EventTag::runs:
+        return sink_.runs(thread(in));
+      case EventTag::alive:
+        return sink_.alive(thread(in));
+      case EventTag::follow: {
+        const auto follower = thread(in);
+        return sink_.follow(follower, thread(in));
+      }
+      case EventTag::meet:
+        return meet(in);
+      case EventTag::release:
+        return sink_.release(in.number());
+      case EventTag::acquire:
+        return sink_.acquire(in.number());
     }
     throw Error(Code::corrupt, "a recording has an event of a kind that this version does not know");
+  }
+
+  static std::uint32_t thread(ColumnReader& in) {
+    return static_cast<std::uint32_t>(in.number(k_most_recorded_threads));
+  }
+
+  void meet(ColumnReader& in) {
+    threads_.clear();
+    for (auto left = in.number(k_most_recorded_threads); left > 0; --left) threads_.push_back(thread(in));
+    sink_.meet(threads_);
   }
 
   void object_added(ColumnReader& in) {
@@ -133,6 +157,7 @@ class FrameReplay {
   bool has_misses_ = false;  // of this frame: they are in the buffers
   QuantumDecoder quanta_;
   profile::Tally tally_;
+  std::vector<std::uint32_t> threads_;
   std::vector<std::byte> events_, classes_, lines_;
 };
 

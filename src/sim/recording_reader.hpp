@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/program_events.hpp"
+#include "backend/thread_clocks.hpp"
 #include "profile/tally.hpp"
 #include "sim/recording_format.hpp"
 #include "sim/recording_frame.hpp"
@@ -15,7 +16,7 @@
 namespace terrace::sim {
 
 // To whom a recording is told.
-class ReplaySink : public backend::ProgramEvents {
+class ReplaySink : public backend::ProgramEvents, public backend::ThreadClocks {
  public:
   // Whether the next quantum shall come with its single misses. Else its `misses` are empty, whatever it has.
   [[nodiscard]] virtual bool wants_misses() const = 0;

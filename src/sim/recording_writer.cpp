@@ -51,15 +51,9 @@ RecordingWriter::~RecordingWriter() { close(file_); }
 
 void RecordingWriter::quantum(const backend::Quantum& quantum, bool in_stride) {
   if (closed_) return;
+  running_ = quantum.thread;
   quanta_.put(columns_, quantum, in_stride);
   if (columns_.size() >= frame_bytes_) end_frame();
-}
-
-void RecordingWriter::end_here(const std::string& why) {
-  if (closed_) return;
-  end_frame();
-  closed_ = true;
-  if (ends_early_) ends_early_(why);
 }
 
 template <class Put>
@@ -124,6 +118,39 @@ void RecordingWriter::finished(std::string_view how) {
   event(EventTag::finished, [&](auto& out) { put_text(out, how); });
   if (!closed_) end_frame();
   closed_ = true;
+}
+
+// Said at every turn, mostly of who ran before.
+void RecordingWriter::runs(std::uint32_t thread) {
+  if (thread == running_) return;
+  running_ = thread;
+  event(EventTag::runs, [&](auto& out) { put_number(out, thread); });
+}
+
+void RecordingWriter::alive(std::uint32_t threads) {
+  event(EventTag::alive, [&](auto& out) { put_number(out, threads); });
+}
+
+void RecordingWriter::follow(std::uint32_t thread, std::uint32_t other) {
+  event(EventTag::follow, [&](auto& out) {
+    put_number(out, thread);
+    put_number(out, other);
+  });
+}
+
+void RecordingWriter::meet(std::span<const std::uint32_t> threads) {
+  event(EventTag::meet, [&](auto& out) {
+    put_number(out, threads.size());
+    for (const auto thread : threads) put_number(out, thread);
+  });
+}
+
+void RecordingWriter::release(std::uint64_t thing) {
+  event(EventTag::release, [&](auto& out) { put_number(out, thing); });
+}
+
+void RecordingWriter::acquire(std::uint64_t thing) {
+  event(EventTag::acquire, [&](auto& out) { put_number(out, thing); });
 }
 
 void RecordingWriter::end_frame() {

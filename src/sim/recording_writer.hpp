@@ -12,6 +12,7 @@
 
 #include "backend/access_sink.hpp"
 #include "backend/program_events.hpp"
+#include "backend/thread_clocks.hpp"
 #include "sim/recording_format.hpp"
 #include "sim/recording_frame.hpp"
 #include "sim/recording_quantum.hpp"
@@ -20,7 +21,7 @@ namespace terrace::sim {
 
 inline constexpr std::size_t k_frame_bytes = std::size_t{1} << 20;
 
-class RecordingWriter final : public backend::ProgramEvents {
+class RecordingWriter final : public backend::ProgramEvents, public backend::ThreadClocks {
  public:
   // Appends to the file, which must exist, and writes the header there. A frame ends when its columns have
   // `frame_bytes` before compression: that much a kill may cost. `ends_early` is told why, should it come to that.
@@ -34,8 +35,6 @@ class RecordingWriter final : public backend::ProgramEvents {
 
   // `in_stride`: the program goes on; no flush ended the quantum.
   void quantum(const backend::Quantum& quantum, bool in_stride);
-  // Something happens that recordings cannot hold: what came before is kept, nothing comes after.
-  void end_here(const std::string& why);
 
   void object_added(const backend::NewObject& object) override;
   void object_removed(memory::ObjectId object) override;
@@ -46,6 +45,13 @@ class RecordingWriter final : public backend::ProgramEvents {
   void unfollowed(std::uint64_t unseen, std::uint64_t dropped) override;
   void noted(std::string_view severity, std::string_view text) override;
   void finished(std::string_view how) override;
+
+  void runs(std::uint32_t thread) override;
+  void alive(std::uint32_t threads) override;
+  void follow(std::uint32_t thread, std::uint32_t other) override;
+  void meet(std::span<const std::uint32_t> threads) override;
+  void release(std::uint64_t thing) override;
+  void acquire(std::uint64_t thing) override;
 
  private:
   template <class Put>
@@ -61,6 +67,7 @@ class RecordingWriter final : public backend::ProgramEvents {
   RecordingColumns columns_;
   QuantumEncoder quanta_;
   std::uint64_t unseen_ = 0, dropped_ = 0;
+  std::uint32_t running_ = 0;
   bool closed_ = false;  // the last event was written, or nothing can be
   Complaint ends_early_;
 };

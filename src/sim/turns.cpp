@@ -17,6 +17,7 @@ namespace {
 
 constexpr timespec k_patience{0, 100'000'000};  // between two looks at whoever has the turn
 constexpr std::uint32_t k_looks = 3;            // that find it asleep in the same turn
+constexpr std::uint32_t k_stuck = 50;           // that find it at work in the same turn: it may wait for another
 
 void call(std::atomic<std::uint32_t>& called) {
   called.store(1, std::memory_order_release);
@@ -107,21 +108,19 @@ void Turns::await(TurnSlot& slot) {
     const Locked locked(*this);
     looks = page_.turns == seen ? looks + 1 : 0;
     seen = page_.turns;
-    if (looks >= k_looks) {
-      look_after();
-      looks = 0;
-    }
+    if (looks >= k_looks) look_after(looks >= k_stuck);
   }
   slot.called.store(0, std::memory_order_relaxed);
 }
 
-// Nothing has happened for a while. Where a turn went on without us, whoever has it works, and all is well.
-void Turns::look_after() {
+// Nothing has happened for a while. Whoever has the turn may work where nobody sees it, and all is well; but not
+// for ever: it could be looking again and again for what another one is to do.
+void Turns::look_after(bool stuck) {
   for (std::uint32_t i = 0; i < page_.slots_used; ++i) {
     TurnSlot& slot = page_.slots[i];
     if (slot.state != TurnState::running) continue;
     const char state = slot.system_thread == 0 ? 'R' : system_state(slot.system_thread);
-    if (state != 'S' && state != 0) return;
+    if (state != 'S' && state != 0 && !(state == 'R' && stuck && slot.system_thread != 0)) return;
     slot.state = state == 0 ? TurnState::none : TurnState::away;
     if (state == 0) page_.alive.fetch_sub(1, std::memory_order_relaxed);
     not_repeatable();

@@ -11,7 +11,8 @@
 // thread that the system has not started yet.
 //
 // A thread that waits in a way that nobody told us of keeps its turn: after a while, when the system says that it
-// sleeps, the turn is taken from it, and `repeatable` is false from then on. It queues again when it is back.
+// sleeps, or after seconds without any progress that is seen (it spins), the turn is taken from it, and
+// `repeatable` is false from then on. It queues again when it is back.
 //
 // The state is plain data in shared memory, ready for threads of several processes.
 #pragma once
@@ -110,7 +111,7 @@ class Turns {
   [[nodiscard]] TurnSlot* find(std::uint32_t thread) const;
   void give();  // the turn to whom it belongs, if anybody can run; locked
   void await(TurnSlot& slot);
-  void look_after();
+  void look_after(bool stuck);
 
   TurnsPage& page_;
 };

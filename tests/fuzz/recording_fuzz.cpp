@@ -66,6 +66,16 @@ class Checker final : public ReplaySink {
     text(said);
   }
   void finished(std::string_view how) override { text(how); }
+  void runs(std::uint32_t thread) override { require(thread <= k_most_recorded_threads); }
+  void alive(std::uint32_t) override {}
+  void follow(std::uint32_t thread, std::uint32_t other) override {
+    require(thread <= k_most_recorded_threads && other <= k_most_recorded_threads);
+  }
+  void meet(std::span<const std::uint32_t> threads) override {
+    for (const auto thread : threads) require(thread <= k_most_recorded_threads);
+  }
+  void release(std::uint64_t) override {}
+  void acquire(std::uint64_t) override {}
 
  private:
   // Every byte is there to be read.

@@ -209,7 +209,7 @@ TEST_F(Replays, EveryProcessOfAJobIsThere) {
 }
 
 // Threads, signals, sleeps, longjmp, fork: in the order in which it happened, it happens again.
-TEST_F(Replays, WhatIsNotRepeatableReplays) {
+TEST_F(Replays, ThreadsSleepsAndForksReplay) {
   make("torture");
   const auto done = run(TERRACE_LAUNCHER " simulate -q -o e.terrace --misses app.misses --planner slow-only " +
                         std::string(k_there) + " -- torture/torture");

@@ -90,7 +90,7 @@ class Transcript {
 };
 
 /// Writes down what it is told; wants single misses or not, by `wants`.
-class TranscriptSink final : public ReplaySink {
+class TranscriptSink : public ReplaySink {
  public:
   explicit TranscriptSink(bool wants) : wants_(wants) {}
   Transcript said;
@@ -114,6 +114,15 @@ class TranscriptSink final : public ReplaySink {
   }
   void noted(std::string_view severity, std::string_view text) override { said.event("noted", severity, text); }
   void finished(std::string_view how) override { said.event("finished", how); }
+  void runs(std::uint32_t thread) override { said.event("runs", thread); }
+  void alive(std::uint32_t threads) override { said.event("alive", threads); }
+  void follow(std::uint32_t thread, std::uint32_t other) override { said.event("follow", thread, other); }
+  void meet(std::span<const std::uint32_t> threads) override {
+    said.event("meet", threads.size());
+    for (const auto thread : threads) said.event("meets", thread);
+  }
+  void release(std::uint64_t thing) override { said.event("release", thing); }
+  void acquire(std::uint64_t thing) override { said.event("acquire", thing); }
 
  private:
   bool wants_;
@@ -137,7 +146,7 @@ class RandomProgram {
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
 
   void step(RecordingWriter& to) {
-    switch (chunks_ == 0 ? 0 : below(12)) {
+    switch (chunks_ == 0 ? 0 : below(18)) {
       case 0:
         return add_object(to);
       case 1:
@@ -155,6 +164,24 @@ class RandomProgram {
         return both(to, [&, dropped = random_()](auto& s) { s.unfollowed(unseen_, dropped); });
       case 7:
         return both(to, [](auto& s) { s.noted("warning", std::string("a\0b\n", 4)); });
+      case 8:
+        // The recorder leaves out what is known already.
+        running_ = static_cast<std::uint32_t>(running_ + 1 + below(1U << 20)) % k_most_recorded_threads;
+        return both(to, [&](auto& s) { s.runs(running_); });
+      case 9:
+        return both(to, [alive = static_cast<std::uint32_t>(below(1000))](auto& s) { s.alive(alive); });
+      case 10:
+        return both(to, [a = static_cast<std::uint32_t>(below(300)), b = static_cast<std::uint32_t>(below(300))](
+                            auto& s) { s.follow(a, b); });
+      case 11: {
+        std::vector<std::uint32_t> threads(below(5));
+        for (auto& thread : threads) thread = static_cast<std::uint32_t>(below(k_most_recorded_threads));
+        return both(to, [&](auto& s) { s.meet(threads); });
+      }
+      case 12:
+        return both(to, [thing = random_()](auto& s) { s.release(thing); });
+      case 13:
+        return both(to, [thing = random_()](auto& s) { s.acquire(thing); });
       default:
         return add_quantum(to);
     }
@@ -191,6 +218,7 @@ class RandomProgram {
     }
     backend::Quantum quantum{static_cast<std::uint32_t>(below(3)), below(1ULL << 40), {}, misses};
     for (auto& hits : quantum.hits) hits = below(100000);
+    running_ = quantum.thread;
     const bool in_stride = below(2) == 0;
     to.quantum(quantum, in_stride);
     told_.said.quantum(quantum, in_stride, with_misses_);
@@ -206,6 +234,7 @@ class RandomProgram {
   std::uint32_t objects_ = 0;
   memory::ChunkId chunks_ = 0;
   std::uint64_t unseen_ = 0;
+  std::uint32_t running_ = 0;
 };
 
 }  // namespace terrace::sim

@@ -46,25 +46,17 @@ TEST(Recording, MissesMayBeAskedForAtAnyQuantum) {
   }
   const auto bytes = file.bytes();
   const auto index = index_recording(bytes);
-  class Sometimes final : public ReplaySink {
+  class Sometimes final : public TranscriptSink {
    public:
+    Sometimes() : TranscriptSink(false) {}
     std::vector<std::string> with_misses;
     [[nodiscard]] bool wants_misses() const override { return number_ % 3 == 1; }
     void quantum(const backend::Quantum& quantum, const profile::Tally&, bool in_stride) override {
-      Transcript said;
-      said.quantum(quantum, in_stride, true);
-      with_misses.push_back(wants_misses() ? said.lines.front() : std::string());
+      Transcript whole;
+      whole.quantum(quantum, in_stride, true);
+      with_misses.push_back(wants_misses() ? whole.lines.front() : std::string());
       ++number_;
     }
-    void object_added(const backend::NewObject&) override {}
-    void object_removed(memory::ObjectId) override {}
-    void loop_begun(std::string_view) override {}
-    void loop_ended() override {}
-    void phase_begun(std::string_view) override {}
-    void slept(Seconds) override {}
-    void unfollowed(std::uint64_t, std::uint64_t) override {}
-    void noted(std::string_view, std::string_view) override {}
-    void finished(std::string_view) override {}
 
    private:
     int number_ = 0;

@@ -90,6 +90,26 @@ TEST(Turns, WaitsEndByWakingOrInTime) {
   EXPECT_TRUE(turns.alone());
 }
 
+// One that looks again and again without an access for what another is to do would stop everybody, too.
+TEST(Turns, AreTakenFromWhoeverSpinsForSeconds) {
+  const auto page = std::make_unique<TurnsPage>();
+  Turns turns(*page, 0);
+  std::atomic<bool> go{false};
+  ASSERT_TRUE(turns.begin(1, 0));
+  std::thread other([&] {
+    turns.arrive(1);
+    while (!go.load()) continue;
+    turns.come_back(1);
+    turns.end(1);
+  });
+  turns.advance(0, 10);
+  EXPECT_TRUE(turns.pass(0));
+  EXPECT_FALSE(turns.repeatable());
+  go.store(true);
+  while (!turns.ended(1)) turns.wait(0, 99, turns.progress(0) + 1);
+  other.join();
+}
+
 // A wait that nobody told of would stop everybody: the turn is taken away, and this is known.
 TEST(Turns, AreTakenFromWhoeverSleepsWithThem) {
   const auto page = std::make_unique<TurnsPage>();

@@ -23,7 +23,8 @@ FirstCache::FirstCache(Bytes size, std::uint32_t ways, Bytes line, FastTable& ta
       signatures_at_(3 * shape_.ways),
       stride_(rounded_up(signatures_at_ + signature_words(shape_.ways))),
       memory_(std::make_unique<std::uint64_t[]>(shape_.sets * stride_ + k_host_line_words)),
-      sets_(reinterpret_cast<std::uint64_t*>(rounded_up(reinterpret_cast<std::uint64_t>(memory_.get()) / 8) * 8)) {}
+      sets_(reinterpret_cast<std::uint64_t*>(rounded_up(reinterpret_cast<std::uint64_t>(memory_.get()) / 8) * 8)) {
+}
 
 std::uint32_t FirstCache::insert(std::uint64_t line, std::uint64_t flags, std::uint64_t from,
                                  std::uint64_t& victim) {

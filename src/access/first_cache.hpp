@@ -93,8 +93,8 @@ class FirstCache {
   Shape shape_;
   unsigned line_bits_;
   FastTable& table_;
-  // A set: of each way the time of its last use, the word, where the line begins in this process; the signatures. A
-  // slot is the place of the first of these.
+  // A set: of each way the time of its last use, the word, where the line begins in this process; the signatures.
+  // A slot is the place of the first of these.
   std::uint64_t words_at_;
   std::uint64_t from_at_;
   std::uint64_t signatures_at_;

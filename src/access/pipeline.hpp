@@ -54,8 +54,7 @@ class Pipeline {
   void access(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site) {
     const FastLine& fast = fast_.of(address, line_bits_);
     if (fast.serves(address, line_bytes_ - size, store) &&
-        fast.generation == generation_->load(std::memory_order_acquire))
-        [[likely]] {
+        fast.generation == generation_->load(std::memory_order_acquire)) [[likely]] {
       used_[fast.slot] = ++clock_;
       if (clock_ >= quantum_end_) [[unlikely]]
         end_quantum();

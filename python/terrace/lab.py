@@ -2,7 +2,7 @@
 
 import typer
 
-from terrace import coverage, demo, misses, sweep, trace
+from terrace import coverage, demo, misses, sweep, trace, validate
 
 app = typer.Typer(help="For researchers and developers.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -17,3 +17,4 @@ trace.register(app)
 misses.register(app)
 coverage.register(app)
 sweep.register(app)
+validate.register(app)

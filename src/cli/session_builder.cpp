@@ -42,6 +42,7 @@ double cores_of(const std::string& text, const machine::Initiator& initiator) {
 
 front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions& launch) {
   auto machine = machine::with_cache_sizes(load_machine(options.machine), options.caches);
+  if (!options.core_time.empty()) machine = machine::with_core_time(machine, parse_seconds(options.core_time));
   if (options.domain >= machine.domains().size())
     throw Error(Code::invalid, "--domain " + std::to_string(options.domain) + ": " + machine.name() + " has " +
                                    std::to_string(machine.domains().size()) + " domains, counted from 0");

@@ -5,11 +5,13 @@
 #include <cmath>
 #include <ctime>
 #include <map>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "machine/kernels.hpp"
 #include "machine/measured_rounds.hpp"
 #include "machine/placed_buffer.hpp"
+#include "machine/system_files.hpp"
 
 namespace terrace::machine {
 namespace {
@@ -25,12 +27,19 @@ std::string now_utc() {
   return text;
 }
 
+const char* name_of(Pages pages) { return pages == Pages::huge ? "huge" : "small"; }
+
 std::string percent(double share) { return std::to_string(static_cast<int>(100 * share)) + " %"; }
 
 class Measurer {
  public:
   Measurer(const Discovered& found, const MeasureOptions& options, const Progress& progress)
-      : found_(found), options_(options), progress_(progress), parts_(found.machine.parts()) {
+      : found_(found),
+        options_(options),
+        progress_(progress),
+        parts_(found.machine.parts()),
+        ordinary_(SystemFiles().choice("/sys/kernel/mm/transparent_hugepage/enabled") == "always" ? Pages::huge
+                                                                                                  : Pages::small) {
     measured_.repetitions = options.repetitions != 0 ? options.repetitions : options.quick ? 3 : 5;
     measured_.processor = found.processor_name;
     const auto places = parts_.places.size();
@@ -86,12 +95,13 @@ class Measurer {
     auto& initiator = parts_.initiators[index];
     step(initiator.name + ": core and caches");
     const auto core = cores(index).front();
-    initiator.access_time = {time_of_an_access(core, measured_.repetitions).median};
+    initiator.access_time = {time_of_an_access(core, k_core_rounds * measured_.repetitions).median};
     double inner = 0;
     for (auto& cache : initiator.caches) {
       // Well beyond the cache inside of it, well within its own size.
       const auto size = static_cast<double>(cache.size.value);
-      const double data = inner == 0 ? size / 2 : std::min(size / 2, std::sqrt(inner * size));
+      // (and not far beyond: others may fill much of a cache that is shared).
+      const double data = inner == 0 ? size / 2 : std::min({size / 2, std::sqrt(inner * size), 4 * inner});
       const PlacedBuffer buffer({static_cast<std::uint64_t>(std::max(data, 4096.0))}, Pages::huge, -1);
       const ChaseCycle cycle(buffer.as<ChaseLine>(), k_seed);
       cache.latency = {time_of_a_hop(core, cycle, k_cache_hops, measured_.repetitions).median};
@@ -106,11 +116,12 @@ class Measurer {
     try {
       step(name + ": bandwidth");
       measure_bandwidth(path);
-      step(name + ": latency, huge pages");
-      measure_latency(path, Pages::huge);
+      step(name + ": latency, " + name_of(ordinary_) + " pages");
+      measure_latency(path, ordinary_);
       if (foreign(path)) return;
-      step(name + ": latency, small pages");
-      measure_latency(path, Pages::small);
+      const auto other = ordinary_ == Pages::huge ? Pages::small : Pages::huge;
+      step(name + ": latency, " + name_of(other) + " pages");
+      measure_latency(path, other);
     } catch (const Error& error) {
       const bool nearest = parts_.domains[initiator.domain].initiator == path.initiator &&
                            found_.machine.domains()[initiator.domain].places.front() == path.place;
@@ -151,20 +162,45 @@ class Measurer {
     const PlacedBuffer buffer(3 * size, Pages::huge, node_of(path.place));
     verify(buffer, path.place);
     const auto all = cores(path.initiator);
-    double read = 0;
-    double write = 0;
+    std::map<std::string, double> best;  // of each kernel, bytes a second
     for (const auto threads : thread_counts(all.size(), options_.quick || foreign(path))) {
       const auto rates = bandwidths(std::span(all).first(threads), buffer.as<double>(), measured_.repetitions);
       for (const auto& [kernel, rate] : rates) {
         measured_.bandwidths.push_back(
             {path.initiator, path.place, static_cast<std::uint32_t>(threads), kernel, rate});
-        if (kernel == "read") read = std::max(read, rate.median);
-        if (kernel == "write") write = std::max(write, rate.median);
-        if (kernel == "read" && threads == 1) stream_of_one_[{path.initiator, path.place}] = rate.median;
+        best[kernel] = std::max(best[kernel], rate.median);
       }
     }
-    path.read = {read};
-    path.write = {write};
+    std::tie(path.read.value, path.write.value) = apart(best);
+    streamed_[{path.initiator, path.place}] =
+        time_of_a_streamed_element(all.front(), buffer.as<double>(), measured_.repetitions).median;
+  }
+
+  // What a byte read and a byte written back take, so that STREAM's kernels come nearest (least squares of
+  // relative errors), neither more than alone: the two directions may overlap. A store of theirs reads its line
+  // first.
+  static std::pair<double, double> apart(const std::map<std::string, double>& best) {
+    struct Row {
+      double read, written, time;  // bytes for each byte of an array, seconds for them
+    };
+    std::vector<Row> rows;
+    for (const char* name : {"copy", "scale"}) rows.push_back({2, 1, 2 / best.at(name)});
+    for (const char* name : {"add", "triad"}) rows.push_back({3, 1, 3 / best.at(name)});
+    double rr = 0, rw = 0, ww = 0, r = 0, w = 0;  // of the normal equations
+    for (const auto& row : rows) {
+      const double read = row.read / row.time;
+      const double written = row.written / row.time;
+      rr += read * read;
+      rw += read * written;
+      ww += written * written;
+      r += read;
+      w += written;
+    }
+    const double most_write = 1 / best.at("write");
+    double write = (rr * w - rw * r) / (rr * ww - rw * rw);
+    write = std::clamp(write, most_write / k_most_overlap, most_write);
+    const double read = std::min((r - rw * write) / rr, 1 / best.at("read"));
+    return {1 / read, 1 / write};
   }
 
   [[nodiscard]] static std::vector<std::size_t> thread_counts(std::size_t most, bool few) {
@@ -185,15 +221,17 @@ class Measurer {
     const auto core = cores(path.initiator).front();
     const std::size_t hops = options_.quick ? 300'000 : 1'000'000;
     const auto latency = time_of_a_hop(core, cycle, hops, measured_.repetitions);
-    measured_.latencies.push_back({path.initiator, path.place, pages == Pages::huge ? "huge" : "small", latency});
+    measured_.latencies.push_back({path.initiator, path.place, name_of(pages), latency});
+    if (pages == ordinary_) {
+      path.latency = {latency.median};
+      parallel_[{path.initiator, path.place}] =
+          latency.median / least_time_of_parallel_hops(core, cycle, hops, measured_.repetitions);
+    }
     if (pages == Pages::small) return;
-    path.latency = {latency.median};
     if (const auto share = buffer.share_huge(); !share || *share < 0.9) {
       note("huge pages were asked for and " + (share ? percent(*share) : std::string("an unknown share")) +
            " of the memory has them; latencies hold TLB misses");
     }
-    parallel_[{path.initiator, path.place}] =
-        latency.median / least_time_of_parallel_hops(core, cycle, hops, measured_.repetitions);
   }
 
   // Little's law at the initiator's nearest place that was measured (virtual-time contract): the lines that one
@@ -202,19 +240,44 @@ class Measurer {
     auto& initiator = parts_.initiators[index];
     for (const auto place : found_.machine.domains()[initiator.domain].places) {
       const auto key = std::pair(static_cast<InitiatorId>(index), place);
-      if (!parallel_.contains(key) || !stream_of_one_.contains(key)) continue;
+      if (!parallel_.contains(key) || !streamed_.contains(key)) continue;
       const auto path = std::find_if(parts_.paths.begin(), parts_.paths.end(), [&](const Path& p) {
         return p.initiator == key.first && p.place == key.second;
       });
       const auto line = static_cast<double>(parts_.line.value);
       initiator.mlp = std::max(1.0, parallel_.at(key));
-      initiator.prefetch_mlp = std::max(1.0, stream_of_one_.at(key) * path->latency.value / line);
+      // Three lines for eight elements; what the core needs for their three accesses each is counted apart.
+      const auto elements = line / sizeof(double) / 3;
+      const auto core_time = std::min(3 * initiator.access_time.value, k_most_core * streamed_.at(key));
+      initiator.prefetch_mlp = std::max(1.0, path->latency.value / (elements * (streamed_.at(key) - core_time)));
       initiator.miss_registers = static_cast<std::uint32_t>(std::lround(initiator.mlp));
+      if (!initiator.caches.empty()) measure_share(initiator, cores(index).front(), path->latency);
       for (const auto& cache : initiator.caches) {
         if (cache.latency < 0.7 * path->latency) continue;
         note("a hit in " + cache.name +
              " took nearly as long as memory: others may fill that cache, or use the machine");
       }
+      return;
+    }
+  }
+
+  // Others fill the last cache, too (other programs, other guests of the machine): what a chase keeps of it. The
+  // largest data whose hops are nearer to a hit's time than to memory's, by their ratios.
+  void measure_share(Initiator& initiator, int core, Seconds memory) {
+    auto& cache = initiator.caches.back();
+    const auto inner = initiator.caches.size() > 1 ? initiator.caches[initiator.caches.size() - 2].size : Bytes{};
+    const double nearer = std::sqrt(cache.latency.value * memory.value);
+    const auto least = std::max(2 * static_cast<double>(inner.value), 65536.0);
+    for (double data = static_cast<double>(cache.size.value) * 0.75; data > least; data /= k_share_step) {
+      const PlacedBuffer buffer({static_cast<std::uint64_t>(data)}, ordinary_, -1);
+      const ChaseCycle cycle(buffer.as<ChaseLine>(), k_seed);
+      if (time_of_a_hop(core, cycle, k_cache_hops, measured_.repetitions).median > nearer) continue;
+      const auto kept = static_cast<std::uint64_t>(data / 0.75);
+      if (kept >= cache.size.value) return;
+      const auto set = parts_.line.value * cache.ways;
+      note("of " + cache.name + ", " + format(cache.size) + ", a chase keeps " + format(Bytes{kept}) +
+           ": others fill the rest");
+      cache.size = {std::max<std::uint64_t>(kept / set, 1) * set};
       return;
     }
   }
@@ -250,13 +313,19 @@ class Measurer {
 
   static constexpr std::uint64_t k_seed = 20170817;  // any; the same one makes runs comparable
   static constexpr std::size_t k_cache_hops = 1'000'000;
+  static constexpr double k_most_overlap =
+      8;                                      // of writing with reading: a write takes an eighth of its time alone
+  static constexpr double k_most_core = 0.9;  // of a streamed element's time
+  static constexpr double k_share_step = 1.25;
+  static constexpr std::size_t k_core_rounds = 5;  // they are short, and a disturbance is long
 
   const Discovered& found_;
   MeasureOptions options_;
   const Progress& progress_;
   MachineParts parts_;
   Measurement measured_;
-  std::map<std::pair<InitiatorId, PlaceId>, double> stream_of_one_;
+  Pages ordinary_;                                              // that programs get which ask for none
+  std::map<std::pair<InitiatorId, PlaceId>, double> streamed_;  // seconds an element
   std::map<std::pair<InitiatorId, PlaceId>, double> parallel_;
   std::size_t steps_ = 1;
   std::size_t done_ = 0;

@@ -58,6 +58,15 @@ Spread time_of_an_access(int processor, std::size_t repetitions) {
                           [](Seconds time) { return time.value / (3.0 * k_elements * k_passes); }));
 }
 
+Spread time_of_a_streamed_element(int processor, std::span<double> memory, std::size_t repetitions) {
+  const auto n = memory.size() / 3;
+  const auto section = [&](std::size_t) {
+    scalar_triad(memory.first(n), memory.subspan(n, n), memory.subspan(2 * n, n), 0.5);
+  };
+  return spread_of(rounds(std::span(&processor, 1), repetitions, section,
+                          [&](Seconds time) { return time.value / static_cast<double>(n); }));
+}
+
 Spread time_of_a_hop(int processor, const ChaseCycle& cycle, std::size_t hops, std::size_t repetitions) {
   auto* at = cycle.start(0, 1);
   return spread_of(rounds(

@@ -19,6 +19,9 @@ Spread spread_of(std::vector<double> values);
 // Seconds an access of a scalar loop over data in the first-level cache.
 Spread time_of_an_access(int processor, std::size_t repetitions);
 
+// Seconds an element of the same loop over the memory, cut into its three arrays.
+Spread time_of_a_streamed_element(int processor, std::span<double> memory, std::size_t repetitions);
+
 // Seconds a hop of one chase; each round goes on where the last one ended, so that it meets lines that are cold.
 Spread time_of_a_hop(int processor, const ChaseCycle& cycle, std::size_t hops, std::size_t repetitions);
 // Seconds a hop when several chases run at once, at the number of chases for which it is least.

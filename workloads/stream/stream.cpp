@@ -11,6 +11,7 @@
 #include "common/clock.hpp"
 #include "common/markers.hpp"
 #include "common/options.hpp"
+#include "common/threads.hpp"
 
 namespace stream {
 
@@ -21,18 +22,22 @@ constexpr double k_scalar = 3.0;
 // The kernels are never inlined, so that each keeps its name at run time.
 
 [[gnu::noinline]] void copy(const Vector& a, Vector& c) {
+#pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < a.size(); ++i) c[i] = a[i];
 }
 
 [[gnu::noinline]] void scale(const Vector& c, Vector& b) {
+#pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < c.size(); ++i) b[i] = k_scalar * c[i];
 }
 
 [[gnu::noinline]] void add(const Vector& a, const Vector& b, Vector& c) {
+#pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < a.size(); ++i) c[i] = a[i] + b[i];
 }
 
 [[gnu::noinline]] void triad(const Vector& b, const Vector& c, Vector& a) {
+#pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < b.size(); ++i) a[i] = b[i] + k_scalar * c[i];
 }
 
@@ -99,6 +104,7 @@ int run(std::size_t elements, std::uint64_t repetitions) {
   Vector c(elements, 0.0);
   std::array<Kernel, 4> kernels{{{"copy", 2}, {"scale", 2}, {"add", 3}, {"triad", 3}}};
 
+  const double begin = workloads::seconds();
   workloads::loop_begin("main");
   for (std::uint64_t repetition = 0; repetition < repetitions; ++repetition) {
     timed(kernels[0], [&] { copy(a, c); });
@@ -107,12 +113,14 @@ int run(std::size_t elements, std::uint64_t repetitions) {
     timed(kernels[3], [&] { triad(b, c, a); });
   }
   workloads::loop_end();
+  const double end = workloads::seconds();
 
   std::printf("STREAM: 3 arrays of %zu bytes, %llu repetitions\n", elements * sizeof(double),
               static_cast<unsigned long long>(repetitions));
   std::printf("%-8s %18s %14s %14s %14s\n", "kernel", "best rate [B/s]", "average [s]", "minimum [s]",
               "maximum [s]");
   for (const Kernel& kernel : kernels) kernel.print(elements);
+  std::printf("Time %14.9f s\n", end - begin);
   const bool verified = verify(a, b, c, repetitions);
   std::printf("Verification %s\n", verified ? "SUCCESSFUL" : "FAILED");
   return verified ? 0 : 1;
@@ -126,7 +134,10 @@ int main(int argc, char** argv) {
   workloads::Options options("stream", "STREAM: bandwidth of copy, scale, add and triad");
   options.bytes("--size", &size, "of each of the three arrays (64MiB)");
   options.count("--repetitions", &repetitions, "of the four kernels, at most 250; the first is not counted (10)");
+  std::uint64_t threads = 1;
+  workloads::declare_threads(options, &threads);
   options.parse(argc, argv);
+  workloads::use_threads(options, threads);
   if (size < sizeof(double)) options.fail("--size: at least 8 bytes");
   // The values grow 15-fold with each repetition and would overflow.
   if (repetitions > 250) options.fail("--repetitions: at most 250, else the arrays' values overflow");

@@ -1,6 +1,7 @@
 // Measuring: every path gets numbers with their repetitions, and what was measured survives being written down.
 // Nothing here compares times with a wall clock's expectations; laws that hold on any machine are checked.
 #include "machine/measure.hpp"
+#include "machine/system_files.hpp"
 
 #include <gtest/gtest.h>
 
@@ -59,11 +60,16 @@ TEST(Measure, FillsEveryPathAndSurvivesBeingWritten) {
       best_read = std::max(best_read, row.bytes_per_second.median);
     }
   }
-  EXPECT_EQ(machine.path(initiator, place).read.value, best_read);
-  const auto huge = std::find_if(measured.latencies.begin(), measured.latencies.end(),
-                                 [&](const auto& row) { return row.place == place && row.pages == "huge"; });
-  ASSERT_NE(huge, measured.latencies.end());
-  EXPECT_EQ(machine.path(initiator, place).latency.value, huge->seconds.median);
+  // The directions overlap: neither is slower than alone.
+  EXPECT_GE(machine.path(initiator, place).read.value, best_read * (1 - 1e-12));
+  // Of the pages that programs get which ask for none.
+  const auto setting = SystemFiles().choice("/sys/kernel/mm/transparent_hugepage/enabled");
+  const std::string ordinary = setting == "always" ? "huge" : "small";
+  const auto latency = std::find_if(measured.latencies.begin(), measured.latencies.end(), [&](const auto& row) {
+    return row.place == place && row.pages == ordinary;
+  });
+  ASSERT_NE(latency, measured.latencies.end());
+  EXPECT_EQ(machine.path(initiator, place).latency.value, latency->seconds.median);
 
   // A miss cannot be cheaper than a hit in the cache nearest to the core.
   const auto& core = machine.initiators()[initiator];

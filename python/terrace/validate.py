@@ -1,0 +1,256 @@
+"""`terrace lab validate`: virtual time against this machine's own clock.
+
+Programs are run natively, as the compiler alone makes them, and in virtual time on the machine file that
+`terrace machine measure` wrote of the machine at hand. What a program prints as its time is compared, so its timed
+section decides what is measured, and the same clock is read in both: under `simulate` it shows virtual time.
+
+The core time of an access is no property of a machine alone: it is fitted for each program at a size that the caches
+hold, by the same program's native time there with one thread, and then used at the sizes that are compared, with any
+number of threads (virtual-time.md, "Making time"). A program without such a size gets the machine's, and is marked as uncalibrated.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import tempfile
+import tomllib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from terrace import study, units
+from terrace.errors import TerraceError, WrongCallError
+from terrace.output import console, progress, table
+
+SCHEMA = 1
+
+_EPILOG = """\b
+A case of the file, where {threads} stands for the number of threads:
+  [[program]]
+  name = "cg"                                       # in both folders
+  measure = ["--class", "A", "--threads", "{threads}"]
+  calibrate = ["--class", "S"]                      # a size that the caches hold; may be left out
+  time = "Time in seconds = +([0-9.]+)"                      # how it prints its time; may be left out
+\b
+Example:
+  terrace machine measure -o here.toml
+  terrace lab validate cases.toml --native native/ --hooked hooked/ -m here.toml --plot error.html
+"""
+
+# "Time   0.25 s", "Time in seconds =   0.25"
+_TIME = r"^\s*[Tt]ime(?: in seconds)?\s*[=:]?\s*([0-9][0-9.eE+-]*)"
+_LEAST = 1e-15  # seconds of core time for an access, where the fit leaves none
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, what it is called with, and how it says its time."""
+
+    name: str
+    measure: list[str]
+    calibrate: list[str] | None
+    time: str = _TIME
+
+
+@dataclass(frozen=True)
+class Row:
+    """Seconds of the timed section, native (median and spread of the repetitions) and virtual."""
+
+    workload: str
+    threads: int
+    native: float
+    spread: float  # largest less least
+    virtual: float
+    error: float  # (virtual - native) / native
+    core_time: float | None  # seconds an access, fitted; None where nothing was
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to `terrace lab`."""
+    app.command("validate", epilog=_EPILOG)(validate)
+
+
+def validate(
+    cases: Annotated[Path, typer.Argument(help="TOML file of programs; workloads/validate.toml is one.")],
+    native: Annotated[Path, typer.Option(help="Folder of the programs as the compiler alone makes them.")],
+    hooked: Annotated[Path, typer.Option(help="Folder of the same programs built with the wrappers.")],
+    machine: Annotated[str, typer.Option("--machine", "-m", help="File of this machine, as measured.")],
+    threads: Annotated[str, typer.Option(help="Numbers of threads, with commas between them.")] = "1,2",
+    only: Annotated[list[str] | None, typer.Option(help="Only this program. May be repeated.")] = None,
+    repetitions: Annotated[int, typer.Option(min=1, help="Native runs of each, interleaved.")] = 9,
+    plot: Annotated[Path | None, typer.Option(help="Also draw virtual over native time there: .html.")] = None,
+    output: Annotated[Path | None, typer.Option("--json", help="Also write the table there.")] = None,
+) -> None:
+    """Compare virtual time with the clock, on this machine, for programs of any kind."""
+    found = compare(read_cases(cases, only or []), native, hooked, machine, _numbers(threads), repetitions)
+    document = summary(found, machine, repetitions)
+    if output is not None:
+        output.write_text(json.dumps({"schema": SCHEMA, **document}, indent=1) + "\n")
+    if plot is not None:
+        _draw(found, plot)
+    _print(found, document)
+
+
+def read_cases(path: Path, only: Sequence[str]) -> list[Case]:
+    """The programs of a file. Raises WrongCallError naming what is wrong in it."""
+    try:
+        with path.open("rb") as file:
+            content = tomllib.load(file)
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise WrongCallError(f"{path}: {error}") from error
+    cases = []
+    for entry in content.get("program", []):
+        unknown = set(entry) - {"name", "measure", "calibrate", "time"}
+        if unknown or "name" not in entry or "measure" not in entry:
+            what = f"has no use for '{min(unknown)}'" if unknown else "needs a name and what to measure"
+            raise WrongCallError(f"{path}: program {len(cases) + 1} {what}")
+        cases.append(Case(entry["name"], entry["measure"], entry.get("calibrate"), entry.get("time", _TIME)))
+    missing = set(only) - {case.name for case in cases}
+    if missing or not cases:
+        raise WrongCallError(f"{path}: there is no [[program]] {min(missing, default='in it')}")
+    return [case for case in cases if not only or case.name in only]
+
+
+def compare(
+    cases: Sequence[Case], native: Path, hooked: Path, machine: str, threads: Sequence[int], repetitions: int
+) -> list[Row]:
+    """A row for each program and number of threads. Raises TerraceError when a run fails or prints no time."""
+    points = [(case, count) for case in cases for count in threads]
+    sizes = [(case, count, case.measure) for case, count in points]
+    sizes += [(case, 1, case.calibrate) for case in cases if case.calibrate is not None]
+    times: dict[tuple[str, int, tuple[str, ...]], list[float]] = {}
+    with progress("native runs", repetitions * len(sizes)) as steps:
+        for _ in range(repetitions):  # interleaved: what else the machine does meets all of them
+            for case, count, words in sizes:
+                said = _run([native / case.name, *_words(words, count)])
+                times.setdefault((case.name, count, tuple(words)), []).append(_time(case, said))
+                steps.done()
+    rows = []
+    core_times: dict[str, float] = {}
+    with progress("virtual runs", len(points)) as steps:
+        for case, count in points:
+            if case.calibrate is not None and case.name not in core_times:
+                there = statistics.median(times[case.name, 1, tuple(case.calibrate)])
+                core_times[case.name] = _fit(case, hooked, machine, there)
+            core_time = core_times.get(case.name)
+            virtual = _virtual(case, case.measure, count, hooked, machine, core_time)
+            runs = times[case.name, count, tuple(case.measure)]
+            middle = statistics.median(runs)
+            error = (virtual - middle) / middle
+            rows.append(Row(case.name, count, middle, max(runs) - min(runs), virtual, error, core_time))
+            steps.done()
+    return rows
+
+
+def summary(rows: Sequence[Row], machine: str, repetitions: int) -> dict[str, Any]:
+    """What the comparison came to, as a document."""
+    largest = max(rows, key=lambda row: abs(row.error))
+    return {
+        "machine": machine,
+        "repetitions": repetitions,
+        "mean_absolute_error": statistics.fmean(abs(row.error) for row in rows),
+        "largest": {"workload": largest.workload, "threads": largest.threads, "error": largest.error},
+        "rows": [asdict(row) for row in rows],
+    }
+
+
+def _fit(case: Case, hooked: Path, machine: str, native: float) -> float:
+    """Core time of an access with which virtual time is `native` at the size for calibration.
+
+    Virtual time there is a line in the core time of an access, as long as no place is saturated: two points tell it.
+    """
+    assert case.calibrate is not None
+    probe = 1e-9
+    without = _virtual(case, case.calibrate, 1, hooked, machine, _LEAST)
+    with_probe = _virtual(case, case.calibrate, 1, hooked, machine, probe)
+    if with_probe <= without:
+        raise TerraceError(f"{case.name} {' '.join(case.calibrate)}: no access in the timed section is seen")
+    return max((native - without) / (with_probe - without) * probe, _LEAST)
+
+
+def _virtual(
+    case: Case, words: Sequence[str], threads: int, hooked: Path, machine: str, core_time: float | None
+) -> float:
+    with tempfile.TemporaryDirectory(prefix="terrace-validate-") as folder:
+        options: list[str | os.PathLike[str]] = ["simulate", "--quiet", "--planner", "slow-only"]
+        options += ["--machine", machine, "--output", Path(folder) / "store.terrace"]
+        if core_time is not None:
+            options += ["--core-time", f"{core_time * 1e12:.9f}ps"]
+        return _time(case, study.run_terrace([*options, "--", hooked / case.name, *_words(words, threads)]))
+
+
+def _run(words: Sequence[str | os.PathLike[str]]) -> str:
+    try:
+        done = subprocess.run(words, capture_output=True, text=True)
+    except OSError as error:
+        raise TerraceError(str(error)) from error
+    if done.returncode != 0:
+        tail = " | ".join((done.stdout + done.stderr).strip().splitlines()[-3:])
+        raise TerraceError(f"{' '.join(map(str, words))} ended with {done.returncode}: {tail}")
+    return done.stdout
+
+
+def _time(case: Case, said: str) -> float:
+    found = re.search(case.time, said, re.MULTILINE)
+    if found is None:
+        raise TerraceError(f"{case.name} printed no time that looks like '{case.time}'")
+    return float(found[1])
+
+
+def _words(words: Sequence[str], threads: int) -> list[str]:
+    return [word.replace("{threads}", str(threads)) for word in words]
+
+
+def _numbers(text: str) -> list[int]:
+    numbers = [int(word) for word in text.split(",") if word.isdigit() and int(word) > 0]
+    if len(numbers) != len(text.split(",")):
+        raise WrongCallError(f"--threads {text}: numbers above 0, with commas between them")
+    return numbers
+
+
+def _print(rows: Sequence[Row], document: dict[str, Any]) -> None:
+    shown = table("program", "threads", "native", "spread", "virtual", "error", "core time", left=(0,))
+    for row in rows:
+        fitted = "uncalibrated" if row.core_time is None else units.seconds(row.core_time)
+        spread = f"{row.spread / row.native:.0%}"
+        native, virtual = units.seconds(row.native), units.seconds(row.virtual)
+        shown.add_row(row.workload, str(row.threads), native, spread, virtual, f"{row.error:+.1%}", fitted)
+    console().print(shown)
+    largest = document["largest"]
+    print(
+        f"mean absolute error {document['mean_absolute_error']:.1%} of {len(rows)}; the largest is "
+        f"{largest['error']:+.1%}, of {largest['workload']} with {largest['threads']} threads"
+    )
+
+
+def _draw(rows: Sequence[Row], path: Path) -> None:
+    """Virtual over native time, both logarithmic, a mark a program; a band of 20 % around equality."""
+    import plotly.graph_objects as go
+
+    span = [min(min(row.native, row.virtual) for row in rows) / 2, max(max(row.native, row.virtual) for row in rows) * 2]
+    figure = go.Figure()
+    for factor, name in ((0.8, "-20 %"), (1.0, "equal"), (1.2, "+20 %")):
+        line = {"color": "#888", "width": 1, "dash": "solid" if factor == 1.0 else "dot"}
+        figure.add_scatter(x=span, y=[factor * end for end in span], mode="lines", name=name, line=line)
+    for threads in sorted({row.threads for row in rows}):
+        group = [row for row in rows if row.threads == threads]
+        figure.add_scatter(
+            x=[row.native for row in group],
+            y=[row.virtual for row in group],
+            text=[row.workload for row in group],
+            error_x={"type": "data", "array": [row.spread / 2 for row in group], "thickness": 1},
+            mode="markers+text",
+            textposition="top left",
+            name=f"{threads} thread{'s' if threads > 1 else ''}",
+        )
+    figure.update_xaxes(type="log", title="native time (s)")
+    figure.update_yaxes(type="log", title="virtual time (s)", scaleanchor="x")
+    figure.update_layout(template="plotly_white", width=800, height=800)
+    figure.write_html(path, include_plotlyjs=True)

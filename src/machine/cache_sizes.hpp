@@ -1,4 +1,5 @@
-// The same machine with other cache sizes or other core time: what the caches hold is scaled with a smaller problem.
+// The same machine with other cache sizes or other core time: what the caches hold is scaled with a smaller
+// problem.
 #pragma once
 
 #include <string>

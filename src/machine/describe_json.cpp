@@ -43,7 +43,8 @@ Json initiators(const MachineParts& parts) {
                         {"size", cache.size.value},
                         {"ways", cache.ways},
                         {"shared", cache.shared},
-                        {"latency", cache.latency.value}});
+                        {"latency", cache.latency.value},
+                        {"overlapped", cache.overlapped.value}});
     }
     initiators.push_back({{"name", initiator.name},
                           {"domain", parts.domains[initiator.domain].name},

@@ -41,7 +41,7 @@ struct Path {
   PlaceId place = 0;
   BytesPerSecond read;
   BytesPerSecond write;
-  Seconds latency;  // of a dependent load (pointer chase, huge pages)
+  Seconds latency;  // of a dependent load (pointer chase)
 };
 
 // A cache as its initiator sees it: one of these for every core (private), or one for all (shared).
@@ -50,7 +50,8 @@ struct Cache {
   Bytes size;
   std::uint32_t ways = 8;
   bool shared = false;
-  Seconds latency;  // of a hit
+  Seconds latency;       // of a hit
+  Seconds overlapped{};  // what one of many independent hits costs; 0: latency / mlp
 };
 
 // Cores that issue accesses. Miss parallelism is what the time law of virtual time divides latencies by

@@ -5,7 +5,7 @@
 namespace terrace::machine {
 namespace {
 
-constexpr std::uint32_t k_blob_version = 1;
+constexpr std::uint32_t k_blob_version = 2;
 constexpr std::uint32_t k_no_parent = 0xffffffff;
 
 void put(BlobWriter& out, const Node& node) {
@@ -59,6 +59,7 @@ void put(BlobWriter& out, const Cache& cache) {
   out.put(cache.ways);
   out.put(static_cast<std::uint8_t>(cache.shared));
   out.put(cache.latency.value);
+  out.put(cache.overlapped.value);
 }
 void get(BlobReader& in, Cache& cache) {
   cache.name = in.get_string();
@@ -66,6 +67,7 @@ void get(BlobReader& in, Cache& cache) {
   cache.ways = in.get<std::uint32_t>();
   cache.shared = in.get<std::uint8_t>() != 0;
   cache.latency = {in.get<double>()};
+  cache.overlapped = {in.get<double>()};
 }
 
 void put(BlobWriter& out, const CopyPath& copy) {

@@ -113,6 +113,9 @@ void check_initiator(const MachineParts& parts, const Initiator& initiator) {
     if (cache.size < cache.ways * parts.line) {
       refuse(parts, in_cache + "its size " + format(cache.size) + " is less than one line for each way");
     }
+    if (!std::isfinite(cache.overlapped.value) || cache.overlapped.value < 0) {
+      refuse(parts, in_cache + "what an overlapped hit costs is not a time");
+    }
     if (!std::isfinite(cache.latency.value) || cache.latency.value < 0) {
       refuse(parts, in_cache + "its latency is not a time");
     }

@@ -102,6 +102,7 @@ void put_initiators(Text& out, const MachineParts& parts) {
       out.raw("ways", std::to_string(cache.ways));
       out.raw("shared", cache.shared ? "true" : "false");
       out.put("latency", cache.latency);
+      if (cache.overlapped.value > 0) out.put("overlapped", cache.overlapped);
     }
   }
 }

@@ -201,7 +201,7 @@ class Parser {
   void read_caches(const TomlTable& initiator_table, Initiator& initiator) {
     Names names("cache of this initiator");
     for (const auto& table : initiator_table.entries("cache")) {
-      table.allow_only({"name", "size", "ways", "shared", "latency"});
+      table.allow_only({"name", "size", "ways", "shared", "latency", "overlapped"});
       Cache cache;
       cache.name = table.name("name");
       names.add(table, "name", cache.name);
@@ -209,6 +209,7 @@ class Parser {
       cache.ways = static_cast<std::uint32_t>(table.integer("ways", 1, 1 << 20));
       if (table.has("shared")) cache.shared = table.flag("shared");
       cache.latency = table.time("latency");
+      if (table.has("overlapped")) cache.overlapped = table.time("overlapped");
       if (cache.size < cache.ways * parts_.line) {
         table.refuse("size", format(cache.size) + " is less than one line of " + format(parts_.line) +
                                  " for each of " + std::to_string(cache.ways) + " ways");

@@ -105,6 +105,8 @@ class Measurer {
       const PlacedBuffer buffer({static_cast<std::uint64_t>(std::max(data, 4096.0))}, Pages::huge, -1);
       const ChaseCycle cycle(buffer.as<ChaseLine>(), k_seed);
       cache.latency = {time_of_a_hop(core, cycle, k_cache_hops, measured_.repetitions).median};
+      const auto hop = least_time_of_parallel_hops(core, cycle, k_cache_hops, measured_.repetitions);
+      if (inner != 0) cache.overlapped = {std::max(hop - initiator.access_time.value, 0.0)};
       inner = size;
     }
   }

@@ -22,7 +22,9 @@ CoreCost::CoreCost(const machine::Machine& machine, machine::InitiatorId initiat
   access_ = of.access_time.value / cores;
   const auto levels = std::min(of.caches.size(), hit_.size());
   for (std::size_t level = 1; level < levels; ++level)
-    hit_[level] = of.caches[level].latency.value / of.mlp / cores;
+    hit_[level] = (of.caches[level].overlapped.value > 0 ? of.caches[level].overlapped.value
+                                                         : of.caches[level].latency.value / of.mlp) /
+                  cores;
   prefetched_ = 1 / of.prefetch_mlp / cores;
   independent_ = 1 / of.mlp / cores;
   weight_ = 1.0 / 255 / cores;

@@ -2,10 +2,11 @@
 // the time law, and how many latencies its misses expose (D, once the latency of each place is known). The
 // simulator makes time of both, the exact collector reports them, the sampling collector's clock runs on them.
 //
-// C = accesses x access time + hits at each level of the caches beyond the first x that level's latency / mlp: the
-// first level's hits are part of the access time, and hits further out overlap as independent misses do. A chain
-// of dependent hits is under-estimated by that. Both C and D are for `cores` cores that each do the same on their
-// share of the data, while one program thread stands for all of them: its counts divide by `cores`.
+// C = accesses x access time + hits at each level of the caches beyond the first x what one of many such hits
+// costs (as the machine file has it measured, else latency / mlp, as independent misses overlap): the first
+// level's hits are part of the access time. A chain of dependent hits is under-estimated by that. Both C and D are
+// for `cores` cores that each do the same on their share of the data, while one program thread stands for all of
+// them: its counts divide by `cores`.
 #pragma once
 
 #include <array>

@@ -2,12 +2,12 @@
 
      patterns stream LINES THREADS    triad over three arrays of so many cache lines each
      patterns gather LINES THREADS    every line of a table once, in the order of an index that is streamed
-     patterns index  LINES            an index chase through a table: a cycle over its lines
+     patterns index4 LINES            an index chase through elements of 4 bytes; also index8, index16, index64
      patterns rows   LINES            a sweep over rows with gaps between them
-     patterns pointers LINES          the same, each row through a pointer
+     patterns pointers LINES          the same, each row through a pointer from a table of them
 
-   Prints the seconds of the timed pass, by the program's own clock. A first pass leaves the caches as the timed one
-   will. The loops' schedule is OMP_SCHEDULE's. */
+   Prints the seconds of the timed pass, by the program's own clock. A first pass leaves the caches as the timed
+   one will. The loops' schedule is OMP_SCHEDULE's. */
 #include <omp.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -83,20 +83,33 @@ static double gather(size_t lines) {
   return sum == 0 ? taken : -1;
 }
 
-static double index_chase(size_t lines) {
-  Line* table = room("table", lines * LINE);
-  const uint32_t* order = shuffled(lines);
-  for (size_t i = 0; i < lines; ++i) table[order[i]].next = order[(i + 1) % lines];
-  double begun = 0;
-  uint64_t at = 0;
-  for (int pass = 0; pass < 2; ++pass) {
-    terrace_phase("index");
-    begun = seconds();
-    for (size_t i = 0; i < lines; ++i) at = table[at].next;
+/* A chase through elements of a type, whose first member is the next one's index. */
+#define INDEX_CHASE(name, type, member)                                                 \
+  static double name(size_t lines) {                                                    \
+    const size_t count = lines * LINE / sizeof(type);                                   \
+    type* table = room("table", lines * LINE);                                          \
+    const uint32_t* order = shuffled(count);                                            \
+    for (size_t i = 0; i < count; ++i) table[order[i]] member = order[(i + 1) % count]; \
+    double begun = 0;                                                                   \
+    size_t at = order[0];                                                               \
+    for (int pass = 0; pass < 2; ++pass) {                                              \
+      terrace_phase("index");                                                           \
+      begun = seconds();                                                                \
+      for (size_t i = 0; i < lines; ++i) at = table[at] member;                         \
+    }                                                                                   \
+    const double taken = seconds() - begun;                                             \
+    return at < count ? taken : -1;                                                     \
   }
-  const double taken = seconds() - begun;
-  return at == 0 ? taken : -1;
-}
+
+typedef struct {
+  uint64_t next;
+  uint64_t other;
+} Pair;
+
+INDEX_CHASE(index_of_4, uint32_t, )
+INDEX_CHASE(index_of_8, uint64_t, )
+INDEX_CHASE(index_of_16, Pair, .next)
+INDEX_CHASE(index_of_64, Line, .next)
 
 /* A row is ROW of PITCH lines. */
 static double rows(size_t lines, int through_pointers) {
@@ -126,7 +139,10 @@ int main(int count, char** words) {
   terrace_loop_begin("main");
   if (strcmp(pattern, "stream") == 0) taken = stream(lines);
   if (strcmp(pattern, "gather") == 0) taken = gather(lines);
-  if (strcmp(pattern, "index") == 0) taken = index_chase(lines);
+  if (strcmp(pattern, "index4") == 0) taken = index_of_4(lines);
+  if (strcmp(pattern, "index8") == 0) taken = index_of_8(lines);
+  if (strcmp(pattern, "index16") == 0) taken = index_of_16(lines);
+  if (strcmp(pattern, "index64") == 0) taken = index_of_64(lines);
   if (strcmp(pattern, "rows") == 0) taken = rows(lines, 0);
   if (strcmp(pattern, "pointers") == 0) taken = rows(lines, 1);
   terrace_loop_end();

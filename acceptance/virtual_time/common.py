@@ -113,9 +113,7 @@ class Busy:
     """Keeps every core busy while it is entered."""
 
     def __enter__(self) -> Busy:
-        self._burners = [
-            subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(os.cpu_count() or 1)
-        ]
+        self._burners = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(os.cpu_count() or 1)]
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,8 +1,8 @@
 """Which misses count as dependent on an earlier one, by pattern.
 
-Recorded on a machine on which nothing but a dependent miss exposes any latency, and each of them a whole one: it has
-one miss register, and lines beyond number in flight otherwise. Then latencies exposed are dependent misses, and the
-exact counters have both, by phase.
+Recorded on a machine on which nothing but a dependent miss exposes any latency, and each of them a whole one: it
+has one miss register, and lines beyond number in flight otherwise. Then latencies exposed are dependent misses, and
+the exact counters have both, by phase.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def _share(pattern: Pattern, folder: Path, machine: Path) -> tuple[float, float]
     simulate(store, options, command, verb="record", OMP_SCHEDULE="static")
     ((exposed, misses),) = query(
         store,
-        "SELECT sum(cell.exposure), sum(cell.read_lines) FROM cell JOIN iteration ON iteration.id = cell.iteration "
+        "SELECT sum(cell.exposure), sum(cell.read_lines) FROM cell "
+        "JOIN iteration ON iteration.id = cell.iteration "
         "JOIN phase ON phase.iteration = cell.iteration AND phase.phase = cell.phase "
         "WHERE iteration.exact AND (phase.name = ?1 OR phase.name LIKE ?1 || '@%')",  # a long one is in segments
         pattern.phase,

@@ -2,9 +2,9 @@
 
     T = max((C + D) / threads, busiest place)
 
-with all counts from the pattern and all constants from the machine file. A line of a stream costs latency / lines in
-flight of a stream, one that is gathered latency / misses in flight, one that is chased the whole latency. With half
-of the lines on each of two places that is Little's law: the lines in flight over the mean of the latencies.
+with all counts from the pattern and all constants from the machine file. A line of a stream costs latency / lines
+in flight of a stream, one that is gathered latency / misses in flight, one that is chased the whole latency. With
+half of the lines on each of two places that is Little's law: the lines in flight over the mean of the latencies.
 """
 
 from __future__ import annotations
@@ -216,9 +216,7 @@ def closed_forms() -> Measured:
         beyond = sum(abs(one.off) > WITHIN for one in forms)
         text = f"{kind}: {len(forms)} forms, worst {worst.off:+.2%} ({worst.where})"
         lines.append(text + (f", {beyond} beyond {WITHIN:.0%}" if beyond else ""))
-    return Measured(
-        "\n".join(lines), all(abs(one.off) <= WITHIN for forms in found.values() for one in forms)
-    )
+    return Measured("\n".join(lines), all(abs(one.off) <= WITHIN for forms in found.values() for one in forms))
 
 
 LINES = [

@@ -75,9 +75,7 @@ def openmp() -> Measured:
     for schedule in ("static", "dynamic,100"):
         for pattern in ("stream", "gather"):
             found = {
-                n: _twice(
-                    folder, MACHINE, [patterns, pattern, LINES_OF_PATTERNS, str(n)], OMP_SCHEDULE=schedule
-                )
+                n: _twice(folder, MACHINE, [patterns, pattern, LINES_OF_PATTERNS, str(n)], OMP_SCHEDULE=schedule)
                 for n in THREADS
             }
             series.append(_series(f"{pattern}, schedule {schedule}", found))

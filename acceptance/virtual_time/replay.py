@@ -113,7 +113,7 @@ def truncated() -> Measured:
             )
     text = (
         f"{CUTS} cuts of {len(content)} bytes: {min(said)} to {max(said)} whole frames replayed and said, "
-        f"{min(kept)} to {max(kept)} of {len(all_phases)} phases, each as recorded; {refused} without a first frame"
+        f"{min(kept)} to {max(kept)} of {len(all_phases)} phases, as recorded; {refused} without a first frame"
     )
     return Measured(text, len(said) > 1 and len(kept) > 1 and refused < CUTS // 2)
 

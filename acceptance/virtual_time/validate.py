@@ -49,8 +49,8 @@ def validates() -> Measured:
 LINES = [
     Line(
         "lab validate",
-        f"mean absolute error at most {MEAN:.0%}, none above {LARGEST:.0%}, over at least {WORKLOADS} workloads x 1 "
-        "and 2 threads",
+        f"mean absolute error at most {MEAN:.0%}, none above {LARGEST:.0%}, over at least {WORKLOADS} workloads "
+        "x 1 and 2 threads",
         validates,
     )
 ]

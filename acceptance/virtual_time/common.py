@@ -25,6 +25,8 @@ OWN = Path(__file__).parent / "programs"
 WORKLOADS = ("stream", "chase", "cg", "mg", "gups", "hashjoin", "spmv", "stencil", "btree", "sort", "hydro")
 THREADED = tuple(name for name in WORKLOADS if name not in ("stream", "chase"))  # those with --threads
 
+Words = list[str | Path]  # of a command
+
 # Where a profile lay and which verb wrote it, and what two executions of a program differ in.
 OF_THE_VERB = frozenset({"run.journal", "run.mode"})
 OF_THE_EXECUTION = OF_THE_VERB | {"run.process", "run.parent", "run.started_unix_ns", "object.address"}

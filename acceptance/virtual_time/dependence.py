@@ -1,8 +1,8 @@
 """Which misses count as dependent on an earlier one, by pattern.
 
 Recorded on a machine on which nothing but a dependent miss exposes any latency, and each of them a whole one: it
-has one miss register, and lines beyond number in flight otherwise. Then latencies exposed are dependent misses, and
-the exact counters have both, by phase.
+has one miss register, and any number of other lines in flight. Then latencies exposed are dependent misses, and the
+exact counters have both, by phase.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from harness import ROOT, Line, Measured
 
-from virtual_time.common import OWN, fresh, program, query, simulate, workload
+from virtual_time.common import OWN, WORKLOADS, Words, fresh, program, query, simulate, workload
 
 CHASES, OTHERS = 0.99, 0.01  # at least, at most
 LINES_OF_PATTERNS = "65536"  # 4 MiB
@@ -25,7 +25,7 @@ ENDLESS = "1000000000.0"
 class Pattern:
     name: str
     phase: str
-    command: tuple[str, ...]  # "chase" and "gups" are workloads, all others patterns
+    command: tuple[str, ...]  # a workload, or what patterns.c calls it
 
 
 CHASING = [
@@ -59,12 +59,10 @@ def _machine(folder: Path) -> Path:
 def _share(pattern: Pattern, folder: Path, machine: Path) -> tuple[float, float]:
     """Dependent misses over misses, and how many misses that were."""
     name, *words = pattern.command
-    if name in ("chase", "gups"):
-        command = [workload(name, True), *words]
-    else:
-        command = [program(OWN / "patterns.c", "-fopenmp"), name, *words]
+    made = workload(name, True) if name in WORKLOADS else program(OWN / "patterns.c", "-fopenmp")
+    command: Words = [made, *words] if name in WORKLOADS else [made, name, *words]
     store = folder / "pattern.terrace"
-    options = ["--machine", machine, *CACHE, "--exact"]
+    options: Words = ["--machine", machine, *CACHE, "--exact"]
     simulate(store, options, command, verb="record", OMP_SCHEDULE="static")
     ((exposed, misses),) = query(
         store,

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from harness import Line, Measured
 
-from virtual_time.common import OWN, fresh, machine, machines, program, simulate, workload
+from virtual_time.common import OWN, Words, fresh, machine, machines, program, simulate, workload
 
 WITHIN = 0.02
 LARGEST_CACHE = 8 << 20  # bytes: outer caches beyond are cut down to it, which no closed form notices
@@ -145,14 +145,14 @@ def _everything_in(folder: Path, place: str) -> list[str]:
 
 def _patterns(world: World, folder: Path, plan: list[str], pattern: str, threads: int) -> float:
     """Seconds of a pattern's timed pass by the program's own clock."""
-    command = [program(OWN / "patterns.c", "-fopenmp"), pattern, str(world.lines), str(threads)]
+    command: Words = [program(OWN / "patterns.c", "-fopenmp"), pattern, str(world.lines), str(threads)]
     store = folder / "form.terrace"
     return float(simulate(store, [*world.options(), *plan], command, OMP_SCHEDULE="static").stdout)
 
 
 def _chase(world: World, folder: Path, plan: list[str]) -> float:
     size = world.lines * world.line
-    command = [workload("chase", True), "--size", str(size), "--steps", str(STEPS), "--repetitions", "2"]
+    command: Words = [workload("chase", True), "--size", str(size), "--steps", str(STEPS), "--repetitions", "2"]
     said = simulate(folder / "form.terrace", [*world.options(), *plan], command).stdout
     found = re.search(r"^Best\s+([0-9.]+) ns a step", said, re.M)
     if found is None:

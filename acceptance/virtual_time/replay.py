@@ -13,7 +13,7 @@ from statistics import median
 
 from harness import TERRACE, Line, Measured, run
 
-from virtual_time.common import OF_THE_VERB, compare, fresh, query, replay, simulate, workload
+from virtual_time.common import OF_THE_VERB, Words, compare, fresh, query, replay, simulate, workload
 
 FASTER = 10
 ROUNDS = 3
@@ -39,11 +39,11 @@ WITH_THREADS = ("cg", "stencil", "spmv")
 def _one(name: str, threads: int) -> tuple[str, bool, float]:
     """What is to be said of a workload, whether it is equal throughout, and how much faster its replay is."""
     folder = fresh(f"replay-{name}-{threads}")
-    command = [workload(name, True, threads > 1), *SIZES[name].split()]
+    command: Words = [workload(name, True, threads > 1), *SIZES[name].split()]
     if threads > 1:
         command += ["--threads", str(threads)]
     recording = folder / "app.misses"
-    simulate(folder / "recorded.terrace", [*RECORDED, "--misses", recording], command)
+    simulate(folder / "recorded.terrace", [*RECORDED, "--misses", str(recording)], command)
     replay(recording, folder / "again.terrace", RECORDED)
     same = compare(folder / "recorded.terrace", folder / "again.terrace", OF_THE_VERB)
     executions, replays = [], []
@@ -86,9 +86,9 @@ def truncated() -> Measured:
     """A recording cut at many places: the phases that its whole frames hold are as they were, and it says so."""
     folder = fresh("replay-truncated")
     whole, part = folder / "whole.misses", folder / "part.misses"
-    command = [workload("gups", True), "--size", "4MiB", "--iterations", "8"]
-    options = ["--machine", "unimem-lat4", "--cache", "l3=256KiB", "--planner", "slow-only"]
-    simulate(folder / "whole.terrace", [*options, "--misses", whole], command)
+    command: Words = [workload("gups", True), "--size", "4MiB", "--iterations", "8"]
+    options: Words = ["--machine", "unimem-lat4", "--cache", "l3=256KiB", "--planner", "slow-only"]
+    simulate(folder / "whole.terrace", [*options, "--misses", str(whole)], command)
     phases = "SELECT loop, iteration, phase, name, begun, ended, waited FROM phase_instance WHERE run = 1"
     all_phases = query(folder / "whole.terrace", phases)
     content = whole.read_bytes()

@@ -67,7 +67,7 @@ def _seeds(folder: Path) -> dict[str, list[bytes]]:
     patterns = program(OWN / "patterns.c", "-fopenmp")
     for pattern, threads in (("stream", 2), ("index8", 1)):
         recording = folder / f"{pattern}.misses"
-        options = ["--machine", "unimem-lat4", "--cache", "l3=64KiB", "--misses", recording]
+        options = ["--machine", "unimem-lat4", "--cache", "l3=64KiB", "--misses", str(recording)]
         simulate(folder / "seed.terrace", options, [patterns, pattern, "200", str(threads)], OMP_SCHEDULE="static")
         content = recording.read_bytes()
         spans = _in_spans(content)

@@ -9,7 +9,7 @@ import shutil
 
 from harness import TERRACE, Line, Measured, Unavailable, run
 
-from virtual_time.common import fresh, workload
+from virtual_time.common import Words, fresh, workload
 
 # Class S, and the like of it where a workload has no classes: a few MiB at most. The caches are scaled with it: at
 # their own size everything would stay in them.
@@ -42,7 +42,7 @@ def seen() -> Measured:
     needs_qemu()
     lines, holds = [], True
     for name, arguments in CLASS_S.items():
-        words = [
+        words: Words = [
             "lab",
             "coverage",
             *MACHINE,

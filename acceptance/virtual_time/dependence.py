@@ -1,8 +1,8 @@
 """Which misses count as dependent on an earlier one, by pattern.
 
 Recorded on a machine on which nothing but a dependent miss exposes any latency, and each of them a whole one: it
-has one miss register, and any number of other lines in flight. Then latencies exposed are dependent misses, and the
-exact counters have both, by phase.
+has one miss register, and any number of other lines in flight. Then latencies exposed are dependent misses, and
+the exact counters have both, by phase.
 """
 
 from __future__ import annotations

@@ -21,16 +21,16 @@ RECORDED = ["--machine", "unimem-bw2", "--planner", "slow-only"]
 OTHER = ["--machine", "unimem-lat4", "--fast", "16MiB"]
 # Sizes that execute for some seconds, beyond the machine's last level of 20 MiB where that can be had so soon.
 SIZES = {
-    "stream": "--size 24MiB --repetitions 4",
-    "chase": "--size 64MiB --steps 1000000 --repetitions 3",
+    "stream": "--size 24MiB --repetitions 10",
+    "chase": "--size 64MiB --steps 1000000 --repetitions 8",
     "cg": "--class W",
     "mg": "--class W",
     "gups": "--size 64MiB --iterations 1",
     "hashjoin": "--tuples 1000000 --ratio 4 --iterations 2",
     "spmv": "--scale 17 --per-row 16 --iterations 10",
-    "stencil": "--side 160 --iterations 5",
-    "btree": "--records 1000000 --lookups 500000 --iterations 3",
-    "sort": "--keys 3000000 --iterations 1",
+    "stencil": "--side 160 --iterations 10",
+    "btree": "--records 1000000 --lookups 500000 --iterations 6",
+    "sort": "--keys 8000000 --iterations 1",
     "hydro": "--side 300 --steps 20",
 }
 WITH_THREADS = ("cg", "stencil", "spmv")

@@ -27,15 +27,15 @@ def validates() -> Measured:
     worst = max(abs(row["error"]) for row in rows)
     mean = sum(abs(row["error"]) for row in rows) / len(rows)
     lines = [
-        f"mean absolute error {mean:.1%}, largest {worst:.1%} ({largest['workload']}, {largest['threads']} "
-        f"threads), {len(complete)} workloads with 1 and 2 threads"
+        f"mean absolute error {mean:.1%}, largest {worst:.1%} ({largest['workload']}, threads "
+        f"{largest['threads']}), {len(complete)} workloads with 1 and 2 threads"
     ]
     for name in names:
         by_threads = sorted((row for row in rows if row["workload"] == name), key=lambda row: row["threads"])
         lines.append(
             f"{name}: "
             + ", ".join(
-                f"{row['threads']} threads {row['virtual']:.4g} s for {row['native']:.4g} s ({row['error']:+.1%})"
+                f"threads {row['threads']}: {row['virtual']:.4g} s for {row['native']:.4g} s ({row['error']:+.1%})"
                 for row in by_threads
             )
         )

@@ -1,12 +1,12 @@
 // One set-associative cache: true LRU, write-back, write-allocate. Sets are chosen by the canonical line number
 // modulo the number of sets, which need not be a power of two (a scaled cache of 636 KiB and 20 ways has 508; what
-// does not fill a set is left off). A set is a ring, most recently used first: a miss turns the ring by one and
-// takes the place of the least recently used line, a hit shifts only what was used since.
+// does not fill a set is left off). Lines stay in their ways; a set keeps the order in which they were used.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
+#include "access/recency.hpp"
 #include "access/signatures.hpp"
 #include "base/units.hpp"
 
@@ -24,6 +24,7 @@ inline constexpr unsigned k_shift = 3;
 
 // Sets and ways of a cache, and which set a line belongs to.
 struct Shape {
+  // More ways than k_most_ways are made that many.
   Shape(Bytes size, std::uint32_t wanted_ways, Bytes line);
   [[nodiscard]] std::uint64_t index(std::uint64_t line) const {
     // line mod sets by multiplication with (2^64 - 1) / sets; the quotient is exact or one too small.
@@ -51,15 +52,15 @@ class Cache {
     const std::uint64_t signature = signature_of(line);
     const std::uint32_t way = find(set, line, signature);
     if (way != shape_.ways) {
-      ways_of(set)[to_front(set, way)] |= flags;
+      make_latest(set, way);
+      ways_of(set)[way] |= flags;
       return {true, 0};
     }
-    std::uint64_t& front = set[0];
-    front = (front == 0 ? shape_.ways : front) - 1;
-    std::uint64_t& word = ways_of(set)[front];
+    const std::uint32_t oldest = take_oldest(set, shape_.ways);
+    std::uint64_t& word = ways_of(set)[oldest];
     const std::uint64_t victim = word;
     word = word::of(line) | flags;
-    set_signature(set + 1, static_cast<std::uint32_t>(front), signature);
+    set_signature(signatures_of(set), oldest, signature);
     ++fills_;
     evictions_ += victim & word::k_valid;
     return {false, victim};
@@ -86,19 +87,17 @@ class Cache {
 
  private:
   static constexpr std::uint64_t k_host_line_words = 8;
-  // A set: the way that is the front of the ring, signatures, ways.
+  // A set: the order of its ways, signatures, ways.
   [[nodiscard]] std::uint64_t* set_of(std::uint64_t line) { return words_.get() + shape_.index(line) * stride_; }
-  [[nodiscard]] std::uint64_t* ways_of(std::uint64_t* set) const { return set + ways_at_; }
+  [[nodiscard]] std::uint64_t* signatures_of(std::uint64_t* set) const { return set + bytes_; }
+  [[nodiscard]] std::uint64_t* ways_of(std::uint64_t* set) const { return set + 2 * bytes_; }
   [[nodiscard]] std::uint32_t find(std::uint64_t* set, std::uint64_t line, std::uint64_t signature) const {
     const std::uint64_t* ways = ways_of(set);
-    return find_way(set + 1, shape_.ways, signature, shape_.ways,
+    return find_way(signatures_of(set), shape_.ways, signature, shape_.ways,
                     [=](std::uint32_t way) { return (ways[way] & ~word::k_dirty) == word::of(line); });
   }
-  // Moves a way to the front, where it lies then.
-  std::uint32_t to_front(std::uint64_t* set, std::uint32_t way);
-
   Shape shape_;
-  std::uint64_t ways_at_;
+  std::uint64_t bytes_;  // words that hold a byte for each way
   std::uint64_t stride_;
   std::unique_ptr<std::uint64_t[]> words_;
   std::uint64_t fills_ = 0;

@@ -31,6 +31,12 @@ void check(const PipelineConfig& config) {
   }
 }
 
+// Of the first cache, where the table of fast lines leads.
+std::uint64_t first_lines(const PipelineConfig& config) {
+  if (config.caches.empty() || config.caches.front().shared) return 1;
+  return config.caches.front().size.value / std::max<std::uint64_t>(config.line.value, 1);
+}
+
 // The value that a load is about to load. Null for sizes that hold neither pointers nor indices.
 bool read_value(std::uint64_t address, std::uint32_t size, std::uint64_t& value) {
   const auto* at = reinterpret_cast<const void*>(address);
@@ -60,7 +66,7 @@ std::uint64_t unknown_accesses(const SharedCache& shared) {
 
 Pipeline::Pipeline(const PipelineConfig& config, SharedCache& shared, const AddressMap& map,
                    backend::AccessSink& sink, std::uint32_t thread, Unknown unknown, Turn turn)
-    : generation_(&map.generation()) {
+    : generation_(&map.generation()), fast_(first_lines(config)) {
   check(config);
   line_bytes_ = config.line.value;
   line_bits_ = static_cast<unsigned>(std::countr_zero(config.line.value));

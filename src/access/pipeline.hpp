@@ -53,9 +53,8 @@ class Pipeline {
   // value is read from memory (it is about to be) to follow dependences.
   void access(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site) {
     const FastLine& fast = fast_.of(address, line_bits_);
-    const std::uint64_t from = store ? fast.store_from : fast.load_from;
-    if (address - from <= line_bytes_ - size && fast.generation == generation_->load(std::memory_order_acquire))
-        [[likely]] {
+    if (fast.serves(address, line_bytes_ - size, store) &&
+        fast.generation == generation_->load(std::memory_order_acquire)) [[likely]] {
       used_[fast.slot] = ++clock_;
       if (clock_ >= quantum_end_) [[unlikely]]
         end_quantum();

@@ -13,6 +13,7 @@ Pipeline::State::State(const PipelineConfig& config, SharedCache& shared_caches,
       exposure(config.miss_registers),
       quantum_lines(std::max<std::uint64_t>(config.quantum_accesses, 1)),
       map_(address_map),
+      generation_(address_map.generation()),
       unknown_(std::move(unknown_address)),
       shared_(shared_caches),
       sink_(access_sink),
@@ -37,7 +38,7 @@ Pipeline::State::State(const PipelineConfig& config, SharedCache& shared_caches,
 
 const Translation* Pipeline::State::translate(std::uint64_t address) {
   Translation& page = translations_.of(address);
-  if (Translations::holds(page, address, map_.generation().load(std::memory_order_acquire))) return &page;
+  if (Translations::holds(page, address, generation_.load(std::memory_order_acquire))) return &page;
   Location location;
   std::uint32_t generation = 0;
   if (!map_.find(address, location, generation)) {
@@ -87,12 +88,12 @@ void Pipeline::State::remember(std::uint64_t address, const Translation& page, c
   }
   // Other threads may evict from a first cache that is shared. Only the line that was used last is sure to hit: no
   // use of another line lies between.
-  if (last_line_ != nullptr) last_line_->load_from = FastLine::k_none;
+  if (last_line_ != nullptr) last_line_->from = FastLine::k_none;
   last_line_ = nullptr;
   if (!whole) return;
   last_line_ = &fast_.of(address, line_bits);
   const bool look_again = touched.level != k_no_level || outer_.empty();
-  *last_line_ = {look_again ? FastLine::k_none : from, FastLine::k_none, page.generation, 0};
+  *last_line_ = {look_again ? FastLine::k_none : from - FastLine::k_no_store, page.generation, 0};
 }
 
 // The line is not in the first cache, which evicted `victim` for it: looks for it further out, and brings it in.
@@ -168,7 +169,7 @@ void Pipeline::State::write_out(std::size_t level, std::uint64_t victim) {
 void Pipeline::State::write_to_memory(std::uint64_t line) {
   const std::uint64_t begin = line << line_bits;
   Translation& page = reverse_.of(begin);
-  if (!Translations::holds(page, begin, map_.generation().load(std::memory_order_acquire))) {
+  if (!Translations::holds(page, begin, generation_.load(std::memory_order_acquire))) {
     // A line may begin before the memory that it holds (a stack is not aligned to lines): its last byte counts
     // too.
     const std::uint64_t last = begin + (std::uint64_t{1} << line_bits) - 1;

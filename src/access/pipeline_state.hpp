@@ -67,6 +67,7 @@ struct Pipeline::State {
   [[nodiscard]] std::uint64_t canonical(const Line& line) const { return line.host + line.page->delta; }
 
   const AddressMap& map_;
+  const std::atomic<std::uint32_t>& generation_;
   Unknown unknown_;
   SharedCache& shared_;
   backend::AccessSink& sink_;

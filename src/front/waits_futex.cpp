@@ -62,9 +62,8 @@ bool futex_in_turn(const long (&words)[6], long& result) {
         result = fail(EAGAIN);
         return true;
       }
-      result = static_cast<long>(
-          front::wake(key, static_cast<std::uint32_t>(words[2])) +
-          front::requeue(key, static_cast<std::uint64_t>(words[4]), static_cast<std::uint32_t>(words[3])));
+      result = static_cast<long>(front::wake(key, static_cast<std::uint32_t>(words[2])));
+      result += front::requeue(key, static_cast<std::uint64_t>(words[4]), static_cast<std::uint32_t>(words[3]));
       return true;
     default:
       return false;

@@ -138,6 +138,8 @@ void add_compile_flags(const WrapperCall& call, const WrapperRequest& request, s
     // check; we only follow accesses.
     words.insert(words.end(), {"-fsanitize=thread", "-U__SANITIZE_THREAD__", "-Wno-tsan"});
   }
+  // Hooks are called by their address, not by way of the linker's table: an eighth of what they cost.
+  words.emplace_back("-fno-plt");
   // Copies of constant size would be expanded in place, unseen. (Fortran has no such option.)
   if (call.language != WrapperLanguage::fortran && !request.fortran)
     words.insert(words.end(), {"-fno-builtin-memcpy", "-fno-builtin-memset", "-fno-builtin-memmove"});

@@ -122,7 +122,7 @@ TEST_P(Caches, OuterCacheIsTrueLru) {
 
 TEST_P(Caches, FirstCacheIsTrueLru) {
   const auto [size, ways] = GetParam();
-  FastTable table;
+  FastTable table(size / 64);
   FirstCache cache(Bytes{size}, ways, Bytes{64}, table);
   const Shape shape(Bytes{size}, ways, Bytes{64});
   Model model(shape.sets, shape.ways);
@@ -137,16 +137,16 @@ TEST_P(Caches, FirstCacheIsTrueLru) {
     const auto expected = model.access(line, store);
     // The table says what the cache says, or nothing.
     const FastLine& fast = table.of(from, 6);
-    if (fast.load_from == from) {
+    if (fast.serves(from, 0, false)) {
       ASSERT_TRUE(expected.hit);
     }
     std::uint32_t slot = cache.find(line);
     ASSERT_EQ(slot != FirstCache::k_nowhere, expected.hit);
     if (expected.hit) {
-      if (fast.load_from == from) {
+      if (fast.serves(from, 0, false)) {
         ASSERT_EQ(fast.slot, slot);
       }
-      if (fast.store_from == from) {
+      if (fast.serves(from, 0, true)) {
         ASSERT_NE(cache.word(slot) & word::k_dirty, 0u);
       }
       if (store) cache.word(slot) |= word::k_dirty;

@@ -171,8 +171,8 @@ class RandomProgram {
       case 9:
         return both(to, [alive = static_cast<std::uint32_t>(below(1000))](auto& s) { s.alive(alive); });
       case 10:
-        return both(to, [a = static_cast<std::uint32_t>(below(300)), b = static_cast<std::uint32_t>(below(300))](
-                            auto& s) { s.follow(a, b); });
+        return both(to, [a = static_cast<std::uint32_t>(below(300)),
+                         b = static_cast<std::uint32_t>(below(300))](auto& s) { s.follow(a, b); });
       case 11: {
         std::vector<std::uint32_t> threads(below(5));
         for (auto& thread : threads) thread = static_cast<std::uint32_t>(below(k_most_recorded_threads));

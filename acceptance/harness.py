@@ -21,6 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TERRACE = ROOT / ".venv" / "bin" / "terrace"
+SETTINGS = argparse.Namespace()  # what the command line said; main() fills it before the first line is measured
 
 
 class Unavailable(Exception):
@@ -60,12 +61,15 @@ def run(
     return done
 
 
-def main(name: str, lines: Sequence[Line]) -> int:
-    """Runs the lines (all, or those whose item contains --only) and reports."""
+def main(
+    name: str, lines: Sequence[Line], options: Callable[[argparse.ArgumentParser], None] = lambda parser: None
+) -> int:
+    """Runs the lines (all, or those whose item contains --only) and reports; `options` adds some of its own."""
     parser = argparse.ArgumentParser(description=f"acceptance of {name}: item, goal, measured, verdict")
+    options(parser)
     parser.add_argument("--only", default="", help="run only the lines whose item contains this")
     parser.add_argument("--list", action="store_true", help="list the lines and end")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(namespace=SETTINGS)
     chosen = [line for line in lines if arguments.only in line.item]
     if arguments.list:
         for line in chosen:

@@ -1,0 +1,176 @@
+"""Programs, commands and comparisons of profiles that several lines use."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import resource
+import shutil
+import sqlite3
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+
+from harness import ROOT, TERRACE, run
+
+WORK = ROOT / "out" / "acceptance" / "virtual-time.work"
+BIN = TERRACE.parent
+PROGRAMS = ROOT / "tests" / "integration" / "programs"  # those of the tests
+OWN = Path(__file__).parent / "programs"
+
+WORKLOADS = ("stream", "chase", "cg", "mg", "gups", "hashjoin", "spmv", "stencil", "btree", "sort", "hydro")
+THREADED = tuple(name for name in WORKLOADS if name not in ("stream", "chase"))  # those with --threads
+
+Words = list[str | Path]  # of a command
+
+# Where a profile lay and which verb wrote it, and what two executions of a program differ in.
+OF_THE_VERB = frozenset({"run.journal", "run.mode"})
+OF_THE_EXECUTION = OF_THE_VERB | {"run.process", "run.parent", "run.started_unix_ns", "object.address"}
+
+
+def fresh(name: str) -> Path:
+    """An empty folder of that name."""
+    folder = WORK / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+# --- programs ---------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def workload(name: str, hooked: bool, threads: bool = False) -> Path:
+    """A workload as `workloads/build.sh` makes it, natively or with nothing but CXX changed."""
+    folder = WORK / (("hooked" if hooked else "native") + ("-openmp" if threads else ""))
+    environment = {**os.environ, "CXX": str(BIN / "terrace-c++") if hooked else "c++"}
+    environment["CXXFLAGS"] = "-O2 -g -fopenmp" if threads else "-O2 -g"
+    run([ROOT / "workloads" / "build.sh", folder, name], env=environment)
+    return folder / name
+
+
+@functools.cache
+def program(source: Path, *flags: str) -> Path:
+    """A C or C++ file built with the wrappers, terrace.h and its library at hand."""
+    output = WORK / "programs" / source.stem
+    output.parent.mkdir(parents=True, exist_ok=True)
+    where = {**os.environ, "PKG_CONFIG_PATH": str(BIN.parent / "lib" / "pkgconfig")}
+    terrace = run(["pkg-config", "--cflags", "--libs", "terrace"], env=where).stdout.split()
+    compiler = "terrace-cc" if source.suffix == ".c" else "terrace-c++"
+    run([BIN / compiler, "-O2", "-g", *flags, source, "-o", output, *terrace])
+    return output
+
+
+# --- commands ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Done:
+    """A command that has ended: what it printed, and its and its children's seconds."""
+
+    stdout: str
+    stderr: str
+    cpu: float  # user and system
+    wall: float
+
+
+def timed(command: Sequence[str | Path], **environment: str) -> Done:
+    """Runs it. Nothing else may run as this process's child meanwhile."""
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    done = run(command, env={**os.environ, **environment}, timeout=3600)
+    wall, after = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Done(done.stdout, done.stderr, cpu, wall)
+
+
+def simulate(
+    store: Path, options: Sequence[str | Path], command: Sequence[str | Path], verb: str = "simulate", **env: str
+) -> Done:
+    """`terrace simulate` (or another verb that starts a program) into `store`, which is overwritten."""
+    store.unlink(missing_ok=True)
+    return timed([TERRACE, verb, "--quiet", "-o", store, *options, "--", *command], **env)
+
+
+def replay(recording: Path, store: Path, options: Sequence[str | Path]) -> Done:
+    """`terrace replay` into `store`, which is overwritten."""
+    store.unlink(missing_ok=True)
+    return timed([TERRACE, "replay", recording, "--quiet", "-o", store, *options])
+
+
+def machine(name: str | Path) -> dict:
+    """A machine file as `terrace machine --json` has it."""
+    return json.loads(run([TERRACE, "machine", name, "--json"]).stdout)
+
+
+def machines() -> list[str]:
+    """The shipped machine files' names."""
+    return sorted(path.stem for path in (ROOT / "machines").glob("*.toml"))
+
+
+class Busy:
+    """Keeps every core busy while it is entered."""
+
+    def __enter__(self) -> Busy:
+        self._burners = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(os.cpu_count() or 1)]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for burner in self._burners:
+            burner.kill()
+            burner.wait()
+
+
+# --- profiles ---------------------------------------------------------------------------------------------------
+
+
+def query(store: Path, sql: str, *values: object) -> list[tuple]:
+    """Rows of a profile."""
+    connection = sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True)
+    try:
+        return connection.execute(sql, values).fetchall()
+    finally:
+        connection.close()
+
+
+def dump(store: Path, left_out: frozenset[str]) -> Iterator[tuple]:
+    """Every row of every table, less some columns ("run.journal"), in which not a bit is lost."""
+    connection = sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True)
+    connection.text_factory = bytes
+    try:
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        for (raw,) in tables.fetchall():
+            table = raw.decode()
+            rows = connection.execute(f"SELECT * FROM {table}")
+            names = [about[0] for about in rows.description]
+            kept = [i for i, name in enumerate(names) if f"{table}.{name}" not in left_out]
+            for row in rows:
+                values = [row[i] for i in kept]
+                # By its bits: 0 and -0 are equal, and so are 1 and 1.0.
+                yield (table, *[value.hex() if isinstance(value, float) else value for value in values])
+    finally:
+        connection.close()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    rows: int
+    difference: str  # "" when there is none
+
+
+def compare(a: Path, b: Path, left_out: frozenset[str] = OF_THE_EXECUTION) -> Comparison:
+    """Whether two profiles are equal in every row, to the bit; else the first rows that are not."""
+    count = 0
+    for left, right in zip_longest(dump(a, left_out), dump(b, left_out)):
+        if left != right:
+            return Comparison(count, f"row {count}: {str(left)[:150]} against {str(right)[:150]}")
+        count += 1
+    return Comparison(count, "")
+
+
+def virtual_seconds(store: Path) -> float:
+    """The longest of the processes' times."""
+    return max(row[0] for row in query(store, "SELECT ended FROM run"))

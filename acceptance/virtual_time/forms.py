@@ -1,0 +1,229 @@
+"""Programs whose virtual time can be worked out by hand, on every shipped machine: their own clock against
+
+    T = max((C + D) / threads, busiest place)
+
+with all counts from the pattern and all constants from the machine file. A line of a stream costs latency / lines
+in flight of a stream, one that is gathered latency / misses in flight, one that is chased the whole latency. With
+half of the lines on each of two places that is Little's law: the lines in flight over the mean of the latencies.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from harness import Line, Measured
+
+from virtual_time.common import OWN, Words, fresh, machine, machines, program, simulate, workload
+
+WITHIN = 0.02
+LARGEST_CACHE = 8 << 20  # bytes: outer caches beyond are cut down to it, which no closed form notices
+STEPS = 300_000  # of the chase
+DOUBLE, INDEX = 8, 4  # bytes
+
+
+@dataclass(frozen=True)
+class World:
+    """A shipped machine as a closed form needs it."""
+
+    about: dict
+
+    @cached_property
+    def domain(self) -> dict:
+        return self.about["domains"][0]
+
+    @cached_property
+    def core(self) -> dict:
+        return next(one for one in self.about["initiators"] if one["name"] == self.domain["initiator"])
+
+    @cached_property
+    def line(self) -> int:
+        return self.about["line"]
+
+    @cached_property
+    def places(self) -> list[str]:
+        return self.domain["nearest_first"]
+
+    def path(self, place: str) -> dict:
+        return next(
+            one
+            for one in self.about["paths"]
+            if one["place"] == place and one["initiator"] == self.domain["initiator"]
+        )
+
+    @cached_property
+    def outermost(self) -> tuple[str, int]:
+        """The last cache: its name, and its bytes as they are simulated."""
+        cache = self.core["caches"][-1]
+        return cache["name"], min(cache["size"], LARGEST_CACHE)
+
+    @cached_property
+    def lines(self) -> int:
+        """Enough to leave nothing in the caches from one pass to the next."""
+        return 4 * self.outermost[1] // self.line
+
+    def options(self) -> list[str]:
+        name, size = self.outermost
+        return ["--machine", self.about["name"], "--cache", f"{name}={size}"]
+
+    def core_time(self, accesses: float) -> float:
+        """C, where no inner cache serves what the outermost does not have."""
+        return accesses * self.core["access_time"]
+
+    def streamed(self, place: str) -> float:
+        """D of a line."""
+        return self.path(place)["latency"] / self.core["prefetch_mlp"]
+
+    def gathered(self, place: str) -> float:
+        return self.path(place)["latency"] / self.core["mlp"]
+
+    def time(
+        self, core: float, exposed: float, read: Mapping[str, float], written: Mapping[str, float], threads: int
+    ) -> float:
+        """The law; lines read and written by place."""
+        busy = [
+            (read.get(place, 0) / self.path(place)["read"] + written.get(place, 0) / self.path(place)["write"])
+            * self.line
+            for place in self.places
+        ]
+        return max((core + exposed) / threads, *busy)
+
+
+def stream(world: World, place: str, threads: int) -> float:
+    """Triad: two arrays read, and the third, into which it stores; that one is written back."""
+    n = world.lines
+    return world.time(
+        core=world.core_time(3 * n * world.line / DOUBLE),
+        exposed=3 * n * world.streamed(place),
+        read={place: 3 * n},
+        written={place: n},
+        threads=threads,
+    )
+
+
+def gather(world: World, places: list[str], home: str, threads: int) -> float:
+    """Equal parts of the table on each of the places, its index at home."""
+    n, index = world.lines, world.lines * INDEX / world.line
+    read = dict.fromkeys(places, n / len(places))
+    read[home] = read.get(home, 0) + index
+    return world.time(
+        core=world.core_time(2 * n),
+        exposed=sum(n / len(places) * world.gathered(place) for place in places) + index * world.streamed(home),
+        read=read,
+        written={},
+        threads=threads,
+    )
+
+
+def chase(world: World, place: str) -> float:
+    """One step."""
+    return world.core_time(1) + world.path(place)["latency"]
+
+
+# --- measured ---------------------------------------------------------------------------------------------------
+
+
+def _plan(folder: Path, places: Mapping[str, list[str]]) -> list[str]:
+    """Objects by name, each in equal parts on its places."""
+    rows = ["schema = 1\n"]
+    for name, on in places.items():
+        rows.append(f'[[object]]\nname = "{name}"\nchunks = {len(on)}\npin = true\n')
+        rows += [f'[[object.part]]\nchunks = "{i}-{i}"\nplace = "{place}"\n' for i, place in enumerate(on)]
+    plan = folder / f"{'-'.join(place for on in places.values() for place in on)}.toml"
+    plan.write_text("\n".join(rows))
+    return ["--plan", str(plan)]
+
+
+def _everything_in(folder: Path, place: str) -> list[str]:
+    plan = folder / f"everything-in-{place}.toml"
+    plan.write_text(f'schema = 1\n\n[[object]]\nname = "*"\nplace = "{place}"\npin = true\n')
+    return ["--plan", str(plan)]
+
+
+def _patterns(world: World, folder: Path, plan: list[str], pattern: str, threads: int) -> float:
+    """Seconds of a pattern's timed pass by the program's own clock."""
+    command: Words = [program(OWN / "patterns.c", "-fopenmp"), pattern, str(world.lines), str(threads)]
+    store = folder / "form.terrace"
+    return float(simulate(store, [*world.options(), *plan], command, OMP_SCHEDULE="static").stdout)
+
+
+def _chase(world: World, folder: Path, plan: list[str]) -> float:
+    size = world.lines * world.line
+    command: Words = [workload("chase", True), "--size", str(size), "--steps", str(STEPS), "--repetitions", "2"]
+    said = simulate(folder / "form.terrace", [*world.options(), *plan], command).stdout
+    found = re.search(r"^Best\s+([0-9.]+) ns a step", said, re.M)
+    if found is None:
+        raise RuntimeError(f"chase does not say its nanoseconds a step: {said[:200]}")
+    return float(found[1]) * 1e-9
+
+
+@dataclass(frozen=True)
+class Form:
+    """Measured over expected, less 1."""
+
+    where: str
+    off: float
+
+
+def _forms(world: World, folder: Path) -> dict[str, list[Form]]:
+    """By kind of form."""
+    found: dict[str, list[Form]] = {}
+
+    def add(kind: str, where: str, measured: float, expected: float) -> None:
+        found.setdefault(kind, []).append(Form(f"{world.about['name']} {where}", measured / expected - 1))
+
+    for place in world.places:
+        plan = _everything_in(folder, place)
+        add("chase", place, _chase(world, folder, plan), chase(world, place))
+        for threads in (1, 2):
+            add(
+                f"STREAM {threads}",
+                place,
+                _patterns(world, folder, plan, "stream", threads),
+                stream(world, place, threads),
+            )
+            add(
+                f"gather {threads}",
+                place,
+                _patterns(world, folder, plan, "gather", threads),
+                gather(world, [place], place, threads),
+            )
+    if len(world.places) > 1:
+        halves, home = [world.places[0], world.places[-1]], world.domain["home"]
+        plan = _plan(folder, {"table": halves, "order": [home]})
+        for threads in (1, 2):
+            add(
+                f"halves {threads}",
+                " + ".join(halves),
+                _patterns(world, folder, plan, "gather", threads),
+                gather(world, halves, home, threads),
+            )
+    return found
+
+
+def closed_forms() -> Measured:
+    folder = fresh("forms")
+    found: dict[str, list[Form]] = {}
+    for name in machines():
+        for kind, forms in _forms(World(machine(name)), folder).items():
+            found.setdefault(kind, []).extend(forms)
+    lines = []
+    for kind, forms in sorted(found.items()):
+        worst = max(forms, key=lambda one: abs(one.off))
+        beyond = sum(abs(one.off) > WITHIN for one in forms)
+        text = f"{kind}: {len(forms)} forms, worst {worst.off:+.2%} ({worst.where})"
+        lines.append(text + (f", {beyond} beyond {WITHIN:.0%}" if beyond else ""))
+    return Measured("\n".join(lines), all(abs(one.off) <= WITHIN for forms in found.values() for one in forms))
+
+
+LINES = [
+    Line(
+        "closed forms",
+        f"STREAM, gather and halves on two places with 1 and 2 threads, a chase: within {WITHIN:.0%} on every "
+        "shipped machine",
+        closed_forms,
+    )
+]

@@ -1,0 +1,114 @@
+"""The same command twice, once with every core busy: the same profile in every row, to the last bit.
+
+Rows say when each phase, loop, move and object began and ended. Left out are the columns that name the execution:
+process numbers, the hour, the system's addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness import Line, Measured
+
+from virtual_time.common import (
+    OWN,
+    PROGRAMS,
+    THREADED,
+    Busy,
+    compare,
+    fresh,
+    program,
+    simulate,
+    virtual_seconds,
+    workload,
+)
+
+THREADS = (1, 2, 4)
+MACHINE = ["--machine", "xeon-max-9480-snc4"]
+LINES_OF_PATTERNS = "20000"  # 1.2 MiB an array
+# Sizes at which threads meet often, and the last level scaled with them.
+SMALL_MACHINE = ["--machine", "unimem-lat4", "--cache", "l3=256KiB", "--fast", "512KiB"]
+SMALL = {
+    "cg": "--class S",
+    "mg": "--class S",
+    "gups": "--size 1MiB --iterations 1",
+    "hashjoin": "--tuples 30000 --ratio 4 --iterations 1",
+    "spmv": "--scale 12 --per-row 12 --iterations 3",
+    "stencil": "--side 40 --iterations 3",
+    "btree": "--records 50000 --lookups 30000 --iterations 1",
+    "sort": "--keys 100003 --iterations 1",
+    "hydro": "--side 32 --steps 40",
+}
+
+
+def _twice(folder: Path, options: Sequence[str], command: Sequence[str | Path], **environment: str) -> Measured:
+    """The virtual time, if what was printed and what was written are the same."""
+    idle, busy = folder / "idle.terrace", folder / "busy.terrace"
+    first = simulate(idle, options, command, **environment)
+    with Busy():
+        second = simulate(busy, options, command, **environment)
+    found = compare(idle, busy)
+    digits = f"{virtual_seconds(idle)!r} s"
+    if found.difference:
+        return Measured(f"{digits} against {virtual_seconds(busy)!r} s, {found.difference}", False)
+    if first.stdout != second.stdout:
+        return Measured(f"{digits}, but it printed {first.stdout[:80]!r} and {second.stdout[:80]!r}", False)
+    return Measured(f"{digits} ({found.rows} rows)", True)
+
+
+def _series(name: str, found: dict[int, Measured]) -> Measured:
+    """The same program by its numbers of threads."""
+    text = ", ".join(f"{threads}: {one.text}" for threads, one in found.items())
+    return Measured(f"{name}, by threads: {text}", all(one.holds for one in found.values()))
+
+
+def _together(series: Sequence[Measured]) -> Measured:
+    return Measured("\n".join(one.text for one in series), all(one.holds for one in series))
+
+
+def openmp() -> Measured:
+    """One program whose loops have the schedule that OMP_SCHEDULE says, one that has them all."""
+    folder = fresh("repeat-openmp")
+    patterns = program(OWN / "patterns.c", "-fopenmp")
+    series = []
+    for schedule in ("static", "dynamic,100"):
+        for pattern in ("stream", "gather"):
+            found = {
+                n: _twice(folder, MACHINE, [patterns, pattern, LINES_OF_PATTERNS, str(n)], OMP_SCHEDULE=schedule)
+                for n in THREADS
+            }
+            series.append(_series(f"{pattern}, schedule {schedule}", found))
+    every = program(PROGRAMS / "openmp_schedules.c", "-fopenmp")
+    series.append(_series(every.name, {n: _twice(folder, MACHINE, [every, str(n)]) for n in THREADS}))
+    return _together(series)
+
+
+def threads() -> Measured:
+    folder = fresh("repeat-threads")
+    series = []
+    for name in ("threads_lock.cpp", "threads_atomic.cpp"):
+        made = program(PROGRAMS / name, "-std=c++20", "-pthread")
+        series.append(_series(made.name, {n: _twice(folder, MACHINE, [made, str(n)]) for n in THREADS}))
+    return _together(series)
+
+
+def workloads() -> Measured:
+    folder = fresh("repeat-workloads")
+    series = []
+    for name in THREADED:
+        made = workload(name, True, True)
+        found = {
+            n: _twice(folder, SMALL_MACHINE, [made, *SMALL[name].split(), "--threads", str(n)]) for n in THREADS
+        }
+        series.append(_series(name, found))
+    return _together(series)
+
+
+_GOAL = "virtual time and every row of the profile equal to the last bit, idle and all cores busy, 1, 2, 4 threads"
+
+LINES = [
+    Line("same digits: OpenMP", f"static and dynamic schedules: {_GOAL}", openmp),
+    Line("same digits: locks and atomics", _GOAL, threads),
+    Line("same digits: workloads", f"every workload with threads: {_GOAL}", workloads),
+]

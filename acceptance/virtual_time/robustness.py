@@ -1,0 +1,125 @@
+"""The readers of traces and of recordings, and replays as a whole, under a fuzzer."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import SETTINGS, TERRACE, Line, Measured, run
+from main_job.robustness import GOAL_SECONDS, SEED, Fuzzed, build_fuzzers, read_log
+
+from virtual_time.common import OWN, fresh, program, simulate
+from virtual_time.tracer import needs_qemu
+
+FUZZERS = ("trace_fuzz", "recording_fuzz", "replay_fuzz")
+SPAN = 255  # bytes of a column that the fuzzers' own form has
+COLUMNS = 3
+HEAD = "<II8sIIIIq"  # src/sim/recording_frame.hpp
+
+
+def _decompressed(stored: bytes, size: int) -> bytes:
+    zstd = ctypes.CDLL("libzstd.so.1")
+    zstd.ZSTD_decompress.restype = ctypes.c_size_t
+    into = ctypes.create_string_buffer(max(size, 1))
+    got = zstd.ZSTD_decompress(into, ctypes.c_size_t(size), stored, ctypes.c_size_t(len(stored)))
+    if got != size:
+        raise RuntimeError("a column of a recording cannot be decompressed")
+    return into.raw[:size]
+
+
+def _frames(recording: bytes) -> Iterator[list[bytes]]:
+    """The columns of each frame after a process's first, which is its header."""
+    at = 0
+    while at < len(recording):
+        number = struct.unpack_from(HEAD, recording, at)[4]
+        sizes = struct.unpack_from("<" + "III" * COLUMNS, recording, at + struct.calcsize(HEAD))
+        at += struct.calcsize(HEAD) + 12 * COLUMNS + 4
+        columns = []
+        for stored, size in zip(sizes[0::3], sizes[1::3], strict=True):
+            columns.append(_decompressed(recording[at : at + stored], size))
+            at += stored
+        if number > 0:
+            yield columns
+
+
+def _in_spans(recording: bytes) -> bytes:
+    """As tests/fuzz/recording_input.hpp takes it: each column's length in a byte, and its beginning."""
+    spans = bytearray()
+    for columns in _frames(recording):
+        for column in columns:
+            spans += bytes([min(len(column), SPAN)]) + column[:SPAN]
+    return bytes(spans)
+
+
+def _seeds(folder: Path) -> dict[str, list[bytes]]:
+    """A real trace and real recordings, whole and in the form that reaches what the columns hold."""
+    needs_qemu()
+    trace = folder / "true.trace"
+    run([TERRACE, "lab", "trace", "-o", trace, "--", Path("/bin/true")])
+    seeds: dict[str, list[bytes]] = {name: [] for name in FUZZERS}
+    seeds["trace_fuzz"].append(b"\0" + trace.read_bytes())
+    patterns = program(OWN / "patterns.c", "-fopenmp")
+    for pattern, threads in (("stream", 2), ("index8", 1)):
+        recording = folder / f"{pattern}.misses"
+        options = ["--machine", "unimem-lat4", "--cache", "l3=64KiB", "--misses", str(recording)]
+        simulate(folder / "seed.terrace", options, [patterns, pattern, "200", str(threads)], OMP_SCHEDULE="static")
+        content = recording.read_bytes()
+        spans = _in_spans(content)
+        seeds["recording_fuzz"] += [b"\0" + content, b"\1" + spans]
+        seeds["replay_fuzz"].append(spans)
+    return seeds
+
+
+@dataclass(frozen=True)
+class Fuzzer:
+    binary: Path
+    folder: Path
+
+    def run(self, seconds: int) -> Fuzzed:
+        options = [f"-max_total_time={seconds}", f"-seed={SEED}", "-max_len=65536", "-print_final_stats=1"]
+        with (self.folder / "log").open("w") as log:
+            done = subprocess.run(
+                [self.binary, *options, f"-artifact_prefix={self.folder}/found-", self.folder / "corpus"],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=self.folder,
+                timeout=seconds + 300,
+            )
+        return read_log(self.binary.name, done.returncode, self.folder)
+
+
+def fuzzers() -> Measured:
+    """As many at a time as there are cores."""
+    seconds = SETTINGS.fuzz_seconds
+    binaries = build_fuzzers(FUZZERS)
+    folder = fresh("fuzz")
+    ready = []
+    for name, seeds in _seeds(folder).items():
+        corpus = folder / name / "corpus"
+        corpus.mkdir(parents=True)
+        for number, seed in enumerate(seeds):
+            (corpus / f"seed{number}").write_bytes(seed)
+        ready.append(Fuzzer(binaries / name, folder / name))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(lambda one: one.run(seconds), ready))
+    lines = [
+        f"{one.name}: {one.executions} inputs in {one.seconds} s, {one.covered} points reached, "
+        f"{one.crashes} crashes" + (f", status {one.status}: {one.last}" if one.status else "")
+        for one in results
+    ]
+    holds = all(
+        one.status == 0 and one.crashes == 0 and one.executions > 0 and one.seconds >= GOAL_SECONDS
+        for one in results
+    )
+    return Measured("\n".join(lines), holds)
+
+
+LINES = [
+    Line("fuzzers", f"readers of traces and recordings, and replays: {GOAL_SECONDS} s each, no crash", fuzzers)
+]

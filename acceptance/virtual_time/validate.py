@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import tomllib
 
-from harness import TERRACE, Line, Measured, run
+from harness import ROOT, TERRACE, Line, Measured, run
 
-from virtual_time.common import fresh
+from virtual_time.common import fresh, workload
 
 MEAN, LARGEST = 0.20, 0.40
 WORKLOADS = 10
@@ -15,8 +16,18 @@ HOURS = 4 * 3600.0
 
 
 def validates() -> Measured:
-    output = fresh("validate") / "validate.json"
-    done = run([TERRACE, "lab", "validate", "--json", output], check=False, timeout=HOURS)
+    folder = fresh("validate")
+    output, machine = folder / "validate.json", folder / "here.toml"
+    cases = ROOT / "workloads" / "validate.toml"
+    with cases.open("rb") as file:
+        programs = [entry["name"] for entry in tomllib.load(file)["program"]]
+    native, hooked = (
+        {workload(name, built, threads=True).parent for name in programs}.pop() for built in (False, True)
+    )
+    run([TERRACE, "machine", "measure", "-o", machine])
+    words = ["--native", native, "--hooked", hooked, "--machine", machine, "--json", output]
+    words += ["--plot", ROOT / "out" / "acceptance" / "validate.html"]
+    done = run([TERRACE, "lab", "validate", cases, *words], check=False, timeout=HOURS)
     if not output.exists():
         said = (done.stderr + done.stdout).strip().splitlines() or ["it said nothing"]
         return Measured(f"terrace lab validate ended with {done.returncode}: {' | '.join(said[-4:])}", False)

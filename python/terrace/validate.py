@@ -105,7 +105,7 @@ def read_cases(path: Path, only: Sequence[str]) -> list[Case]:
             content = tomllib.load(file)
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise WrongCallError(f"{path}: {error}") from error
-    cases = []
+    cases: list[Case] = []
     for entry in content.get("program", []):
         unknown = set(entry) - {"name", "measure", "calibrate", "time"}
         if unknown or "name" not in entry or "measure" not in entry:
@@ -164,7 +164,7 @@ def summary(rows: Sequence[Row], machine: str, repetitions: int) -> dict[str, An
 def _fit(case: Case, hooked: Path, machine: str, native: float) -> float:
     """Core time of an access with which virtual time is `native` at the size for calibration.
 
-    Virtual time there is a line in the core time of an access, as long as no place is saturated: two points tell it.
+    Virtual time there is a line in the core time of an access, as long as no place is saturated: two points tell.
     """
     assert case.calibrate is not None
     probe = 1e-9
@@ -234,7 +234,8 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
     """Virtual over native time, both logarithmic, a mark a program; a band of 20 % around equality."""
     import plotly.graph_objects as go
 
-    span = [min(min(row.native, row.virtual) for row in rows) / 2, max(max(row.native, row.virtual) for row in rows) * 2]
+    times = [time for row in rows for time in (row.native, row.virtual)]
+    span = [min(times) / 2, max(times) * 2]
     figure = go.Figure()
     for factor, name in ((0.8, "-20 %"), (1.0, "equal"), (1.2, "+20 %")):
         line = {"color": "#888", "width": 1, "dash": "solid" if factor == 1.0 else "dot"}

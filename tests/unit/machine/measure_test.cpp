@@ -1,7 +1,6 @@
 // Measuring: every path gets numbers with their repetitions, and what was measured survives being written down.
 // Nothing here compares times with a wall clock's expectations; laws that hold on any machine are checked.
 #include "machine/measure.hpp"
-#include "machine/system_files.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "machine/measured_rounds.hpp"
+#include "machine/system_files.hpp"
 
 namespace terrace::machine {
 namespace {
@@ -65,9 +65,8 @@ TEST(Measure, FillsEveryPathAndSurvivesBeingWritten) {
   // Of the pages that programs get which ask for none.
   const auto setting = SystemFiles().choice("/sys/kernel/mm/transparent_hugepage/enabled");
   const std::string ordinary = setting == "always" ? "huge" : "small";
-  const auto latency = std::find_if(measured.latencies.begin(), measured.latencies.end(), [&](const auto& row) {
-    return row.place == place && row.pages == ordinary;
-  });
+  const auto latency = std::find_if(measured.latencies.begin(), measured.latencies.end(),
+                                    [&](const auto& row) { return row.place == place && row.pages == ordinary; });
   ASSERT_NE(latency, measured.latencies.end());
   EXPECT_EQ(machine.path(initiator, place).latency.value, latency->seconds.median);
 

@@ -91,7 +91,7 @@ def _time(reach: Reach) -> str:
     where = "in the main loop" if reach.in_loop else "of the program"
     if reach.samples < _FEW:
         return f"What share of the time {where} code without hooks took is unknown: it was too short to sample."
-    parts = _list([f"{c.name} {units.percent(share)}" for c, share in reach.unreached()])
+    parts = _list([f"{reach.label(c)} {units.percent(share)}" for c, share in reach.unreached()])
     named = f" ({parts})" if parts else ""
     return f"Code without hooks took {units.percent(reach.time_share)} of the time {where}{named}."
 
@@ -112,7 +112,11 @@ def _objects(reach: Reach) -> list[str]:
 def _what_to_build(run: Run, reach: Reach) -> str:
     """What the user can do about the files that matter most."""
     named = [c for c, share in reach.unreached() if share >= _MUCH * reach.time_share]
-    own = ["the program" if c.path == run.program else c.name for c in named if not c.name.startswith(_SYSTEM)]
+    own = [
+        f"all of {'the program' if c.path == run.program else c.name}"
+        for c in named
+        if not c.name.startswith(_SYSTEM)
+    ]
     system = [c.name for c in named if c.name.startswith(_SYSTEM)]
     said = []
     if own:

@@ -314,8 +314,12 @@ class Reach:
         """The share of the heap that only code without hooks used."""
         return self.heap_unreached / self.heap if self.heap > 0 else 0.0
 
+    def label(self, code: ReachedCode) -> str:
+        """Its name; where only some of the file's code has no hooks, that."""
+        return f"parts of {code.name}" if any(c.hooks and c.path == code.path for c in self.code) else code.name
+
     def unreached(self) -> list[tuple[ReachedCode, float]]:
-        """Code without hooks, with its part of `time_share`."""
+        """Code without hooks, with its part of `time_share`, most first."""
         code = [
             (item, item.in_loop + (0 if self.in_loop else item.elsewhere)) for item in self.code if not item.hooks
         ]

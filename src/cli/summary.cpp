@@ -22,6 +22,7 @@ struct LoopSummary {
 };
 
 // Of the process that spent the longest time in its main loop: on many ranks, the one that the others wait for.
+// Where there is no loop, of the one that computed longest.
 LoopSummary longest_loop(const std::string& path) {
   profile::Database database(path, profile::Database::Mode::read);
   profile::Statement query(
@@ -33,7 +34,8 @@ LoopSummary longest_loop(const std::string& path) {
       " (SELECT time_share FROM reach WHERE reach.run = run.id),"
       " (SELECT time_at_least FROM reach WHERE reach.run = run.id),"
       " (SELECT heap_unreached / heap FROM reach WHERE reach.run = run.id)"
-      " FROM run LEFT JOIN loop ON loop.run = run.id GROUP BY run.id ORDER BY t DESC LIMIT 1");
+      " FROM run LEFT JOIN loop ON loop.run = run.id GROUP BY run.id"
+      " ORDER BY t DESC, (SELECT samples FROM reach WHERE reach.run = run.id) DESC LIMIT 1");
   LoopSummary summary;
   query.bind_all();
   if (!query.step()) return summary;
@@ -69,7 +71,7 @@ void print_reach(const LoopSummary& loop, const std::string& path) {
                100 * share, of, path);
   };
   if (loop.time_at_least > k_much) warn(loop.time_share, "time was spent in");
-  if (loop.heap_share > k_much) warn(loop.heap_share, "heap was used only by");
+  if (loop.heap_share > k_much && loop.iterations > 0) warn(loop.heap_share, "heap was used only by");
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ struct Found {
   std::string path;
   std::vector<std::uint8_t> build_id;
   std::vector<Range> writable;
-  bool hooks = false;
+  HookedCode code;
 };
 
 // The build-id of a loaded module, from its notes in memory.
@@ -73,7 +73,7 @@ Found examine(const dl_phdr_info& info) {
   module.low = ~std::uint64_t{0};
   // The executable itself has no name.
   found.path = info.dlpi_name && *info.dlpi_name ? info.dlpi_name : executable_path();
-  found.hooks = calls_hooks(info);
+  found.code = find_hooks(info);
   for (int i = 0; i < info.dlpi_phnum; ++i) {
     const auto& header = info.dlpi_phdr[i];
     const auto low = info.dlpi_addr + header.p_vaddr;
@@ -148,9 +148,15 @@ void note_code(access::CodeMap& code, const std::vector<Found>& all) {
   for (const auto& found : all) {
     const auto& module = found.module;
     const auto kind = is_in_terrace(module.low) ? access::CodeKind::terrace
-                      : found.hooks             ? access::CodeKind::hooks
+                      : found.code.hooks        ? access::CodeKind::hooks
                                                 : access::CodeKind::no_hooks;
-    loaded.push_back({module.low, module.high, found.path, kind});
+    auto low = module.low;
+    for (const auto& part : found.code.without) {
+      if (low < part.low) loaded.push_back({low, part.low, found.path, kind});
+      loaded.push_back({part.low, part.high, found.path, access::CodeKind::no_hooks});
+      low = part.high;
+    }
+    if (low < module.high) loaded.push_back({low, module.high, found.path, kind});
   }
   code.update(loaded);
 }

@@ -17,6 +17,7 @@ TimeReach time_reach(const ReachRecord& record, bool in_loop) {
   };
   result.samples = static_cast<std::uint64_t>(std::min(samples, 1e18));  // a damaged journal may say anything
   result.share = share(unreached);
+  if (result.samples < k_least_samples) return result;
   // Samples fall on the one or the other independently.
   result.at_least = share(std::max(0.0, unreached - 2 * std::sqrt(unreached * reached / samples)));
   return result;

@@ -11,10 +11,13 @@ namespace terrace::profile {
 // (docs/reach.md). So much less of its time is the program's.
 inline constexpr double k_hook_slowdown = 2;
 
+// Fewer samples say nothing.
+inline constexpr std::uint64_t k_least_samples = 20;
+
 struct TimeReach {
   std::uint64_t samples = 0;  // that it rests on
   double share = 0;           // of the time that the program would take without hooks, spent in code without hooks
-  double at_least = 0;        // two standard deviations below it
+  double at_least = 0;        // two standard deviations below it; nothing where there are few samples
 };
 
 // In the main loops; of a program without one, in all.

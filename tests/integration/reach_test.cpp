@@ -93,6 +93,18 @@ TEST_F(Reach, ALibraryWithoutHooksIsNotSeen) {
   EXPECT_NE(number("select hooks from reach_code where path like '%/outside'"), 0);
 }
 
+// Its functions call malloc, and no hook: so they were built without.
+TEST_F(Reach, NorIsAnObjectWithoutHooksInAProgramWith) {
+#if !defined(__x86_64__)
+  GTEST_SKIP() << "only on x86-64";
+#endif
+  simulate("./mixed " + std::string(k_long));
+  EXPECT_GT(number("select heap_unreached / heap from reach"), 0.1);
+  NEEDS_SAMPLES();
+  EXPECT_GT(number("select time_at_least from reach"), 0.5);
+  EXPECT_GT(number("select in_loop from reach_code where path like '%/mixed' and not hooks"), 20);
+}
+
 TEST_F(Reach, TheSameLibraryWithHooksIs) {
   simulate("./inside 3");
   EXPECT_LT(number("select heap_unreached / heap from reach"), 0.05);

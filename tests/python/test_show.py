@@ -57,7 +57,7 @@ def test_code_without_hooks_is_named_with_its_share(terrace, store_path, documen
     assert "(libsolver.so.3 22.2 %, libm.so.6 11.1 %)" in shown
     assert "5.0 % of the heap, 3.81MiB of 76.3MiB, was used by code without hooks only (lists 6MiB)" in shown
     assert "warning: 33 % of the time was spent in code without hooks" in shown
-    assert "Build libsolver.so.3 with terrace-cc and its sisters. Of libm.so.6 nothing can be seen" in shown
+    assert "Build all of libsolver.so.3 with terrace-cc and its sisters. Of libm.so.6 nothing can be seen" in shown
     assert document["reach"]["time_share_without_hooks"] == pytest.approx(1 / 3)
     assert document["reach"]["heap_share_unreached"] == pytest.approx(0.05)
     assert len(document["reach"]["warnings"]) == 1
@@ -75,7 +75,9 @@ def test_warnings_are_of_what_is_much_and_sure(store_path):
     assert heap[0].startswith("20 % of the heap")
     assert "lists 6MiB" in heap[0]
     program = replace(reach.code[0], hooks=False, path=run.program)
-    assert "Build the program with terrace-cc" in warnings(run, replace(reach, code=[program]))[0]
+    assert "Build all of the program with terrace-cc" in warnings(run, replace(reach, code=[program]))[0]
+    said = " ".join(what_was_seen(run, None, replace(reach, code=[program, replace(program, hooks=True)])))
+    assert f"(parts of {program.name} 33.3 %)" in said
 
 
 def test_what_could_not_be_measured_is_said(store_path):

@@ -127,10 +127,13 @@ TEST(TimeReach, CountsTheTimeOfCodeWithHooksHalf) {
   const auto in_all = time_reach(record, false);
   EXPECT_EQ(in_all.samples, 810U);
   EXPECT_NEAR(in_all.share, 560.0 / (560 + 125), 1e-12);
-  record.code = {{"libm", false, 3, 0}};
+  record.code = {{"libm", false, 30, 0}};
   EXPECT_EQ(time_reach(record, true).share, 1);
-  record.code = {{"app", true, 3, 0}, {"libm", false, 1, 0}};
-  EXPECT_EQ(time_reach(record, true).at_least, 0);  // one sample proves nothing
+  EXPECT_EQ(time_reach(record, true).at_least, 1);
+  record.code = {{"libm", false, 19, 0}};
+  EXPECT_EQ(time_reach(record, true).at_least, 0) << "few samples prove nothing";
+  record.code = {{"app", true, 30, 0}, {"libm", false, 3, 0}};
+  EXPECT_EQ(time_reach(record, true).at_least, 0) << "nor do few of the kind";
 }
 
 TEST_F(StoreTest, KeepsWhatTheHooksReached) {

@@ -41,6 +41,24 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/TerraceConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/TerraceConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/terrace.pc.in ${PROJECT_BINARY_DIR}/package/terrace.pc @ONLY)
+
+# What the compiler wrappers add (src/cli/wrapper/wrapper_command.cpp), for builds that cannot use them. With clang
+# the option goes to the compiler proper: its driver would link a run-time library of its own.
+set(hooks_copies "-fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove")
+foreach(hooks_compiler gcc clang)
+  if(hooks_compiler STREQUAL gcc)
+    set(hooks_package terrace-hooks)
+    set(hooks_variables "# What gfortran takes of it.\nfflags=-fsanitize=thread -fno-plt -B\${libdir}/stand-ins\n")
+    set(hooks_cflags "-fsanitize=thread -U__SANITIZE_THREAD__ -Wno-tsan -fno-plt ${hooks_copies} -B\${libdir}/stand-ins")
+  else()
+    set(hooks_package terrace-hooks-clang)
+    set(hooks_variables "")
+    set(hooks_cflags "-Xclang -fsanitize=thread -fno-vectorize -fno-slp-vectorize -fno-plt ${hooks_copies}")
+  endif()
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/terrace-hooks.pc.in ${PROJECT_BINARY_DIR}/package/${hooks_package}.pc
+    @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/package/${hooks_package}.pc DESTINATION ${TERRACE_PKGCONFIGDIR} COMPONENT sim)
+endforeach()
 install(FILES ${PROJECT_BINARY_DIR}/package/TerraceConfig.cmake
   ${PROJECT_BINARY_DIR}/package/TerraceConfigVersion.cmake DESTINATION ${TERRACE_CONFIGDIR} COMPONENT core)
 install(FILES ${PROJECT_BINARY_DIR}/package/terrace.pc DESTINATION ${TERRACE_PKGCONFIGDIR} COMPONENT core)

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from terrace import _core, study, units
+from terrace import _core, seen, study, units
 from terrace.errors import TerraceError, WrongCallError
 from terrace.model import Model
 from terrace.output import console, print_json, progress, table, warn
@@ -47,6 +47,7 @@ class Bounds:
     budget: str
     iterations: int
     solver: str
+    warnings: list[str]  # of what was not seen
 
     @property
     def slow(self) -> float:
@@ -133,6 +134,7 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
         budget=units.budget(limit) if limit else "no limit",
         iterations=model.profile.iterations,
         solver=solver,
+        warnings=seen.warnings(run, store.reach(run)),
     )
 
 
@@ -205,6 +207,7 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
         budget=units.budget(limit) if limit else "no limit",
         iterations=len(times),
         solver=solver,
+        warnings=seen.warnings(run, slow.reach(run)),
     )
 
 
@@ -248,6 +251,7 @@ def _document(result: Bounds) -> dict[str, Any]:
         "budget": result.budget,
         "iterations": result.iterations,
         "solver": result.solver,
+        "warnings": result.warnings,
         "slow_only_s": result.slow,
         "managed_s": result.placed,
         "lower_bound_s": result.lower_bound_all,
@@ -297,3 +301,5 @@ def _print(out: Console, result: Bounds) -> None:
         f"({result.solver}). A phase's own bound lets it place everything for itself alone.",
         markup=False,
     )
+    for sentence in result.warnings:
+        out.print(f"\nwarning: {sentence}", markup=False)

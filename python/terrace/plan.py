@@ -9,12 +9,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from terrace import _core, units
+from terrace import _core, seen, units
 from terrace.errors import WrongCallError
 from terrace.model import CurvePoint, Model
 from terrace.output import console, print_json, progress, table
 from terrace.store import Store
 from terrace.summary import phase_labels
+from terrace.values import Reach, Run
 
 # Lines of moves; more are added up.
 _MANY = 20
@@ -59,13 +60,17 @@ def plan(
     if budget and fast:
         raise WrongCallError("--fast is shorthand for --budget: give one of the two")
     store = Store(file)
-    model = Model(store, store.run(process), machine, exact)
+    run = store.run(process)
+    reach = store.reach(run)
+    model = Model(store, run, machine, exact)
     if sweep:
         if budget or fast or output:
             raise WrongCallError(
                 "--sweep goes over budgets and writes no plan: leave out --budget, --fast and --output"
             )
         _sweep(model, sweep, planner, json)
+        if not json:
+            _warn(run, reach)
         return
     problem = model.problem(model.budget(budget or fast))
     with progress(f"planning with {planner}"):
@@ -74,11 +79,17 @@ def plan(
     if output:
         chosen.write(str(output))
     if json:
-        print_json(_document(chosen, fast_only))
+        print_json({**_document(chosen, fast_only), "reach": seen.document(run, reach)})
     else:
         _print(console(), chosen, fast_only)
+        _warn(run, reach)
         if output:
             print(f"\nwritten to {output}; `terrace simulate --plan {output} -- PROGRAM` obeys it")
+
+
+def _warn(run: Run, reach: Reach | None) -> None:
+    for sentence in seen.warnings(run, reach):
+        console().print(f"\nwarning: {sentence}", markup=False)
 
 
 def _gap(chosen: _core.Plan) -> float | None:

@@ -6,12 +6,11 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from terrace import model, units
+from terrace import model, seen, units
 from terrace.output import console, print_json, table
-from terrace.seen import what_was_seen
 from terrace.store import Store
 from terrace.summary import PhaseSummary, by_name, summarise_phases
-from terrace.values import Counters, Floats, Machine, Note, Profile, Run
+from terrace.values import Counters, Floats, Machine, Note, Profile, Reach, Run
 
 _EPILOG = """\b
 Examples:
@@ -53,6 +52,7 @@ def show(
         phases=summarise_phases(store, run),
         sensitivity=model.sensitivities(store, run, profile),
         counters=store.counters(run),
+        reach=store.reach(run),
         notes=store.notes(run),
         others=len(store.runs()) - 1,
     )
@@ -74,6 +74,7 @@ class View:
         phases: list[PhaseSummary],
         sensitivity: list[list[str]],
         counters: Counters | None,
+        reach: Reach | None,
         notes: list[Note],
         others: int,
     ) -> None:
@@ -81,7 +82,8 @@ class View:
         self.run, self.machine, self.profile = run, machine, profile
         known = {phase.name: phase for phase in phases}
         self.phases = [known.get(phase.name, PhaseSummary(phase.name)) for phase in profile.phases]
-        self.sensitivity, self.counters, self.notes, self.others = sensitivity, counters, notes, others
+        self.sensitivity, self.counters, self.reach = sensitivity, counters, reach
+        self.notes, self.others = notes, others
         lines = profile.reads + profile.writes
         self.bytes: Floats = lines * machine.line
         # Misses are what was fetched; lines written back follow from them.
@@ -103,6 +105,7 @@ class View:
             "unseen_share": self.counters.unseen_share if self.counters else None,
             "accesses": self.counters.accesses if self.counters else None,
             "accesses_of_no_object": self.counters.dropped if self.counters else None,
+            "reach": seen.document(self.run, self.reach),
             "phases": [
                 {
                     "name": phase.name,
@@ -149,8 +152,10 @@ class View:
         out.print()
         self._print_objects(out, None if everything else _MANY, shown)
         out.print()
-        for sentence in what_was_seen(self.run, self.counters):
+        for sentence in seen.what_was_seen(self.run, self.counters, self.reach):
             out.print(sentence, markup=False)
+        for sentence in seen.warnings(self.run, self.reach):
+            out.print(f"warning: {sentence}", markup=False)
         for note in self.notes:
             out.print(f"{note.severity}: {note.text}", markup=False)
 

@@ -30,11 +30,13 @@ from terrace.values import (
     PlanPart,
     Profile,
     ProfiledPhase,
+    Reach,
+    ReachedCode,
     Run,
 )
 
 APPLICATION = 0x54455252
-VERSION = 2
+VERSION = 3
 
 
 class Store:
@@ -268,6 +270,28 @@ class Store:
             run.id,
         )
         return Counters(*row) if row else None
+
+    def reach(self, run: Run) -> Reach | None:
+        """How much of it the hooks reached; None where that was not measured."""
+        row = self._first(
+            "SELECT sample_period, not_sampled, samples, time_share, time_at_least, heap, heap_unreached "
+            "FROM reach WHERE run = ?",
+            run.id,
+        )
+        if row is None:
+            return None
+        code = self._all(
+            "SELECT path, hooks, in_loop, elsewhere FROM reach_code WHERE run = ? "
+            "ORDER BY in_loop DESC, elsewhere DESC, path",
+            run.id,
+        )
+        objects = self._all(
+            "SELECT name, unreached FROM reach_object JOIN object ON object.run = reach_object.run "
+            "AND object.id = reach_object.object WHERE reach_object.run = ? ORDER BY unreached DESC, id",
+            run.id,
+        )
+        found = [ReachedCode(c[0], bool(c[1]), c[2], c[3]) for c in code]
+        return Reach(*[*row, self.loop(run) is not None, found, [(name, size) for name, size in objects]])
 
     def notes(self, run: Run) -> list[Note]:
         """What was noted about it and about the job as a whole."""

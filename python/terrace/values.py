@@ -280,6 +280,54 @@ class Counters:
 
 
 @dataclass(frozen=True)
+class ReachedCode:
+    """A loaded file's share of the program's time, in samples; `path` is in brackets where it is no file."""
+
+    path: str
+    hooks: bool
+    in_loop: int
+    elsewhere: int
+
+    @property
+    def name(self) -> str:
+        """The file's name without its folder."""
+        return Path(self.path).name
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How much of a process the hooks reached, measured in the run itself; shares are of 1, sizes bytes."""
+
+    sample_period: float
+    not_sampled: str
+    samples: int
+    time_share: float
+    time_at_least: float
+    heap: float
+    heap_unreached: float
+    in_loop: bool  # shares are of the time in main loops
+    code: list[ReachedCode]  # most time first
+    objects: list[tuple[str, int]]  # name, and bytes that only code without hooks used
+
+    @property
+    def heap_share(self) -> float:
+        """The share of the heap that only code without hooks used."""
+        return self.heap_unreached / self.heap if self.heap > 0 else 0.0
+
+    def label(self, code: ReachedCode) -> str:
+        """Its name; where only some of the file's code has no hooks, that."""
+        return f"parts of {code.name}" if any(c.hooks and c.path == code.path for c in self.code) else code.name
+
+    def unreached(self) -> list[tuple[ReachedCode, float]]:
+        """Code without hooks, with its part of `time_share`, most first."""
+        code = [
+            (item, item.in_loop + (0 if self.in_loop else item.elsewhere)) for item in self.code if not item.hooks
+        ]
+        total = sum(samples for _, samples in code)
+        return [(item, self.time_share * samples / total) for item, samples in code if samples > 0]
+
+
+@dataclass(frozen=True)
 class Note:
     """A line that the program's side or the merger wrote down."""
 

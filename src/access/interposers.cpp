@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "access/follow.hpp"
+#include "access/time_samples.hpp"
 
 // The C library's headers are left out: they declare some of these names with attributes that a definition breaks.
 extern "C" [[noreturn]] void __chk_fail();
@@ -65,16 +66,24 @@ void resolve(std::atomic<Function>& pointer, const char* name) {
 
 [[gnu::always_inline]] inline void* copy(const std::atomic<Copy>& real, void* to, const void* from,
                                          std::size_t size, std::uint64_t site) {
-  if (is_programs(size)) {
-    follow_range(from, size, false, site);
-    follow_range(to, size, true, site);
-  }
-  return real.load(std::memory_order_relaxed)(to, from, size);
+  const auto next = real.load(std::memory_order_relaxed);
+  if (!is_programs(size)) return next(to, from, size);
+  follow_range(from, size, false, site);
+  follow_range(to, size, true, site);
+  before_reported();
+  void* const result = next(to, from, size);
+  after_reported();
+  return result;
 }
 
 [[gnu::always_inline]] inline void* set(void* to, int value, std::size_t size, std::uint64_t site) {
-  if (is_programs(size)) follow_range(to, size, true, site);
-  return real_memset.load(std::memory_order_relaxed)(to, value, size);
+  const auto next = real_memset.load(std::memory_order_relaxed);
+  if (!is_programs(size)) return next(to, value, size);
+  follow_range(to, size, true, site);
+  before_reported();
+  void* const result = next(to, value, size);
+  after_reported();
+  return result;
 }
 
 __attribute__((constructor(101))) void at_start() { access_interposers(); }

@@ -9,17 +9,19 @@
 namespace terrace::access {
 
 class Pipeline;
+class TimeSamples;
 
 inline constexpr std::uint32_t k_shadow_stack_depth = 4096;
 
 struct Thread {
-  std::uint32_t inside = 0;      // > 0: hooks and interposers pass through
-  Pipeline* pipeline = nullptr;  // null: accesses are not followed (hooks off)
-  std::uint32_t depth = 0;       // of the shadow stack; may exceed what is kept
-  std::uint32_t number = 0;      // in the order of creation
-  bool watching = false;         // function entries are reported to the observer
-  bool followed = false;         // its stack is known, its accesses have been followed
-  bool takes_turns = false;      // with other threads, in virtual time
+  std::uint32_t inside = 0;        // > 0: hooks and interposers pass through
+  Pipeline* pipeline = nullptr;    // null: accesses are not followed (hooks off)
+  std::uint32_t depth = 0;         // of the shadow stack; may exceed what is kept
+  std::uint32_t number = 0;        // in the order of creation
+  bool watching = false;           // function entries are reported to the observer
+  bool followed = false;           // its stack is known, its accesses have been followed
+  bool takes_turns = false;        // with other threads, in virtual time
+  TimeSamples* samples = nullptr;  // null: its time is not sampled
   struct Call {
     std::uint64_t function;
     std::uint64_t call_site;

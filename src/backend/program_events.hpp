@@ -7,7 +7,9 @@
 // read them back (src/sim/recording_*).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "base/units.hpp"
@@ -41,6 +43,9 @@ class ProgramEvents {
   virtual void slept(Seconds duration) = 0;
   // Accesses so far that nobody followed, as CountersRecord has them (records.hpp).
   virtual void unfollowed(std::uint64_t unseen, std::uint64_t dropped) = 0;
+  // What the hooks have reached so far: profile::ReachRecord, encoded. It was measured, and is no part of what the
+  // program did: who prices it again keeps it as it is.
+  virtual void reached(std::span<const std::byte> record) = 0;
   virtual void noted(std::string_view severity, std::string_view text) = 0;
   // The last one.
   virtual void finished(std::string_view how) = 0;

@@ -17,9 +17,12 @@ struct LoopSummary {
   std::int64_t iterations = 0;
   std::int64_t moves = 0;
   std::int64_t moved = 0;  // bytes
+  // Shares that code without hooks takes; 0 where they were not measured.
+  double time_share = 0, time_at_least = 0, heap_share = 0;
 };
 
 // Of the process that spent the longest time in its main loop: on many ranks, the one that the others wait for.
+// Where there is no loop, of the one that computed longest.
 LoopSummary longest_loop(const std::string& path) {
   profile::Database database(path, profile::Database::Mode::read);
   profile::Statement query(
@@ -27,8 +30,12 @@ LoopSummary longest_loop(const std::string& path) {
       "SELECT run.program, run.planner, run.backend, COALESCE(SUM(loop.ended - loop.begun), 0) AS t,"
       " COALESCE(SUM(loop.iterations), 0),"
       " (SELECT COUNT(*) FROM move WHERE move.run = run.id AND NOT refused),"
-      " (SELECT COALESCE(SUM(size), 0) FROM move WHERE move.run = run.id AND NOT refused)"
-      " FROM run LEFT JOIN loop ON loop.run = run.id GROUP BY run.id ORDER BY t DESC LIMIT 1");
+      " (SELECT COALESCE(SUM(size), 0) FROM move WHERE move.run = run.id AND NOT refused),"
+      " (SELECT time_share FROM reach WHERE reach.run = run.id),"
+      " (SELECT time_at_least FROM reach WHERE reach.run = run.id),"
+      " (SELECT heap_unreached / heap FROM reach WHERE reach.run = run.id)"
+      " FROM run LEFT JOIN loop ON loop.run = run.id GROUP BY run.id"
+      " ORDER BY t DESC, (SELECT samples FROM reach WHERE reach.run = run.id) DESC LIMIT 1");
   LoopSummary summary;
   query.bind_all();
   if (!query.step()) return summary;
@@ -39,6 +46,9 @@ LoopSummary longest_loop(const std::string& path) {
   summary.iterations = query.integer(4);
   summary.moves = query.integer(5);
   summary.moved = query.integer(6);
+  summary.time_share = query.real(7);
+  summary.time_at_least = query.real(8);
+  summary.heap_share = query.real(9);
   return summary;
 }
 
@@ -51,6 +61,17 @@ void print_missing_phases(const std::string& path) {
       " GROUP BY text HAVING COUNT(DISTINCT run) = (SELECT COUNT(*) FROM run) ORDER BY MIN(rowid)");
   query.bind_all();
   while (query.step()) fmt::print(stderr, "terrace: {}\n", query.text(0));
+}
+
+// Names and advice are `terrace show`'s.
+void print_reach(const LoopSummary& loop, const std::string& path) {
+  constexpr double k_much = 0.1;
+  const auto warn = [&](double share, const char* of) {
+    fmt::print(stderr, "terrace: warning: {:.0f} % of the {} code without hooks; terrace show {} says more\n",
+               100 * share, of, path);
+  };
+  if (loop.time_at_least > k_much) warn(loop.time_share, "time was spent in");
+  if (loop.heap_share > k_much && loop.iterations > 0) warn(loop.heap_share, "heap was used only by");
 }
 
 }  // namespace
@@ -68,7 +89,9 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
                                          {"loop_s", loop.loop},
                                          {"iterations", loop.iterations},
                                          {"moves", loop.moves},
-                                         {"moved_bytes", loop.moved}};
+                                         {"moved_bytes", loop.moved},
+                                         {"time_share_without_hooks", loop.time_share},
+                                         {"heap_share_unreached", loop.heap_share}};
     fmt::print(stderr, "{}\n", line.dump());
     return;
   }
@@ -82,6 +105,7 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
     fmt::print(stderr, "terrace: {}no main loop was seen (mark it, or try --phases auto); profile in {}\n", name,
                merged.path);
   print_missing_phases(merged.path);
+  print_reach(loop, merged.path);
   for (const auto& note : merged.notes) fmt::print(stderr, "terrace: {}\n", note);
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "access/thread.hpp"
+#include "access/time_samples.hpp"
 #include "front/callers.hpp"
 #include "front/guest.hpp"
 #include "front/next.hpp"
@@ -29,6 +30,7 @@ Process* wants(std::size_t size) {
 
 // A block of its own pages; nullptr when there is no room: the caller asks the next allocator. Leaves errno alone.
 void* allocate_big(Process& here, std::size_t size, std::size_t alignment = 1) {
+  const access::OwnTime own;
   const access::Inside inside;
   const auto saved = errno;
   void* const block = here.regions->allocate(size, alignment);
@@ -45,6 +47,7 @@ void* allocate_big(Process& here, std::size_t size, std::size_t alignment = 1) {
 bool release_big(void* block) {
   auto* const space = regions();
   if (!space || !space->contains(block)) return false;
+  const access::OwnTime own;
   const access::Inside inside;
   const auto saved = errno;
   if (auto* const here = process()) {

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "access/symbol_names.hpp"
+#include "front/guest.hpp"
 #include "front/modules.hpp"
 #include "front/process.hpp"
 
@@ -61,9 +62,7 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* data) {
   auto address = static_cast<std::uint64_t>(_Unwind_GetIPInfo(context, &before));
   if (address == 0) return _URC_END_OF_STACK;
   if (before == 0) --address;  // a return address: the call is before it
-  if (address >= reinterpret_cast<std::uint64_t>(&__ehdr_start) &&
-      address < reinterpret_cast<std::uint64_t>(&_end))
-    return _URC_NO_REASON;
+  if (is_in_terrace(address)) return _URC_NO_REASON;
   const auto found = find_symbol(walk.process, address);
   if (found.site.module < 0) return _URC_NO_REASON;
   if (found.described && !found.site.allocator) {
@@ -77,6 +76,11 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* data) {
 }
 
 }  // namespace
+
+bool is_in_terrace(std::uint64_t address) noexcept {
+  return address >= reinterpret_cast<std::uint64_t>(&__ehdr_start) &&
+         address < reinterpret_cast<std::uint64_t>(&_end);
+}
 
 std::string_view name_caller(Process& process, char* buffer) noexcept {
   Walk walk(process);

@@ -22,6 +22,9 @@ void begin(int count, char** words, std::uint64_t stack_top) noexcept;
 // The process ends or becomes another program. Does nothing in a child of vfork, which is still its parent.
 void finish(const char* how) noexcept;
 
+// Whether the address lies in the injected library.
+bool is_in_terrace(std::uint64_t address) noexcept;
+
 // Remembers what a child's environment must have, so that it is under Terrace, too.
 void keep_for_children(char** environment) noexcept;
 

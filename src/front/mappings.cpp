@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "access/thread.hpp"
+#include "access/time_samples.hpp"
 #include "front/callers.hpp"
 #include "front/guest.hpp"
 #include "front/object_registry.hpp"
@@ -28,6 +29,7 @@ void forget(Process& here, void* address, std::size_t length) {
 }
 
 void note(Process& here, void* address, std::size_t length) {
+  const access::OwnTime own;
   const access::Inside inside;
   char name[k_name_room];
   const auto low = reinterpret_cast<std::uint64_t>(address);

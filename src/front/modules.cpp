@@ -15,8 +15,11 @@
 #include <string>
 #include <vector>
 
+#include "access/code_map.hpp"
 #include "access/spin_lock.hpp"
 #include "access/thread.hpp"
+#include "front/guest.hpp"
+#include "front/module_code.hpp"
 #include "front/object_registry.hpp"
 #include "front/process.hpp"
 #include "front/static_data.hpp"
@@ -37,6 +40,7 @@ struct Found {
   std::string path;
   std::vector<std::uint8_t> build_id;
   std::vector<Range> writable;
+  HookedCode code;
 };
 
 // The build-id of a loaded module, from its notes in memory.
@@ -69,6 +73,7 @@ Found examine(const dl_phdr_info& info) {
   module.low = ~std::uint64_t{0};
   // The executable itself has no name.
   found.path = info.dlpi_name && *info.dlpi_name ? info.dlpi_name : executable_path();
+  found.code = find_hooks(info);
   for (int i = 0; i < info.dlpi_phnum; ++i) {
     const auto& header = info.dlpi_phdr[i];
     const auto low = info.dlpi_addr + header.p_vaddr;
@@ -138,6 +143,24 @@ void note_module(Process& process, Found& found) {
   for (const auto& segment : found.writable) register_segment(process, static_cast<std::size_t>(index), segment);
 }
 
+void note_code(access::CodeMap& code, const std::vector<Found>& all) {
+  std::vector<access::LoadedCode> loaded;
+  for (const auto& found : all) {
+    const auto& module = found.module;
+    const auto kind = is_in_terrace(module.low) ? access::CodeKind::terrace
+                      : found.code.hooks        ? access::CodeKind::hooks
+                                                : access::CodeKind::no_hooks;
+    auto low = module.low;
+    for (const auto& part : found.code.without) {
+      if (low < part.low) loaded.push_back({low, part.low, found.path, kind});
+      loaded.push_back({part.low, part.high, found.path, access::CodeKind::no_hooks});
+      low = part.high;
+    }
+    if (low < module.high) loaded.push_back({low, module.high, found.path, kind});
+  }
+  code.update(loaded);
+}
+
 }  // namespace
 
 void note_modules(Process& process) noexcept {
@@ -148,6 +171,7 @@ void note_modules(Process& process) noexcept {
   dl_iterate_phdr(collect_module, &all);
   const std::lock_guard lock(g_lock);
   try {
+    if (process.code && !all.empty()) note_code(*process.code, all);
     for (auto& found : all) note_module(process, found);
   } catch (const std::exception&) {
     // No memory: what was not noted goes by its offset.

@@ -8,6 +8,7 @@
 
 namespace terrace::access {
 class AddressMap;
+class CodeMap;
 class SymbolTable;
 }  // namespace terrace::access
 namespace terrace::backend {
@@ -37,6 +38,7 @@ struct Process {
   ObjectRegistry* objects = nullptr;  // made by the front doors when start() has returned
   sim::Turns* turns = nullptr;        // null on the real machine, where threads run as the system wants
   backend::ThreadClocks* thread_clocks = nullptr;  // of all worlds
+  access::CodeMap* code = nullptr;                 // null where the program's time is not sampled
   bool simulated = false;                          // the program's clocks show virtual time
   std::uint64_t big_block = 16384;                 // blocks from this size on are objects of their own
   std::int64_t started_unix_ns = 0;                // what the program's real-time clock showed when it began

@@ -2,11 +2,15 @@
 #include "front/replay.hpp"
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
 #include "front/worlds.hpp"
+#include "profile/records.hpp"
+#include "runtime/reach.hpp"
 #include "runtime/runtime.hpp"
 
 namespace terrace::front {
@@ -14,6 +18,22 @@ namespace terrace::front {
 namespace {
 
 constexpr std::uint64_t k_most_chunks = 1U << 20;  // of one object
+
+// What was measured when the recording was made.
+class RecordedReach final : public runtime::Reach {
+ public:
+  void object_added(const profile::Object&, std::uint64_t) override {}
+  void object_removed(memory::ObjectId) override {}
+  void set_in_loop(bool) override {}
+  std::optional<profile::ReachRecord> so_far() override { return record_; }
+  void set(std::span<const std::byte> encoded) {
+    BlobReader in(encoded);
+    profile::decode(in, record_.emplace());
+  }
+
+ private:
+  std::optional<profile::ReachRecord> record_;
+};
 
 class Replay final : public sim::ReplaySink {
  public:
@@ -34,6 +54,7 @@ class Replay final : public sim::ReplaySink {
       };
       parts.worlds.push_back(std::move(built.parts));
     }
+    parts.reach = &reach_;
     parts.domain = session.worlds.front().domain;
     parts.chunk_rule = {recorded.header.chunks_per_object, Bytes{recorded.header.smallest_chunk},
                         Bytes{recorded.header.largest_chunk}};
@@ -67,6 +88,7 @@ class Replay final : public sim::ReplaySink {
     unseen_ = unseen;
     dropped_ = dropped;
   }
+  void reached(std::span<const std::byte> record) override { reach_.set(record); }
   void noted(std::string_view severity, std::string_view text) override { runtime_->note(severity, text); }
   void finished(std::string_view how) override { runtime_->finish(how); }
 
@@ -96,6 +118,7 @@ class Replay final : public sim::ReplaySink {
   memory::ChunkTable* chunks_ = nullptr;  // a world's; all have the same chunks
   std::uint64_t largest_chunk_;
   std::uint64_t unseen_ = 0, dropped_ = 0;
+  RecordedReach reach_;
   std::unique_ptr<runtime::Runtime> runtime_;
 };
 

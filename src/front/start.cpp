@@ -24,6 +24,7 @@
 #include "base/error.hpp"
 #include "front/function_names.hpp"
 #include "front/process.hpp"
+#include "front/program_reach.hpp"
 #include "front/session.hpp"
 #include "front/turns.hpp"
 #include "front/worlds.hpp"
@@ -43,6 +44,7 @@ class SerialSink final : public backend::AccessSink {
   explicit SerialSink(std::recursive_mutex& mutex) : mutex_(mutex) {}
   void add(profile::TallySink& sink) { tee_.add(sink); }
   void quantum(const backend::Quantum& quantum) override {
+    const access::OwnTime own;
     const std::lock_guard lock(mutex_);
     if (turns_) turns_->advance(quantum.thread, quantum.accesses + k_miss_progress * quantum.misses.size());
     const bool in_stride = runtime_ && !runtime_->flushing();
@@ -135,6 +137,7 @@ struct Everything {
   ProgramClock clock;
   EveryThreadClock thread_clocks;
   std::optional<sim::Turns> turns;
+  std::optional<ProgramReach> reach;
   access::AddressMap map;
   access::SymbolTable symbols;
   memory::RegionSpace regions;
@@ -203,6 +206,7 @@ void make_recorder(Everything& all, const sim::ProgramIdentity& program) {
 
 void make_runtime(Everything& all) {
   const auto program = this_program();
+  if (all.session.backend == Backend::virtual_time && all.session.hooks) all.sink.add(all.reach.emplace().sink());
   if (!all.session.recording.empty()) make_recorder(all, program);
   runtime::RuntimeParts parts;
   parts.events = all.recorder.get();
@@ -248,6 +252,7 @@ void make_runtime(Everything& all) {
         attach_thread();
     };
   }
+  parts.reach = all.reach ? &*all.reach : nullptr;
   all.runtime = std::make_unique<runtime::Runtime>(std::move(parts));
   all.sink.report_to(*all.runtime);
 }
@@ -280,6 +285,7 @@ Process* build(const char* session_path) {
   process.regions = &all->regions;
   process.symbols = &all->symbols;
   process.clock = &all->clock;
+  process.code = all->reach ? &all->reach->code() : nullptr;
   process.simulated = all->session.backend == Backend::virtual_time;
   if (process.simulated) make_turns(*all);
   process.big_block = all->session.big_block.value;
@@ -314,6 +320,7 @@ void attach_thread() noexcept {
   thread.watching = all->session.phases.source != runtime::PhaseSource::markers;
   if (!all->session.hooks || !all->following || thread.pipeline) return;
   const access::Inside inside;
+  if (all->reach) all->reach->begin_thread();
   try {
     // A thread's pipeline outlives it: what its caches hold is still to be written back.
     thread.pipeline = new access::Pipeline(
@@ -329,6 +336,7 @@ void detach_thread() noexcept {
   const access::Inside inside;
   if (thread.pipeline) thread.pipeline->flush();
   thread.pipeline = nullptr;
+  if (g_everything && g_everything->reach) g_everything->reach->end_thread();
 }
 
 // The mover's thread and the other threads are not in the child, and its pages are copies in the making: it is
@@ -337,6 +345,7 @@ void detach_thread() noexcept {
 // was locked before the fork (startup.cpp).
 Process* after_fork() noexcept {
   access::t_thread.pipeline = nullptr;
+  access::t_thread.samples = nullptr;
   access::t_thread.watching = false;
   access::t_thread.takes_turns = false;
   access::several_threads().store(false, std::memory_order_relaxed);

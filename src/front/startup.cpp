@@ -125,6 +125,7 @@ void finish(const char* how) noexcept {
   Process* const here = g_process.exchange(nullptr);
   if (!here) return;  // another thread was faster
   detach_thread();
+  note_modules(*here);  // time may have been spent in what was loaded lately
   here->runtime->finish(how);
 }
 

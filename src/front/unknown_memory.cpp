@@ -19,6 +19,7 @@
 
 #include "access/address_map.hpp"
 #include "access/thread.hpp"
+#include "access/time_samples.hpp"
 #include "front/guest.hpp"
 #include "front/modules.hpp"
 #include "front/object_registry.hpp"
@@ -162,6 +163,7 @@ bool find_mapping(std::uint64_t address, Mapping& mapping) noexcept {
 bool make_known(std::uint64_t address) noexcept {
   Process* const here = process();
   if (!here) return false;
+  const access::OwnTime own;
   const access::Inside inside;
   const auto saved = errno;
   const bool known = note_mapping(*here, address);

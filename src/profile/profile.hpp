@@ -31,6 +31,12 @@ struct Object {
   bool live = true;
 };
 
+// An object of which the hooks did not see all.
+struct UnreachedObject {
+  memory::ObjectId object = 0;
+  Bytes size;  // of what was touched, and no access to it was ever reported
+};
+
 // What one phase did to one chunk, in one iteration.
 struct Cell {
   memory::ChunkId chunk = 0;

@@ -85,6 +85,18 @@ template <class Io, IsOne<CountersRecord> R>
 void fields(Io& io, R& r) {
   io(r.accesses, r.misses, r.unseen, r.dropped, r.core, r.exposed, r.bandwidth_bound, r.waited, r.charged);
 }
+template <class Io, IsOne<CodeReach> R>
+void fields(Io& io, R& r) {
+  io(r.path, r.hooks, r.in_loop, r.elsewhere);
+}
+template <class Io, IsOne<UnreachedObject> R>
+void fields(Io& io, R& r) {
+  io(r.object, r.size);
+}
+template <class Io, IsOne<ReachRecord> R>
+void fields(Io& io, R& r) {
+  io(r.sample_period, r.not_sampled, r.code, r.heap, r.heap_unreached, r.objects);
+}
 template <class Io, IsOne<EndRecord> R>
 void fields(Io& io, R& r) {
   io(r.at, r.how);
@@ -212,6 +224,7 @@ void encode(BlobWriter& out, const IterationRecord& record) { write(out, record)
 void encode(BlobWriter& out, const MovesRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const NoteRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const CountersRecord& record) { write(out, record); }
+void encode(BlobWriter& out, const ReachRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const EndRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const MachineRecord& record) { write_whole(out, record.blob); }
 void encode(BlobWriter& out, const CalibrationRecord& record) { write_whole(out, record.blob); }
@@ -226,6 +239,7 @@ void decode(BlobReader& in, IterationRecord& record) { read(in, record); }
 void decode(BlobReader& in, MovesRecord& record) { read(in, record); }
 void decode(BlobReader& in, NoteRecord& record) { read(in, record); }
 void decode(BlobReader& in, CountersRecord& record) { read(in, record); }
+void decode(BlobReader& in, ReachRecord& record) { read(in, record); }
 void decode(BlobReader& in, EndRecord& record) { read(in, record); }
 void decode(BlobReader& in, MachineRecord& record) { record.blob = read_whole(in); }
 void decode(BlobReader& in, CalibrationRecord& record) { record.blob = read_whole(in); }

@@ -31,7 +31,8 @@ enum class RecordType : std::uint16_t {
   end = 12,
   machine = 13,
   calibration = 14,
-  transfers = 15
+  transfers = 15,
+  reach = 16
 };
 
 struct RunRecord {  // first in every journal
@@ -121,6 +122,20 @@ struct CountersRecord {  // of the whole process so far; the last one counts
   std::uint64_t dropped = 0;  // of the accesses, those to memory that belongs to no object: they went no further
   Seconds core, exposed, bandwidth_bound, waited, charged;
 };
+// How much of the process the hooks reached, so far; the last one counts. Measured in the run itself, never in
+// virtual time: two runs differ.
+struct CodeReach {
+  std::string path;  // of a loaded file, or what else it is, in brackets
+  bool hooks = false;
+  std::uint64_t in_loop = 0, elsewhere = 0;  // samples of the program's time; Terrace's own is left out
+};
+struct ReachRecord {
+  Seconds sample_period;    // 0: time was not sampled
+  std::string not_sampled;  // why
+  std::vector<CodeReach> code;
+  double heap = 0, heap_unreached = 0;   // bytes, means over the time in main loops; without one, over all time
+  std::vector<UnreachedObject> objects;  // the largest
+};
 struct EndRecord {
   Seconds at;
   std::string how;
@@ -145,6 +160,7 @@ void encode(BlobWriter& out, const TransfersRecord& record);
 void encode(BlobWriter& out, const PlanRecord& record);
 void encode(BlobWriter& out, const NoteRecord& record);
 void encode(BlobWriter& out, const CountersRecord& record);
+void encode(BlobWriter& out, const ReachRecord& record);
 void encode(BlobWriter& out, const EndRecord& record);
 void encode(BlobWriter& out, const MachineRecord& record);
 void encode(BlobWriter& out, const CalibrationRecord& record);
@@ -160,6 +176,7 @@ void decode(BlobReader& in, TransfersRecord& record);
 void decode(BlobReader& in, PlanRecord& record);
 void decode(BlobReader& in, NoteRecord& record);
 void decode(BlobReader& in, CountersRecord& record);
+void decode(BlobReader& in, ReachRecord& record);
 void decode(BlobReader& in, EndRecord& record);
 void decode(BlobReader& in, MachineRecord& record);
 void decode(BlobReader& in, CalibrationRecord& record);
@@ -188,6 +205,8 @@ template <>
 inline constexpr RecordType k_record_type<NoteRecord> = RecordType::note;
 template <>
 inline constexpr RecordType k_record_type<CountersRecord> = RecordType::counters;
+template <>
+inline constexpr RecordType k_record_type<ReachRecord> = RecordType::reach;
 template <>
 inline constexpr RecordType k_record_type<EndRecord> = RecordType::end;
 template <>

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/error.hpp"
+#include "profile/time_reach.hpp"
 
 namespace terrace::profile {
 namespace {
@@ -183,6 +184,21 @@ void RunRows::add(const CountersRecord& r) {
   Statement insert(database_, "INSERT OR REPLACE INTO counters VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert.run(id_, r.accesses, r.misses, r.unseen, r.dropped, r.core, r.exposed, r.bandwidth_bound, r.waited,
              r.charged);
+}
+
+void RunRows::add(const ReachRecord& r) {
+  for (const char* table : {"reach", "reach_code", "reach_object"}) {
+    Statement clear(database_, std::string("DELETE FROM ") + table + " WHERE run = ?");
+    clear.run(id_);
+  }
+  const auto time = time_reach(r, loop_ >= 0);
+  Statement insert(database_, "INSERT INTO reach VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+  insert.run(id_, r.sample_period, r.not_sampled, time.samples, time.share, time.at_least, r.heap,
+             r.heap_unreached);
+  Statement code(database_, "INSERT OR REPLACE INTO reach_code VALUES(?, ?, ?, ?, ?)");
+  for (const auto& one : r.code) code.run(id_, one.path, one.hooks, one.in_loop, one.elsewhere);
+  Statement object(database_, "INSERT OR REPLACE INTO reach_object VALUES(?, ?, ?)");
+  for (const auto& one : r.objects) object.run(id_, one.object, one.size);
 }
 
 void RunRows::add(const EndRecord& r) {

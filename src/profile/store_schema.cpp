@@ -98,6 +98,16 @@ CREATE TABLE counters(
   run INTEGER PRIMARY KEY REFERENCES run(id), accesses INTEGER NOT NULL, misses INTEGER NOT NULL,
   unseen INTEGER NOT NULL, dropped INTEGER NOT NULL, core REAL NOT NULL, exposed REAL NOT NULL,
   bandwidth_bound REAL NOT NULL, waited REAL NOT NULL, charged REAL NOT NULL);
+CREATE TABLE reach(
+  run INTEGER PRIMARY KEY REFERENCES run(id), sample_period REAL NOT NULL, not_sampled TEXT NOT NULL,
+  samples INTEGER NOT NULL, time_share REAL NOT NULL, time_at_least REAL NOT NULL, heap REAL NOT NULL,
+  heap_unreached REAL NOT NULL);
+CREATE TABLE reach_code(
+  run INTEGER NOT NULL REFERENCES run(id), path TEXT NOT NULL, hooks INTEGER NOT NULL, in_loop INTEGER NOT NULL,
+  elsewhere INTEGER NOT NULL, PRIMARY KEY(run, path, hooks)) WITHOUT ROWID;
+CREATE TABLE reach_object(
+  run INTEGER NOT NULL REFERENCES run(id), object INTEGER NOT NULL, unreached INTEGER NOT NULL,
+  PRIMARY KEY(run, object)) WITHOUT ROWID;
 CREATE TABLE note(
   run INTEGER REFERENCES run(id), at REAL, severity TEXT NOT NULL, text TEXT NOT NULL);
 )sql";

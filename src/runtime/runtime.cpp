@@ -10,8 +10,10 @@
 
 #include "access/address_map.hpp"
 #include "access/thread.hpp"
+#include "access/time_samples.hpp"
 #include "runtime/phase_finder.hpp"
 #include "runtime/phase_tracker.hpp"
+#include "runtime/reach.hpp"
 #include "runtime/runtime_parts.hpp"
 #include "runtime/world.hpp"
 
@@ -43,6 +45,7 @@ struct Runtime::State {
   void named_function(std::uint64_t function);
   void any_function(std::uint64_t function);
   void note_missing_functions();
+  void write_reach();
   void note(std::string_view severity, std::string_view text);
   template <class Work>
   void enter(Work work) noexcept;
@@ -94,6 +97,7 @@ void Runtime::State::begin_loop(std::string_view name) {
   flush();
   tracker.begin_loop(name);
   for (auto& world : worlds) world.loop_begin(tracker);
+  if (parts.reach) parts.reach->set_in_loop(true);
   if (parts.events) parts.events->loop_begun(name);
 }
 
@@ -104,6 +108,8 @@ void Runtime::State::end_loop() {
     if (tracker.in_phase()) world.phase_end(tracker);
     world.loop_end(tracker, objects);
   }
+  if (parts.reach) parts.reach->set_in_loop(false);
+  write_reach();
   tracker.end_loop();
   if (parts.events) parts.events->loop_ended();
 }
@@ -124,6 +130,16 @@ void Runtime::State::note_missing_functions() {
   if (parts.phases.source != PhaseSource::functions) return;
   for (std::size_t i = 0; i < entered.size(); ++i)
     if (!entered[i]) note("warning", "--phases: no function '" + parts.phases.functions[i] + "' was entered");
+}
+
+void Runtime::State::write_reach() {
+  const auto reach = parts.reach ? parts.reach->so_far() : std::nullopt;
+  if (!reach) return;
+  for (auto& world : worlds) world.reached(*reach);
+  if (!parts.events) return;
+  BlobWriter record;
+  profile::encode(record, *reach);
+  parts.events->reached(record.bytes());
 }
 
 void Runtime::State::note(std::string_view severity, std::string_view text) {
@@ -163,6 +179,7 @@ void Runtime::State::marker(std::string_view name) {
 // stays in here; the program goes on without management.
 template <class Work>
 void Runtime::State::enter(Work work) noexcept {
+  const access::OwnTime own;
   const access::Inside inside;
   const std::lock_guard lock(parts.mutex ? *parts.mutex : own_mutex);
   if (finished) return;
@@ -197,6 +214,7 @@ ObjectId Runtime::State::add(std::string_view name, profile::ObjectKind kind, st
   objects.push_back(object);
   addresses.push_back(low);
   for (auto& world : worlds) world.object_added(memory);
+  if (parts.reach) parts.reach->object_added(object, memory.address);
   map_chunks(memory);
   if (parts.events)
     parts.events->object_added({name, kind, address, size, object.id, object.first_chunk, object.chunks});
@@ -229,6 +247,7 @@ void Runtime::remove_object(ObjectId id) noexcept {
     auto& state = *state_;
     if (id >= state.objects.size() || !state.objects[id].live) return;
     state.flush();
+    if (state.parts.reach) state.parts.reach->object_removed(id);
     state.objects[id].live = false;
     if (state.parts.map && state.objects[id].kind != profile::ObjectKind::named)
       state.parts.map->remove_range(state.addresses[id], state.objects[id].size.value);
@@ -305,6 +324,7 @@ void Runtime::finish(std::string_view how) noexcept {
     state_->end_loop();
     state_->flush();
     state_->note_missing_functions();
+    state_->write_reach();
     for (auto& world : state_->worlds) world.finish(how);
     if (state_->parts.events) state_->parts.events->finished(how);
     state_->finished = true;

@@ -31,6 +31,8 @@ class AddressMap;
 
 namespace terrace::runtime {
 
+class Reach;
+
 struct Totals {  // of a world so far, for the journal's counters
   std::uint64_t accesses = 0;
   std::uint64_t misses = 0;
@@ -95,6 +97,7 @@ struct RuntimeParts {
   std::function<void()> flush;               // brings every access so far to the sinks; may be empty
   std::function<void(bool)> follow;          // whether accesses are wanted from now on; may be empty
   backend::ProgramEvents* events = nullptr;  // hears of all that happens; may be null
+  Reach* reach = nullptr;                    // measures what the hooks see of the program; may be null
   std::recursive_mutex* mutex = nullptr;     // serialises the worlds with their sinks; null: the runtime's own
 };
 

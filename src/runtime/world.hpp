@@ -42,6 +42,7 @@ class World {
                    const std::vector<profile::Object>& objects);
 
   void note(std::string_view severity, std::string_view text);
+  void reached(const profile::ReachRecord& reach) { journal_.write(reach); }
   void finish(std::string_view how);
   // Whether the world makes anything of the accesses of this iteration.
   [[nodiscard]] bool listens() const { return parts_.exact != nullptr || learning(iterations_ - 1); }

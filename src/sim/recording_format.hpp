@@ -48,7 +48,8 @@ enum class EventTag : std::uint8_t {
   follow = 13,
   meet = 14,
   release = 15,
-  acquire = 16
+  acquire = 16,
+  reached = 17  // a length, and a record as journals have it
 };
 
 // Threads are numbered from 0 in the order in which they begin; a process can have no more (PID_MAX_LIMIT).

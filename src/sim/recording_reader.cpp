@@ -70,6 +70,8 @@ class FrameReplay {
         const auto unseen = in.number();
         return sink_.unfollowed(unseen, in.number());
       }
+      case EventTag::reached:
+        return sink_.reached(in.take(in.number()));
       case EventTag::noted: {
         const auto severity = in.text();
         return sink_.noted(severity, in.text());

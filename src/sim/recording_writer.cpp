@@ -107,6 +107,13 @@ void RecordingWriter::unfollowed(std::uint64_t unseen, std::uint64_t dropped) {
   });
 }
 
+void RecordingWriter::reached(std::span<const std::byte> record) {
+  event(EventTag::reached, [&](auto& out) {
+    put_number(out, record.size());
+    out.insert(out.end(), record.begin(), record.end());
+  });
+}
+
 void RecordingWriter::noted(std::string_view severity, std::string_view text) {
   event(EventTag::noted, [&](auto& out) {
     put_text(out, severity);

@@ -43,6 +43,7 @@ class RecordingWriter final : public backend::ProgramEvents, public backend::Thr
   void phase_begun(std::string_view name) override;
   void slept(Seconds duration) override;
   void unfollowed(std::uint64_t unseen, std::uint64_t dropped) override;
+  void reached(std::span<const std::byte> record) override;
   void noted(std::string_view severity, std::string_view text) override;
   void finished(std::string_view how) override;
 

@@ -15,10 +15,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where a file lay and which verb wrote it; and what differs between two executions of a program.
+// Where a file lay and which verb wrote it; and what differs between two executions of a program: what is measured
+// of the run itself, too.
 const std::set<std::string> k_of_the_verb = {"run.journal", "run.mode"};
 const std::set<std::string> k_of_the_execution = {
-    "run.journal", "run.mode", "run.process", "run.parent", "run.started_unix_ns", "object.address"};
+    "run.journal",    "run.mode", "run.process", "run.parent",  "run.started_unix_ns",
+    "object.address", "reach",    "reach_code",  "reach_object"};
 
 class Replays : public ::testing::Test {
  protected:
@@ -197,9 +199,9 @@ TEST_F(Replays, EveryProcessOfAJobIsThere) {
   EXPECT_EQ(replayed.output, "");
   // Rows name their run by its position, which is that of its journal's name.
   const auto of_runs = [&](const char* store) {
-    auto all =
-        rows(store, {"run.journal", "run.mode", "run.id", "object.run", "object_place.run", "counters.run",
-                     "note.run", "loop.run", "iteration.run", "plan.run", "move.run", "phase_instance.run"});
+    auto all = rows(store, {"run.journal", "run.mode", "run.id", "object.run", "object_place.run", "counters.run",
+                            "note.run", "reach.run", "reach_code.run", "reach_object.run", "loop.run",
+                            "iteration.run", "plan.run", "move.run", "phase_instance.run"});
     std::ranges::sort(all);
     return all;
   };

@@ -42,7 +42,7 @@ class Query {
 
 }  // namespace detail
 
-/// Every row of every table, without the columns in `left_out` ("run.journal").
+/// Every row of every table, without the tables ("note") and columns ("run.journal") in `left_out`.
 inline std::vector<std::string> dump_store(const std::string& path, const std::set<std::string>& left_out) {
   sqlite3* store = nullptr;
   if (sqlite3_open_v2(path.c_str(), &store, SQLITE_OPEN_READONLY, nullptr) != SQLITE_OK)
@@ -51,13 +51,15 @@ inline std::vector<std::string> dump_store(const std::string& path, const std::s
   for (detail::Query query(store, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name");
        query.step();)
     tables.push_back(query.value(0));
-  for (const auto& table : tables)
+  for (const auto& table : tables) {
+    if (left_out.contains(table)) continue;
     for (detail::Query query(store, "SELECT * FROM " + table); query.step();) {
       auto row = table;
       for (int i = 0; i < query.columns(); ++i)
         if (!left_out.contains(table + "." + query.name(i))) row += " " + query.name(i) + "=" + query.value(i);
       rows.push_back(std::move(row));
     }
+  }
   sqlite3_close(store);
   return rows;
 }

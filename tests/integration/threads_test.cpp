@@ -15,8 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::set<std::string> k_of_the_execution = {"run.journal", "run.process", "run.parent",
-                                                  "run.started_unix_ns", "object.address"};
+const std::set<std::string> k_of_the_execution = {"run.journal",         "run.process",    "run.parent",
+                                                  "run.started_unix_ns", "object.address", "reach",
+                                                  "reach_code",          "reach_object"};
 
 class Threads : public ::testing::Test {
  protected:

@@ -75,6 +75,29 @@ TEST(WrapperRules, ClangVectorisesNothing) {
     EXPECT_NE(std::ranges::find(command, flag), command.end()) << flag;
 }
 
+TEST(WrapperRules, FlangLinksAndDoesNotCompile) {
+  const auto command = [](std::vector<std::string> words) {
+    return cli::wrapper_command({WrapperLanguage::fortran, {"flang-new-19"}, std::move(words)},
+                                {"/lib", "/stand-ins"});
+  };
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"-c", "a.f90"}, {"a.f", "b.o"}}) {
+    try {
+      (void)command(words);
+      FAIL() << "flang was asked to instrument";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::invalid);
+      EXPECT_STREQ(
+          error.what(),
+          "terrace-fc: flang-new-19 cannot instrument programs; compile with gfortran (TERRACE_FC=gfortran), "
+          "or without hooks (TERRACE_WRAPPER=off)");
+    }
+  }
+  const auto linked = command({"a.o", "libb.so.3", "-lc", "-o", "a"});
+  EXPECT_NE(std::ranges::find(linked, "-lterrace"), linked.end());
+  EXPECT_EQ(std::ranges::find(linked, "-fsanitize=thread"), linked.end());
+  EXPECT_EQ(command({"--version"}), (std::vector<std::string>{"flang-new-19", "--version"}));
+}
+
 TEST(WrapperRules, StaticProgramsAreRefusedInOneLine) {
   try {
     (void)cli::wrapper_command({WrapperLanguage::cxx, {"g++"}, {"-static", "a.o"}}, {});
@@ -159,9 +182,56 @@ TEST_F(WrapperBuilds, EveryLanguage) {
 
 TEST_F(WrapperBuilds, WithClang) {
   if (run_program("command -v clang").status != 0) GTEST_SKIP() << "no clang";
+  good("TERRACE_CXX=clang++ terrace-c++ -O3 -c plus.cpp && TERRACE_CXX=clang++ terrace-c++ plus.o -o plus");
+  EXPECT_NE(shell("nm plus.o").output.find("__tsan_func_entry"), std::string::npos);
+  EXPECT_EQ(good("./plus").output, "3000\n");
+  EXPECT_EQ(shell("readelf -d plus").output.find("libtsan"), std::string::npos);
+  if (shell("clang -O2 -flto main.c twice.c -o plain").status == 0) {
+    good("TERRACE_CC=clang terrace-cc -O2 -flto main.c twice.c -o lto");
+    EXPECT_EQ(good("./lto").output, "42\n");
+    EXPECT_NE(shell("nm -D lto").output.find("__tsan_write4"), std::string::npos);
+  }
+  // A library of one compiler, a program of another.
+  EXPECT_EQ(
+      good("TERRACE_CC=clang terrace-cc -fPIC -shared twice.c -o libtwice.so && terrace-cc main.c -L. -ltwice"
+           " -Wl,-rpath,. -o mixed && ./mixed")
+          .output,
+      "42\n");
   EXPECT_EQ(good("TERRACE_CC=clang terrace-cc -O3 main.c twice.c -o one && ./one").output, "42\n");
   good("TERRACE_CC=clang terrace-cc -O3 -c main.c");
   EXPECT_TRUE(has_hooks("main.o"));
+}
+
+// MPI's compilers are wrappers, too, of the compiler that a variable of theirs names.
+TEST_F(WrapperBuilds, UnderTheCompilersOfMpi) {
+  write("ranks.c",
+        "#include <mpi.h>\n#include <stdio.h>\nstatic int table[1000];\n"
+        "int main(int n, char** w) {\n  MPI_Init(&n, &w);\n  int ranks, mine = 0, all;\n"
+        "  MPI_Comm_size(MPI_COMM_WORLD, &ranks);\n  for (int i = 0; i < 1000; ++i) table[i] = i;\n"
+        "  for (int i = 0; i < 1000; ++i) mine += table[i];\n"
+        "  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);\n"
+        "  printf(\"%d\\n\", all / ranks);\n  MPI_Finalize();\n}\n");
+  struct {
+    const char* plain;
+    std::string hooked;
+  } const compilers[] = {{"mpicc.mpich", "MPICH_CC=terrace-cc mpicc.mpich"},
+                         {"mpicc.openmpi", "OMPI_CC=terrace-cc mpicc.openmpi"}};
+  int tried = 0;
+  for (const auto& [mpicc, hooked] : compilers) {
+    if (shell(mpicc + std::string(" ranks.c -o plain")).status != 0) continue;
+    ++tried;
+    for (const char* words : {" -O2 -Wall -Werror -c ranks.c", " ranks.o -o two", " -O2 ranks.c -o one"})
+      good(hooked + words);
+    EXPECT_TRUE(has_hooks("ranks.o")) << mpicc;
+    for (const char* program : {"one", "two"}) {
+      EXPECT_NE(shell("readelf -d " + std::string(program)).output.find("libterrace.so"), std::string::npos);
+      // Each rank as always; alone, since starting several is the machine's affair.
+      EXPECT_EQ(good("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ./" + std::string(program)).output,
+                "499500\n")
+          << mpicc;
+    }
+  }
+  if (tried == 0) GTEST_SKIP() << "no MPI compiler that works";
 }
 
 TEST_F(WrapperBuilds, SharedLibraries) {

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from terrace import model
-from terrace.seen import what_was_seen
+from terrace.seen import warnings, what_was_seen
 from terrace.store import Store
 from terrace.summary import by_name
 
@@ -33,19 +33,61 @@ def test_phases_have_all_that_ran(document):
 
 def test_what_was_not_seen_is_said_and_only_then(terrace, store_path):
     run, counters = Store(store_path).run(), Store(store_path).counters(Store(store_path).run())
-    said = " ".join(what_was_seen(run, counters))
+    said = " ".join(what_was_seen(run, counters, None))
     assert "90M accesses were seen" in said
     assert "1.8M more, 2.0 % of all, were not seen" in said
     assert "belongs to no object" not in said
     assert "1.8M more" in " ".join(terrace("show", store_path).stdout.split())
 
-    everything = what_was_seen(run, replace(counters, unseen=0))
-    assert len(everything) == 1
+    everything = what_was_seen(run, replace(counters, unseen=0), None)
+    assert len(everything) == 2
     assert "90M accesses were seen" in everything[0]
-    assert "900k of those seen, 1.0 %," in what_was_seen(run, replace(counters, unseen=0, dropped=900_000))[1]
+    assert "was not measured" in everything[1]
+    dropped = replace(counters, unseen=0, dropped=900_000)
+    assert "900k of those seen, 1.0 %," in what_was_seen(run, dropped, None)[1]
 
-    assert "killed" in what_was_seen(replace(run, how=None), None)[0]
-    assert "a real run does not count" in what_was_seen(run, None)[0]
+    assert "killed" in what_was_seen(replace(run, how=None), None, None)[0]
+    assert "a real run does not count" in what_was_seen(run, None, None)[0]
+
+
+def test_code_without_hooks_is_named_with_its_share(terrace, store_path, document):
+    shown = " ".join(terrace("show", store_path).stdout.split())
+    # 60 of 300 samples, the others at half: 60 / (60 + 120); the library has two thirds of it.
+    assert "Code without hooks took 33.3 % of the time in the main loop" in shown
+    assert "(libsolver.so.3 22.2 %, libm.so.6 11.1 %)" in shown
+    assert "5.0 % of the heap, 3.81MiB of 76.3MiB, was used by code without hooks only (lists 6MiB)" in shown
+    assert "warning: 33 % of the time was spent in code without hooks" in shown
+    assert "Build all of libsolver.so.3 with terrace-cc and its sisters. Of libm.so.6 nothing can be seen" in shown
+    assert document["reach"]["time_share_without_hooks"] == pytest.approx(1 / 3)
+    assert document["reach"]["heap_share_unreached"] == pytest.approx(0.05)
+    assert len(document["reach"]["warnings"]) == 1
+
+
+def test_warnings_are_of_what_is_much_and_sure(store_path):
+    store = Store(store_path)
+    run = store.run()
+    reach = store.reach(run)
+    assert len(warnings(run, reach)) == 1
+    assert warnings(run, replace(reach, time_at_least=0.1)) == []
+    assert warnings(run, None) == []
+    heap = warnings(run, replace(reach, time_at_least=0.0, heap_unreached=reach.heap / 5))
+    assert len(heap) == 1
+    assert heap[0].startswith("20 % of the heap")
+    assert "lists 6MiB" in heap[0]
+    program = replace(reach.code[0], hooks=False, path=run.program)
+    assert "Build all of the program with terrace-cc" in warnings(run, replace(reach, code=[program]))[0]
+    said = " ".join(what_was_seen(run, None, replace(reach, code=[program, replace(program, hooks=True)])))
+    assert f"(parts of {program.name} 33.3 %)" in said
+
+
+def test_what_could_not_be_measured_is_said(store_path):
+    store = Store(store_path)
+    run = store.run()
+    reach = store.reach(run)
+    refused = replace(reach, not_sampled="the kernel said no", samples=0, time_at_least=0.0)
+    assert "was not measured: the kernel said no." in " ".join(what_was_seen(run, None, refused))
+    assert "too short to sample" in " ".join(what_was_seen(run, None, replace(reach, samples=3)))
+    assert store.reach(store.run(4002)) is None
 
 
 def test_streams_are_bandwidth_sensitive_and_chases_latency_sensitive(store_path):

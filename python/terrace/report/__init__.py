@@ -63,6 +63,7 @@ def gather(file: Path, process: int | None = None) -> Facts:
         moves=store.moves(run),
         plan=plans[-1] if plans else None,
         counters=store.counters(run),
+        reach=store.reach(run),
         notes=store.notes(run),
         all_objects=store.objects(run),
     )

@@ -17,6 +17,7 @@ from terrace.values import (
     Plan,
     PlanObject,
     Profile,
+    Reach,
     Run,
 )
 
@@ -38,6 +39,7 @@ class Facts:
     moves: list[Move]
     plan: Plan | None
     counters: Counters | None
+    reach: Reach | None
     notes: list[Note]
     all_objects: list[Object] = field(default_factory=list)
 

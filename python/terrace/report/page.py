@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from html import escape
 from importlib import resources
 
-from terrace import units
+from terrace import seen, units
 from terrace.report import benefit, curve, heat_map, machine_tree, timeline
 from terrace.report.facts import Facts
-from terrace.seen import what_was_seen
 from terrace.summary import mean
 
 _WHERE = {
@@ -73,8 +72,12 @@ def _header(facts: Facts) -> str:
     return (
         f"<header>\n<h1>Terrace · {escape(facts.run.name)} on {escape(facts.machine.name)}</h1>\n"
         f'<p class="headline">{escape(facts.sentence)}</p>\n<p class="lead">{escape(lead)}</p>\n'
-        f"{_tiles(facts)}\n</header>"
+        f"{_warnings(facts)}{_tiles(facts)}\n</header>"
     )
+
+
+def _warnings(facts: Facts) -> str:
+    return "".join(f"<p class=warning>{escape(text)}</p>\n" for text in seen.warnings(facts.run, facts.reach))
 
 
 def _tiles(facts: Facts) -> str:
@@ -314,7 +317,7 @@ def _machine_table(facts: Facts) -> str:
 
 
 def _notes(facts: Facts) -> str:
-    items = what_was_seen(facts.run, facts.counters)
+    items = seen.what_was_seen(facts.run, facts.counters, facts.reach)
     items += [f"{note.severity}: {note.text}" for note in facts.notes]
     inner = "".join(f"<li>{escape(item)}</li>" for item in items)
     return (

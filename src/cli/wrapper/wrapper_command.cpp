@@ -6,6 +6,7 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -66,6 +67,8 @@ constexpr std::array<std::string_view, 7> k_does_not_link{"-c", "-S", "-E", "-M"
 
 constexpr std::array<std::string_view, 3> k_static{"-static", "-static-pie", "--static"};
 
+constexpr std::array<std::string_view, 5> k_object_endings{".o", ".obj", ".lo", ".a", ".so"};
+
 constexpr std::array<std::string_view, 16> k_fortran_endings{".f",   ".F",   ".for", ".FOR", ".ftn", ".FTN",
                                                              ".fpp", ".FPP", ".f77", ".F77", ".f90", ".F90",
                                                              ".f95", ".F95", ".f03", ".f08"};
@@ -104,9 +107,13 @@ class Examiner {
       awaited_ = word;
     } else if (word.starts_with("-x")) {
       language(word.substr(2));
-    } else if (word.starts_with("-l") || word == "-" || !word.starts_with('-')) {
+    } else if (word.starts_with("-l")) {
       request_.inputs = true;
-      if (is_one_of(fs::path(word).extension().string(), k_fortran_endings)) request_.fortran = true;
+    } else if (word == "-" || !word.starts_with('-')) {
+      const auto ending = fs::path(word).extension().string();
+      request_.inputs = true;
+      request_.compiles |= !is_one_of(ending, k_object_endings) && word.find(".so.") == std::string::npos;
+      request_.fortran |= is_one_of(ending, k_fortran_endings);
     }
   }
   void language(std::string_view name) { request_.fortran |= name.starts_with("f77") || name.starts_with("f95"); }
@@ -115,6 +122,12 @@ class Examiner {
   std::string awaited_;
   bool stops_early_ = false;
 };
+
+bool goes_by(const std::vector<std::string>& compiler, std::initializer_list<std::string_view> names) {
+  if (compiler.empty()) return false;
+  const auto name = fs::path(compiler.back()).filename().string();
+  return std::ranges::any_of(names, [&](std::string_view known) { return name.find(known) != std::string::npos; });
+}
 
 const char* name_of(WrapperLanguage language) {
   switch (language) {
@@ -163,12 +176,10 @@ WrapperRequest examine_request(const WrapperCall& call) {
 }
 
 bool is_clang(const std::vector<std::string>& compiler) {
-  if (compiler.empty()) return false;
-  auto name = fs::path(compiler.back()).filename().string();
-  for (const std::string_view known : {"clang", "icx", "icpx", "aocc"})
-    if (name.find(known) != std::string::npos) return true;
-  return false;
+  return goes_by(compiler, {"clang", "icx", "icpx", "aocc"});
 }
+
+bool is_flang(const std::vector<std::string>& compiler) { return goes_by(compiler, {"flang"}); }
 
 std::vector<std::string> wrapper_command(const WrapperCall& call, const WrapperLayout& layout) {
   auto words = call.compiler;
@@ -179,7 +190,13 @@ std::vector<std::string> wrapper_command(const WrapperCall& call, const WrapperL
                   std::string(name_of(call.language)) +
                       ": -static cannot work: a static program has no allocation that can be followed; "
                       "link dynamically, or set TERRACE_WRAPPER=off");
-    if (request.inputs) add_compile_flags(call, request, words);
+    const bool flang = is_flang(call.compiler);
+    if (request.compiles && flang)
+      throw Error(Code::invalid,
+                  std::string(name_of(call.language)) + ": " + call.compiler.back() +
+                      " cannot instrument programs; compile with gfortran (TERRACE_FC=gfortran), or "
+                      "without hooks (TERRACE_WRAPPER=off)");
+    if (request.inputs && !flang) add_compile_flags(call, request, words);
     if (request.links) add_link_flags(layout, words);
   }
   words.insert(words.end(), call.arguments.begin(), call.arguments.end());

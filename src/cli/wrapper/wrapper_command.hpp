@@ -25,7 +25,8 @@ struct WrapperCall {
 
 // What the arguments ask the compiler for.
 struct WrapperRequest {
-  bool inputs = false;  // there is something to compile or to link
+  bool inputs = false;    // there is something to compile or to link
+  bool compiles = false;  // some input is no object
   bool links = false;
   bool is_static = false;  // asks for a program without a dynamic linker
   bool fortran = false;    // some input is Fortran
@@ -36,6 +37,9 @@ WrapperRequest examine_request(const WrapperCall& call);
 
 // Whether the command is clang or one of its descendants, by its name.
 bool is_clang(const std::vector<std::string>& compiler);
+
+// So for LLVM's Fortran compiler. No release of it instruments.
+bool is_flang(const std::vector<std::string>& compiler);
 
 // The words of the command. Throws Error{invalid} when it asks for what cannot work.
 std::vector<std::string> wrapper_command(const WrapperCall& call, const WrapperLayout& layout);

@@ -42,6 +42,17 @@ RunRecord example_run() {
           {1e-6}};
 }
 
+ReachRecord example_reach() {
+  ReachRecord record;
+  record.sample_period = {4e-3};
+  record.not_sampled = "no \"reason\"";
+  record.code = {{"/home/u/cg", true, 7, 1}, {"", false, 1ULL << 40, 0}};
+  record.heap = 1e9;
+  record.heap_unreached = 1.5e8;
+  record.objects = {{9, {1 << 20}}};
+  return record;
+}
+
 ObjectRecord example_object() {
   ObjectRecord record;
   auto& object = record.object;
@@ -233,6 +244,18 @@ TEST(Records, TheSmallOnesReadBack) {
   EXPECT_EQ(decoded<CalibrationRecord>(encoded(CalibrationRecord{"xyz"})).blob, "xyz");
 }
 
+TEST(Records, ReachReadsBack) {
+  const auto read = decoded<ReachRecord>(encoded(example_reach()));
+  EXPECT_EQ(encoded(read), encoded(example_reach()));
+  EXPECT_EQ(read.not_sampled, "no \"reason\"");
+  ASSERT_EQ(read.code.size(), 2U);
+  EXPECT_TRUE(read.code[0].hooks);
+  EXPECT_EQ(read.code[1].in_loop, 1ULL << 40);
+  EXPECT_EQ(read.heap_unreached, 1.5e8);
+  ASSERT_EQ(read.objects.size(), 1U);
+  EXPECT_EQ(read.objects[0].size.value, 1U << 20);
+}
+
 // Journals outlive the version that wrote them: these bytes were written once and must read so for ever.
 TEST(Records, KeepTheirLayout) {
   const auto bytes = encoded(PhaseRecord{1, 2, "ab", {1.0}, {2.0}, {0.5}});
@@ -281,6 +304,7 @@ TEST(Records, DamagedBytesAreARecordOrAnError) {
   survive(example_iteration(), random);
   survive(example_plan(), random);
   survive(example_object(), random);
+  survive(example_reach(), random);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +20,7 @@
 #include "base/error.hpp"
 #include "base/journal.hpp"
 #include "profile/store_database.hpp"
+#include "profile/time_reach.hpp"
 #include "support/synthetic_job.hpp"
 
 namespace terrace::profile {
@@ -110,6 +112,59 @@ TEST_F(StoreTest, GivesBackMachineAndPlan) {
   EXPECT_EQ(plans[0].plan.moves.size(), 2U);
   EXPECT_EQ(plans[0].why, "after the first iteration");
   EXPECT_TRUE(store.plans(2).empty());
+}
+
+// Against the formulas of docs/store.md, worked out by hand.
+TEST(TimeReach, CountsTheTimeOfCodeWithHooksHalf) {
+  ReachRecord record;
+  EXPECT_EQ(time_reach(record, false).share, 0);
+  record.code = {{"app", true, 240, 10}, {"libm", false, 60, 500}};
+  const auto in_loop = time_reach(record, true);
+  EXPECT_EQ(in_loop.samples, 300U);
+  EXPECT_NEAR(in_loop.share, 60.0 / (60 + 120), 1e-12);
+  const double least = 60 - 2 * std::sqrt(60 * 240 / 300.0);
+  EXPECT_NEAR(in_loop.at_least, least / (least + (300 - least) / 2), 1e-12);
+  const auto in_all = time_reach(record, false);
+  EXPECT_EQ(in_all.samples, 810U);
+  EXPECT_NEAR(in_all.share, 560.0 / (560 + 125), 1e-12);
+  record.code = {{"libm", false, 30, 0}};
+  EXPECT_EQ(time_reach(record, true).share, 1);
+  EXPECT_EQ(time_reach(record, true).at_least, 1);
+  record.code = {{"libm", false, 19, 0}};
+  EXPECT_EQ(time_reach(record, true).at_least, 0) << "few samples prove nothing";
+  record.code = {{"app", true, 30, 0}, {"libm", false, 3, 0}};
+  EXPECT_EQ(time_reach(record, true).at_least, 0) << "nor do few of the kind";
+}
+
+TEST_F(StoreTest, KeepsWhatTheHooksReached) {
+  const auto merged = merge_two();
+  Database database(merged.path, Database::Mode::read);
+  Statement reach(database, "SELECT samples, time_share, heap, heap_unreached FROM reach WHERE run = 1");
+  reach.bind_all();
+  ASSERT_TRUE(reach.step());
+  EXPECT_EQ(reach.integer(0), 300);
+  EXPECT_NEAR(reach.real(1), 1.0 / 3, 1e-12);
+  EXPECT_EQ(reach.real(2), 80e6);
+  EXPECT_EQ(reach.real(3), 4e6);
+  EXPECT_EQ(count(merged.path, "reach_code WHERE run = 1 AND NOT hooks"), 2);
+  EXPECT_EQ(count(merged.path, "reach_object WHERE run = 1 AND object = 5"), 1);
+  EXPECT_EQ(count(merged.path, "reach WHERE run = 2"), 0) << "it was killed before its loop ended";
+}
+
+// What a process says again replaces what it said before.
+TEST_F(StoreTest, KeepsTheLastReach) {
+  {
+    Journal journal(path("j"));
+    append(journal, RunRecord{});
+    append(journal, ReachRecord{{4e-3}, "", {{"a", true, 1, 0}, {"b", false, 1, 0}}, 10, 5, {{1, {4096}}}});
+    append(journal, ReachRecord{{4e-3}, "", {{"a", true, 3, 0}}, 10, 0, {}});
+    append(journal, EndRecord{{1}, "exit"});
+  }
+  const auto merged = merge_journals({path("j")}, path("x.terrace"));
+  EXPECT_EQ(count(merged.path, "reach"), 1);
+  EXPECT_EQ(count(merged.path, "reach_code"), 1);
+  EXPECT_EQ(count(merged.path, "reach_code WHERE elsewhere + in_loop = 3"), 1);
+  EXPECT_EQ(count(merged.path, "reach_object"), 0);
 }
 
 TEST_F(StoreTest, KeepsProcessesApartAndMachinesOnce) {

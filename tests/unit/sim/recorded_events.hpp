@@ -112,6 +112,9 @@ class TranscriptSink : public ReplaySink {
   void unfollowed(std::uint64_t unseen, std::uint64_t dropped) override {
     said.event("unfollowed", unseen, dropped);
   }
+  void reached(std::span<const std::byte> record) override {
+    said.event("reached", std::string_view(reinterpret_cast<const char*>(record.data()), record.size()));
+  }
   void noted(std::string_view severity, std::string_view text) override { said.event("noted", severity, text); }
   void finished(std::string_view how) override { said.event("finished", how); }
   void runs(std::uint32_t thread) override { said.event("runs", thread); }
@@ -146,7 +149,7 @@ class RandomProgram {
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
 
   void step(RecordingWriter& to) {
-    switch (chunks_ == 0 ? 0 : below(18)) {
+    switch (chunks_ == 0 ? 0 : below(19)) {
       case 0:
         return add_object(to);
       case 1:
@@ -182,6 +185,11 @@ class RandomProgram {
         return both(to, [thing = random_()](auto& s) { s.release(thing); });
       case 13:
         return both(to, [thing = random_()](auto& s) { s.acquire(thing); });
+      case 14: {
+        std::vector<std::byte> record(below(300));
+        for (auto& byte : record) byte = static_cast<std::byte>(below(256));
+        return both(to, [&](auto& s) { s.reached(record); });
+      }
       default:
         return add_quantum(to);
     }

@@ -1,0 +1,122 @@
+#include "access/time_samples.hpp"
+
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+namespace terrace::access {
+
+namespace {
+
+// Of a ring, which then holds a minute: code without hooks may run for long, and nobody looks meanwhile. Less
+// where a user may not lock so much memory.
+constexpr std::uint64_t k_most_pages = 64;
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t page) { return (value + page - 1) / page * page; }
+
+// The kernel itself, here and below: the program's mmap and open are Terrace's.
+void* map(std::uint64_t size, int flags, int file) {
+  const auto result = syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE, flags, file, 0L);
+  return result == -1 ? nullptr : reinterpret_cast<void*>(result);  // NOLINT(performance-no-int-to-ptr)
+}
+
+// The ring of the calling thread; it goes on when its descriptor is closed, until it is unmapped.
+void* map_ring(std::uint64_t page, std::uint64_t& size) {
+  perf_event_attr wanted{};
+  wanted.size = sizeof wanted;
+  wanted.type = PERF_TYPE_SOFTWARE;
+  wanted.config = PERF_COUNT_SW_TASK_CLOCK;
+  wanted.sample_period = k_sample_period_ns;
+  wanted.sample_type = PERF_SAMPLE_IP;
+  wanted.exclude_kernel = 1;
+  wanted.exclude_hv = 1;
+  const auto file = static_cast<int>(syscall(SYS_perf_event_open, &wanted, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
+  if (file < 0) return nullptr;
+  void* ring = nullptr;
+  for (auto pages = k_most_pages; pages > 0 && !ring; pages /= 4) {
+    size = (1 + pages) * page;
+    ring = map(size, MAP_SHARED, file);
+  }
+  const int error = errno;
+  syscall(SYS_close, file);
+  errno = error;
+  return ring;
+}
+
+}  // namespace
+
+TimeSamples* TimeSamples::begin(CodeMap& code, int& refused) noexcept {
+  const int saved = errno;
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const auto size = round_up(sizeof(TimeSamples), page);
+  TimeSamples* samples = nullptr;
+  if (void* const memory = map(size, MAP_PRIVATE | MAP_ANONYMOUS, -1)) {
+    std::uint64_t mapped = 0;
+    void* const ring = syscall(SYS_madvise, memory, size, MADV_WIPEONFORK) == 0 ? map_ring(page, mapped) : nullptr;
+    if (ring)
+      samples = new (memory) TimeSamples(code, static_cast<perf_event_mmap_page*>(ring), mapped);
+    else
+      refused = errno;
+    if (!samples) syscall(SYS_munmap, memory, size);
+  } else {
+    refused = errno;
+  }
+  errno = saved;
+  return samples;
+}
+
+void TimeSamples::end(TimeSamples* samples) noexcept {
+  if (!samples) return;
+  samples->look(As::by_address);
+  if (samples->ring_) syscall(SYS_munmap, samples->ring_, samples->mapped_);
+  syscall(SYS_munmap, samples, round_up(sizeof *samples, static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))));
+}
+
+std::uint64_t TimeSamples::head() const noexcept { return __atomic_load_n(&ring_->data_head, __ATOMIC_ACQUIRE); }
+
+void TimeSamples::count(As as, std::uint64_t address, std::uint64_t samples) noexcept {
+  switch (as) {
+    case As::by_address:
+      return code_.count(address, samples);
+    case As::reported:
+      return code_.count_reported(samples);
+    case As::own:
+      return code_.count_own(samples);
+  }
+}
+
+void TimeSamples::count_new(As as) noexcept {
+  if (looking_.test_and_set(std::memory_order_acquire)) return;
+  const auto* const data = reinterpret_cast<const char*>(ring_) + ring_->data_offset;
+  const auto size = ring_->data_size;
+  const auto word = [&](std::uint64_t at) {
+    std::uint64_t value = 0;  // the ring's size and every record's are multiples of eight
+    std::memcpy(&value, data + at % size, sizeof value);
+    return value;
+  };
+  const auto end = head();
+  for (auto at = seen_.load(std::memory_order_relaxed); at < end;) {
+    perf_event_header header;
+    const auto first = word(at);
+    std::memcpy(&header, &first, sizeof header);
+    if (header.size == 0) break;
+    if (header.type == PERF_RECORD_SAMPLE) {
+      last_ = word(at + 8);
+      count(as, last_, 1);
+    } else if (header.type == PERF_RECORD_LOST) {
+      // The ring was full: for that long nobody looked, so the thread was where it was before.
+      count(As::by_address, last_, word(at + 16));
+    }
+    at += header.size;
+  }
+  seen_.store(end, std::memory_order_relaxed);
+  __atomic_store_n(&ring_->data_tail, end, __ATOMIC_RELEASE);
+  looking_.clear(std::memory_order_release);
+}
+
+}  // namespace terrace::access

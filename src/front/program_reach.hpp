@@ -1,0 +1,44 @@
+// How much of this process the hooks reach: of its time, by sampling where its threads are; of its heap, by what
+// was touched and never reported. Simulations measure it; it costs no virtual time.
+#pragma once
+
+#include <vector>
+
+#include "access/code_map.hpp"
+#include "access/spin_lock.hpp"
+#include "access/time_samples.hpp"
+#include "profile/heap_reach.hpp"
+#include "runtime/reach.hpp"
+
+namespace terrace::front {
+
+class ProgramReach final : public runtime::Reach {
+ public:
+  ProgramReach();
+
+  // The calling thread's time is sampled, or no longer.
+  void begin_thread() noexcept;
+  void end_thread() noexcept;
+  // Must be told what is loaded.
+  [[nodiscard]] access::CodeMap& code() { return code_; }
+  // Must hear of the program's misses.
+  [[nodiscard]] profile::TallySink& sink() { return heap_; }
+
+  void object_added(const profile::Object& object, std::uint64_t address) override;
+  void object_removed(memory::ObjectId object) override { heap_.object_removed(object); }
+  void set_in_loop(bool in_loop) override;
+  std::optional<profile::ReachRecord> so_far() override;
+
+ private:
+  void look_at_all() noexcept;
+
+  access::CodeMap code_;
+  access::SpinLock lock_;  // of the two below
+  std::vector<access::TimeSamples*> threads_;
+  int refused_ = 0;  // by the system, its errno
+  bool sampled_ = false;
+  bool filtered_;  // system calls, when the program began
+  profile::HeapReach heap_;
+};
+
+}  // namespace terrace::front

@@ -1,0 +1,169 @@
+// What the hooks do not reach is measured: libraries without hooks, linked and loaded, on every thread, and what
+// they allocate; it is kept, also in recordings; it warns; and the program notices nothing of it. The programs are
+// those of tests/integration/programs/reach, with one library built by the wrappers and by the plain compiler.
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "run_program.hpp"
+#include "store_dump.hpp"
+
+namespace terrace::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Sweeps that take about half a second in all.
+constexpr const char* k_long = "1000";
+
+class Reach : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    root = fs::temp_directory_path() / ("reach-" + std::to_string(getpid()));
+    fs::copy(TERRACE_SOURCE_DIR "/tests/integration/programs/reach", root, fs::copy_options::recursive);
+    const auto made = run_program("env -u MAKEFLAGS -u MAKELEVEL make -s -C '" + root.string() +
+                                  "' CC=" TERRACE_WRAPPERS "/terrace-cc 2>&1");
+    ASSERT_EQ(made.status, 0) << made.output;
+  }
+  static void TearDownTestSuite() { fs::remove_all(root); }
+  void TearDown() override {
+    for (const auto& entry : fs::directory_iterator(root))
+      if (entry.path().extension() == ".terrace" || entry.path().extension() == ".misses")
+        fs::remove(entry.path());
+  }
+
+  static Outcome run(const std::string& command) {
+    return run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() + "' timeout 100 " +
+                       command + " 2>&1");
+  }
+  static Outcome simulate(const std::string& command, const std::string& options = "-q") {
+    auto done = run(TERRACE_LAUNCHER " simulate --machine unimem-lat4 --phases auto -o profile.terrace " +
+                    options + " -- " + command);
+    EXPECT_EQ(done.status, 0) << done.output;
+    return done;
+  }
+  // What a query gives, first column of the first row; -1 where there is no row.
+  static double number(const std::string& query, const std::string& file = "profile.terrace") {
+    sqlite3* store = nullptr;
+    EXPECT_EQ(sqlite3_open_v2((root / file).c_str(), &store, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
+    double result = -1;
+    EXPECT_EQ(sqlite3_exec(
+                  store, query.c_str(),
+                  [](void* out, int, char** values, char**) {
+                    *static_cast<double*>(out) = values[0] ? std::stod(values[0]) : -1;
+                    return 0;
+                  },
+                  &result, nullptr),
+              SQLITE_OK)
+        << sqlite3_errmsg(store);
+    sqlite3_close(store);
+    return result;
+  }
+  static bool sampled() { return number("select sample_period from reach") > 0; }
+  static double samples(const std::string& file) {
+    return number("select coalesce(sum(in_loop + elsewhere), 0) from reach_code where path like '%/" + file + "'");
+  }
+
+  static fs::path root;
+};
+
+fs::path Reach::root;
+
+// Where the kernel lets nobody sample itself, the profile says so; time cannot be tested there.
+#define NEEDS_SAMPLES() \
+  if (!sampled()) GTEST_SKIP() << "the kernel lets nobody sample itself"
+
+TEST_F(Reach, ALibraryWithoutHooksIsNotSeen) {
+  simulate("./outside " + std::string(k_long));
+  // Its block lives while it solves: most of the time, and a third of the heap that is used.
+  EXPECT_GT(number("select heap_unreached / heap from reach"), 0.1);
+  EXPECT_EQ(
+      number("select count(*) from reach_object join object on object.run = reach_object.run and id = object "
+             "where size = 1048576 and unreached = 1048576"),
+      2)
+      << "those of the loop that was found";
+  NEEDS_SAMPLES();
+  EXPECT_GT(number("select time_at_least from reach"), 0.5);
+  EXPECT_GT(samples("libplain.so"), 50);
+  EXPECT_EQ(number("select hooks from reach_code where path like '%/libplain.so'"), 0);
+  EXPECT_NE(number("select hooks from reach_code where path like '%/outside'"), 0);
+}
+
+// Its functions call malloc, and no hook: so they were built without.
+TEST_F(Reach, NorIsAnObjectWithoutHooksInAProgramWith) {
+#if !defined(__x86_64__)
+  GTEST_SKIP() << "only on x86-64";
+#endif
+  simulate("./mixed " + std::string(k_long));
+  EXPECT_GT(number("select heap_unreached / heap from reach"), 0.1);
+  NEEDS_SAMPLES();
+  EXPECT_GT(number("select time_at_least from reach"), 0.5);
+  EXPECT_GT(number("select in_loop from reach_code where path like '%/mixed' and not hooks"), 20);
+}
+
+TEST_F(Reach, TheSameLibraryWithHooksIs) {
+  simulate("./inside 3");
+  EXPECT_LT(number("select heap_unreached / heap from reach"), 0.05);
+  EXPECT_EQ(
+      number("select count(*) from reach_object join object on object.run = reach_object.run and id = object "
+             "where size = 1048576"),
+      0);
+  NEEDS_SAMPLES();
+  EXPECT_LT(number("select time_at_least from reach"), 0.1);
+  EXPECT_NE(number("select hooks from reach_code where path like '%/libhooked.so'"), 0);
+}
+
+TEST_F(Reach, OfEveryThread) {
+  simulate("./threads 10000");
+  NEEDS_SAMPLES();
+  EXPECT_GT(samples("libplain.so"), 50);
+  EXPECT_GT(number("select time_at_least from reach"), 0.5);
+}
+
+TEST_F(Reach, OfLibrariesThatAreLoadedLate) {
+  simulate("./plugged 10000");
+  NEEDS_SAMPLES();
+  EXPECT_GT(samples("plugin.so"), 50);
+}
+
+TEST_F(Reach, WarnsAboveATenth) {
+  const auto warned = simulate("./outside " + std::string(k_long), "");
+  EXPECT_NE(warned.output.find(" % of the heap was used only by code without hooks; terrace show"),
+            std::string::npos)
+      << warned.output;
+  if (sampled()) {
+    EXPECT_NE(warned.output.find(" % of the time was spent in code without hooks; terrace show profile.terrace"),
+              std::string::npos)
+        << warned.output;
+  }
+  fs::remove(root / "profile.terrace");
+  EXPECT_EQ(simulate("./inside 3", "").output.find("warning"), std::string::npos);
+}
+
+// The program is the same program: same results, same descriptors, whatever kind of child.
+TEST_F(Reach, CannotBeNoticed) {
+  const auto native = run("env TERRACE=off ./outside 3");
+  EXPECT_NE(native.output.find("0 samplers, child 3"), std::string::npos) << native.output;
+  EXPECT_EQ(simulate("./outside 3").output, native.output);
+  fs::remove(root / "profile.terrace");
+  EXPECT_EQ(simulate("./inside 3").output, run("./inside 3").output);
+}
+
+// What was measured in the run is kept by its recording: prices of replays come with the same warning.
+TEST_F(Reach, IsInRecordings) {
+  simulate("./outside " + std::string(k_long), "-q --misses app.misses");
+  const auto replayed = run(TERRACE_LAUNCHER " replay app.misses -q -m unimem-lat4 -o replay.terrace");
+  ASSERT_EQ(replayed.status, 0) << replayed.output;
+  for (const std::string query :
+       {"select time_share from reach", "select heap_unreached from reach", "select samples from reach",
+        "select sum(in_loop) * 1e6 + sum(elsewhere) from reach_code", "select sum(unreached) from reach_object"})
+    EXPECT_EQ(number(query), number(query, "replay.terrace")) << query;
+  EXPECT_EQ(number("select count(*) from reach", "replay.terrace"), 1);
+}
+
+}  // namespace
+}  // namespace terrace::test

@@ -61,6 +61,9 @@ class Checker final : public ReplaySink {
   void phase_begun(std::string_view name) override { text(name); }
   void slept(terrace::Seconds) override {}
   void unfollowed(std::uint64_t, std::uint64_t) override {}
+  void reached(std::span<const std::byte> record) override {
+    text({reinterpret_cast<const char*>(record.data()), record.size()});
+  }
   void noted(std::string_view severity, std::string_view said) override {
     text(severity);
     text(said);

@@ -1,7 +1,9 @@
 // See barriers.hpp.
 #include "front/barriers.hpp"
 
+#include <cstddef>
 #include <mutex>
+#include <new>
 
 #include "access/thread.hpp"
 #include "front/turns.hpp"
@@ -46,8 +48,10 @@ Barrier* Barriers::find(std::uint64_t key) noexcept {
 }
 
 Barriers& barriers() noexcept {
-  static Barriers& all = *new Barriers;  // threads may outlive static data
-  return all;
+  // Never destroyed: threads may outlive static data.
+  alignas(Barriers) static std::byte storage[sizeof(Barriers)];
+  static Barriers* const all = new (storage) Barriers;
+  return *all;
 }
 
 }  // namespace terrace::front

@@ -16,16 +16,17 @@ Machine with_cache_sizes(const Machine& machine, const std::vector<std::string>&
     std::string known;  // its caches, as the message lists them
     for (auto& initiator : parts.initiators)
       for (auto& cache : initiator.caches) {
-        if (!known.empty()) known += ", ";
-        known += cache.name;
+        known.append(known.empty() ? "" : ", ").append(cache.name);
         if (cache.name != name) continue;
         // A cache holds whole sets: the size is rounded down to lines x ways.
         const auto set = parts.line.value * cache.ways;
         cache.size = Bytes{std::max(parse_bytes(text.substr(equals + 1)).value / set, std::uint64_t{1}) * set};
         found = true;
       }
-    if (!found)
-      throw Error(Code::invalid, "--cache: " + parts.name + " has no cache '" + name + "'; it has " + known);
+    if (found) continue;
+    auto message = "--cache: " + parts.name;
+    message.append(" has no cache '").append(name).append("'; it has ").append(known);
+    throw Error(Code::invalid, message);
   }
   return Machine(std::move(parts));
 }

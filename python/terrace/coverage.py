@@ -1,9 +1,9 @@
 """`terrace lab coverage`: how many of a program's last-level misses the hooks see.
 
 The same program twice on one machine's caches: built with the wrappers and recorded with exact counters, and as
-any compiler makes it, traced by QEMU, which knows nothing of the hooks. Compared are lines fetched from memory in the
-main loops, not accesses: the two builds do not execute the same instructions. User code is the program's own, and
-the C library's memory functions on its behalf; other libraries are listed apart.
+any compiler makes it, traced by QEMU, which knows nothing of the hooks. Compared are lines fetched from memory
+in the main loops, not accesses: the two builds do not execute the same instructions. User code is the program's
+own, and the C library's memory functions on its behalf; other libraries are listed apart.
 """
 
 from __future__ import annotations

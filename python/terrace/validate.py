@@ -4,10 +4,10 @@ Programs are run natively, as the compiler alone makes them, and in virtual time
 `terrace machine measure` wrote of the machine at hand. What a program prints as its time is compared, so its timed
 section decides what is measured, and the same clock is read in both: under `simulate` it shows virtual time.
 
-The core time of an access is no property of a machine alone: it is fitted for each program at a size that the caches
-hold, by the same program's native time there with one thread, and then used at the sizes that are compared, with any
-number of threads (virtual-time.md, "Making time"). A program without such a size gets the machine's, and is marked as
-uncalibrated.
+The core time of an access is no property of a machine alone: it is fitted for each program at a size that the
+caches hold, by the same program's native time there with one thread, and then used at the sizes that are
+compared, with any number of threads (virtual-time.md, "Making time"). A program without such a size gets the
+machine's, and is marked as uncalibrated.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 #include "access/dependence.hpp"
 
+#include <algorithm>
+
 namespace terrace::access {
 
 void Dependence::missed(std::uint64_t line, Level level) {
@@ -46,10 +48,12 @@ Level Dependence::depends(std::uint64_t host, std::uint64_t canonical, std::uint
   const Level level = index(canonical, entry);
   if (level != k_no_level) {
     entry.misfits = 0;
-  } else if (++entry.misfits > k_misfits) {
-    entry.scale = 0;
+    entry.trust = std::min(entry.trust + 1, 2 * k_trusted);
+  } else {
+    if (++entry.misfits > k_misfits) entry.scale = 0;
+    entry.trust = std::max(entry.trust - 1, 0);
   }
-  return level;
+  return entry.trust >= k_trusted ? level : k_no_level;
 }
 
 // The nearest value below the address; of equal ones the last.
@@ -105,6 +109,7 @@ void Dependence::learn(std::uint64_t canonical, Site& site) {
       site.scale = scale;
       site.base = canonical - scale * recent[i];
       site.misfits = 0;
+      site.trust = 0;
       break;
     }
   }

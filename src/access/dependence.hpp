@@ -44,6 +44,9 @@ class Dependence {
   static constexpr std::uint32_t k_compared = 16;   // values compared while a site's law is unknown
   static constexpr std::uint32_t k_patience = 64;   // vain attempts before a site is tried rarely only
   static constexpr std::uint32_t k_attention = 32;  // loads served since the last demand miss that are looked at
+  // A law counts while it fits more often than not: numbers that are no indices may look like them now and then
+  // (random updates of a table that holds its own indices).
+  static constexpr std::int32_t k_trusted = 4;
   static constexpr std::uint32_t k_misfits = 32;  // misses in a row that do not follow a law before it is dropped
 
   struct Line {
@@ -57,6 +60,7 @@ class Dependence {
     std::uint64_t base = 0;
     std::uint32_t scale = 0;  // 0: no law yet
     std::uint32_t misfits = 0;
+    std::int32_t trust = 0;  // fits less misfits, lately
     std::uint32_t attempts = 0;
     bool has_last = false;
     std::uint64_t last = 0;  // the miss before, and what had been loaded then

@@ -29,7 +29,11 @@ Words = list[str | Path]  # of a command
 
 # Where a profile lay and which verb wrote it, and what two executions of a program differ in.
 OF_THE_VERB = frozenset({"run.journal", "run.mode"})
-OF_THE_EXECUTION = OF_THE_VERB | {"run.process", "run.parent", "run.started_unix_ns", "object.address"}
+# Tables as columns: what the hooks did not reach was measured by the clock.
+OF_THE_EXECUTION = OF_THE_VERB | {
+    *("run.process", "run.parent", "run.started_unix_ns", "object.address"),
+    *("reach", "reach_code", "reach_object"),
+}
 
 
 def fresh(name: str) -> Path:
@@ -144,6 +148,8 @@ def dump(store: Path, left_out: frozenset[str]) -> Iterator[tuple]:
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
         for (raw,) in tables.fetchall():
             table = raw.decode()
+            if table in left_out:
+                continue
             rows = connection.execute(f"SELECT * FROM {table}")
             names = [about[0] for about in rows.description]
             kept = [i for i, name in enumerate(names) if f"{table}.{name}" not in left_out]

@@ -32,6 +32,7 @@ SMALL_MACHINE = ["--machine", "unimem-lat4", "--cache", "l3=256KiB", "--fast", "
 SMALL = {
     "cg": "--class S",
     "mg": "--class S",
+    "stream": "--size 256KiB --repetitions 2",
     "gups": "--size 1MiB --iterations 1",
     "hashjoin": "--tuples 30000 --ratio 4 --iterations 1",
     "spmv": "--scale 12 --per-row 12 --iterations 3",

@@ -8,6 +8,8 @@ from terrace.values import Counters, Reach, Run
 
 # From here on what was not seen is warned of.
 _MUCH = 0.1
+# Less of the heap is nothing to place: buffers of the C library.
+_LITTLE = 1 << 20
 # Fewer samples say nothing.
 _FEW = 20
 _SHOWN = 4
@@ -48,7 +50,7 @@ def warnings(run: Run, reach: Reach | None) -> list[str]:
             f"{units.percent(reach.time_share, 0)} of the time was spent in code without hooks: what it does to "
             f"memory is in no prediction. {_what_to_build(run, reach)}"
         )
-    if reach.heap_share > _MUCH:
+    if reach.heap_share > _MUCH and reach.heap_unreached > _LITTLE:
         said.append(
             f"{units.percent(reach.heap_share, 0)} of the heap was used by code without hooks only, so it seems "
             f"idle here: {_list(_objects(reach))}."
@@ -71,7 +73,7 @@ def document(run: Run, reach: Reach | None) -> dict[str, Any] | None:
         "heap_bytes_unreached": reach.heap_unreached,
         "heap_share_unreached": reach.heap_share,
         "code": [
-            {"path": c.path, "hooks": c.hooks, "samples_in_loop": c.in_loop, "samples_elsewhere": c.elsewhere}
+            {"path": c.path, "hooks": c.hooks, "in_loop_s": c.in_loop, "elsewhere_s": c.elsewhere}
             for c in reach.code
         ],
         "objects": [{"name": name, "bytes_unreached": size} for name, size in reach.objects],

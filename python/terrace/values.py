@@ -281,12 +281,12 @@ class Counters:
 
 @dataclass(frozen=True)
 class ReachedCode:
-    """A loaded file's share of the program's time, in samples; `path` is in brackets where it is no file."""
+    """Seconds of the program's time in a loaded file's code; `path` is in brackets where it is no file."""
 
     path: str
     hooks: bool
-    in_loop: int
-    elsewhere: int
+    in_loop: float
+    elsewhere: float
 
     @property
     def name(self) -> str:
@@ -323,8 +323,8 @@ class Reach:
         code = [
             (item, item.in_loop + (0 if self.in_loop else item.elsewhere)) for item in self.code if not item.hooks
         ]
-        total = sum(samples for _, samples in code)
-        return [(item, self.time_share * samples / total) for item, samples in code if samples > 0]
+        total = sum(spent for _, spent in code)
+        return [(item, self.time_share * spent / total) for item, spent in code if spent > 0]
 
 
 @dataclass(frozen=True)

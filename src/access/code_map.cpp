@@ -4,8 +4,8 @@
 
 namespace terrace::access {
 
-void CodeMap::add(Counts& counts, std::uint64_t samples) const noexcept {
-  counts[in_loop_.load(std::memory_order_relaxed) ? 1 : 0].fetch_add(samples, std::memory_order_relaxed);
+void CodeMap::add(Counts& counts, std::uint64_t time_ns) const noexcept {
+  counts[in_loop_.load(std::memory_order_relaxed) ? 1 : 0].fetch_add(time_ns, std::memory_order_relaxed);
 }
 
 CodeMap::File* CodeMap::find(const Table* table, std::uint64_t address) noexcept {
@@ -17,14 +17,14 @@ CodeMap::File* CodeMap::find(const Table* table, std::uint64_t address) noexcept
   return address < entry.high ? entry.file : nullptr;
 }
 
-void CodeMap::count(std::uint64_t address, std::uint64_t samples) noexcept {
+void CodeMap::count(std::uint64_t address, std::uint64_t time_ns) noexcept {
   if (auto* const file = find(current_.load(std::memory_order_acquire), address))
-    add(file->samples, samples);
+    add(file->time, time_ns);
   else
-    count_unknown(address, samples);
+    count_unknown(address, time_ns);
 }
 
-void CodeMap::count_unknown(std::uint64_t address, std::uint64_t samples) noexcept {
+void CodeMap::count_unknown(std::uint64_t address, std::uint64_t time_ns) noexcept {
   const auto number = address >> k_page_bits;
   for (std::size_t i = 0; i < k_pages; ++i) {
     auto& page = pages_[(number + i) % k_pages];
@@ -32,11 +32,10 @@ void CodeMap::count_unknown(std::uint64_t address, std::uint64_t samples) noexce
     if (owner == 0 && page.number.compare_exchange_strong(owner, number, std::memory_order_relaxed))
       owner = number;
     if (owner != number) continue;
-    add(page.samples, samples);
-    unknown_.fetch_add(samples, std::memory_order_relaxed);
+    add(page.time, time_ns);
     return;
   }
-  add(nowhere_, samples);
+  add(nowhere_, time_ns);
 }
 
 void CodeMap::update(const std::vector<LoadedCode>& loaded) {
@@ -55,38 +54,35 @@ void CodeMap::update(const std::vector<LoadedCode>& loaded) {
   current_.store(tables_.back().get(), std::memory_order_release);
 }
 
-// The pages keep their numbers: samples that come at this moment still find them.
+// The pages keep their numbers: time that is counted at this moment still finds them.
 void CodeMap::resolve_unknown(const Table& table) {
   for (auto& page : pages_) {
     const auto number = page.number.load(std::memory_order_relaxed);
     auto* const file = number != 0 ? find(&table, number << k_page_bits) : nullptr;
     if (!file) continue;
-    for (std::size_t i = 0; i < page.samples.size(); ++i) {
-      const auto samples = page.samples[i].exchange(0, std::memory_order_relaxed);
-      file->samples[i].fetch_add(samples, std::memory_order_relaxed);
-      unknown_.fetch_sub(samples, std::memory_order_relaxed);
-    }
+    for (std::size_t i = 0; i < page.time.size(); ++i)
+      file->time[i].fetch_add(page.time[i].exchange(0, std::memory_order_relaxed), std::memory_order_relaxed);
   }
 }
 
 std::vector<CodeTime> CodeMap::times() const {
   std::vector<CodeTime> result;
   const auto put = [&](const std::string& path, CodeKind kind, const Counts& counts) {
-    const TimeSplit samples{counts[1].load(std::memory_order_relaxed), counts[0].load(std::memory_order_relaxed)};
-    if (samples.in_loop + samples.elsewhere == 0) return;
+    const TimeSplit spent{counts[1].load(std::memory_order_relaxed), counts[0].load(std::memory_order_relaxed)};
+    if (spent.in_loop + spent.elsewhere == 0) return;
     const auto same = std::find_if(result.begin(), result.end(), [&](const CodeTime& known) {
       return known.path == path && known.kind == kind;
     });
     auto& time = same != result.end() ? *same : result.emplace_back(CodeTime{path, kind, {}});
-    time.samples.in_loop += samples.in_loop;
-    time.samples.elsewhere += samples.elsewhere;
+    time.time.in_loop += spent.in_loop;
+    time.time.elsewhere += spent.elsewhere;
   };
   const std::lock_guard guard(lock_);
-  for (const auto& file : files_) put(file.path, file.kind, file.samples);
+  for (const auto& file : files_) put(file.path, file.kind, file.time);
   put("(reported copies)", CodeKind::hooks, reported_);
   put("(terrace)", CodeKind::terrace, own_);
   put("(no file)", CodeKind::no_hooks, nowhere_);
-  for (const auto& page : pages_) put("(no file)", CodeKind::no_hooks, page.samples);
+  for (const auto& page : pages_) put("(no file)", CodeKind::no_hooks, page.time);
   return result;
 }
 

@@ -1,5 +1,5 @@
 // Which loaded file the program's code at an address belongs to, whether that file's code reports its accesses,
-// and how the program's time, in samples, falls on such files: what the hooks do not reach.
+// and how the program's time falls on such files: what the hooks do not reach.
 //
 // Counting takes no lock and allocates nothing: it may happen anywhere, also beside an update.
 #pragma once
@@ -31,14 +31,14 @@ struct LoadedCode {
   CodeKind kind = CodeKind::no_hooks;
 };
 
-// Samples of the program's time: in its main loops, and elsewhere.
+// Nanoseconds of the program's time: in its main loops, and elsewhere.
 struct TimeSplit {
   std::uint64_t in_loop = 0, elsewhere = 0;
 };
 struct CodeTime {
   std::string path;  // or what it is, in brackets
   CodeKind kind = CodeKind::no_hooks;
-  TimeSplit samples;
+  TimeSplit time;
 };
 
 class CodeMap {
@@ -48,14 +48,12 @@ class CodeMap {
   // From now on the program is in a main loop, or is not.
   void set_in_loop(bool in_loop) noexcept { in_loop_.store(in_loop, std::memory_order_relaxed); }
 
-  // So many samples fell on the address; on copies in the C library that were reported; on Terrace's own work.
-  void count(std::uint64_t address, std::uint64_t samples) noexcept;
-  void count_reported(std::uint64_t samples) noexcept { add(reported_, samples); }
-  void count_own(std::uint64_t samples) noexcept { add(own_, samples); }
+  // So much time was spent at the address; on copies in the C library that were reported; on Terrace's own work.
+  void count(std::uint64_t address, std::uint64_t time_ns) noexcept;
+  void count_reported(std::uint64_t time_ns) noexcept { add(reported_, time_ns); }
+  void count_own(std::uint64_t time_ns) noexcept { add(own_, time_ns); }
 
-  // Whether samples fell on code that was not known then: a library was loaded.
-  [[nodiscard]] bool has_unknown() const noexcept { return unknown_.load(std::memory_order_relaxed) != 0; }
-  // Everything counted so far, files without samples left out.
+  // Everything counted so far, files in which no time was spent left out.
   [[nodiscard]] std::vector<CodeTime> times() const;
 
  private:
@@ -64,7 +62,7 @@ class CodeMap {
     File(std::string where, CodeKind what) : path(std::move(where)), kind(what) {}
     std::string path;
     CodeKind kind;
-    Counts samples{};
+    Counts time{};
   };
   struct Entry {
     std::uint64_t low, high;
@@ -73,14 +71,14 @@ class CodeMap {
   using Table = std::vector<Entry>;  // ascending
   struct Page {                      // of code that no file was known for
     std::atomic<std::uint64_t> number{0};
-    Counts samples{};
+    Counts time{};
   };
   static constexpr std::size_t k_pages = 64;
   static constexpr unsigned k_page_bits = 12;
 
-  void add(Counts& counts, std::uint64_t samples) const noexcept;
+  void add(Counts& counts, std::uint64_t time_ns) const noexcept;
   static File* find(const Table* table, std::uint64_t address) noexcept;
-  void count_unknown(std::uint64_t address, std::uint64_t samples) noexcept;
+  void count_unknown(std::uint64_t address, std::uint64_t time_ns) noexcept;
   void resolve_unknown(const Table& table);
 
   mutable SpinLock lock_;  // of updates, and of what only they change
@@ -88,7 +86,6 @@ class CodeMap {
   std::vector<std::unique_ptr<const Table>> tables_;  // all that ever were: someone may be reading an old one
   std::atomic<const Table*> current_{nullptr};
   std::atomic<bool> in_loop_{false};
-  std::atomic<std::uint64_t> unknown_{0};  // samples on the pages
   std::array<Page, k_pages> pages_{};
   Counts nowhere_{};  // on code of no file, where there is no page left for it
   Counts reported_{}, own_{};

@@ -3,11 +3,14 @@
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace terrace::access {
 
@@ -25,13 +28,20 @@ void* map(std::uint64_t size, int flags, int file) {
   return result == -1 ? nullptr : reinterpret_cast<void*>(result);  // NOLINT(performance-no-int-to-ptr)
 }
 
+// The calling thread's, on processors.
+std::uint64_t thread_time_ns() {
+  struct timespec now {};
+  syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
 // The ring of the calling thread; it goes on when its descriptor is closed, until it is unmapped.
-void* map_ring(std::uint64_t page, std::uint64_t& size) {
+void* map_ring(std::uint64_t period_ns, std::uint64_t page, std::uint64_t& size) {
   perf_event_attr wanted{};
   wanted.size = sizeof wanted;
   wanted.type = PERF_TYPE_SOFTWARE;
   wanted.config = PERF_COUNT_SW_TASK_CLOCK;
-  wanted.sample_period = k_sample_period_ns;
+  wanted.sample_period = period_ns;
   wanted.sample_type = PERF_SAMPLE_IP;
   wanted.exclude_kernel = 1;
   wanted.exclude_hv = 1;
@@ -50,16 +60,29 @@ void* map_ring(std::uint64_t page, std::uint64_t& size) {
 
 }  // namespace
 
-TimeSamples* TimeSamples::begin(CodeMap& code, int& refused) noexcept {
+TimeSamples::TimeSamples(CodeMap& code, perf_event_mmap_page* ring, std::uint64_t mapped, std::uint64_t period_ns,
+                         std::uint64_t owed_ns) noexcept
+    : code_(code),
+      ring_(ring),
+      mapped_(mapped),
+      period_ns_(period_ns),
+      owed_ns_(owed_ns),
+      begun_ns_(thread_time_ns()) {}
+
+TimeSamples* TimeSamples::begin(CodeMap& code, std::uint64_t owed_ns, int& refused) noexcept {
   const int saved = errno;
+  // A thread that lives for long keeps the period that it began with: not too short a one.
+  constexpr auto k_shortest = k_sample_period_ns / 4;
+  const auto period = std::max(k_sample_period_ns - std::min(owed_ns, k_sample_period_ns), k_shortest);
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   const auto size = round_up(sizeof(TimeSamples), page);
   TimeSamples* samples = nullptr;
   if (void* const memory = map(size, MAP_PRIVATE | MAP_ANONYMOUS, -1)) {
     std::uint64_t mapped = 0;
-    void* const ring = syscall(SYS_madvise, memory, size, MADV_WIPEONFORK) == 0 ? map_ring(page, mapped) : nullptr;
+    void* const ring =
+        syscall(SYS_madvise, memory, size, MADV_WIPEONFORK) == 0 ? map_ring(period, page, mapped) : nullptr;
     if (ring)
-      samples = new (memory) TimeSamples(code, static_cast<perf_event_mmap_page*>(ring), mapped);
+      samples = new (memory) TimeSamples(code, static_cast<perf_event_mmap_page*>(ring), mapped, period, owed_ns);
     else
       refused = errno;
     if (!samples) syscall(SYS_munmap, memory, size);
@@ -70,23 +93,30 @@ TimeSamples* TimeSamples::begin(CodeMap& code, int& refused) noexcept {
   return samples;
 }
 
-void TimeSamples::end(TimeSamples* samples) noexcept {
-  if (!samples) return;
+std::uint64_t TimeSamples::end(TimeSamples* samples) noexcept {
   samples->look(As::by_address);
+  // Time in the kernel, which has no samples, must not pile up.
+  const auto spent = thread_time_ns() - samples->begun_ns_;
+  const auto rest = samples->owed_ns_ + spent - std::min(spent, samples->counted_ns_);
   if (samples->ring_) syscall(SYS_munmap, samples->ring_, samples->mapped_);
   syscall(SYS_munmap, samples, round_up(sizeof *samples, static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))));
+  return std::min(rest, k_sample_period_ns);
 }
 
 std::uint64_t TimeSamples::head() const noexcept { return __atomic_load_n(&ring_->data_head, __ATOMIC_ACQUIRE); }
 
-void TimeSamples::count(As as, std::uint64_t address, std::uint64_t samples) noexcept {
+// At the last sample's address.
+void TimeSamples::count(As as, std::uint64_t samples) noexcept {
+  const auto time = samples * period_ns_;
+  counted_ns_ += time;
+  const auto all = time + std::exchange(owed_ns_, 0);
   switch (as) {
     case As::by_address:
-      return code_.count(address, samples);
+      return code_.count(last_, all);
     case As::reported:
-      return code_.count_reported(samples);
+      return code_.count_reported(all);
     case As::own:
-      return code_.count_own(samples);
+      return code_.count_own(all);
   }
 }
 
@@ -107,10 +137,10 @@ void TimeSamples::count_new(As as) noexcept {
     if (header.size == 0) break;
     if (header.type == PERF_RECORD_SAMPLE) {
       last_ = word(at + 8);
-      count(as, last_, 1);
+      count(as, 1);
     } else if (header.type == PERF_RECORD_LOST) {
       // The ring was full: for that long nobody looked, so the thread was where it was before.
-      count(As::by_address, last_, word(at + 16));
+      count(As::by_address, word(at + 16));
     }
     at += header.size;
   }

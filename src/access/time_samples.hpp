@@ -25,10 +25,13 @@ class TimeSamples {
  public:
   enum class As : std::uint8_t { by_address, reported, own };
 
-  // Samples the calling thread from now on. nullptr where the system refuses: `refused` is its errno.
-  static TimeSamples* begin(CodeMap& code, int& refused) noexcept;
-  // No more samples. What was not looked at is counted by its address.
-  static void end(TimeSamples* samples) noexcept;
+  // Samples the calling thread from now on. `owed_ns` is time that ended threads had left over: the first sample
+  // stands for it, too, and comes as much earlier, so that threads which live for less than a period are sampled
+  // together. nullptr where the system refuses: `refused` is its errno.
+  static TimeSamples* begin(CodeMap& code, std::uint64_t owed_ns, int& refused) noexcept;
+  // No more samples, by the thread itself. What was not looked at is counted by its address. Returns the time
+  // since the last sample.
+  static std::uint64_t end(TimeSamples* samples) noexcept;
 
   // Counts what came since the last look. Safe from any thread; if another one is looking, it counts.
   void look(As as) noexcept {
@@ -44,11 +47,11 @@ class TimeSamples {
   [[nodiscard]] bool in_own() const noexcept { return own_ != 0; }
 
  private:
-  TimeSamples(CodeMap& code, perf_event_mmap_page* ring, std::uint64_t mapped) noexcept
-      : code_(code), ring_(ring), mapped_(mapped) {}
+  TimeSamples(CodeMap& code, perf_event_mmap_page* ring, std::uint64_t mapped, std::uint64_t period_ns,
+              std::uint64_t owed_ns) noexcept;
   [[nodiscard]] std::uint64_t head() const noexcept;
   void count_new(As as) noexcept;
-  void count(As as, std::uint64_t address, std::uint64_t samples) noexcept;
+  void count(As as, std::uint64_t samples) noexcept;
 
   // All of this lies on a page that the kernel empties in the child of a fork, however it was forked: there is no
   // ring there.
@@ -57,6 +60,10 @@ class TimeSamples {
   std::uint64_t mapped_;  // bytes
   std::atomic<std::uint64_t> seen_{0};
   std::atomic_flag looking_ = ATOMIC_FLAG_INIT;
+  std::uint64_t period_ns_;
+  std::uint64_t owed_ns_;   // until the first sample
+  std::uint64_t begun_ns_;  // of the thread's time
+  std::uint64_t counted_ns_ = 0;
   std::uint64_t last_ = 0;  // address of the last sample
   std::uint32_t own_ = 0;
 };

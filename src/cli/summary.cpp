@@ -19,6 +19,7 @@ struct LoopSummary {
   std::int64_t moved = 0;  // bytes
   // Shares that code without hooks takes; 0 where they were not measured.
   double time_share = 0, time_at_least = 0, heap_share = 0;
+  double heap_unreached = 0;  // bytes
 };
 
 // Of the process that spent the longest time in its main loop: on many ranks, the one that the others wait for.
@@ -33,7 +34,8 @@ LoopSummary longest_loop(const std::string& path) {
       " (SELECT COALESCE(SUM(size), 0) FROM move WHERE move.run = run.id AND NOT refused),"
       " (SELECT time_share FROM reach WHERE reach.run = run.id),"
       " (SELECT time_at_least FROM reach WHERE reach.run = run.id),"
-      " (SELECT heap_unreached / heap FROM reach WHERE reach.run = run.id)"
+      " (SELECT heap_unreached / heap FROM reach WHERE reach.run = run.id),"
+      " (SELECT heap_unreached FROM reach WHERE reach.run = run.id)"
       " FROM run LEFT JOIN loop ON loop.run = run.id GROUP BY run.id"
       " ORDER BY t DESC, (SELECT samples FROM reach WHERE reach.run = run.id) DESC LIMIT 1");
   LoopSummary summary;
@@ -49,6 +51,7 @@ LoopSummary longest_loop(const std::string& path) {
   summary.time_share = query.real(7);
   summary.time_at_least = query.real(8);
   summary.heap_share = query.real(9);
+  summary.heap_unreached = query.real(10);
   return summary;
 }
 
@@ -66,12 +69,14 @@ void print_missing_phases(const std::string& path) {
 // Names and advice are `terrace show`'s.
 void print_reach(const LoopSummary& loop, const std::string& path) {
   constexpr double k_much = 0.1;
+  constexpr double k_little = 1 << 20;
   const auto warn = [&](double share, const char* of) {
     fmt::print(stderr, "terrace: warning: {:.0f} % of the {} code without hooks; terrace show {} says more\n",
                100 * share, of, path);
   };
   if (loop.time_at_least > k_much) warn(loop.time_share, "time was spent in");
-  if (loop.heap_share > k_much && loop.iterations > 0) warn(loop.heap_share, "heap was used only by");
+  if (loop.heap_share > k_much && loop.heap_unreached > k_little && loop.iterations > 0)
+    warn(loop.heap_share, "heap was used only by");
 }
 
 }  // namespace

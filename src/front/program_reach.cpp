@@ -72,19 +72,16 @@ void ProgramReach::begin_thread() noexcept {
   auto& thread = access::t_thread;
   // A program that has locked itself in since may be killed for a system call that it does not expect.
   if (thread.samples || system_calls_filtered() != filtered_) return;
-  int refused = 0;
-  auto* const samples = access::TimeSamples::begin(code_, refused);
   const std::lock_guard guard(lock_);
-  if (!samples) {
-    refused_ = refused;
-    return;
-  }
+  auto* const samples = access::TimeSamples::begin(code_, owed_ns_, refused_);
+  if (!samples) return;
+  owed_ns_ = 0;
   try {
     threads_.push_back(samples);
     thread.samples = samples;
     sampled_ = true;
   } catch (const std::exception&) {
-    access::TimeSamples::end(samples);  // no memory to know it by
+    owed_ns_ = access::TimeSamples::end(samples);  // no memory to know it by
   }
 }
 
@@ -93,7 +90,7 @@ void ProgramReach::end_thread() noexcept {
   if (!samples) return;
   const std::lock_guard guard(lock_);
   std::erase(threads_, samples);
-  access::TimeSamples::end(samples);
+  owed_ns_ += access::TimeSamples::end(samples);
 }
 
 void ProgramReach::look_at_all() noexcept {
@@ -120,10 +117,11 @@ std::optional<profile::ReachRecord> ProgramReach::so_far() {
     record.sample_period = Seconds{1e-9 * static_cast<double>(access::k_sample_period_ns)};
   else
     record.not_sampled = why_not(refused_);
-  for (auto& time : code_.times())
-    if (time.kind != access::CodeKind::terrace)
-      record.code.push_back({std::move(time.path), time.kind == access::CodeKind::hooks, time.samples.in_loop,
-                             time.samples.elsewhere});
+  const auto seconds = [](std::uint64_t ns) { return Seconds{1e-9 * static_cast<double>(ns)}; };
+  for (auto& code : code_.times())
+    if (code.kind != access::CodeKind::terrace)
+      record.code.push_back({std::move(code.path), code.kind == access::CodeKind::hooks,
+                             seconds(code.time.in_loop), seconds(code.time.elsewhere)});
   auto share = heap_.share();
   record.heap = share.bytes;
   record.heap_unreached = share.unreached;

@@ -33,9 +33,10 @@ class ProgramReach final : public runtime::Reach {
   void look_at_all() noexcept;
 
   access::CodeMap code_;
-  access::SpinLock lock_;  // of the two below
+  access::SpinLock lock_;  // of what follows
   std::vector<access::TimeSamples*> threads_;
-  int refused_ = 0;  // by the system, its errno
+  std::uint64_t owed_ns_ = 0;  // time of ended threads that no sample stands for
+  int refused_ = 0;            // by the system, its errno
   bool sampled_ = false;
   bool filtered_;  // system calls, when the program began
   profile::HeapReach heap_;

@@ -127,7 +127,8 @@ struct CountersRecord {  // of the whole process so far; the last one counts
 struct CodeReach {
   std::string path;  // of a loaded file, or what else it is, in brackets
   bool hooks = false;
-  std::uint64_t in_loop = 0, elsewhere = 0;  // samples of the program's time; Terrace's own is left out
+  Seconds in_loop,
+      elsewhere;  // of the program's threads on processors, as sampled; Terrace's own work is left out
 };
 struct ReachRecord {
   Seconds sample_period;    // 0: time was not sampled

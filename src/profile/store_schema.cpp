@@ -103,8 +103,8 @@ CREATE TABLE reach(
   samples INTEGER NOT NULL, time_share REAL NOT NULL, time_at_least REAL NOT NULL, heap REAL NOT NULL,
   heap_unreached REAL NOT NULL);
 CREATE TABLE reach_code(
-  run INTEGER NOT NULL REFERENCES run(id), path TEXT NOT NULL, hooks INTEGER NOT NULL, in_loop INTEGER NOT NULL,
-  elsewhere INTEGER NOT NULL, PRIMARY KEY(run, path, hooks)) WITHOUT ROWID;
+  run INTEGER NOT NULL REFERENCES run(id), path TEXT NOT NULL, hooks INTEGER NOT NULL, in_loop REAL NOT NULL,
+  elsewhere REAL NOT NULL, PRIMARY KEY(run, path, hooks)) WITHOUT ROWID;
 CREATE TABLE reach_object(
   run INTEGER NOT NULL REFERENCES run(id), object INTEGER NOT NULL, unreached INTEGER NOT NULL,
   PRIMARY KEY(run, object)) WITHOUT ROWID;

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Sweeps that take about half a second in all.
-constexpr const char* k_long = "1000";
+constexpr const char* k_long = "500";
 
 class Reach : public ::testing::Test {
  protected:
@@ -64,7 +64,8 @@ class Reach : public ::testing::Test {
     return result;
   }
   static bool sampled() { return number("select sample_period from reach") > 0; }
-  static double samples(const std::string& file) {
+  // Seconds.
+  static double spent(const std::string& file) {
     return number("select coalesce(sum(in_loop + elsewhere), 0) from reach_code where path like '%/" + file + "'");
   }
 
@@ -83,12 +84,12 @@ TEST_F(Reach, ALibraryWithoutHooksIsNotSeen) {
   EXPECT_GT(number("select heap_unreached / heap from reach"), 0.1);
   EXPECT_EQ(
       number("select count(*) from reach_object join object on object.run = reach_object.run and id = object "
-             "where size = 1048576 and unreached = 1048576"),
+             "where size = 2097152 and unreached = 2097152"),
       2)
       << "those of the loop that was found";
   NEEDS_SAMPLES();
   EXPECT_GT(number("select time_at_least from reach"), 0.5);
-  EXPECT_GT(samples("libplain.so"), 50);
+  EXPECT_GT(spent("libplain.so"), 0.2);
   EXPECT_EQ(number("select hooks from reach_code where path like '%/libplain.so'"), 0);
   EXPECT_NE(number("select hooks from reach_code where path like '%/outside'"), 0);
 }
@@ -102,7 +103,7 @@ TEST_F(Reach, NorIsAnObjectWithoutHooksInAProgramWith) {
   EXPECT_GT(number("select heap_unreached / heap from reach"), 0.1);
   NEEDS_SAMPLES();
   EXPECT_GT(number("select time_at_least from reach"), 0.5);
-  EXPECT_GT(number("select in_loop from reach_code where path like '%/mixed' and not hooks"), 20);
+  EXPECT_GT(number("select in_loop from reach_code where path like '%/mixed' and not hooks"), 0.08);
 }
 
 TEST_F(Reach, TheSameLibraryWithHooksIs) {
@@ -110,7 +111,7 @@ TEST_F(Reach, TheSameLibraryWithHooksIs) {
   EXPECT_LT(number("select heap_unreached / heap from reach"), 0.05);
   EXPECT_EQ(
       number("select count(*) from reach_object join object on object.run = reach_object.run and id = object "
-             "where size = 1048576"),
+             "where size = 2097152"),
       0);
   NEEDS_SAMPLES();
   EXPECT_LT(number("select time_at_least from reach"), 0.1);
@@ -120,14 +121,14 @@ TEST_F(Reach, TheSameLibraryWithHooksIs) {
 TEST_F(Reach, OfEveryThread) {
   simulate("./threads 10000");
   NEEDS_SAMPLES();
-  EXPECT_GT(samples("libplain.so"), 50);
+  EXPECT_GT(spent("libplain.so"), 0.2);
   EXPECT_GT(number("select time_at_least from reach"), 0.5);
 }
 
 TEST_F(Reach, OfLibrariesThatAreLoadedLate) {
   simulate("./plugged 10000");
   NEEDS_SAMPLES();
-  EXPECT_GT(samples("plugin.so"), 50);
+  EXPECT_GT(spent("plugin.so"), 0.2);
 }
 
 TEST_F(Reach, WarnsAboveATenth) {
@@ -160,7 +161,8 @@ TEST_F(Reach, IsInRecordings) {
   ASSERT_EQ(replayed.status, 0) << replayed.output;
   for (const std::string query :
        {"select time_share from reach", "select heap_unreached from reach", "select samples from reach",
-        "select sum(in_loop) * 1e6 + sum(elsewhere) from reach_code", "select sum(unreached) from reach_object"})
+        "select sum(in_loop) from reach_code", "select sum(elsewhere) from reach_code",
+        "select sum(unreached) from reach_object"})
     EXPECT_EQ(number(query), number(query, "replay.terrace")) << query;
   EXPECT_EQ(number("select count(*) from reach", "replay.terrace"), 1);
 }

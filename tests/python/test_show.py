@@ -72,6 +72,8 @@ def test_warnings_are_of_what_is_much_and_sure(store_path):
     assert warnings(run, None) == []
     heap = warnings(run, replace(reach, time_at_least=0.0, heap_unreached=reach.heap / 5))
     assert len(heap) == 1
+    little = replace(reach, time_at_least=0.0, heap=1e6, heap_unreached=5e5)
+    assert warnings(run, little) == []
     assert heap[0].startswith("20 % of the heap")
     assert "lists 6MiB" in heap[0]
     program = replace(reach.code[0], hooks=False, path=run.program)

@@ -182,9 +182,9 @@ class Story {
   static profile::ReachRecord reach() {
     profile::ReachRecord record;
     record.sample_period = {4e-3};
-    record.code = {{"/opt/app/heat", true, 240, 10},
-                   {"/opt/app/libsolver.so.3", false, 40, 0},
-                   {"/lib/libm.so.6", false, 20, 500}};
+    record.code = {{"/opt/app/heat", true, {240 * 4e-3}, {10 * 4e-3}},
+                   {"/opt/app/libsolver.so.3", false, {40 * 4e-3}, {}},
+                   {"/lib/libm.so.6", false, {20 * 4e-3}, {500 * 4e-3}}};
     record.heap = 80e6;
     record.heap_unreached = 4e6;
     record.objects = {{5, Bytes{6 << 20}}};  // "lists"

@@ -46,7 +46,7 @@ ReachRecord example_reach() {
   ReachRecord record;
   record.sample_period = {4e-3};
   record.not_sampled = "no \"reason\"";
-  record.code = {{"/home/u/cg", true, 7, 1}, {"", false, 1ULL << 40, 0}};
+  record.code = {{"/home/u/cg", true, {7}, {1}}, {"", false, {0.25}, {}}};
   record.heap = 1e9;
   record.heap_unreached = 1.5e8;
   record.objects = {{9, {1 << 20}}};
@@ -250,7 +250,7 @@ TEST(Records, ReachReadsBack) {
   EXPECT_EQ(read.not_sampled, "no \"reason\"");
   ASSERT_EQ(read.code.size(), 2U);
   EXPECT_TRUE(read.code[0].hooks);
-  EXPECT_EQ(read.code[1].in_loop, 1ULL << 40);
+  EXPECT_EQ(read.code[1].in_loop, Seconds{0.25});
   EXPECT_EQ(read.heap_unreached, 1.5e8);
   ASSERT_EQ(read.objects.size(), 1U);
   EXPECT_EQ(read.objects[0].size.value, 1U << 20);

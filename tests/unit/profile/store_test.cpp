@@ -117,8 +117,9 @@ TEST_F(StoreTest, GivesBackMachineAndPlan) {
 // Against the formulas of docs/store.md, worked out by hand.
 TEST(TimeReach, CountsTheTimeOfCodeWithHooksHalf) {
   ReachRecord record;
+  record.sample_period = {0.5};
   EXPECT_EQ(time_reach(record, false).share, 0);
-  record.code = {{"app", true, 240, 10}, {"libm", false, 60, 500}};
+  record.code = {{"app", true, {120}, {5}}, {"libm", false, {30}, {250}}};
   const auto in_loop = time_reach(record, true);
   EXPECT_EQ(in_loop.samples, 300U);
   EXPECT_NEAR(in_loop.share, 60.0 / (60 + 120), 1e-12);
@@ -127,13 +128,15 @@ TEST(TimeReach, CountsTheTimeOfCodeWithHooksHalf) {
   const auto in_all = time_reach(record, false);
   EXPECT_EQ(in_all.samples, 810U);
   EXPECT_NEAR(in_all.share, 560.0 / (560 + 125), 1e-12);
-  record.code = {{"libm", false, 30, 0}};
+  record.code = {{"libm", false, {15}, {}}};
   EXPECT_EQ(time_reach(record, true).share, 1);
   EXPECT_EQ(time_reach(record, true).at_least, 1);
-  record.code = {{"libm", false, 19, 0}};
+  record.code = {{"libm", false, {9.6}, {}}};
   EXPECT_EQ(time_reach(record, true).at_least, 0) << "few samples prove nothing";
-  record.code = {{"app", true, 30, 0}, {"libm", false, 3, 0}};
+  record.code = {{"app", true, {15}, {}}, {"libm", false, {1.5}, {}}};
   EXPECT_EQ(time_reach(record, true).at_least, 0) << "nor do few of the kind";
+  record.code = {{"damaged", false, {-1}, {}}};
+  EXPECT_EQ(time_reach(record, true).samples, 0U);
 }
 
 TEST_F(StoreTest, KeepsWhatTheHooksReached) {
@@ -156,8 +159,8 @@ TEST_F(StoreTest, KeepsTheLastReach) {
   {
     Journal journal(path("j"));
     append(journal, RunRecord{});
-    append(journal, ReachRecord{{4e-3}, "", {{"a", true, 1, 0}, {"b", false, 1, 0}}, 10, 5, {{1, {4096}}}});
-    append(journal, ReachRecord{{4e-3}, "", {{"a", true, 3, 0}}, 10, 0, {}});
+    append(journal, ReachRecord{{4e-3}, "", {{"a", true, {1}, {}}, {"b", false, {1}, {}}}, 10, 5, {{1, {4096}}}});
+    append(journal, ReachRecord{{4e-3}, "", {{"a", true, {3}, {}}}, 10, 0, {}});
     append(journal, EndRecord{{1}, "exit"});
   }
   const auto merged = merge_journals({path("j")}, path("x.terrace"));

@@ -10,7 +10,7 @@
 
 #include "solver.h"
 
-enum { n = 1 << 17 };
+enum { n = 1 << 18 };
 
 __attribute__((noinline)) static void step(double* values) {
   for (long i = 0; i < n; ++i) values[i] += 1;

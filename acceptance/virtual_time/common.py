@@ -27,9 +27,14 @@ THREADED = tuple(name for name in WORKLOADS if name != "chase")  # those with --
 
 Words = list[str | Path]  # of a command
 
-# Where a profile lay and which verb wrote it, and what two executions of a program differ in.
+# Where a profile lay and which verb wrote it; and what two executions of a program differ in: what is measured of
+# the run itself, too, which is no virtual time.
 OF_THE_VERB = frozenset({"run.journal", "run.mode"})
-OF_THE_EXECUTION = OF_THE_VERB | {"run.process", "run.parent", "run.started_unix_ns", "object.address"}
+OF_THE_EXECUTION = (
+    OF_THE_VERB
+    | {"run.process", "run.parent", "run.started_unix_ns", "object.address"}
+    | {"reach", "reach_code", "reach_object"}
+)
 
 
 def fresh(name: str) -> Path:
@@ -137,13 +142,15 @@ def query(store: Path, sql: str, *values: object) -> list[tuple]:
 
 
 def dump(store: Path, left_out: frozenset[str]) -> Iterator[tuple]:
-    """Every row of every table, less some columns ("run.journal"), in which not a bit is lost."""
+    """Every row of every table, less some tables ("reach") and columns ("run.journal"); not a bit is lost."""
     connection = sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True)
     connection.text_factory = bytes
     try:
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
         for (raw,) in tables.fetchall():
             table = raw.decode()
+            if table in left_out:
+                continue
             rows = connection.execute(f"SELECT * FROM {table}")
             names = [about[0] for about in rows.description]
             kept = [i for i, name in enumerate(names) if f"{table}.{name}" not in left_out]

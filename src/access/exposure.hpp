@@ -1,12 +1,17 @@
-// How much latency dependent misses expose. A core has so many miss registers; that many dependent misses are
-// under way at once, each begins when the data it waits for have arrived and the miss that many places before it
-// is done. Counting time in latencies ("levels"), a miss ends one level after it begins. The growth of the highest
-// level over as many misses as there are registers is what the longest chain among them exposes; the misses share
-// it evenly. One chase exposes one latency a miss, K interleaved ones 1/K each, and chains beyond the registers
-// 1/registers.
+// How much latency demand misses expose, beyond what misses that overlap expose anyway (latency / mlp each).
+//
+// A core has so many miss registers: that many demand misses are under way at once. It retires accesses in their
+// order and has so many of them under way, its reorder window: an access begins when the one that lies a window
+// before it is done. A miss begins when the data that it waits for have arrived, when the miss as many places
+// before it as there are registers is done, and when every miss at least a window of accesses before it is.
+// Counting time in latencies ("levels"), it ends one level after it begins. The growth of the highest level is
+// what the misses expose together. One chase exposes a latency a miss, K interleaved ones 1/K each, chains beyond
+// the registers 1/registers; independent misses side by side 1/registers, farther apart than a window a latency.
+//
+// Independent misses are charged latency / mlp each, so only the growth beyond 1/registers of them is shared out:
+// evenly among the dependent misses of a batch, up to a latency each, and what is left among the others.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -18,34 +23,39 @@ namespace terrace::access {
 
 class Exposure {
  public:
-  explicit Exposure(std::uint32_t miss_registers) : ends_(std::max(miss_registers, 1u), 0) {
-    pending_.reserve(ends_.size());
-  }
+  // Throws nothing; a register and a window of one access are there at least.
+  Exposure(std::uint32_t miss_registers, std::uint32_t window);
 
-  // A miss that depends on data which arrive at `level`; it is `index` of the misses that `close` will be given.
-  // Returns the level at which its own data arrive. When `full` afterwards, `close` is due.
-  Level dependent(Level level, std::uint32_t index) {
-    const Level end = std::max(level, ends_[oldest_]) + 1;
-    ends_[oldest_] = end;
-    oldest_ = oldest_ + 1 == ends_.size() ? 0 : oldest_ + 1;
-    highest_ = std::max(highest_, end);
-    pending_.push_back(index);
-    return end;
-  }
-  // The level of the data of a miss that depends on none: the head of a chain.
-  [[nodiscard]] Level independent() const { return ends_[oldest_]; }
+  // A demand miss at line access `now`, which never falls; it is `index` of the misses that `close` will be given,
+  // and waits for data that arrive at `level` (0: for none). Returns the level at which its own data arrive. When
+  // `full` afterwards, `close` is due.
+  Level miss(Level level, std::uint64_t now, std::uint32_t index);
   [[nodiscard]] bool full() const { return pending_.size() == ends_.size(); }
 
-  // Gives the pending misses their weights, which sum to the growth of the highest level, in 255ths, exactly.
+  // Gives the pending misses their weights, in 255ths. They sum to the growth that is to be shared out, exactly,
+  // but for what misses that overlapped more than their share make up for later.
   void close(std::span<backend::Miss> misses);
   // Nothing overlaps with what comes after (a phase ended).
-  void barrier() { std::fill(ends_.begin(), ends_.end(), highest_); }
+  void barrier();
 
  private:
-  std::vector<Level> ends_;  // a ring: where each of the last dependent misses ended
+  struct Past {
+    std::uint64_t at = 0;  // line access
+    Level highest = 0;     // of this miss and all before it
+  };
+
+  // The level at which all misses are done that lie a window before `now`.
+  Level retired(std::uint64_t now);
+
+  std::vector<Level> ends_;  // a ring: where each of the last misses ended
   std::size_t oldest_ = 0;
+  std::uint64_t window_;
+  std::vector<Past> past_;  // a ring of misses within the window; its size is a power of two
+  std::uint64_t first_past_ = 0, next_past_ = 0;
+  Level retired_ = 0;
   Level highest_ = 0;
-  Level shared_out_ = 0;  // of the highest level
+  Level shared_out_ = 0;      // of the highest level
+  std::int64_t balance_ = 0;  // to be shared out, in 255ths of a level by registers; below 0: shared out too early
   std::vector<std::uint32_t> pending_;
 };
 

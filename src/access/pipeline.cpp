@@ -94,7 +94,7 @@ void Pipeline::step_aside(std::uint64_t address, std::uint32_t size, bool store,
       if (const Translation* page = state.translate(at)) {
         const std::uint64_t canonical = at + page->delta;
         here = std::min(left, line_bytes_ - (canonical & (line_bytes_ - 1)));
-        const State::Touched touched = state.touch({canonical >> line_bits_, at, page}, store, site);
+        const State::Touched touched = state.touch({canonical >> line_bits_, at, page, clock_}, store, site);
         state.remember(at, *page, touched, clock_);
         if (first && here == size) follow = touched.level;
       } else {
@@ -119,7 +119,7 @@ void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std:
     if (const Translation* page = state.translate(address)) {
       const std::uint64_t canonical = address + page->delta;
       here = line_bytes_ - (canonical & (line_bytes_ - 1));
-      const State::Touched touched = state.touch({canonical >> line_bits_, address, page}, store, site);
+      const State::Touched touched = state.touch({canonical >> line_bits_, address, page, clock_}, store, site);
       state.remember(address, *page, touched, clock_);
     } else {
       ++state.unknown_lines;

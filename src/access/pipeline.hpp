@@ -3,8 +3,7 @@
 //
 // The contract is virtual-time.md ("Making time"): streams train before they are allocated in the table; a miss is
 // dependent when its address less a value lately loaded from a missed line lies in [0, 4096) or follows it
-// affinely (scales 4, 8, 16 a call site); the longest chain of dependent misses in a window of miss registers
-// exposes its latencies, shared evenly among the window's dependent misses.
+// affinely (scales 4, 8, 16 a call site). How much of their latencies demand misses expose: exposure.hpp.
 //
 // The way of an access: `access` below is all that most of them need (the line is in the first cache);
 // `step_aside` handles what is left, from lines that the table of fast lines has lost to misses.
@@ -30,6 +29,7 @@ struct PipelineConfig {
   std::vector<machine::Cache> caches;  // from the core outwards; the last shared one is the last level
   Bytes line{64};                      // a power of two
   std::uint32_t miss_registers = 10;
+  std::uint32_t window_accesses = 64;  // the reorder window
   std::uint64_t quantum_accesses = 65536;  // line accesses: one that crosses into the next line counts twice
 };
 

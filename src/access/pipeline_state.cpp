@@ -10,7 +10,7 @@ Pipeline::State::State(const PipelineConfig& config, SharedCache& shared_caches,
                        backend::AccessSink& access_sink, std::uint32_t thread_number, Unknown unknown_address,
                        FastTable& fast_table)
     : line_bits(static_cast<unsigned>(std::countr_zero(config.line.value))),
-      exposure(config.miss_registers),
+      exposure(config.miss_registers, config.window_accesses),
       quantum_lines(std::max<std::uint64_t>(config.quantum_accesses, 1)),
       map_(address_map),
       generation_(address_map.generation()),
@@ -143,13 +143,9 @@ Level Pipeline::State::miss(const Line& line, std::uint64_t site) {
     arrives = dependence.served(line.number, line.host, canonical(line), site);
   } else {
     const Level waits_for = dependence.depends(line.host, canonical(line), site);
-    if (waits_for != k_no_level) {
-      miss.kind = backend::MissKind::dependent;
-      arrives = exposure.dependent(waits_for, static_cast<std::uint32_t>(misses_.size()));
-    } else {
-      miss.kind = backend::MissKind::independent;
-      arrives = exposure.independent();
-    }
+    const bool waits = waits_for != k_no_level;
+    miss.kind = waits ? backend::MissKind::dependent : backend::MissKind::independent;
+    arrives = exposure.miss(waits ? waits_for : 0, line.at, static_cast<std::uint32_t>(misses_.size()));
     dependence.missed(line.number, arrives);
   }
   misses_.push_back(miss);

@@ -20,6 +20,7 @@ struct Pipeline::State {
     std::uint64_t number = 0;  // canonical address / line size
     std::uint64_t host = 0;    // address that was accessed, of this process
     const Translation* page = nullptr;
+    std::uint64_t at = 0;  // the time of the access: line accesses so far
   };
   // What became of it.
   struct Touched {

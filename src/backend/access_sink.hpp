@@ -13,7 +13,7 @@ namespace terrace::backend {
 
 enum class MissKind : std::uint8_t {
   prefetched,   // a line that a stream prefetcher fetched: exposes latency / prefetch_mlp
-  independent,  // overlaps with its neighbours: exposes latency / mlp
+  independent,  // overlaps with its neighbours: exposes latency / mlp, and `weight` latencies where they are far
   dependent,    // its address came from a missed line: exposes `weight` latencies
   writeback     // a dirty line written to its place: exposes nothing
 };
@@ -21,7 +21,7 @@ enum class MissKind : std::uint8_t {
 struct Miss {
   std::uint32_t chunk = 0;
   std::uint16_t line = 0;   // line within the chunk, modulo 65,536: where samples fall
-  std::uint8_t weight = 0;  // dependent: share of one latency that is exposed, in 255ths
+  std::uint8_t weight = 0;  // share of one latency that is exposed, in 255ths; demand misses only
   MissKind kind = MissKind::independent;
 };
 static_assert(sizeof(Miss) == 8);

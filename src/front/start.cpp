@@ -230,6 +230,7 @@ void make_runtime(Everything& all) {
   all.pipelines.caches = initiator.caches;
   all.pipelines.line = first.machine.parts().line;
   all.pipelines.miss_registers = initiator.miss_registers;
+  all.pipelines.window_accesses = initiator.window;
   all.pipelines.quantum_accesses = all.session.quantum_accesses;
   all.shared = access::make_shared_cache(all.pipelines);
   parts.map = all.session.hooks ? &all.map : nullptr;

@@ -54,6 +54,7 @@ Json initiators(const MachineParts& parts) {
                           {"mlp", initiator.mlp},
                           {"prefetch_mlp", initiator.prefetch_mlp},
                           {"miss_registers", initiator.miss_registers},
+                          {"window", initiator.window},
                           {"caches", std::move(caches)}});
   }
   return initiators;

@@ -116,6 +116,22 @@ __attribute__((optimize("no-tree-vectorize", "no-tree-slp-vectorize"))) void sca
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = b[i] + q * c[i];
 }
 
+void read_apart(std::span<const std::uint64_t> far, std::span<std::uint64_t> near, std::size_t reads,
+                std::uint64_t& seed) {
+  std::uint64_t sum = 0, mixed = 0;
+  for (std::size_t read = 0; read < reads; ++read) {
+    sum += far[next_random(seed) & (far.size() - 1)];
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i + 3 <= near.size(); i += 3) {
+      mixed += near[i];  // each needs the one before, so that nothing is done for several elements at once
+      sum ^= mixed + i;
+      mixed += near[i + 1];
+      sum ^= mixed + i;
+      near[i + 2] = sum;
+    }
+  }
+}
+
 ChaseCycle::ChaseCycle(std::span<ChaseLine> lines, std::uint64_t seed) {
   if (lines.size() < 2 || lines.size() > 0xffffffffu) {
     throw Error(Code::invalid, "a chase over " + std::to_string(lines.size()) + " lines; it takes 2 to 2^32 - 1");

@@ -23,6 +23,12 @@ void write_all(std::span<double> a, double value);
 // a = b + q c, one element at a time as instrumented code runs: never vectorised. Three accesses an element.
 void scalar_triad(std::span<double> a, std::span<const double> b, std::span<const double> c, double q);
 
+// Reads `reads` random elements of `far`, a power of two of them, and after each goes through `near`, whole
+// triples of elements: reads two, writes one, with some three instructions each. No address depends on what was
+// read.
+void read_apart(std::span<const std::uint64_t> far, std::span<std::uint64_t> near, std::size_t reads,
+                std::uint64_t& seed);
+
 // One cache line of a chase.
 struct alignas(64) ChaseLine {
   ChaseLine* next = nullptr;

@@ -65,6 +65,7 @@ struct Initiator {
   double mlp = 10;
   double prefetch_mlp = 20;
   std::uint32_t miss_registers = 10;
+  std::uint32_t window = 64;  // the reorder window: accesses under way at once
   std::vector<Cache> caches;  // from the core outwards
   DomainId domain = 0;
 };

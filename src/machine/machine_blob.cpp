@@ -5,7 +5,7 @@
 namespace terrace::machine {
 namespace {
 
-constexpr std::uint32_t k_blob_version = 2;
+constexpr std::uint32_t k_blob_version = 3;
 constexpr std::uint32_t k_no_parent = 0xffffffff;
 
 void put(BlobWriter& out, const Node& node) {
@@ -113,6 +113,7 @@ void put(BlobWriter& out, const Initiator& initiator) {
   out.put(initiator.mlp);
   out.put(initiator.prefetch_mlp);
   out.put(initiator.miss_registers);
+  out.put(initiator.window);
   put_all(out, initiator.caches);
   out.put(initiator.domain);
 }
@@ -124,6 +125,7 @@ void get(BlobReader& in, Initiator& initiator) {
   initiator.mlp = in.get<double>();
   initiator.prefetch_mlp = in.get<double>();
   initiator.miss_registers = in.get<std::uint32_t>();
+  initiator.window = in.get<std::uint32_t>();
   get_all(in, initiator.caches);
   initiator.domain = in.get<DomainId>();
 }

@@ -104,6 +104,8 @@ void check_initiator(const MachineParts& parts, const Initiator& initiator) {
   if (!std::isfinite(initiator.prefetch_mlp) || initiator.prefetch_mlp < 1) {
     refuse(parts, of + "its prefetch parallelism is below 1; one line at a time is the least");
   }
+  if (initiator.window == 0 || initiator.window > 65536)
+    refuse(parts, of + "its window is " + std::to_string(initiator.window) + " accesses; it must be 1 to 65536");
   if (initiator.miss_registers == 0) refuse(parts, of + "it has 0 miss registers; it must have at least 1");
   if (initiator.domain >= parts.domains.size()) refuse(parts, of + "its domain does not exist");
   bool shared = false;

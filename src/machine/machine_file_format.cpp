@@ -95,6 +95,7 @@ void put_initiators(Text& out, const MachineParts& parts) {
     out.raw("mlp", number(initiator.mlp));
     out.raw("prefetch_mlp", number(initiator.prefetch_mlp));
     out.raw("miss_registers", std::to_string(initiator.miss_registers));
+    out.raw("window", std::to_string(initiator.window));
     for (const auto& cache : initiator.caches) {
       out.head("[[initiator.cache]]");
       out.put("name", cache.name);

@@ -151,7 +151,7 @@ class Parser {
     const auto tables = entries("initiator", true);
     for (const auto& table : tables) {
       table.allow_only({"name", "cores", "frequency", "access_time", "mlp", "prefetch_mlp", "miss_registers",
-                        "domain", "cache"});
+                        "window", "domain", "cache"});
       Initiator initiator;
       initiator.name = table.name("name");
       initiators_.add(table, "name", initiator.name);
@@ -165,6 +165,7 @@ class Parser {
       } else {
         initiator.miss_registers = static_cast<std::uint32_t>(std::min(initiator.mlp, 1048576.0));
       }
+      if (table.has("window")) initiator.window = static_cast<std::uint32_t>(table.integer("window", 1, 1 << 16));
       read_caches(table, initiator);
       parts_.initiators.push_back(initiator);
     }

@@ -2,6 +2,7 @@
 #include "machine/measure.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <ctime>
 #include <map>
@@ -228,6 +229,9 @@ class Measurer {
       path.latency = {latency.median};
       parallel_[{path.initiator, path.place}] =
           latency.median / least_time_of_parallel_hops(core, cycle, hops, measured_.repetitions);
+      const auto memory = buffer.as<std::uint64_t>();
+      windows_[{path.initiator, path.place}] =
+          reorder_window(core, memory.first(std::bit_floor(memory.size())), measured_.repetitions);
     }
     if (pages == Pages::small) return;
     if (const auto share = buffer.share_huge(); !share || *share < 0.9) {
@@ -253,6 +257,7 @@ class Measurer {
       const auto core_time = std::min(3 * initiator.access_time.value, k_most_core * streamed_.at(key));
       initiator.prefetch_mlp = std::max(1.0, path->latency.value / (elements * (streamed_.at(key) - core_time)));
       initiator.miss_registers = static_cast<std::uint32_t>(std::lround(initiator.mlp));
+      if (const auto window = windows_.at(key); window > 0) initiator.window = window;
       if (!initiator.caches.empty()) measure_share(initiator, cores(index).front(), path->latency);
       for (const auto& cache : initiator.caches) {
         if (cache.latency < 0.7 * path->latency) continue;
@@ -328,6 +333,7 @@ class Measurer {
   Measurement measured_;
   Pages ordinary_;                                              // that programs get which ask for none
   std::map<std::pair<InitiatorId, PlaceId>, double> streamed_;  // seconds an element
+  std::map<std::pair<InitiatorId, PlaceId>, std::uint32_t> windows_;
   std::map<std::pair<InitiatorId, PlaceId>, double> parallel_;
   std::size_t steps_ = 1;
   std::size_t done_ = 0;

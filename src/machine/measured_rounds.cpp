@@ -2,6 +2,7 @@
 #include "machine/measured_rounds.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -87,6 +88,35 @@ double least_time_of_parallel_hops(int processor, const ChaseCycle& cycle, std::
     least = std::min(least, spread_of(values).median);
   }
   return least;
+}
+
+std::uint32_t reorder_window(int processor, std::span<const std::uint64_t> memory, std::size_t repetitions) {
+  constexpr std::size_t k_reads = 20'000;
+  constexpr std::size_t k_cached = 1023;  // elements: within any first-level cache
+  constexpr double k_alone = 0.75;        // of what a miss costs that overlaps with none
+  constexpr double k_step = 1.25;
+  std::vector<std::uint64_t> near(k_cached, 1);
+  std::uint64_t seed = 1;
+  const auto time = [&](std::span<const std::uint64_t> of, std::size_t between) {
+    const auto section = [&](std::size_t) { read_apart(of, std::span(near).first(between), k_reads, seed); };
+    return spread_of(rounds(std::span(&processor, 1), repetitions, section,
+                            [&](Seconds seconds) { return seconds.value / k_reads; }))
+        .median;
+  };
+  std::vector<std::pair<double, double>> costs;  // accesses from one miss to the next, what a miss costs
+  double most = 0;
+  for (double triples = 3; 3 * triples < k_cached; triples *= k_step) {
+    const auto count = 3 * static_cast<std::size_t>(triples);
+    costs.emplace_back(static_cast<double>(count) + 1, time(memory, count) - time(near, count));
+    most = std::max(most, costs.back().second);
+  }
+  if (most <= 0) return 0;
+  const auto alone =
+      std::find_if(costs.begin(), costs.end(), [&](const auto& cost) { return cost.second >= k_alone * most; });
+  if (alone == costs.begin()) return static_cast<std::uint32_t>(alone->first);
+  const auto before = std::prev(alone);
+  const double part = (k_alone * most - before->second) / (alone->second - before->second);
+  return static_cast<std::uint32_t>(std::lround(before->first + part * (alone->first - before->first)));
 }
 
 std::vector<std::pair<std::string, Spread>> bandwidths(std::span<const int> processors, std::span<double> memory,

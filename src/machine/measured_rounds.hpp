@@ -28,6 +28,10 @@ Spread time_of_a_hop(int processor, const ChaseCycle& cycle, std::size_t hops, s
 double least_time_of_parallel_hops(int processor, const ChaseCycle& cycle, std::size_t hops,
                                    std::size_t repetitions);
 
+// How many accesses a core has under way at once: independent misses of `memory`, a power of two of elements, that
+// lie so far apart no longer overlap. 0 when none were found to be far enough apart.
+std::uint32_t reorder_window(int processor, std::span<const std::uint64_t> memory, std::size_t repetitions);
+
 // Bytes a second of "copy", "scale", "add", "triad" (bytes as STREAM counts them), "read" and "write", with one
 // thread on each processor. The memory is cut into the three arrays.
 std::vector<std::pair<std::string, Spread>> bandwidths(std::span<const int> processors, std::span<double> memory,

@@ -34,7 +34,7 @@ class CoreCost {
       case MissKind::prefetched:
         return prefetched_;
       case MissKind::independent:
-        return independent_;
+        return independent_ + miss.weight * weight_;
       case MissKind::dependent:
         return miss.weight * weight_;
       case MissKind::writeback:

@@ -14,6 +14,7 @@ void Tally::count(const backend::Quantum& quantum) {
         break;
       case MissKind::independent:
         ++traffic.independent;
+        traffic.weight += miss.weight;
         break;
       case MissKind::dependent:
         ++traffic.dependent;
@@ -40,6 +41,7 @@ void Tally::add(memory::ChunkId chunk, backend::MissKind kind, std::uint64_t mis
       break;
     case MissKind::independent:
       traffic.independent += misses;
+      traffic.weight += weight;
       break;
     case MissKind::dependent:
       traffic.dependent += misses;

@@ -15,7 +15,7 @@ struct ChunkTraffic {
   std::uint64_t prefetched = 0;  // lines read, by kind of miss
   std::uint64_t independent = 0;
   std::uint64_t dependent = 0;
-  std::uint64_t weight = 0;   // of the dependent ones, in 255ths of a latency
+  std::uint64_t weight = 0;   // of the demand misses, in 255ths of a latency
   std::uint64_t written = 0;  // lines written back
 
   [[nodiscard]] std::uint64_t read() const { return prefetched + independent + dependent; }
@@ -42,7 +42,7 @@ class Tally {
   // Replaces what was counted before.
   void count(const backend::Quantum& quantum);
   // The same, from sums that somebody has kept: nothing yet, then misses of one chunk and kind, in the order in
-  // which the chunks were first met. `weight`: of dependent ones, in all.
+  // which the chunks were first met. `weight`: of demand misses, in all.
   void clear();
   void add(memory::ChunkId chunk, backend::MissKind kind, std::uint64_t misses, std::uint64_t weight);
   [[nodiscard]] const std::vector<ChunkScratch<ChunkTraffic>::Entry>& chunks() const {

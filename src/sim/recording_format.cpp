@@ -25,7 +25,7 @@ void require(bool condition, const char* what) {
 
 CacheShape cache_shape(const machine::Machine& machine, machine::InitiatorId initiator) {
   const auto& of = machine.initiators().at(initiator);
-  CacheShape shape{machine.parts().line.value, of.miss_registers, {}};
+  CacheShape shape{machine.parts().line.value, of.miss_registers, of.window, {}};
   for (const auto& cache : of.caches) shape.levels.push_back({cache.size.value, cache.ways, cache.shared});
   return shape;
 }
@@ -42,6 +42,8 @@ std::string difference(const CacheShape& a, const CacheShape& b, std::string_vie
       return differ("cache level " + std::to_string(i + 1), words(a.levels[i]), words(b.levels[i]));
   if (a.miss_registers != b.miss_registers)
     return differ("miss registers", std::to_string(a.miss_registers), std::to_string(b.miss_registers));
+  if (a.window != b.window)
+    return differ("accesses of the reorder window", std::to_string(a.window), std::to_string(b.window));
   return {};
 }
 
@@ -55,6 +57,7 @@ void RecordingHeader::to_blob(BlobWriter& out) const {
   for (const auto& text : identity.arguments) out.put(text);
   out.put(caches.line);
   out.put(caches.miss_registers);
+  out.put(caches.window);
   out.put(static_cast<std::uint32_t>(caches.levels.size()));
   for (const auto& level : caches.levels) {
     out.put(level.size);
@@ -79,6 +82,7 @@ RecordingHeader RecordingHeader::from_blob(BlobReader& in) {
   auto& caches = header.caches;
   caches.line = in.get<std::uint64_t>();
   caches.miss_registers = in.get<std::uint32_t>();
+  caches.window = in.get<std::uint32_t>();
   const auto levels = in.get<std::uint32_t>();
   require(levels <= backend::k_max_cache_levels, "too many cache levels");
   for (std::uint32_t i = 0; i < levels; ++i) {

@@ -25,7 +25,7 @@
 
 namespace terrace::sim {
 
-inline constexpr std::uint32_t k_recording_version = 2;
+inline constexpr std::uint32_t k_recording_version = 3;
 
 enum Column : std::uint8_t { k_events, k_classes, k_lines, k_columns };
 
@@ -69,6 +69,7 @@ struct CacheShape {
   };
   std::uint64_t line = 0;
   std::uint32_t miss_registers = 0;
+  std::uint32_t window = 0;  // of accesses
   std::vector<Level> levels;  // from the core outwards
   bool operator==(const CacheShape&) const = default;
 };

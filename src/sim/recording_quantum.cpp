@@ -18,7 +18,8 @@ constexpr std::uint32_t k_most_misses = 1U << 20;  // of one quantum; a pipeline
 constexpr std::uint64_t k_most_accesses = std::uint64_t{1} << 48;
 constexpr std::uint32_t k_narrow = 256;  // classes that a byte can tell apart
 constexpr std::uint32_t k_wide_classes = 65536;
-constexpr unsigned k_kind_bits = 2;
+constexpr unsigned k_class_bits = 3;  // a kind of miss, and whether the misses have weights
+constexpr std::uint8_t k_weighed = 4;
 
 // Neighbours in the list are mostly neighbours in memory. k_no_chunk comes right before chunk 0.
 std::uint32_t chunk_step(memory::ChunkId from, memory::ChunkId to) { return to - from; }
@@ -27,16 +28,18 @@ std::uint32_t chunk_step(memory::ChunkId from, memory::ChunkId to) { return to -
 
 // --- writing -----------------------------------------------------------------------------------------------
 
-std::uint32_t& QuantumEncoder::slot_of(memory::ChunkId chunk, MissKind kind) {
-  const auto at = ((std::size_t{chunk + 1U}) << k_kind_bits) | static_cast<std::size_t>(kind);
+std::uint32_t& QuantumEncoder::slot_of(memory::ChunkId chunk, std::uint8_t code) {
+  const auto at = ((std::size_t{chunk + 1U}) << k_class_bits) | code;
   if (at >= slots_.size()) slots_.resize(at + at / 2 + 256, 0);
   return slots_[at];
 }
 
 std::uint32_t QuantumEncoder::class_of(const Miss& miss) {
-  auto& slot = slot_of(miss.chunk, miss.kind);
+  const auto code =
+      static_cast<std::uint8_t>(static_cast<std::uint8_t>(miss.kind) | (miss.weight > 0 ? k_weighed : 0));
+  auto& slot = slot_of(miss.chunk, code);
   if (slot == 0) {
-    classes_.push_back({miss.chunk, miss.kind});
+    classes_.push_back({miss.chunk, code});
     slot = static_cast<std::uint32_t>(classes_.size());
   }
   return slot - 1;
@@ -51,7 +54,7 @@ void QuantumEncoder::put(RecordingColumns& out, const backend::Quantum& quantum,
     auto& of_class = classes_[number];
     of_miss_.push_back(static_cast<std::uint16_t>(number));
     ++of_class.count;
-    if (miss.kind == MissKind::dependent) {
+    if (miss.weight > 0) {
       of_class.weight += miss.weight;
       weights_.push_back(std::byte{miss.weight});
     }
@@ -70,13 +73,13 @@ void QuantumEncoder::put(RecordingColumns& out, const backend::Quantum& quantum,
   memory::ChunkId last = 0;
   for (const auto& of_class : classes_) {
     put_number(events, zigzag(static_cast<std::int32_t>(chunk_step(last, of_class.chunk))));
-    put_number(events, (std::uint64_t{of_class.count} << k_kind_bits) | static_cast<std::uint64_t>(of_class.kind));
-    if (of_class.kind == MissKind::dependent) put_number(events, of_class.weight);
+    put_number(events, (std::uint64_t{of_class.count} << k_class_bits) | of_class.code);
+    if ((of_class.code & k_weighed) != 0) put_number(events, of_class.weight);
     last = of_class.chunk;
   }
   put_number(events, out.lines.size() - lines_before);
   put_classes(out.classes, wide);
-  for (const auto& of_class : classes_) slot_of(of_class.chunk, of_class.kind) = 0;
+  for (const auto& of_class : classes_) slot_of(of_class.chunk, of_class.code) = 0;
   classes_.clear();
 }
 
@@ -108,19 +111,19 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, memory::ChunkId 
   classes_.resize(classes);
   tally.clear();
   memory::ChunkId chunk = 0;
-  std::uint64_t dependent = 0;
+  std::uint64_t weighed = 0;
   std::uint64_t misses = 0;
   for (auto& of_class : classes_) {
     chunk += static_cast<std::uint32_t>(events.signed_number());
     if (chunk >= chunks && chunk != k_no_chunk)
       throw Error(Code::corrupt, "a recording has a miss on a chunk that is not there");
-    const auto counted = events.number(std::uint64_t{k_most_misses} << k_kind_bits);
-    const auto kind = static_cast<MissKind>(counted & ((1U << k_kind_bits) - 1));
-    const auto count = static_cast<std::uint32_t>(counted >> k_kind_bits);
-    of_class = {{chunk, 0, 0, kind}, count, 0, 0, 0, 0};
-    if (kind == MissKind::dependent) {
+    const auto counted = events.number(std::uint64_t{k_most_misses} << k_class_bits);
+    const auto kind = static_cast<MissKind>(counted & (k_weighed - 1U));
+    const auto count = static_cast<std::uint32_t>(counted >> k_class_bits);
+    of_class = {{chunk, 0, 0, kind}, count, 0, 0, 0, 0, (counted & k_weighed) != 0};
+    if (of_class.weighed) {
       of_class.weight = events.number(std::uint64_t{255} * count);
-      dependent += count;
+      weighed += count;
     }
     misses += count;
     tally.add(chunk, kind, count, of_class.weight);
@@ -128,7 +131,7 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, memory::ChunkId 
   if (misses > k_most_misses) throw Error(Code::corrupt, "a recording has a quantum with too many misses");
   count_ = sums.misses = static_cast<std::uint32_t>(misses);
   class_begin_ = class_end_;
-  class_end_ += misses * (wide_ ? 2 : 1) + dependent;
+  class_end_ += misses * (wide_ ? 2 : 1) + weighed;
   line_begin_ = line_end_;
   line_end_ += events.number(3 * misses);
   return sums;
@@ -170,9 +173,10 @@ void QuantumDecoder::put_classes(std::span<const std::byte> numbers) {
 void QuantumDecoder::put_weights(ColumnReader weights) {
   if (weights.at_end()) return;
   for (std::uint32_t i = 0; i < count_; ++i) {
-    if (misses_[i].kind != MissKind::dependent) continue;
+    auto& of_class = classes_[of_miss_[i]];
+    if (!of_class.weighed) continue;
     misses_[i].weight = weights.byte();
-    classes_[of_miss_[i]].weight_met += misses_[i].weight;
+    of_class.weight_met += misses_[i].weight;
   }
   for (const auto& of_class : classes_)
     if (of_class.weight_met != of_class.weight)

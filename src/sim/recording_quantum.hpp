@@ -1,11 +1,11 @@
 // One quantum in a recording's columns.
 //
-// The quantum's misses fall into classes: a chunk and a kind of miss. The events column lists the classes in the
-// order in which they were first met, with how many misses (and, of dependent ones, what sum of weights) each has:
-// that is a profile::Tally, in its own order. The column of classes holds the position of each miss's class in
-// that list (a byte, or two where there are more than 256) and then a byte of weight for each dependent miss. The
-// column of lines holds, for each miss, its line less the one that would follow the last miss of its class:
-// streams are zeros there.
+// The quantum's misses fall into classes: a chunk, a kind of miss, and whether they have weights. The events
+// column lists the classes in the order in which they were first met, with how many misses (and what sum of
+// weights) each has: that is a profile::Tally, in its own order. The column of classes holds the position of each
+// miss's class in that list (a byte, or two where there are more than 256) and then a byte for each weight that is
+// not 0. The column of lines holds, for each miss, its line less the one that would follow the last miss of its
+// class: streams are zeros there.
 #pragma once
 
 #include <cstdint>
@@ -39,16 +39,16 @@ class QuantumEncoder {
  private:
   struct Class {
     memory::ChunkId chunk = 0;
-    backend::MissKind kind = backend::MissKind::independent;
+    std::uint8_t code = 0;  // the kind of miss, and whether the misses have weights
     std::uint16_t next_line = 0;
     std::uint32_t count = 0;
     std::uint64_t weight = 0;
   };
   std::uint32_t class_of(const backend::Miss& miss);
-  std::uint32_t& slot_of(memory::ChunkId chunk, backend::MissKind kind);
+  std::uint32_t& slot_of(memory::ChunkId chunk, std::uint8_t code);
   void put_classes(std::vector<std::byte>& out, bool wide) const;
 
-  std::vector<std::uint32_t> slots_;  // by chunk + 1 (0: no chunk) and kind: the class's position + 1, 0 for none
+  std::vector<std::uint32_t> slots_;  // by chunk + 1 (0: no chunk) and code: the class's position + 1, 0 for none
   std::vector<Class> classes_;
   std::vector<std::uint16_t> of_miss_;
   std::vector<std::byte> weights_;
@@ -77,6 +77,7 @@ class QuantumDecoder {
     std::uint32_t met = 0;
     std::uint64_t weight_met = 0;
     std::uint16_t next_line = 0;
+    bool weighed = false;
   };
   template <class Number>
   void put_classes(std::span<const std::byte> numbers);

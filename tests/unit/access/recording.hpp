@@ -35,7 +35,7 @@ struct RecordingSink final : backend::AccessSink {
   [[nodiscard]] double share(MissKind kind) const {
     return static_cast<double>(count(kind)) / static_cast<double>(fetched());
   }
-  // Latencies that dependent misses expose.
+  // Latencies that misses expose beyond those that overlapping ones do anyway.
   [[nodiscard]] double exposed() const {
     double sum = 0;
     for (const Miss& miss : misses) sum += miss.weight;

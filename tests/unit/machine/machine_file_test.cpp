@@ -289,7 +289,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"mlp = 10", "hovercraft = 10",
             "x.toml:16: initiator.hovercraft: unknown key; the keys here are name, cores, frequency, access_time, "
             "mlp, "
-            "prefetch_mlp, miss_registers, domain, cache"},
+            "prefetch_mlp, miss_registers, window, domain, cache"},
         Bad{"[[group]]", "[[grup]]", "x.toml:7: grup: unknown key; did you mean 'group'?"},
         Bad{"capacity = \"16GiB\"", "capacity = \"16GB/s\"",
             "x.toml:26: place.capacity: '16GB/s' is not a size; write for example 16GiB, 64MiB or 200MB"},

@@ -77,6 +77,8 @@ TEST(Measure, FillsEveryPathAndSurvivesBeingWritten) {
   }
   EXPECT_GE(core.mlp, 1);
   EXPECT_GE(core.prefetch_mlp, 1);
+  EXPECT_GE(core.window, 10);  // the nearest misses that are tried
+  EXPECT_LE(core.window, 1024);
 
   const auto text = format_machine_file(machine, &measured);
   const auto again = parse_machine_file(text, "again");

@@ -50,7 +50,7 @@ struct Rows {
           core_and_exposed += latency / choice.prefetch_mlp / cores;
           break;
         case backend::MissKind::independent:
-          core_and_exposed += latency / choice.mlp / cores;
+          core_and_exposed += latency * (1 / choice.mlp + miss.weight / 255.0) / cores;
           break;
         case backend::MissKind::dependent:
           core_and_exposed += latency * miss.weight / 255 / cores;

@@ -62,11 +62,13 @@ class RandomRun {
     Seen seen;
     const auto count = pick(2000);
     // A few chunks of a few kinds, in stretches, as programs have them.
+    using backend::MissKind;
     while (seen.misses.size() < count) {
       const auto chunk = any_chunk();
-      const auto kind = static_cast<backend::MissKind>(pick(4));
+      const auto kind = static_cast<MissKind>(pick(4));
+      const bool waits = kind == MissKind::dependent || kind == MissKind::independent;
       for (auto n = 1 + pick(200); n > 0; --n) {
-        const auto weight = static_cast<std::uint8_t>(kind == backend::MissKind::dependent ? pick(256) : 0);
+        const auto weight = static_cast<std::uint8_t>(waits ? pick(256) : 0);
         seen.misses.push_back({chunk, static_cast<std::uint16_t>(n), weight, kind});
       }
     }

@@ -47,7 +47,7 @@ inline void never(const std::string& why) { ADD_FAILURE() << why; }
 inline RecordingHeader example_header(std::uint32_t process = 7) {
   RecordingHeader header;
   header.identity = {process, 1, 1'700'000'000'000'000'000 + process, "host", "/bin/app", {"app", "--size", "1"}};
-  header.caches = {64, 10, {{32768, 8, false}, {1 << 20, 16, true}}};
+  header.caches = {64, 10, 64, {{32768, 8, false}, {1 << 20, 16, true}}};
   header.quantum_accesses = 16384;
   header.chunks_per_object = 64;
   header.smallest_chunk = 16384;
@@ -222,7 +222,8 @@ class RandomProgram {
                                            : static_cast<std::uint32_t>(random ? below(chunks_) : chunks_ / 2);
       miss.line = random ? static_cast<std::uint16_t>(below(65536)) : line++;
       miss.kind = static_cast<backend::MissKind>(random ? below(4) : 0);
-      if (miss.kind == backend::MissKind::dependent) miss.weight = static_cast<std::uint8_t>(below(256));
+      const bool waits = miss.kind == backend::MissKind::dependent || miss.kind == backend::MissKind::independent;
+      if (waits && below(3) != 0) miss.weight = static_cast<std::uint8_t>(below(256));
     }
     backend::Quantum quantum{static_cast<std::uint32_t>(below(3)), below(1ULL << 40), {}, misses};
     for (auto& hits : quantum.hits) hits = below(100000);

@@ -163,7 +163,7 @@ void put_quantum(std::vector<std::byte>& out, std::int64_t chunk, std::uint64_t 
   for (int i = 0; i < 7; ++i) put_number(out, 0);  // flags, thread, accesses, hits
   put_number(out, 1);
   put_number(out, zigzag(chunk));
-  put_number(out, count << 2);
+  put_number(out, count << 3);
   put_number(out, lines);
 }
 

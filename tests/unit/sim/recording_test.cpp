@@ -168,7 +168,7 @@ TEST(Recording, EndsWhereTheFileMayNotGrowAndSaysWhy) {
 }
 
 TEST(CacheShape, SaysWhatDiffers) {
-  const CacheShape one{64, 10, {{32768, 8, false}, {1 << 20, 16, true}}};
+  const CacheShape one{64, 10, 64, {{32768, 8, false}, {1 << 20, 16, true}}};
   const auto differs = [&](auto change) {
     auto other = one;
     change(other);
@@ -182,6 +182,7 @@ TEST(CacheShape, SaysWhatDiffers) {
   EXPECT_EQ(differs([](auto& s) { s.levels[0].shared = true; }),
             "cache level 1: 32KiB in 8 ways, private recorded, 32KiB in 8 ways, shared here");
   EXPECT_EQ(differs([](auto& s) { s.miss_registers = 12; }), "miss registers: 10 recorded, 12 here");
+  EXPECT_EQ(differs([](auto& s) { s.window = 80; }), "accesses of the reorder window: 64 recorded, 80 here");
 }
 
 }  // namespace

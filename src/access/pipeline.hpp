@@ -29,7 +29,7 @@ struct PipelineConfig {
   std::vector<machine::Cache> caches;  // from the core outwards; the last shared one is the last level
   Bytes line{64};                      // a power of two
   std::uint32_t miss_registers = 10;
-  std::uint32_t window_accesses = 64;  // the reorder window
+  std::uint32_t window_accesses = 64;      // the reorder window
   std::uint64_t quantum_accesses = 65536;  // line accesses: one that crosses into the next line counts twice
 };
 

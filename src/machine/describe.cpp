@@ -117,10 +117,11 @@ std::string measurements(const MachineParts& parts, const Measurement& measured)
                std::to_string(row.threads), format(BytesPerSecond{row.bytes_per_second.median}),
                format(BytesPerSecond{row.bytes_per_second.spread})});
   }
-  Table chases({"from", "to", "pages", "latency", "spread"}, 3);
+  Table chases({"from", "to", "pages", "others read", "latency", "spread"}, 3);
   for (const auto& row : measured.latencies) {
     chases.add({parts.initiators[row.initiator].name, parts.places[row.place].name, row.pages,
-                format(Seconds{row.seconds.median}), format(Seconds{row.seconds.spread})});
+                row.load > 0 ? format(BytesPerSecond{row.load}) : "nothing", format(Seconds{row.seconds.median}),
+                format(Seconds{row.seconds.spread})});
   }
   if (!measured.bandwidths.empty()) out += rates.text();
   if (!measured.latencies.empty()) out += chases.text();

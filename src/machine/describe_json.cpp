@@ -120,6 +120,7 @@ Json measurement(const MachineParts& parts, const Measurement& measured) {
     latencies.push_back({{"initiator", parts.initiators[row.initiator].name},
                          {"place", parts.places[row.place].name},
                          {"pages", row.pages},
+                         {"load", row.load},
                          {"median", row.seconds.median},
                          {"spread", row.seconds.spread}});
   }

@@ -29,12 +29,13 @@ struct MeasuredBandwidth {
   Spread bytes_per_second;
 };
 
-// A pointer chase over a place, with one kind of pages: "huge" or "small".
+// A pointer chase over a place, with one kind of pages, "huge" or "small", alone or while other cores read it.
 struct MeasuredLatency {
   InitiatorId initiator = 0;
   PlaceId place = 0;
   std::string pages;
   Spread seconds;
+  double load = 0;  // bytes/s that the others read meanwhile
 };
 
 // Where a measured file's numbers come from: [measured].

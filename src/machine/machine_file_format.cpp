@@ -148,6 +148,7 @@ void put_measured(Text& out, const MachineParts& parts, const Measurement& measu
     out.put("initiator", parts.initiators[row.initiator].name);
     out.put("place", parts.places[row.place].name);
     out.put("pages", row.pages);
+    if (row.load > 0) out.put("load", BytesPerSecond{row.load});
     out.put("median", Seconds{row.seconds.median});
     out.put("spread", Seconds{row.seconds.spread});
   }

@@ -295,11 +295,12 @@ class Parser {
                                      {entry.bandwidth("median").value, entry.bandwidth_or_zero("spread").value}});
     }
     for (const auto& entry : table.entries("latency")) {
-      entry.allow_only({"initiator", "place", "pages", "median", "spread"});
+      entry.allow_only({"initiator", "place", "pages", "load", "median", "spread"});
       measured.latencies.push_back({initiators_.find(entry, "initiator"),
                                     places_.find(entry, "place"),
                                     entry.name("pages"),
-                                    {entry.time("median").value, entry.time_or_zero("spread").value}});
+                                    {entry.time("median").value, entry.time_or_zero("spread").value},
+                                    entry.has("load") ? entry.bandwidth("load").value : 0});
     }
     return measured;
   }

@@ -229,6 +229,7 @@ class Measurer {
       path.latency = {latency.median};
       parallel_[{path.initiator, path.place}] =
           latency.median / least_time_of_parallel_hops(core, cycle, hops, measured_.repetitions);
+      if (!foreign(path)) measure_loaded_latency(path, cycle, hops);
       const auto memory = buffer.as<std::uint64_t>();
       windows_[{path.initiator, path.place}] =
           reorder_window(core, memory.first(std::bit_floor(memory.size())), measured_.repetitions);
@@ -238,6 +239,20 @@ class Measurer {
       note("huge pages were asked for and " + (share ? percent(*share) : std::string("an unknown share")) +
            " of the memory has them; latencies hold TLB misses");
     }
+  }
+
+  // Beside the initiator's other cores, which read the place faster and faster.
+  void measure_loaded_latency(const Path& path, const ChaseCycle& cycle, std::size_t hops) {
+    const auto processors = cores(path.initiator);
+    if (processors.size() < 2) return note("latencies beside other cores that read need a second core");
+    const auto last = found_.last_level.at(path.initiator);
+    const PlacedBuffer buffer(fitting(std::max(64 * k_mib, 4 * last), 2, path.initiator, path.place), Pages::huge,
+                              node_of(path.place));
+    verify(buffer, path.place);
+    const auto memory = buffer.as<double>();
+    std::fill(memory.begin(), memory.end(), 1.0);
+    for (const auto& [load, latency] : loaded_hops(processors, cycle, hops, memory, measured_.repetitions))
+      measured_.latencies.push_back({path.initiator, path.place, name_of(ordinary_), latency, load});
   }
 
   // Little's law at the initiator's nearest place that was measured (virtual-time contract): the lines that one

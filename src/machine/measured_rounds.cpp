@@ -2,6 +2,9 @@
 #include "machine/measured_rounds.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -88,6 +91,51 @@ double least_time_of_parallel_hops(int processor, const ChaseCycle& cycle, std::
     least = std::min(least, spread_of(values).median);
   }
   return least;
+}
+
+std::vector<std::pair<double, Spread>> loaded_hops(std::span<const int> processors, const ChaseCycle& cycle,
+                                                   std::size_t hops, std::span<const double> memory,
+                                                   std::size_t repetitions) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::size_t k_block = 2048;                      // elements, read at once
+  constexpr std::array<double, 5> k_pauses{15, 7, 3, 1, 0};  // for each block, in times that reading one takes
+  std::vector<std::pair<double, Spread>> measured;
+  if (processors.size() < 2) return measured;
+  auto* at = cycle.start(0, 1);
+  for (const double pause : k_pauses) {
+    std::atomic<std::size_t> chased{0}, blocks{0};
+    std::vector<double> times, rates;
+    const auto read_until_chased = [&](std::size_t thread, std::size_t round) {
+      const auto mine = slice(memory, thread - 1, processors.size() - 1);
+      std::size_t from = 0, read = 0;
+      while (chased.load(std::memory_order_acquire) <= round) {
+        const auto begun = Clock::now();
+        if (from + k_block > mine.size()) from = 0;
+        read_all(mine.subspan(from, k_block));
+        from += k_block;
+        ++read;
+        const auto until = Clock::now() + (Clock::now() - begun) * pause;
+        while (Clock::now() < until) {
+        }
+      }
+      blocks += read;
+    };
+    run_team(
+        processors, repetitions + 1,
+        [&](std::size_t thread, std::size_t round) {
+          if (thread > 0) return read_until_chased(thread, round);
+          at = chase(at, hops);
+          chased.store(round + 1, std::memory_order_release);
+        },
+        [&](std::size_t round, Seconds time) {
+          const auto read = static_cast<double>(blocks.exchange(0) * k_block * sizeof(double));
+          if (round == 0) return;
+          times.push_back(time.value / static_cast<double>(hops));
+          rates.push_back(read / time.value);
+        });
+    measured.emplace_back(spread_of(rates).median, spread_of(times));
+  }
+  return measured;
 }
 
 std::uint32_t reorder_window(int processor, std::span<const std::uint64_t> memory, std::size_t repetitions) {

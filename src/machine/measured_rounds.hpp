@@ -28,6 +28,12 @@ Spread time_of_a_hop(int processor, const ChaseCycle& cycle, std::size_t hops, s
 double least_time_of_parallel_hops(int processor, const ChaseCycle& cycle, std::size_t hops,
                                    std::size_t repetitions);
 
+// Bytes a second that the other processors read of `memory`, and seconds a hop of a chase by the first one beside
+// them, for one pace of theirs after the other, the fastest last. Empty where there is no other processor.
+std::vector<std::pair<double, Spread>> loaded_hops(std::span<const int> processors, const ChaseCycle& cycle,
+                                                   std::size_t hops, std::span<const double> memory,
+                                                   std::size_t repetitions);
+
 // How many accesses a core has under way at once: independent misses of `memory`, a power of two of elements, that
 // lie so far apart no longer overlap. 0 when none were found to be far enough apart.
 std::uint32_t reorder_window(int processor, std::span<const std::uint64_t> memory, std::size_t repetitions);

@@ -69,7 +69,7 @@ struct CacheShape {
   };
   std::uint64_t line = 0;
   std::uint32_t miss_registers = 0;
-  std::uint32_t window = 0;  // of accesses
+  std::uint32_t window = 0;   // of accesses
   std::vector<Level> levels;  // from the core outwards
   bool operator==(const CacheShape&) const = default;
 };

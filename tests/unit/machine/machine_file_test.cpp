@@ -171,6 +171,7 @@ TEST(MachineFile, RoundTripsATreeCopiesAndAMeasurement) {
   measured.bandwidths.push_back({0, 1, 8, "triad", {101.5e9, 0.25e9}});
   measured.bandwidths.push_back({1, 1, 1, "read", {11.5e9, 0}});
   measured.latencies.push_back({1, 4, "huge", {101e-9, 2e-9}});
+  measured.latencies.push_back({1, 4, "small", {151e-9, 3e-9}, 12.5e9});
   const auto text = format_machine_file(machine, &measured);
   const auto again = parse_machine_file(text, "again");
   EXPECT_EQ(format_machine_file(again.machine, &*again.measured), text);
@@ -181,6 +182,8 @@ TEST(MachineFile, RoundTripsATreeCopiesAndAMeasurement) {
   EXPECT_EQ(again.measured->notes.size(), 2u);
   EXPECT_EQ(again.measured->bandwidths[0].bytes_per_second.median, 101.5e9);
   EXPECT_EQ(again.measured->latencies[0].seconds.spread, 2e-9);
+  EXPECT_EQ(again.measured->latencies[0].load, 0);
+  EXPECT_EQ(again.measured->latencies[1].load, 12.5e9);
   const auto& nodes = again.machine.nodes();
   std::uint32_t hbm0 = 0;
   while (nodes[hbm0].name != "hbm0") ++hbm0;

@@ -69,6 +69,11 @@ TEST(Measure, FillsEveryPathAndSurvivesBeingWritten) {
                                     [&](const auto& row) { return row.place == place && row.pages == ordinary; });
   ASSERT_NE(latency, measured.latencies.end());
   EXPECT_EQ(machine.path(initiator, place).latency.value, latency->seconds.median);
+  // Beside the other cores' reading, at rising paces; nothing where there is no other core.
+  const auto loaded = std::count_if(measured.latencies.begin(), measured.latencies.end(), [&](const auto& row) {
+    return row.initiator == initiator && row.place == place && row.load > 0 && row.seconds.median > 0;
+  });
+  EXPECT_EQ(loaded, machine.initiators()[initiator].cores > 1 ? 5 : 0);
 
   // A miss cannot be cheaper than a hit in the cache nearest to the core.
   const auto& core = machine.initiators()[initiator];

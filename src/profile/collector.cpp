@@ -70,6 +70,9 @@ void Collector::merge(std::size_t from_end) {
   phases.erase(first + 1);
 }
 
-Iteration Collector::take_iteration() { return std::exchange(iteration_, {}); }
+Iteration Collector::take_iteration() {
+  complete(iteration_);
+  return std::exchange(iteration_, {});
+}
 
 }  // namespace terrace::profile

@@ -35,6 +35,8 @@ class Collector : public TallySink {
   virtual void count(const backend::Quantum& quantum, const Tally& tally) = 0;
   // Writes what was counted since the last call into the phase, and forgets it.
   virtual void finish(Phase& phase) = 0;
+  // The iteration's phases are all there.
+  virtual void complete(Iteration& iteration) { static_cast<void>(iteration); }
 
  private:
   Iteration iteration_;

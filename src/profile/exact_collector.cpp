@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "profile/segment_name.hpp"
+
 namespace terrace::profile {
 
 ExactCollector::ExactCollector(const machine::Machine& machine, machine::InitiatorId initiator, double cores,
@@ -14,6 +16,7 @@ ExactCollector::ExactCollector(const machine::Machine& machine, machine::Initiat
       on_place_(machine.places().size()) {}
 
 void ExactCollector::count(const backend::Quantum& quantum, const Tally& tally) {
+  ran_.insert(quantum.thread);
   core_ += cost_.core_time(quantum).value;
   core_ += cost_.exposure(tally.unowned()) * view_.path(view_.unowned()).latency.value;
   const auto add = [&](machine::PlaceId place, const ChunkTraffic& traffic) {
@@ -29,6 +32,7 @@ void ExactCollector::count(const backend::Quantum& quantum, const Tally& tally) 
 
 void ExactCollector::finish(Phase& phase) {
   phase.core = {core_};
+  ran_in_[std::string(uncut_name(phase.name))].merge(ran_);
   for (std::size_t i = 0; i < on_place_.size(); ++i) {
     const auto& path = view_.path(static_cast<machine::PlaceId>(i));
     const Seconds busy{static_cast<double>(on_place_[i].read) * line_ / path.read.value +
@@ -40,8 +44,22 @@ void ExactCollector::finish(Phase& phase) {
                            cost_.exposure(traffic), 0});
   }
   core_ = 0;
+  ran_.clear();
   traffic_.clear();
   std::fill(on_place_.begin(), on_place_.end(), Lines{});
+}
+
+// A segment of a phase may be shorter than a quantum, so that of the threads which ran side by side one brought
+// nothing in it: the phase's threads count.
+void ExactCollector::complete(Iteration& iteration) {
+  for (auto& phase : iteration.phases) {
+    const auto ran = ran_in_.find(uncut_name(phase.name));
+    if (ran == ran_in_.end() || ran->second.size() < 2) continue;
+    const auto threads = static_cast<double>(ran->second.size());
+    phase.core = {phase.core.value / threads};
+    for (auto& cell : phase.cells) cell.exposure /= threads;
+  }
+  ran_in_.clear();
 }
 
 }  // namespace terrace::profile

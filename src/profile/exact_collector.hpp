@@ -4,9 +4,13 @@
 // Cells hold what placement cannot change (lines read and written, latencies exposed), so a profile is the same
 // wherever the data lay; `bandwidth_time` alone speaks of the placement of that iteration. `core` is C of the time
 // law, with the exposed latency of misses on memory that belongs to no chunk (always at home) in it: that is time
-// which no placement can win back.
+// which no placement can win back. Where several threads ran in a phase, `core` and exposures are what they come
+// to for each of them, evenly: the phase cannot have been shorter.
 #pragma once
 
+#include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "profile/collector.hpp"
@@ -28,12 +32,15 @@ class ExactCollector final : public Collector {
   };
   void count(const backend::Quantum& quantum, const Tally& tally) override;
   void finish(Phase& phase) override;
+  void complete(Iteration& iteration) override;
 
   CoreCost cost_;
   PlaceView view_;
   const memory::ChunkTable& chunks_;
-  double line_;      // bytes
-  double core_ = 0;  // seconds, of this phase
+  double line_;                                                         // bytes
+  double core_ = 0;                                                     // seconds, of this phase
+  std::set<std::uint32_t> ran_;                                         // threads, in this phase
+  std::map<std::string, std::set<std::uint32_t>, std::less<>> ran_in_;  // by phase of this iteration, uncut
   ChunkScratch<ChunkTraffic> traffic_;
   std::vector<Lines> on_place_;
 };

@@ -23,4 +23,9 @@ inline std::uint64_t segment_offset(std::string_view name) {
   return parsed.ec == std::errc() && parsed.ptr == end ? offset : 0;
 }
 
+// The name of the phase that a segment is of.
+inline std::string_view uncut_name(std::string_view name) {
+  return segment_offset(name) == 0 ? name : name.substr(0, name.rfind('@'));
+}
+
 }  // namespace terrace::profile

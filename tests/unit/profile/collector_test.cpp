@@ -122,6 +122,34 @@ TEST(ExactCollector, CountsWhatAProgramCounts) {
   }
 }
 
+// Threads that run side by side: the phase cannot have been shorter than what each did on average, whoever was
+// there in each of its segments.
+TEST(ExactCollector, SharesCoreTimeAndExposureAmongThreadsOfAPhase) {
+  Program program(9);
+  ExactCollector collector(program.machine, 0, 1, program.chunks);
+  collector.begin_iteration(0);
+  const std::vector<Miss> waits(100, Miss{0, 0, 255, MissKind::dependent});
+  const auto phase = [&](std::string_view name, std::initializer_list<std::uint32_t> threads) {
+    collector.begin_phase(name);
+    for (const auto thread : threads) collector.quantum({thread, 5000, {5000}, waits});
+    collector.end_phase({1});
+  };
+  phase("serial", {0});
+  phase("parallel", {0});
+  phase("parallel@5000", {1, 2});
+  phase("parallel@15000", {2});
+  const auto phases = collector.take_iteration().phases;
+  EXPECT_NEAR(phases[0].core.value, 5e-6, 1e-15);
+  EXPECT_NEAR(phases[0].cells.at(0).exposure, 100, 1e-9);
+  EXPECT_NEAR(phases[1].core.value, 5e-6 / 3, 1e-15);
+  EXPECT_NEAR(phases[2].core.value, 10e-6 / 3, 1e-15);
+  EXPECT_NEAR(phases[2].cells.at(0).exposure, 200.0 / 3, 1e-9);
+  EXPECT_NEAR(phases[3].cells.at(0).exposure, 100.0 / 3, 1e-9);
+  collector.begin_iteration(1);  // forgets who ran before
+  phase("parallel", {1});
+  EXPECT_NEAR(collector.take_iteration().phases[0].cells.at(0).exposure, 100, 1e-9);
+}
+
 TEST(ExactCollector, CellsDoNotDependOnWhereDataLies) {
   const auto with = [](machine::PlaceId place) {
     Program program(5);

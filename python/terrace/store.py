@@ -36,7 +36,7 @@ from terrace.values import (
 )
 
 APPLICATION = 0x54455252
-VERSION = 3
+VERSION = 4
 
 
 class Store:
@@ -123,7 +123,8 @@ class Store:
     def loop(self, run: Run) -> Loop | None:
         """Its last main loop, which is the one that profile and plan are of."""
         row = self._first(
-            "SELECT number, name, begun, ended, iterations FROM loop WHERE run = ? ORDER BY number DESC", run.id
+            "SELECT number, name, begun, ended, iterations, followed FROM loop WHERE run = ? ORDER BY number DESC",
+            run.id,
         )
         return Loop(*row) if row else None
 

@@ -43,7 +43,7 @@ const VerbText& text_of(const std::string& verb) {
 
 // What has to be whole follows every iteration.
 std::uint32_t followed_every(const std::optional<std::uint32_t>& given, const LaunchOptions& options) {
-  constexpr std::uint32_t k_default = 8;
+  constexpr std::uint32_t k_default = 16;
   const char* const whole = !options.misses.empty() ? "--misses" : options.exact ? "--exact" : nullptr;
   if (given && *given > 1 && whole)
     throw Error(Code::invalid, "--every " + std::to_string(*given) + " leaves iterations out and " + whole +
@@ -114,7 +114,7 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   std::optional<std::uint32_t> every;
   if (verb == "record") {
     app.add_option("--every", every,
-                   "follow the main loop's first two iterations, then every Nth; 1 for all; default 8")
+                   "follow the main loop's first two iterations, then every Nth; 1 for all; default 16")
         ->check(CLI::PositiveNumber);
   } else {
     app.add_option("--budget,-b", world.budget, "bytes allowed of each kind: hbm=16GiB,cxl=64GiB");

@@ -112,13 +112,13 @@ void RunRows::add(const LoopRecord& r) {
 }
 
 void RunRows::add(const LoopEndRecord& r) {
-  Statement update(database_, "UPDATE loop SET ended = ?, iterations = ?, followed = ? WHERE run = ? AND number = ?");
+  Statement update(database_,
+                   "UPDATE loop SET ended = ?, iterations = ?, followed = ? WHERE run = ? AND number = ?");
   update.run(r.at, r.iterations, r.followed, id_, loop_);
 }
 
 void RunRows::add(const PhaseRecord& r) {
-  phase_instance_.run(id_, loop_, r.iteration, r.index, r.name, r.begun, r.ended, r.waited,
-                      r.followed);
+  phase_instance_.run(id_, loop_, r.iteration, r.index, r.name, r.begun, r.ended, r.waited, r.followed);
 }
 
 void RunRows::add(const IterationRecord& r) {

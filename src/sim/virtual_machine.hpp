@@ -33,8 +33,8 @@
 
 namespace terrace::sim {
 
-// Where the time went; core + exposed + bandwidth_bound + waited + charged + carried is the clock of a program with
-// one thread. With more it is summed over the threads, without the time in which they waited for one another.
+// Where the time went; core + exposed + bandwidth_bound + waited + charged + carried is the clock of a program
+// with one thread. With more it is summed over the threads, without the time in which they waited for one another.
 struct TimeAccount {
   Seconds core;             // C
   Seconds exposed;          // D

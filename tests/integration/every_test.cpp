@@ -1,5 +1,6 @@
-// Recordings that leave iterations out, against recordings of the same programs that leave out none: what counts as
-// what was followed, whose the misses are of what was allocated meanwhile, and that it all repeats to the digit.
+// Recordings that leave iterations out, against recordings of the same programs that leave out none: what counts
+// as what was followed, whose the misses are of what was allocated meanwhile, and that it all repeats to the
+// digit.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -32,9 +33,9 @@ class Every : public ::testing::Test {
     return run_program("cd '" + root_ + "' && XDG_CACHE_HOME='" + root_ + "' timeout 200 " + command + " 2>&1");
   }
   void build(const std::string& options) {
-    const auto built = run(TERRACE_WRAPPERS "/terrace-cc -O1 -g -o program " + options +
-                           " -I" TERRACE_SOURCE_DIR "/include " TERRACE_SOURCE_DIR
-                           "/tests/integration/programs/every.c");
+    const auto built =
+        run(TERRACE_WRAPPERS "/terrace-cc -O1 -g -o program " + options +
+            " -I" TERRACE_SOURCE_DIR "/include " TERRACE_SOURCE_DIR "/tests/integration/programs/every.c");
     ASSERT_EQ(built.status, 0) << built.output;
   }
   // What the program and the launcher print.
@@ -48,8 +49,9 @@ class Every : public ::testing::Test {
   double number(const std::string& file, const std::string& query) {
     sqlite3* store = nullptr;
     EXPECT_EQ(sqlite3_open_v2((root_ + "/" + file).c_str(), &store, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
-    detail::Query found(store, query);
-    const auto value = found.step() ? std::stod(found.value(0)) : -1;  // reads hexadecimal digits, too
+    double value = -1;
+    if (detail::Query found(store, query); found.step()) value = std::stod(found.value(0));  // hexadecimal, too
+    sqlite3_close(store);
     return value;
   }
   // Within a share of the larger.
@@ -62,7 +64,8 @@ class Every : public ::testing::Test {
 };
 
 TEST_F(Every, WorkloadsCountAsIfAllHadBeenFollowed) {
-  for (const auto& [program, followed, of] : {std::tuple{"cg --class S", 5, 15}, std::tuple{"mg --class S", 2, 4}}) {
+  for (const auto& [program, followed, of] :
+       {std::tuple{"cg --class S", 5, 15}, std::tuple{"mg --class S", 2, 4}}) {
     const auto whole = record("--every 1", program, "whole.terrace");
     const auto some = record("--every 4", program, "some.terrace");
     EXPECT_EQ(whole.find("followed"), std::string::npos) << whole;
@@ -100,13 +103,15 @@ TEST_F(Every, MissesOnWhatWasAllocatedMeanwhileAreItsOwn) {
   EXPECT_EQ(whole.substr(0, whole.find('\n')), some.substr(0, some.find('\n')));
   const std::string of_late =
       "SELECT coalesce(sum(exposure), 0) FROM cell JOIN iteration ON iteration.id = cell.iteration JOIN object ON "
-      "cell.chunk BETWEEN first_chunk AND first_chunk + chunks - 1 WHERE object.name LIKE 'make_late%' AND number ";
+      "cell.chunk BETWEEN first_chunk AND first_chunk + chunks - 1 WHERE object.name LIKE 'make_late%' AND "
+      "number ";
   EXPECT_EQ(number("some.terrace", of_late + "< 3"), 0);
   EXPECT_GT(number("some.terrace", of_late + "= 5"), 0);
   expect_near(of_late + "= 9", 0.1);  // sampled at other moments
-  expect_near("SELECT read_lines FROM (SELECT sum(read_lines) AS read_lines FROM cell JOIN iteration ON "
-              "iteration.id = cell.iteration WHERE number = 9)",
-              0.1);
+  expect_near(
+      "SELECT read_lines FROM (SELECT sum(read_lines) AS read_lines FROM cell JOIN iteration ON "
+      "iteration.id = cell.iteration WHERE number = 9)",
+      0.1);
   // Iterations 3 and 4 count as 1, which had no such block.
   EXPECT_LT(number("some.terrace", "SELECT accesses FROM counters"),
             number("whole.terrace", "SELECT accesses FROM counters"));
@@ -127,7 +132,8 @@ TEST_F(Every, WhatMustBeWholeIsNotThinnedOut) {
   for (const std::string option : {"--misses app.misses", "--exact"}) {
     const auto refused = run(TERRACE_LAUNCHER " record --every 4 " + option + " -- ./cg --class S");
     EXPECT_EQ(refused.status, 2);
-    EXPECT_EQ(refused.output, "terrace: --every 4 leaves iterations out and " + option.substr(0, option.find(' ')) +
+    EXPECT_EQ(refused.output, "terrace: --every 4 leaves iterations out and " +
+                                  option.substr(0, option.find(' ')) +
                                   " keeps all of them; give one of the two\n");
     record(option, "cg --class S", "some.terrace");
     EXPECT_EQ(number("some.terrace", "SELECT followed FROM loop"), 15);

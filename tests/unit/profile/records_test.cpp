@@ -263,8 +263,8 @@ TEST(Records, ReachReadsBack) {
 // Journals outlive the version that wrote them: these bytes were written once and must read so for ever.
 TEST(Records, KeepTheirLayout) {
   const auto bytes = encoded(PhaseRecord{1, 2, "ab", {1.0}, {2.0}, {0.5}});
-  const std::array<unsigned char, 39> layout = {1,   0, 0, 0,    2, 0, 0, 0,    2,    0, 0,    0,   'a',
-                                                'b', 0, 0, 0,    0, 0, 0, 0xf0, 0x3f, 0, 0,    0,   0,
+  const std::array<unsigned char, 39> layout = {1,   0, 0, 0,    2, 0, 0, 0,    2,    0, 0,    0,    'a',
+                                                'b', 0, 0, 0,    0, 0, 0, 0xf0, 0x3f, 0, 0,    0,    0,
                                                 0,   0, 0, 0x40, 0, 0, 0, 0,    0,    0, 0xe0, 0x3f, 1};
   EXPECT_TRUE(std::ranges::equal(bytes, std::as_bytes(std::span(layout))));
 }

@@ -81,8 +81,14 @@ class RuntimeTest : public ::testing::Test {
     world.steering.record_only = every_ > 0;
     world.totals = [this] {
       const auto& account = vm_->account();
-      return Totals{account.accesses,        account.misses, account.core,    account.exposed,
-                    account.bandwidth_bound, account.waited, account.charged, 0,
+      return Totals{account.accesses,
+                    account.misses,
+                    account.core,
+                    account.exposed,
+                    account.bandwidth_bound,
+                    account.waited,
+                    account.charged,
+                    0,
                     0};
     };
     if (every_ > 0) parts.follow_every = every_;
@@ -334,9 +340,8 @@ class RuntimeEveryTest : public RuntimeTest {
     }
     EXPECT_EQ(seen.counters.accesses, whole.counters.accesses);
     EXPECT_EQ(seen.counters.misses, whole.counters.misses);
-    for (const auto part :
-         {&profile::CountersRecord::core, &profile::CountersRecord::exposed,
-          &profile::CountersRecord::bandwidth_bound, &profile::CountersRecord::charged})
+    for (const auto part : {&profile::CountersRecord::core, &profile::CountersRecord::exposed,
+                            &profile::CountersRecord::bandwidth_bound, &profile::CountersRecord::charged})
       EXPECT_NEAR((seen.counters.*part).value, (whole.counters.*part).value, 1e-9 * (whole.counters.*part).value);
   }
 };

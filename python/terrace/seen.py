@@ -35,9 +35,7 @@ def iterations(loop: Loop | None) -> dict[str, int | None]:
     }
 
 
-def what_was_seen(
-    run: Run, counters: Counters | None, reach: Reach | None, loop: Loop | None = None
-) -> list[str]:
+def what_was_seen(run: Run, counters: Counters | None, reach: Reach | None, loop: Loop | None = None) -> list[str]:
     """Sentences; what came to nothing is not mentioned."""
     if counters is None:
         why = "the process was killed before it could say" if run.how is None else "a real run does not count"

@@ -123,15 +123,17 @@ def test_iterations_that_were_left_out_count_as_the_last_one_followed(store_path
     path.write_bytes(store_path.read_bytes())
     run = Store(path).run(4001)
     with sqlite3.connect(path) as connection:
-        # A second iteration in the profile, like the first but for its time, and four that were left out behind it.
+        # A second iteration in the profile, with other times and reads, and four that were left out behind it.
         connection.execute("UPDATE loop SET followed = 2")
         connection.execute("UPDATE phase_instance SET followed = 0 WHERE iteration > 1")
-        connection.execute("INSERT INTO iteration SELECT 99, run, loop, 1, 0 FROM iteration WHERE run = 1 AND NOT exact")
+        connection.execute(
+            "INSERT INTO iteration SELECT 99, run, loop, 1, 0 FROM iteration WHERE run = 1 AND NOT exact"
+        )
         for table in ("phase", "cell"):
             columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")][1:]
             connection.execute(
-                f"INSERT INTO {table} SELECT 99, {', '.join(columns)} FROM {table} JOIN iteration ON id = iteration "
-                "WHERE run = 1 AND NOT exact AND number = 0"
+                f"INSERT INTO {table} SELECT 99, {', '.join(columns)} FROM {table} JOIN iteration "
+                "ON id = iteration WHERE run = 1 AND NOT exact AND number = 0"
             )
         connection.execute("UPDATE phase SET time = 11 * time WHERE iteration = 99")
         connection.execute("UPDATE cell SET read_lines = 3 * read_lines WHERE iteration = 99")

@@ -46,6 +46,7 @@ class Bounds:
     machine: str
     budget: str
     iterations: int
+    followed: str | None  # of all iterations, where not each one was
     solver: str
     warnings: list[str]  # of what was not seen
 
@@ -133,6 +134,7 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
         machine=model.machine.name,
         budget=units.budget(limit) if limit else "no limit",
         iterations=model.profile.iterations,
+        followed=seen.followed(store.loop(run)),
         solver=solver,
         warnings=seen.warnings(run, store.reach(run)),
     )
@@ -206,6 +208,7 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
         machine=slow.machine(run).name,
         budget=units.budget(limit) if limit else "no limit",
         iterations=len(times),
+        followed=None,
         solver=solver,
         warnings=seen.warnings(run, slow.reach(run)),
     )
@@ -301,5 +304,7 @@ def _print(out: Console, result: Bounds) -> None:
         f"({result.solver}). A phase's own bound lets it place everything for itself alone.",
         markup=False,
     )
+    if result.followed:
+        out.print(f"\n{result.followed}", markup=False)
     for sentence in result.warnings:
         out.print(f"\nwarning: {sentence}", markup=False)

@@ -15,7 +15,7 @@ from terrace.model import CurvePoint, Model
 from terrace.output import console, print_json, progress, table
 from terrace.store import Store
 from terrace.summary import phase_labels
-from terrace.values import Reach, Run
+from terrace.values import Loop, Reach, Run
 
 # Lines of moves; more are added up.
 _MANY = 20
@@ -62,6 +62,7 @@ def plan(
     store = Store(file)
     run = store.run(process)
     reach = store.reach(run)
+    loop = store.loop(run)
     model = Model(store, run, machine, exact)
     if sweep:
         if budget or fast or output:
@@ -70,7 +71,7 @@ def plan(
             )
         _sweep(model, sweep, planner, json)
         if not json:
-            _warn(run, reach)
+            _warn(run, reach, loop)
         return
     problem = model.problem(model.budget(budget or fast))
     with progress(f"planning with {planner}"):
@@ -79,15 +80,17 @@ def plan(
     if output:
         chosen.write(str(output))
     if json:
-        print_json({**_document(chosen, fast_only), "reach": seen.document(run, reach)})
+        print_json({**_document(chosen, fast_only), **seen.iterations(loop), "reach": seen.document(run, reach)})
     else:
         _print(console(), chosen, fast_only)
-        _warn(run, reach)
+        _warn(run, reach, loop)
         if output:
             print(f"\nwritten to {output}; `terrace simulate --plan {output} -- PROGRAM` obeys it")
 
 
-def _warn(run: Run, reach: Reach | None) -> None:
+def _warn(run: Run, reach: Reach | None, loop: Loop | None) -> None:
+    if sentence := seen.followed(loop):
+        console().print(f"\n{sentence}", markup=False)
     for sentence in seen.warnings(run, reach):
         console().print(f"\nwarning: {sentence}", markup=False)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from terrace import units
-from terrace.values import Counters, Reach, Run
+from terrace.values import Counters, Loop, Reach, Run
 
 # From here on what was not seen is warned of.
 _MUCH = 0.1
@@ -20,12 +20,28 @@ _SYSTEM = (
 )  # fmt: skip
 
 
-def what_was_seen(run: Run, counters: Counters | None, reach: Reach | None) -> list[str]:
+def followed(loop: Loop | None) -> str | None:
+    """A sentence, where not every iteration was followed."""
+    if loop is None or loop.iterations is None or loop.followed is None or loop.followed >= loop.iterations:
+        return None
+    return f"Followed {loop.followed} of {loop.iterations} iterations; the others count as the last one followed."
+
+
+def iterations(loop: Loop | None) -> dict[str, int | None]:
+    """The same for a JSON document."""
+    return {
+        "iterations": loop.iterations if loop else None,
+        "followed_iterations": loop.followed if loop else None,
+    }
+
+
+def what_was_seen(run: Run, counters: Counters | None, reach: Reach | None, loop: Loop | None = None) -> list[str]:
     """Sentences; what came to nothing is not mentioned."""
     if counters is None:
         why = "the process was killed before it could say" if run.how is None else "a real run does not count"
         return [f"How many accesses were seen is unknown: {why}.", *_reached(reach)]
-    said = [f"{units.count(counters.accesses)} accesses were seen."]
+    seen = "seen, or count as seen where nothing was followed" if followed(loop) else "seen"
+    said = [f"{units.count(counters.accesses)} accesses were {seen}."]
     if counters.unseen > 0:
         said.append(
             f"{units.count(counters.unseen)} more, {units.percent(counters.unseen_share)} of all, were not seen: "

@@ -10,7 +10,7 @@ from terrace import model, seen, units
 from terrace.output import console, print_json, table
 from terrace.store import Store
 from terrace.summary import PhaseSummary, by_name, summarise_phases
-from terrace.values import Counters, Floats, Machine, Note, Profile, Reach, Run
+from terrace.values import Counters, Floats, Loop, Machine, Note, Profile, Reach, Run
 
 _EPILOG = """\b
 Examples:
@@ -48,6 +48,7 @@ def show(
     view = View(
         run=run,
         machine=machine,
+        loop=store.loop(run),
         profile=profile,
         phases=summarise_phases(store, run),
         sensitivity=model.sensitivities(store, run, profile),
@@ -70,6 +71,7 @@ class View:
         *,
         run: Run,
         machine: Machine,
+        loop: Loop | None,
         profile: Profile,
         phases: list[PhaseSummary],
         sensitivity: list[list[str]],
@@ -79,7 +81,7 @@ class View:
         others: int,
     ) -> None:
         """Takes what was read; `sensitivity` is by object and phase."""
-        self.run, self.machine, self.profile = run, machine, profile
+        self.run, self.machine, self.loop, self.profile = run, machine, loop, profile
         known = {phase.name: phase for phase in phases}
         self.phases = [known.get(phase.name, PhaseSummary(phase.name)) for phase in profile.phases]
         self.sensitivity, self.counters, self.reach = sensitivity, counters, reach
@@ -101,6 +103,7 @@ class View:
             "backend": self.run.backend,
             "machine": self.machine.name,
             "exact": self.profile.exact,
+            **seen.iterations(self.loop),
             "profiled_iterations": self.profile.iterations,
             "unseen_share": self.counters.unseen_share if self.counters else None,
             "accesses": self.counters.accesses if self.counters else None,
@@ -152,7 +155,7 @@ class View:
         out.print()
         self._print_objects(out, None if everything else _MANY, shown)
         out.print()
-        for sentence in seen.what_was_seen(self.run, self.counters, self.reach):
+        for sentence in seen.what_was_seen(self.run, self.counters, self.reach, self.loop):
             out.print(sentence, markup=False)
         for sentence in seen.warnings(self.run, self.reach):
             out.print(f"warning: {sentence}", markup=False)
@@ -166,6 +169,8 @@ class View:
         if self.others > 0:
             out.print(f"({self.others} more in this file; --process chooses)", markup=False)
         source = "the simulator's own counters" if self.profile.exact else "estimates from samples"
+        if sentence := seen.followed(self.loop):
+            out.print(sentence, markup=False)
         many = self.profile.iterations
         out.print(
             f"Misses, traffic and exposure are {source}, of {many} iteration{'s' * (many != 1)}.", markup=False

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from bisect import bisect_right
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,22 @@ from terrace.values import (
 )
 
 APPLICATION = 0x54455252
-VERSION = 3
+VERSION = 4
+_SHARES = (
+    "WITH mean(iteration, share) AS (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') "
+    "FROM json_each(?))"
+)
+_PHASE_MEANS = (
+    ", ".join(
+        f"sum({column} * share) / sum(share)"
+        for column in ("time", "core", "samples", "samples_with_access", "bandwidth_time")
+    )
+    + " FROM mean JOIN phase USING (iteration)"
+)
+_CELL_MEANS = (
+    ", ".join(f"sum({column} * share)" for column in ("read_lines", "write_lines", "exposure", "samples"))
+    + " FROM mean JOIN cell USING (iteration)"
+)
 
 
 class Store:
@@ -123,7 +139,8 @@ class Store:
     def loop(self, run: Run) -> Loop | None:
         """Its last main loop, which is the one that profile and plan are of."""
         row = self._first(
-            "SELECT number, name, begun, ended, iterations FROM loop WHERE run = ? ORDER BY number DESC", run.id
+            "SELECT number, name, begun, ended, iterations, followed FROM loop WHERE run = ? ORDER BY number DESC",
+            run.id,
         )
         return Loop(*row) if row else None
 
@@ -143,34 +160,24 @@ class Store:
     def profile(self, run: Run, exact: bool = False) -> Profile:
         """Objects x phases of the last loop that was profiled; raises TerraceError when there is none."""
         rows = self._all(
-            "SELECT id FROM iteration WHERE run = ?1 AND exact = ?2 AND loop = (SELECT max(loop) FROM iteration "
-            "WHERE run = ?1 AND exact = ?2) ORDER BY number, id",
+            "SELECT id, number, loop FROM iteration WHERE run = ?1 AND exact = ?2 AND loop = (SELECT max(loop) "
+            "FROM iteration WHERE run = ?1 AND exact = ?2) ORDER BY number, id",
             run.id,
             exact,
         )
         if not rows:
             raise TerraceError(f"{self.path}: process {run.process} has no {self._what_is_missing(run, exact)}")
-        iterations = [row[0] for row in rows]
-        among = f"iteration IN ({','.join('?' * len(iterations))})"
-        share = 1.0 / len(iterations)
+        shares = json.dumps(self._shares(run, rows))
         phases = [
             ProfiledPhase(*row)
-            for row in self._all(
-                "SELECT name, avg(time), avg(core), avg(samples), avg(samples_with_access), avg(bandwidth_time) "
-                f"FROM phase WHERE {among} GROUP BY phase ORDER BY phase",
-                *iterations,
-            )
+            for row in self._all(f"{_SHARES} SELECT name, {_PHASE_MEANS} GROUP BY phase ORDER BY phase", shares)
         ]
         cells = np.array(
-            self._all(
-                "SELECT phase, chunk, sum(read_lines), sum(write_lines), sum(exposure), sum(samples) FROM cell "
-                f"WHERE {among} GROUP BY phase, chunk",
-                *iterations,
-            ),
+            self._all(f"{_SHARES} SELECT phase, chunk, {_CELL_MEANS} GROUP BY phase, chunk", shares),
             dtype=np.float64,
         ).reshape(-1, 6)
         places = self._all(
-            "SELECT first, chunks, place FROM chunk_place WHERE iteration = ? ORDER BY first", iterations[0]
+            "SELECT first, chunks, place FROM chunk_place WHERE iteration = ? ORDER BY first", rows[0][0]
         )
         objects = [o for o in self.objects(run) if o.chunks > 0]
         owner = _owners(objects, cells[:, 1])
@@ -179,21 +186,37 @@ class Store:
 
         def matrix(column: int) -> Floats:
             result: Floats = np.zeros((len(objects), len(phases)))
-            np.add.at(result, index, cells[known, column] * share)
+            np.add.at(result, index, cells[known, column])
             return result
 
         return Profile(
             exact=exact,
-            iterations=len(iterations),
+            iterations=len(rows),
             phases=phases,
             objects=objects,
             reads=matrix(2),
             writes=matrix(3),
             exposure=matrix(4),
             samples=matrix(5),
-            lines_on=_lines_on(places, cells, share),
+            lines_on=_lines_on(places, cells),
             places=places,
         )
+
+    def _shares(self, run: Run, profiled: Sequence[tuple[int, int, int]]) -> list[tuple[int, float]]:
+        """Of a mean over the iterations (id, number, loop), by id. What was not followed counts as the last one
+        before it."""
+        left_out = self._all(
+            "SELECT iteration FROM phase_instance WHERE run = ? AND loop = ? GROUP BY iteration "
+            "HAVING NOT min(followed)",
+            run.id,
+            profiled[0][2],
+        )
+        numbers = [number for _, number, _ in profiled]
+        stands_for = [1.0] * len(profiled)
+        for (number,) in left_out:
+            stands_for[max(bisect_right(numbers, number) - 1, 0)] += 1
+        total = sum(stands_for)
+        return [(row[0], many / total) for row, many in zip(profiled, stands_for, strict=True)]
 
     def _what_is_missing(self, run: Run, exact: bool) -> str:
         if self.loop(run) is None:
@@ -326,7 +349,7 @@ def _owners(objects: Sequence[Object], chunks: Floats) -> npt.NDArray[np.int64]:
     return np.where((owner >= 0) & (chunks < ends[owner]), owner, -1)
 
 
-def _lines_on(places: Sequence[tuple[int, int, int]], cells: Floats, share: float) -> dict[int, float]:
+def _lines_on(places: Sequence[tuple[int, int, int]], cells: Floats) -> dict[int, float]:
     """Lines an iteration by the place that their chunk lay on."""
     if not places:
         return {}
@@ -335,7 +358,7 @@ def _lines_on(places: Sequence[tuple[int, int, int]], cells: Floats, share: floa
     stretch = np.searchsorted(firsts, cells[:, 1], side="right") - 1
     inside = (stretch >= 0) & (cells[:, 1] < ends[stretch])
     lines: dict[int, float] = {}
-    for number, count in zip(stretch[inside], (cells[inside, 2] + cells[inside, 3]) * share, strict=True):
+    for number, count in zip(stretch[inside], cells[inside, 2] + cells[inside, 3], strict=True):
         place = places[number][2]
         lines[place] = lines.get(place, 0.0) + float(count)
     return lines

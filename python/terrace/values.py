@@ -132,18 +132,19 @@ class Object:
 
 @dataclass(frozen=True)
 class Loop:
-    """A main loop; `ended` and `iterations` are None when the process died inside."""
+    """A main loop; `ended`, `iterations` and `followed` are None when the process died inside."""
 
     number: int
     name: str
     begun: float
     ended: float | None
     iterations: int | None
+    followed: int | None  # of the iterations, whole; the others count as the last one followed
 
 
 @dataclass(frozen=True)
 class PhaseInstance:
-    """One phase of one iteration, as it ran."""
+    """One phase of one iteration, as it ran, or as long as the last one of its like that was followed."""
 
     iteration: int
     phase: int

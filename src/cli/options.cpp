@@ -41,6 +41,16 @@ const VerbText& text_of(const std::string& verb) {
   throw Error(Code::invalid, "terrace " + verb + " does not launch programs");
 }
 
+// What has to be whole follows every iteration.
+std::uint32_t followed_every(const std::optional<std::uint32_t>& given, const LaunchOptions& options) {
+  constexpr std::uint32_t k_default = 16;
+  const char* const whole = !options.misses.empty() ? "--misses" : options.exact ? "--exact" : nullptr;
+  if (given && *given > 1 && whole)
+    throw Error(Code::invalid, "--every " + std::to_string(*given) + " leaves iterations out and " + whole +
+                                   " keeps all of them; give one of the two");
+  return given.value_or(whole ? 1 : k_default);
+}
+
 }  // namespace
 
 WorldOptions parse_world(const std::string& text, const WorldOptions& defaults) {
@@ -101,7 +111,12 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   app.add_option("--sample", options.sample_cycles, "cycles between two samples of the collector")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  if (verb != "record") {
+  std::optional<std::uint32_t> every;
+  if (verb == "record") {
+    app.add_option("--every", every,
+                   "follow the main loop's first two iterations, then every Nth; 1 for all; default 16")
+        ->check(CLI::PositiveNumber);
+  } else {
     app.add_option("--budget,-b", world.budget, "bytes allowed of each kind: hbm=16GiB,cxl=64GiB");
     app.add_option("--fast,-f", world.fast, "bytes allowed of the fastest kind");
     app.add_option("--planner,-p", world.planner, "who chooses the places")->capture_default_str();
@@ -129,6 +144,7 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   if (!parse_words(app, verb, argc, argv)) return std::nullopt;
   for (const auto& one : worlds) options.worlds.push_back(parse_world(one, world));
   if (replayed) return options;
+  if (verb == "record") options.every = followed_every(every, options);
   options.command = app.remaining();
   if (!options.command.empty() && options.command.front() == "--") options.command.erase(options.command.begin());
   if (options.command.empty())

@@ -1,6 +1,7 @@
 // The command line of the verbs that launch a program, record, run and simulate, and of replay, which does as if.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ struct LaunchOptions {
   std::vector<WorldOptions> worlds;  // of --world; then `world` gives their defaults
   std::vector<std::string> phases;   // function names, or "auto"
   bool exact = false;
+  std::uint32_t every = 1;  // of the loop's iterations are followed, after the first two
   double sample_cycles = 1000;
   std::string output;  // "" = PROGRAM.JOB.terrace here
   std::string misses;  // where to record the classified misses; "" for nowhere

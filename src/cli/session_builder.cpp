@@ -117,6 +117,7 @@ front::Session build_session(const LaunchOptions& options, const std::string& di
   session.sample_interval = Seconds{options.sample_cycles / frequency};
   // A recording has its names and phases.
   if (options.verb == "replay") return session;
+  session.follow_every = options.every;
   if (!options.misses.empty()) session.recording = create_recording(options.misses);
   session.symbol_files = access::write_symbol_files(options.command, access::symbol_cache());
   if (options.phases.size() == 1 && options.phases.front() == "auto") {

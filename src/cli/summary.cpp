@@ -15,6 +15,7 @@ struct LoopSummary {
   std::string program, planner, backend;
   double loop = 0;  // seconds in the main loop
   std::int64_t iterations = 0;
+  std::int64_t followed = 0;  // of them
   std::int64_t moves = 0;
   std::int64_t moved = 0;  // bytes
   // Shares that code without hooks takes; 0 where they were not measured.
@@ -29,7 +30,7 @@ LoopSummary longest_loop(const std::string& path) {
   profile::Statement query(
       database,
       "SELECT run.program, run.planner, run.backend, COALESCE(SUM(loop.ended - loop.begun), 0) AS t,"
-      " COALESCE(SUM(loop.iterations), 0),"
+      " COALESCE(SUM(loop.iterations), 0), COALESCE(SUM(loop.followed), 0),"
       " (SELECT COUNT(*) FROM move WHERE move.run = run.id AND NOT refused),"
       " (SELECT COALESCE(SUM(size), 0) FROM move WHERE move.run = run.id AND NOT refused),"
       " (SELECT time_share FROM reach WHERE reach.run = run.id),"
@@ -46,12 +47,13 @@ LoopSummary longest_loop(const std::string& path) {
   summary.backend = query.text(2);
   summary.loop = query.real(3);
   summary.iterations = query.integer(4);
-  summary.moves = query.integer(5);
-  summary.moved = query.integer(6);
-  summary.time_share = query.real(7);
-  summary.time_at_least = query.real(8);
-  summary.heap_share = query.real(9);
-  summary.heap_unreached = query.real(10);
+  summary.followed = query.integer(5);
+  summary.moves = query.integer(6);
+  summary.moved = query.integer(7);
+  summary.time_share = query.real(8);
+  summary.time_at_least = query.real(9);
+  summary.heap_share = query.real(10);
+  summary.heap_unreached = query.real(11);
   return summary;
 }
 
@@ -93,6 +95,7 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
                                          {"incomplete", merged.incomplete},
                                          {"loop_s", loop.loop},
                                          {"iterations", loop.iterations},
+                                         {"followed", loop.followed},
                                          {"moves", loop.moves},
                                          {"moved_bytes", loop.moved},
                                          {"time_share_without_hooks", loop.time_share},
@@ -109,6 +112,9 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
   else
     fmt::print(stderr, "terrace: {}no main loop was seen (mark it, or try --phases auto); profile in {}\n", name,
                merged.path);
+  if (loop.followed < loop.iterations)
+    fmt::print(stderr, "terrace: followed {} of {} iterations; the others count as the last one followed\n",
+               loop.followed, loop.iterations);
   print_missing_phases(merged.path);
   print_reach(loop, merged.path);
   for (const auto& note : merged.notes) fmt::print(stderr, "terrace: {}\n", note);

@@ -27,6 +27,7 @@ class ProgramReach final : public runtime::Reach {
   void object_added(const profile::Object& object, std::uint64_t address) override;
   void object_removed(memory::ObjectId object) override { heap_.object_removed(object); }
   void set_in_loop(bool in_loop) override;
+  void set_followed(bool followed) override { heap_.set_followed(followed); }
   std::optional<profile::ReachRecord> so_far() override;
 
  private:

@@ -25,6 +25,7 @@ class RecordedReach final : public runtime::Reach {
   void object_added(const profile::Object&, std::uint64_t) override {}
   void object_removed(memory::ObjectId) override {}
   void set_in_loop(bool) override {}
+  void set_followed(bool) override {}
   std::optional<profile::ReachRecord> so_far() override { return record_; }
   void set(std::span<const std::byte> encoded) {
     BlobReader in(encoded);

@@ -14,7 +14,7 @@
 
 namespace terrace::front {
 
-inline constexpr std::uint32_t k_session_version = 2;
+inline constexpr std::uint32_t k_session_version = 3;
 inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of the session file
 
 enum class Backend : std::uint8_t { real, virtual_time };
@@ -42,6 +42,7 @@ struct Session {
   std::vector<SessionWorld> worlds;
   std::vector<std::string> symbol_files;
   runtime::PhaseSpec phases;
+  std::uint32_t follow_every = 1;  // of the loop's iterations; more in virtual time only
   runtime::ChunkRule chunk_rule;
   Bytes big_block{16384};  // blocks from this size on are objects of their own
   std::uint64_t quantum_accesses = 16384;

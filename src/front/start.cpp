@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "access/address_map.hpp"
@@ -204,6 +205,16 @@ void make_recorder(Everything& all, const sim::ProgramIdentity& program) {
   all.thread_clocks.add(*all.recorder);
 }
 
+// A thread's pipeline while its accesses are left out: its caches are then as they were.
+constinit thread_local access::Pipeline* t_set_aside __attribute__((tls_model("initial-exec"))) = nullptr;
+
+// For programs with one thread (Runtime::several_threads ends it).
+void set_aside_unless(bool wanted) {
+  auto& pipeline = access::t_thread.pipeline;
+  if (wanted == (t_set_aside == nullptr)) return;
+  std::swap(pipeline, t_set_aside);
+}
+
 void make_runtime(Everything& all) {
   const auto program = this_program();
   if (all.session.backend == Backend::virtual_time && all.session.hooks) all.sink.add(all.reach.emplace().sink());
@@ -242,7 +253,8 @@ void make_runtime(Everything& all) {
   parts.flush = [] {
     if (auto* pipeline = access::t_thread.pipeline) pipeline->flush();
   };
-  // In virtual time every access counts; on the real machine only those that somebody learns from.
+  // In virtual time every access counts, but for iterations that are left out; on the real machine only those that
+  // somebody learns from.
   if (all.session.backend == Backend::real) {
     all.following = false;
     parts.follow = [](bool wanted) {
@@ -252,6 +264,9 @@ void make_runtime(Everything& all) {
       else if (!access::t_thread.pipeline)
         attach_thread();
     };
+  } else if (all.session.follow_every > 1) {
+    parts.follow_every = all.session.follow_every;
+    parts.follow = set_aside_unless;
   }
   parts.reach = all.reach ? &*all.reach : nullptr;
   all.runtime = std::make_unique<runtime::Runtime>(std::move(parts));
@@ -336,7 +351,7 @@ void detach_thread() noexcept {
   auto& thread = access::t_thread;
   const access::Inside inside;
   if (thread.pipeline) thread.pipeline->flush();
-  thread.pipeline = nullptr;
+  thread.pipeline = t_set_aside = nullptr;
   if (g_everything && g_everything->reach) g_everything->reach->end_thread();
 }
 
@@ -345,7 +360,7 @@ void detach_thread() noexcept {
 // the map of addresses), so nothing may lead the child to it any more; what it still needs, to free its blocks,
 // was locked before the fork (startup.cpp).
 Process* after_fork() noexcept {
-  access::t_thread.pipeline = nullptr;
+  access::t_thread.pipeline = t_set_aside = nullptr;
   access::t_thread.samples = nullptr;
   access::t_thread.watching = false;
   access::t_thread.takes_turns = false;

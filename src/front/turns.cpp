@@ -158,6 +158,7 @@ void try_later() noexcept {
 
 void begin_thread(std::uint32_t thread) noexcept {
   const access::Inside inside;
+  process()->runtime->several_threads();
   bring();
   turns().begin(thread, this_thread());
   count_alive(turns().alive());

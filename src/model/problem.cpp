@@ -52,11 +52,11 @@ constexpr double k_usual_variation = 0.1;  // of a phase's time: less is no othe
 
 // The number of phases that most iterations have; of two as frequent, the later one's.
 std::size_t usual_phase_count(const std::vector<profile::Iteration>& iterations) {
-  std::map<std::size_t, std::size_t> seen;
+  std::map<std::size_t, double> seen;
   std::size_t best = 0;
   for (const auto& iteration : iterations) {
     const auto count = iteration.phases.size();
-    if (++seen[count] >= seen[best]) best = count;
+    if ((seen[count] += iteration.stands_for) >= seen[best]) best = count;
   }
   return best;
 }
@@ -119,24 +119,42 @@ std::vector<ChunkRef> add_objects(Problem& problem, const profile::Profile& prof
   return chunks;
 }
 
+// A phase as it was in one iteration.
+struct Instance {
+  const profile::Phase* phase;
+  double stands_for;  // iterations
+};
+
+double weight(const std::vector<Instance>& instances) {
+  double sum = 0;
+  for (const auto& instance : instances) sum += instance.stands_for;
+  return sum;
+}
+
+// The upper one of two.
+double median_time(std::vector<Instance> instances) {
+  std::sort(instances.begin(), instances.end(),
+            [](const Instance& a, const Instance& b) { return a.phase->time < b.phase->time; });
+  const auto half = weight(instances) / 2;
+  double passed = 0;
+  for (const auto& instance : instances)
+    if ((passed += instance.stands_for) > half) return instance.phase->time.value;
+  return instances.back().phase->time.value;
+}
+
 // A phase in those iterations in which it did what it mostly does: it took about as long as the median. What a
 // program does once (a norm after the last iteration) is nothing to plan for in every iteration. All of them,
 // where most differ from one another.
-std::vector<const profile::Phase*> usual_instances(const std::vector<const profile::Iteration*>& iterations,
-                                                   std::size_t k) {
-  std::vector<const profile::Phase*> all;
+std::vector<Instance> usual_instances(const std::vector<const profile::Iteration*>& iterations, std::size_t k) {
+  std::vector<Instance> all;
   all.reserve(iterations.size());
-  for (const auto* iteration : iterations) all.push_back(&iteration->phases[k]);
-  auto sorted = all;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end(),
-                   [](const auto* a, const auto* b) { return a->time < b->time; });
-  const auto median = (*middle)->time.value;
-  std::vector<const profile::Phase*> usual;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(usual), [&](const profile::Phase* phase) {
-    return std::abs(phase->time.value - median) <= k_usual_variation * median;
+  for (const auto* iteration : iterations) all.push_back({&iteration->phases[k], iteration->stands_for});
+  const auto median = median_time(all);
+  std::vector<Instance> usual;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(usual), [&](const Instance& instance) {
+    return std::abs(instance.phase->time.value - median) <= k_usual_variation * median;
   });
-  return 2 * usual.size() > all.size() ? usual : all;
+  return 2 * weight(usual) > weight(all) ? usual : all;
 }
 
 void add_phases(Problem& problem, const profile::Profile& profile, Bytes line,
@@ -148,10 +166,11 @@ void add_phases(Problem& problem, const profile::Profile& profile, Bytes line,
   const auto line_bytes = static_cast<double>(line.value);
   for (std::size_t k = 0; k < count; ++k) {
     const auto instances = usual_instances(iterations, k);
-    const auto share = 1 / static_cast<double>(instances.size());
+    const auto all = weight(instances);
     auto& to = problem.phases.emplace_back();
-    to.name = instances.back()->name;
-    for (const auto* from : instances) {
+    to.name = instances.back().phase->name;
+    for (const auto& [from, stands_for] : instances) {
+      const auto share = stands_for / all;
       to.core += share * from->core;
       to.measured += share * from->time;
       to.samples += share * from->samples;

@@ -18,8 +18,8 @@ HeapReach::HeapReach(std::function<Bytes(std::uint64_t, std::uint64_t)> touched,
 
 HeapReach::Times HeapReach::times() {
   const auto now = now_().value;
-  times_.all += now - looked_;
-  if (in_loop_) times_.in_loop += now - looked_;
+  if (followed_) times_.all += now - looked_;
+  if (followed_ && in_loop_) times_.in_loop += now - looked_;
   looked_ = now;
   return times_;
 }
@@ -27,6 +27,11 @@ HeapReach::Times HeapReach::times() {
 void HeapReach::set_in_loop(bool in_loop) {
   times();
   in_loop_ = in_loop;
+}
+
+void HeapReach::set_followed(bool followed) {
+  times();
+  followed_ = followed;
 }
 
 void HeapReach::object_added(const Object& object, std::uint64_t address) {

@@ -32,6 +32,8 @@ class HeapReach final : public TallySink {
   void object_added(const Object& object, std::uint64_t address);
   void object_removed(memory::ObjectId object);  // its memory is still there
   void set_in_loop(bool in_loop);
+  // While accesses are not reported time stands still here: who used the heap then nobody knows.
+  void set_followed(bool followed);
   void tallied(const backend::Quantum& quantum, const Tally& tally) override;
   // So far; asks of every live object.
   [[nodiscard]] HeapShare share();
@@ -63,6 +65,7 @@ class HeapReach final : public TallySink {
   std::map<memory::ObjectId, Live> live_;
   Sums gone_;  // of objects that are removed
   bool in_loop_ = false;
+  bool followed_ = true;
   double looked_;  // when times_ was brought up to date
   Times times_;
 };

@@ -59,6 +59,7 @@ struct Phase {
 struct Iteration {
   std::uint32_t number = 0;
   std::vector<Phase> phases;
+  double stands_for = 1;  // iterations of the run: itself, and those after it that were not followed
 };
 
 struct Profile {

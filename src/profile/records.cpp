@@ -59,11 +59,11 @@ void fields(Io& io, R& r) {
 }
 template <class Io, IsOne<LoopEndRecord> R>
 void fields(Io& io, R& r) {
-  io(r.at, r.iterations);
+  io(r.at, r.iterations, r.followed);
 }
 template <class Io, IsOne<PhaseRecord> R>
 void fields(Io& io, R& r) {
-  io(r.iteration, r.index, r.name, r.begun, r.ended, r.waited);
+  io(r.iteration, r.index, r.name, r.begun, r.ended, r.waited, r.followed);
 }
 template <class Io, IsOne<IterationRecord> R>
 void fields(Io& io, R& r) {

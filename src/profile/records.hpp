@@ -67,6 +67,7 @@ struct LoopRecord {
 struct LoopEndRecord {
   Seconds at;
   std::uint32_t iterations = 0;
+  std::uint32_t followed = 0;  // of them, whole; the others' phases count as the last ones that were followed
 };
 struct PhaseRecord {  // a phase that has ended
   std::uint32_t iteration = 0;
@@ -74,7 +75,8 @@ struct PhaseRecord {  // a phase that has ended
   std::string name;
   Seconds begun;
   Seconds ended;
-  Seconds waited;  // for transfers, within the phase's time
+  Seconds waited;        // for transfers, within the phase's time
+  bool followed = true;  // false: its accesses were not, and its time is that of the last one that was
 };
 struct IterationRecord {
   bool exact = false;

@@ -1,4 +1,6 @@
 // Reading a store back into values: what the planners and the bindings work on.
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "profile/store.hpp"
 #include "profile/store_database.hpp"
@@ -98,6 +100,20 @@ class Store::Impl {
     return result;
   }
 
+  // Iterations that were left out count as the last one before them that is in the profile.
+  void count_what_was_left_out(std::int64_t run, std::int64_t loop, std::vector<Iteration>& iterations) {
+    Statement query(database,
+                    "SELECT iteration FROM phase_instance WHERE run = ? AND loop = ? GROUP BY iteration "
+                    "HAVING NOT min(followed)");
+    query.bind_all(run, loop);
+    while (query.step()) {
+      const auto after = std::upper_bound(
+          iterations.begin(), iterations.end(), query.integer(0),
+          [](std::int64_t number, const Iteration& iteration) { return number < iteration.number; });
+      if (after != iterations.begin()) (after - 1)->stands_for += 1;
+    }
+  }
+
   // "Not seen" as a share of all accesses, seen or not.
   double unseen(std::int64_t run) {
     Statement query(database,
@@ -142,6 +158,7 @@ Profile Store::profile(std::int64_t run, bool exact) const {
     if (profile.iterations.empty()) profile.places = impl_->places(id);
     profile.iterations.push_back({static_cast<std::uint32_t>(iterations.integer(1)), impl_->phases(id)});
   }
+  impl_->count_what_was_left_out(run, loop, profile.iterations);
   if (profile.iterations.empty()) throw impl_->missing(run, exact ? "exact profile" : "profile");
   profile.objects = impl_->objects(run, loop);
   profile.unseen = impl_->unseen(run);

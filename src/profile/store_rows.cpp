@@ -66,7 +66,7 @@ RunRows::RunRows(Database& database, const std::string& journal)
           "name = excluded.name, kind = excluded.kind, size = excluded.size, chunk_size = excluded.chunk_size, "
           "first_chunk = excluded.first_chunk, chunks = excluded.chunks, address = excluded.address"),
       object_places_(database, "INSERT OR REPLACE INTO object_place VALUES(?, ?, ?, ?, ?)"),
-      phase_instance_(database, "INSERT INTO phase_instance VALUES(?, ?, ?, ?, ?, ?, ?, ?)"),
+      phase_instance_(database, "INSERT INTO phase_instance VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"),
       iteration_(database, "INSERT INTO iteration VALUES(NULL, ?, ?, ?, ?)"),
       phase_(database, "INSERT OR REPLACE INTO phase VALUES(?, ?, ?, ?, ?, ?, ?, ?)"),
       cell_(database, "INSERT OR REPLACE INTO cell VALUES(?, ?, ?, ?, ?, ?, ?)"),
@@ -107,17 +107,18 @@ void RunRows::add(const ObjectEndRecord& r) {
 
 void RunRows::add(const LoopRecord& r) {
   ++loop_;
-  Statement insert(database_, "INSERT INTO loop VALUES(?, ?, ?, ?, NULL, NULL)");
+  Statement insert(database_, "INSERT INTO loop VALUES(?, ?, ?, ?, NULL, NULL, NULL)");
   insert.run(id_, loop_, r.name, r.at);
 }
 
 void RunRows::add(const LoopEndRecord& r) {
-  Statement update(database_, "UPDATE loop SET ended = ?, iterations = ? WHERE run = ? AND number = ?");
-  update.run(r.at, r.iterations, id_, loop_);
+  Statement update(database_,
+                   "UPDATE loop SET ended = ?, iterations = ?, followed = ? WHERE run = ? AND number = ?");
+  update.run(r.at, r.iterations, r.followed, id_, loop_);
 }
 
 void RunRows::add(const PhaseRecord& r) {
-  phase_instance_.run(id_, loop_, r.iteration, r.index, r.name, r.begun, r.ended, r.waited);
+  phase_instance_.run(id_, loop_, r.iteration, r.index, r.name, r.begun, r.ended, r.waited, r.followed);
 }
 
 void RunRows::add(const IterationRecord& r) {

@@ -49,10 +49,11 @@ CREATE TABLE object_place(
   place INTEGER NOT NULL, PRIMARY KEY(run, object, first)) WITHOUT ROWID;
 CREATE TABLE loop(
   run INTEGER NOT NULL REFERENCES run(id), number INTEGER NOT NULL, name TEXT NOT NULL, begun REAL NOT NULL,
-  ended REAL, iterations INTEGER, PRIMARY KEY(run, number)) WITHOUT ROWID;
+  ended REAL, iterations INTEGER, followed INTEGER, PRIMARY KEY(run, number)) WITHOUT ROWID;
 CREATE TABLE phase_instance(
   run INTEGER NOT NULL REFERENCES run(id), loop INTEGER NOT NULL, iteration INTEGER NOT NULL,
-  phase INTEGER NOT NULL, name TEXT NOT NULL, begun REAL NOT NULL, ended REAL NOT NULL, waited REAL NOT NULL);
+  phase INTEGER NOT NULL, name TEXT NOT NULL, begun REAL NOT NULL, ended REAL NOT NULL, waited REAL NOT NULL,
+  followed INTEGER NOT NULL);
 CREATE INDEX phase_instance_by_run ON phase_instance(run, loop, iteration, phase);
 
 CREATE TABLE iteration(

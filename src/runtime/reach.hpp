@@ -15,6 +15,7 @@ class Reach {
   virtual void object_added(const profile::Object& object, std::uint64_t address) = 0;
   virtual void object_removed(memory::ObjectId object) = 0;  // its memory is still there
   virtual void set_in_loop(bool in_loop) = 0;
+  virtual void set_followed(bool followed) = 0;  // whether the program's accesses are reported
   // So far; nothing where nobody has measured.
   virtual std::optional<profile::ReachRecord> so_far() = 0;
 };

@@ -11,6 +11,7 @@
 #include "access/address_map.hpp"
 #include "access/thread.hpp"
 #include "access/time_samples.hpp"
+#include "runtime/following.hpp"
 #include "runtime/phase_finder.hpp"
 #include "runtime/phase_tracker.hpp"
 #include "runtime/reach.hpp"
@@ -25,7 +26,7 @@ using memory::ObjectId;
 constexpr std::uint64_t k_huge_page = 2 << 20;
 
 struct Runtime::State {
-  explicit State(RuntimeParts given) : parts(std::move(given)) {
+  explicit State(RuntimeParts given) : parts(std::move(given)), following(parts.follow_every) {
     for (auto& world : parts.worlds) worlds.emplace_back(std::move(world), parts.granule, parts.domain);
     entered.resize(parts.phases.functions.size());
   }
@@ -36,6 +37,9 @@ struct Runtime::State {
     flushing = false;
   }
   void marker(std::string_view name);
+  void end_phase();
+  void follow(bool wanted);
+  void follow_everything();
   void begin_loop(std::string_view name);
   void end_loop();
   std::string unique_name(std::string_view name);
@@ -58,6 +62,8 @@ struct Runtime::State {
   std::unordered_map<std::string, std::uint32_t> names;
   ChunkId next_chunk = 0;
   PhaseTracker tracker;
+  Following following;
+  bool phase_followed = true;  // this phase, from its first access on
   PhaseFinder finder;
   std::vector<bool> entered;                                          // by function that the user named
   std::unordered_map<std::uint64_t, std::uint32_t> function_numbers;  // by address
@@ -96,6 +102,7 @@ void Runtime::State::begin_loop(std::string_view name) {
   if (tracker.in_loop()) end_loop();
   flush();
   tracker.begin_loop(name);
+  following.begin_loop();
   for (auto& world : worlds) world.loop_begin(tracker);
   if (parts.reach) parts.reach->set_in_loop(true);
   if (parts.events) parts.events->loop_begun(name);
@@ -104,10 +111,11 @@ void Runtime::State::begin_loop(std::string_view name) {
 void Runtime::State::end_loop() {
   if (!tracker.in_loop()) return;
   flush();
-  for (auto& world : worlds) {
-    if (tracker.in_phase()) world.phase_end(tracker);
-    world.loop_end(tracker, objects);
-  }
+  if (tracker.in_phase()) end_phase();
+  for (auto& world : worlds) world.loop_end(tracker, following.iterations());
+  const bool paused = !following.now();
+  following.end_loop();
+  if (paused) follow(true);
   if (parts.reach) parts.reach->set_in_loop(false);
   write_reach();
   tracker.end_loop();
@@ -166,13 +174,40 @@ void Runtime::State::any_function(std::uint64_t function) {
 void Runtime::State::marker(std::string_view name) {
   if (!tracker.in_loop()) return;
   flush();
-  if (tracker.in_phase())
-    for (auto& world : worlds) world.phase_end(tracker);
-  const auto step = tracker.marker(name);
-  for (auto& world : worlds) world.phase_begin(tracker, step == PhaseTracker::Step::iteration, objects);
-  if (step == PhaseTracker::Step::iteration && parts.follow)
-    parts.follow(std::any_of(worlds.begin(), worlds.end(), [&](const World& world) { return world.listens(); }));
+  if (tracker.in_phase()) end_phase();
+  const bool begins_iteration = tracker.marker(name) == PhaseTracker::Step::iteration;
+  const bool paused = !following.now();
+  phase_followed = following.phase(tracker, begins_iteration);
+  for (auto& world : worlds) {
+    world.phase_begin(tracker, begins_iteration, phase_followed, objects);
+    if (following.samples() && phase_followed) world.begin_measuring();
+  }
+  if (begins_iteration || (paused && phase_followed))
+    follow(phase_followed &&
+           std::any_of(worlds.begin(), worlds.end(), [](const World& world) { return world.listens(); }));
   if (parts.events) parts.events->phase_begun(name);
+}
+
+void Runtime::State::end_phase() {
+  for (auto& world : worlds) {
+    if (following.samples() && phase_followed) world.keep_measured(tracker);
+    if (!following.now()) world.carry_over(tracker);
+    world.phase_end(tracker, phase_followed);
+  }
+}
+
+void Runtime::State::follow(bool wanted) {
+  if (parts.follow) parts.follow(wanted);
+  if (parts.reach) parts.reach->set_followed(wanted);
+}
+
+// What was left out of this phase counts as the whole of the last one of its like: nobody knows how much it was.
+void Runtime::State::follow_everything() {
+  const bool paused = !following.now();
+  following.everything();
+  if (!paused) return;
+  for (auto& world : worlds) world.carry_over(tracker);
+  follow(true);
 }
 
 // Every entry from outside: what it does is Terrace's own doing, one thread at a time, and whatever goes wrong
@@ -285,6 +320,12 @@ void Runtime::progressed(std::uint64_t accesses, bool in_stride) noexcept {
   state_->enter([&] {
     if (!state_->tracker.in_phase()) return;
     for (auto& world : state_->worlds) world.progressed(state_->tracker, accesses, in_stride);
+  });
+}
+
+void Runtime::several_threads() noexcept {
+  state_->enter([&] {
+    if (state_->following.samples()) state_->follow_everything();
   });
 }
 

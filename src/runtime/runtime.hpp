@@ -39,6 +39,8 @@ class Runtime {
   // A quantum of that many accesses has gone to the worlds. `in_stride`: the program goes on, so their plans may
   // act inside the phase; not where a flush ended the quantum.
   void progressed(std::uint64_t accesses, bool in_stride) noexcept;
+  // The program is about to have more than one thread: nothing is left out from now on. For the thread that runs.
+  void several_threads() noexcept;
   // The runtime is bringing accesses to the sinks that belong to what is about to end. For who holds its mutex.
   [[nodiscard]] bool flushing() const noexcept;
 

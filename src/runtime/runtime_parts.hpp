@@ -38,6 +38,9 @@ struct Totals {  // of a world so far, for the journal's counters
   std::uint64_t misses = 0;
   Seconds core, exposed, bandwidth_bound, waited, charged;
   std::uint64_t unseen = 0, dropped = 0;  // as in profile::CountersRecord
+
+  Totals& operator+=(const Totals& more);
+  Totals& operator-=(const Totals& less);
 };
 
 // How a world chooses places.
@@ -92,6 +95,7 @@ struct RuntimeParts {
   std::function<std::string(std::uint64_t address)> function_name;  // for phases by function entry; may be empty
   ChunkRule chunk_rule;
   PhaseSpec phases;
+  std::uint32_t follow_every = 1;  // of the loop's iterations (following.hpp); needs `follow`
   Bytes granule{4096};
   machine::DomainId domain = 0;              // of the program's threads: where its objects' chunks belong
   std::function<void()> flush;               // brings every access so far to the sinks; may be empty

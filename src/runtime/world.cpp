@@ -126,6 +126,7 @@ void World::loop_begin(const PhaseTracker& tracker) {
   learned_.clear();
   coming_.reset();
   segmenter_.forget();
+  measured_.clear();
   plan_phase_.reset();
   iterations_ = 0;
   if (!parts_.steering.plan) has_plan_ = false;  // a second loop is learned anew
@@ -159,7 +160,7 @@ void World::cut_segment(const PhaseTracker& tracker) {
   segment_begun_ = at;
 }
 
-void World::phase_end(const PhaseTracker& tracker) {
+void World::phase_end(const PhaseTracker& tracker, bool followed) {
   const auto at = now();
   if (collecting_) {
     const auto missed = segmenter_.end_phase();
@@ -172,10 +173,11 @@ void World::phase_end(const PhaseTracker& tracker) {
     });
   }
   journal_.write(profile::PhaseRecord{tracker.iteration(), tracker.index(), tracker.phase(), phase_begun_, at,
-                                      phase_waited_});
+                                      phase_waited_, followed});
 }
 
 void World::end_iteration(std::uint32_t iteration) {
+  if (!followed_whole_) return;
   if (learning(iteration)) {
     profile::IterationRecord record{false, parts_.sampled->take_iteration(), places_at_start_};
     journal_.write(record);
@@ -185,7 +187,7 @@ void World::end_iteration(std::uint32_t iteration) {
     journal_.write(profile::IterationRecord{true, parts_.exact->take_iteration(), places_at_start_});
 }
 
-void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration,
+void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool followed,
                         const std::vector<profile::Object>& objects) {
   const auto iteration = tracker.iteration();
   parts_.clock->charge(model::k_marker_cost);
@@ -198,10 +200,12 @@ void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration,
       coming_.reset();
     }
     iterations_ = iteration + 1;
-    const bool learn_now = learning(iteration);
-    collecting_ = learn_now || parts_.steering.keep_exact;
+    followed_whole_ = followed;
+    const bool learn_now = followed && learning(iteration);
+    const bool count_now = followed && parts_.steering.keep_exact;
+    collecting_ = learn_now || count_now;
     if (parts_.sampled) parts_.sampled->set_active(learn_now);
-    if (parts_.exact) parts_.exact->set_active(parts_.steering.keep_exact);
+    if (parts_.exact) parts_.exact->set_active(count_now);
     if (collecting_) {
       places_at_start_.clear();
       for (std::size_t i = 0; i < parts_.chunks->size(); ++i)
@@ -268,18 +272,19 @@ void World::adopt(const placement::Plan& plan, const std::vector<profile::Object
   ask(moves, iterations_);
 }
 
-void World::loop_end(const PhaseTracker& tracker, const std::vector<profile::Object>&) {
+void World::loop_end(const PhaseTracker& tracker, std::uint32_t followed) {
   write_moves();
   if (iterations_ > 0) end_iteration(tracker.iteration());
   if (parts_.sampled) parts_.sampled->set_active(false);
   if (parts_.exact) parts_.exact->set_active(false);
-  journal_.write(profile::LoopEndRecord{now(), iterations_});
+  journal_.write(profile::LoopEndRecord{now(), iterations_, followed});
   write_counters();
 }
 
 void World::write_counters() {
   if (!parts_.totals) return;
-  const auto totals = parts_.totals();
+  auto totals = so_far();
+  totals += carried_;
   journal_.write(profile::CountersRecord{totals.accesses, totals.misses, totals.unseen, totals.dropped,
                                          totals.core, totals.exposed, totals.bandwidth_bound, totals.waited,
                                          totals.charged});

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "profile/profile.hpp"
@@ -32,14 +34,23 @@ class World {
   void object_removed(const profile::Object& object);
 
   void loop_begin(const PhaseTracker& tracker);
-  void loop_end(const PhaseTracker& tracker, const std::vector<profile::Object>& objects);
-  void phase_end(const PhaseTracker& tracker);
+  // `followed`: iterations of the loop that were followed whole.
+  void loop_end(const PhaseTracker& tracker, std::uint32_t followed);
+  // `followed`: its accesses were, from the first to the last.
+  void phase_end(const PhaseTracker& tracker, bool followed);
   // The program has made that many accesses more; the world has priced them already. `in_stride`: it goes on, so
   // that a segment may begin here.
   void progressed(const PhaseTracker& tracker, std::uint64_t accesses, bool in_stride);
-  // `begins_iteration`: the phase is the first of an iteration; what the last one taught is used now.
-  void phase_begin(const PhaseTracker& tracker, bool begins_iteration,
+  // `begins_iteration`: the phase is the first of an iteration; what the last one taught is used now. `followed`:
+  // its accesses will be heard of.
+  void phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool followed,
                    const std::vector<profile::Object>& objects);
+
+  // Where not every iteration is followed: a phase that is followed begins; it ends, and others may count as it
+  // did; one that was not followed ends, or begins to be followed, and counts as the last one of its like.
+  void begin_measuring() { before_phase_ = so_far(); }
+  void keep_measured(const PhaseTracker& tracker);
+  void carry_over(const PhaseTracker& tracker);
 
   void note(std::string_view severity, std::string_view text);
   void reached(const profile::ReachRecord& reach) { journal_.write(reach); }
@@ -77,6 +88,7 @@ class World {
   void log_transfer(const Pending& pending, const backend::TransferResult& result);
   void note_refusal(const std::string& what);
   void write_counters();
+  [[nodiscard]] Totals so_far() const { return parts_.totals ? parts_.totals() : Totals{}; }
 
   WorldParts parts_;
   machine::DomainId domain_;
@@ -100,6 +112,10 @@ class World {
   std::vector<std::vector<backend::Ticket>> needed_;  // by phase: tickets it waits for
   Segmenter segmenter_;
   bool collecting_ = false;     // a collector listens to this iteration
+  bool followed_whole_ = true;  // this iteration, from its first phase on
+  std::map<std::pair<profile::PhaseIndex, std::string>, Totals> measured_;  // phases that were followed last
+  Totals before_phase_;
+  Totals carried_;              // counts of phases that were not followed
   std::uint64_t progress_ = 0;  // accesses into the phase
   Seconds segment_begun_;
   std::optional<profile::PhaseIndex> plan_phase_;  // of the active plan, where the program is now

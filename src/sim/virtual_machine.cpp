@@ -15,6 +15,7 @@ TimeAccount operator-(TimeAccount later, const TimeAccount& earlier) {
   later.bandwidth_bound -= earlier.bandwidth_bound;
   later.waited -= earlier.waited;
   later.charged -= earlier.charged;
+  later.carried -= earlier.carried;
   later.accesses -= earlier.accesses;
   later.misses -= earlier.misses;
   return later;
@@ -125,6 +126,12 @@ void VirtualMachine::charge(Seconds cost) {
   if (!std::isfinite(cost.value) || cost.value <= 0) return;
   advance_copies(cost);
   account_.charged += cost;
+}
+
+void VirtualMachine::carry(Seconds time) {
+  if (!std::isfinite(time.value) || time.value <= 0) return;
+  advance_copies(time);
+  account_.carried += time;
 }
 
 // --- memory

@@ -33,18 +33,19 @@
 
 namespace terrace::sim {
 
-// Where the time went; core + exposed + bandwidth_bound + waited + charged is the clock of a program with one
-// thread. With more it is summed over the threads, without the time in which they waited for one another.
+// Where the time went; core + exposed + bandwidth_bound + waited + charged + carried is the clock of a program
+// with one thread. With more it is summed over the threads, without the time in which they waited for one another.
 struct TimeAccount {
   Seconds core;             // C
   Seconds exposed;          // D
   Seconds bandwidth_bound;  // beyond C + D, because a place was saturated, by the program or by transfers
   Seconds waited;           // for transfers
   Seconds charged;          // the runtime's own work, and what the program slept
+  Seconds carried;          // stretches that were not followed, whatever they spent it on
   std::uint64_t accesses = 0;
   std::uint64_t misses = 0;  // write-backs not counted
 
-  [[nodiscard]] Seconds total() const { return core + exposed + bandwidth_bound + waited + charged; }
+  [[nodiscard]] Seconds total() const { return core + exposed + bandwidth_bound + waited + charged + carried; }
 };
 TimeAccount operator-(TimeAccount later, const TimeAccount& earlier);
 
@@ -62,6 +63,7 @@ class VirtualMachine final : public backend::Clock,
   // The clock of the thread that runs.
   Seconds now() override { return clocks_[running_]; }
   void charge(Seconds cost) override;
+  void carry(Seconds time) override;
   Seconds finished_beside(Seconds cost) override { return now() + cost; }
 
   void runs(std::uint32_t thread) override { running_ = thread_index(thread); }

@@ -116,3 +116,49 @@ def test_missing_things_are_said(store_path):
     with pytest.raises(WrongCallError):
         store.run(0)
     assert issubclass(WrongCallError, TerraceError)
+
+
+def test_iterations_that_were_left_out_count_as_the_last_one_followed(store_path, tmp_path):
+    path = tmp_path / "sampled.terrace"
+    path.write_bytes(store_path.read_bytes())
+    run = Store(path).run(4001)
+    with sqlite3.connect(path) as connection:
+        # A second iteration in the profile, with other times and reads, and four that were left out behind it.
+        connection.execute("UPDATE loop SET followed = 2")
+        connection.execute("UPDATE phase_instance SET followed = 0 WHERE iteration > 1")
+        connection.execute(
+            "INSERT INTO iteration SELECT 99, run, loop, 1, 0 FROM iteration WHERE run = 1 AND NOT exact"
+        )
+        for table in ("phase", "cell"):
+            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")][1:]
+            connection.execute(
+                f"INSERT INTO {table} SELECT 99, {', '.join(columns)} FROM {table} JOIN iteration "
+                "ON id = iteration WHERE run = 1 AND NOT exact AND number = 0"
+            )
+        connection.execute("UPDATE phase SET time = 11 * time WHERE iteration = 99")
+        connection.execute("UPDATE cell SET read_lines = 3 * read_lines WHERE iteration = 99")
+    before, after = Store(store_path).profile(run), Store(path).profile(run)
+    assert after.iterations == 2
+    for one, other in zip(before.phases, after.phases, strict=True):
+        assert other.time == pytest.approx((1 + 5 * 11) / 6 * one.time)
+        assert other.core == pytest.approx(one.core)
+    assert after.reads.sum() == pytest.approx((1 + 5 * 3) / 6 * before.reads.sum())
+    assert after.writes.sum() == pytest.approx(before.writes.sum())
+
+
+def test_what_was_not_followed_is_said_wherever_it_matters(terrace, store_path, tmp_path):
+    path = tmp_path / "sampled.terrace"
+    path.write_bytes(store_path.read_bytes())
+    page = tmp_path / "page.html"
+
+    def said() -> list[str]:
+        calls = [("show", path), ("plan", path), ("bounds", path), ("report", path, "-o", page)]
+        done = [terrace(*words) for words in calls]
+        assert all(one.returncode == 0 for one in done), done
+        return [*(" ".join(one.stdout.split()) for one in done[:3]), page.read_text()]
+
+    sentence = "Followed 2 of 6 iterations; the others count as the last one followed."
+    assert not any(sentence in text for text in said())
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE loop SET followed = 2")
+    assert all(sentence in text for text in said())

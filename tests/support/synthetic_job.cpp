@@ -168,7 +168,7 @@ class Story {
   }
 
   void end() {
-    profile::append(journal_, profile::LoopEndRecord{{now_}, k_synthetic_iterations});
+    profile::append(journal_, profile::LoopEndRecord{{now_}, k_synthetic_iterations, k_synthetic_iterations});
     profile::append(journal_, profile::ObjectEndRecord{2, {now_ + 1e-4}});
     profile::append(
         journal_,

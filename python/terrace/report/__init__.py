@@ -55,6 +55,7 @@ def gather(file: Path, process: int | None = None) -> Facts:
         file=file,
         run=run,
         machine=machine,
+        loop=store.loop(run),
         profile=profile,
         pricing=pricing,
         sensitivity=sensitivity,

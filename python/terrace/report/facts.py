@@ -9,6 +9,7 @@ from terrace.summary import PhaseSummary, phase_labels
 from terrace.values import (
     Counters,
     Floats,
+    Loop,
     Machine,
     Move,
     Note,
@@ -31,6 +32,7 @@ class Facts:
     file: Path
     run: Run
     machine: Machine
+    loop: Loop | None
     profile: Profile
     pricing: Pricing
     sensitivity: list[list[str]]

@@ -317,7 +317,9 @@ def _machine_table(facts: Facts) -> str:
 
 
 def _notes(facts: Facts) -> str:
-    items = seen.what_was_seen(facts.run, facts.counters, facts.reach)
+    sentence = seen.followed(facts.loop)
+    items = [sentence] if sentence else []
+    items += seen.what_was_seen(facts.run, facts.counters, facts.reach, facts.loop)
     items += [f"{note.severity}: {note.text}" for note in facts.notes]
     inner = "".join(f"<li>{escape(item)}</li>" for item in items)
     return (

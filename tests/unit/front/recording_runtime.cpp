@@ -52,6 +52,7 @@ void Runtime::loop_begin(std::string_view name) noexcept { state_->event("loop_b
 void Runtime::loop_end() noexcept { state_->event("loop_end"); }
 void Runtime::phase(std::string_view name) noexcept { state_->event("phase " + std::string(name)); }
 void Runtime::function_entered(std::uint64_t, std::uint64_t) noexcept {}
+void Runtime::several_threads() noexcept {}
 // Every call is a thousandth of a second later than the one before: virtual time that a test can predict.
 Seconds Runtime::now() noexcept { return {++state_->calls * 1e-3}; }
 const char* Runtime::where(const void*) noexcept { return "everywhere"; }

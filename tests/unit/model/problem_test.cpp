@@ -75,6 +75,16 @@ TEST(MakeProblem, AveragesIterations) {
   EXPECT_DOUBLE_EQ(problem.phases[0].core.value, 1e-6);
 }
 
+TEST(MakeProblem, CountsIterationsThatWereLeftOutAsTheLastOneFollowed) {
+  const auto machine = example();
+  auto profile = profile_of({{{0, 10, 0, 0, 0}}, {{0, 20, 0, 0, 0}}}, 1);
+  profile.iterations[1].stands_for = 4;
+  EXPECT_DOUBLE_EQ(make_problem(profile, machine, {}).phases[0].cells[0].read_bytes, (10 + 4 * 20) / 5.0 * 64);
+  // So a first iteration that is unlike the others is none of the usual ones, though it is one of two.
+  profile.iterations[0].phases[0].time = Seconds{2};
+  EXPECT_DOUBLE_EQ(make_problem(profile, machine, {}).phases[0].cells[0].read_bytes, 20 * 64);
+}
+
 TEST(MakeProblem, LeavesOutWhatAPhaseDidOnce) {
   const auto machine = example();
   auto profile = profile_of({{{0, 10, 0, 0, 1}}, {{0, 20, 0, 0, 1}}, {{0, 900, 0, 0, 1}}}, 1);

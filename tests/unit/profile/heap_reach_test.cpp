@@ -59,6 +59,25 @@ TEST_F(HeapReachTest, IsWhatNoAccessWasReportedOf) {
   for (const auto& object : share.objects) EXPECT_EQ(object.size.value, k_chunk);
 }
 
+TEST_F(HeapReachTest, TimeStandsStillWhileNothingIsFollowed) {
+  add(0, 1);
+  access({0});
+  now_ = 2;
+  reach_.set_followed(false);
+  add(1, 3);  // comes and goes unseen
+  now_ = 5;
+  reach_.object_removed(1);
+  add(2, 1);  // stays, and is seen later
+  now_ = 7;
+  reach_.set_followed(true);
+  access({4});
+  now_ = 9;
+  const auto share = reach_.share();
+  EXPECT_DOUBLE_EQ(share.bytes, k_chunk * (4 + 2) / 4.0);
+  EXPECT_EQ(share.unreached, 0);
+  EXPECT_TRUE(share.objects.empty());
+}
+
 TEST_F(HeapReachTest, IsAMeanOverTime) {
   add(0, 1);
   access({0});

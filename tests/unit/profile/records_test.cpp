@@ -233,8 +233,12 @@ TEST(Records, PlanReadsBack) {
 TEST(Records, TheSmallOnesReadBack) {
   EXPECT_EQ(decoded<ObjectEndRecord>(encoded(ObjectEndRecord{5, {2}})).object, 5U);
   EXPECT_EQ(decoded<LoopRecord>(encoded(LoopRecord{"main", {2}})).name, "main");
-  EXPECT_EQ(decoded<LoopEndRecord>(encoded(LoopEndRecord{{2}, 15})).iterations, 15U);
-  EXPECT_EQ(decoded<PhaseRecord>(encoded(PhaseRecord{1, 2, "p", {3}, {4}, {5}})).waited, Seconds{5});
+  const auto loop_end = decoded<LoopEndRecord>(encoded(LoopEndRecord{{2}, 15, 3}));
+  EXPECT_EQ(loop_end.iterations, 15U);
+  EXPECT_EQ(loop_end.followed, 3U);
+  const auto phase = decoded<PhaseRecord>(encoded(PhaseRecord{1, 2, "p", {3}, {4}, {5}, false}));
+  EXPECT_EQ(phase.waited, Seconds{5});
+  EXPECT_FALSE(phase.followed);
   EXPECT_EQ(decoded<NoteRecord>(encoded(NoteRecord{"warning", "text", {1}})).text, "text");
   const auto counters = decoded<CountersRecord>(encoded(CountersRecord{1, 2, 3, 4, {5}, {6}, {7}, {8}, {9}}));
   EXPECT_EQ(counters.dropped, 4U);
@@ -259,19 +263,20 @@ TEST(Records, ReachReadsBack) {
 // Journals outlive the version that wrote them: these bytes were written once and must read so for ever.
 TEST(Records, KeepTheirLayout) {
   const auto bytes = encoded(PhaseRecord{1, 2, "ab", {1.0}, {2.0}, {0.5}});
-  const std::array<unsigned char, 38> layout = {1,   0, 0, 0,    2, 0, 0, 0,    2,    0, 0,    0,   'a',
-                                                'b', 0, 0, 0,    0, 0, 0, 0xf0, 0x3f, 0, 0,    0,   0,
-                                                0,   0, 0, 0x40, 0, 0, 0, 0,    0,    0, 0xe0, 0x3f};
+  const std::array<unsigned char, 39> layout = {1,   0, 0, 0,    2, 0, 0, 0,    2,    0, 0,    0,    'a',
+                                                'b', 0, 0, 0,    0, 0, 0, 0xf0, 0x3f, 0, 0,    0,    0,
+                                                0,   0, 0, 0x40, 0, 0, 0, 0,    0,    0, 0xe0, 0x3f, 1};
   EXPECT_TRUE(std::ranges::equal(bytes, std::as_bytes(std::span(layout))));
 }
 
 TEST(Records, ThatEndEarlyLeaveNewFieldsAtTheirDefaults) {
   const auto bytes = encoded(PhaseRecord{1, 2, "ab", {1.0}, {2.0}, {0.5}});
-  const auto older = decoded<PhaseRecord>(std::span(bytes).first(bytes.size() - sizeof(double)));
+  const auto older = decoded<PhaseRecord>(std::span(bytes).first(bytes.size() - sizeof(double) - sizeof(bool)));
   EXPECT_EQ(older.ended, Seconds{2.0});
   EXPECT_EQ(older.waited, Seconds{0});
+  EXPECT_TRUE(older.followed);
   // But a record that ends inside of a field is damaged.
-  EXPECT_THROW(decoded<PhaseRecord>(std::span(bytes).first(bytes.size() - 1)), Error);
+  EXPECT_THROW(decoded<PhaseRecord>(std::span(bytes).first(bytes.size() - 2)), Error);
 }
 
 TEST(Records, ThatEndLateAreReadAsFarAsKnown) {

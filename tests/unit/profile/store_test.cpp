@@ -170,6 +170,30 @@ TEST_F(StoreTest, KeepsTheLastReach) {
   EXPECT_EQ(count(merged.path, "reach_object"), 0);
 }
 
+// Iterations 0, 1 and 5 of seven were followed, and the end of 3, which is not in the profile.
+TEST_F(StoreTest, CountsIterationsThatWereLeftOutAsTheLastOneInTheProfile) {
+  {
+    Journal journal(path("j"));
+    append(journal, RunRecord{});
+    append(journal, LoopRecord{"main", {0}});
+    for (std::uint32_t i = 0; i < 7; ++i) {
+      const bool whole = i < 2 || i == 5;
+      append(journal, PhaseRecord{i, 0, "a", {2.0 * i}, {2.0 * i + 1}, {}, whole});
+      append(journal, PhaseRecord{i, 1, "b", {2.0 * i + 1}, {2.0 * i + 2}, {}, whole || i == 3});
+      if (whole) append(journal, IterationRecord{false, {i, {{"a", {1}}, {"b", {1}}}}, {}});
+    }
+    append(journal, LoopEndRecord{{14}, 7, 3});
+    append(journal, EndRecord{{14}, "exit"});
+  }
+  const auto merged = merge_journals({path("j")}, path("x.terrace"));
+  EXPECT_EQ(count(merged.path, "loop WHERE iterations = 7 AND followed = 3"), 1);
+  EXPECT_EQ(count(merged.path, "phase_instance WHERE NOT followed"), 7);
+  std::vector<double> stand_for;
+  for (const auto& iteration : Store(merged.path).profile(1, false).iterations)
+    stand_for.push_back(iteration.stands_for);
+  EXPECT_EQ(stand_for, (std::vector<double>{1, 4, 2}));
+}
+
 TEST_F(StoreTest, KeepsProcessesApartAndMachinesOnce) {
   const auto summary = merge_two();
   EXPECT_EQ(summary.processes, 2U);

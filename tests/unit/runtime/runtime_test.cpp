@@ -78,6 +78,21 @@ class RuntimeTest : public ::testing::Test {
     world.sampled = sampled_.get();
     world.exact = exact_.get();
     world.journal = journal_.get();
+    world.steering.record_only = every_ > 0;
+    world.totals = [this] {
+      const auto& account = vm_->account();
+      return Totals{account.accesses,
+                    account.misses,
+                    account.core,
+                    account.exposed,
+                    account.bandwidth_bound,
+                    account.waited,
+                    account.charged,
+                    0,
+                    0};
+    };
+    if (every_ > 0) parts.follow_every = every_;
+    parts.follow = [this](bool wanted) { followed_ = wanted; };
     parts.worlds.push_back(std::move(world));
     runtime_ = std::make_unique<Runtime>(std::move(parts));
     hot_ = runtime_->add_object("hot", profile::ObjectKind::heap, address(1), Bytes{4 * k_mib});
@@ -93,8 +108,9 @@ class RuntimeTest : public ::testing::Test {
   }
   static const void* address(std::uint64_t n) { return reinterpret_cast<const void*>(n << 32); }
 
-  // `passes` sweeps over the object's chunks, every line once.
+  // `passes` sweeps over the object's chunks, every line once; unseen where accesses are not followed.
   void sweep(memory::ObjectId object, int passes) {
+    if (!followed_) return;
     for (int pass = 0; pass < passes; ++pass)
       for (memory::ChunkId chunk = 0; chunk < chunks_.size(); ++chunk) {
         if (chunks_[chunk].object != object) continue;
@@ -137,6 +153,8 @@ class RuntimeTest : public ::testing::Test {
     return found;
   }
 
+  std::uint32_t every_ = 0;  // above 0: a recording that follows each so many iterations
+  bool followed_ = true;     // what the runtime asks for
   machine::Machine machine_ = two_places();
   memory::LedgerPage page_{};
   memory::ChunkTable chunks_;
@@ -268,6 +286,148 @@ TEST_F(RuntimeTest, ExactCountersCountEveryLine) {
     for (const auto& cell : record.iteration.phases[0].cells) lines += cell.read_lines;
     EXPECT_EQ(lines, 8.0 * 4 * k_mib / 64);
   }
+}
+
+// Recordings that leave iterations out, against those of the same program that leave out none.
+class RuntimeEveryTest : public RuntimeTest {
+ protected:
+  struct Seen {
+    Seconds time;
+    profile::CountersRecord counters;
+    std::vector<profile::PhaseRecord> phases;
+    std::vector<std::uint32_t> profiled;  // iterations
+    profile::LoopEndRecord loop;
+  };
+  // A process of its own.
+  struct Run : RuntimeTest {
+    using RuntimeTest::cold_;
+    using RuntimeTest::every_;
+    using RuntimeTest::followed_;
+    using RuntimeTest::hot_;
+    using RuntimeTest::iterate;
+    using RuntimeTest::records;
+    using RuntimeTest::runtime_;
+    using RuntimeTest::start;
+    using RuntimeTest::sweep;
+    using RuntimeTest::TearDown;
+    using RuntimeTest::vm_;
+    void TestBody() override {}
+  };
+  template <class Program>
+  static Seen record(std::uint32_t every, Program program) {
+    Run run;
+    run.every_ = every;
+    run.start("auto", Bytes{5 * k_mib});
+    program(run);
+    Seen seen{run.vm_->now(),
+              run.records<profile::CountersRecord>().back(),
+              run.records<profile::PhaseRecord>(),
+              {},
+              run.records<profile::LoopEndRecord>().back()};
+    for (const auto& iteration : run.records<profile::IterationRecord>())
+      seen.profiled.push_back(iteration.iteration.number);
+    run.TearDown();
+    return seen;
+  }
+  // To the last digits: sums are taken in another order.
+  static void expect_same(const Seen& seen, const Seen& whole) {
+    EXPECT_NEAR(seen.time.value, whole.time.value, 1e-12 * whole.time.value);
+    ASSERT_EQ(seen.phases.size(), whole.phases.size());
+    for (std::size_t i = 0; i < seen.phases.size(); ++i) {
+      EXPECT_EQ(seen.phases[i].name, whole.phases[i].name);
+      const auto took = (whole.phases[i].ended - whole.phases[i].begun).value;
+      EXPECT_NEAR((seen.phases[i].ended - seen.phases[i].begun).value, took, 1e-9 * took) << i;
+    }
+    EXPECT_EQ(seen.counters.accesses, whole.counters.accesses);
+    EXPECT_EQ(seen.counters.misses, whole.counters.misses);
+    for (const auto part : {&profile::CountersRecord::core, &profile::CountersRecord::exposed,
+                            &profile::CountersRecord::bandwidth_bound, &profile::CountersRecord::charged})
+      EXPECT_NEAR((seen.counters.*part).value, (whole.counters.*part).value, 1e-9 * (whole.counters.*part).value);
+  }
+};
+
+TEST_F(RuntimeEveryTest, IterationsThatAreLeftOutCountAsTheLastOneFollowed) {
+  const auto program = [](Run& run) {
+    run.sweep(run.cold_, 1);
+    run.iterate(11);
+  };
+  const auto seen = record(4, program);
+  expect_same(seen, record(1, program));
+  EXPECT_EQ(seen.profiled, (std::vector<std::uint32_t>{0, 1, 5, 9}));
+  EXPECT_EQ(seen.loop.iterations, 11U);
+  EXPECT_EQ(seen.loop.followed, 4U);
+  for (const auto& phase : seen.phases)
+    EXPECT_EQ(phase.followed, phase.iteration < 2 || phase.iteration == 5 || phase.iteration == 9);
+}
+
+TEST_F(RuntimeEveryTest, WhatComesAfterTheLoopIsFollowedAgain) {
+  const auto program = [](Run& run) {
+    run.runtime_->loop_begin("main");
+    for (int i = 0; i < 5; ++i) {
+      run.runtime_->phase("solve");
+      run.sweep(run.hot_, 1);
+    }
+    EXPECT_EQ(run.followed_, run.every_ == 1);
+    run.runtime_->loop_end();
+    EXPECT_TRUE(run.followed_);
+    run.sweep(run.cold_, 1);
+    run.runtime_->finish("exit");
+  };
+  expect_same(record(100, program), record(1, program));
+}
+
+TEST_F(RuntimeEveryTest, APhaseThatIsNewIsFollowedAtOnce) {
+  const auto program = [](Run& run) {
+    run.runtime_->loop_begin("main");
+    for (int i = 0; i < 12; ++i) {
+      run.runtime_->phase("solve");
+      run.sweep(run.hot_, 1);
+      if (i >= 6) {
+        run.runtime_->phase("refine");
+        run.sweep(run.cold_, 1);
+      }
+    }
+    run.runtime_->loop_end();
+    run.runtime_->finish("exit");
+  };
+  const auto seen = record(100, program);
+  expect_same(seen, record(1, program));
+  // Of iteration 6 the profile would know the half: the next one stands for it.
+  EXPECT_EQ(seen.profiled, (std::vector<std::uint32_t>{0, 1, 7}));
+}
+
+TEST_F(RuntimeEveryTest, SleepsPassWhereNothingIsFollowedToo) {
+  const auto program = [](Run& run) {
+    run.runtime_->loop_begin("main");
+    for (int i = 0; i < 6; ++i) {
+      run.runtime_->phase("solve");
+      run.sweep(run.hot_, 1);
+      run.vm_->charge(Seconds{0.25 * i});
+    }
+    run.runtime_->loop_end();
+    run.runtime_->finish("exit");
+  };
+  expect_same(record(100, program), record(1, program));
+}
+
+TEST_F(RuntimeEveryTest, NothingIsLeftOutOnceThereAreThreads) {
+  every_ = 100;
+  start("auto", Bytes{5 * k_mib});
+  runtime_->loop_begin("main");
+  for (int i = 0; i < 6; ++i) {
+    runtime_->phase("solve");
+    if (i == 3) {
+      EXPECT_FALSE(followed_);
+      runtime_->several_threads();
+    }
+    EXPECT_EQ(followed_, i != 2) << i;
+    sweep(hot_, 1);
+  }
+  runtime_->loop_end();
+  EXPECT_EQ(records<profile::LoopEndRecord>().back().followed, 4U);
+  std::vector<bool> followed;
+  for (const auto& phase : records<profile::PhaseRecord>()) followed.push_back(phase.followed);
+  EXPECT_EQ(followed, (std::vector<bool>{true, true, false, false, true, true}));
 }
 
 // A second program beside the first, at other addresses of the test's own memory.

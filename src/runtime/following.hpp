@@ -1,0 +1,63 @@
+// Which iterations of the main loop are followed where not all are: the first two (the first one finds the caches
+// cold), then every Nth. The others count as the last one that was followed, phase by phase.
+//
+// So a phase whose like (its name, its position in the iteration) was never followed ends the pause at once, and
+// the next iteration is followed whole: the program has begun to do something else. An iteration of which only the
+// end was followed is none of those that were.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "runtime/phase_tracker.hpp"
+
+namespace terrace::runtime {
+
+class Following {
+ public:
+  explicit Following(std::uint32_t every) : every_(every) {}
+
+  void begin_loop() {
+    known_.clear();
+    iterations_ = 0;
+    whole_ = 0;
+  }
+  void end_loop() { now_ = true; }
+  // A phase begins: is it followed?
+  bool phase(const PhaseTracker& tracker, bool begins_iteration) {
+    if (begins_iteration) {
+      now_ = wanted(tracker.iteration());
+      if (now_) ++iterations_;
+    }
+    if (samples() && known_.emplace(tracker.index(), tracker.phase()).second && !now_) {
+      now_ = true;
+      whole_ = tracker.iteration() + 1;
+    }
+    return now_;
+  }
+  // From here on nothing is left out.
+  void everything() {
+    every_ = 1;
+    now_ = true;
+  }
+
+  [[nodiscard]] bool samples() const { return every_ > 1; }
+  [[nodiscard]] bool now() const { return now_; }
+  // Of this loop, followed whole.
+  [[nodiscard]] std::uint32_t iterations() const { return iterations_; }
+
+ private:
+  [[nodiscard]] bool wanted(std::uint32_t iteration) const {
+    return iteration < 2 || iteration == whole_ || (iteration - 1) % every_ == 0;
+  }
+
+  std::uint32_t every_;
+  std::set<std::pair<profile::PhaseIndex, std::string>> known_;
+  std::uint32_t whole_ = 0;  // an iteration that is followed whatever its number
+  std::uint32_t iterations_ = 0;
+  bool now_ = true;
+};
+
+}  // namespace terrace::runtime

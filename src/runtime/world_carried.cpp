@@ -1,0 +1,46 @@
+// What a phase that was not followed counts for: what the last one of its like took. See world.hpp.
+#include "runtime/world.hpp"
+
+namespace terrace::runtime {
+
+namespace {
+
+// Each of `total`'s members becomes what `change` makes of it and its like in `other`.
+template <class Change>
+void change_each(Totals& total, const Totals& other, Change change) {
+  for (const auto member : {&Totals::accesses, &Totals::misses, &Totals::unseen, &Totals::dropped})
+    change(total.*member, other.*member);
+  for (const auto member :
+       {&Totals::core, &Totals::exposed, &Totals::bandwidth_bound, &Totals::waited, &Totals::charged})
+    change(total.*member, other.*member);
+}
+
+}  // namespace
+
+Totals& Totals::operator+=(const Totals& more) {
+  change_each(*this, more, [](auto& sum, const auto& one) { sum += one; });
+  return *this;
+}
+
+Totals& Totals::operator-=(const Totals& less) {
+  change_each(*this, less, [](auto& rest, const auto& one) { rest -= one; });
+  return *this;
+}
+
+void World::keep_measured(const PhaseTracker& tracker) {
+  auto took = so_far();
+  took -= before_phase_;
+  // Sleeps and Terrace's own work happen again in a phase that is not followed, and are charged then.
+  took.charged = {};
+  measured_[{tracker.index(), tracker.phase()}] = took;
+}
+
+void World::carry_over(const PhaseTracker& tracker) {
+  const auto found = measured_.find({tracker.index(), tracker.phase()});
+  if (found == measured_.end()) return;
+  const auto& took = found->second;
+  parts_.clock->carry(took.core + took.exposed + took.bandwidth_bound + took.waited);
+  carried_ += took;
+}
+
+}  // namespace terrace::runtime

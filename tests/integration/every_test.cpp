@@ -1,0 +1,144 @@
+// Recordings that leave iterations out, against recordings of the same programs that leave out none: what counts
+// as what was followed, whose the misses are of what was allocated meanwhile, and that it all repeats to the
+// digit.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "run_program.hpp"
+#include "store_dump.hpp"
+
+namespace terrace::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::set<std::string> k_of_the_execution = {"run.journal",         "run.process",    "run.parent",
+                                                  "run.started_unix_ns", "object.address", "reach",
+                                                  "reach_code",          "reach_object"};
+
+class Every : public ::testing::Test {
+ protected:
+  Every() : root_((fs::temp_directory_path() / "every-XXXXXX").string()) {
+    if (!mkdtemp(root_.data())) throw std::runtime_error(root_ + ": cannot be made");
+    for (const char* name : {"cg", "mg"})
+      fs::create_symlink(std::string(TERRACE_HOOKED) + "/" + name, root_ + "/" + name);
+  }
+  ~Every() override { fs::remove_all(root_); }
+
+  Outcome run(const std::string& command) {
+    return run_program("cd '" + root_ + "' && XDG_CACHE_HOME='" + root_ + "' timeout 200 " + command + " 2>&1");
+  }
+  void build(const std::string& options) {
+    const auto built =
+        run(TERRACE_WRAPPERS "/terrace-cc -O1 -g -o program " + options +
+            " -I" TERRACE_SOURCE_DIR "/include " TERRACE_SOURCE_DIR "/tests/integration/programs/every.c");
+    ASSERT_EQ(built.status, 0) << built.output;
+  }
+  // What the program and the launcher print.
+  std::string record(const std::string& options, const std::string& program, const std::string& file) {
+    const auto done = run("rm -f " + file + "; " TERRACE_LAUNCHER " record -m unimem-lat4 --cache l3=120KiB " +
+                          options + " -o " + file + " -- ./" + program);
+    EXPECT_EQ(done.status, 0) << done.output;
+    return done.output;
+  }
+  // What a query gives, first column of the first row.
+  double number(const std::string& file, const std::string& query) {
+    sqlite3* store = nullptr;
+    EXPECT_EQ(sqlite3_open_v2((root_ + "/" + file).c_str(), &store, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
+    double value = -1;
+    if (detail::Query found(store, query); found.step()) value = std::stod(found.value(0));  // hexadecimal, too
+    sqlite3_close(store);
+    return value;
+  }
+  // Within a share of the larger.
+  void expect_near(const std::string& query, double share) {
+    const auto whole = number("whole.terrace", query);
+    EXPECT_NEAR(number("some.terrace", query), whole, share * whole) << query;
+  }
+
+  std::string root_;
+};
+
+TEST_F(Every, WorkloadsCountAsIfAllHadBeenFollowed) {
+  for (const auto& [program, followed, of] :
+       {std::tuple{"cg --class S", 5, 15}, std::tuple{"mg --class S", 2, 4}}) {
+    const auto whole = record("--every 1", program, "whole.terrace");
+    const auto some = record("--every 4", program, "some.terrace");
+    EXPECT_EQ(whole.find("followed"), std::string::npos) << whole;
+    EXPECT_NE(some.find("followed " + std::to_string(followed) + " of " + std::to_string(of) +
+                        " iterations; the others count as the last one followed\n"),
+              std::string::npos)
+        << some;
+    EXPECT_NE(some.find("SUCCESSFUL"), std::string::npos) << some;
+    // MG's last iteration computes a norm: a thirtieth of it that nobody saw.
+    expect_near("SELECT ended - begun FROM loop", 0.03);
+    expect_near("SELECT accesses FROM counters", 0.01);
+    expect_near("SELECT misses FROM counters", 0.01);
+    expect_near("SELECT core + exposed + bandwidth_bound + charged FROM counters", 0.03);
+    expect_near("SELECT count(*) FROM phase_instance", 0);
+    EXPECT_EQ(number("some.terrace", "SELECT count(*) FROM iteration"), followed);
+    EXPECT_EQ(number("some.terrace", "SELECT followed FROM loop"), followed);
+    // The clock is what it was spent on.
+    EXPECT_NEAR(number("some.terrace", "SELECT core + exposed + bandwidth_bound + waited + charged FROM counters"),
+                number("some.terrace", "SELECT ended FROM run"), 1e-9);
+  }
+}
+
+TEST_F(Every, TheSameCommandGivesTheSameDigits) {
+  record("--every 4", "cg --class S", "some.terrace");
+  const auto first = dump_store(root_ + "/some.terrace", k_of_the_execution);
+  record("--every 4", "cg --class S", "some.terrace");
+  EXPECT_TRUE(first == dump_store(root_ + "/some.terrace", k_of_the_execution));
+}
+
+// Iterations 0, 1, 5 and 9 are followed; the block is made in 3.
+TEST_F(Every, MissesOnWhatWasAllocatedMeanwhileAreItsOwn) {
+  build("");
+  const auto whole = record("--every 1", "program 12", "whole.terrace");
+  const auto some = record("--every 4", "program 12", "some.terrace");
+  EXPECT_EQ(whole.substr(0, whole.find('\n')), some.substr(0, some.find('\n')));
+  const std::string of_late =
+      "SELECT coalesce(sum(exposure), 0) FROM cell JOIN iteration ON iteration.id = cell.iteration JOIN object ON "
+      "cell.chunk BETWEEN first_chunk AND first_chunk + chunks - 1 WHERE object.name LIKE 'make_late%' AND "
+      "number ";
+  EXPECT_EQ(number("some.terrace", of_late + "< 3"), 0);
+  EXPECT_GT(number("some.terrace", of_late + "= 5"), 0);
+  expect_near(of_late + "= 9", 0.1);  // sampled at other moments
+  expect_near(
+      "SELECT read_lines FROM (SELECT sum(read_lines) AS read_lines FROM cell JOIN iteration ON "
+      "iteration.id = cell.iteration WHERE number = 9)",
+      0.1);
+  // Iterations 3 and 4 count as 1, which had no such block.
+  EXPECT_LT(number("some.terrace", "SELECT accesses FROM counters"),
+            number("whole.terrace", "SELECT accesses FROM counters"));
+}
+
+TEST_F(Every, SeveralThreadsAreFollowedWhole) {
+  build("-fopenmp");
+  record("--every 4", "program 12 1", "some.terrace");
+  EXPECT_EQ(number("some.terrace", "SELECT followed FROM loop"), 4);
+  const auto output = record("--every 4", "program 12 2", "some.terrace");
+  EXPECT_EQ(number("some.terrace", "SELECT followed FROM loop"), 12);
+  EXPECT_EQ(output.find("followed"), std::string::npos) << output;
+  record("--every 1", "program 12 2", "whole.terrace");
+  expect_near("SELECT ended FROM run", 0);
+}
+
+TEST_F(Every, WhatMustBeWholeIsNotThinnedOut) {
+  for (const std::string option : {"--misses app.misses", "--exact"}) {
+    const auto refused = run(TERRACE_LAUNCHER " record --every 4 " + option + " -- ./cg --class S");
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_EQ(refused.output, "terrace: --every 4 leaves iterations out and " +
+                                  option.substr(0, option.find(' ')) +
+                                  " keeps all of them; give one of the two\n");
+    record(option, "cg --class S", "some.terrace");
+    EXPECT_EQ(number("some.terrace", "SELECT followed FROM loop"), 15);
+  }
+}
+
+}  // namespace
+}  // namespace terrace::test

@@ -79,7 +79,8 @@ struct PhaseRecord {  // a phase that has ended
 struct IterationRecord {
   bool exact = false;
   Iteration iteration;
-  std::vector<machine::PlaceId> places;  // by chunk of the run, when the iteration began
+  // By chunk of the run, when the iteration began. Empty where it is as in the run's record before.
+  std::vector<machine::PlaceId> places;
 };
 // What a plan asks for, iteration after iteration.
 struct Move {

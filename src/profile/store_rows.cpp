@@ -131,7 +131,8 @@ void RunRows::add(const IterationRecord& r) {
     }
     ++index;
   }
-  for_each_stretch(r.places, [&](std::size_t first, std::size_t count, machine::PlaceId place) {
+  if (!r.places.empty()) places_ = r.places;
+  for_each_stretch(places_, [&](std::size_t first, std::size_t count, machine::PlaceId place) {
     chunk_place_.run(iteration, first, count, place);
   });
 }

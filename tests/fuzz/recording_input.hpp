@@ -14,6 +14,7 @@ inline RecordingHeader example_header() {
   RecordingHeader header;
   header.identity.process = 1;
   header.identity.started_unix_ns = 1;
+  header.quantum_accesses = 16384;
   header.chunks_per_object = 64;
   header.smallest_chunk = 16384;
   header.largest_chunk = 1 << 30;

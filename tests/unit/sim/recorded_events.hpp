@@ -224,8 +224,8 @@ class RandomProgram {
       miss.kind = static_cast<backend::MissKind>(random ? below(4) : 0);
       if (miss.kind == backend::MissKind::dependent) miss.weight = static_cast<std::uint8_t>(below(256));
     }
-    backend::Quantum quantum{static_cast<std::uint32_t>(below(3)), below(1ULL << 40), {}, misses};
-    for (auto& hits : quantum.hits) hits = below(100000);
+    backend::Quantum quantum{static_cast<std::uint32_t>(below(3)), below(16385), {}, misses};
+    for (auto& hits : quantum.hits) hits = below(16385);
     running_ = quantum.thread;
     const bool in_stride = below(2) == 0;
     to.quantum(quantum, in_stride);

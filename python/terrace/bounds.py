@@ -48,6 +48,8 @@ class Bounds:
     iterations: int
     solver: str
     warnings: list[str]  # of what was not seen
+    core_time: dict[str, Any] | None  # seen.core_time
+    uncalibrated: str | None  # seen.uncalibrated
 
     @property
     def slow(self) -> float:
@@ -135,6 +137,8 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
         iterations=model.profile.iterations,
         solver=solver,
         warnings=seen.warnings(run, store.reach(run)),
+        core_time=seen.core_time(run, store.machine(run)),
+        uncalibrated=seen.uncalibrated(run, store.machine(run)),
     )
 
 
@@ -208,6 +212,8 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
         iterations=len(times),
         solver=solver,
         warnings=seen.warnings(run, slow.reach(run)),
+        core_time=seen.core_time(run, slow.machine(run)),
+        uncalibrated=seen.uncalibrated(run, slow.machine(run)),
     )
 
 
@@ -252,6 +258,7 @@ def _document(result: Bounds) -> dict[str, Any]:
         "iterations": result.iterations,
         "solver": result.solver,
         "warnings": result.warnings,
+        "core_time": result.core_time,
         "slow_only_s": result.slow,
         "managed_s": result.placed,
         "lower_bound_s": result.lower_bound_all,
@@ -303,3 +310,5 @@ def _print(out: Console, result: Bounds) -> None:
     )
     for sentence in result.warnings:
         out.print(f"\nwarning: {sentence}", markup=False)
+    if result.uncalibrated:
+        out.print(f"\nnote: {result.uncalibrated}", markup=False)

@@ -106,6 +106,7 @@ class View:
             "accesses": self.counters.accesses if self.counters else None,
             "accesses_of_no_object": self.counters.dropped if self.counters else None,
             "reach": seen.document(self.run, self.reach),
+            "core_time": seen.core_time(self.run, self.machine),
             "phases": [
                 {
                     "name": phase.name,
@@ -156,6 +157,8 @@ class View:
             out.print(sentence, markup=False)
         for sentence in seen.warnings(self.run, self.reach):
             out.print(f"warning: {sentence}", markup=False)
+        if sentence := seen.uncalibrated(self.run, self.machine):
+            out.print(f"note: {sentence}", markup=False)
         for note in self.notes:
             out.print(f"{note.severity}: {note.text}", markup=False)
 

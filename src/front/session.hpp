@@ -14,7 +14,7 @@
 
 namespace terrace::front {
 
-inline constexpr std::uint32_t k_session_version = 2;
+inline constexpr std::uint32_t k_session_version = 3;
 inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of the session file
 
 enum class Backend : std::uint8_t { real, virtual_time };
@@ -30,6 +30,7 @@ struct SessionWorld {
   std::string planner = "auto";
   std::optional<placement::Plan> plan{};
   model::Calibration calibration{};
+  bool core_time_fitted = false;  // the machine's access_time is the program's own
   std::uint32_t learn_iterations = 1;
   bool record_only = false;
   bool keep_exact = false;

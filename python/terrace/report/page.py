@@ -318,6 +318,8 @@ def _machine_table(facts: Facts) -> str:
 
 def _notes(facts: Facts) -> str:
     items = seen.what_was_seen(facts.run, facts.counters, facts.reach)
+    if sentence := seen.uncalibrated(facts.run, facts.machine):
+        items.append(f"note: {sentence}")
     items += [f"{note.severity}: {note.text}" for note in facts.notes]
     inner = "".join(f"<li>{escape(item)}</li>" for item in items)
     return (

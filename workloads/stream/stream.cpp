@@ -12,6 +12,7 @@
 #include "common/markers.hpp"
 #include "common/options.hpp"
 #include "common/threads.hpp"
+#include "common/verdict.hpp"
 
 namespace stream {
 
@@ -122,8 +123,7 @@ int run(std::size_t elements, std::uint64_t repetitions) {
   for (const Kernel& kernel : kernels) kernel.print(elements);
   std::printf("Time %14.9f s\n", end - begin);
   const bool verified = verify(a, b, c, repetitions);
-  std::printf("Verification %s\n", verified ? "SUCCESSFUL" : "FAILED");
-  return verified ? 0 : 1;
+  return workloads::verdict(verified);
 }
 
 }  // namespace stream

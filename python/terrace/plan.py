@@ -91,8 +91,8 @@ def plan(
 def _warn(run: Run, reach: Reach | None, machine: Machine) -> None:
     for sentence in seen.warnings(run, reach):
         console().print(f"\nwarning: {sentence}", markup=False)
-    if sentence := seen.uncalibrated(run, machine):
-        console().print(f"\nnote: {sentence}", markup=False)
+    if uncalibrated := seen.uncalibrated(run, machine):
+        console().print(f"\nnote: {uncalibrated}", markup=False)
 
 
 def _gap(chosen: _core.Plan) -> float | None:

@@ -157,8 +157,8 @@ class View:
             out.print(sentence, markup=False)
         for sentence in seen.warnings(self.run, self.reach):
             out.print(f"warning: {sentence}", markup=False)
-        if sentence := seen.uncalibrated(self.run, self.machine):
-            out.print(f"note: {sentence}", markup=False)
+        if uncalibrated := seen.uncalibrated(self.run, self.machine):
+            out.print(f"note: {uncalibrated}", markup=False)
         for note in self.notes:
             out.print(f"{note.severity}: {note.text}", markup=False)
 

@@ -49,7 +49,8 @@ struct RunRecord {  // first in every journal
   machine::InitiatorId initiator = 0;
   double cores = 1;
   Seconds sample_interval;
-  bool core_time_fitted = false;  // for this program; else the machine's core time stands for it. Virtual time only
+  bool core_time_fitted =
+      false;  // for this program; else the machine's core time stands for it. Virtual time only
 };
 struct ObjectRecord {
   Object object;

@@ -100,7 +100,8 @@ TEST_F(Process, SaysWhoseCoreTimeItIs) {
   fs::remove(root / "profile.terrace");
   EXPECT_EQ(summary("--core-time 0.25ns").find("uncalibrated"), std::string::npos);
   EXPECT_EQ(ask("profile.terrace", "select core_time_fitted from run"), std::vector<std::string>{"1"});
-  EXPECT_EQ(ask("profile.terrace", "select access_time from initiator limit 1"), std::vector<std::string>{"2.5e-10"});
+  EXPECT_EQ(ask("profile.terrace", "select access_time from initiator limit 1"),
+            std::vector<std::string>{"2.5e-10"});
 }
 
 // Where the system puts arguments and variables depends on how much environment there is: nobody may see it.

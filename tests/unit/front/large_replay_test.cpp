@@ -1,12 +1,11 @@
 // Replays of recordings that few bytes make large: legitimate ones are replayed, and none costs more than it
 // holds.
-#include "front/replay.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "front/replay.hpp"
 #include "machine/example.hpp"
 #include "sim/recorded_events.hpp"
 

@@ -68,7 +68,9 @@ class Store:
             "SELECT id, process, host, program, backend, mode, planner, budget, initiator, cores, "
             "sample_interval, core_time_fitted, machine, ended, how, arguments, whole FROM run ORDER BY id"
         )
-        return [Run(*row[:11], _truth(row[11]), *row[12:15], json.loads(row[15]), bool(row[16])) for row in rows]
+        return [
+            Run(*[*row[:11], _truth(row[11]), *row[12:15], json.loads(row[15]), bool(row[16])]) for row in rows
+        ]
 
     def run(self, process: int | None = None) -> Run:
         """The process with that number; without one, that which spent the longest time in its main loop,

@@ -49,8 +49,7 @@ struct RunRecord {  // first in every journal
   machine::InitiatorId initiator = 0;
   double cores = 1;
   Seconds sample_interval;
-  bool core_time_fitted =
-      false;  // for this program; else the machine's core time stands for it. Virtual time only
+  bool core_time_fitted = false;  // virtual time: core time is the program's own, not the machine's
 };
 struct ObjectRecord {
   Object object;

@@ -2,7 +2,6 @@
 #include "sim/occupancy.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace terrace::sim {
@@ -20,8 +19,8 @@ Occupancy::Slot Occupancy::at(Seconds time) {
       std::fill_n(row_.begin() + (fresh % k_row) * static_cast<std::int64_t>(places_), places_, 0.0);
     newest_ = number;
   }
-  constexpr auto k_never = std::numeric_limits<double>::infinity();
-  return {number, std::max(static_cast<double>(number + 1) * k_slot, std::nextafter(time.value, k_never))};
+  const auto next_time = time.value * (1 + std::numeric_limits<double>::epsilon());
+  return {number, std::max(static_cast<double>(number + 1) * k_slot, next_time)};
 }
 
 double Occupancy::free_share(const Slot& slot, Seconds time, std::size_t place) const {

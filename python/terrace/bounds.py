@@ -49,6 +49,8 @@ class Bounds:
     followed: str | None  # of all iterations, where not each one was
     solver: str
     warnings: list[str]  # of what was not seen
+    core_time: dict[str, Any] | None  # seen.core_time
+    uncalibrated: str | None  # seen.uncalibrated
 
     @property
     def slow(self) -> float:
@@ -137,6 +139,8 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
         followed=seen.followed(store.loop(run)),
         solver=solver,
         warnings=seen.warnings(run, store.reach(run)),
+        core_time=seen.core_time(run, store.machine(run)),
+        uncalibrated=seen.uncalibrated(run, store.machine(run)),
     )
 
 
@@ -211,6 +215,8 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
         followed=None,
         solver=solver,
         warnings=seen.warnings(run, slow.reach(run)),
+        core_time=seen.core_time(run, slow.machine(run)),
+        uncalibrated=seen.uncalibrated(run, slow.machine(run)),
     )
 
 
@@ -255,6 +261,7 @@ def _document(result: Bounds) -> dict[str, Any]:
         "iterations": result.iterations,
         "solver": result.solver,
         "warnings": result.warnings,
+        "core_time": result.core_time,
         "slow_only_s": result.slow,
         "managed_s": result.placed,
         "lower_bound_s": result.lower_bound_all,
@@ -308,3 +315,5 @@ def _print(out: Console, result: Bounds) -> None:
         out.print(f"\n{result.followed}", markup=False)
     for sentence in result.warnings:
         out.print(f"\nwarning: {sentence}", markup=False)
+    if result.uncalibrated:
+        out.print(f"\nnote: {result.uncalibrated}", markup=False)

@@ -15,7 +15,7 @@ from terrace.model import CurvePoint, Model
 from terrace.output import console, print_json, progress, table
 from terrace.store import Store
 from terrace.summary import phase_labels
-from terrace.values import Loop, Reach, Run
+from terrace.values import Loop, Machine, Reach, Run
 
 # Lines of moves; more are added up.
 _MANY = 20
@@ -61,8 +61,7 @@ def plan(
         raise WrongCallError("--fast is shorthand for --budget: give one of the two")
     store = Store(file)
     run = store.run(process)
-    reach = store.reach(run)
-    loop = store.loop(run)
+    reach, own_machine, loop = store.reach(run), store.machine(run), store.loop(run)
     model = Model(store, run, machine, exact)
     if sweep:
         if budget or fast or output:
@@ -71,7 +70,7 @@ def plan(
             )
         _sweep(model, sweep, planner, json)
         if not json:
-            _warn(run, reach, loop)
+            _warn(run, reach, own_machine, loop)
         return
     problem = model.problem(model.budget(budget or fast))
     with progress(f"planning with {planner}"):
@@ -80,19 +79,22 @@ def plan(
     if output:
         chosen.write(str(output))
     if json:
-        print_json({**_document(chosen, fast_only), **seen.iterations(loop), "reach": seen.document(run, reach)})
+        rests_on = {"reach": seen.document(run, reach), "core_time": seen.core_time(run, own_machine)}
+        print_json({**_document(chosen, fast_only), **seen.iterations(loop), **rests_on})
     else:
         _print(console(), chosen, fast_only)
-        _warn(run, reach, loop)
+        _warn(run, reach, own_machine, loop)
         if output:
             print(f"\nwritten to {output}; `terrace simulate --plan {output} -- PROGRAM` obeys it")
 
 
-def _warn(run: Run, reach: Reach | None, loop: Loop | None) -> None:
+def _warn(run: Run, reach: Reach | None, machine: Machine, loop: Loop | None) -> None:
     if sentence := seen.followed(loop):
         console().print(f"\n{sentence}", markup=False)
     for sentence in seen.warnings(run, reach):
         console().print(f"\nwarning: {sentence}", markup=False)
+    if uncalibrated := seen.uncalibrated(run, machine):
+        console().print(f"\nnote: {uncalibrated}", markup=False)
 
 
 def _gap(chosen: _core.Plan) -> float | None:

@@ -1,10 +1,10 @@
-"""What share of a run a profile rests on, in words: `terrace show`, `terrace plan` and the report say the same."""
+"""What a profile rests on, in words: what share of the run, and whose core time. All verbs say the same."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from terrace import units
-from terrace.values import Counters, Loop, Reach, Run
+from terrace.values import Counters, Loop, Machine, Reach, Run
 
 # From here on what was not seen is warned of.
 _MUCH = 0.1
@@ -72,6 +72,24 @@ def warnings(run: Run, reach: Reach | None) -> list[str]:
             f"idle here: {_list(_objects(reach))}."
         )
     return said
+
+
+def uncalibrated(run: Run, machine: Machine) -> str | None:
+    """A sentence where virtual time rests on a core time that nobody fitted for the program."""
+    if run.core_time_fitted is not False:
+        return None
+    access = units.seconds(machine.access_time(run.initiator))
+    return (
+        f"compute uncalibrated: core time is the machine's {access} an access, not the program's; "
+        "`terrace lab validate` fits it, --core-time takes it"
+    )
+
+
+def core_time(run: Run, machine: Machine) -> dict[str, Any] | None:
+    """The same as a JSON document; None where time is real."""
+    if run.core_time_fitted is None:
+        return None
+    return {"access_s": machine.access_time(run.initiator), "calibrated": run.core_time_fitted}
 
 
 def document(run: Run, reach: Reach | None) -> dict[str, Any] | None:

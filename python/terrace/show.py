@@ -109,6 +109,7 @@ class View:
             "accesses": self.counters.accesses if self.counters else None,
             "accesses_of_no_object": self.counters.dropped if self.counters else None,
             "reach": seen.document(self.run, self.reach),
+            "core_time": seen.core_time(self.run, self.machine),
             "phases": [
                 {
                     "name": phase.name,
@@ -159,6 +160,8 @@ class View:
             out.print(sentence, markup=False)
         for sentence in seen.warnings(self.run, self.reach):
             out.print(f"warning: {sentence}", markup=False)
+        if uncalibrated := seen.uncalibrated(self.run, self.machine):
+            out.print(f"note: {uncalibrated}", markup=False)
         for note in self.notes:
             out.print(f"{note.severity}: {note.text}", markup=False)
 

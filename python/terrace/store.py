@@ -82,9 +82,11 @@ class Store:
         """All processes, in the order of their numbers in the file."""
         rows = self._all(
             "SELECT id, process, host, program, backend, mode, planner, budget, initiator, cores, "
-            "sample_interval, machine, ended, how, arguments, whole FROM run ORDER BY id"
+            "sample_interval, core_time_fitted, machine, ended, how, arguments, whole FROM run ORDER BY id"
         )
-        return [Run(*[*row[:14], json.loads(row[14]), bool(row[15])]) for row in rows]
+        return [
+            Run(*[*row[:11], _truth(row[11]), *row[12:15], json.loads(row[15]), bool(row[16])]) for row in rows
+        ]
 
     def run(self, process: int | None = None) -> Run:
         """The process with that number; without one, that which spent the longest time in its main loop,
@@ -116,7 +118,9 @@ class Store:
             blob=row[4],
             nodes=[Node(*r) for r in rows("id, parent, name, place", "node")],
             places=[Place(*r) for r in rows("id, name, kind, capacity, granule, domain", "place")],
-            initiators=[Initiator(*r) for r in rows("id, name, cores, frequency_hz, domain", "initiator")],
+            initiators=[
+                Initiator(*r) for r in rows("id, name, cores, frequency_hz, access_time, domain", "initiator")
+            ],
             domains=[Domain(*r) for r in rows("id, name, initiator, home", "domain")],
             paths=[MachinePath(*r) for r in rows("initiator, place, read, write, latency", "path")],
             copies={(r[0], r[1]): r[2] for r in rows("source, target, bandwidth", "copy")},
@@ -337,6 +341,10 @@ class Store:
         row = self._first(sql, *values)
         assert row is not None
         return row
+
+
+def _truth(value: int | None) -> bool | None:
+    return None if value is None else bool(value)
 
 
 def _owners(objects: Sequence[Object], chunks: Floats) -> npt.NDArray[np.int64]:

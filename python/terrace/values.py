@@ -24,6 +24,7 @@ class Run:
     initiator: int
     cores: float
     sample_interval: float
+    core_time_fitted: bool | None  # for this program, or the machine's; None where time is real
     machine: int | None
     ended: float | None
     how: str | None
@@ -71,6 +72,7 @@ class Initiator:
     name: str
     cores: int
     frequency_hz: float
+    access_time: float  # seconds of core time
     domain: int
 
 
@@ -109,6 +111,10 @@ class Machine:
     paths: list[MachinePath]
     copies: dict[tuple[int, int], float]
     blob: bytes
+
+    def access_time(self, initiator: int) -> float:
+        """Seconds of core time that an access takes an initiator."""
+        return next(i.access_time for i in self.initiators if i.id == initiator)
 
     def path(self, initiator: int, place: int) -> MachinePath | None:
         """The path from an initiator to a place, if there is one."""

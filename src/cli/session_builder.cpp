@@ -68,6 +68,7 @@ front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions
   else
     world.budget = machine::parse_budget(machine, world.budget_text);
   world.calibration = sim::measure_calibration(machine, initiator, world.cores);
+  world.core_time_fitted = !options.core_time.empty();
   world.record_only = launch.verb == "record" || launch.profile;
   world.keep_exact = launch.exact;
   return world;

@@ -21,6 +21,9 @@ struct LoopSummary {
   // Shares that code without hooks takes; 0 where they were not measured.
   double time_share = 0, time_at_least = 0, heap_share = 0;
   double heap_unreached = 0;  // bytes
+  // Virtual time: seconds of core time an access, and whether they were fitted for the program.
+  double access_time = 0;
+  bool core_time_fitted = false;
 };
 
 // Of the process that spent the longest time in its main loop: on many ranks, the one that the others wait for.
@@ -36,7 +39,9 @@ LoopSummary longest_loop(const std::string& path) {
       " (SELECT time_share FROM reach WHERE reach.run = run.id),"
       " (SELECT time_at_least FROM reach WHERE reach.run = run.id),"
       " (SELECT heap_unreached / heap FROM reach WHERE reach.run = run.id),"
-      " (SELECT heap_unreached FROM reach WHERE reach.run = run.id)"
+      " (SELECT heap_unreached FROM reach WHERE reach.run = run.id),"
+      " (SELECT access_time FROM initiator i WHERE i.machine = run.machine AND i.id = run.initiator),"
+      " COALESCE(core_time_fitted, 0)"
       " FROM run LEFT JOIN loop ON loop.run = run.id GROUP BY run.id"
       " ORDER BY t DESC, (SELECT samples FROM reach WHERE reach.run = run.id) DESC LIMIT 1");
   LoopSummary summary;
@@ -54,6 +59,8 @@ LoopSummary longest_loop(const std::string& path) {
   summary.time_at_least = query.real(9);
   summary.heap_share = query.real(10);
   summary.heap_unreached = query.real(11);
+  summary.access_time = query.real(12);
+  summary.core_time_fitted = query.integer(13) != 0;
   return summary;
 }
 
@@ -81,25 +88,36 @@ void print_reach(const LoopSummary& loop, const std::string& path) {
     warn(loop.heap_share, "heap was used only by");
 }
 
+void print_core_time(const LoopSummary& loop, const std::string& name) {
+  if (loop.backend != "virtual" || loop.core_time_fitted) return;
+  fmt::print(
+      stderr,
+      "terrace: {}compute uncalibrated: core time is the machine's {} an access, not the program's; terrace "
+      "lab validate fits it, --core-time takes it\n",
+      name, format(Seconds{loop.access_time}));
+}
+
 }  // namespace
 
 void print_summary(const profile::MergeSummary& merged, const std::string& label, bool json) {
   const auto loop = longest_loop(merged.path);
   if (json) {
-    const nlohmann::ordered_json line = {{"schema", 1},
-                                         {"file", merged.path},
-                                         {"label", label},
-                                         {"planner", loop.planner},
-                                         {"backend", loop.backend},
-                                         {"processes", merged.processes},
-                                         {"incomplete", merged.incomplete},
-                                         {"loop_s", loop.loop},
-                                         {"iterations", loop.iterations},
-                                         {"followed", loop.followed},
-                                         {"moves", loop.moves},
-                                         {"moved_bytes", loop.moved},
-                                         {"time_share_without_hooks", loop.time_share},
-                                         {"heap_share_unreached", loop.heap_share}};
+    nlohmann::ordered_json line = {{"schema", 1},
+                                   {"file", merged.path},
+                                   {"label", label},
+                                   {"planner", loop.planner},
+                                   {"backend", loop.backend},
+                                   {"processes", merged.processes},
+                                   {"incomplete", merged.incomplete},
+                                   {"loop_s", loop.loop},
+                                   {"iterations", loop.iterations},
+                                   {"followed", loop.followed},
+                                   {"moves", loop.moves},
+                                   {"moved_bytes", loop.moved},
+                                   {"time_share_without_hooks", loop.time_share},
+                                   {"heap_share_unreached", loop.heap_share}};
+    if (loop.backend == "virtual")
+      line["core_time"] = {{"access_s", loop.access_time}, {"calibrated", loop.core_time_fitted}};
     fmt::print(stderr, "{}\n", line.dump());
     return;
   }
@@ -117,6 +135,7 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
                loop.followed, loop.iterations);
   print_missing_phases(merged.path);
   print_reach(loop, merged.path);
+  print_core_time(loop, name);
   for (const auto& note : merged.notes) fmt::print(stderr, "terrace: {}\n", note);
 }
 

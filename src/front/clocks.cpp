@@ -2,10 +2,13 @@
 // everything that counts from zero the virtual seconds themselves. On the real machine they are left alone.
 //
 // Sleeping advances virtual time by what was asked for and returns at once: what the program would have waited for
-// has either happened or is further away than its own clock says. Time stamp counters are not seen, nor are the
-// timeouts of calls that wait for something else (poll, pthread_cond_timedwait).
+// has either happened or is further away than its own clock says. So does waiting for nothing but a time-out
+// (poll, select without descriptors). Time stamp counters are not seen, nor are the time-outs of calls that wait
+// for descriptors.
 #include <errno.h>
+#include <poll.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/time.h>
 #include <sys/times.h>
 #include <time.h>
@@ -59,7 +62,10 @@ timeval to_timeval(std::int64_t ns) {
   return {static_cast<time_t>(ns / k_second), static_cast<suseconds_t>(ns % k_second / 1000)};
 }
 
-std::int64_t to_ns(const timespec& time) { return std::int64_t{time.tv_sec} * k_second + time.tv_nsec; }
+// "For ever" is 285 years.
+std::int64_t to_ns(const timespec& time) {
+  return std::min<std::int64_t>(time.tv_sec, 9 * k_second) * k_second + time.tv_nsec;
+}
 
 // What the system would refuse, the system shall refuse: the reasons are its own.
 bool is_duration(const timespec* time) {
@@ -192,6 +198,45 @@ TERRACE_EXPORT unsigned sleep(unsigned wanted) {
   auto* const here = front::simulation();
   if (!here) return (*next)(wanted);
   front::sleep_virtually(*here, std::int64_t{wanted} * front::k_second);
+  return 0;
+}
+
+TERRACE_EXPORT int poll(pollfd* descriptors, nfds_t count, int milliseconds) {
+  static constinit front::Next<int (*)(pollfd*, nfds_t, int)> next{"poll"};
+  auto* const here = front::simulation();
+  if (!here || count != 0 || milliseconds < 0) return (*next)(descriptors, count, milliseconds);
+  front::sleep_virtually(*here, std::int64_t{milliseconds} * 1'000'000);
+  return 0;
+}
+
+// With other signals than usual the system waits: it alone can let them in and be interrupted in one step.
+TERRACE_EXPORT int ppoll(pollfd* descriptors, nfds_t count, const timespec* timeout, const sigset_t* signals) {
+  static constinit front::Next<int (*)(pollfd*, nfds_t, const timespec*, const sigset_t*)> next{"ppoll"};
+  auto* const here = front::simulation();
+  if (!here || count != 0 || signals || !front::is_duration(timeout))
+    return (*next)(descriptors, count, timeout, signals);
+  front::sleep_virtually(*here, front::to_ns(*timeout));
+  return 0;
+}
+
+TERRACE_EXPORT int select(int count, fd_set* in, fd_set* out, fd_set* other, timeval* timeout) {
+  static constinit front::Next<int (*)(int, fd_set*, fd_set*, fd_set*, timeval*)> next{"select"};
+  auto* const here = front::simulation();
+  const timespec wanted = timeout ? timespec{timeout->tv_sec, timeout->tv_usec * 1000} : timespec{-1, 0};
+  if (!here || count != 0 || !front::is_duration(&wanted)) return (*next)(count, in, out, other, timeout);
+  front::sleep_virtually(*here, front::to_ns(wanted));
+  *timeout = {};  // what is left of it
+  return 0;
+}
+
+TERRACE_EXPORT int pselect(int count, fd_set* in, fd_set* out, fd_set* other, const timespec* timeout,
+                           const sigset_t* signals) {
+  static constinit front::Next<int (*)(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*)> next{
+      "pselect"};
+  auto* const here = front::simulation();
+  if (!here || count != 0 || signals || !front::is_duration(timeout))
+    return (*next)(count, in, out, other, timeout, signals);
+  front::sleep_virtually(*here, front::to_ns(*timeout));
   return 0;
 }
 

@@ -17,8 +17,6 @@ namespace terrace::front {
 
 namespace {
 
-constexpr std::uint64_t k_most_chunks = 1U << 20;  // of one object
-
 // What was measured when the recording was made.
 class RecordedReach final : public runtime::Reach {
  public:
@@ -39,8 +37,10 @@ class RecordedReach final : public runtime::Reach {
 class Replay final : public sim::ReplaySink {
  public:
   Replay(const sim::RecordedProcess& recorded, const Session& session)
-      : largest_chunk_(recorded.header.largest_chunk) {
+      : chunk_rule_{recorded.header.chunks_per_object, Bytes{recorded.header.smallest_chunk},
+                    Bytes{recorded.header.largest_chunk}} {
     runtime::RuntimeParts parts;
+    granule_ = parts.granule;
     for (const auto& world : session.worlds) {
       auto built = build_world(session, world, session.hooks, recorded.header.identity);
       for (auto* sink : built.sinks) sinks_.add(*sink);
@@ -57,8 +57,7 @@ class Replay final : public sim::ReplaySink {
     }
     parts.reach = &reach_;
     parts.domain = session.worlds.front().domain;
-    parts.chunk_rule = {recorded.header.chunks_per_object, Bytes{recorded.header.smallest_chunk},
-                        Bytes{recorded.header.largest_chunk}};
+    parts.chunk_rule = chunk_rule_;
     runtime_ = std::make_unique<runtime::Runtime>(std::move(parts));
   }
 
@@ -68,13 +67,13 @@ class Replay final : public sim::ReplaySink {
     runtime_->progressed(quantum.accesses, in_stride);
   }
   void object_added(const backend::NewObject& object) override {
-    // What no recorder writes would be a great many chunks.
-    if (object.size.value / largest_chunk_ > k_most_chunks)
-      throw Error(Code::corrupt, "a recording has an object of too many chunks");
-    // Later misses are on chunks by number: were objects cut otherwise than they were, all would be wrong.
-    const auto id =
-        runtime_->add_object(object.name, object.kind, reinterpret_cast<const void*>(object.address), object.size);
-    if (id != object.id || chunks_->size() != std::size_t{object.first_chunk} + object.chunks)
+    // Later misses are on chunks by number: were objects cut otherwise than they were, all would be wrong. Asked
+    // before they are made: there might be a great many.
+    const auto extent = runtime::extent_of(chunk_rule_, granule_, object.address, object.size);
+    const bool as_recorded = extent.chunks == object.chunks && chunks_->size() == object.first_chunk;
+    if (!as_recorded ||
+        runtime_->add_object(object.name, object.kind, reinterpret_cast<const void*>(object.address),
+                             object.size) != object.id)
       throw Error(Code::corrupt, "the recording's object \"" + std::string(object.name) +
                                      "\" has other chunks than this version of terrace makes of it; record again");
   }
@@ -117,7 +116,8 @@ class Replay final : public sim::ReplaySink {
   std::vector<backend::Clock*> clocks_;
   std::vector<backend::ThreadClocks*> thread_clocks_;
   memory::ChunkTable* chunks_ = nullptr;  // a world's; all have the same chunks
-  std::uint64_t largest_chunk_;
+  runtime::ChunkRule chunk_rule_;
+  Bytes granule_;
   std::uint64_t unseen_ = 0, dropped_ = 0;
   RecordedReach reach_;
   std::unique_ptr<runtime::Runtime> runtime_;

@@ -125,6 +125,7 @@ profile::RunRecord run_record(const Session& session, const SessionWorld& world,
   run.initiator = initiator;
   run.cores = world.cores;
   run.sample_interval = session.sample_interval;
+  run.core_time_fitted = world.core_time_fitted;
   return run;
 }
 

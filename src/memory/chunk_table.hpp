@@ -23,8 +23,8 @@ struct Chunk {
   std::uint32_t size = 0;     // bytes, a whole number of granules but for the last of an object
   ObjectId object = 0;
   machine::DomainId domain = 0;
-  std::atomic<machine::PlaceId> place{machine::k_no_place};
-  bool live = true;  // false once its object is freed
+  std::atomic<machine::PlaceId> place{machine::k_no_place};  // changed by ChunkTable::put
+  bool live = true;                                          // false once its object is freed
 };
 
 class ChunkTable {
@@ -37,15 +37,25 @@ class ChunkTable {
     chunk.size = size;
     chunk.object = object;
     chunk.domain = domain;
-    chunk.place.store(place, std::memory_order_relaxed);
+    put(chunk, place);
     return static_cast<ChunkId>(chunks_.size() - 1);
   }
+  // The chunk, one of the table's, lies there from now on. Any thread.
+  void put(Chunk& chunk, machine::PlaceId place) {
+    chunk.place.store(place, std::memory_order_relaxed);
+    changes_.fetch_add(1, std::memory_order_release);
+  }
+  // While this is the same, so are all chunks and where they lie. Read it before them.
+  [[nodiscard]] std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
   [[nodiscard]] std::size_t size() const { return chunks_.size(); }
+  [[nodiscard]] auto begin() const { return chunks_.begin(); }
+  [[nodiscard]] auto end() const { return chunks_.end(); }
   [[nodiscard]] Chunk& operator[](ChunkId id) { return chunks_[id]; }
   [[nodiscard]] const Chunk& operator[](ChunkId id) const { return chunks_[id]; }
 
  private:
   std::deque<Chunk> chunks_;
+  std::atomic<std::uint64_t> changes_{0};
 };
 
 }  // namespace terrace::memory

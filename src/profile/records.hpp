@@ -49,6 +49,7 @@ struct RunRecord {  // first in every journal
   machine::InitiatorId initiator = 0;
   double cores = 1;
   Seconds sample_interval;
+  bool core_time_fitted = false;  // virtual time: core time is the program's own, not the machine's
 };
 struct ObjectRecord {
   Object object;
@@ -81,7 +82,8 @@ struct PhaseRecord {  // a phase that has ended
 struct IterationRecord {
   bool exact = false;
   Iteration iteration;
-  std::vector<machine::PlaceId> places;  // by chunk of the run, when the iteration began
+  // By chunk of the run, when the iteration began. Empty where it is as in the run's record before.
+  std::vector<machine::PlaceId> places;
 };
 // What a plan asks for, iteration after iteration.
 struct Move {

@@ -17,11 +17,11 @@ void add_tree(Database& database, std::int64_t id, const machine::Machine& machi
 }
 
 void add_initiators(Database& database, std::int64_t id, const machine::Machine& machine) {
-  Statement initiator(database, "INSERT INTO initiator VALUES(?, ?, ?, ?, ?, ?)");
+  Statement initiator(database, "INSERT INTO initiator VALUES(?, ?, ?, ?, ?, ?, ?)");
   Statement cache(database, "INSERT INTO cache VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
   std::int64_t number = 0;
   for (const auto& i : machine.initiators()) {
-    initiator.run(id, number, i.name, i.cores, i.frequency_hz, i.domain);
+    initiator.run(id, number, i.name, i.cores, i.frequency_hz, i.access_time, i.domain);
     std::int64_t level = 0;
     for (const auto& c : i.caches) cache.run(id, number, level++, c.name, c.size, c.ways, c.shared, c.latency);
     ++number;

@@ -72,9 +72,10 @@ RunRows::RunRows(Database& database, const std::string& journal)
       cell_(database, "INSERT OR REPLACE INTO cell VALUES(?, ?, ?, ?, ?, ?, ?)"),
       chunk_place_(database, "INSERT INTO chunk_place VALUES(?, ?, ?, ?)"),
       move_(database, "INSERT INTO move VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") {
-  Statement insert(database,
-                   "INSERT INTO run VALUES(NULL, ?, 0, 0, 0, '', '', '[]', '', '', '', '', 0, 1, 0, NULL, NULL, "
-                   "NULL, NULL, 0)");
+  Statement insert(
+      database,
+      "INSERT INTO run VALUES(NULL, ?, 0, 0, 0, '', '', '[]', '', '', '', '', 0, 1, 0, NULL, NULL, NULL, "
+      "NULL, NULL, 0)");
   insert.run(journal);
   id_ = database.last_row();
 }
@@ -85,10 +86,11 @@ void RunRows::add(const RunRecord& r) {
   Statement update(database_,
                    "UPDATE run SET process = ?, parent = ?, started_unix_ns = ?, host = ?, program = ?, "
                    "arguments = ?, backend = ?, mode = ?, planner = ?, budget = ?, initiator = ?, cores = ?, "
-                   "sample_interval = ? WHERE id = ?");
+                   "sample_interval = ?, core_time_fitted = ? WHERE id = ?");
+  const auto fitted = r.backend == "virtual" ? std::optional(r.core_time_fitted) : std::nullopt;
   const auto arguments = json_list(r.arguments);
   update.run(r.process, r.parent, r.started_unix_ns, r.host, r.program, arguments, r.backend, r.mode, r.planner,
-             r.budget, r.initiator, r.cores, r.sample_interval, id_);
+             r.budget, r.initiator, r.cores, r.sample_interval, fitted, id_);
 }
 
 void RunRows::add(const ObjectRecord& r) {
@@ -132,7 +134,8 @@ void RunRows::add(const IterationRecord& r) {
     }
     ++index;
   }
-  for_each_stretch(r.places, [&](std::size_t first, std::size_t count, machine::PlaceId place) {
+  if (!r.places.empty()) places_ = r.places;
+  for_each_stretch(places_, [&](std::size_t first, std::size_t count, machine::PlaceId place) {
     chunk_place_.run(iteration, first, count, place);
   });
 }

@@ -48,7 +48,8 @@ class RunRows {
   bool ended_ = false;
   std::int64_t loop_ = -1;  // number of the loop that the records belong to; -1 before the first
 
-  std::vector<Move> moves_;  // named so far
+  std::vector<Move> moves_;               // named so far
+  std::vector<machine::PlaceId> places_;  // by chunk, of the last iteration
 
   Statement object_;
   Statement object_places_;

@@ -23,8 +23,6 @@ namespace terrace::runtime {
 using memory::ChunkId;
 using memory::ObjectId;
 
-constexpr std::uint64_t k_huge_page = 2 << 20;
-
 struct Runtime::State {
   explicit State(RuntimeParts given) : parts(std::move(given)), following(parts.follow_every) {
     for (auto& world : parts.worlds) worlds.emplace_back(std::move(world), parts.granule, parts.domain);
@@ -43,7 +41,6 @@ struct Runtime::State {
   void begin_loop(std::string_view name);
   void end_loop();
   std::string unique_name(std::string_view name);
-  Bytes chunk_size(Bytes size) const;
   void map_chunks(const ObjectMemory& memory);
   ObjectId add(std::string_view name, profile::ObjectKind kind, std::uint64_t address, Bytes size);
   void named_function(std::uint64_t function);
@@ -76,14 +73,6 @@ struct Runtime::State {
 std::string Runtime::State::unique_name(std::string_view name) {
   const auto count = ++names[std::string(name)];
   return count == 1 ? std::string(name) : std::string(name) + "#" + std::to_string(count);
-}
-
-Bytes Runtime::State::chunk_size(Bytes size) const {
-  const auto& rule = parts.chunk_rule;
-  const auto wanted = size.value / rule.chunks_per_object;
-  const auto step = std::max(wanted < k_huge_page ? rule.smallest.value : k_huge_page, parts.granule.value);
-  const auto whole_steps = (wanted + step - 1) / step * step;
-  return Bytes{std::max(std::clamp(whole_steps, rule.smallest.value, rule.largest.value), parts.granule.value)};
 }
 
 void Runtime::State::map_chunks(const ObjectMemory& memory) {
@@ -230,24 +219,20 @@ void Runtime::State::enter(Work work) noexcept {
 }
 
 ObjectId Runtime::State::add(std::string_view name, profile::ObjectKind kind, std::uint64_t address, Bytes size) {
-  const auto granule = parts.granule.value;
-  const auto nearest = [&](std::uint64_t value) { return (value + granule / 2) / granule * granule; };
-  const auto low = nearest(address);
-  const auto high = std::max(nearest(address + size.value), low + granule);
+  const auto extent = extent_of(parts.chunk_rule, parts.granule, address, size);
   ObjectMemory memory;
-  memory.address = low;
+  memory.address = extent.address;
   auto& object = memory.object;
   object.id = static_cast<ObjectId>(objects.size());
   object.name = unique_name(name);
   object.kind = kind;
-  object.size = Bytes{high - low};
-  object.chunk_size = chunk_size(object.size);
+  object.size = extent.size;
+  object.chunk_size = extent.chunk_size;
   object.first_chunk = next_chunk;
-  object.chunks =
-      static_cast<std::uint32_t>((object.size.value + object.chunk_size.value - 1) / object.chunk_size.value);
+  object.chunks = static_cast<std::uint32_t>(extent.chunks);
   next_chunk += object.chunks;
   objects.push_back(object);
-  addresses.push_back(low);
+  addresses.push_back(extent.address);
   for (auto& world : worlds) world.object_added(memory);
   if (parts.reach) parts.reach->object_added(object, memory.address);
   map_chunks(memory);

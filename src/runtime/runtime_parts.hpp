@@ -24,6 +24,7 @@
 #include "placement/plan.hpp"
 #include "profile/collector.hpp"
 #include "profile/profile.hpp"
+#include "runtime/extent.hpp"
 
 namespace terrace::access {
 class AddressMap;
@@ -72,14 +73,6 @@ struct WorldParts {
   Journal* journal = nullptr;
   std::function<Totals()> totals;
   std::shared_ptr<void> owner;  // keeps what the pointers above point to
-};
-
-// How objects are cut into chunks: about `chunks_per_object` of them, each in [smallest, largest] and a whole
-// multiple of `smallest`, or of a huge page where it holds one.
-struct ChunkRule {
-  std::uint32_t chunks_per_object = 64;
-  Bytes smallest{16384};
-  Bytes largest{1ULL << 30};
 };
 
 enum class PhaseSource : std::uint8_t { markers, functions, automatic };

@@ -28,19 +28,38 @@ World::World(WorldParts parts, Bytes granule, machine::DomainId domain)
   if (parts_.exact) parts_.exact->set_active(false);
 }
 
-PlaceId World::initial_place(const profile::Object& object, std::uint32_t ordinal) const {
+World::Stretch World::initial_stretch(const profile::Object& object, std::uint32_t ordinal) const {
+  const auto left = object.chunks - ordinal;
   const auto home = parts_.machine->home(domain_);
   const auto& planner = parts_.steering.planner;
   if (has_plan_) {
-    const auto place = active_.initial_place(object, ordinal);
-    return place == k_no_place ? home : place;
+    const auto planned = active_.initial_place(object, ordinal);
+    std::uint32_t same = 1;
+    while (same < left && active_.initial_place(object, ordinal + same) == planned) ++same;
+    return {planned == k_no_place ? home : planned, same};
   }
-  if (planner == "fast-only") return parts_.machine->fastest_first(domain_).front();
+  if (planner == "fast-only") return {parts_.machine->fastest_first(domain_).front(), left};
   if (planner == "first-touch") {
-    for (const auto place : parts_.machine->fastest_first(domain_))
-      if (parts_.ledger->available(place) >= object.chunk_size) return place;
+    for (const auto place : parts_.machine->fastest_first(domain_)) {
+      const auto room = parts_.ledger->available(place).value / object.chunk_size.value;
+      if (room > 0) return {place, static_cast<std::uint32_t>(std::min<std::uint64_t>(room, left))};
+    }
   }
-  return home;
+  return {home, left};
+}
+
+// Takes room for as many of the chunks, from the first on, as the place has room for. Returns the first without.
+ChunkId World::take_room(ChunkId first, ChunkId end, PlaceId place) {
+  const auto& chunks = *parts_.chunks;
+  const auto room = parts_.ledger->available(place).value;
+  std::uint64_t wanted = 0;
+  auto stop = first;
+  for (; stop < end && wanted + chunks[stop].size <= room; ++stop) wanted += chunks[stop].size;
+  if (stop == first || parts_.ledger->take(place, Bytes{wanted})) return stop;
+  // Another process of the job was quicker.
+  stop = first;
+  while (stop < end && parts_.ledger->take(place, Bytes{chunks[stop].size})) ++stop;
+  return stop;
 }
 
 void World::settle(ChunkId first, std::uint32_t count, PlaceId place) {
@@ -50,19 +69,19 @@ void World::settle(ChunkId first, std::uint32_t count, PlaceId place) {
   ChunkId begin = first;
   const auto end = first + count;
   while (begin < end) {
-    const bool granted = parts_.ledger->take(place, Bytes{chunks[begin].size});
-    ChunkId stop = begin + 1;
-    while (stop < end && granted && parts_.ledger->take(place, Bytes{chunks[stop].size})) ++stop;
     auto target = place;
-    if (!granted && place != home) {
+    auto held = take_room(begin, end, place);
+    auto stop = held;
+    if (held == begin) {  // and there is none for what follows and is as large
+      for (stop = begin + 1; stop < end && chunks[stop].size >= chunks[begin].size;) ++stop;
       target = home;
-      parts_.ledger->take(home, Bytes{chunks[begin].size});
+      if (place != home) held = take_room(begin, stop, home);
     }
     const bool settled = parts_.backing->settle(begin, stop - begin, target);
     for (auto chunk = begin; chunk < stop; ++chunk) {
       if (settled)
-        chunks[chunk].place.store(target, std::memory_order_relaxed);
-      else if (granted || target != place)
+        chunks.put(chunks[chunk], target);
+      else if (chunk < held)
         parts_.ledger->give(target, Bytes{chunks[chunk].size});
     }
     if (!settled) note_refusal("lets no memory be put on " + parts_.machine->place(target).name);
@@ -73,23 +92,17 @@ void World::settle(ChunkId first, std::uint32_t count, PlaceId place) {
 void World::object_added(const ObjectMemory& memory) {
   const auto& object = memory.object;
   if (has_plan_) bind(object);
-  // First touch looks at what is left after every chunk; all others can settle runs of chunks at once.
-  const bool one_by_one = parts_.steering.planner == "first-touch" && !has_plan_;
-  ChunkId run = object.first_chunk;
-  PlaceId run_place = k_no_place;
   for (std::uint32_t i = 0; i < object.chunks; ++i) {
     const auto offset = i * object.chunk_size.value;
     const auto size = std::min(object.chunk_size.value, object.size.value - offset);
-    const auto id = parts_.chunks->add(memory.address + offset, static_cast<std::uint32_t>(size), object.id,
-                                       domain_, k_no_place);
-    if (i > 0 && (one_by_one || initial_place(object, i) != run_place)) {
-      settle(run, id - run, run_place);
-      run = id;
-    }
-    if (run == id) run_place = initial_place(object, i);
+    parts_.chunks->add(memory.address + offset, static_cast<std::uint32_t>(size), object.id, domain_, k_no_place);
+  }
+  for (std::uint32_t settled = 0; settled < object.chunks;) {
+    const auto stretch = initial_stretch(object, settled);
+    settle(object.first_chunk + settled, stretch.chunks, stretch.place);
+    settled += stretch.chunks;
   }
   const auto end = object.first_chunk + object.chunks;
-  if (end > run) settle(run, end - run, run_place);
   profile::ObjectRecord record{object, now(), {}, memory.address};
   for (auto chunk = object.first_chunk; chunk < end; ++chunk)
     record.places.push_back((*parts_.chunks)[chunk].place.load(std::memory_order_relaxed));
@@ -99,12 +112,15 @@ void World::object_added(const ObjectMemory& memory) {
 void World::object_removed(const profile::Object& object) {
   parts_.mover->forget(object.first_chunk, object.chunks);
   harvest();
+  std::vector<std::uint64_t> freed(parts_.machine->places().size(), 0);
   for (std::uint32_t i = 0; i < object.chunks; ++i) {
     auto& chunk = (*parts_.chunks)[object.first_chunk + i];
     if (const auto place = chunk.place.load(std::memory_order_relaxed); place != k_no_place)
-      parts_.ledger->give(place, Bytes{chunk.size});
+      freed[place] += chunk.size;
     chunk.live = false;
   }
+  for (std::size_t place = 0; place < freed.size(); ++place)
+    if (freed[place] > 0) parts_.ledger->give(static_cast<PlaceId>(place), Bytes{freed[place]});
   journal_.write(profile::ObjectEndRecord{object.id, now()});
 }
 
@@ -176,15 +192,30 @@ void World::phase_end(const PhaseTracker& tracker, bool followed) {
                                       phase_waited_, followed});
 }
 
+// Most iterations find everything where the one before found it; there may be a hundred thousand chunks.
+void World::note_places() {
+  const auto changes = parts_.chunks->changes();
+  if (places_as_of_ == changes) return;
+  places_as_of_ = changes;
+  places_at_start_.clear();
+  for (const auto& chunk : *parts_.chunks) places_at_start_.push_back(chunk.place.load(std::memory_order_relaxed));
+}
+
+std::vector<PlaceId> World::places_to_write() {
+  if (places_written_as_of_ == places_as_of_) return {};
+  places_written_as_of_ = places_as_of_;
+  return places_at_start_;
+}
+
 void World::end_iteration(std::uint32_t iteration) {
   if (!followed_whole_) return;
   if (learning(iteration)) {
-    profile::IterationRecord record{false, parts_.sampled->take_iteration(), places_at_start_};
+    profile::IterationRecord record{false, parts_.sampled->take_iteration(), places_to_write()};
     journal_.write(record);
     learned_.push_back(std::move(record.iteration));
   }
   if (parts_.exact && parts_.steering.keep_exact)
-    journal_.write(profile::IterationRecord{true, parts_.exact->take_iteration(), places_at_start_});
+    journal_.write(profile::IterationRecord{true, parts_.exact->take_iteration(), places_to_write()});
 }
 
 void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool followed,
@@ -206,12 +237,7 @@ void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool
     collecting_ = learn_now || count_now;
     if (parts_.sampled) parts_.sampled->set_active(learn_now);
     if (parts_.exact) parts_.exact->set_active(count_now);
-    if (collecting_) {
-      places_at_start_.clear();
-      for (std::size_t i = 0; i < parts_.chunks->size(); ++i)
-        places_at_start_.push_back(
-            (*parts_.chunks)[static_cast<ChunkId>(i)].place.load(std::memory_order_relaxed));
-    }
+    if (collecting_) note_places();
     with_collectors([&](profile::Collector& collector) { collector.begin_iteration(iteration); });
   }
   phase_begun_ = now();

@@ -68,10 +68,18 @@ class World {
     Seconds waited;
     bool settled = false;
   };
-  [[nodiscard]] machine::PlaceId initial_place(const profile::Object& object, std::uint32_t ordinal) const;
+  // Where the object's chunks from `ordinal` on lie at first, and how many of them.
+  struct Stretch {
+    machine::PlaceId place = machine::k_no_place;
+    std::uint32_t chunks = 0;
+  };
+  [[nodiscard]] Stretch initial_stretch(const profile::Object& object, std::uint32_t ordinal) const;
   [[nodiscard]] bool learning(std::uint32_t iteration) const;
+  memory::ChunkId take_room(memory::ChunkId first, memory::ChunkId end, machine::PlaceId place);
   void settle(memory::ChunkId first, std::uint32_t count, machine::PlaceId place);
   void end_iteration(std::uint32_t iteration);
+  void note_places();
+  std::vector<machine::PlaceId> places_to_write();
   void learn(const PhaseTracker& tracker, const std::vector<profile::Object>& objects);
   void adopt(const placement::Plan& plan, const std::vector<profile::Object>& objects, std::string_view why);
   void bind(const profile::Object& object);
@@ -103,7 +111,9 @@ class World {
   bool refusal_noted_ = false;
   std::vector<profile::Iteration> learned_;
   std::vector<machine::PlaceId> places_at_start_;  // by chunk, when the profiled iteration began
-  std::deque<Pending> pending_;                    // by ticket, from first_pending_ on
+  // They are as the table was after so many changes; and what the journal has of them.
+  std::optional<std::uint64_t> places_as_of_, places_written_as_of_;
+  std::deque<Pending> pending_;  // by ticket, from first_pending_ on
   backend::Ticket first_pending_ = 0;
   std::vector<backend::TransferRequest> requests_;    // of one asking
   std::uint32_t names_ = 0;                           // moves that have one

@@ -67,7 +67,7 @@ void CopyEngine::start(Seconds now) {
     if (room == Room::never) {
       finish(next, now, true);
     } else if (next.from == machine::k_no_place) {
-      chunk.place.store(next.to, std::memory_order_relaxed);
+      chunks_.put(chunk, next.to);
       finish(next, now, false);
     } else {
       next.size = size;
@@ -79,7 +79,7 @@ void CopyEngine::start(Seconds now) {
 TransferResult CopyEngine::complete(Seconds now) {
   auto result = running_->result;
   running_.reset();
-  chunks_[result.chunk].place.store(result.to, std::memory_order_relaxed);
+  chunks_.put(chunks_[result.chunk], result.to);
   ledger_.give(result.from, result.size);
   finish(result, now, false);
   start(now);

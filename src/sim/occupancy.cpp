@@ -2,11 +2,15 @@
 #include "sim/occupancy.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace terrace::sim {
 
 Occupancy::Slot Occupancy::at(Seconds time) {
-  auto number = static_cast<std::int64_t>(time.value / k_slot);
+  // So late (a program may sleep for ages) that doubles cannot tell slots apart, a slot lasts as long as they can
+  // tell.
+  constexpr double k_last = 0x1p60;
+  auto number = static_cast<std::int64_t>(std::min(time.value / k_slot, k_last));
   if (static_cast<double>(number + 1) * k_slot <= time.value) ++number;  // by rounding, time was on the slot's end
   constexpr auto k_row = static_cast<std::int64_t>(k_slots);
   if (number > newest_) {
@@ -15,7 +19,8 @@ Occupancy::Slot Occupancy::at(Seconds time) {
       std::fill_n(row_.begin() + (fresh % k_row) * static_cast<std::int64_t>(places_), places_, 0.0);
     newest_ = number;
   }
-  return {number, static_cast<double>(number + 1) * k_slot};
+  const auto next_time = time.value * (1 + std::numeric_limits<double>::epsilon());
+  return {number, std::max(static_cast<double>(number + 1) * k_slot, next_time)};
 }
 
 double Occupancy::free_share(const Slot& slot, Seconds time, std::size_t place) const {

@@ -15,8 +15,8 @@ using memory::k_no_chunk;
 namespace {
 
 constexpr std::uint32_t k_most_misses = 1U << 20;  // of one quantum; a pipeline hands over 32,768 at most
-constexpr std::uint64_t k_most_accesses = std::uint64_t{1} << 48;
-constexpr std::uint32_t k_narrow = 256;  // classes that a byte can tell apart
+constexpr std::uint64_t k_most_lines = 64;         // of one access, which may be the last of a quantum
+constexpr std::uint32_t k_narrow = 256;            // classes that a byte can tell apart
 constexpr std::uint32_t k_wide_classes = 65536;
 constexpr unsigned k_class_bits = 3;  // a kind of miss, and whether the misses have weights
 constexpr std::uint8_t k_weighed = 4;
@@ -105,8 +105,8 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, memory::ChunkId 
   wide_ = (flags & k_wide) != 0;
   auto& quantum = sums.quantum;
   quantum.thread = static_cast<std::uint32_t>(events.number(k_most_recorded_threads));
-  quantum.accesses = events.number(k_most_accesses);
-  for (auto& hits : quantum.hits) hits = events.number(k_most_accesses);
+  quantum.accesses = events.number(most_accesses_);
+  for (auto& hits : quantum.hits) hits = events.number(most_accesses_ + k_most_lines);
   const auto classes = events.number(wide_ ? k_wide_classes : k_narrow);
   classes_.resize(classes);
   tally.clear();
@@ -134,6 +134,8 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, memory::ChunkId 
   class_end_ += misses * (wide_ ? 2 : 1) + weighed;
   line_begin_ = line_end_;
   line_end_ += events.number(3 * misses);
+  if (class_end_ > class_bytes_ || line_end_ > line_bytes_)
+    throw Error(Code::corrupt, "a recording's columns do not belong together");
   return sums;
 }
 

@@ -62,12 +62,20 @@ class QuantumDecoder {
     bool in_stride = false;
     std::uint32_t misses = 0;
   };
+  // `quantum_accesses`: the header's; longer quanta are not believed.
+  explicit QuantumDecoder(std::uint64_t quantum_accesses) : most_accesses_(quantum_accesses) {}
+  // The sizes of the frame's columns of classes and lines: more misses than they have room for are not believed,
+  // also where nobody asks for them.
+  void begin_frame(std::size_t classes, std::size_t lines) {
+    class_end_ = line_end_ = 0;
+    class_bytes_ = classes;
+    line_bytes_ = lines;
+  }
   // Reads what follows the tag. Chunks from `chunks` on are not believed.
   Sums sums(ColumnReader& events, memory::ChunkId chunks, profile::Tally& tally);
   // The misses of the quantum whose sums were read last. The columns are the frame's, whole; valid until the next
   // call. Throws Error{corrupt} when they do not add up to the sums.
   std::span<const backend::Miss> misses(std::span<const std::byte> classes, std::span<const std::byte> lines);
-  void begin_frame() { class_end_ = line_end_ = 0; }
 
  private:
   struct Class {
@@ -87,6 +95,8 @@ class QuantumDecoder {
   std::vector<Class> classes_;
   std::vector<std::uint32_t> of_miss_;
   std::vector<backend::Miss> misses_;
+  std::uint64_t most_accesses_;
+  std::size_t class_bytes_ = 0, line_bytes_ = 0;
   std::uint32_t count_ = 0;
   bool wide_ = false;
   std::size_t class_begin_ = 0, class_end_ = 0;  // of this quantum in the frame's columns

@@ -2,6 +2,7 @@
 #include "sim/recording_reader.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.hpp"
 #include "profile/profile.hpp"
@@ -30,15 +31,46 @@ struct Known {
   memory::ChunkId chunks = 0;
 };
 
+// Keeps account of the chunks that large objects have beyond the usual number (recording_format.hpp).
+class LargeObjects {
+ public:
+  explicit LargeObjects(std::uint32_t chunks_per_object) : usual_(chunks_per_object) {}
+  void added(const backend::NewObject& object) {
+    const auto beyond = object.chunks > usual_ ? object.chunks - usual_ : 0;
+    beyond_.push_back(beyond);
+    live_ += beyond;
+    ever_ += beyond;
+    if (live_ > k_most_chunks_beyond) refuse(object, "at the same time", k_most_chunks_beyond);
+    if (ever_ > k_most_chunks_beyond_ever) refuse(object, "over the run", k_most_chunks_beyond_ever);
+  }
+  void removed(std::uint64_t id) { live_ -= std::exchange(beyond_[id], 0); }
+
+ private:
+  [[noreturn]] void refuse(const backend::NewObject& object, const char* when, std::uint64_t most) const {
+    throw Error(Code::corrupt,
+                "with the object \"" + std::string(object.name) + "\" of " + std::to_string(object.chunks) +
+                    " chunks, a recording's objects have more than " + std::to_string(most) + " " + when +
+                    " beyond the usual " + std::to_string(usual_) + " each: they cannot be replayed");
+  }
+
+  std::uint32_t usual_;
+  std::vector<std::uint32_t> beyond_;  // by object; 0 once it is removed
+  std::uint64_t live_ = 0, ever_ = 0;
+};
+
 class FrameReplay {
  public:
-  FrameReplay(ReplaySink& sink, Decompressor& decompressor) : sink_(sink), decompressor_(decompressor) {}
+  FrameReplay(const RecordingHeader& header, ReplaySink& sink, Decompressor& decompressor)
+      : sink_(sink),
+        decompressor_(decompressor),
+        large_objects_(header.chunks_per_object),
+        quanta_(header.quantum_accesses) {}
   // False when the frame is not whole; nothing of it has been told then.
   bool tell(const Frame& frame) {
     if (!columns_are_whole(frame)) return false;
     frame_ = &frame;
     has_misses_ = false;
-    quanta_.begin_frame();
+    quanta_.begin_frame(frame.columns[k_classes].size, frame.columns[k_lines].size);
     decompressor_.column(frame.columns[k_events], events_);
     ColumnReader in(events_);
     while (!in.at_end()) {
@@ -121,6 +153,7 @@ class FrameReplay {
       throw Error(Code::corrupt, "a recording's objects are out of order");
     ++known_.objects;
     known_.chunks += object.chunks;
+    large_objects_.added(object);
     sink_.object_added(object);
   }
 
@@ -135,6 +168,7 @@ class FrameReplay {
   void object_removed(ColumnReader& in) {
     const auto id = in.number();
     if (id >= known_.objects) throw Error(Code::corrupt, "a recording frees an object that is not there");
+    large_objects_.removed(id);
     sink_.object_removed(static_cast<memory::ObjectId>(id));
   }
 
@@ -154,6 +188,7 @@ class FrameReplay {
   ReplaySink& sink_;
   Decompressor& decompressor_;
   Known known_;
+  LargeObjects large_objects_;
   const Frame* frame_ = nullptr;
   bool finished_ = false;
   bool has_misses_ = false;  // of this frame: they are in the buffers
@@ -203,7 +238,7 @@ RecordingIndex index_recording(std::span<const std::byte> file) {
 
 ReplayEnd replay_process(const RecordedProcess& process, ReplaySink& sink) {
   Decompressor decompressor;
-  FrameReplay replay(sink, decompressor);
+  FrameReplay replay(process.header, sink, decompressor);
   ReplayEnd end;
   for (const auto& frame : process.frames) {
     if (!replay.tell(frame)) {

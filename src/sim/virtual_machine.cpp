@@ -150,14 +150,14 @@ void VirtualMachine::touch(ChunkId id) {
     // Without room anywhere the program has more data than the machine has memory, and the account stays full.
     (void)ledger_.take(place, Bytes{chunk.size});
   }
-  chunk.place.store(place, std::memory_order_relaxed);
+  chunks_.put(chunk, place);
 }
 
 bool VirtualMachine::settle(ChunkId first, std::uint32_t count, PlaceId place) {
   if (place >= machine_.places().size() || !law_.view().reaches(place)) return false;
   for (auto id = first; id < first + count; ++id)
     if (machine_.place(place).domain != chunks_[id].domain) return false;
-  for (auto id = first; id < first + count; ++id) chunks_[id].place.store(place, std::memory_order_relaxed);
+  for (auto id = first; id < first + count; ++id) chunks_.put(chunks_[id], place);
   return true;
 }
 

@@ -22,8 +22,8 @@ PlaceSet held_on(const Load& load) { return load.further | only(place_of(*load.c
 
 }  // namespace
 
-NumaCarrier::NumaCarrier(const machine::Machine& machine, memory::Ledger& ledger)
-    : machine_(machine), ledger_(ledger), batch_(std::make_unique<Batch>()) {}
+NumaCarrier::NumaCarrier(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger)
+    : machine_(machine), chunks_(chunks), ledger_(ledger), batch_(std::make_unique<Batch>()) {}
 
 int NumaCarrier::node_of(PlaceId place) const noexcept {
   const auto& places = machine_.places();
@@ -110,7 +110,7 @@ void NumaCarrier::move_batch(int node) noexcept {
 void NumaCarrier::arrive(Load& load, PlaceId to) noexcept {
   auto& chunk = *load.chunk;
   load.further |= only(place_of(chunk));
-  chunk.place.store(to, std::memory_order_relaxed);
+  chunks_.put(chunk, to);
   keep_on(load, only(to));
   load.size = Bytes{chunk.size};
   load.error = 0;

@@ -34,8 +34,8 @@ struct Load {
 
 class NumaCarrier {
  public:
-  // Both outlive it. Takes here all the memory that it will ever need.
-  NumaCarrier(const machine::Machine& machine, memory::Ledger& ledger);
+  // All outlive it. Takes here all the memory that it will ever need.
+  NumaCarrier(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger);
 
   // Brings the chunks, each of them there once, to `to`: takes room, sets the policy of their ranges so that what
   // is touched meanwhile comes from there, moves what is there, gives back the room that they leave, and stores
@@ -64,6 +64,7 @@ class NumaCarrier {
   [[nodiscard]] int node_of(machine::PlaceId place) const noexcept;  // -1 where it has none
 
   const machine::Machine& machine_;
+  memory::ChunkTable& chunks_;
   memory::Ledger& ledger_;
   std::unique_ptr<Batch> batch_;
 };

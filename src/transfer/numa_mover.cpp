@@ -40,7 +40,7 @@ void make_room(std::vector<Element>& list, std::size_t elements) {
 
 NumaMover::NumaMover(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger,
                      backend::Clock& clock)
-    : machine_(machine), chunks_(chunks), ledger_(ledger), clock_(clock), carrier_(machine, ledger) {
+    : machine_(machine), chunks_(chunks), ledger_(ledger), clock_(clock), carrier_(machine, chunks, ledger) {
   loads_.reserve(k_group_chunks);
   group_.reserve(k_group_chunks);
   sigset_t all;

@@ -357,7 +357,8 @@ TEST_F(TwoNodes, PagesSharedWithAChildStayWholeUntilItEnds) {
 // again or freed. Its own place here is a node that does not exist: nothing can go back there.
 TEST_F(TwoNodes, AChunkInPartsIsHeldOnEachOfThem) {
   for (const bool freed : {false, true}) {
-    chunks_ = memory::ChunkTable();
+    std::destroy_at(&chunks_);
+    std::construct_at(&chunks_);
     page_.slots[0].held[0] = page_.slots[0].held[1] = page_.slots[0].held[2] = 0;
     start(k_chunk_pages, {1ULL << 30, 1ULL << 30, 1ULL << 30}, {0, 1, 1000});
     settle_all(k_chunk_pages, 1);

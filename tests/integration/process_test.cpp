@@ -66,7 +66,8 @@ TEST_F(Process, SleepsInVirtualTime) {
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.output,
             "sleep 0 1000 ms\nnanosleep 0 1000 ms\nclock_nanosleep 0 1000 ms\nuntil 0 1000 ms\nat once 0 0 ms\n"
-            "usleep 0 500 ms\nrefused 1 0 ms\n");
+            "usleep 0 500 ms\npoll 0 250 ms\nppoll 0 250 ms\nselect 0 250 ms\npselect 0 250 ms\nready 1 0 ms\n"
+            "refused 1 0 ms\n");
 }
 
 // Four days, which nobody waits for.
@@ -77,8 +78,30 @@ TEST_F(Process, ReturnsFromItsSleepAtOnceInEveryWorld) {
   for (const char* world : {"one", "two"}) {
     const auto slept = ask("profile." + std::string(world) + ".terrace", "select round(ended) from run");
     ASSERT_EQ(slept.size(), 1U);
-    EXPECT_EQ(slept.front(), "345601.0") << world;
+    EXPECT_EQ(slept.front(), "345602.0") << world;
   }
+}
+
+TEST_F(Process, SaysWhoseCoreTimeItIs) {
+  const auto summary = [](const std::string& options) {
+    return run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() +
+                       "' " TERRACE_LAUNCHER " simulate --machine unimem-lat4 -o profile.terrace " + options +
+                       " -- ./sleeper 0 2>&1 > /dev/null")
+        .output;
+  };
+  const std::string note = "compute uncalibrated: core time is the machine's 250ps an access, not the program's";
+  EXPECT_NE(summary("").find(note), std::string::npos);
+  EXPECT_EQ(ask("profile.terrace", "select core_time_fitted from run"), std::vector<std::string>{"0"});
+  fs::remove(root / "profile.terrace");
+  const std::string fields = R"("core_time":{"access_s":2.5e-10,"calibrated":false})";
+  const auto json = summary("--json");
+  EXPECT_NE(json.find(fields), std::string::npos) << json;
+  EXPECT_EQ(json.find(note), std::string::npos);
+  fs::remove(root / "profile.terrace");
+  EXPECT_EQ(summary("--core-time 0.25ns").find("uncalibrated"), std::string::npos);
+  EXPECT_EQ(ask("profile.terrace", "select core_time_fitted from run"), std::vector<std::string>{"1"});
+  EXPECT_EQ(ask("profile.terrace", "select access_time from initiator limit 1"),
+            std::vector<std::string>{"2.5e-10"});
 }
 
 // Where the system puts arguments and variables depends on how much environment there is: nobody may see it.

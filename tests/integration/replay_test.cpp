@@ -137,20 +137,20 @@ loop = "main"
 budget = ["dram=400KiB"]
 phases = ["forth", "back"]
 [[object]]
-name = "Grid::Grid stencil.cpp:35"
+name = "Grid::Grid stencil.cpp:36"
 size = "580KiB"
 chunks = 37
 [[object.part]]
 chunks = "0-5"
 place = "dram"
 [[move]]
-object = "Grid::Grid stencil.cpp:35"
+object = "Grid::Grid stencil.cpp:36"
 chunks = "0-3"
 to = "nvm"
 ask = 0
 need = 1
 [[move]]
-object = "Grid::Grid stencil.cpp:35"
+object = "Grid::Grid stencil.cpp:36"
 chunks = "0-3"
 to = "dram"
 ask = 1

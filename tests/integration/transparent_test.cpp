@@ -159,7 +159,8 @@ TEST_F(Programs, ObjectsAreTheSameInEveryRun) {
 TEST_F(Programs, PhasesMayBeNamedByTheEndsOfNames) {
   const auto phases = [](const std::string& names) {
     return run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() +
-                       "' " TERRACE_LAUNCHER " simulate --machine unimem-lat4 -o profile.terrace --phases " +
+                       "' " TERRACE_LAUNCHER
+                       " simulate --machine unimem-lat4 --core-time 0.25ns -o profile.terrace --phases " +
                        names + " -- '" + (root / "hooks/cxx/particles").string() + "' 3 2>&1 >/dev/null");
   };
   const auto by_ends = phases("push,deposit,Particles::record");

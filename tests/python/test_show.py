@@ -1,11 +1,12 @@
 """`terrace show`: shares are shares, and sensitivity is Unimem's."""
 
+import html
 import json
 from dataclasses import replace
 
 import pytest
 from terrace import model
-from terrace.seen import warnings, what_was_seen
+from terrace.seen import core_time, uncalibrated, warnings, what_was_seen
 from terrace.store import Store
 from terrace.summary import by_name
 
@@ -109,3 +110,28 @@ def test_a_killed_process_can_be_shown(terrace, store_path):
     assert done.returncode == 0, done.stderr
     assert "killed before it could say" in done.stdout
     assert "did not end by itself" in done.stdout
+
+
+def test_every_verb_says_whose_core_time_it_is(terrace, store_path, tmp_path):
+    store = Store(store_path)
+    run = store.run()
+    said = uncalibrated(run, store.machine(run))
+    assert said.startswith("compute uncalibrated: core time is the machine's 250ps an access, not the program's")
+    page = tmp_path / "page.html"
+    terrace("report", store_path, "-o", page)
+    texts = [terrace(*words, store_path).stdout for words in (("show",), ("plan",), ("bounds",))]
+    for text in (*texts, html.unescape(page.read_text())):
+        assert " ".join(text.split()).count(f"note: {said}") == 1
+    for verb in ("show", "plan", "bounds"):
+        document = json.loads(terrace(verb, store_path, "--json").stdout)
+        assert document["core_time"] == {"access_s": 0.25e-9, "calibrated": False}
+
+
+def test_a_core_time_that_was_fitted_or_is_real_needs_no_note(store_path):
+    store = Store(store_path)
+    run, machine = store.run(), store.machine(store.run())
+    fitted, real = replace(run, core_time_fitted=True), replace(run, core_time_fitted=None)
+    assert uncalibrated(fitted, machine) is None
+    assert core_time(fitted, machine) == {"access_s": 0.25e-9, "calibrated": True}
+    assert uncalibrated(real, machine) is None
+    assert core_time(real, machine) is None

@@ -49,6 +49,7 @@ def test_a_printed_size_is_within_half_a_percent(count):
     ("value", "text"),
     [
         (0, "0s"),
+        (250e-12, "250ps"),
         (86e-9, "86ns"),
         (1.24, "1.24s"),
         (0.0172, "17.2ms"),

@@ -14,6 +14,7 @@
 #include "common/options.hpp"
 #include "common/random.hpp"
 #include "common/threads.hpp"
+#include "common/verdict.hpp"
 
 namespace btree {
 
@@ -188,8 +189,7 @@ int run(const Settings& settings) {
   std::printf("Found %llu of %.0f, expected %llu; sum %llu, expected %llu\n",
               static_cast<unsigned long long>(all.found), lookups, static_cast<unsigned long long>(right.found),
               static_cast<unsigned long long>(all.sum), static_cast<unsigned long long>(right.sum));
-  std::printf("Verification %s\n", verified ? "SUCCESSFUL" : "FAILED");
-  return verified ? 0 : 1;
+  return workloads::verdict(verified);
 }
 
 }  // namespace btree

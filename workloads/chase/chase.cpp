@@ -15,6 +15,7 @@
 #include "common/clock.hpp"
 #include "common/markers.hpp"
 #include "common/options.hpp"
+#include "common/verdict.hpp"
 
 namespace chase {
 
@@ -117,8 +118,7 @@ int run(const Settings& settings) {
               static_cast<unsigned long long>(settings.steps));
   std::printf("Best    %14.6f ns a step %14.6f ns a load\n", best, best / chains);
   std::printf("Average %14.6f ns a step %14.6f ns a load\n", average, average / chains);
-  std::printf("Verification %s\n", verified ? "SUCCESSFUL" : "FAILED");
-  return verified ? 0 : 1;
+  return workloads::verdict(verified);
 }
 
 }  // namespace chase

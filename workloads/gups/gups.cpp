@@ -13,6 +13,7 @@
 #include "common/markers.hpp"
 #include "common/options.hpp"
 #include "common/threads.hpp"
+#include "common/verdict.hpp"
 
 namespace gups {
 
@@ -93,8 +94,7 @@ int run(const Settings& settings) {
   std::printf("Time %14.9f s %14.9f billion updates a second\n", end - begin,
               static_cast<double>(updates) / (end - begin) * 1e-9);
   std::printf("Wrong words %llu of %zu\n", static_cast<unsigned long long>(wrong), table.size());
-  std::printf("Verification %s\n", verified ? "SUCCESSFUL" : "FAILED");
-  return verified ? 0 : 1;
+  return workloads::verdict(verified);
 }
 
 }  // namespace gups

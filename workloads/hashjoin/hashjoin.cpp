@@ -16,6 +16,7 @@
 #include "common/options.hpp"
 #include "common/random.hpp"
 #include "common/threads.hpp"
+#include "common/verdict.hpp"
 
 namespace hashjoin {
 
@@ -164,8 +165,7 @@ int run(const Settings& settings) {
   std::printf("Matches %llu, expected %llu; checksum %016llx, expected %016llx\n",
               static_cast<unsigned long long>(result.matches), static_cast<unsigned long long>(right.matches),
               static_cast<unsigned long long>(result.checksum), static_cast<unsigned long long>(right.checksum));
-  std::printf("Verification %s\n", verified ? "SUCCESSFUL" : "FAILED");
-  return verified ? 0 : 1;
+  return workloads::verdict(verified);
 }
 
 }  // namespace hashjoin

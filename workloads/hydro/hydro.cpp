@@ -19,6 +19,7 @@
 #include "common/markers.hpp"
 #include "common/options.hpp"
 #include "common/threads.hpp"
+#include "common/verdict.hpp"
 #include "hydro/gas.hpp"
 
 namespace hydro {
@@ -109,8 +110,7 @@ int run(const Settings& settings) {
   std::printf("Energy: relative error %.3e, tolerance %.0e\n", energy_error, k_energy_tolerance);
   std::printf("Shock radius %.12f, exact %.12f, relative error %.3e, tolerance %.3e%s\n", radius, exact,
               radius_error, radius_tolerance, wide ? "" : ": not checked, below ten zones");
-  std::printf("Verification %s\n", verified ? "SUCCESSFUL" : "FAILED");
-  return verified ? 0 : 1;
+  return workloads::verdict(verified);
 }
 
 }  // namespace hydro

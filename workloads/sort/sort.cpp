@@ -17,6 +17,7 @@
 #include "common/options.hpp"
 #include "common/random.hpp"
 #include "common/threads.hpp"
+#include "common/verdict.hpp"
 
 namespace sort {
 
@@ -158,8 +159,7 @@ int run(const Settings& settings) {
               static_cast<unsigned long long>(settings.iterations));
   std::printf("Time %14.9f s %14.0f keys a second\n", sorting,
               static_cast<double>(settings.keys) * static_cast<double>(settings.iterations) / sorting);
-  std::printf("Verification %s\n", verified ? "SUCCESSFUL" : "FAILED");
-  return verified ? 0 : 1;
+  return workloads::verdict(verified);
 }
 
 }  // namespace sort

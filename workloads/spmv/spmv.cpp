@@ -13,6 +13,7 @@
 #include "common/markers.hpp"
 #include "common/options.hpp"
 #include "common/threads.hpp"
+#include "common/verdict.hpp"
 #include "spmv/rmat.hpp"
 
 namespace spmv {
@@ -149,8 +150,7 @@ int run(const Settings& settings) {
   std::printf("Time %14.9f s %14.0f elements a second\n", end - begin,
               static_cast<double>(elements.size()) * static_cast<double>(settings.iterations) / (end - begin));
   std::printf("Largest relative error %.3e, tolerance %.0e\n", error, k_tolerance);
-  std::printf("Verification %s\n", verified ? "SUCCESSFUL" : "FAILED");
-  return verified ? 0 : 1;
+  return workloads::verdict(verified);
 }
 
 }  // namespace spmv

@@ -16,6 +16,7 @@
 #include "common/markers.hpp"
 #include "common/options.hpp"
 #include "common/threads.hpp"
+#include "common/verdict.hpp"
 
 namespace stencil {
 
@@ -118,8 +119,7 @@ int run(const Settings& settings) {
   std::printf("Stencil: 2 grids of %zu bytes, %.0f sweeps\n", u.points.size() * sizeof(double), sweeps);
   std::printf("Time %14.9f s %14.0f points a second\n", end - begin, side * side * side * sweeps / (end - begin));
   std::printf("Largest error %.3e, tolerance %.3e, of an amplitude of %.6f\n", error, tolerance, scale);
-  std::printf("Verification %s\n", verified ? "SUCCESSFUL" : "FAILED");
-  return verified ? 0 : 1;
+  return workloads::verdict(verified);
 }
 
 }  // namespace stencil

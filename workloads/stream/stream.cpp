@@ -1,7 +1,6 @@
 // STREAM: the bandwidth of four vector kernels. Source: J. D. McCalpin, "Memory bandwidth and machine balance
 // in current high performance computers", IEEE TCCA newsletter (1995); bytes are counted as defined there
 // (what the program reads and writes, without what a cache fetches in order to write).
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include "common/markers.hpp"
 #include "common/options.hpp"
 #include "common/threads.hpp"
+#include "common/verdict.hpp"
 
 namespace stream {
 
@@ -51,12 +51,19 @@ struct Kernel {
     return arrays * static_cast<double>(elements) * static_cast<double>(sizeof(double));
   }
 
+  /// Reads each time once, whatever it is: an element that was kept as the best so far would be read again, and
+  /// what the program does would depend on its clock.
   void print(std::size_t elements) const {
     const auto first = times.begin() + (times.size() > 1 ? 1 : 0);
     double sum = 0;
-    for (auto time = first; time != times.end(); ++time) sum += *time;
-    const double best = *std::min_element(first, times.end());
-    const double worst = *std::max_element(first, times.end());
+    double best = *first;
+    double worst = *first;
+    for (auto at = first; at != times.end(); ++at) {
+      const double time = *at;
+      sum += time;
+      best = time < best ? time : best;
+      worst = time > worst ? time : worst;
+    }
     std::printf("%-8s %18.0f %14.9f %14.9f %14.9f\n", name, bytes(elements) / best,
                 sum / static_cast<double>(times.end() - first), best, worst);
   }
@@ -122,8 +129,7 @@ int run(std::size_t elements, std::uint64_t repetitions) {
   for (const Kernel& kernel : kernels) kernel.print(elements);
   std::printf("Time %14.9f s\n", end - begin);
   const bool verified = verify(a, b, c, repetitions);
-  std::printf("Verification %s\n", verified ? "SUCCESSFUL" : "FAILED");
-  return verified ? 0 : 1;
+  return workloads::verdict(verified);
 }
 
 }  // namespace stream

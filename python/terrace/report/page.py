@@ -320,6 +320,8 @@ def _notes(facts: Facts) -> str:
     sentence = seen.followed(facts.loop)
     items = [sentence] if sentence else []
     items += seen.what_was_seen(facts.run, facts.counters, facts.reach, facts.loop)
+    if uncalibrated := seen.uncalibrated(facts.run, facts.machine):
+        items.append(f"note: {uncalibrated}")
     items += [f"{note.severity}: {note.text}" for note in facts.notes]
     inner = "".join(f"<li>{escape(item)}</li>" for item in items)
     return (

@@ -225,8 +225,8 @@ class RandomProgram {
       const bool waits = miss.kind == backend::MissKind::dependent || miss.kind == backend::MissKind::independent;
       if (waits && below(3) != 0) miss.weight = static_cast<std::uint8_t>(below(256));
     }
-    backend::Quantum quantum{static_cast<std::uint32_t>(below(3)), below(1ULL << 40), {}, misses};
-    for (auto& hits : quantum.hits) hits = below(100000);
+    backend::Quantum quantum{static_cast<std::uint32_t>(below(3)), below(16385), {}, misses};
+    for (auto& hits : quantum.hits) hits = below(16385);
     running_ = quantum.thread;
     const bool in_stride = below(2) == 0;
     to.quantum(quantum, in_stride);

@@ -157,10 +157,18 @@ void put_object(std::vector<std::byte>& out, std::uint64_t id, std::uint64_t fir
     put_number(out, value);
 }
 
+void put_removal(std::vector<std::byte>& out, std::uint64_t id) {
+  put_byte(out, static_cast<std::uint8_t>(EventTag::object_removed));
+  put_number(out, id);
+}
+
 // One class with `count` misses on `chunk`.
-void put_quantum(std::vector<std::byte>& out, std::int64_t chunk, std::uint64_t count, std::uint64_t lines) {
+void put_quantum(std::vector<std::byte>& out, std::int64_t chunk, std::uint64_t count, std::uint64_t lines,
+                 std::uint64_t accesses = 0) {
   put_byte(out, static_cast<std::uint8_t>(EventTag::quantum));
-  for (int i = 0; i < 7; ++i) put_number(out, 0);  // flags, thread, accesses, hits
+  for (int i = 0; i < 2; ++i) put_number(out, 0);  // flags, thread
+  put_number(out, accesses);
+  for (int i = 0; i < 4; ++i) put_number(out, 0);  // hits
   put_number(out, 1);
   put_number(out, zigzag(chunk));
   put_number(out, count << 3);
@@ -200,6 +208,57 @@ TEST(RecordingDamage, NonsenseUnderARightChecksumIsRefused) {
   EXPECT_EQ(MadeUp().refused(one_miss), "a recording's columns do not belong together");
   EXPECT_EQ(MadeUp().refused(one_miss, one, zero), "a recording has a miss of no class");
   EXPECT_EQ(MadeUp().refused(one_miss, zero, zero), "accepted");
+  const auto quantum_of = [](std::uint64_t accesses) {
+    return [=](auto& out) {
+      put_object(out, 0, 0, 2);
+      put_quantum(out, 1, 1, 1, accesses);
+    };
+  };
+  EXPECT_EQ(MadeUp().refused(quantum_of(16384), zero, zero), "accepted");
+  EXPECT_EQ(MadeUp().refused(quantum_of(16385), zero, zero), "a recording holds a number that is too large");
+}
+
+// A few bytes ask for a million chunks, which every iteration looks at.
+TEST(RecordingDamage, ChunksThatNoProcessCanHoldAreRefused) {
+  constexpr std::uint64_t k_tebibyte = 1024;  // in chunks of 1 GiB, of which 64 are what any object has
+  const auto added = [](std::uint64_t objects, std::uint64_t chunks, bool removed) {
+    return [=](std::vector<std::byte>& out) {
+      for (std::uint64_t id = 0; id < objects; ++id) {
+        put_object(out, id, id * chunks, chunks);
+        if (removed) put_removal(out, id);
+      }
+    };
+  };
+  EXPECT_EQ(
+      MadeUp().refused(added(1, 1 << 20, false)),
+      "with the object \"a\" of 1048576 chunks, a recording's objects have more than 131072 at the same time "
+      "beyond the usual 64 each: they cannot be replayed");
+  EXPECT_EQ(MadeUp().refused(added(136, k_tebibyte, false)), "accepted");
+  EXPECT_NE(MadeUp().refused(added(137, k_tebibyte, false)), "accepted");
+  EXPECT_EQ(MadeUp().refused(added(1092, k_tebibyte, true)), "accepted");
+  EXPECT_EQ(
+      MadeUp().refused(added(1093, k_tebibyte, true)),
+      "with the object \"a\" of 1024 chunks, a recording's objects have more than 1048576 over the run beyond "
+      "the usual 64 each: they cannot be replayed");
+  EXPECT_EQ(MadeUp().refused(added(100'000, 64, false)), "accepted");
+}
+
+// Misses that nobody asks for one by one are paid for in bytes, too.
+TEST(RecordingDamage, MissesForWhichTheColumnsHaveNoRoomAreRefused) {
+  std::vector<std::byte> events;
+  put_object(events, 0, 0, 2);
+  put_quantum(events, 1, 1000, 1000);
+  FrameWriter frames(1);
+  const auto header = example_header();
+  const TestFile file;
+  { const RecordingWriter writer(file.path(), header); }
+  const std::vector<std::byte> column(999);
+  const auto frame = frames.make({1, header.identity.process, header.identity.started_unix_ns},
+                                 {std::span<const std::byte>(events), column, column});
+  auto bytes = file.bytes();
+  bytes.insert(bytes.end(), frame.begin(), frame.end());
+  TranscriptSink wants_sums(false);
+  EXPECT_THROW(replay_process(index_recording(bytes).processes.front(), wants_sums), Error);
 }
 
 }  // namespace

@@ -44,12 +44,12 @@ double time_of(TestWorld& world, std::uint32_t threads, std::uint32_t quanta, st
   return machine.now().value;
 }
 
-TestWorld two_places(const MachineChoice& choice) {
-  TestWorld world(test_machine(choice));
-  world.add_chunks(1, 1 << 20, 0);
-  world.add_chunks(1, 1 << 20, 1);
-  return world;
-}
+struct TwoPlaces : TestWorld {
+  explicit TwoPlaces(const MachineChoice& choice) : TestWorld(test_machine(choice)) {
+    add_chunks(1, 1 << 20, 0);
+    add_chunks(1, 1 << 20, 1);
+  }
+};
 
 // Two threads stream: limited by the place once together they ask for more than it gives, else by themselves.
 TEST(Threads, StreamSharesABandwidth) {
@@ -59,7 +59,7 @@ TEST(Threads, StreamSharesABandwidth) {
     choice.access_ns = 0;
     const double alone = k_line * prefetch_mlp / 86e-9;  // bytes/s that one thread asks for: Little's law
     for (const std::uint32_t threads : {1u, 2u, 4u}) {
-      auto world = two_places(choice);
+      TwoPlaces world(choice);
       const double time = time_of(world, threads, 100, k_lines, 0, MissKind::prefetched);
       const double bytes = 100.0 * k_lines * k_line * threads;
       const double expected = std::min(16e9, alone * threads);
@@ -70,7 +70,7 @@ TEST(Threads, StreamSharesABandwidth) {
 
 TEST(Threads, ChasesOverlap) {
   for (const std::uint32_t threads : {1u, 2u, 4u}) {
-    auto world = two_places({});
+    TwoPlaces world({});
     const double time = time_of(world, threads, 50, k_lines, 0, MissKind::dependent);
     EXPECT_NEAR(time / (50.0 * k_lines * 86e-9), 1, 0.02) << threads << " threads";
   }
@@ -85,7 +85,7 @@ TEST(Threads, HalvesFollowLittlesLaw) {
   choice.mlp = 4;
   choice.access_ns = 0;
   for (const std::uint32_t threads : {1u, 2u}) {
-    auto world = two_places(choice);
+    TwoPlaces world(choice);
     const double time = time_of(world, threads, 100, k_lines / 2, k_lines / 2, MissKind::independent);
     const double mean_latency = (86e-9 + 3 * 86e-9) / 2;
     const double expected = 4 * k_line / mean_latency * threads;
@@ -99,7 +99,7 @@ TEST(Threads, NoPlaceWorksMoreThanAllOfTheTime) {
   for (int round = 0; round < 30; ++round) {
     MachineChoice choice;
     choice.mlp = 1 + pick(40);
-    auto world = two_places(choice);
+    TwoPlaces world(choice);
     auto& machine = world.virtual_machine;
     const std::uint32_t threads = 2 + pick(3);
     machine.alive(threads);
@@ -125,7 +125,7 @@ TEST(Threads, NoPlaceWorksMoreThanAllOfTheTime) {
 
 // Clocks: who begins, joins or takes a lock goes on no earlier than the other.
 TEST(Threads, ClocksFollow) {
-  auto world = two_places({});
+  TwoPlaces world({});
   auto& machine = world.virtual_machine;
   machine.charge({1});
   machine.alive(2);

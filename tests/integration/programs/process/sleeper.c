@@ -1,8 +1,11 @@
 /* sleeper: sleeps in every way that there is, and prints how long each took by its own clocks, in milliseconds.
  * sleeper SECONDS: each for so long. */
+#define _GNU_SOURCE /* ppoll */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/select.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,6 +45,24 @@ int main(int count, char** words) {
 
   begin();
   end("usleep", usleep(500000));
+
+  begin();
+  end("poll", poll(NULL, 0, 250));
+
+  const struct timespec quarter = {0, 250000000};
+  begin();
+  end("ppoll", ppoll(NULL, 0, &quarter, NULL));
+
+  struct timeval left = {0, 250000};
+  begin();
+  end("select", select(0, NULL, NULL, NULL, &left));
+
+  begin();
+  end("pselect", pselect(0, NULL, NULL, NULL, &quarter, NULL));
+
+  begin(); /* descriptors are the system's to wait for: this one is ready at once */
+  struct pollfd output = {1, POLLOUT, 0};
+  end("ready", poll(&output, 1, 1000));
 
   begin();
   const int refused = nanosleep(&wrong, NULL);

@@ -1,0 +1,33 @@
+// Cutting objects. See extent.hpp.
+#include "runtime/extent.hpp"
+
+#include <algorithm>
+
+namespace terrace::runtime {
+
+namespace {
+
+constexpr std::uint64_t k_huge_page = 2 << 20;
+
+Bytes chunk_size(const ChunkRule& rule, Bytes granule, Bytes size) {
+  const auto wanted = size.value / rule.chunks_per_object;
+  const auto step = std::max(wanted < k_huge_page ? rule.smallest.value : k_huge_page, granule.value);
+  const auto whole_steps = (wanted + step - 1) / step * step;
+  return Bytes{std::max(std::clamp(whole_steps, rule.smallest.value, rule.largest.value), granule.value)};
+}
+
+}  // namespace
+
+Extent extent_of(const ChunkRule& rule, Bytes granule, std::uint64_t address, Bytes size) {
+  const auto nearest = [&](std::uint64_t value) {
+    return (value + granule.value / 2) / granule.value * granule.value;
+  };
+  const auto low = nearest(address);
+  const auto high = std::max(nearest(address + size.value), low + granule.value);
+  Extent extent{low, Bytes{high - low}, {}, 0};
+  extent.chunk_size = chunk_size(rule, granule, extent.size);
+  extent.chunks = (extent.size.value + extent.chunk_size.value - 1) / extent.chunk_size.value;
+  return extent;
+}
+
+}  // namespace terrace::runtime

@@ -283,21 +283,24 @@ class Measurer {
     }
   }
 
-  // Others fill the last cache, too (other programs, other guests of the machine): what a chase keeps of it. The
-  // largest data whose hops are nearer to a hit's time than to memory's, by their ratios.
+  // Others fill the last cache, too (other programs, other guests of the machine): what a program that uses it
+  // hard keeps of it. The largest data of which chases side by side take nearer to a hit's time than to memory's,
+  // by their ratios. (One chase alone comes back to a line so late that others have long filled its place: it
+  // keeps little.)
   void measure_share(Initiator& initiator, int core, Seconds memory) {
     auto& cache = initiator.caches.back();
     const auto inner = initiator.caches.size() > 1 ? initiator.caches[initiator.caches.size() - 2].size : Bytes{};
-    const double nearer = std::sqrt(cache.latency.value * memory.value);
+    const double hit = cache.overlapped.value + initiator.access_time.value;
+    const double nearer = std::sqrt(hit * memory.value / initiator.mlp);
     const auto least = std::max(2 * static_cast<double>(inner.value), 65536.0);
     for (double data = static_cast<double>(cache.size.value) * 0.75; data > least; data /= k_share_step) {
       const PlacedBuffer buffer({static_cast<std::uint64_t>(data)}, ordinary_, -1);
       const ChaseCycle cycle(buffer.as<ChaseLine>(), k_seed);
-      if (time_of_a_hop(core, cycle, k_cache_hops, measured_.repetitions).median > nearer) continue;
+      if (least_time_of_parallel_hops(core, cycle, k_cache_hops, measured_.repetitions) > nearer) continue;
       const auto kept = static_cast<std::uint64_t>(data / 0.75);
       if (kept >= cache.size.value) return;
       const auto set = parts_.line.value * cache.ways;
-      note("of " + cache.name + ", " + format(cache.size) + ", a chase keeps " + format(Bytes{kept}) +
+      note("of " + cache.name + ", " + format(cache.size) + ", chases keep " + format(Bytes{kept}) +
            ": others fill the rest");
       cache.size = {std::max<std::uint64_t>(kept / set, 1) * set};
       return;

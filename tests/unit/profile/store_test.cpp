@@ -180,7 +180,12 @@ TEST_F(StoreTest, CountsIterationsThatWereLeftOutAsTheLastOneInTheProfile) {
       const bool whole = i < 2 || i == 5;
       append(journal, PhaseRecord{i, 0, "a", {2.0 * i}, {2.0 * i + 1}, {}, whole});
       append(journal, PhaseRecord{i, 1, "b", {2.0 * i + 1}, {2.0 * i + 2}, {}, whole || i == 3});
-      if (whole) append(journal, IterationRecord{false, {i, {{"a", {1}}, {"b", {1}}}}, {}});
+      if (!whole) continue;
+      std::vector<Phase> phases(2);
+      phases[0].name = "a";
+      phases[1].name = "b";
+      for (auto& phase : phases) phase.time = {1};
+      append(journal, IterationRecord{false, {i, phases}, {}});
     }
     append(journal, LoopEndRecord{{14}, 7, 3});
     append(journal, EndRecord{{14}, "exit"});

@@ -86,7 +86,7 @@ def validate(
     threads: Annotated[str, typer.Option(help="Numbers of threads, with commas between them.")] = "1,2",
     only: Annotated[list[str] | None, typer.Option(help="Only this program. May be repeated.")] = None,
     repetitions: Annotated[int, typer.Option(min=1, help="Native runs of each, interleaved.")] = 9,
-    plot: Annotated[Path | None, typer.Option(help="Also draw virtual over native time there: .html.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Also draw the errors there: .html.")] = None,
     output: Annotated[Path | None, typer.Option("--json", help="Also write the table there.")] = None,
 ) -> None:
     """Compare virtual time with the clock, on this machine, for programs of any kind."""
@@ -232,27 +232,39 @@ def _print(rows: Sequence[Row], document: dict[str, Any]) -> None:
 
 
 def _draw(rows: Sequence[Row], path: Path) -> None:
-    """Virtual over native time, both logarithmic, a mark a program; a band of 20 % around equality."""
+    """The error of each program, a line for each, a mark for each number of threads; whiskers are what the native
+    runs' spread makes of it."""
     import plotly.graph_objects as go
 
-    times = [time for row in rows for time in (row.native, row.virtual)]
-    span = [min(times) / 2, max(times) * 2]
+    names = list(dict.fromkeys(row.workload for row in rows))
+    counts = sorted({row.threads for row in rows})
     figure = go.Figure()
-    for factor, name in ((0.8, "-20 %"), (1.0, "equal"), (1.2, "+20 %")):
-        line = {"color": "#888", "width": 1, "dash": "solid" if factor == 1.0 else "dot"}
-        figure.add_scatter(x=span, y=[factor * end for end in span], mode="lines", name=name, line=line)
-    for threads in sorted({row.threads for row in rows}):
+    for index, threads in enumerate(counts):
         group = [row for row in rows if row.threads == threads]
+        shift = (index - (len(counts) - 1) / 2) * 0.5 / len(counts)
+        lowest = [row.virtual / (row.native + row.spread / 2) - 1 for row in group]
+        highest = [row.virtual / max(row.native - row.spread / 2, row.native / 10) - 1 for row in group]
         figure.add_scatter(
-            x=[row.native for row in group],
-            y=[row.virtual for row in group],
-            text=[row.workload for row in group],
-            error_x={"type": "data", "array": [row.spread / 2 for row in group], "thickness": 1},
-            mode="markers+text",
-            textposition="top left",
+            x=[row.error for row in group],
+            y=[names.index(row.workload) + shift for row in group],
+            customdata=[(row.workload, row.native, row.virtual) for row in group],
+            hovertemplate="%{customdata[0]}: native %{customdata[1]:.4g} s, virtual %{customdata[2]:.4g} s",
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": [high - row.error for row, high in zip(group, highest, strict=True)],
+                "arrayminus": [row.error - low for row, low in zip(group, lowest, strict=True)],
+                "thickness": 1,
+            },
+            mode="markers",
+            marker={"size": 9},
             name=f"{threads} thread{'s' if threads > 1 else ''}",
         )
-    figure.update_xaxes(type="log", title="native time (s)")
-    figure.update_yaxes(type="log", title="virtual time (s)", scaleanchor="x")
-    figure.update_layout(template="plotly_white", width=800, height=800)
+    mean = statistics.fmean(abs(row.error) for row in rows)
+    figure.add_vrect(x0=-0.2, x1=0.2, fillcolor="#888", opacity=0.12, line_width=0)
+    figure.add_vline(x=0, line={"color": "#888", "width": 1})
+    figure.update_xaxes(title="virtual time less native time, of native time; grey: within 20 %", tickformat="+.0%")
+    figure.update_yaxes(tickvals=list(range(len(names))), ticktext=names, autorange="reversed")
+    title = f"Mean absolute error {units.percent(mean)}"
+    figure.update_layout(template="plotly_white", title=title, width=800, height=120 + 44 * len(names))
     figure.write_html(path, include_plotlyjs=True)

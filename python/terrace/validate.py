@@ -263,7 +263,7 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
     mean = statistics.fmean(abs(row.error) for row in rows)
     figure.add_vrect(x0=-0.2, x1=0.2, fillcolor="#888", opacity=0.12, line_width=0)
     figure.add_vline(x=0, line={"color": "#888", "width": 1})
-    figure.update_xaxes(title="virtual time less native time, of native time; grey: within 20 %", tickformat="+.0%")
+    figure.update_xaxes(title="virtual less native time, of native time; grey: within 20 %", tickformat="+.0%")
     figure.update_yaxes(tickvals=list(range(len(names))), ticktext=names, autorange="reversed")
     title = f"Mean absolute error {units.percent(mean)}"
     figure.update_layout(template="plotly_white", title=title, width=800, height=120 + 44 * len(names))

@@ -64,7 +64,7 @@ class Replay final : public sim::ReplaySink {
   [[nodiscard]] bool wants_misses() const override { return sinks_.wants_misses(); }
   void quantum(const backend::Quantum& quantum, const profile::Tally& tally, bool in_stride) override {
     sinks_.tallied(quantum, tally);
-    runtime_->progressed(quantum.accesses, in_stride);
+    runtime_->progressed(quantum.thread, quantum.accesses, in_stride);
   }
   void object_added(const backend::NewObject& object) override {
     // Later misses are on chunks by number: were objects cut otherwise than they were, all would be wrong. Asked

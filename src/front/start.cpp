@@ -51,7 +51,7 @@ class SerialSink final : public backend::AccessSink {
     const bool in_stride = runtime_ && !runtime_->flushing();
     if (recorder_) recorder_->quantum(quantum, in_stride);
     tee_.quantum(quantum);
-    if (runtime_) runtime_->progressed(quantum.accesses, in_stride);
+    if (runtime_) runtime_->progressed(quantum.thread, quantum.accesses, in_stride);
   }
   void report_to(runtime::Runtime& runtime) { runtime_ = &runtime; }
   void record_to(sim::RecordingWriter* recorder) { recorder_ = recorder; }

@@ -301,10 +301,10 @@ void Runtime::function_entered(std::uint64_t function, std::uint64_t) noexcept {
   });
 }
 
-void Runtime::progressed(std::uint64_t accesses, bool in_stride) noexcept {
+void Runtime::progressed(std::uint32_t thread, std::uint64_t accesses, bool in_stride) noexcept {
   state_->enter([&] {
     if (!state_->tracker.in_phase()) return;
-    for (auto& world : state_->worlds) world.progressed(state_->tracker, accesses, in_stride);
+    for (auto& world : state_->worlds) world.progressed(state_->tracker, thread, accesses, in_stride);
   });
 }
 

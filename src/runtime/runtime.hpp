@@ -36,9 +36,9 @@ class Runtime {
   // A watched function was entered (phases by function entry), or any function while phases are being looked for.
   void function_entered(std::uint64_t function, std::uint64_t call_site) noexcept;
 
-  // A quantum of that many accesses has gone to the worlds. `in_stride`: the program goes on, so their plans may
-  // act inside the phase; not where a flush ended the quantum.
-  void progressed(std::uint64_t accesses, bool in_stride) noexcept;
+  // A quantum of that many accesses of the thread has gone to the worlds. `in_stride`: the program goes on, so
+  // their plans may act inside the phase; not where a flush ended the quantum.
+  void progressed(std::uint32_t thread, std::uint64_t accesses, bool in_stride) noexcept;
   // The program is about to have more than one thread: nothing is left out from now on. For the thread that runs.
   void several_threads() noexcept;
   // The runtime is bringing accesses to the sinks that belong to what is about to end. For who holds its mutex.

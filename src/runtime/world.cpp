@@ -154,10 +154,13 @@ void World::with_collectors(Work work) {
   if (parts_.exact) work(*parts_.exact);
 }
 
-void World::progressed(const PhaseTracker& tracker, std::uint64_t accesses, bool in_stride) {
+void World::progressed(const PhaseTracker& tracker, std::uint32_t thread, std::uint64_t accesses, bool in_stride) {
   progress_ += accesses;
+  if (!first_thread_) first_thread_ = thread;
   if (!in_stride) return;
-  if (collecting_) cut_segment(tracker);
+  // Of threads that run side by side each has its clock: from one turn of the same thread to the next all of them
+  // have gone on.
+  if (collecting_ && thread == *first_thread_) cut_segment(tracker);
   if (!plan_phase_) return;
   while (active_.segment_offset(*plan_phase_ + 1) != 0 && progress_ >= active_.segment_offset(*plan_phase_ + 1))
     enter_plan_phase(++*plan_phase_, false, tracker.iteration());
@@ -243,6 +246,7 @@ void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool
   phase_begun_ = now();
   phase_waited_ = Seconds{};
   progress_ = 0;
+  first_thread_.reset();
   write_moves();
   if (has_plan_) run_moves(tracker);
   if (!collecting_) return;

@@ -40,7 +40,7 @@ class World {
   void phase_end(const PhaseTracker& tracker, bool followed);
   // The program has made that many accesses more; the world has priced them already. `in_stride`: it goes on, so
   // that a segment may begin here.
-  void progressed(const PhaseTracker& tracker, std::uint64_t accesses, bool in_stride);
+  void progressed(const PhaseTracker& tracker, std::uint32_t thread, std::uint64_t accesses, bool in_stride);
   // `begins_iteration`: the phase is the first of an iteration; what the last one taught is used now. `followed`:
   // its accesses will be heard of.
   void phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool followed,
@@ -125,8 +125,9 @@ class World {
   bool followed_whole_ = true;  // this iteration, from its first phase on
   std::map<std::pair<profile::PhaseIndex, std::string>, Totals> measured_;  // phases that were followed last
   Totals before_phase_;
-  Totals carried_;              // counts of phases that were not followed
-  std::uint64_t progress_ = 0;  // accesses into the phase
+  Totals carried_;                             // counts of phases that were not followed
+  std::uint64_t progress_ = 0;                 // accesses into the phase, of all threads
+  std::optional<std::uint32_t> first_thread_;  // to end a quantum in this phase
   Seconds segment_begun_;
   std::optional<profile::PhaseIndex> plan_phase_;  // of the active plan, where the program is now
   Seconds phase_begun_;

@@ -42,6 +42,20 @@ class Query {
 
 }  // namespace detail
 
+/// The number in the first row of a query's answer.
+inline double store_number(const std::string& path, const std::string& query) {
+  sqlite3* store = nullptr;
+  sqlite3_stmt* statement = nullptr;
+  const bool found = sqlite3_open_v2(path.c_str(), &store, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK &&
+                     sqlite3_prepare_v2(store, query.c_str(), -1, &statement, nullptr) == SQLITE_OK &&
+                     sqlite3_step(statement) == SQLITE_ROW;
+  const auto number = found ? sqlite3_column_double(statement, 0) : 0;
+  sqlite3_finalize(statement);
+  sqlite3_close(store);
+  if (!found) throw std::runtime_error(query + ": no answer from " + path);
+  return number;
+}
+
 /// Every row of every table, without the tables ("note") and columns ("run.journal") in `left_out`.
 inline std::vector<std::string> dump_store(const std::string& path, const std::set<std::string>& left_out) {
   sqlite3* store = nullptr;

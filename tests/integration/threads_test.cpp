@@ -79,5 +79,34 @@ TEST_F(Threads, OpenmpRepeats) {
   expect_repeats("400000 400000 400000; 20 20 20 a thread; 3 10;");
 }
 
+// What an exact profile says that a phase needs at the least, with all its data in fast memory, is no more than
+// what it takes there; and segments of a phase, which threads go through side by side, have lengths.
+TEST_F(Threads, ExactProfilesBoundWhatThreadsTake) {
+  build("terrace-cc", "openmp_sweeps.c -fopenmp");
+  const std::string common = " -q -m unimem-lat4 --cache l3=640KiB --phases sweep -o p.terrace ";
+  for (const std::string threads : {"1", "2", "4"}) {
+    const auto profiled =
+        run("rm -f p.terrace; " TERRACE_LAUNCHER " record --exact" + common + "-- ./program " + threads);
+    ASSERT_EQ(profiled.status, 0) << profiled.output;
+    const auto segments = store_number(root_ + "/p.terrace", "SELECT COUNT(*) FROM phase");
+    EXPECT_GT(segments, 12) << "phases are cut";
+    EXPECT_GE(store_number(root_ + "/p.terrace", "SELECT MIN(time) FROM phase"), 0);
+    const std::string iteration = "(SELECT id FROM iteration WHERE exact AND number = 3)";
+    const auto core =
+        store_number(root_ + "/p.terrace", "SELECT SUM(core) FROM phase WHERE iteration = " + iteration);
+    const auto exposure =
+        store_number(root_ + "/p.terrace", "SELECT SUM(exposure) FROM cell WHERE iteration = " + iteration);
+    const auto latency = store_number(root_ + "/p.terrace", "SELECT MIN(latency) FROM path");
+    const auto fast = run("rm -f p.terrace; " TERRACE_LAUNCHER " simulate --planner fast-only" + common +
+                          "-- ./program " + threads);
+    ASSERT_EQ(fast.status, 0) << fast.output;
+    const auto taken = store_number(root_ + "/p.terrace", "SELECT SUM((ended - begun) / iterations) FROM loop");
+    const auto least = core + exposure * latency;
+    EXPECT_LE(least, taken) << threads << " threads";
+    // One core alone is not held back by the place.
+    if (threads == "1") EXPECT_GE(least, 0.95 * taken);
+  }
+}
+
 }  // namespace
 }  // namespace terrace::test

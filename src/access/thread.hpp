@@ -21,6 +21,7 @@ struct Thread {
   bool watching = false;           // function entries are reported to the observer
   bool followed = false;           // its stack is known, its accesses have been followed
   bool takes_turns = false;        // with other threads, in virtual time
+  bool rests = false;              // after its last turn: its time is sampled as Terrace's own
   TimeSamples* samples = nullptr;  // null: its time is not sampled
   struct Call {
     std::uint64_t function;

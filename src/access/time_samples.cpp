@@ -94,7 +94,7 @@ TimeSamples* TimeSamples::begin(CodeMap& code, std::uint64_t owed_ns, int& refus
 }
 
 std::uint64_t TimeSamples::end(TimeSamples* samples) noexcept {
-  samples->look(As::by_address);
+  samples->look();
   // Time in the kernel, which has no samples, must not pile up.
   const auto spent = thread_time_ns() - samples->begun_ns_;
   const auto rest = samples->owed_ns_ + spent - std::min(spent, samples->counted_ns_);

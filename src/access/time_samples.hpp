@@ -39,12 +39,14 @@ class TimeSamples {
   }
   // Around what Terrace does; nested scopes are the outermost's.
   void enter_own() noexcept {
-    if (own_++ == 0) look(As::by_address);
+    if (own_.fetch_add(1, std::memory_order_relaxed) == 0) look(As::by_address);
   }
   void leave_own() noexcept {
-    if (--own_ == 0) look(As::own);
+    if (own_.fetch_sub(1, std::memory_order_relaxed) == 1) look(As::own);
   }
-  [[nodiscard]] bool in_own() const noexcept { return own_ != 0; }
+  [[nodiscard]] bool in_own() const noexcept { return own_.load(std::memory_order_relaxed) != 0; }
+  // For what it is, wherever the thread is: from outside, or at its end.
+  void look() noexcept { look(in_own() ? As::own : As::by_address); }
 
  private:
   TimeSamples(CodeMap& code, perf_event_mmap_page* ring, std::uint64_t mapped, std::uint64_t period_ns,
@@ -65,7 +67,7 @@ class TimeSamples {
   std::uint64_t begun_ns_;  // of the thread's time
   std::uint64_t counted_ns_ = 0;
   std::uint64_t last_ = 0;  // address of the last sample
-  std::uint32_t own_ = 0;
+  std::atomic<std::uint32_t> own_{0};
 };
 
 // For the duration of a scope this thread's time is Terrace's own, whatever code it runs.

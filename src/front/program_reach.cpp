@@ -96,7 +96,7 @@ void ProgramReach::end_thread() noexcept {
 void ProgramReach::look_at_all() noexcept {
   const std::lock_guard guard(lock_);
   for (auto* const samples : threads_)
-    if (samples != access::t_thread.samples) samples->look(access::TimeSamples::As::by_address);
+    if (samples != access::t_thread.samples) samples->look();
 }
 
 void ProgramReach::object_added(const profile::Object& object, std::uint64_t address) {

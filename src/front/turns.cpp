@@ -2,9 +2,11 @@
 #include "front/turns.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "access/pipeline.hpp"
 #include "access/thread.hpp"
+#include "access/time_samples.hpp"
 #include "backend/clock.hpp"
 #include "backend/thread_clocks.hpp"
 #include "front/process.hpp"
@@ -19,6 +21,23 @@ constexpr std::uint64_t k_nominal = 1'000'000'000;  // progress a second
 // In progress. An attempt in vain: a few cache lines fetched. A place where threads compete: one.
 constexpr std::uint64_t k_attempt = 200;
 constexpr std::uint64_t k_competition = 32;
+
+// What is done here is Terrace's doing, and so is the time that it takes, waiting for a turn included.
+struct Ours {
+  access::Inside inside;
+  access::OwnTime time;
+};
+
+// A thread of the program's run-time library that has no turn to wait for: what it does meanwhile, in real time,
+// is nothing that the program does in virtual time.
+void rest() {
+  if (auto* const samples = access::t_thread.samples; samples && !std::exchange(access::t_thread.rests, true))
+    samples->enter_own();
+}
+void stop_resting() {
+  if (auto* const samples = access::t_thread.samples; samples && std::exchange(access::t_thread.rests, false))
+    samples->leave_own();
+}
 
 sim::Turns& turns() { return *process()->turns; }
 backend::ThreadClocks& clocks() { return *process()->thread_clocks; }
@@ -67,14 +86,14 @@ bool taking_turns() noexcept {
 std::uint32_t this_thread() noexcept { return access::t_thread.number; }
 
 void wait_for(std::uint64_t key) noexcept {
-  const access::Inside inside;
+  const Ours ours;
   bring();
   turns().wait(this_thread(), key);
   go_on();
 }
 
 bool wait_for(std::uint64_t key, double until) noexcept {
-  const access::Inside inside;
+  const Ours ours;
   bring();
   auto& clock = *process()->clock;
   const auto left = std::clamp(until - clock.now().value, 0.0, 1e9);
@@ -86,7 +105,7 @@ bool wait_for(std::uint64_t key, double until) noexcept {
 }
 
 std::uint32_t wake(std::uint64_t key, std::uint32_t most) noexcept {
-  const access::Inside inside;
+  const Ours ours;
   bring();
   std::uint32_t woken[64];
   std::uint32_t count = 0;
@@ -101,55 +120,56 @@ std::uint32_t wake(std::uint64_t key, std::uint32_t most) noexcept {
 }
 
 std::uint32_t requeue(std::uint64_t from, std::uint64_t to, std::uint32_t most) noexcept {
-  const access::Inside inside;
+  const Ours ours;
   return turns().requeue(from, to, most);
 }
 
 void interrupt(std::uint32_t thread) noexcept {
-  const access::Inside inside;
+  const Ours ours;
   bring();
   if (turns().wake_thread(this_thread(), thread)) clocks().follow(thread, this_thread());
 }
 
 void let_go(std::uint64_t thing) noexcept {
-  const access::Inside inside;
+  const Ours ours;
   bring();
   clocks().release(thing);
 }
 
 void take_hold(std::uint64_t thing) noexcept {
-  const access::Inside inside;
+  const Ours ours;
   bring();
   clocks().acquire(thing);
 }
 
 void meet(std::span<const std::uint32_t> threads) noexcept {
-  const access::Inside inside;
+  const Ours ours;
   bring();
   clocks().meet(threads);
   turns().meet(threads);
 }
 
 void follow(std::uint32_t thread, std::uint32_t other) noexcept {
-  const access::Inside inside;
+  const Ours ours;
   bring();
   clocks().follow(thread, other);
 }
 
 void next_turn() noexcept {
   if (!process() || !process()->turns || process()->turns->alone() || !access::t_thread.takes_turns) return;
+  const access::OwnTime time;
   pass_turn();
 }
 
 void compete() noexcept {
-  const access::Inside inside;
+  const Ours ours;
   turns().advance(this_thread(), k_competition);
   if (auto* const pipeline = access::t_thread.pipeline) pipeline->contend();
   pass_turn();
 }
 
 void try_later() noexcept {
-  const access::Inside inside;
+  const Ours ours;
   bring();
   turns().advance(this_thread(), k_attempt);
   process()->clock->charge(Seconds{static_cast<double>(k_attempt) / k_nominal});
@@ -157,7 +177,7 @@ void try_later() noexcept {
 }
 
 void begin_thread(std::uint32_t thread) noexcept {
-  const access::Inside inside;
+  const Ours ours;
   process()->runtime->several_threads();
   bring();
   turns().begin(thread, this_thread());
@@ -166,35 +186,37 @@ void begin_thread(std::uint32_t thread) noexcept {
 }
 
 void arrive(std::uint32_t thread) noexcept {
-  const access::Inside inside;
+  const Ours ours;
   turns().arrive(thread);
   access::t_thread.takes_turns = true;
+  stop_resting();
   go_on();
 }
 
 void never_began(std::uint32_t thread) noexcept {
-  const access::Inside inside;
+  const Ours ours;
   count_alive(turns().alive() - 1);
   turns().end(thread);
   turns().forget(thread);
 }
 
 void end_turns() noexcept {
-  const access::Inside inside;
+  const Ours ours;
   if (!access::t_thread.takes_turns) return;
   wake(end_key(this_thread()), k_everybody);
   access::t_thread.takes_turns = false;
   count_alive(turns().alive() - 1);
   turns().end(this_thread());
+  rest();
 }
 
 bool has_ended(std::uint32_t thread) noexcept {
-  const access::Inside inside;
+  const Ours ours;
   return turns().ended(thread);
 }
 
 void forget_thread(std::uint32_t thread) noexcept {
-  const access::Inside inside;
+  const Ours ours;
   turns().forget(thread);
 }
 
@@ -204,7 +226,7 @@ std::uint64_t end_key(std::uint32_t thread) noexcept {
 
 Elsewhere::Elsewhere() noexcept : left_(taking_turns()) {
   if (!left_) return;
-  const access::Inside inside;
+  const Ours ours;
   bring();
   turns().not_repeatable();
   turns().leave(this_thread());
@@ -212,7 +234,7 @@ Elsewhere::Elsewhere() noexcept : left_(taking_turns()) {
 
 Elsewhere::~Elsewhere() {
   if (!left_) return;
-  const access::Inside inside;
+  const Ours ours;
   turns().come_back(this_thread());
   go_on();
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "access/thread.hpp"
+#include "access/time_samples.hpp"
 #include "base/futex.hpp"
 #include "front/barriers.hpp"
 #include "front/guest.hpp"
@@ -52,6 +53,7 @@ bool in_team() { return t_team && t_team->barrier && taking_turns(); }
 
 void announce(std::atomic<std::uint32_t>& word, std::uint32_t value) {
   const access::Inside inside;
+  const access::OwnTime time;
   word.store(value, std::memory_order_release);
   futex_wake_all(word);
 }
@@ -59,6 +61,7 @@ void announce(std::atomic<std::uint32_t>& word, std::uint32_t value) {
 // Until the word is at least `value`.
 void await(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
   const access::Inside inside;
+  const access::OwnTime time;
   for (auto seen = word.load(std::memory_order_acquire); seen < value; seen = word.load(std::memory_order_acquire))
     futex_wait(word, seen);
 }

@@ -83,11 +83,14 @@ TEST_F(Threads, OpenmpRepeats) {
 // what it takes there; and segments of a phase, which threads go through side by side, have lengths.
 TEST_F(Threads, ExactProfilesBoundWhatThreadsTake) {
   build("terrace-cc", "openmp_sweeps.c -fopenmp");
-  const std::string common = " -q -m unimem-lat4 --cache l3=640KiB --phases sweep -o p.terrace ";
+  const auto run_with = [&](const std::string& threads, const std::string& words) {
+    const auto done =
+        run("rm -f p.terrace; " TERRACE_LAUNCHER " " + words +
+            " -q -m unimem-lat4 --cache l3=640KiB --phases sweep -o p.terrace -- ./program " + threads);
+    ASSERT_EQ(done.status, 0) << done.output;
+  };
   for (const std::string threads : {"1", "2", "4"}) {
-    const auto profiled =
-        run("rm -f p.terrace; " TERRACE_LAUNCHER " record --exact" + common + "-- ./program " + threads);
-    ASSERT_EQ(profiled.status, 0) << profiled.output;
+    run_with(threads, "record --exact");
     const auto segments = store_number(root_ + "/p.terrace", "SELECT COUNT(*) FROM phase");
     EXPECT_GT(segments, 12) << "phases are cut";
     EXPECT_GE(store_number(root_ + "/p.terrace", "SELECT MIN(time) FROM phase"), 0);
@@ -97,9 +100,7 @@ TEST_F(Threads, ExactProfilesBoundWhatThreadsTake) {
     const auto exposure =
         store_number(root_ + "/p.terrace", "SELECT SUM(exposure) FROM cell WHERE iteration = " + iteration);
     const auto latency = store_number(root_ + "/p.terrace", "SELECT MIN(latency) FROM path");
-    const auto fast = run("rm -f p.terrace; " TERRACE_LAUNCHER " simulate --planner fast-only" + common +
-                          "-- ./program " + threads);
-    ASSERT_EQ(fast.status, 0) << fast.output;
+    run_with(threads, "simulate --planner fast-only");
     const auto taken = store_number(root_ + "/p.terrace", "SELECT SUM((ended - begun) / iterations) FROM loop");
     const auto least = core + exposure * latency;
     EXPECT_LE(least, taken) << threads << " threads";

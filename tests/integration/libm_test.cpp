@@ -88,7 +88,8 @@ void expect_seconds(double found, double expected) { EXPECT_NEAR(found, expected
 TEST_F(Libm, CallsTakeWhatTheMachineSays) {
   build(TERRACE_WRAPPERS "/terrace-cc", "calls_of_libm.c", "calls");
   expect_seconds(seconds("bare 123457"), 123457 * 10e-9);
-  expect_seconds(seconds("arrays 123457"), 123457 * (20e-9 + 2 * 0.25e-9));
+  // A load and a store beside each, and a load at the end.
+  expect_seconds(seconds("arrays 123457"), 123457 * (20e-9 + 2 * 0.25e-9) + 0.25e-9);
   // Side by side; beginning and ending takes some accesses.
   EXPECT_NEAR(seconds("threads 123456"), 123457 * 10e-9, 1e-6);
 }
@@ -125,10 +126,11 @@ TEST_F(Libm, GivesWhatItGivesWithoutUs) {
   build(TERRACE_WRAPPERS "/terrace-cc", "results_of_libm.c", "results");
   const auto plain = run("./plain");
   ASSERT_EQ(plain.status, 0);
-  EXPECT_NE(plain.output.find("\nquiet 0x1.86ap+14 33 0\nrounding 1\n"), std::string::npos) << plain.output;
+  EXPECT_NE(plain.output.find("\nquiet 0x1.5f9p+15 33 0\nrounding 1\n"), std::string::npos) << plain.output;
   EXPECT_EQ(simulate("-m round.toml -o results.terrace", "results"), plain.output);
   EXPECT_EQ(run("./results").output, plain.output);
-  EXPECT_EQ(run("TERRACE=off " TERRACE_LAUNCHER " simulate -q -o off.terrace -- ./results").output, plain.output);
+  EXPECT_EQ(run("env TERRACE=off " TERRACE_LAUNCHER " simulate -q -o off.terrace -- ./results").output,
+            plain.output);
 }
 
 }  // namespace

@@ -350,6 +350,7 @@ TEST(Pipeline, CallsOfLibmAreCountedAndEndQuanta) {
   EXPECT_EQ(bench.pipeline->accesses(), config.quantum_accesses / 2);
 }
 
+#if defined(__SSE2__)
 // What ends a quantum computes and waits, in the middle of the program's work.
 TEST(Pipeline, LeavesErrnoAndFloatingPointAsTheyWere) {
   struct Computing final : backend::AccessSink {
@@ -378,6 +379,7 @@ TEST(Pipeline, LeavesErrnoAndFloatingPointAsTheyWere) {
   std::fesetround(FE_TONEAREST);
   std::feclearexcept(FE_ALL_EXCEPT);
 }
+#endif
 
 TEST(Pipeline, ThreadsShareTheLastLevel) {
   constexpr std::size_t bytes = 1 << 20;

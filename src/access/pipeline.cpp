@@ -7,6 +7,7 @@
 
 #include "access/pipeline_state.hpp"
 #include "access/thread.hpp"
+#include "access/undisturbed.hpp"
 #include "base/error.hpp"
 
 namespace terrace::access {
@@ -133,6 +134,7 @@ void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std:
 
 void Pipeline::end_quantum() {
   const Inside inside;
+  const Undisturbed undisturbed;
   bring_quantum();
   if (state_->turn) state_->turn();
 }
@@ -141,17 +143,28 @@ void Pipeline::bring_quantum() {
   State& state = *state_;
   const std::uint64_t lines = clock_ - state.quantum_begin;
   quantum_end_ = clock_ + state.quantum_lines;
-  if (lines > 0) state.finish(lines);
+  if (lines == 0 && called_ == 0) return;
+  if (called_ > 0) take_calls();
+  state.finish(lines);
+}
+
+void Pipeline::take_calls() {
+  for (std::uint32_t function = 0; function < calls_.size(); ++function)
+    if (calls_[function] > 0) state_->calls.push_back({function, calls_[function]});
+  calls_ = {};
+  called_ = 0;
 }
 
 void Pipeline::contend() {
   constexpr std::uint64_t k_finest_quantum = 512;
-  if (clock_ - state_->quantum_begin >= k_finest_quantum) end_quantum();
+  const auto gone_on = clock_ - state_->quantum_begin + called_ * backend::k_accesses_of_a_call;
+  if (gone_on >= k_finest_quantum) end_quantum();
 }
 
 void Pipeline::flush() {
   if (state_->in_sink) return;
   const Inside inside;
+  const Undisturbed undisturbed;
   bring_quantum();
   state_->exposure.barrier();
 }

@@ -12,6 +12,8 @@
 // does not hold them) and from the last one to memory as write-backs. Private caches come before shared ones.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -64,8 +66,17 @@ class Pipeline {
   }
   // A range (memcpy and friends, ranges of the hooks): one access a line.
   void range(std::uint64_t address, std::uint64_t size, bool store, std::uint64_t site);
+  // A call of a function of libm: nothing of it is seen, but it takes core time, and its thread gets on by it.
+  void call(machine::LibraryFunction function) {
+    ++calls_[static_cast<std::size_t>(function)];
+    ++called_;
+    quantum_end_ -= std::min(backend::k_accesses_of_a_call, quantum_end_ - clock_);
+    if (quantum_end_ == clock_) [[unlikely]]
+      end_quantum();
+  }
   // Ends the quantum here: everything so far is with the sink when it returns, and nothing that comes after
-  // overlaps with it. At phase ends and before clocks are read. Does nothing when there was no access.
+  // overlaps with it. At phase ends and before clocks are read. Does nothing when there was neither access nor
+  // call.
   void flush();
   // An operation by which threads compete or wait for one another: the quantum ends here if it has gone on for a
   // while.
@@ -80,14 +91,17 @@ class Pipeline {
   [[gnu::noinline]] void step_aside(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site);
   [[gnu::noinline]] void end_quantum();
   void bring_quantum();
+  void take_calls();
 
   const std::atomic<std::uint32_t>* generation_;
   FastTable fast_;
   std::uint64_t* used_;        // of the first cache: by slot
   std::uint64_t clock_ = 0;    // line accesses so far
-  std::uint64_t quantum_end_;  // by the clock
+  std::uint64_t quantum_end_;  // by the clock; calls bring it nearer
   std::uint64_t line_bytes_;
   unsigned line_bits_;
+  std::uint64_t called_ = 0;                                         // calls in this quantum
+  std::array<std::uint32_t, machine::k_library_functions> calls_{};  // by function
   std::unique_ptr<State> state_;
 };
 

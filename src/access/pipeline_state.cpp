@@ -33,6 +33,7 @@ Pipeline::State::State(const PipelineConfig& config, SharedCache& shared_caches,
   for (Cache& cache : shared_.levels) outer_.push_back(&cache);
   outer_level_ = first_ ? 1 : 0;
   misses_.reserve(k_miss_buffer);
+  calls.reserve(machine::k_library_functions);
   shared_.join();
 }
 
@@ -188,6 +189,7 @@ void Pipeline::State::finish(std::uint64_t lines) {
   quantum.accesses = lines - extra_lines;
   quantum.hits = hits_;
   quantum.misses = misses_;
+  quantum.calls = calls;
   quantum_begin += lines;
   unknown_lines_before += unknown_lines;
   shared_.unknown.fetch_add(unknown_lines, std::memory_order_relaxed);
@@ -196,6 +198,7 @@ void Pipeline::State::finish(std::uint64_t lines) {
   sink_.quantum(quantum);
   in_sink = false;
   misses_.clear();
+  calls.clear();
   hits_ = {};
   unknown_lines = extra_lines = first_misses_ = 0;
 }

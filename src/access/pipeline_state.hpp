@@ -59,6 +59,7 @@ struct Pipeline::State {
   std::uint64_t unknown_lines_before = 0;
   std::uint64_t unknown_lines = 0;  // in this quantum, as all below
   std::uint64_t extra_lines = 0;    // of accesses that touched more than one
+  std::vector<backend::LibraryCalls> calls;
 
  private:
   Level outwards(const Line& line, bool store, std::uint64_t site, std::uint64_t victim);

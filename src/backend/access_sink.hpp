@@ -1,8 +1,9 @@
 // What the caches let through. The access room turns loads and stores into quanta; whoever makes time of them
 // (the simulator), counts them (a collector) or writes them down (a recorder) is an AccessSink.
 //
-// A quantum is a stretch of one thread's run of a fixed number of accesses, or less where a phase ended. Its
-// contents do not depend on where data lies: that is what makes replays and the lower bound sound.
+// A quantum is a stretch of one thread's run of a fixed number of accesses (a call of libm counts for some), or
+// less where a phase ended. Its contents do not depend on where data lies: that is what makes replays and the
+// lower bound sound.
 #pragma once
 
 #include <array>
@@ -28,11 +29,21 @@ static_assert(sizeof(Miss) == 8);
 
 inline constexpr std::size_t k_max_cache_levels = 4;
 
+// Calls of one of libm's functions, by its number (machine::LibraryFunction).
+struct LibraryCalls {
+  std::uint32_t function = 0;
+  std::uint32_t count = 0;
+};
+
+// What a call counts for, in accesses, where a quantum ends and whose turn it is: the same on every machine.
+inline constexpr std::uint64_t k_accesses_of_a_call = 8;
+
 struct Quantum {
   std::uint32_t thread = 0;
   std::uint64_t accesses = 0;                            // loads and stores, hits included
   std::array<std::uint64_t, k_max_cache_levels> hits{};  // by level of the initiator's caches
   std::span<const Miss> misses;                          // in program order
+  std::span<const LibraryCalls> calls{};                 // in the order of their numbers, each once
 };
 
 class AccessSink {

@@ -47,7 +47,7 @@ class SerialSink final : public backend::AccessSink {
   void quantum(const backend::Quantum& quantum) override {
     const access::OwnTime own;
     const std::lock_guard lock(mutex_);
-    if (turns_) turns_->advance(quantum.thread, quantum.accesses + k_miss_progress * quantum.misses.size());
+    if (turns_) turns_->advance(quantum.thread, progress(quantum));
     const bool in_stride = runtime_ && !runtime_->flushing();
     if (recorder_) recorder_->quantum(quantum, in_stride);
     tee_.quantum(quantum);
@@ -58,7 +58,13 @@ class SerialSink final : public backend::AccessSink {
   void report_to(sim::Turns& turns) { turns_ = &turns; }
 
  private:
-  static constexpr std::uint64_t k_miss_progress = 16;  // nominal nanoseconds, where an access has one
+  // In nominal nanoseconds: one for an access.
+  static std::uint64_t progress(const backend::Quantum& quantum) {
+    constexpr std::uint64_t k_miss = 16;
+    auto nominal = quantum.accesses + k_miss * quantum.misses.size();
+    for (const auto& calls : quantum.calls) nominal += backend::k_accesses_of_a_call * calls.count;
+    return nominal;
+  }
 
   std::recursive_mutex& mutex_;
   sim::Turns* turns_ = nullptr;

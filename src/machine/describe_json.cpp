@@ -34,6 +34,13 @@ Json places(const MachineParts& parts) {
   return places;
 }
 
+Json library(const Initiator& initiator) {
+  auto library = Json::object();
+  const auto times = library_times(initiator);
+  for (std::size_t i = 0; i < times.size(); ++i) library[std::string(k_library[i].name)] = times[i].value;
+  return library;
+}
+
 Json initiators(const MachineParts& parts) {
   auto initiators = Json::array();
   for (const auto& initiator : parts.initiators) {
@@ -55,6 +62,7 @@ Json initiators(const MachineParts& parts) {
                           {"prefetch_mlp", initiator.prefetch_mlp},
                           {"miss_registers", initiator.miss_registers},
                           {"window", initiator.window},
+                          {"library", library(initiator)},
                           {"caches", std::move(caches)}});
   }
   return initiators;

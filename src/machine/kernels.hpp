@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "machine/library.hpp"
+
 namespace terrace::machine {
 
 // STREAM (McCalpin): a, b, c of equal length; `q` is its scalar.
@@ -28,6 +30,11 @@ void scalar_triad(std::span<double> a, std::span<const double> b, std::span<cons
 // read.
 void read_apart(std::span<const std::uint64_t> far, std::span<std::uint64_t> near, std::size_t reads,
                 std::uint64_t& seed);
+
+// Calls the function for each of its arguments, `passes` times; no call waits for another. Beside each call lie a
+// load and a store, of data in the first-level cache.
+inline constexpr std::size_t k_library_arguments = 1024;
+void call_library(LibraryFunction function, std::size_t passes);
 
 // One cache line of a chase.
 struct alignas(64) ChaseLine {

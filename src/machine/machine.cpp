@@ -10,6 +10,15 @@ namespace terrace::machine {
 
 Machine::Machine(MachineParts parts) : parts_(std::move(parts)) { complete_and_check(parts_); }
 
+LibraryTimes library_times(const Initiator& initiator) {
+  constexpr double k_usual_frequency = 2.6e9;  // where the machine's is not known
+  const double frequency = initiator.frequency_hz > 0 ? initiator.frequency_hz : k_usual_frequency;
+  auto times = initiator.library;
+  for (std::size_t i = 0; i < times.size(); ++i)
+    if (times[i].value == 0) times[i] = {k_library[i].cycles / frequency};
+  return times;
+}
+
 std::optional<PlaceId> Machine::find_place(std::string_view name) const {
   for (std::size_t i = 0; i < parts_.places.size(); ++i) {
     if (parts_.places[i].name == name) return static_cast<PlaceId>(i);

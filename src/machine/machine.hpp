@@ -11,6 +11,7 @@
 
 #include "base/blob.hpp"
 #include "base/units.hpp"
+#include "machine/library.hpp"
 
 namespace terrace::machine {
 
@@ -67,8 +68,12 @@ struct Initiator {
   std::uint32_t miss_registers = 10;
   std::uint32_t window = 64;  // the reorder window: accesses under way at once
   std::vector<Cache> caches;  // from the core outwards
+  LibraryTimes library{};     // 0: not stated
   DomainId domain = 0;
 };
+
+// The initiator's own times, and where it states none the usual number of cycles at its frequency.
+LibraryTimes library_times(const Initiator& initiator);
 
 // What copies from one place to another can reach.
 struct CopyPath {

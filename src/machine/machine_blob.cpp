@@ -5,7 +5,7 @@
 namespace terrace::machine {
 namespace {
 
-constexpr std::uint32_t k_blob_version = 3;
+constexpr std::uint32_t k_blob_version = 4;
 constexpr std::uint32_t k_no_parent = 0xffffffff;
 
 void put(BlobWriter& out, const Node& node) {
@@ -115,6 +115,7 @@ void put(BlobWriter& out, const Initiator& initiator) {
   out.put(initiator.miss_registers);
   out.put(initiator.window);
   put_all(out, initiator.caches);
+  for (const auto time : initiator.library) out.put(time.value);
   out.put(initiator.domain);
 }
 void get(BlobReader& in, Initiator& initiator) {
@@ -127,6 +128,7 @@ void get(BlobReader& in, Initiator& initiator) {
   initiator.miss_registers = in.get<std::uint32_t>();
   initiator.window = in.get<std::uint32_t>();
   get_all(in, initiator.caches);
+  for (auto& time : initiator.library) time = {in.get<double>()};
   initiator.domain = in.get<DomainId>();
 }
 

@@ -98,6 +98,11 @@ void check_initiator(const MachineParts& parts, const Initiator& initiator) {
   if (!std::isfinite(initiator.access_time.value) || initiator.access_time.value < 0) {
     refuse(parts, of + "its access time is not a time");
   }
+  for (std::size_t i = 0; i < k_library_functions; ++i) {
+    const auto time = initiator.library[i].value;
+    if (!std::isfinite(time) || time < 0)
+      refuse(parts, of + "what a call of " + std::string(k_library[i].name) + " takes is not a time");
+  }
   if (!std::isfinite(initiator.mlp) || initiator.mlp < 1) {
     refuse(parts, of + "its miss parallelism is below 1; one miss at a time is the least");
   }

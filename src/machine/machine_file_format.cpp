@@ -1,4 +1,5 @@
 // A machine as the text of a machine file: the same keys in the same order that a person would write.
+#include <algorithm>
 #include <charconv>
 
 #include "machine/machine_file.hpp"
@@ -84,6 +85,13 @@ void put_tree(Text& out, const MachineParts& parts) {
   }
 }
 
+void put_library(Text& out, const LibraryTimes& times) {
+  if (std::ranges::all_of(times, [](Seconds time) { return time.value == 0; })) return;
+  out.head("[initiator.library]");
+  for (std::size_t i = 0; i < times.size(); ++i)
+    if (times[i].value > 0) out.put(k_library[i].name.data(), times[i]);
+}
+
 void put_initiators(Text& out, const MachineParts& parts) {
   for (const auto& initiator : parts.initiators) {
     out.head("[[initiator]]");
@@ -96,6 +104,7 @@ void put_initiators(Text& out, const MachineParts& parts) {
     out.raw("prefetch_mlp", number(initiator.prefetch_mlp));
     out.raw("miss_registers", std::to_string(initiator.miss_registers));
     out.raw("window", std::to_string(initiator.window));
+    put_library(out, initiator.library);
     for (const auto& cache : initiator.caches) {
       out.head("[[initiator.cache]]");
       out.put("name", cache.name);

@@ -151,7 +151,7 @@ class Parser {
     const auto tables = entries("initiator", true);
     for (const auto& table : tables) {
       table.allow_only({"name", "cores", "frequency", "access_time", "mlp", "prefetch_mlp", "miss_registers",
-                        "window", "domain", "cache"});
+                        "window", "domain", "library", "cache"});
       Initiator initiator;
       initiator.name = table.name("name");
       initiators_.add(table, "name", initiator.name);
@@ -166,6 +166,7 @@ class Parser {
         initiator.miss_registers = static_cast<std::uint32_t>(std::min(initiator.mlp, 1048576.0));
       }
       if (table.has("window")) initiator.window = static_cast<std::uint32_t>(table.integer("window", 1, 1 << 16));
+      if (table.has("library")) read_library(table.table("library"), initiator.library);
       read_caches(table, initiator);
       parts_.initiators.push_back(initiator);
     }
@@ -197,6 +198,14 @@ class Parser {
                    "domain '" + parts_.domains[*named_by].name + "' names this initiator; say the same here");
     }
     return named;
+  }
+
+  static void read_library(const TomlTable& table, LibraryTimes& times) {
+    std::vector<std::string> names;
+    for (const auto& function : k_library) names.emplace_back(function.name);
+    table.allow_only(names);
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (table.has(names[i])) times[i] = table.time(names[i]);
   }
 
   void read_caches(const TomlTable& initiator_table, Initiator& initiator) {

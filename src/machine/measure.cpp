@@ -92,11 +92,20 @@ class Measurer {
     return parts_.places.size() > 1 ? parts_.places[place].numa_node : -1;
   }
 
+  // What a call takes beside its load and its store, which are seen and counted apart.
+  void measure_library(Initiator& initiator, int core) const {
+    for (std::size_t i = 0; i < k_library_functions; ++i) {
+      const auto call = time_of_a_call(core, static_cast<LibraryFunction>(i), measured_.repetitions).median;
+      initiator.library[i] = {std::max(call - 2 * initiator.access_time.value, k_least_call)};
+    }
+  }
+
   void measure_core(std::size_t index) {
     auto& initiator = parts_.initiators[index];
-    step(initiator.name + ": core and caches");
+    step(initiator.name + ": core, libm and caches");
     const auto core = cores(index).front();
     initiator.access_time = {time_of_an_access(core, k_core_rounds * measured_.repetitions).median};
+    measure_library(initiator, core);
     double inner = 0;
     for (auto& cache : initiator.caches) {
       // Well beyond the cache inside of it, well within its own size.
@@ -339,8 +348,9 @@ class Measurer {
   static constexpr std::uint64_t k_seed = 20170817;  // any; the same one makes runs comparable
   static constexpr std::size_t k_cache_hops = 1'000'000;
   static constexpr double k_most_overlap =
-      8;                                      // of writing with reading: a write takes an eighth of its time alone
-  static constexpr double k_most_core = 0.9;  // of a streamed element's time
+      8;  // of writing with reading: a write takes an eighth of its time alone
+  static constexpr double k_least_call = 1e-10;  // seconds
+  static constexpr double k_most_core = 0.9;     // of a streamed element's time
   static constexpr double k_share_step = 1.25;
   static constexpr std::size_t k_core_rounds = 5;  // they are short, and a disturbance is long
 

@@ -62,6 +62,13 @@ Spread time_of_an_access(int processor, std::size_t repetitions) {
                           [](Seconds time) { return time.value / (3.0 * k_elements * k_passes); }));
 }
 
+Spread time_of_a_call(int processor, LibraryFunction function, std::size_t repetitions) {
+  constexpr std::size_t k_passes = 20;
+  return spread_of(rounds(
+      std::span(&processor, 1), repetitions, [&](std::size_t) { call_library(function, k_passes); },
+      [](Seconds time) { return time.value / (k_library_arguments * k_passes); }));
+}
+
 Spread time_of_a_streamed_element(int processor, std::span<double> memory, std::size_t repetitions) {
   const auto n = memory.size() / 3;
   const auto section = [&](std::size_t) {

@@ -19,6 +19,9 @@ Spread spread_of(std::vector<double> values);
 // Seconds an access of a scalar loop over data in the first-level cache.
 Spread time_of_an_access(int processor, std::size_t repetitions);
 
+// Seconds a call of one of libm's functions, with the load and the store beside it.
+Spread time_of_a_call(int processor, LibraryFunction function, std::size_t repetitions);
+
 // Seconds an element of the same loop over the memory, cut into its three arrays.
 Spread time_of_a_streamed_element(int processor, std::span<double> memory, std::size_t repetitions);
 

@@ -69,6 +69,13 @@ void QuantumEncoder::put(RecordingColumns& out, const backend::Quantum& quantum,
   put_number(events, quantum.thread);
   put_number(events, quantum.accesses);
   for (const auto hits : quantum.hits) put_number(events, hits);
+  put_number(events, quantum.calls.size());
+  std::uint32_t beyond = 0;  // the last function
+  for (const auto& calls : quantum.calls) {
+    put_number(events, calls.function - beyond);
+    put_number(events, calls.count);
+    beyond = calls.function + 1;
+  }
   put_number(events, classes_.size());
   memory::ChunkId last = 0;
   for (const auto& of_class : classes_) {
@@ -107,6 +114,8 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, memory::ChunkId 
   quantum.thread = static_cast<std::uint32_t>(events.number(k_most_recorded_threads));
   quantum.accesses = events.number(most_accesses_);
   for (auto& hits : quantum.hits) hits = events.number(most_accesses_ + k_most_lines);
+  read_calls(events);
+  quantum.calls = calls_;
   const auto classes = events.number(wide_ ? k_wide_classes : k_narrow);
   classes_.resize(classes);
   tally.clear();
@@ -137,6 +146,22 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, memory::ChunkId 
   if (class_end_ > class_bytes_ || line_end_ > line_bytes_)
     throw Error(Code::corrupt, "a recording's columns do not belong together");
   return sums;
+}
+
+// More calls than end a quantum are not believed.
+void QuantumDecoder::read_calls(ColumnReader& events) {
+  calls_.resize(events.number(machine::k_library_functions));
+  std::uint64_t beyond = 0;
+  auto left = most_accesses_ / backend::k_accesses_of_a_call + 1;
+  for (auto& calls : calls_) {
+    const auto function = beyond + events.number(machine::k_library_functions);
+    if (function >= machine::k_library_functions)
+      throw Error(Code::corrupt, "a recording has a call of a function that this version does not know");
+    const auto count = events.number(left);
+    calls = {static_cast<std::uint32_t>(function), static_cast<std::uint32_t>(count)};
+    left -= count;
+    beyond = function + 1;
+  }
 }
 
 std::span<const Miss> QuantumDecoder::misses(std::span<const std::byte> classes,

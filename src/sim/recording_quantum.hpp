@@ -1,5 +1,8 @@
 // One quantum in a recording's columns.
 //
+// Calls of libm's functions follow the hits at each level: how many functions were called, and of each, in order,
+// its number less the last one's and how often.
+//
 // The quantum's misses fall into classes: a chunk, a kind of miss, and whether they have weights. The events
 // column lists the classes in the order in which they were first met, with how many misses (and what sum of
 // weights) each has: that is a profile::Tally, in its own order. The column of classes holds the position of each
@@ -58,7 +61,7 @@ class QuantumDecoder {
  public:
   // What a quantum is at the least: its sums. `tally` is replaced.
   struct Sums {
-    backend::Quantum quantum;  // without its misses
+    backend::Quantum quantum;  // without its misses; its calls are valid until the next
     bool in_stride = false;
     std::uint32_t misses = 0;
   };
@@ -87,6 +90,7 @@ class QuantumDecoder {
     std::uint16_t next_line = 0;
     bool weighed = false;
   };
+  void read_calls(ColumnReader& events);
   template <class Number>
   void put_classes(std::span<const std::byte> numbers);
   void put_weights(ColumnReader weights);
@@ -95,6 +99,7 @@ class QuantumDecoder {
   std::vector<Class> classes_;
   std::vector<std::uint32_t> of_miss_;
   std::vector<backend::Miss> misses_;
+  std::vector<backend::LibraryCalls> calls_;
   std::uint64_t most_accesses_;
   std::size_t class_bytes_ = 0, line_bytes_ = 0;
   std::uint32_t count_ = 0;

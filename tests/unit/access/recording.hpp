@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct RecordingSink final : backend::AccessSink {
     lengths.push_back(quantum.accesses);
     accesses += quantum.accesses;
     for (std::size_t i = 0; i < hits.size(); ++i) hits[i] += quantum.hits[i];
+    for (const auto& calls_of : quantum.calls) calls[calls_of.function] += calls_of.count;
     misses.insert(misses.end(), quantum.misses.begin(), quantum.misses.end());
   }
   [[nodiscard]] std::uint64_t count(MissKind kind) const {
@@ -48,6 +50,7 @@ struct RecordingSink final : backend::AccessSink {
   std::array<std::uint64_t, backend::k_max_cache_levels> hits{};
   std::vector<std::uint64_t> lengths;
   std::vector<Miss> misses;
+  std::map<std::uint32_t, std::uint64_t> calls;  // of libm, by function
 };
 
 inline machine::Cache cache(std::uint64_t size, std::uint32_t ways, bool shared) {

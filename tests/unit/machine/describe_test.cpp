@@ -51,6 +51,7 @@ TEST(Describe, ShowsFractionsWithoutEndingZerosAndSurvivesHugeNumbers) {
 
 TEST(DescribeJson, HoldsEveryNumberInPlainUnits) {
   auto parts = example_parts();
+  parts.initiators[0].library[static_cast<std::size_t>(LibraryFunction::sincosf)] = {4e-9};
   parts.fingerprint = "f00d";
   const auto measured = example_measurement();
   const auto json = nlohmann::json::parse(describe_json(Machine(parts), &measured));
@@ -64,6 +65,10 @@ TEST(DescribeJson, HoldsEveryNumberInPlainUnits) {
   EXPECT_EQ(json["domains"][0]["fastest_first"], (std::vector<std::string>{"hbm0", "ddr0", "cxl0"}));
   EXPECT_EQ(json["domains"][0]["home"], "cxl0");
   EXPECT_EQ(json["initiators"][0]["caches"][1]["shared"], true);
+  EXPECT_EQ(json["initiators"][0]["library"].size(), k_library_functions);
+  EXPECT_EQ(json["initiators"][0]["library"]["sincosf"], 4e-9);
+  EXPECT_EQ(json["initiators"][1]["library"]["pow"],
+            k_library[static_cast<std::size_t>(LibraryFunction::pow)].cycles / 2.4e9);
   EXPECT_EQ(json["measured"]["bandwidths"][0]["median"], 101.5e9);
   EXPECT_TRUE(nlohmann::json::parse(describe_json(Machine(parts)))["measured"].is_null());
 }

@@ -191,6 +191,24 @@ TEST(MachineFile, RoundTripsATreeCopiesAndAMeasurement) {
   EXPECT_EQ(nodes[*nodes[*nodes[hbm0].parent].parent].name, "tile");
 }
 
+TEST(MachineFile, RoundTripsWhatCallsOfLibmTake) {
+  auto parts = example_parts();
+  for (const auto function : {LibraryFunction::exp, LibraryFunction::lgammaf})
+    parts.initiators[1].library[static_cast<std::size_t>(function)] = {static_cast<double>(function) * 1e-9 +
+                                                                       4.125e-9};
+  const Machine machine(parts);
+  const auto text = format_machine_file(machine);
+  EXPECT_NE(text.find("[initiator.library]\nexp = \"4.125ns\"\n"), std::string::npos) << text;
+  const auto again = parse_machine(text, "again");
+  EXPECT_EQ(blob_of(again), blob_of(machine));
+  const auto blob = blob_of(machine);
+  BlobReader in(blob);
+  const auto times = library_times(Machine::from_blob(in).initiators()[1]);
+  EXPECT_EQ(times.front().value, 4.125e-9);
+  EXPECT_EQ(times.back().value, static_cast<double>(k_library_functions - 1) * 1e-9 + 4.125e-9);
+  EXPECT_EQ(times[1].value, k_library[1].cycles / 2.4e9);  // not stated
+}
+
 TEST(MachineFile, TheManualsExampleIsGood) {
   std::ifstream page(TERRACE_SOURCE_DIR "/docs/machine-file.md");
   std::stringstream all;
@@ -292,7 +310,11 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"mlp = 10", "hovercraft = 10",
             "x.toml:16: initiator.hovercraft: unknown key; the keys here are name, cores, frequency, access_time, "
             "mlp, "
-            "prefetch_mlp, miss_registers, window, domain, cache"},
+            "prefetch_mlp, miss_registers, window, domain, library, cache"},
+        Bad{"mlp = 10", "mlp = 10\nlibrary = { exp = \"4ns\", sinncos = \"9ns\" }",
+            "x.toml:17: initiator.library.sinncos: unknown key; did you mean 'sincos'?"},
+        Bad{"mlp = 10", "mlp = 10\nlibrary = { exp = \"0ns\" }",
+            "x.toml:17: initiator.library.exp: '0ns' is not above 0"},
         Bad{"[[group]]", "[[grup]]", "x.toml:7: grup: unknown key; did you mean 'group'?"},
         Bad{"capacity = \"16GiB\"", "capacity = \"16GB/s\"",
             "x.toml:26: place.capacity: '16GB/s' is not a size; write for example 16GiB, 64MiB or 200MB"},

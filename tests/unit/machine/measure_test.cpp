@@ -81,6 +81,7 @@ TEST(Measure, FillsEveryPathAndSurvivesBeingWritten) {
     EXPECT_GT(machine.path(initiator, place).latency, core.caches.front().latency);
   }
   EXPECT_GE(core.mlp, 1);
+  for (const auto time : core.library) EXPECT_GT(time.value, 0);
   EXPECT_GE(core.prefetch_mlp, 1);
   EXPECT_GE(core.window, 10);  // the nearest misses that are tried
   EXPECT_LE(core.window, 1024);

@@ -122,6 +122,25 @@ TEST(ExactCollector, CountsWhatAProgramCounts) {
   }
 }
 
+// Core time alone: 3 calls at the machine's own time, 50 at the usual cycles at its 1 GHz, shared by two cores.
+TEST(ExactCollector, CountsWhatCallsOfLibmTake) {
+  using machine::LibraryFunction;
+  Program program(1);
+  auto parts = program.machine.parts();
+  const auto number = [](LibraryFunction function) { return static_cast<std::uint32_t>(function); };
+  parts.initiators[0].library[number(LibraryFunction::exp)] = {40e-9};
+  ExactCollector collector(machine::Machine(parts), 0, 2, program.chunks);
+  const std::array<backend::LibraryCalls, 2> calls{
+      {{number(LibraryFunction::exp), 3}, {number(LibraryFunction::powf), 50}}};
+  collector.begin_iteration(0);
+  collector.begin_phase("calls");
+  collector.quantum({0, 0, {}, {}, calls});
+  collector.end_phase({1});
+  const double cycles = machine::k_library[number(LibraryFunction::powf)].cycles;
+  EXPECT_EQ(machine::k_library[number(LibraryFunction::powf)].name, "powf");
+  EXPECT_NEAR(collector.take_iteration().phases[0].core.value, (3 * 40e-9 + 50 * cycles * 1e-9) / 2, 1e-18);
+}
+
 // Threads that run side by side: the phase cannot have been shorter than what each did on average, whoever was
 // there in each of its segments.
 TEST(ExactCollector, SharesCoreTimeAndExposureAmongThreadsOfAPhase) {

@@ -62,6 +62,7 @@ class Transcript {
     std::ostringstream text;
     text << "quantum " << quantum.thread << ' ' << quantum.accesses << ' ' << in_stride;
     for (const auto hits : quantum.hits) text << ' ' << hits;
+    for (const auto& calls : quantum.calls) text << " " << calls.function << "x" << calls.count;
     if (with_misses)
       for (const auto& miss : quantum.misses)
         text << " (" << miss.chunk << ' ' << miss.line << ' ' << int{miss.weight} << ' '
@@ -225,7 +226,10 @@ class RandomProgram {
       const bool waits = miss.kind == backend::MissKind::dependent || miss.kind == backend::MissKind::independent;
       if (waits && below(3) != 0) miss.weight = static_cast<std::uint8_t>(below(256));
     }
-    backend::Quantum quantum{static_cast<std::uint32_t>(below(3)), below(16385), {}, misses};
+    std::vector<backend::LibraryCalls> calls;
+    for (std::uint32_t function = 0; function < machine::k_library_functions; ++function)
+      if (below(9) == 0) calls.push_back({function, static_cast<std::uint32_t>(1 + below(30))});
+    backend::Quantum quantum{static_cast<std::uint32_t>(below(3)), below(16385), {}, misses, calls};
     for (auto& hits : quantum.hits) hits = below(16385);
     running_ = quantum.thread;
     const bool in_stride = below(2) == 0;

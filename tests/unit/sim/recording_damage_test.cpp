@@ -169,6 +169,7 @@ void put_quantum(std::vector<std::byte>& out, std::int64_t chunk, std::uint64_t 
   for (int i = 0; i < 2; ++i) put_number(out, 0);  // flags, thread
   put_number(out, accesses);
   for (int i = 0; i < 4; ++i) put_number(out, 0);  // hits
+  put_number(out, 0);                              // calls
   put_number(out, 1);
   put_number(out, zigzag(chunk));
   put_number(out, count << 3);
@@ -216,6 +217,29 @@ TEST(RecordingDamage, NonsenseUnderARightChecksumIsRefused) {
   };
   EXPECT_EQ(MadeUp().refused(quantum_of(16384), zero, zero), "accepted");
   EXPECT_EQ(MadeUp().refused(quantum_of(16385), zero, zero), "a recording holds a number that is too large");
+}
+
+// Functions are told by what lies between them; 16,384 accesses have room for 2,048 calls and the last one.
+TEST(RecordingDamage, CallsThatNoProgramMakesAreRefused) {
+  const auto quantum_with = [](std::vector<std::pair<std::uint64_t, std::uint64_t>> calls) {
+    return [=](std::vector<std::byte>& out) {
+      put_byte(out, static_cast<std::uint8_t>(EventTag::quantum));
+      for (int i = 0; i < 7; ++i) put_number(out, 0);  // flags, thread, accesses, hits
+      put_number(out, calls.size());
+      for (const auto& [distance, count] : calls) {
+        put_number(out, distance);
+        put_number(out, count);
+      }
+      for (int i = 0; i < 2; ++i) put_number(out, 0);  // classes, lines
+    };
+  };
+  const auto last = machine::k_library_functions - 1;
+  EXPECT_EQ(MadeUp().refused(quantum_with({{0, 2000}, {last - 1, 49}})), "accepted");
+  EXPECT_EQ(MadeUp().refused(quantum_with({{0, 2000}, {last - 1, 50}})),
+            "a recording holds a number that is too large");
+  EXPECT_EQ(MadeUp().refused(quantum_with({{0, 1}, {last, 1}})),
+            "a recording has a call of a function that this version does not know");
+  EXPECT_EQ(MadeUp().refused(quantum_with({{last + 2, 1}})), "a recording holds a number that is too large");
 }
 
 // A few bytes ask for a million chunks, which every iteration looks at.

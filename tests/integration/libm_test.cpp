@@ -1,0 +1,137 @@
+// Calls of libm in virtual time: they take what the machine file says, to the digit, in executions and replays;
+// and they give what libm gives.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "run_program.hpp"
+#include "store_dump.hpp"
+
+namespace terrace::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Libm : public ::testing::Test {
+ protected:
+  Libm() : root_((fs::temp_directory_path() / "libm-XXXXXX").string()) {
+    if (!mkdtemp(root_.data())) throw std::runtime_error(root_ + ": cannot be made");
+    machine("round", R"(exp = "10ns", powf = "20ns")");
+    machine("other", R"(exp = "7.25ns", powf = "1ns")");
+  }
+  ~Libm() override { fs::remove_all(root_); }
+
+  void machine(const std::string& name, const std::string& library) {
+    std::ofstream(root_ + "/" + name + ".toml") << "schema = 1\nname = \"" << name << R"("
+[[domain]]
+name = "node"
+initiator = "cores"
+[[initiator]]
+name = "cores"
+cores = 2
+access_time = "0.25ns"
+mlp = 10
+prefetch_mlp = 20
+library = { )" << library << R"( }
+[[initiator.cache]]
+name = "l1"
+size = "32KiB"
+ways = 8
+latency = "1ns"
+[[place]]
+name = "dram"
+kind = "ddr"
+capacity = "16GiB"
+domain = "node"
+[[path]]
+initiator = "cores"
+place = "dram"
+read = "16GB/s"
+write = "16GB/s"
+latency = "86ns"
+)";
+  }
+  Outcome run(const std::string& command) {
+    return run_program("cd '" + root_ + "' && XDG_CACHE_HOME='" + root_ + "' timeout 200 " + command + " 2>&1");
+  }
+  void build(const std::string& compiler, const std::string& source, const std::string& to,
+             const std::string& options = "") {
+    const auto built = run(compiler + " -D_GNU_SOURCE -O1 -g -frounding-math -o " + to + " " + options +
+                           " -I" TERRACE_SOURCE_DIR "/include " TERRACE_SOURCE_DIR "/tests/integration/programs/" +
+                           source + " -pthread -lm");
+    ASSERT_EQ(built.status, 0) << built.output;
+  }
+  std::string simulate(const std::string& options, const std::string& program) {
+    const auto done = run(TERRACE_LAUNCHER " simulate -q " + options + " -- ./" + program);
+    EXPECT_EQ(done.status, 0) << done.output;
+    return done.output;
+  }
+  // What the section took, by the program's clock.
+  double seconds(const std::string& arguments) {
+    const auto printed = simulate("-m round.toml -o one.terrace", "calls " + arguments);
+    fs::remove(root_ + "/one.terrace");
+    return std::strtod(printed.c_str(), nullptr);
+  }
+  [[nodiscard]] std::vector<std::string> rows(const std::string& store) const {
+    return dump_store(root_ + "/" + store,
+                      {"run.journal", "run.mode", "run.process", "run.parent", "run.started_unix_ns",
+                       "object.address", "reach", "reach_code", "reach_object"});
+  }
+
+  std::string root_;
+};
+
+void expect_seconds(double found, double expected) { EXPECT_NEAR(found, expected, 1e-9 * expected); }
+
+TEST_F(Libm, CallsTakeWhatTheMachineSays) {
+  build(TERRACE_WRAPPERS "/terrace-cc", "calls_of_libm.c", "calls");
+  expect_seconds(seconds("bare 123457"), 123457 * 10e-9);
+  // A load and a store beside each, and a load at the end.
+  expect_seconds(seconds("arrays 123457"), 123457 * (20e-9 + 2 * 0.25e-9) + 0.25e-9);
+  // Side by side; beginning and ending takes some accesses.
+  EXPECT_NEAR(seconds("threads 123456"), 123457 * 10e-9, 1e-6);
+}
+
+// A linker that meets our definitions first finds no use for libm.
+TEST_F(Libm, IsFoundWhereTheLinkerLeftItOut) {
+  build(TERRACE_WRAPPERS "/terrace-cc", "calls_of_libm.c", "calls", "-Wl,--as-needed");
+  ASSERT_EQ(run("readelf -d calls").output.find("libm.so"), std::string::npos);
+  expect_seconds(seconds("bare 5000"), 5000 * 10e-9);
+}
+
+TEST_F(Libm, ReplayIsExecution) {
+  build(TERRACE_WRAPPERS "/terrace-cc", "calls_of_libm.c", "calls");
+  for (const std::string how : {"bare", "arrays", "threads"}) {
+    const auto program = "calls " + how + " 20000";
+    for (const char* file : {"app.misses", "here.terrace", "there.terrace"}) fs::remove(root_ + "/" + file);
+    simulate("-m round.toml --misses app.misses -o here.terrace", program);
+    simulate("-m other.toml -o there.terrace", program);
+    for (const std::string world : {"round here", "other there"}) {
+      const auto machine = world.substr(0, world.find(' '));
+      const auto executed = world.substr(world.find(' ') + 1);
+      const auto replayed =
+          run(TERRACE_LAUNCHER " replay app.misses -q -m " + machine + ".toml -o replayed.terrace");
+      ASSERT_EQ(replayed.status, 0) << replayed.output;
+      EXPECT_TRUE(rows("replayed.terrace") == rows(executed + ".terrace")) << how << " on " << machine;
+      fs::remove(root_ + "/replayed.terrace");
+    }
+    EXPECT_FALSE(rows("here.terrace") == rows("there.terrace")) << how;
+  }
+}
+
+TEST_F(Libm, GivesWhatItGivesWithoutUs) {
+  build(TERRACE_CC, "results_of_libm.c", "plain");
+  build(TERRACE_WRAPPERS "/terrace-cc", "results_of_libm.c", "results");
+  const auto plain = run("./plain");
+  ASSERT_EQ(plain.status, 0);
+  EXPECT_NE(plain.output.find("\nquiet 0x1.5f9p+15 33 0\nrounding 1\n"), std::string::npos) << plain.output;
+  EXPECT_EQ(simulate("-m round.toml -o results.terrace", "results"), plain.output);
+  EXPECT_EQ(run("./results").output, plain.output);
+  EXPECT_EQ(run("env TERRACE=off " TERRACE_LAUNCHER " simulate -q -o off.terrace -- ./results").output,
+            plain.output);
+}
+
+}  // namespace
+}  // namespace terrace::test

@@ -202,6 +202,7 @@ class Parser {
 
   static void read_library(const TomlTable& table, LibraryTimes& times) {
     std::vector<std::string> names;
+    names.reserve(k_library.size());
     for (const auto& function : k_library) names.emplace_back(function.name);
     table.allow_only(names);
     for (std::size_t i = 0; i < names.size(); ++i)

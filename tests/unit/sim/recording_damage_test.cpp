@@ -221,7 +221,7 @@ TEST(RecordingDamage, NonsenseUnderARightChecksumIsRefused) {
 
 // Functions are told by what lies between them; 16,384 accesses have room for 2,048 calls and the last one.
 TEST(RecordingDamage, CallsThatNoProgramMakesAreRefused) {
-  const auto quantum_with = [](std::vector<std::pair<std::uint64_t, std::uint64_t>> calls) {
+  const auto quantum_with = [](const std::vector<std::pair<std::uint64_t, std::uint64_t>>& calls) {
     return [=](std::vector<std::byte>& out) {
       put_byte(out, static_cast<std::uint8_t>(EventTag::quantum));
       for (int i = 0; i < 7; ++i) put_number(out, 0);  // flags, thread, accesses, hits

@@ -215,7 +215,7 @@ void segments(benchmark::State& state) {
     }
   obey(state, k_segments, std::move(plan), [](runtime::Runtime& runtime, const char* phase) {
     runtime.phase(phase);
-    for (std::uint32_t segment = 1; segment < k_segments; ++segment) runtime.progressed(k_accesses, true);
+    for (std::uint32_t segment = 1; segment < k_segments; ++segment) runtime.progressed(0, k_accesses, true);
   });
   state.counters["s_per_segment"] =
       benchmark::Counter(k_segments, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);

@@ -82,7 +82,9 @@ TEST(Exposure, IndependentMissesHideBehindAChase) {
   double sum = 6000.0 / 10;
   for (const Miss& miss : misses) {
     sum += miss.weight / k_latency;
-    if (miss.kind == MissKind::independent) EXPECT_EQ(miss.weight, 0);
+    if (miss.kind == MissKind::independent) {
+      EXPECT_EQ(miss.weight, 0);
+    }
   }
   EXPECT_NEAR(sum, 2000, 1);
 }

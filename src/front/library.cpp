@@ -1,5 +1,8 @@
 // Calls of libm: each costs the calling thread core time, by function, and goes on to the next definition.
 //
+// A program may have another function of such a name (a library's `log` that writes lines), with other parameters:
+// where we know how, all registers in which parameters can lie pass through as they are.
+//
 // The thread is charged before the call, so that errno and the floating-point flags are what the function leaves.
 // Calls from the program's other libraries are the program's, too. libm is not ours to bring along: most programs
 // have no use for it.
@@ -7,7 +10,10 @@
 
 #include <dlfcn.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstdint>
 
 #include "access/pipeline.hpp"
 #include "access/thread.hpp"
@@ -20,7 +26,7 @@ namespace {
 
 using machine::LibraryFunction;
 
-[[gnu::always_inline]] inline void charge(LibraryFunction function) {
+void charge(LibraryFunction function) {
   const auto& thread = access::t_thread;
   if (thread.pipeline && thread.inside == 0) thread.pipeline->call(function);
 }
@@ -37,23 +43,19 @@ void* find_in_libm(const char* name) noexcept {
   return found;
 }
 
-template <class Function>
-class NextInLibm {
- public:
-  constexpr explicit NextInLibm(const char* name) : name_(name) {}
-  Function operator*() noexcept {
-    auto function = function_.load(std::memory_order_relaxed);
-    if (!function) [[unlikely]] {
-      function = reinterpret_cast<Function>(find_in_libm(name_));
-      function_.store(function, std::memory_order_relaxed);
-    }
-    return function;
-  }
+constinit std::array<std::atomic<void*>, machine::k_library_functions> next_functions{};
 
- private:
-  const char* name_;
-  std::atomic<Function> function_{nullptr};  // racing threads store the same value
-};
+// The definition to go on to, after the call has been charged.
+void* next_of(LibraryFunction function) noexcept {
+  charge(function);
+  const auto number = static_cast<std::size_t>(function);
+  void* next = next_functions[number].load(std::memory_order_relaxed);
+  if (next) [[likely]]
+    return next;
+  next = find_in_libm(machine::k_library[number].name.data());
+  next_functions[number].store(next, std::memory_order_relaxed);  // racing threads store the same value
+  return next;
+}
 
 }  // namespace
 
@@ -61,12 +63,85 @@ class NextInLibm {
 
 namespace front = terrace::front;
 
+#if defined(__x86_64__)
+
+// Called by the gate below alone.
+extern "C" __attribute__((visibility("hidden"), used)) void* terrace_next_of(std::uint32_t function) noexcept {
+  return front::next_of(static_cast<front::LibraryFunction>(function));
+}
+
+// The function's number is in r11, which belongs to nobody between caller and callee (System V ABI, AMD64
+// supplement, 3.2.3). rax is the number of vector registers that hold variable arguments, r10 a static chain.
+asm(R"(
+  .text
+  .p2align 4
+  .type terrace_library_gate, @function
+terrace_library_gate:
+  .cfi_startproc
+  pushq %rax
+  pushq %rdi
+  pushq %rsi
+  pushq %rdx
+  pushq %rcx
+  pushq %r8
+  pushq %r9
+  pushq %r10
+  .cfi_adjust_cfa_offset 64
+  subq $136, %rsp
+  .cfi_adjust_cfa_offset 136
+  movups %xmm0, 0(%rsp)
+  movups %xmm1, 16(%rsp)
+  movups %xmm2, 32(%rsp)
+  movups %xmm3, 48(%rsp)
+  movups %xmm4, 64(%rsp)
+  movups %xmm5, 80(%rsp)
+  movups %xmm6, 96(%rsp)
+  movups %xmm7, 112(%rsp)
+  movl %r11d, %edi
+  call terrace_next_of
+  movq %rax, %r11
+  movups 0(%rsp), %xmm0
+  movups 16(%rsp), %xmm1
+  movups 32(%rsp), %xmm2
+  movups 48(%rsp), %xmm3
+  movups 64(%rsp), %xmm4
+  movups 80(%rsp), %xmm5
+  movups 96(%rsp), %xmm6
+  movups 112(%rsp), %xmm7
+  addq $136, %rsp
+  .cfi_adjust_cfa_offset -136
+  popq %r10
+  popq %r9
+  popq %r8
+  popq %rcx
+  popq %rdx
+  popq %rsi
+  popq %rdi
+  popq %rax
+  .cfi_adjust_cfa_offset -64
+  jmp *%r11
+  .cfi_endproc
+  .size terrace_library_gate, . - terrace_library_gate
+)");
+
+#define TERRACE_DOOR(name)                                                \
+  extern "C" TERRACE_EXPORT void terrace_door_##name() asm(#name);        \
+  extern "C" __attribute__((naked)) void terrace_door_##name() {          \
+    asm("movl %0, %%r11d\n\tjmp terrace_library_gate"                     \
+        :                                                                 \
+        : "i"(static_cast<std::uint32_t>(front::LibraryFunction::name))); \
+  }
+#define TERRACE_DOORS(name, ...) TERRACE_DOOR(name) TERRACE_DOOR(name##f)
+
+TERRACE_LIBRARY_FUNCTIONS(TERRACE_DOORS)
+
+#else
+
 // NOLINTBEGIN(bugprone-macro-parentheses): types and lists of parameters
-#define TERRACE_CALL(result, name, parameters, ...)                                \
-  TERRACE_EXPORT result name parameters noexcept {                                 \
-    static constinit front::NextInLibm<result(*) parameters noexcept> next{#name}; \
-    front::charge(front::LibraryFunction::name);                                   \
-    return (*next)(__VA_ARGS__);                                                   \
+#define TERRACE_CALL(result, name, parameters, ...)                                               \
+  TERRACE_EXPORT result name parameters noexcept {                                                \
+    using Function = result(*) parameters;                                                        \
+    return reinterpret_cast<Function>(front::next_of(front::LibraryFunction::name))(__VA_ARGS__); \
   }
 #define TERRACE_CALL_of_one(real, name) TERRACE_CALL(real, name, (real x), x)
 #define TERRACE_CALL_of_two(real, name) TERRACE_CALL(real, name, (real x, real y), x, y)
@@ -79,3 +154,5 @@ namespace front = terrace::front;
 extern "C" {
 TERRACE_LIBRARY_FUNCTIONS(TERRACE_CALLS)
 }  // extern "C"
+
+#endif

@@ -133,5 +133,28 @@ TEST_F(Libm, GivesWhatItGivesWithoutUs) {
             plain.output);
 }
 
+// A library of the program's may have a function of such a name that is another one altogether.
+TEST_F(Libm, PassesOtherFunctionsOfItsNamesThrough) {
+  std::ofstream(root_ + "/other.c") << R"(
+#include <stdarg.h>
+#include <stdio.h>
+int log(int level, const char* format, ...) {
+  va_list rest;
+  va_start(rest, format);
+  printf("%d: ", level);
+  vprintf(format, rest);
+  va_end(rest);
+  return 7;
+}
+int tell(void) { return log(3, "%s %d %g %g %s %ld\n", "one", 2, 3.5, 4.25, "five", 6L); }
+)";
+  std::ofstream(root_ + "/main.c") << "int tell(void); int main(void) { return tell() - 7; }\n";
+  const auto built =
+      run(TERRACE_CC " -w -fno-builtin -O1 -fPIC -shared -o libother.so other.c && " TERRACE_WRAPPERS
+                     "/terrace-cc -O1 -o other main.c ./libother.so -lm");
+  ASSERT_EQ(built.status, 0) << built.output;
+  EXPECT_EQ(simulate("-m round.toml -o other.terrace", "other"), "3: one 2 3.5 4.25 five 6\n");
+}
+
 }  // namespace
 }  // namespace terrace::test

@@ -1,5 +1,7 @@
-// A machine for tests: two domains, three kinds, every path.
+// A machine for tests: two domains, three kinds, every path; and machines as bytes, to compare them by.
 #pragma once
+
+#include <vector>
 
 #include "machine/machine.hpp"
 
@@ -33,6 +35,12 @@ inline MachineParts example_parts() {
     }
   }
   return parts;
+}
+
+inline std::vector<std::byte> blob_of(const Machine& machine) {
+  BlobWriter out;
+  machine.to_blob(out);
+  return {out.bytes().begin(), out.bytes().end()};
 }
 
 }  // namespace terrace::machine

@@ -92,7 +92,9 @@ TEST_F(Threads, ExactProfilesBoundWhatThreadsTake) {
     const auto least = core + exposure * latency;
     EXPECT_LE(least, taken) << threads << " threads";
     // One core alone is not held back by the place.
-    if (threads == "1") EXPECT_GE(least, 0.95 * taken);
+    if (threads == "1") {
+      EXPECT_GE(least, 0.95 * taken);
+    }
   }
 }
 

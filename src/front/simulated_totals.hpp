@@ -8,6 +8,7 @@ namespace terrace::front {
 
 inline runtime::Totals totals_of(const sim::TimeAccount& account) {
   return {.accesses = account.accesses,
+          .instructions = account.instructions,
           .misses = account.misses,
           .core = account.core,
           .exposed = account.exposed,

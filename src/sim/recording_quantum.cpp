@@ -68,6 +68,7 @@ void QuantumEncoder::put(RecordingColumns& out, const backend::Quantum& quantum,
   put_byte(events, static_cast<std::uint8_t>((in_stride ? k_in_stride : 0) | (wide ? k_wide : 0)));
   put_number(events, quantum.thread);
   put_number(events, quantum.accesses);
+  put_number(events, quantum.instructions);
   for (const auto hits : quantum.hits) put_number(events, hits);
   put_number(events, quantum.calls.size());
   std::uint32_t beyond = 0;  // the last function
@@ -113,6 +114,7 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, memory::ChunkId 
   auto& quantum = sums.quantum;
   quantum.thread = static_cast<std::uint32_t>(events.number(k_most_recorded_threads));
   quantum.accesses = events.number(most_accesses_);
+  quantum.instructions = events.number(k_most_instructions * most_accesses_);
   for (auto& hits : quantum.hits) hits = events.number(most_accesses_ + k_most_lines);
   read_calls(events);
   quantum.calls = calls_;

@@ -20,7 +20,7 @@ inline MachineParts example_parts() {
     initiator.name = "cores" + std::to_string(d);
     initiator.cores = 8;
     initiator.frequency_hz = 2.4e9;
-    initiator.access_time = {0.25e-9};
+    initiator.instruction_time = {0.25e-9};
     initiator.caches = {{"l2", {256u << 10}, 8, false, {5e-9}}, {"l3", {20u << 20}, 20, true, {20e-9}}};
     initiator.domain = d;
     parts.initiators.push_back(initiator);

@@ -22,7 +22,7 @@ inline machine::Machine example_machine() {
   machine::Initiator initiator;
   initiator.name = "core";
   initiator.frequency_hz = 1e9;
-  initiator.access_time = {1e-9};
+  initiator.instruction_time = {1e-9};
   initiator.mlp = 10;
   initiator.prefetch_mlp = 20;
   initiator.caches = {{"l1", {32u << 10}, 8, false, {1e-9}}, {"l2", {1u << 20}, 8, true, {10e-9}}};
@@ -60,7 +60,7 @@ class Program {
 
 inline void run(Collector& collector, const std::vector<Miss>& misses, std::uint64_t accesses,
                 std::array<std::uint64_t, 4> hits = {}) {
-  collector.quantum({0, accesses, hits, misses});
+  collector.quantum({0, accesses, accesses, hits, misses});
 }
 
 }  // namespace terrace::profile

@@ -79,7 +79,7 @@ TEST(ExactCollector, CountsWhatCallsOfLibmTake) {
       {{number(LibraryFunction::exp), 3}, {number(LibraryFunction::powf), 50}}};
   collector.begin_iteration(0);
   collector.begin_phase("calls");
-  collector.quantum({0, 0, {}, {}, calls});
+  collector.quantum({0, 0, 0, {}, {}, calls});
   collector.end_phase({1});
   const double cycles = machine::k_library[number(LibraryFunction::powf)].cycles;
   EXPECT_EQ(machine::k_library[number(LibraryFunction::powf)].name, "powf");
@@ -95,7 +95,7 @@ TEST(ExactCollector, SharesCoreTimeAndExposureAmongThreadsOfAPhase) {
   const std::vector<Miss> waits(100, Miss{0, 0, 255, MissKind::dependent});
   const auto phase = [&](std::string_view name, std::initializer_list<std::uint32_t> threads) {
     collector.begin_phase(name);
-    for (const auto thread : threads) collector.quantum({thread, 5000, {5000}, waits});
+    for (const auto thread : threads) collector.quantum({thread, 5000, 5000, {5000}, waits});
     collector.end_phase({1});
   };
   phase("serial", {0});

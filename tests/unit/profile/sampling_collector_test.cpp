@@ -30,7 +30,7 @@ struct Both {
     }
     for (std::uint32_t q = 0; q < quanta; ++q) {
       const auto misses = program.misses(4000);
-      tee.quantum({0, 20000, {16000, 0, 0, 0}, misses});
+      tee.quantum({0, 20000, 20000, {16000, 0, 0, 0}, misses});
     }
     exact.end_phase({1});
     sampled.end_phase({1});

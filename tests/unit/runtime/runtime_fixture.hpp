@@ -36,7 +36,7 @@ inline machine::Machine two_places() {
   machine::Initiator core;
   core.name = "core";
   core.frequency_hz = 2.4e9;
-  core.access_time = {0.25e-9};
+  core.instruction_time = {0.25e-9};
   core.prefetch_mlp = 200;  // bandwidth decides
   core.caches = {{"l2", {256u << 10}, 8, false, {5e-9}}, {"l3", {1u << 20}, 16, true, {20e-9}}};
   parts.initiators = {core};
@@ -79,7 +79,7 @@ class TestRun {
         for (std::uint32_t line = 0; line < chunks[chunk].size / 64; ++line)
           misses.push_back({chunk, static_cast<std::uint16_t>(line), 0, backend::MissKind::prefetched});
         backend::Quantum quantum;
-        quantum.accesses = misses.size() * 8;
+        quantum.accesses = quantum.instructions = misses.size() * 8;
         quantum.misses = misses;
         tee.quantum(quantum);
       }

@@ -168,7 +168,7 @@ void put_quantum(std::vector<std::byte>& out, std::int64_t chunk, std::uint64_t 
   put_byte(out, static_cast<std::uint8_t>(EventTag::quantum));
   for (int i = 0; i < 2; ++i) put_number(out, 0);  // flags, thread
   put_number(out, accesses);
-  for (int i = 0; i < 4; ++i) put_number(out, 0);  // hits
+  for (int i = 0; i < 5; ++i) put_number(out, 0);  // instructions, hits
   put_number(out, 0);                              // calls
   put_number(out, 1);
   put_number(out, zigzag(chunk));
@@ -224,7 +224,7 @@ TEST(RecordingDamage, CallsThatNoProgramMakesAreRefused) {
   const auto quantum_with = [](const std::vector<std::pair<std::uint64_t, std::uint64_t>>& calls) {
     return [=](std::vector<std::byte>& out) {
       put_byte(out, static_cast<std::uint8_t>(EventTag::quantum));
-      for (int i = 0; i < 7; ++i) put_number(out, 0);  // flags, thread, accesses, hits
+      for (int i = 0; i < 8; ++i) put_number(out, 0);  // flags, thread, accesses, instructions, hits
       put_number(out, calls.size());
       for (const auto& [distance, count] : calls) {
         put_number(out, distance);

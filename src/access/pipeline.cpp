@@ -166,8 +166,8 @@ void Pipeline::sample(std::uint64_t site) {
 
 // What has not been sampled yet counts as the last sample does.
 void Pipeline::settle_samples() {
-  constexpr std::uint64_t k_least_distance = 16;
-  constexpr unsigned k_random_bits = 5;
+  constexpr std::uint64_t k_least_distance = 64;
+  constexpr unsigned k_random_bits = 7;
   instructions_ += (clock_ - sampled_) * instructions_last_;
   sampled_ = clock_;
   random_ = random_ * 6364136223846793005u + 1442695040888963407u;
@@ -201,8 +201,9 @@ void Pipeline::take_calls() {
 
 void Pipeline::contend() {
   constexpr std::uint64_t k_finest_quantum = 512;
-  const auto gone_on = std::max(clock_ - state_->quantum_begin, instructions_ / backend::k_instructions_of_an_access) +
-                       called_ * backend::k_accesses_of_a_call;
+  const auto gone_on =
+      std::max(clock_ - state_->quantum_begin, instructions_ / backend::k_instructions_of_an_access) +
+      called_ * backend::k_accesses_of_a_call;
   if (gone_on >= k_finest_quantum) end_quantum();
 }
 

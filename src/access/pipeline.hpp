@@ -8,7 +8,7 @@
 // The way of an access: `access` below is all that most of them need (the line is in the first cache);
 // `step_aside` handles what is left, from lines that the table of fast lines has lost to misses.
 //
-// How much work the program's code does between its accesses is sampled: of one access in some thirty, at distances
+// How much work the program's code does between its accesses is sampled: of one access in some 128, at distances
 // that follow no pattern of the program's and are the same in every run, it is asked how many instructions go with
 // it (code_work.hpp), and those before count as much. Code without accesses reports each of its basic blocks.
 //
@@ -125,7 +125,7 @@ class Pipeline {
   std::uint64_t instructions_ = 0;  // in this quantum
   CodeWork* work_;
   std::uint32_t instructions_last_ = backend::k_instructions_of_an_access;  // of the last sample
-  std::uint64_t sampled_ = 0;                                      // by the clock, up to here
+  std::uint64_t sampled_ = 0;                                               // by the clock, up to here
   std::uint64_t next_sample_ = 0;
   std::uint64_t random_;
   std::uint64_t line_bytes_;

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -203,13 +204,23 @@ class Disassembler {
   Hooks linkage_;
 };
 
+using Block = std::span<const Instruction>;
+
+bool has_hook(Block block) {
+  return std::ranges::any_of(
+      block, [](const Instruction& one) { return one.hook == Hook::block || one.hook == Hook::access; });
+}
+
+std::uint32_t work_of(Block block) {
+  return std::accumulate(block.begin(), block.end(), 0U,
+                         [](std::uint32_t sum, const Instruction& one) { return sum + one.work; });
+}
+
 // A block's work goes to its hooks.
-void share_out(std::span<const Instruction> block, std::vector<SymbolHook>& hooks) {
-  std::uint32_t work = 0;
+void share_out(Block block, std::uint32_t work, std::vector<SymbolHook>& hooks) {
   std::vector<std::uint64_t> accesses;
   std::uint64_t own = 0;
   for (const auto& instruction : block) {
-    work += instruction.work;
     if (instruction.hook == Hook::block && own == 0)
       own = instruction.next;
     else if (instruction.hook == Hook::block)
@@ -224,18 +235,38 @@ void share_out(std::span<const Instruction> block, std::vector<SymbolHook>& hook
   }
 }
 
-void read_function(const std::vector<Instruction>& code, std::vector<SymbolHook>& hooks) {
+std::vector<Block> cut_blocks(const std::vector<Instruction>& code) {
   std::vector<std::uint64_t> targets;
   for (const auto& instruction : code)
     if (instruction.target != 0) targets.push_back(instruction.target);
   std::ranges::sort(targets);
+  std::vector<Block> blocks;
   std::size_t begin = 0;
   for (std::size_t i = 0; i < code.size(); ++i) {
     const bool ends = code[i].jumps || i + 1 == code.size() || std::ranges::binary_search(targets, code[i].next);
     if (!ends) continue;
-    share_out(std::span(code).subspan(begin, i + 1 - begin), hooks);
+    blocks.push_back(Block(code).subspan(begin, i + 1 - begin));
     begin = i + 1;
   }
+  return blocks;
+}
+
+// Blocks without hooks are small (cli/wrapper/thin_blocks.hpp). Their work goes to the block before them: half of
+// it where that may jump past them.
+void read_function(const std::vector<Instruction>& code, std::vector<SymbolHook>& hooks) {
+  Block last;
+  std::uint32_t work = 0;  // of that block, in halves
+  bool is_passed = false;
+  for (const auto block : cut_blocks(code)) {
+    if (has_hook(block)) {
+      share_out(last, work / 2, hooks);
+      work = 0;
+      last = block;
+    }
+    work += (is_passed && !has_hook(block) ? 1 : 2) * work_of(block);
+    is_passed = block.back().jumps;
+  }
+  share_out(last, work / 2, hooks);
 }
 
 }  // namespace

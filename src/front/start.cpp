@@ -62,7 +62,8 @@ class SerialSink final : public backend::AccessSink {
   // In nominal nanoseconds: one for an access, or for four instructions where there are fewer.
   static std::uint64_t progress(const backend::Quantum& quantum) {
     constexpr std::uint64_t k_miss = 16;
-    auto nominal = std::max(quantum.accesses, quantum.instructions / backend::k_instructions_of_an_access) + k_miss * quantum.misses.size();
+    auto nominal = std::max(quantum.accesses, quantum.instructions / backend::k_instructions_of_an_access) +
+                   k_miss * quantum.misses.size();
     for (const auto& calls : quantum.calls) nominal += backend::k_accesses_of_a_call * calls.count;
     return nominal;
   }

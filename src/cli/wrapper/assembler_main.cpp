@@ -1,6 +1,6 @@
-// The assembler that compilers find in the stand-ins' folder: leaves hooks of basic blocks out that say nothing new
-// (thin_blocks.hpp), and goes on as the real one, TERRACE_AS or the next in PATH. Whatever it does not understand
-// it leaves to that one as it is.
+// The assembler that compilers find in the stand-ins' folder: leaves hooks of basic blocks out that say nothing
+// new (thin_blocks.hpp), and goes on as the real one, TERRACE_AS or the next in PATH. Whatever it does not
+// understand it leaves to that one as it is.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -38,7 +38,9 @@ std::string find_assembler() {
   return "as";
 }
 
-std::string read_all(std::istream& in) { return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()}; }
+std::string read_all(std::istream& in) {
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
 
 bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
@@ -55,18 +57,29 @@ bool offer(std::string_view text) {
   return file >= 0 && write_all(file, text) && lseek(file, 0, SEEK_SET) == 0 && dup2(file, STDIN_FILENO) >= 0;
 }
 
-// Compilers name one file, last, or none: "-" or nothing is their pipe. Without the file's name the assembler reads
-// what is offered.
+// Whether all words are options: the compiler's output comes through a pipe (gcc's -pipe).
+bool names_no_file(const std::vector<char*>& words) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word == "-o" || word == "-I")
+      ++i;
+    else if (!word.starts_with('-'))
+      return false;
+  }
+  return true;
+}
+
+// Compilers name one file, last, or none. Without the file's name the assembler reads what is offered.
 void thin(std::vector<char*>& words) {
-  constexpr std::string_view k_hook = "__sanitizer_cov_trace_pc";
-  if (words.size() < 2) return;
+  const bool piped = names_no_file(words);
   const std::string_view last = words.back();
-  if (!last.ends_with(".s")) return;
-  std::ifstream file{std::string(last)};
+  if (!piped && !last.ends_with(".s")) return;
+  std::ifstream file(piped ? "/dev/stdin" : std::string(last));
   if (!file) return;
   const auto text = read_all(file);
-  if (text.find(k_hook) == std::string::npos) return;
-  if (offer(cli::thin_blocks(text))) words.pop_back();
+  const bool hooked = text.find("__sanitizer_cov_trace_pc") != std::string::npos;
+  if (!hooked && !piped) return;
+  if (offer(hooked ? cli::thin_blocks(text) : text) && !piped) words.pop_back();
 }
 
 }  // namespace
@@ -82,7 +95,7 @@ int main(int count, char** given) {
   }
   words.push_back(nullptr);
   execvp(assembler.c_str(), words.data());
-  std::fprintf(stderr, "terrace: cannot run the assembler '%s': %s; name another in TERRACE_AS\n", assembler.c_str(),
-               std::strerror(errno));
+  std::fprintf(stderr, "terrace: cannot run the assembler '%s': %s; name another in TERRACE_AS\n",
+               assembler.c_str(), std::strerror(errno));
   return 1;
 }

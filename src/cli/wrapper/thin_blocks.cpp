@@ -16,7 +16,9 @@ using access::Hook;
 
 constexpr int k_few = 4;  // instructions
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '$'; }
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '$';
+}
 
 std::string_view word_at(std::string_view line, std::size_t begin) {
   std::size_t end = begin;
@@ -36,7 +38,8 @@ std::string_view mnemonic_of(std::string_view line) {
 std::string_view label_of(std::string_view line) {
   const auto word = word_at(line, 0);
   if (word.empty() || word.size() == line.size() || line[word.size()] != ':') return {};
-  const bool numbered = word.starts_with(".L") && word.size() > 2 && std::isdigit(static_cast<unsigned char>(word[2]));
+  const bool numbered =
+      word.starts_with(".L") && word.size() > 2 && std::isdigit(static_cast<unsigned char>(word[2]));
   return !word.starts_with('.') || numbered ? word : std::string_view{};
 }
 

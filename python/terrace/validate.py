@@ -4,7 +4,7 @@ Programs are run natively, as the compiler alone makes them, and in virtual time
 `terrace machine measure` wrote of the machine at hand. What a program prints as its time is compared, so its timed
 section decides what is measured, and the same clock is read in both: under `simulate` it shows virtual time.
 
-The core time of an access is no property of a machine alone: it is fitted for each program at a size that the
+The core time of an instruction is no property of a machine alone: it is fitted for each program at a size that the
 caches hold, by the same program's native time there with one thread, and then used at the sizes that are
 compared, with any number of threads (virtual-time.md, "Making time"). A program without such a size gets the
 machine's, and is marked as uncalibrated.
@@ -47,7 +47,7 @@ Example:
 
 # "Time   0.25 s", "Time in seconds =   0.25"
 _TIME = r"^\s*[Tt]ime(?: in seconds)?\s*[=:]?\s*([0-9][0-9.eE+-]*)"
-_LEAST = 1e-15  # seconds of core time for an access, where the fit leaves none
+_LEAST = 1e-15  # seconds of core time for an instruction, where the fit leaves none
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Row:
     spread: float  # largest less least
     virtual: float
     error: float  # (virtual - native) / native
-    core_time: float | None  # seconds an access, fitted; None where nothing was
+    core_time: float | None  # seconds an instruction, fitted; None where nothing was
 
 
 def register(app: typer.Typer) -> None:
@@ -163,16 +163,16 @@ def summary(rows: Sequence[Row], machine: str, repetitions: int) -> dict[str, An
 
 
 def _fit(case: Case, hooked: Path, machine: str, native: float) -> float:
-    """Core time of an access with which virtual time is `native` at the size for calibration.
+    """Core time of an instruction with which virtual time is `native` at the size for calibration.
 
-    Virtual time there is a line in the core time of an access, as long as no place is saturated: two points tell.
+    Virtual time there is a line in the core time of an instruction, as long as no place is saturated: two points tell.
     """
     assert case.calibrate is not None
     probe = 1e-9
     without = _virtual(case, case.calibrate, 1, hooked, machine, _LEAST)
     with_probe = _virtual(case, case.calibrate, 1, hooked, machine, probe)
     if with_probe <= without:
-        raise TerraceError(f"{case.name} {' '.join(case.calibrate)}: no access in the timed section is seen")
+        raise TerraceError(f"{case.name} {' '.join(case.calibrate)}: no instruction of the timed section is seen")
     return max((native - without) / (with_probe - without) * probe, _LEAST)
 
 

@@ -126,7 +126,7 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   if (simulated) {
     app.add_option("--cache", world.caches, "another size for a cache: l3=640KiB");
     app.add_option("--core-time", world.core_time,
-                   "core time of an access, as terrace lab validate fits it: 0.31ns; default: the machine's");
+                   "core time of an instruction, as terrace lab validate fits it: 0.05ns; default: the machine's");
     app.add_option("--cores", world.cores, "cores that the program's thread stands for, or all")
         ->capture_default_str();
     app.add_flag("--exact", options.exact, "keep the exact counters of every iteration, too");

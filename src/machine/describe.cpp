@@ -78,7 +78,7 @@ std::string decimal(double value, int digits) {
 }
 
 std::string initiators(const MachineParts& parts) {
-  Table table({"initiator", "domain", "cores", "clock", "access", "parallel misses", "prefetched"}, 2);
+  Table table({"initiator", "domain", "cores", "clock", "instruction", "parallel misses", "prefetched"}, 2);
   for (const auto& initiator : parts.initiators) {
     table.add({initiator.name, parts.domains[initiator.domain].name, std::to_string(initiator.cores),
                initiator.frequency_hz > 0 ? decimal(initiator.frequency_hz / 1e9, 2) + "GHz" : "-",

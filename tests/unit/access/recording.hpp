@@ -23,6 +23,7 @@ struct RecordingSink final : backend::AccessSink {
     ++quanta;
     lengths.push_back(quantum.accesses);
     accesses += quantum.accesses;
+    instructions += quantum.instructions;
     for (std::size_t i = 0; i < hits.size(); ++i) hits[i] += quantum.hits[i];
     for (const auto& calls_of : quantum.calls) calls[calls_of.function] += calls_of.count;
     misses.insert(misses.end(), quantum.misses.begin(), quantum.misses.end());
@@ -52,6 +53,7 @@ struct RecordingSink final : backend::AccessSink {
 
   std::uint64_t quanta = 0;
   std::uint64_t accesses = 0;
+  std::uint64_t instructions = 0;
   std::array<std::uint64_t, backend::k_max_cache_levels> hits{};
   std::vector<std::uint64_t> lengths;
   std::vector<Miss> misses;

@@ -23,8 +23,8 @@ WITHIN = 0.02
 LARGEST_CACHE = 8 << 20  # bytes: outer caches beyond are cut down to it, which no closed form notices
 STEPS = 300_000  # of the chase
 DOUBLE, INDEX = 8, 4  # bytes
-# Instructions of a loop's turn as gcc 12 compiles it at -O2: one for every operation of the source, every counter or
-# pointer that is advanced, and the loop's comparison and jump.
+# Instructions of a loop's turn as gcc 12 compiles it at -O2: one for every operation of the source, every counter
+# or pointer that is advanced, and the loop's comparison and jump.
 TRIAD, GATHER, CHASE = 11, 8, 4
 
 

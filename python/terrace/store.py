@@ -292,8 +292,8 @@ class Store:
     def counters(self, run: Run) -> Counters | None:
         """What it did in all; None when it was killed before it could say."""
         row = self._first(
-            "SELECT accesses, instructions, misses, unseen, dropped, core, exposed, bandwidth_bound, waited, charged "
-            "FROM counters WHERE run = ?",
+            "SELECT accesses, instructions, misses, unseen, dropped, core, exposed, bandwidth_bound, waited, "
+            "charged FROM counters WHERE run = ?",
             run.id,
         )
         return Counters(*row) if row else None

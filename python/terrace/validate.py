@@ -165,7 +165,7 @@ def summary(rows: Sequence[Row], machine: str, repetitions: int) -> dict[str, An
 def _fit(case: Case, hooked: Path, machine: str, native: float) -> float:
     """Core time of an instruction with which virtual time is `native` at the size for calibration.
 
-    Virtual time there is a line in the core time of an instruction, as long as no place is saturated: two points tell.
+    Virtual time there is a line in it, as long as no place is saturated: two points tell.
     """
     assert case.calibrate is not None
     probe = 1e-9

@@ -355,7 +355,7 @@ class Measurer {
   static constexpr double k_least_call = 1e-10;  // seconds
   // For each of its three accesses an element: compiled, it has seven.
   static constexpr double k_instructions_of_a_triad = 7.0 / 3;
-  static constexpr double k_most_core = 0.9;     // of a streamed element's time
+  static constexpr double k_most_core = 0.9;  // of a streamed element's time
   static constexpr double k_share_step = 1.25;
   static constexpr std::size_t k_core_rounds = 5;  // they are short, and a disturbance is long
 
@@ -364,7 +364,7 @@ class Measurer {
   const Progress& progress_;
   MachineParts parts_;
   Measurement measured_;
-  Pages ordinary_;                                              // that programs get which ask for none
+  Pages ordinary_;                          // that programs get which ask for none
   std::map<InitiatorId, double> accesses_;  // seconds of one in the first cache, with what goes with it
   std::map<std::pair<InitiatorId, PlaceId>, double> streamed_;  // seconds an element
   std::map<std::pair<InitiatorId, PlaceId>, std::uint32_t> windows_;

@@ -89,7 +89,8 @@ TEST_F(Process, SaysWhoseCoreTimeItIs) {
                        " -- ./sleeper 0 2>&1 > /dev/null")
         .output;
   };
-  const std::string note = "compute uncalibrated: core time is the machine's 62.5ps an instruction, not the program's";
+  const std::string note =
+      "compute uncalibrated: core time is the machine's 62.5ps an instruction, not the program's";
   EXPECT_NE(summary("").find(note), std::string::npos);
   EXPECT_EQ(ask("profile.terrace", "select core_time_fitted from run"), std::vector<std::string>{"0"});
   fs::remove(root / "profile.terrace");

@@ -116,7 +116,7 @@ def test_every_verb_says_whose_core_time_it_is(terrace, store_path, tmp_path):
     store = Store(store_path)
     run = store.run()
     said = uncalibrated(run, store.machine(run))
-    assert said.startswith("compute uncalibrated: core time is the machine's 250ps an instruction, not the program's")
+    assert said.startswith("compute uncalibrated: core time is the machine's 250ps an instruction, not the")
     page = tmp_path / "page.html"
     terrace("report", store_path, "-o", page)
     texts = [terrace(*words, store_path).stdout for words in (("show",), ("plan",), ("bounds",))]

@@ -169,7 +169,8 @@ INSTANTIATE_TEST_SUITE_P(
             "x.toml:32: path.read: '16GHz' is not a bandwidth; write for example 16GB/s, 2000MB/s or 15GiB/s"},
         Bad{"read = ", "raed = ", "x.toml:32: path.raed: unknown key; did you mean 'read'?"},
         Bad{"mlp = 10", "hovercraft = 10",
-            "x.toml:16: initiator.hovercraft: unknown key; the keys here are name, cores, frequency, instruction_time, "
+            "x.toml:16: initiator.hovercraft: unknown key; the keys here are name, cores, frequency, "
+            "instruction_time, "
             "mlp, "
             "prefetch_mlp, miss_registers, window, domain, library, cache"},
         Bad{"mlp = 10", "mlp = 10\nlibrary = { exp = \"4ns\", sinncos = \"9ns\" }",

@@ -8,6 +8,9 @@
 // The way of an access: `access` below is all that most of them need (the line is in the first cache);
 // `step_aside` handles what is left, from lines that the table of fast lines has lost to misses.
 //
+// Where the machine has a TLB, every miss of the first cache looks its page up. A page that is not there costs a
+// walk, counted where the line was found in an outer cache: what comes from memory has its walk in the latency.
+//
 // Caches are filled from the outside in, dirty victims go to the next cache outwards (which takes them in if it
 // does not hold them) and from the last one to memory as write-backs. Private caches come before shared ones.
 #pragma once
@@ -33,6 +36,7 @@ struct PipelineConfig {
   std::uint32_t miss_registers = 10;
   std::uint32_t window_accesses = 64;      // the reorder window
   std::uint64_t quantum_accesses = 65536;  // line accesses: one that crosses into the next line counts twice
+  machine::Tlb tlb{};                      // of each thread; without entries there is none
 };
 
 class SharedCache;  // the shared levels, one a process

@@ -121,19 +121,19 @@ std::vector<PagesCost> costs_of_pages(int processor, std::span<ChaseLine> memory
 }
 
 TlbReach tlb_reach(std::span<const PagesCost> costs, double least) {
-  constexpr std::uint32_t k_times = 4;
   constexpr double k_about = 0.9;
-  std::vector<TlbReach> rises;  // from so many pages to k_times as many
+  // What a hop costs more with so many times the pages; nothing where these were not measured.
+  const auto rise = [&](const PagesCost& from, std::uint32_t times) {
+    const auto to = std::ranges::find(costs, times * from.pages, &PagesCost::pages);
+    return to == costs.end() ? 0 : to->seconds - from.seconds;
+  };
   double most = 0;
-  for (const auto& from : costs) {
-    const auto to = std::ranges::find(costs, k_times * from.pages, &PagesCost::pages);
-    if (to == costs.end()) break;
-    rises.push_back({from.pages, to->seconds - from.seconds});
-    most = std::max(most, rises.back().walk);
-  }
-  if (rises.empty() || most < least) return {};
-  return *std::find_if(rises.rbegin(), rises.rend(),
-                       [&](const auto& rise) { return rise.walk >= k_about * most; });
+  for (const auto& cost : costs) most = std::max(most, rise(cost, 4));
+  if (most == 0 || most < least) return {};
+  const auto last = std::find_if(costs.rbegin(), costs.rend(),
+                                 [&](const auto& cost) { return rise(cost, 4) >= k_about * most; });
+  const double walk = rise(*last, 2);
+  return walk < least ? TlbReach{} : TlbReach{last->pages, walk};
 }
 
 std::vector<std::pair<double, Spread>> loaded_hops(std::span<const int> processors, const ChaseCycle& cycle,

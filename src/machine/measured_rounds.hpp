@@ -41,8 +41,9 @@ std::vector<PagesCost> costs_of_pages(int processor, std::span<ChaseLine> memory
                                       std::size_t repetitions);
 
 // How many pages a TLB holds, and what a walk costs; both 0 where the costs show no step of `least` or more. Of
-// four times the pages that it holds it finds hardly any, whatever it replaces: a walk is what these add to a hop,
-// and the pages are the most from which on that is about as much as anywhere.
+// four times the pages that it holds it finds hardly any, whatever it replaces: the pages are the most from which
+// on these add about as much as anywhere. A walk is what twice the pages add: around a cycle of so many, a TLB
+// that replaces what was used least recently finds none.
 struct TlbReach {
   std::uint32_t entries = 0;
   double walk = 0;  // seconds

@@ -52,7 +52,7 @@ TEST(TlbReach, IsTheEntriesOfAnLruAndOfARandomTlb) {
       for (const auto& of : {std::function<double(double)>(lru), std::function<double(double)>(random)}) {
         const auto reach = tlb_reach(costs_with(of, 3e-9, noise, ++seed), 0.25e-9);
         EXPECT_EQ(reach.entries, entries) << noise;
-        EXPECT_NEAR(reach.walk, 3e-9, 0.1e-9 + 2 * noise) << entries;
+        EXPECT_NEAR(reach.walk, 3e-9 * of(2.0 * entries), 1e-15 + 2 * noise) << entries;
       }
     }
   }

@@ -25,7 +25,7 @@
 
 namespace terrace::sim {
 
-inline constexpr std::uint32_t k_recording_version = 5;
+inline constexpr std::uint32_t k_recording_version = 6;
 
 enum Column : std::uint8_t { k_events, k_classes, k_lines, k_columns };
 

@@ -71,7 +71,7 @@ class World:
 
     def core_time(self, accesses: float) -> float:
         """C, where no inner cache serves what the outermost does not have."""
-        return accesses * self.core["access_time"]
+        return accesses * self.core["instruction_time"]
 
     def streamed(self, place: str) -> float:
         """D of a line."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness import SETTINGS, TERRACE, Line, Measured, run
-from main_job.robustness import GOAL_SECONDS, SEED, Fuzzed, build_fuzzers, read_log
+from main_job.robustness import GOAL_SECONDS, SEED, Fuzzed, build_fuzzers, judge, read_log
 
 from virtual_time.common import OWN, fresh, program, simulate
 from virtual_time.tracer import needs_qemu
@@ -107,17 +107,7 @@ def fuzzers() -> Measured:
             (corpus / f"seed{number}").write_bytes(seed)
         ready.append(Fuzzer(binaries / name, folder / name))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = list(pool.map(lambda one: one.run(seconds), ready))
-    lines = [
-        f"{one.name}: {one.executions} inputs in {one.seconds} s, {one.covered} points reached, "
-        f"{one.crashes} crashes" + (f", status {one.status}: {one.last}" if one.status else "")
-        for one in results
-    ]
-    holds = all(
-        one.status == 0 and one.crashes == 0 and one.executions > 0 and one.seconds >= GOAL_SECONDS
-        for one in results
-    )
-    return Measured("\n".join(lines), holds)
+        return judge(list(pool.map(lambda one: one.run(seconds), ready)))
 
 
 LINES = [

@@ -28,7 +28,7 @@ machine::Machine two_places() {
   machine::Initiator core;
   core.name = "core";
   core.frequency_hz = 2.4e9;
-  core.access_time = {0.25e-9};
+  core.instruction_time = {0.25e-9};
   core.caches = {{"l3", {1u << 20}, 16, true, {20e-9}}};
   parts.initiators = {core};
   parts.domains = {{"node", 0, {0, 1}}};

@@ -78,7 +78,7 @@ def uncalibrated(run: Run, machine: Machine) -> str | None:
     """A sentence where virtual time rests on a core time that nobody fitted for the program."""
     if run.core_time_fitted is not False:
         return None
-    access = units.seconds(machine.access_time(run.initiator))
+    access = units.seconds(machine.instruction_time(run.initiator))
     return (
         f"compute uncalibrated: core time is the machine's {access} an access, not the program's; "
         "`terrace lab validate` fits it, --core-time takes it"
@@ -89,7 +89,7 @@ def core_time(run: Run, machine: Machine) -> dict[str, Any] | None:
     """The same as a JSON document; None where time is real."""
     if run.core_time_fitted is None:
         return None
-    return {"access_s": machine.access_time(run.initiator), "calibrated": run.core_time_fitted}
+    return {"access_s": machine.instruction_time(run.initiator), "calibrated": run.core_time_fitted}
 
 
 def document(run: Run, reach: Reach | None) -> dict[str, Any] | None:

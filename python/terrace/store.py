@@ -119,7 +119,7 @@ class Store:
             nodes=[Node(*r) for r in rows("id, parent, name, place", "node")],
             places=[Place(*r) for r in rows("id, name, kind, capacity, granule, domain", "place")],
             initiators=[
-                Initiator(*r) for r in rows("id, name, cores, frequency_hz, access_time, domain", "initiator")
+                Initiator(*r) for r in rows("id, name, cores, frequency_hz, instruction_time, domain", "initiator")
             ],
             domains=[Domain(*r) for r in rows("id, name, initiator, home", "domain")],
             paths=[MachinePath(*r) for r in rows("initiator, place, read, write, latency", "path")],
@@ -292,7 +292,7 @@ class Store:
     def counters(self, run: Run) -> Counters | None:
         """What it did in all; None when it was killed before it could say."""
         row = self._first(
-            "SELECT accesses, misses, unseen, dropped, core, exposed, bandwidth_bound, waited, charged "
+            "SELECT accesses, instructions, misses, unseen, dropped, core, exposed, bandwidth_bound, waited, charged "
             "FROM counters WHERE run = ?",
             run.id,
         )

@@ -72,7 +72,7 @@ class Initiator:
     name: str
     cores: int
     frequency_hz: float
-    access_time: float  # seconds of core time
+    instruction_time: float  # seconds of core time
     domain: int
 
 
@@ -112,9 +112,9 @@ class Machine:
     copies: dict[tuple[int, int], float]
     blob: bytes
 
-    def access_time(self, initiator: int) -> float:
+    def instruction_time(self, initiator: int) -> float:
         """Seconds of core time that an access takes an initiator."""
-        return next(i.access_time for i in self.initiators if i.id == initiator)
+        return next(i.instruction_time for i in self.initiators if i.id == initiator)
 
     def path(self, initiator: int, place: int) -> MachinePath | None:
         """The path from an initiator to a place, if there is one."""
@@ -271,6 +271,7 @@ class Counters:
     """What a process did in all; times in seconds."""
 
     accesses: int
+    instructions: int  # of code with hooks, as far as they tell
     misses: int
     unseen: int
     dropped: int

@@ -1,6 +1,6 @@
 // The entry points that gcc and clang call before every load and store of code compiled with -fsanitize=thread,
 // and at every function's entry and exit. Names and parameters are the compilers' (gcc's sanitizer.def, clang's
-// ThreadSanitizer pass).
+// ThreadSanitizer pass); and at basic blocks (-fsanitize-coverage=trace-pc, of both).
 #include "access/calls.hpp"
 #include "access/follow.hpp"
 
@@ -61,6 +61,12 @@ TERRACE_HOOK void __tsan_write_range_pc(void* address, std::size_t size, void* s
 
 TERRACE_HOOK void __tsan_vptr_read(void** vptr) { follow(vptr, sizeof *vptr, false, TERRACE_SITE); }
 TERRACE_HOOK void __tsan_vptr_update(void** vptr, void*) { follow(vptr, sizeof *vptr, true, TERRACE_SITE); }
+
+// Every basic block without accesses; with other compilers' code than gcc's, every one.
+TERRACE_HOOK void __sanitizer_cov_trace_pc() {
+  const auto& thread = terrace::access::t_thread;
+  if (thread.pipeline != nullptr && thread.inside == 0) thread.pipeline->block(TERRACE_SITE);
+}
 
 TERRACE_HOOK void __tsan_func_entry(void* call_site) {
   terrace::access::enter_function(TERRACE_SITE, reinterpret_cast<std::uint64_t>(call_site),

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "access/pipeline_state.hpp"
 #include "access/thread.hpp"
@@ -78,7 +79,10 @@ Pipeline::Pipeline(const PipelineConfig& config, SharedCache& shared, const Addr
   state_ = std::make_unique<State>(config, shared, map, sink, thread, std::move(unknown), fast_);
   state_->turn = turn;
   used_ = state_->used();
-  quantum_end_ = state_->quantum_lines;
+  quantum_end_ = quantum_accesses_ = state_->quantum_lines;
+  work_ = config.work;
+  random_ = thread;
+  settle_samples();
 }
 
 Pipeline::~Pipeline() = default;
@@ -93,7 +97,10 @@ void Pipeline::step_aside(std::uint64_t address, std::uint32_t size, bool store,
     std::uint64_t at = address;
     std::uint64_t left = std::max(size, 1u);
     for (bool first = true; left > 0; first = false) {
-      if (!first) ++state.extra_lines;
+      if (!first) {
+        ++state.extra_lines;
+        pass_over(1);
+      }
       ++clock_;
       std::uint64_t here = left;
       if (const Translation* page = state.translate(at)) {
@@ -108,7 +115,8 @@ void Pipeline::step_aside(std::uint64_t address, std::uint32_t size, bool store,
       at += here;
       left -= here;
     }
-    if (clock_ >= quantum_end_ || state.nearly_full()) end_quantum();
+    if (clock_ >= next_stop_) stop(site);
+    if (state.nearly_full()) end_quantum();
   }
   // Outside of Terrace: the program's memory may not be there, and its handler may not come back here.
   std::uint64_t value = 0;
@@ -120,6 +128,8 @@ void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std:
   State& state = *state_;
   while (size > 0) {
     ++clock_;
+    pass_over(1);
+    instructions_ += k_instructions_of_a_line;
     std::uint64_t here = line_bytes_ - (address & (line_bytes_ - 1));
     if (const Translation* page = state.translate(address)) {
       const std::uint64_t canonical = address + page->delta;
@@ -136,6 +146,39 @@ void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std:
   }
 }
 
+std::uint32_t Pipeline::instructions_at(std::uint64_t site) {
+  std::uint32_t instructions = backend::k_instructions_of_an_access;
+  if (work_ && !work_->has(site, instructions)) [[unlikely]] {
+    const Inside inside;
+    const Undisturbed undisturbed;
+    instructions = work_->find(site);
+  }
+  return instructions;
+}
+
+void Pipeline::stop(std::uint64_t site) {
+  if (clock_ >= next_sample_) sample(site);
+  if (clock_ >= quantum_end_) end_quantum();
+}
+
+// Distances are random, so that every access is as likely to be asked whatever the program's loops do (Knuth's
+// linear congruential generator, its highest bits): its instructions stand for the accesses since the last one.
+void Pipeline::sample(std::uint64_t site) {
+  instructions_last_ = instructions_at(site);
+  settle_samples();
+}
+
+// What has not been sampled yet counts as the last sample does.
+void Pipeline::settle_samples() {
+  constexpr std::uint64_t k_least_distance = 64;
+  constexpr unsigned k_random_bits = 7;
+  instructions_ += (clock_ - sampled_) * instructions_last_;
+  sampled_ = clock_;
+  random_ = random_ * 6364136223846793005u + 1442695040888963407u;
+  next_sample_ = clock_ + k_least_distance + (random_ >> (64 - k_random_bits));
+  next_stop_ = std::min(next_sample_, quantum_end_);
+}
+
 void Pipeline::end_quantum() {
   const Inside inside;
   const Undisturbed undisturbed;
@@ -146,10 +189,11 @@ void Pipeline::end_quantum() {
 void Pipeline::bring_quantum() {
   State& state = *state_;
   const std::uint64_t lines = clock_ - state.quantum_begin;
-  quantum_end_ = clock_ + state.quantum_lines;
-  if (lines == 0 && called_ == 0) return;
+  quantum_end_ = clock_ + quantum_accesses_;
+  settle_samples();
+  if (lines == 0 && called_ == 0 && instructions_ == 0) return;
   if (called_ > 0) take_calls();
-  state.finish(lines);
+  state.finish(lines, std::exchange(instructions_, 0));
 }
 
 void Pipeline::take_calls() {
@@ -161,7 +205,9 @@ void Pipeline::take_calls() {
 
 void Pipeline::contend() {
   constexpr std::uint64_t k_finest_quantum = 512;
-  const auto gone_on = clock_ - state_->quantum_begin + called_ * backend::k_accesses_of_a_call;
+  const auto gone_on =
+      std::max(clock_ - state_->quantum_begin, instructions_ / backend::k_instructions_of_an_access) +
+      called_ * backend::k_accesses_of_a_call;
   if (gone_on >= k_finest_quantum) end_quantum();
 }
 

@@ -192,12 +192,13 @@ void Pipeline::State::write_to_memory(std::uint64_t line) {
   misses_.push_back({page.chunk, static_cast<std::uint16_t>(in_chunk), 0, backend::MissKind::writeback});
 }
 
-void Pipeline::State::finish(std::uint64_t lines) {
+void Pipeline::State::finish(std::uint64_t lines, std::uint64_t instructions) {
   exposure.close(misses_);
   if (first_ || !outer_.empty()) hits_[0] = lines - unknown_lines - first_misses_;
   backend::Quantum quantum;
   quantum.thread = thread_;
   quantum.accesses = lines - extra_lines;
+  quantum.instructions = instructions;
   quantum.hits = hits_;
   quantum.walks = walks_;
   quantum.misses = misses_;

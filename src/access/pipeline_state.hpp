@@ -41,7 +41,7 @@ struct Pipeline::State {
   // Where the fast way notes the time of a use, by slot.
   [[nodiscard]] std::uint64_t* used() { return first_ ? first_->used() : &no_use_; }
   // Hands the quantum of `lines` line accesses to the sink and begins the next.
-  void finish(std::uint64_t lines);
+  void finish(std::uint64_t lines, std::uint64_t instructions);
   [[nodiscard]] bool nearly_full() const { return misses_.size() + k_most_misses > misses_.capacity(); }
 
   static constexpr std::size_t k_miss_buffer = 32768;

@@ -11,7 +11,7 @@
 namespace terrace::access {
 
 inline constexpr std::array<char, 8> k_symbol_magic{'T', 'E', 'R', 'R', 'S', 'Y', 'M', 'S'};
-inline constexpr std::uint32_t k_symbol_version = 1;
+inline constexpr std::uint32_t k_symbol_version = 2;
 inline constexpr std::uint32_t k_build_id_bytes = 32;
 
 struct SymbolFileHeader {
@@ -25,6 +25,7 @@ struct SymbolFileHeader {
   std::uint64_t functions = 0;      // how many of each
   std::uint64_t sites = 0;
   std::uint64_t variables = 0;
+  std::uint64_t hooks = 0;
   std::uint64_t string_bytes = 0;
 };
 
@@ -49,6 +50,14 @@ struct SymbolSite {
   std::uint32_t file = 0;
   std::uint32_t line = 0;
   std::uint32_t flags = 0;
+};
+
+// A call of a hook (an access's, or a basic block's), by its return address, and how many instructions of the
+// program's own go with it.
+struct SymbolHook {
+  std::uint64_t low = 0;
+  std::uint32_t instructions = 0;
+  std::uint32_t unused = 0;
 };
 
 struct SymbolVariable {

@@ -26,6 +26,7 @@ struct File {
   std::span<const SymbolFunction> functions;
   std::span<const SymbolSite> sites;
   std::span<const SymbolVariable> variables;
+  std::span<const SymbolHook> hooks;
   std::span<const char> strings;
   std::size_t mapped = 0;
 
@@ -52,7 +53,8 @@ bool open_tables(std::span<const std::byte> bytes, File& file) {
     return true;
   };
   if (!take(header.functions, file.functions) || !take(header.sites, file.sites) ||
-      !take(header.variables, file.variables) || !take(header.string_bytes, file.strings))
+      !take(header.variables, file.variables) || !take(header.hooks, file.hooks) ||
+      !take(header.string_bytes, file.strings))
     return false;
   if (file.strings.empty() || file.strings.back() != '\0') return false;
   file.header = &header;
@@ -168,6 +170,17 @@ SymbolTable::Site SymbolTable::find(std::uint64_t address) const noexcept {
     return site;
   }
   return site;
+}
+
+std::optional<std::uint32_t> SymbolTable::instructions(std::uint64_t site) const noexcept {
+  for (const auto& module : state_->modules) {
+    if (site < module.loaded.low || site >= module.loaded.high) continue;
+    if (!module.file) return std::nullopt;
+    const auto offset = site - module.loaded.bias;
+    const auto* const row = last_before(module.file->hooks, offset);
+    return row && row->low == offset ? std::optional(row->instructions) : std::nullopt;
+  }
+  return std::nullopt;
 }
 
 std::size_t SymbolTable::modules() const noexcept { return state_->modules.size(); }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -47,6 +48,9 @@ class SymbolTable {
   };
   // What runs at the address. For a return address ask one byte before it.
   [[nodiscard]] Site find(std::uint64_t address) const noexcept;
+
+  // How many instructions of the program's own go with the hook that returns to this address.
+  [[nodiscard]] std::optional<std::uint32_t> instructions(std::uint64_t site) const noexcept;
 
   [[nodiscard]] std::size_t modules() const noexcept;
   [[nodiscard]] const LoadedModule& module(std::size_t index) const noexcept;

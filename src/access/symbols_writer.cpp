@@ -86,9 +86,10 @@ bool write_facts(SymbolFacts& facts, const fs::path& path) {
   header.functions = facts.functions.size();
   header.sites = facts.sites.size();
   header.variables = facts.variables.size();
+  header.hooks = facts.hooks.size();
   header.string_bytes = facts.strings.bytes().size();
   const std::span<const std::byte> parts[] = {bytes_of(facts.functions), bytes_of(facts.sites),
-                                              bytes_of(facts.variables),
+                                              bytes_of(facts.variables), bytes_of(facts.hooks),
                                               std::as_bytes(std::span(facts.strings.bytes()))};
   header.file_bytes = sizeof header;
   for (const auto part : parts) {
@@ -212,6 +213,7 @@ std::string write_symbol_file(const std::string& module, const std::string& cach
     if (fs::exists(path)) return path.string();
     fs::create_directories(cache);
     read_elf_symbols(elf.get(), facts);
+    read_code(elf.get(), facts);
     read_debug_information(elf.get(), facts);
     return write_facts(facts, path) ? path.string() : std::string();
   } catch (const fs::filesystem_error&) {

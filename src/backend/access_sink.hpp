@@ -35,12 +35,16 @@ struct LibraryCalls {
   std::uint32_t count = 0;
 };
 
+// Of code that nobody looked into: with each access, itself among them.
+inline constexpr std::uint32_t k_instructions_of_an_access = 4;
+
 // What a call counts for, in accesses, where a quantum ends and whose turn it is: the same on every machine.
 inline constexpr std::uint64_t k_accesses_of_a_call = 8;
 
 struct Quantum {
   std::uint32_t thread = 0;
   std::uint64_t accesses = 0;                            // loads and stores, hits included
+  std::uint64_t instructions = 0;                        // of the program's code, as far as its hooks tell
   std::array<std::uint64_t, k_max_cache_levels> hits{};  // by level of the initiator's caches
   std::span<const Miss> misses;                          // in program order
   std::span<const LibraryCalls> calls{};                 // in the order of their numbers, each once

@@ -22,7 +22,7 @@ struct LoopSummary {
   double time_share = 0, time_at_least = 0, heap_share = 0;
   double heap_unreached = 0;  // bytes
   // Virtual time: seconds of core time an access, and whether they were fitted for the program.
-  double access_time = 0;
+  double instruction_time = 0;
   bool core_time_fitted = false;
 };
 
@@ -40,7 +40,7 @@ LoopSummary longest_loop(const std::string& path) {
       " (SELECT time_at_least FROM reach WHERE reach.run = run.id),"
       " (SELECT heap_unreached / heap FROM reach WHERE reach.run = run.id),"
       " (SELECT heap_unreached FROM reach WHERE reach.run = run.id),"
-      " (SELECT access_time FROM initiator i WHERE i.machine = run.machine AND i.id = run.initiator),"
+      " (SELECT instruction_time FROM initiator i WHERE i.machine = run.machine AND i.id = run.initiator),"
       " COALESCE(core_time_fitted, 0)"
       " FROM run LEFT JOIN loop ON loop.run = run.id GROUP BY run.id"
       " ORDER BY t DESC, (SELECT samples FROM reach WHERE reach.run = run.id) DESC LIMIT 1");
@@ -59,7 +59,7 @@ LoopSummary longest_loop(const std::string& path) {
   summary.time_at_least = query.real(9);
   summary.heap_share = query.real(10);
   summary.heap_unreached = query.real(11);
-  summary.access_time = query.real(12);
+  summary.instruction_time = query.real(12);
   summary.core_time_fitted = query.integer(13) != 0;
   return summary;
 }
@@ -94,7 +94,7 @@ void print_core_time(const LoopSummary& loop, const std::string& name) {
       stderr,
       "terrace: {}compute uncalibrated: core time is the machine's {} an access, not the program's; terrace "
       "lab validate fits it, --core-time takes it\n",
-      name, format(Seconds{loop.access_time}));
+      name, format(Seconds{loop.instruction_time}));
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
                                    {"time_share_without_hooks", loop.time_share},
                                    {"heap_share_unreached", loop.heap_share}};
     if (loop.backend == "virtual")
-      line["core_time"] = {{"access_s", loop.access_time}, {"calibrated", loop.core_time_fitted}};
+      line["core_time"] = {{"access_s", loop.instruction_time}, {"calibrated", loop.core_time_fitted}};
     fmt::print(stderr, "{}\n", line.dump());
     return;
   }

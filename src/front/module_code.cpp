@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "access/hook_names.hpp"
+
 namespace terrace::front {
 
 namespace {
@@ -56,7 +58,7 @@ std::vector<std::uint64_t> find_hook_slots(const dl_phdr_info& info, const Table
       const auto number = ELF64_R_SYM(relocation.r_info);
       if (number == 0) continue;
       const auto symbol = read<ElfW(Sym)>(tables.symbols + number * sizeof(ElfW(Sym)));
-      if (symbol.st_shndx == SHN_UNDEF && std::strncmp(at(tables.names + symbol.st_name), "__tsan_", 7) == 0)
+      if (symbol.st_shndx == SHN_UNDEF && access::hook_of(at(tables.names + symbol.st_name)) != access::Hook::none)
         slots.push_back(info.dlpi_addr + relocation.r_offset);
     }
   std::sort(slots.begin(), slots.end());

@@ -16,8 +16,10 @@
 #include <vector>
 
 #include "access/code_map.hpp"
+#include "access/code_work.hpp"
 #include "access/spin_lock.hpp"
 #include "access/thread.hpp"
+#include "backend/access_sink.hpp"
 #include "front/guest.hpp"
 #include "front/module_code.hpp"
 #include "front/object_registry.hpp"
@@ -138,8 +140,9 @@ void note_module(Process& process, Found& found) {
   auto& symbols = *process.symbols;
   const auto known = symbols.modules();
   const int index = symbols.add_module(found.module);
-  if (index < 0 || static_cast<std::size_t>(index) < known || !symbols.described(static_cast<std::size_t>(index)))
-    return;
+  if (index < 0 || static_cast<std::size_t>(index) < known) return;
+  if (process.work) process.work->forget();
+  if (!symbols.described(static_cast<std::size_t>(index))) return;
   for (const auto& segment : found.writable) register_segment(process, static_cast<std::size_t>(index), segment);
 }
 
@@ -190,6 +193,13 @@ FoundSymbol find_symbol(Process& process, std::uint64_t address) noexcept {
   if (found.site.module >= 0) return found;
   note_modules(process);
   return look();
+}
+
+std::uint32_t find_instructions(Process& process, std::uint64_t site) noexcept {
+  const auto before = find_symbol(process, site - 1);
+  if (!before.described) return backend::k_instructions_of_an_access;
+  const std::lock_guard lock(g_lock);
+  return process.symbols->instructions(site).value_or(backend::k_instructions_of_an_access);
 }
 
 std::string_view describe_symbol(Process& process, const access::SymbolTable::Site& site, std::uint64_t address,

@@ -25,6 +25,9 @@ struct FoundSymbol {
 // Takes note of modules first if the address belongs to none yet.
 FoundSymbol find_symbol(Process& process, std::uint64_t address) noexcept;
 
+// How many instructions of the program's own go with the hook that returns to an address.
+std::uint32_t find_instructions(Process& process, std::uint64_t site) noexcept;
+
 // As SymbolTable::describe.
 std::string_view describe_symbol(Process& process, const access::SymbolTable::Site& site, std::uint64_t address,
                                  char* buffer, std::size_t room) noexcept;

@@ -30,7 +30,7 @@ struct SessionWorld {
   std::string planner = "auto";
   std::optional<placement::Plan> plan{};
   model::Calibration calibration{};
-  bool core_time_fitted = false;  // the machine's access_time is the program's own
+  bool core_time_fitted = false;  // the machine's instruction_time is the program's own
   std::uint32_t learn_iterations = 1;
   bool record_only = false;
   bool keep_exact = false;

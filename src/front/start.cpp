@@ -24,6 +24,7 @@
 #include "backend/thread_clocks.hpp"
 #include "base/error.hpp"
 #include "front/function_names.hpp"
+#include "front/modules.hpp"
 #include "front/process.hpp"
 #include "front/program_reach.hpp"
 #include "front/session.hpp"
@@ -58,10 +59,11 @@ class SerialSink final : public backend::AccessSink {
   void report_to(sim::Turns& turns) { turns_ = &turns; }
 
  private:
-  // In nominal nanoseconds: one for an access.
+  // In nominal nanoseconds: one for an access, or for four instructions where there are fewer.
   static std::uint64_t progress(const backend::Quantum& quantum) {
     constexpr std::uint64_t k_miss = 16;
-    auto nominal = quantum.accesses + k_miss * quantum.misses.size();
+    auto nominal = std::max(quantum.accesses, quantum.instructions / backend::k_instructions_of_an_access) +
+                   k_miss * quantum.misses.size();
     for (const auto& calls : quantum.calls) nominal += backend::k_accesses_of_a_call * calls.count;
     return nominal;
   }
@@ -149,6 +151,7 @@ struct Everything {
   access::SymbolTable symbols;
   memory::RegionSpace regions;
   access::PipelineConfig pipelines;
+  std::optional<access::CodeWork> work;
   std::unique_ptr<access::SharedCache, void (*)(access::SharedCache*)> shared{nullptr, nullptr};
   std::unique_ptr<sim::RecordingWriter> recorder;  // null where nothing is recorded
   std::unique_ptr<runtime::Runtime> runtime;
@@ -250,6 +253,8 @@ void make_runtime(Everything& all) {
   all.pipelines.miss_registers = initiator.miss_registers;
   all.pipelines.window_accesses = initiator.window;
   all.pipelines.quantum_accesses = all.session.quantum_accesses;
+  all.pipelines.work =
+      &all.work.emplace([&all](std::uint64_t site) { return find_instructions(all.process, site); });
   all.shared = access::make_shared_cache(all.pipelines);
   parts.map = all.session.hooks ? &all.map : nullptr;
   parts.chunk_rule = all.session.chunk_rule;
@@ -307,6 +312,7 @@ Process* build(const char* session_path) {
   process.map = all->session.hooks ? &all->map : nullptr;
   process.regions = &all->regions;
   process.symbols = &all->symbols;
+  process.work = &*all->work;
   process.clock = &all->clock;
   process.code = all->reach ? &all->reach->code() : nullptr;
   process.simulated = all->session.backend == Backend::virtual_time;

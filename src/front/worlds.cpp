@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "front/simulated_totals.hpp"
 #include "memory/numa_backing.hpp"
 #include "profile/exact_collector.hpp"
 #include "profile/records.hpp"
@@ -196,18 +197,7 @@ BuiltWorld build_world(const Session& session, const SessionWorld& world, bool a
     given.clock = machine;
     given.backing = machine;
     given.mover = machine;
-    given.totals = [machine] {
-      const auto& account = machine->account();
-      return runtime::Totals{account.accesses,
-                             account.misses,
-                             account.core,
-                             account.exposed,
-                             account.bandwidth_bound,
-                             account.waited,
-                             account.charged,
-                             0,
-                             0};
-    };
+    given.totals = [machine] { return totals_of(machine->account()); };
   } else {
     given.clock = parts->clock.get();
     given.backing = parts->backing.get();

@@ -31,10 +31,10 @@ Machine with_cache_sizes(const Machine& machine, const std::vector<std::string>&
   return Machine(std::move(parts));
 }
 
-Machine with_core_time(const Machine& machine, Seconds access_time) {
-  if (!(access_time.value > 0)) throw Error(Code::invalid, "--core-time: it must be above 0");
+Machine with_core_time(const Machine& machine, Seconds instruction_time) {
+  if (!(instruction_time.value > 0)) throw Error(Code::invalid, "--core-time: it must be above 0");
   auto parts = machine.parts();
-  for (auto& initiator : parts.initiators) initiator.access_time = access_time;
+  for (auto& initiator : parts.initiators) initiator.instruction_time = instruction_time;
   return Machine(std::move(parts));
 }
 

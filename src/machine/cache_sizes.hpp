@@ -15,6 +15,6 @@ Machine with_cache_sizes(const Machine& machine, const std::vector<std::string>&
 
 // The same machine whose cores take that long for an access that the first cache serves. Throws Error{invalid} for
 // a time that is not above 0.
-Machine with_core_time(const Machine& machine, Seconds access_time);
+Machine with_core_time(const Machine& machine, Seconds instruction_time);
 
 }  // namespace terrace::machine

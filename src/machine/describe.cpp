@@ -82,7 +82,7 @@ std::string initiators(const MachineParts& parts) {
   for (const auto& initiator : parts.initiators) {
     table.add({initiator.name, parts.domains[initiator.domain].name, std::to_string(initiator.cores),
                initiator.frequency_hz > 0 ? decimal(initiator.frequency_hz / 1e9, 2) + "GHz" : "-",
-               format(initiator.access_time), decimal(initiator.mlp, 1), decimal(initiator.prefetch_mlp, 1)});
+               format(initiator.instruction_time), decimal(initiator.mlp, 1), decimal(initiator.prefetch_mlp, 1)});
   }
   return table.text();
 }

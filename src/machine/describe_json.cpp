@@ -62,7 +62,7 @@ Json initiators(const MachineParts& parts) {
                           {"domain", parts.domains[initiator.domain].name},
                           {"cores", initiator.cores},
                           {"frequency", initiator.frequency_hz},
-                          {"access_time", initiator.access_time.value},
+                          {"instruction_time", initiator.instruction_time.value},
                           {"mlp", initiator.mlp},
                           {"prefetch_mlp", initiator.prefetch_mlp},
                           {"miss_registers", initiator.miss_registers},

@@ -75,7 +75,7 @@ struct Initiator {
   std::string name;
   std::uint32_t cores = 1;
   double frequency_hz = 0;
-  Seconds access_time;  // core time of one access: a stated constant until it is calibrated
+  Seconds instruction_time;  // core time of one access: a stated constant until it is calibrated
   double mlp = 10;
   double prefetch_mlp = 20;
   std::uint32_t miss_registers = 10;

@@ -122,7 +122,7 @@ void put(BlobWriter& out, const Initiator& initiator) {
   out.put(initiator.name);
   out.put(initiator.cores);
   out.put(initiator.frequency_hz);
-  out.put(initiator.access_time.value);
+  out.put(initiator.instruction_time.value);
   out.put(initiator.mlp);
   out.put(initiator.prefetch_mlp);
   out.put(initiator.miss_registers);
@@ -136,7 +136,7 @@ void get(BlobReader& in, Initiator& initiator) {
   initiator.name = in.get_string();
   initiator.cores = in.get<std::uint32_t>();
   initiator.frequency_hz = in.get<double>();
-  initiator.access_time = {in.get<double>()};
+  initiator.instruction_time = {in.get<double>()};
   initiator.mlp = in.get<double>();
   initiator.prefetch_mlp = in.get<double>();
   initiator.miss_registers = in.get<std::uint32_t>();

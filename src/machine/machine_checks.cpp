@@ -110,7 +110,7 @@ void check_initiator(const MachineParts& parts, const Initiator& initiator) {
   if (!std::isfinite(initiator.frequency_hz) || initiator.frequency_hz < 0) {
     refuse(parts, of + "its frequency is not a number of at least 0");
   }
-  if (!std::isfinite(initiator.access_time.value) || initiator.access_time.value < 0) {
+  if (!std::isfinite(initiator.instruction_time.value) || initiator.instruction_time.value < 0) {
     refuse(parts, of + "its access time is not a time");
   }
   for (std::size_t i = 0; i < k_library_functions; ++i) {

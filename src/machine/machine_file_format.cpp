@@ -106,7 +106,7 @@ void put_initiators(Text& out, const MachineParts& parts) {
     out.put("domain", parts.domains[initiator.domain].name);
     out.raw("cores", std::to_string(initiator.cores));
     if (initiator.frequency_hz > 0) out.put("frequency", format_exact_frequency(initiator.frequency_hz));
-    out.put("access_time", initiator.access_time);
+    out.put("instruction_time", initiator.instruction_time);
     out.raw("mlp", number(initiator.mlp));
     out.raw("prefetch_mlp", number(initiator.prefetch_mlp));
     out.raw("miss_registers", std::to_string(initiator.miss_registers));

@@ -150,14 +150,14 @@ class Parser {
   void read_initiators() {
     const auto tables = entries("initiator", true);
     for (const auto& table : tables) {
-      table.allow_only({"name", "cores", "frequency", "access_time", "mlp", "prefetch_mlp", "miss_registers",
+      table.allow_only({"name", "cores", "frequency", "instruction_time", "mlp", "prefetch_mlp", "miss_registers",
                         "window", "domain", "library", "cache", "tlb"});
       Initiator initiator;
       initiator.name = table.name("name");
       initiators_.add(table, "name", initiator.name);
       initiator.cores = static_cast<std::uint32_t>(table.integer("cores", 1, 1 << 24));
       if (table.has("frequency")) initiator.frequency_hz = table.frequency("frequency");
-      initiator.access_time = table.time("access_time");
+      initiator.instruction_time = table.time("instruction_time");
       initiator.mlp = table.number("mlp", 1);
       initiator.prefetch_mlp = table.number("prefetch_mlp", 1);
       if (table.has("miss_registers")) {

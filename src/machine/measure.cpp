@@ -98,7 +98,7 @@ class Measurer {
   void measure_library(Initiator& initiator, int core) const {
     for (std::size_t i = 0; i < k_library_functions; ++i) {
       const auto call = time_of_a_call(core, static_cast<LibraryFunction>(i), measured_.repetitions).median;
-      initiator.library[i] = {std::max(call - 2 * initiator.access_time.value, k_least_call)};
+      initiator.library[i] = {std::max(call - 2 * initiator.instruction_time.value, k_least_call)};
     }
   }
 
@@ -106,7 +106,7 @@ class Measurer {
     auto& initiator = parts_.initiators[index];
     step(initiator.name + ": core, libm and caches");
     const auto core = cores(index).front();
-    initiator.access_time = {time_of_an_access(core, k_core_rounds * measured_.repetitions).median};
+    initiator.instruction_time = {time_of_an_access(core, k_core_rounds * measured_.repetitions).median};
     measure_library(initiator, core);
     double inner = 0;
     for (auto& cache : initiator.caches) {
@@ -118,7 +118,7 @@ class Measurer {
       const ChaseCycle cycle(buffer.as<ChaseLine>(), k_seed);
       cache.latency = {time_of_a_hop(core, cycle, k_cache_hops, measured_.repetitions).median};
       const auto hop = least_time_of_parallel_hops(core, cycle, k_cache_hops, measured_.repetitions);
-      if (inner != 0) cache.overlapped = {std::max(hop - initiator.access_time.value, 0.0)};
+      if (inner != 0) cache.overlapped = {std::max(hop - initiator.instruction_time.value, 0.0)};
       inner = size;
     }
     measure_tlb(initiator, core);
@@ -136,8 +136,8 @@ class Measurer {
     const PlacedBuffer buffer({std::min(lines, most.value / page) * page}, Pages::small, -1);
     const auto costs = costs_of_pages(core, buffer.as<ChaseLine>(), page / sizeof(ChaseLine),
                                       k_core_rounds * measured_.repetitions);
-    const auto reach = tlb_reach(costs, initiator.access_time.value);
-    if (reach.entries == 0) return note("chases over many pages show no TLB miss that costs as much as an access");
+    const auto reach = tlb_reach(costs, k_least_walk);
+    if (reach.entries == 0) return note("chases over many pages cost no more than over few: no TLB is described");
     initiator.tlb = {reach.entries, k_usual_tlb_ways, Bytes{page}, Seconds{reach.walk}};
   }
 
@@ -298,7 +298,7 @@ class Measurer {
       initiator.mlp = std::max(1.0, parallel_.at(key));
       // Three lines for eight elements; what the core needs for their three accesses each is counted apart.
       const auto elements = line / sizeof(double) / 3;
-      const auto core_time = std::min(3 * initiator.access_time.value, k_most_core * streamed_.at(key));
+      const auto core_time = std::min(3 * initiator.instruction_time.value, k_most_core * streamed_.at(key));
       initiator.prefetch_mlp = std::max(1.0, path->latency.value / (elements * (streamed_.at(key) - core_time)));
       initiator.miss_registers = static_cast<std::uint32_t>(std::lround(initiator.mlp));
       if (const auto window = windows_.at(key); window > 0) initiator.window = window;
@@ -319,7 +319,7 @@ class Measurer {
   void measure_share(Initiator& initiator, int core, Seconds memory) {
     auto& cache = initiator.caches.back();
     const auto inner = initiator.caches.size() > 1 ? initiator.caches[initiator.caches.size() - 2].size : Bytes{};
-    const double hit = cache.overlapped.value + initiator.access_time.value;
+    const double hit = cache.overlapped.value + initiator.instruction_time.value;
     const double nearer = std::sqrt(hit * memory.value / initiator.mlp);
     const auto least = std::max(2 * static_cast<double>(inner.value), 65536.0);
     for (double data = static_cast<double>(cache.size.value) * 0.75; data > least; data /= k_share_step) {
@@ -372,6 +372,7 @@ class Measurer {
   static constexpr double k_least_call = 1e-10;  // seconds
   static constexpr double k_most_core = 0.9;     // of a streamed element's time
   static constexpr double k_share_step = 1.25;
+  static constexpr double k_least_walk = 0.2e-9;  // seconds: less may be a disturbance
   static constexpr Bytes k_most_translated{256u << 20};
   static constexpr std::uint32_t k_usual_tlb_ways = 8;  // what measures the reach does not tell them
   static constexpr std::size_t k_core_rounds = 5;       // they are short, and a disturbance is long

@@ -19,7 +19,7 @@ CoreCost::CoreCost(const machine::Machine& machine, machine::InitiatorId initiat
                                    " cores; the number must be above 0");
   }
   const auto& of = machine.initiators()[initiator];
-  access_ = of.access_time.value / cores;
+  instruction_ = of.instruction_time.value / cores;
   const auto levels = std::min(of.caches.size(), hit_.size());
   for (std::size_t level = 1; level < levels; ++level)
     hit_[level] = (of.caches[level].overlapped.value > 0 ? of.caches[level].overlapped.value
@@ -34,7 +34,7 @@ CoreCost::CoreCost(const machine::Machine& machine, machine::InitiatorId initiat
 }
 
 Seconds CoreCost::core_time(const backend::Quantum& quantum) const {
-  double time = static_cast<double>(quantum.accesses) * access_;
+  double time = static_cast<double>(quantum.instructions) * instruction_;
   for (std::size_t level = 1; level < hit_.size(); ++level)
     time += static_cast<double>(quantum.hits[level]) * hit_[level];
   time += static_cast<double>(quantum.walks) * walk_;

@@ -21,7 +21,7 @@ void add_initiators(Database& database, std::int64_t id, const machine::Machine&
   Statement cache(database, "INSERT INTO cache VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
   std::int64_t number = 0;
   for (const auto& i : machine.initiators()) {
-    initiator.run(id, number, i.name, i.cores, i.frequency_hz, i.access_time, i.domain);
+    initiator.run(id, number, i.name, i.cores, i.frequency_hz, i.instruction_time, i.domain);
     std::int64_t level = 0;
     for (const auto& c : i.caches) cache.run(id, number, level++, c.name, c.size, c.ways, c.shared, c.latency);
     ++number;

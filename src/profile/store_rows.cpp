@@ -186,9 +186,9 @@ void RunRows::add(const NoteRecord& r) {
 }
 
 void RunRows::add(const CountersRecord& r) {
-  Statement insert(database_, "INSERT OR REPLACE INTO counters VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  insert.run(id_, r.accesses, r.misses, r.unseen, r.dropped, r.core, r.exposed, r.bandwidth_bound, r.waited,
-             r.charged);
+  Statement insert(database_, "INSERT OR REPLACE INTO counters VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  insert.run(id_, r.accesses, r.instructions, r.misses, r.unseen, r.dropped, r.core, r.exposed, r.bandwidth_bound,
+             r.waited, r.charged);
 }
 
 void RunRows::add(const ReachRecord& r) {

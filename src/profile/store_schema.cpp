@@ -17,7 +17,7 @@ CREATE TABLE place(
   PRIMARY KEY(machine, id)) WITHOUT ROWID;
 CREATE TABLE initiator(
   machine INTEGER NOT NULL REFERENCES machine(id), id INTEGER NOT NULL, name TEXT NOT NULL,
-  cores INTEGER NOT NULL, frequency_hz REAL NOT NULL, access_time REAL NOT NULL, domain INTEGER NOT NULL,
+  cores INTEGER NOT NULL, frequency_hz REAL NOT NULL, instruction_time REAL NOT NULL, domain INTEGER NOT NULL,
   PRIMARY KEY(machine, id)) WITHOUT ROWID;
 CREATE TABLE cache(
   machine INTEGER NOT NULL REFERENCES machine(id), initiator INTEGER NOT NULL, level INTEGER NOT NULL,
@@ -96,7 +96,7 @@ CREATE TABLE plan_move(
   awaited INTEGER NOT NULL, benefit REAL NOT NULL, cost REAL NOT NULL,
   PRIMARY KEY(plan, position)) WITHOUT ROWID;
 CREATE TABLE counters(
-  run INTEGER PRIMARY KEY REFERENCES run(id), accesses INTEGER NOT NULL, misses INTEGER NOT NULL,
+  run INTEGER PRIMARY KEY REFERENCES run(id), accesses INTEGER NOT NULL, instructions INTEGER NOT NULL, misses INTEGER NOT NULL,
   unseen INTEGER NOT NULL, dropped INTEGER NOT NULL, core REAL NOT NULL, exposed REAL NOT NULL,
   bandwidth_bound REAL NOT NULL, waited REAL NOT NULL, charged REAL NOT NULL);
 CREATE TABLE reach(

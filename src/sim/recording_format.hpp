@@ -57,6 +57,8 @@ inline constexpr std::uint32_t k_most_recorded_threads = 1U << 22;
 
 // What a header may say. Recorders write 16,384 accesses and 64 chunks.
 inline constexpr std::uint64_t k_most_quantum_accesses = std::uint64_t{1} << 20;
+// In a quantum, for each access that fills it; what goes with one access is at most a sixteenth of that.
+inline constexpr std::uint64_t k_most_instructions = std::uint64_t{1} << 20;
 inline constexpr std::uint32_t k_most_chunks_per_object = 4096;
 // Chunks are what a recording can ask for without paying in bytes: whoever replays it keeps each in memory, and
 // looks at all of them in every loop. An object has about `chunks_per_object`, unless it is so large that these

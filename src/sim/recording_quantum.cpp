@@ -69,6 +69,7 @@ void QuantumEncoder::put(RecordingColumns& out, const backend::Quantum& quantum,
   put_byte(events, static_cast<std::uint8_t>((in_stride ? k_in_stride : 0) | (wide ? k_wide : 0)));
   put_number(events, quantum.thread);
   put_number(events, quantum.accesses);
+  put_number(events, quantum.instructions);
   for (const auto hits : quantum.hits) put_number(events, hits);
   put_number(events, quantum.walks);
   put_number(events, quantum.calls.size());
@@ -115,6 +116,7 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, memory::ChunkId 
   auto& quantum = sums.quantum;
   quantum.thread = static_cast<std::uint32_t>(events.number(k_most_recorded_threads));
   quantum.accesses = events.number(most_accesses_);
+  quantum.instructions = events.number(k_most_instructions * most_accesses_);
   for (auto& hits : quantum.hits) hits = events.number(most_accesses_ + k_most_lines);
   // Each is of a hit beyond the first cache.
   quantum.walks = events.number(std::accumulate(quantum.hits.begin() + 1, quantum.hits.end(), std::uint64_t{0}));

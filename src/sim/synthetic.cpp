@@ -26,6 +26,7 @@ void Synthetic::flush() {
   if (accesses_ == 0 && misses_.empty()) return;
   backend::Quantum quantum;
   quantum.accesses = accesses_;
+  quantum.instructions = backend::k_instructions_of_an_access * accesses_;
   quantum.hits[0] = accesses_ - missed_;
   quantum.misses = misses_;
   sink_.quantum(quantum);

@@ -17,6 +17,7 @@ TimeAccount operator-(TimeAccount later, const TimeAccount& earlier) {
   later.charged -= earlier.charged;
   later.carried -= earlier.carried;
   later.accesses -= earlier.accesses;
+  later.instructions -= earlier.instructions;
   later.misses -= earlier.misses;
   return later;
 }
@@ -41,6 +42,7 @@ void VirtualMachine::tallied(const backend::Quantum& quantum, const profile::Tal
     by_place_[law_.view().place_of(chunks_[chunk])] += traffic;
   }
   account_.accesses += quantum.accesses;
+  account_.instructions += quantum.instructions;
   for (const auto& traffic : by_place_) account_.misses += traffic.read();
 
   runs(quantum.thread);

@@ -43,6 +43,7 @@ struct TimeAccount {
   Seconds charged;          // the runtime's own work, and what the program slept
   Seconds carried;          // stretches that were not followed, whatever they spent it on
   std::uint64_t accesses = 0;
+  std::uint64_t instructions = 0;
   std::uint64_t misses = 0;  // write-backs not counted
 
   [[nodiscard]] Seconds total() const { return core + exposed + bandwidth_bound + waited + charged + carried; }

@@ -2,35 +2,23 @@
 // as what was followed, whose the misses are of what was allocated meanwhile, and that it all repeats to the
 // digit.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "run_program.hpp"
-#include "store_dump.hpp"
+#include "program_fixture.hpp"
 
 namespace terrace::test {
 namespace {
 
 namespace fs = std::filesystem;
 
-const std::set<std::string> k_of_the_execution = {"run.journal",         "run.process",    "run.parent",
-                                                  "run.started_unix_ns", "object.address", "reach",
-                                                  "reach_code",          "reach_object"};
-
-class Every : public ::testing::Test {
+class Every : public ProgramTest {
  protected:
-  Every() : root_((fs::temp_directory_path() / "every-XXXXXX").string()) {
-    if (!mkdtemp(root_.data())) throw std::runtime_error(root_ + ": cannot be made");
+  Every() : ProgramTest("every") {
     for (const char* name : {"cg", "mg"})
       fs::create_symlink(std::string(TERRACE_HOOKED) + "/" + name, root_ + "/" + name);
-  }
-  ~Every() override { fs::remove_all(root_); }
-
-  Outcome run(const std::string& command) {
-    return run_program("cd '" + root_ + "' && XDG_CACHE_HOME='" + root_ + "' timeout 200 " + command + " 2>&1");
   }
   void build(const std::string& options) {
     const auto built =
@@ -40,27 +28,17 @@ class Every : public ::testing::Test {
   }
   // What the program and the launcher print.
   std::string record(const std::string& options, const std::string& program, const std::string& file) {
-    const auto done = run("rm -f " + file + "; " TERRACE_LAUNCHER " record -m unimem-lat4 --cache l3=120KiB " +
-                          options + " -o " + file + " -- ./" + program);
+    fs::remove(root_ + "/" + file);
+    const auto done = run(TERRACE_LAUNCHER " record -m unimem-lat4 --cache l3=120KiB " + options + " -o " + file +
+                          " -- ./" + program);
     EXPECT_EQ(done.status, 0) << done.output;
     return done.output;
-  }
-  // What a query gives, first column of the first row.
-  double number(const std::string& file, const std::string& query) {
-    sqlite3* store = nullptr;
-    EXPECT_EQ(sqlite3_open_v2((root_ + "/" + file).c_str(), &store, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
-    double value = -1;
-    if (detail::Query found(store, query); found.step()) value = std::stod(found.value(0));  // hexadecimal, too
-    sqlite3_close(store);
-    return value;
   }
   // Within a share of the larger.
   void expect_near(const std::string& query, double share) {
     const auto whole = number("whole.terrace", query);
     EXPECT_NEAR(number("some.terrace", query), whole, share * whole) << query;
   }
-
-  std::string root_;
 };
 
 TEST_F(Every, WorkloadsCountAsIfAllHadBeenFollowed) {
@@ -90,9 +68,9 @@ TEST_F(Every, WorkloadsCountAsIfAllHadBeenFollowed) {
 
 TEST_F(Every, TheSameCommandGivesTheSameDigits) {
   record("--every 4", "cg --class S", "some.terrace");
-  const auto first = dump_store(root_ + "/some.terrace", k_of_the_execution);
+  const auto first = rows("some.terrace", k_of_the_execution);
   record("--every 4", "cg --class S", "some.terrace");
-  EXPECT_TRUE(first == dump_store(root_ + "/some.terrace", k_of_the_execution));
+  EXPECT_TRUE(first == rows("some.terrace", k_of_the_execution));
 }
 
 // Iterations 0, 1, 5 and 9 are followed; the block is made in 3.

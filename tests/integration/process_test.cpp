@@ -100,7 +100,7 @@ TEST_F(Process, SaysWhoseCoreTimeItIs) {
   fs::remove(root / "profile.terrace");
   EXPECT_EQ(summary("--core-time 0.25ns").find("uncalibrated"), std::string::npos);
   EXPECT_EQ(ask("profile.terrace", "select core_time_fitted from run"), std::vector<std::string>{"1"});
-  EXPECT_EQ(ask("profile.terrace", "select access_time from initiator limit 1"),
+  EXPECT_EQ(ask("profile.terrace", "select instruction_time from initiator limit 1"),
             std::vector<std::string>{"2.5e-10"});
 }
 

@@ -1,36 +1,25 @@
 // Recording and replay of whole programs: what a replay says of a world is what executing the program in that
 // world says, in every row and to the last bit, whichever world it was recorded in; and recording changes nothing.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 
-#include "run_program.hpp"
-#include "store_dump.hpp"
+#include "program_fixture.hpp"
 
 namespace terrace::test {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Where a file lay and which verb wrote it; and what differs between two executions of a program: what is measured
-// of the run itself, too.
-const std::set<std::string> k_of_the_verb = {"run.journal", "run.mode"};
-const std::set<std::string> k_of_the_execution = {
-    "run.journal",    "run.mode", "run.process", "run.parent",  "run.started_unix_ns",
-    "object.address", "reach",    "reach_code",  "reach_object"};
-
-class Replays : public ::testing::Test {
+class Replays : public ProgramTest {
  protected:
-  Replays() : root_((fs::temp_directory_path() / "replays-XXXXXX").string()) {
-    if (!mkdtemp(root_.data())) throw std::runtime_error(root_ + ": cannot be made");
+  Replays() : ProgramTest("replays") {
     // Where programs lie shows in their names only, but their environment lies on their stacks.
     for (const char* name : {"cg", "mg", "stencil", "gups", "sort", "btree", "hashjoin", "spmv"})
       fs::create_symlink(std::string(TERRACE_HOOKED) + "/" + name, root_ + "/" + name);
   }
-  ~Replays() override { fs::remove_all(root_); }
 
   // Programs of tests/integration/programs, each in a folder of its own.
   void make(const std::string& name) {
@@ -40,19 +29,12 @@ class Replays : public ::testing::Test {
                           " CC=" TERRACE_WRAPPERS "/terrace-cc CXX=" TERRACE_WRAPPERS "/terrace-c++");
     ASSERT_EQ(made.status, 0) << made.output;
   }
-  Outcome run(const std::string& command) {
-    return run_program("cd '" + root_ + "' && XDG_CACHE_HOME='" + root_ + "' " + command + " 2>&1");
-  }
   void simulate(const std::string& output, const std::string& options, const std::string& program) {
     const auto done = run(TERRACE_LAUNCHER " simulate -q -o " + output + " " + options + " -- ./" + program);
     ASSERT_EQ(done.status, 0) << done.output;
   }
   Outcome replay(const std::string& output, const std::string& options) {
     return run(TERRACE_LAUNCHER " replay app.misses -q -o " + output + " " + options);
-  }
-  [[nodiscard]] std::vector<std::string> rows(const std::string& store,
-                                              const std::set<std::string>& left_out) const {
-    return dump_store(root_ + "/" + store, left_out);
   }
   // Says where they differ, not all that they hold.
   static void expect_equal(const std::vector<std::string>& a, const std::vector<std::string>& b,
@@ -67,8 +49,6 @@ class Replays : public ::testing::Test {
     return static_cast<std::size_t>(
         std::ranges::count_if(all, [&](const std::string& row) { return row.starts_with(table + " "); }));
   }
-
-  std::string root_;
 };
 
 struct Case {
@@ -103,7 +83,7 @@ TEST_P(Workload, ReplayIsExecution) {
   simulate("plain.terrace", first + options, of.program);
   const auto recorded = rows("recorded.terrace", k_of_the_verb);
   EXPECT_GT(recorded.size(), 20U);
-  expect_equal(rows("recorded.terrace", k_of_the_execution), rows("plain.terrace", k_of_the_execution),
+  expect_equal(rows("recorded.terrace", k_of_both), rows("plain.terrace", k_of_both),
                "recording changed something");
   const std::string caches = "--cache l3=120KiB ";
   ASSERT_EQ(replay("replayed.terrace", first + caches).status, 0);
@@ -118,8 +98,7 @@ TEST_P(Workload, ReplayIsExecution) {
     simulate("e" + name + ".terrace", other + options, of.program);
     const auto replayed = replay("r" + name + ".terrace", other + caches);
     ASSERT_EQ(replayed.status, 0) << replayed.output;
-    expect_equal(rows("e" + name + ".terrace", k_of_the_execution),
-                 rows("r" + name + ".terrace", k_of_the_execution), other);
+    expect_equal(rows("e" + name + ".terrace", k_of_both), rows("r" + name + ".terrace", k_of_both), other);
   }
 }
 
@@ -161,8 +140,8 @@ need = 0
   simulate("e.terrace", options, k_stencil);
   const auto replayed = replay("r.terrace", options);
   ASSERT_EQ(replayed.status, 0) << replayed.output;
-  const auto executed = rows("e.terrace", k_of_the_execution);
-  expect_equal(executed, rows("r.terrace", k_of_the_execution), "with a plan");
+  const auto executed = rows("e.terrace", k_of_both);
+  expect_equal(executed, rows("r.terrace", k_of_both), "with a plan");
   EXPECT_GT(count(executed, "move"), 10U);
 }
 
@@ -183,8 +162,7 @@ TEST_F(Replays, PriceSeveralWorldsAtOnce) {
   simulate("e.terrace", options, k_stencil);
   ASSERT_EQ(replay("r.terrace", options).status, 0);
   for (const std::string label : {"a", "b"})
-    expect_equal(rows("e." + label + ".terrace", k_of_the_execution),
-                 rows("r." + label + ".terrace", k_of_the_execution), label);
+    expect_equal(rows("e." + label + ".terrace", k_of_both), rows("r." + label + ".terrace", k_of_both), label);
 }
 
 // Processes that are forked and become others each have their part, whatever their order in the file. (What they
@@ -254,13 +232,13 @@ TEST_F(Replays, CountPageWalksOnceAndPriceThemAnywhere) {
   simulate("slow.terrace", slow + "--misses app.misses", program);
   simulate("fast.terrace", fast, program);
   ASSERT_EQ(replay("r.terrace", fast).status, 0);
-  const auto executed = rows("fast.terrace", k_of_the_execution);
-  expect_equal(executed, rows("r.terrace", k_of_the_execution), "another walk");
+  const auto executed = rows("fast.terrace", k_of_both);
+  expect_equal(executed, rows("r.terrace", k_of_both), "another walk");
   const auto phases = [](std::vector<std::string> all) {
     std::erase_if(all, [](const std::string& row) { return !row.starts_with("phase_instance "); });
     return all;
   };
-  EXPECT_NE(phases(executed), phases(rows("slow.terrace", k_of_the_execution))) << "walks take time";
+  EXPECT_NE(phases(executed), phases(rows("slow.terrace", k_of_both))) << "walks take time";
   const auto refused = replay("o.terrace", other);
   EXPECT_EQ(refused.status, 2);
   EXPECT_EQ(refused.output,

@@ -42,19 +42,31 @@ class Query {
 
 }  // namespace detail
 
-/// The number in the first row of a query's answer.
+/// The number in the first row of a query's answer. Throws where there is none.
 inline double store_number(const std::string& path, const std::string& query) {
   sqlite3* store = nullptr;
   sqlite3_stmt* statement = nullptr;
   const bool found = sqlite3_open_v2(path.c_str(), &store, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK &&
                      sqlite3_prepare_v2(store, query.c_str(), -1, &statement, nullptr) == SQLITE_OK &&
-                     sqlite3_step(statement) == SQLITE_ROW;
+                     sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL;
   const auto number = found ? sqlite3_column_double(statement, 0) : 0;
   sqlite3_finalize(statement);
   sqlite3_close(store);
   if (!found) throw std::runtime_error(query + ": no answer from " + path);
   return number;
 }
+
+/// To leave out: where a file lay and which verb wrote it; what differs between two executions of a program by the
+/// same verb, what was measured of the run itself among it; and both.
+inline const std::set<std::string> k_of_the_verb = {"run.journal", "run.mode"};
+inline const std::set<std::string> k_of_the_execution = {"run.journal",         "run.process",    "run.parent",
+                                                         "run.started_unix_ns", "object.address", "reach",
+                                                         "reach_code",          "reach_object"};
+inline const std::set<std::string> k_of_both = [] {
+  auto both = k_of_the_execution;
+  both.insert(k_of_the_verb.begin(), k_of_the_verb.end());
+  return both;
+}();
 
 /// Every row of every table, without the tables ("note") and columns ("run.journal") in `left_out`.
 inline std::vector<std::string> dump_store(const std::string& path, const std::set<std::string>& left_out) {

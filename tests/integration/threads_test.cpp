@@ -1,44 +1,34 @@
 // Programs with threads, twice each: the same profile to the last bit, with the other cores busy too.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
 #include <thread>
 #include <vector>
 
-#include "run_program.hpp"
-#include "store_dump.hpp"
+#include "program_fixture.hpp"
 
 namespace terrace::test {
 namespace {
 
 namespace fs = std::filesystem;
 
-const std::set<std::string> k_of_the_execution = {"run.journal",         "run.process",    "run.parent",
-                                                  "run.started_unix_ns", "object.address", "reach",
-                                                  "reach_code",          "reach_object"};
-
-class Threads : public ::testing::Test {
+class Threads : public ProgramTest {
  protected:
-  Threads() : root_((fs::temp_directory_path() / "threads-XXXXXX").string()) {
-    if (!mkdtemp(root_.data())) throw std::runtime_error(root_ + ": cannot be made");
-  }
-  ~Threads() override { fs::remove_all(root_); }
+  Threads() : ProgramTest("threads") {}
 
-  Outcome run(const std::string& command) { return run_program("cd '" + root_ + "' && " + command + " 2>&1"); }
   void build(const std::string& compiler, const std::string& source) {
     const auto built = run(TERRACE_WRAPPERS "/" + compiler +
                            " -O1 -g -o program " TERRACE_SOURCE_DIR "/tests/integration/programs/" + source);
     ASSERT_EQ(built.status, 0) << built.output;
   }
   std::vector<std::string> simulate(const std::string& threads, std::string& output) {
+    fs::remove(root_ + "/p.terrace");
     const auto done =
-        run("rm -f p.terrace; " TERRACE_LAUNCHER " simulate -q -m xeon-max-9480-snc4 -o p.terrace -- ./program " +
-            threads);
+        run(TERRACE_LAUNCHER " simulate -q -m xeon-max-9480-snc4 -o p.terrace -- ./program " + threads);
     EXPECT_EQ(done.status, 0) << done.output;
     output = done.output;
-    return dump_store(root_ + "/p.terrace", k_of_the_execution);
+    return rows("p.terrace", k_of_the_execution);
   }
   void expect_repeats(const std::string& result) {
     for (const char* threads : {"1", "2", "4"}) {
@@ -60,8 +50,6 @@ class Threads : public ::testing::Test {
       EXPECT_TRUE(idle == busy) << threads << " threads";
     }
   }
-
-  std::string root_;
 };
 
 TEST_F(Threads, LocksRepeat) {
@@ -84,28 +72,29 @@ TEST_F(Threads, OpenmpRepeats) {
 TEST_F(Threads, ExactProfilesBoundWhatThreadsTake) {
   build("terrace-cc", "openmp_sweeps.c -fopenmp");
   const auto run_with = [&](const std::string& threads, const std::string& words) {
+    fs::remove(root_ + "/p.terrace");
     const auto done =
-        run("rm -f p.terrace; " TERRACE_LAUNCHER " " + words +
+        run(TERRACE_LAUNCHER " " + words +
             " -q -m unimem-lat4 --cache l3=640KiB --phases sweep -o p.terrace -- ./program " + threads);
     ASSERT_EQ(done.status, 0) << done.output;
   };
   for (const std::string threads : {"1", "2", "4"}) {
     run_with(threads, "record --exact");
-    const auto segments = store_number(root_ + "/p.terrace", "SELECT COUNT(*) FROM phase");
+    const auto segments = number("p.terrace", "SELECT COUNT(*) FROM phase");
     EXPECT_GT(segments, 12) << "phases are cut";
-    EXPECT_GE(store_number(root_ + "/p.terrace", "SELECT MIN(time) FROM phase"), 0);
+    EXPECT_GE(number("p.terrace", "SELECT MIN(time) FROM phase"), 0);
     const std::string iteration = "(SELECT id FROM iteration WHERE exact AND number = 3)";
-    const auto core =
-        store_number(root_ + "/p.terrace", "SELECT SUM(core) FROM phase WHERE iteration = " + iteration);
-    const auto exposure =
-        store_number(root_ + "/p.terrace", "SELECT SUM(exposure) FROM cell WHERE iteration = " + iteration);
-    const auto latency = store_number(root_ + "/p.terrace", "SELECT MIN(latency) FROM path");
+    const auto core = number("p.terrace", "SELECT SUM(core) FROM phase WHERE iteration = " + iteration);
+    const auto exposure = number("p.terrace", "SELECT SUM(exposure) FROM cell WHERE iteration = " + iteration);
+    const auto latency = number("p.terrace", "SELECT MIN(latency) FROM path");
     run_with(threads, "simulate --planner fast-only");
-    const auto taken = store_number(root_ + "/p.terrace", "SELECT SUM((ended - begun) / iterations) FROM loop");
+    const auto taken = number("p.terrace", "SELECT SUM((ended - begun) / iterations) FROM loop");
     const auto least = core + exposure * latency;
     EXPECT_LE(least, taken) << threads << " threads";
     // One core alone is not held back by the place.
-    if (threads == "1") EXPECT_GE(least, 0.95 * taken);
+    if (threads == "1") {
+      EXPECT_GE(least, 0.95 * taken);
+    }
   }
 }
 

@@ -28,7 +28,7 @@ inline machine::Machine machine_on(const std::vector<int>& nodes) {
   machine::Initiator core;
   core.name = "core";
   core.frequency_hz = 1e9;
-  core.access_time = {1e-9};
+  core.instruction_time = {1e-9};
   core.caches = {{"l2", {1u << 20}, 8, false, {5e-9}}};
   parts.initiators = {core};
   machine::Domain domain{"all", 0, {}};

@@ -172,7 +172,7 @@ class Story {
     profile::append(journal_, profile::ObjectEndRecord{2, {now_ + 1e-4}});
     profile::append(
         journal_,
-        profile::CountersRecord{90'000'000, 3'000'000, 1'800'000, 0, {20e-3}, {9e-3}, {4e-3}, {0.2e-3}, {0.1e-3}});
+        profile::CountersRecord{90'000'000, 200'000'000, 3'000'000, 1'800'000, 0, {20e-3}, {9e-3}, {4e-3}, {0.2e-3}, {0.1e-3}});
     profile::append(journal_, reach());
     profile::append(journal_, profile::NoteRecord{"note", "compute uncalibrated", {now_}});
     profile::append(journal_, profile::EndRecord{{now_ + 2e-4}, "exit"});
@@ -226,7 +226,7 @@ machine::Machine synthetic_machine() {
   cores.name = "cores";
   cores.cores = 1;
   cores.frequency_hz = 2.4e9;
-  cores.access_time = {0.25e-9};
+  cores.instruction_time = {0.25e-9};
   cores.caches = {{"l2", {256U << 10}, 8, false, {5e-9}}, {"l3", {2U << 20}, 16, true, {20e-9}}};
   parts.initiators = {cores};
   parts.domains = {{"node", 0, {k_fast, k_slow}}};

@@ -141,15 +141,22 @@ const char* name_of(WrapperLanguage language) {
   return "";
 }
 
-void add_compile_flags(const WrapperCall& call, const WrapperRequest& request, std::vector<std::string>& words) {
+void add_compile_flags(const WrapperCall& call, const WrapperRequest& request, const WrapperLayout& layout,
+                       std::vector<std::string>& words) {
   if (is_clang(call.compiler)) {
     // Given to the compiler proper only: the driver would link its own run-time library. Vectorised loops are not
     // instrumented.
-    words.insert(words.end(), {"-Xclang", "-fsanitize=thread", "-fno-vectorize", "-fno-slp-vectorize"});
+    words.insert(words.end(),
+                 {"-Xclang", "-fsanitize=thread", "-fno-vectorize", "-fno-slp-vectorize",
+                  // At basic blocks, too: how much is done between accesses.
+                  "-Xclang", "-fsanitize-coverage-type=3", "-Xclang", "-fsanitize-coverage-trace-pc"});
   } else {
     // Headers ask for annotations where the macro is defined. The warning is about what the real sanitizer cannot
     // check; we only follow accesses.
-    words.insert(words.end(), {"-fsanitize=thread", "-U__SANITIZE_THREAD__", "-Wno-tsan"});
+    words.insert(words.end(), {"-fsanitize=thread", "-U__SANITIZE_THREAD__", "-Wno-tsan",
+                               // At basic blocks, too: how much is done between accesses. The assembler in the
+                               // folder leaves most of them out again.
+                               "-fsanitize-coverage=trace-pc", "-B" + layout.stand_ins});
   }
   // Hooks are called by their address, not by way of the linker's table: an eighth of what they cost.
   words.emplace_back("-fno-plt");
@@ -196,7 +203,7 @@ std::vector<std::string> wrapper_command(const WrapperCall& call, const WrapperL
                   std::string(name_of(call.language)) + ": " + call.compiler.back() +
                       " cannot instrument programs; compile with gfortran (TERRACE_FC=gfortran), or "
                       "without hooks (TERRACE_WRAPPER=off)");
-    if (request.inputs && !flang) add_compile_flags(call, request, words);
+    if (request.inputs && !flang) add_compile_flags(call, request, layout, words);
     if (request.links) add_link_flags(layout, words);
   }
   words.insert(words.end(), call.arguments.begin(), call.arguments.end());

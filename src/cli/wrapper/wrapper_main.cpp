@@ -3,6 +3,7 @@
 // name.
 //
 //   TERRACE_CC, TERRACE_CXX, TERRACE_FC   the compiler to use (default: gcc, g++, gfortran)
+//   TERRACE_AS                            the assembler to use (default: the compiler's)
 //   TERRACE_WRAPPER=off                   changes nothing: for configure steps
 //   --terrace-show                        prints the command instead of running it
 #include <unistd.h>
@@ -50,6 +51,20 @@ cli::WrapperLayout find_layout() {
                                    "); install again");
 }
 
+// The assembler that the compiler would take, for the one in the stand-ins' folder to go on to.
+void name_assembler(const std::vector<std::string>& compiler) {
+  if (std::getenv("TERRACE_AS") || cli::is_clang(compiler)) return;
+  auto words = compiler;
+  words.emplace_back("-print-prog-name=as");
+  FILE* const answer = popen((cli::quote_command(words) + " 2>/dev/null").c_str(), "r");
+  if (!answer) return;
+  char line[4096] = "";
+  const bool read = std::fgets(line, sizeof line, answer) != nullptr;
+  line[std::strcspn(line, "\n")] = '\0';
+  // "as" alone: wherever it is in PATH.
+  if (pclose(answer) == 0 && read && line[0] == '/') setenv("TERRACE_AS", line, 1);
+}
+
 [[noreturn]] void execute(const std::vector<std::string>& words, const char* variable) {
   std::vector<char*> list;
   list.reserve(words.size() + 1);
@@ -72,7 +87,10 @@ void run(int count, char** words) {
   call.off = switched && std::string_view(switched) == "off";
   const bool show = std::erase(call.arguments, "--terrace-show") > 0;
   const auto command = cli::wrapper_command(call, call.off ? cli::WrapperLayout{} : find_layout());
-  if (!show) execute(command, compiler.variable);
+  if (!show) {
+    if (!call.off) name_assembler(call.compiler);
+    execute(command, compiler.variable);
+  }
   std::puts(cli::quote_command(command).c_str());
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "access/address_map.hpp"
@@ -31,6 +32,10 @@ struct RecordingSink final : backend::AccessSink {
     std::uint64_t n = 0;
     for (const Miss& miss : misses) n += miss.kind == kind ? 1 : 0;
     return n;
+  }
+  // On every level.
+  [[nodiscard]] std::uint64_t all_hits() const {
+    return std::accumulate(hits.begin(), hits.end(), std::uint64_t{0});
   }
   // Lines that were fetched: all but write-backs.
   [[nodiscard]] std::uint64_t fetched() const { return misses.size() - count(MissKind::writeback); }

@@ -69,7 +69,7 @@ TEST_F(Replays, ManyThreadsAndTerabytesAndIterations) {
     for (std::uint32_t i = 0; i < k_iterations; ++i) {
       writer.phase_begun("step");
       const backend::Miss miss{i * 500, 0, 0, backend::MissKind::independent};
-      writer.quantum({i % k_threads, 16384, {}, {&miss, 1}}, true);
+      writer.quantum({i % k_threads, 16384, 16384, {}, {&miss, 1}}, true);
     }
     writer.loop_ended();
     writer.finished("exit");
@@ -105,7 +105,7 @@ TEST_F(Replays, ThreadsThatSleptForAgesGoOn) {
     const backend::Miss miss{memory::k_no_chunk, 0, 0, backend::MissKind::independent};
     for (int i = 0; i < 10000; ++i) {
       writer.slept(Seconds{1e10});
-      if (i % 100 == 0) writer.quantum({0, 16384, {}, {&miss, 1}}, true);
+      if (i % 100 == 0) writer.quantum({0, 16384, 16384, {}, {&miss, 1}}, true);
     }
     writer.finished("exit");
   }

@@ -1,5 +1,7 @@
-// A machine for tests: two domains, three kinds, every path.
+// A machine for tests: two domains, three kinds, every path; and machines as bytes, to compare them by.
 #pragma once
+
+#include <vector>
 
 #include "machine/machine.hpp"
 
@@ -18,7 +20,7 @@ inline MachineParts example_parts() {
     initiator.name = "cores" + std::to_string(d);
     initiator.cores = 8;
     initiator.frequency_hz = 2.4e9;
-    initiator.access_time = {0.25e-9};
+    initiator.instruction_time = {0.25e-9};
     initiator.caches = {{"l2", {256u << 10}, 8, false, {5e-9}}, {"l3", {20u << 20}, 20, true, {20e-9}}};
     initiator.domain = d;
     parts.initiators.push_back(initiator);
@@ -33,6 +35,12 @@ inline MachineParts example_parts() {
     }
   }
   return parts;
+}
+
+inline std::vector<std::byte> blob_of(const Machine& machine) {
+  BlobWriter out;
+  machine.to_blob(out);
+  return {out.bytes().begin(), out.bytes().end()};
 }
 
 }  // namespace terrace::machine

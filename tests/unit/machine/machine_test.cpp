@@ -148,12 +148,6 @@ TEST(Machine, RefusesPartsThatMakeNoMachine) {
   }
 }
 
-std::vector<std::byte> blob_of(const Machine& machine) {
-  BlobWriter out;
-  machine.to_blob(out);
-  return {out.bytes().begin(), out.bytes().end()};
-}
-
 TEST(MachineBlob, ComesBackTheSame) {
   auto parts = example_parts();
   parts.description = "what it is";

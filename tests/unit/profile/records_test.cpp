@@ -240,9 +240,9 @@ TEST(Records, TheSmallOnesReadBack) {
   EXPECT_EQ(phase.waited, Seconds{5});
   EXPECT_FALSE(phase.followed);
   EXPECT_EQ(decoded<NoteRecord>(encoded(NoteRecord{"warning", "text", {1}})).text, "text");
-  const auto counters = decoded<CountersRecord>(encoded(CountersRecord{1, 2, 3, 4, {5}, {6}, {7}, {8}, {9}}));
-  EXPECT_EQ(counters.dropped, 4U);
-  EXPECT_EQ(counters.charged, Seconds{9});
+  const auto counters = decoded<CountersRecord>(encoded(CountersRecord{1, 2, 3, 4, 5, {6}, {7}, {8}, {9}, {10}}));
+  EXPECT_EQ(counters.dropped, 5U);
+  EXPECT_EQ(counters.charged, Seconds{10});
   EXPECT_EQ(decoded<EndRecord>(encoded(EndRecord{{3}, "exit"})).how, "exit");
   EXPECT_EQ(decoded<MachineRecord>(encoded(MachineRecord{std::string("a\0b", 3)})).blob, std::string("a\0b", 3));
   EXPECT_EQ(decoded<CalibrationRecord>(encoded(CalibrationRecord{"xyz"})).blob, "xyz");

@@ -11,7 +11,7 @@ namespace {
 // A core that never limits: STREAM takes exactly what eq. 2 says.
 TEST(Calibration, ConstantsAreOneWhereTheEquationsAreRight) {
   const auto calibration = measure_calibration(
-      test_machine({.bandwidth = 0.5, .latency = 4, .access_ns = 0.01, .prefetch_mlp = 200}), 0, 1);
+      test_machine({.bandwidth = 0.5, .latency = 4, .instruction_ns = 0.0025, .prefetch_mlp = 200}), 0, 1);
   ASSERT_EQ(calibration.places.size(), 2u);
   EXPECT_NEAR(calibration.places[1].cf_bandwidth, 1, 0.02);
   EXPECT_NEAR(calibration.places[1].cf_latency, 1, 0.02);
@@ -20,9 +20,9 @@ TEST(Calibration, ConstantsAreOneWhereTheEquationsAreRight) {
 
 // Eq. 1 divides by the share of the time in which accesses are met: D / (C + D) of triad and copy together.
 TEST(Calibration, PeakIsEquationOneOfStream) {
-  const MachineChoice choice{.bandwidth = 0.25, .access_ns = 0.25, .prefetch_mlp = 20};
+  const MachineChoice choice{.bandwidth = 0.25, .instruction_ns = 0.0625, .prefetch_mlp = 20};
   const auto calibration = measure_calibration(test_machine(choice), 0, 1);
-  const double core = (24 + 16) * 0.25e-9;
+  const double core = (24 + 16) * 4 * 0.0625e-9;
   const double exposed = (3 + 2) * 86e-9 / 20;
   const double time = (4 + 3) * 64 / 4e9;  // bandwidth-bound: more than core + exposed
   ASSERT_GT(time, core + exposed);
@@ -32,8 +32,8 @@ TEST(Calibration, PeakIsEquationOneOfStream) {
 
 // A slow core hides what bandwidth could gain: the constant says how much of eq. 2's gain is left.
 TEST(Calibration, BandwidthConstantShrinksWhereTheCoreIsTheLimit) {
-  const auto calibration = measure_calibration(test_machine({.bandwidth = 0.5, .access_ns = 0.5}), 0, 1);
-  const double stalled = 40 * 0.5e-9 + 5 * 86e-9 / 20;
+  const auto calibration = measure_calibration(test_machine({.bandwidth = 0.5, .instruction_ns = 0.125}), 0, 1);
+  const double stalled = 40 * 4 * 0.125e-9 + 5 * 86e-9 / 20;
   const double slow = 7 * 64 / 8e9, fast = 7 * 64 / 16e9;
   ASSERT_GT(stalled, fast);
   ASSERT_LT(stalled, slow);
@@ -48,8 +48,8 @@ TEST(Calibration, LatencyConstantIsOneOverTheCores) {
 
 TEST(Calibration, EqualBandwidthsFallBackToTheTimeItself) {
   const auto calibration =
-      measure_calibration(test_machine({.bandwidth = 1, .latency = 4, .access_ns = 0.01}), 0, 1);
-  const double time = 40 * 0.01e-9 + 5 * 4 * 86e-9 / 20;
+      measure_calibration(test_machine({.bandwidth = 1, .latency = 4, .instruction_ns = 0.0025}), 0, 1);
+  const double time = 40 * 4 * 0.0025e-9 + 5 * 4 * 86e-9 / 20;
   EXPECT_NEAR(calibration.places[1].cf_bandwidth, time / (7 * 64 / 16e9), 0.03);
 }
 

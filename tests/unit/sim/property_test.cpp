@@ -19,7 +19,7 @@ MachineChoice random_choice(std::mt19937& random) {
   MachineChoice choice;
   choice.bandwidth = one_of({0.125, 0.25, 0.5, 1});
   choice.latency = one_of({1, 2, 4});
-  choice.access_ns = one_of({0, 0.05, 0.25, 1});
+  choice.instruction_ns = one_of({0, 0.05, 0.25, 1});
   choice.mlp = one_of({1, 4, 10});
   choice.prefetch_mlp = one_of({8, 20, 60});
   choice.copy = one_of({0, 0.5e9, 2e9, 50e9});
@@ -37,7 +37,7 @@ struct Rows {
 
   void add_quantum(const TestWorld& world, const MachineChoice& choice, const RandomRun::Seen& seen,
                    double cores) {
-    double core = static_cast<double>(seen.accesses) * choice.access_ns * 1e-9;
+    double core = static_cast<double>(seen.instructions) * choice.instruction_ns * 1e-9;
     core += static_cast<double>(seen.hits[1]) * 4e-9 / choice.mlp +
             static_cast<double>(seen.hits[2]) * 20e-9 / choice.mlp;
     core_and_exposed += core / cores;

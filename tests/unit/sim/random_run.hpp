@@ -12,7 +12,7 @@ class RandomRun {
  public:
   struct Seen {  // one quantum, as the test remembers it
     std::vector<backend::Miss> misses;
-    std::uint64_t accesses = 0;
+    std::uint64_t accesses = 0, instructions = 0;
     std::array<std::uint64_t, backend::k_max_cache_levels> hits{};
     std::vector<machine::PlaceId> before, after;  // by chunk: where it lay
   };
@@ -73,9 +73,10 @@ class RandomRun {
       }
     }
     seen.accesses = seen.misses.size() + pick(20000);
+    seen.instructions = pick(60000);
     seen.hits = {seen.accesses / 2, seen.accesses / 5, seen.accesses / 20, 0};
     seen.before = places();
-    world_.virtual_machine.quantum({0, seen.accesses, seen.hits, seen.misses});
+    world_.virtual_machine.quantum({0, seen.accesses, seen.instructions, seen.hits, seen.misses});
     seen.after = places();
     quanta.push_back(std::move(seen));
   }

@@ -230,7 +230,7 @@ class RandomProgram {
     std::vector<backend::LibraryCalls> calls;
     for (std::uint32_t function = 0; function < machine::k_library_functions; ++function)
       if (below(9) == 0) calls.push_back({function, static_cast<std::uint32_t>(1 + below(30))});
-    backend::Quantum quantum{static_cast<std::uint32_t>(below(3)), below(16385), {}, misses, calls};
+    backend::Quantum quantum{static_cast<std::uint32_t>(below(3)), below(16385), below(1U << 20), {}, misses, calls};
     for (auto& hits : quantum.hits) hits = below(16385);
     quantum.walks = below(quantum.hits[1] + quantum.hits[2] + quantum.hits[3] + 1);
     running_ = quantum.thread;

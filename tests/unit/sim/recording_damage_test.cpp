@@ -168,8 +168,7 @@ void put_quantum(std::vector<std::byte>& out, std::int64_t chunk, std::uint64_t 
   put_byte(out, static_cast<std::uint8_t>(EventTag::quantum));
   for (int i = 0; i < 2; ++i) put_number(out, 0);  // flags, thread
   put_number(out, accesses);
-  for (int i = 0; i < 4; ++i) put_number(out, 0);  // hits
-  put_number(out, 0);                              // walks
+  for (int i = 0; i < 6; ++i) put_number(out, 0);  // instructions, hits, walks
   put_number(out, 0);                              // calls
   put_number(out, 1);
   put_number(out, zigzag(chunk));
@@ -225,7 +224,7 @@ TEST(RecordingDamage, CallsThatNoProgramMakesAreRefused) {
   const auto quantum_with = [](const std::vector<std::pair<std::uint64_t, std::uint64_t>>& calls) {
     return [=](std::vector<std::byte>& out) {
       put_byte(out, static_cast<std::uint8_t>(EventTag::quantum));
-      for (int i = 0; i < 8; ++i) put_number(out, 0);  // flags, thread, accesses, hits, walks
+      for (int i = 0; i < 9; ++i) put_number(out, 0);  // flags, thread, accesses, instructions, hits, walks
       put_number(out, calls.size());
       for (const auto& [distance, count] : calls) {
         put_number(out, distance);
@@ -248,8 +247,8 @@ TEST(RecordingDamage, WalksOfNoHitAreRefused) {
   const auto quantum_with = [](std::uint64_t first_hits, std::uint64_t outer_hits, std::uint64_t walks) {
     return [=](std::vector<std::byte>& out) {
       put_byte(out, static_cast<std::uint8_t>(EventTag::quantum));
-      for (const auto value : {std::uint64_t{0}, std::uint64_t{0}, std::uint64_t{100}, first_hits, outer_hits,
-                               std::uint64_t{0}, outer_hits, walks})
+      for (const auto value : {std::uint64_t{0}, std::uint64_t{0}, std::uint64_t{100}, std::uint64_t{100},
+                               first_hits, outer_hits, std::uint64_t{0}, outer_hits, walks})
         put_number(out, value);
       for (int i = 0; i < 3; ++i) put_number(out, 0);  // calls, classes, lines
     };

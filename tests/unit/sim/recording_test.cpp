@@ -136,7 +136,7 @@ TEST(Recording, AStreamTakesAlmostNothing) {
       for (std::uint64_t k = 0; k < k_misses; ++k)
         misses[k] = {static_cast<std::uint32_t>(i % 64), static_cast<std::uint16_t>(k), 0,
                      backend::MissKind::prefetched};
-      writer.quantum({0, 16384, {12288, 0, 0, 0}, misses}, true);
+      writer.quantum({0, 16384, 16384, {12288, 0, 0, 0}, misses}, true);
     }
     writer.finished("exit");
   }

@@ -24,7 +24,7 @@ backend::Quantum quantum(std::uint32_t thread, std::vector<backend::Miss>& misse
         {i < fast ? 0u : 1u, 0, static_cast<std::uint8_t>(kind == MissKind::dependent ? 255 : 0), kind});
   backend::Quantum quantum;
   quantum.thread = thread;
-  quantum.accesses = 1;
+  quantum.accesses = quantum.instructions = 1;
   quantum.misses = misses;
   return quantum;
 }
@@ -56,7 +56,7 @@ TEST(Threads, StreamSharesABandwidth) {
   for (const double prefetch_mlp : {5.0, 12.0, 20.0, 60.0}) {
     MachineChoice choice;
     choice.prefetch_mlp = prefetch_mlp;
-    choice.access_ns = 0;
+    choice.instruction_ns = 0;
     const double alone = k_line * prefetch_mlp / 86e-9;  // bytes/s that one thread asks for: Little's law
     for (const std::uint32_t threads : {1u, 2u, 4u}) {
       TwoPlaces world(choice);
@@ -83,7 +83,7 @@ TEST(Threads, HalvesFollowLittlesLaw) {
   choice.latency = 3;
   choice.bandwidth = 1;
   choice.mlp = 4;
-  choice.access_ns = 0;
+  choice.instruction_ns = 0;
   for (const std::uint32_t threads : {1u, 2u}) {
     TwoPlaces world(choice);
     const double time = time_of(world, threads, 100, k_lines / 2, k_lines / 2, MissKind::independent);

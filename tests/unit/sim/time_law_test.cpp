@@ -35,14 +35,14 @@ double chase_time(TestWorld& world, machine::PlaceId place, std::uint64_t hops) 
 TEST(TimeLaw, SumReachesThePlacesReadBandwidth) {
   for (const double share : {1.0, 0.5, 0.25, 0.125}) {
     // A core fast enough that memory is the limit.
-    TestWorld world(test_machine({.bandwidth = share, .access_ns = 0.05, .prefetch_mlp = 60}));
+    TestWorld world(test_machine({.bandwidth = share, .instruction_ns = 0.0125, .prefetch_mlp = 60}));
     EXPECT_NEAR(k_lines * k_line / stream_time(world, StreamKernel::sum, 1), 16e9 * share, 16e9 * share * 1e-9);
   }
 }
 
 TEST(TimeLaw, KernelsOfStreamMoveReadAndWrittenLinesAtTheirOwnBandwidths) {
   for (const auto kernel : {StreamKernel::copy, StreamKernel::scale, StreamKernel::add, StreamKernel::triad}) {
-    TestWorld world(test_machine({.bandwidth = 0.25, .access_ns = 0.05, .write = 0.4}));
+    TestWorld world(test_machine({.bandwidth = 0.25, .instruction_ns = 0.0125, .write = 0.4}));
     const double read = arrays_read(kernel) + 1;  // a stored line is read first
     const double expected = k_lines * k_line * (read / 4e9 + 1 / 1.6e9);
     EXPECT_NEAR(stream_time(world, kernel, 1), expected, expected * 1e-9);
@@ -50,8 +50,8 @@ TEST(TimeLaw, KernelsOfStreamMoveReadAndWrittenLinesAtTheirOwnBandwidths) {
 }
 
 TEST(TimeLaw, SlowCoreLimitsStream) {
-  TestWorld world(test_machine({.access_ns = 1}));
-  // 8 loads a line, and one prefetched line exposes a twentieth of the latency.
+  TestWorld world(test_machine({.instruction_ns = 0.25}));
+  // 8 loads a line, of four instructions each; one prefetched line exposes a twentieth of the latency.
   const double expected = k_lines * (8 * 1e-9 + 86e-9 / 20);
   EXPECT_NEAR(stream_time(world, StreamKernel::sum, 0), expected, expected * 1e-9);
 }
@@ -64,7 +64,7 @@ TEST(TimeLaw, ChaseTakesALatencyAHop) {
 }
 
 TEST(TimeLaw, MoreBandwidthAndLessLatencyPayInProportion) {
-  const MachineChoice fast_core{.access_ns = 0};
+  const MachineChoice fast_core{.instruction_ns = 0};
   const auto with = [&](double bandwidth, double latency) {
     auto choice = fast_core;
     choice.bandwidth = bandwidth;
@@ -80,7 +80,7 @@ TEST(TimeLaw, MoreBandwidthAndLessLatencyPayInProportion) {
 // decides, and the best share is fast / (fast + slow).
 TEST(TimeLaw, SplitOverTwoPlacesTakesTheLongerOfBoth) {
   for (const double f : {0.0, 0.25, 0.5, 2.0 / 3, 0.75, 1.0}) {
-    TestWorld world(test_machine({.bandwidth = 0.5, .access_ns = 0, .prefetch_mlp = 1000}));
+    TestWorld world(test_machine({.bandwidth = 0.5, .instruction_ns = 0, .prefetch_mlp = 1000}));
     const auto fast = world.add_array(2000, 0);
     const auto slow = world.add_array(2000, 1);
     constexpr int k_count = 60000;
@@ -89,7 +89,7 @@ TEST(TimeLaw, SplitOverTwoPlacesTakesTheLongerOfBoth) {
       const bool in_fast = (i % 12) < 12 * f - 1e-9;
       misses.push_back({(in_fast ? fast : slow).first, 0, 0, backend::MissKind::prefetched});
     }
-    world.virtual_machine.quantum({0, k_count, {}, misses});
+    world.virtual_machine.quantum({0, k_count, k_count, {}, misses});
     const double expected = k_count * k_line * std::max(f / 16e9, (1 - f) / 8e9);
     EXPECT_NEAR(world.now(), expected, expected * 1e-9) << f;
   }
@@ -98,21 +98,21 @@ TEST(TimeLaw, SplitOverTwoPlacesTakesTheLongerOfBoth) {
 // Little's law for misses that overlap ten at a time: throughput is 10 lines a latency, of each place's own
 // latency.
 TEST(TimeLaw, IndependentMissesOverlapAsLittleSays) {
-  TestWorld world(test_machine({.bandwidth = 1, .latency = 4, .access_ns = 0}));
+  TestWorld world(test_machine({.bandwidth = 1, .latency = 4, .instruction_ns = 0}));
   const auto fast = world.add_array(2000, 0);
   const auto slow = world.add_array(2000, 1);
   std::vector<backend::Miss> misses;
   misses.reserve(10000);
   for (int i = 0; i < 10000; ++i)
     misses.push_back({(i % 2 ? fast : slow).first, 0, 0, backend::MissKind::independent});
-  world.virtual_machine.quantum({0, 10000, {}, misses});
+  world.virtual_machine.quantum({0, 10000, 10000, {}, misses});
   const double mean_latency = (86e-9 + 4 * 86e-9) / 2;
   EXPECT_NEAR(10000 / world.now(), 10 / mean_latency, 10 / mean_latency * 1e-9);
 }
 
 TEST(TimeLaw, HitsBeyondTheFirstLevelCostTheirLatencyOverlapped) {
   TestWorld world;
-  world.virtual_machine.quantum({0, 1000, {600, 300, 100, 0}, {}});
+  world.virtual_machine.quantum({0, 1000, 1000, {600, 300, 100, 0}, {}});
   EXPECT_NEAR(world.now(), 1000 * 0.25e-9 + 300 * 4e-9 / 10 + 100 * 20e-9 / 10, 1e-18);
 }
 
@@ -124,10 +124,10 @@ TEST(TimeLaw, CoresDivideCoreTimeAndLatencyButNotTraffic) {
 }
 
 TEST(TimeLaw, PartlyExposedDependentMissesCountBytheirWeight) {
-  TestWorld world(test_machine({.access_ns = 0}));
+  TestWorld world(test_machine({.instruction_ns = 0}));
   const auto array = world.add_array(10, 0);
   std::vector<backend::Miss> misses(255, {array.first, 0, 51, backend::MissKind::dependent});
-  world.virtual_machine.quantum({0, 255, {}, misses});
+  world.virtual_machine.quantum({0, 255, 255, {}, misses});
   EXPECT_NEAR(world.now(), 51 * 86e-9, 1e-15);
 }
 
@@ -138,7 +138,7 @@ TEST(TimeLaw, TheAccountAddsUpToTheClock) {
   world.virtual_machine.charge({1e-3});
   const auto& account = world.virtual_machine.account();
   EXPECT_NEAR(account.total().value, world.now(), 1e-12);
-  EXPECT_NEAR(account.core.value, (k_lines * 24 + 10000) * 0.25e-9, 1e-12);
+  EXPECT_NEAR(account.core.value, (k_lines * 24 + 10000) * 4 * 0.25e-9, 1e-12);
   EXPECT_NEAR(account.exposed.value, k_lines * 3 * 86e-9 / 20 + 10000 * 86e-9, 1e-9);
   EXPECT_GT(account.bandwidth_bound.value, 0);
   EXPECT_EQ(account.charged.value, 1e-3);

@@ -15,13 +15,13 @@ constexpr std::uint32_t k_mib = 1u << 20;
 
 // A quantum that takes `seconds` of core time and misses nothing.
 void compute(TestWorld& world, double seconds) {
-  world.virtual_machine.quantum({0, static_cast<std::uint64_t>(seconds / 0.25e-9), {}, {}});
+  world.virtual_machine.quantum({0, 0, static_cast<std::uint64_t>(seconds / 0.25e-9), {}, {}});
 }
 
 // `lines` lines of the chunk, prefetched: 64 bytes of bandwidth each.
 void read_lines(TestWorld& world, memory::ChunkId chunk, std::size_t lines) {
   const std::vector<backend::Miss> misses(lines, {chunk, 0, 0, backend::MissKind::prefetched});
-  world.virtual_machine.quantum({0, lines, {}, misses});
+  world.virtual_machine.quantum({0, lines, lines, {}, misses});
 }
 
 TEST(Transfer, AloneTakesItsSizeOverCopyBandwidth) {
@@ -73,7 +73,7 @@ TEST(Transfer, WaitingPaysOnlyForTheRest) {
 
 // A program that saturates the memory which a copy reads: each gets half, and together all of it.
 TEST(Transfer, SharesASaturatedMemoryEquallyAndLosesNothingOfIt) {
-  TestWorld world(test_machine({.bandwidth = 0.5, .access_ns = 0, .prefetch_mlp = 1000}));
+  TestWorld world(test_machine({.bandwidth = 0.5, .instruction_ns = 0, .prefetch_mlp = 1000}));
   const auto data = world.add_chunks(1, 64 * k_mib, k_slow);
   const auto moved = world.add_chunks(1, 16 * k_mib, k_slow);
   world.virtual_machine.submit({moved, k_fast});
@@ -87,7 +87,7 @@ TEST(Transfer, SharesASaturatedMemoryEquallyAndLosesNothingOfIt) {
 
 // A copy slower than half of the memory leaves the rest to the program.
 TEST(Transfer, TakesNoMoreThanItsCopyBandwidth) {
-  TestWorld world(test_machine({.bandwidth = 0.5, .access_ns = 0, .prefetch_mlp = 1000, .copy = 1e9}));
+  TestWorld world(test_machine({.bandwidth = 0.5, .instruction_ns = 0, .prefetch_mlp = 1000, .copy = 1e9}));
   const auto data = world.add_chunks(1, 64 * k_mib, k_slow);
   const auto moved = world.add_chunks(1, k_mib, k_slow);
   world.virtual_machine.submit({moved, k_fast});
@@ -100,7 +100,7 @@ TEST(Transfer, TakesNoMoreThanItsCopyBandwidth) {
 
 // A program that leaves part of the memory idle gives it to the copy and is not slowed down.
 TEST(Transfer, UsesWhatALatencyBoundProgramLeaves) {
-  TestWorld world(test_machine({.bandwidth = 0.5, .access_ns = 0, .prefetch_mlp = 5}));
+  TestWorld world(test_machine({.bandwidth = 0.5, .instruction_ns = 0, .prefetch_mlp = 5}));
   const auto data = world.add_chunks(1, 64 * k_mib, k_slow);
   const auto moved = world.add_chunks(1, k_mib, k_slow);
   const std::size_t lines = 64 * k_mib / 64;
@@ -116,7 +116,7 @@ TEST(Transfer, UsesWhatALatencyBoundProgramLeaves) {
 // The chunk that is on its way serves the program from its old place until the copy is complete, and from the new
 // one from that instant on.
 TEST(Transfer, CutsTheQuantumWhereItCompletes) {
-  TestWorld world(test_machine({.bandwidth = 1, .latency = 4, .access_ns = 0, .copy = 1e9}));
+  TestWorld world(test_machine({.bandwidth = 1, .latency = 4, .instruction_ns = 0, .copy = 1e9}));
   const auto chunk = world.add_chunks(1, k_mib, k_slow);
   const double copy_time = k_mib / 1e9;
   // Dependent misses on the chunk: 344 ns each in slow memory, 86 ns in fast. n of them take the copy's time on
@@ -124,7 +124,7 @@ TEST(Transfer, CutsTheQuantumWhereItCompletes) {
   const auto n = static_cast<std::size_t>(copy_time / 344e-9);
   const std::vector<backend::Miss> misses(2 * n, {chunk, 0, 255, backend::MissKind::dependent});
   world.virtual_machine.submit({chunk, k_fast});
-  world.virtual_machine.quantum({0, 2 * n, {}, misses});
+  world.virtual_machine.quantum({0, 2 * n, 2 * n, {}, misses});
   const double served = copy_time / 344e-9;  // misses until the copy is complete
   EXPECT_NEAR(world.now(), copy_time + (static_cast<double>(2 * n) - served) * 86e-9, 1e-12);
   EXPECT_EQ(world.chunks[chunk].place, k_fast);

@@ -14,7 +14,7 @@ namespace terrace::sim {
 struct MachineChoice {
   double bandwidth = 0.5;
   double latency = 1;
-  double access_ns = 0.25;
+  double instruction_ns = 0.25;
   double mlp = 10;
   double prefetch_mlp = 20;
   double copy = 0;     // bytes/s, 0: the least of both memories
@@ -43,7 +43,7 @@ inline machine::Machine test_machine(const MachineChoice& choice = {}) {
   machine::Initiator initiator;
   initiator.name = "core";
   initiator.frequency_hz = 2.4e9;
-  initiator.access_time = {choice.access_ns * 1e-9};
+  initiator.instruction_time = {choice.instruction_ns * 1e-9};
   initiator.mlp = choice.mlp;
   initiator.prefetch_mlp = choice.prefetch_mlp;
   initiator.caches = {{"l1", {32u << 10}, 8, false, {1e-9}},

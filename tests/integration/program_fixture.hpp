@@ -1,0 +1,42 @@
+// What tests of whole programs begin with: a folder of their own, in which commands run and leave profiles.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "run_program.hpp"
+#include "store_dump.hpp"
+
+namespace terrace::test {
+
+class ProgramTest : public ::testing::Test {
+ protected:
+  explicit ProgramTest(const std::string& name)
+      : root_((std::filesystem::temp_directory_path() / (name + "-XXXXXX")).string()) {
+    if (!mkdtemp(root_.data())) throw std::runtime_error(root_ + ": cannot be made");
+  }
+  ~ProgramTest() override { std::filesystem::remove_all(root_); }
+
+  // A command that hangs is ended, with status 124.
+  [[nodiscard]] Outcome run(const std::string& command) const {
+    return run_program("cd '" + root_ + "' && XDG_CACHE_HOME='" + root_ + "' timeout 200 " + command + " 2>&1");
+  }
+  [[nodiscard]] std::vector<std::string> rows(const std::string& store,
+                                              const std::set<std::string>& left_out) const {
+    return dump_store(root_ + "/" + store, left_out);
+  }
+  [[nodiscard]] double number(const std::string& store, const std::string& query) const {
+    return store_number(root_ + "/" + store, query);
+  }
+
+  std::string root_;
+};
+
+}  // namespace terrace::test

@@ -1,0 +1,133 @@
+// Recordings that leave iterations out, against those of the same program that leave out none.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "runtime_fixture.hpp"
+
+namespace terrace::runtime {
+namespace {
+
+struct Seen {
+  Seconds time;
+  profile::CountersRecord counters;
+  std::vector<profile::PhaseRecord> phases;
+  std::vector<std::uint32_t> profiled;  // iterations
+  profile::LoopEndRecord loop;
+};
+
+template <class Program>
+Seen record(std::uint32_t every, Program program) {
+  TestRun run({.every = every});
+  program(run);
+  Seen seen{run.vm.now(),
+            run.records<profile::CountersRecord>().back(),
+            run.records<profile::PhaseRecord>(),
+            {},
+            run.records<profile::LoopEndRecord>().back()};
+  for (const auto& iteration : run.records<profile::IterationRecord>())
+    seen.profiled.push_back(iteration.iteration.number);
+  return seen;
+}
+
+// To the last digits: sums are taken in another order.
+void expect_same(const Seen& seen, const Seen& whole) {
+  EXPECT_NEAR(seen.time.value, whole.time.value, 1e-12 * whole.time.value);
+  ASSERT_EQ(seen.phases.size(), whole.phases.size());
+  for (std::size_t i = 0; i < seen.phases.size(); ++i) {
+    EXPECT_EQ(seen.phases[i].name, whole.phases[i].name);
+    const auto took = (whole.phases[i].ended - whole.phases[i].begun).value;
+    EXPECT_NEAR((seen.phases[i].ended - seen.phases[i].begun).value, took, 1e-9 * took) << i;
+  }
+  EXPECT_EQ(seen.counters.accesses, whole.counters.accesses);
+  EXPECT_EQ(seen.counters.misses, whole.counters.misses);
+  for (const auto part : {&profile::CountersRecord::core, &profile::CountersRecord::exposed,
+                          &profile::CountersRecord::bandwidth_bound, &profile::CountersRecord::charged})
+    EXPECT_NEAR((seen.counters.*part).value, (whole.counters.*part).value, 1e-9 * (whole.counters.*part).value);
+}
+
+TEST(RuntimeEveryTest, IterationsThatAreLeftOutCountAsTheLastOneFollowed) {
+  const auto program = [](TestRun& run) {
+    run.sweep(run.cold, 1);
+    run.iterate(11);
+  };
+  const auto seen = record(4, program);
+  expect_same(seen, record(1, program));
+  EXPECT_EQ(seen.profiled, (std::vector<std::uint32_t>{0, 1, 5, 9}));
+  EXPECT_EQ(seen.loop.iterations, 11U);
+  EXPECT_EQ(seen.loop.followed, 4U);
+  for (const auto& phase : seen.phases)
+    EXPECT_EQ(phase.followed, phase.iteration < 2 || phase.iteration == 5 || phase.iteration == 9);
+}
+
+TEST(RuntimeEveryTest, WhatComesAfterTheLoopIsFollowedAgain) {
+  const auto program = [](TestRun& run) {
+    run.runtime.loop_begin("main");
+    for (int i = 0; i < 5; ++i) {
+      run.runtime.phase("solve");
+      run.sweep(run.hot, 1);
+    }
+    EXPECT_EQ(run.followed, run.choice.every == 1);
+    run.runtime.loop_end();
+    EXPECT_TRUE(run.followed);
+    run.sweep(run.cold, 1);
+    run.runtime.finish("exit");
+  };
+  expect_same(record(100, program), record(1, program));
+}
+
+TEST(RuntimeEveryTest, APhaseThatIsNewIsFollowedAtOnce) {
+  const auto program = [](TestRun& run) {
+    run.runtime.loop_begin("main");
+    for (int i = 0; i < 12; ++i) {
+      run.runtime.phase("solve");
+      run.sweep(run.hot, 1);
+      if (i >= 6) {
+        run.runtime.phase("refine");
+        run.sweep(run.cold, 1);
+      }
+    }
+    run.runtime.loop_end();
+    run.runtime.finish("exit");
+  };
+  const auto seen = record(100, program);
+  expect_same(seen, record(1, program));
+  // Of iteration 6 the profile would know the half: the next one stands for it.
+  EXPECT_EQ(seen.profiled, (std::vector<std::uint32_t>{0, 1, 7}));
+}
+
+TEST(RuntimeEveryTest, SleepsPassWhereNothingIsFollowedToo) {
+  const auto program = [](TestRun& run) {
+    run.runtime.loop_begin("main");
+    for (int i = 0; i < 6; ++i) {
+      run.runtime.phase("solve");
+      run.sweep(run.hot, 1);
+      run.vm.charge(Seconds{0.25 * i});
+    }
+    run.runtime.loop_end();
+    run.runtime.finish("exit");
+  };
+  expect_same(record(100, program), record(1, program));
+}
+
+TEST(RuntimeEveryTest, NothingIsLeftOutOnceThereAreThreads) {
+  TestRun run({.every = 100});
+  run.runtime.loop_begin("main");
+  for (int i = 0; i < 6; ++i) {
+    run.runtime.phase("solve");
+    if (i == 3) {
+      EXPECT_FALSE(run.followed);
+      run.runtime.several_threads();
+    }
+    EXPECT_EQ(run.followed, i != 2) << i;
+    run.sweep(run.hot, 1);
+  }
+  run.runtime.loop_end();
+  EXPECT_EQ(run.records<profile::LoopEndRecord>().back().followed, 4U);
+  std::vector<bool> followed;
+  for (const auto& phase : run.records<profile::PhaseRecord>()) followed.push_back(phase.followed);
+  EXPECT_EQ(followed, (std::vector<bool>{true, true, false, false, true, true}));
+}
+
+}  // namespace
+}  // namespace terrace::runtime

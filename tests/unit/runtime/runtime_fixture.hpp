@@ -1,0 +1,167 @@
+// The runtime on the simulator, for tests: a world whose journal can be read back, and a program that alternates
+// between a hot and a cold object.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "front/simulated_totals.hpp"
+#include "profile/exact_collector.hpp"
+#include "profile/records.hpp"
+#include "profile/sampling_collector.hpp"
+#include "runtime/runtime.hpp"
+#include "runtime/runtime_parts.hpp"
+#include "sim/calibrate.hpp"
+#include "sim/virtual_machine.hpp"
+
+namespace terrace::runtime {
+
+// 16 GB/s and 86 ns beside 4 GB/s and 344 ns.
+inline machine::Machine two_places() {
+  machine::MachineParts parts;
+  parts.name = "two";
+  parts.nodes = {{"machine", {}, {}}, {"fast", 0, 0}, {"slow", 0, 1}};
+  parts.places = {{"fast", "dram", {1ULL << 30}, {4096}, 0, -1}, {"slow", "nvm", {16ULL << 30}, {4096}, 0, -1}};
+  machine::Initiator core;
+  core.name = "core";
+  core.frequency_hz = 2.4e9;
+  core.instruction_time = {0.25e-9};
+  core.prefetch_mlp = 200;  // bandwidth decides
+  core.caches = {{"l2", {256u << 10}, 8, false, {5e-9}}, {"l3", {1u << 20}, 16, true, {20e-9}}};
+  parts.initiators = {core};
+  parts.domains = {{"node", 0, {0, 1}}};
+  parts.paths = {{0, 0, {16e9}, {16e9}, {86e-9}}, {0, 1, {4e9}, {4e9}, {344e-9}}};
+  return machine::Machine(parts);
+}
+
+constexpr std::uint64_t k_mib = 1 << 20;
+
+struct RunChoice {
+  std::string planner = "auto";
+  Bytes fast{5 * k_mib};
+  bool keep_exact = false;
+  std::optional<placement::Plan> plan = {};
+  std::uint32_t every = 0;  // above 0: a recording that follows each so many iterations
+};
+
+// One run of the program, in a process of its own as it were.
+class TestRun {
+ public:
+  explicit TestRun(RunChoice of = {}) : choice(std::move(of)) {
+    tee.add(sampled);
+    tee.add(exact);
+    tee.add(vm);
+  }
+  ~TestRun() { std::filesystem::remove_all(folder); }
+  TestRun(const TestRun&) = delete;
+  TestRun& operator=(const TestRun&) = delete;
+
+  static const void* address(std::uint64_t n) { return reinterpret_cast<const void*>(n << 32); }
+
+  // `passes` sweeps over the object's chunks, every line once; unseen where accesses are not followed.
+  void sweep(memory::ObjectId object, int passes) {
+    if (!followed) return;
+    for (int pass = 0; pass < passes; ++pass)
+      for (memory::ChunkId chunk = 0; chunk < chunks.size(); ++chunk) {
+        if (chunks[chunk].object != object) continue;
+        std::vector<backend::Miss> misses;
+        for (std::uint32_t line = 0; line < chunks[chunk].size / 64; ++line)
+          misses.push_back({chunk, static_cast<std::uint16_t>(line), 0, backend::MissKind::prefetched});
+        backend::Quantum quantum;
+        quantum.accesses = quantum.instructions = misses.size() * 8;
+        quantum.misses = misses;
+        tee.quantum(quantum);
+      }
+  }
+  void iterate(int iterations) {
+    runtime.loop_begin("main");
+    for (int i = 0; i < iterations; ++i) {
+      runtime.phase("solve");
+      sweep(hot, 8);
+      runtime.phase("output");
+      sweep(cold, 1);
+    }
+    runtime.loop_end();
+    runtime.finish("exit");
+  }
+  template <class Record>
+  std::vector<Record> records() {
+    const int file = open((folder + "/journal").c_str(), O_RDONLY);
+    struct stat status {};
+    fstat(file, &status);
+    const auto size = static_cast<std::size_t>(status.st_size);
+    void* map = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    std::vector<Record> found;
+    const auto end = read_journal({static_cast<const std::byte*>(map), size}, [&](const JournalRecord& record) {
+      if (record.type != static_cast<std::uint16_t>(profile::k_record_type<Record>)) return;
+      BlobReader in(record.payload);
+      profile::decode(in, found.emplace_back());
+    });
+    EXPECT_TRUE(end.whole);
+    munmap(map, size);
+    return found;
+  }
+
+  const RunChoice choice;
+  bool followed = true;  // what the runtime asks for
+  machine::Machine machine = two_places();
+  machine::Budget budget = machine::fast_budget(machine, choice.fast);
+  memory::ChunkTable chunks;
+  memory::LedgerPage page{};
+  memory::Ledger ledger{page, budget};
+  std::string folder = make_folder();
+  Journal journal{folder + "/journal"};
+  sim::VirtualMachine vm{machine, 0, 1, chunks, ledger};
+  profile::SamplingCollector sampled{machine, 0, 1, chunks, Seconds{416e-9}};
+  profile::ExactCollector exact{machine, 0, 1, chunks};
+  profile::Tee tee;
+  Runtime runtime{parts()};
+  memory::ObjectId hot = runtime.add_object("hot", profile::ObjectKind::heap, address(1), Bytes{4 * k_mib});
+  memory::ObjectId cold = runtime.add_object("cold", profile::ObjectKind::heap, address(2), Bytes{16 * k_mib});
+
+ private:
+  static std::string make_folder() {
+    auto name = (std::filesystem::temp_directory_path() / "terrace-runtime-test-XXXXXX").string();
+    if (!mkdtemp(name.data())) throw std::runtime_error(name + ": cannot be made");
+    return name;
+  }
+  RuntimeParts parts() {
+    WorldParts world;
+    world.machine = &machine;
+    world.budget = budget;
+    world.steering.planner = choice.planner;
+    world.steering.plan = choice.plan;
+    world.steering.record_only = choice.every > 0;
+    world.steering.keep_exact = choice.keep_exact;
+    world.calibration = sim::measure_calibration(machine, 0, 1);
+    world.sample_interval = sampled.interval();
+    world.chunks = &chunks;
+    world.clock = &vm;
+    world.backing = &vm;
+    world.mover = &vm;
+    world.ledger = &ledger;
+    world.sampled = &sampled;
+    world.exact = &exact;
+    world.journal = &journal;
+    world.totals = [this] { return front::totals_of(vm.account()); };
+    RuntimeParts parts;
+    if (choice.every > 0) parts.follow_every = choice.every;
+    parts.follow = [this](bool wanted) { followed = wanted; };
+    parts.worlds.push_back(std::move(world));
+    return parts;
+  }
+};
+
+}  // namespace terrace::runtime

@@ -98,6 +98,17 @@ std::string caches(const MachineParts& parts) {
   return table.text();
 }
 
+std::string tlbs(const MachineParts& parts) {
+  Table table({"initiator", "entries", "ways", "pages", "walk"});
+  for (const auto& initiator : parts.initiators) {
+    const auto& tlb = initiator.tlb;
+    if (tlb.entries == 0) continue;
+    table.add({initiator.name, std::to_string(tlb.entries), std::to_string(tlb.ways), format(tlb.page),
+               format(tlb.walk)});
+  }
+  return table.text();
+}
+
 std::string paths(const Machine& machine) {
   const auto& parts = machine.parts();
   Table table({"from", "to", "read", "write", "latency"}, 2);
@@ -140,6 +151,9 @@ std::string describe(const Machine& machine, const Measurement* measured) {
   const bool cached = std::any_of(parts.initiators.begin(), parts.initiators.end(),
                                   [](const Initiator& initiator) { return !initiator.caches.empty(); });
   if (cached) out += "\nCaches (lines of " + format(parts.line) + ")\n" + caches(parts);
+  const bool translates = std::any_of(parts.initiators.begin(), parts.initiators.end(),
+                                      [](const Initiator& initiator) { return initiator.tlb.entries > 0; });
+  if (translates) out += "\nTLBs\n" + tlbs(parts);
   out += "\nPaths\n" + paths(machine);
   if (measured != nullptr) out += "\n" + measurements(parts, *measured);
   return out;

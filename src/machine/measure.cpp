@@ -1,6 +1,8 @@
 // What is measured in which order, how much memory it takes, and what the numbers become in the machine.
 #include "machine/measure.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -121,6 +123,24 @@ class Measurer {
       if (inner != 0) cache.overlapped = {std::max(hop - access, 0.0)};
       inner = size;
     }
+    measure_tlb(initiator, core);
+  }
+
+  // Page walks of hits in the caches beyond the first: chases over one line a page, whose lines fill no more than
+  // half of the last cache.
+  void measure_tlb(Initiator& initiator, int core) {
+    if (initiator.caches.size() < 2) return;
+    if (ordinary_ == Pages::huge)
+      return note("programs get huge pages here, whose TLB misses lie beyond the caches: no TLB is described");
+    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    const auto lines = initiator.caches.back().size.value / 2 / sizeof(ChaseLine);
+    const Bytes most{std::min(available_memory(-1).value / 2, k_most_translated.value)};
+    const PlacedBuffer buffer({std::min(lines, most.value / page) * page}, Pages::small, -1);
+    const auto costs = costs_of_pages(core, buffer.as<ChaseLine>(), page / sizeof(ChaseLine),
+                                      k_core_rounds * measured_.repetitions);
+    const auto reach = tlb_reach(costs, k_least_walk);
+    if (reach.entries == 0) return note("chases over many pages cost no more than over few: no TLB is described");
+    initiator.tlb = {reach.entries, k_usual_tlb_ways, Bytes{page}, Seconds{reach.walk}};
   }
 
   void measure_path(Path& path) {
@@ -357,7 +377,10 @@ class Measurer {
   static constexpr double k_instructions_of_a_triad = 7.0 / 3;
   static constexpr double k_most_core = 0.9;  // of a streamed element's time
   static constexpr double k_share_step = 1.25;
-  static constexpr std::size_t k_core_rounds = 5;  // they are short, and a disturbance is long
+  static constexpr double k_least_walk = 0.2e-9;  // seconds: less may be a disturbance
+  static constexpr Bytes k_most_translated{256u << 20};
+  static constexpr std::uint32_t k_usual_tlb_ways = 8;  // what measures the reach does not tell them
+  static constexpr std::size_t k_core_rounds = 5;       // they are short, and a disturbance is long
 
   const Discovered& found_;
   MeasureOptions options_;

@@ -7,7 +7,7 @@ import sys
 
 from harness import main
 from main_job.robustness import GOAL_SECONDS
-from virtual_time import dependence, forms, repeat, replay, robustness, speed, tracer, validate
+from virtual_time import dependence, forms, instructions, repeat, replay, robustness, speed, tracer, validate
 
 # In the order of what was promised.
 LINES = [
@@ -17,6 +17,7 @@ LINES = [
     *tracer.LINES,
     *forms.LINES,
     *dependence.LINES,
+    *instructions.LINES,
     *speed.LINES,
     *robustness.LINES,
 ]

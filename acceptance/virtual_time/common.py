@@ -48,11 +48,13 @@ def fresh(name: str) -> Path:
 
 
 @functools.cache
-def workload(name: str, hooked: bool, threads: bool = False) -> Path:
+def workload(name: str, hooked: bool, threads: bool = False, scalar: bool = False) -> Path:
     """A workload as `workloads/build.sh` makes it, natively or with nothing but CXX changed."""
-    folder = WORK / (("hooked" if hooked else "native") + ("-openmp" if threads else ""))
+    kind = ("hooked" if hooked else "native") + ("-openmp" if threads else "") + ("-scalar" if scalar else "")
+    folder = WORK / kind
     environment = {**os.environ, "CXX": str(BIN / "terrace-c++") if hooked else "c++"}
-    environment["CXXFLAGS"] = "-O2 -g -fopenmp" if threads else "-O2 -g"
+    flags = ["-O2", "-g"] + ["-fopenmp"] * threads + ["-fno-tree-vectorize"] * scalar
+    environment["CXXFLAGS"] = " ".join(flags)
     run([ROOT / "workloads" / "build.sh", folder, name], env=environment)
     return folder / name
 

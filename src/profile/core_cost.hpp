@@ -4,9 +4,10 @@
 //
 // C = instructions x what one takes + hits at each level of the caches beyond the first x what one of many such
 // hits costs (as the machine file has it measured, else latency / mlp, as independent misses overlap): the first
-// level's hits are part of the instructions' time; + calls of libm's functions x what one takes. A chain of dependent
-// hits, or of such calls, is under-estimated by that. Both C and D are for `cores` cores that each do the same on
-// their share of the data, while one program thread stands for all of them: its counts divide by `cores`.
+// level's hits are part of the instructions' time; + calls of libm's functions x what one takes. A chain of
+// dependent hits, or of such calls, is under-estimated by that. Both C and D are for `cores` cores that each do
+// the same on their share of the data, while one program thread stands for all of them: its counts divide by
+// `cores`.
 #pragma once
 
 #include <array>
@@ -21,6 +22,9 @@ class CoreCost {
  public:
   // Throws Error{invalid} when `cores` is not a number above 0, Error{not_found} for an unknown initiator.
   CoreCost(const machine::Machine& machine, machine::InitiatorId initiator, double cores);
+
+  // What an instruction takes from now on: a phase may have a time of its own.
+  void set_instruction_time(Seconds time) { instruction_ = time.value / cores_; }
 
   [[nodiscard]] Seconds core_time(const backend::Quantum& quantum) const;
   // Latencies exposed, in units of the latency of the place where the data lies.
@@ -44,6 +48,7 @@ class CoreCost {
   }
 
  private:
+  double cores_;
   double instruction_ = 0;  // seconds, for one program thread that stands for all the cores
   std::array<double, backend::k_max_cache_levels> hit_{};
   std::array<double, machine::k_library_functions> call_{};

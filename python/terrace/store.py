@@ -85,15 +85,14 @@ class Store:
             "sample_interval, core_time_fitted, machine, ended, how, arguments, whole FROM run ORDER BY id"
         )
         times: dict[int, dict[str, float]] = {}
-        for run, phase, time in self._all("SELECT run, phase, instruction_time FROM core_time ORDER BY run, phase"):
-            times.setdefault(run, {})[phase] = time
-        return [
-            Run(
-                *[*row[:11], _truth(row[11]), *row[12:15], json.loads(row[15]), bool(row[16])],
-                core_times=times.get(row[0], {}),
-            )
-            for row in rows
-        ]
+        for number, phase, time in self._all("SELECT run, phase, instruction_time FROM core_time"):
+            times.setdefault(number, {})[phase] = time
+
+        def run(row: tuple[Any, ...]) -> Run:
+            phases = times.get(row[0], {})
+            return Run(*[*row[:11], _truth(row[11]), *row[12:15], json.loads(row[15]), bool(row[16]), phases])
+
+        return [run(row) for row in rows]
 
     def run(self, process: int | None = None) -> Run:
         """The process with that number; without one, that which spent the longest time in its main loop,
@@ -299,8 +298,8 @@ class Store:
     def counters(self, run: Run) -> Counters | None:
         """What it did in all; None when it was killed before it could say."""
         row = self._first(
-            "SELECT accesses, instructions, misses, unseen, dropped, core, exposed, bandwidth_bound, waited, charged "
-            "FROM counters WHERE run = ?",
+            "SELECT accesses, instructions, misses, unseen, dropped, core, exposed, bandwidth_bound, waited, "
+            "charged FROM counters WHERE run = ?",
             run.id,
         )
         return Counters(*row) if row else None

@@ -332,9 +332,9 @@ void World::write_counters() {
   if (!parts_.totals) return;
   auto totals = so_far();
   totals += carried_;
-  journal_.write(profile::CountersRecord{totals.accesses, totals.instructions, totals.misses, totals.unseen, totals.dropped,
-                                         totals.core, totals.exposed, totals.bandwidth_bound, totals.waited,
-                                         totals.charged});
+  journal_.write(profile::CountersRecord{totals.accesses, totals.instructions, totals.misses, totals.unseen,
+                                         totals.dropped, totals.core, totals.exposed, totals.bandwidth_bound,
+                                         totals.waited, totals.charged});
 }
 
 void World::note(std::string_view severity, std::string_view text) {

@@ -21,11 +21,10 @@ class PhaseCosts : public ProgramTest {
     for (const char* name : {"mg", "stencil"})
       fs::create_symlink(std::string(TERRACE_HOOKED) + "/" + name, root_ + "/" + name);
   }
-  Outcome simulate(const std::string& output, const std::string& options, const std::string& program = k_stencil) {
+  void simulate(const std::string& output, const std::string& options, const std::string& program = k_stencil) {
     const auto done = run(TERRACE_LAUNCHER " simulate -q " + std::string(k_there) + "-o " + output + " " +
                           options + " -- ./" + program);
-    EXPECT_EQ(done.status, 0) << done.output;
-    return done;
+    ASSERT_EQ(done.status, 0) << done.output;
   }
   // C of a phase of the first iteration, as the exact counters have it.
   double core(const std::string& store, const std::string& phase) {

@@ -43,7 +43,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/TerraceConfigVers
 configure_file(${PROJECT_SOURCE_DIR}/cmake/terrace.pc.in ${PROJECT_BINARY_DIR}/package/terrace.pc @ONLY)
 
 # What the compiler wrappers add (src/cli/wrapper/wrapper_command.cpp), for builds that cannot use them. With clang
-# the option goes to the compiler proper: its driver would link a run-time library of its own.
+# the option goes to the compiler proper: its driver would link a run-time library of its own. (The hooks of basic
+# blocks would need the same again, and pkg-config takes a second -Xclang for the first.)
 set(hooks_copies "-fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove")
 foreach(hooks_compiler gcc clang)
   if(hooks_compiler STREQUAL gcc)
@@ -53,7 +54,7 @@ foreach(hooks_compiler gcc clang)
   else()
     set(hooks_package terrace-hooks-clang)
     set(hooks_variables "")
-    set(hooks_cflags "-Xclang -fsanitize=thread -Xclang -fsanitize-coverage-type=3 -Xclang -fsanitize-coverage-trace-pc -fno-vectorize -fno-slp-vectorize -fno-plt ${hooks_copies}")
+    set(hooks_cflags "-Xclang -fsanitize=thread -fno-vectorize -fno-slp-vectorize -fno-plt ${hooks_copies}")
   endif()
   configure_file(${PROJECT_SOURCE_DIR}/cmake/terrace-hooks.pc.in ${PROJECT_BINARY_DIR}/package/${hooks_package}.pc
     @ONLY)

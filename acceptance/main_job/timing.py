@@ -58,9 +58,8 @@ def _closed_forms(machine: str | Path) -> list[tuple[str, str, float]]:
         )
         hop = float(re.search(r"([0-9.]+)\s*ns", text).group(1)) * 1e-9
         initiator = next(i for i in about["initiators"] if i["name"] == domain["initiator"])
-        result.append(
-            (about["name"], f"{place['name']} chase", hop / (path["latency"] + initiator["instruction_time"]))
-        )
+        step = path["latency"] + 4 * initiator["instruction_time"]  # a load, and a loop's three instructions
+        result.append((about["name"], f"{place['name']} chase", hop / step))
     return result
 
 

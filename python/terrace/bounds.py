@@ -87,7 +87,7 @@ def bounds(
     cache: Annotated[list[str] | None, typer.Option(help="Another size for a cache: l3=640KiB.")] = None,
     core_time: Annotated[
         list[str] | None,
-        typer.Option(help="Core time of an instruction: 0.12ns; of phases: 'psinv.*=0.2ns'. May be repeated."),
+        typer.Option(help="Core time of an instruction: 0.05ns; of phases: 'psinv.*=0.08ns'. May be repeated."),
     ] = None,
     process: Annotated[
         int | None, typer.Option(help="FILE: process of a parallel job; default: the slowest.")

@@ -78,9 +78,9 @@ def uncalibrated(run: Run, machine: Machine) -> str | None:
     """A sentence where virtual time rests on a core time that nobody fitted for the program."""
     if run.core_time_fitted is not False:
         return None
-    access = units.seconds(machine.instruction_time(run.initiator))
+    each = units.seconds(machine.instruction_time(run.initiator))
     return (
-        f"compute uncalibrated: core time is the machine's {access} an access, not the program's; "
+        f"compute uncalibrated: core time is the machine's {each} an instruction, not the program's; "
         "`terrace lab validate` fits it, --core-time takes it"
     )
 
@@ -90,7 +90,7 @@ def core_time(run: Run, machine: Machine) -> dict[str, Any] | None:
     if run.core_time_fitted is None:
         return None
     return {
-        "access_s": machine.instruction_time(run.initiator),
+        "instruction_s": machine.instruction_time(run.initiator),
         "calibrated": run.core_time_fitted,
         **({"phases": run.core_times} if run.core_times else {}),
     }

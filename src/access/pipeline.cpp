@@ -24,6 +24,10 @@ void check(const PipelineConfig& config) {
     throw Error(Code::invalid, std::to_string(config.caches.size()) + " cache levels: at most " +
                                    std::to_string(backend::k_max_cache_levels) + " can be followed");
   }
+  if (config.tlb.entries > 0 && (!std::has_single_bit(config.tlb.page.value) || config.tlb.page < config.line)) {
+    throw Error(Code::invalid, "a page of " + std::to_string(config.tlb.page.value) +
+                                   " bytes: it must be a power of two and hold a line");
+  }
   for (std::size_t i = 1; i < config.caches.size(); ++i) {
     if (config.caches[i - 1].shared && !config.caches[i].shared) {
       throw Error(Code::invalid, "cache " + config.caches[i].name +

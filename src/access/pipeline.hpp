@@ -12,6 +12,9 @@
 // that follow no pattern of the program's and are the same in every run, it is asked how many instructions go with
 // it (code_work.hpp), and those before count as much. Code without accesses reports each of its basic blocks.
 //
+// Where the machine has a TLB, every miss of the first cache looks its page up. A page that is not there costs a
+// walk, counted where the line was found in an outer cache: what comes from memory has its walk in the latency.
+//
 // Caches are filled from the outside in, dirty victims go to the next cache outwards (which takes them in if it
 // does not hold them) and from the last one to memory as write-backs. Private caches come before shared ones.
 #pragma once
@@ -39,6 +42,7 @@ struct PipelineConfig {
   std::uint32_t window_accesses = 64;      // the reorder window
   std::uint64_t quantum_accesses = 65536;  // line accesses: one that crosses into the next line counts twice
   CodeWork* work = nullptr;                // null: all code is average
+  machine::Tlb tlb{};                      // of each thread; without entries there is none
 };
 
 class SharedCache;  // the shared levels, one a process

@@ -32,6 +32,10 @@ Pipeline::State::State(const PipelineConfig& config, SharedCache& shared_caches,
   first_shared_ = outer_.size();
   for (Cache& cache : shared_.levels) outer_.push_back(&cache);
   outer_level_ = first_ ? 1 : 0;
+  if (config.tlb.entries > 0) {
+    tlb_.emplace(Bytes{config.tlb.entries}, config.tlb.ways, Bytes{1});
+    line_to_page_ = static_cast<unsigned>(std::countr_zero(config.tlb.page.value)) - line_bits;
+  }
   misses_.reserve(k_miss_buffer);
   calls.reserve(machine::k_library_functions);
   shared_.join();
@@ -115,6 +119,7 @@ Level Pipeline::State::outwards(const Line& line, bool store, std::uint64_t site
     victims[found] = outcome.victim;
   }
   if (!first_ && found > 0) ++first_misses_;
+  if (tlb_ && (first_ || found > 0)) look_up_page(line.number, found < outer_.size());
   Level level = k_no_level;
   if (found == outer_.size()) {
     level = miss(line, site);
@@ -154,6 +159,12 @@ Level Pipeline::State::miss(const Line& line, std::uint64_t site) {
   return arrives;
 }
 
+// A line that missed the first cache, and whether another had it.
+void Pipeline::State::look_up_page(std::uint64_t line, bool cached) {
+  const bool here = tlb_->access(line >> line_to_page_, 0).hit;
+  if (!here && cached) ++walks_;
+}
+
 // A dirty line arrives at an outer level from the one before.
 void Pipeline::State::write_out(std::size_t level, std::uint64_t victim) {
   for (; level < outer_.size(); ++level) {
@@ -189,6 +200,7 @@ void Pipeline::State::finish(std::uint64_t lines, std::uint64_t instructions) {
   quantum.accesses = lines - extra_lines;
   quantum.instructions = instructions;
   quantum.hits = hits_;
+  quantum.walks = walks_;
   quantum.misses = misses_;
   quantum.calls = calls;
   quantum_begin += lines;
@@ -201,7 +213,7 @@ void Pipeline::State::finish(std::uint64_t lines, std::uint64_t instructions) {
   misses_.clear();
   calls.clear();
   hits_ = {};
-  unknown_lines = extra_lines = first_misses_ = 0;
+  unknown_lines = extra_lines = first_misses_ = walks_ = 0;
 }
 
 }  // namespace terrace::access

@@ -64,6 +64,7 @@ struct Pipeline::State {
  private:
   Level outwards(const Line& line, bool store, std::uint64_t site, std::uint64_t victim);
   Level miss(const Line& line, std::uint64_t site);
+  void look_up_page(std::uint64_t line, bool cached);
   void write_out(std::size_t level, std::uint64_t victim);
   void write_to_memory(std::uint64_t line);
   [[nodiscard]] std::uint64_t canonical(const Line& line) const { return line.host + line.page->delta; }
@@ -82,12 +83,15 @@ struct Pipeline::State {
   std::vector<Cache*> outer_;     // all but the first private one, outwards
   std::size_t first_shared_ = 0;  // of the outer ones
   std::size_t outer_level_ = 0;   // the machine's number of outer[0]
+  std::optional<Cache> tlb_;      // its lines are pages
+  unsigned line_to_page_ = 0;     // bits of a line's number within a page
   Streams streams_;
   Translations translations_;  // of addresses of this process
   Translations reverse_;       // of canonical addresses, for lines that go back to memory
   UnknownPages unknown_pages_;
 
   std::uint64_t first_misses_ = 0;
+  std::uint64_t walks_ = 0;
   std::array<std::uint64_t, backend::k_max_cache_levels> hits_{};
   std::vector<backend::Miss> misses_;
 };

@@ -36,13 +36,14 @@ struct SymbolFacts {
   StringPool strings;
 };
 
-// What a module's names and flags are, beyond the layout of the file that they are kept in: symbol files stay in
-// the user's cache, and one of another version is made anew. To be raised with every change to what things are
-// called (symbol_names.cpp, symbols_dwarf.cpp, symbols_scopes.cpp), to which of them are allocators
-// (is_allocator_name and its users) or to which are left out.
+// What a module's names and flags are, and which instructions count (symbols_code.cpp), beyond the layout of the
+// file that they are kept in: symbol files stay in the user's cache, and one of another version is made anew. To
+// be raised with every change to what things are called (symbol_names.cpp, symbols_dwarf.cpp, symbols_scopes.cpp),
+// to which of them are allocators (is_allocator_name and its users) or to which are left out.
 //
 // 2: lambdas go by the function that they are written in; inlined copies are allocators when the original is.
-inline constexpr std::uint32_t k_naming_version = 2;
+// 3: what goes with hooks.
+inline constexpr std::uint32_t k_naming_version = 3;
 
 // Static data from this size on is worth a name: smaller objects never have a page of their own.
 inline constexpr std::uint64_t k_least_variable = 1024;

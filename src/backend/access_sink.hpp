@@ -48,6 +48,7 @@ struct Quantum {
   std::array<std::uint64_t, k_max_cache_levels> hits{};  // by level of the initiator's caches
   std::span<const Miss> misses;                          // in program order
   std::span<const LibraryCalls> calls{};                 // in the order of their numbers, each once
+  std::uint64_t walks = 0;  // page walks of accesses that hit in a cache beyond the first
 };
 
 class AccessSink {

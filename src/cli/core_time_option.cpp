@@ -16,7 +16,7 @@ Seconds read_time(const std::string& text, const std::string& time) {
   try {
     read = parse_seconds(time);
   } catch (const Error&) {
-    refuse(text, "'" + time + "' is not a time; write for example 0.12ns, or 'PHASE=0.2ns'");
+    refuse(text, "'" + time + "' is not a time; write for example 0.05ns, or 'PHASE=0.08ns'");
   }
   if (!(read.value > 0)) refuse(text, "an instruction takes more than 0; leave the option out for the machine's");
   return read;

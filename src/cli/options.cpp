@@ -126,8 +126,8 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   if (simulated) {
     app.add_option("--cache", world.caches, "another size for a cache: l3=640KiB");
     app.add_option("--core-time", world.core_times,
-                   "core time of an instruction, as terrace lab validate fits it: 0.12ns; of the phases that a "
-                   "pattern matches: 'psinv.*=0.2ns', the first one decides; default: the machine's")
+                   "core time of an instruction, as terrace lab validate fits it: 0.05ns; of the phases that a "
+                   "pattern matches: 'psinv.*=0.08ns', the first one decides; default: the machine's")
         ->allow_extra_args(false);
     app.add_option("--cores", world.cores, "cores that the program's thread stands for, or all")
         ->capture_default_str();

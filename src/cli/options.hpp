@@ -19,7 +19,7 @@ struct WorldOptions {
   std::string planner = "auto";
   std::string plan;                     // file
   std::vector<std::string> caches;      // "l3=640KiB"
-  std::vector<std::string> core_times;  // of an instruction: "0.12ns", "psinv.*=0.2ns"; none for the machine's
+  std::vector<std::string> core_times;  // of an instruction: "0.05ns", "psinv.*=0.08ns"; none for the machine's
   std::string cores = "1";              // a number, or "all"
   unsigned domain = 0;
 };

@@ -24,7 +24,7 @@ struct LoopSummary {
   // Shares that code without hooks takes; 0 where they were not measured.
   double time_share = 0, time_at_least = 0, heap_share = 0;
   double heap_unreached = 0;  // bytes
-  // Virtual time: seconds of core time an access, and whether they were fitted for the program.
+  // Virtual time: seconds of core time an instruction, and whether they were fitted for the program.
   double instruction_time = 0;
   bool core_time_fitted = false;
   std::vector<std::pair<std::string, double>> core_times;  // of phases, where some have their own
@@ -100,7 +100,7 @@ void print_core_time(const LoopSummary& loop, const std::string& name) {
   if (loop.backend != "virtual" || loop.core_time_fitted) return;
   fmt::print(
       stderr,
-      "terrace: {}compute uncalibrated: core time is the machine's {} an access, not the program's; terrace "
+      "terrace: {}compute uncalibrated: core time is the machine's {} an instruction, not the program's; terrace "
       "lab validate fits it, --core-time takes it\n",
       name, format(Seconds{loop.instruction_time}));
 }
@@ -126,7 +126,7 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
                                    {"heap_share_unreached", loop.heap_share}};
     if (loop.backend == "virtual") {
       auto& core_time = line["core_time"];
-      core_time = {{"access_s", loop.instruction_time}, {"calibrated", loop.core_time_fitted}};
+      core_time = {{"instruction_s", loop.instruction_time}, {"calibrated", loop.core_time_fitted}};
       for (const auto& [phase, time] : loop.core_times) core_time["phases"][phase] = time;
     }
     fmt::print(stderr, "{}\n", line.dump());

@@ -35,7 +35,7 @@ struct Process {
   access::AddressMap* map = nullptr;  // null when accesses are not followed
   memory::RegionSpace* regions = nullptr;
   access::SymbolTable* symbols = nullptr;
-  access::CodeWork* work = nullptr;  // null: no accesses are followed
+  access::CodeWork* work = nullptr;   // null: no accesses are followed
   backend::Clock* clock = nullptr;    // the program's
   ObjectRegistry* objects = nullptr;  // made by the front doors when start() has returned
   sim::Turns* turns = nullptr;        // null on the real machine, where threads run as the system wants

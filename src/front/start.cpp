@@ -248,6 +248,7 @@ void make_runtime(Everything& all) {
   const auto& first = all.session.worlds.front();
   const auto& initiator = first.machine.initiators()[first.machine.domains()[first.domain].initiator];
   all.pipelines.caches = initiator.caches;
+  all.pipelines.tlb = initiator.tlb;
   all.pipelines.line = first.machine.parts().line;
   all.pipelines.miss_registers = initiator.miss_registers;
   all.pipelines.window_accesses = initiator.window;

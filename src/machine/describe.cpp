@@ -78,7 +78,7 @@ std::string decimal(double value, int digits) {
 }
 
 std::string initiators(const MachineParts& parts) {
-  Table table({"initiator", "domain", "cores", "clock", "access", "parallel misses", "prefetched"}, 2);
+  Table table({"initiator", "domain", "cores", "clock", "instruction", "parallel misses", "prefetched"}, 2);
   for (const auto& initiator : parts.initiators) {
     table.add({initiator.name, parts.domains[initiator.domain].name, std::to_string(initiator.cores),
                initiator.frequency_hz > 0 ? decimal(initiator.frequency_hz / 1e9, 2) + "GHz" : "-",
@@ -94,6 +94,17 @@ std::string caches(const MachineParts& parts) {
       table.add({initiator.name, cache.name, format(cache.size), std::to_string(cache.ways), format(cache.latency),
                  cache.shared ? "all" : "each"});
     }
+  }
+  return table.text();
+}
+
+std::string tlbs(const MachineParts& parts) {
+  Table table({"initiator", "entries", "ways", "pages", "walk"});
+  for (const auto& initiator : parts.initiators) {
+    const auto& tlb = initiator.tlb;
+    if (tlb.entries == 0) continue;
+    table.add({initiator.name, std::to_string(tlb.entries), std::to_string(tlb.ways), format(tlb.page),
+               format(tlb.walk)});
   }
   return table.text();
 }
@@ -140,6 +151,9 @@ std::string describe(const Machine& machine, const Measurement* measured) {
   const bool cached = std::any_of(parts.initiators.begin(), parts.initiators.end(),
                                   [](const Initiator& initiator) { return !initiator.caches.empty(); });
   if (cached) out += "\nCaches (lines of " + format(parts.line) + ")\n" + caches(parts);
+  const bool translates = std::any_of(parts.initiators.begin(), parts.initiators.end(),
+                                      [](const Initiator& initiator) { return initiator.tlb.entries > 0; });
+  if (translates) out += "\nTLBs\n" + tlbs(parts);
   out += "\nPaths\n" + paths(machine);
   if (measured != nullptr) out += "\n" + measurements(parts, *measured);
   return out;

@@ -41,6 +41,11 @@ Json library(const Initiator& initiator) {
   return library;
 }
 
+Json translation(const Tlb& tlb) {
+  if (tlb.entries == 0) return nullptr;
+  return {{"entries", tlb.entries}, {"ways", tlb.ways}, {"page", tlb.page.value}, {"walk", tlb.walk.value}};
+}
+
 Json initiators(const MachineParts& parts) {
   auto initiators = Json::array();
   for (const auto& initiator : parts.initiators) {
@@ -63,6 +68,7 @@ Json initiators(const MachineParts& parts) {
                           {"miss_registers", initiator.miss_registers},
                           {"window", initiator.window},
                           {"library", library(initiator)},
+                          {"tlb", translation(initiator.tlb)},
                           {"caches", std::move(caches)}});
   }
   return initiators;

@@ -17,7 +17,7 @@ namespace terrace::machine {
 namespace {
 
 // Stated defaults of a core that nobody measured: what virtual time takes until `terrace machine measure`.
-constexpr Seconds k_instruction_time{0.25e-9};
+constexpr Seconds k_instruction_time{0.0625e-9};
 constexpr double k_mlp = 10;
 constexpr double k_prefetch_mlp = 20;
 constexpr Seconds k_cache_latency[] = {{1.2e-9}, {4e-9}, {15e-9}, {40e-9}};

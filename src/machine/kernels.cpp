@@ -133,20 +133,31 @@ void read_apart(std::span<const std::uint64_t> far, std::span<std::uint64_t> nea
 }
 
 ChaseCycle::ChaseCycle(std::span<ChaseLine> lines, std::uint64_t seed) {
-  if (lines.size() < 2 || lines.size() > 0xffffffffu) {
-    throw Error(Code::invalid, "a chase over " + std::to_string(lines.size()) + " lines; it takes 2 to 2^32 - 1");
+  link(lines.size(), seed, [lines](std::size_t i) { return &lines[i]; });
+}
+
+ChaseCycle ChaseCycle::one_a_page(std::span<ChaseLine> memory, std::size_t page_lines, std::uint64_t seed) {
+  ChaseCycle cycle;
+  cycle.link(memory.size() / page_lines, seed,
+             [=](std::size_t page) { return &memory[page * page_lines + page % page_lines]; });
+  return cycle;
+}
+
+void ChaseCycle::link(std::size_t count, std::uint64_t seed, const std::function<ChaseLine*(std::size_t)>& line) {
+  if (count < 2 || count > 0xffffffffu) {
+    throw Error(Code::invalid, "a chase over " + std::to_string(count) + " lines; it takes 2 to 2^32 - 1");
   }
   // A random order, linked end to end: one cycle through all lines, each order equally likely (Fisher and Yates).
-  std::vector<std::uint32_t> order(lines.size());
+  std::vector<std::uint32_t> order(count);
   std::iota(order.begin(), order.end(), 0u);
   for (std::size_t i = order.size() - 1; i > 0; --i) {
     // 32 random bits scaled to 0..i: there are fewer than 2^32 lines, and the bias does not matter here.
     const auto j = static_cast<std::size_t>(((next_random(seed) >> 32) * (i + 1)) >> 32);
     std::swap(order[i], order[j]);
   }
-  for (std::size_t i = 0; i + 1 < order.size(); ++i) lines[order[i]].next = &lines[order[i + 1]];
-  lines[order.back()].next = &lines[order.front()];
-  for (std::size_t k = 0; k < k_marks; ++k) marks_[k] = &lines[order[order.size() * k / k_marks]];
+  for (std::size_t i = 0; i + 1 < order.size(); ++i) line(order[i])->next = line(order[i + 1]);
+  line(order.back())->next = line(order.front());
+  for (std::size_t k = 0; k < k_marks; ++k) marks_[k] = line(order[order.size() * k / k_marks]);
 }
 
 ChaseLine* ChaseCycle::start(std::size_t k, std::size_t n) const { return marks_[k * k_marks / n]; }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "machine/library.hpp"
@@ -45,10 +46,16 @@ struct alignas(64) ChaseLine {
 class ChaseCycle {
  public:
   ChaseCycle(std::span<ChaseLine> lines, std::uint64_t seed);  // 2 to 2^32 - 1 lines, else Error{invalid}
+  // One line of each page of `page_lines` lines, of each page the line after the last one's, so that the lines lie
+  // in different sets of a cache.
+  static ChaseCycle one_a_page(std::span<ChaseLine> memory, std::size_t page_lines, std::uint64_t seed);
   // The k-th of n starting lines (n up to 64), evenly apart along the cycle, so that chases can start apart.
   [[nodiscard]] ChaseLine* start(std::size_t k, std::size_t n) const;
 
  private:
+  ChaseCycle() = default;
+  void link(std::size_t count, std::uint64_t seed, const std::function<ChaseLine*(std::size_t)>& line);
+
   static constexpr std::size_t k_marks = 64;
   ChaseLine* marks_[k_marks] = {};
 };

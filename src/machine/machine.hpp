@@ -55,6 +55,19 @@ struct Cache {
   Seconds overlapped{};  // what one of many independent hits costs; 0: latency / mlp
 };
 
+// The translation buffer of a core, as far as misses of the first cache see it: the second level, where there are
+// two.
+struct Tlb {
+  std::uint32_t entries = 0;  // 0: none is modelled, and no page walk costs anything
+  std::uint32_t ways = 8;
+  Bytes page{4096};
+  Seconds walk{};  // what one of many independent page walks costs beyond the hit that waits for it
+};
+
+inline constexpr std::uint32_t k_most_tlb_entries = 1U << 20;
+inline constexpr std::uint32_t k_most_tlb_ways = 255;
+inline constexpr Bytes k_least_tlb_page{4096};  // addresses keep their place within so much, and no more
+
 // Cores that issue accesses. Miss parallelism is what the time law of virtual time divides latencies by
 // (design: "Making time"): `mlp` for misses that do not depend on one another, `prefetch_mlp` for lines that a
 // stream prefetcher fetched.
@@ -62,13 +75,14 @@ struct Initiator {
   std::string name;
   std::uint32_t cores = 1;
   double frequency_hz = 0;
-  Seconds instruction_time;  // core time of one access: a stated constant until it is calibrated
+  Seconds instruction_time;  // core time of one: a stated constant until it is calibrated
   double mlp = 10;
   double prefetch_mlp = 20;
   std::uint32_t miss_registers = 10;
   std::uint32_t window = 64;  // the reorder window: accesses under way at once
   std::vector<Cache> caches;  // from the core outwards
-  LibraryTimes library{};     // 0: not stated
+  Tlb tlb{};
+  LibraryTimes library{};  // 0: not stated
   DomainId domain = 0;
 };
 

@@ -5,7 +5,7 @@
 namespace terrace::machine {
 namespace {
 
-constexpr std::uint32_t k_blob_version = 5;
+constexpr std::uint32_t k_blob_version = 6;
 constexpr std::uint32_t k_no_parent = 0xffffffff;
 
 void put(BlobWriter& out, const Node& node) {
@@ -70,6 +70,19 @@ void get(BlobReader& in, Cache& cache) {
   cache.overlapped = {in.get<double>()};
 }
 
+void put(BlobWriter& out, const Tlb& tlb) {
+  out.put(tlb.entries);
+  out.put(tlb.ways);
+  out.put(tlb.page.value);
+  out.put(tlb.walk.value);
+}
+void get(BlobReader& in, Tlb& tlb) {
+  tlb.entries = in.get<std::uint32_t>();
+  tlb.ways = in.get<std::uint32_t>();
+  tlb.page = {in.get<std::uint64_t>()};
+  tlb.walk = {in.get<double>()};
+}
+
 void put(BlobWriter& out, const CopyPath& copy) {
   out.put(copy.from);
   out.put(copy.to);
@@ -115,6 +128,7 @@ void put(BlobWriter& out, const Initiator& initiator) {
   out.put(initiator.miss_registers);
   out.put(initiator.window);
   put_all(out, initiator.caches);
+  put(out, initiator.tlb);
   for (const auto time : initiator.library) out.put(time.value);
   out.put(initiator.domain);
 }
@@ -128,6 +142,7 @@ void get(BlobReader& in, Initiator& initiator) {
   initiator.miss_registers = in.get<std::uint32_t>();
   initiator.window = in.get<std::uint32_t>();
   get_all(in, initiator.caches);
+  get(in, initiator.tlb);
   for (auto& time : initiator.library) time = {in.get<double>()};
   initiator.domain = in.get<DomainId>();
 }

@@ -89,6 +89,21 @@ void check_place(const MachineParts& parts, const Place& place) {
   if (place.domain >= parts.domains.size()) refuse(parts, of + "its domain does not exist");
 }
 
+void check_tlb(const MachineParts& parts, const Tlb& tlb, const std::string& of) {
+  if (tlb.entries == 0) return;
+  if (tlb.ways == 0 || tlb.ways > k_most_tlb_ways)
+    refuse(parts, of + "its TLB has " + std::to_string(tlb.ways) + " ways; it must have 1 to " +
+                      std::to_string(k_most_tlb_ways));
+  if (tlb.entries > k_most_tlb_entries || tlb.entries % tlb.ways != 0)
+    refuse(parts, of + "its TLB has " + std::to_string(tlb.entries) + " entries; they must be a multiple of its " +
+                      std::to_string(tlb.ways) + " ways, and at most " + std::to_string(k_most_tlb_entries));
+  const auto page = tlb.page.value;
+  if (page < k_least_tlb_page.value || (page & (page - 1)) != 0 || tlb.page < parts.line)
+    refuse(parts, of + "its TLB has pages of " + format(tlb.page) + "; they must be a power of two from " +
+                      format(k_least_tlb_page) + " on, and no smaller than a line");
+  if (!positive(tlb.walk.value)) refuse(parts, of + "what a page walk of its TLB costs is not above 0");
+}
+
 void check_initiator(const MachineParts& parts, const Initiator& initiator) {
   const auto of = "initiator " + quoted(initiator.name) + ": ";
   if (initiator.cores == 0) refuse(parts, of + "it has 0 cores; it must have at least 1");
@@ -96,7 +111,7 @@ void check_initiator(const MachineParts& parts, const Initiator& initiator) {
     refuse(parts, of + "its frequency is not a number of at least 0");
   }
   if (!std::isfinite(initiator.instruction_time.value) || initiator.instruction_time.value < 0) {
-    refuse(parts, of + "its access time is not a time");
+    refuse(parts, of + "its instruction time is not a time");
   }
   for (std::size_t i = 0; i < k_library_functions; ++i) {
     const auto time = initiator.library[i].value;
@@ -113,6 +128,7 @@ void check_initiator(const MachineParts& parts, const Initiator& initiator) {
     refuse(parts, of + "its window is " + std::to_string(initiator.window) + " accesses; it must be 1 to 65536");
   if (initiator.miss_registers == 0) refuse(parts, of + "it has 0 miss registers; it must have at least 1");
   if (initiator.domain >= parts.domains.size()) refuse(parts, of + "its domain does not exist");
+  check_tlb(parts, initiator.tlb, of);
   bool shared = false;
   for (const auto& cache : initiator.caches) {
     const auto in_cache = of + "cache " + quoted(cache.name) + ": ";

@@ -92,6 +92,13 @@ void put_library(Text& out, const LibraryTimes& times) {
     if (times[i].value > 0) out.put(k_library[i].name.data(), times[i]);
 }
 
+void put_tlb(Text& out, const Tlb& tlb) {
+  if (tlb.entries == 0) return;
+  out.raw("tlb", "{ entries = " + std::to_string(tlb.entries) + ", ways = " + std::to_string(tlb.ways) +
+                     ", page = " + toml_string(format_exact(tlb.page)) +
+                     ", walk = " + toml_string(format_exact(tlb.walk)) + " }");
+}
+
 void put_initiators(Text& out, const MachineParts& parts) {
   for (const auto& initiator : parts.initiators) {
     out.head("[[initiator]]");
@@ -104,6 +111,7 @@ void put_initiators(Text& out, const MachineParts& parts) {
     out.raw("prefetch_mlp", number(initiator.prefetch_mlp));
     out.raw("miss_registers", std::to_string(initiator.miss_registers));
     out.raw("window", std::to_string(initiator.window));
+    put_tlb(out, initiator.tlb);
     put_library(out, initiator.library);
     for (const auto& cache : initiator.caches) {
       out.head("[[initiator.cache]]");

@@ -151,7 +151,7 @@ class Parser {
     const auto tables = entries("initiator", true);
     for (const auto& table : tables) {
       table.allow_only({"name", "cores", "frequency", "instruction_time", "mlp", "prefetch_mlp", "miss_registers",
-                        "window", "domain", "library", "cache"});
+                        "window", "domain", "library", "cache", "tlb"});
       Initiator initiator;
       initiator.name = table.name("name");
       initiators_.add(table, "name", initiator.name);
@@ -168,6 +168,7 @@ class Parser {
       if (table.has("window")) initiator.window = static_cast<std::uint32_t>(table.integer("window", 1, 1 << 16));
       if (table.has("library")) read_library(table.table("library"), initiator.library);
       read_caches(table, initiator);
+      if (table.has("tlb")) read_tlb(table.table("tlb"), initiator.tlb);
       parts_.initiators.push_back(initiator);
     }
     for (std::size_t i = 0; i < domain_tables_.size(); ++i) {
@@ -231,6 +232,21 @@ class Parser {
       }
       initiator.caches.push_back(cache);
     }
+  }
+
+  void read_tlb(const TomlTable& table, Tlb& tlb) const {
+    table.allow_only({"entries", "ways", "page", "walk"});
+    tlb.entries = static_cast<std::uint32_t>(table.integer("entries", 1, k_most_tlb_entries));
+    tlb.ways = static_cast<std::uint32_t>(table.integer("ways", 1, k_most_tlb_ways));
+    if (tlb.entries % tlb.ways != 0)
+      table.refuse("entries",
+                   std::to_string(tlb.entries) + " is no multiple of the " + std::to_string(tlb.ways) + " ways");
+    if (table.has("page")) tlb.page = table.size("page");
+    need_power_of_two(table, "page", tlb.page);
+    if (const auto least = std::max(k_least_tlb_page, parts_.line); tlb.page < least)
+      table.refuse("page",
+                   format(tlb.page) + " is less than " + format(least) + ", the smallest that there can be");
+    tlb.walk = table.time("walk");
   }
 
   void read_paths() {

@@ -1,6 +1,8 @@
 // What is measured in which order, how much memory it takes, and what the numbers become in the machine.
 #include "machine/measure.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -93,10 +95,10 @@ class Measurer {
   }
 
   // What a call takes beside its load and its store, which are seen and counted apart.
-  void measure_library(Initiator& initiator, int core) const {
+  void measure_library(Initiator& initiator, int core, double access) const {
     for (std::size_t i = 0; i < k_library_functions; ++i) {
       const auto call = time_of_a_call(core, static_cast<LibraryFunction>(i), measured_.repetitions).median;
-      initiator.library[i] = {std::max(call - 2 * initiator.instruction_time.value, k_least_call)};
+      initiator.library[i] = {std::max(call - 2 * access, k_least_call)};
     }
   }
 
@@ -104,8 +106,10 @@ class Measurer {
     auto& initiator = parts_.initiators[index];
     step(initiator.name + ": core, libm and caches");
     const auto core = cores(index).front();
-    initiator.instruction_time = {time_of_an_access(core, k_core_rounds * measured_.repetitions).median};
-    measure_library(initiator, core);
+    const auto access = time_of_an_access(core, k_core_rounds * measured_.repetitions).median;
+    accesses_[static_cast<InitiatorId>(index)] = access;
+    initiator.instruction_time = {access / k_instructions_of_a_triad};
+    measure_library(initiator, core, access);
     double inner = 0;
     for (auto& cache : initiator.caches) {
       // Well beyond the cache inside of it, well within its own size.
@@ -116,9 +120,27 @@ class Measurer {
       const ChaseCycle cycle(buffer.as<ChaseLine>(), k_seed);
       cache.latency = {time_of_a_hop(core, cycle, k_cache_hops, measured_.repetitions).median};
       const auto hop = least_time_of_parallel_hops(core, cycle, k_cache_hops, measured_.repetitions);
-      if (inner != 0) cache.overlapped = {std::max(hop - initiator.instruction_time.value, 0.0)};
+      if (inner != 0) cache.overlapped = {std::max(hop - access, 0.0)};
       inner = size;
     }
+    measure_tlb(initiator, core);
+  }
+
+  // Page walks of hits in the caches beyond the first: chases over one line a page, whose lines fill no more than
+  // half of the last cache.
+  void measure_tlb(Initiator& initiator, int core) {
+    if (initiator.caches.size() < 2) return;
+    if (ordinary_ == Pages::huge)
+      return note("programs get huge pages here, whose TLB misses lie beyond the caches: no TLB is described");
+    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    const auto lines = initiator.caches.back().size.value / 2 / sizeof(ChaseLine);
+    const Bytes most{std::min(available_memory(-1).value / 2, k_most_translated.value)};
+    const PlacedBuffer buffer({std::min(lines, most.value / page) * page}, Pages::small, -1);
+    const auto costs = costs_of_pages(core, buffer.as<ChaseLine>(), page / sizeof(ChaseLine),
+                                      k_core_rounds * measured_.repetitions);
+    const auto reach = tlb_reach(costs, k_least_walk);
+    if (reach.entries == 0) return note("chases over many pages cost no more than over few: no TLB is described");
+    initiator.tlb = {reach.entries, k_usual_tlb_ways, Bytes{page}, Seconds{reach.walk}};
   }
 
   void measure_path(Path& path) {
@@ -278,11 +300,11 @@ class Measurer {
       initiator.mlp = std::max(1.0, parallel_.at(key));
       // Three lines for eight elements; what the core needs for their three accesses each is counted apart.
       const auto elements = line / sizeof(double) / 3;
-      const auto core_time = std::min(3 * initiator.instruction_time.value, k_most_core * streamed_.at(key));
+      const auto core_time = std::min(3 * accesses_.at(key.first), k_most_core * streamed_.at(key));
       initiator.prefetch_mlp = std::max(1.0, path->latency.value / (elements * (streamed_.at(key) - core_time)));
       initiator.miss_registers = static_cast<std::uint32_t>(std::lround(initiator.mlp));
       if (const auto window = windows_.at(key); window > 0) initiator.window = window;
-      if (!initiator.caches.empty()) measure_share(initiator, cores(index).front(), path->latency);
+      if (!initiator.caches.empty()) measure_share(initiator, index, path->latency);
       for (const auto& cache : initiator.caches) {
         if (cache.latency < 0.7 * path->latency) continue;
         note("a hit in " + cache.name +
@@ -296,10 +318,11 @@ class Measurer {
   // hard keeps of it. The largest data of which chases side by side take nearer to a hit's time than to memory's,
   // by their ratios. (One chase alone comes back to a line so late that others have long filled its place: it
   // keeps little.)
-  void measure_share(Initiator& initiator, int core, Seconds memory) {
+  void measure_share(Initiator& initiator, std::size_t index, Seconds memory) {
+    const auto core = cores(index).front();
     auto& cache = initiator.caches.back();
     const auto inner = initiator.caches.size() > 1 ? initiator.caches[initiator.caches.size() - 2].size : Bytes{};
-    const double hit = cache.overlapped.value + initiator.instruction_time.value;
+    const double hit = cache.overlapped.value + accesses_.at(static_cast<InitiatorId>(index));
     const double nearer = std::sqrt(hit * memory.value / initiator.mlp);
     const auto least = std::max(2 * static_cast<double>(inner.value), 65536.0);
     for (double data = static_cast<double>(cache.size.value) * 0.75; data > least; data /= k_share_step) {
@@ -350,16 +373,22 @@ class Measurer {
   static constexpr double k_most_overlap =
       8;  // of writing with reading: a write takes an eighth of its time alone
   static constexpr double k_least_call = 1e-10;  // seconds
-  static constexpr double k_most_core = 0.9;     // of a streamed element's time
+  // For each of its three accesses an element: compiled, it has seven.
+  static constexpr double k_instructions_of_a_triad = 7.0 / 3;
+  static constexpr double k_most_core = 0.9;  // of a streamed element's time
   static constexpr double k_share_step = 1.25;
-  static constexpr std::size_t k_core_rounds = 5;  // they are short, and a disturbance is long
+  static constexpr double k_least_walk = 0.2e-9;  // seconds: less may be a disturbance
+  static constexpr Bytes k_most_translated{256u << 20};
+  static constexpr std::uint32_t k_usual_tlb_ways = 8;  // what measures the reach does not tell them
+  static constexpr std::size_t k_core_rounds = 5;       // they are short, and a disturbance is long
 
   const Discovered& found_;
   MeasureOptions options_;
   const Progress& progress_;
   MachineParts parts_;
   Measurement measured_;
-  Pages ordinary_;                                              // that programs get which ask for none
+  Pages ordinary_;                          // that programs get which ask for none
+  std::map<InitiatorId, double> accesses_;  // seconds of one in the first cache, with what goes with it
   std::map<std::pair<InitiatorId, PlaceId>, double> streamed_;  // seconds an element
   std::map<std::pair<InitiatorId, PlaceId>, std::uint32_t> windows_;
   std::map<std::pair<InitiatorId, PlaceId>, double> parallel_;

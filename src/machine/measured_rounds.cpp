@@ -100,6 +100,42 @@ double least_time_of_parallel_hops(int processor, const ChaseCycle& cycle, std::
   return least;
 }
 
+std::vector<PagesCost> costs_of_pages(int processor, std::span<ChaseLine> memory, std::size_t page_lines,
+                                      std::size_t repetitions) {
+  constexpr std::uint64_t k_seed = 19620912;  // any
+  constexpr std::size_t k_hops = 200'000;
+  const auto most = memory.size() / page_lines;
+  std::vector<PagesCost> costs;
+  for (std::size_t step = 8; 4 * step <= most; step *= 2) {
+    for (std::size_t pages = 4 * step; pages < 8 * step && pages <= most; pages += step) {
+      const auto hops = std::max(k_hops, 2 * pages);
+      const auto apart = least_time_of_parallel_hops(
+          processor, ChaseCycle::one_a_page(memory.first(pages * page_lines), page_lines, k_seed), hops,
+          repetitions);
+      const auto together =
+          least_time_of_parallel_hops(processor, ChaseCycle(memory.first(pages), k_seed), hops, repetitions);
+      costs.push_back({static_cast<std::uint32_t>(pages), apart - together});
+    }
+  }
+  return costs;
+}
+
+TlbReach tlb_reach(std::span<const PagesCost> costs, double least) {
+  constexpr double k_about = 0.9;
+  // What a hop costs more with so many times the pages; nothing where these were not measured.
+  const auto rise = [&](const PagesCost& from, std::uint32_t times) {
+    const auto to = std::ranges::find(costs, times * from.pages, &PagesCost::pages);
+    return to == costs.end() ? 0 : to->seconds - from.seconds;
+  };
+  double most = 0;
+  for (const auto& cost : costs) most = std::max(most, rise(cost, 4));
+  if (most == 0 || most < least) return {};
+  const auto last = std::find_if(costs.rbegin(), costs.rend(),
+                                 [&](const auto& cost) { return rise(cost, 4) >= k_about * most; });
+  const double walk = rise(*last, 2);
+  return walk < least ? TlbReach{} : TlbReach{last->pages, walk};
+}
+
 std::vector<std::pair<double, Spread>> loaded_hops(std::span<const int> processors, const ChaseCycle& cycle,
                                                    std::size_t hops, std::span<const double> memory,
                                                    std::size_t repetitions) {

@@ -25,6 +25,7 @@ CoreCost::CoreCost(const machine::Machine& machine, machine::InitiatorId initiat
     hit_[level] = (of.caches[level].overlapped.value > 0 ? of.caches[level].overlapped.value
                                                          : of.caches[level].latency.value / of.mlp) /
                   cores;
+  walk_ = of.tlb.walk.value / cores;
   const auto library = machine::library_times(of);
   std::transform(library.begin(), library.end(), call_.begin(), [&](Seconds time) { return time.value / cores; });
   prefetched_ = 1 / of.prefetch_mlp / cores;
@@ -36,6 +37,7 @@ Seconds CoreCost::core_time(const backend::Quantum& quantum) const {
   double time = static_cast<double>(quantum.instructions) * instruction_;
   for (std::size_t level = 1; level < hit_.size(); ++level)
     time += static_cast<double>(quantum.hits[level]) * hit_[level];
+  time += static_cast<double>(quantum.walks) * walk_;
   for (const auto& calls : quantum.calls) time += static_cast<double>(calls.count) * call_[calls.function];
   return {time};
 }

@@ -4,10 +4,10 @@
 //
 // C = instructions x what one takes + hits at each level of the caches beyond the first x what one of many such
 // hits costs (as the machine file has it measured, else latency / mlp, as independent misses overlap): the first
-// level's hits are part of the instructions' time; + calls of libm's functions x what one takes. A chain of
-// dependent hits, or of such calls, is under-estimated by that. Both C and D are for `cores` cores that each do
-// the same on their share of the data, while one program thread stands for all of them: its counts divide by
-// `cores`.
+// level's hits are part of the instructions' time; + page walks of such hits x what one of many costs; + calls of
+// libm's functions x what one takes. A chain of dependent hits, or of such calls, is under-estimated by that. Both
+// C and D are for `cores` cores that each do the same on their share of the data, while one program thread stands
+// for all of them: its counts divide by `cores`.
 #pragma once
 
 #include <array>
@@ -51,6 +51,7 @@ class CoreCost {
   double cores_;
   double instruction_ = 0;  // seconds, for one program thread that stands for all the cores
   std::array<double, backend::k_max_cache_levels> hit_{};
+  double walk_ = 0;
   std::array<double, machine::k_library_functions> call_{};
   double prefetched_ = 0;  // latencies
   double independent_ = 0;

@@ -8,7 +8,8 @@ namespace {
 // Each of `total`'s members becomes what `change` makes of it and its like in `other`.
 template <class Change>
 void change_each(Totals& total, const Totals& other, Change change) {
-  for (const auto member : {&Totals::accesses, &Totals::instructions, &Totals::misses, &Totals::unseen, &Totals::dropped})
+  for (const auto member :
+       {&Totals::accesses, &Totals::instructions, &Totals::misses, &Totals::unseen, &Totals::dropped})
     change(total.*member, other.*member);
   for (const auto member :
        {&Totals::core, &Totals::exposed, &Totals::bandwidth_bound, &Totals::waited, &Totals::charged})

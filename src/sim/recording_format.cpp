@@ -17,6 +17,12 @@ std::string words(const CacheShape::Level& level) {
          (level.shared ? "shared" : "private");
 }
 
+std::string words(const CacheShape::Tlb& tlb) {
+  if (tlb.entries == 0) return "none";
+  return std::to_string(tlb.entries) + " entries in " + std::to_string(tlb.ways) + " ways for pages of " +
+         format(Bytes{tlb.page});
+}
+
 void require(bool condition, const char* what) {
   if (!condition) throw Error(Code::corrupt, std::string("a recording's header has ") + what);
 }
@@ -27,6 +33,7 @@ CacheShape cache_shape(const machine::Machine& machine, machine::InitiatorId ini
   const auto& of = machine.initiators().at(initiator);
   CacheShape shape{machine.parts().line.value, of.miss_registers, of.window, {}};
   for (const auto& cache : of.caches) shape.levels.push_back({cache.size.value, cache.ways, cache.shared});
+  if (of.tlb.entries > 0) shape.tlb = {of.tlb.entries, of.tlb.ways, of.tlb.page.value};
   return shape;
 }
 
@@ -44,6 +51,7 @@ std::string difference(const CacheShape& a, const CacheShape& b, std::string_vie
     return differ("miss registers", std::to_string(a.miss_registers), std::to_string(b.miss_registers));
   if (a.window != b.window)
     return differ("accesses of the reorder window", std::to_string(a.window), std::to_string(b.window));
+  if (a.tlb != b.tlb) return differ("TLB", words(a.tlb), words(b.tlb));
   return {};
 }
 
@@ -64,6 +72,9 @@ void RecordingHeader::to_blob(BlobWriter& out) const {
     out.put(level.ways);
     out.put(static_cast<std::uint8_t>(level.shared));
   }
+  out.put(caches.tlb.entries);
+  out.put(caches.tlb.ways);
+  out.put(caches.tlb.page);
   out.put(quantum_accesses);
   out.put(chunks_per_object);
   out.put(smallest_chunk);
@@ -91,6 +102,9 @@ RecordingHeader RecordingHeader::from_blob(BlobReader& in) {
     level.ways = in.get<std::uint32_t>();
     level.shared = in.get<std::uint8_t>() != 0;
   }
+  caches.tlb.entries = in.get<std::uint32_t>();
+  caches.tlb.ways = in.get<std::uint32_t>();
+  caches.tlb.page = in.get<std::uint64_t>();
   header.quantum_accesses = in.get<std::uint64_t>();
   header.chunks_per_object = in.get<std::uint32_t>();
   header.smallest_chunk = in.get<std::uint64_t>();

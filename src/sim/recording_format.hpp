@@ -25,7 +25,7 @@
 
 namespace terrace::sim {
 
-inline constexpr std::uint32_t k_recording_version = 5;
+inline constexpr std::uint32_t k_recording_version = 6;
 
 enum Column : std::uint8_t { k_events, k_classes, k_lines, k_columns };
 
@@ -79,10 +79,17 @@ struct CacheShape {
     bool shared = false;
     bool operator==(const Level&) const = default;
   };
+  struct Tlb {
+    std::uint32_t entries = 0;  // 0: none
+    std::uint32_t ways = 0;
+    std::uint64_t page = 0;
+    bool operator==(const Tlb&) const = default;
+  };
   std::uint64_t line = 0;
   std::uint32_t miss_registers = 0;
   std::uint32_t window = 0;   // of accesses
   std::vector<Level> levels;  // from the core outwards
+  Tlb tlb{};
   bool operator==(const CacheShape&) const = default;
 };
 CacheShape cache_shape(const machine::Machine& machine, machine::InitiatorId initiator);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "sim/recording_format.hpp"
 
@@ -70,6 +71,7 @@ void QuantumEncoder::put(RecordingColumns& out, const backend::Quantum& quantum,
   put_number(events, quantum.accesses);
   put_number(events, quantum.instructions);
   for (const auto hits : quantum.hits) put_number(events, hits);
+  put_number(events, quantum.walks);
   put_number(events, quantum.calls.size());
   std::uint32_t beyond = 0;  // the last function
   for (const auto& calls : quantum.calls) {
@@ -116,6 +118,8 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, memory::ChunkId 
   quantum.accesses = events.number(most_accesses_);
   quantum.instructions = events.number(k_most_instructions * most_accesses_);
   for (auto& hits : quantum.hits) hits = events.number(most_accesses_ + k_most_lines);
+  // Each is of a hit beyond the first cache.
+  quantum.walks = events.number(std::accumulate(quantum.hits.begin() + 1, quantum.hits.end(), std::uint64_t{0}));
   read_calls(events);
   quantum.calls = calls_;
   const auto classes = events.number(wide_ ? k_wide_classes : k_narrow);

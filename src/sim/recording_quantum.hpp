@@ -1,7 +1,7 @@
 // One quantum in a recording's columns.
 //
-// Calls of libm's functions follow the hits at each level: how many functions were called, and of each, in order,
-// its number less the last one's and how often.
+// Page walks follow the hits at each level, then calls of libm's functions: how many functions were called, and of
+// each, in order, its number less the last one's and how often.
 //
 // The quantum's misses fall into classes: a chunk, a kind of miss, and whether they have weights. The events
 // column lists the classes in the order in which they were first met, with how many misses (and what sum of

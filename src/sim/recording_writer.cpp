@@ -123,7 +123,7 @@ void RecordingWriter::noted(std::string_view severity, std::string_view text) {
 
 void RecordingWriter::finished(std::string_view how) {
   event(EventTag::finished, [&](auto& out) { put_text(out, how); });
-  if (!closed_) end_frame();
+  if (!closed_ && columns_.size() > 0) end_frame();
   closed_ = true;
 }
 

@@ -2,6 +2,7 @@
 // and they give what libm gives.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -19,7 +20,8 @@ class Libm : public ProgramTest {
     machine("other", R"(exp = "7.25ns", powf = "1ns")");
   }
 
-  void machine(const std::string& name, const std::string& library) {
+  void machine(const std::string& name, const std::string& library,
+               const std::string& instruction = "0.000001ps") {
     std::ofstream(root_ + "/" + name + ".toml") << "schema = 1\nname = \"" << name << R"("
 [[domain]]
 name = "node"
@@ -27,7 +29,7 @@ initiator = "cores"
 [[initiator]]
 name = "cores"
 cores = 2
-instruction_time = "0ns"
+instruction_time = ")" << instruction << R"("
 mlp = 10
 prefetch_mlp = 20
 library = { )" << library << R"( }
@@ -62,8 +64,8 @@ latency = "86ns"
     return done.output;
   }
   // What the section took, by the program's clock.
-  double seconds(const std::string& arguments) {
-    const auto printed = simulate("-m round.toml -o one.terrace", "calls " + arguments);
+  double seconds(const std::string& arguments, const std::string& machine = "round") {
+    const auto printed = simulate("-m " + machine + ".toml -o one.terrace", "calls " + arguments);
     fs::remove(root_ + "/one.terrace");
     return std::strtod(printed.c_str(), nullptr);
   }
@@ -78,6 +80,19 @@ TEST_F(Libm, CallsTakeWhatTheMachineSays) {
   expect_seconds(seconds("arrays 123457"), 123457 * 20e-9);
   // Side by side; beginning and ending takes some accesses.
   EXPECT_NEAR(seconds("threads 123456"), 123457 * 10e-9, 1e-6);
+}
+
+// Its instructions: as many in every turn.
+TEST_F(Libm, LoopsWithoutAccessesTakeTime) {
+  machine("slow", "exp = \"10ns\"", "1ns");
+  build(TERRACE_WRAPPERS "/terrace-cc", "calls_of_libm.c", "calls");
+  const auto of = [&](int calls) { return seconds("bare " + std::to_string(calls), "slow"); };
+  const auto turn = (of(30000) - of(20000)) / 10000;
+  EXPECT_NEAR((of(90000) - of(30000)) / 60000, turn, 1e-12);
+  const auto instructions = turn / 1e-9 - 10;
+  EXPECT_NEAR(instructions, std::round(instructions), 1e-6);
+  EXPECT_GE(instructions, 4) << "three additions and a jump";
+  EXPECT_LE(instructions, 10);
 }
 
 // A linker that meets our definitions first finds no use for libm.

@@ -89,11 +89,12 @@ TEST_F(Process, SaysWhoseCoreTimeItIs) {
                        " -- ./sleeper 0 2>&1 > /dev/null")
         .output;
   };
-  const std::string note = "compute uncalibrated: core time is the machine's 250ps an access, not the program's";
+  const std::string note =
+      "compute uncalibrated: core time is the machine's 62.5ps an instruction, not the program's";
   EXPECT_NE(summary("").find(note), std::string::npos);
   EXPECT_EQ(ask("profile.terrace", "select core_time_fitted from run"), std::vector<std::string>{"0"});
   fs::remove(root / "profile.terrace");
-  const std::string fields = R"("core_time":{"access_s":2.5e-10,"calibrated":false})";
+  const std::string fields = R"("core_time":{"instruction_s":6.25e-11,"calibrated":false})";
   const auto json = summary("--json");
   EXPECT_NE(json.find(fields), std::string::npos) << json;
   EXPECT_EQ(json.find(note), std::string::npos);

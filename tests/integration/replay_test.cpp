@@ -215,6 +215,38 @@ TEST_F(Replays, AreRefusedWhereTheCachesDiffer) {
   EXPECT_FALSE(fs::exists(root_ + "/r.terrace"));
 }
 
+// The same machine with a small TLB whose walks take longer or shorter; with another TLB it is another machine.
+TEST_F(Replays, CountPageWalksOnceAndPriceThemAnywhere) {
+  const auto make_machine = [&](const std::string& name, const std::string& tlb) {
+    std::ifstream in(TERRACE_SOURCE_DIR "/machines/unimem-lat4.toml");
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    const std::string before = "\nmlp = ";
+    text.insert(text.find(before) + 1, tlb);
+    std::ofstream(root_ + "/" + name) << text;
+    return "--machine ./" + name + " --planner slow-only ";
+  };
+  const auto slow = make_machine("slow.toml", "tlb = { entries = 16, ways = 4, walk = \"40ns\" }\n");
+  const auto fast = make_machine("fast.toml", "tlb = { entries = 16, ways = 4, walk = \"5ns\" }\n");
+  const auto other = make_machine("other.toml", "tlb = { entries = 32, ways = 4, walk = \"5ns\" }\n");
+  const char* const program = "gups --size 512KiB --iterations 3";
+  simulate("slow.terrace", slow + "--misses app.misses", program);
+  simulate("fast.terrace", fast, program);
+  ASSERT_EQ(replay("r.terrace", fast).status, 0);
+  const auto executed = rows("fast.terrace", k_of_both);
+  expect_equal(executed, rows("r.terrace", k_of_both), "another walk");
+  const auto phases = [](std::vector<std::string> all) {
+    std::erase_if(all, [](const std::string& row) { return !row.starts_with("phase_instance "); });
+    return all;
+  };
+  EXPECT_NE(phases(executed), phases(rows("slow.terrace", k_of_both))) << "walks take time";
+  const auto refused = replay("o.terrace", other);
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.output,
+            "terrace: the misses were recorded with other caches than unimem-lat4 has (TLB: 16 entries in 4 ways "
+            "for pages of 4KiB recorded, 32 entries in 4 ways for pages of 4KiB there); record on it, or give "
+            "--cache\n");
+}
+
 TEST_F(Replays, ARecordingIsNeverOverwritten) {
   std::ofstream(root_ + "/app.misses") << "an hour's work";
   const auto refused = run(TERRACE_LAUNCHER " simulate --misses app.misses -- ./" + std::string(k_stencil));

@@ -98,7 +98,7 @@ def test_bounds_are_those_of_the_times_that_were_given(terrace, folders):
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["core_time"] == {
-        "access_s": 10e-9,
+        "instruction_s": 10e-9,
         "calibrated": True,
         "phases": {"after": 10e-9, "again": 20e-9, "before": 10e-9, "up.4": 10e-9},
     }

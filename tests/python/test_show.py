@@ -116,7 +116,7 @@ def test_every_verb_says_whose_core_time_it_is(terrace, store_path, tmp_path):
     store = Store(store_path)
     run = store.run()
     said = uncalibrated(run, store.machine(run))
-    assert said.startswith("compute uncalibrated: core time is the machine's 250ps an access, not the program's")
+    assert said.startswith("compute uncalibrated: core time is the machine's 250ps an instruction, not the")
     page = tmp_path / "page.html"
     terrace("report", store_path, "-o", page)
     texts = [terrace(*words, store_path).stdout for words in (("show",), ("plan",), ("bounds",))]
@@ -124,7 +124,7 @@ def test_every_verb_says_whose_core_time_it_is(terrace, store_path, tmp_path):
         assert " ".join(text.split()).count(f"note: {said}") == 1
     for verb in ("show", "plan", "bounds"):
         document = json.loads(terrace(verb, store_path, "--json").stdout)
-        assert document["core_time"] == {"access_s": 0.25e-9, "calibrated": False}
+        assert document["core_time"] == {"instruction_s": 0.25e-9, "calibrated": False}
 
 
 def test_a_core_time_that_was_fitted_or_is_real_needs_no_note(store_path):
@@ -132,6 +132,6 @@ def test_a_core_time_that_was_fitted_or_is_real_needs_no_note(store_path):
     run, machine = store.run(), store.machine(store.run())
     fitted, real = replace(run, core_time_fitted=True), replace(run, core_time_fitted=None)
     assert uncalibrated(fitted, machine) is None
-    assert core_time(fitted, machine) == {"access_s": 0.25e-9, "calibrated": True}
+    assert core_time(fitted, machine) == {"instruction_s": 0.25e-9, "calibrated": True}
     assert uncalibrated(real, machine) is None
     assert core_time(real, machine) is None

@@ -172,7 +172,8 @@ class Story {
     profile::append(journal_, profile::ObjectEndRecord{2, {now_ + 1e-4}});
     profile::append(
         journal_,
-        profile::CountersRecord{90'000'000, 200'000'000, 3'000'000, 1'800'000, 0, {20e-3}, {9e-3}, {4e-3}, {0.2e-3}, {0.1e-3}});
+        profile::CountersRecord{
+            90'000'000, 200'000'000, 3'000'000, 1'800'000, 0, {20e-3}, {9e-3}, {4e-3}, {0.2e-3}, {0.1e-3}});
     profile::append(journal_, reach());
     profile::append(journal_, profile::NoteRecord{"note", "compute uncalibrated", {now_}});
     profile::append(journal_, profile::EndRecord{{now_ + 2e-4}, "exit"});

@@ -23,7 +23,9 @@ struct RecordingSink final : backend::AccessSink {
     ++quanta;
     lengths.push_back(quantum.accesses);
     accesses += quantum.accesses;
+    instructions += quantum.instructions;
     for (std::size_t i = 0; i < hits.size(); ++i) hits[i] += quantum.hits[i];
+    walks += quantum.walks;
     for (const auto& calls_of : quantum.calls) calls[calls_of.function] += calls_of.count;
     misses.insert(misses.end(), quantum.misses.begin(), quantum.misses.end());
   }
@@ -52,7 +54,9 @@ struct RecordingSink final : backend::AccessSink {
 
   std::uint64_t quanta = 0;
   std::uint64_t accesses = 0;
+  std::uint64_t instructions = 0;
   std::array<std::uint64_t, backend::k_max_cache_levels> hits{};
+  std::uint64_t walks = 0;
   std::vector<std::uint64_t> lengths;
   std::vector<Miss> misses;
   std::map<std::uint32_t, std::uint64_t> calls;  // of libm, by function

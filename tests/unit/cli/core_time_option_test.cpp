@@ -27,9 +27,9 @@ TEST(CoreTimeOption, RefusesInOneLineThatSaysWhy) {
     }
     return "nothing";
   };
-  EXPECT_EQ(said({"fast"}), "--core-time fast: 'fast' is not a time; write for example 0.12ns, or 'PHASE=0.2ns'");
-  EXPECT_EQ(said({"psinv="}), "--core-time psinv=: '' is not a time; write for example 0.12ns, or 'PHASE=0.2ns'");
-  EXPECT_EQ(said({"-1ns"}), "--core-time -1ns: '-1ns' is not a time; write for example 0.12ns, or 'PHASE=0.2ns'");
+  EXPECT_EQ(said({"fast"}), "--core-time fast: 'fast' is not a time; write for example 0.05ns, or 'PHASE=0.08ns'");
+  EXPECT_EQ(said({"psinv="}), "--core-time psinv=: '' is not a time; write for example 0.05ns, or 'PHASE=0.08ns'");
+  EXPECT_EQ(said({"-1ns"}), "--core-time -1ns: '-1ns' is not a time; write for example 0.05ns, or 'PHASE=0.08ns'");
   EXPECT_EQ(said({"0ns"}),
             "--core-time 0ns: an instruction takes more than 0; leave the option out for the machine's");
   EXPECT_EQ(said({"a=0s"}),

@@ -21,12 +21,14 @@ Measurement example_measurement() {
 TEST(Describe, ShowsTheTreeAndThePaths) {
   auto parts = example_parts();
   parts.fingerprint = "f00d";
+  parts.initiators[1].tlb = {1536, 12, {4096}, {2.5e-9}};
   const auto measured = example_measurement();
   const auto text = describe(Machine(parts), &measured);
   for (const char* line : {
            "Machine example\n",
            "|- hbm0  hbm, 16GiB in pages of 4KiB, domain socket0\n",
            "`- ddr1  ddr, 64GiB in pages of 4KiB, domain socket1, NUMA node 1\n",
+           "TLBs\n  initiator  entries  ways  pages   walk\n  cores1        1536    12   4KiB  2.5ns\n\n",
            "  from    to        read     write  latency\n",
            "  cores0  hbm0   400GB/s   200GB/s    120ns\n",
            "  cores1  cxl0  12.5GB/s  6.25GB/s    380ns\n",
@@ -52,6 +54,7 @@ TEST(Describe, ShowsFractionsWithoutEndingZerosAndSurvivesHugeNumbers) {
 TEST(DescribeJson, HoldsEveryNumberInPlainUnits) {
   auto parts = example_parts();
   parts.initiators[0].library[static_cast<std::size_t>(LibraryFunction::sincosf)] = {4e-9};
+  parts.initiators[0].tlb = {1536, 12, {4096}, {2.5e-9}};
   parts.fingerprint = "f00d";
   const auto measured = example_measurement();
   const auto json = nlohmann::json::parse(describe_json(Machine(parts), &measured));
@@ -65,6 +68,9 @@ TEST(DescribeJson, HoldsEveryNumberInPlainUnits) {
   EXPECT_EQ(json["domains"][0]["fastest_first"], (std::vector<std::string>{"hbm0", "ddr0", "cxl0"}));
   EXPECT_EQ(json["domains"][0]["home"], "cxl0");
   EXPECT_EQ(json["initiators"][0]["caches"][1]["shared"], true);
+  EXPECT_EQ(json["initiators"][0]["tlb"],
+            (nlohmann::json{{"entries", 1536}, {"ways", 12}, {"page", 4096}, {"walk", 2.5e-9}}));
+  EXPECT_TRUE(json["initiators"][1]["tlb"].is_null());
   EXPECT_EQ(json["initiators"][0]["library"].size(), k_library_functions);
   EXPECT_EQ(json["initiators"][0]["library"]["sincosf"], 4e-9);
   EXPECT_EQ(json["initiators"][1]["library"]["pow"],

@@ -80,6 +80,23 @@ TEST(Chase, ManyAtOnceEachFollowTheCycle) {
   EXPECT_THROW(ChaseCycle(std::span(lines).first(1), 1), Error);
 }
 
+TEST(Chase, OverOneLineAPageMeetsEachPageOnceInAnotherSet) {
+  constexpr std::size_t k_page_lines = 64, k_pages = 100;
+  std::vector<ChaseLine> lines(k_pages * k_page_lines);
+  const auto cycle = ChaseCycle::one_a_page(lines, k_page_lines, 5);
+  std::vector<int> pages(k_pages), sets(k_page_lines);
+  auto* at = cycle.start(0, 1);
+  for (std::size_t i = 0; i < k_pages; ++i) {
+    const auto line = static_cast<std::size_t>(at - lines.data());
+    ++pages[line / k_page_lines];
+    ++sets[line % k_page_lines];
+    at = chase(at, 1);
+  }
+  EXPECT_EQ(at, cycle.start(0, 1));
+  for (const int count : pages) ASSERT_EQ(count, 1);
+  for (const int count : sets) EXPECT_LE(count, 2);  // 100 pages over 64 lines of a page
+}
+
 TEST(Chase, IsRandom) {
   // Of a random cycle's hops few lead to the next line, where a hardware prefetcher would wait.
   std::vector<ChaseLine> lines(10000);

@@ -70,6 +70,26 @@ TEST(MachineFile, RoundTripsWhatCallsOfLibmTake) {
   EXPECT_EQ(times[1].value, k_library[1].cycles / 2.4e9);  // not stated
 }
 
+TEST(MachineFile, RoundTripsTlbs) {
+  auto parts = example_parts();
+  parts.initiators[1].tlb = {1536, 12, {16384}, {2.75e-9}};
+  const Machine machine(parts);
+  const auto text = format_machine_file(machine);
+  EXPECT_NE(text.find("\ntlb = { entries = 1536, ways = 12, page = \"16KiB\", walk = \"2.75ns\" }\n"),
+            std::string::npos)
+      << text;
+  const auto again = parse_machine(text, "again");
+  EXPECT_EQ(blob_of(again), blob_of(machine));
+  EXPECT_EQ(again.initiators()[0].tlb.entries, 0u);
+  const auto blob = blob_of(machine);
+  BlobReader in(blob);
+  const auto tlb = Machine::from_blob(in).initiators()[1].tlb;
+  EXPECT_EQ(tlb.entries, 1536u);
+  EXPECT_EQ(tlb.ways, 12u);
+  EXPECT_EQ(tlb.page.value, 16384u);
+  EXPECT_EQ(tlb.walk.value, 2.75e-9);
+}
+
 TEST(MachineFile, TheManualsExampleIsGood) {
   std::ifstream page(TERRACE_SOURCE_DIR "/docs/machine-file.md");
   std::stringstream all;
@@ -169,13 +189,28 @@ INSTANTIATE_TEST_SUITE_P(
             "x.toml:32: path.read: '16GHz' is not a bandwidth; write for example 16GB/s, 2000MB/s or 15GiB/s"},
         Bad{"read = ", "raed = ", "x.toml:32: path.raed: unknown key; did you mean 'read'?"},
         Bad{"mlp = 10", "hovercraft = 10",
-            "x.toml:16: initiator.hovercraft: unknown key; the keys here are name, cores, frequency, instruction_time, "
+            "x.toml:16: initiator.hovercraft: unknown key; the keys here are name, cores, frequency, "
+            "instruction_time, "
             "mlp, "
-            "prefetch_mlp, miss_registers, window, domain, library, cache"},
+            "prefetch_mlp, miss_registers, window, domain, library, cache, tlb"},
         Bad{"mlp = 10", "mlp = 10\nlibrary = { exp = \"4ns\", sinncos = \"9ns\" }",
             "x.toml:17: initiator.library.sinncos: unknown key; did you mean 'sincos'?"},
         Bad{"mlp = 10", "mlp = 10\nlibrary = { exp = \"0ns\" }",
             "x.toml:17: initiator.library.exp: '0ns' is not above 0"},
+        Bad{"mlp = 10", "mlp = 10\ntlb = { entries = 64, ways = 4, walk = \"9ns\", level = 2 }",
+            "x.toml:17: initiator.tlb.level: unknown key; the keys here are entries, ways, page, walk"},
+        Bad{"mlp = 10", "mlp = 10\ntlb = { entries = 64, ways = 4 }",
+            "x.toml:17: initiator.tlb.walk: this key is missing; add it"},
+        Bad{"mlp = 10", "mlp = 10\ntlb = { entries = 64, ways = 6, walk = \"9ns\" }",
+            "x.toml:17: initiator.tlb.entries: 64 is no multiple of the 6 ways"},
+        Bad{"mlp = 10", "mlp = 10\ntlb = { entries = 64, ways = 256, walk = \"9ns\" }",
+            "x.toml:17: initiator.tlb.ways: 256 is out of range; it must lie between 1 and 255"},
+        Bad{"mlp = 10", "mlp = 10\ntlb = { entries = 64, ways = 4, page = \"5kB\", walk = \"9ns\" }",
+            "x.toml:17: initiator.tlb.page: 5000B is not a power of two; write for example 4KiB"},
+        Bad{"mlp = 10", "mlp = 10\ntlb = { entries = 64, ways = 4, page = \"2KiB\", walk = \"9ns\" }",
+            "x.toml:17: initiator.tlb.page: 2KiB is less than 4KiB, the smallest that there can be"},
+        Bad{"mlp = 10", "mlp = 10\ntlb = { entries = 64, ways = 4, walk = \"0ns\" }",
+            "x.toml:17: initiator.tlb.walk: '0ns' is not above 0"},
         Bad{"[[group]]", "[[grup]]", "x.toml:7: grup: unknown key; did you mean 'group'?"},
         Bad{"capacity = \"16GiB\"", "capacity = \"16GB/s\"",
             "x.toml:26: place.capacity: '16GB/s' is not a size; write for example 16GiB, 64MiB or 200MB"},

@@ -101,6 +101,23 @@ TEST(Machine, RefusesPartsThatMakeNoMachine) {
          p = Machine(p).parts();
          p.nodes.push_back({"other", std::nullopt, std::nullopt});
        }},
+      {"initiator 'cores0': its TLB has 300 ways; it must have 1 to 255",
+       [](auto& p) {
+         p.initiators[0].tlb = {600, 300, {4096}, {3e-9}};
+       }},
+      {"initiator 'cores0': its TLB has 64 entries; they must be a multiple of its 12 ways, and at most 1048576",
+       [](auto& p) {
+         p.initiators[0].tlb = {64, 12, {4096}, {3e-9}};
+       }},
+      {"initiator 'cores0': its TLB has pages of 2KiB; they must be a power of two from 4KiB on, and no smaller "
+       "than a line",
+       [](auto& p) {
+         p.initiators[0].tlb = {64, 4, {2048}, {3e-9}};
+       }},
+      {"initiator 'cores0': what a page walk of its TLB costs is not above 0",
+       [](auto& p) {
+         p.initiators[0].tlb = {64, 4, {4096}, {}};
+       }},
       {"the tree has a cycle through 'a'",
        [](auto& p) {
          p = Machine(p).parts();

@@ -3,8 +3,12 @@
 #include "machine/measure.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
 
 #include "base/error.hpp"
 #include "machine/measured_rounds.hpp"
@@ -18,6 +22,52 @@ TEST(SpreadOf, IsMedianAndRange) {
   EXPECT_EQ(spread_of({3, 1, 2}).spread, 2);
   EXPECT_EQ(spread_of({4, 1, 2, 9}).median, 3);
   EXPECT_EQ(spread_of({5}).spread, 0);
+}
+
+// What chases would see of a TLB, with the disturbances of a shared machine.
+std::vector<PagesCost> costs_with(const std::function<double(double pages)>& walks, double walk, double noise,
+                                  unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> disturbed(-noise, noise);
+  std::vector<PagesCost> costs;
+  for (std::uint32_t step = 8; step <= 8192; step *= 2)
+    for (std::uint32_t pages = 4 * step; pages < 8 * step; pages += step)
+      costs.push_back({pages, walk * walks(pages) + disturbed(random)});
+  return costs;
+}
+
+TEST(TlbReach, IsTheEntriesOfAnLruAndOfARandomTlb) {
+  unsigned seed = 0;
+  for (const std::uint32_t entries : {64U, 256U, 1024U, 1536U, 2048U, 4096U}) {
+    // Around a cycle of more pages than fit, LRU finds none. A TLB that replaces at random finds a page that it
+    // brought in n hops ago if none of the walks since replaced it: a share h = exp(-(1 - h) n / entries).
+    const auto lru = [&](double pages) { return pages <= entries ? 0.0 : 1.0; };
+    const auto random = [&](double pages) {
+      if (pages <= entries) return 0.0;
+      double found = 0;
+      for (int i = 0; i < 1000; ++i) found = std::exp(-(1 - found) * pages / entries);
+      return 1 - found;
+    };
+    for (const double noise : {0.0, 0.05e-9}) {
+      for (const auto& of : {std::function<double(double)>(lru), std::function<double(double)>(random)}) {
+        const auto reach = tlb_reach(costs_with(of, 3e-9, noise, ++seed), 0.25e-9);
+        EXPECT_EQ(reach.entries, entries) << noise;
+        EXPECT_NEAR(reach.walk, 3e-9 * of(2.0 * entries), 1e-15 + 2 * noise) << entries;
+      }
+    }
+  }
+}
+
+TEST(TlbReach, IsTheOuterOfTwoLevels) {
+  const auto two_levels = [](double pages) { return (pages > 96 ? 0.1 : 0.0) + (pages > 1536 ? 0.9 : 0.0); };
+  const auto reach = tlb_reach(costs_with(two_levels, 3e-9, 0, 1), 0.25e-9);
+  EXPECT_EQ(reach.entries, 1536U);
+  EXPECT_NEAR(reach.walk, 2.7e-9, 1e-15);
+}
+
+TEST(TlbReach, IsNothingWhereMorePagesCostNoMore) {
+  EXPECT_EQ(tlb_reach(costs_with([](double) { return 0.0; }, 3e-9, 0.05e-9, 1), 0.25e-9).entries, 0U);
+  EXPECT_EQ(tlb_reach({}, 0.25e-9).entries, 0U);
 }
 
 TEST(Measure, FillsEveryPathAndSurvivesBeingWritten) {
@@ -85,6 +135,13 @@ TEST(Measure, FillsEveryPathAndSurvivesBeingWritten) {
   EXPECT_GE(core.prefetch_mlp, 1);
   EXPECT_GE(core.window, 10);  // the nearest misses that are tried
   EXPECT_LE(core.window, 1024);
+
+  // Where there is a TLB, its pages are the system's, and programs get no larger ones.
+  if (core.tlb.entries > 0) {
+    EXPECT_EQ(ordinary, "small");
+    EXPECT_EQ(core.tlb.page.value, static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+    EXPECT_GT(core.tlb.walk.value, 0);
+  }
 
   const auto text = format_machine_file(machine, &measured);
   const auto again = parse_machine_file(text, "again");

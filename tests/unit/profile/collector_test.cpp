@@ -86,6 +86,24 @@ TEST(ExactCollector, CountsWhatCallsOfLibmTake) {
   EXPECT_NEAR(collector.take_iteration().phases[0].core.value, (3 * 40e-9 + 50 * cycles * 1e-9) / 2, 1e-18);
 }
 
+// 7 walks, shared by two cores, beside 100 instructions and 20 hits at latency / mlp; on a machine without a TLB,
+// none.
+TEST(ExactCollector, CountsWhatPageWalksTake) {
+  Program program(1);
+  auto parts = program.machine.parts();
+  for (const double walk : {3e-9, 0.0}) {
+    parts.initiators[0].tlb = {walk > 0 ? 64U : 0U, 4, {4096}, {walk}};
+    ExactCollector collector(machine::Machine(parts), 0, 2, program.chunks);
+    collector.begin_iteration(0);
+    collector.begin_phase("walks");
+    backend::Quantum quantum{0, 100, 100, {80, 20, 0, 0}, {}};
+    quantum.walks = 7;
+    collector.quantum(quantum);
+    collector.end_phase({1});
+    EXPECT_NEAR(collector.take_iteration().phases[0].core.value, (100 * 1e-9 + 20 * 1e-9 + 7 * walk) / 2, 1e-18);
+  }
+}
+
 // Threads that run side by side: the phase cannot have been shorter than what each did on average, whoever was
 // there in each of its segments.
 TEST(ExactCollector, SharesCoreTimeAndExposureAmongThreadsOfAPhase) {

@@ -47,7 +47,7 @@ inline void never(const std::string& why) { ADD_FAILURE() << why; }
 inline RecordingHeader example_header(std::uint32_t process = 7) {
   RecordingHeader header;
   header.identity = {process, 1, 1'700'000'000'000'000'000 + process, "host", "/bin/app", {"app", "--size", "1"}};
-  header.caches = {64, 10, 64, {{32768, 8, false}, {1 << 20, 16, true}}};
+  header.caches = {64, 10, 64, {{32768, 8, false}, {1 << 20, 16, true}}, {1536, 12, 4096}};
   header.quantum_accesses = 16384;
   header.chunks_per_object = 64;
   header.smallest_chunk = 16384;
@@ -62,6 +62,7 @@ class Transcript {
     std::ostringstream text;
     text << "quantum " << quantum.thread << ' ' << quantum.accesses << ' ' << in_stride;
     for (const auto hits : quantum.hits) text << ' ' << hits;
+    text << " walks " << quantum.walks;
     for (const auto& calls : quantum.calls) text << " " << calls.function << "x" << calls.count;
     if (with_misses)
       for (const auto& miss : quantum.misses)
@@ -229,8 +230,10 @@ class RandomProgram {
     std::vector<backend::LibraryCalls> calls;
     for (std::uint32_t function = 0; function < machine::k_library_functions; ++function)
       if (below(9) == 0) calls.push_back({function, static_cast<std::uint32_t>(1 + below(30))});
-    backend::Quantum quantum{static_cast<std::uint32_t>(below(3)), below(16385), below(1U << 20), {}, misses, calls};
+    backend::Quantum quantum{
+        static_cast<std::uint32_t>(below(3)), below(16385), below(1U << 20), {}, misses, calls};
     for (auto& hits : quantum.hits) hits = below(16385);
+    quantum.walks = below(quantum.hits[1] + quantum.hits[2] + quantum.hits[3] + 1);
     running_ = quantum.thread;
     const bool in_stride = below(2) == 0;
     to.quantum(quantum, in_stride);

@@ -168,7 +168,7 @@ void put_quantum(std::vector<std::byte>& out, std::int64_t chunk, std::uint64_t 
   put_byte(out, static_cast<std::uint8_t>(EventTag::quantum));
   for (int i = 0; i < 2; ++i) put_number(out, 0);  // flags, thread
   put_number(out, accesses);
-  for (int i = 0; i < 5; ++i) put_number(out, 0);  // instructions, hits
+  for (int i = 0; i < 6; ++i) put_number(out, 0);  // instructions, hits, walks
   put_number(out, 0);                              // calls
   put_number(out, 1);
   put_number(out, zigzag(chunk));
@@ -224,7 +224,7 @@ TEST(RecordingDamage, CallsThatNoProgramMakesAreRefused) {
   const auto quantum_with = [](const std::vector<std::pair<std::uint64_t, std::uint64_t>>& calls) {
     return [=](std::vector<std::byte>& out) {
       put_byte(out, static_cast<std::uint8_t>(EventTag::quantum));
-      for (int i = 0; i < 8; ++i) put_number(out, 0);  // flags, thread, accesses, instructions, hits
+      for (int i = 0; i < 9; ++i) put_number(out, 0);  // flags, thread, accesses, instructions, hits, walks
       put_number(out, calls.size());
       for (const auto& [distance, count] : calls) {
         put_number(out, distance);
@@ -240,6 +240,22 @@ TEST(RecordingDamage, CallsThatNoProgramMakesAreRefused) {
   EXPECT_EQ(MadeUp().refused(quantum_with({{0, 1}, {last, 1}})),
             "a recording has a call of a function that this version does not know");
   EXPECT_EQ(MadeUp().refused(quantum_with({{last + 2, 1}})), "a recording holds a number that is too large");
+}
+
+// A walk is of a hit beyond the first cache.
+TEST(RecordingDamage, WalksOfNoHitAreRefused) {
+  const auto quantum_with = [](std::uint64_t first_hits, std::uint64_t outer_hits, std::uint64_t walks) {
+    return [=](std::vector<std::byte>& out) {
+      put_byte(out, static_cast<std::uint8_t>(EventTag::quantum));
+      for (const auto value : {std::uint64_t{0}, std::uint64_t{0}, std::uint64_t{100}, std::uint64_t{100},
+                               first_hits, outer_hits, std::uint64_t{0}, outer_hits, walks})
+        put_number(out, value);
+      for (int i = 0; i < 3; ++i) put_number(out, 0);  // calls, classes, lines
+    };
+  };
+  EXPECT_EQ(MadeUp().refused(quantum_with(50, 20, 40)), "accepted");
+  EXPECT_EQ(MadeUp().refused(quantum_with(50, 20, 41)), "a recording holds a number that is too large");
+  EXPECT_EQ(MadeUp().refused(quantum_with(50, 0, 1)), "a recording holds a number that is too large");
 }
 
 // A few bytes ask for a million chunks, which every iteration looks at.

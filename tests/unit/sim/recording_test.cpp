@@ -183,6 +183,29 @@ TEST(CacheShape, SaysWhatDiffers) {
             "cache level 1: 32KiB in 8 ways, private recorded, 32KiB in 8 ways, shared here");
   EXPECT_EQ(differs([](auto& s) { s.miss_registers = 12; }), "miss registers: 10 recorded, 12 here");
   EXPECT_EQ(differs([](auto& s) { s.window = 80; }), "accesses of the reorder window: 64 recorded, 80 here");
+  EXPECT_EQ(differs([](auto& s) {
+              s.tlb = {2048, 8, 4096};
+            }),
+            "TLB: none recorded, 2048 entries in 8 ways for pages of 4KiB here");
+}
+
+TEST(CacheShape, HasTheTlbsShapeAndNotWhatAWalkCosts) {
+  machine::MachineParts parts;
+  parts.name = "m";
+  parts.places = {{"p", "ddr", {1 << 30}, {4096}, 0, -1}};
+  parts.paths = {{0, 0, {1e9}, {1e9}, {1e-7}}};
+  parts.initiators.emplace_back().name = "cores";
+  parts.domains = {{"node", 0, {}}};
+  const auto shape_with = [&](const machine::Tlb& tlb) {
+    parts.initiators[0].tlb = tlb;
+    return cache_shape(machine::Machine(parts), 0);
+  };
+  const auto one = shape_with({1536, 12, {4096}, {9e-9}});
+  EXPECT_EQ(one.tlb, (CacheShape::Tlb{1536, 12, 4096}));
+  EXPECT_EQ(one, shape_with({1536, 12, {4096}, {3e-9}}));
+  EXPECT_NE(one, shape_with({1536, 6, {4096}, {9e-9}}));
+  EXPECT_NE(one, shape_with({1536, 12, {8192}, {9e-9}}));
+  EXPECT_NE(one, shape_with({}));
 }
 
 }  // namespace

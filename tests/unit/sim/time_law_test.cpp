@@ -59,7 +59,7 @@ TEST(TimeLaw, SlowCoreLimitsStream) {
 TEST(TimeLaw, ChaseTakesALatencyAHop) {
   for (const double latency : {1.0, 2.0, 4.0}) {
     TestWorld world(test_machine({.latency = latency}));
-    EXPECT_NEAR(chase_time(world, 1, 50000) / 50000, 86e-9 * latency + 0.25e-9, 1e-15);
+    EXPECT_NEAR(chase_time(world, 1, 50000) / 50000, 86e-9 * latency + 4 * 0.25e-9, 1e-15);
   }
 }
 
@@ -118,7 +118,7 @@ TEST(TimeLaw, HitsBeyondTheFirstLevelCostTheirLatencyOverlapped) {
 
 TEST(TimeLaw, CoresDivideCoreTimeAndLatencyButNotTraffic) {
   TestWorld four(test_machine(), {}, 4);
-  EXPECT_NEAR(chase_time(four, 1, 40000) * 4, 40000 * (86e-9 + 0.25e-9), 1e-12);
+  EXPECT_NEAR(chase_time(four, 1, 40000) * 4, 40000 * (86e-9 + 4 * 0.25e-9), 1e-12);
   TestWorld many(test_machine(), {}, 64);
   EXPECT_NEAR(k_lines * k_line / stream_time(many, StreamKernel::sum, 0), 16e9, 16);
 }

@@ -1,0 +1,73 @@
+// Which hooks of basic blocks are left out of assembly.
+#include "cli/wrapper/thin_blocks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+namespace terrace::cli {
+namespace {
+
+const std::string k_hook = "\tcall\t*__sanitizer_cov_trace_pc@GOTPCREL(%rip)\n";
+const std::string k_access = "\tcall\t*__tsan_read8@GOTPCREL(%rip)\n";
+const std::string k_work = "\taddq\t$1, %rax\n\taddq\t$1, %rbx\n\taddq\t$1, %rcx\n\taddq\t$1, %rdx\n";
+
+TEST(ThinBlocks, BlocksWithAccessesKeepNone) {
+  EXPECT_EQ(thin_blocks(".L2:\n" + k_hook + k_work + k_access + k_work), ".L2:\n" + k_work + k_access + k_work);
+  // Labels of debug information begin no block, and neither do comments.
+  const std::string between = ".LVL7:\n.LBB12:\n\t.loc 1 7 3\n# a.c:1: x\n";
+  EXPECT_EQ(thin_blocks(k_hook + between + k_access), between + k_access);
+  EXPECT_EQ(thin_blocks("\tcall\t__sanitizer_cov_trace_pc@PLT\n\tcall\t__tsan_write4@PLT\n"),
+            "\tcall\t__tsan_write4@PLT\n");
+  EXPECT_EQ(thin_blocks("\tcall\t[QWORD PTR __sanitizer_cov_trace_pc@GOTPCREL[rip]]\n"
+                        "\tcall\t[QWORD PTR __tsan_read1@GOTPCREL[rip]]\n"),
+            "\tcall\t[QWORD PTR __tsan_read1@GOTPCREL[rip]]\n");
+}
+
+TEST(ThinBlocks, BlocksWithoutAccessesKeepTheirs) {
+  for (const std::string end : {".L3:\n", "f:\n", "\tjne\t.L9\n", "\tret\n", "\tjmp\t*%rax\n"}) {
+    const auto text = k_hook + k_work + end + k_access;
+    EXPECT_EQ(thin_blocks(text), text) << end;
+  }
+  const auto entry = k_hook + "\tcall\t*__tsan_func_exit@GOTPCREL(%rip)\n" + k_work + "\tret\n";
+  EXPECT_EQ(thin_blocks(entry), entry) << "a function's exit is no access";
+}
+
+TEST(ThinBlocks, SmallBlocksKeepTheirsOnlyInLoops) {
+  const std::string little = "\taddq\t$1, %rax\n";
+  EXPECT_EQ(thin_blocks(k_hook + little + "\tjne\t.L4\n.L4:\n"), little + "\tjne\t.L4\n.L4:\n");
+  const auto loop = ".L4:\n" + k_hook + little + "\tjne\t.L4\n";
+  EXPECT_EQ(thin_blocks(loop), loop);
+}
+
+TEST(ThinBlocks, OtherTextStaysAsItIs) {
+  for (const std::string text :
+       {"", "\n", "no newline at the end", "\tcall\n\t\n:\n", ".L:\n.L\n", "\x01\xff\n\n\n"})
+    EXPECT_EQ(thin_blocks(text), text.empty() || text.ends_with('\n') ? text : text + "\n");
+}
+
+// Nothing but lines with a block's hook goes, whatever the text is.
+TEST(ThinBlocks, RandomTextLosesHooksAtMost) {
+  std::minstd_rand random(5);
+  const std::string pieces[] = {k_hook,     k_access,       "\tjmp\t.L1\n", ".L1:\n",
+                                ".L2:\n",   "\tjne\t.L2\n", "\tret\n",      "\taddl\t%eax, %ebx\n",
+                                ".LVL1:\n", "\t.loc 1 2\n", "f:\n",         "\tcall\tg@PLT\n"};
+  for (int i = 0; i < 3000; ++i) {
+    std::string text;
+    std::string rest;
+    for (auto n = random() % 40; n > 0; --n) {
+      const auto& piece = pieces[random() % std::size(pieces)];
+      text += piece;
+      if (piece != k_hook) rest += piece;
+    }
+    auto thinned = thin_blocks(text);
+    EXPECT_LE(thinned.size(), text.size());
+    for (auto at = thinned.find(k_hook); at != std::string::npos; at = thinned.find(k_hook))
+      thinned.erase(at, k_hook.size());
+    EXPECT_EQ(thinned, rest);
+  }
+}
+
+}  // namespace
+}  // namespace terrace::cli

@@ -85,6 +85,10 @@ def bounds(
     fast: Annotated[str | None, typer.Option("--fast", "-f", help="Bytes of the fastest kind: 64MiB.")] = None,
     planner: Annotated[str, typer.Option("--planner", "-p", help="Who chooses the places.")] = "auto",
     cache: Annotated[list[str] | None, typer.Option(help="Another size for a cache: l3=640KiB.")] = None,
+    core_time: Annotated[
+        list[str] | None,
+        typer.Option(help="Core time of an instruction: 0.05ns; of phases: 'psinv.*=0.08ns'. May be repeated."),
+    ] = None,
     process: Annotated[
         int | None, typer.Option(help="FILE: process of a parallel job; default: the slowest.")
     ] = None,
@@ -97,9 +101,11 @@ def bounds(
     if len(words) == 1 and words[0].endswith(".terrace"):
         if cache:
             raise WrongCallError("--cache is for programs: the profile's caches were those of its run")
+        if core_time:
+            raise WrongCallError("--core-time is for programs: the profile's core time is that of its run")
         result = from_profile(Path(words[0]), machine, limit, planner, process)
     else:
-        result = from_program(words, machine, limit, planner, cache or [])
+        result = from_program(words, machine, limit, planner, cache or [], core_time or [])
     if json:
         print_json(_document(result))
     else:
@@ -145,7 +151,12 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
 
 
 def from_program(
-    command: Sequence[str], machine: str | None, limit: str | None, planner: str, caches: Sequence[str]
+    command: Sequence[str],
+    machine: str | None,
+    limit: str | None,
+    planner: str,
+    caches: Sequence[str],
+    core_times: Sequence[str] = (),
 ) -> Bounds:
     """One simulated run of the program, priced in three worlds; the bound from its exact counters."""
     options = ["--exact", "--quiet"]
@@ -153,6 +164,8 @@ def from_program(
     options += ["--budget", limit] if limit else []
     for one in caches:
         options += ["--cache", one]
+    for one in core_times:
+        options += ["--core-time", one]
     with tempfile.TemporaryDirectory(prefix="terrace-bounds-") as folder:
         options += ["--output", str(Path(folder) / "b.terrace")]
         worlds = {**_WORLDS, "placed": planner}

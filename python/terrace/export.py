@@ -33,9 +33,9 @@ class Format(StrEnum):
 
 # Tables of the store that csv and json write; blobs are left out.
 TABLES = (
-    "run", "object", "object_place", "loop", "phase_instance", "iteration", "phase", "cell", "chunk_place", "move",
-    "plan", "plan_object", "plan_part", "plan_move", "counters", "reach", "reach_code", "reach_object", "note",
-    "machine", "node", "place", "initiator", "cache", "domain", "path", "copy",
+    "run", "object", "object_place", "loop", "phase_instance", "core_time", "iteration", "phase", "cell",
+    "chunk_place", "move", "plan", "plan_object", "plan_part", "plan_move", "counters", "reach", "reach_code",
+    "reach_object", "note", "machine", "node", "place", "initiator", "cache", "domain", "path", "copy",
 )  # fmt: skip
 
 

@@ -89,7 +89,11 @@ def core_time(run: Run, machine: Machine) -> dict[str, Any] | None:
     """The same as a JSON document; None where time is real."""
     if run.core_time_fitted is None:
         return None
-    return {"instruction_s": machine.instruction_time(run.initiator), "calibrated": run.core_time_fitted}
+    return {
+        "instruction_s": machine.instruction_time(run.initiator),
+        "calibrated": run.core_time_fitted,
+        **({"phases": run.core_times} if run.core_times else {}),
+    }
 
 
 def document(run: Run, reach: Reach | None) -> dict[str, Any] | None:

@@ -37,7 +37,7 @@ from terrace.values import (
 )
 
 APPLICATION = 0x54455252
-VERSION = 5
+VERSION = 6
 _SHARES = (
     "WITH mean(iteration, share) AS (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') "
     "FROM json_each(?))"
@@ -84,9 +84,15 @@ class Store:
             "SELECT id, process, host, program, backend, mode, planner, budget, initiator, cores, "
             "sample_interval, core_time_fitted, machine, ended, how, arguments, whole FROM run ORDER BY id"
         )
-        return [
-            Run(*[*row[:11], _truth(row[11]), *row[12:15], json.loads(row[15]), bool(row[16])]) for row in rows
-        ]
+        times: dict[int, dict[str, float]] = {}
+        for number, phase, time in self._all("SELECT run, phase, instruction_time FROM core_time"):
+            times.setdefault(number, {})[phase] = time
+
+        def run(row: tuple[Any, ...]) -> Run:
+            phases = times.get(row[0], {})
+            return Run(*[*row[:11], _truth(row[11]), *row[12:15], json.loads(row[15]), bool(row[16]), phases])
+
+        return [run(row) for row in rows]
 
     def run(self, process: int | None = None) -> Run:
         """The process with that number; without one, that which spent the longest time in its main loop,

@@ -4,9 +4,9 @@ Programs are run natively, as the compiler alone makes them, and in virtual time
 `terrace machine measure` wrote of the machine at hand. What a program prints as its time is compared, so its timed
 section decides what is measured, and the same clock is read in both: under `simulate` it shows virtual time.
 
-The core time of an instruction is no property of a machine alone: it is fitted for each program at a size that the
-caches hold, by the same program's native time there with one thread, and then used at the sizes that are
-compared, with any number of threads (virtual-time.md, "Making time"). A program without such a size gets the
+The core time of an instruction is no property of a machine alone: it is fitted for each program and each of its
+phases at a size that the caches hold, by the same program's native times there with one thread, and then used at
+the sizes that are compared, with any number of threads (core_times.py). A program without such a size gets the
 machine's, and is marked as uncalibrated.
 """
 
@@ -20,17 +20,20 @@ import subprocess
 import tempfile
 import tomllib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from terrace import study, units
+from terrace import core_times, study, units
+from terrace.core_times import Fit, PhaseFit
 from terrace.errors import TerraceError, WrongCallError
 from terrace.output import console, progress, table
+from terrace.store import Store
+from terrace.values import PhaseInstance
 
-SCHEMA = 1
+SCHEMA = 2
 
 _EPILOG = """\b
 A case of the file, where {threads} stands for the number of threads:
@@ -47,7 +50,7 @@ Example:
 
 # "Time   0.25 s", "Time in seconds =   0.25"
 _TIME = r"^\s*[Tt]ime(?: in seconds)?\s*[=:]?\s*([0-9][0-9.eE+-]*)"
-_LEAST = 1e-15  # seconds of core time for an instruction, where the fit leaves none
+_PROBE = 1e-9  # seconds of core time for an instruction, in the second of the runs that a fit needs
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,15 @@ class Row:
     virtual: float
     error: float  # (virtual - native) / native
     core_time: float | None  # seconds an instruction, fitted; None where nothing was
+    phases: list[PhaseFit] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Took:
+    """What a run under `terrace` took: the time that the program printed, and each of its phases."""
+
+    time: float
+    phases: list[PhaseInstance]
 
 
 def register(app: typer.Typer) -> None:
@@ -125,27 +137,32 @@ def compare(
     """A row for each program and number of threads. Raises TerraceError when a run fails or prints no time."""
     points = [(case, count) for case in cases for count in threads]
     sizes = [(case, count, case.measure) for case, count in points]
-    sizes += [(case, 1, case.calibrate) for case in cases if case.calibrate is not None]
+    calibrated = [(case, case.calibrate) for case in cases if case.calibrate is not None]
     times: dict[tuple[str, int, tuple[str, ...]], list[float]] = {}
-    with progress("native runs", repetitions * len(sizes)) as steps:
+    phases: dict[str, list[list[PhaseInstance]]] = {}
+    with progress("native runs", repetitions * (len(sizes) + 2 * len(calibrated))) as steps:
         for _ in range(repetitions):  # interleaved: what else the machine does meets all of them
-            for case, count, words in sizes:
+            for case, count, words in [*sizes, *((case, 1, words) for case, words in calibrated)]:
                 said = _run([native / case.name, *_words(words, count)])
                 times.setdefault((case.name, count, tuple(words)), []).append(_time(case, said))
                 steps.done()
+            for case, words in calibrated:
+                phases.setdefault(case.name, []).append(_native_phases(case, words, native, machine))
+                steps.done()
     rows = []
-    core_times: dict[str, float] = {}
+    fits: dict[str, Fit] = {}
     with progress("virtual runs", len(points)) as steps:
         for case, count in points:
-            if case.calibrate is not None and case.name not in core_times:
+            if case.calibrate is not None and case.name not in fits:
                 there = statistics.median(times[case.name, 1, tuple(case.calibrate)])
-                core_times[case.name] = _fit(case, hooked, machine, there)
-            core_time = core_times.get(case.name)
-            virtual = _virtual(case, case.measure, count, hooked, machine, core_time)
+                fits[case.name] = _fit(case, hooked, machine, there, core_times.medians(phases[case.name]))
+            fit = fits.get(case.name)
+            virtual = _virtual(case, case.measure, count, hooked, machine, fit).time
             runs = times[case.name, count, tuple(case.measure)]
             middle = statistics.median(runs)
             error = (virtual - middle) / middle
-            rows.append(Row(case.name, count, middle, max(runs) - min(runs), virtual, error, core_time))
+            fitted = (fit.core_time, fit.phases) if fit is not None else (None, [])
+            rows.append(Row(case.name, count, middle, max(runs) - min(runs), virtual, error, *fitted))
             steps.done()
     return rows
 
@@ -162,29 +179,41 @@ def summary(rows: Sequence[Row], machine: str, repetitions: int) -> dict[str, An
     }
 
 
-def _fit(case: Case, hooked: Path, machine: str, native: float) -> float:
-    """Core time of an instruction with which virtual time is `native` at the size for calibration.
-
-    Virtual time there is a line in it, as long as no place is saturated: two points tell.
-    """
+def _fit(case: Case, hooked: Path, machine: str, native: float, phases: core_times.Times) -> Fit:
+    """Core times with which virtual time is `native` at the size for calibration, and each phase's what `phases`
+    says."""
     assert case.calibrate is not None
-    probe = 1e-9
-    without = _virtual(case, case.calibrate, 1, hooked, machine, _LEAST)
-    with_probe = _virtual(case, case.calibrate, 1, hooked, machine, probe)
-    if with_probe <= without:
-        raise TerraceError(f"{case.name} {' '.join(case.calibrate)}: no instruction of the timed section is seen")
-    return max((native - without) / (with_probe - without) * probe, _LEAST)
+    without, with_probe = (
+        _virtual(case, case.calibrate, 1, hooked, machine, Fit(core_time))
+        for core_time in (core_times.LEAST, _PROBE)
+    )
+    if with_probe.time <= without.time:
+        raise TerraceError(f"{case.name} {' '.join(case.calibrate)}: no instruction in the timed section is seen")
+    program = core_times.of_program(native, without.time, with_probe.time, _PROBE)
+    at_least, at_probe = (core_times.medians([took.phases]) for took in (without, with_probe))
+    return Fit(program, core_times.of_phases(program, phases, at_least, at_probe, _PROBE))
 
 
-def _virtual(
-    case: Case, words: Sequence[str], threads: int, hooked: Path, machine: str, core_time: float | None
-) -> float:
+def _virtual(case: Case, words: Sequence[str], threads: int, hooked: Path, machine: str, fit: Fit | None) -> Took:
+    options = fit.options() if fit is not None else []
+    return _under_terrace("simulate", case, hooked, _words(words, threads), machine, options)
+
+
+def _native_phases(case: Case, words: Sequence[str], native: Path, machine: str) -> list[PhaseInstance]:
+    """Of the program as the compiler alone makes it: it needs no hooks for its phases to be timed."""
+    return _under_terrace("run", case, native, _words(words, 1), machine, []).phases
+
+
+def _under_terrace(
+    verb: str, case: Case, programs: Path, words: Sequence[str], machine: str, options: Sequence[str]
+) -> Took:
     with tempfile.TemporaryDirectory(prefix="terrace-validate-") as folder:
-        options: list[str | os.PathLike[str]] = ["simulate", "--quiet", "--planner", "slow-only"]
-        options += ["--machine", machine, "--output", Path(folder) / "store.terrace"]
-        if core_time is not None:
-            options += ["--core-time", f"{core_time * 1e12:.9f}ps"]
-        return _time(case, study.run_terrace([*options, "--", hooked / case.name, *_words(words, threads)]))
+        path = Path(folder) / "store.terrace"
+        whole: list[str | os.PathLike[str]] = [verb, "--quiet", "--planner", "slow-only", "--machine", machine]
+        whole += ["--output", path, *options, "--", programs / case.name, *words]
+        time = _time(case, study.run_terrace(whole))
+        store = Store(path)
+        return Took(time, store.phase_instances(store.run()))
 
 
 def _run(words: Sequence[str | os.PathLike[str]]) -> str:
@@ -224,11 +253,25 @@ def _print(rows: Sequence[Row], document: dict[str, Any]) -> None:
         native, virtual = units.seconds(row.native), units.seconds(row.virtual)
         shown.add_row(row.workload, str(row.threads), native, spread, virtual, f"{row.error:+.1%}", fitted)
     console().print(shown)
+    _print_phases(rows)
     largest = document["largest"]
     print(
         f"mean absolute error {document['mean_absolute_error']:.1%} of {len(rows)}; the largest is "
         f"{largest['error']:+.1%}, of {largest['workload']} with {largest['threads']} threads"
     )
+
+
+def _print_phases(rows: Sequence[Row]) -> None:
+    of_programs = {row.workload: row.phases for row in rows if row.phases}
+    if not of_programs:
+        return
+    shown = table("program", "phase", "native", "core time", "fitted for", left=(0, 1, 4))
+    for program, phases in of_programs.items():
+        for fit in phases:
+            native = units.seconds(fit.native) if fit.native is not None else ""
+            fitted_for = "the phase" if fit.rests_on == "phase" else f"the program: {fit.rests_on}"
+            shown.add_row(program, fit.pattern, native, units.seconds(fit.core_time), fitted_for)
+    console().print(shown)
 
 
 def _draw(rows: Sequence[Row], path: Path) -> None:

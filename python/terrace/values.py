@@ -1,6 +1,6 @@
 """What a profile store holds, as values (docs/store.md says what each field means)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +30,7 @@ class Run:
     how: str | None
     arguments: list[str]
     whole: bool
+    core_times: dict[str, float] = field(default_factory=dict)  # of an instruction, where phases have their own
 
     @property
     def name(self) -> str:

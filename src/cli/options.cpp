@@ -125,8 +125,10 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   std::vector<std::string> worlds;
   if (simulated) {
     app.add_option("--cache", world.caches, "another size for a cache: l3=640KiB");
-    app.add_option("--core-time", world.core_time,
-                   "core time of an instruction, as terrace lab validate fits it: 0.05ns; default: the machine's");
+    app.add_option("--core-time", world.core_times,
+                   "core time of an instruction, as terrace lab validate fits it: 0.05ns; of the phases that a "
+                   "pattern matches: 'psinv.*=0.08ns', the first one decides; default: the machine's")
+        ->allow_extra_args(false);
     app.add_option("--cores", world.cores, "cores that the program's thread stands for, or all")
         ->capture_default_str();
     app.add_flag("--exact", options.exact, "keep the exact counters of every iteration, too");

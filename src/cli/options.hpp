@@ -17,10 +17,10 @@ struct WorldOptions {
   std::string budget;   // "hbm=16GiB"
   std::string fast;     // shorthand for the fastest kind
   std::string planner = "auto";
-  std::string plan;                 // file
-  std::vector<std::string> caches;  // "l3=640KiB"
-  std::string core_time;            // of an access: "0.31ns"; "" for the machine's
-  std::string cores = "1";          // a number, or "all"
+  std::string plan;                     // file
+  std::vector<std::string> caches;      // "l3=640KiB"
+  std::vector<std::string> core_times;  // of an instruction: "0.05ns", "psinv.*=0.08ns"; none for the machine's
+  std::string cores = "1";              // a number, or "all"
   unsigned domain = 0;
 };
 

@@ -14,6 +14,7 @@
 
 #include "access/symbols.hpp"
 #include "access/symbols_writer.hpp"
+#include "cli/core_time_option.hpp"
 #include "cli/phase_names.hpp"
 #include "machine/cache_sizes.hpp"
 #include "machine/discovery.hpp"
@@ -42,7 +43,8 @@ double cores_of(const std::string& text, const machine::Initiator& initiator) {
 
 front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions& launch) {
   auto machine = machine::with_cache_sizes(load_machine(options.machine), options.caches);
-  if (!options.core_time.empty()) machine = machine::with_core_time(machine, parse_seconds(options.core_time));
+  const auto core_times = read_core_times(options.core_times);
+  if (core_times.program) machine = machine::with_core_time(machine, *core_times.program);
   if (options.domain >= machine.domains().size())
     throw Error(Code::invalid, "--domain " + std::to_string(options.domain) + ": " + machine.name() + " has " +
                                    std::to_string(machine.domains().size()) + " domains, counted from 0");
@@ -68,7 +70,8 @@ front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions
   else
     world.budget = machine::parse_budget(machine, world.budget_text);
   world.calibration = sim::measure_calibration(machine, initiator, world.cores);
-  world.core_time_fitted = !options.core_time.empty();
+  world.core_time_fitted = !options.core_times.empty();
+  world.core_times = core_times.phases;
   world.record_only = launch.verb == "record" || launch.profile;
   world.keep_exact = launch.exact;
   return world;

@@ -4,6 +4,9 @@
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "profile/store_database.hpp"
 
@@ -24,6 +27,7 @@ struct LoopSummary {
   // Virtual time: seconds of core time an instruction, and whether they were fitted for the program.
   double instruction_time = 0;
   bool core_time_fitted = false;
+  std::vector<std::pair<std::string, double>> core_times;  // of phases, where some have their own
 };
 
 // Of the process that spent the longest time in its main loop: on many ranks, the one that the others wait for.
@@ -41,7 +45,7 @@ LoopSummary longest_loop(const std::string& path) {
       " (SELECT heap_unreached / heap FROM reach WHERE reach.run = run.id),"
       " (SELECT heap_unreached FROM reach WHERE reach.run = run.id),"
       " (SELECT instruction_time FROM initiator i WHERE i.machine = run.machine AND i.id = run.initiator),"
-      " COALESCE(core_time_fitted, 0)"
+      " COALESCE(core_time_fitted, 0), run.id"
       " FROM run LEFT JOIN loop ON loop.run = run.id GROUP BY run.id"
       " ORDER BY t DESC, (SELECT samples FROM reach WHERE reach.run = run.id) DESC LIMIT 1");
   LoopSummary summary;
@@ -61,6 +65,10 @@ LoopSummary longest_loop(const std::string& path) {
   summary.heap_unreached = query.real(11);
   summary.instruction_time = query.real(12);
   summary.core_time_fitted = query.integer(13) != 0;
+  profile::Statement phases(database,
+                            "SELECT phase, instruction_time FROM core_time WHERE run = ? ORDER BY phase");
+  phases.bind_all(query.integer(14));
+  while (phases.step()) summary.core_times.emplace_back(phases.text(0), phases.real(1));
   return summary;
 }
 
@@ -116,8 +124,11 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
                                    {"moved_bytes", loop.moved},
                                    {"time_share_without_hooks", loop.time_share},
                                    {"heap_share_unreached", loop.heap_share}};
-    if (loop.backend == "virtual")
-      line["core_time"] = {{"instruction_s", loop.instruction_time}, {"calibrated", loop.core_time_fitted}};
+    if (loop.backend == "virtual") {
+      auto& core_time = line["core_time"];
+      core_time = {{"instruction_s", loop.instruction_time}, {"calibrated", loop.core_time_fitted}};
+      for (const auto& [phase, time] : loop.core_times) core_time["phases"][phase] = time;
+    }
     fmt::print(stderr, "{}\n", line.dump());
     return;
   }

@@ -39,6 +39,7 @@ void put_world(BlobWriter& out, const SessionWorld& world) {
   if (world.plan) world.plan->to_blob(out);
   world.calibration.to_blob(out);
   out.put(world.core_time_fitted);
+  world.core_times.to_blob(out);
   out.put(world.learn_iterations);
   out.put(world.record_only);
   out.put(world.keep_exact);
@@ -55,6 +56,7 @@ SessionWorld get_world(BlobReader& in) {
   if (in.get<bool>()) world.plan = placement::Plan::from_blob(in);
   world.calibration = model::Calibration::from_blob(in);
   world.core_time_fitted = in.get<bool>();
+  world.core_times = profile::CoreTimes::from_blob(in);
   world.learn_iterations = in.get<std::uint32_t>();
   world.record_only = in.get<bool>();
   world.keep_exact = in.get<bool>();

@@ -10,11 +10,12 @@
 #include "machine/machine.hpp"
 #include "model/calibration.hpp"
 #include "placement/plan.hpp"
+#include "profile/core_times.hpp"
 #include "runtime/runtime_parts.hpp"
 
 namespace terrace::front {
 
-inline constexpr std::uint32_t k_session_version = 3;
+inline constexpr std::uint32_t k_session_version = 4;
 inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of the session file
 
 enum class Backend : std::uint8_t { real, virtual_time };
@@ -30,7 +31,8 @@ struct SessionWorld {
   std::string planner = "auto";
   std::optional<placement::Plan> plan{};
   model::Calibration calibration{};
-  bool core_time_fitted = false;  // the machine's instruction_time is the program's own
+  bool core_time_fitted = false;  // core time is the program's own: the machine's instruction_time or some phases'
+  profile::CoreTimes core_times{};
   std::uint32_t learn_iterations = 1;
   bool record_only = false;
   bool keep_exact = false;

@@ -197,6 +197,12 @@ BuiltWorld build_world(const Session& session, const SessionWorld& world, bool a
     given.clock = machine;
     given.backing = machine;
     given.mover = machine;
+    given.core_times = world.core_times;
+    given.instructions_take = [machine, &of = *parts](Seconds time) {
+      machine->set_instruction_time(time);
+      of.exact->set_instruction_time(time);
+      if (of.sampled) of.sampled->set_instruction_time(time);
+    };
     given.totals = [machine] { return totals_of(machine->account()); };
   } else {
     given.clock = parts->clock.get();

@@ -9,7 +9,7 @@
 
 namespace terrace::profile {
 
-CoreCost::CoreCost(const machine::Machine& machine, machine::InitiatorId initiator, double cores) {
+CoreCost::CoreCost(const machine::Machine& machine, machine::InitiatorId initiator, double cores) : cores_(cores) {
   if (initiator >= machine.initiators().size()) {
     throw Error(Code::not_found, "machine '" + machine.name() + "' has no initiator " + std::to_string(initiator) +
                                      "; it has " + std::to_string(machine.initiators().size()));
@@ -19,7 +19,7 @@ CoreCost::CoreCost(const machine::Machine& machine, machine::InitiatorId initiat
                                    " cores; the number must be above 0");
   }
   const auto& of = machine.initiators()[initiator];
-  instruction_ = of.instruction_time.value / cores;
+  set_instruction_time(of.instruction_time);
   const auto levels = std::min(of.caches.size(), hit_.size());
   for (std::size_t level = 1; level < levels; ++level)
     hit_[level] = (of.caches[level].overlapped.value > 0 ? of.caches[level].overlapped.value

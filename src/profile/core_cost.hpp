@@ -23,6 +23,9 @@ class CoreCost {
   // Throws Error{invalid} when `cores` is not a number above 0, Error{not_found} for an unknown initiator.
   CoreCost(const machine::Machine& machine, machine::InitiatorId initiator, double cores);
 
+  // What an instruction takes from now on: a phase may have a time of its own.
+  void set_instruction_time(Seconds time) { instruction_ = time.value / cores_; }
+
   [[nodiscard]] Seconds core_time(const backend::Quantum& quantum) const;
   // Latencies exposed, in units of the latency of the place where the data lies.
   [[nodiscard]] double exposure(const ChunkTraffic& traffic) const {
@@ -45,6 +48,7 @@ class CoreCost {
   }
 
  private:
+  double cores_;
   double instruction_ = 0;  // seconds, for one program thread that stands for all the cores
   std::array<double, backend::k_max_cache_levels> hit_{};
   double walk_ = 0;

@@ -25,6 +25,8 @@ class ExactCollector final : public Collector {
   ExactCollector(const machine::Machine& machine, machine::InitiatorId initiator, double cores,
                  const memory::ChunkTable& chunks);
 
+  void set_instruction_time(Seconds time) { cost_.set_instruction_time(time); }
+
  private:
   struct Lines {
     std::uint64_t read = 0;

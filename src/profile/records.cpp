@@ -65,6 +65,10 @@ template <class Io, IsOne<PhaseRecord> R>
 void fields(Io& io, R& r) {
   io(r.iteration, r.index, r.name, r.begun, r.ended, r.waited, r.followed);
 }
+template <class Io, IsOne<CoreTimeRecord> R>
+void fields(Io& io, R& r) {
+  io(r.phase, r.instruction);
+}
 template <class Io, IsOne<IterationRecord> R>
 void fields(Io& io, R& r) {
   io(r.exact, r.iteration, r.places);
@@ -221,6 +225,7 @@ void encode(BlobWriter& out, const ObjectEndRecord& record) { write(out, record)
 void encode(BlobWriter& out, const LoopRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const LoopEndRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const PhaseRecord& record) { write(out, record); }
+void encode(BlobWriter& out, const CoreTimeRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const IterationRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const MovesRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const NoteRecord& record) { write(out, record); }
@@ -236,6 +241,7 @@ void decode(BlobReader& in, ObjectEndRecord& record) { read(in, record); }
 void decode(BlobReader& in, LoopRecord& record) { read(in, record); }
 void decode(BlobReader& in, LoopEndRecord& record) { read(in, record); }
 void decode(BlobReader& in, PhaseRecord& record) { read(in, record); }
+void decode(BlobReader& in, CoreTimeRecord& record) { read(in, record); }
 void decode(BlobReader& in, IterationRecord& record) { read(in, record); }
 void decode(BlobReader& in, MovesRecord& record) { read(in, record); }
 void decode(BlobReader& in, NoteRecord& record) { read(in, record); }

@@ -32,7 +32,8 @@ enum class RecordType : std::uint16_t {
   machine = 13,
   calibration = 14,
   transfers = 15,
-  reach = 16
+  reach = 16,
+  core_time = 17
 };
 
 struct RunRecord {  // first in every journal
@@ -78,6 +79,10 @@ struct PhaseRecord {  // a phase that has ended
   Seconds ended;
   Seconds waited;        // for transfers, within the phase's time
   bool followed = true;  // false: its accesses were not, and its time is that of the last one that was
+};
+struct CoreTimeRecord {  // where some phases have times of their own: when the first of that name begins
+  std::string phase;
+  Seconds instruction;
 };
 struct IterationRecord {
   bool exact = false;
@@ -159,6 +164,7 @@ void encode(BlobWriter& out, const ObjectEndRecord& record);
 void encode(BlobWriter& out, const LoopRecord& record);
 void encode(BlobWriter& out, const LoopEndRecord& record);
 void encode(BlobWriter& out, const PhaseRecord& record);
+void encode(BlobWriter& out, const CoreTimeRecord& record);
 void encode(BlobWriter& out, const IterationRecord& record);
 void encode(BlobWriter& out, const MovesRecord& record);
 void encode(BlobWriter& out, const TransfersRecord& record);
@@ -175,6 +181,7 @@ void decode(BlobReader& in, ObjectEndRecord& record);
 void decode(BlobReader& in, LoopRecord& record);
 void decode(BlobReader& in, LoopEndRecord& record);
 void decode(BlobReader& in, PhaseRecord& record);
+void decode(BlobReader& in, CoreTimeRecord& record);
 void decode(BlobReader& in, IterationRecord& record);
 void decode(BlobReader& in, MovesRecord& record);
 void decode(BlobReader& in, TransfersRecord& record);
@@ -198,6 +205,8 @@ template <>
 inline constexpr RecordType k_record_type<LoopEndRecord> = RecordType::loop_end;
 template <>
 inline constexpr RecordType k_record_type<PhaseRecord> = RecordType::phase;
+template <>
+inline constexpr RecordType k_record_type<CoreTimeRecord> = RecordType::core_time;
 template <>
 inline constexpr RecordType k_record_type<IterationRecord> = RecordType::iteration;
 template <>

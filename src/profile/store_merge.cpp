@@ -115,6 +115,9 @@ bool add_record(RunRows& rows, const JournalRecord& record) {
     case RecordType::phase:
       add_decoded<PhaseRecord>(rows, record.payload);
       return true;
+    case RecordType::core_time:
+      add_decoded<CoreTimeRecord>(rows, record.payload);
+      return true;
     case RecordType::iteration:
       add_decoded<IterationRecord>(rows, record.payload);
       return true;

@@ -124,6 +124,11 @@ void RunRows::add(const PhaseRecord& r) {
   phase_instance_.run(id_, loop_, r.iteration, r.index, r.name, r.begun, r.ended, r.waited, r.followed);
 }
 
+void RunRows::add(const CoreTimeRecord& r) {
+  Statement insert(database_, "INSERT OR REPLACE INTO core_time VALUES(?, ?, ?)");
+  insert.run(id_, r.phase, r.instruction);
+}
+
 void RunRows::add(const IterationRecord& r) {
   iteration_.run(id_, loop_, r.iteration.number, r.exact);
   const auto iteration = database_.last_row();

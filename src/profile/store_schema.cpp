@@ -55,6 +55,9 @@ CREATE TABLE phase_instance(
   phase INTEGER NOT NULL, name TEXT NOT NULL, begun REAL NOT NULL, ended REAL NOT NULL, waited REAL NOT NULL,
   followed INTEGER NOT NULL);
 CREATE INDEX phase_instance_by_run ON phase_instance(run, loop, iteration, phase);
+CREATE TABLE core_time(
+  run INTEGER NOT NULL REFERENCES run(id), phase TEXT NOT NULL, instruction_time REAL NOT NULL,
+  PRIMARY KEY(run, phase)) WITHOUT ROWID;
 
 CREATE TABLE iteration(
   id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run(id), loop INTEGER NOT NULL, number INTEGER NOT NULL,

@@ -23,6 +23,7 @@
 #include "model/calibration.hpp"
 #include "placement/plan.hpp"
 #include "profile/collector.hpp"
+#include "profile/core_times.hpp"
 #include "profile/profile.hpp"
 #include "runtime/extent.hpp"
 
@@ -73,6 +74,9 @@ struct WorldParts {
   profile::Collector* exact = nullptr;  // null where there is no oracle (a real machine)
   Journal* journal = nullptr;
   std::function<Totals()> totals;
+  // Of phases that have times of their own, and whom to tell what an instruction takes from now on.
+  profile::CoreTimes core_times;
+  std::function<void(Seconds)> instructions_take;
   std::shared_ptr<void> owner;  // keeps what the pointers above point to
 };
 

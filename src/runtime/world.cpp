@@ -26,6 +26,7 @@ World::World(WorldParts parts, Bytes granule, machine::DomainId domain)
   }
   if (parts_.sampled) parts_.sampled->set_active(false);
   if (parts_.exact) parts_.exact->set_active(false);
+  price(profile::k_before_loop);
 }
 
 World::Stretch World::initial_stretch(const profile::Object& object, std::uint32_t ordinal) const {
@@ -145,6 +146,7 @@ void World::loop_begin(const PhaseTracker& tracker) {
   measured_.clear();
   plan_phase_.reset();
   iterations_ = 0;
+  price(profile::k_before_loop);
   if (!parts_.steering.plan) has_plan_ = false;  // a second loop is learned anew
 }
 
@@ -224,6 +226,7 @@ void World::end_iteration(std::uint32_t iteration) {
 void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool followed,
                         const std::vector<profile::Object>& objects) {
   const auto iteration = tracker.iteration();
+  price(tracker.phase());
   parts_.clock->charge(model::k_marker_cost);
   if (begins_iteration) {
     if (iteration > 0) end_iteration(iteration - 1);
@@ -309,6 +312,20 @@ void World::loop_end(const PhaseTracker& tracker, std::uint32_t followed) {
   if (parts_.exact) parts_.exact->set_active(false);
   journal_.write(profile::LoopEndRecord{now(), iterations_, followed});
   write_counters();
+  price(profile::k_after_loop);
+}
+
+// Each quantum is priced as one of the phase in which it ends: they are flushed where phases do.
+void World::price(std::string_view phase) {
+  if (parts_.core_times.empty()) return;
+  auto known = core_times_.find(phase);
+  if (known == core_times_.end()) {
+    const auto name = std::string(phase);
+    const auto machines = parts_.machine->initiators()[parts_.initiator].instruction_time;
+    known = core_times_.emplace(name, parts_.core_times.of(name).value_or(machines)).first;
+    journal_.write(profile::CoreTimeRecord{name, known->second});
+  }
+  parts_.instructions_take(known->second);
 }
 
 void World::write_counters() {

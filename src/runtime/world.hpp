@@ -4,10 +4,12 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -96,12 +98,15 @@ class World {
   void log_transfer(const Pending& pending, const backend::TransferResult& result);
   void note_refusal(const std::string& what);
   void write_counters();
+  void price(std::string_view phase);
   [[nodiscard]] Totals so_far() const { return parts_.totals ? parts_.totals() : Totals{}; }
 
   WorldParts parts_;
   machine::DomainId domain_;
   Bytes granule_;
   Journalist journal_;
+  // Of an instruction, in the phases that there have been, where some have times of their own.
+  std::map<std::string, Seconds, std::less<>> core_times_;
   ActivePlan active_;
   bool has_plan_ = false;
   std::optional<placement::Plan>

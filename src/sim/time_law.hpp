@@ -60,6 +60,7 @@ class TimeLaw {
   void price(Seconds core, const Traffic& by_place, Demand& demand) const;
   [[nodiscard]] CopyDemand copy(machine::PlaceId from, machine::PlaceId to) const;
   [[nodiscard]] const profile::CoreCost& cost() const { return cost_; }
+  void set_instruction_time(Seconds time) { cost_.set_instruction_time(time); }
   [[nodiscard]] const profile::PlaceView& view() const { return view_; }
 
  private:

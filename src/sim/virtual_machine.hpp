@@ -86,6 +86,8 @@ class VirtualMachine final : public backend::Clock,
 
   void tallied(const backend::Quantum& quantum, const profile::Tally& tally) override;
 
+  void set_instruction_time(Seconds time) { law_.set_instruction_time(time); }
+
   // Since the beginning. The difference of two is the account of what lies between.
   [[nodiscard]] const TimeAccount& account() const { return account_; }
 

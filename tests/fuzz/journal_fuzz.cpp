@@ -85,6 +85,8 @@ void check_record(const terrace::JournalRecord& record) {
       return check<LoopEndRecord>(record.payload);
     case RecordType::phase:
       return check<PhaseRecord>(record.payload);
+    case RecordType::core_time:
+      return check<CoreTimeRecord>(record.payload);
     case RecordType::iteration:
       return check<IterationRecord>(record.payload);
     case RecordType::moves:

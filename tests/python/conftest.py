@@ -1,4 +1,4 @@
-"""What the tests of the Python side share: a store with known contents, and the command as a user runs it."""
+"""What the tests of the Python side share: a store of known contents, the command, a program in both forms."""
 
 import os
 import subprocess
@@ -10,6 +10,40 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("TERRACE_BUILD", ROOT / "build" / "release"))
+
+# Two phases that do the same; the first one's name has a number that follows the size.
+ADDS = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+static void mark(const char* marker, const char* name) {
+  void (*const call)(const char*) = (void (*)(const char*))dlsym(RTLD_DEFAULT, marker);
+  if (call) call(name);
+}
+int main(int argc, char** argv) {
+  const long n = atol(argv[1]);
+  volatile double* a = calloc(n, sizeof *a);
+  for (long i = 0; i < n; ++i) a[i] = 1;
+  const double begin = now();
+  mark("terrace_loop_begin", "main");
+  for (int k = 0; k < 25; ++k) {
+    mark("terrace_phase", n < 10000 ? "up.4" : "up.5");
+    for (long i = 0; i < n; ++i) a[i] += 1;
+    mark("terrace_phase", "again");
+    for (long i = 0; i < n; ++i) a[i] += 1;
+  }
+  mark("terrace_loop_end", 0);
+  printf("Time %.12f s\n", now() - begin);
+  return a[argc] != 51;
+}
+"""
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -32,3 +66,14 @@ def terrace() -> Command:
         return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A program, `adds`, natively and with hooks."""
+    folder = tmp_path_factory.mktemp("adds")
+    (folder / "adds.c").write_text(ADDS)
+    for name, compiler in (("native", "gcc"), ("hooked", str(Path(sys.executable).with_name("terrace-cc")))):
+        (folder / name).mkdir()
+        subprocess.run([compiler, "-O2", folder / "adds.c", "-o", folder / name / "adds", "-ldl"], check=True)
+    return folder / "native", folder / "hooked"

@@ -1,35 +1,13 @@
 """`terrace lab validate`: the fit, against virtual time itself; the file of cases; a run from end to end."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from terrace import validate
+from terrace import core_times, validate
 from terrace.errors import TerraceError, WrongCallError
 
-SOURCE = r"""
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec + 1e-9 * t.tv_nsec;
-}
-int main(int argc, char** argv) {
-  const long n = atol(argv[1]);
-  volatile double* a = calloc(n, sizeof *a);
-  for (long i = 0; i < n; ++i) a[i] = 1;
-  const double begin = now();
-  for (int k = 0; k < 50; ++k)
-    for (long i = 0; i < n; ++i) a[i] += 1;
-  printf("Time %.12f s\n", now() - begin);
-  return a[argc] != 51;
-}
-"""
 CASES = """
 [[program]]
 name = "adds"
@@ -39,24 +17,30 @@ measure = ["60000"]
 MACHINE = "unimem-lat4"
 
 
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The program natively and with hooks."""
-    folder = tmp_path_factory.mktemp("validate")
-    (folder / "adds.c").write_text(SOURCE)
-    for name, compiler in (("native", "gcc"), ("hooked", str(Path(sys.executable).with_name("terrace-cc")))):
-        (folder / name).mkdir()
-        subprocess.run([compiler, "-O2", folder / "adds.c", "-o", folder / name / "adds"], check=True)
-    return folder / "native", folder / "hooked"
-
-
 def test_the_fit_gives_the_native_time_at_the_size_of_calibration(folders: tuple[Path, Path]) -> None:
     """Whatever the native time was: virtual time at that core time is that, to rounding."""
     case = validate.Case("adds", ["60000"], ["2000"])
-    for native in (100e-6, 1e-3):
-        core_time = validate._fit(case, folders[1], MACHINE, native)
-        virtual = validate._virtual(case, ["2000"], 1, folders[1], MACHINE, core_time)
-        assert virtual == pytest.approx(native, rel=1e-3)
+    for native in (200e-6, 1e-3):
+        fit = validate._fit(case, folders[1], MACHINE, native, {})
+        assert {phase.rests_on for phase in fit.phases} == {"not run natively"}
+        virtual = validate._virtual(case, ["2000"], 1, folders[1], MACHINE, fit)
+        assert virtual.time == pytest.approx(native, rel=1e-3)
+
+
+def test_the_fit_gives_each_phase_its_native_time(folders: tuple[Path, Path]) -> None:
+    """At the size of calibration; at another one the family's pattern finds its phase."""
+    case = validate.Case("adds", ["60000"], ["2000"])
+    native = {"up.4": 30e-6, "again": 50e-6}
+    fit = validate._fit(case, folders[1], MACHINE, 25 * sum(native.values()), native)
+    assert [(phase.pattern, phase.rests_on) for phase in fit.phases] == [
+        ("again", "phase"),
+        ("up.[0-9]*", "phase"),
+    ]
+    virtual = validate._virtual(case, ["2000"], 1, folders[1], MACHINE, fit)
+    assert core_times.medians([virtual.phases]) == pytest.approx(native, rel=1e-3)
+    # Both phases do the same, so what is left between them is their core time.
+    larger = core_times.medians([validate._virtual(case, ["60000"], 1, folders[1], MACHINE, fit).phases])
+    assert larger["again"] - larger["up.5"] == pytest.approx(30 * (native["again"] - native["up.4"]), rel=1e-2)
 
 
 def test_from_end_to_end(folders: tuple[Path, Path], terrace: Callable[..., object], tmp_path: Path) -> None:
@@ -68,6 +52,11 @@ def test_from_end_to_end(folders: tuple[Path, Path], terrace: Callable[..., obje
     document = json.loads(output.read_text())
     (row,) = document["rows"]
     assert row["workload"] == "adds" and row["native"] > 0 and row["core_time"] > 0
+    assert [phase["pattern"] for phase in row["phases"]] == ["again", "up.[0-9]*"]
+    for phase in row["phases"]:
+        assert phase["native"] > 0
+        assert phase["rests_on"] == "phase" or phase["core_time"] == row["core_time"]
+    assert "fitted for" in str(getattr(done, "stdout"))  # noqa: B009
     assert row["error"] == pytest.approx(row["virtual"] / row["native"] - 1)
     assert document["mean_absolute_error"] == abs(row["error"]) == abs(document["largest"]["error"])
     assert "mean absolute error" in str(getattr(done, "stdout"))  # noqa: B009

@@ -239,6 +239,9 @@ TEST(Records, TheSmallOnesReadBack) {
   const auto phase = decoded<PhaseRecord>(encoded(PhaseRecord{1, 2, "p", {3}, {4}, {5}, false}));
   EXPECT_EQ(phase.waited, Seconds{5});
   EXPECT_FALSE(phase.followed);
+  const auto core_time = decoded<CoreTimeRecord>(encoded(CoreTimeRecord{"p", {2e-10}}));
+  EXPECT_EQ(core_time.phase, "p");
+  EXPECT_EQ(core_time.instruction, Seconds{2e-10});
   EXPECT_EQ(decoded<NoteRecord>(encoded(NoteRecord{"warning", "text", {1}})).text, "text");
   const auto counters = decoded<CountersRecord>(encoded(CountersRecord{1, 2, 3, 4, 5, {6}, {7}, {8}, {9}, {10}}));
   EXPECT_EQ(counters.dropped, 5U);

@@ -53,6 +53,7 @@ struct RunChoice {
   bool keep_exact = false;
   std::optional<placement::Plan> plan = {};
   std::uint32_t every = 0;  // above 0: a recording that follows each so many iterations
+  profile::CoreTimes core_times = {};
 };
 
 // One run of the program, in a process of its own as it were.
@@ -83,6 +84,13 @@ class TestRun {
         quantum.misses = misses;
         tee.quantum(quantum);
       }
+  }
+  // Nothing but instructions; unseen as those of a sweep are.
+  void compute(std::uint64_t instructions) {
+    if (!followed) return;
+    backend::Quantum quantum;
+    quantum.instructions = instructions;
+    tee.quantum(quantum);
   }
   void iterate(int iterations) {
     runtime.loop_begin("main");
@@ -155,6 +163,12 @@ class TestRun {
     world.sampled = &sampled;
     world.exact = &exact;
     world.journal = &journal;
+    world.core_times = choice.core_times;
+    world.instructions_take = [this](Seconds time) {
+      vm.set_instruction_time(time);
+      sampled.set_instruction_time(time);
+      exact.set_instruction_time(time);
+    };
     world.totals = [this] { return front::totals_of(vm.account()); };
     RuntimeParts parts;
     if (choice.every > 0) parts.follow_every = choice.every;

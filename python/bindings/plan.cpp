@@ -21,10 +21,11 @@ using placement::Decision;
 using placement::Plan;
 
 // Without a calibration the model's constants are 1.
-Decision decide(const Problem& problem, const std::string& planner, const model::Calibration* calibration) {
+Decision decide(const Problem& problem, const std::string& planner, const model::Calibration* calibration,
+                bool quick) {
   const nb::gil_scoped_release release;
   return placement::find_planner(planner).decide(problem, calibration ? *calibration : model::Calibration{},
-                                                 placement::Effort::thorough);
+                                                 quick ? placement::Effort::quick : placement::Effort::thorough);
 }
 
 nb::list objects_of(const Plan& plan) {
@@ -75,7 +76,7 @@ nb::list sweep(const profile::Profile& profile, const machine::Machine& machine,
     for (const auto size : budgets[b]) budget.push_back(Bytes{size});
     const auto problem = model::make_problem(profile, machine, budget, max_items);
     for (const auto& name : planners) {
-      const auto decision = decide(problem, name, calibration);
+      const auto decision = decide(problem, name, calibration, false);
       nb::dict row;
       row["budget"] = b;
       row["planner"] = name;
@@ -135,11 +136,11 @@ void bind_plan(nb::module_& module) {
       .def_ro("gap", &Plan::gap);
   module.def("planners", &placement::planner_names, "The planners' names.");
   module.def("decide", &decide, "problem"_a, "planner"_a = "auto", "calibration"_a = nb::none(),
-             "What a planner would do.");
+             "quick"_a = false, "What a planner would do; `quick`: as beside a running program.");
   module.def(
       "plan",
       [](const Problem& problem, const std::string& planner, const model::Calibration* calibration) {
-        return placement::make_plan(problem, decide(problem, planner, calibration), planner);
+        return placement::make_plan(problem, decide(problem, planner, calibration, false), planner);
       },
       "problem"_a, "planner"_a = "auto", "calibration"_a = nb::none(), "A planner's decision in names.");
   module.def("sweep", &sweep, "profile"_a, "machine"_a, "budgets"_a, "planners"_a, "calibration"_a = nb::none(),

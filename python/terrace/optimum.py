@@ -115,8 +115,8 @@ class _Common:
         )
 
 
-class _Rows:
-    """The rows of one phase's time: T >= C + D, T >= B of each place, T >= X, each after the phase's waiting."""
+class _Phase:
+    """The rows of one phase: T >= C + D, T >= B of each place, T >= X, each after what it waits before it begins."""
 
     def __init__(self, common: _Common) -> None:
         self.stalls: list[tuple[int, float]] = []
@@ -124,15 +124,22 @@ class _Rows:
         self.waits: list[tuple[int, float]] = []
         self.busy: list[list[tuple[int, float]]] = [[] for _ in common.places]
 
-    def copy(self, move: int, cost: tuple[float, float, float], source: int, target: int, waits: bool) -> None:
-        """A move beside the phase, or one that the phase waits for."""
+    def serve(self, common: _Common, cell: list[float], served: dict[int, int]) -> None:
+        """The cell's traffic, by the variable that says how much of it each place serves."""
+        for p, v in served.items():
+            self.stalls.append((v, common.exposed(cell, p)))
+            self.busy[p].append((v, common.busy(cell, p)))
+
+    def copy(self, move: int, cost: tuple[float, float, float], source: int, target: int) -> None:
+        """What is copied beside the phase."""
         engine, reading, writing = cost
-        if waits:
-            self.waits.append((move, engine))
-        else:
-            self.copies.append((move, engine))
-            self.busy[source].append((move, reading))
-            self.busy[target].append((move, writing))
+        self.copies.append((move, engine))
+        self.busy[source].append((move, reading))
+        self.busy[target].append((move, writing))
+
+    def wait(self, move: int, cost: tuple[float, float, float]) -> None:
+        """What is copied before it begins, while nothing else happens."""
+        self.waits.append((move, cost[0]))
 
     def add(self, program: _Program, core: float) -> None:
         """Adds the phase's time, which counts, and its rows."""
@@ -141,67 +148,160 @@ class _Rows:
             program.row([(time, 1.0), *((v, -f) for v, f in [*terms, *self.waits])], lower=least)
 
 
-def _serve(
-    program: _Program,
-    here: dict[int, int],
-    moves: dict[tuple[int, int], int],
-    executable: bool,
-) -> dict[int, int]:
-    """Which place serves the cell's traffic: at most what lies there, or comes there in this phase."""
-    served = {p: program.variable(1, integer=executable) for p in here}
-    program.row([(v, 1.0) for v in served.values()], 1, 1)
-    for p, v in served.items():
-        arriving = [(move, -1.0) for (_, q), move in moves.items() if q == p]
-        program.row([(v, 1.0), (here[p], -1.0), *arriving], upper=0)
-    return served
+def _hold(program: _Program, common: _Common, held: list[dict[int, list[tuple[int, float]]]]) -> None:
+    """No place holds more than its budget; `held` says by item and place how much of the item counts there."""
+    for p, place in enumerate(common.places):
+        terms = [
+            (v, share * item["size"] / common.byte)
+            for here, item in zip(held, common.items, strict=True)
+            for v, share in here.get(p, [])
+        ]
+        if terms:
+            program.row(terms, upper=place["budget"] / common.byte)
 
 
-def _build(common: _Common, executable: bool) -> tuple[_Program, list[dict[int, dict[int, int]]]]:
-    """The program, and the variables that say what serves each item: [phase][item][place]."""
+def _lie(program: _Program, common: _Common, integer: bool) -> list[dict[int, int]]:
+    """For each item the variables that say where it lies: all of it somewhere."""
+    now = [{p: program.variable(1, integer=integer) for p in common.allowed(item)} for item in common.items]
+    for here in now:
+        program.row([(v, 1.0) for v in here.values()], 1, 1)
+    return now
+
+
+def _relaxed(common: _Common) -> _Program:
+    """The linear program of the design: shares of items, served where they lie or where they come to meanwhile."""
     program = _Program()
     count = len(common.phases)
     starts = count if common.cyclic else count + 1
-    share = [
-        [{p: program.variable(1) for p in common.allowed(item)} for item in common.items] for _ in range(starts)
-    ]
+    share = [_lie(program, common, integer=False) for _ in range(starts)]
     for now in share:
-        _hold(program, common, now)
-    service: list[dict[int, dict[int, int]]] = []
+        _hold(program, common, [{p: [(v, 1.0)] for p, v in here.items()} for here in now])
     for k, phase in enumerate(common.phases):
         cells = {int(cell[0]): cell for cell in phase["cells"]}
-        rows = _Rows(common)
-        service.append({})
+        rows = _Phase(common)
         for i, item in enumerate(common.items):
             here, after = share[k][i], share[(k + 1) % starts][i]
             moves = {(p, q): program.variable() for p in here for q in here if p != q}
             for (p, q), move in moves.items():
-                waits = executable and i in cells and common.rank[q] < common.rank[p]
-                rows.copy(move, common.copying(item, p, q), p, q, waits)
+                rows.copy(move, common.copying(item, p, q), p, q)
             for p in here:
                 arriving = [(move, 1.0) for (_, q), move in moves.items() if q == p]
                 leaving = [(move, -1.0) for (q, _), move in moves.items() if q == p]
                 program.row([(after[p], -1.0), (here[p], 1.0), *arriving, *leaving], 0, 0)
             if i in cells:
-                service[k][i] = _serve(program, here, moves, executable)
-                for p, v in service[k][i].items():
-                    rows.stalls.append((v, common.exposed(cells[i], p)))
-                    rows.busy[p].append((v, common.busy(cells[i], p)))
+                served = {p: program.variable(1) for p in here}
+                program.row([(v, 1.0) for v in served.values()], 1, 1)
+                for p, v in served.items():
+                    arriving = [(move, -1.0) for (_, q), move in moves.items() if q == p]
+                    program.row([(v, 1.0), (here[p], -1.0), *arriving], upper=0)
+                rows.serve(common, cells[i], served)
         rows.add(program, phase["core"] / common.second)
-    return program, service
+    return program
 
 
-def _hold(program: _Program, common: _Common, now: list[dict[int, int]]) -> None:
-    """All of each item lies somewhere, and no place holds more than its budget."""
-    for here in now:
-        program.row([(v, 1.0) for v in here.values()], 1, 1)
-    for p, place in enumerate(common.places):
-        held = [
-            (here[p], item["size"] / common.byte)
-            for here, item in zip(now, common.items, strict=True)
-            if p in here
-        ]
-        if held:
-            program.row(held, upper=place["budget"] / common.byte)
+@dataclass(frozen=True)
+class _Change:
+    """An item comes to another place before phase `before`; part of its copy runs beside phases around that.
+
+    A copy to a faster place runs beside the phases before it, nearest first, while the item is still served where
+    it lay; one to a slower place beside those after it. `active` are 0 or 1, by phase: a copy runs there.
+    """
+
+    before: int
+    source: int
+    target: int
+    ahead: bool
+    active: dict[int, int]
+
+
+class _Executable:
+    """The mixed-integer program of what can be carried out: every item in one place in each phase."""
+
+    def __init__(self, common: _Common) -> None:
+        self.common = common
+        self.program = _Program()
+        self.count = len(common.phases)
+        self.place = [_lie(self.program, common, integer=True) for _ in common.phases]
+        self.rows = [_Phase(common) for _ in common.phases]
+        self.changes: list[list[_Change]] = [[] for _ in common.items]
+        boundaries = range(0 if common.cyclic else 1, self.count)
+        for k in boundaries:
+            for i in range(len(common.items)):
+                self._connect(k, i)
+        for k in boundaries:
+            self._hold_at(k)
+        if not common.cyclic:
+            self._hold_in_first()
+        for k, phase in enumerate(common.phases):
+            for cell in phase["cells"]:
+                self.rows[k].serve(common, cell, self.place[k][int(cell[0])])
+            self.rows[k].add(self.program, phase["core"] / common.second)
+
+    def _connect(self, k: int, i: int) -> None:
+        """Where item i lies in phase k follows from where it lay in the one before: a flow from place to place."""
+        before, after = self.place[k - 1][i], self.place[k][i]
+        flow = {(p, q): self.program.variable(1) for p in before for q in after}
+        for p, v in before.items():
+            self.program.row([(v, -1.0), *((flow[p, q], 1.0) for q in after)], 0, 0)
+        for q, v in after.items():
+            self.program.row([(v, -1.0), *((flow[p, q], 1.0) for p in before)], 0, 0)
+        for (p, q), comes in flow.items():
+            if p != q:
+                self._change(k, i, p, q, comes)
+
+    def _change(self, k: int, i: int, source: int, target: int, comes: int) -> None:
+        """The item's copy: what runs beside phases, and what phase k waits for."""
+        ahead = self.common.rank[target] < self.common.rank[source]
+        phases = [k - 1 - n if ahead else k + n for n in range(self.count - 1)]
+        if not self.common.cyclic:
+            phases = [j for j in phases if 0 <= j < self.count]
+        cost = self.common.copying(self.common.items[i], source, target)
+        active: dict[int, int] = {}
+        hidden: list[int] = []
+        limit = comes
+        for j in (j % self.count for j in phases):
+            runs, part = self.program.variable(1, integer=True), self.program.variable(1)
+            self.program.row([(limit, 1.0), (runs, -1.0)], lower=0)
+            stays = self.place[j][i][source if ahead else target]
+            self.program.row([(stays, 1.0), (runs, -1.0)], lower=0)
+            self.program.row([(runs, 1.0), (part, -1.0)], lower=0)
+            self.rows[j].copy(part, cost, source, target)
+            active[j] = limit = runs
+            hidden.append(part)
+        waited = self.program.variable(1)
+        self.program.row([(comes, -1.0), (waited, 1.0), *((part, 1.0) for part in hidden)], 0, 0)
+        self.rows[k].wait(waited, cost)
+        self.changes[i].append(_Change(k, source, target, ahead, active))
+
+    def _hold_at(self, k: int) -> None:
+        """Before phase k, and after what it waits for: what lies in a place, what is on its way there, what has
+        not left it. Between two boundaries what leaves does so before others come."""
+        last = (k - 1) % self.count
+        ends, begins = [], []
+        for i in range(len(self.common.items)):
+            end = {p: [(v, 1.0)] for p, v in self.place[last][i].items()}
+            begin = {p: [(v, 1.0)] for p, v in self.place[k][i].items()}
+            for change in self.changes[i]:
+                if change.ahead and last in change.active:
+                    end[change.target].append((change.active[last], 1.0))
+                    if change.before != k:
+                        begin[change.target].append((change.active[last], 1.0))
+                if not change.ahead and k in change.active:
+                    begin[change.source].append((change.active[k], 1.0))
+                    if change.before != k:
+                        end[change.source].append((change.active[k], 1.0))
+            ends.append(end)
+            begins.append(begin)
+        _hold(self.program, self.common, ends)
+        _hold(self.program, self.common, begins)
+
+    def _hold_in_first(self) -> None:
+        """Where an iteration need not end as it began, nothing but the first phase's own data counts there."""
+        _hold(self.program, self.common, [{p: [(v, 1.0)] for p, v in here.items()} for here in self.place[0]])
+
+    def places(self, values: npt.NDArray[np.float64]) -> list[list[int]]:
+        """place[phase][item] of a solution."""
+        return [[max((values[v], p) for p, v in here.items())[1] for here in now] for now in self.place]
 
 
 def _constant(dump: Dump) -> float:
@@ -212,19 +312,15 @@ def _constant(dump: Dump) -> float:
 def linear_bound(dump: Dump, time_limit: float = 60) -> float:
     """Seconds that no software placement can beat in one iteration: the optimum of the linear program."""
     common = _Common(dump)
-    program, _ = _build(common, executable=False)
-    return float(program.solve(time_limit)[1] * common.second + _constant(dump))
+    return float(_relaxed(common).solve(time_limit)[1] * common.second + _constant(dump))
 
 
 def executable_optimum(dump: Dump, time_limit: float = 60) -> Optimum:
-    """The least time of an iteration in which one place serves each item in each phase, and a phase waits for
-    what it touches to come into faster memory. Small problems only: it is solved by branch and bound."""
+    """The least time of an iteration that can be carried out with whole items: one place serves an item
+    throughout a phase, copies run beside phases or are waited for, budgets hold at every instant. Small problems
+    only: it is solved by branch and bound."""
     common = _Common(dump)
-    program, service = _build(common, executable=True)
-    seconds, bound, values = program.solve(time_limit)
-    places = [[item["measured_at"] for item in common.items] for _ in common.phases]
-    for k, by_item in enumerate(service):
-        for i, served in by_item.items():
-            places[k][i] = max((values[v], p) for p, v in served.items())[1]
+    executable = _Executable(common)
+    seconds, bound, values = executable.program.solve(time_limit)
     constant = _constant(dump)
-    return Optimum(seconds * common.second + constant, bound * common.second + constant, places)
+    return Optimum(seconds * common.second + constant, bound * common.second + constant, executable.places(values))

@@ -10,6 +10,8 @@ namespace {
 
 using machine::PlaceId;
 
+constexpr double k_ample = 2;  // times a copy's own time: a chunk in use is not on its way for longer
+
 // Bytes that each place holds, or has reserved, in each phase.
 class Occupancy {
  public:
@@ -35,31 +37,20 @@ class Occupancy {
   std::vector<std::vector<std::uint64_t>> held_;
 };
 
-// In which phases an item is touched.
-class Touched {
- public:
-  Touched(const std::vector<Use>& uses, std::size_t phases) : phases_(phases, 0) {
-    for (const auto& use : uses) phases_[use.phase] = 1;
-  }
-  [[nodiscard]] bool in(std::size_t phase) const { return phases_[phase] != 0; }
-
- private:
-  std::vector<std::uint8_t> phases_;
-};
-
 // The moves of an item, one for each change of its place, before any thought of room.
-void add_changes(const Problem& problem, const Schedule& schedule, std::uint32_t item, const Touched& touched,
-                 const std::vector<std::size_t>& rank, std::vector<Move>& moves) {
+void add_changes(const ProblemIndex& index, const Schedule& schedule, std::uint32_t item,
+                 std::vector<Move>& moves) {
+  const auto& problem = index.problem();
   const auto phases = static_cast<std::uint32_t>(schedule.phases.size());
   const auto at = [&](std::uint32_t k) { return schedule.phases[k][item]; };
   const auto before = [&](std::uint32_t k) { return k == 0 ? phases - 1 : k - 1; };
   for (std::uint32_t k = problem.cyclic ? 0 : 1; k < phases; ++k) {
     const auto from = at(before(k)), to = at(k);
     if (from == to) continue;
-    Move move{item, from, to, k, k, k, rank[to] < rank[from], 0};
+    Move move{item, from, to, k, k, k, index.rank(to) < index.rank(from), 0};
     move.seconds = static_cast<double>(problem.items[item].size.value) / problem.copy[from][to];
     // Who needs it: the first phase from k on that touches the item before it moves again.
-    for (std::uint32_t steps = 0; !touched.in(move.need); ++steps) {
+    for (std::uint32_t steps = 0; !index.touched(item, move.need); ++steps) {
       const auto next = (move.need + 1) % phases;
       if (steps == phases || at(next) != to || (next == 0 && !problem.cyclic)) {
         move.awaited = false;
@@ -71,29 +62,36 @@ void add_changes(const Problem& problem, const Schedule& schedule, std::uint32_t
   }
 }
 
-// Asks earlier while the item is not touched and its target has room.
-void ask_early(const Problem& problem, const Schedule& schedule, const Touched& touched, Occupancy& occupancy,
+// Asks earlier while its target has room. An item that goes to slower memory is not touched meanwhile; one that
+// comes to faster memory serves from where it lies until it is there, but is not asked for earlier than it takes.
+void ask_early(const ProblemIndex& index, const Schedule& schedule, bool to_slower, Occupancy& occupancy,
                Move& move) {
+  const auto& problem = index.problem();
   const auto phases = static_cast<std::uint32_t>(schedule.phases.size());
   const auto size = problem.items[move.item].size.value;
+  double beside = 0;
+  bool in_use = false;
   for (std::uint32_t steps = 0; steps + 1 < phases; ++steps) {
     if (move.ask == 0 && !problem.cyclic) break;
     const auto earlier = move.ask == 0 ? phases - 1 : move.ask - 1;
     // Not into the phase in which the item's move before this one arrives: that one comes first.
     const auto before = earlier == 0 ? phases - 1 : earlier - 1;
-    if (touched.in(earlier) || schedule.phases[earlier][move.item] != move.from) break;
+    in_use = in_use || index.touched(move.item, earlier);
+    if (in_use && (to_slower || beside >= k_ample * move.seconds)) break;
+    if (schedule.phases[earlier][move.item] != move.from) break;
     if (schedule.phases[before][move.item] != move.from && (problem.cyclic || earlier > 0)) break;
     if (!occupancy.fits(earlier, move.to, size)) break;
     occupancy.shift(earlier, move.from, move.to, size);
     move.ask = earlier;
+    beside += problem.phases[earlier].measured.value;
   }
 }
 
 // Orders the moves that are asked for at the start of one phase; `held` is what lies where before them.
 class GroupOrder {
  public:
-  GroupOrder(const Problem& problem, std::vector<std::uint64_t>& held, MoveList& list)
-      : problem_(problem), held_(held), list_(list) {}
+  GroupOrder(const ProblemIndex& index, std::vector<std::uint64_t>& held, MoveList& list)
+      : index_(index), problem_(index.problem()), held_(held), list_(list) {}
 
   void order(std::vector<Move> group) {
     while (!group.empty()) {
@@ -106,7 +104,7 @@ class GroupOrder {
       }
       // Each waits for another to leave: one of them stops at home on its way.
       const auto stop = std::find_if(group.begin(), group.end(), [&](const Move& m) {
-        const auto home = home_of(problem_, problem_.items[m.item].domain);
+        const auto home = index_.home(m.item);
         return m.from != home && room(m.item, home);
       });
       if (stop == group.end()) {
@@ -114,7 +112,7 @@ class GroupOrder {
         for (const auto& move : group) emit(move);
         return;
       }
-      const auto home = home_of(problem_, problem_.items[stop->item].domain);
+      const auto home = index_.home(stop->item);
       auto leg = *stop;
       leg.to = home;
       leg.awaited = false;
@@ -139,6 +137,7 @@ class GroupOrder {
     list_.moves.push_back(move);
   }
 
+  const ProblemIndex& index_;
   const Problem& problem_;
   std::vector<std::uint64_t>& held_;
   MoveList& list_;
@@ -164,8 +163,9 @@ Placement initial_placement(const Schedule& schedule, const MoveList& list) {
   return placement;
 }
 
-MoveList moves_of(const Problem& problem, const Schedule& schedule) {
+MoveList moves_of(const ProblemIndex& index, const Schedule& schedule) {
   MoveList list;
+  const auto& problem = index.problem();
   const auto phases = schedule.phases.size();
   if (phases < 2) return list;
   std::vector<std::uint8_t> stays(problem.items.size(), 1);
@@ -174,26 +174,17 @@ MoveList moves_of(const Problem& problem, const Schedule& schedule) {
       if (schedule.phases[k][i] != schedule.phases[0][i]) stays[i] = 0;
     }
   }
-  if (std::find(stays.begin(), stays.end(), 0) == stays.end()) return list;
-
-  const auto uses = uses_by_item(problem);
-  const auto rank = speed_ranks(problem);
-  std::vector<Touched> touched;
-  std::vector<std::size_t> touched_of(stays.size(), 0);
   std::vector<Move> moves;
-  for (std::uint32_t i = 0; i < stays.size(); ++i) {
-    if (stays[i] != 0) continue;
-    touched_of[i] = touched.size();
-    touched.emplace_back(uses[i], phases);
-    add_changes(problem, schedule, i, touched.back(), rank, moves);
-  }
+  for (std::uint32_t i = 0; i < stays.size(); ++i)
+    if (stays[i] == 0) add_changes(index, schedule, i, moves);
+  if (moves.empty()) return list;
 
   Occupancy occupancy(problem, schedule);
-  const auto to_slower = [&](const Move& m) { return rank[m.to] > rank[m.from]; };
+  const auto to_slower = [&](const Move& m) { return index.rank(m.to) > index.rank(m.from); };
   std::stable_sort(moves.begin(), moves.end(), [&](const Move& a, const Move& b) {
     return to_slower(a) != to_slower(b) ? to_slower(a) : a.change < b.change;
   });
-  for (auto& move : moves) ask_early(problem, schedule, touched[touched_of[move.item]], occupancy, move);
+  for (auto& move : moves) ask_early(index, schedule, to_slower(move), occupancy, move);
 
   const auto wait_steps = [&](const Move& m) { return (m.need + phases - m.ask) % phases; };
   std::stable_sort(moves.begin(), moves.end(), [&](const Move& a, const Move& b) {
@@ -205,10 +196,14 @@ MoveList moves_of(const Problem& problem, const Schedule& schedule) {
   auto held = occupancy.in(problem.cyclic ? phases - 1 : 0);
   for (auto it = moves.begin(); it != moves.end();) {
     const auto end = std::find_if(it, moves.end(), [&](const Move& m) { return m.ask != it->ask; });
-    GroupOrder(problem, held, list).order({it, end});
+    GroupOrder(index, held, list).order({it, end});
     it = end;
   }
   return list;
+}
+
+MoveList moves_of(const Problem& problem, const Schedule& schedule) {
+  return moves_of(ProblemIndex(problem), schedule);
 }
 
 }  // namespace terrace::model

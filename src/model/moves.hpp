@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/problem.hpp"
+#include "model/problem_index.hpp"
 
 namespace terrace::model {
 
@@ -27,9 +28,12 @@ struct MoveList {
   bool feasible = true;
 };
 
-// A move is asked for at its earliest safe start (Unimem section 3.1.3): after the last phase that touches the
-// item, and not before its target has room for it in every phase from then on. Moves asked for together are
-// ordered so that each finds room when those before it are done: to slower memory first, then by need.
+// A move is asked for as early as its target has room for it in every phase from then on: one to slower memory
+// after the last phase that touches the item (Unimem section 3.1.3), one to faster memory also while the item is
+// in use, which is served from where it lies until the copy is done, but then no earlier than twice the copy's own
+// time. Moves asked for together are ordered so that each finds room when those before it are done: to slower
+// memory first, then by need.
+MoveList moves_of(const ProblemIndex& index, const Schedule& schedule);
 MoveList moves_of(const Problem& problem, const Schedule& schedule);
 
 // Where everything lies when the first phase begins: where the schedule wants it then, but for moves that it or
@@ -41,7 +45,8 @@ std::vector<std::size_t> speed_ranks(const Problem& problem);
 
 // predict() with the moves made beforehand; `lost`, where given, gets what phases lose by each move: waiting for
 // it, or using its data where they lay before.
-Prediction predict(const Problem& problem, const Schedule& schedule, const MoveList& list,
+Prediction predict(const ProblemIndex& index, const Schedule& schedule, const MoveList& list,
                    std::vector<double>* lost = nullptr);
+Prediction predict(const ProblemIndex& index, const Schedule& schedule);
 
 }  // namespace terrace::model

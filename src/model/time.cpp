@@ -5,7 +5,6 @@
 
 #include "model/loads.hpp"
 #include "model/moves.hpp"
-#include "profile/segment_name.hpp"
 
 namespace terrace::model {
 namespace {
@@ -23,12 +22,11 @@ struct Pending {
 // One mover that works through its moves in the order in which they were asked, beside the phases.
 class Timeline {
  public:
-  Timeline(const Problem& problem, const Schedule& schedule, const MoveList& list)
-      : problem_(problem), list_(list), lost_(list.moves.size(), 0) {
+  Timeline(const ProblemIndex& index, const Schedule& schedule, const MoveList& list)
+      : index_(index), problem_(index.problem()), list_(list), lost_(list.moves.size(), 0) {
     for (std::size_t k = 0; k < schedule.phases.size(); ++k) {
-      loads_.push_back(load_of(problem, k, schedule.phases[k]));
+      loads_.push_back(load_of(problem_, k, schedule.phases[k]));
     }
-    for (const auto& phase : problem.phases) segment_.push_back(profile::segment_offset(phase.name) != 0);
     asked_.resize(loads_.size());
     awaited_.resize(loads_.size(), false);
     for (std::size_t m = 0; m < list.moves.size(); ++m) {
@@ -62,7 +60,7 @@ class Timeline {
       queue_.push_back({m, list_.moves[m].seconds, false});
       time.asking += problem_.asking * problem_.items[list_.moves[m].item].chunks;
     }
-    time.waiting = segment_[k] ? 0 : wait_for_needed(k);
+    time.waiting = index_.segment(k) ? 0 : wait_for_needed(k);
     const auto& load = loads_[k];
     const auto late = late_exposure(k);
     std::vector<double> busy(problem_.places.size());
@@ -159,11 +157,11 @@ class Timeline {
     return beside;
   }
 
+  const ProblemIndex& index_;
   const Problem& problem_;
   const MoveList& list_;
   std::vector<PhaseLoad> loads_;
   std::vector<std::vector<std::size_t>> asked_;  // moves, by phase
-  std::vector<bool> segment_;                    // by phase: it goes on in the middle of one
   std::vector<bool> awaited_;                    // whether a phase waits for any
   std::deque<Pending> queue_;
   std::vector<double> lost_;
@@ -182,9 +180,10 @@ PhaseTime phase_time(const Problem& problem, std::size_t phase, const Placement&
   return time;
 }
 
-Prediction predict(const Problem& problem, const Schedule& schedule, const MoveList& list,
+Prediction predict(const ProblemIndex& index, const Schedule& schedule, const MoveList& list,
                    std::vector<double>* lost) {
-  Timeline timeline(problem, schedule, list);
+  const auto& problem = index.problem();
+  Timeline timeline(index, schedule, list);
   auto prediction = timeline.iteration();
   // In steady state an iteration begins with the backlog that it ends with.
   for (int round = 1; problem.cyclic && !list.moves.empty() && round < k_most_rounds; ++round) {
@@ -198,8 +197,12 @@ Prediction predict(const Problem& problem, const Schedule& schedule, const MoveL
   return prediction;
 }
 
+Prediction predict(const ProblemIndex& index, const Schedule& schedule) {
+  return predict(index, schedule, moves_of(index, schedule));
+}
+
 Prediction predict(const Problem& problem, const Schedule& schedule) {
-  return predict(problem, schedule, moves_of(problem, schedule));
+  return predict(ProblemIndex(problem), schedule);
 }
 
 }  // namespace terrace::model

@@ -91,8 +91,8 @@ void add_moves(Plan& plan, const model::Problem& problem, const Decision& decisi
                const PlaceNames& names) {
   if (list.moves.empty()) return;
   std::vector<double> lost;
-  model::predict(problem, decision.schedule, list, &lost);
-  const auto uses = model::uses_by_item(problem);
+  const model::ProblemIndex index(problem);
+  model::predict(index, decision.schedule, list, &lost);
   std::vector<model::PhaseLoad> loads;
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {
     loads.push_back(model::load_of(problem, k, decision.schedule.phases[k]));
@@ -101,7 +101,7 @@ void add_moves(Plan& plan, const model::Problem& problem, const Decision& decisi
   for (std::size_t m = 0; m < list.moves.size(); ++m) {
     const auto& move = list.moves[m];
     const auto& item = problem.items[move.item];
-    const auto benefit = benefit_of(problem, decision.schedule, move, uses[move.item], loads);
+    const auto benefit = benefit_of(problem, decision.schedule, move, index.uses(move.item), loads);
     const auto need = move.awaited ? move.need : move.ask + phases;
     if (!plan.moves.empty()) {
       auto& last = plan.moves.back();

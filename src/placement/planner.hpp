@@ -31,7 +31,7 @@ class Planner {
 };
 
 // "fast-only", "slow-only", "first-touch", "global", "local", "unimem" (the better of both, the paper's planner),
-// "joint", "auto" (the best of unimem and joint; the default); throws Error{invalid} with the list for any other
+// "joint" (never predicted to be slower than unimem), "auto" (joint; the default); throws Error{invalid} with the list for any other
 // name. fast-only ignores the budget.
 const Planner& find_planner(std::string_view name);
 std::vector<std::string_view> planner_names();

@@ -1,5 +1,4 @@
-// The default: what predicts the least time of the joint planner, which includes the one that streams, and the
-// paper's.
+// The default: the joint planner, which includes all that decide from a profile.
 #include "placement/planner/planners.hpp"
 
 namespace terrace::placement {
@@ -10,10 +9,7 @@ class Auto final : public Planner {
   [[nodiscard]] std::string_view name() const override { return "auto"; }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration& calibration,
                                 Effort effort) const override {
-    auto joint = joint_planner().decide(problem, calibration, effort);
-    auto unimem = unimem_planner().decide(problem, calibration, effort);
-    unimem.lower_bound = joint.lower_bound;
-    return unimem.prediction.total < joint.prediction.total ? unimem : joint;
+    return joint_planner().decide(problem, calibration, effort);
   }
 };
 

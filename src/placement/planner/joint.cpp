@@ -7,9 +7,12 @@
 #include <numeric>
 
 #include "model/lower_bound.hpp"
+#include "model/moves.hpp"
 #include "placement/planner/choose.hpp"
 #include "placement/planner/joint_search.hpp"
 #include "placement/planner/planners.hpp"
+#include "placement/planner/refine.hpp"
+#include "placement/planner/stay_search.hpp"
 
 namespace terrace::placement {
 namespace {
@@ -20,6 +23,10 @@ constexpr int k_quicker = 5;             // passes of the climb
 constexpr double k_exchanges = 5e4;      // attempts x phases
 constexpr double k_widest_edge = 48;     // items on each side of it that try to exchange
 constexpr double k_close_enough = 1e-3;  // of the bound: nothing is left to be found
+// What a prediction takes, beside its items x phases, and what all those of a refinement may take together.
+constexpr double k_prediction = 300;
+constexpr double k_quick_work = 4e5;
+constexpr double k_thorough_work = 2e7;
 constexpr std::size_t k_small = 20'000;  // items x phases up to which ways are searched from scratch
 
 class Joint final : public Planner {
@@ -27,9 +34,12 @@ class Joint final : public Planner {
   [[nodiscard]] std::string_view name() const override { return "joint"; }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration& calibration,
                                 Effort effort) const override {
+    const model::ProblemIndex index(problem);
     auto best = stay(problem, at_home(problem));
     auto streamed = stream_planner().decide(problem, calibration, effort);
     if (streamed.prediction.total < best.prediction.total) best = std::move(streamed);
+    auto published = unimem_planner().decide(problem, calibration, effort);
+    if (published.prediction.total < best.prediction.total) best = std::move(published);
     const auto unexplained = unexplained_time(problem);
     const int passes = model::affordable_passes(problem);
     const model::AscentLimits limits{.passes = effort == Effort::quick ? passes / k_quicker : passes};
@@ -39,15 +49,16 @@ class Joint final : public Planner {
           model::lower_bound(problem, best.prediction.total.value - unexplained, limits, std::move(bound.prices));
       if (close(best, bound, unexplained)) break;
       const auto before = best.prediction.total;
-      consider(problem, round_prices(problem, bound.prices, false), best);
+      consider(index, round_stays(index, bound.prices), best);
       // The bound may end in prices that leave the bandwidths out of account; those at home never do.
-      if (round == 0) consider(problem, round_prices(problem, model::prices_at_home(problem), false), best);
+      if (round == 0) consider(index, round_stays(index, model::prices_at_home(problem)), best);
       if (small(problem)) {
-        consider(problem, round_prices(problem, bound.prices, true), best);
-        polish(problem, bound.prices, best);
+        consider(index, round_moves(problem, bound.prices), best);
+        polish(index, bound.prices, best);
       }
       if (close(best, bound, unexplained) || best.prediction.total == before) break;
     }
+    if (!close(best, bound, unexplained)) refine(problem, affordable_predictions(problem, effort), best);
     best.lower_bound = bound.seconds;
     best.gap =
         best.prediction.total.value > 0 ? std::max(1 - bound.seconds / best.prediction.total.value, 0.0) : 0;
@@ -70,20 +81,26 @@ class Joint final : public Planner {
     return problem.phases.size() > 1 && problem.items.size() * problem.phases.size() <= k_small;
   }
 
+  static int affordable_predictions(const model::Problem& problem, Effort effort) {
+    const auto one = static_cast<double>(problem.items.size() * problem.phases.size()) + k_prediction;
+    return static_cast<int>((effort == Effort::quick ? k_quick_work : k_thorough_work) / one);
+  }
+
   // Every item again, with all others where the best schedule has them, as long as the prediction gains by it.
-  static void polish(const model::Problem& problem, const model::Multipliers& prices, Decision& best) {
+  static void polish(const model::ProblemIndex& index, const model::Multipliers& prices, Decision& best) {
+    const auto& problem = index.problem();
     JointSearch search(problem, best.schedule);
     for (int sweep = 0; sweep < k_polishing; ++sweep) {
       const auto before = best.prediction.total;
-      for (std::uint32_t i = 0; i < problem.items.size(); ++i) search.improve(i, {&prices, 0, 0, true});
-      consider(problem, search.schedule(), best);
+      for (std::uint32_t i = 0; i < problem.items.size(); ++i) search.improve(i, {&prices, 0, 0});
+      consider(index, search.schedule(), best);
       if (best.prediction.total >= before) break;
     }
   }
 
-  static void consider(const model::Problem& problem, const model::Schedule& schedule, Decision& best) {
-    if (!model::within_budget(problem, schedule)) return;
-    auto prediction = model::predict(problem, schedule);
+  static void consider(const model::ProblemIndex& index, const model::Schedule& schedule, Decision& best) {
+    if (!model::within_budget(index.problem(), schedule)) return;
+    auto prediction = model::predict(index, schedule);
     if (prediction.total >= best.prediction.total) return;
     best.schedule = schedule;
     best.prediction = std::move(prediction);
@@ -112,35 +129,63 @@ class Joint final : public Planner {
     return gains;
   }
 
-  static model::Schedule round_prices(const model::Problem& problem, const model::Multipliers& prices,
-                                      bool moves) {
-    JointSearch search(problem);
+  static std::vector<std::uint32_t> densest_first(const model::Problem& problem,
+                                                  const model::Multipliers& prices) {
     const auto density = densities(problem, prices);
     std::vector<std::uint32_t> order(problem.items.size());
     std::iota(order.begin(), order.end(), 0U);
     std::stable_sort(order.begin(), order.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return density[a] > density[b]; });
+    return order;
+  }
+
+  // One place for each item and the whole iteration.
+  static model::Schedule round_stays(const model::ProblemIndex& index, const model::Multipliers& prices) {
+    const auto& problem = index.problem();
+    StaySearch search(index, prices);
+    auto best = search.placement();
+    rounded(
+        problem, search, densest_first(problem, prices),
+        [&](std::uint32_t item, double fade) { search.improve(item, fade, fade); },
+        [&] { best = search.placement(); });
+    return {std::vector<model::Placement>(problem.phases.size(), best)};
+  }
+
+  static model::Schedule round_moves(const model::Problem& problem, const model::Multipliers& prices) {
+    JointSearch search(problem);
     auto best = search.schedule();
-    auto least = search.seconds();
-    const auto keep = [&] {
-      if (search.seconds() >= least) return;
-      least = search.seconds();
-      best = search.schedule();
-    };
-    for (const double fade : {1.0, 0.5, 0.2, 0.0, 0.0}) {
-      for (const auto item : order) search.improve(item, {&prices, fade, fade, moves});
-      keep();
-    }
-    const auto edge = std::min(k_widest_edge, std::sqrt(k_exchanges / static_cast<double>(problem.phases.size())));
-    exchange_at_the_edge(search, order, static_cast<std::size_t>(edge));
-    for (const auto item : order) search.improve(item, {&prices, 0, 0, moves});
-    keep();
+    rounded(
+        problem, search, densest_first(problem, prices),
+        [&](std::uint32_t item, double fade) {
+          search.improve(item, {&prices, fade, fade});
+        },
+        [&] { best = search.schedule(); });
     return best;
   }
 
+  // The prices fade into the phases' times; `keep` is told whenever the search has found something better.
+  template <class Search, class Improve, class Keep>
+  static void rounded(const model::Problem& problem, Search& search, const std::vector<std::uint32_t>& order,
+                      const Improve& improve, const Keep& keep) {
+    auto least = search.seconds();
+    const auto compare = [&] {
+      if (search.seconds() >= least) return;
+      least = search.seconds();
+      keep();
+    };
+    for (const double fade : {1.0, 0.5, 0.2, 0.0, 0.0}) {
+      for (const auto item : order) improve(item, fade);
+      compare();
+    }
+    const auto edge = std::min(k_widest_edge, std::sqrt(k_exchanges / static_cast<double>(problem.phases.size())));
+    exchange_at_the_edge(search, order, static_cast<std::size_t>(edge));
+    for (const auto item : order) improve(item, 0);
+    compare();
+  }
+
   // The last items that are in and the first that are not.
-  static void exchange_at_the_edge(JointSearch& search, const std::vector<std::uint32_t>& order,
-                                   std::size_t edge) {
+  template <class Search>
+  static void exchange_at_the_edge(Search& search, const std::vector<std::uint32_t>& order, std::size_t edge) {
     std::vector<std::uint32_t> in, out;
     for (auto it = order.rbegin(); it != order.rend() && in.size() < edge; ++it) {
       if (!search.at_home(*it)) in.push_back(*it);

@@ -233,7 +233,7 @@ JointSearch::Way JointSearch::best_way(std::uint32_t item, const Pricing& pricin
     }
   }
   auto stay = best_stay(places, item);
-  if (!pricing.moves || phases_ < 2 || of.pinned != machine::k_no_place) return stay;
+  if (phases_ < 2 || of.pinned != machine::k_no_place) return stay;
 
   find_slack(item);
   for (std::size_t k = 0; k < phases_; ++k) {

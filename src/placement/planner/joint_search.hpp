@@ -20,7 +20,6 @@ struct Pricing {
   const model::Multipliers* prices = nullptr;
   double linear = 0;
   double holding = 0;
-  bool moves = true;  // false: every item stays in one place
 };
 
 class JointSearch {

@@ -22,6 +22,8 @@ class Search {
         now_(at_home(problem)),
         held_(problem.places.size(), 0) {
     for (std::size_t i = 0; i < now_.size(); ++i) held_[now_[i]] += problem.items[i].size.value;
+    for (std::size_t d = 0; d < model::domain_count(problem); ++d)
+      homes_.push_back(model::home_of(problem, static_cast<machine::DomainId>(d)));
     begun_.push_back(0);
     for (const auto& phase : problem.phases) begun_.push_back(begun_.back() + phase.measured.value);
   }
@@ -75,14 +77,16 @@ class Search {
   // Exact answers for every phase must not add up to a second.
   [[nodiscard]] std::size_t model_states() const { return k_most_states / (4 * problem_.phases.size()); }
 
-  // Items that could leave a place, smallest first, with the time that it takes to copy them home.
+  // Items that could leave a place other than home, smallest first, with the time that it takes to copy them home.
   class Room {
    public:
     Room(const Search& search, const std::vector<bool>& touched) : search_(search) {
       leaving_.resize(search.problem_.places.size());
       for (std::uint32_t i = 0; i < search.now_.size(); ++i) {
         const auto& item = search.problem_.items[i];
-        if (!touched[i] && item.pinned == machine::k_no_place) leaving_[search.now_[i]].push_back(item.size.value);
+        const auto place = search.now_[i];
+        if (touched[i] || item.pinned != machine::k_no_place || place == search.homes_[item.domain]) continue;
+        leaving_[place].push_back(item.size.value);
       }
       for (auto& sizes : leaving_) std::sort(sizes.begin(), sizes.end());
     }
@@ -195,7 +199,8 @@ class Search {
   model::Uses uses_;
   model::Placement now_;
   std::vector<std::uint64_t> held_;
-  std::vector<double> begun_;  // of each phase, and the end of the last
+  std::vector<PlaceId> homes_;  // by domain
+  std::vector<double> begun_;   // of each phase, and the end of the last
 };
 
 class Local final : public Planner {

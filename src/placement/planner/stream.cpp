@@ -3,7 +3,8 @@
 //
 // Room is given in the order of what it gains: the seconds that an item's next uses gain, for each byte and each
 // second until the last of them. That is Belady's rule where all uses gain alike. Around it are four choices that
-// depend on the machine and the program, so they are tried and the prediction decides: see Tuning.
+// depend on the machine and the program, so they are tried where there is time and the prediction decides: see
+// Tuning.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "model/loads.hpp"
+#include "model/moves.hpp"
 #include "placement/planner/choose.hpp"
 #include "placement/planner/planners.hpp"
 
@@ -258,9 +260,10 @@ class Stream final : public Planner {
     }
     // One choice after another, each with the best of those before it.
     Tuning tuning;
-    auto found = streamed(problem, streamers, tuning);
+    const model::ProblemIndex index(problem);
+    auto found = streamed(index, streamers, tuning);
     const auto attempt = [&](const Tuning& other) {
-      auto decision = streamed(problem, streamers, other);
+      auto decision = streamed(index, streamers, other);
       if (decision.prediction.total >= found.prediction.total) return;
       found = std::move(decision);
       tuning = other;
@@ -272,34 +275,39 @@ class Stream final : public Planner {
         attempt(other);
       }
     };
-    with(&Tuning::lead, k_leads);
-    with(&Tuning::worth, k_worths);
-    with(&Tuning::reserve, k_reserves);
-    with(&Tuning::patience, k_patiences);
-    if (effort == Effort::thorough) listen(problem, streamers, tuning, found);
+    if (effort == Effort::thorough) {
+      with(&Tuning::lead, k_leads);
+      with(&Tuning::worth, k_worths);
+      with(&Tuning::reserve, k_reserves);
+      with(&Tuning::patience, k_patiences);
+      listen(index, streamers, tuning, found);
+    }
     if (found.prediction.total < best.prediction.total) best = std::move(found);
     return best;
   }
 
  private:
-  static void listen(const model::Problem& problem, std::vector<Streamer>& streamers, const Tuning& tuning,
+  static void listen(const model::ProblemIndex& index, std::vector<Streamer>& streamers, const Tuning& tuning,
                      Decision& found) {
+    const auto& problem = index.problem();
     const auto work = static_cast<double>(problem.items.size() * problem.phases.size() + 1);
     const auto rounds = static_cast<int>(std::min(k_work / work, k_most_rounds));
     auto last = found.schedule;
     for (int round = 0; round < rounds; ++round) {
       for (auto& streamer : streamers) streamer.weigh(last);
-      auto decision = streamed(problem, streamers, tuning);
+      auto decision = streamed(index, streamers, tuning);
       last = decision.schedule;
       if (decision.prediction.total < found.prediction.total) found = std::move(decision);
     }
   }
 
-  static Decision streamed(const model::Problem& problem, std::vector<Streamer>& streamers, const Tuning& tuning) {
+  static Decision streamed(const model::ProblemIndex& index, std::vector<Streamer>& streamers,
+                           const Tuning& tuning) {
+    const auto& problem = index.problem();
     model::Schedule schedule;
     schedule.phases.assign(problem.phases.size(), at_home(problem));
     for (auto& streamer : streamers) streamer.fill(schedule, tuning);
-    auto prediction = model::predict(problem, schedule);
+    auto prediction = model::predict(index, schedule);
     return {std::move(schedule), std::move(prediction), 0, 0};
   }
 };

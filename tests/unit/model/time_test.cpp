@@ -65,13 +65,17 @@ TEST(Predict, HidesACopyBehindPhasesThatDoNotTouchIt) {
 
 // Phase 1 touches it where it lies, so phase 2 waits for the whole copy.
 TEST(Predict, MakesAPhaseWaitForWhatCannotBeHidden) {
+  // The copy takes 0.2 ms and runs beside phases 0 and 1, which use the item where it lies, for half of that.
   auto problem = machine_with(1, 1);
-  problem.phases = {phase(1e-3, {{0, 0, 0, 1, 0}}), phase(1e-3, {{0, 0, 0, 1, 0}}),
+  const auto core = 0.05e-3 - problem.places[k_slow].latency;
+  problem.phases = {phase(core, {{0, 0, 0, 1, 0}}), phase(core, {{0, 0, 0, 1, 0}}),
                     phase(1e-3, {{0, 0, 0, 10'000, 0}})};
+  for (auto& phase : problem.phases) phase.measured = Seconds{0.05e-3};
+  problem.cyclic = false;
   const Schedule schedule{{{k_slow}, {k_slow}, {k_fast}}};
   const auto prediction = predict(problem, schedule);
-  EXPECT_NEAR(prediction.phases[2].waiting, 0.2e-3, 1e-12);
-  EXPECT_NEAR(prediction.phases[2].total, 2.2e-3, 1e-12);
+  EXPECT_NEAR(prediction.phases[2].waiting, 0.1e-3, 1e-12);
+  EXPECT_NEAR(prediction.phases[2].total, 2.1e-3, 1e-12);
 }
 
 // A copy of 5 items takes 1 ms at full speed. The phase beside it is bound by the slow memory's bandwidth, so each

@@ -1,0 +1,37 @@
+// What is asked of one problem again and again while schedules are searched for it, found once.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/loads.hpp"
+#include "model/problem.hpp"
+
+namespace terrace::model {
+
+// Refers to the problem, which must stay as it is.
+class ProblemIndex {
+ public:
+  explicit ProblemIndex(const Problem& problem);
+
+  [[nodiscard]] const Problem& problem() const { return *problem_; }
+  [[nodiscard]] const std::vector<Use>& uses(std::uint32_t item) const { return uses_[item]; }
+  [[nodiscard]] bool touched(std::uint32_t item, std::size_t phase) const {
+    return touched_[item * problem_->phases.size() + phase] != 0;
+  }
+  // Of a place by speed in its domain, 0 the fastest.
+  [[nodiscard]] std::size_t rank(machine::PlaceId place) const { return rank_[place]; }
+  [[nodiscard]] machine::PlaceId home(std::uint32_t item) const { return homes_[problem_->items[item].domain]; }
+  // Whether the phase goes on in the middle of one: nothing waits there.
+  [[nodiscard]] bool segment(std::size_t phase) const { return segment_[phase]; }
+
+ private:
+  const Problem* problem_;
+  Uses uses_;                            // by item
+  std::vector<std::uint8_t> touched_;    // [item x phase]
+  std::vector<std::size_t> rank_;        // by place
+  std::vector<machine::PlaceId> homes_;  // by domain
+  std::vector<bool> segment_;            // by phase
+};
+
+}  // namespace terrace::model

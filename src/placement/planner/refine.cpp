@@ -1,0 +1,240 @@
+#include "placement/planner/refine.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "model/loads.hpp"
+#include "model/moves.hpp"
+
+namespace terrace::placement {
+namespace {
+
+using machine::PlaceId;
+
+constexpr double k_least_gain = 1e-7;   // of an iteration: less is rounding
+constexpr int k_kick = 3;               // items that a kick moves
+constexpr int k_fruitless_kicks = 100;  // in a row, after which the search ends
+
+// Phases from `begin` on, going round where the iteration does.
+struct Interval {
+  std::uint32_t begin = 0;
+  std::uint32_t length = 0;
+};
+
+class Refinement {
+ public:
+  Refinement(const model::Problem& problem, int predictions, Decision& best)
+      : problem_(problem),
+        best_(best),
+        left_(predictions),
+        phases_(static_cast<std::uint32_t>(problem.phases.size())),
+        index_(problem) {
+    for (std::size_t d = 0; d < model::domain_count(problem); ++d)
+      places_.push_back(model::fastest_first(problem, static_cast<machine::DomainId>(d)));
+    for (std::uint32_t i = 0; i < problem.items.size(); ++i)
+      if (problem.items[i].pinned == machine::k_no_place) free_.push_back(i);
+  }
+
+  void run() {
+    take(best_.schedule, best_.prediction.total.value);
+    descend();
+    for (int fruitless = 0; fruitless < k_fruitless_kicks && left_ > 0; ++fruitless) {
+      const auto before = best_.prediction.total;
+      take(best_.schedule, best_.prediction.total.value);
+      kick();
+      descend();
+      if (best_.prediction.total < before) fruitless = 0;
+    }
+  }
+
+ private:
+  void take(const model::Schedule& schedule, double seconds) {
+    now_ = schedule;
+    seconds_ = seconds;
+    held_.assign(phases_, std::vector<std::uint64_t>(problem_.places.size(), 0));
+    for (std::uint32_t k = 0; k < phases_; ++k)
+      for (std::size_t i = 0; i < problem_.items.size(); ++i)
+        held_[k][now_.phases[k][i]] += problem_.items[i].size.value;
+  }
+
+  // One item after another in a new order, until none finds anything.
+  void descend() {
+    auto order = free_;
+    for (bool found = true; found && left_ > 0;) {
+      found = false;
+      std::shuffle(order.begin(), order.end(), random_);
+      for (const auto item : order) found = improve(item) || found;
+    }
+  }
+
+  bool improve(std::uint32_t item) {
+    bool found = false;
+    for (const auto interval : intervals(item)) {
+      for (const auto place : places_[problem_.items[item].domain]) {
+        if (left_ <= 0) return found;
+        found = try_in(item, interval, place) || found;
+      }
+    }
+    return found;
+  }
+
+  // An item is worth having somewhere from one of its uses to another, and from the end of one to the next. All
+  // phases are the last interval.
+  [[nodiscard]] std::vector<Interval> intervals(std::uint32_t item) const {
+    std::vector<Interval> all;
+    const auto& uses = index_.uses(item);
+    for (const auto& from : uses) {
+      for (const auto& to : uses) {
+        if (to.phase >= from.phase) {
+          all.push_back({from.phase, to.phase - from.phase + 1});
+          if (to.phase > from.phase + 1) all.push_back({from.phase + 1, to.phase - from.phase - 1});
+        } else if (problem_.cyclic) {
+          all.push_back({from.phase, to.phase + phases_ - from.phase + 1});
+        }
+      }
+    }
+    std::erase_if(all, [&](const Interval& interval) { return interval.length >= phases_; });
+    all.push_back({0, phases_});
+    return all;
+  }
+
+  // The item to `place` over the interval; where that is full, with another one leaving it meanwhile.
+  bool try_in(std::uint32_t item, Interval interval, PlaceId place) {
+    if (lies_throughout(item, interval, place)) return false;
+    const Change change(*this, item, interval, place);
+    if (fits(interval)) return keep(change);
+    const auto domain = problem_.items[item].domain;
+    for (const auto other : free_) {
+      if (left_ <= 0) break;
+      if (other == item || problem_.items[other].domain != domain || !lies_somewhere(other, interval, place))
+        continue;
+      for (const auto to : places_[domain]) {
+        if (to == place) continue;
+        const Change leaving(*this, other, interval, to, place);
+        if (fits(interval) && keep(change, &leaving)) return true;
+      }
+    }
+    return false;
+  }
+
+  // What an item's places were over an interval, put back unless the change is kept.
+  class Change {
+   public:
+    // From wherever it lies, or only where it lies in `from`.
+    Change(Refinement& search, std::uint32_t item, Interval interval, PlaceId to,
+           PlaceId from = machine::k_no_place)
+        : search_(search), item_(item), interval_(interval) {
+      for (std::uint32_t n = 0; n < interval.length; ++n) {
+        before_.push_back(search.at(item, interval, n));
+        if (from == machine::k_no_place || before_.back() == from) search.put(item, interval, n, to);
+      }
+    }
+    ~Change() {
+      if (kept_) return;
+      for (std::uint32_t n = 0; n < interval_.length; ++n) search_.put(item_, interval_, n, before_[n]);
+    }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+    void keep() const { kept_ = true; }
+
+   private:
+    Refinement& search_;
+    std::uint32_t item_;
+    Interval interval_;
+    std::vector<PlaceId> before_;
+    mutable bool kept_ = false;
+  };
+
+  [[nodiscard]] PlaceId at(std::uint32_t item, Interval interval, std::uint32_t n) const {
+    return now_.phases[(interval.begin + n) % phases_][item];
+  }
+  void put(std::uint32_t item, Interval interval, std::uint32_t n, PlaceId to) {
+    const auto k = (interval.begin + n) % phases_;
+    const auto size = problem_.items[item].size.value;
+    auto& place = now_.phases[k][item];
+    held_[k][place] -= size;
+    held_[k][to] += size;
+    place = to;
+  }
+  [[nodiscard]] bool lies_throughout(std::uint32_t item, Interval interval, PlaceId place) const {
+    for (std::uint32_t n = 0; n < interval.length; ++n)
+      if (at(item, interval, n) != place) return false;
+    return true;
+  }
+  [[nodiscard]] bool lies_somewhere(std::uint32_t item, Interval interval, PlaceId place) const {
+    for (std::uint32_t n = 0; n < interval.length; ++n)
+      if (at(item, interval, n) == place) return true;
+    return false;
+  }
+  [[nodiscard]] bool fits(Interval interval) const {
+    for (std::uint32_t n = 0; n < interval.length; ++n) {
+      const auto& held = held_[(interval.begin + n) % phases_];
+      for (std::size_t p = 0; p < held.size(); ++p)
+        if (held[p] > problem_.places[p].budget.value) return false;
+    }
+    return true;
+  }
+
+  bool keep(const Change& change, const Change* other = nullptr) {
+    --left_;
+    auto prediction = model::predict(index_, now_);
+    if (!(prediction.total.value < seconds_ * (1 - k_least_gain))) return false;
+    seconds_ = prediction.total.value;
+    change.keep();
+    if (other != nullptr) other->keep();
+    if (prediction.total < best_.prediction.total) {
+      best_.schedule = now_;
+      best_.prediction = std::move(prediction);
+    }
+    return true;
+  }
+
+  // A few items somewhere else over intervals of theirs, whatever it costs; who stood in the way goes where there
+  // is room.
+  void kick() {
+    for (int n = 0; n < k_kick && !free_.empty(); ++n) {
+      const auto item = free_[random_() % free_.size()];
+      const auto choices = intervals(item);
+      const auto interval = choices[random_() % choices.size()];
+      const auto& places = places_[problem_.items[item].domain];
+      const auto place = places[random_() % places.size()];
+      const Change change(*this, item, interval, place);
+      std::vector<std::unique_ptr<Change>> leaving;
+      for (auto others = free_; !fits(interval) && !others.empty();) {
+        const auto pick = random_() % others.size();
+        const auto other = std::exchange(others[pick], others.back());
+        others.pop_back();
+        if (other == item || problem_.items[other].domain != problem_.items[item].domain) continue;
+        leaving.push_back(std::make_unique<Change>(*this, other, interval, places.back(), place));
+      }
+      if (!fits(interval)) continue;
+      change.keep();
+      for (const auto& one : leaving) one->keep();
+    }
+    seconds_ = model::predict(index_, now_).total.value;
+  }
+
+  const model::Problem& problem_;
+  Decision& best_;
+  int left_;  // predictions
+  std::uint32_t phases_;
+  model::ProblemIndex index_;
+  std::vector<std::vector<PlaceId>> places_;  // by domain, fastest first
+  std::vector<std::uint32_t> free_;           // items that are not pinned
+  std::mt19937 random_{1};
+  model::Schedule now_;
+  double seconds_ = 0;                            // of now_
+  std::vector<std::vector<std::uint64_t>> held_;  // [phase][place], by now_
+};
+
+}  // namespace
+
+void refine(const model::Problem& problem, int predictions, Decision& best) {
+  if (problem.phases.empty() || problem.items.empty()) return;
+  Refinement(problem, predictions, best).run();
+}
+
+}  // namespace terrace::placement

@@ -1,0 +1,14 @@
+// The last step of the joint planner where a problem is small: schedules that differ from the best one by where
+// one or two items lie over an interval of phases, each judged by the whole prediction.
+#pragma once
+
+#include "placement/planner.hpp"
+
+namespace terrace::placement {
+
+// Improves `best` by local search with kicks (iterated local search: Lourenco, Martin and Stutzle, in "Handbook of
+// Metaheuristics", 2003) until nothing is found or `predictions` are used up. The same problem always gets the
+// same answer.
+void refine(const model::Problem& problem, int predictions, Decision& best);
+
+}  // namespace terrace::placement

@@ -1,5 +1,5 @@
 // NPB BT: an implicit solver of the compressible Navier-Stokes equations by approximate factorisation, with 5 x 5
-// block-tridiagonal systems along the three directions. Source: Bailey et al., RNR-94-007 (1994), section 3.5.1.
+// block-tridiagonal systems along the three directions. Source: Bailey et al., RNR-94-007 (1994), section 3.
 //
 // An iteration is a step in pseudo-time, with the phases rhs, x_solve, y_solve, z_solve, add. The arrays are those
 // of the benchmark's version for several processes as one of them holds the whole grid, without ghost layers.

@@ -1,4 +1,4 @@
-// Solves NPB BT's block-tridiagonal systems. Source: RNR-94-007, section 3.5.1.
+// Solves NPB BT's block-tridiagonal systems. Source: RNR-94-007, section 3.
 //
 // As in the benchmark's version for several processes: first all lines are eliminated forwards, which leaves the
 // blocks above the diagonal in lhsc, over the whole grid; then a sweep of its own substitutes backwards.

@@ -1,4 +1,4 @@
-// The steady state of the pseudo-applications and where they begin. Source: RNR-94-007, sections 3.2 and 3.3.
+// The steady state of the pseudo-applications and where they begin. Source: RNR-94-007, section 3.
 #include "cfd/equations.hpp"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// The 5 x 5 blocks of the implicit operators of BT and LU: Jacobians of the fluxes. Source: RNR-94-007,
-// sections 3.5.1 (BT) and 3.5.3 (LU).
+// The 5 x 5 blocks of the implicit operators of BT and LU: Jacobians of the fluxes. Source: RNR-94-007, section 3.
 #pragma once
 
 #include "cfd/equations.hpp"

@@ -1,5 +1,5 @@
 // The right-hand side of BT and SP: dt times (forcing + the differences of the fluxes of u). Source: RNR-94-007,
-// section 3.4. The names of the arrays are the benchmark's.
+// section 3. The names of the arrays are the benchmark's.
 #pragma once
 
 #include "cfd/dissipation.hpp"
@@ -48,8 +48,10 @@ void add_fluxes(const Cube& cube, Field u, const Derived& from, Field rhs) {
   const double second = static_cast<double>(cube.n - 1) * (cube.n - 1);
   const double diffusion = k_diffusion[Direction] * second;
   const double viscosity = k_viscosity * second;
-  const auto [us, vs, ws, qs, rho_i, square] = from;
-  const double* const velocities[] = {us, vs, ws};
+  const double* const velocities[] = {from.us, from.vs, from.ws};
+  const double* const qs = from.qs;
+  const double* const rho_i = from.rho_i;
+  const double* const square = from.square;
   const double* const v = velocities[Direction];
   const auto bend = [](double left, double here, double right) { return right - 2.0 * here + left; };
 #pragma omp parallel for schedule(static)

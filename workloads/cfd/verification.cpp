@@ -17,6 +17,7 @@ struct Comparison {
 
 std::vector<Comparison> compare(const Norms& found, const Norms& expected) {
   std::vector<Comparison> result;
+  result.reserve(2 * k_unknowns + 1);
   for (int m = 0; m < k_unknowns; ++m) {
     result.push_back({"Residual " + std::to_string(m + 1), found.residual[m], expected.residual[m]});
   }

@@ -1,4 +1,4 @@
-// Solves NPB LU's block-triangular systems. Source: RNR-94-007, section 3.5.3.
+// Solves NPB LU's block-triangular systems. Source: RNR-94-007, section 3.
 //
 // Plane by plane, as in the benchmark: the blocks of all points of a plane are set up (its jacld and jacu), then
 // the plane is solved (its blts and buts).

@@ -1,4 +1,4 @@
-// Solves NPB SP's pentadiagonal systems. Source: RNR-94-007, section 3.5.2.
+// Solves NPB SP's pentadiagonal systems. Source: RNR-94-007, section 3.
 //
 // As in the benchmark's version for several processes, the bands of all lines are set up over the whole grid, then
 // all lines are eliminated forwards, then all substituted backwards; sweeps pass points in the order of storage

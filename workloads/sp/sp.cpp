@@ -1,6 +1,6 @@
 // NPB SP: an implicit solver of the compressible Navier-Stokes equations by approximate factorisation in
 // characteristic variables, with scalar pentadiagonal systems along the three directions. Source: Bailey et al.,
-// RNR-94-007 (1994), section 3.5.2.
+// RNR-94-007 (1994), section 3.
 //
 // An iteration is a step in pseudo-time, with the phases rhs, txinvr, x_solve, ninvr, y_solve, pinvr, z_solve,
 // tzetar, add. The arrays are those of the benchmark's version for several processes as one of them holds the

@@ -1,5 +1,5 @@
 // Products with the eigenvector matrices of the flux Jacobians and their inverses. Source: RNR-94-007,
-// section 3.5.2; Pulliam and Chaussee, J. Comput. Phys. 39, 1981.
+// section 3; Pulliam and Chaussee, J. Comput. Phys. 39, 1981.
 #include "sp/transforms.hpp"
 
 namespace sp {
@@ -27,16 +27,16 @@ void for_each_point(const cfd::Cube& cube, const Fields& fields, Change change) 
 }  // namespace
 
 [[gnu::noinline]] void txinvr(const cfd::Cube& cube, const Fields& fields) {
-  const auto [us, vs, ws, qs, rho_i, square] = fields.derived;
+  const cfd::Derived of = fields.derived;
   const double* const speed = fields.speed;
   const double* const ainv = fields.ainv;
   for_each_point(cube, fields, [=](std::ptrdiff_t p, const cfd::State& r) {
-    const double pressure =
-        cfd::k_pressure * ainv[p] * ainv[p] * (qs[p] * r[0] - us[p] * r[1] - vs[p] * r[2] - ws[p] * r[3] + r[4]);
-    const double across = k_half_root * rho_i[p] * (us[p] * r[0] - r[1]);
-    const double sound = k_half_root * rho_i[p] * speed[p] * pressure;
-    return cfd::State{r[0] - pressure, rho_i[p] * (r[3] - ws[p] * r[0]), rho_i[p] * (vs[p] * r[0] - r[2]),
-                      sound - across, sound + across};
+    const double pressure = cfd::k_pressure * ainv[p] * ainv[p] *
+                            (of.qs[p] * r[0] - of.us[p] * r[1] - of.vs[p] * r[2] - of.ws[p] * r[3] + r[4]);
+    const double across = k_half_root * of.rho_i[p] * (of.us[p] * r[0] - r[1]);
+    const double sound = k_half_root * of.rho_i[p] * speed[p] * pressure;
+    return cfd::State{r[0] - pressure, of.rho_i[p] * (r[3] - of.ws[p] * r[0]),
+                      of.rho_i[p] * (of.vs[p] * r[0] - r[2]), sound - across, sound + across};
   });
 }
 
@@ -57,7 +57,7 @@ void for_each_point(const cfd::Cube& cube, const Fields& fields, Change change) 
 }
 
 [[gnu::noinline]] void tzetar(const cfd::Cube& cube, const Fields& fields) {
-  const auto [us, vs, ws, qs, rho_i, square] = fields.derived;
+  const cfd::Derived of = fields.derived;
   const cfd::Apart u = fields.u;
   const double* const speed = fields.speed;
   for_each_point(cube, fields, [=](std::ptrdiff_t p, const cfd::State& r) {
@@ -65,10 +65,10 @@ void for_each_point(const cfd::Cube& cube, const Fields& fields, Change change) 
     const double waves = k_half_root * density * (r[3] + r[4]) / speed[p];
     const double mass = r[2] + waves;
     const double lift = k_half_root * density * (r[3] - r[4]);
-    const double energy = density * (vs[p] * r[0] - us[p] * r[1]) + qs[p] * mass +
-                          speed[p] * speed[p] * waves / cfd::k_pressure + ws[p] * lift;
-    return cfd::State{mass, us[p] * mass - density * r[1], vs[p] * mass + density * r[0], ws[p] * mass + lift,
-                      energy};
+    const double energy = density * (of.vs[p] * r[0] - of.us[p] * r[1]) + of.qs[p] * mass +
+                          speed[p] * speed[p] * waves / cfd::k_pressure + of.ws[p] * lift;
+    return cfd::State{mass, of.us[p] * mass - density * r[1], of.vs[p] * mass + density * r[0],
+                      of.ws[p] * mass + lift, energy};
   });
 }
 

@@ -5,6 +5,7 @@
 
 namespace cfd {
 
+/// The part of dissipate() that one sweep does: the unknowns from First on.
 template <int Direction, int First, typename Field>
 void dissipate_from(const Cube& cube, Field u, Field rhs) {
   const std::ptrdiff_t s = cube.stride<Direction>();

@@ -87,7 +87,7 @@ void add_fluxes(const Cube& cube, Field u, const Derived& from, Field rhs) {
 /// Calls work(first, m, point) for what lies between `begin` and n - `begin`, in the order of storage: for all
 /// unknowns of a point, or for all points of an unknown.
 template <typename Field, typename Work>
-void sweep(const Cube& cube, int begin, Field, Work work) {
+void sweep(const Cube& cube, int begin, Work work) {
   for (int first = 0; first < k_unknowns; first += Field::k_at_once) {
 #pragma omp parallel for schedule(static)
     for (int k = begin; k < cube.n - begin; ++k) {
@@ -106,14 +106,14 @@ template <typename Field, typename More>
 [[gnu::noinline]] void compute_rhs(const Cube& cube, double dt, Field u, Field forcing, const Derived& derived,
                                    Field rhs, More more) {
   derive(cube, u, derived, more);
-  sweep(cube, 0, rhs, [&](int m, std::ptrdiff_t p) { rhs(m, p) = forcing(m, p); });
+  sweep<Field>(cube, 0, [&](int m, std::ptrdiff_t p) { rhs(m, p) = forcing(m, p); });
   add_fluxes<0>(cube, u, derived, rhs);
   dissipate<0>(cube, u, rhs);
   add_fluxes<1>(cube, u, derived, rhs);
   dissipate<1>(cube, u, rhs);
   add_fluxes<2>(cube, u, derived, rhs);
   dissipate<2>(cube, u, rhs);
-  sweep(cube, 1, rhs, [&](int m, std::ptrdiff_t p) { rhs(m, p) *= dt; });
+  sweep<Field>(cube, 1, [&](int m, std::ptrdiff_t p) { rhs(m, p) *= dt; });
 }
 
 /// The forcing that makes the exact solution the steady state: minus what the fluxes' differences are there.
@@ -121,15 +121,15 @@ template <typename Field, typename More>
 template <typename Field, typename More>
 void compute_forcing(const Cube& cube, Field u, Field forcing, const Derived& derived, Field rhs, More more) {
   fill(cube, u, exact_at);
-  sweep(cube, 0, forcing, [&](int m, std::ptrdiff_t p) { forcing(m, p) = 0.0; });
+  sweep<Field>(cube, 0, [&](int m, std::ptrdiff_t p) { forcing(m, p) = 0.0; });
   compute_rhs(cube, 1.0, u, forcing, derived, rhs, more);
-  sweep(cube, 1, forcing, [&](int m, std::ptrdiff_t p) { forcing(m, p) = -rhs(m, p); });
+  sweep<Field>(cube, 1, [&](int m, std::ptrdiff_t p) { forcing(m, p) = -rhs(m, p); });
 }
 
 /// u = u + rhs.
 template <typename Field>
 [[gnu::noinline]] void add(const Cube& cube, Field u, Field rhs) {
-  sweep(cube, 1, u, [&](int m, std::ptrdiff_t p) { u(m, p) += rhs(m, p); });
+  sweep<Field>(cube, 1, [&](int m, std::ptrdiff_t p) { u(m, p) += rhs(m, p); });
 }
 
 }  // namespace cfd

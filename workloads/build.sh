@@ -4,7 +4,7 @@
 # NAME is a workload's folder; all when none is given. The programs are OUTDIR/NAME. -fopenmp in CXXFLAGS gives
 # those that know --threads theirs.
 set -eu
-all="stream chase cg mg gups hashjoin spmv stencil btree sort hydro"
+all="stream chase cg mg gups hashjoin spmv stencil btree sort hydro bt sp lu"
 if [ $# -lt 1 ]; then
   echo "usage: [CXX=COMPILER] [CXXFLAGS=FLAGS] $0 OUTDIR [NAME ...]" >&2
   exit 2
@@ -33,11 +33,18 @@ for name in "$@"; do
     echo "$0: no workload '$name'; there are $all" >&2
     exit 2
   fi
+  # The three flow solvers share a folder.
+  case $name in
+    bt | sp | lu) folders="cfd $name" ;;
+    *) folders=$name ;;
+  esac
   objects=
-  for source in "$here/$name"/*.cpp; do
-    object=$out/obj/${name}_$(basename "$source" .cpp).o
-    compile "$source" "$object"
-    objects="$objects $object"
+  for folder in $folders; do
+    for source in "$here/$folder"/*.cpp; do
+      object=$out/obj/${folder}_$(basename "$source" .cpp).o
+      compile "$source" "$object"
+      objects="$objects $object"
+    done
   done
   # shellcheck disable=SC2086
   ${CXX:-c++} ${CXXFLAGS:--O2 -g} $objects $common -o "$out/$name" ${LDFLAGS:-} -ldl

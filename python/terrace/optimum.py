@@ -116,7 +116,7 @@ class _Common:
 
 
 class _Phase:
-    """The rows of one phase: T >= C + D, T >= B of each place, T >= X, each after what it waits before it begins."""
+    """The rows of one phase: T >= C + D, T >= B of each place, T >= X, each after what it waits to begin."""
 
     def __init__(self, common: _Common) -> None:
         self.stalls: list[tuple[int, float]] = []

@@ -67,6 +67,22 @@ TEST_F(Threads, OpenmpRepeats) {
   expect_repeats("400000 400000 400000; 20 20 20 a thread; 3 10;");
 }
 
+// A real program whose threads pass planes of its grid on to each other, with a barrier for each.
+TEST_F(Threads, PipelinesRepeat) {
+  const auto built =
+      run("env CXX=" TERRACE_WRAPPERS "/terrace-c++ 'CXXFLAGS=-O2 -g -fopenmp' sh " TERRACE_SOURCE_DIR
+          "/workloads/build.sh . lu");
+  ASSERT_EQ(built.status, 0) << built.output;
+  fs::rename(root_ + "/lu", root_ + "/program");
+  std::string first;
+  std::string second;
+  const auto once = simulate("--class S --threads 3", first);
+  const auto again = simulate("--class S --threads 3", second);
+  EXPECT_NE(first.find("SUCCESSFUL"), std::string::npos) << first;
+  EXPECT_EQ(first, second);
+  EXPECT_TRUE(once == again);
+}
+
 // What an exact profile says that a phase needs at the least, with all its data in fast memory, is no more than
 // what it takes there; and segments of a phase, which threads go through side by side, have lengths.
 TEST_F(Threads, ExactProfilesBoundWhatThreadsTake) {

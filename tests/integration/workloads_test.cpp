@@ -47,6 +47,9 @@ constexpr Official k_small_classes[] = {
     {"cg", 'W', "15", "7000", "Zeta", 10.362595087124, 1e-10},
     {"mg", 'S', "4", "32x32x32", "L2 norm", 0.5307707005734e-04, 1e-8},
     {"mg", 'W', "4", "128x128x128", "L2 norm", 0.6467329375339e-05, 1e-8},
+    {"bt", 'S', "60", "12x12x12", "Residual 5", 1.9211784131744430e-01, 1e-8},
+    {"sp", 'S', "100", "12x12x12", "Error 1", 2.7289258557377227e-05, 1e-8},
+    {"lu", 'S', "50", "12x12x12", "Surface", 7.8418928865937083e+00, 1e-8},
 };
 [[maybe_unused]] constexpr Official k_class_a[] = {
     {"cg", 'A', "15", "14000", "Zeta", 17.130235054029, 1e-10},
@@ -76,20 +79,30 @@ INSTANTIATE_TEST_SUITE_P(ClassA, Npb, testing::ValuesIn(k_class_a), name_of);
 #endif
 
 TEST(Npb, VerifiesAfterTheOfficialCountAndGoesOn) {
-  for (const auto& [arguments, quantity] :
-       {std::pair{"cg --class S --iterations ", "Zeta"}, std::pair{"mg --class S --iterations ", "L2 norm"}}) {
-    const Outcome official = run_workload(std::string(arguments) + "15");
-    const Outcome longer = run_workload(std::string(arguments) + "40");
-    EXPECT_EQ(official.status, 0) << official.output;
-    EXPECT_EQ(longer.status, 0) << longer.output;
-    EXPECT_EQ(field(longer.output, "Iterations"), "40");
-    EXPECT_EQ(field(longer.output, quantity), field(official.output, quantity));
+  struct Case {
+    const char* program;
+    const char* official;
+    const char* longer;
+    const char* quantity;
+  };
+  for (const auto& [program, official, longer, quantity] :
+       {Case{"cg", "15", "40", "Zeta"}, Case{"mg", "4", "40", "L2 norm"}, Case{"bt", "60", "61", "Residual 1"},
+        Case{"bt", "60", "70", "Error 1"}, Case{"sp", "100", "101", "Residual 1"},
+        Case{"sp", "100", "110", "Error 1"}, Case{"lu", "50", "60", "Surface"}}) {
+    const std::string call = std::string(program) + " --class S --iterations ";
+    const Outcome short_run = run_workload(call + official);
+    const Outcome long_run = run_workload(call + longer);
+    EXPECT_EQ(short_run.status, 0) << short_run.output;
+    EXPECT_EQ(long_run.status, 0) << long_run.output;
+    EXPECT_EQ(field(long_run.output, "Iterations"), longer);
+    EXPECT_EQ(field(long_run.output, quantity), field(short_run.output, quantity));
   }
 }
 
 TEST(Npb, RefusesWhatCannotBeVerified) {
   EXPECT_EQ(run_workload("cg --class S --iterations 14 2>&1").status, 2);
   EXPECT_EQ(run_workload("mg --class B --iterations 19 2>&1").status, 2);
+  EXPECT_EQ(run_workload("sp --class S --iterations 99 2>&1").status, 2);
   EXPECT_EQ(run_workload("cg --class D 2>&1").status, 2);
   const Outcome wrong = run_workload("mg --klass S 2>&1");
   EXPECT_EQ(wrong.status, 2);
@@ -237,6 +250,17 @@ TEST_P(Npb, GivesTheOfficialValueWithAnyNumberOfThreads) {
   }
 }
 
+// All norms come before the result block.
+TEST(FlowSolvers, GiveTheSameNormsWithAnyNumberOfThreads) {
+  const auto norms_of = [](const std::string& output) { return output.substr(0, output.find("Benchmark")); };
+  for (const char* call : {"bt --class S", "sp --class S", "lu --class S"}) {
+    const Outcome serial = run_workload(call);
+    for (const int threads : {3, 12}) {
+      EXPECT_EQ(norms_of(run_threads(call, threads).output), norms_of(serial.output)) << call << ' ' << threads;
+    }
+  }
+}
+
 #endif
 
 #ifndef TERRACE_SANITIZED  // a sanitizer's runtime insists on coming before what is preloaded
@@ -268,6 +292,13 @@ TEST(Markers, ReachAPreloadedLibrary) {
     mg += std::string("interp.") + level + "\nresid." + level + "\npsinv." + level + "\n";
   }
   EXPECT_EQ(markers_of("mg' --class S"), "begin main\n" + repeated(4, mg + "residual\n") + "end\n");
+
+  EXPECT_EQ(markers_of("bt' --class S"),
+            "begin main\n" + repeated(60, "rhs\nx_solve\ny_solve\nz_solve\nadd\n") + "end\n");
+  EXPECT_EQ(markers_of("sp' --class S"),
+            "begin main\n" + repeated(100, "rhs\ntxinvr\nx_solve\nninvr\ny_solve\npinvr\nz_solve\ntzetar\nadd\n") +
+                "end\n");
+  EXPECT_EQ(markers_of("lu' --class S"), "begin main\n" + repeated(50, "lower\nupper\nadd\nrhs\n") + "end\n");
 
   EXPECT_EQ(markers_of("stream' --size 1MiB --repetitions 3"),
             "begin main\n" + repeated(3, "copy\nscale\nadd\ntriad\n") + "end\n");

@@ -1,0 +1,21 @@
+// The three implicit operators of NPB BT: block-tridiagonal systems along the lines of each direction.
+#pragma once
+
+#include "cfd/rhs.hpp"
+
+namespace bt {
+
+/// The arrays that the solvers work on. lhsc has a 5 x 5 block a point.
+struct Fields {
+  cfd::Together u;
+  cfd::Together rhs;
+  cfd::Derived derived;
+  double* lhsc;
+};
+
+// Each replaces rhs by the solution of its direction's systems. Values on the boundary stay.
+void x_solve(const cfd::Cube& cube, double dt, const Fields& fields);
+void y_solve(const cfd::Cube& cube, double dt, const Fields& fields);
+void z_solve(const cfd::Cube& cube, double dt, const Fields& fields);
+
+}  // namespace bt

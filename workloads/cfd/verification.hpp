@@ -1,0 +1,90 @@
+// How BT, SP and LU are verified: root mean squares of what is left of the residual and of the error, and for LU a
+// surface integral, against the values published with NPB 3.x.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <string>
+
+#include "cfd/equations.hpp"
+#include "common/npb.hpp"
+
+namespace cfd {
+
+struct Norms {
+  State residual{};
+  State error{};
+  double surface = 0.0;  // LU's alone, elsewhere 0
+};
+
+/// A class of a pseudo-application, with the norms after its own number of iterations.
+struct Problem {
+  char name;
+  int side;
+  std::uint64_t iterations;
+  double dt;
+  Norms norms;
+};
+
+template <std::size_t Count>
+const Problem& problem_of(const Problem (&problems)[Count], char problem_class) {
+  return *std::find_if(std::begin(problems), std::end(problems),
+                       [&](const Problem& problem) { return problem.name == problem_class; });
+}
+
+/// The root mean square over the interior of what value(m, i, j, k) gives. One thread sums, so that the result
+/// does not depend on how many there are.
+template <typename Value>
+State root_mean_square(const Cube& cube, Value value) {
+  State sums{};
+  for (int k = 1; k < cube.n - 1; ++k) {
+    for (int j = 1; j < cube.n - 1; ++j) {
+      for (int i = 1; i < cube.n - 1; ++i) {
+        const State found = value(i, j, k);
+        for (int m = 0; m < k_unknowns; ++m) sums[m] += found[m] * found[m];
+      }
+    }
+  }
+  const double side = cube.n - 2;
+  for (double& sum : sums) sum = std::sqrt(sum / (side * side * side));
+  return sums;
+}
+
+template <typename Field>
+State residual_norm(const Cube& cube, Field rhs) {
+  return root_mean_square(cube, [&](int i, int j, int k) {
+    State state;
+    for (int m = 0; m < k_unknowns; ++m) state[m] = rhs(m, cube.at(i, j, k));
+    return state;
+  });
+}
+
+/// The error is 0 on the boundary.
+template <typename Field>
+State error_norm(const Cube& cube, Field u) {
+  return root_mean_square(cube, [&](int i, int j, int k) {
+    State state = exact_at(cube, i, j, k);
+    for (int m = 0; m < k_unknowns; ++m) state[m] -= u(m, cube.at(i, j, k));
+    return state;
+  });
+}
+
+/// Operations of an iteration, as the benchmarks count them: a polynomial in the side.
+struct Operations {
+  double volume;
+  double area;
+  double length;
+  double constant;
+
+  double of(int side) const {
+    const double n = side;
+    return ((volume * n + area) * n + length) * n + constant;
+  }
+};
+
+/// Prints all norms and the result block. Returns the program's exit status: 0 when all are right, else 1.
+int report(const std::string& name, const Problem& problem, std::uint64_t iterations, double seconds,
+           const Operations& operations, const Norms& found);
+
+}  // namespace cfd

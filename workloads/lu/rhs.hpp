@@ -1,0 +1,11 @@
+// The residual of NPB LU.
+#pragma once
+
+#include "lu/fields.hpp"
+
+namespace lu {
+
+/// rsd = the differences of the fluxes of u, less frct.
+void compute_rhs(const cfd::Cube& cube, const Fields& fields);
+
+}  // namespace lu

@@ -188,6 +188,7 @@ BuiltWorld build_world(const Session& session, const SessionWorld& world, bool a
     built.sinks.push_back(parts->sampled.get());
   }
   if (auto* machine = parts->simulated.get()) {
+    if (world.free_moves) machine->make_copies_free();
     parts->exact =
         std::make_unique<profile::ExactCollector>(parts->machine, initiator, world.cores, parts->chunks);
     given.exact = parts->exact.get();

@@ -113,7 +113,7 @@ Compared compare(const Problem& problem, const std::vector<Complex>& checksums) 
     if (i >= problem.checksums.size()) continue;
     const Complex right = problem.checksums[i];
     for (const Compared part : {Compared{sum.re, right.re}, Compared{sum.im, right.im}}) {
-      if (!(part.error() <= worst.error())) worst = part;
+      if (!std::isnan(worst.value) && !(part.error() <= worst.error())) worst = part;
     }
   }
   return worst;

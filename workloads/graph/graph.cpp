@@ -78,9 +78,7 @@ RankCheck check_ranks(const Edges& edges, const Ranks& rank, std::uint64_t steps
   check.sum = std::accumulate(rank.begin(), rank.end(), 0.0);
   for (std::uint64_t vertex = 0; vertex < edges.vertices; ++vertex) {
     check.residual += std::abs(next[vertex] - rank[vertex]);
-    const double difference = std::abs(rank[vertex] / truth[vertex] - 1.0);
-    // Negated so that what is not a number counts as wrong.
-    if (!(difference <= check.error)) check.error = difference;
+    check.error = workloads::worse(check.error, std::abs(rank[vertex] / truth[vertex] - 1.0));
   }
   // Sums of positive terms in another order. The first step changes ranks by 2 at most, in sum.
   constexpr double k_tolerance = 1e-11;

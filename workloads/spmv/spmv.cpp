@@ -129,8 +129,7 @@ double error_of(const Vector& x, const Vector& right) {
   double error = 0.0;
   for (std::uint64_t row = 0; row < x.size(); ++row) {
     const double difference = std::abs(x[row] - right[row]) / (right[row] > 0.0 ? right[row] : 1.0);
-    // Negated so that what is not a number counts as wrong.
-    if (!(difference <= error)) error = difference;
+    error = workloads::worse(error, difference);
   }
   return error;
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/verdict.hpp"
+
 namespace tensor {
 namespace {
 
@@ -69,8 +71,7 @@ double defect_of(const Planted& planted, const Model& model) {
       left += model.factor(2)[i / rank * rank + s] * model.weight()[s] * matrix[s * rank + i % rank];
     }
     largest = std::max(largest, std::abs(right[i]));
-    // Negated so that what is not a number counts.
-    if (!(std::abs(left - right[i]) <= defect)) defect = std::abs(left - right[i]);
+    defect = workloads::worse(defect, std::abs(left - right[i]));
   }
   return defect / largest;
 }

@@ -1,7 +1,7 @@
-// Merge sort between two arrays: runs that fit a cache are sorted, then merged two by two until one is left. Source:
-// Knuth, "The Art of Computer Programming" 3, section 5.2.4. Each piece of a merged run is found by bisection, so
-// that threads merge pieces and not runs: Deo and Sarkar, "Parallel algorithms for merging and sorting", Information
-// Sciences 56, 1991.
+// Merge sort between two arrays: runs that fit a cache are sorted, then merged two by two until one is left.
+// Source: Knuth, "The Art of Computer Programming" 3, section 5.2.4. Each piece of a merged run is found by
+// bisection, so that threads merge pieces and not runs: Deo and Sarkar, "Parallel algorithms for merging and
+// sorting", Information Sciences 56, 1991.
 //
 // Items are ordered by <.
 #pragma once

@@ -101,6 +101,6 @@ int run(const workloads::JoinSettings& settings) {
 }  // namespace hashjoin
 
 int main(int argc, char** argv) {
-  return hashjoin::run(workloads::parse_join_settings(argc, argv, "hashjoin",
-                                                      "hash join in main memory, without partitioning"));
+  return hashjoin::run(
+      workloads::parse_join_settings(argc, argv, "hashjoin", "hash join in main memory, without partitioning"));
 }

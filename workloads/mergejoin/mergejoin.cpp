@@ -1,10 +1,10 @@
-// Sort-merge join in main memory: both relations are sorted by key (merge_sort.hpp), then merged. Source: Kim et al.,
-// "Sort vs. hash revisited: fast join implementation on modern multi-core CPUs", VLDB 2009, section 4; Balkesen,
-// Alonso, Teubner and Oezsu, "Multi-core, main-memory joins: sort vs. hash revisited", VLDB 2013. Its data and their
-// known result are the hash join's (relations.hpp).
+// Sort-merge join in main memory: both relations are sorted by key (merge_sort.hpp), then merged. Source: Kim et
+// al., "Sort vs. hash revisited: fast join implementation on modern multi-core CPUs", VLDB 2009, section 4;
+// Balkesen, Alonso, Teubner and Oezsu, "Multi-core, main-memory joins: sort vs. hash revisited", VLDB 2013. Its
+// data and their known result are the hash join's (relations.hpp).
 //
-// An iteration sorts copies of the relations, the smaller one first (runs.small, merge.small.1, merge.small.2, ...;
-// then runs.large and so on), and joins them.
+// An iteration sorts copies of the relations, the smaller one first (runs.small, merge.small.1, merge.small.2,
+// ...; then runs.large and so on), and joins them.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -111,6 +111,5 @@ int run(const workloads::JoinSettings& settings) {
 }  // namespace mergejoin
 
 int main(int argc, char** argv) {
-  return mergejoin::run(
-      workloads::parse_join_settings(argc, argv, "mergejoin", "sort-merge join in main memory"));
+  return mergejoin::run(workloads::parse_join_settings(argc, argv, "mergejoin", "sort-merge join in main memory"));
 }

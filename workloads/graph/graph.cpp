@@ -3,7 +3,7 @@
 // it. Source of PageRank: Page, Brin, Motwani and Winograd, "The PageRank citation ranking", Stanford, 1999; each
 // vertex gathers from its neighbours, so the ranks do not depend on the number of threads.
 //
-// Verified against the edges one by one, in the order drawn: the last search by Graph500's rules, every search by
+// Verified against the edges one by one: the last search by Graph500's rules, every search by
 // the number of vertices reached; the ranks against the same steps, their sum against 1, and what one more step
 // changes against the bound of a contraction by the damping factor.
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the search and the ranks are to be, from the edges one by one as they were drawn.
+// What the search and the ranks are to be, from the edges one by one.
 #pragma once
 
 #include <cstdint>

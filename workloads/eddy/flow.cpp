@@ -17,8 +17,6 @@ constexpr double k_leading = 11.0 / 6.0;  // of the backward differences
 constexpr double k_area = 4.0 * std::numbers::pi * std::numbers::pi;
 /// How fast the filter takes away the highest order, by unit of time: so its effect does not depend on the step's.
 constexpr double k_filter_rate = 1.0;
-/// What the solvers may leave wrong of a velocity in a step.
-constexpr double k_velocity_tolerance = 1e-10;
 
 void set_velocity(const Mesh& mesh, double time, Field& vx, Field& vy) {
   for (std::size_t k = 0; k < mesh.size(); ++k) {

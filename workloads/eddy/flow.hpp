@@ -10,6 +10,9 @@
 
 namespace eddy {
 
+/// What the solvers may leave wrong of a velocity in a step.
+constexpr double k_velocity_tolerance = 1e-10;
+
 /// Fields by component; `_1` and `_2` are one and two steps older.
 struct Flow {
   Mesh mesh;

@@ -155,6 +155,7 @@ constexpr Small k_small_runs[] = {
     {"btree", " --records 30011 --lookups 20000 --iterations 2"},
     {"sort", " --keys 100003 --iterations 2"},
     {"hydro", " --side 24"},
+    {"eddy", " --elements 9 --order 6 --steps 3"},
 };
 
 std::string name_of_small(const testing::TestParamInfo<Small>& info) { return info.param.name; }
@@ -182,7 +183,8 @@ INSTANTIATE_TEST_SUITE_P(Workloads, SmallRun, testing::ValuesIn(k_small_runs), n
 TEST(Workloads, RefuseSizesThatTheyCannotTake) {
   for (const char* call :
        {"gups --size 3MiB", "gups --size 4", "hashjoin --tuples 1", "hashjoin --ratio 65", "spmv --scale 29",
-        "spmv --scale 28 --per-row 16", "stencil --side 2", "btree --records 2147483649", "hydro --side 15"}) {
+        "spmv --scale 28 --per-row 16", "stencil --side 2", "btree --records 2147483649", "hydro --side 15",
+        "eddy --elements 2", "eddy --order 16", "eddy --elements 4 --order 7", "eddy --per-unit 100"}) {
     EXPECT_EQ(run_workload(std::string(call) + " 2>&1").status, 2) << call;
   }
 }
@@ -190,9 +192,36 @@ TEST(Workloads, RefuseSizesThatTheyCannotTake) {
 TEST(Workloads, TakeTheSmallestSizes) {
   for (const char* call : {"gups --size 8", "hashjoin --tuples 2 --ratio 1", "spmv --scale 1 --per-row 1",
                            "stencil --side 3", "btree --records 1", "btree --records 15", "btree --records 16",
-                           "btree --records 241", "sort --keys 1", "sort --keys 8193", "hydro --side 16"}) {
+                           "btree --records 241", "sort --keys 1", "sort --keys 8193", "hydro --side 16",
+                           "eddy --elements 3 --order 12 --steps 1", "eddy --elements 16 --order 4 --steps 1"}) {
     EXPECT_EQ(run_workload(std::string(call)).status, 0) << call;
   }
+}
+
+/// eddy on elements that resolve the flow from order 5 on.
+std::string eddy_output(int order, int per_unit, int steps) {
+  const Outcome outcome = run_workload("eddy --elements 8 --order " + std::to_string(order) + " --per-unit " +
+                                       std::to_string(per_unit) + " --steps " + std::to_string(steps));
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  return outcome.output;
+}
+
+TEST(Eddy, ErrorsFallFasterThanAnyPowerOfTheOrder) {
+  std::string coarser = eddy_output(5, 800, 8);
+  // From N to N + 2 as (7 pi / 8)^2 / (4 (N + 2) (N + 3)), which is 1/29 and less.
+  for (const int order : {7, 9, 11}) {
+    const std::string finer = eddy_output(order, 800, 8);
+    for (const char* label : {"Velocity error", "Pressure error", "Divergence"}) {
+      EXPECT_LT(std::stod(field(finer, label)), std::stod(field(coarser, label)) / 15) << label << ' ' << order;
+    }
+    coarser = finer;
+  }
+}
+
+TEST(Eddy, ErrorsFallWithTheThirdPowerOfTheStep) {
+  const double longer = std::stod(field(eddy_output(11, 180, 18), "Velocity error"));
+  const double shorter = std::stod(field(eddy_output(11, 360, 36), "Velocity error"));
+  EXPECT_NEAR(std::log2(longer / shorter), 3.0, 0.25);
 }
 
 // Threads that wait do not spin, since the test may have fewer cores than they are; a thread sanitizer does not
@@ -287,6 +316,10 @@ TEST(Markers, ReachAPreloadedLibrary) {
             "begin main\n" + repeated(2, "fill\nruns\nmerge.1\nmerge.2\ncheck\n") + "end\n");
   EXPECT_EQ(markers_of("hydro' --side 16 --steps 2"),
             "begin main\n" + repeated(2, "begin\n" + repeated(2, "forces\nmove\nzones\n")) + "end\n");
+  const std::string eddy =
+      "convect\nextrapolate\ndivergence\nproject\npressure\nremember\ngradient\nhelmholtz.x\nhelmholtz.y\n"
+      "filter\nmonitor\n";
+  EXPECT_EQ(markers_of("eddy' --elements 8 --order 5 --steps 2"), "begin main\n" + repeated(2, eddy) + "end\n");
 }
 
 #endif

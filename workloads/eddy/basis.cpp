@@ -125,7 +125,8 @@ Vector transposed(const Vector& matrix, int rows) {
   const std::size_t columns = matrix.size() / static_cast<std::size_t>(rows);
   Vector result(matrix.size());
   for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) {
-    for (std::size_t k = 0; k < columns; ++k) result[k * static_cast<std::size_t>(rows) + i] = matrix[i * columns + k];
+    for (std::size_t k = 0; k < columns; ++k)
+      result[k * static_cast<std::size_t>(rows) + i] = matrix[i * columns + k];
   }
   return result;
 }

@@ -1,5 +1,5 @@
-// A step, phase by phase. Its vectors are moved on by copies, not by exchanging them, so that each has the same part
-// in all steps.
+// A step, phase by phase. Its vectors are moved on by copies, not by exchanging them, so that each has the same
+// part in all steps.
 #include "eddy/flow.hpp"
 
 #include <algorithm>
@@ -35,14 +35,16 @@ void find_advection(Flow& flow, const Field& vx, const Field& vy, Field& advecti
 
 [[gnu::noinline]] void remove_mean(const Mesh& mesh, Field& field, Field& partial) {
   const std::int64_t points = mesh.points();
-  const double mean = sum_over_elements(partial, [&](std::int64_t element) {
-                        double part = 0.0;
-                        for (std::int64_t k = element * points; k < (element + 1) * points; ++k) {
-                          part += mesh.mass[k] * field[k];
-                        }
-                        return part;
-                      }) /
-                      k_area;
+  const double mean =
+      sum_over_elements(partial,
+                        [&](std::int64_t element) {
+                          double part = 0.0;
+                          for (std::int64_t k = element * points; k < (element + 1) * points; ++k) {
+                            part += mesh.mass[k] * field[k];
+                          }
+                          return part;
+                        }) /
+      k_area;
   const auto size = static_cast<std::int64_t>(mesh.size());
 #pragma omp parallel for schedule(static)
   for (std::int64_t k = 0; k < size; ++k) field[k] -= mean;
@@ -249,8 +251,11 @@ Findings step(Flow& flow) {
   const double enstrophy = half_mean(flow, [&](std::int64_t k) { return flow.vorticity[k] * flow.vorticity[k]; });
   const double divergence =
       half_mean(flow, [&](std::int64_t k) { return flow.divergence[k] * flow.divergence[k]; });
-  return {p.iterations,  x.iterations + y.iterations, p.residual <= 1.0 && x.residual <= 1.0 && y.residual <= 1.0,
-          energy,        enstrophy,
+  return {p.iterations,
+          x.iterations + y.iterations,
+          p.residual <= 1.0 && x.residual <= 1.0 && y.residual <= 1.0,
+          energy,
+          enstrophy,
           std::sqrt(2.0 * divergence)};
 }
 

@@ -22,12 +22,12 @@ struct Flow {
   Field vx, vy, vx_1, vy_1, vx_2, vy_2;
   Field pressure;  // of mean 0
   Field advection_x, advection_y, advection_x_1, advection_y_1, advection_x_2, advection_y_2;
-  Field right_x, right_y;          // right-hand sides
-  Field driven_x, driven_y;        // the next velocity by the step's time, but for pressure and viscosity
-  Field diffusion, reaction;       // of the Helmholtz equation: the viscosity, and 11/6 by the step's time
-  Field carried_r, carried_s;      // the velocity on the finer grid
+  Field right_x, right_y;      // right-hand sides
+  Field driven_x, driven_y;    // the next velocity by the step's time, but for pressure and viscosity
+  Field diffusion, reaction;   // of the Helmholtz equation: the viscosity, and 11/6 by the step's time
+  Field carried_r, carried_s;  // the velocity on the finer grid
   Field divergence, vorticity;
-  Field partial;                   // a number for each element
+  Field partial;  // a number for each element
   Krylov pressure_cg, velocity_cg;
   Coarse coarse;
   Earlier earlier;
@@ -37,9 +37,9 @@ struct Flow {
 struct Findings {
   int pressure_iterations, velocity_iterations;
   bool converged;
-  double energy;          // kinetic, mean over the square
-  double enstrophy;       // half the vorticity's square, mean over the square
-  double divergence;      // its root mean square
+  double energy;      // kinetic, mean over the square
+  double enstrophy;   // half the vorticity's square, mean over the square
+  double divergence;  // its root mean square
 };
 
 /// Walsh's eddies at time 0, with the exact solution at the times before.

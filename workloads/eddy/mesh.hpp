@@ -22,9 +22,9 @@ struct Mesh {
 
   Field x, y;
   Field rx, ry, sx, sy;
-  Field mass;            // of an element's own points
-  Field inverse_mass;    // of the points, once those that are shared are summed
-  Field share;           // 1 by how many elements have the point
+  Field mass;              // of an element's own points
+  Field inverse_mass;      // of the points, once those that are shared are summed
+  Field share;             // 1 by how many elements have the point
   Field g_rr, g_rs, g_ss;  // the Laplacian's
   // On the finer grid.
   Field fine_rx, fine_ry, fine_sx, fine_sy;

@@ -6,8 +6,8 @@
 
 namespace eddy {
 
-/// The sum of `term(element)` over the elements, by way of `partial`, one number for each of them. It is rounded in
-/// the same order whatever the number of threads.
+/// The sum of `term(element)` over the elements, by way of `partial`, one number for each of them. It is rounded
+/// in the same order whatever the number of threads.
 template <typename Term>
 double sum_over_elements(Field& partial, const Term& term) {
   const auto elements = static_cast<std::int64_t>(partial.size());
@@ -22,7 +22,8 @@ double sum_over_elements(Field& partial, const Term& term) {
 void apply_laplacian(const Mesh& mesh, const Field& u, Field& image);
 
 /// image = (grad test, diffusion grad u) + (test, reaction u).
-void apply_helmholtz(const Mesh& mesh, const Field& diffusion, const Field& reaction, const Field& u, Field& image);
+void apply_helmholtz(const Mesh& mesh, const Field& diffusion, const Field& reaction, const Field& u,
+                     Field& image);
 
 /// The diagonal of either, of an element's own.
 void laplacian_diagonal(const Mesh& mesh, Field& diagonal);

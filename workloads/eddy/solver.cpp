@@ -145,8 +145,8 @@ Solved solve(const Mesh& mesh, const Apply& apply, const Precondition& precondit
   return {iterations, size / tolerance};
 }
 
-/// Coefficients of earlier solutions, by their place: of the products' matrix, the part that Cholesky's method finds
-/// independent, from the newest on.
+/// Coefficients of earlier solutions, by their place: of the products' matrix, the part that Cholesky's method
+/// finds independent, from the newest on.
 std::array<double, k_earlier> fit(const Earlier& earlier, const std::array<double, k_earlier>& right) {
   constexpr double k_dependent = 1e-12;  // of a solution's own product with itself
   std::array<double, k_earlier * k_earlier> lower{};
@@ -194,8 +194,8 @@ Coarse make_coarse(const Mesh& mesh) {
   coarse.by_corner.resize(side * side);
   coarse.transformed.resize(side * side);
   // Hartley's functions cos + sin, which are their own inverse but for the factor `side` an axis. Of a line of
-  // linear elements of width 1 their eigenvalues are 2 - 2 cos (stiffness) and (4 + 2 cos) / 6 (mass); on the square
-  // widths cancel.
+  // linear elements of width 1 their eigenvalues are 2 - 2 cos (stiffness) and (4 + 2 cos) / 6 (mass); on the
+  // square widths cancel.
   const double step = 2.0 * std::acos(-1.0) / static_cast<double>(side);
   const auto angle = [&](std::size_t k) { return step * static_cast<double>(k % side); };
   for (std::size_t a = 0; a < side; ++a) {

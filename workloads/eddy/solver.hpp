@@ -14,9 +14,9 @@ struct Krylov {
   Field inverse_diagonal;
 };
 
-/// The part of the pressure that varies from element to element, which a diagonal preconditioner leaves to hundreds
-/// of iterations: linear functions between the elements' corners, on the mesh as if its elements were squares. Then
-/// Fourier's functions diagonalise the operator.
+/// The part of the pressure that varies from element to element, which a diagonal preconditioner leaves to
+/// hundreds of iterations: linear functions between the elements' corners, on the mesh as if its elements were
+/// squares. Then Fourier's functions diagonalise the operator.
 struct Coarse {
   Field hats;         // linear functions at an element's points, one side's
   Field transform;    // side x side, its own inverse but for a factor
@@ -32,7 +32,8 @@ constexpr int k_earlier = 8;
 
 /// Earlier solutions x and their images A x, and the products x . A y of all pairs. The oldest gives way. Source:
 /// Fischer, "Projection techniques for iterative solution of Ax = b with successive right-hand sides", Comput.
-/// Methods Appl. Mech. Engrg. 163, 1998, here without making the solutions orthogonal, so that all steps are alike.
+/// Methods Appl. Mech. Engrg. 163, 1998, here without making the solutions orthogonal, so that all steps are
+/// alike.
 struct Earlier {
   Field solutions;
   Field images;
@@ -46,8 +47,8 @@ struct Solved {
   double residual;  // of its largest allowed size: at most 1 where it converged
 };
 
-/// Solves the pressure's Poisson equation from cg.residual = b - A p, p as it stands, until the residual's root mean
-/// square is `tolerance`.
+/// Solves the pressure's Poisson equation from cg.residual = b - A p, p as it stands, until the residual's root
+/// mean square is `tolerance`.
 Solved solve_laplacian(const Mesh& mesh, Krylov& cg, Coarse& coarse, Field& partial, double tolerance, Field& p);
 
 /// The same for a component of the velocity.

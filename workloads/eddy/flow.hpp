@@ -23,7 +23,7 @@ struct Flow {
   Field pressure;  // of mean 0
   Field advection_x, advection_y, advection_x_1, advection_y_1, advection_x_2, advection_y_2;
   Field right_x, right_y;      // right-hand sides
-  Field driven_x, driven_y;    // the next velocity by the step's time, but for pressure and viscosity
+  Field driven_x, driven_y;    // what the past and advection make of the velocity, over a step's time
   Field diffusion, reaction;   // of the Helmholtz equation: the viscosity, and 11/6 by the step's time
   Field carried_r, carried_s;  // the velocity on the finer grid
   Field divergence, vorticity;

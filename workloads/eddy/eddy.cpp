@@ -99,7 +99,7 @@ int run(const Settings& settings) {
 
   const auto steps = static_cast<double>(settings.steps);
   std::printf("Eddy: %llu elements of order %llu, %llu steps to time %.9f\n",
-              static_cast<unsigned long long>(settings.elements * settings.elements),
+              static_cast<unsigned long long>(flow.mesh.elements()),
               static_cast<unsigned long long>(settings.order), static_cast<unsigned long long>(settings.steps),
               flow.time);
   std::printf("Time %14.9f s %14.0f points a second\n", end - begin,

@@ -82,7 +82,7 @@ bool verify(const Settings& settings, const Flow& flow, const Findings& last) {
 int run(const Settings& settings) {
   Flow flow = make_flow(static_cast<std::int64_t>(settings.elements), static_cast<int>(settings.order),
                         1.0 / static_cast<double>(settings.per_unit));
-  Findings last{};
+  Findings last;
   bool converged = true;
   std::uint64_t pressure_iterations = 0;
   std::uint64_t velocity_iterations = 0;

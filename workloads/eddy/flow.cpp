@@ -33,21 +33,23 @@ void find_advection(Flow& flow, const Field& vx, const Field& vy, Field& advecti
   advect(flow.mesh, flow.carried_r, flow.carried_s, vy, advection_y);
 }
 
-[[gnu::noinline]] void remove_mean(const Mesh& mesh, Field& field, Field& partial) {
-  const std::int64_t points = mesh.points();
-  const double mean =
-      sum_over_elements(partial,
-                        [&](std::int64_t element) {
-                          double part = 0.0;
-                          for (std::int64_t k = element * points; k < (element + 1) * points; ++k) {
-                            part += mesh.mass[k] * field[k];
-                          }
-                          return part;
-                        }) /
-      k_area;
-  const auto size = static_cast<std::int64_t>(mesh.size());
+/// The mean over the square of `value(point)`.
+template <typename Value>
+double mean(Flow& flow, const Value& value) {
+  const std::int64_t points = flow.mesh.points();
+  const double sum = sum_over_elements(flow.partial, [&](std::int64_t element) {
+    double part = 0.0;
+    for (std::int64_t k = element * points; k < (element + 1) * points; ++k) part += flow.mesh.mass[k] * value(k);
+    return part;
+  });
+  return sum / k_area;
+}
+
+[[gnu::noinline]] void remove_mean(Flow& flow, Field& field) {
+  const double whole = mean(flow, [&](std::int64_t k) { return field[k]; });
+  const auto size = static_cast<std::int64_t>(field.size());
 #pragma omp parallel for schedule(static)
-  for (std::int64_t k = 0; k < size; ++k) field[k] -= mean;
+  for (std::int64_t k = 0; k < size; ++k) field[k] -= whole;
 }
 
 /// Puts the pressure with its image among the earlier ones.
@@ -55,7 +57,7 @@ void remember_pressure(Flow& flow) {
   // Earlier pressures come back with large factors of either sign: what rounding makes of copies of a point, or of
   // the mean, would grow from step to step, and no residual shows it.
   average_shared(flow.mesh, flow.pressure);
-  remove_mean(flow.mesh, flow.pressure, flow.partial);
+  remove_mean(flow, flow.pressure);
   apply_laplacian(flow.mesh, flow.pressure, flow.pressure_cg.image);
   sum_shared(flow.mesh, flow.pressure_cg.image);
   remember(flow.mesh, flow.pressure, flow.pressure_cg.image, flow.partial, flow.earlier);
@@ -93,23 +95,67 @@ void remember_pressure(Flow& flow) {
   sum_shared(mesh, cg.residual);
 }
 
-Solved solve_velocity(Flow& flow, const Field& right, Field& v) {
+/// The pressure that makes the next velocity free of divergence.
+void solve_pressure(Flow& flow, Findings& findings) {
+  const Mesh& mesh = flow.mesh;
+  workloads::phase("divergence");
+  take_out_mass(mesh, flow.right_x, flow.driven_x);
+  take_out_mass(mesh, flow.right_y, flow.driven_y);
+  weak_divergence(mesh, flow.driven_x, flow.driven_y, flow.pressure_cg.residual);
+  sum_shared(mesh, flow.pressure_cg.residual);
+
+  workloads::phase("project");
+  project(mesh, flow.earlier, flow.partial, flow.pressure, flow.pressure_cg.residual);
+
+  workloads::phase("pressure");
+  // A residual of the pressure's makes an error of the velocity by the step's time and a length of about 1/10.
+  const double tolerance = 10.0 * k_velocity_tolerance / flow.dt;
+  const Solved solved =
+      solve_laplacian(mesh, flow.pressure_cg, flow.coarse, flow.partial, tolerance, flow.pressure);
+  findings.pressure_iterations = solved.iterations;
+  findings.converged = findings.converged && solved.residual <= tolerance;
+
+  workloads::phase("remember");
+  remember_pressure(flow);
+}
+
+void solve_component(Flow& flow, const Field& right, Field& v, Findings& findings) {
   apply_helmholtz(flow.mesh, flow.diffusion, flow.reaction, v, flow.velocity_cg.image);
   find_residual(flow.mesh, right, flow.velocity_cg);
   const double tolerance = k_velocity_tolerance * k_leading / flow.dt;
-  return solve_helmholtz(flow.mesh, flow.diffusion, flow.reaction, flow.velocity_cg, flow.partial, tolerance, v);
+  const Solved solved =
+      solve_helmholtz(flow.mesh, flow.diffusion, flow.reaction, flow.velocity_cg, flow.partial, tolerance, v);
+  findings.velocity_iterations += solved.iterations;
+  findings.converged = findings.converged && solved.residual <= tolerance;
 }
 
-/// The mean over the square of half of `square(point)`.
-template <typename Square>
-double half_mean(Flow& flow, const Square& square) {
-  const std::int64_t points = flow.mesh.points();
-  const double sum = sum_over_elements(flow.partial, [&](std::int64_t element) {
-    double part = 0.0;
-    for (std::int64_t k = element * points; k < (element + 1) * points; ++k) part += flow.mesh.mass[k] * square(k);
-    return part;
-  });
-  return 0.5 * sum / k_area;
+/// The next velocity, pushed by the pressure, slowed by viscosity, and filtered.
+void solve_velocity(Flow& flow, Findings& findings) {
+  const Mesh& mesh = flow.mesh;
+  workloads::phase("gradient");
+  subtract_gradient(mesh, flow.pressure, flow.right_x, flow.right_y);
+
+  workloads::phase("helmholtz.x");
+  solve_component(flow, flow.right_x, flow.vx, findings);
+
+  workloads::phase("helmholtz.y");
+  solve_component(flow, flow.right_y, flow.vy, findings);
+
+  workloads::phase("filter");
+  for (Field* component : {&flow.vx, &flow.vy}) {
+    filter(mesh, *component);
+    average_shared(mesh, *component);
+  }
+}
+
+void monitor(Flow& flow, Findings& findings) {
+  workloads::phase("monitor");
+  flow.time += flow.dt;
+  divergence_and_vorticity(flow.mesh, flow.vx, flow.vy, flow.divergence, flow.vorticity);
+  const auto square = [](double value) { return value * value; };
+  findings.energy = 0.5 * mean(flow, [&](std::int64_t k) { return square(flow.vx[k]) + square(flow.vy[k]); });
+  findings.enstrophy = 0.5 * mean(flow, [&](std::int64_t k) { return square(flow.vorticity[k]); });
+  findings.divergence = std::sqrt(mean(flow, [&](std::int64_t k) { return square(flow.divergence[k]); }));
 }
 
 void size_velocity(Flow& flow) {
@@ -211,58 +257,17 @@ Findings step(Flow& flow) {
   extrapolate(mesh, flow.dt, flow.vy, flow.vy_1, flow.vy_2, flow.advection_y, flow.advection_y_1,
               flow.advection_y_2, flow.right_y);
 
-  workloads::phase("divergence");
-  take_out_mass(mesh, flow.right_x, flow.driven_x);
-  take_out_mass(mesh, flow.right_y, flow.driven_y);
-  weak_divergence(mesh, flow.driven_x, flow.driven_y, flow.pressure_cg.residual);
-  sum_shared(mesh, flow.pressure_cg.residual);
-
-  workloads::phase("project");
-  project(mesh, flow.earlier, flow.partial, flow.pressure, flow.pressure_cg.residual);
-
-  workloads::phase("pressure");
-  // A residual of the pressure's makes an error of the velocity by the step's time and a length of about 1/10.
-  const Solved p = solve_laplacian(mesh, flow.pressure_cg, flow.coarse, flow.partial,
-                                   10.0 * k_velocity_tolerance / flow.dt, flow.pressure);
-
-  workloads::phase("remember");
-  remember_pressure(flow);
-
-  workloads::phase("gradient");
-  subtract_gradient(mesh, flow.pressure, flow.right_x, flow.right_y);
-
-  workloads::phase("helmholtz.x");
-  const Solved x = solve_velocity(flow, flow.right_x, flow.vx);
-
-  workloads::phase("helmholtz.y");
-  const Solved y = solve_velocity(flow, flow.right_y, flow.vy);
-
-  workloads::phase("filter");
-  filter(mesh, flow.vx);
-  filter(mesh, flow.vy);
-  average_shared(mesh, flow.vx);
-  average_shared(mesh, flow.vy);
-
-  workloads::phase("monitor");
-  flow.time += flow.dt;
-  divergence_and_vorticity(mesh, flow.vx, flow.vy, flow.divergence, flow.vorticity);
-  const double energy =
-      half_mean(flow, [&](std::int64_t k) { return flow.vx[k] * flow.vx[k] + flow.vy[k] * flow.vy[k]; });
-  const double enstrophy = half_mean(flow, [&](std::int64_t k) { return flow.vorticity[k] * flow.vorticity[k]; });
-  const double divergence =
-      half_mean(flow, [&](std::int64_t k) { return flow.divergence[k] * flow.divergence[k]; });
-  return {p.iterations,
-          x.iterations + y.iterations,
-          p.residual <= 1.0 && x.residual <= 1.0 && y.residual <= 1.0,
-          energy,
-          enstrophy,
-          std::sqrt(2.0 * divergence)};
+  Findings findings;
+  solve_pressure(flow, findings);
+  solve_velocity(flow, findings);
+  monitor(flow, findings);
+  return findings;
 }
 
 Errors find_errors(const Flow& flow) {
   const Mesh& mesh = flow.mesh;
   std::vector<double> exact_pressure(mesh.size());
-  double mean = 0.0;
+  double exact_mean = 0.0;
   Errors errors{0.0, 0.0};
   // Negated so that what is not a number counts as wrong.
   const auto take = [](double error, double& largest) {
@@ -273,10 +278,10 @@ Errors find_errors(const Flow& flow) {
     take(flow.vx[k] - exact.vx, errors.velocity);
     take(flow.vy[k] - exact.vy, errors.velocity);
     exact_pressure[k] = exact.pressure;
-    mean += mesh.mass[k] * exact.pressure / k_area;
+    exact_mean += mesh.mass[k] * exact.pressure / k_area;
   }
   for (std::size_t k = 0; k < mesh.size(); ++k) {
-    take(flow.pressure[k] - (exact_pressure[k] - mean), errors.pressure);
+    take(flow.pressure[k] - (exact_pressure[k] - exact_mean), errors.pressure);
   }
   return errors;
 }

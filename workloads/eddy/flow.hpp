@@ -35,11 +35,12 @@ struct Flow {
 
 /// What a step found out.
 struct Findings {
-  int pressure_iterations, velocity_iterations;
-  bool converged;
-  double energy;      // kinetic, mean over the square
-  double enstrophy;   // half the vorticity's square, mean over the square
-  double divergence;  // its root mean square
+  int pressure_iterations = 0;
+  int velocity_iterations = 0;
+  bool converged = true;
+  double energy = 0;      // kinetic, mean over the square
+  double enstrophy = 0;   // half the vorticity's square, mean over the square
+  double divergence = 0;  // its root mean square
 };
 
 /// Walsh's eddies at time 0, with the exact solution at the times before.

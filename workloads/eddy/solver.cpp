@@ -13,7 +13,7 @@ namespace {
 
 constexpr int k_most_iterations = 2000;
 
-/// The root mean square of a residual, free of the mass that it holds.
+/// The residual's norm over the square, free of the mass that it holds.
 [[gnu::noinline]] double size_of(const Mesh& mesh, const Field& residual, Field& partial) {
   const std::int64_t points = mesh.points();
   const double sum = sum_over_elements(partial, [&](std::int64_t element) {
@@ -142,7 +142,7 @@ Solved solve(const Mesh& mesh, const Apply& apply, const Precondition& precondit
     advance(rho / dot(mesh, cg.direction.data(), cg.image.data(), partial), cg, x);
     size = size_of(mesh, cg.residual, partial);
   }
-  return {iterations, size / tolerance};
+  return {iterations, size};
 }
 
 /// Coefficients of earlier solutions, by their place: of the products' matrix, the part that Cholesky's method

@@ -44,7 +44,7 @@ struct Earlier {
 
 struct Solved {
   int iterations;
-  double residual;  // of its largest allowed size: at most 1 where it converged
+  double residual;  // its root mean square: above the tolerance where it did not converge
 };
 
 /// Solves the pressure's Poisson equation from cg.residual = b - A p, p as it stands, until the residual's root

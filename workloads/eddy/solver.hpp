@@ -44,11 +44,11 @@ struct Earlier {
 
 struct Solved {
   int iterations;
-  double residual;  // its root mean square: above the tolerance where it did not converge
+  double residual;  // its norm over the square: above the tolerance where it did not converge
 };
 
-/// Solves the pressure's Poisson equation from cg.residual = b - A p, p as it stands, until the residual's root
-/// mean square is `tolerance`.
+/// Solves the pressure's Poisson equation from cg.residual = b - A p, p as it stands, until the residual's norm
+/// is at most `tolerance`.
 Solved solve_laplacian(const Mesh& mesh, Krylov& cg, Coarse& coarse, Field& partial, double tolerance, Field& p);
 
 /// The same for a component of the velocity.

@@ -14,7 +14,7 @@ if(TARGET workload_cg)
     ${sanitized})
   add_dependencies(workloads_test marker_probe)
   foreach(workload IN ITEMS stream chase cg mg gups hashjoin spmv stencil btree sort hydro bt sp lu ft
-          graph mergejoin tensor)
+          graph mergejoin tensor eddy)
     add_dependencies(workloads_test workload_${workload})
     if(TARGET workload_${workload}_openmp)
       add_dependencies(workloads_test workload_${workload}_openmp)

@@ -175,6 +175,7 @@ constexpr Small k_small_runs[] = {
     {"graph", " --scale 11 --per-vertex 9 --iterations 3"},
     {"mergejoin", " --tuples 20011 --ratio 3 --iterations 2"},
     {"tensor", " --scale 13 --rank 7 --iterations 10"},
+    {"eddy", " --elements 9 --order 6 --steps 3"},
 };
 
 std::string name_of_small(const testing::TestParamInfo<Small>& info) { return info.param.name; }
@@ -200,12 +201,27 @@ TEST_P(SmallRun, RefusesAWrongCall) {
 INSTANTIATE_TEST_SUITE_P(Workloads, SmallRun, testing::ValuesIn(k_small_runs), name_of_small);
 
 TEST(Workloads, RefuseSizesThatTheyCannotTake) {
-  for (const char* call :
-       {"gups --size 3MiB", "gups --size 4", "hashjoin --tuples 1", "hashjoin --ratio 65", "spmv --scale 29",
-        "spmv --scale 28 --per-row 16", "stencil --side 2", "btree --records 2147483649", "hydro --side 15",
-        "graph --scale 29", "graph --scale 1 --per-vertex 1 --seed 7", "graph --scale 28 --per-vertex 16",
-        "mergejoin --tuples 1", "mergejoin --ratio 65", "tensor --scale 11", "tensor --scale 12 --rank 32",
-        "tensor --scale 24 --rank 65"}) {
+  for (const char* call : {"gups --size 3MiB",
+                           "gups --size 4",
+                           "hashjoin --tuples 1",
+                           "hashjoin --ratio 65",
+                           "spmv --scale 29",
+                           "spmv --scale 28 --per-row 16",
+                           "stencil --side 2",
+                           "btree --records 2147483649",
+                           "hydro --side 15",
+                           "graph --scale 29",
+                           "graph --scale 1 --per-vertex 1 --seed 7",
+                           "graph --scale 28 --per-vertex 16",
+                           "mergejoin --tuples 1",
+                           "mergejoin --ratio 65",
+                           "tensor --scale 11",
+                           "tensor --scale 12 --rank 32",
+                           "tensor --scale 24 --rank 65",
+                           "eddy --elements 2",
+                           "eddy --order 16",
+                           "eddy --elements 4 --order 7",
+                           "eddy --per-unit 100"}) {
     EXPECT_EQ(run_workload(std::string(call) + " 2>&1").status, 2) << call;
   }
 }
@@ -216,9 +232,36 @@ TEST(Workloads, TakeTheSmallestSizes) {
                            "btree --records 241", "sort --keys 1", "sort --keys 8193", "hydro --side 16",
                            "graph --scale 1 --per-vertex 9", "graph --scale 7 --per-vertex 1 --iterations 1",
                            "mergejoin --tuples 2 --ratio 1", "mergejoin --tuples 8193 --ratio 1",
-                           "tensor --scale 12 --rank 1", "tensor --scale 12 --rank 16 --iterations 1"}) {
+                           "tensor --scale 12 --rank 1", "tensor --scale 12 --rank 16 --iterations 1",
+                           "eddy --elements 3 --order 12 --steps 1", "eddy --elements 16 --order 4 --steps 1"}) {
     EXPECT_EQ(run_workload(std::string(call)).status, 0) << call;
   }
+}
+
+/// eddy on elements that resolve the flow from order 5 on.
+std::string eddy_output(int order, int per_unit, int steps) {
+  const Outcome outcome = run_workload("eddy --elements 8 --order " + std::to_string(order) + " --per-unit " +
+                                       std::to_string(per_unit) + " --steps " + std::to_string(steps));
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  return outcome.output;
+}
+
+TEST(Eddy, ErrorsFallFasterThanAnyPowerOfTheOrder) {
+  std::string coarser = eddy_output(5, 800, 8);
+  // From N to N + 2 as (7 pi / 8)^2 / (4 (N + 2) (N + 3)), which is 1/29 and less.
+  for (const int order : {7, 9, 11}) {
+    const std::string finer = eddy_output(order, 800, 8);
+    for (const char* label : {"Velocity error", "Pressure error", "Divergence"}) {
+      EXPECT_LT(std::stod(field(finer, label)), std::stod(field(coarser, label)) / 15) << label << ' ' << order;
+    }
+    coarser = finer;
+  }
+}
+
+TEST(Eddy, ErrorsFallWithTheThirdPowerOfTheStep) {
+  const double longer = std::stod(field(eddy_output(11, 180, 18), "Velocity error"));
+  const double shorter = std::stod(field(eddy_output(11, 360, 36), "Velocity error"));
+  EXPECT_NEAR(std::log2(longer / shorter), 3.0, 0.25);
 }
 
 // Threads that wait do not spin, since the test may have fewer cores than they are; a thread sanitizer does not
@@ -342,6 +385,10 @@ TEST(Markers, ReachAPreloadedLibrary) {
   EXPECT_EQ(
       markers_of("tensor' --scale 12 --iterations 2"),
       "begin main\n" + repeated(2, "mttkrp.1\nsolve.1\nmttkrp.2\nsolve.2\nmttkrp.3\nsolve.3\nfit\n") + "end\n");
+  const std::string eddy =
+      "convect\nextrapolate\ndivergence\nproject\npressure\nremember\ngradient\nhelmholtz.x\nhelmholtz.y\n"
+      "filter\nmonitor\n";
+  EXPECT_EQ(markers_of("eddy' --elements 8 --order 5 --steps 2"), "begin main\n" + repeated(2, eddy) + "end\n");
 }
 
 #endif

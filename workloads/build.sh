@@ -4,7 +4,7 @@
 # NAME is a workload's folder; all when none is given. The programs are OUTDIR/NAME. -fopenmp in CXXFLAGS gives
 # those that know --threads theirs.
 set -eu
-all="stream chase cg mg gups hashjoin spmv stencil btree sort hydro bt sp lu"
+all="stream chase cg mg gups hashjoin spmv stencil btree sort hydro bt sp lu ft graph mergejoin tensor eddy"
 if [ $# -lt 1 ]; then
   echo "usage: [CXX=COMPILER] [CXXFLAGS=FLAGS] $0 OUTDIR [NAME ...]" >&2
   exit 2

@@ -22,7 +22,10 @@ BIN = TERRACE.parent
 PROGRAMS = ROOT / "tests" / "integration" / "programs"  # those of the tests
 OWN = Path(__file__).parent / "programs"
 
-WORKLOADS = ("stream", "chase", "cg", "mg", "gups", "hashjoin", "spmv", "stencil", "btree", "sort", "hydro")
+WORKLOADS = (
+    *("stream", "chase", "cg", "mg", "gups", "hashjoin", "spmv", "stencil", "btree", "sort", "hydro"),
+    *("ft", "graph", "mergejoin", "tensor"),
+)
 THREADED = tuple(name for name in WORKLOADS if name != "chase")  # those with --threads
 
 Words = list[str | Path]  # of a command

@@ -40,6 +40,10 @@ SMALL = {
     "btree": "--records 50000 --lookups 30000 --iterations 1",
     "sort": "--keys 100003 --iterations 1",
     "hydro": "--side 32 --steps 40",
+    "ft": "--class S",
+    "graph": "--scale 12 --per-vertex 12 --iterations 3",
+    "mergejoin": "--tuples 30000 --ratio 4 --iterations 1",
+    "tensor": "--scale 14 --iterations 3",
 }
 
 

@@ -32,6 +32,10 @@ SIZES = {
     "btree": "--records 1000000 --lookups 500000 --iterations 6",
     "sort": "--keys 8000000 --iterations 1",
     "hydro": "--side 300 --steps 20",
+    "ft": "--class W",
+    "graph": "--scale 18 --per-vertex 16 --iterations 4",
+    "mergejoin": "--tuples 400000 --ratio 4 --iterations 1",
+    "tensor": "--scale 20 --iterations 3",
 }
 WITH_THREADS = ("cg", "stencil", "spmv")
 

@@ -26,6 +26,10 @@ CLASS_S = {
     "btree": "--records 50000 --lookups 50000 --iterations 2",
     "sort": "--keys 100003 --iterations 2",
     "hydro": "--side 48",
+    "ft": "--class S",
+    "graph": "--scale 13 --per-vertex 12 --iterations 3",
+    "mergejoin": "--tuples 30000 --ratio 4 --iterations 1",
+    "tensor": "--scale 15 --iterations 3",
 }
 GOAL = 0.99
 OF_WEIGHT = 0.01  # objects with less of a workload's misses are listed, whatever share of theirs is seen

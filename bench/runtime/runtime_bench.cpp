@@ -2,6 +2,7 @@
 // asked for and harvested. src/model/costs.hpp states these costs for virtual time.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <random>
@@ -59,7 +60,8 @@ model::Problem random_problem(const machine::Machine& machine, std::uint32_t obj
       }
     profile.iterations[0].phases.push_back(std::move(phase));
   }
-  return model::make_problem(profile, machine, machine::fast_budget(machine, Bytes{objects * (4ULL << 20)}));
+  return model::make_problem(profile, machine, machine::fast_budget(machine, Bytes{objects * (4ULL << 20)}),
+                             model::affordable_items(profile));
 }
 
 void plan(benchmark::State& state) {
@@ -78,6 +80,71 @@ void plan(benchmark::State& state) {
       static_cast<double>(cells), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(plan)->Args({10, 20})->Args({50, 100})->Unit(benchmark::kMillisecond);
+
+// A node's worth: `objects` objects of 500 chunks, of which each phase sweeps some from end to end, others in
+// part; within an object some stretches are used more than others, as blocks of a matrix are. About 10,000 cells a
+// phase.
+profile::Profile large_profile(std::uint32_t objects, std::uint32_t phases) {
+  constexpr std::uint32_t k_chunks = 500;
+  std::mt19937_64 random(1);
+  profile::Profile profile;
+  profile.sample_interval = Seconds{416e-9};
+  profile.iterations.emplace_back();
+  for (std::uint32_t object = 0; object < objects; ++object)
+    profile.objects.push_back({object, "object " + std::to_string(object), profile::ObjectKind::heap,
+                               Bytes{k_chunks << 20}, Bytes{1 << 20}, object * k_chunks, k_chunks, true});
+  profile.places.assign(std::size_t{objects} * k_chunks, 1);
+  for (std::uint32_t k = 0; k < phases; ++k) {
+    profile::Phase phase;
+    phase.name = "phase " + std::to_string(k);
+    std::vector<std::uint32_t> used;
+    for (int n = 0; n < 25; ++n) used.push_back(static_cast<std::uint32_t>(random() % objects));
+    std::sort(used.begin(), used.end());
+    used.erase(std::unique(used.begin(), used.end()), used.end());
+    double lines = 0;
+    for (const auto object : used) {
+      const auto begin = random() % 2 == 0 ? 0 : static_cast<std::uint32_t>(random() % 250);
+      const auto end = begin == 0 ? k_chunks : begin + 250;
+      double heat = 1;
+      for (std::uint32_t chunk = begin; chunk < end; ++chunk) {
+        if (random() % 50 == 0) heat = static_cast<double>(1 + random() % 8);
+        const auto read = 2048 * heat * (0.9 + 0.2 * static_cast<double>(random() % 1000) / 1000);
+        phase.cells.push_back({object * k_chunks + chunk, read, read / 4, read / 15, read / 100});
+        lines += read;
+      }
+    }
+    phase.core = Seconds{lines * 64 / 16e9};
+    phase.time = Seconds{lines * 80 / 4e9};
+    profile.iterations[0].phases.push_back(std::move(phase));
+  }
+  return profile;
+}
+
+// All of it: from the profile to the plan in names.
+void plan_large(benchmark::State& state) {
+  const auto machine = two_places();
+  const auto objects = static_cast<std::uint32_t>(state.range(0));
+  const auto profile = large_profile(objects, static_cast<std::uint32_t>(state.range(1)));
+  std::size_t cells = 0;
+  for (const auto& phase : profile.iterations[0].phases) cells += phase.cells.size();
+  model::Calibration calibration;
+  calibration.places.resize(machine.places().size());
+  for (auto& place : calibration.places) place.peak_bandwidth = 4e9;
+  const auto& planner = placement::find_planner("auto");
+  double gap = 0;
+  for (auto step : state) {
+    const auto problem =
+        model::make_problem(profile, machine, machine::fast_budget(machine, Bytes{objects * (125ULL << 20)}),
+                            model::affordable_items(profile));
+    const auto decision = planner.decide(problem, calibration, placement::Effort::quick);
+    benchmark::DoNotOptimize(placement::make_plan(problem, decision, planner.name()));
+    gap = decision.gap;
+  }
+  state.counters["chunks"] = objects * 500;
+  state.counters["cells"] = static_cast<double>(cells);
+  state.counters["gap"] = gap;
+}
+BENCHMARK(plan_large)->Args({200, 1000})->Unit(benchmark::kMillisecond)->Iterations(3);
 
 void marker(benchmark::State& state) {
   const auto machine = two_places();

@@ -48,6 +48,7 @@ void add_places(Problem& problem, const profile::Profile& profile, const machine
   }
 }
 
+constexpr std::size_t k_quick_cells = 16'000;
 constexpr double k_usual_variation = 0.1;  // of a phase's time: less is no other behaviour (Unimem's 10 %)
 
 // The number of phases that most iterations have; of two as frequent, the later one's.
@@ -211,6 +212,17 @@ void hold_against_measured(Problem& problem) {
 }
 
 }  // namespace
+
+std::size_t affordable_items(const profile::Profile& profile) {
+  std::size_t chunks = 0, cells = 0;
+  for (const auto& object : profile.objects) chunks += object.chunks;
+  for (const auto& iteration : profile.iterations)
+    for (const auto& phase : iteration.phases) cells += phase.cells.size();
+  cells /= std::max<std::size_t>(profile.iterations.size(), 1);
+  if (cells <= k_quick_cells) return std::max<std::size_t>(chunks, 1);
+  const auto kept = static_cast<double>(chunks) * k_quick_cells / static_cast<double>(cells);
+  return std::max(static_cast<std::size_t>(kept), profile.objects.size());
+}
 
 Problem make_problem(const profile::Profile& profile, const machine::Machine& machine,
                      const machine::Budget& budget, std::size_t max_items) {

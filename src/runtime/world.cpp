@@ -268,7 +268,8 @@ void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object
   profile.iterations = learned_;
   profile.places = places_at_start_;
   try {
-    const auto problem = model::make_problem(profile, *parts_.machine, parts_.budget);
+    const auto problem =
+        model::make_problem(profile, *parts_.machine, parts_.budget, model::affordable_items(profile));
     std::size_t cells = 0;
     for (const auto& phase : problem.phases) cells += phase.cells.size();
     if (cells == 0)

@@ -2,7 +2,7 @@
 # times of their own. The workloads are built once, with the wrappers.
 if(TARGET terrace_cli AND TARGET terrace_wrapper AND NOT TERRACE_SANITIZE)
   find_package(SQLite3 REQUIRED)
-  set(names cg mg stencil gups sort btree hashjoin spmv)
+  set(names cg mg stencil gups sort btree hashjoin spmv eddy)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/hooked)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/workloads/*.[ch]pp)
   add_custom_command(OUTPUT ${folder}/built

@@ -17,7 +17,7 @@ class Replays : public ProgramTest {
  protected:
   Replays() : ProgramTest("replays") {
     // Where programs lie shows in their names only, but their environment lies on their stacks.
-    for (const char* name : {"cg", "mg", "stencil", "gups", "sort", "btree", "hashjoin", "spmv"})
+    for (const char* name : {"cg", "mg", "stencil", "gups", "sort", "btree", "hashjoin", "spmv", "eddy"})
       fs::create_symlink(std::string(TERRACE_HOOKED) + "/" + name, root_ + "/" + name);
   }
 
@@ -67,6 +67,7 @@ constexpr Case k_cases[] = {
     {"btree", "btree --records 30011 --lookups 20000 --iterations 2", "--cache l3=120KiB"},
     {"hashjoin", "hashjoin --tuples 10007 --ratio 3 --iterations 2", "--cache l3=120KiB"},
     {"spmv", "spmv --scale 11 --per-row 9 --iterations 3", "--cache l3=120KiB"},
+    {"eddy", "eddy --elements 8 --order 5 --steps 2", "--cache l3=120KiB"},
     {"functions", "c/heat 3", "--cache l3=120KiB --phases heat_cells,record_history,nowhere"},
     {"found", "c/heat 8", "--cache l3=120KiB --phases auto"},
 };

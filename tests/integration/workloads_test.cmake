@@ -13,7 +13,8 @@ if(TARGET workload_cg)
     TERRACE_WORKLOADS_DIR="$<TARGET_FILE_DIR:workload_cg>" TERRACE_MARKER_PROBE="$<TARGET_FILE:marker_probe>"
     ${sanitized})
   add_dependencies(workloads_test marker_probe)
-  foreach(workload IN ITEMS stream chase cg mg gups hashjoin spmv stencil btree sort hydro bt sp lu)
+  foreach(workload IN ITEMS stream chase cg mg gups hashjoin spmv stencil btree sort hydro bt sp lu ft
+          graph mergejoin tensor eddy)
     add_dependencies(workloads_test workload_${workload})
     if(TARGET workload_${workload}_openmp)
       add_dependencies(workloads_test workload_${workload}_openmp)

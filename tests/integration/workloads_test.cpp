@@ -50,6 +50,8 @@ constexpr Official k_small_classes[] = {
     {"bt", 'S', "60", "12x12x12", "Residual 5", 1.9211784131744430e-01, 1e-8},
     {"sp", 'S', "100", "12x12x12", "Error 1", 2.7289258557377227e-05, 1e-8},
     {"lu", 'S', "50", "12x12x12", "Surface", 7.8418928865937083e+00, 1e-8},
+    {"ft", 'S', "6", "64x64x64", "Checksum 6", 5.542683411902e+02, 1e-12},
+    {"ft", 'W', "6", "128x128x32", "Checksum 6", 5.504159734538e+02, 1e-12},
 };
 [[maybe_unused]] constexpr Official k_class_a[] = {
     {"cg", 'A', "15", "14000", "Zeta", 17.130235054029, 1e-10},
@@ -88,7 +90,8 @@ TEST(Npb, VerifiesAfterTheOfficialCountAndGoesOn) {
   for (const auto& [program, official, longer, quantity] :
        {Case{"cg", "15", "40", "Zeta"}, Case{"mg", "4", "40", "L2 norm"}, Case{"bt", "60", "61", "Residual 1"},
         Case{"bt", "60", "70", "Error 1"}, Case{"sp", "100", "101", "Residual 1"},
-        Case{"sp", "100", "110", "Error 1"}, Case{"lu", "50", "60", "Surface"}}) {
+        Case{"sp", "100", "110", "Error 1"}, Case{"lu", "50", "60", "Surface"},
+        Case{"ft", "15", "40", "Checksum 6"}}) {
     const std::string call = std::string(program) + " --class S --iterations ";
     const Outcome short_run = run_workload(call + official);
     const Outcome long_run = run_workload(call + longer);
@@ -103,6 +106,7 @@ TEST(Npb, RefusesWhatCannotBeVerified) {
   EXPECT_EQ(run_workload("cg --class S --iterations 14 2>&1").status, 2);
   EXPECT_EQ(run_workload("mg --class B --iterations 19 2>&1").status, 2);
   EXPECT_EQ(run_workload("sp --class S --iterations 99 2>&1").status, 2);
+  EXPECT_EQ(run_workload("ft --class S --iterations 5 2>&1").status, 2);
   EXPECT_EQ(run_workload("cg --class D 2>&1").status, 2);
   const Outcome wrong = run_workload("mg --klass S 2>&1");
   EXPECT_EQ(wrong.status, 2);
@@ -168,6 +172,10 @@ constexpr Small k_small_runs[] = {
     {"btree", " --records 30011 --lookups 20000 --iterations 2"},
     {"sort", " --keys 100003 --iterations 2"},
     {"hydro", " --side 24"},
+    {"graph", " --scale 11 --per-vertex 9 --iterations 3"},
+    {"mergejoin", " --tuples 20011 --ratio 3 --iterations 2"},
+    {"tensor", " --scale 13 --rank 7 --iterations 10"},
+    {"eddy", " --elements 9 --order 6 --steps 3"},
 };
 
 std::string name_of_small(const testing::TestParamInfo<Small>& info) { return info.param.name; }
@@ -193,9 +201,27 @@ TEST_P(SmallRun, RefusesAWrongCall) {
 INSTANTIATE_TEST_SUITE_P(Workloads, SmallRun, testing::ValuesIn(k_small_runs), name_of_small);
 
 TEST(Workloads, RefuseSizesThatTheyCannotTake) {
-  for (const char* call :
-       {"gups --size 3MiB", "gups --size 4", "hashjoin --tuples 1", "hashjoin --ratio 65", "spmv --scale 29",
-        "spmv --scale 28 --per-row 16", "stencil --side 2", "btree --records 2147483649", "hydro --side 15"}) {
+  for (const char* call : {"gups --size 3MiB",
+                           "gups --size 4",
+                           "hashjoin --tuples 1",
+                           "hashjoin --ratio 65",
+                           "spmv --scale 29",
+                           "spmv --scale 28 --per-row 16",
+                           "stencil --side 2",
+                           "btree --records 2147483649",
+                           "hydro --side 15",
+                           "graph --scale 29",
+                           "graph --scale 1 --per-vertex 1 --seed 7",
+                           "graph --scale 28 --per-vertex 16",
+                           "mergejoin --tuples 1",
+                           "mergejoin --ratio 65",
+                           "tensor --scale 11",
+                           "tensor --scale 12 --rank 32",
+                           "tensor --scale 24 --rank 65",
+                           "eddy --elements 2",
+                           "eddy --order 16",
+                           "eddy --elements 4 --order 7",
+                           "eddy --per-unit 100"}) {
     EXPECT_EQ(run_workload(std::string(call) + " 2>&1").status, 2) << call;
   }
 }
@@ -203,9 +229,39 @@ TEST(Workloads, RefuseSizesThatTheyCannotTake) {
 TEST(Workloads, TakeTheSmallestSizes) {
   for (const char* call : {"gups --size 8", "hashjoin --tuples 2 --ratio 1", "spmv --scale 1 --per-row 1",
                            "stencil --side 3", "btree --records 1", "btree --records 15", "btree --records 16",
-                           "btree --records 241", "sort --keys 1", "sort --keys 8193", "hydro --side 16"}) {
+                           "btree --records 241", "sort --keys 1", "sort --keys 8193", "hydro --side 16",
+                           "graph --scale 1 --per-vertex 9", "graph --scale 7 --per-vertex 1 --iterations 1",
+                           "mergejoin --tuples 2 --ratio 1", "mergejoin --tuples 8193 --ratio 1",
+                           "tensor --scale 12 --rank 1", "tensor --scale 12 --rank 16 --iterations 1",
+                           "eddy --elements 3 --order 12 --steps 1", "eddy --elements 16 --order 4 --steps 1"}) {
     EXPECT_EQ(run_workload(std::string(call)).status, 0) << call;
   }
+}
+
+/// eddy on elements that resolve the flow from order 5 on.
+std::string eddy_output(int order, int per_unit, int steps) {
+  const Outcome outcome = run_workload("eddy --elements 8 --order " + std::to_string(order) + " --per-unit " +
+                                       std::to_string(per_unit) + " --steps " + std::to_string(steps));
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  return outcome.output;
+}
+
+TEST(Eddy, ErrorsFallFasterThanAnyPowerOfTheOrder) {
+  std::string coarser = eddy_output(5, 800, 8);
+  // From N to N + 2 as (7 pi / 8)^2 / (4 (N + 2) (N + 3)), which is 1/29 and less.
+  for (const int order : {7, 9, 11}) {
+    const std::string finer = eddy_output(order, 800, 8);
+    for (const char* label : {"Velocity error", "Pressure error", "Divergence"}) {
+      EXPECT_LT(std::stod(field(finer, label)), std::stod(field(coarser, label)) / 15) << label << ' ' << order;
+    }
+    coarser = finer;
+  }
+}
+
+TEST(Eddy, ErrorsFallWithTheThirdPowerOfTheStep) {
+  const double longer = std::stod(field(eddy_output(11, 180, 18), "Velocity error"));
+  const double shorter = std::stod(field(eddy_output(11, 360, 36), "Velocity error"));
+  EXPECT_NEAR(std::log2(longer / shorter), 3.0, 0.25);
 }
 
 // Threads that wait do not spin, since the test may have fewer cores than they are; a thread sanitizer does not
@@ -318,6 +374,21 @@ TEST(Markers, ReachAPreloadedLibrary) {
             "begin main\n" + repeated(2, "fill\nruns\nmerge.1\nmerge.2\ncheck\n") + "end\n");
   EXPECT_EQ(markers_of("hydro' --side 16 --steps 2"),
             "begin main\n" + repeated(2, "begin\n" + repeated(2, "forces\nmove\nzones\n")) + "end\n");
+  EXPECT_EQ(markers_of("ft' --class S"),
+            "begin main\n" + repeated(6, "evolve\nfft.3\nfft.2\nfft.1\nchecksum\n") + "end\n");
+  EXPECT_EQ(markers_of("graph' --scale 8 --iterations 2"),
+            "begin main\n" + repeated(2, "search\n" + repeated(2, "contribute\ngather\n")) + "end\n");
+  EXPECT_EQ(markers_of("mergejoin' --tuples 9000 --ratio 2 --iterations 2"),
+            "begin main\n" +
+                repeated(2, "runs.small\nmerge.small.1\nruns.large\nmerge.large.1\nmerge.large.2\njoin\n") +
+                "end\n");
+  EXPECT_EQ(
+      markers_of("tensor' --scale 12 --iterations 2"),
+      "begin main\n" + repeated(2, "mttkrp.1\nsolve.1\nmttkrp.2\nsolve.2\nmttkrp.3\nsolve.3\nfit\n") + "end\n");
+  const std::string eddy =
+      "convect\nextrapolate\ndivergence\nproject\npressure\nremember\ngradient\nhelmholtz.x\nhelmholtz.y\n"
+      "filter\nmonitor\n";
+  EXPECT_EQ(markers_of("eddy' --elements 8 --order 5 --steps 2"), "begin main\n" + repeated(2, eddy) + "end\n");
 }
 
 #endif

@@ -31,4 +31,22 @@ inline void use_threads(const Options& options, std::uint64_t threads) {
 #endif
 }
 
+/// The number of the thread that asks, below --threads.
+inline std::uint64_t thread_number() {
+#ifdef _OPENMP
+  return static_cast<std::uint64_t>(omp_get_thread_num());
+#else
+  return 0;
+#endif
+}
+
+/// How many threads a parallel region has: --threads.
+inline std::uint64_t thread_count() {
+#ifdef _OPENMP
+  return static_cast<std::uint64_t>(omp_get_max_threads());
+#else
+  return 1;
+#endif
+}
+
 }  // namespace workloads

@@ -1,66 +1,21 @@
 // Hash join in main memory, without partitioning: all threads build one hash table of the smaller relation, then
 // all look the larger relation's tuples up in it. Source: Blanas, Li and Patel, "Design and evaluation of main
 // memory hash join algorithms for multi-core CPUs", SIGMOD 2011, section 3.1. The table's buckets are chains of
-// tuple numbers, threaded without latches.
-//
-// The relations are made so that the result is known: tuple i of the smaller one is about item i of n; the larger
-// one names items below 2n, each equally often, in random order. So every second look-up finds nothing.
+// tuple numbers, threaded without latches. Its result is known by construction (relations.hpp).
 #include <bit>
 #include <cstdint>
-#include <cstdio>
-#include <utility>
 #include <vector>
 
 #include "common/clock.hpp"
 #include "common/markers.hpp"
-#include "common/options.hpp"
-#include "common/random.hpp"
-#include "common/threads.hpp"
+#include "common/relations.hpp"
 #include "common/verdict.hpp"
 
 namespace hashjoin {
 
-struct Tuple {
-  std::uint64_t key;
-  std::uint64_t payload;
-};
-using Relation = std::vector<Tuple>;
-
-struct Settings {
-  std::uint64_t tuples = 1 << 19;
-  std::uint64_t ratio = 4;
-  std::uint64_t iterations = 3;
-  std::uint64_t seed = 1;
-  std::uint64_t threads = 1;
-};
-
-// An item's key, and what the two relations say of it. Keys are distinct because mix() is one to one.
-std::uint64_t key_of(std::uint64_t item) { return workloads::mix(item + 1); }
-std::uint64_t build_payload(std::uint64_t item) { return item + 1; }
-std::uint64_t probe_payload(std::uint64_t item) { return 2 * item + 1; }
-
-void shuffle(Relation& relation, std::uint64_t seed) {
-  for (std::uint64_t i = relation.size(); i > 1; --i) {
-    std::swap(relation[i - 1], relation[workloads::below(workloads::random_at(seed, i), i)]);
-  }
-}
-
-Relation make_build_side(const Settings& settings) {
-  Relation relation(settings.tuples);
-  for (std::uint64_t i = 0; i < relation.size(); ++i) relation[i] = {key_of(i), build_payload(i)};
-  shuffle(relation, settings.seed);
-  return relation;
-}
-
-Relation make_probe_side(const Settings& settings) {
-  Relation relation(settings.tuples * settings.ratio);
-  for (std::uint64_t i = 0; i < relation.size(); ++i) {
-    const std::uint64_t item = i % (2 * settings.tuples);
-    relation[i] = {key_of(item), probe_payload(item)};
-  }
-  shuffle(relation, settings.seed + 1);
-  return relation;
-}
+using workloads::JoinResult;
+using workloads::Relation;
+using workloads::Tuple;
 
 /// Chains of the build side's tuples by hash; a chain ends with k_none.
 struct Table {
@@ -100,15 +55,7 @@ struct Table {
   }
 }
 
-/// What a join gives: how many pairs, and the sum of their payloads' products, modulo 2^64.
-struct Result {
-  std::uint64_t matches = 0;
-  std::uint64_t checksum = 0;
-
-  bool operator==(const Result&) const = default;
-};
-
-[[gnu::noinline]] Result probe(const Relation& build_side, const Table& table, const Relation& probe_side) {
+[[gnu::noinline]] JoinResult probe(const Relation& build_side, const Table& table, const Relation& probe_side) {
   const std::uint64_t tuples = probe_side.size();
   std::uint64_t matches = 0;
   std::uint64_t checksum = 0;
@@ -126,23 +73,13 @@ struct Result {
   return {matches, checksum};
 }
 
-/// The result by construction. Items below n are named once in each whole turn of 2n and in a half turn at the
-/// end; the sum over i of (i + 1)(2i + 1) for i below n is n (n + 1) (4n - 1) / 6.
-Result expected(const Settings& settings) {
-  const std::uint64_t n = settings.tuples;
-  const std::uint64_t turns = (settings.ratio + 1) / 2;
-  __extension__ using Wide = unsigned __int128;
-  const Wide sum = Wide{n} * (n + 1) * (4 * n - 1) / 6;
-  return {turns * n, turns * static_cast<std::uint64_t>(sum)};
-}
-
-int run(const Settings& settings) {
+int run(const workloads::JoinSettings& settings) {
   const Relation build_side = make_build_side(settings);
   const Relation probe_side = make_probe_side(settings);
   Table table(settings.tuples);
 
-  const Result right = expected(settings);
-  Result result;
+  const JoinResult right = expected_join(settings);
+  JoinResult result;
   bool verified = true;
   const double begin = workloads::seconds();
   workloads::loop_begin("main");
@@ -157,34 +94,13 @@ int run(const Settings& settings) {
   workloads::loop_end();
   const double end = workloads::seconds();
 
-  const double tuples = static_cast<double>(build_side.size() + probe_side.size());
-  std::printf("Hash join: %zu with %zu tuples of %zu bytes, %llu iterations\n", build_side.size(),
-              probe_side.size(), sizeof(Tuple), static_cast<unsigned long long>(settings.iterations));
-  std::printf("Time %14.9f s %14.0f tuples a second\n", end - begin,
-              tuples * static_cast<double>(settings.iterations) / (end - begin));
-  std::printf("Matches %llu, expected %llu; checksum %016llx, expected %016llx\n",
-              static_cast<unsigned long long>(result.matches), static_cast<unsigned long long>(right.matches),
-              static_cast<unsigned long long>(result.checksum), static_cast<unsigned long long>(right.checksum));
+  report_join("Hash join", settings, end - begin, result);
   return workloads::verdict(verified);
 }
 
 }  // namespace hashjoin
 
 int main(int argc, char** argv) {
-  hashjoin::Settings settings;
-  workloads::Options options("hashjoin", "hash join in main memory, without partitioning");
-  options.count("--tuples", &settings.tuples, "of the smaller relation, 2 to 2^31 (524288)");
-  options.count("--ratio", &settings.ratio, "tuples of the larger relation for each of the smaller, up to 64 (4)");
-  options.count("--iterations", &settings.iterations, "joins (3)");
-  options.count("--seed", &settings.seed, "of the relations' order (1)");
-  workloads::declare_threads(options, &settings.threads);
-  options.parse(argc, argv);
-  workloads::use_threads(options, settings.threads);
-  if (settings.tuples < 2 || settings.tuples > std::uint64_t{1} << 31) {
-    options.fail("--tuples: from 2 to 2^31");
-  }
-  if (settings.ratio > 64 || settings.tuples * settings.ratio > std::uint64_t{1} << 32) {
-    options.fail("--ratio: at most 64, and 2^32 tuples of the larger relation");
-  }
-  return hashjoin::run(settings);
+  return hashjoin::run(
+      workloads::parse_join_settings(argc, argv, "hashjoin", "hash join in main memory, without partitioning"));
 }

@@ -12,9 +12,9 @@
 #include "common/clock.hpp"
 #include "common/markers.hpp"
 #include "common/options.hpp"
+#include "common/rmat.hpp"
 #include "common/threads.hpp"
 #include "common/verdict.hpp"
-#include "spmv/rmat.hpp"
 
 namespace spmv {
 
@@ -27,6 +27,24 @@ struct Settings {
   std::uint64_t seed = 1;
   std::uint64_t threads = 1;
 };
+
+/// One element; a place may be named more than once, and its elements then add up.
+struct Element {
+  std::uint32_t row;
+  std::uint32_t column;
+  double value;
+};
+
+/// `per_row` * 2^scale elements of a matrix of order 2^scale, in random order, with values in [0.5, 1).
+std::vector<Element> make_elements(const Settings& settings) {
+  workloads::Rmat places(settings.scale, settings.seed);
+  std::vector<Element> elements(settings.per_row << settings.scale);
+  for (Element& element : elements) {
+    const auto [row, column] = places.next();
+    element = {row, column, 0.5 + 0.5 * places.fraction()};
+  }
+  return elements;
+}
 
 /// Compressed sparse rows: row i's elements are those with numbers [start[i], start[i+1]), by column.
 struct Matrix {
@@ -111,15 +129,14 @@ double error_of(const Vector& x, const Vector& right) {
   double error = 0.0;
   for (std::uint64_t row = 0; row < x.size(); ++row) {
     const double difference = std::abs(x[row] - right[row]) / (right[row] > 0.0 ? right[row] : 1.0);
-    // Negated so that what is not a number counts as wrong.
-    if (!(difference <= error)) error = difference;
+    error = workloads::worse(error, difference);
   }
   return error;
 }
 
 int run(const Settings& settings) {
   const std::uint64_t rows = std::uint64_t{1} << settings.scale;
-  const std::vector<Element> elements = make_elements(settings.scale, settings.per_row, settings.seed);
+  const std::vector<Element> elements = make_elements(settings);
   const Matrix matrix = compress(elements, rows);
   Vector x(rows, 1.0);
   Vector y(rows);

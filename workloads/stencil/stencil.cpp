@@ -108,8 +108,7 @@ int run(const Settings& settings) {
   double error = 0.0;
   for_each_point(u, [&](std::uint64_t n, double eigenfunction) {
     const double difference = std::abs(u.points[n] - scale * eigenfunction) / std::abs(scale);
-    // Negated so that what is not a number counts as wrong.
-    if (!(difference <= error)) error = difference;
+    error = workloads::worse(error, difference);
   });
   // A few roundings a sweep, and what rounding stirs up in other modes hardly decays.
   const double tolerance = 1e-14 * (10.0 + sweeps) / std::abs(scale);

@@ -1,0 +1,34 @@
+// Random places in a matrix whose rows' and columns' lengths follow a power law: the edges of an R-MAT graph.
+// Source: Chakrabarti, Zhan and Faloutsos, "R-MAT: a recursive model for graph mining", SDM 2004, with Graph500's
+// parameters (0.57, 0.19, 0.19, 0.05); as there, the rows and columns are renamed at random, so that the long ones
+// do not lie side by side.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace workloads {
+
+/// Draws one place after the other.
+class Rmat {
+ public:
+  struct Place {
+    std::uint32_t row;
+    std::uint32_t column;
+  };
+
+  /// Of a matrix of order 2^scale.
+  Rmat(std::uint64_t scale, std::uint64_t seed);
+
+  Place next();
+  /// The sequence's next number, in [0, 1), for what else a place needs.
+  double fraction();
+
+ private:
+  std::uint64_t scale_;
+  std::uint64_t seed_;
+  std::uint64_t drawn_ = 0;
+  std::vector<std::uint32_t> names_;
+};
+
+}  // namespace workloads

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int k_rounds = 2;  // of: climb the bound, round its prices
 constexpr int k_polishing = 2;
-constexpr int k_quicker = 5;             // passes of the climb
+constexpr int k_quicker = 8;             // passes of the climb
 constexpr double k_exchanges = 5e4;      // attempts x phases
 constexpr double k_widest_edge = 48;     // items on each side of it that try to exchange
 constexpr double k_close_enough = 1e-3;  // of the bound: nothing is left to be found

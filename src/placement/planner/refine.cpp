@@ -233,7 +233,8 @@ class Refinement {
 }  // namespace
 
 void refine(const model::Problem& problem, int predictions, Decision& best) {
-  if (problem.phases.empty() || problem.items.empty()) return;
+  // Fewer predictions than items do not find anything.
+  if (problem.phases.empty() || predictions < static_cast<int>(problem.items.size())) return;
   Refinement(problem, predictions, best).run();
 }
 

@@ -17,8 +17,27 @@ using machine::k_no_place;
 using machine::PlaceId;
 using memory::ChunkId;
 
+namespace {
+
+// Where a planner interleaves, memory takes turns as it is made.
+std::optional<placement::RoundRobin> turns_of(std::string_view planner, const WorldParts& parts,
+                                              machine::DomainId domain) {
+  const bool weighted = planner == placement::k_weighted_interleave;
+  if (!weighted && planner != placement::k_interleave) return std::nullopt;
+  const auto places = parts.machine->fastest_first(domain);
+  std::vector<double> bandwidths;
+  for (const auto place : places) {
+    const auto& path = parts.machine->path(parts.initiator, place);
+    bandwidths.push_back(std::min(path.read.value, path.write.value));
+  }
+  return placement::round_robin(weighted, places, bandwidths);
+}
+
+}  // namespace
+
 World::World(WorldParts parts, Bytes granule, machine::DomainId domain)
     : parts_(std::move(parts)), domain_(domain), granule_(granule), journal_(*parts_.journal) {
+  turns_ = turns_of(parts_.steering.planner, parts_, domain_);
   if (const auto& plan = parts_.steering.plan) {
     journal_.write(profile::PlanRecord{*plan, now(), "given by --plan"});
     active_ = ActivePlan(*plan, *parts_.machine, domain_);
@@ -29,7 +48,7 @@ World::World(WorldParts parts, Bytes granule, machine::DomainId domain)
   price(profile::k_before_loop);
 }
 
-World::Stretch World::initial_stretch(const profile::Object& object, std::uint32_t ordinal) const {
+World::Stretch World::initial_stretch(const profile::Object& object, std::uint32_t ordinal) {
   const auto left = object.chunks - ordinal;
   const auto home = parts_.machine->home(domain_);
   const auto& planner = parts_.steering.planner;
@@ -40,6 +59,7 @@ World::Stretch World::initial_stretch(const profile::Object& object, std::uint32
     return {planned == k_no_place ? home : planned, same};
   }
   if (planner == "fast-only") return {parts_.machine->fastest_first(domain_).front(), left};
+  if (turns_) return {turns_->next(), 1};
   if (planner == "first-touch") {
     for (const auto place : parts_.machine->fastest_first(domain_)) {
       const auto room = parts_.ledger->available(place).value / object.chunk_size.value;
@@ -134,8 +154,7 @@ bool World::learning(std::uint32_t iteration) const {
   if (!parts_.sampled) return false;
   if (parts_.steering.record_only) return true;
   if (has_plan_ || iteration >= parts_.steering.learn_iterations) return false;
-  const auto& planner = parts_.steering.planner;
-  return planner != "fast-only" && planner != "slow-only" && planner != "first-touch";
+  return placement::find_planner(parts_.steering.planner).needs_profile();
 }
 
 void World::loop_begin(const PhaseTracker& tracker) {

@@ -7,9 +7,11 @@
 namespace terrace::placement {
 namespace {
 
-std::array<const Planner*, 9> table() {
-  return {&auto_planner(),  &joint_planner(),       &stream_planner(),    &unimem_planner(),   &global_planner(),
-          &local_planner(), &first_touch_planner(), &slow_only_planner(), &fast_only_planner()};
+std::array<const Planner*, 14> table() {
+  return {&auto_planner(),      &joint_planner(),       &stream_planner(),     &unimem_planner(),
+          &global_planner(),    &local_planner(),       &xmem_planner(),       &ecohmem_planner(),
+          &soar_planner(),      &first_touch_planner(), &interleave_planner(), &weighted_interleave_planner(),
+          &slow_only_planner(), &fast_only_planner()};
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "machine/machine_file.hpp"
 #include "placement/plan_file.hpp"
 #include "placement/planner.hpp"
+#include "placement/policy.hpp"
 #include "sim/calibrate.hpp"
 #include "sim/recording_format.hpp"
 
@@ -41,6 +42,15 @@ double cores_of(const std::string& text, const machine::Initiator& initiator) {
   return cores;
 }
 
+// A planner's name or a policy's, which needs what no real machine delivers yet: samples and loads by interval.
+std::string chooser(const std::string& name, const std::string& verb) {
+  const bool only_simulated = placement::is_policy(name);
+  if (!only_simulated) return std::string(placement::find_planner(name).name());
+  if (verb == "simulate" || verb == "replay") return name;
+  throw Error(Code::invalid, "--planner " + name + ": it works in virtual time only, not in `terrace " + verb +
+                                 "`; use `terrace simulate`");
+}
+
 front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions& launch) {
   auto machine = machine::with_cache_sizes(load_machine(options.machine), options.caches);
   const auto core_times = read_core_times(options.core_times);
@@ -53,7 +63,7 @@ front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions
   front::SessionWorld world{options.label, machine};
   world.domain = domain;
   world.cores = cores_of(options.cores, machine.initiators()[initiator]);
-  world.planner = placement::find_planner(options.planner).name();
+  world.planner = chooser(options.planner, launch.verb);
   if (!options.plan.empty()) {
     world.plan = placement::read_plan_file(options.plan);
     world.planner = "plan";

@@ -13,7 +13,9 @@
 
 #include "front/simulated_totals.hpp"
 #include "memory/numa_backing.hpp"
+#include "placement/policy.hpp"
 #include "profile/exact_collector.hpp"
+#include "profile/interval_collector.hpp"
 #include "profile/records.hpp"
 #include "profile/sampling_collector.hpp"
 #include "sim/virtual_machine.hpp"
@@ -86,6 +88,8 @@ struct Parts {
   std::unique_ptr<transfer::NumaMover> mover;
   std::unique_ptr<profile::SamplingCollector> sampled;
   std::unique_ptr<profile::ExactCollector> exact;
+  std::unique_ptr<placement::Policy> policy;
+  std::unique_ptr<profile::IntervalCollector> watched;
 };
 
 // LABEL.PROCESS.N.journal: one process may become several programs, one after another.
@@ -188,6 +192,14 @@ BuiltWorld build_world(const Session& session, const SessionWorld& world, bool a
     built.sinks.push_back(parts->sampled.get());
   }
   if (auto* machine = parts->simulated.get()) {
+    parts->policy = placement::make_policy(world.planner);
+    if (parts->policy) {
+      parts->watched = std::make_unique<profile::IntervalCollector>(
+          parts->machine, initiator, world.cores, parts->chunks, *machine, parts->policy->needs().sample_period);
+      given.policy = parts->policy.get();
+      given.watched = parts->watched.get();
+      built.sinks.push_back(parts->watched.get());
+    }
     parts->exact =
         std::make_unique<profile::ExactCollector>(parts->machine, initiator, world.cores, parts->chunks);
     given.exact = parts->exact.get();

@@ -60,7 +60,8 @@ World::Stretch World::initial_stretch(const profile::Object& object, std::uint32
   }
   if (planner == "fast-only") return {parts_.machine->fastest_first(domain_).front(), left};
   if (turns_) return {turns_->next(), 1};
-  if (planner == "first-touch") {
+  // Who corrects placement while the program runs begins as the kernel does.
+  if (planner == "first-touch" || parts_.policy) {
     for (const auto place : parts_.machine->fastest_first(domain_)) {
       const auto room = parts_.ledger->available(place).value / object.chunk_size.value;
       if (room > 0) return {place, static_cast<std::uint32_t>(std::min<std::uint64_t>(room, left))};
@@ -113,6 +114,7 @@ void World::settle(ChunkId first, std::uint32_t count, PlaceId place) {
 void World::object_added(const ObjectMemory& memory) {
   const auto& object = memory.object;
   if (has_plan_) bind(object);
+  first_chunks_.push_back(object.first_chunk);
   for (std::uint32_t i = 0; i < object.chunks; ++i) {
     const auto offset = i * object.chunk_size.value;
     const auto size = std::min(object.chunk_size.value, object.size.value - offset);
@@ -154,7 +156,7 @@ bool World::learning(std::uint32_t iteration) const {
   if (!parts_.sampled) return false;
   if (parts_.steering.record_only) return true;
   if (has_plan_ || iteration >= parts_.steering.learn_iterations) return false;
-  return placement::find_planner(parts_.steering.planner).needs_profile();
+  return !parts_.policy && placement::find_planner(parts_.steering.planner).needs_profile();
 }
 
 void World::loop_begin(const PhaseTracker& tracker) {
@@ -164,6 +166,7 @@ void World::loop_begin(const PhaseTracker& tracker) {
   segmenter_.forget();
   measured_.clear();
   plan_phase_.reset();
+  policy_watches_ = false;
   iterations_ = 0;
   price(profile::k_before_loop);
   if (!parts_.steering.plan) has_plan_ = false;  // a second loop is learned anew
@@ -177,6 +180,7 @@ void World::with_collectors(Work work) {
 
 void World::progressed(const PhaseTracker& tracker, std::uint32_t thread, std::uint64_t accesses, bool in_stride) {
   progress_ += accesses;
+  if (parts_.policy) heed_policy(tracker);
   if (!first_thread_) first_thread_ = thread;
   if (!in_stride) return;
   // Of threads that run side by side each has its clock: from one turn of the same thread to the next all of them

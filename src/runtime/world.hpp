@@ -92,6 +92,10 @@ class World {
   void with_collectors(Work work);
   void cut_segment(const PhaseTracker& tracker);
   void run_moves(const PhaseTracker& tracker);
+  void heed_policy(const PhaseTracker& tracker);
+  [[nodiscard]] placement::Tiers tiers() const;
+  void ask_for_policy(std::span<const backend::TransferRequest> wishes, const PhaseTracker& tracker);
+  [[nodiscard]] std::uint32_t name_wish(const backend::TransferRequest& wish, profile::PhaseIndex phase);
   void enter_plan_phase(profile::PhaseIndex phase, bool may_wait, std::uint32_t iteration);
   void await(const std::vector<backend::Ticket>& tickets);
   void harvest();
@@ -127,6 +131,10 @@ class World {
   profile::TransfersRecord finished_;                 // so for these
   std::vector<std::vector<backend::Ticket>> needed_;  // by phase: tickets it waits for
   std::optional<placement::RoundRobin> turns_;        // whose turn the next chunk is, where places take turns
+  Seconds policy_asked_;                              // when the policy decided last
+  bool policy_watches_ = false;                       // since the loop began
+  std::map<std::pair<memory::ChunkId, machine::PlaceId>, std::uint32_t> wish_names_;
+  std::vector<memory::ChunkId> first_chunks_;  // by object
   Segmenter segmenter_;
   bool collecting_ = false;     // a collector listens to this iteration
   bool followed_whole_ = true;  // this iteration, from its first phase on

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "placement/planner/planners.hpp"
+#include "placement/policy.hpp"
 
 namespace terrace::placement {
 namespace {
@@ -22,6 +23,10 @@ const Planner& find_planner(std::string_view name) {
     if (planner->name() == name) return *planner;
     known += (known.empty() ? "" : ", ") + std::string(planner->name());
   }
+  if (is_policy(name))
+    throw Error(Code::invalid, "--planner " + std::string(name) +
+                                   ": it works while the program runs and makes no " +
+                                   "plan; give it to terrace simulate or terrace replay");
   throw Error(Code::invalid, "there is no planner '" + std::string(name) + "'; there are " + known);
 }
 

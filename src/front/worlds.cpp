@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -192,6 +193,11 @@ BuiltWorld build_world(const Session& session, const SessionWorld& world, bool a
     built.sinks.push_back(parts->sampled.get());
   }
   if (auto* machine = parts->simulated.get()) {
+    if (world.planner == placement::k_cache_mode) {
+      const auto fast = parts->machine.fastest_first(world.domain).front();
+      machine->cache_mode(world.domain, std::min(world.budget[fast], parts->machine.place(fast).capacity));
+      given.steering.planner = "slow-only";
+    }
     parts->policy = placement::make_policy(world.planner);
     if (parts->policy) {
       parts->watched = std::make_unique<profile::IntervalCollector>(

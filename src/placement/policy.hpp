@@ -66,4 +66,8 @@ std::unique_ptr<Policy> make_policy(std::string_view name);
 bool is_policy(std::string_view name);
 std::vector<std::string_view> policy_names();
 
+// Not a policy, but as little a planner, and chosen in the same way: the simulated machine runs fast memory as a
+// cache of slow memory's lines (src/sim/memory_cache.hpp).
+inline constexpr std::string_view k_cache_mode = "cache-mode";
+
 }  // namespace terrace::placement

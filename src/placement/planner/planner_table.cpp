@@ -23,7 +23,7 @@ const Planner& find_planner(std::string_view name) {
     if (planner->name() == name) return *planner;
     known += (known.empty() ? "" : ", ") + std::string(planner->name());
   }
-  if (is_policy(name))
+  if (is_policy(name) || name == k_cache_mode)
     throw Error(Code::invalid, "--planner " + std::string(name) +
                                    ": it works while the program runs and makes no " +
                                    "plan; give it to terrace simulate or terrace replay");

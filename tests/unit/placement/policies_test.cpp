@@ -59,7 +59,7 @@ TEST(Policies, UnknownNamesAreNone) {
 }
 
 TEST(Policies, APlannerOfAPolicysNameIsRefusedInOneLine) {
-  for (const std::string name : {"memtis", "colloid"}) {
+  for (const std::string name : {"memtis", "cache-mode"}) {
     try {
       find_planner(name);
       FAIL() << name;

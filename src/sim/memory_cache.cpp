@@ -44,7 +44,8 @@ MemoryCache::MemoryCache(const memory::ChunkTable& chunks, machine::PlaceId fast
 
 std::uint64_t MemoryCache::address_of(const backend::Miss& miss) {
   for (auto chunk = first_line_.size(); chunk <= miss.chunk; ++chunk) {
-    const auto lines = (chunks_[static_cast<memory::ChunkId>(chunk)].size + line_ - 1) / line_;
+    const auto lines =
+        std::max<std::uint64_t>((chunks_[static_cast<memory::ChunkId>(chunk)].size + line_ - 1) / line_, 1);
     if (lines > k_most_lines_of_a_cached_chunk)
       throw Error(Code::invalid, "cache-mode: a chunk of " + std::to_string(lines) +
                                      " lines, and misses tell only " +
@@ -54,7 +55,8 @@ std::uint64_t MemoryCache::address_of(const backend::Miss& miss) {
     lines_ += lines;
     ways_.resize(std::min(sets_, lines_));
   }
-  return first_line_[miss.chunk] + miss.line;
+  const auto end = miss.chunk + 1 < first_line_.size() ? first_line_[miss.chunk + 1] : lines_;
+  return first_line_[miss.chunk] + miss.line % (end - first_line_[miss.chunk]);
 }
 
 MemoryCache::Found MemoryCache::look_up(std::uint64_t address, bool write) {

@@ -21,13 +21,16 @@ const Planner& find_planner(std::string_view name) {
   std::string known;
   for (const auto* planner : table()) {
     if (planner->name() == name) return *planner;
-    known += (known.empty() ? "" : ", ") + std::string(planner->name());
+    known += std::string(planner->name()) + ", ";
   }
   if (is_policy(name) || name == k_cache_mode)
     throw Error(Code::invalid, "--planner " + std::string(name) +
                                    ": it works while the program runs and makes no " +
                                    "plan; give it to terrace simulate or terrace replay");
-  throw Error(Code::invalid, "there is no planner '" + std::string(name) + "'; there are " + known);
+  known += "and in virtual time ";
+  for (const auto policy : policy_names()) known += std::string(policy) + ", ";
+  throw Error(Code::invalid,
+              "there is no planner '" + std::string(name) + "'; there are " + known + std::string(k_cache_mode));
 }
 
 std::vector<std::string_view> planner_names() {

@@ -100,6 +100,18 @@ TEST(MemoryCache, KeepsTheKindsOfWhatItServes) {
   EXPECT_EQ(traffic[1].independent, 1U);
 }
 
+// A recording may hold anything: a line that the chunk does not have is taken for one that it has.
+TEST(MemoryCache, LinesOutsideTheChunkDoNoHarm) {
+  TestWorld world;
+  world.add_chunks(2, 4096, 1);
+  MemoryCache cache(world.chunks, 0, 1, Bytes{1 << 20}, Bytes{64});
+  TimeLaw::Traffic traffic(2);
+  const std::vector<Miss> misses{{1, 64 + 3, 0, MissKind::prefetched}, {1, 3, 0, MissKind::prefetched}};
+  cache.serve({0, 2, 2, {}, misses}, profile::PlaceView(world.machine, 0), traffic);
+  EXPECT_EQ(traffic[0].read(), 2U);
+  EXPECT_EQ(traffic[1].read(), 1U);
+}
+
 double pass(TestWorld& world, const SyntheticArray& array) {
   const auto before = world.now();
   Synthetic synthetic(world.virtual_machine, Bytes{64});

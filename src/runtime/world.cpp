@@ -26,6 +26,7 @@ std::optional<placement::RoundRobin> turns_of(std::string_view planner, const Wo
   if (!weighted && planner != placement::k_interleave) return std::nullopt;
   const auto places = parts.machine->fastest_first(domain);
   std::vector<double> bandwidths;
+  bandwidths.reserve(places.size());
   for (const auto place : places) {
     const auto& path = parts.machine->path(parts.initiator, place);
     bandwidths.push_back(std::min(path.read.value, path.write.value));

@@ -1,7 +1,7 @@
 // Interleaving, as `numactl --interleave` and Linux 6.9's weighted interleave have it: chunks round robin over the
-// places of their domain, in the order in which the program makes them, 1:1 or in the ratio of the bandwidths; what
-// a full place would get lies at home. No traffic is looked at, nothing moves. The kernel's unit is the page, ours
-// the chunk.
+// places of their domain, in the order in which the program makes them, 1:1 or in the ratio of the bandwidths;
+// what a full place would get lies at home. No traffic is looked at, nothing moves. The kernel's unit is the page,
+// ours the chunk.
 #include <algorithm>
 
 #include "placement/planner/choose.hpp"
@@ -14,6 +14,7 @@ namespace {
 RoundRobin turns_of(const model::Problem& problem, machine::DomainId domain, bool weighted) {
   const auto places = model::fastest_first(problem, domain);
   std::vector<double> bandwidths;
+  bandwidths.reserve(places.size());
   for (const auto place : places)
     bandwidths.push_back(std::min(problem.places[place].read_bandwidth, problem.places[place].write_bandwidth));
   return round_robin(weighted, places, bandwidths);

@@ -11,8 +11,9 @@
 
 namespace terrace::placement {
 
-// What Linux makes of bandwidths (mm/mempolicy.c, reduce_interleave_weights, since 6.16; weighted interleave itself
-// came with 6.9, with weights by hand): each node's share of 32, at least 1, over their greatest common divisor.
+// What Linux makes of bandwidths (mm/mempolicy.c, reduce_interleave_weights, since 6.16; weighted interleave
+// itself came with 6.9, with weights by hand): each node's share of 32, at least 1, over their greatest common
+// divisor.
 std::vector<std::uint32_t> interleave_weights(std::span<const double> bandwidths);
 
 // The places in turns, each as often in a row as its weight says.

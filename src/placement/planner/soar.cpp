@@ -1,6 +1,6 @@
-// SOAR, the static half of Liu et al., "Tiered memory management beyond hotness", OSDI 2025: whole objects ranked by
-// misses that are weighted with the amortised offcore latency (AOL, latency over memory-level parallelism) of the
-// time in which they came, over the size; one placement for the run, made at allocation.
+// SOAR, the static half of Liu et al., "Tiered memory management beyond hotness", OSDI 2025: whole objects ranked
+// by misses that are weighted with the amortised offcore latency (AOL, latency over memory-level parallelism) of
+// the time in which they came, over the size; one placement for the run, made at allocation.
 //
 // AOL is a property of a stretch of the run, not of an object: of each phase (or segment of one, where a plan has
 // them), the exposed latency of all its misses over their number. So misses of a phase that hides its latencies

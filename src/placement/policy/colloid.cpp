@@ -11,6 +11,7 @@
 // controllers. An interval's averages are exact in virtual time, so the paper's smoothing of noisy counters is
 // left out; so is its limit on migration below what copying allows.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "placement/policy/hotness.hpp"

@@ -6,10 +6,11 @@
 // over, it begins anew: the balance may have shifted).
 //
 // It needs another system's hotness; here, as in the paper's integration with MEMTIS, samples that age
-// (memtis.cpp, its period and cooling) and a quantum of 500 ms, a thousandth of that here (policy.hpp). Latencies
-// are profile::loaded_latency of an interval's utilisation: the paper reads occupancies and rates from the memory
-// controllers. An interval's averages are exact in virtual time, so the paper's smoothing of noisy counters is
-// left out; so is its limit on migration below what copying allows.
+// (memtis.cpp, its period and cooling), bins (only what is in a hotter one takes another's room) and a quantum of
+// 500 ms, a thousandth of that here (policy.hpp). Latencies are profile::loaded_latency of an interval's
+// utilisation: the paper reads occupancies and rates from the memory controllers. An interval's averages are exact
+// in virtual time, so the paper's smoothing of noisy counters is left out; so is its limit on migration below what
+// copying allows.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -86,9 +87,12 @@ class Colloid final : public Policy {
     const auto hot = hottest_of_share(slow, samples_of(slow) + samples_of(fast), shift);
     std::vector<memory::ChunkId> cold;
     for (auto ranked = fast.rbegin(); ranked != fast.rend(); ++ranked) cold.push_back(ranked->chunk);
-    const auto density = [&](memory::ChunkId chunk) { return hotness_.density(chunk, tiers.size(chunk)); };
+    // By bins, or single samples would decide between chunks that are as hot as each other.
+    const auto bin = [&](memory::ChunkId chunk) {
+      return hotness_bin(hotness_.density(chunk, tiers.size(chunk)));
+    };
     promote(tiers, hot, cold, Bytes{}, wishes,
-            [&](auto candidate, auto victim) { return density(candidate) > density(victim); });
+            [&](auto candidate, auto victim) { return bin(candidate) > bin(victim); });
   }
 
   void send_out(const Tiers& tiers, double shift, Wishes& wishes) const {

@@ -1,6 +1,8 @@
 // How often chunks were met in samples, with ageing: what policies that count accesses share.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -30,6 +32,13 @@ class Hotness {
   std::uint64_t added_ = 0;
   std::uint64_t since_cooled_ = 0;
 };
+
+// Bins of densities in powers of two: bin n holds 2^n to 2^(n+1) samples for each 2 MiB, the first none as well,
+// the last all that are hotter.
+inline constexpr std::size_t k_hotness_bins = 16;
+inline std::size_t hotness_bin(std::uint64_t density) {
+  return density == 0 ? 0 : std::min<std::size_t>(std::bit_width(density) - 1, k_hotness_bins - 1);
+}
 
 // The chunks on `place` with their densities, hottest first; equally hot ones in the program's order.
 struct RankedChunk {

@@ -13,7 +13,6 @@
 // Huge pages are not split: chunks stay as they are.
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include "placement/policy/hotness.hpp"
 #include "placement/policy/policies.hpp"
@@ -26,16 +25,11 @@ constexpr std::uint32_t k_sample_period = 199;
 constexpr auto k_cooling = static_cast<std::uint64_t>(2'000'000 / k_shorter);
 constexpr auto k_adaptation = static_cast<std::uint64_t>(100'000 / k_shorter);
 constexpr Seconds k_interval{0.5 / k_shorter};
-constexpr std::size_t k_bins = 16;
 constexpr std::size_t k_lowest_threshold = 1;
 
-std::size_t bin_of(std::uint64_t density) {
-  return density == 0 ? 0 : std::min<std::size_t>(std::bit_width(density) - 1, k_bins - 1);
-}
-
-// The lowest bin from which on everything fits into `capacity`; k_bins where not even the hottest does.
-std::size_t threshold_for(const std::array<std::uint64_t, k_bins>& bytes, std::uint64_t capacity) {
-  auto threshold = k_bins;
+// The lowest bin from which on everything fits into `capacity`; k_hotness_bins where not even the hottest does.
+std::size_t threshold_for(const std::array<std::uint64_t, k_hotness_bins>& bytes, std::uint64_t capacity) {
+  auto threshold = k_hotness_bins;
   for (std::uint64_t hot = 0; threshold > k_lowest_threshold; --threshold) {
     hot += bytes[threshold - 1];
     if (hot > capacity) break;
@@ -53,25 +47,25 @@ class Memtis final : public Policy {
     if (hotness_.added() - adapted_at_ >= k_adaptation) adapt(slow, fast, tiers);
     std::vector<memory::ChunkId> hot, cold;
     for (const auto& ranked : slow)
-      if (bin_of(ranked.density) >= threshold_) hot.push_back(ranked.chunk);
+      if (hotness_bin(ranked.density) >= threshold_) hot.push_back(ranked.chunk);
     std::reverse(fast.begin(), fast.end());
     for (const auto& ranked : fast)
-      if (bin_of(ranked.density) < threshold_) cold.push_back(ranked.chunk);
+      if (hotness_bin(ranked.density) < threshold_) cold.push_back(ranked.chunk);
     promote(tiers, hot, cold, Bytes{}, wishes, [](auto, auto) { return true; });
   }
 
  private:
   void adapt(const std::vector<RankedChunk>& slow, const std::vector<RankedChunk>& fast, const Tiers& tiers) {
     adapted_at_ = hotness_.added();
-    std::array<std::uint64_t, k_bins> bytes{};
+    std::array<std::uint64_t, k_hotness_bins> bytes{};
     for (const auto* chunks : {&slow, &fast})
-      for (const auto& ranked : *chunks) bytes[bin_of(ranked.density)] += tiers.size(ranked.chunk).value;
+      for (const auto& ranked : *chunks) bytes[hotness_bin(ranked.density)] += tiers.size(ranked.chunk).value;
     threshold_ = threshold_for(bytes, tiers.capacity.value);
   }
 
   Hotness hotness_{k_cooling};
   std::uint64_t adapted_at_ = 0;  // samples
-  std::size_t threshold_ = k_bins;
+  std::size_t threshold_ = k_hotness_bins;
 };
 
 }  // namespace

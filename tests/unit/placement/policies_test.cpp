@@ -186,6 +186,17 @@ TEST(Colloid, BringsInWhileFastMemoryIsQuicker) {
   EXPECT_EQ(bench.decide(*policy), (Moves{{1, k_slow}, {2, k_fast}}));
 }
 
+// 16 and 24 samples are the same power of two: no reason to change them for one another.
+TEST(Colloid, AsHotChunksDoNotTakeEachOthersRoom) {
+  const auto policy = make_policy("colloid");
+  Bench bench({k_fast, k_fast, k_slow, k_slow});
+  bench.touch(0, 60);
+  bench.touch(1, 16);
+  bench.touch(2, 24);
+  bench.seen.places[k_fast].reads = bench.seen.places[k_slow].reads = 500;
+  EXPECT_TRUE(bench.decide(*policy).empty());
+}
+
 TEST(Colloid, SendsOutWhenFastMemoryIsTheSlowerOne) {
   const auto policy = make_policy("colloid");
   Bench bench({k_fast, k_fast, k_fast, k_slow});

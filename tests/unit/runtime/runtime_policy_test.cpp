@@ -73,8 +73,9 @@ class PolicyInAWorld : public testing::TestWithParam<std::string> {};
 TEST_P(PolicyInAWorld, KeepsTheBudgetAndRepeats) {
   LateRun once(GetParam()), again(GetParam());
   EXPECT_LE(once.most_held(), 5 * k_mib);
-  EXPECT_EQ(once.run.ledger.held(0).value + once.run.ledger.held(1).value, 24 * k_mib);
   EXPECT_EQ(once.run.vm.now().value, again.run.vm.now().value);
+  once.run.vm.charge(Seconds{1});  // a chunk that is on its way has room on both sides until it is there
+  EXPECT_EQ(once.run.ledger.held(0).value + once.run.ledger.held(1).value, 24 * k_mib);
   EXPECT_EQ(again.most_held(), once.most_held());
   EXPECT_EQ(again.transfers(), once.transfers());
   EXPECT_TRUE(once.run.records<profile::PlanRecord>().empty());

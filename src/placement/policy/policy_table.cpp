@@ -31,6 +31,7 @@ bool is_policy(std::string_view name) { return find(name) != nullptr; }
 
 std::vector<std::string_view> policy_names() {
   std::vector<std::string_view> names;
+  names.reserve(k_policies.size());
   for (const auto& entry : k_policies) names.push_back(entry.name);
   return names;
 }

@@ -92,13 +92,13 @@ profile::Profile large_profile(std::uint32_t objects, std::uint32_t phases) {
   profile.iterations.emplace_back();
   for (std::uint32_t object = 0; object < objects; ++object)
     profile.objects.push_back({object, "object " + std::to_string(object), profile::ObjectKind::heap,
-                               Bytes{k_chunks << 20}, Bytes{1 << 20}, object * k_chunks, k_chunks, true});
+                               Bytes{k_chunks << 16}, Bytes{1 << 16}, object * k_chunks, k_chunks, true});
   profile.places.assign(std::size_t{objects} * k_chunks, 1);
   for (std::uint32_t k = 0; k < phases; ++k) {
     profile::Phase phase;
     phase.name = "phase " + std::to_string(k);
     std::vector<std::uint32_t> used;
-    for (int n = 0; n < 25; ++n) used.push_back(static_cast<std::uint32_t>(random() % objects));
+    for (int n = 0; n < 28; ++n) used.push_back(static_cast<std::uint32_t>(random() % objects));
     std::sort(used.begin(), used.end());
     used.erase(std::unique(used.begin(), used.end()), used.end());
     double lines = 0;
@@ -134,7 +134,7 @@ void plan_large(benchmark::State& state) {
   double gap = 0;
   for (auto step : state) {
     const auto problem =
-        model::make_problem(profile, machine, machine::fast_budget(machine, Bytes{objects * (125ULL << 20)}),
+        model::make_problem(profile, machine, machine::fast_budget(machine, Bytes{objects * (8ULL << 20)}),
                             model::affordable_items(profile));
     const auto decision = planner.decide(problem, calibration, placement::Effort::quick);
     benchmark::DoNotOptimize(placement::make_plan(problem, decision, planner.name()));

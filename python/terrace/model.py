@@ -13,7 +13,8 @@ from terrace.store import Store
 from terrace.summary import groups
 from terrace.values import Profile, Run
 
-_NO_PLANNERS = ("slow-only", "fast-only", "first-touch")  # placements to compare with: no search
+# Placements to compare with: no search.
+_NO_PLANNERS = ("slow-only", "fast-only", "first-touch", "interleave", "weighted-interleave")
 _LEAST_SHARE = 1 / 128
 _REFINEMENTS = 3
 _CURVE_PASSES = 200  # any number gives a valid bound; more come closer

@@ -119,7 +119,12 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   } else {
     app.add_option("--budget,-b", world.budget, "bytes allowed of each kind: hbm=16GiB,cxl=64GiB");
     app.add_option("--fast,-f", world.fast, "bytes allowed of the fastest kind");
-    app.add_option("--planner,-p", world.planner, "who chooses the places")->capture_default_str();
+    app.add_option("--planner,-p", world.planner,
+                   simulated
+                       ? "who chooses the places: a planner, a policy (kernel-tiering, memtis, colloid, alto), "
+                         "or cache-mode"
+                       : "who chooses the places")
+        ->capture_default_str();
     app.add_option("--plan", world.plan, "obey this plan instead of learning one");
   }
   std::vector<std::string> worlds;

@@ -21,7 +21,9 @@
 #include "machine/machine_file.hpp"
 #include "placement/plan_file.hpp"
 #include "placement/planner.hpp"
+#include "placement/policy.hpp"
 #include "sim/calibrate.hpp"
+#include "sim/memory_cache.hpp"
 #include "sim/recording_format.hpp"
 
 namespace terrace::cli {
@@ -41,6 +43,16 @@ double cores_of(const std::string& text, const machine::Initiator& initiator) {
   return cores;
 }
 
+// A planner's name, a policy's, or cache-mode: what is no planner needs what no real machine delivers yet (samples
+// and loads by interval), or another machine.
+std::string chooser(const std::string& name, const std::string& verb) {
+  const bool only_simulated = placement::is_policy(name) || name == placement::k_cache_mode;
+  if (!only_simulated) return std::string(placement::find_planner(name).name());
+  if (verb == "simulate" || verb == "replay") return name;
+  throw Error(Code::invalid, "--planner " + name + ": it works in virtual time only, not in `terrace " + verb +
+                                 "`; use `terrace simulate`");
+}
+
 front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions& launch) {
   auto machine = machine::with_cache_sizes(load_machine(options.machine), options.caches);
   const auto core_times = read_core_times(options.core_times);
@@ -53,7 +65,7 @@ front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions
   front::SessionWorld world{options.label, machine};
   world.domain = domain;
   world.cores = cores_of(options.cores, machine.initiators()[initiator]);
-  world.planner = placement::find_planner(options.planner).name();
+  world.planner = chooser(options.planner, launch.verb);
   if (!options.plan.empty()) {
     world.plan = placement::read_plan_file(options.plan);
     world.planner = "plan";
@@ -123,6 +135,12 @@ front::Session build_session(const LaunchOptions& options, const std::string& di
   // A recording has its names and phases.
   if (options.verb == "replay") return session;
   session.follow_every = options.every;
+  // A cache of lines has to tell a chunk's lines apart.
+  const auto cached = [](const front::SessionWorld& world) { return world.planner == placement::k_cache_mode; };
+  if (std::any_of(session.worlds.begin(), session.worlds.end(), cached)) {
+    const auto largest = sim::k_most_lines_of_a_cached_chunk * first.machine.parts().line.value;
+    session.chunk_rule.largest = std::min(session.chunk_rule.largest, Bytes{largest});
+  }
   if (!options.misses.empty()) session.recording = create_recording(options.misses);
   session.symbol_files = access::write_symbol_files(options.command, access::symbol_cache());
   if (options.phases.size() == 1 && options.phases.front() == "auto") {

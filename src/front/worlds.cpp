@@ -7,13 +7,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
 #include "front/simulated_totals.hpp"
 #include "memory/numa_backing.hpp"
+#include "placement/policy.hpp"
 #include "profile/exact_collector.hpp"
+#include "profile/interval_collector.hpp"
 #include "profile/records.hpp"
 #include "profile/sampling_collector.hpp"
 #include "sim/virtual_machine.hpp"
@@ -86,6 +89,8 @@ struct Parts {
   std::unique_ptr<transfer::NumaMover> mover;
   std::unique_ptr<profile::SamplingCollector> sampled;
   std::unique_ptr<profile::ExactCollector> exact;
+  std::unique_ptr<placement::Policy> policy;
+  std::unique_ptr<profile::IntervalCollector> watched;
 };
 
 // LABEL.PROCESS.N.journal: one process may become several programs, one after another.
@@ -189,6 +194,19 @@ BuiltWorld build_world(const Session& session, const SessionWorld& world, bool a
   }
   if (auto* machine = parts->simulated.get()) {
     if (world.free_moves) machine->make_copies_free();
+    if (world.planner == placement::k_cache_mode) {
+      const auto fast = parts->machine.fastest_first(world.domain).front();
+      machine->cache_mode(world.domain, std::min(world.budget[fast], parts->machine.place(fast).capacity));
+      given.steering.planner = "slow-only";
+    }
+    parts->policy = placement::make_policy(world.planner);
+    if (parts->policy) {
+      parts->watched = std::make_unique<profile::IntervalCollector>(
+          parts->machine, initiator, world.cores, parts->chunks, *machine, parts->policy->needs().sample_period);
+      given.policy = parts->policy.get();
+      given.watched = parts->watched.get();
+      built.sinks.push_back(parts->watched.get());
+    }
     parts->exact =
         std::make_unique<profile::ExactCollector>(parts->machine, initiator, world.cores, parts->chunks);
     given.exact = parts->exact.get();

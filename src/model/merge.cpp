@@ -45,8 +45,8 @@ bool may_join(const Problem& problem, std::size_t a) {
 }  // namespace
 
 void sum_cells_of_an_item(std::vector<ItemCell>& cells) {
-  std::stable_sort(cells.begin(), cells.end(),
-                   [](const ItemCell& a, const ItemCell& b) { return a.item < b.item; });
+  const auto before = [](const ItemCell& a, const ItemCell& b) { return a.item < b.item; };
+  if (!std::is_sorted(cells.begin(), cells.end(), before)) std::stable_sort(cells.begin(), cells.end(), before);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (kept > 0 && cells[kept - 1].item == cells[i].item) {

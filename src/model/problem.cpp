@@ -48,7 +48,7 @@ void add_places(Problem& problem, const profile::Profile& profile, const machine
   }
 }
 
-constexpr std::size_t k_quick_cells = 16'000;
+constexpr std::size_t k_quick_cells = 12'000;
 constexpr double k_usual_variation = 0.1;  // of a phase's time: less is no other behaviour (Unimem's 10 %)
 
 // The number of phases that most iterations have; of two as frequent, the later one's.

@@ -26,13 +26,14 @@ class Planner {
  public:
   virtual ~Planner() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
+  // False for one that looks at no traffic: its choice is made when memory is, without an iteration to learn from.
+  [[nodiscard]] virtual bool needs_profile() const { return true; }
   [[nodiscard]] virtual Decision decide(const model::Problem& problem, const model::Calibration& calibration,
                                         Effort effort) const = 0;
 };
 
-// "fast-only", "slow-only", "first-touch", "global", "local", "unimem" (the better of both, the paper's planner),
-// "joint" (never predicted to be slower than unimem), "auto" (joint; the default); throws Error{invalid} with the list for any other
-// name. fast-only ignores the budget.
+// "auto" (joint, which is never predicted to be slower than unimem; the default) and its sisters, planner_table.cpp
+// has them all; throws Error{invalid} with the list for any other name. fast-only ignores the budget.
 const Planner& find_planner(std::string_view name);
 std::vector<std::string_view> planner_names();
 

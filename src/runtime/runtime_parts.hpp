@@ -22,8 +22,10 @@
 #include "memory/ledger.hpp"
 #include "model/calibration.hpp"
 #include "placement/plan.hpp"
+#include "placement/policy.hpp"
 #include "profile/collector.hpp"
 #include "profile/core_times.hpp"
+#include "profile/interval_collector.hpp"
 #include "profile/profile.hpp"
 #include "runtime/extent.hpp"
 
@@ -72,6 +74,8 @@ struct WorldParts {
   memory::Ledger* ledger = nullptr;
   profile::Collector* sampled = nullptr;
   profile::Collector* exact = nullptr;  // null where there is no oracle (a real machine)
+  placement::Policy* policy = nullptr;  // decides in the planner's stead, from what `watched` sees
+  profile::IntervalCollector* watched = nullptr;
   Journal* journal = nullptr;
   std::function<Totals()> totals;
   // Of phases that have times of their own, and whom to tell what an instruction takes from now on.

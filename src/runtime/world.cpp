@@ -17,8 +17,28 @@ using machine::k_no_place;
 using machine::PlaceId;
 using memory::ChunkId;
 
+namespace {
+
+// Where a planner interleaves, memory takes turns as it is made.
+std::optional<placement::RoundRobin> turns_of(std::string_view planner, const WorldParts& parts,
+                                              machine::DomainId domain) {
+  const bool weighted = planner == placement::k_weighted_interleave;
+  if (!weighted && planner != placement::k_interleave) return std::nullopt;
+  const auto places = parts.machine->fastest_first(domain);
+  std::vector<double> bandwidths;
+  bandwidths.reserve(places.size());
+  for (const auto place : places) {
+    const auto& path = parts.machine->path(parts.initiator, place);
+    bandwidths.push_back(std::min(path.read.value, path.write.value));
+  }
+  return placement::round_robin(weighted, places, bandwidths);
+}
+
+}  // namespace
+
 World::World(WorldParts parts, Bytes granule, machine::DomainId domain)
     : parts_(std::move(parts)), domain_(domain), granule_(granule), journal_(*parts_.journal) {
+  turns_ = turns_of(parts_.steering.planner, parts_, domain_);
   if (const auto& plan = parts_.steering.plan) {
     journal_.write(profile::PlanRecord{*plan, now(), "given by --plan"});
     active_ = ActivePlan(*plan, *parts_.machine, domain_);
@@ -29,7 +49,7 @@ World::World(WorldParts parts, Bytes granule, machine::DomainId domain)
   price(profile::k_before_loop);
 }
 
-World::Stretch World::initial_stretch(const profile::Object& object, std::uint32_t ordinal) const {
+World::Stretch World::initial_stretch(const profile::Object& object, std::uint32_t ordinal) {
   const auto left = object.chunks - ordinal;
   const auto home = parts_.machine->home(domain_);
   const auto& planner = parts_.steering.planner;
@@ -40,7 +60,9 @@ World::Stretch World::initial_stretch(const profile::Object& object, std::uint32
     return {planned == k_no_place ? home : planned, same};
   }
   if (planner == "fast-only") return {parts_.machine->fastest_first(domain_).front(), left};
-  if (planner == "first-touch") {
+  if (turns_) return {turns_->next(), 1};
+  // Who corrects placement while the program runs begins as the kernel does.
+  if (planner == "first-touch" || parts_.policy) {
     for (const auto place : parts_.machine->fastest_first(domain_)) {
       const auto room = parts_.ledger->available(place).value / object.chunk_size.value;
       if (room > 0) return {place, static_cast<std::uint32_t>(std::min<std::uint64_t>(room, left))};
@@ -93,6 +115,7 @@ void World::settle(ChunkId first, std::uint32_t count, PlaceId place) {
 void World::object_added(const ObjectMemory& memory) {
   const auto& object = memory.object;
   if (has_plan_) bind(object);
+  first_chunks_.push_back(object.first_chunk);
   for (std::uint32_t i = 0; i < object.chunks; ++i) {
     const auto offset = i * object.chunk_size.value;
     const auto size = std::min(object.chunk_size.value, object.size.value - offset);
@@ -134,8 +157,7 @@ bool World::learning(std::uint32_t iteration) const {
   if (!parts_.sampled) return false;
   if (parts_.steering.record_only) return true;
   if (has_plan_ || iteration >= parts_.steering.learn_iterations) return false;
-  const auto& planner = parts_.steering.planner;
-  return planner != "fast-only" && planner != "slow-only" && planner != "first-touch";
+  return !parts_.policy && placement::find_planner(parts_.steering.planner).needs_profile();
 }
 
 void World::loop_begin(const PhaseTracker& tracker) {
@@ -145,6 +167,7 @@ void World::loop_begin(const PhaseTracker& tracker) {
   segmenter_.forget();
   measured_.clear();
   plan_phase_.reset();
+  policy_watches_ = false;
   iterations_ = 0;
   price(profile::k_before_loop);
   if (!parts_.steering.plan) has_plan_ = false;  // a second loop is learned anew
@@ -158,6 +181,7 @@ void World::with_collectors(Work work) {
 
 void World::progressed(const PhaseTracker& tracker, std::uint32_t thread, std::uint64_t accesses, bool in_stride) {
   progress_ += accesses;
+  if (parts_.policy) heed_policy(tracker);
   if (!first_thread_) first_thread_ = thread;
   if (!in_stride) return;
   // Of threads that run side by side each has its clock: from one turn of the same thread to the next all of them

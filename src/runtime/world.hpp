@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "placement/planner/interleave_weights.hpp"
 #include "profile/profile.hpp"
 #include "runtime/active_plan.hpp"
 #include "runtime/journalist.hpp"
@@ -75,7 +76,7 @@ class World {
     machine::PlaceId place = machine::k_no_place;
     std::uint32_t chunks = 0;
   };
-  [[nodiscard]] Stretch initial_stretch(const profile::Object& object, std::uint32_t ordinal) const;
+  [[nodiscard]] Stretch initial_stretch(const profile::Object& object, std::uint32_t ordinal);
   [[nodiscard]] bool learning(std::uint32_t iteration) const;
   memory::ChunkId take_room(memory::ChunkId first, memory::ChunkId end, machine::PlaceId place);
   void settle(memory::ChunkId first, std::uint32_t count, machine::PlaceId place);
@@ -91,6 +92,10 @@ class World {
   void with_collectors(Work work);
   void cut_segment(const PhaseTracker& tracker);
   void run_moves(const PhaseTracker& tracker);
+  void heed_policy(const PhaseTracker& tracker);
+  [[nodiscard]] placement::Tiers tiers() const;
+  void ask_for_policy(std::span<const backend::TransferRequest> wishes, const PhaseTracker& tracker);
+  [[nodiscard]] std::uint32_t name_wish(const backend::TransferRequest& wish, profile::PhaseIndex phase);
   void enter_plan_phase(profile::PhaseIndex phase, bool may_wait, std::uint32_t iteration);
   void await(const std::vector<backend::Ticket>& tickets);
   void harvest();
@@ -125,6 +130,11 @@ class World {
   profile::MovesRecord named_;                        // those that the journal does not have yet
   profile::TransfersRecord finished_;                 // so for these
   std::vector<std::vector<backend::Ticket>> needed_;  // by phase: tickets it waits for
+  std::optional<placement::RoundRobin> turns_;        // whose turn the next chunk is, where places take turns
+  Seconds policy_asked_;                              // when the policy decided last
+  bool policy_watches_ = false;                       // since the loop began
+  std::map<std::pair<memory::ChunkId, machine::PlaceId>, std::uint32_t> wish_names_;
+  std::vector<memory::ChunkId> first_chunks_;  // by object
   Segmenter segmenter_;
   bool collecting_ = false;     // a collector listens to this iteration
   bool followed_whole_ = true;  // this iteration, from its first phase on

@@ -35,15 +35,9 @@ VirtualMachine::VirtualMachine(const machine::Machine& machine, machine::Initiat
 // --------------------------------------------------------------------------------------------------------
 
 void VirtualMachine::tallied(const backend::Quantum& quantum, const profile::Tally& tally) {
-  std::fill(by_place_.begin(), by_place_.end(), profile::ChunkTraffic{});
-  by_place_[law_.view().unowned()] += tally.unowned();
-  for (const auto& [chunk, traffic] : tally.chunks()) {
-    touch(chunk);
-    by_place_[law_.view().place_of(chunks_[chunk])] += traffic;
-  }
+  serve(quantum, tally);
   account_.accesses += quantum.accesses;
   account_.instructions += quantum.instructions;
-  for (const auto& traffic : by_place_) account_.misses += traffic.read();
 
   runs(quantum.thread);
   const auto core = law_.cost().core_time(quantum);
@@ -54,6 +48,24 @@ void VirtualMachine::tallied(const backend::Quantum& quantum, const profile::Tal
     price_among_others(core, tally);
   else
     price_alone(core, tally);
+}
+
+// Which places the quantum's misses fall on.
+void VirtualMachine::serve(const backend::Quantum& quantum, const profile::Tally& tally) {
+  std::fill(by_place_.begin(), by_place_.end(), profile::ChunkTraffic{});
+  account_.misses += tally.unowned().read();
+  if (!cache_) by_place_[law_.view().unowned()] += tally.unowned();
+  for (const auto& [chunk, traffic] : tally.chunks()) {
+    touch(chunk);
+    account_.misses += traffic.read();
+    if (!cache_) by_place_[law_.view().place_of(chunks_[chunk])] += traffic;
+  }
+  if (cache_) cache_->serve(quantum, law_.view(), by_place_);
+}
+
+void VirtualMachine::cache_mode(machine::DomainId domain, Bytes capacity) {
+  cache_ = std::make_unique<MemoryCache>(chunks_, machine_.fastest_first(domain).front(), machine_.home(domain),
+                                         capacity, machine_.parts().line);
 }
 
 void VirtualMachine::pass(double seconds, double progress) {

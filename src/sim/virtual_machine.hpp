@@ -28,6 +28,7 @@
 #include "memory/ledger.hpp"
 #include "profile/tally.hpp"
 #include "sim/copy_engine.hpp"
+#include "sim/memory_cache.hpp"
 #include "sim/occupancy.hpp"
 #include "sim/time_law.hpp"
 
@@ -85,6 +86,12 @@ class VirtualMachine final : public backend::Clock,
   std::vector<backend::TransferResult> harvest() override { return engine_.harvest(); }
 
   void tallied(const backend::Quantum& quantum, const profile::Tally& tally) override;
+  // A cache looks at each line.
+  [[nodiscard]] bool wants_misses() const override { return cache_ != nullptr; }
+
+  // The first of the domain's places caches lines of its home, `capacity` of it (memory_cache.hpp). Before
+  // anything runs; nothing may be moved to that place or settled there. Throws as MemoryCache does.
+  void cache_mode(machine::DomainId domain, Bytes capacity);
 
   void set_instruction_time(Seconds time) { law_.set_instruction_time(time); }
   void make_copies_free() { law_.make_copies_free(); }
@@ -94,6 +101,7 @@ class VirtualMachine final : public backend::Clock,
 
  private:
   void touch(memory::ChunkId chunk);
+  void serve(const backend::Quantum& quantum, const profile::Tally& tally);
   [[nodiscard]] std::uint32_t thread_index(std::uint32_t thread);
   void begin_copies();
   void price_alone(Seconds core, const profile::Tally& tally);
@@ -110,6 +118,7 @@ class VirtualMachine final : public backend::Clock,
   memory::ChunkTable& chunks_;
   memory::Ledger& ledger_;
   CopyEngine engine_;
+  std::unique_ptr<MemoryCache> cache_;
   std::vector<Seconds> clocks_{Seconds{}};  // by thread
   std::uint32_t running_ = 0;
   Seconds copied_until_;                  // the transfer under way has been followed up to here

@@ -99,7 +99,7 @@ def plan_text(dump: Dump, items: Sequence[int], kind: str, budget: int) -> str:
         parts.setdefault(of["object"], []).append((of["ordinal"], of["ordinal"] + of["chunks"] - 1))
     for number in sorted(parts):
         of = dump["objects"][number]
-        lines += ["", "[[object]]", f"name = {json.dumps(of['name'])}", f"size = {of['size']}"]
+        lines += ["", "[[object]]", f"name = {json.dumps(of['name'])}", f'size = "{of["size"]}"']
         lines += [f"chunks = {of['chunks']}", "pin = true"]
         for first, last in sorted(parts[number]):
             lines += ["[[object.part]]", f'chunks = "{first}-{last}"', f'place = "{kind}"']

@@ -25,7 +25,7 @@ def baselines() -> dict[str, str]:
     """By name, the method of every published planner and policy that the library has: those that learn offline obey
     a plan from a profile, the others act while the program runs."""
     planners = [name for name in _core.planners() if name not in _OURS]
-    policies: list[str] = getattr(_core, "policies", list)()  # what works while the program runs and plans nothing
+    policies = _core.policies()
     live = {name: f"live {name}" for name in [*planners, *policies]}
     return {name: live[name] if name in _WITHOUT_PROFILE + tuple(policies) else f"planned {name}" for name in live}
 

@@ -1,5 +1,7 @@
 #include "placement/planner/choose.hpp"
 
+#include <algorithm>
+
 namespace terrace::placement {
 
 using machine::DomainId;
@@ -40,6 +42,13 @@ std::vector<Bytes> budgets_of(const model::Problem& problem) {
   std::vector<Bytes> budgets;
   for (const auto& place : problem.places) budgets.push_back(place.budget);
   return budgets;
+}
+
+std::vector<Bytes> room_beside_pins(const model::Problem& problem) {
+  auto room = budgets_of(problem);
+  for (const auto& item : problem.items)
+    if (item.pinned != machine::k_no_place) room[item.pinned] -= std::min(room[item.pinned], item.size);
+  return room;
 }
 
 model::Placement at_home(const model::Problem& problem) {

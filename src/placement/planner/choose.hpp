@@ -25,6 +25,9 @@ Choice choose(const model::Problem& problem, const std::vector<std::uint32_t>& i
 
 std::vector<Bytes> budgets_of(const model::Problem& problem);
 
+// By place: its budget less what is pinned there.
+std::vector<Bytes> room_beside_pins(const model::Problem& problem);
+
 // Every item in its domain's home, or where it is pinned.
 model::Placement at_home(const model::Problem& problem);
 

@@ -8,6 +8,7 @@ namespace {
 class FastOnly final : public Planner {
  public:
   [[nodiscard]] std::string_view name() const override { return "fast-only"; }
+  [[nodiscard]] bool needs_profile() const override { return false; }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&, Effort) const override {
     std::vector<machine::PlaceId> fastest;
     for (std::size_t d = 0; d < model::domain_count(problem); ++d) {

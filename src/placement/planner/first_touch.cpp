@@ -1,7 +1,5 @@
 // First come, first served: objects in the order in which the program makes them, each chunk in the fastest place
 // that still has room.
-#include <algorithm>
-
 #include "placement/planner/choose.hpp"
 #include "placement/planner/planners.hpp"
 
@@ -11,12 +9,10 @@ namespace {
 class FirstTouch final : public Planner {
  public:
   [[nodiscard]] std::string_view name() const override { return "first-touch"; }
+  [[nodiscard]] bool needs_profile() const override { return false; }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&, Effort) const override {
     auto placement = at_home(problem);
-    auto room = budgets_of(problem);
-    for (const auto& item : problem.items) {
-      if (item.pinned != machine::k_no_place) room[item.pinned] -= std::min(room[item.pinned], item.size);
-    }
+    auto room = room_beside_pins(problem);
     for (std::size_t i = 0; i < placement.size(); ++i) {
       const auto& item = problem.items[i];
       if (item.pinned != machine::k_no_place) continue;

@@ -19,14 +19,13 @@ namespace {
 
 constexpr int k_rounds = 2;  // of: climb the bound, round its prices
 constexpr int k_polishing = 2;
-constexpr int k_quicker = 5;             // passes of the climb
+constexpr int k_quicker = 8;             // passes of the climb
 constexpr double k_exchanges = 5e4;      // attempts x phases
 constexpr double k_widest_edge = 48;     // items on each side of it that try to exchange
 constexpr double k_close_enough = 1e-3;  // of the bound: nothing is left to be found
-// What a prediction takes, beside its items x phases, and what all those of a refinement may take together.
-constexpr double k_prediction = 300;
+// Of a refinement: items x phases that are predicted.
 constexpr double k_quick_work = 4e5;
-constexpr double k_thorough_work = 2e7;
+constexpr double k_thorough_work = 5e6;
 constexpr std::size_t k_small = 20'000;  // items x phases up to which ways are searched from scratch
 
 class Joint final : public Planner {
@@ -44,7 +43,7 @@ class Joint final : public Planner {
     const int passes = model::affordable_passes(problem);
     const model::AscentLimits limits{.passes = effort == Effort::quick ? passes / k_quicker : passes};
     model::LowerBound bound;
-    for (int round = 0; round < k_rounds; ++round) {
+    for (int round = 0; round < (effort == Effort::quick ? 1 : k_rounds); ++round) {
       bound =
           model::lower_bound(problem, best.prediction.total.value - unexplained, limits, std::move(bound.prices));
       if (close(best, bound, unexplained)) break;
@@ -58,7 +57,8 @@ class Joint final : public Planner {
       }
       if (close(best, bound, unexplained) || best.prediction.total == before) break;
     }
-    if (!close(best, bound, unexplained)) refine(problem, affordable_predictions(problem, effort), best);
+    if (!close(best, bound, unexplained))
+      refine(problem, effort == Effort::quick ? k_quick_work : k_thorough_work, best);
     best.lower_bound = bound.seconds;
     best.gap =
         best.prediction.total.value > 0 ? std::max(1 - bound.seconds / best.prediction.total.value, 0.0) : 0;
@@ -79,11 +79,6 @@ class Joint final : public Planner {
   }
   static bool small(const model::Problem& problem) {
     return problem.phases.size() > 1 && problem.items.size() * problem.phases.size() <= k_small;
-  }
-
-  static int affordable_predictions(const model::Problem& problem, Effort effort) {
-    const auto one = static_cast<double>(problem.items.size() * problem.phases.size()) + k_prediction;
-    return static_cast<int>((effort == Effort::quick ? k_quick_work : k_thorough_work) / one);
   }
 
   // Every item again, with all others where the best schedule has them, as long as the prediction gains by it.

@@ -3,13 +3,16 @@
 
 #include "base/error.hpp"
 #include "placement/planner/planners.hpp"
+#include "placement/policy.hpp"
 
 namespace terrace::placement {
 namespace {
 
-std::array<const Planner*, 9> table() {
-  return {&auto_planner(),  &joint_planner(),       &stream_planner(),    &unimem_planner(),   &global_planner(),
-          &local_planner(), &first_touch_planner(), &slow_only_planner(), &fast_only_planner()};
+std::array<const Planner*, 14> table() {
+  return {&auto_planner(),      &joint_planner(),       &stream_planner(),     &unimem_planner(),
+          &global_planner(),    &local_planner(),       &xmem_planner(),       &ecohmem_planner(),
+          &soar_planner(),      &first_touch_planner(), &interleave_planner(), &weighted_interleave_planner(),
+          &slow_only_planner(), &fast_only_planner()};
 }
 
 }  // namespace
@@ -18,9 +21,16 @@ const Planner& find_planner(std::string_view name) {
   std::string known;
   for (const auto* planner : table()) {
     if (planner->name() == name) return *planner;
-    known += (known.empty() ? "" : ", ") + std::string(planner->name());
+    known += std::string(planner->name()) + ", ";
   }
-  throw Error(Code::invalid, "there is no planner '" + std::string(name) + "'; there are " + known);
+  if (is_policy(name) || name == k_cache_mode)
+    throw Error(Code::invalid, "--planner " + std::string(name) +
+                                   ": it works while the program runs and makes no " +
+                                   "plan; give it to terrace simulate or terrace replay");
+  known += "and in virtual time ";
+  for (const auto policy : policy_names()) known += std::string(policy) + ", ";
+  throw Error(Code::invalid,
+              "there is no planner '" + std::string(name) + "'; there are " + known + std::string(k_cache_mode));
 }
 
 std::vector<std::string_view> planner_names() {

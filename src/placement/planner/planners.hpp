@@ -8,6 +8,11 @@ namespace terrace::placement {
 const Planner& fast_only_planner();
 const Planner& slow_only_planner();
 const Planner& first_touch_planner();
+const Planner& interleave_planner();
+const Planner& weighted_interleave_planner();
+const Planner& xmem_planner();
+const Planner& ecohmem_planner();
+const Planner& soar_planner();
 const Planner& global_planner();
 const Planner& local_planner();
 const Planner& unimem_planner();

@@ -14,7 +14,10 @@ namespace {
 
 using machine::PlaceId;
 
-constexpr double k_least_gain = 1e-7;   // of an iteration: less is rounding
+constexpr double k_least_gain = 1e-7;  // of an iteration: less is rounding
+// What a prediction costs beside its items x phases, and what it costs to see that none is needed.
+constexpr double k_prediction = 300;
+constexpr double k_glance = 20;
 constexpr int k_kick = 3;               // items that a kick moves
 constexpr int k_fruitless_kicks = 100;  // in a row, after which the search ends
 
@@ -26,16 +29,19 @@ struct Interval {
 
 class Refinement {
  public:
-  Refinement(const model::Problem& problem, int predictions, Decision& best)
+  Refinement(const model::Problem& problem, double work, Decision& best)
       : problem_(problem),
         best_(best),
-        left_(predictions),
+        left_(work),
         phases_(static_cast<std::uint32_t>(problem.phases.size())),
         index_(problem) {
     for (std::size_t d = 0; d < model::domain_count(problem); ++d)
       places_.push_back(model::fastest_first(problem, static_cast<machine::DomainId>(d)));
     for (std::uint32_t i = 0; i < problem.items.size(); ++i)
       if (problem.items[i].pinned == machine::k_no_place) free_.push_back(i);
+    cells_.assign(problem.items.size() * phases_, nullptr);
+    for (std::uint32_t i = 0; i < problem.items.size(); ++i)
+      for (const auto& use : index_.uses(i)) cells_[i * phases_ + use.phase] = use.cell;
   }
 
   void run() {
@@ -58,6 +64,8 @@ class Refinement {
     for (std::uint32_t k = 0; k < phases_; ++k)
       for (std::size_t i = 0; i < problem_.items.size(); ++i)
         held_[k][now_.phases[k][i]] += problem_.items[i].size.value;
+    loads_.clear();
+    for (std::uint32_t k = 0; k < phases_; ++k) loads_.push_back(model::load_of(problem_, k, now_.phases[k]));
   }
 
   // One item after another in a new order, until none finds anything.
@@ -157,6 +165,10 @@ class Refinement {
     auto& place = now_.phases[k][item];
     held_[k][place] -= size;
     held_[k][to] += size;
+    if (const auto* cell = cells_[item * phases_ + k]) {
+      loads_[k].take(*cell, place);
+      loads_[k].put(*cell, to);
+    }
     place = to;
   }
   [[nodiscard]] bool lies_throughout(std::uint32_t item, Interval interval, PlaceId place) const {
@@ -179,7 +191,10 @@ class Refinement {
   }
 
   bool keep(const Change& change, const Change* other = nullptr) {
-    --left_;
+    // Copies only add to what phases take without any.
+    left_ -= k_glance;
+    if (without_copies() >= seconds_ * (1 - k_least_gain)) return false;
+    left_ -= static_cast<double>(problem_.items.size() * phases_) + k_prediction;
     auto prediction = model::predict(index_, now_);
     if (!(prediction.total.value < seconds_ * (1 - k_least_gain))) return false;
     seconds_ = prediction.total.value;
@@ -190,6 +205,12 @@ class Refinement {
       best_.prediction = std::move(prediction);
     }
     return true;
+  }
+
+  [[nodiscard]] double without_copies() const {
+    double sum = 0;
+    for (std::uint32_t k = 0; k < phases_; ++k) sum += loads_[k].time() + problem_.phases[k].unexplained.value;
+    return sum;
   }
 
   // A few items somewhere else over intervals of theirs, whatever it costs; who stood in the way goes where there
@@ -219,7 +240,7 @@ class Refinement {
 
   const model::Problem& problem_;
   Decision& best_;
-  int left_;  // predictions
+  double left_;  // work that may still be done
   std::uint32_t phases_;
   model::ProblemIndex index_;
   std::vector<std::vector<PlaceId>> places_;  // by domain, fastest first
@@ -228,13 +249,18 @@ class Refinement {
   model::Schedule now_;
   double seconds_ = 0;                            // of now_
   std::vector<std::vector<std::uint64_t>> held_;  // [phase][place], by now_
+  std::vector<model::PhaseLoad> loads_;           // by phase, by now_
+  std::vector<const model::ItemCell*> cells_;     // [item x phase], null where it is not touched
 };
 
 }  // namespace
 
-void refine(const model::Problem& problem, int predictions, Decision& best) {
-  if (problem.phases.empty() || problem.items.empty()) return;
-  Refinement(problem, predictions, best).run();
+void refine(const model::Problem& problem, double work, Decision& best) {
+  // What does not get as far as trying each item once finds nothing.
+  const auto sweep = static_cast<double>(problem.items.size()) *
+                     (static_cast<double>(problem.items.size() * problem.phases.size()) + k_prediction);
+  if (problem.phases.empty() || work < sweep) return;
+  Refinement(problem, work, best).run();
 }
 
 }  // namespace terrace::placement

@@ -7,8 +7,8 @@
 namespace terrace::placement {
 
 // Improves `best` by local search with kicks (iterated local search: Lourenco, Martin and Stutzle, in "Handbook of
-// Metaheuristics", 2003) until nothing is found or `predictions` are used up. The same problem always gets the
-// same answer.
-void refine(const model::Problem& problem, int predictions, Decision& best);
+// Metaheuristics", 2003) until nothing is found or the work is done, which is counted in items x phases that are
+// predicted, so that the same problem always gets the same answer.
+void refine(const model::Problem& problem, double work, Decision& best);
 
 }  // namespace terrace::placement

@@ -8,6 +8,7 @@ namespace {
 class SlowOnly final : public Planner {
  public:
   [[nodiscard]] std::string_view name() const override { return "slow-only"; }
+  [[nodiscard]] bool needs_profile() const override { return false; }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&, Effort) const override {
     return stay(problem, at_home(problem));
   }

@@ -90,7 +90,8 @@ TEST(MakePlan, SaysWhatTheScheduleWants) {
         }
         for (const auto& cell : problem.phases[k].cells) {
           const auto& item = problem.items[cell.item];
-          ASSERT_EQ(now[item.object][item.ordinal], decision.schedule.phases[k][cell.item]) << "case " << n;
+          // There, or in faster memory already.
+          ASSERT_LE(now[item.object][item.ordinal], decision.schedule.phases[k][cell.item]) << "case " << n;
         }
       }
     }

@@ -10,6 +10,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -17,7 +18,9 @@
 #include <vector>
 
 #include "front/simulated_totals.hpp"
+#include "placement/policy.hpp"
 #include "profile/exact_collector.hpp"
+#include "profile/interval_collector.hpp"
 #include "profile/records.hpp"
 #include "profile/sampling_collector.hpp"
 #include "runtime/runtime.hpp"
@@ -61,6 +64,7 @@ class TestRun {
  public:
   explicit TestRun(RunChoice of = {}) : choice(std::move(of)) {
     tee.add(sampled);
+    if (watched) tee.add(*watched);
     tee.add(exact);
     tee.add(vm);
   }
@@ -83,6 +87,7 @@ class TestRun {
         quantum.accesses = quantum.instructions = misses.size() * 8;
         quantum.misses = misses;
         tee.quantum(quantum);
+        if (policy) runtime.progressed(0, quantum.accesses, true);
       }
   }
   // Nothing but instructions; unseen as those of a sweep are.
@@ -134,6 +139,8 @@ class TestRun {
   sim::VirtualMachine vm{machine, 0, 1, chunks, ledger};
   profile::SamplingCollector sampled{machine, 0, 1, chunks, Seconds{416e-9}};
   profile::ExactCollector exact{machine, 0, 1, chunks};
+  std::unique_ptr<placement::Policy> policy = placement::make_policy(choice.planner);
+  std::optional<profile::IntervalCollector> watched = watch();
   profile::Tee tee;
   Runtime runtime{parts()};
   memory::ObjectId hot = runtime.add_object("hot", profile::ObjectKind::heap, address(1), Bytes{4 * k_mib});
@@ -144,6 +151,11 @@ class TestRun {
     auto name = (std::filesystem::temp_directory_path() / "terrace-runtime-test-XXXXXX").string();
     if (!mkdtemp(name.data())) throw std::runtime_error(name + ": cannot be made");
     return name;
+  }
+  std::optional<profile::IntervalCollector> watch() {
+    if (!policy) return std::nullopt;
+    return std::make_optional<profile::IntervalCollector>(machine, 0, 1, chunks, vm,
+                                                          policy->needs().sample_period);
   }
   RuntimeParts parts() {
     WorldParts world;
@@ -162,6 +174,8 @@ class TestRun {
     world.ledger = &ledger;
     world.sampled = &sampled;
     world.exact = &exact;
+    world.policy = policy.get();
+    world.watched = watched ? &*watched : nullptr;
     world.journal = &journal;
     world.core_times = choice.core_times;
     world.instructions_take = [this](Seconds time) {

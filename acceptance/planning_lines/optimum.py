@@ -1,0 +1,167 @@
+"""The joint planner against the exact optimum, of random problems and of workloads in class S, and against the
+paper's planners, predicted and simulated."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import statistics
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import Line, Measured
+from terrace import _core, study
+from terrace.certificate import whole_phases
+from terrace.errors import TerraceError
+from terrace.optimum import executable_optimum
+from terrace.study import World
+
+from planning_lines.common import SMALL, Dump, fresh, program
+from planning_lines.instances import MOST_CHUNKS, MOST_PHASES, instance
+
+INSTANCES = 200
+ABOVE = 0.01  # of the optimum
+SLOWER = 0.01  # simulated, than the better of the paper's planners
+SOLVER_SECONDS = 60.0
+CLOSED = 1e-3  # gap below which the solver's answer is the optimum
+MACHINES = ("unimem-bw2", "unimem-lat4")
+SHARES = (4, 2)  # of the footprint, one over that
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Of one problem: the joint plan over the optimum, and over the better of local and global."""
+
+    name: str
+    over_optimum: float
+    over_paper: float
+    solved: bool
+
+
+def _compare(name: str, dump: Dump) -> Compared:
+    problem = _core.Problem.from_dump(dump)
+    joint = _core.decide(problem, "joint").prediction.total
+    paper = min(_core.decide(problem, planner).prediction.total for planner in ("local", "global"))
+    try:
+        exact = executable_optimum(dump, SOLVER_SECONDS)
+    except TerraceError:
+        return Compared(name, 0.0, joint / paper - 1, False)
+    solved = exact.seconds - exact.bound <= CLOSED * exact.seconds
+    # An unsolved problem's proven bound still says something where the plan is near it.
+    return Compared(
+        name, joint / (exact.seconds if solved else exact.bound) - 1, joint / paper - 1,
+        solved or joint <= exact.bound * (1 + ABOVE),
+    )  # fmt: skip
+
+
+def _random(seed: int) -> Compared:
+    return _compare(f"seed {seed}", instance(seed))
+
+
+def random_problems() -> Measured:
+    """Up to 12 chunks and 8 phases, every one solved."""
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        all_of_them = list(pool.map(_random, range(INSTANCES)))
+    return _judged(all_of_them, INSTANCES)
+
+
+def _judged(compared: list[Compared], least: int) -> Measured:
+    solved = [one for one in compared if one.solved]
+    worst = max(solved, key=lambda one: one.over_optimum, default=None)
+    slower = [one for one in compared if one.over_paper > 1e-9]
+    if worst is None:
+        return Measured("no problem was solved", False)
+    text = (
+        f"{len(solved)} of {len(compared)} problems solved; over the optimum by "
+        f"{statistics.fmean(one.over_optimum for one in solved):.3%} in the mean, {worst.over_optimum:.2%} at most "
+        f"({worst.name}); {len(slower)} predicted to be slower than the better of local and global"
+    )
+    unsolved = [one.name for one in compared if not one.solved]
+    if unsolved:
+        text += "\nnot solved in " + f"{SOLVER_SECONDS:.0f} s: " + ", ".join(unsolved)
+    return Measured(text, len(solved) >= least and worst.over_optimum <= ABOVE and not slower)
+
+
+@functools.cache
+def _recorded(name: str) -> dict[str, Path]:
+    """A workload's profile on each machine, and how large its data are."""
+    folder = fresh(f"optimum-{name}")
+    study.record([str(program(name)), *SMALL[name].split()], MACHINES, folder, name, ["--cache", "l3=64KiB"])
+    return {machine: folder / f"{name}.{machine}.terrace" for machine in MACHINES}
+
+
+def _problem(store: Path, share: int, **options: int) -> _core.Problem:
+    kept = _core.Store(str(store))
+    run = kept.runs()[0].id
+    machine, profile = kept.machine(run), kept.profile(run, False)
+    whole = _core.Problem(profile, machine)
+    return _core.Problem(profile, machine, machine.fast_budget(whole.footprint // share), **options)
+
+
+def _class_s(name_and_machine: tuple[str, str]) -> Compared:
+    name, machine = name_and_machine
+    problem = _problem(_recorded(name)[machine], SHARES[0], max_items=MOST_CHUNKS)
+    return _compare(f"{name} on {machine}", whole_phases(json.loads(problem.to_json())))
+
+
+def class_s() -> Measured:
+    """Whole phases, chunks merged to about 12 items: what branch and bound can solve."""
+    cases = [(name, machine) for name in SMALL for machine in MACHINES]
+    for name in SMALL:
+        _recorded(name)
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        return _judged(list(pool.map(_class_s, cases)), 1)
+
+
+def simulated() -> Measured:
+    """Plans of the joint planner and of the paper's two, made from one profile and obeyed in one execution."""
+    rows: list[tuple[float, str]] = []
+    for name in SMALL:
+        stores = _recorded(name)
+        folder = fresh(f"simulated-{name}")
+        worlds = []
+        for machine, share, planner in _cases():
+            problem = _problem(stores[machine], share)
+            label = f"{machine}-{share}-{planner}"
+            plan = folder / f"{label}.toml"
+            _core.plan(problem, planner).write(str(plan))
+            worlds.append(World(label, machine, fast=problem.footprint // share, plan=plan))
+        command = [str(program(name)), *SMALL[name].split()]
+        outcomes, printed = study.simulate(command, worlds, folder, name, ["--cache", "l3=64KiB"])
+        if "SUCCESSFUL" not in printed:
+            return Measured(f"{name} did not verify", False)
+        for machine in MACHINES:
+            for share in SHARES:
+                took = {p: outcomes[f"{machine}-{share}-{p}"].loop for p in ("joint", "local", "global")}
+                over = took["joint"] / min(took["local"], took["global"]) - 1
+                rows.append((over, f"{name} on {machine}, 1/{share}"))
+    over, where = max(rows)
+    gained = statistics.fmean(row[0] for row in rows)
+    text = f"{len(rows)} cases: joint against the better of local and global {gained:+.1%} on average, "
+    return Measured(text + f"at most {over:+.2%} ({where})", over <= SLOWER)
+
+
+def _cases() -> list[tuple[str, int, str]]:
+    return [(m, share, p) for m in MACHINES for share in SHARES for p in ("joint", "local", "global")]
+
+
+LINES = [
+    Line(
+        "exact optimum, random problems",
+        f"{INSTANCES} of up to {MOST_CHUNKS} chunks x {MOST_PHASES} phases: joint within {ABOVE:.0%} of the exact "
+        "optimum, never predicted to be slower than local and global",
+        random_problems,
+    ),
+    Line(
+        "exact optimum, class S",
+        f"joint within {ABOVE:.0%} of the exact optimum of every workload whose problem is solved",
+        class_s,
+    ),
+    Line(
+        "joint, simulated",
+        f"at most {SLOWER:.0%} slower than the better of local and global, every workload in class S",
+        simulated,
+    ),
+]

@@ -1,0 +1,18 @@
+"""Acceptance of planning: the exact optimum, speed, baselines, the evaluation. One function a line."""
+
+from __future__ import annotations
+
+import sys
+
+from harness import main
+from planning_lines import optimum, speed
+
+# In the order of what was promised.
+LINES = [
+    *optimum.LINES,
+    *speed.LINES,
+]
+
+
+if __name__ == "__main__":
+    sys.exit(main("planning", LINES))

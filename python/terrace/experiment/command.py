@@ -27,7 +27,7 @@ _EPILOG = """\b
 Examples:
   terrace lab experiment {name} --output out/{name}
   terrace lab experiment {name} --small
-  terrace lab experiment {name} --class A -o shared/{name} --shard 2/8     # on each node; then once without --shard
+  terrace lab experiment {name} --class A -o shared/{name} --shard 2/8
 """
 
 _Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder; default: out/NAME.")]
@@ -71,7 +71,7 @@ def run_two_level(
     shard: _Shard = None,
     source: _Source = Path(),
 ) -> None:
-    """The two-level-memory study: STREAM, a hydrodynamics code by region, and which metric picks the right data."""
+    """The two-level-memory study: STREAM, a hydrodynamics code, and which metric picks the right data."""
     programs = two_level.SMALL if small and only is None else chosen(only, two_level.PROGRAMS)
     setting = Setting(programs, "S" if small else problem_class, small)
     _run("two-level", setting, two_level.cells, two_level_page.report, output, source, jobs, shard)

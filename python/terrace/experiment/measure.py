@@ -20,11 +20,11 @@ import re
 from pathlib import Path
 
 from terrace import _core, study
-from terrace.certificate import proven_bound
+from terrace.certificate import loop_bound
 from terrace.errors import TerraceError, core_errors
 from terrace.experiment import metrics
 from terrace.experiment.cells import Answer, Cell, write_whole
-from terrace.experiment.recording import Place, Recording, recording
+from terrace.experiment.recording import Place, Recording, least, recording
 from terrace.experiment.workloads import WORKLOADS
 from terrace.store import Store
 from terrace.values import Machine, Move
@@ -60,9 +60,9 @@ def answer(place: Place, cell: Cell) -> Answer:
 
 
 def _bound(place: Place, cell: Cell, of: Recording, fast: int) -> Answer:
-    store = place.profile(cell.workload, cell.machine)
-    iterations = _core.Store(str(store)).runs()[0].exact_iterations
-    return Answer(proven_bound(store, fast) * iterations, iterations, fast, of.footprint)
+    parts = least(place, cell.workload, cell.machine)
+    seconds = loop_bound(place.profile(cell.workload, cell.machine), parts, fast)
+    return Answer(seconds, sum(part.iterations for part in parts), fast, of.footprint)
 
 
 def _options(place: Place, cell: Cell, fast: int) -> list[str]:
@@ -151,8 +151,8 @@ def _replay(place: Place, cell: Cell, of: Recording, fast: int, options: list[st
     store = place.folder / "scratch" / f"{cell.name.replace('/', '.')}.{os.getpid()}.terrace"
     store.parent.mkdir(parents=True, exist_ok=True)
     store.unlink(missing_ok=True)
-    words = ["replay", of.misses, "--quiet", "--machine", cell.machine, *of.options, *options, "--output", store]
-    study.run_terrace(words)
+    words: list[str | Path] = ["replay", of.misses, "--quiet", "--machine", cell.machine]
+    study.run_terrace([*words, *of.options, *options, "--output", store])
     result = _read(store, fast, of.footprint)
     store.unlink()
     return result

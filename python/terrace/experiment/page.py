@@ -115,6 +115,8 @@ def _shown(column: str, value: Value) -> str:
         return f"{float(value) * 1e3:.2f}"
     if column.endswith("_bytes"):
         return f"{float(value) / 1e6:.2f}"
-    if column.endswith(("gap", "share", "over_bound")):
+    if column.endswith(("gap", "over_bound")):
         return f"{float(value):+.1%}"
+    if column.endswith(("share", "overlap")):
+        return f"{float(value):.1%}"
     return f"{value:.2f}" if isinstance(value, float) else str(value)

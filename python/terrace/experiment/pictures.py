@@ -34,7 +34,7 @@ def bars(
 ) -> bytes:
     """Groups of bars from 0, with their values above them where there is room."""
     figure, axes = _axes(title, axis, max(7.0, 1.6 + 0.28 * len(groups) * (len(series) + 1)))
-    width = 0.82 / max(len(series), 1)
+    width = min(0.82 / max(len(series), 1), 0.3)
     for number, one in enumerate(series):
         for group, value in enumerate(one.values):
             if value is None:
@@ -43,12 +43,15 @@ def bars(
             axes.bar(at, value, width * 0.92, color=one.colour, label=one.name)
             if len(series) * len(groups) <= 48:
                 words = f"{value:.2f}" if abs(value) < 9.995 else f"{value:.0f}"
-                axes.text(at, max(value, 0), words, ha="center", va="bottom", fontsize=6.5, rotation=90, color=_INK)
+                axes.text(
+                    at, max(value, 0), words, ha="center", va="bottom", fontsize=6.5, rotation=90, color=_INK
+                )
     for level in levels:
         axes.axhline(level.value, color=WAIT, linestyle=(0, (4, 3)), linewidth=1)
         right = axes.get_yaxis_transform()
         axes.text(1.005, level.value, level.words, transform=right, va="center", fontsize=7.5, color=WAIT)
     axes.set_xticks(range(len(groups)), groups)
+    axes.set_xlim(-0.6, len(groups) - 0.4)
     axes.margins(y=0.14)
     _legend(axes, series)
     return _png(figure)

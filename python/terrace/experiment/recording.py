@@ -1,8 +1,8 @@
 """What cells rest on, made when first needed and kept: programs, recordings, profiles.
 
 A program runs once for each shape of caches; all else is replayed. Each file is written beside its place and then
-renamed, so that several runs may share a folder: whoever needs a recording that is not there makes it, and two that
-make the same one make equal files.
+renamed, so that several runs may share a folder: whoever needs a recording that is not there makes it, and those
+who make the same one at the same time make the same.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from terrace import _core, study
+from terrace.certificate import Stretch, stretches
 from terrace.errors import TerraceError
-from terrace.experiment.cells import document, write_whole
+from terrace.experiment.cells import SCHEMA, document, write_whole
 from terrace.experiment.workloads import WORKLOADS, Workload
 
 # Unimem's machines have the same caches: one recording serves all of them.
@@ -49,6 +50,10 @@ class Place:
     def profile(self, name: str, machine: str) -> Path:
         """Its profile on the machine, with exact counters beside the samples."""
         return self.folder / "profiles" / f"{name}.{machine}.terrace"
+
+    def least(self, name: str, machine: str) -> Path:
+        """The least counters of its iterations, which bounds rest on (certificate.py)."""
+        return self.profile(name, machine).with_suffix(".least.json")
 
 
 @dataclass(frozen=True)
@@ -98,10 +103,8 @@ def record(place: Place, name: str, machine: str) -> None:
     footprint = study.footprint(command, scratch, name)
     options = _options(workload, machine, footprint)
     misses, store = scratch / "misses", scratch / "record.terrace"
-    study.run_terrace(
-        ["record", "--exact", "--quiet", "--machine", machine, *options, "--misses", misses, "--output", store]
-        + ["--", *command]
-    )
+    words: list[str | Path] = ["record", "--exact", "--quiet", "--machine", machine, *options]
+    study.run_terrace([*words, "--misses", misses, "--output", store, "--", *command])
     for made, kept in ((store, place.profile(name, machine)), (misses, place.misses(name, machine))):
         kept.parent.mkdir(parents=True, exist_ok=True)
         made.replace(kept)
@@ -117,7 +120,21 @@ def recording(place: Place, name: str, machine: str) -> Recording:
 
 
 def profile(place: Place, name: str, machine: str) -> None:
-    """The recording's profile on a machine, by replay."""
+    """The recording's profile on a machine, and its iterations' least counters."""
+    _replay_profile(place, name, machine)
+    if not place.least(name, machine).exists():
+        parts = stretches(place.profile(name, machine))
+        content = {"stretches": [asdict(part) for part in parts]}
+        write_whole(place.least(name, machine), json.dumps({"schema": SCHEMA, **content}))
+
+
+def least(place: Place, name: str, machine: str) -> list[Stretch]:
+    """What `profile` wrote of the iterations."""
+    content = json.loads(place.least(name, machine).read_text(encoding="utf-8"))
+    return [Stretch(**part) for part in content["stretches"]]
+
+
+def _replay_profile(place: Place, name: str, machine: str) -> None:
     kept = place.profile(name, machine)
     if kept.exists():
         return
@@ -125,7 +142,16 @@ def profile(place: Place, name: str, machine: str) -> None:
     made.parent.mkdir(parents=True, exist_ok=True)
     made.unlink(missing_ok=True)
     of = recording(place, name, machine)
-    words = ["replay", of.misses, "--quiet", "--profile", "--exact", "--machine", machine, *of.options]
+    words: list[str | Path] = [
+        "replay",
+        of.misses,
+        "--quiet",
+        "--profile",
+        "--exact",
+        "--machine",
+        machine,
+        *of.options,
+    ]
     study.run_terrace([*words, "--output", made])
     made.replace(kept)
 

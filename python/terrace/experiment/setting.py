@@ -22,8 +22,8 @@ class Setting:
 
 
 def baselines() -> dict[str, str]:
-    """By name, the method of every published planner and policy that the library has: those that learn offline obey
-    a plan from a profile, the others act while the program runs."""
+    """By name, the method of every published planner and policy that the library has: those that learn offline
+    obey a plan from a profile, the others act while the program runs."""
     planners = [name for name in _core.planners() if name not in _OURS]
     policies = _core.policies()
     live = {name: f"live {name}" for name in [*planners, *policies]}

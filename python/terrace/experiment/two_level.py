@@ -31,7 +31,7 @@ def studied(setting: Setting) -> list[str]:
 
 
 def placements() -> dict[str, Cell]:
-    """Of the code, by name, with a quarter of its data in fast memory where that matters; the machine is to come."""
+    """Of the code, by name, with fast memory for a quarter of its data; the machine is to come."""
     named = {
         "all in slow": Cell(CODE, "", "slow-only"),
         "by metric": Cell(CODE, "", BY_METRIC, QUARTER),

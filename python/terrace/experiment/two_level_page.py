@@ -22,9 +22,9 @@ def report(setting: Setting, answers: Answers) -> Report:
         "The two-level-memory study, SC'17 poster: ours beside the published",
         _headline(means),
         f"Programs: {', '.join(setting.workloads)}, in class {setting.problem_class}, each recorded once for each "
-        "machine's caches with one thread that stands for all cores, and replayed in virtual time. hydro stands for "
-        "LULESH. The last cache, all cores' shares together, is to the footprint as in a program of 1,024 MB, or of "
-        "NPB's class C on 4 ranks; the caches before it are at most a quarter of the next.",
+        "machine's caches with one thread that stands for all cores, and replayed in virtual time. hydro stands "
+        "for LULESH. The last cache, all cores' shares together, is to the footprint as in a program of 1,024 "
+        "MB, or of NPB's class C on 4 ranks; the caches before it are at most a quarter of the next.",
         [
             *([_stream(answers)] if "stream" in setting.workloads else []),
             *([_overall(answers), _regions(answers)] if has_code else []),
@@ -69,9 +69,9 @@ def _stream(answers: Answers) -> Section:
         "All cores, each array far larger than the caches. GB/s as STREAM counts: the lines that a store fetches "
         "before it writes them are not counted.",
         [
-            "The machine files hold the published triad as what the memory delivers, fetches before stores included, "
-            "so ours is 2/3 (copy, scale) to 3/4 (add, triad) of it. The ratio of fast to slow is what placement "
-            "depends on.",
+            "The machine files hold the published triad as what the memory delivers, fetches before stores "
+            "included, so ours is 2/3 (copy, scale) to 3/4 (add, triad) of it. The ratio of fast to slow is what "
+            "placement depends on.",
             "On Knights Landing fast memory is 4.8 to 5.2 times as fast by the sources of its file, whose figures "
             "are those of three papers.",
         ],
@@ -92,11 +92,11 @@ def _overall(answers: Answers) -> Section:
         series.append(Series(f"{words}, published", [_float(rows[name]["published"]) for name in names], light))
     title = "Figure 1: a hydrodynamics code under different placements"
     differences = [
-        "The published guide was a developer of LULESH, who put chosen arrays of all sizes into fast memory that held "
-        "everything; ours is the planner, with fast memory for a quarter of the data, and the metric of the model's "
-        "benefit a byte.",
-        "Ours gains more: hydro has little arithmetic for each byte that it reads, and its compute time is that of "
-        "an uncalibrated core.",
+        "The published guide was a developer of LULESH, who put chosen arrays of all sizes into fast memory that "
+        "held everything; ours is the planner, with fast memory for a quarter of the data, and the metric of "
+        "the model's benefit a byte.",
+        "Ours gains more: hydro has little arithmetic for each byte that it reads, and its compute time is that "
+        "of an uncalibrated core.",
     ]
     if "cache mode" not in names:
         differences.append("The cache mode is not among the planners of this library.")
@@ -120,8 +120,8 @@ def _regions(answers: Answers) -> Section:
         shown.append(Picture(f"figure-2-{machine}", title, png))
     return Section(
         "Figure 2: by region",
-        "Published as a picture of five regions of LULESH, without numbers in the text: the guided placement helped "
-        "Region 3, which asks for most bandwidth, and not Regions 1 and 2 of Knights Landing.",
+        "Published as a picture of five regions of LULESH, without numbers in the text: the guided placement "
+        "helped Region 3, which asks for most bandwidth, and not Regions 1 and 2 of Knights Landing.",
         pictures=shown,
         tables=[table],
     )

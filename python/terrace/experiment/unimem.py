@@ -36,8 +36,8 @@ def _read(method: str) -> Step:
 
 
 def _unlearned(planner: str) -> Step:
-    """Whole objects, learned on the spot. The runtime cuts objects into chunks, so this is the plan that moves
-    whole objects, and what learning cost the same planner with chunks: the first iteration, and bringing data in."""
+    """Whole objects, learned on the spot. The runtime cuts objects into chunks: so the plan that moves whole
+    objects, plus what learning costs the same planner with chunks, the first iteration and bringing data in."""
     live, planned, objects = f"live {planner}", f"planned {planner}", f"planned {planner} objects"
 
     def seconds(reader: Reader) -> float:

@@ -9,7 +9,7 @@ from terrace.errors import WrongCallError
 
 CLASSES = ("S", "W", "A")
 
-# For programs that the studies do not have: as if a rank's data were so large, so that 256 MB hold a quarter of it.
+# For programs that the studies do not have: as if a rank's data were so large, so that 256 MB hold a quarter.
 ASSUMED_FOOTPRINT = 1024e6
 
 

@@ -15,6 +15,7 @@ from terrace.experiment.tables import Row, Table, Value
 _MANY_ROWS = 12  # more are folded away
 _MORE_STYLE = """
 figure img { display: block; max-width: 100%; height: auto; background: #fff; border-radius: .4rem; }
+th { white-space: normal; vertical-align: bottom; }
 section > p.difference { border-left: .3rem solid var(--rule); padding-left: .8rem; }
 """
 
@@ -85,7 +86,11 @@ def _picture(picture: Picture) -> str:
 
 
 def _table(table: Table) -> str:
-    head = "".join(f"<th>{escape(_words(column))}</th>" for column in table.columns)
+    words = {name for row in table.rows for name, value in row.items() if isinstance(value, str)}
+    head = "".join(
+        f'<th class="left">{escape(_words(name))}</th>' if name in words else f"<th>{escape(_words(name))}</th>"
+        for name in table.columns
+    )
     rows = "".join(f"<tr>{_cells(row)}</tr>\n" for row in table.rows)
     is_open = " open" if len(table.rows) <= _MANY_ROWS else ""
     return (

@@ -148,7 +148,9 @@ def _metrics(setting: Setting, metrics: Table, means: Table) -> Section:
         "Which metric picks the right data",
         "Fast memory is filled once, with the pieces of the largest numbers that fit, over the share of the "
         "footprint on the axis. The gain is that of slow-only over the bound that no placement can beat, so a "
-        "metric that ignores moves cannot reach it where moving pays; the planner moves.",
+        "metric that ignores moves cannot reach it where moving pays; the planner moves. With all cores two "
+        "memories have more bandwidth together than the fast one has: who fills fast memory first does not reach "
+        "the bound even where everything fits.",
         pictures=shown,
         tables=[means, metrics],
     )

@@ -149,7 +149,7 @@ def _managed(reader: Reader, size: str) -> Row:
     return {
         "workload": reader.workload, "machine": reader.machine, "fast_memory": size,
         "fast_bytes": live.fast_bytes, "footprint_bytes": live.footprint_bytes, "iterations": live.iterations,
-        "slow_only_s": reader.slow, "papers_s": paper, "live_s": live.loop_s, "steady_s": live.steady_s,
+        "slow_only_s": reader.slow, "unimem_live_s": paper, "live_s": live.loop_s, "steady_s": live.steady_s,
         "planned_s": planned.loop_s, "oracle_s": oracle, "bound_s": bound, "fast_only_s": reader.fast,
         "slow_only_gap": reader.slow / reader.fast - 1, "live_gap": live.loop_s / reader.fast - 1,
         "steady_gap": live.steady_s / reader.fast - 1, "planned_gap": planned.loop_s / reader.fast - 1,

@@ -72,7 +72,7 @@ def stream(answers: Answers) -> Table:
             said = published.STREAM[machine][kernel]
             rows.append(
                 {
-                    "machine": machine, "kernel": kernel, "slow_gb_per_s": ours[0], "fast_gb_per_s": ours[1],
+                    "machine": machine, "kernel": kernel, "slow_rate": ours[0], "fast_rate": ours[1],
                     "ratio": ours[1] / ours[0], "published_slow": said[0], "published_fast": said[1],
                     "published_ratio": said[1] / said[0],
                 }

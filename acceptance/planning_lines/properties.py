@@ -100,10 +100,8 @@ def monotone() -> Measured:
         moved += len(before.moves)
         if after.loop < before.loop * (1 - SLACK):
             falls.append((1 - after.loop / before.loop, what))
-    text = (
-        f"{PAIRS} pairs of machines, {len(made.moves)} moves an iteration: {len(falls)} times faster where a place "
-        "is slower"
-    )
+    text = f"{PAIRS} pairs of machines, {len(made.moves)} moves an iteration: "
+    text += f"{len(falls)} times faster where a place is slower"
     if falls:
         text += f"; by {max(falls)[0]:.3%} at most ({max(falls)[1]})"
     return Measured(text, not falls and moved > 0)

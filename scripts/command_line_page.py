@@ -28,6 +28,8 @@ VERBS = (
     "lab misses",
     "lab coverage",
     "lab sweep",
+    "lab experiment unimem",
+    "lab experiment two-level",
 )
 INTRODUCTION = """# Command line
 

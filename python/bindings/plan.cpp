@@ -9,6 +9,7 @@
 #include "model/problem.hpp"
 #include "placement/plan_file.hpp"
 #include "placement/planner.hpp"
+#include "placement/policy.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -135,6 +136,14 @@ void bind_plan(nb::module_& module) {
       .def_prop_ro("lower_bound", [](const Plan& self) { return self.lower_bound.value; })
       .def_ro("gap", &Plan::gap);
   module.def("planners", &placement::planner_names, "The planners' names.");
+  module.def(
+      "policies",
+      [] {
+        auto names = placement::policy_names();
+        names.emplace_back(placement::k_cache_mode);
+        return names;
+      },
+      "The names of what decides while a program runs in virtual time, without a plan; cache mode, too.");
   module.def("decide", &decide, "problem"_a, "planner"_a = "auto", "calibration"_a = nb::none(),
              "quick"_a = false, "What a planner would do; `quick`: as beside a running program.");
   module.def(

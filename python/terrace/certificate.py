@@ -9,6 +9,9 @@ when an iteration begins and ends.
 
 import functools
 import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +20,46 @@ from terrace.optimum import linear_bound
 
 Dump = dict[str, Any]
 _SOLVER_SECONDS = 60.0
+_ALIKE = 0.995  # of the mean traffic: an iteration with less is another kind of iteration
 
 
 def proven_bound(store: Path, fast: int) -> float:
     """Seconds of an iteration with `fast` bytes of fast memory, from the store's exact profile."""
-    least = _least(store)
+    return _bound(_least(store), _budget(store, fast))
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Iterations one after the other, and the smallest value that each counter had in any of them."""
+
+    iterations: int
+    least: Dump
+
+
+def stretches(store: Path, most: int = 8) -> list[Stretch]:
+    """The loop in at most that many stretches, and in one where all iterations have nearly the same traffic."""
+    dumps = list(_iterations(store))
+    traffic = [sum(cell[1] + cell[2] for phase in dump["phases"] for cell in phase["cells"]) for dump in dumps]
+    count = 1 if min(traffic) >= _ALIKE * sum(traffic) / len(traffic) else min(most, len(dumps))
+    ends = [len(dumps) * (part + 1) // count for part in range(count)]
+    return [
+        Stretch(end - begin, functools.reduce(smallest, dumps[begin:end]))
+        for begin, end in zip([0, *ends[:-1]], ends, strict=True)
+    ]
+
+
+def loop_bound(store: Path, parts: list[Stretch], fast: int) -> float:
+    """Seconds of the whole loop: what data does where stretches meet is free, as where iterations do."""
+    budget = _budget(store, fast)
+    return math.fsum(part.iterations * _bound(part.least, budget) for part in parts)
+
+
+def _budget(store: Path, fast: int) -> list[int]:
     kept = _core.Store(str(store))
-    budget = kept.machine(kept.runs()[0].id).fast_budget(fast)
+    return kept.machine(kept.runs()[0].id).fast_budget(fast)
+
+
+def _bound(least: Dump, budget: list[int]) -> float:
     places = [{**place, "budget": size} for place, size in zip(least["places"], budget, strict=True)]
     return linear_bound({**least, "places": places}, _SOLVER_SECONDS)
 
@@ -31,12 +67,18 @@ def proven_bound(store: Path, fast: int) -> float:
 @functools.cache
 def _least(store: Path) -> Dump:
     """The problem of the smallest counters of all recorded iterations, in whole phases."""
+    return functools.reduce(smallest, _iterations(store))
+
+
+def _iterations(store: Path) -> Iterator[Dump]:
+    """The problem of each recorded iteration, in whole phases."""
     kept = _core.Store(str(store))
     run = kept.runs()[0].id
     machine = kept.machine(run)
     profile = kept.profile(run, True)
-    problems = (_core.Problem(profile.only(i), machine, [], False) for i in range(profile.iterations))
-    return functools.reduce(smallest, (whole_phases(json.loads(problem.to_json())) for problem in problems))
+    for iteration in range(profile.iterations):
+        problem = _core.Problem(profile.only(iteration), machine, [], False)
+        yield whole_phases(json.loads(problem.to_json()))
 
 
 def whole_phases(dump: Dump) -> Dump:

@@ -2,7 +2,7 @@
 
 import typer
 
-from terrace import coverage, demo, misses, sweep, trace, validate
+from terrace import coverage, demo, experiment, misses, sweep, trace, validate
 
 app = typer.Typer(help="For researchers and developers.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -18,3 +18,4 @@ misses.register(app)
 coverage.register(app)
 sweep.register(app)
 validate.register(app)
+app.add_typer(experiment.app, name="experiment")

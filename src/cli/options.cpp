@@ -140,8 +140,11 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   }
   if (simulated && !replayed)
     app.add_option("--misses", options.misses, "also record the classified misses there, for terrace replay");
-  if (replayed)
+  if (replayed) {
     app.add_flag("--profile", options.profile, "profile every iteration and plan nothing, as terrace record does");
+    app.add_flag("--free-moves", options.free_moves,
+                 "let moves take no time and no bandwidth: what they cost is the difference");
+  }
   if (simulated)
     app.add_option("--world", worlds,
                    "a world of this run; several are priced at once: 'label=x machine=m fast=1GiB'");

@@ -40,6 +40,7 @@ struct LaunchOptions {
   std::vector<std::string> command;  // the program and its arguments
   std::string recording;             // replay: what is replayed instead
   bool profile = false;              // replay: profile every iteration and plan nothing, as record does
+  bool free_moves = false;           // replay: transfers take no time and no bandwidth
 };
 
 // Parses the arguments after the verb. Returns nothing when help was asked for and printed. Throws Error{invalid}.

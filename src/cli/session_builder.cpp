@@ -86,6 +86,7 @@ front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions
   world.core_times = core_times.phases;
   world.record_only = launch.verb == "record" || launch.profile;
   world.keep_exact = launch.exact;
+  world.free_moves = launch.free_moves;
   return world;
 }
 

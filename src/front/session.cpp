@@ -43,6 +43,7 @@ void put_world(BlobWriter& out, const SessionWorld& world) {
   out.put(world.learn_iterations);
   out.put(world.record_only);
   out.put(world.keep_exact);
+  out.put(world.free_moves);
 }
 
 SessionWorld get_world(BlobReader& in) {
@@ -60,6 +61,7 @@ SessionWorld get_world(BlobReader& in) {
   world.learn_iterations = in.get<std::uint32_t>();
   world.record_only = in.get<bool>();
   world.keep_exact = in.get<bool>();
+  world.free_moves = in.get<bool>();
   return world;
 }
 

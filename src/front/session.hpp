@@ -15,7 +15,7 @@
 
 namespace terrace::front {
 
-inline constexpr std::uint32_t k_session_version = 4;
+inline constexpr std::uint32_t k_session_version = 5;
 inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of the session file
 
 enum class Backend : std::uint8_t { real, virtual_time };
@@ -36,6 +36,7 @@ struct SessionWorld {
   std::uint32_t learn_iterations = 1;
   bool record_only = false;
   bool keep_exact = false;
+  bool free_moves = false;  // transfers take no time and no bandwidth; in virtual time only
 };
 
 struct Session {

@@ -193,6 +193,7 @@ BuiltWorld build_world(const Session& session, const SessionWorld& world, bool a
     built.sinks.push_back(parts->sampled.get());
   }
   if (auto* machine = parts->simulated.get()) {
+    if (world.free_moves) machine->make_copies_free();
     if (world.planner == placement::k_cache_mode) {
       const auto fast = parts->machine.fastest_first(world.domain).front();
       machine->cache_mode(world.domain, std::min(world.budget[fast], parts->machine.place(fast).capacity));

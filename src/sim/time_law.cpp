@@ -29,7 +29,8 @@ Speeds share(const Demand& demand, const CopyDemand& copy) {
        {Shared{demand.busy[copy.from], copy.from_byte}, Shared{demand.busy[copy.to], copy.to_byte}})
     if (at.program > 0) places[count++] = at;
   const auto shared = std::span(places).first(count);
-  if (shared.empty()) return {own_pace, copy.rate};
+  const bool takes_nothing = copy.from_byte == 0 && copy.to_byte == 0;
+  if (shared.empty() || takes_nothing) return {own_pace, copy.rate};
 
   // What each gets beside the other: of every place what the other leaves, or half where that is more.
   const auto program_beside = [&](double rate) {
@@ -80,6 +81,7 @@ void TimeLaw::price(Seconds core, const Traffic& by_place, Demand& demand) const
 }
 
 CopyDemand TimeLaw::copy(machine::PlaceId from, machine::PlaceId to) const {
+  if (free_copies_) return {from, to, std::numeric_limits<double>::max(), 0, 0};
   CopyDemand copy{from, to, 0, 1 / view_.path(from).read.value, 1 / view_.path(to).write.value};
   copy.rate =
       std::min({machine_.copy_bandwidth(from, to).value, view_.path(from).read.value, view_.path(to).write.value});

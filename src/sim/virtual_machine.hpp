@@ -94,6 +94,7 @@ class VirtualMachine final : public backend::Clock,
   void cache_mode(machine::DomainId domain, Bytes capacity);
 
   void set_instruction_time(Seconds time) { law_.set_instruction_time(time); }
+  void make_copies_free() { law_.make_copies_free(); }
 
   // Since the beginning. The difference of two is the account of what lies between.
   [[nodiscard]] const TimeAccount& account() const { return account_; }

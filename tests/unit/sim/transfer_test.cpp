@@ -85,6 +85,20 @@ TEST(Transfer, SharesASaturatedMemoryEquallyAndLosesNothingOfIt) {
   EXPECT_NEAR(world.now(), (64 + 16) * k_mib / 8e9, 1e-12);
 }
 
+// Free copies: the program is served by the new place from the start, and pays nothing for it.
+TEST(Transfer, FreeOnesTakeNeitherTimeNorBandwidth) {
+  TestWorld world(test_machine({.bandwidth = 0.5, .instruction_ns = 0, .prefetch_mlp = 1000}));
+  world.virtual_machine.make_copies_free();
+  const auto moved = world.add_chunks(1, 64 * k_mib, k_slow);
+  const auto stays = world.add_chunks(1, 64 * k_mib, k_slow);
+  world.virtual_machine.wait(world.virtual_machine.submit({moved, k_fast}));
+  EXPECT_EQ(world.chunks[moved].place, k_fast);
+  EXPECT_LT(world.now(), 1e-100);
+  world.virtual_machine.submit({stays, k_fast});
+  read_lines(world, stays, 64 * k_mib / 64);
+  EXPECT_NEAR(world.now(), 64 * k_mib / 16e9, 1e-12);
+}
+
 // A copy slower than half of the memory leaves the rest to the program.
 TEST(Transfer, TakesNoMoreThanItsCopyBandwidth) {
   TestWorld world(test_machine({.bandwidth = 0.5, .instruction_ns = 0, .prefetch_mlp = 1000, .copy = 1e9}));

@@ -124,7 +124,8 @@ def test_nothing_beats_the_bound(small):
 
 def test_free_moves_cost_nothing(small):
     for row in rows(small, "moves"):
-        assert float(row["free_moves_s"]) <= float(row["loop_s"])
+        # A copy cuts a quantum in two, whose times are rounded apart.
+        assert float(row["free_moves_s"]) <= float(row["loop_s"]) * (1 + 1e-12)
         if row["overlap"]:
             lost = float(row["loop_s"]) - float(row["free_moves_s"])
             assert float(row["overlap"]) == 1 - lost / float(row["copying_s"])

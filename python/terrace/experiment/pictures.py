@@ -42,7 +42,7 @@ def bars(
             at = group + (number - (len(series) - 1) / 2) * width
             axes.bar(at, value, width * 0.92, color=one.colour, label=one.name)
             if len(series) * len(groups) <= 48:
-                words = f"{value:.2f}" if abs(value) < 9.995 else f"{value:.0f}"
+                words = f"{value:.{1 if '%' in axis else 2}f}" if abs(value) < 99.95 else f"{value:.0f}"
                 axes.text(
                     at, max(value, 0), words, ha="center", va="bottom", fontsize=6.5, rotation=90, color=_INK
                 )

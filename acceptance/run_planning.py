@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 
 from harness import main
-from planning_lines import optimum, speed
+from planning_lines import optimum, properties, speed
 
 # In the order of what was promised.
 LINES = [
     *optimum.LINES,
     *speed.LINES,
+    *properties.LINES,
 ]
 
 

@@ -75,8 +75,8 @@ def _judged(compared: list[Compared], least: int) -> Measured:
         return Measured("no problem was solved", False)
     text = (
         f"{len(solved)} of {len(compared)} problems solved; over the optimum by "
-        f"{statistics.fmean(one.over_optimum for one in solved):.3%} in the mean, {worst.over_optimum:.2%} at most "
-        f"({worst.name}); {len(slower)} predicted to be slower than the better of local and global"
+        f"{statistics.fmean(one.over_optimum for one in solved):.3%} in the mean, {worst.over_optimum:.2%} at "
+        f"most ({worst.name}); {len(slower)} predicted to be slower than the better of local and global"
     )
     unsolved = [one.name for one in compared if not one.solved]
     if unsolved:

@@ -1,7 +1,8 @@
 """`terrace bounds`: what any placement could win, at best; overall and by phase.
 
-From a program: four worlds in one simulated run (everything in fast memory, everything in slow memory, and placed
-by the planner), and the bound from exact counters. From a file: the same, predicted by the model from the profile.
+From a program: up to five worlds in one simulated run (everything in slow memory, fast memory as a cache of lines,
+placed by hand, placed by the planner, everything in fast memory), and the bound from exact counters. From a file:
+the same but for the cache and the hand, predicted by the model from the profile.
 """
 
 import json as json_format
@@ -26,6 +27,7 @@ from terrace.summary import groups, iteration_times, mean, summarise_phases
 _EPILOG = """\b
 Examples:
   terrace bounds --machine unimem-lat4 --fast 64MiB -- ./cg --class W
+  terrace bounds --machine knl-7210-flat --fast 64MiB --guided mine.toml -- ./hydro
   terrace bounds cg.4711.terrace --fast 64MiB
 """
 _SOLVER_SECONDS = 30.0
@@ -37,6 +39,8 @@ class Bounds:
     """Seconds of an iteration, in all and by phase; None where it is not known."""
 
     slow_only: list[float]
+    cache_mode: list[float] | None  # fast memory as a direct-mapped cache of lines; None from a profile
+    guided: list[float] | None  # as the user's plan has it; None without one
     fast_only: list[float]
     managed: list[float]
     lower_bound: list[float | None]  # by phase: what no placement made for this phase alone could beat
@@ -84,6 +88,9 @@ def bounds(
     budget: Annotated[str | None, typer.Option("--budget", "-b", help="Bytes of each kind: hbm=16GiB.")] = None,
     fast: Annotated[str | None, typer.Option("--fast", "-f", help="Bytes of the fastest kind: 64MiB.")] = None,
     planner: Annotated[str, typer.Option("--planner", "-p", help="Who chooses the places.")] = "auto",
+    guided: Annotated[
+        Path | None, typer.Option(help="A plan of your own, for a program: the column of placement by hand.")
+    ] = None,
     cache: Annotated[list[str] | None, typer.Option(help="Another size for a cache: l3=640KiB.")] = None,
     core_time: Annotated[
         list[str] | None,
@@ -103,9 +110,11 @@ def bounds(
             raise WrongCallError("--cache is for programs: the profile's caches were those of its run")
         if core_time:
             raise WrongCallError("--core-time is for programs: the profile's core time is that of its run")
+        if guided:
+            raise WrongCallError("--guided is for programs: give `-- PROGRAM` instead of a profile")
         result = from_profile(Path(words[0]), machine, limit, planner, process)
     else:
-        result = from_program(words, machine, limit, planner, cache or [], core_time or [])
+        result = from_program(words, machine, limit, planner, cache or [], core_time or [], guided)
     if json:
         print_json(_document(result))
     else:
@@ -133,6 +142,8 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
         by_phase, overall, solver = _lower_bounds(problem, placed.total)
     return Bounds(
         slow_only=_by_name(problem, slow),
+        cache_mode=None,
+        guided=None,
         fast_only=_by_name(problem, everything),
         managed=_by_name(problem, placed),
         lower_bound=by_phase,
@@ -157,8 +168,9 @@ def from_program(
     planner: str,
     caches: Sequence[str],
     core_times: Sequence[str] = (),
+    guided: Path | None = None,
 ) -> Bounds:
-    """One simulated run of the program, priced in three worlds; the bound from its exact counters."""
+    """One simulated run of the program, priced in every world; the bound from its exact counters."""
     options = ["--exact", "--quiet"]
     options += ["--machine", machine] if machine else []
     options += ["--budget", limit] if limit else []
@@ -168,9 +180,11 @@ def from_program(
         options += ["--core-time", one]
     with tempfile.TemporaryDirectory(prefix="terrace-bounds-") as folder:
         options += ["--output", str(Path(folder) / "b.terrace")]
-        worlds = {**_WORLDS, "placed": planner}
+        worlds = {**_WORLDS, "placed": f"planner={planner}"}
+        if guided:
+            worlds["guided"] = f"plan={guided.resolve()}"
         for label, who in worlds.items():
-            options += ["--world", f"label={label} planner={who}"]
+            options += ["--world", f"label={label} {who}"]
         with progress(f"running {Path(command[0]).name} in virtual time"):
             _simulate(options, command)
         return _measured({label: Store(Path(folder) / f"b.{label}.terrace") for label in worlds}, limit)
@@ -194,7 +208,7 @@ def _simulate(options: Sequence[str], command: Sequence[str]) -> None:
     raise TerraceError(f"{command[0]} ended with {how}" + (f": {last[0]}" if last else ""))
 
 
-_WORLDS = {"slow": "slow-only", "fast": "fast-only"}
+_WORLDS = {"slow": "planner=slow-only", "cache": "planner=cache-mode", "fast": "planner=fast-only"}
 
 
 def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
@@ -214,10 +228,16 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
     times = iteration_times(stores["placed"], stores["placed"].run())
     with progress("bounding"):
         by_phase, overall, solver = _lower_bounds(problem, mean(times))
+
+    def of(label: str) -> list[float]:
+        return [by_world[label].get(name, 0.0) for name in names]
+
     return Bounds(
-        slow_only=[by_world["slow"].get(name, 0.0) for name in names],
-        fast_only=[by_world["fast"].get(name, 0.0) for name in names],
-        managed=[by_world["placed"].get(name, 0.0) for name in names],
+        slow_only=of("slow"),
+        cache_mode=of("cache"),
+        guided=of("guided") if "guided" in by_world else None,
+        fast_only=of("fast"),
+        managed=of("placed"),
         lower_bound=by_phase,
         lower_bound_all=overall,
         phases=names,
@@ -266,6 +286,10 @@ def _lower_bounds(problem: _core.Problem, target: float) -> tuple[list[float | N
     return list(by_name), max(overall, solved), "HiGHS"
 
 
+def _sum(column: list[float] | None) -> float | None:
+    return None if column is None else math.fsum(column)
+
+
 def _document(result: Bounds) -> dict[str, Any]:
     return {
         "source": result.source,
@@ -276,6 +300,8 @@ def _document(result: Bounds) -> dict[str, Any]:
         "warnings": result.warnings,
         "core_time": result.core_time,
         "slow_only_s": result.slow,
+        "cache_mode_s": _sum(result.cache_mode),
+        "guided_s": _sum(result.guided),
         "managed_s": result.placed,
         "lower_bound_s": result.lower_bound_all,
         "fast_only_s": result.fast,
@@ -283,6 +309,8 @@ def _document(result: Bounds) -> dict[str, Any]:
             {
                 "name": name,
                 "slow_only_s": result.slow_only[p],
+                "cache_mode_s": result.cache_mode[p] if result.cache_mode else None,
+                "guided_s": result.guided[p] if result.guided else None,
                 "managed_s": result.managed[p],
                 "lower_bound_s": result.lower_bound[p],
                 "fast_only_s": result.fast_only[p],
@@ -296,34 +324,38 @@ def _print(out: Console, result: Bounds) -> None:
     out.print(
         f"Bounds on {result.machine}, {result.budget}; seconds of an iteration, {result.source}\n", markup=False
     )
-    rows = table("phase", "slow-only", "placed", "lower bound", "fast-only", "at most to win")
-    for p, name in enumerate(result.phases):
-        bound = result.lower_bound[p]
+    others = [(title, column) for title, column in (("cache mode", result.cache_mode), ("by hand", result.guided))
+              if column is not None]  # fmt: skip
+    rows = table("phase", "slow-only", *(title for title, _ in others), "placed", "lower bound", "fast-only",
+                 "at most to win")  # fmt: skip
+
+    def row(name: str, slow: float, rest: list[float], placed: float, bound: float | None, fast: float) -> None:
         rows.add_row(
             name,
-            units.seconds(result.slow_only[p]),
-            units.seconds(result.managed[p]),
+            *(units.seconds(value) for value in (slow, *rest, placed)),
             units.seconds(bound) if bound is not None else "",
-            units.seconds(result.fast_only[p]),
-            units.percent(1 - bound / result.slow_only[p])
-            if bound is not None and result.slow_only[p] > 0
-            else "",
+            units.seconds(fast),
+            units.percent(1 - bound / slow) if bound is not None and slow > 0 else "",
         )
+
+    for p, name in enumerate(result.phases):
+        row(name, result.slow_only[p], [column[p] for _, column in others], result.managed[p],
+            result.lower_bound[p], result.fast_only[p])  # fmt: skip
     rows.add_section()
-    rows.add_row(
-        "iteration",
-        units.seconds(result.slow),
-        units.seconds(result.placed),
-        units.seconds(result.lower_bound_all),
-        units.seconds(result.fast),
-        units.percent(1 - result.lower_bound_all / result.slow) if result.slow > 0 else "",
-    )
+    row("iteration", result.slow, [math.fsum(column) for _, column in others], result.placed,
+        result.lower_bound_all, result.fast)  # fmt: skip
     out.print(rows)
     out.print(
         f"\nNo placement under this budget runs an iteration in less than {units.seconds(result.lower_bound_all)} "
         f"({result.solver}). A phase's own bound lets it place everything for itself alone.",
         markup=False,
     )
+    if result.cache_mode is not None:
+        out.print(
+            "Cache mode is fast memory as a hardware cache of lines: another machine, whose times no bound of "
+            "placements holds for.",
+            markup=False,
+        )
     if result.followed:
         out.print(f"\n{result.followed}", markup=False)
     for sentence in result.warnings:

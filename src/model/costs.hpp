@@ -12,6 +12,6 @@ inline constexpr Seconds k_marker_cost{600e-9};
 inline constexpr Seconds k_ask_cost{0.1e-6};
 inline constexpr Seconds k_move_cost{0.08e-6};
 inline constexpr Seconds k_log_cost{0.4e-6};
-inline constexpr Seconds k_plan_cost_per_cell{10e-6};
+inline constexpr Seconds k_plan_cost_per_cell{8e-6};
 
 }  // namespace terrace::model

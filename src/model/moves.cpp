@@ -94,6 +94,40 @@ class GroupOrder {
       : index_(index), problem_(index.problem()), held_(held), list_(list) {}
 
   void order(std::vector<Move> group) {
+    while (const auto next = first_to_come(group)) {
+      const auto leaves = room(next->item, next->to) ? std::nullopt : who_leaves(group, *next);
+      if (!leaves && !room(next->item, next->to)) break;
+      const auto chosen = group.begin() + (leaves ? *leaves : next - group.data());
+      emit(*chosen);
+      group.erase(chosen);
+    }
+    settle(std::move(group));
+  }
+
+ private:
+  // Of those to faster memory, which the group has in the order in which they are needed.
+  const Move* first_to_come(const std::vector<Move>& group) const {
+    const auto first = std::find_if(group.begin(), group.end(), [&](const Move& m) { return !to_slower(m); });
+    return first == group.end() ? nullptr : &*first;
+  }
+  // The eviction whose size is just enough, or else the largest; what waits in the queue behind it is not held up
+  // by more. Nothing where none can go.
+  std::optional<std::ptrdiff_t> who_leaves(const std::vector<Move>& group, const Move& comes) const {
+    const auto needed = held_[comes.to] + size_of(comes.item) - problem_.places[comes.to].budget.value;
+    std::optional<std::ptrdiff_t> best;
+    for (std::size_t m = 0; m < group.size(); ++m) {
+      const auto& move = group[m];
+      if (!to_slower(move) || move.from != comes.to || !room(move.item, move.to)) continue;
+      const auto size = size_of(move.item);
+      const auto than = best ? size_of(group[static_cast<std::size_t>(*best)].item) : 0;
+      const bool better = than >= needed ? size >= needed && size < than : size > than;
+      if (!best || better) best = static_cast<std::ptrdiff_t>(m);
+    }
+    return best;
+  }
+
+  // In whatever order they fit.
+  void settle(std::vector<Move> group) {
     while (!group.empty()) {
       const auto fits =
           std::find_if(group.begin(), group.end(), [&](const Move& m) { return room(m.item, m.to); });
@@ -123,7 +157,8 @@ class GroupOrder {
     }
   }
 
- private:
+  [[nodiscard]] bool to_slower(const Move& move) const { return index_.rank(move.to) > index_.rank(move.from); }
+  [[nodiscard]] std::uint64_t size_of(std::uint32_t item) const { return problem_.items[item].size.value; }
   [[nodiscard]] bool room(std::uint32_t item, PlaceId to) const {
     return held_[to] + problem_.items[item].size.value <= problem_.places[to].budget.value;
   }

@@ -25,7 +25,7 @@ constexpr double k_widest_edge = 48;     // items on each side of it that try to
 constexpr double k_close_enough = 1e-3;  // of the bound: nothing is left to be found
 // Of a refinement: items x phases that are predicted.
 constexpr double k_quick_work = 4e5;
-constexpr double k_thorough_work = 5e6;
+constexpr double k_thorough_work = 2e7;
 constexpr std::size_t k_small = 20'000;  // items x phases up to which ways are searched from scratch
 
 class Joint final : public Planner {

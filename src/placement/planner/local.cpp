@@ -11,7 +11,9 @@ namespace {
 
 using machine::PlaceId;
 
-constexpr int k_most_rounds = 4;  // iterations after which what the last phase leaves to the first has settled
+// Iterations after which what the last phase leaves to the first has settled, or mostly.
+constexpr int k_most_rounds = 4;
+constexpr int k_quick_rounds = 2;
 
 class Search {
  public:
@@ -28,10 +30,11 @@ class Search {
     for (const auto& phase : problem.phases) begun_.push_back(begun_.back() + phase.measured.value);
   }
 
-  Decision run() {
+  Decision run(Effort effort) {
+    const int rounds = effort == Effort::quick ? k_quick_rounds : k_most_rounds;
     Decision decision;
     double value = 0, gap = 0;
-    for (int round = 0; round < (problem_.cyclic ? k_most_rounds : 1); ++round) {
+    for (int round = 0; round < (problem_.cyclic ? rounds : 1); ++round) {
       const auto before = now_;
       decision.schedule.phases.clear();
       value = gap = 0;
@@ -207,8 +210,8 @@ class Local final : public Planner {
  public:
   [[nodiscard]] std::string_view name() const override { return "local"; }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration& calibration,
-                                Effort) const override {
-    return Search(problem, calibration).run();
+                                Effort effort) const override {
+    return Search(problem, calibration).run(effort);
   }
 };
 

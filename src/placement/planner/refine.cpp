@@ -18,8 +18,11 @@ constexpr double k_least_gain = 1e-7;  // of an iteration: less is rounding
 // What a prediction costs beside its items x phases, and what it costs to see that none is needed.
 constexpr double k_prediction = 300;
 constexpr double k_glance = 20;
-constexpr int k_kick = 3;               // items that a kick moves
-constexpr int k_fruitless_kicks = 100;  // in a row, after which the search ends
+constexpr std::uint32_t k_least_kick = 2;  // items that a kick moves
+constexpr std::uint32_t k_largest_kick = 5;
+constexpr double k_worse = 1.03;        // times the best: from there the search goes on
+constexpr int k_back = 20;              // kicks without success after which it goes back to the best
+constexpr int k_fruitless_kicks = 400;  // in a row, after which the search ends
 
 // Phases from `begin` on, going round where the iteration does.
 struct Interval {
@@ -44,15 +47,25 @@ class Refinement {
       for (const auto& use : index_.uses(i)) cells_[i * phases_ + use.phase] = use.cell;
   }
 
+  // The search goes on from where the last kick led, as long as that is not much worse than the best.
   void run() {
     take(best_.schedule, best_.prediction.total.value);
     descend();
+    auto base = best_.schedule;
+    auto base_seconds = best_.prediction.total.value;
     for (int fruitless = 0; fruitless < k_fruitless_kicks && left_ > 0; ++fruitless) {
       const auto before = best_.prediction.total;
-      take(best_.schedule, best_.prediction.total.value);
+      take(base, base_seconds);
       kick();
       descend();
       if (best_.prediction.total < before) fruitless = 0;
+      if (seconds_ <= k_worse * best_.prediction.total.value) {
+        base = now_;
+        base_seconds = seconds_;
+      } else if (fruitless % k_back == k_back - 1) {
+        base = best_.schedule;
+        base_seconds = best_.prediction.total.value;
+      }
     }
   }
 
@@ -216,7 +229,8 @@ class Refinement {
   // A few items somewhere else over intervals of theirs, whatever it costs; who stood in the way goes where there
   // is room.
   void kick() {
-    for (int n = 0; n < k_kick && !free_.empty(); ++n) {
+    const auto items = k_least_kick + random_() % (k_largest_kick - k_least_kick + 1);
+    for (std::uint32_t n = 0; n < items && !free_.empty(); ++n) {
       const auto item = free_[random_() % free_.size()];
       const auto choices = intervals(item);
       const auto interval = choices[random_() % choices.size()];

@@ -1,0 +1,118 @@
+"""What must hold whatever was planned: budgets at every instant, conserved bytes, and time that never falls when a
+place gets slower."""
+
+from __future__ import annotations
+
+import random
+import tomllib
+
+from harness import ROOT, Line, Measured
+from main_job.account import Audit
+from terrace import _core, study
+from terrace.study import World
+
+from planning_lines.common import SMALL, fresh, program
+
+CACHE = ["--cache", "l3=64KiB"]
+MACHINES = ("unimem-bw2", "unimem-lat4")
+DECIDERS = ("auto", "unimem", "first-touch", "interleave", "weighted-interleave",
+            "kernel-tiering", "memtis", "colloid", "alto")  # fmt: skip
+SHARE = 4
+PAIRS = 24  # machines, each with one of which a place is slower
+SLACK = 1e-9  # of a run: sums are rounded
+
+
+def instants() -> Measured:
+    """Every decider on every workload, one execution each; each store is played from its beginning."""
+    runs = moves = over = 0
+    fullest = 0.0
+    problems: list[str] = []
+    for name in SMALL:
+        folder = fresh(f"instants-{name}")
+        command = [str(program(name)), *SMALL[name].split()]
+        fast = study.footprint(command, folder, name) // SHARE
+        worlds = [World(f"{m}-{who}", m, who, fast) for m in MACHINES for who in DECIDERS]
+        outcomes, printed = study.simulate(command, worlds, folder, name, CACHE)
+        if "SUCCESSFUL" not in printed:
+            problems.append(f"{name} did not verify")
+        for label, outcome in outcomes.items():
+            audited = Audit(outcome.store)
+            account = audited.run()
+            problems += [f"{name}, {label}: {text}" for text in account.problems]
+            held = max(most for place, most in account.most.items() if audited.places[place][0] == "dram")
+            runs, moves = runs + 1, moves + account.moves
+            fullest = max(fullest, held / fast)
+            over += held > fast
+    text = (
+        f"{runs} runs of {len(SMALL)} workloads, {moves} moves of chunks played: {over} over their budget, the "
+        f"fullest at {fullest:.1%}; {len(problems)} problems"
+    )
+    return Measured("\n".join([text, *problems[:5]]), over == 0 and not problems and moves > 0)
+
+
+def _slower(text: str, dice: random.Random) -> tuple[str, str]:
+    """The machine file with one path slower, and what it is."""
+    paths = tomllib.loads(text)["path"]
+    path = dice.choice(paths)
+    what = dice.choice(["read", "write", "latency"])
+    begin = text.index("[[path]]", 0)
+    for _ in range(paths.index(path)):
+        begin = text.index("[[path]]", begin + 1)
+    at = text.index(f"\n{what} = ", begin) + 1
+    line = text[at : text.index("\n", at)]
+    number = float("".join(c for c in line.split('"')[1] if c.isdigit() or c == "."))
+    unit = line.split('"')[1].lstrip("0123456789.")
+    factor = dice.uniform(1.01, 3)
+    new = number * factor if what == "latency" else number / factor
+    slower = text[:at] + f'{what} = "{new:.4f}{unit}"' + text[at + len(line) :]
+    return slower, f"{path['place']}'s {what} x {factor:.2f}"
+
+
+def monotone() -> Measured:
+    """One plan with moves in every world of one execution; where a place is slower the run may not be faster."""
+    dice = random.Random(1)
+    folder = fresh("monotone")
+    command = [str(program("mg")), *SMALL["mg"].split()]
+    fast = study.footprint(command, folder, "mg") // SHARE
+    study.record(command, ["unimem-lat4"], folder, "mg", CACHE)
+    kept = _core.Store(str(folder / "mg.unimem-lat4.terrace"))
+    run = kept.runs()[0].id
+    machine = kept.machine(run)
+    plan = folder / "plan.toml"
+    made = _core.plan(_core.Problem(kept.profile(run), machine, machine.fast_budget(fast)), "joint")
+    made.write(str(plan))
+    worlds, pairs = [], []
+    for number in range(PAIRS):
+        text = (ROOT / "machines" / f"{MACHINES[number % 2]}.toml").read_text()
+        for _ in range(dice.randint(0, 2)):  # not only from the machines that there are
+            text, _ = _slower(text, dice)
+        after, what = _slower(text, dice)
+        for label, content in (("before", text), ("after", after)):
+            file = folder / f"{number}-{label}.toml"
+            file.write_text(content)
+            worlds.append(World(f"{number}-{label}", str(file), fast=fast, plan=plan))
+        pairs.append(what)
+    outcomes, _ = study.simulate(command, worlds, folder, "mg", CACHE)
+    falls = []
+    moved = 0
+    for number, what in enumerate(pairs):
+        before, after = (outcomes[f"{number}-{label}"] for label in ("before", "after"))
+        moved += len(before.moves)
+        if after.loop < before.loop * (1 - SLACK):
+            falls.append((1 - after.loop / before.loop, what))
+    text = f"{PAIRS} pairs of machines, {len(made.moves)} moves an iteration: "
+    text += f"{len(falls)} times faster where a place is slower"
+    if falls:
+        text += f"; by {max(falls)[0]:.3%} at most ({max(falls)[1]})"
+    return Measured(text, not falls and moved > 0)
+
+
+LINES = [
+    Line(
+        "budgets and bytes",
+        "no placement over its budget at any instant, transfers in flight on both places; what moves lay where it "
+        "came from",
+        instants,
+    ),
+    Line("slower places", "for a fixed plan virtual time never falls when a place gets slower", monotone),
+]

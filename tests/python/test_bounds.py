@@ -1,0 +1,49 @@
+"""The columns of `terrace bounds`: one run of a program, priced in every world."""
+
+import json
+
+import pytest
+
+# 4 MiB that a cache of 128 KiB does not hold.
+RUN = ("-m", "unimem-lat4", "--cache", "l3=128KiB", "--json")
+COLUMNS = ("slow_only_s", "cache_mode_s", "guided_s", "managed_s", "lower_bound_s", "fast_only_s")
+
+
+def _bounds(terrace, folders, *options):
+    done = terrace("bounds", *RUN, *options, "--", folders[1] / "adds", "524288")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_plan_by_hand_that_puts_everything_in_fast_memory_takes_what_fast_only_takes(terrace, folders, tmp_path):
+    """And one that puts nothing there what slow-only takes; by phase, too."""
+    for place, like in (("dram", "fast_only_s"), ("nvm", "slow_only_s")):
+        plan = tmp_path / f"{place}.toml"
+        plan.write_text(f'schema = 1\n[[object]]\nname = "*"\nplace = "{place}"\n')
+        document = _bounds(terrace, folders, "--fast", "8MiB", "--guided", plan)
+        for row in (document, *document["phases"]):
+            assert row["guided_s"] == pytest.approx(row[like], rel=0.01)
+
+
+def test_phases_add_up_in_every_column(terrace, folders):
+    """Learning takes no part in the columns of placements that stand still."""
+    document = _bounds(terrace, folders, "--fast", "1MiB")
+    assert document["guided_s"] is None
+    for column in COLUMNS:
+        if column not in ("guided_s", "lower_bound_s"):
+            assert document[column] == pytest.approx(sum(row[column] for row in document["phases"]))
+    assert document["lower_bound_s"] <= document["managed_s"] <= document["slow_only_s"] * 1.01
+
+
+def test_a_cache_that_holds_everything_is_nearly_fast_memory(terrace, folders):
+    """Each line comes from slow memory once; a small one that is swept through is no better than slow memory."""
+    large, small = (_bounds(terrace, folders, "--fast", size) for size in ("8MiB", "1MiB"))
+    assert large["cache_mode_s"] == pytest.approx(large["fast_only_s"], rel=0.1)
+    assert small["cache_mode_s"] >= small["slow_only_s"]
+
+
+def test_a_profile_cannot_be_placed_by_hand(terrace, store_path, tmp_path):
+    """One line says what to do."""
+    done = terrace("bounds", store_path, "--guided", tmp_path / "plan.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "terrace: --guided is for programs: give `-- PROGRAM` instead of a profile\n"

@@ -261,5 +261,5 @@ def test_a_metrics_choice_is_a_plan():
         "objects": [{"name": 'a "b"', "size": 40, "chunks": 4}],
     }
     plan = _core.Plan.parse(metrics.plan_text(dump, [3, 0, 1], "dram", 30))
-    assert plan.budget == ["dram=30B"]
+    assert plan.budget == ["dram=30"]
     assert [(part[0], part[1]) for part in plan.objects[0]["parts"]] == [(0, 1), (1, 1), (3, 1)]

@@ -51,7 +51,7 @@ _ROWS = (
     _sized("graph", S="--scale 12", W="--scale 16", A="--scale 19"),
     _sized("tensor", S="--scale 14", W="--scale 18", A="--scale 21"),
     _sized("mergejoin", S="--tuples 32768", W="--tuples 524288", A="--tuples 2097152"),
-    _sized("hydro", S="--side 48 --steps 20", W="--side 192 --steps 40", A="--side 512 --steps 40"),
+    _sized("hydro", S="--side 64 --steps 20", W="--side 256 --steps 20", A="--side 1024 --steps 10"),
     _sized(
         "stream",
         S="--size 1MiB --repetitions 4",

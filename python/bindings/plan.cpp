@@ -144,8 +144,8 @@ void bind_plan(nb::module_& module) {
         return names;
       },
       "The names of what decides while a program runs in virtual time, without a plan; cache mode, too.");
-  module.def("decide", &decide, "problem"_a, "planner"_a = "auto", "calibration"_a = nb::none(),
-             "quick"_a = false, "What a planner would do; `quick`: as beside a running program.");
+  module.def("decide", &decide, "problem"_a, "planner"_a = "auto", "calibration"_a = nb::none(), "quick"_a = false,
+             "What a planner would do; `quick`: as beside a running program.");
   module.def(
       "plan",
       [](const Problem& problem, const std::string& planner, const model::Calibration* calibration) {

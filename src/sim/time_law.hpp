@@ -59,7 +59,8 @@ class TimeLaw {
   // `core`: C. The sums are taken in the order of the places, so equal counts give equal digits.
   void price(Seconds core, const Traffic& by_place, Demand& demand) const;
   [[nodiscard]] CopyDemand copy(machine::PlaceId from, machine::PlaceId to) const;
-  // From now on copies take no time, and nothing of the places: what a plan is worth without the cost of its moves.
+  // From now on copies take no time, and nothing of the places: what a plan is worth without the cost of its
+  // moves.
   void make_copies_free() { free_copies_ = true; }
   [[nodiscard]] const profile::CoreCost& cost() const { return cost_; }
   void set_instruction_time(Seconds time) { cost_.set_instruction_time(time); }

@@ -180,6 +180,9 @@ BuiltWorld build_world(const Session& session, const SessionWorld& world, bool a
   given.steering.plan = world.plan;
   given.steering.learn_iterations = world.learn_iterations;
   given.steering.record_only = world.record_only;
+  // On a real machine nothing is touched before it is known what for: the iteration that is learned from is what
+  // the run is compared with.
+  given.steering.learn_at_home = parts->simulated == nullptr;
   given.steering.keep_exact = world.keep_exact;
   given.calibration = world.calibration;
   given.sample_interval = session.sample_interval;

@@ -52,7 +52,8 @@ struct Totals {  // of a world so far, for the journal's counters
 struct Steering {
   std::string planner = "auto";         // or "fast-only", "slow-only", "first-touch", ...
   std::optional<placement::Plan> plan;  // given: obeyed from the start, nothing is learned
-  std::uint32_t learn_iterations = 1;   // profiled on the home place before planning
+  std::uint32_t learn_iterations = 1;   // profiled before planning
+  bool learn_at_home = true;            // false: with data where first touch puts it, fast memory first
   bool record_only = false;             // profile every iteration, plan nothing
   bool keep_exact = false;              // write exact counters of every iteration, too
 };

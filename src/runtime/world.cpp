@@ -61,8 +61,10 @@ World::Stretch World::initial_stretch(const profile::Object& object, std::uint32
   }
   if (planner == "fast-only") return {parts_.machine->fastest_first(domain_).front(), left};
   if (turns_) return {turns_->next(), 1};
-  // Who corrects placement while the program runs begins as the kernel does.
-  if (planner == "first-touch" || parts_.policy) {
+  // Who corrects placement while the program runs may begin as the kernel does: learning then costs less.
+  const bool learns = !parts_.steering.record_only && !parts_.steering.learn_at_home && learning(0);
+  const bool corrects = parts_.policy || learns;
+  if (planner == "first-touch" || corrects) {
     for (const auto place : parts_.machine->fastest_first(domain_)) {
       const auto room = parts_.ledger->available(place).value / object.chunk_size.value;
       if (room > 0) return {place, static_cast<std::uint32_t>(std::min<std::uint64_t>(room, left))};
@@ -301,7 +303,7 @@ void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object
     const auto& planner = placement::find_planner(parts_.steering.planner);
     const auto decision = planner.decide(problem, parts_.calibration, placement::Effort::quick);
     coming_ = placement::make_plan(problem, decision, planner.name());
-    coming_at_ = parts_.clock->finished_beside(static_cast<double>(cells) * model::k_plan_cost_per_cell);
+    coming_at_ = parts_.clock->finished_beside(model::plan_cost(static_cast<double>(cells)));
   } catch (const std::exception& error) {
     note("warning", std::string("no plan was made, data stays where it is: ") + error.what());
     learned_.clear();

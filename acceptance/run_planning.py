@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 
 from harness import main
-from planning_lines import optimum, properties, speed
+from planning_lines import optimum, properties, speed, study
 
 # In the order of what was promised.
 LINES = [
+    *study.LINES,
     *optimum.LINES,
     *speed.LINES,
     *properties.LINES,
 ]
 
 
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--size", default="W", help="class of the study's programs: S, W (default) or A")
+
+
 if __name__ == "__main__":
-    sys.exit(main("planning", LINES))
+    sys.exit(main("planning", LINES, options))

@@ -1,6 +1,8 @@
 // A plan as bytes: how the launcher hands it to the program, and how the journal keeps it.
 #include "placement/plan.hpp"
 
+#include <algorithm>
+
 namespace terrace::placement {
 namespace {
 
@@ -125,6 +127,18 @@ Plan Plan::from_blob(BlobReader& in) {
   plan.lower_bound = get_seconds(in);
   plan.gap = in.get<double>();
   return plan;
+}
+
+bool same_places(const Plan& a, const Plan& b) {
+  const auto same_object = [](const PlanObject& x, const PlanObject& y) {
+    return x.name == y.name && x.chunks == y.chunks && x.pinned == y.pinned && x.parts == y.parts;
+  };
+  const auto same_move = [](const PlanMove& x, const PlanMove& y) {
+    return x.object == y.object && x.chunks == y.chunks && x.to == y.to && x.ask == y.ask && x.need == y.need &&
+           x.awaited == y.awaited;
+  };
+  return a.phases == b.phases && std::ranges::equal(a.objects, b.objects, same_object) &&
+         std::ranges::equal(a.moves, b.moves, same_move);
 }
 
 }  // namespace terrace::placement

@@ -32,7 +32,8 @@ machine::PlaceId ActivePlan::initial_place(const profile::Object& object, std::u
   return initial_[object.id][ordinal];
 }
 
-std::vector<ActiveMove> ActivePlan::to_initial(const profile::Object& object, const memory::ChunkTable& chunks,
+std::vector<ActiveMove> ActivePlan::to_initial(const profile::Object& object,
+                                               const std::function<machine::PlaceId(memory::ChunkId)>& lies,
                                                machine::PlaceId home) const {
   std::vector<ActiveMove> moves;
   for (std::uint32_t ordinal = 0; ordinal < object.chunks; ++ordinal) {
@@ -43,8 +44,7 @@ std::vector<ActiveMove> ActivePlan::to_initial(const profile::Object& object, co
     planned.chunk = ordinal;
     planned.to = wanted == machine::k_no_place ? home : wanted;
     planned.awaited = false;
-    if (chunks[chunk].place.load(std::memory_order_relaxed) != planned.to)
-      moves.push_back({planned, chunk, object.id});
+    if (lies(chunk) != planned.to) moves.push_back({planned, chunk, object.id});
   }
   return moves;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,9 +37,13 @@ class ActivePlan {
   void bind(const profile::Object& object);
   // Where the plan wants the chunk of a bound object when an iteration begins; k_no_place where it says nothing.
   [[nodiscard]] machine::PlaceId initial_place(const profile::Object& object, std::uint32_t ordinal) const;
-  // From where the object's chunks lie now to where an iteration begins; what the plan does not know goes `home`.
-  [[nodiscard]] std::vector<ActiveMove> to_initial(const profile::Object& object, const memory::ChunkTable& chunks,
+  // From where the object's chunks lie (`lies`) to where an iteration begins; what the plan does not know goes
+  // `home`.
+  [[nodiscard]] std::vector<ActiveMove> to_initial(const profile::Object& object,
+                                                   const std::function<machine::PlaceId(memory::ChunkId)>& lies,
                                                    machine::PlaceId home) const;
+  // Whether another plan has everything at the same places at the same times, whatever it promises.
+  [[nodiscard]] bool places_as(const placement::Plan& other) const { return placement::same_places(plan_, other); }
   // The plan's phase at which the program is when its `index`-th marker of the iteration names `name`; nothing
   // when the plan expects another one there. The plan's phases are finer: segments of a phase follow it.
   [[nodiscard]] std::optional<profile::PhaseIndex> find_phase(profile::PhaseIndex index,

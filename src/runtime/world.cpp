@@ -143,6 +143,8 @@ void World::loop_begin(const PhaseTracker& tracker) {
   segmenter_.forget();
   measured_.clear();
   plan_phase_.reset();
+  passed_.clear();
+  strayed_ = false;
   variation_.forget();
   again_ = false;
   last_arrival_.reset();
@@ -178,6 +180,7 @@ void World::cut_segment(const PhaseTracker& tracker) {
 
 void World::phase_end(const PhaseTracker& tracker, bool followed) {
   const auto at = now();
+  if (parts_.steering.plan && tracker.iteration() == 0) passed_.push_back({tracker.phase(), progress_});
   variation_.phase_ended(tracker.index(), tracker.phase(), at - phase_begun_);
   if (collecting_) {
     const auto missed = segmenter_.end_phase();

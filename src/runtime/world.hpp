@@ -84,6 +84,7 @@ class World {
   void end_iteration(std::uint32_t iteration);
   void note_places();
   std::vector<machine::PlaceId> places_to_write();
+  void carry(std::uint32_t iteration, const std::vector<profile::Object>& objects);
   void steer(const PhaseTracker& tracker, bool followed, const std::vector<profile::Object>& objects);
   void learn(const PhaseTracker& tracker, const std::vector<profile::Object>& objects);
   void adopt(const placement::Plan& plan, const std::vector<profile::Object>& objects);
@@ -127,6 +128,10 @@ class World {
   // Of the moves to where the plan in force has everything: when it is done, phases are watched.
   std::optional<backend::Ticket> last_arrival_;
   bool plan_mismatch_noted_ = false;
+  // In the first iteration of a loop under a plan that was given: its phases so far, and whether the plan expects
+  // others. It is then left alone until its phases are known.
+  std::vector<PassedPhase> passed_;
+  bool strayed_ = false;
   bool refusal_noted_ = false;
   std::vector<profile::Iteration> learned_;
   std::vector<machine::PlaceId> places_at_start_;  // by chunk, when the profiled iteration began

@@ -27,6 +27,7 @@ void World::steer(const PhaseTracker& tracker, bool followed, const std::vector<
     adopt(*coming_, objects);
     coming_.reset();
   }
+  carry(iteration, objects);
   watch(iteration);
   iterations_ = iteration + 1;
   followed_whole_ = followed;
@@ -104,6 +105,10 @@ void World::adopt(const placement::Plan& plan, const std::vector<profile::Object
   for (const auto& object : objects)
     if (object.live) bind(object);
   gather(objects);
+  if (pending_.empty())
+    variation_.watch();
+  else
+    last_arrival_ = first_pending_ + pending_.size() - 1;
 }
 
 // From where everything lies, or is on its way to, to where the plan has it when an iteration begins: outs first,
@@ -128,10 +133,30 @@ void World::gather(const std::vector<profile::Object>& objects) {
   std::stable_partition(moves.begin(), moves.end(),
                         [&](const ActiveMove& move) { return move.planned.to == home; });
   ask(moves, iterations_);
-  if (pending_.empty())
-    variation_.watch();
-  else
-    last_arrival_ = first_pending_ + pending_.size() - 1;
+}
+
+// A plan that was given may be another run's, with other sizes and other phases. What fits of it is known when the
+// loop begins, which phases answer to its own after the first iteration.
+void World::carry(std::uint32_t iteration, const std::vector<profile::Object>& objects) {
+  if (!parts_.steering.plan || iteration > 1) return;
+  if (iteration == 0) {
+    if (!active_.scaled()) return;
+    active_.scale_segments_by_size();
+    if (const auto misfit = active_.fit(objects, *parts_.chunks, parts_.budget, parts_.machine->home(domain_))) {
+      note("note", *misfit);
+      gather(objects);
+    }
+    return;
+  }
+  if (!strayed_ && !active_.scaled()) return;
+  const auto answered = active_.answer(passed_);
+  if (std::exchange(strayed_, false)) {
+    note("note",
+         "plan: made of an iteration of " + std::to_string(active_.phases()) + " phases, and there are " +
+             std::to_string(passed_.size()) + " here: " + std::to_string(answered) +
+             " of them answer to the plan's by their names; what the others ask for is asked for by the next");
+    gather(objects);
+  }
 }
 
 }  // namespace terrace::runtime

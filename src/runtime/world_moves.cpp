@@ -55,8 +55,12 @@ void World::catch_up(const PhaseTracker& tracker) {
 
 void World::run_moves(const PhaseTracker& tracker) {
   catch_up(tracker);
+  plan_phase_.reset();
+  const bool expected = active_.expects(tracker.index(), tracker.phase());
+  strayed_ = strayed_ || (parts_.steering.plan && tracker.iteration() == 0 && !expected);
+  if (strayed_) return;
   plan_phase_ = active_.find_phase(tracker.index(), tracker.phase());
-  if (!plan_phase_ && !plan_mismatch_noted_) {
+  if (!expected && !plan_mismatch_noted_) {
     note("warning", "phase " + std::to_string(tracker.index()) + " is \"" + tracker.phase() +
                         "\", which the plan does not expect there: its moves are left out");
     plan_mismatch_noted_ = true;

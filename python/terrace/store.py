@@ -37,7 +37,7 @@ from terrace.values import (
 )
 
 APPLICATION = 0x54455252
-VERSION = 6
+VERSION = 7
 _SHARES = (
     "WITH mean(iteration, share) AS (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') "
     "FROM json_each(?))"
@@ -168,10 +168,12 @@ class Store:
         return self._first("SELECT 1 FROM iteration WHERE run = ? AND exact = ?", run.id, exact) is not None
 
     def profile(self, run: Run, exact: bool = False) -> Profile:
-        """Objects x phases of the last loop that was profiled; raises TerraceError when there is none."""
+        """Objects x phases of the last loop that was profiled, as the program was when a plan was last made of it;
+        raises TerraceError when there is none."""
         rows = self._all(
-            "SELECT id, number, loop FROM iteration WHERE run = ?1 AND exact = ?2 AND loop = (SELECT max(loop) "
-            "FROM iteration WHERE run = ?1 AND exact = ?2) ORDER BY number, id",
+            "SELECT id, number, loop FROM iteration i WHERE run = ?1 AND exact = ?2 AND loop = (SELECT max(loop) "
+            "FROM iteration WHERE run = ?1 AND exact = ?2) AND number >= (SELECT ifnull(max(number), 0) "
+            "FROM iteration WHERE run = ?1 AND exact = ?2 AND loop = i.loop AND anew) ORDER BY number, id",
             run.id,
             exact,
         )

@@ -49,8 +49,31 @@ std::vector<std::string> budget_words(const model::Problem& problem, const Place
   return words;
 }
 
-void add_objects(Plan& plan, const model::Problem& problem, const model::Placement& initial,
-                 const PlaceNames& names) {
+// What an iteration would take longer if the item, which never moves, lay at home.
+Seconds benefit_of_staying(const model::Problem& problem, std::uint32_t item, PlaceId place,
+                           const std::vector<model::Use>& uses, const std::vector<model::PhaseLoad>& loads) {
+  Seconds benefit;
+  for (const auto& use : uses) {
+    const auto& load = loads[use.phase];
+    benefit +=
+        Seconds{load.time_if_moved(*use.cell, place, home_of(problem, problem.items[item].domain)) - load.time()};
+  }
+  return benefit;
+}
+
+// Of every phase, with everything where the schedule has it.
+std::vector<model::PhaseLoad> loads_of(const model::Problem& problem, const model::Schedule& schedule) {
+  std::vector<model::PhaseLoad> loads;
+  for (std::size_t k = 0; k < problem.phases.size(); ++k)
+    loads.push_back(model::load_of(problem, k, schedule.phases[k]));
+  return loads;
+}
+
+void add_objects(Plan& plan, const model::ProblemIndex& index, const std::vector<model::PhaseLoad>& loads,
+                 const model::Placement& initial, const model::MoveList& list, const PlaceNames& names) {
+  const auto& problem = index.problem();
+  std::vector<bool> moves(problem.items.size(), false);
+  for (const auto& move : list.moves) moves[move.item] = true;
   for (const auto& object : problem.objects)
     plan.objects.push_back({object.name, object.size, object.chunks, true, {}});
   for (std::size_t i = 0; i < problem.items.size(); ++i) {
@@ -59,12 +82,16 @@ void add_objects(Plan& plan, const model::Problem& problem, const model::Placeme
     object.pinned = object.pinned && item.pinned != machine::k_no_place;
     if (initial[i] == home_of(problem, item.domain)) continue;
     const auto& name = names.name(initial[i]);
+    const auto number = static_cast<std::uint32_t>(i);
+    const auto benefit =
+        moves[i] ? Seconds{} : benefit_of_staying(problem, number, initial[i], index.uses(number), loads);
     auto& parts = object.parts;
     if (!parts.empty() && parts.back().place == name &&
         parts.back().chunks.first + parts.back().chunks.count == item.ordinal) {
       parts.back().chunks.count += item.chunks;
+      parts.back().benefit += benefit;
     } else {
-      parts.push_back({{item.ordinal, item.chunks}, name});
+      parts.push_back({{item.ordinal, item.chunks}, name, benefit});
     }
   }
 }
@@ -87,16 +114,12 @@ Seconds benefit_of(const model::Problem& problem, const model::Schedule& schedul
   return benefit;
 }
 
-void add_moves(Plan& plan, const model::Problem& problem, const Decision& decision, const model::MoveList& list,
-               const PlaceNames& names) {
+void add_moves(Plan& plan, const model::ProblemIndex& index, const std::vector<model::PhaseLoad>& loads,
+               const Decision& decision, const model::MoveList& list, const PlaceNames& names) {
   if (list.moves.empty()) return;
+  const auto& problem = index.problem();
   std::vector<double> lost;
-  const model::ProblemIndex index(problem);
   model::predict(index, decision.schedule, list, &lost);
-  std::vector<model::PhaseLoad> loads;
-  for (std::size_t k = 0; k < problem.phases.size(); ++k) {
-    loads.push_back(model::load_of(problem, k, decision.schedule.phases[k]));
-  }
   const auto phases = static_cast<std::uint32_t>(problem.phases.size());
   for (std::size_t m = 0; m < list.moves.size(); ++m) {
     const auto& move = list.moves[m];
@@ -140,8 +163,10 @@ Plan make_plan(const model::Problem& problem, const Decision& decision, std::str
   plan.budget = budget_words(problem, names);
   for (const auto& phase : problem.phases) plan.phases.push_back(phase.name);
   const auto list = model::moves_of(problem, decision.schedule);
-  add_objects(plan, problem, model::initial_placement(decision.schedule, list), names);
-  add_moves(plan, problem, decision, list, names);
+  const model::ProblemIndex index(problem);
+  const auto loads = loads_of(problem, decision.schedule);
+  add_objects(plan, index, loads, model::initial_placement(decision.schedule, list), list, names);
+  add_moves(plan, index, loads, decision, list, names);
   plan.predicted = decision.prediction.total;
   plan.predicted_slow = stay(problem, at_home(problem)).prediction.total;
   plan.lower_bound = Seconds{decision.lower_bound > 0 ? decision.lower_bound : bound_of(problem, plan.predicted)};

@@ -1,10 +1,13 @@
 // A plan as bytes: how the launcher hands it to the program, and how the journal keeps it.
 #include "placement/plan.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace terrace::placement {
 namespace {
 
-constexpr std::uint32_t k_plan_version = 1;
+constexpr std::uint32_t k_plan_version = 2;
 
 void put(BlobWriter& out, Seconds seconds) { out.put(seconds.value); }
 void put(BlobWriter& out, const Span& span) {
@@ -24,6 +27,7 @@ void put(BlobWriter& out, const PlanObject& object) {
   for (const auto& part : object.parts) {
     put(out, part.chunks);
     out.put(std::string_view(part.place));
+    put(out, part.benefit);
   }
 }
 void put(BlobWriter& out, const PlanMove& move) {
@@ -65,7 +69,8 @@ PlanObject get_object(BlobReader& in) {
   const auto parts = get_count(in);
   for (std::uint32_t i = 0; i < parts; ++i) {
     const auto span = get_span(in);
-    object.parts.push_back({span, in.get_string()});
+    auto place = in.get_string();
+    object.parts.push_back({span, std::move(place), get_seconds(in)});
   }
   return object;
 }
@@ -125,6 +130,22 @@ Plan Plan::from_blob(BlobReader& in) {
   plan.lower_bound = get_seconds(in);
   plan.gap = in.get<double>();
   return plan;
+}
+
+bool same_places(const Plan& a, const Plan& b) {
+  const auto same_part = [](const PlanPart& x, const PlanPart& y) {
+    return x.chunks == y.chunks && x.place == y.place;
+  };
+  const auto same_object = [&](const PlanObject& x, const PlanObject& y) {
+    return x.name == y.name && x.chunks == y.chunks && x.pinned == y.pinned &&
+           std::ranges::equal(x.parts, y.parts, same_part);
+  };
+  const auto same_move = [](const PlanMove& x, const PlanMove& y) {
+    return x.object == y.object && x.chunks == y.chunks && x.to == y.to && x.ask == y.ask && x.need == y.need &&
+           x.awaited == y.awaited;
+  };
+  return a.phases == b.phases && std::ranges::equal(a.objects, b.objects, same_object) &&
+         std::ranges::equal(a.moves, b.moves, same_move);
 }
 
 }  // namespace terrace::placement

@@ -17,11 +17,14 @@ namespace terrace::placement {
 struct Span {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
+
+  bool operator==(const Span&) const = default;
 };
 
 struct PlanPart {  // where a part of an object lies when the loop begins
   Span chunks;
   std::string place;  // a place's or a kind's name; a kind means that of the chunk's domain
+  Seconds benefit{};  // predicted, an iteration, of what never moves; 0 for the rest: their moves have it
 };
 
 struct PlanObject {
@@ -59,5 +62,8 @@ struct Plan {
   void to_blob(BlobWriter& out) const;
   static Plan from_blob(BlobReader& in);
 };
+
+// Whether both have everything at the same places at the same times: what they predict may differ.
+bool same_places(const Plan& a, const Plan& b);
 
 }  // namespace terrace::placement

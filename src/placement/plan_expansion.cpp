@@ -46,13 +46,15 @@ ExpandedObject expand_object(const Plan& plan, const machine::Machine& machine, 
                              std::uint32_t index, std::vector<std::string>& notes) {
   ExpandedObject expanded;
   expanded.initial.assign(object.chunks, machine.home(object.domain));
+  expanded.worth.assign(object.chunks, {});
   const auto known = find_object(plan, object.name);
   if (known == plan.objects.size()) return expanded;
   const auto& planned = plan.objects[known];
   expanded.known = true;
   expanded.pinned = planned.pinned;
   const auto parts = std::max(planned.chunks, 1U);
-  if (planned.size.value > 0 && planned.size != object.size) {
+  expanded.scaled = planned.size.value > 0 && planned.size != object.size;
+  if (expanded.scaled) {
     notes.push_back("plan: '" + std::string(object.name) + "' was planned with " + format(planned.size) +
                     " and has " + format(object.size) + "; its parts are scaled");
   }
@@ -62,8 +64,13 @@ ExpandedObject expand_object(const Plan& plan, const machine::Machine& machine, 
       notes.push_back(no_such_place(part.place, object.name, machine));
       continue;
     }
+    std::vector<std::uint32_t> covered;
     for (std::uint32_t c = 0; c < object.chunks; ++c) {
-      if (covers(part.chunks, parts, c, object.chunks)) expanded.initial[c] = place;
+      if (covers(part.chunks, parts, c, object.chunks)) covered.push_back(c);
+    }
+    for (const auto c : covered) {
+      expanded.initial[c] = place;
+      expanded.worth[c] += part.benefit / static_cast<double>(covered.size());
     }
   }
   if (planned.pinned) return expanded;
@@ -84,6 +91,7 @@ ExpandedObject expand_object(const Plan& plan, const machine::Machine& machine, 
     for (auto i = before; i < expanded.moves.size(); ++i) {
       expanded.moves[i].benefit = move.benefit / chunks;
       expanded.moves[i].cost = move.cost / chunks;
+      expanded.worth[expanded.moves[i].chunk] += expanded.moves[i].benefit;
     }
   }
   return expanded;

@@ -36,7 +36,9 @@ struct ChunkMove {
 struct ExpandedObject {
   bool known = false;  // the plan names it; otherwise it lies at home
   bool pinned = false;
+  bool scaled = false;                    // it had another size when the plan was made
   std::vector<machine::PlaceId> initial;  // by chunk: where it lies when the loop begins
+  std::vector<Seconds> worth;             // by chunk: what an iteration gains by where the plan has it
   std::vector<ChunkMove> moves;           // in the plan's order
 };
 

@@ -48,8 +48,10 @@ double get_number(const TomlTable& table, std::string_view key, double least) {
   return value;
 }
 
+Seconds get_benefit(const TomlTable& table) { return Seconds{get_number(table, "benefit", -1e300)}; }
+
 PlanObject get_object(const TomlTable& table) {
-  table.allow_only({"name", "size", "chunks", "pin", "place", "part"});
+  table.allow_only({"name", "size", "chunks", "pin", "place", "benefit", "part"});
   PlanObject object;
   object.name = table.text("name");
   if (table.has("size")) object.size = table.size("size");
@@ -57,17 +59,19 @@ PlanObject get_object(const TomlTable& table) {
   if (table.has("pin")) object.pinned = table.flag("pin");
   if (table.has("place")) {
     if (table.has("part")) table.refuse("place", "an object has one place or [[object.part]]s, not both");
-    object.parts.push_back({{0, object.chunks}, table.name("place")});
+    object.parts.push_back({{0, object.chunks}, table.name("place"), get_benefit(table)});
   }
+  if (table.has("benefit") && object.parts.empty())
+    table.refuse("benefit", "is of a place; give the object one, or each [[object.part]] its own");
   for (const auto& part : table.entries("part")) {
-    part.allow_only({"chunks", "place"});
+    part.allow_only({"chunks", "place", "benefit"});
     const auto span = get_span(part, "chunks", object.chunks);
     if (!object.parts.empty()) {
       const auto& last = object.parts.back().chunks;
       if (span.first < last.first + last.count)
         part.refuse("chunks", "overlaps the part before it; keep parts in order");
     }
-    object.parts.push_back({span, part.name("place")});
+    object.parts.push_back({span, part.name("place"), get_benefit(part)});
   }
   return object;
 }
@@ -91,7 +95,7 @@ PlanMove get_move(const TomlTable& table, const Plan& plan, const std::map<std::
   move.awaited = table.has("need");
   move.need = move.awaited ? static_cast<std::uint32_t>(table.integer("need", 0, phases - 1))
                            : move.ask + static_cast<std::uint32_t>(phases);
-  move.benefit = Seconds{get_number(table, "benefit", -1e300)};
+  move.benefit = get_benefit(table);
   move.cost = Seconds{get_number(table, "cost", 0)};
   return move;
 }

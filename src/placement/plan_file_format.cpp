@@ -62,14 +62,20 @@ bool whole_object(const PlanObject& object) {
          object.parts[0].chunks.count == object.chunks;
 }
 
+std::string benefit_text(Seconds benefit) {
+  return benefit.value != 0 ? "benefit = " + number(benefit.value) + "\n" : "";
+}
+
 std::string object_text(const PlanObject& object) {
   std::string out = "\n[[object]]\nname = " + toml_string(object.name) + "\n";
   if (object.size.value > 0) out += "size = " + toml_string(format_exact(object.size)) + "\n";
   if (object.chunks != 1) out += "chunks = " + std::to_string(object.chunks) + "\n";
   if (object.pinned) out += "pin = true\n";
-  if (whole_object(object)) return out + "place = " + toml_string(object.parts[0].place) + "\n";
+  if (whole_object(object))
+    return out + "place = " + toml_string(object.parts[0].place) + "\n" + benefit_text(object.parts[0].benefit);
   for (const auto& part : object.parts) {
-    out += "[[object.part]]\nchunks = " + span(part.chunks) + "\nplace = " + toml_string(part.place) + "\n";
+    out += "[[object.part]]\nchunks = " + span(part.chunks) + "\nplace = " + toml_string(part.place) + "\n" +
+           benefit_text(part.benefit);
   }
   return out;
 }
@@ -80,7 +86,7 @@ std::string move_text(const Plan& plan, const PlanMove& move) {
   if (move.chunks.first != 0 || move.chunks.count != object.chunks) out += "chunks = " + span(move.chunks) + "\n";
   out += "to = " + toml_string(move.to) + "\nask = " + comment(phase(plan, move.ask)) + "\n";
   if (move.awaited) out += "need = " + comment(phase(plan, move.need)) + "\n";
-  if (move.benefit.value != 0) out += "benefit = " + number(move.benefit.value) + "\n";
+  out += benefit_text(move.benefit);
   if (move.cost.value != 0) out += "cost = " + number(move.cost.value) + "\n";
   return out;
 }

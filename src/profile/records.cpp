@@ -71,7 +71,7 @@ void fields(Io& io, R& r) {
 }
 template <class Io, IsOne<IterationRecord> R>
 void fields(Io& io, R& r) {
-  io(r.exact, r.iteration, r.places);
+  io(r.exact, r.iteration, r.places, r.anew);
 }
 template <class Io, IsOne<Move> R>
 void fields(Io& io, R& r) {

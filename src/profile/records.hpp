@@ -89,6 +89,7 @@ struct IterationRecord {
   Iteration iteration;
   // By chunk of the run, when the iteration began. Empty where it is as in the run's record before.
   std::vector<machine::PlaceId> places;
+  bool anew = false;  // the program does something else than in those that were profiled before
 };
 // What a plan asks for, iteration after iteration.
 struct Move {

@@ -148,8 +148,10 @@ Profile Store::profile(std::int64_t run, bool exact) const {
   Profile profile;
   profile.exact = exact;
   Statement iterations(database,
-                       "SELECT id, number, loop FROM iteration WHERE run = ?1 AND exact = ?2 AND loop = "
-                       "(SELECT max(loop) FROM iteration WHERE run = ?1 AND exact = ?2) ORDER BY number, id");
+                       "SELECT id, number, loop FROM iteration i WHERE run = ?1 AND exact = ?2 AND loop = "
+                       "(SELECT max(loop) FROM iteration WHERE run = ?1 AND exact = ?2) AND number >= "
+                       "(SELECT ifnull(max(number), 0) FROM iteration WHERE run = ?1 AND exact = ?2 "
+                       "AND loop = i.loop AND anew) ORDER BY number, id");
   iterations.bind_all(run, exact);
   std::int64_t loop = -1;
   while (iterations.step()) {

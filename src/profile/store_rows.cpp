@@ -67,7 +67,7 @@ RunRows::RunRows(Database& database, const std::string& journal)
           "first_chunk = excluded.first_chunk, chunks = excluded.chunks, address = excluded.address"),
       object_places_(database, "INSERT OR REPLACE INTO object_place VALUES(?, ?, ?, ?, ?)"),
       phase_instance_(database, "INSERT INTO phase_instance VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"),
-      iteration_(database, "INSERT INTO iteration VALUES(NULL, ?, ?, ?, ?)"),
+      iteration_(database, "INSERT INTO iteration VALUES(NULL, ?, ?, ?, ?, ?)"),
       phase_(database, "INSERT OR REPLACE INTO phase VALUES(?, ?, ?, ?, ?, ?, ?, ?)"),
       cell_(database, "INSERT OR REPLACE INTO cell VALUES(?, ?, ?, ?, ?, ?, ?)"),
       chunk_place_(database, "INSERT INTO chunk_place VALUES(?, ?, ?, ?)"),
@@ -130,7 +130,7 @@ void RunRows::add(const CoreTimeRecord& r) {
 }
 
 void RunRows::add(const IterationRecord& r) {
-  iteration_.run(id_, loop_, r.iteration.number, r.exact);
+  iteration_.run(id_, loop_, r.iteration.number, r.exact, r.anew);
   const auto iteration = database_.last_row();
   std::size_t index = 0;
   for (const auto& p : r.iteration.phases) {

@@ -61,7 +61,7 @@ CREATE TABLE core_time(
 
 CREATE TABLE iteration(
   id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run(id), loop INTEGER NOT NULL, number INTEGER NOT NULL,
-  exact INTEGER NOT NULL);
+  exact INTEGER NOT NULL, anew INTEGER NOT NULL);
 CREATE INDEX iteration_by_run ON iteration(run, loop, exact, number);
 CREATE TABLE phase(
   iteration INTEGER NOT NULL REFERENCES iteration(id), phase INTEGER NOT NULL, name TEXT NOT NULL,

@@ -13,14 +13,25 @@ ActivePlan::ActivePlan(placement::Plan plan, const machine::Machine& machine, ma
     offsets_.push_back(profile::segment_offset(name));
     if (offsets_.back() == 0) starts_.push_back(static_cast<profile::PhaseIndex>(offsets_.size() - 1));
   }
+  planned_offsets_ = offsets_;
 }
 
 void ActivePlan::bind(const profile::Object& object) {
   const auto expanded = placement::expand_object(
       plan_, *machine_, {object.name, object.size, object.chunks, domain_}, object.id, notes_);
-  if (initial_.size() <= object.id) initial_.resize(object.id + 1);
+  if (initial_.size() <= object.id) {
+    initial_.resize(object.id + 1);
+    worth_.resize(object.id + 1);
+  }
   initial_[object.id] = expanded.initial;
-  for (const auto& move : expanded.moves) {
+  worth_[object.id] = expanded.worth;
+  scaled_ = scaled_ || expanded.scaled;
+  if (const auto known = placement::find_object(plan_, object.name); known < plan_.objects.size()) {
+    planned_size_ += plan_.objects[known].size;
+    size_ += object.size;
+  }
+  for (auto move : expanded.moves) {
+    move_to_answered(move);
     if (move.ask >= asks_.size()) asks_.resize(move.ask + 1);
     asks_[move.ask].push_back({move, object.first_chunk + move.chunk, object.id});
     sorted_ = false;
@@ -32,7 +43,8 @@ machine::PlaceId ActivePlan::initial_place(const profile::Object& object, std::u
   return initial_[object.id][ordinal];
 }
 
-std::vector<ActiveMove> ActivePlan::to_initial(const profile::Object& object, const memory::ChunkTable& chunks,
+std::vector<ActiveMove> ActivePlan::to_initial(const profile::Object& object,
+                                               const std::function<machine::PlaceId(memory::ChunkId)>& lies,
                                                machine::PlaceId home) const {
   std::vector<ActiveMove> moves;
   for (std::uint32_t ordinal = 0; ordinal < object.chunks; ++ordinal) {
@@ -43,16 +55,21 @@ std::vector<ActiveMove> ActivePlan::to_initial(const profile::Object& object, co
     planned.chunk = ordinal;
     planned.to = wanted == machine::k_no_place ? home : wanted;
     planned.awaited = false;
-    if (chunks[chunk].place.load(std::memory_order_relaxed) != planned.to)
-      moves.push_back({planned, chunk, object.id});
+    if (lies(chunk) != planned.to) moves.push_back({planned, chunk, object.id});
   }
   return moves;
 }
 
 std::optional<profile::PhaseIndex> ActivePlan::find_phase(profile::PhaseIndex index, std::string_view name) const {
   if (plan_.phases.empty()) return index;  // written by hand, without moves: any phases will do
+  if (!passed_.empty()) return index < passed_.size() && passed_[index] == name ? answers_[index] : std::nullopt;
   if (index >= starts_.size() || plan_.phases[starts_[index]] != name) return std::nullopt;
   return starts_[index];
+}
+
+bool ActivePlan::expects(profile::PhaseIndex index, std::string_view name) const {
+  if (!passed_.empty()) return index < passed_.size() && passed_[index] == name;
+  return find_phase(index, name).has_value();
 }
 
 std::span<ActiveMove> ActivePlan::asked_in(profile::PhaseIndex index) {

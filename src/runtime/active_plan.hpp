@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,6 +28,11 @@ struct ActiveMove {
   std::uint32_t name = k_not_named;  // in the journal: its position among the moves that were written down
 };
 
+struct PassedPhase {
+  std::string name;
+  std::uint64_t accesses = 0;
+};
+
 class ActivePlan {
  public:
   ActivePlan() = default;
@@ -34,15 +40,34 @@ class ActivePlan {
 
   // The program has this object. What did not match the plan is in notes().
   void bind(const profile::Object& object);
+  // Whether the plan was made of a run in which some of the objects had other sizes.
+  [[nodiscard]] bool scaled() const { return scaled_; }
+  // What the plan wants at these sizes has to fit into the budget: what does not stays at home, where it is worth
+  // least for its bytes. In words; nothing where all of it fits.
+  std::optional<std::string> fit(const std::vector<profile::Object>& objects, const memory::ChunkTable& chunks,
+                                 const machine::Budget& budget, machine::PlaceId home);
+  // Until an iteration has passed: segments begin later in larger runs, by as much as the objects are larger.
+  void scale_segments_by_size();
+  // Another run's plan: its phases answer to those that the program has passed in an iteration (phase_match.hpp).
+  // Moves of phases that none answers to belong to the next one that one does; segments begin at the same share of
+  // a phase's accesses. Returns how many phases of the program have one of the plan.
+  std::size_t answer(const std::vector<PassedPhase>& passed);
+  [[nodiscard]] std::size_t phases() const { return starts_.size(); }  // segments not counted
   // Where the plan wants the chunk of a bound object when an iteration begins; k_no_place where it says nothing.
   [[nodiscard]] machine::PlaceId initial_place(const profile::Object& object, std::uint32_t ordinal) const;
-  // From where the object's chunks lie now to where an iteration begins; what the plan does not know goes `home`.
-  [[nodiscard]] std::vector<ActiveMove> to_initial(const profile::Object& object, const memory::ChunkTable& chunks,
+  // From where the object's chunks lie (`lies`) to where an iteration begins; what the plan does not know goes
+  // `home`.
+  [[nodiscard]] std::vector<ActiveMove> to_initial(const profile::Object& object,
+                                                   const std::function<machine::PlaceId(memory::ChunkId)>& lies,
                                                    machine::PlaceId home) const;
+  // Whether another plan has everything at the same places at the same times, whatever it promises.
+  [[nodiscard]] bool places_as(const placement::Plan& other) const { return placement::same_places(plan_, other); }
   // The plan's phase at which the program is when its `index`-th marker of the iteration names `name`; nothing
   // when the plan expects another one there. The plan's phases are finer: segments of a phase follow it.
   [[nodiscard]] std::optional<profile::PhaseIndex> find_phase(profile::PhaseIndex index,
                                                               std::string_view name) const;
+  // Whether the plan expects that phase there, if only to do nothing in it.
+  [[nodiscard]] bool expects(profile::PhaseIndex index, std::string_view name) const;
   // How many accesses into its phase the plan's phase begins; 0 when it is no segment, or there is none.
   [[nodiscard]] std::uint64_t segment_offset(profile::PhaseIndex phase) const {
     return phase < offsets_.size() ? offsets_[phase] : 0;
@@ -52,13 +77,24 @@ class ActivePlan {
   [[nodiscard]] std::vector<std::string> take_notes();
 
  private:
+  void move_to_answered(placement::ChunkMove& move) const;
+  void scale_segments(profile::PhaseIndex start, std::uint64_t accesses);
+  void redirect(const std::vector<bool>& answered);
+
   placement::Plan plan_;
   const machine::Machine* machine_ = nullptr;
   machine::DomainId domain_ = 0;
   std::vector<std::vector<machine::PlaceId>> initial_;  // by object
-  std::vector<std::uint64_t> offsets_;                  // by the plan's phase
-  std::vector<profile::PhaseIndex> starts_;             // those that are no segments
-  std::vector<std::vector<ActiveMove>> asks_;           // by the plan's phase
+  std::vector<std::vector<Seconds>> worth_;             // by object and chunk
+  bool scaled_ = false;
+  Bytes planned_size_, size_;                                // of the objects that the plan knows: then, and now
+  std::vector<std::string> passed_;                          // the program's phases, where they are others
+  std::vector<std::optional<profile::PhaseIndex>> answers_;  // by these: the plan's
+  std::vector<profile::PhaseIndex> asked_instead_;           // by the plan's phase, where they are others
+  std::vector<std::uint64_t> planned_offsets_;               // by the plan's phase
+  std::vector<std::uint64_t> offsets_;                       // the same in this run
+  std::vector<profile::PhaseIndex> starts_;                  // those that are no segments
+  std::vector<std::vector<ActiveMove>> asks_;                // by the plan's phase
   bool sorted_ = true;
   std::vector<std::string> notes_;
 };

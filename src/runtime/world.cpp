@@ -7,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "model/costs.hpp"
-#include "model/problem.hpp"
 #include "placement/planner.hpp"
 #include "profile/segment_name.hpp"
 
@@ -170,15 +169,14 @@ void World::loop_begin(const PhaseTracker& tracker) {
   measured_.clear();
   plan_phase_.reset();
   policy_watches_ = false;
+  passed_.clear();
+  strayed_ = false;
+  variation_.forget();
+  again_ = false;
+  last_arrival_.reset();
   iterations_ = 0;
   price(profile::k_before_loop);
   if (!parts_.steering.plan) has_plan_ = false;  // a second loop is learned anew
-}
-
-template <class Work>
-void World::with_collectors(Work work) {
-  if (parts_.sampled) work(*parts_.sampled);
-  if (parts_.exact) work(*parts_.exact);
 }
 
 void World::progressed(const PhaseTracker& tracker, std::uint32_t thread, std::uint64_t accesses, bool in_stride) {
@@ -209,6 +207,8 @@ void World::cut_segment(const PhaseTracker& tracker) {
 
 void World::phase_end(const PhaseTracker& tracker, bool followed) {
   const auto at = now();
+  if (parts_.steering.plan && tracker.iteration() == 0) passed_.push_back({tracker.phase(), progress_});
+  variation_.phase_ended(tracker.index(), tracker.phase(), at - phase_begun_);
   if (collecting_) {
     const auto missed = segmenter_.end_phase();
     with_collectors([&](profile::Collector& collector) {
@@ -240,8 +240,8 @@ std::vector<PlaceId> World::places_to_write() {
 
 void World::end_iteration(std::uint32_t iteration) {
   if (!followed_whole_) return;
-  if (learning(iteration)) {
-    profile::IterationRecord record{false, parts_.sampled->take_iteration(), places_to_write()};
+  if (again_ || learning(iteration)) {
+    profile::IterationRecord record{false, parts_.sampled->take_iteration(), places_to_write(), again_};
     journal_.write(record);
     learned_.push_back(std::move(record.iteration));
   }
@@ -251,85 +251,19 @@ void World::end_iteration(std::uint32_t iteration) {
 
 void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool followed,
                         const std::vector<profile::Object>& objects) {
-  const auto iteration = tracker.iteration();
   price(tracker.phase());
   parts_.clock->charge(model::k_marker_cost);
-  if (begins_iteration) {
-    if (iteration > 0) end_iteration(iteration - 1);
-    if (iteration == parts_.steering.learn_iterations && learning(iteration - 1) && !parts_.steering.record_only)
-      learn(tracker, objects);
-    if (coming_ && now() >= coming_at_) {
-      adopt(*coming_, objects, "learned in the first iteration");
-      coming_.reset();
-    }
-    iterations_ = iteration + 1;
-    followed_whole_ = followed;
-    const bool learn_now = followed && learning(iteration);
-    const bool count_now = followed && parts_.steering.keep_exact;
-    collecting_ = learn_now || count_now;
-    if (parts_.sampled) parts_.sampled->set_active(learn_now);
-    if (parts_.exact) parts_.exact->set_active(count_now);
-    if (collecting_) note_places();
-    with_collectors([&](profile::Collector& collector) { collector.begin_iteration(iteration); });
-  }
+  if (begins_iteration) steer(tracker, followed, objects);
   phase_begun_ = now();
   phase_waited_ = Seconds{};
   progress_ = 0;
   first_thread_.reset();
   write_moves();
-  if (has_plan_) run_moves(tracker);
+  if (has_plan_ && !again_) run_moves(tracker);
   if (!collecting_) return;
   segmenter_.begin_phase(tracker.index());
   segment_begun_ = now();
   with_collectors([&](profile::Collector& collector) { collector.begin_phase(tracker.phase()); });
-}
-
-void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object>& objects) {
-  profile::Profile profile;
-  profile.loop = tracker.loop();
-  profile.sample_interval = parts_.sample_interval;
-  profile.initiator = parts_.initiator;
-  profile.cores = parts_.cores;
-  profile.objects = objects;
-  profile.iterations = learned_;
-  profile.places = places_at_start_;
-  try {
-    const auto problem =
-        model::make_problem(profile, *parts_.machine, parts_.budget, model::affordable_items(profile));
-    std::size_t cells = 0;
-    for (const auto& phase : problem.phases) cells += phase.cells.size();
-    if (cells == 0)
-      throw Error(Code::not_found, "no accesses were seen: build with terrace-cc and its sisters, or give --plan");
-    const auto& planner = placement::find_planner(parts_.steering.planner);
-    const auto decision = planner.decide(problem, parts_.calibration, placement::Effort::quick);
-    coming_ = placement::make_plan(problem, decision, planner.name());
-    coming_at_ = parts_.clock->finished_beside(model::plan_cost(static_cast<double>(cells)));
-  } catch (const std::exception& error) {
-    note("warning", std::string("no plan was made, data stays where it is: ") + error.what());
-    learned_.clear();
-    parts_.steering.planner = "slow-only";
-  }
-}
-
-void World::adopt(const placement::Plan& plan, const std::vector<profile::Object>& objects, std::string_view why) {
-  journal_.write(profile::PlanRecord{plan, now(), std::string(why)});
-  active_ = ActivePlan(plan, *parts_.machine, domain_);
-  has_plan_ = true;
-  plan_phase_.reset();
-  plan_mismatch_noted_ = false;
-  // From where everything lies to where the plan has it when an iteration begins: outs first, then ins.
-  const auto home = parts_.machine->home(domain_);
-  for (const auto& object : objects)
-    if (object.live) bind(object);
-  std::vector<ActiveMove> moves;
-  for (const auto& object : objects) {
-    if (!object.live) continue;
-    const auto of_object = active_.to_initial(object, *parts_.chunks, home);
-    moves.insert(moves.end(), of_object.begin(), of_object.end());
-  }
-  std::stable_partition(moves.begin(), moves.end(),
-                        [&](const ActiveMove& move) { return move.planned.to == home; });
-  ask(moves, iterations_);
 }
 
 void World::loop_end(const PhaseTracker& tracker, std::uint32_t followed) {

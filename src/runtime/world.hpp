@@ -20,6 +20,7 @@
 #include "runtime/phase_tracker.hpp"
 #include "runtime/runtime_parts.hpp"
 #include "runtime/segmenter.hpp"
+#include "runtime/variation.hpp"
 
 namespace terrace::runtime {
 
@@ -59,7 +60,7 @@ class World {
   void reached(const profile::ReachRecord& reach) { journal_.write(reach); }
   void finish(std::string_view how);
   // Whether the world makes anything of the accesses of this iteration.
-  [[nodiscard]] bool listens() const { return parts_.exact != nullptr || learning(iterations_ - 1); }
+  [[nodiscard]] bool listens() const { return parts_.exact != nullptr || again_ || learning(iterations_ - 1); }
   [[nodiscard]] Seconds now() { return parts_.clock->now(); }
   [[nodiscard]] const char* place_name(memory::ChunkId chunk) const;
 
@@ -67,6 +68,7 @@ class World {
   struct Pending {
     std::uint32_t move = 0;  // its name
     memory::ChunkId chunk = 0;
+    machine::PlaceId to = 0;
     std::uint32_t iteration = 0;
     Seconds waited;
     bool settled = false;
@@ -83,13 +85,21 @@ class World {
   void end_iteration(std::uint32_t iteration);
   void note_places();
   std::vector<machine::PlaceId> places_to_write();
+  void carry(std::uint32_t iteration, const std::vector<profile::Object>& objects);
+  void steer(const PhaseTracker& tracker, bool followed, const std::vector<profile::Object>& objects);
   void learn(const PhaseTracker& tracker, const std::vector<profile::Object>& objects);
-  void adopt(const placement::Plan& plan, const std::vector<profile::Object>& objects, std::string_view why);
+  void adopt(const placement::Plan& plan, const std::vector<profile::Object>& objects);
+  void gather(const std::vector<profile::Object>& objects);
+  void watch(std::uint32_t iteration);
+  void catch_up(const PhaseTracker& tracker);
   void bind(const profile::Object& object);
   void ask(std::span<ActiveMove> moves, std::uint32_t iteration);
   void name(ActiveMove& move);
   template <class Work>
-  void with_collectors(Work work);
+  void with_collectors(Work work) {
+    if (parts_.sampled) work(*parts_.sampled);
+    if (parts_.exact) work(*parts_.exact);
+  }
   void cut_segment(const PhaseTracker& tracker);
   void run_moves(const PhaseTracker& tracker);
   void heed_policy(const PhaseTracker& tracker);
@@ -117,7 +127,16 @@ class World {
   std::optional<placement::Plan>
       coming_;  // made, and in force from the first iteration that begins after coming_at_
   Seconds coming_at_;
+  std::string why_;  // it was made
+  Variation variation_;
+  bool again_ = false;  // this iteration is profiled once more, under a plan
+  // Of the moves to where the plan in force has everything: when it is done, phases are watched.
+  std::optional<backend::Ticket> last_arrival_;
   bool plan_mismatch_noted_ = false;
+  // In the first iteration of a loop under a plan that was given: its phases so far, and whether the plan expects
+  // others. It is then left alone until its phases are known.
+  std::vector<PassedPhase> passed_;
+  bool strayed_ = false;
   bool refusal_noted_ = false;
   std::vector<profile::Iteration> learned_;
   std::vector<machine::PlaceId> places_at_start_;  // by chunk, when the profiled iteration began

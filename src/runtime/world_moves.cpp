@@ -22,7 +22,7 @@ void World::ask(std::span<ActiveMove> moves, std::uint32_t iteration) {
   for (auto& move : moves) {
     if (!alive(move)) continue;
     if (move.name == ActiveMove::k_not_named) name(move);
-    pending_.push_back({move.name, move.chunk, iteration, {}});
+    pending_.push_back({move.name, move.chunk, move.planned.to, iteration, {}});
     if (move.planned.awaited) {
       if (needed_.size() <= move.planned.need) needed_.resize(move.planned.need + 1);
       needed_[move.planned.need].push_back(ticket);
@@ -46,13 +46,21 @@ void World::await(const std::vector<backend::Ticket>& tickets) {
   }
 }
 
-void World::run_moves(const PhaseTracker& tracker) {
-  // A phase that was shorter than the plan expects did not reach its last segments: their moves are due now.
+// A phase that was shorter than the plan expects did not reach its last segments: their moves are due now.
+void World::catch_up(const PhaseTracker& tracker) {
   if (plan_phase_)
     while (active_.segment_offset(*plan_phase_ + 1) != 0)
       enter_plan_phase(++*plan_phase_, false, tracker.iteration());
+}
+
+void World::run_moves(const PhaseTracker& tracker) {
+  catch_up(tracker);
+  plan_phase_.reset();
+  const bool expected = active_.expects(tracker.index(), tracker.phase());
+  strayed_ = strayed_ || (parts_.steering.plan && tracker.iteration() == 0 && !expected);
+  if (strayed_) return;
   plan_phase_ = active_.find_phase(tracker.index(), tracker.phase());
-  if (!plan_phase_ && !plan_mismatch_noted_) {
+  if (!expected && !plan_mismatch_noted_) {
     note("warning", "phase " + std::to_string(tracker.index()) + " is \"" + tracker.phase() +
                         "\", which the plan does not expect there: its moves are left out");
     plan_mismatch_noted_ = true;

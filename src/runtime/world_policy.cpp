@@ -53,7 +53,7 @@ void World::ask_for_policy(std::span<const backend::TransferRequest> wishes, con
   const auto ticket = parts_.mover->submit(requests_);
   if (pending_.empty()) first_pending_ = ticket;
   for (const auto& wish : requests_)
-    pending_.push_back({name_wish(wish, tracker.index()), wish.chunk, tracker.iteration(), {}});
+    pending_.push_back({name_wish(wish, tracker.index()), wish.chunk, wish.to, tracker.iteration(), {}});
 }
 
 // Named as a plan's moves are, though no phase asks for it again: the phase is that of the first time.

@@ -127,7 +127,7 @@ def test_iterations_that_were_left_out_count_as_the_last_one_followed(store_path
         connection.execute("UPDATE loop SET followed = 2")
         connection.execute("UPDATE phase_instance SET followed = 0 WHERE iteration > 1")
         connection.execute(
-            "INSERT INTO iteration SELECT 99, run, loop, 1, 0 FROM iteration WHERE run = 1 AND NOT exact"
+            "INSERT INTO iteration SELECT 99, run, loop, 1, 0, 0 FROM iteration WHERE run = 1 AND NOT exact"
         )
         for table in ("phase", "cell"):
             columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")][1:]

@@ -21,7 +21,7 @@ Plan sample() {
   plan.loop = "main";
   plan.budget = {"hbm=1GiB"};
   plan.phases = {"x", "y", "z"};
-  plan.objects = {{"a", Bytes{64 << 20}, 16, false, {{{0, 4}, "hbm"}, {{8, 1}, "ddr"}}},
+  plan.objects = {{"a", Bytes{64 << 20}, 16, false, {{{0, 4}, "hbm", Seconds{4e-3}}, {{8, 1}, "ddr"}}},
                   {"work_*", Bytes{0}, 1, true, {{{0, 1}, "hbm"}}}};
   plan.moves = {{0, {4, 2}, "hbm", 1, 2, true, Seconds{2e-3}, Seconds{1e-4}},
                 {0, {0, 16}, "cxl", 2, 5, false, Seconds{-1e-3}, Seconds{0}}};
@@ -45,6 +45,7 @@ TEST(PlanBlob, ReadsBackAsItWas) {
   EXPECT_TRUE(in.at_end());
   EXPECT_EQ(bytes_of(plan), bytes);
   EXPECT_EQ(plan.objects[0].parts[1].place, "ddr");
+  EXPECT_EQ(plan.objects[0].parts[0].benefit.value, 4e-3);
   EXPECT_EQ(plan.moves[1].need, 5U);
 }
 
@@ -124,6 +125,28 @@ TEST(MakePlan, PricesItsMoves) {
   EXPECT_EQ(plan.budget[0], "hbm=1MB");
 }
 
+// What never moves has its benefit with its part: what the phases would take longer at home.
+TEST(MakePlan, PricesWhatStays) {
+  model::Problem problem;
+  problem.places = {{"fast", "hbm", 0, Bytes{1'000'000}, 10e9, 10e9, 100e-9},
+                    {"slow", "ddr", 0, Bytes{1'000'000'000}, 5e9, 5e9, 400e-9}};
+  problem.copy = {{0, 5e9}, {5e9, 0}};
+  problem.homes = {1};
+  problem.objects = {{"a", Bytes{1'000'000}, 1}};
+  problem.items = {{Bytes{1'000'000}, 0, 0, 0, 1, machine::k_no_place}};
+  problem.measured_at = {1};
+  problem.phases.resize(2);
+  problem.phases[0].cells = {{0, 0, 0, 2'000, 0}};
+  problem.phases[1].cells = {{0, 0, 0, 10'000, 0}};
+  Decision decision;
+  decision.schedule = {{{0}, {0}}};
+  decision.prediction = model::predict(problem, decision.schedule);
+  const auto plan = make_plan(problem, decision, "test");
+  EXPECT_TRUE(plan.moves.empty());
+  ASSERT_EQ(plan.objects[0].parts.size(), 1U);
+  EXPECT_NEAR(plan.objects[0].parts[0].benefit.value, 12'000 * 300e-9, 1e-12);
+}
+
 // 16 parts: 0 to 3 in hbm, 8 in ddr, the rest at home (cxl). Chunks go where their middle lies; the middle of the
 // fifth of 8 chunks is the border of parts 8 and 9, and belongs to part 9.
 TEST(Expansion, ScalesSpansToOtherChunks) {
@@ -136,6 +159,9 @@ TEST(Expansion, ScalesSpansToOtherChunks) {
   expanded = expand_object(sample(), machine, {"a", Bytes{64 << 20}, 32, 0}, 0, notes);
   EXPECT_EQ(std::count(expanded.initial.begin(), expanded.initial.end(), 0), 8);
   EXPECT_EQ(std::count(expanded.initial.begin(), expanded.initial.end(), 1), 2);
+  double worth = 0;
+  for (const auto chunk : expanded.worth) worth += chunk.value;
+  EXPECT_NEAR(worth, 4e-3 + 2e-3 - 1e-3, 1e-15);
   EXPECT_EQ(expanded.moves.size(), 4U + 32U);
   double benefit = 0;
   for (const auto& move : expanded.moves) benefit += move.benefit.value;

@@ -79,6 +79,7 @@ IterationRecord example_iteration() {
       {"", {0}, {0}, 0, 0, {0}, {}},
   };
   record.places = {0, 0, 1, machine::k_no_place};
+  record.anew = true;
   return record;
 }
 
@@ -133,6 +134,7 @@ TEST(Records, IterationReadsBack) {
   const auto wanted = example_iteration();
   const auto read = decoded<IterationRecord>(encoded(wanted));
   EXPECT_TRUE(read.exact);
+  EXPECT_TRUE(read.anew);
   EXPECT_EQ(read.iteration.number, 3U);
   EXPECT_EQ(read.places, wanted.places);
   ASSERT_EQ(read.iteration.phases.size(), 2U);

@@ -199,6 +199,30 @@ TEST_F(StoreTest, CountsIterationsThatWereLeftOutAsTheLastOneInTheProfile) {
   EXPECT_EQ(stand_for, (std::vector<double>{1, 4, 2}));
 }
 
+// A program that was profiled again has the profile that its last plan was made of.
+TEST_F(StoreTest, ReadsWhatWasProfiledLast) {
+  {
+    Journal journal(path("j"));
+    append(journal, RunRecord{});
+    append(journal, LoopRecord{"main", {0}});
+    for (const std::uint32_t number : {0U, 1U, 20U, 50U}) {
+      std::vector<Phase> phases(1);
+      phases[0].name = "a";
+      phases[0].time = {1.0 * number};
+      append(journal,
+             IterationRecord{false, {number, phases}, {static_cast<machine::PlaceId>(number)}, number > 1});
+      append(journal, IterationRecord{true, {number, phases}, {}, false});
+    }
+    append(journal, EndRecord{{99}, "exit"});
+  }
+  const Store store(merge_journals({path("j")}, path("x.terrace")).path);
+  const auto sampled = store.profile(1, false);
+  ASSERT_EQ(sampled.iterations.size(), 1U);
+  EXPECT_EQ(sampled.iterations[0].number, 50U);
+  EXPECT_EQ(sampled.places, (std::vector<machine::PlaceId>{50}));
+  EXPECT_EQ(store.profile(1, true).iterations.size(), 4U);
+}
+
 TEST_F(StoreTest, KeepsProcessesApartAndMachinesOnce) {
   const auto summary = merge_two();
   EXPECT_EQ(summary.processes, 2U);

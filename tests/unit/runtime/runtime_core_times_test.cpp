@@ -56,12 +56,14 @@ TEST(CoreTimesOfPhases, ProfilesHaveThem) {
   run.runtime.finish("exit");
   const auto iterations = run.records<profile::IterationRecord>();
   ASSERT_EQ(iterations.size(), 3U);  // the first one sampled, both exact
-  for (const auto& [exact, iteration, places] : iterations)
+  for (const auto& [exact, iteration, places, anew] : iterations) {
+    EXPECT_FALSE(anew);
     for (const auto& phase : iteration.phases) {
       const auto expected = phase.name == "output" ? 3e-3 : k_machine;
       // The sampling collector knows its samples' interval of 416 ns.
       EXPECT_NEAR(phase.core.value, expected, exact ? 1e-15 : 2 * 416e-9) << phase.name << exact;
     }
+  }
 }
 
 TEST(CoreTimesOfPhases, AreInTheJournalOnceForEachName) {

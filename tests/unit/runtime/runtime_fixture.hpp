@@ -108,6 +108,10 @@ class TestRun {
     runtime.loop_end();
     runtime.finish("exit");
   }
+  // A third object, which the runtime learns of now.
+  memory::ObjectId add_late() {
+    return runtime.add_object("late", profile::ObjectKind::heap, address(3), Bytes{4 * k_mib});
+  }
   template <class Record>
   std::vector<Record> records() {
     const int file = open((folder + "/journal").c_str(), O_RDONLY);

@@ -1,0 +1,163 @@
+// From an iteration that was profiled to a plan in force, and back when the program does something else. See
+// world.hpp.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+#include "model/costs.hpp"
+#include "model/problem.hpp"
+#include "placement/planner.hpp"
+#include "runtime/world.hpp"
+
+namespace terrace::runtime {
+
+using machine::PlaceId;
+using memory::ChunkId;
+
+// What the iteration that has just ended taught, and what is made of the one that begins.
+void World::steer(const PhaseTracker& tracker, bool followed, const std::vector<profile::Object>& objects) {
+  const auto iteration = tracker.iteration();
+  if (iteration > 0) end_iteration(iteration - 1);
+  const bool learned = iteration == parts_.steering.learn_iterations && learning(iteration - 1);
+  if (again_ || (learned && !parts_.steering.record_only)) learn(tracker, objects);
+  again_ = false;
+  if (coming_ && now() >= coming_at_) {
+    adopt(*coming_, objects);
+    coming_.reset();
+  }
+  carry(iteration, objects);
+  watch(iteration);
+  iterations_ = iteration + 1;
+  followed_whole_ = followed;
+  const bool learn_now = followed && (again_ || learning(iteration));
+  const bool count_now = followed && parts_.steering.keep_exact;
+  collecting_ = learn_now || count_now;
+  if (parts_.sampled) parts_.sampled->set_active(learn_now);
+  if (parts_.exact) parts_.exact->set_active(count_now);
+  if (collecting_) note_places();
+  with_collectors([&](profile::Collector& collector) { collector.begin_iteration(iteration); });
+}
+
+// Phases that take other times than they did: the iteration that begins is profiled again. Nothing is moved in it,
+// because a profile says where everything lay when its iteration began.
+void World::watch(std::uint32_t iteration) {
+  if (last_arrival_ && parts_.mover->done(*last_arrival_)) {
+    last_arrival_.reset();
+    variation_.watch();
+    return;
+  }
+  const auto varied = variation_.iteration_ended();
+  if (!varied) return;
+  again_ = true;
+  learned_.clear();
+  segmenter_.forget();
+  why_ = "learned again in iteration " + std::to_string(iteration + 1) + ": phase " +
+         std::to_string(varied->phase + 1) + ", \"" + varied->name + "\", took " + format(varied->now) +
+         " instead of " + format(varied->usual) + ", " + std::to_string(varied->iterations) +
+         " iterations running";
+  note("note", why_);
+}
+
+void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object>& objects) {
+  profile::Profile profile;
+  profile.loop = tracker.loop();
+  profile.sample_interval = parts_.sample_interval;
+  profile.initiator = parts_.initiator;
+  profile.cores = parts_.cores;
+  profile.objects = objects;
+  profile.iterations = learned_;
+  profile.places = places_at_start_;
+  if (!again_) why_ = "learned in the first iteration";
+  try {
+    const auto problem =
+        model::make_problem(profile, *parts_.machine, parts_.budget, model::affordable_items(profile));
+    std::size_t cells = 0;
+    for (const auto& phase : problem.phases) cells += phase.cells.size();
+    if (cells == 0)
+      throw Error(Code::not_found, "no accesses were seen: build with terrace-cc and its sisters, or give --plan");
+    const auto& planner = placement::find_planner(parts_.steering.planner);
+    const auto decision = planner.decide(problem, parts_.calibration, placement::Effort::quick);
+    coming_ = placement::make_plan(problem, decision, planner.name());
+    coming_at_ = parts_.clock->finished_beside(model::plan_cost(static_cast<double>(cells)));
+  } catch (const std::exception& error) {
+    learned_.clear();
+    if (again_) {
+      note("warning", std::string("no new plan was made, the one before stays in force: ") + error.what());
+      return variation_.watch();
+    }
+    note("warning", std::string("no plan was made, data stays where it is: ") + error.what());
+    parts_.steering.planner = "slow-only";
+  }
+}
+
+void World::adopt(const placement::Plan& plan, const std::vector<profile::Object>& objects) {
+  if (has_plan_ && active_.places_as(plan)) {
+    note("note", "the new plan is the old one, which stays in force");
+    return variation_.watch();
+  }
+  journal_.write(profile::PlanRecord{plan, now(), why_});
+  active_ = ActivePlan(plan, *parts_.machine, domain_);
+  has_plan_ = true;
+  plan_phase_.reset();
+  needed_.clear();
+  plan_mismatch_noted_ = false;
+  for (const auto& object : objects)
+    if (object.live) bind(object);
+  gather(objects);
+  if (pending_.empty())
+    variation_.watch();
+  else
+    last_arrival_ = first_pending_ + pending_.size() - 1;
+}
+
+// From where everything lies, or is on its way to, to where the plan has it when an iteration begins: outs first,
+// then ins.
+void World::gather(const std::vector<profile::Object>& objects) {
+  harvest();
+  std::map<ChunkId, PlaceId> under_way;
+  for (const auto& pending : pending_)
+    if (!pending.settled) under_way[pending.chunk] = pending.to;
+  const auto lies = [&](ChunkId chunk) {
+    const auto found = under_way.find(chunk);
+    return found != under_way.end() ? found->second
+                                    : (*parts_.chunks)[chunk].place.load(std::memory_order_relaxed);
+  };
+  const auto home = parts_.machine->home(domain_);
+  std::vector<ActiveMove> moves;
+  for (const auto& object : objects) {
+    if (!object.live) continue;
+    const auto of_object = active_.to_initial(object, lies, home);
+    moves.insert(moves.end(), of_object.begin(), of_object.end());
+  }
+  std::stable_partition(moves.begin(), moves.end(),
+                        [&](const ActiveMove& move) { return move.planned.to == home; });
+  ask(moves, iterations_);
+}
+
+// A plan that was given may be another run's, with other sizes and other phases. What fits of it is known when the
+// loop begins, which phases answer to its own after the first iteration.
+void World::carry(std::uint32_t iteration, const std::vector<profile::Object>& objects) {
+  if (!parts_.steering.plan || iteration > 1) return;
+  if (iteration == 0) {
+    if (!active_.scaled()) return;
+    active_.scale_segments_by_size();
+    if (const auto misfit = active_.fit(objects, *parts_.chunks, parts_.budget, parts_.machine->home(domain_))) {
+      note("note", *misfit);
+      gather(objects);
+    }
+    return;
+  }
+  if (!strayed_ && !active_.scaled()) return;
+  const auto answered = active_.answer(passed_);
+  if (std::exchange(strayed_, false)) {
+    note("note",
+         "plan: made of an iteration of " + std::to_string(active_.phases()) + " phases, and there are " +
+             std::to_string(passed_.size()) + " here: " + std::to_string(answered) +
+             " of them answer to the plan's by their names; what the others ask for is asked for by the next");
+    gather(objects);
+  }
+}
+
+}  // namespace terrace::runtime

@@ -1,0 +1,91 @@
+// Plans of class S obeyed by class W, in virtual time: held against class W's own plan under the same budget. The
+// budgets are the same share of the arrays, the caches of about the same share of them.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "machine/machine.hpp"
+#include "model/calibration.hpp"
+#include "model/problem.hpp"
+#include "placement/plan_file.hpp"
+#include "placement/planner.hpp"
+#include "profile/store.hpp"
+#include "program_fixture.hpp"
+
+namespace terrace::test {
+namespace {
+
+struct Case {
+  const char* program;
+  const char* small_cache;
+  const char* small_budget;
+  const char* cache;
+  const char* budget;
+  double kept;  // of the gain, at least
+};
+void PrintTo(const Case& of, std::ostream* out) { *out << of.program; }
+
+class Carried : public ProgramTest, public ::testing::WithParamInterface<Case> {
+ protected:
+  Carried() : ProgramTest("carried") {
+    std::filesystem::create_symlink(std::string(TERRACE_HOOKED) + "/" + GetParam().program,
+                                    root_ + "/" + GetParam().program);
+  }
+  void launch(const std::string& words) {
+    const auto done = run(TERRACE_LAUNCHER " " + words);
+    ASSERT_EQ(done.status, 0) << done.output;
+  }
+  // What `terrace plan` writes.
+  void plan(const std::string& name, const char* fast) {
+    const profile::Store store(root_ + "/" + name + ".terrace");
+    const auto machine = store.machine(1);
+    const auto blob = store.calibration(1);
+    BlobReader in(std::as_bytes(std::span(blob)));
+    const auto calibration = model::Calibration::from_blob(in);
+    const auto budget = machine::fast_budget(machine, parse_bytes(fast));
+    const auto problem = model::make_problem(store.profile(1, false), machine, budget);
+    const auto decision =
+        placement::find_planner("auto").decide(problem, calibration, placement::Effort::thorough);
+    placement::write_plan_file(root_ + "/" + name + ".toml", placement::make_plan(problem, decision, "auto"));
+  }
+  // Of the last iteration but one: the last one computes a norm.
+  double steady(const std::string& file) {
+    return number(file,
+                  "SELECT sum(ended - begun) FROM phase_instance WHERE loop = 0 AND iteration = "
+                  "(SELECT iterations - 2 FROM loop)");
+  }
+};
+
+TEST_P(Carried, APlanOfASmallRunServesALargeOne) {
+  const auto& of = GetParam();
+  const std::string program = of.program;
+  const std::string machine = "-q -m unimem-lat4 --cache l3=";
+  launch("record " + machine + of.small_cache + " -o S.terrace -- ./" + program + " --class S");
+  launch("record " + machine + of.cache + " -o W.terrace -- ./" + program + " --class W");
+  plan("S", of.small_budget);
+  plan("W", of.budget);
+  const std::string fast = std::string(" fast=") + of.budget;
+  launch("simulate " + machine + of.cache + " --world 'label=carried plan=S.toml" + fast +
+         "' --world 'label=own plan=W.toml" + fast +
+         "' --world 'label=slow planner=slow-only' -o x.terrace -- ./" + program + " --class W");
+  const auto own = steady("x.own.terrace");
+  const auto slow = steady("x.slow.terrace");
+  const auto carried = steady("x.carried.terrace");
+  EXPECT_GE((slow - carried) / (slow - own), of.kept) << carried << " s, its own " << own << ", slow " << slow;
+  EXPECT_GE(number("x.carried.terrace", "SELECT count(*) FROM note WHERE text LIKE '%its parts are scaled'"), 2);
+  EXPECT_EQ(
+      number("x.carried.terrace", "SELECT count(*) FROM note WHERE severity = 'warning' AND text LIKE 'phase %'"),
+      0);
+  // The room that a plan counts on may come a moment late at other sizes: a chunk then stays where it is.
+  EXPECT_LT(number("x.carried.terrace", "SELECT 1000.0 * sum(refused) / count(*) FROM move"), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Carried,
+                         ::testing::Values(Case{"cg", "60KiB", "315KiB", "512KiB", "2MiB", 0.88},
+                                           Case{"mg", "60KiB", "300KiB", "2MiB", "16MiB", 0.85}),
+                         [](const auto& of) { return std::string(of.param.program); });
+
+}  // namespace
+}  // namespace terrace::test

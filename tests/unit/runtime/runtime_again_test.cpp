@@ -1,0 +1,124 @@
+// Programs that begin to do something else: they are profiled and planned again, and end up where a run that had
+// done nothing else would have been.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "runtime_fixture.hpp"
+
+namespace terrace::runtime {
+namespace {
+
+// "solve" sweeps the hot object eight times, or the late one; "output" the cold one once.
+void iterate(TestRun& run, memory::ObjectId late, int iterations, bool turned) {
+  for (int i = 0; i < iterations; ++i) {
+    run.runtime.phase("solve");
+    run.sweep(run.hot, turned ? 1 : 8);
+    run.sweep(late, turned ? 8 : 1);
+    run.runtime.phase("output");
+    run.sweep(run.cold, 1);
+  }
+}
+
+void finish(TestRun& run) {
+  run.runtime.loop_end();
+  run.runtime.finish("exit");
+}
+
+TEST(ProfilesAgain, WhenThePatternChanges) {
+  TestRun run({.planner = "global"});  // which moves nothing in later iterations
+  const auto late = run.add_late();
+  run.runtime.loop_begin("main");
+  iterate(run, late, 40, false);
+  iterate(run, late, 40, true);
+  finish(run);
+
+  TestRun second_half({.planner = "global"});
+  const auto its_late = second_half.add_late();
+  second_half.runtime.loop_begin("main");
+  iterate(second_half, its_late, 40, true);
+  finish(second_half);
+  // The late object whole, and as much of the two others, which are alike.
+  for (memory::ChunkId chunk = 0; chunk < run.chunks.size(); ++chunk)
+    if (run.chunks[chunk].object == late) {
+      EXPECT_EQ(run.chunks[chunk].place.load(), 0) << chunk;
+      EXPECT_EQ(second_half.chunks[chunk].place.load(), 0) << chunk;
+    }
+  EXPECT_EQ(run.ledger.held(0).value, second_half.ledger.held(0).value);
+
+  const auto plans = run.records<profile::PlanRecord>();
+  ASSERT_EQ(plans.size(), 2U);
+  EXPECT_EQ(plans[0].why, "learned in the first iteration");
+  EXPECT_EQ(plans[1].why.find("learned again in iteration 43: phase 1, \"solve\", took "), 0U) << plans[1].why;
+  EXPECT_NE(plans[1].why.find(", 2 iterations running"), std::string::npos) << plans[1].why;
+  const auto profiled = run.records<profile::IterationRecord>();
+  ASSERT_EQ(profiled.size(), 2U);
+  EXPECT_FALSE(profiled[0].anew);
+  EXPECT_TRUE(profiled[1].anew);
+  EXPECT_EQ(profiled[1].iteration.number, 42U);
+  // As fast in the end as the one that had learned nothing else.
+  const auto last = [](TestRun& of) {
+    const auto phases = of.records<profile::PhaseRecord>();
+    return (phases.back().ended - phases[phases.size() - 2].begun).value;
+  };
+  EXPECT_NEAR(last(run), last(second_half), 1e-6 * last(second_half));
+}
+
+TEST(ProfilesAgain, NotWhenThePatternAlternates) {
+  TestRun run({.planner = "global"});
+  const auto late = run.add_late();
+  run.runtime.loop_begin("main");
+  for (int i = 0; i < 60; ++i) iterate(run, late, 1, i % 2 == 1);
+  finish(run);
+  EXPECT_EQ(run.records<profile::PlanRecord>().size(), 1U);
+  EXPECT_EQ(run.records<profile::IterationRecord>().size(), 1U);
+}
+
+// Three of one, three of the other: noticed once or twice, then left alone.
+TEST(ProfilesAgain, SeldomWhenThePatternComesAndGoes) {
+  TestRun run({.planner = "global"});
+  const auto late = run.add_late();
+  run.runtime.loop_begin("main");
+  for (int i = 0; i < 120; ++i) iterate(run, late, 1, i / 3 % 2 == 1);
+  finish(run);
+  EXPECT_LE(run.records<profile::IterationRecord>().size(), 4U);
+}
+
+TEST(ProfilesAgain, NeverUnderAPlanThatWasGiven) {
+  placement::Plan plan;
+  plan.objects.push_back({"hot", Bytes{4 * k_mib}, 1, false, {{{0, 1}, "fast"}}});
+  TestRun run({.plan = plan});
+  const auto late = run.add_late();
+  run.runtime.loop_begin("main");
+  iterate(run, late, 20, false);
+  iterate(run, late, 20, true);
+  finish(run);
+  EXPECT_EQ(run.records<profile::PlanRecord>().size(), 1U);
+  EXPECT_TRUE(run.records<profile::IterationRecord>().empty());
+}
+
+// With the planner that moves chunks in every iteration, too: the budget holds, the second half is about as fast
+// as in a run of its own.
+TEST(ProfilesAgain, UnderAPlanWithMoves) {
+  TestRun run;
+  const auto late = run.add_late();
+  run.runtime.loop_begin("main");
+  iterate(run, late, 60, false);
+  iterate(run, late, 60, true);
+  finish(run);
+  TestRun second_half;
+  const auto its_late = second_half.add_late();
+  second_half.runtime.loop_begin("main");
+  iterate(second_half, its_late, 60, true);
+  finish(second_half);
+  EXPECT_EQ(run.records<profile::PlanRecord>().size(), 2U);
+  const auto last = [](TestRun& of) {
+    const auto phases = of.records<profile::PhaseRecord>();
+    return (phases.back().ended - phases[phases.size() - 2].begun).value;
+  };
+  EXPECT_LE(last(run), 1.02 * last(second_half));
+  EXPECT_LE(run.ledger.held(0).value, 5 * k_mib);
+}
+
+}  // namespace
+}  // namespace terrace::runtime

@@ -56,7 +56,7 @@ def gaps() -> Measured:
 def quarter() -> Measured:
     """Against the bound, by program and machine."""
     over = {
-        f"{row['workload']} on {row['machine']}": row["planned_s"] / row["bound_s"] - 1
+        f"{row['workload']} on {row['machine']}, {row['fast_memory']}": row["planned_s"] / row["bound_s"] - 1
         for row in _table("managed")
         if row["fast_memory"] in (QUARTER, STUDY) and row["machine"] in GAPS
     }

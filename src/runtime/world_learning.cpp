@@ -16,6 +16,15 @@ namespace terrace::runtime {
 using machine::PlaceId;
 using memory::ChunkId;
 
+namespace {
+
+// Numbers with a point need the part of the C++ library that needs libm, which must stay out of users' processes.
+std::string microseconds(Seconds time) {
+  return std::to_string(static_cast<std::uint64_t>(time.value * 1e6 + 0.5)) + "us";
+}
+
+}  // namespace
+
 // What the iteration that has just ended taught, and what is made of the one that begins.
 void World::steer(const PhaseTracker& tracker, bool followed, const std::vector<profile::Object>& objects) {
   const auto iteration = tracker.iteration();
@@ -54,8 +63,8 @@ void World::watch(std::uint32_t iteration) {
   learned_.clear();
   segmenter_.forget();
   why_ = "learned again in iteration " + std::to_string(iteration + 1) + ": phase " +
-         std::to_string(varied->phase + 1) + ", \"" + varied->name + "\", took " + format(varied->now) +
-         " instead of " + format(varied->usual) + ", " + std::to_string(varied->iterations) +
+         std::to_string(varied->phase + 1) + ", \"" + varied->name + "\", took " + microseconds(varied->now) +
+         " instead of " + microseconds(varied->usual) + ", " + std::to_string(varied->iterations) +
          " iterations running";
   note("note", why_);
 }

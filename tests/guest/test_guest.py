@@ -107,7 +107,8 @@ def test_cg_verifies(guest, job):
 
 def test_live_it_learns_in_the_first_iteration_and_moves_afterwards(guest):
     run, samples = guest.run("live", "cg"), guest.samples("live")
-    assert not run.notes
+    # An emulated machine's phases take any time, so that it may learn again.
+    assert not [note for note in run.notes if not note.startswith("learned again")]
     assert most_on_node([one for one in samples if one.iteration == 0], run, NEAR) == 0, "learning is done at home"
     assert {move.iteration for move in run.moves} - {0}
     assert all(move.iteration > 0 for move in run.moves)

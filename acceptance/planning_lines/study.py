@@ -47,8 +47,8 @@ def gaps() -> Measured:
         holds = holds and over and row["worst_planned_gap"] <= max(WORST, row["bound_gap"])
         lines.append(
             f"{row['machine']}, {row['averaged']} of {row['programs']} programs: live {row['live_gap']:.1%} "
-            f"({live:.0%}), steady {row['steady_gap']:.1%}, planned {row['planned_gap']:.1%} ({planned:.0%}), worst "
-            f"{row['worst_planned_gap']:.1%} ({WORST:.0%}), bound {row['bound_gap']:.1%}"
+            f"({live:.0%}), steady {row['steady_gap']:.1%}, planned {row['planned_gap']:.1%} ({planned:.0%}), "
+            f"worst {row['worst_planned_gap']:.1%} ({WORST:.0%}), bound {row['bound_gap']:.1%}"
         )
     return Measured("\n".join(lines), holds and len(lines) == len(GAPS))
 

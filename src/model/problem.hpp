@@ -105,8 +105,8 @@ struct Prediction {
 Problem make_problem(const profile::Profile& profile, const machine::Machine& machine,
                      const machine::Budget& budget, std::size_t max_items = 4096);
 
-// To how many items a profile's chunks are merged where planning must be quick: as many as leave about 12,000 cells,
-// and one for each object at least.
+// To how many items a profile's chunks are merged where planning must be quick: as many as leave about 12,000
+// cells, and one for each object at least.
 std::size_t affordable_items(const profile::Profile& profile);
 
 // One phase's time with every item where `placement` says, no moves.

@@ -32,8 +32,9 @@ class Planner {
                                         Effort effort) const = 0;
 };
 
-// "auto" (joint, which is never predicted to be slower than unimem; the default) and its sisters, planner_table.cpp
-// has them all; throws Error{invalid} with the list for any other name. fast-only ignores the budget.
+// "auto" (joint, which is never predicted to be slower than unimem; the default) and its sisters,
+// planner_table.cpp has them all; throws Error{invalid} with the list for any other name. fast-only ignores the
+// budget.
 const Planner& find_planner(std::string_view name);
 std::vector<std::string_view> planner_names();
 

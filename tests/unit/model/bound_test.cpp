@@ -36,7 +36,8 @@ TEST(LowerBound, IsNotAboveAnyOf10000ExecutableSchedules) {
       const auto schedule = random_schedule(random, problem, 0.05 * (1 + s % 10));
       const auto list = moves_of(problem, schedule);
       if (!list.feasible) continue;
-      ASSERT_LE(bound.seconds, predict(ProblemIndex(problem), schedule, list).total.value * (1 + 1e-12)) << "problem " << n;
+      ASSERT_LE(bound.seconds, predict(ProblemIndex(problem), schedule, list).total.value * (1 + 1e-12))
+          << "problem " << n;
       ++schedules;
     }
   }

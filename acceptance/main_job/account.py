@@ -8,7 +8,9 @@ against the rows' times.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 EPSILON = 1e-15  # seconds: sums of times are equal up to their last digits
@@ -38,6 +40,62 @@ class Account:
     problems: list[str] = field(default_factory=list)
 
 
+Piece = tuple[int, int]  # an object and one of its chunks
+
+
+class _Playing:
+    """What lies where, event by event."""
+
+    def __init__(self, account: Account) -> None:
+        self._account = account
+        self._held = dict.fromkeys(account.most, 0)
+        self._lies: dict[Piece, int] = {}
+        self._leaves: list[tuple[int, int]] = []  # bytes that the transfer under way frees, and where
+        self._busy_until = float("-inf")
+
+    def bear(self, now: float, pieces: list[tuple[Piece, int]], place: int, domain: int) -> None:
+        """Chunks are made on a place."""
+        self._land(now)
+        for piece, size in pieces:
+            self._lies[piece] = place
+            self._hold(place, domain, size)
+
+    def bury(self, now: float, pieces: list[tuple[Piece, int]]) -> None:
+        """Chunks are no more."""
+        self._land(now)
+        for piece, size in pieces:
+            place = self._lies.pop(piece, None)
+            if place is not None:
+                self._held[place] -= size
+
+    def carry(self, move: Transfer, pieces: list[tuple[Piece, int]], domain: int, name: str) -> None:
+        """A transfer begins: what it carries counts on both places until it is done."""
+        if move.begun < self._busy_until - EPSILON:
+            self._account.problems.append(f"{name} chunk {move.first} was copied while another was")
+        self._land(float("inf"))
+        self._busy_until = move.done
+        for piece, size in pieces:
+            if self._lies.get(piece) != move.source:
+                self._account.problems.append(f"{name} chunk {piece[1]} was not on the move's source")
+            self._account.moves += 1
+            self._hold(move.target, domain, size)
+            self._leaves.append((size, move.source))
+            self._lies[piece] = move.target
+
+    def _land(self, now: float) -> None:
+        """The transfer under way frees its source, once it is done."""
+        if now < self._busy_until - EPSILON:
+            return
+        for size, place in self._leaves:
+            self._held[place] -= size
+        self._leaves.clear()
+
+    def _hold(self, place: int, domain: int, size: int) -> None:
+        self._held[place] += size
+        self._account.most[place] = max(self._account.most[place], self._held[place])
+        self._account.domains.add(domain)
+
+
 class Audit:
     """One process of a store."""
 
@@ -55,58 +113,40 @@ class Audit:
 
     def run(self) -> Account:
         """Plays the whole run; problems are texts."""
-        held = dict.fromkeys(self.places, 0)
-        account = Account(dict(held), set())
-        lies: dict[tuple[int, int], int] = {}
-
-        def hold(place: int, size: int) -> None:
-            held[place] += size
-            account.most[place] = max(account.most[place], held[place])
-            account.domains.add(self.places[place][2])
-
-        moves = self._transfers()
+        account = Account(dict.fromkeys(self.places, 0), set())
         (account.refused,) = self._one("SELECT COALESCE(SUM(chunks), 0) FROM move WHERE refused")
-        begun = min((move.begun for move in moves), default=float("inf"))
-        done = max((move.done for move in moves), default=float("-inf"))
-        ends = self._all("SELECT id, died FROM object WHERE died IS NOT NULL ORDER BY died")
-        births = self._all(
-            "SELECT p.object, p.first, p.chunks, p.place, o.born FROM object_place p "
-            "JOIN object o ON o.id = p.object AND o.run = p.run ORDER BY o.born"
-        )
-        # Who dies gives its room before the next transfer begins. Nothing is born here while data moves.
-        for item, first, chunks, place, born in births:
-            for dead, died in [*ends]:
-                if died <= born:
-                    self._bury(dead, lies, held)
-                    ends.remove((dead, died))
-            if begun < born < done:
-                account.problems.append(f"{self._objects[item][0]} was born while data moved: not accounted for")
-            for chunk in range(first, first + chunks):
-                lies[item, chunk] = place
-                hold(place, self._size(item, chunk))
-        busy_until = float("-inf")
-        for move in moves:
-            while ends and ends[0][1] <= move.begun:
-                self._bury(ends.pop(0)[0], lies, held)
-            name = self._objects[move.object][0]
-            if move.begun < busy_until - EPSILON:
-                account.problems.append(f"{name} chunk {move.first} was copied while another was")
-            busy_until = max(busy_until, move.done)
-            for chunk in range(move.first, move.first + move.chunks):
-                size = self._size(move.object, chunk)
-                if lies.get((move.object, chunk)) != move.source:
-                    account.problems.append(f"{name} chunk {chunk} was not on the move's source")
-                account.moves += 1
-                hold(move.target, size)  # on both from here ...
-                held[move.source] -= size  # ... to here
-                lies[move.object, chunk] = move.target
+        playing = _Playing(account)
+        for _, _, event in sorted(self._events(playing), key=lambda event: event[:2]):
+            event()
         return account
 
-    def _bury(self, item: int, lies: dict[tuple[int, int], int], held: dict[int, int]) -> None:
-        for chunk in range(self._objects[item][3]):
-            place = lies.pop((item, chunk), None)
-            if place is not None:
-                held[place] -= self._size(item, chunk)
+    def _events(self, playing: _Playing) -> Iterator[tuple[float, int, Callable[[], None]]]:
+        """What happens, with its time and its rank among what happens then: who dies gives its room before
+        anything is born, and what is born takes its own before the next transfer begins."""
+        transfers = self._transfers()
+        for item, died in self._all("SELECT id, died FROM object WHERE died IS NOT NULL"):
+            yield died, 0, partial(playing.bury, died, self._pieces(item, 0, self._objects[item][3]))
+        births = self._all(
+            "SELECT p.object, p.first, p.chunks, p.place, o.born FROM object_place p "
+            "JOIN object o ON o.id = p.object AND o.run = p.run"
+        )
+        for item, first, chunks, place, born in births:
+            yield (
+                born,
+                1,
+                partial(playing.bear, born, self._pieces(item, first, chunks), place, self.places[place][2]),
+            )
+        for move in transfers:
+            pieces = self._pieces(move.object, move.first, move.chunks)
+            domain = self.places[move.target][2]
+            yield move.begun, 2, partial(playing.carry, move, pieces, domain, self._objects[move.object][0])
+
+    def _pieces(self, item: int, first: int, chunks: int) -> list[tuple[Piece, int]]:
+        """Chunks with their bytes."""
+        _, size, chunk_size, _ = self._objects[item]
+        return [
+            ((item, chunk), min(chunk_size, size - chunk * chunk_size)) for chunk in range(first, first + chunks)
+        ]
 
     def _transfers(self) -> list[Transfer]:
         rows = self._all(
@@ -114,10 +154,6 @@ class Audit:
             "WHERE NOT refused AND source <> target ORDER BY begun, id"
         )
         return [Transfer(*row) for row in rows]
-
-    def _size(self, item: int, chunk: int) -> int:
-        _, size, chunk_size, _ = self._objects[item]
-        return min(chunk_size, size - chunk * chunk_size)
 
     def _all(self, sql: str, *values: object) -> list[tuple]:
         return self._database.execute(sql, values).fetchall()

@@ -18,6 +18,26 @@ struct ChunkTraffic {
   std::uint64_t weight = 0;   // of the demand misses, in 255ths of a latency
   std::uint64_t written = 0;  // lines written back
 
+  // So many misses of one kind, and the weights of those that are demanded, summed.
+  void add(backend::MissKind kind, std::uint64_t misses, std::uint64_t weights) {
+    using backend::MissKind;
+    switch (kind) {
+      case MissKind::prefetched:
+        prefetched += misses;
+        break;
+      case MissKind::independent:
+        independent += misses;
+        weight += weights;
+        break;
+      case MissKind::dependent:
+        dependent += misses;
+        weight += weights;
+        break;
+      case MissKind::writeback:
+        written += misses;
+        break;
+    }
+  }
   [[nodiscard]] std::uint64_t read() const { return prefetched + independent + dependent; }
   ChunkTraffic& operator+=(const ChunkTraffic& other) {
     prefetched += other.prefetched;
@@ -54,6 +74,8 @@ class Tally {
   [[nodiscard]] const ChunkTraffic& unowned() const { return unowned_; }
 
  private:
+  ChunkTraffic& of(memory::ChunkId chunk);
+
   ChunkScratch<ChunkTraffic> by_chunk_;
   ChunkTraffic unowned_;
 };

@@ -8,31 +8,6 @@
 
 namespace terrace::sim {
 
-using backend::MissKind;
-
-namespace {
-
-void add(const backend::Miss& miss, profile::ChunkTraffic& traffic) {
-  switch (miss.kind) {
-    case MissKind::prefetched:
-      ++traffic.prefetched;
-      break;
-    case MissKind::independent:
-      ++traffic.independent;
-      traffic.weight += miss.weight;
-      break;
-    case MissKind::dependent:
-      ++traffic.dependent;
-      traffic.weight += miss.weight;
-      break;
-    case MissKind::writeback:
-      ++traffic.written;
-      break;
-  }
-}
-
-}  // namespace
-
 MemoryCache::MemoryCache(const memory::ChunkTable& chunks, machine::PlaceId fast, machine::PlaceId slow,
                          Bytes capacity, Bytes line)
     : chunks_(chunks), fast_(fast), slow_(slow), sets_(capacity.value / line.value), line_(line.value) {
@@ -73,15 +48,15 @@ void MemoryCache::serve(const backend::Quantum& quantum, const profile::PlaceVie
   for (const auto& miss : quantum.misses) {
     const auto place = miss.chunk == memory::k_no_chunk ? view.unowned() : view.place_of(chunks_[miss.chunk]);
     if (miss.chunk == memory::k_no_chunk || place != slow_) {
-      add(miss, by_place[place]);
+      by_place[place].add(miss.kind, 1, miss.weight);
       continue;
     }
-    const bool write = miss.kind == MissKind::writeback;
+    const bool write = miss.kind == backend::MissKind::writeback;
     const auto found = look_up(address_of(miss), write);
-    add(miss, by_place[fast_]);
+    by_place[fast_].add(miss.kind, 1, miss.weight);
     if (found.displaced_dirty) ++by_place[slow_].written;
     if (found.hit || write) continue;
-    add(miss, by_place[slow_]);
+    by_place[slow_].add(miss.kind, 1, miss.weight);
     ++by_place[fast_].written;
   }
 }

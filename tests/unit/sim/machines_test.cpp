@@ -1,6 +1,6 @@
-// Every shipped machine file in virtual time: STREAM reaches each place's bandwidth and a chase its latency, both
-// within 2 %, and both follow the file. Where latency lets fewer lines come than the place has bandwidth for, the
-// instructions between them show: 5 %.
+// Every shipped machine file in virtual time: STREAM reaches each place's bandwidth (or, where latency lets fewer
+// lines come, what it allows) and a chase its latency, both within 2 %, and both follow the file. Instructions take no
+// time here: between a core's lines they would show.
 #include <gtest/gtest.h>
 
 #include "machine/machine_file.hpp"
@@ -11,7 +11,11 @@ namespace {
 
 class ShippedMachine : public testing::TestWithParam<std::string> {
  protected:
-  machine::Machine read() const { return machine::read_machine_file(machine::find_machine(GetParam())); }
+  static machine::Machine read() {
+    auto parts = machine::read_machine_file(machine::find_machine(GetParam())).parts();
+    for (auto& initiator : parts.initiators) initiator.instruction_time = {};
+    return machine::Machine(parts);
+  }
 };
 
 // Lines per second of a kernel's pass over arrays on `place`, by all cores of the initiator.
@@ -45,7 +49,7 @@ TEST_P(ShippedMachine, ReachesEachPlacesBandwidthAndLatency) {
   for (const auto& path : machine.parts().paths) {
     const auto& name = machine.place(path.place).name;
     EXPECT_NEAR(stream_bandwidth(machine, path.initiator, path.place) / reachable(machine, path), 1,
-                reachable(machine, path) < path.read.value ? 0.05 : 0.02)
+                0.02)
         << name;
     EXPECT_NEAR(chase_latency(machine, path.initiator, path.place) / path.latency.value, 1, 0.02) << name;
   }
@@ -66,7 +70,7 @@ TEST_P(ShippedMachine, FollowsItsFileInProportion) {
     EXPECT_NEAR(stream_bandwidth(machine, path.initiator, path.place) /
                     stream_bandwidth(slower, path.initiator, path.place),
                 reachable(machine, path) / reachable(slower, slower_path),
-                reachable(machine, path) < path.read.value ? 0.1 : 0.06);
+                0.06);
     EXPECT_NEAR(
         chase_latency(slower, path.initiator, path.place) / chase_latency(machine, path.initiator, path.place),
         1.5, 0.03);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <utility>
 
 #include "model/loads.hpp"
 #include "model/moves.hpp"
@@ -16,14 +17,15 @@ constexpr int k_most_rounds = 8;  // iterations after which a backlog of moves h
 struct Pending {
   std::size_t move = 0;
   double seconds = 0;
-  bool late = false;  // the phase that needs it has begun
+  bool late = false;                // the phase that needs it has begun
+  const ItemCell* used = nullptr;  // of an item that is late: what the phase does with it where it lies
 };
 
 // One mover that works through its moves in the order in which they were asked, beside the phases.
 class Timeline {
  public:
   Timeline(const ProblemIndex& index, const Schedule& schedule, const MoveList& list)
-      : index_(index), problem_(index.problem()), list_(list), lost_(list.moves.size(), 0) {
+      : index_(index), problem_(index.problem()), list_(list), now_(problem_, problem_.phases.front()), lost_(list.moves.size(), 0) {
     for (std::size_t k = 0; k < schedule.phases.size(); ++k) {
       loads_.push_back(load_of(problem_, k, schedule.phases[k]));
     }
@@ -57,19 +59,18 @@ class Timeline {
   PhaseTime phase(std::size_t k) {
     PhaseTime time;
     for (const auto m : asked_[k]) {
-      queue_.push_back({m, list_.moves[m].seconds, false});
+      queue_.push_back({m, list_.moves[m].seconds, false, nullptr});
       time.asking += problem_.asking * problem_.items[list_.moves[m].item].chunks;
     }
     time.waiting = index_.segment(k) ? 0 : wait_for_needed(k);
-    const auto& load = loads_[k];
-    const auto late = late_exposure(k);
-    std::vector<double> busy(problem_.places.size());
-    for (std::size_t p = 0; p < busy.size(); ++p) busy[p] = load.busy(p);
+    now_ = loads_[k];
     time.core = problem_.phases[k].core.value;
-    time.exposed = load.stalled() - time.core + late;
-    const auto alone = std::max(load.time(), load.stalled() + late) + problem_.phases[k].unexplained.value;
-    const auto [running, copying] = run_beside(alone, busy);
-    time.bandwidth = *std::max_element(busy.begin(), busy.end());
+    time.exposed = now_.stalled() - time.core;
+    busy_.clear();
+    for (std::size_t p = 0; p < problem_.places.size(); ++p) busy_.push_back(now_.busy(p));
+    hold_back(k);
+    const auto [running, copying] = run_beside(problem_.phases[k].unexplained.value, time);
+    time.bandwidth = *std::max_element(busy_.begin(), busy_.end());
     time.copies = time.waiting + copying;
     time.total = running + time.waiting + time.asking;
     return time;
@@ -93,67 +94,77 @@ class Timeline {
   }
 
   // Nothing waits at a segment, in the middle of the program's work: until its copy is done, an item is used where
-  // it lies: what that exposes more, if its uses are spread evenly over the segment.
-  double late_exposure(std::size_t k) {
-    double copying = 0;
-    double late = 0;
-    const auto alone = loads_[k].time();
+  // it lies. Its uses are spread evenly over the segment.
+  void hold_back(std::size_t k) {
     for (auto& pending : queue_) {
-      copying += pending.seconds;
       const auto& move = list_.moves[pending.move];
       if (!move.awaited) continue;
       pending.late = pending.late || move.need == k;
-      if (!pending.late || alone <= 0) continue;
+      if (!pending.late) continue;
       const auto& cells = problem_.phases[k].cells;
       const auto cell = std::lower_bound(cells.begin(), cells.end(), move.item,
                                          [](const ItemCell& c, std::uint32_t item) { return c.item < item; });
       if (cell == cells.end() || cell->item != move.item) continue;
-      const auto slower =
-          exposed_time(*cell, problem_.places[move.from]) - exposed_time(*cell, problem_.places[move.to]);
-      const auto lost_here = std::max(slower, 0.0) * std::min(copying / alone, 1.0);
-      late += lost_here;
-      lost_[pending.move] += lost_here;
+      pending.used = &*cell;
+      now_.take(*cell, move.to);
+      now_.put(*cell, move.from);
     }
-    return late;
+  }
+
+  // It was late for that share of the phase, and is no more.
+  void arrive(Pending& pending, double share, PhaseTime& time) {
+    if (pending.used == nullptr) return;
+    const auto& cell = *std::exchange(pending.used, nullptr);
+    const auto& move = list_.moves[pending.move];
+    const auto &from = problem_.places[move.from], &to = problem_.places[move.to];
+    const auto before = now_.time();
+    now_.take(cell, move.from);
+    now_.put(cell, move.to);
+    lost_[pending.move] += share * std::max(before - now_.time(), 0.0);
+    time.exposed += share * (exposed_time(cell, from) - exposed_time(cell, to));
+    busy_[move.from] += share * busy_time(cell, from);
+    busy_[move.to] -= share * busy_time(cell, to);
   }
 
   struct Beside {
     double running = 0;  // what the phase takes
     double copying = 0;  // how much of that time a copy ran
   };
-  // The phase, which takes `alone` without copies, beside what is queued: both are fluids, and of a place that
-  // both want more of than there is each gets at least half (the simulator's law). Adds the copies to `busy`.
-  Beside run_beside(double alone, std::vector<double>& busy) {
+  // The phase beside what is queued: both are fluids, and of a place that both want more of than there is each gets
+  // at least half (the simulator's law).
+  Beside run_beside(double unexplained, PhaseTime& time) {
     Beside beside;
-    if (alone <= 0) return beside;
-    const auto own = busy;
     double left = 1;  // share of the phase that is still to run
     while (!queue_.empty() && left > 0) {
+      const auto alone = now_.time() + unexplained;
+      if (alone <= 0) break;
       auto& pending = queue_.front();
       const auto& move = list_.moves[pending.move];
       const auto bytes = static_cast<double>(problem_.items[move.item].size.value);
       // Seconds of each place that one second of copying at full speed takes.
       const double from = bytes / problem_.places[move.from].read_bandwidth / move.seconds;
       const double to = bytes / problem_.places[move.to].write_bandwidth / move.seconds;
-      const auto copy_share = [&](std::size_t place) { return std::max(1 - own[place] / alone, 0.5); };
+      const auto copy_share = [&](std::size_t place) { return std::max(1 - now_.busy(place) / alone, 0.5); };
       const double rate = std::min({1.0, copy_share(move.from) / from, copy_share(move.to) / to});
       double speed = 1 / alone;
-      if (own[move.from] > 0) speed = std::min(speed, (1 - rate * from) / own[move.from]);
-      if (own[move.to] > 0) speed = std::min(speed, (1 - rate * to) / own[move.to]);
+      if (now_.busy(move.from) > 0) speed = std::min(speed, (1 - rate * from) / now_.busy(move.from));
+      if (now_.busy(move.to) > 0) speed = std::min(speed, (1 - rate * to) / now_.busy(move.to));
       const bool copy_ends = pending.seconds / rate <= left / speed;
       const double elapsed = copy_ends ? pending.seconds / rate : left / speed;
       beside.running += elapsed;
       beside.copying += elapsed;
-      busy[move.from] += elapsed * rate * from;
-      busy[move.to] += elapsed * rate * to;
+      busy_[move.from] += elapsed * rate * from;
+      busy_[move.to] += elapsed * rate * to;
       left = copy_ends ? std::max(left - elapsed * speed, 0.0) : 0;
       if (copy_ends) {
+        arrive(pending, 1 - left, time);
         queue_.pop_front();
       } else {
         pending.seconds -= elapsed * rate;
       }
     }
-    beside.running += left * alone;
+    beside.running += left * (now_.time() + unexplained);
+    for (auto& pending : queue_) arrive(pending, 1, time);
     return beside;
   }
 
@@ -161,6 +172,8 @@ class Timeline {
   const Problem& problem_;
   const MoveList& list_;
   std::vector<PhaseLoad> loads_;
+  PhaseLoad now_;                                // of the phase that runs, with what is late where it lies
+  std::vector<double> busy_;                     // seconds of each place that it takes, copies with it
   std::vector<std::vector<std::size_t>> asked_;  // moves, by phase
   std::vector<bool> awaited_;                    // whether a phase waits for any
   std::deque<Pending> queue_;

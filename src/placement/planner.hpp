@@ -30,6 +30,8 @@ class Planner {
   [[nodiscard]] virtual bool needs_profile() const { return true; }
   [[nodiscard]] virtual Decision decide(const model::Problem& problem, const model::Calibration& calibration,
                                         Effort effort) const = 0;
+  // Another one that decides much sooner, whose plan may be obeyed until this one has decided; nullptr for none.
+  [[nodiscard]] virtual const Planner* meanwhile() const { return nullptr; }
 };
 
 // "auto" (joint, which is never predicted to be slower than unimem; the default) and its sisters,

@@ -38,18 +38,33 @@ void ActivePlan::bind(const profile::Object& object) {
   }
 }
 
-machine::PlaceId ActivePlan::initial_place(const profile::Object& object, std::uint32_t ordinal) const {
-  if (object.id >= initial_.size() || ordinal >= initial_[object.id].size()) return machine::k_no_place;
-  return initial_[object.id][ordinal];
+namespace {
+
+machine::PlaceId place_in(const ActivePlan::Places& places, const profile::Object& object, std::uint32_t ordinal) {
+  if (object.id >= places.size() || ordinal >= places[object.id].size()) return machine::k_no_place;
+  return places[object.id][ordinal];
 }
 
-std::vector<ActiveMove> ActivePlan::to_initial(const profile::Object& object,
-                                               const std::function<machine::PlaceId(memory::ChunkId)>& lies,
-                                               machine::PlaceId home) const {
+}  // namespace
+
+machine::PlaceId ActivePlan::initial_place(const profile::Object& object, std::uint32_t ordinal) const {
+  return place_in(initial_, object, ordinal);
+}
+
+ActivePlan::Places ActivePlan::places_before(profile::PhaseIndex phase) {
+  auto places = initial_;
+  for (profile::PhaseIndex earlier = 0; earlier < phase; ++earlier)
+    for (const auto& move : asked_in(earlier)) places[move.object][move.planned.chunk] = move.planned.to;
+  return places;
+}
+
+std::vector<ActiveMove> ActivePlan::moves_to(const Places& places, const profile::Object& object,
+                                             const std::function<machine::PlaceId(memory::ChunkId)>& lies,
+                                             machine::PlaceId home) {
   std::vector<ActiveMove> moves;
   for (std::uint32_t ordinal = 0; ordinal < object.chunks; ++ordinal) {
     const auto chunk = object.first_chunk + ordinal;
-    const auto wanted = initial_place(object, ordinal);
+    const auto wanted = place_in(places, object, ordinal);
     placement::ChunkMove planned;
     planned.object = object.id;
     planned.chunk = ordinal;

@@ -55,11 +55,14 @@ class ActivePlan {
   [[nodiscard]] std::size_t phases() const { return starts_.size(); }  // segments not counted
   // Where the plan wants the chunk of a bound object when an iteration begins; k_no_place where it says nothing.
   [[nodiscard]] machine::PlaceId initial_place(const profile::Object& object, std::uint32_t ordinal) const;
-  // From where the object's chunks lie (`lies`) to where an iteration begins; what the plan does not know goes
-  // `home`.
-  [[nodiscard]] std::vector<ActiveMove> to_initial(const profile::Object& object,
-                                                   const std::function<machine::PlaceId(memory::ChunkId)>& lies,
-                                                   machine::PlaceId home) const;
+  // Where the plan has the chunks of bound objects, by object and chunk, once all that it asks for before `phase` is
+  // done: with phase 0, when an iteration begins.
+  using Places = std::vector<std::vector<machine::PlaceId>>;
+  [[nodiscard]] Places places_before(profile::PhaseIndex phase);
+  // From where the object's chunks lie (`lies`) to `places`; what the plan does not know goes `home`.
+  [[nodiscard]] static std::vector<ActiveMove> moves_to(
+      const Places& places, const profile::Object& object,
+      const std::function<machine::PlaceId(memory::ChunkId)>& lies, machine::PlaceId home);
   // Whether another plan has everything at the same places at the same times, whatever it promises.
   [[nodiscard]] bool places_as(const placement::Plan& other) const { return placement::same_places(plan_, other); }
   // The plan's phase at which the program is when its `index`-th marker of the iteration names `name`; nothing

@@ -164,7 +164,7 @@ bool World::learning(std::uint32_t iteration) const {
 void World::loop_begin(const PhaseTracker& tracker) {
   journal_.write(profile::LoopRecord{tracker.loop(), now()});
   learned_.clear();
-  coming_.reset();
+  coming_.clear();
   segmenter_.forget();
   measured_.clear();
   plan_phase_.reset();
@@ -254,6 +254,7 @@ void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool
   price(tracker.phase());
   parts_.clock->charge(model::k_marker_cost);
   if (begins_iteration) steer(tracker, followed, objects);
+  if (!again_) adopt_what_came(tracker, objects);
   phase_begun_ = now();
   phase_waited_ = Seconds{};
   progress_ = 0;

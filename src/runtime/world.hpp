@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/problem.hpp"
 #include "placement/planner/interleave_weights.hpp"
 #include "profile/profile.hpp"
 #include "runtime/active_plan.hpp"
@@ -73,6 +74,12 @@ class World {
     Seconds waited;
     bool settled = false;
   };
+  // A plan that is being made: in force from the first phase that begins after `at`.
+  struct Coming {
+    placement::Plan plan;
+    Seconds at;
+    std::string why;
+  };
   // Where the object's chunks from `ordinal` on lie at first, and how many of them.
   struct Stretch {
     machine::PlaceId place = machine::k_no_place;
@@ -88,8 +95,10 @@ class World {
   void carry(std::uint32_t iteration, const std::vector<profile::Object>& objects);
   void steer(const PhaseTracker& tracker, bool followed, const std::vector<profile::Object>& objects);
   void learn(const PhaseTracker& tracker, const std::vector<profile::Object>& objects);
-  void adopt(const placement::Plan& plan, const std::vector<profile::Object>& objects);
-  void gather(const std::vector<profile::Object>& objects);
+  void plan(const model::Problem& problem, double cells);
+  void adopt_what_came(const PhaseTracker& tracker, const std::vector<profile::Object>& objects);
+  bool adopt(const Coming& coming, const PhaseTracker& tracker, const std::vector<profile::Object>& objects);
+  void gather(const std::vector<profile::Object>& objects, profile::PhaseIndex phase = 0);
   void watch(std::uint32_t iteration);
   void catch_up(const PhaseTracker& tracker);
   void bind(const profile::Object& object);
@@ -124,10 +133,8 @@ class World {
   std::map<std::string, Seconds, std::less<>> core_times_;
   ActivePlan active_;
   bool has_plan_ = false;
-  std::optional<placement::Plan>
-      coming_;  // made, and in force from the first iteration that begins after coming_at_
-  Seconds coming_at_;
-  std::string why_;  // it was made
+  std::deque<Coming> coming_;  // in the order in which they will be done
+  std::string why_;  // a plan is made
   Variation variation_;
   bool again_ = false;  // this iteration is profiled once more, under a plan
   // Of the moves to where the plan in force has everything: when it is done, phases are watched.

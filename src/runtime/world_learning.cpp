@@ -1,6 +1,7 @@
 // From an iteration that was profiled to a plan in force, and back when the program does something else. See
 // world.hpp.
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -32,10 +33,6 @@ void World::steer(const PhaseTracker& tracker, bool followed, const std::vector<
   const bool learned = iteration == parts_.steering.learn_iterations && learning(iteration - 1);
   if (again_ || (learned && !parts_.steering.record_only)) learn(tracker, objects);
   again_ = false;
-  if (coming_ && now() >= coming_at_) {
-    adopt(*coming_, objects);
-    coming_.reset();
-  }
   carry(iteration, objects);
   watch(iteration);
   iterations_ = iteration + 1;
@@ -86,10 +83,7 @@ void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object
     for (const auto& phase : problem.phases) cells += phase.cells.size();
     if (cells == 0)
       throw Error(Code::not_found, "no accesses were seen: build with terrace-cc and its sisters, or give --plan");
-    const auto& planner = placement::find_planner(parts_.steering.planner);
-    const auto decision = planner.decide(problem, parts_.calibration, placement::Effort::quick);
-    coming_ = placement::make_plan(problem, decision, planner.name());
-    coming_at_ = parts_.clock->finished_beside(model::plan_cost(static_cast<double>(cells)));
+    plan(problem, static_cast<double>(cells));
   } catch (const std::exception& error) {
     learned_.clear();
     if (again_) {
@@ -101,29 +95,60 @@ void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object
   }
 }
 
-void World::adopt(const placement::Plan& plan, const std::vector<profile::Object>& objects) {
+// Where planning takes time, the program need not wait for the best plan: it has a good one first. When it is
+// profiled again it has a plan, and keeps that meanwhile.
+void World::plan(const model::Problem& problem, double cells) {
+  coming_.clear();
+  const auto& planner = placement::find_planner(parts_.steering.planner);
+  const auto* first = again_ ? nullptr : planner.meanwhile();
+  const auto first_at = parts_.clock->finished_beside(cells * model::k_first_plan_cost);
+  auto beaten = Seconds{std::numeric_limits<double>::infinity()};
+  if (first != nullptr && first_at > now()) {
+    const auto decision = first->decide(problem, parts_.calibration, placement::Effort::quick);
+    beaten = decision.prediction.total;
+    coming_.push_back({placement::make_plan(problem, decision, first->name()), first_at, why_});
+  }
+  const auto decision = planner.decide(problem, parts_.calibration, placement::Effort::quick);
+  if (decision.prediction.total < beaten)
+    coming_.push_back({placement::make_plan(problem, decision, planner.name()),
+                       parts_.clock->finished_beside(cells * model::k_plan_cost), why_});
+}
+
+void World::adopt_what_came(const PhaseTracker& tracker, const std::vector<profile::Object>& objects) {
+  while (!coming_.empty() && now() >= coming_.front().at && adopt(coming_.front(), tracker, objects))
+    coming_.pop_front();
+}
+
+// From the phase that begins; false where the plan does not expect that one there.
+bool World::adopt(const Coming& coming, const PhaseTracker& tracker, const std::vector<profile::Object>& objects) {
+  const auto& plan = coming.plan;
   if (has_plan_ && active_.places_as(plan)) {
     note("note", "the new plan is the old one, which stays in force");
-    return variation_.watch();
+    variation_.watch();
+    return true;
   }
-  journal_.write(profile::PlanRecord{plan, now(), why_});
-  active_ = ActivePlan(plan, *parts_.machine, domain_);
+  ActivePlan adopted(plan, *parts_.machine, domain_);
+  const auto phase = tracker.index() == 0 ? 0 : adopted.find_phase(tracker.index(), tracker.phase());
+  if (!phase) return false;
+  journal_.write(profile::PlanRecord{plan, now(), coming.why});
+  active_ = std::move(adopted);
   has_plan_ = true;
   plan_phase_.reset();
   needed_.clear();
   plan_mismatch_noted_ = false;
   for (const auto& object : objects)
     if (object.live) bind(object);
-  gather(objects);
+  gather(objects, *phase);
   if (pending_.empty())
     variation_.watch();
   else
     last_arrival_ = first_pending_ + pending_.size() - 1;
+  return true;
 }
 
-// From where everything lies, or is on its way to, to where the plan has it when an iteration begins: outs first,
-// then ins.
-void World::gather(const std::vector<profile::Object>& objects) {
+// From where everything lies, or is on its way to, to where the plan has it when the phase begins: outs first, then
+// ins.
+void World::gather(const std::vector<profile::Object>& objects, profile::PhaseIndex phase) {
   harvest();
   std::map<ChunkId, PlaceId> under_way;
   for (const auto& pending : pending_)
@@ -134,10 +159,11 @@ void World::gather(const std::vector<profile::Object>& objects) {
                                     : (*parts_.chunks)[chunk].place.load(std::memory_order_relaxed);
   };
   const auto home = parts_.machine->home(domain_);
+  const auto places = active_.places_before(phase);
   std::vector<ActiveMove> moves;
   for (const auto& object : objects) {
     if (!object.live) continue;
-    const auto of_object = active_.to_initial(object, lies, home);
+    const auto of_object = ActivePlan::moves_to(places, object, lies, home);
     moves.insert(moves.end(), of_object.begin(), of_object.end());
   }
   std::stable_partition(moves.begin(), moves.end(),

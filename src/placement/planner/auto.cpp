@@ -11,6 +11,7 @@ class Auto final : public Planner {
                                 Effort effort) const override {
     return joint_planner().decide(problem, calibration, effort);
   }
+  [[nodiscard]] const Planner* meanwhile() const override { return joint_planner().meanwhile(); }
 };
 
 }  // namespace

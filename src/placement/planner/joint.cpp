@@ -64,6 +64,7 @@ class Joint final : public Planner {
         best.prediction.total.value > 0 ? std::max(1 - bound.seconds / best.prediction.total.value, 0.0) : 0;
     return best;
   }
+  [[nodiscard]] const Planner* meanwhile() const override { return &stream_planner(); }
 
  private:
   // An exact problem's bound does not hold the times that depend on the placement in ways that the law cannot say.

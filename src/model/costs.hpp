@@ -12,8 +12,8 @@ inline constexpr Seconds k_marker_cost{600e-9};
 inline constexpr Seconds k_ask_cost{0.1e-6};
 inline constexpr Seconds k_move_cost{0.08e-6};
 inline constexpr Seconds k_log_cost{0.4e-6};
-// Of a processor beside the program, for each cell of the problem: a quick plan, and the one that streams, which is
-// there long before it.
+// Of a processor beside the program, for each cell of the problem: a quick plan, and the one that streams, which
+// is there long before it.
 inline constexpr Seconds k_plan_cost{8e-6};
 inline constexpr Seconds k_first_plan_cost{2.5e-6};
 

@@ -244,7 +244,8 @@ Problem make_problem(const profile::Profile& profile, const machine::Machine& ma
   }
   add_phases(problem, profile, machine.parts().line, item_of);
   merge_neighbours(problem, max_items);
-  hold_against_measured(problem);
+  // What phases took says something of the estimates only where it is known from where they were served.
+  if (!profile.moving) hold_against_measured(problem);
   return problem;
 }
 

@@ -17,7 +17,7 @@ constexpr int k_most_rounds = 8;  // iterations after which a backlog of moves h
 struct Pending {
   std::size_t move = 0;
   double seconds = 0;
-  bool late = false;                // the phase that needs it has begun
+  bool late = false;               // the phase that needs it has begun
   const ItemCell* used = nullptr;  // of an item that is late: what the phase does with it where it lies
 };
 
@@ -25,7 +25,11 @@ struct Pending {
 class Timeline {
  public:
   Timeline(const ProblemIndex& index, const Schedule& schedule, const MoveList& list)
-      : index_(index), problem_(index.problem()), list_(list), now_(problem_, problem_.phases.front()), lost_(list.moves.size(), 0) {
+      : index_(index),
+        problem_(index.problem()),
+        list_(list),
+        now_(problem_, problem_.phases.front()),
+        lost_(list.moves.size(), 0) {
     for (std::size_t k = 0; k < schedule.phases.size(); ++k) {
       loads_.push_back(load_of(problem_, k, schedule.phases[k]));
     }
@@ -130,8 +134,8 @@ class Timeline {
     double running = 0;  // what the phase takes
     double copying = 0;  // how much of that time a copy ran
   };
-  // The phase beside what is queued: both are fluids, and of a place that both want more of than there is each gets
-  // at least half (the simulator's law).
+  // The phase beside what is queued: both are fluids, and of a place that both want more of than there is each
+  // gets at least half (the simulator's law).
   Beside run_beside(double unexplained, PhaseTime& time) {
     Beside beside;
     double left = 1;  // share of the phase that is still to run

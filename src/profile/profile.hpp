@@ -71,6 +71,7 @@ struct Profile {
   std::vector<Object> objects;
   std::vector<Iteration> iterations;     // those that were profiled
   std::vector<machine::PlaceId> places;  // by chunk: where it lay while it was profiled (iteration start)
+  bool moving = false;                   // they lay elsewhere, too, meanwhile: a plan was in force
   double unseen = 0;                     // share of the accesses that was not followed
 };
 

@@ -148,7 +148,7 @@ Profile Store::profile(std::int64_t run, bool exact) const {
   Profile profile;
   profile.exact = exact;
   Statement iterations(database,
-                       "SELECT id, number, loop FROM iteration i WHERE run = ?1 AND exact = ?2 AND loop = "
+                       "SELECT id, number, loop, anew FROM iteration i WHERE run = ?1 AND exact = ?2 AND loop = "
                        "(SELECT max(loop) FROM iteration WHERE run = ?1 AND exact = ?2) AND number >= "
                        "(SELECT ifnull(max(number), 0) FROM iteration WHERE run = ?1 AND exact = ?2 "
                        "AND loop = i.loop AND anew) ORDER BY number, id");
@@ -158,6 +158,7 @@ Profile Store::profile(std::int64_t run, bool exact) const {
     const auto id = iterations.integer(0);
     loop = iterations.integer(2);
     if (profile.iterations.empty()) profile.places = impl_->places(id);
+    profile.moving = profile.moving || iterations.integer(3) != 0;
     profile.iterations.push_back({static_cast<std::uint32_t>(iterations.integer(1)), impl_->phases(id)});
   }
   impl_->count_what_was_left_out(run, loop, profile.iterations);

@@ -55,8 +55,8 @@ class ActivePlan {
   [[nodiscard]] std::size_t phases() const { return starts_.size(); }  // segments not counted
   // Where the plan wants the chunk of a bound object when an iteration begins; k_no_place where it says nothing.
   [[nodiscard]] machine::PlaceId initial_place(const profile::Object& object, std::uint32_t ordinal) const;
-  // Where the plan has the chunks of bound objects, by object and chunk, once all that it asks for before `phase` is
-  // done: with phase 0, when an iteration begins.
+  // Where the plan has the chunks of bound objects, by object and chunk, once all that it asks for before `phase`
+  // is done: with phase 0, when an iteration begins.
   using Places = std::vector<std::vector<machine::PlaceId>>;
   [[nodiscard]] Places places_before(profile::PhaseIndex phase);
   // From where the object's chunks lie (`lies`) to `places`; what the plan does not know goes `home`.

@@ -260,7 +260,7 @@ void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool
   progress_ = 0;
   first_thread_.reset();
   write_moves();
-  if (has_plan_ && !again_) run_moves(tracker);
+  if (has_plan_) run_moves(tracker);
   if (!collecting_) return;
   segmenter_.begin_phase(tracker.index());
   segment_begun_ = now();

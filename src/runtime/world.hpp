@@ -134,7 +134,7 @@ class World {
   ActivePlan active_;
   bool has_plan_ = false;
   std::deque<Coming> coming_;  // in the order in which they will be done
-  std::string why_;  // a plan is made
+  std::string why_;            // a plan is made
   Variation variation_;
   bool again_ = false;  // this iteration is profiled once more, under a plan
   // Of the moves to where the plan in force has everything: when it is done, phases are watched.

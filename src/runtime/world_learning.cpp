@@ -21,7 +21,8 @@ namespace {
 
 // Numbers with a point need the part of the C++ library that needs libm, which must stay out of users' processes.
 std::string microseconds(Seconds time) {
-  return std::to_string(static_cast<std::uint64_t>(time.value * 1e6 + 0.5)) + "us";
+  const auto halves = static_cast<std::uint64_t>(time.value * 2e6);
+  return std::to_string((halves + 1) / 2) + "us";
 }
 
 }  // namespace
@@ -46,8 +47,8 @@ void World::steer(const PhaseTracker& tracker, bool followed, const std::vector<
   with_collectors([&](profile::Collector& collector) { collector.begin_iteration(iteration); });
 }
 
-// Phases that take other times than they did: the iteration that begins is profiled again. Nothing is moved in it,
-// because a profile says where everything lay when its iteration began.
+// Phases that take other times than they did: the iteration that begins is profiled again, and the plan in force
+// is obeyed meanwhile.
 void World::watch(std::uint32_t iteration) {
   if (last_arrival_ && parts_.mover->done(*last_arrival_)) {
     last_arrival_.reset();
@@ -75,6 +76,7 @@ void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object
   profile.objects = objects;
   profile.iterations = learned_;
   profile.places = places_at_start_;
+  profile.moving = again_;
   if (!again_) why_ = "learned in the first iteration";
   try {
     const auto problem =
@@ -146,8 +148,8 @@ bool World::adopt(const Coming& coming, const PhaseTracker& tracker, const std::
   return true;
 }
 
-// From where everything lies, or is on its way to, to where the plan has it when the phase begins: outs first, then
-// ins.
+// From where everything lies, or is on its way to, to where the plan has it when the phase begins: outs first,
+// then ins.
 void World::gather(const std::vector<profile::Object>& objects, profile::PhaseIndex phase) {
   harvest();
   std::map<ChunkId, PlaceId> under_way;

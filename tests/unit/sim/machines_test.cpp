@@ -1,6 +1,6 @@
 // Every shipped machine file in virtual time: STREAM reaches each place's bandwidth (or, where latency lets fewer
-// lines come, what it allows) and a chase its latency, both within 2 %, and both follow the file. Instructions take no
-// time here: between a core's lines they would show.
+// lines come, what it allows) and a chase its latency, both within 2 %, and both follow the file. Instructions
+// take no time here: between a core's lines they would show.
 #include <gtest/gtest.h>
 
 #include "machine/machine_file.hpp"
@@ -48,9 +48,7 @@ TEST_P(ShippedMachine, ReachesEachPlacesBandwidthAndLatency) {
   const auto machine = read();
   for (const auto& path : machine.parts().paths) {
     const auto& name = machine.place(path.place).name;
-    EXPECT_NEAR(stream_bandwidth(machine, path.initiator, path.place) / reachable(machine, path), 1,
-                0.02)
-        << name;
+    EXPECT_NEAR(stream_bandwidth(machine, path.initiator, path.place) / reachable(machine, path), 1, 0.02) << name;
     EXPECT_NEAR(chase_latency(machine, path.initiator, path.place) / path.latency.value, 1, 0.02) << name;
   }
 }
@@ -69,8 +67,7 @@ TEST_P(ShippedMachine, FollowsItsFileInProportion) {
     const auto slower_path = slower.path(path.initiator, path.place);
     EXPECT_NEAR(stream_bandwidth(machine, path.initiator, path.place) /
                     stream_bandwidth(slower, path.initiator, path.place),
-                reachable(machine, path) / reachable(slower, slower_path),
-                0.06);
+                reachable(machine, path) / reachable(slower, slower_path), 0.06);
     EXPECT_NEAR(
         chase_latency(slower, path.initiator, path.place) / chase_latency(machine, path.initiator, path.place),
         1.5, 0.03);

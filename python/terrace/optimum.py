@@ -168,6 +168,16 @@ def _lie(program: _Program, common: _Common, integer: bool) -> list[dict[int, in
     return now
 
 
+def _parts(cell: list[float] | None) -> list[list[float]]:
+    """What an item is read, what it is written, and the latency that this exposes, a cell each: they need not come
+    at the same time in the phase, so an item that moves meanwhile may be in different places for them."""
+    if cell is None:
+        return []
+    item, *numbers = cell[:4]
+    parts = [[item, *(number if i == n else 0.0 for i in range(3))] for n, number in enumerate(numbers)]
+    return [part for part in parts if any(part[1:])]
+
+
 def _relaxed(common: _Common) -> _Program:
     """The linear program of the design: shares of items, served where they lie or where they come to meanwhile."""
     program = _Program()
@@ -188,13 +198,13 @@ def _relaxed(common: _Common) -> _Program:
                 arriving = [(move, 1.0) for (_, q), move in moves.items() if q == p]
                 leaving = [(move, -1.0) for (q, _), move in moves.items() if q == p]
                 program.row([(after[p], -1.0), (here[p], 1.0), *arriving, *leaving], 0, 0)
-            if i in cells:
+            for traffic in _parts(cells.get(i)):
                 served = {p: program.variable(1) for p in here}
                 program.row([(v, 1.0) for v in served.values()], 1, 1)
                 for p, v in served.items():
                     arriving = [(move, -1.0) for (_, q), move in moves.items() if q == p]
                     program.row([(v, 1.0), (here[p], -1.0), *arriving], upper=0)
-                rows.serve(common, cells[i], served)
+                rows.serve(common, traffic, served)
         rows.add(program, phase["core"] / common.second)
     return program
 

@@ -26,7 +26,9 @@ constexpr double k_close_enough = 1e-3;  // of the bound: nothing is left to be 
 // Of a refinement: items x phases that are predicted.
 constexpr double k_quick_work = 4e5;
 constexpr double k_thorough_work = 2e7;
-constexpr std::size_t k_small = 20'000;  // items x phases up to which ways are searched from scratch
+// Items x phases up to which ways are searched from scratch.
+constexpr std::size_t k_quickly_searched = 20'000;
+constexpr std::size_t k_searched = 500'000;
 
 class Joint final : public Planner {
  public:
@@ -51,7 +53,7 @@ class Joint final : public Planner {
       consider(index, round_stays(index, bound.prices), best);
       // The bound may end in prices that leave the bandwidths out of account; those at home never do.
       if (round == 0) consider(index, round_stays(index, model::prices_at_home(problem)), best);
-      if (small(problem)) {
+      if (small(problem, effort)) {
         consider(index, round_moves(problem, bound.prices), best);
         polish(index, bound.prices, best);
       }
@@ -78,8 +80,9 @@ class Joint final : public Planner {
     const auto total = best.prediction.total.value;
     return total - unexplained - bound.seconds <= k_close_enough * total;
   }
-  static bool small(const model::Problem& problem) {
-    return problem.phases.size() > 1 && problem.items.size() * problem.phases.size() <= k_small;
+  static bool small(const model::Problem& problem, Effort effort) {
+    const auto most = effort == Effort::quick ? k_quickly_searched : k_searched;
+    return problem.phases.size() > 1 && problem.items.size() * problem.phases.size() <= most;
   }
 
   // Every item again, with all others where the best schedule has them, as long as the prediction gains by it.

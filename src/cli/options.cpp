@@ -128,10 +128,12 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
                        : "who chooses the places")
         ->capture_default_str();
     app.add_option("--plan", world.plan, "obey this plan instead of learning one");
-    app.add_option("--hints", world.hints,
-                   "file that says how often objects are referred to, for where they lie at first, and which phases "
-                   "use them");
-    app.add_option("--let", options.lets, "value of a name in the hints' expressions: niter=75; goes before the file's")
+    app.add_option(
+        "--hints", world.hints,
+        "file that says how often objects are referred to, for where they lie at first, and which phases "
+        "use them");
+    app.add_option("--let", options.lets,
+                   "value of a name in the hints' expressions: niter=75; goes before the file's")
         ->allow_extra_args(false);
   }
   std::vector<std::string> worlds;

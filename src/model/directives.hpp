@@ -42,13 +42,13 @@ class Directives {
   std::vector<Directive> all_;
 };
 
-// Takes out of the problem's phases what directives spare. What its traffic explained of a phase's measured time is
-// for whoever holds the phases against it.
+// Takes out of the problem's phases what directives spare. What its traffic explained of a phase's measured time
+// is for whoever holds the phases against it.
 void spare(Problem& problem, const Directives& directives);
 
-// Adds what directives use where the profile has seen nothing. How much nobody has seen, so it counts as one reading
-// from end to end in which 20 lines share a latency, as in the order of places by speed; of a phase in segments
-// each has its part.
+// Adds what directives use where the profile has seen nothing. How much nobody has seen, so it counts as one
+// reading from end to end in which 20 lines share a latency, as in the order of places by speed; of a phase in
+// segments each has its part.
 void use(Problem& problem, const Directives& directives);
 
 }  // namespace terrace::model

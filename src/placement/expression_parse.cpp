@@ -212,8 +212,9 @@ class Parser {
     const auto found = word();
     for (const auto& unit : k_byte_units)
       if (unit.name == found) return unit;
-    refuse_at(begin, "'" + shown(found) + "' is no unit of a size (kB, KiB, MB, MiB, ...); between a number and a "
-                     "name belongs a *");
+    refuse_at(begin, "'" + shown(found) +
+                         "' is no unit of a size (kB, KiB, MB, MiB, ...); between a number and a "
+                         "name belongs a *");
   }
   [[noreturn]] void refuse_at(std::size_t begin, const std::string& what) {
     at_ = begin;

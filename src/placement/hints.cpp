@@ -141,7 +141,8 @@ std::vector<std::string> HintBook::unused(const std::vector<std::string>& object
   for (const auto* hints : {&given_, &told_}) {
     for (const auto& count : hints->counts) {
       add_unknown(sentences, said, "object", count.object, objects);
-      for (const auto& object : count.references.objects()) add_unknown(sentences, said, "object", object, objects);
+      for (const auto& object : count.references.objects())
+        add_unknown(sentences, said, "object", object, objects);
       for (auto& name : count.references.names()) taken.insert(std::move(name));
     }
     for (const auto& directive : hints->directives.all()) {

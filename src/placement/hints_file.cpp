@@ -30,8 +30,9 @@ void check_name(const TomlTable& table, std::string_view key, const std::string&
 
 double get_value(const TomlTable& table, std::string_view name) {
   if (!is_value_name(name))
-    table.refuse(name, "this is no name of a value; use letters, digits, _ and ., no digit first, and neither min, "
-                       "max nor bytes");
+    table.refuse(name,
+                 "this is no name of a value; use letters, digits, _ and ., no digit first, and neither min, "
+                 "max nor bytes");
   if (table.holds_number(name)) return table.number(name, -1e300);
   try {
     return parse_constant(table.text(name));
@@ -43,8 +44,9 @@ double get_value(const TomlTable& table, std::string_view name) {
 Count get_count(const TomlTable& table, const std::string& object) {
   check_name(table, object, object, "an object");
   if (table.holds_table(object))
-    table.refuse(object, "a table stands where an expression belongs; a name with a point takes quotes: "
-                         "\"fields_.u\" = \"2*nnz\"");
+    table.refuse(object,
+                 "a table stands where an expression belongs; a name with a point takes quotes: "
+                 "\"fields_.u\" = \"2*nnz\"");
   try {
     return {object, Expression::parse(table.text_or_whole_number(object))};
   } catch (const Error& error) {
@@ -65,7 +67,8 @@ void add_directives(const TomlTable& table, std::vector<model::Directive>& direc
     for (const auto& object : table.texts(key)) {
       check_name(table, key, object, "an object");
       if (!of_phase.insert(object).second)
-        table.refuse(key, "'" + object.substr(0, 60) + "' stands there twice; a phase uses an object or spares it");
+        table.refuse(key,
+                     "'" + object.substr(0, 60) + "' stands there twice; a phase uses an object or spares it");
       directives.push_back({phase, object, used});
     }
   }
@@ -103,8 +106,9 @@ Hints parse_hints(std::string_view text, const std::string& file_name) {
 Hints read_hints_file(const std::filesystem::path& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored))
-    throw Error(Code::not_found, path.string() + ": there is no such hints file; write one, with [values], [refs] "
-                                                 "or [[phase]] in it");
+    throw Error(Code::not_found, path.string() +
+                                     ": there is no such hints file; write one, with [values], [refs] "
+                                     "or [[phase]] in it");
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();

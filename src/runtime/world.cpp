@@ -36,8 +36,12 @@ std::optional<placement::RoundRobin> turns_of(std::string_view planner, const Wo
 }  // namespace
 
 World::World(WorldParts parts, Bytes granule, machine::DomainId domain)
-    : parts_(std::move(parts)), domain_(domain), granule_(granule), journal_(*parts_.journal),
-      hints_(parts_.steering.hints), hints_are_new_(!hints_.empty()) {
+    : parts_(std::move(parts)),
+      domain_(domain),
+      granule_(granule),
+      journal_(*parts_.journal),
+      hints_(parts_.steering.hints),
+      hints_are_new_(!hints_.empty()) {
   turns_ = turns_of(parts_.steering.planner, parts_, domain_);
   if (const auto& plan = parts_.steering.plan) {
     journal_.write(profile::PlanRecord{*plan, now(), "given by --plan"});

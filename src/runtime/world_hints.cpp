@@ -29,18 +29,17 @@ std::string number(double value) {
   return text;
 }
 
-// Of 64 bytes, as Machine::fastest_first() orders places.
-double line_time(const machine::Path& path) { return path.latency.value / 20 + 64 / path.read.value; }
-
 }  // namespace
 
-// Moves that gather the counted chunks where they are to lie: what leaves comes home first, so that the others find
-// room. Whatever would find none stays where it is.
+// Moves that gather the counted chunks where they are to lie: what leaves comes home first, so that the others
+// find room. Whatever would find none stays where it is.
 class World::Gathering {
  public:
   explicit Gathering(World& world)
-      : world_(world), places_(world.parts_.machine->fastest_first(world.domain_)),
-        home_(world.parts_.machine->home(world.domain_)), free_(world.parts_.machine->places().size()) {
+      : world_(world),
+        places_(world.parts_.machine->fastest_first(world.domain_)),
+        home_(world.parts_.machine->home(world.domain_)),
+        free_(world.parts_.machine->places().size()) {
     for (const auto place : places_) free_[place] = world.parts_.ledger->available(place).value;
   }
 
@@ -49,8 +48,8 @@ class World::Gathering {
       const auto chunk = object.first_chunk + i;
       const Bytes size{of(chunk).size};
       if (lies(chunk) == k_no_place) continue;
-      counted_.push_back({size, references * static_cast<double>(size.value) /
-                                    static_cast<double>(object.size.value)});
+      counted_.push_back(
+          {size, references * static_cast<double>(size.value) / static_cast<double>(object.size.value)});
       whose_.push_back({&object, i});
     }
   }
@@ -93,7 +92,7 @@ class World::Gathering {
       for (const auto* parts : {&whose_, &guests_})
         for (const auto& part : *parts)
           if (lies(chunk_of(part)) == place) room += of(chunk_of(part)).size;
-      shelves.push_back({Bytes{room}, line_time(world_.parts_.machine->path(world_.parts_.initiator, place))});
+      shelves.push_back({Bytes{room}, world_.parts_.machine->line_time(world_.domain_, place).value});
     }
     const auto home = std::find(places_.begin(), places_.end(), home_) - places_.begin();
     for (const auto shelf : placement::most_references(counted_, shelves, static_cast<std::uint32_t>(home)))
@@ -171,9 +170,9 @@ placement::Expression::Outcome World::references(const placement::Count& count,
   return outcome;
 }
 
-// When data is made: what has references goes to the fastest memory with room, as far as it goes; what has none, or
-// is not known to have any yet, lies at home, where it takes no room from what has. The loop's begin puts right what
-// came in a poor order.
+// When data is made: what has references goes to the fastest memory with room, as far as it goes; what has none,
+// or is not known to have any yet, lies at home, where it takes no room from what has. The loop's begin puts right
+// what came in a poor order.
 World::Stretch World::counted_stretch(const profile::Object& object, std::uint32_t ordinal,
                                       const std::vector<profile::Object>& objects) {
   const auto left = object.chunks - ordinal;
@@ -197,7 +196,8 @@ void World::place_counted(const std::vector<profile::Object>& objects) {
   if (!heeds_counts()) {
     const auto who = parts_.steering.plan ? std::string("the plan that was given")
                                           : "the planner '" + parts_.steering.planner + "'";
-    return note("note", "hints: " + who + " places data its own way; reference counts and directives take no part");
+    return note("note",
+                "hints: " + who + " places data its own way; reference counts and directives take no part");
   }
   Gathering gathering(*this);
   std::vector<std::pair<double, const profile::Object*>> counted;
@@ -239,7 +239,8 @@ void World::note_counted(std::vector<std::pair<double, const profile::Object*>> 
         if ((*parts_.chunks)[chunk].place.load(std::memory_order_relaxed) == place)
           size += (*parts_.chunks)[chunk].size;
       if (size > 0 && (place != home || places.empty()))
-        places += (places.empty() ? "" : " and ") + format(Bytes{size}) + " in " + parts_.machine->place(place).name;
+        places +=
+            (places.empty() ? "" : " and ") + format(Bytes{size}) + " in " + parts_.machine->place(place).name;
     }
     text += places;
   }

@@ -80,8 +80,8 @@ void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object
   profile.places = places_at_start_;
   if (!again_) why_ = "learned in the first iteration";
   try {
-    const auto problem =
-        model::make_problem(profile, *parts_.machine, parts_.budget, model::affordable_items(profile), hints_.directives());
+    const auto problem = model::make_problem(profile, *parts_.machine, parts_.budget,
+                                             model::affordable_items(profile), hints_.directives());
     std::size_t cells = 0;
     for (const auto& phase : problem.phases) cells += phase.cells.size();
     if (cells == 0)

@@ -93,8 +93,8 @@ def plan(
 
 
 def _warn(run: Run, reach: Reach | None, machine: Machine, loop: Loop | None, model: Model) -> None:
-    for sentence in model.unused_hints():
-        console().print(f"\nwarning: {sentence}", markup=False)
+    for unused in model.unused_hints():
+        console().print(f"\nwarning: {unused}", markup=False)
     if sentence := seen.followed(loop):
         console().print(f"\n{sentence}", markup=False)
     for sentence in seen.warnings(run, reach):

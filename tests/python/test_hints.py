@@ -15,7 +15,9 @@ def randomly(draw: random.Random, depth: int) -> tuple[str, float]:
     """An expression and its value, by Python. Raises ZeroDivisionError where it divides by 0."""
     kind = draw.randrange(9 if depth else 3)
     if kind == 0:
-        text = draw.choice([str(draw.randrange(1000)), f"{draw.random():.6f}", f"{draw.randrange(99)}e{draw.randrange(-9, 9)}"])
+        text = draw.choice(
+            [str(draw.randrange(1000)), f"{draw.random():.6f}", f"{draw.randrange(99)}e{draw.randrange(-9, 9)}"]
+        )
         return text, float(text)
     if kind == 1:
         name = draw.choice(list(VALUES))

@@ -119,7 +119,7 @@ Hints read_hints_file(const std::filesystem::path& path) {
 void let(Hints& hints, const std::vector<std::string>& assignments) {
   std::set<std::string> given;
   for (const auto& text : assignments) {
-    const auto refuse = [&](const std::string& why) { throw Error(Code::invalid, "--let " + text + ": " + why); };
+    const auto refuse = [&](const std::string& why) { throw Error(Code::invalid, "--let " + text + (": " + why)); };
     const auto equals = text.find('=');
     const auto name = text.substr(0, equals);
     if (equals == std::string::npos) refuse("there is no '='; write for example niter=75");

@@ -251,6 +251,7 @@ void World::note_counted(std::vector<std::pair<double, const profile::Object*>> 
 void World::note_unused_hints(const std::vector<profile::Object>& objects) {
   if (hints_.empty() || !heeds_counts()) return;
   std::vector<std::string> names;
+  names.reserve(objects.size());
   for (const auto& object : objects) names.push_back(object.name);
   for (const auto& sentence : hints_.unused(names, {phase_names_.begin(), phase_names_.end()}))
     note("warning", sentence);

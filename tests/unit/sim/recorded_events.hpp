@@ -196,10 +196,10 @@ class RandomProgram {
         return both(to, [&](auto& s) { s.reached(record); });
       }
       case 15:
-        return both(to,
-                    [what = static_cast<backend::ProgramHint::What>(below(4)), value = 1e3 / random_()](auto& s) {
-                      s.hinted({what, "niter", "2*nnz", value});
-                    });
+        return both(to, [what = static_cast<backend::ProgramHint::What>(below(4)),
+                         value = 1e3 / static_cast<double>(1 + below(999))](auto& s) {
+          s.hinted({what, "niter", "2*nnz", value});
+        });
       default:
         return add_quantum(to);
     }

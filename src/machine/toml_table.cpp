@@ -50,6 +50,15 @@ std::string short_number(double value) {
 
 }  // namespace
 
+void refuse_unparsed(const toml::parse_error& error, const std::string& file) {
+  const auto line = std::max<std::uint32_t>(1, error.source().begin.line);
+  // The library quotes what it found, line ends and all.
+  std::string why(error.description());
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  std::replace_if(why.begin(), why.end(), is_control, '?');
+  throw Error(Code::invalid, file + ":" + std::to_string(line) + ": this is not TOML: " + why);
+}
+
 std::string TomlTable::full(std::string_view key) const {
   if (prefix_.empty()) return shown(key);
   if (key.empty()) return prefix_;

@@ -14,6 +14,9 @@
 
 namespace terrace::machine {
 
+// Complains about a text that is no TOML: "FILE:LINE: what the library says", in one line.
+[[noreturn]] void refuse_unparsed(const toml::parse_error& error, const std::string& file);
+
 class TomlTable {
  public:
   // `prefix` is how the table is called in messages ("path" for an entry of [[path]], "" for the file's top).

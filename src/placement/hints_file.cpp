@@ -98,8 +98,7 @@ Hints parse_hints(std::string_view text, const std::string& file_name) {
     const auto table = toml::parse(text, file_name);
     return get_hints(TomlTable(table, file_name, ""));
   } catch (const toml::parse_error& error) {
-    throw Error(Code::invalid, file_name + ":" + std::to_string(error.source().begin.line) + ": " +
-                                   std::string(error.description()));
+    machine::refuse_unparsed(error, file_name);
   }
 }
 
@@ -119,7 +118,9 @@ Hints read_hints_file(const std::filesystem::path& path) {
 void let(Hints& hints, const std::vector<std::string>& assignments) {
   std::set<std::string> given;
   for (const auto& text : assignments) {
-    const auto refuse = [&](const std::string& why) { throw Error(Code::invalid, "--let " + text + (": " + why)); };
+    const auto refuse = [&](const std::string& why) {
+      throw Error(Code::invalid, "--let " + text + (": " + why));
+    };
     const auto equals = text.find('=');
     const auto name = text.substr(0, equals);
     if (equals == std::string::npos) refuse("there is no '='; write for example niter=75");

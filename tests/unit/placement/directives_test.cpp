@@ -13,7 +13,6 @@
 namespace terrace::placement {
 namespace {
 
-using model::Directive;
 using model::Directives;
 using model::Problem;
 using model::Schedule;

@@ -94,6 +94,7 @@ TEST(HintsFile, RefusesInOneLineWithWhatToDo) {
             "h.toml:3: phase.use: unknown key; did you mean 'uses'?");
   EXPECT_NE(refusal("[refs]\n\"a\\nb\" = 1\n").find("this is not the name of an object"), std::string::npos);
   EXPECT_EQ(refusal("[refs\n").find("h.toml:1: "), 0U);
+  EXPECT_EQ(refusal("J=n\nnw\n").find("h.toml:1: "), 0U);
 }
 
 TEST(HintsFile, AMissingFileIsSaid) {

@@ -21,8 +21,9 @@ module terrace
   private
   public :: terrace_active, terrace_seconds, terrace_loop_begin, terrace_loop_end, terrace_phase
   public :: terrace_object, terrace_forget, terrace_where
+  public :: terrace_value, terrace_refs, terrace_depends
 
-  ! What terrace_object and terrace_forget return, as in terrace.h.
+  ! What terrace_object, terrace_forget and the hints return, as in terrace.h.
   integer(c_int), parameter, public :: terrace_ok = 0, terrace_invalid = 1, terrace_no_memory = 2
   integer(c_int), parameter, public :: terrace_not_active = 3, terrace_unsupported = 4
 
@@ -57,6 +58,26 @@ module terrace
       character(len=*), intent(in) :: name
       type(*), dimension(*), intent(in) :: array
       integer(c_size_t), value :: bytes
+    end function
+
+    ! `name` is worth `value` in expressions.
+    integer(c_int) function terrace_value(name, value) bind(C, name="terrace_fortran_value")
+      import :: c_double, c_int
+      character(len=*), intent(in) :: name
+      real(c_double), value :: value
+    end function
+
+    ! How often the program refers to memory of `object`: "2*nnz*niter".
+    integer(c_int) function terrace_refs(object, expression) bind(C, name="terrace_fortran_refs")
+      import :: c_int
+      character(len=*), intent(in) :: object, expression
+    end function
+
+    ! The phase uses the object, whatever is seen of it; with `used` 0 it does not.
+    integer(c_int) function terrace_depends(phase, object, used) bind(C, name="terrace_fortran_depends")
+      import :: c_int
+      character(len=*), intent(in) :: phase, object
+      integer(c_int), value :: used
     end function
 
     ! The object is no longer of interest; its memory stays valid.

@@ -87,6 +87,25 @@ TERRACE_PUBLIC terrace_status terrace_forget(void* address);
  * to Terrace. The string lives as long as the program. */
 TERRACE_PUBLIC const char* terrace_where(const void* address);
 
+/* --- hints ------------------------------------------------------------------------------------------- */
+
+/* What is known before anything was learned. Where the user gives hints of the same, in a file or by --let, these
+ * go before. Of two calls for the same name the later one holds. All strings are copied. */
+
+/* `name`, in expressions, is worth `value`: "niter" is 75. Letters, digits, _ and ., no digit first. */
+TERRACE_PUBLIC terrace_status terrace_value(const char* name, double value);
+
+/* How often the program refers to memory of `object`, as an expression: "2*nnz*niter", "bytes(\"u\")/8*niter".
+ * Operators + - * / ^, parentheses, min, max; numbers with units of sizes. What is referred to most lies in fast
+ * memory when the main loop begins, or from the start where its values are known when it is made. `object` is a
+ * name as `terrace show` prints it, or a pattern of the shell, for each object that it matches. Call it before the
+ * main loop, before or after the object is made. TERRACE_INVALID when the expression is none. */
+TERRACE_PUBLIC terrace_status terrace_refs(const char* object, const char* expression);
+
+/* `used` != 0: phase `phase` uses `object`, whatever is seen of it; 0: it does not. Decides how early the object
+ * may be moved, and who makes room. Names or patterns. */
+TERRACE_PUBLIC terrace_status terrace_depends(const char* phase, const char* object, int used);
+
 /* --- time -------------------------------------------------------------------------------------------- */
 
 /* Seconds since the program began: virtual seconds under `terrace simulate`, else the monotonic clock. */

@@ -13,6 +13,7 @@ namespace terrace::python {
 void bind_machine(nanobind::module_& module);
 void bind_store(nanobind::module_& module);
 void bind_problem(nanobind::module_& module);
+void bind_hints(nanobind::module_& module);
 void bind_plan(nanobind::module_& module);
 void bind_trace(nanobind::module_& module);
 

@@ -12,6 +12,7 @@
 #include "bindings.hpp"
 #include "model/lower_bound.hpp"
 #include "model/unimem_model.hpp"
+#include "placement/hints.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -24,10 +25,12 @@ using model::Problem;
 using model::Schedule;
 
 Problem make(const profile::Profile& profile, const machine::Machine& machine,
-             const std::vector<std::uint64_t>& budget, bool cyclic, std::size_t max_items) {
+             const std::vector<std::uint64_t>& budget, bool cyclic, std::size_t max_items,
+             const placement::Hints* hints) {
   machine::Budget bytes;
   for (const auto size : budget) bytes.push_back(Bytes{size});
-  auto problem = model::make_problem(profile, machine, bytes, max_items);
+  auto problem =
+      model::make_problem(profile, machine, bytes, max_items, hints ? hints->directives : model::Directives{});
   problem.cyclic = cyclic;
   return problem;
 }
@@ -121,10 +124,14 @@ void bind_problem(nb::module_& module) {
       .def(
           "__init__",
           [](Problem* self, const profile::Profile& profile, const machine::Machine& machine,
-             const std::vector<std::uint64_t>& budget, bool cyclic,
-             std::size_t max_items) { new (self) Problem(make(profile, machine, budget, cyclic, max_items)); },
+             const std::vector<std::uint64_t>& budget, bool cyclic, std::size_t max_items,
+             const placement::Hints* hints) {
+            new (self) Problem(make(profile, machine, budget, cyclic, max_items, hints));
+          },
           "profile"_a, "machine"_a, "budget"_a = std::vector<std::uint64_t>{}, "cyclic"_a = true,
-          "max_items"_a = 4096, "`budget` is bytes by place (Machine.budget); places past its end are whole.")
+          "max_items"_a = 4096, "hints"_a = nb::none(),
+          "`budget` is bytes by place (Machine.budget); places past its end are whole. Of hints, the "
+          "directives count.")
       .def_static("from_dump", &problem_from_dump, "dump"_a, "The problem of json.loads(problem.to_json()).")
       .def("to_json", &model::dump_json, "For solvers outside; schema terrace-problem-1.")
       .def_prop_ro("items", [](const Problem& self) { return self.items.size(); })

@@ -1,6 +1,6 @@
 """The C++ side (python/bindings): machines, profiles, problems, plans. Sizes in bytes, times in seconds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 class Error(Exception):
@@ -66,6 +66,22 @@ class Store:
     def calibration(self, run: int) -> Calibration: ...
     def plans(self, run: int) -> list[tuple[Plan, float, str]]: ...
 
+class Expression:
+    text: str
+    names: list[str]
+    def __init__(self, text: str) -> None: ...
+    def value(self, values: Mapping[str, float] = ..., sizes: Mapping[str, float] = ...) -> float: ...
+
+class Hints:
+    values: dict[str, float]
+    refs: list[tuple[str, str]]
+    directives: list[tuple[str, str, bool]]
+    @staticmethod
+    def parse(text: str, file: str = "hints") -> Hints: ...
+    @staticmethod
+    def read(path: str) -> Hints: ...
+    def unused(self, profile: Profile) -> list[str]: ...
+
 class PhaseTime:
     core: float
     exposed: float
@@ -91,6 +107,7 @@ class Problem:
         budget: Sequence[int] = ...,
         cyclic: bool = True,
         max_items: int = 4096,
+        hints: Hints | None = None,
     ) -> None: ...
     def to_json(self) -> str: ...
     def predict(self, places: Sequence[Sequence[int]]) -> Prediction: ...

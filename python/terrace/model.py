@@ -49,9 +49,18 @@ class Pricing:
 class Model:
     """A stored profile, on the machine that it was taken on or on another."""
 
-    def __init__(self, store: Store, run: Run, machine: str | None = None, exact: bool = False) -> None:
-        """`machine`: a file or the name of a shipped one; None for the run's own."""
+    def __init__(
+        self,
+        store: Store,
+        run: Run,
+        machine: str | None = None,
+        exact: bool = False,
+        hints: Path | None = None,
+    ) -> None:
+        """`machine`: a file or the name of a shipped one; None for the run's own. `hints`: a file whose directives
+        go before what the profile has seen of uses."""
         with core_errors():
+            self.hints = _core.Hints.read(str(hints)) if hints else None
             stored = _core.Store(str(store.path))
             self.profile = stored.profile(run.id, exact)
             self.machine = _core.Machine.read(machine) if machine else stored.machine(run.id)
@@ -71,7 +80,11 @@ class Model:
     def problem(self, budget: list[int] | None = None) -> _core.Problem:
         """The placement problem under a budget by place."""
         with core_errors():
-            return _core.Problem(self.profile, self.machine, budget or [])
+            return _core.Problem(self.profile, self.machine, budget or [], hints=self.hints)
+
+    def unused_hints(self) -> list[str]:
+        """A sentence for each name in the hints that the profile does not have."""
+        return self.hints.unused(self.profile) if self.hints else []
 
     def decide(self, problem: _core.Problem, planner: str) -> _core.Decision:
         """What a planner would do."""

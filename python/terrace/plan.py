@@ -47,6 +47,10 @@ def plan(
     fast: Annotated[str | None, typer.Option("--fast", "-f", help="Bytes of the fastest kind: 64MiB.")] = None,
     planner: Annotated[str, typer.Option("--planner", "-p", help="Who chooses the places.")] = "auto",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Plan file to write.")] = None,
+    hints: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Hints file: its directives of uses go before the profile."),
+    ] = None,
     sweep: Annotated[
         str | None, typer.Option(help="Time over size: fast=64MiB:4GiB, or a kind's name instead of fast.")
     ] = None,
@@ -62,7 +66,7 @@ def plan(
     store = Store(file)
     run = store.run(process)
     reach, own_machine, loop = store.reach(run), store.machine(run), store.loop(run)
-    model = Model(store, run, machine, exact)
+    model = Model(store, run, machine, exact, hints)
     if sweep:
         if budget or fast or output:
             raise WrongCallError(
@@ -70,7 +74,7 @@ def plan(
             )
         _sweep(model, sweep, planner, json)
         if not json:
-            _warn(run, reach, own_machine, loop)
+            _warn(run, reach, own_machine, loop, model)
         return
     problem = model.problem(model.budget(budget or fast))
     with progress(f"planning with {planner}"):
@@ -83,12 +87,14 @@ def plan(
         print_json({**_document(chosen, fast_only), **seen.iterations(loop), **rests_on})
     else:
         _print(console(), chosen, fast_only)
-        _warn(run, reach, own_machine, loop)
+        _warn(run, reach, own_machine, loop, model)
         if output:
             print(f"\nwritten to {output}; `terrace simulate --plan {output} -- PROGRAM` obeys it")
 
 
-def _warn(run: Run, reach: Reach | None, machine: Machine, loop: Loop | None) -> None:
+def _warn(run: Run, reach: Reach | None, machine: Machine, loop: Loop | None, model: Model) -> None:
+    for unused in model.unused_hints():
+        console().print(f"\nwarning: {unused}", markup=False)
     if sentence := seen.followed(loop):
         console().print(f"\n{sentence}", markup=False)
     for sentence in seen.warnings(run, reach):

@@ -31,9 +31,19 @@ struct NewObject {
   std::uint32_t chunks = 0;
 };
 
+// What the program says of itself (placement/hints.hpp).
+struct ProgramHint {
+  enum class What : std::uint8_t { value, references, uses, spares };
+  What what = What::value;
+  std::string_view of;    // the value's name; the object's; the phase's
+  std::string_view says;  // the expression; the object that the phase uses or spares
+  double value = 0;
+};
+
 class ProgramEvents {
  public:
   virtual ~ProgramEvents() = default;
+  virtual void hinted(const ProgramHint& hint) = 0;
   virtual void object_added(const NewObject& object) = 0;
   virtual void object_removed(memory::ObjectId object) = 0;
   virtual void loop_begun(std::string_view name) = 0;

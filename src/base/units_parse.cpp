@@ -3,7 +3,6 @@
 //
 // Apart from the printing, because reading a double takes libm, and the library inside users' processes, which
 // never reads one, depends on libc alone.
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -15,11 +14,6 @@
 
 namespace terrace {
 namespace {
-
-constexpr std::array k_byte_units{Unit{"", 0, 0},     Unit{"B", 0, 0},    Unit{"KiB", 0, 10}, Unit{"MiB", 0, 20},
-                                  Unit{"GiB", 0, 30}, Unit{"TiB", 0, 40}, Unit{"PiB", 0, 50}, Unit{"kB", 3, 0},
-                                  Unit{"KB", 3, 0},   Unit{"MB", 6, 0},   Unit{"GB", 9, 0},   Unit{"TB", 12, 0},
-                                  Unit{"PB", 15, 0}};
 
 struct Quantity {
   std::string_view number;

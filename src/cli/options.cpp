@@ -73,11 +73,13 @@ WorldOptions parse_world(const std::string& text, const WorldOptions& defaults) 
       world.planner = value;
     else if (key == "plan")
       world.plan = value;
+    else if (key == "hints")
+      world.hints = value;
     else if (key == "cores")
       world.cores = value;
     else
       throw Error(Code::invalid, "--world: unknown key '" + key +
-                                     "'; there are label, machine, budget, fast, planner, plan, cores");
+                                     "'; there are label, machine, budget, fast, planner, plan, hints, cores");
   }
   if (world.label.empty()) throw Error(Code::invalid, "--world '" + text + "' needs a label=NAME of its own");
   return world;
@@ -126,6 +128,13 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
                        : "who chooses the places")
         ->capture_default_str();
     app.add_option("--plan", world.plan, "obey this plan instead of learning one");
+    app.add_option(
+        "--hints", world.hints,
+        "file that says how often objects are referred to, for where they lie at first, and which phases "
+        "use them");
+    app.add_option("--let", options.lets,
+                   "value of a name in the hints' expressions: niter=75; goes before the file's")
+        ->allow_extra_args(false);
   }
   std::vector<std::string> worlds;
   if (simulated) {

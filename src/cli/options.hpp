@@ -18,6 +18,7 @@ struct WorldOptions {
   std::string fast;     // shorthand for the fastest kind
   std::string planner = "auto";
   std::string plan;                     // file
+  std::string hints;                    // file
   std::vector<std::string> caches;      // "l3=640KiB"
   std::vector<std::string> core_times;  // of an instruction: "0.05ns", "psinv.*=0.08ns"; none for the machine's
   std::string cores = "1";              // a number, or "all"
@@ -29,6 +30,7 @@ struct LaunchOptions {
   WorldOptions world;
   std::vector<WorldOptions> worlds;  // of --world; then `world` gives their defaults
   std::vector<std::string> phases;   // function names, or "auto"
+  std::vector<std::string> lets;     // "niter=75"
   bool exact = false;
   std::uint32_t every = 1;  // of the loop's iterations are followed, after the first two
   double sample_cycles = 1000;

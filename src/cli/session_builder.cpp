@@ -19,6 +19,7 @@
 #include "machine/cache_sizes.hpp"
 #include "machine/discovery.hpp"
 #include "machine/machine_file.hpp"
+#include "placement/hints_file.hpp"
 #include "placement/plan_file.hpp"
 #include "placement/planner.hpp"
 #include "placement/policy.hpp"
@@ -70,6 +71,10 @@ front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions
     world.plan = placement::read_plan_file(options.plan);
     world.planner = "plan";
   }
+  if (!options.hints.empty()) world.hints = placement::read_hints_file(options.hints);
+  placement::let(world.hints, launch.lets);
+  if (launch.profile && !world.hints.empty())
+    throw Error(Code::invalid, "--profile plans nothing and has no use for hints; leave out --hints and --let");
   if (!options.fast.empty() && !options.budget.empty())
     throw Error(Code::invalid, "--fast and --budget exclude each other; write the fast kind into --budget");
   world.budget_text = options.fast.empty() ? options.budget : options.fast;

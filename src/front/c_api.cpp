@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "access/thread.hpp"
+#include "backend/program_events.hpp"
 #include "front/guest.hpp"
 #include "front/object_registry.hpp"
 #include "memory/region_space.hpp"
@@ -44,11 +45,25 @@ void* allocate_named(Process& here, const char* name, std::size_t size) {
   return block;
 }
 
+terrace_status hint(const char* call, const backend::ProgramHint& what) {
+  auto* const here = process();
+  if (!here) {
+    std::snprintf(t_error, sizeof t_error, "%s: the program was not started by terrace", call);
+    return TERRACE_NOT_ACTIVE;
+  }
+  const access::Inside inside;
+  const auto complaint = here->runtime->hinted(what);
+  if (complaint.empty()) return TERRACE_OK;
+  std::snprintf(t_error, sizeof t_error, "%s: %s", call, complaint.c_str());
+  return TERRACE_INVALID;
+}
+
 }  // namespace
 
 }  // namespace terrace::front
 
 namespace front = terrace::front;
+using What = terrace::backend::ProgramHint::What;
 
 extern "C" {
 
@@ -110,6 +125,22 @@ terrace_status terrace_forget(void* address) {
 const char* terrace_where(const void* address) {
   auto* const here = front::process();
   return here ? here->runtime->where(address) : nullptr;
+}
+
+terrace_status terrace_value(const char* name, double value) {
+  if (!name) return front::refuse(TERRACE_INVALID, "terrace_value: the name is null");
+  return front::hint("terrace_value", {What::value, name, {}, value});
+}
+
+terrace_status terrace_refs(const char* object, const char* expression) {
+  if (!object || !expression)
+    return front::refuse(TERRACE_INVALID, "terrace_refs: the object or the expression is null");
+  return front::hint("terrace_refs", {What::references, object, expression, 0});
+}
+
+terrace_status terrace_depends(const char* phase, const char* object, int used) {
+  if (!phase || !object) return front::refuse(TERRACE_INVALID, "terrace_depends: the phase or the object is null");
+  return front::hint("terrace_depends", {used != 0 ? What::uses : What::spares, phase, object, 0});
 }
 
 double terrace_seconds(void) {

@@ -16,10 +16,11 @@ struct FortranString {
   std::size_t length;
 };
 
-// A copy that ends with a zero, without trailing blanks, cut where it is longer than any sensible name.
-class Name {
+// A copy that ends with a zero, without trailing blanks, cut where it is longer than any sensible one.
+template <std::size_t Size>
+class Copy {
  public:
-  explicit Name(const FortranString& string) {
+  explicit Copy(const FortranString& string) {
     auto length = std::min(string.length, sizeof text_ - 1);
     std::memcpy(text_, string.text, length);
     while (length > 0 && text_[length - 1] == ' ') --length;
@@ -28,8 +29,10 @@ class Name {
   operator const char*() const { return text_; }  // NOLINT(google-explicit-constructor)
 
  private:
-  char text_[256];
+  char text_[Size];
 };
+using Name = Copy<256>;
+using Expression = Copy<1002>;  // one character more than it may have
 
 }  // namespace
 
@@ -47,6 +50,20 @@ TERRACE_EXPORT void terrace_fortran_phase(const front::FortranString* name) { te
 
 TERRACE_EXPORT terrace_status terrace_fortran_object(const front::FortranString* name, void* array, size_t bytes) {
   return terrace_object(front::Name(*name), array, bytes);
+}
+
+TERRACE_EXPORT terrace_status terrace_fortran_value(const front::FortranString* name, double value) {
+  return terrace_value(front::Name(*name), value);
+}
+
+TERRACE_EXPORT terrace_status terrace_fortran_refs(const front::FortranString* object,
+                                                   const front::FortranString* expression) {
+  return terrace_refs(front::Name(*object), front::Expression(*expression));
+}
+
+TERRACE_EXPORT terrace_status terrace_fortran_depends(const front::FortranString* phase,
+                                                      const front::FortranString* object, int used) {
+  return terrace_depends(front::Name(*phase), front::Name(*object), used);
 }
 
 TERRACE_EXPORT void terrace_fortran_where(const void* array, const front::FortranString* place) {

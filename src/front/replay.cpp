@@ -77,6 +77,11 @@ class Replay final : public sim::ReplaySink {
       throw Error(Code::corrupt, "the recording's object \"" + std::string(object.name) +
                                      "\" has other chunks than this version of terrace makes of it; record again");
   }
+  void hinted(const backend::ProgramHint& hint) override {
+    const auto complaint = runtime_->hinted(hint);
+    if (!complaint.empty())
+      throw Error(Code::corrupt, "the recording has a hint that no program gives: " + complaint);
+  }
   void object_removed(memory::ObjectId object) override { runtime_->remove_object(object); }
   void loop_begun(std::string_view name) override { runtime_->loop_begin(name); }
   void loop_ended() override { runtime_->loop_end(); }

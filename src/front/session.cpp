@@ -37,6 +37,7 @@ void put_world(BlobWriter& out, const SessionWorld& world) {
   out.put(world.planner);
   out.put(world.plan.has_value());
   if (world.plan) world.plan->to_blob(out);
+  world.hints.to_blob(out);
   world.calibration.to_blob(out);
   out.put(world.core_time_fitted);
   world.core_times.to_blob(out);
@@ -55,6 +56,7 @@ SessionWorld get_world(BlobReader& in) {
   world.budget_text = in.get_string();
   world.planner = in.get_string();
   if (in.get<bool>()) world.plan = placement::Plan::from_blob(in);
+  world.hints = placement::Hints::from_blob(in);
   world.calibration = model::Calibration::from_blob(in);
   world.core_time_fitted = in.get<bool>();
   world.core_times = profile::CoreTimes::from_blob(in);

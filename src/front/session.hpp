@@ -15,7 +15,7 @@
 
 namespace terrace::front {
 
-inline constexpr std::uint32_t k_session_version = 5;
+inline constexpr std::uint32_t k_session_version = 6;
 inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of the session file
 
 enum class Backend : std::uint8_t { real, virtual_time };
@@ -30,6 +30,7 @@ struct SessionWorld {
   std::string budget_text{};
   std::string planner = "auto";
   std::optional<placement::Plan> plan{};
+  placement::Hints hints{};
   model::Calibration calibration{};
   bool core_time_fitted = false;  // core time is the program's own: the machine's instruction_time or some phases'
   profile::CoreTimes core_times{};

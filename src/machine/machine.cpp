@@ -80,16 +80,17 @@ PlaceId Machine::home(DomainId domain) const {
   return best;
 }
 
-std::vector<PlaceId> Machine::fastest_first(DomainId id) const {
+Seconds Machine::line_time(DomainId id, PlaceId place_id) const {
   const auto& domain = parts_.domains.at(id);
   const auto& initiator = parts_.initiators[domain.initiator];
-  const auto line_time = [&](PlaceId place_id) {
-    const auto& to = path(domain.initiator, place_id);
-    return to.latency / (initiator.cores * initiator.prefetch_mlp) + parts_.line / to.read;
-  };
-  auto places = domain.places;
+  const auto& to = path(domain.initiator, place_id);
+  return to.latency / (initiator.cores * initiator.prefetch_mlp) + parts_.line / to.read;
+}
+
+std::vector<PlaceId> Machine::fastest_first(DomainId id) const {
+  auto places = parts_.domains.at(id).places;
   std::stable_sort(places.begin(), places.end(),
-                   [&](PlaceId a, PlaceId b) { return line_time(a) < line_time(b); });
+                   [&](PlaceId a, PlaceId b) { return line_time(id, a) < line_time(id, b); });
   return places;
 }
 

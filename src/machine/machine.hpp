@@ -143,6 +143,8 @@ class Machine {
   // A domain's places, fastest first as seen from its initiator with all its cores at work: by least time of a
   // line, latency / (cores x prefetch_mlp) + line / read bandwidth.
   [[nodiscard]] std::vector<PlaceId> fastest_first(DomainId domain) const;
+  // Of one line read by all of the domain's cores, as many at a time as are prefetched: what that order goes by.
+  [[nodiscard]] Seconds line_time(DomainId domain, PlaceId place) const;
 
   void to_blob(BlobWriter& out) const;
   static Machine from_blob(BlobReader& in);

@@ -358,12 +358,7 @@ MachineFile parse_machine_file(std::string_view text, const std::string& file_na
     try {
       return toml::parse(text, file_name);
     } catch (const toml::parse_error& error) {
-      const auto line = std::max<std::uint32_t>(1, error.source().begin.line);
-      // The library quotes what it found, line ends and all; a complaint is one line.
-      std::string why(error.description());
-      const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-      std::replace_if(why.begin(), why.end(), is_control, '?');
-      throw Error(Code::invalid, file_name + ":" + std::to_string(line) + ": this is not TOML: " + why);
+      refuse_unparsed(error, file_name);
     }
   }();
   return Parser(parsed, file_name).parse();

@@ -50,6 +50,15 @@ std::string short_number(double value) {
 
 }  // namespace
 
+void refuse_unparsed(const toml::parse_error& error, const std::string& file) {
+  const auto line = std::max<std::uint32_t>(1, error.source().begin.line);
+  // The library quotes what it found, line ends and all.
+  std::string why(error.description());
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  std::replace_if(why.begin(), why.end(), is_control, '?');
+  throw Error(Code::invalid, file + ":" + std::to_string(line) + ": this is not TOML: " + why);
+}
+
 std::string TomlTable::full(std::string_view key) const {
   if (prefix_.empty()) return shown(key);
   if (key.empty()) return prefix_;
@@ -121,6 +130,25 @@ std::string TomlTable::name(std::string_view key) const {
 }
 
 std::string TomlTable::text(std::string_view key) const { return need_text(key, "a sentence"); }
+
+bool TomlTable::holds_number(std::string_view key) const { return need(key).is_number(); }
+
+bool TomlTable::holds_table(std::string_view key) const { return need(key).is_table(); }
+
+std::string TomlTable::text_or_whole_number(std::string_view key) const {
+  const auto* const whole = need(key).as_integer();
+  return whole != nullptr ? std::to_string(whole->get()) : text(key);
+}
+
+std::vector<std::string> TomlTable::keys() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, node] : table_.get()) keys.emplace_back(key.str());
+  std::ranges::stable_sort(keys, {}, [&](const std::string& key) {
+    const auto at = table_.get().find(key)->first.source().begin;
+    return std::pair(at.line, at.column);
+  });
+  return keys;
+}
 
 Bytes TomlTable::size(std::string_view key) const { return quantity(key, "16GiB", false, parse_bytes); }
 Seconds TomlTable::time(std::string_view key) const { return quantity(key, "86ns", false, parse_seconds); }

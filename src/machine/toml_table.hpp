@@ -14,6 +14,9 @@
 
 namespace terrace::machine {
 
+// Complains about a text that is no TOML: "FILE:LINE: what the library says", in one line.
+[[noreturn]] void refuse_unparsed(const toml::parse_error& error, const std::string& file);
+
 class TomlTable {
  public:
   // `prefix` is how the table is called in messages ("path" for an entry of [[path]], "" for the file's top).
@@ -23,10 +26,16 @@ class TomlTable {
   // Throws for the first key that is none of these.
   void allow_only(const std::vector<std::string>& keys) const;
   [[nodiscard]] bool has(std::string_view key) const { return table_.get().contains(key); }
+  // All of them, in the order of the file.
+  [[nodiscard]] std::vector<std::string> keys() const;
 
   // A word that can stand in a budget or on a command line: letters, digits and "_-.+:".
   [[nodiscard]] std::string name(std::string_view key) const;
   [[nodiscard]] std::string text(std::string_view key) const;
+  [[nodiscard]] bool holds_number(std::string_view key) const;
+  [[nodiscard]] bool holds_table(std::string_view key) const;
+  // A number as its text.
+  [[nodiscard]] std::string text_or_whole_number(std::string_view key) const;
   [[nodiscard]] Bytes size(std::string_view key) const;                // above 0
   [[nodiscard]] Seconds time(std::string_view key) const;              // above 0
   [[nodiscard]] BytesPerSecond bandwidth(std::string_view key) const;  // above 0

@@ -225,7 +225,7 @@ std::size_t affordable_items(const profile::Profile& profile) {
 }
 
 Problem make_problem(const profile::Profile& profile, const machine::Machine& machine,
-                     const machine::Budget& budget, std::size_t max_items) {
+                     const machine::Budget& budget, std::size_t max_items, const Directives& directives) {
   if (profile.iterations.empty() || usual_phase_count(profile.iterations) == 0) {
     throw Error(Code::invalid, "the profile of loop '" + profile.loop +
                                    "' holds no iteration with a phase; profile at least one iteration");
@@ -243,9 +243,11 @@ Problem make_problem(const profile::Profile& profile, const machine::Machine& ma
     problem.measured_at.push_back(chunk.place);
   }
   add_phases(problem, profile, machine.parts().line, item_of);
+  spare(problem, directives);
   merge_neighbours(problem, max_items);
   // What phases took says something of the estimates only where it is known from where they were served.
   if (!profile.moving) hold_against_measured(problem);
+  use(problem, directives);
   return problem;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/units.hpp"
 #include "machine/machine.hpp"
+#include "model/directives.hpp"
 #include "profile/profile.hpp"
 
 namespace terrace::model {
@@ -101,9 +102,11 @@ struct Prediction {
 // chunks of one object that the profile tells least apart are merged where there are more than `max_items`.
 // Several profiled iterations are averaged. A sampled profile's estimates can exceed the phase's measured time:
 // they are then scaled down to fit it; what they leave unexplained stays a constant of the phase.
+// What `directives` say of uses goes before what the profile has seen.
 // Throws Error{invalid} when the profile has no iteration.
 Problem make_problem(const profile::Profile& profile, const machine::Machine& machine,
-                     const machine::Budget& budget, std::size_t max_items = 4096);
+                     const machine::Budget& budget, std::size_t max_items = 4096,
+                     const Directives& directives = {});
 
 // To how many items a profile's chunks are merged where planning must be quick: as many as leave about 12,000
 // cells, and one for each object at least.

@@ -134,8 +134,7 @@ Plan parse_plan(std::string_view text, const std::string& file_name) {
     const auto table = toml::parse(text, file_name);
     return get_plan(TomlTable(table, file_name, ""));
   } catch (const toml::parse_error& error) {
-    throw Error(Code::invalid, file_name + ":" + std::to_string(error.source().begin.line) + ": " +
-                                   std::string(error.description()));
+    machine::refuse_unparsed(error, file_name);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "access/address_map.hpp"
 #include "access/thread.hpp"
 #include "access/time_samples.hpp"
+#include "base/error.hpp"
 #include "runtime/following.hpp"
 #include "runtime/phase_finder.hpp"
 #include "runtime/phase_tracker.hpp"
@@ -92,7 +93,7 @@ void Runtime::State::begin_loop(std::string_view name) {
   flush();
   tracker.begin_loop(name);
   following.begin_loop();
-  for (auto& world : worlds) world.loop_begin(tracker);
+  for (auto& world : worlds) world.loop_begin(tracker, objects);
   if (parts.reach) parts.reach->set_in_loop(true);
   if (parts.events) parts.events->loop_begun(name);
 }
@@ -233,7 +234,7 @@ ObjectId Runtime::State::add(std::string_view name, profile::ObjectKind kind, st
   next_chunk += object.chunks;
   objects.push_back(object);
   addresses.push_back(extent.address);
-  for (auto& world : worlds) world.object_added(memory);
+  for (auto& world : worlds) world.object_added(memory, objects);
   if (parts.reach) parts.reach->object_added(object, memory.address);
   map_chunks(memory);
   if (parts.events)
@@ -274,6 +275,19 @@ void Runtime::remove_object(ObjectId id) noexcept {
     for (auto& world : state.worlds) world.object_removed(state.objects[id]);
     if (state.parts.events) state.parts.events->object_removed(id);
   });
+}
+
+std::string Runtime::hinted(const backend::ProgramHint& hint) noexcept {
+  std::string complaint;
+  state_->enter([&] {
+    try {
+      for (auto& world : state_->worlds) world.hinted(hint);
+      if (state_->parts.events) state_->parts.events->hinted(hint);
+    } catch (const Error& error) {
+      complaint = error.what();
+    }
+  });
+  return complaint;
 }
 
 void Runtime::loop_begin(std::string_view name) noexcept {
@@ -351,7 +365,7 @@ void Runtime::finish(std::string_view how) noexcept {
     state_->flush();
     state_->note_missing_functions();
     state_->write_reach();
-    for (auto& world : state_->worlds) world.finish(how);
+    for (auto& world : state_->worlds) world.finish(how, state_->objects);
     if (state_->parts.events) state_->parts.events->finished(how);
     state_->finished = true;
   });

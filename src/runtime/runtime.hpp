@@ -5,12 +5,17 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "base/units.hpp"
 #include "machine/machine.hpp"
 #include "memory/chunk_table.hpp"
 #include "profile/profile.hpp"
+
+namespace terrace::backend {
+struct ProgramHint;
+}
 
 namespace terrace::runtime {
 
@@ -29,6 +34,9 @@ class Runtime {
   // The object has grown in place (the heap of small blocks): what is new becomes a further object of its name.
   void grow_object(memory::ObjectId object, Bytes size) noexcept;
   void remove_object(memory::ObjectId object) noexcept;
+
+  // What the program says of its objects and phases. In words why it is not understood; empty where it is.
+  std::string hinted(const backend::ProgramHint& hint) noexcept;
 
   void loop_begin(std::string_view name) noexcept;
   void loop_end() noexcept;

@@ -21,6 +21,7 @@
 #include "memory/chunk_table.hpp"
 #include "memory/ledger.hpp"
 #include "model/calibration.hpp"
+#include "placement/hints.hpp"
 #include "placement/plan.hpp"
 #include "placement/policy.hpp"
 #include "profile/collector.hpp"
@@ -52,6 +53,7 @@ struct Totals {  // of a world so far, for the journal's counters
 struct Steering {
   std::string planner = "auto";         // or "fast-only", "slow-only", "first-touch", ...
   std::optional<placement::Plan> plan;  // given: obeyed from the start, nothing is learned
+  placement::Hints hints;               // given by the user
   std::uint32_t learn_iterations = 1;   // profiled before planning
   bool learn_at_home = true;            // false: with data where first touch puts it, fast memory first
   bool record_only = false;             // profile every iteration, plan nothing

@@ -36,7 +36,12 @@ std::optional<placement::RoundRobin> turns_of(std::string_view planner, const Wo
 }  // namespace
 
 World::World(WorldParts parts, Bytes granule, machine::DomainId domain)
-    : parts_(std::move(parts)), domain_(domain), granule_(granule), journal_(*parts_.journal) {
+    : parts_(std::move(parts)),
+      domain_(domain),
+      granule_(granule),
+      journal_(*parts_.journal),
+      hints_(parts_.steering.hints),
+      hints_are_new_(!hints_.empty()) {
   turns_ = turns_of(parts_.steering.planner, parts_, domain_);
   if (const auto& plan = parts_.steering.plan) {
     journal_.write(profile::PlanRecord{*plan, now(), "given by --plan"});
@@ -48,7 +53,8 @@ World::World(WorldParts parts, Bytes granule, machine::DomainId domain)
   price(profile::k_before_loop);
 }
 
-World::Stretch World::initial_stretch(const profile::Object& object, std::uint32_t ordinal) {
+World::Stretch World::initial_stretch(const profile::Object& object, std::uint32_t ordinal,
+                                      const std::vector<profile::Object>& objects) {
   const auto left = object.chunks - ordinal;
   const auto home = parts_.machine->home(domain_);
   const auto& planner = parts_.steering.planner;
@@ -60,6 +66,7 @@ World::Stretch World::initial_stretch(const profile::Object& object, std::uint32
   }
   if (planner == "fast-only") return {parts_.machine->fastest_first(domain_).front(), left};
   if (turns_) return {turns_->next(), 1};
+  if (hints_.has_counts() && heeds_counts()) return counted_stretch(object, ordinal, objects);
   // Who corrects placement while the program runs may begin as the kernel does: learning then costs less.
   const bool learns = !parts_.steering.record_only && !parts_.steering.learn_at_home && learning(0);
   const bool corrects = parts_.policy || learns;
@@ -113,7 +120,7 @@ void World::settle(ChunkId first, std::uint32_t count, PlaceId place) {
   }
 }
 
-void World::object_added(const ObjectMemory& memory) {
+void World::object_added(const ObjectMemory& memory, const std::vector<profile::Object>& objects) {
   const auto& object = memory.object;
   if (has_plan_) bind(object);
   first_chunks_.push_back(object.first_chunk);
@@ -123,7 +130,7 @@ void World::object_added(const ObjectMemory& memory) {
     parts_.chunks->add(memory.address + offset, static_cast<std::uint32_t>(size), object.id, domain_, k_no_place);
   }
   for (std::uint32_t settled = 0; settled < object.chunks;) {
-    const auto stretch = initial_stretch(object, settled);
+    const auto stretch = initial_stretch(object, settled, objects);
     settle(object.first_chunk + settled, stretch.chunks, stretch.place);
     settled += stretch.chunks;
   }
@@ -161,7 +168,7 @@ bool World::learning(std::uint32_t iteration) const {
   return !parts_.policy && placement::find_planner(parts_.steering.planner).needs_profile();
 }
 
-void World::loop_begin(const PhaseTracker& tracker) {
+void World::loop_begin(const PhaseTracker& tracker, const std::vector<profile::Object>& objects) {
   journal_.write(profile::LoopRecord{tracker.loop(), now()});
   learned_.clear();
   coming_.clear();
@@ -177,6 +184,7 @@ void World::loop_begin(const PhaseTracker& tracker) {
   iterations_ = 0;
   price(profile::k_before_loop);
   if (!parts_.steering.plan) has_plan_ = false;  // a second loop is learned anew
+  place_counted(objects);
 }
 
 void World::progressed(const PhaseTracker& tracker, std::uint32_t thread, std::uint64_t accesses, bool in_stride) {
@@ -255,6 +263,7 @@ void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool
   parts_.clock->charge(model::k_marker_cost);
   if (begins_iteration) steer(tracker, followed, objects);
   if (!again_) adopt_what_came(tracker, objects);
+  if (!hints_.empty()) phase_names_.insert(tracker.phase());
   phase_begun_ = now();
   phase_waited_ = Seconds{};
   progress_ = 0;
@@ -303,8 +312,9 @@ void World::note(std::string_view severity, std::string_view text) {
   journal_.write(profile::NoteRecord{std::string(severity), std::string(text), now()});
 }
 
-void World::finish(std::string_view how) {
+void World::finish(std::string_view how, const std::vector<profile::Object>& objects) {
   write_moves();
+  note_unused_hints(objects);
   write_counters();
   journal_.write(profile::EndRecord{now(), std::string(how)});
 }

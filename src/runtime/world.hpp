@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "model/problem.hpp"
+#include "placement/hints.hpp"
 #include "placement/planner/interleave_weights.hpp"
 #include "profile/profile.hpp"
 #include "runtime/active_plan.hpp"
@@ -35,10 +37,14 @@ class World {
  public:
   World(WorldParts parts, Bytes granule, machine::DomainId domain);
 
-  void object_added(const ObjectMemory& memory);
+  // `objects`: all that there have been, it among them.
+  void object_added(const ObjectMemory& memory, const std::vector<profile::Object>& objects);
   void object_removed(const profile::Object& object);
 
-  void loop_begin(const PhaseTracker& tracker);
+  // Throws Error{invalid} when the hint makes no sense.
+  void hinted(const backend::ProgramHint& hint);
+
+  void loop_begin(const PhaseTracker& tracker, const std::vector<profile::Object>& objects);
   // `followed`: iterations of the loop that were followed whole.
   void loop_end(const PhaseTracker& tracker, std::uint32_t followed);
   // `followed`: its accesses were, from the first to the last.
@@ -59,7 +65,7 @@ class World {
 
   void note(std::string_view severity, std::string_view text);
   void reached(const profile::ReachRecord& reach) { journal_.write(reach); }
-  void finish(std::string_view how);
+  void finish(std::string_view how, const std::vector<profile::Object>& objects);
   // Whether the world makes anything of the accesses of this iteration.
   [[nodiscard]] bool listens() const { return parts_.exact != nullptr || again_ || learning(iterations_ - 1); }
   [[nodiscard]] Seconds now() { return parts_.clock->now(); }
@@ -85,7 +91,17 @@ class World {
     machine::PlaceId place = machine::k_no_place;
     std::uint32_t chunks = 0;
   };
-  [[nodiscard]] Stretch initial_stretch(const profile::Object& object, std::uint32_t ordinal);
+  [[nodiscard]] Stretch initial_stretch(const profile::Object& object, std::uint32_t ordinal,
+                                        const std::vector<profile::Object>& objects);
+  [[nodiscard]] bool heeds_counts() const;
+  [[nodiscard]] placement::Expression::Outcome references(const placement::Count& count,
+                                                          const std::vector<profile::Object>& objects) const;
+  [[nodiscard]] Stretch counted_stretch(const profile::Object& object, std::uint32_t ordinal,
+                                        const std::vector<profile::Object>& objects);
+  class Gathering;
+  void place_counted(const std::vector<profile::Object>& objects);
+  void note_counted(std::vector<std::pair<double, const profile::Object*>> counted);
+  void note_unused_hints(const std::vector<profile::Object>& objects);
   [[nodiscard]] bool learning(std::uint32_t iteration) const;
   memory::ChunkId take_room(memory::ChunkId first, memory::ChunkId end, machine::PlaceId place);
   void settle(memory::ChunkId first, std::uint32_t count, machine::PlaceId place);
@@ -131,6 +147,9 @@ class World {
   Journalist journal_;
   // Of an instruction, in the phases that there have been, where some have times of their own.
   std::map<std::string, Seconds, std::less<>> core_times_;
+  placement::HintBook hints_;
+  bool hints_are_new_ = false;         // since data was placed by them
+  std::set<std::string> phase_names_;  // that there have been, where hints are to be held against them
   ActivePlan active_;
   bool has_plan_ = false;
   std::deque<Coming> coming_;  // in the order in which they will be done

@@ -79,8 +79,8 @@ void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object
   profile.moving = again_;
   if (!again_) why_ = "learned in the first iteration";
   try {
-    const auto problem =
-        model::make_problem(profile, *parts_.machine, parts_.budget, model::affordable_items(profile));
+    const auto problem = model::make_problem(profile, *parts_.machine, parts_.budget,
+                                             model::affordable_items(profile), hints_.directives());
     std::size_t cells = 0;
     for (const auto& phase : problem.phases) cells += phase.cells.size();
     if (cells == 0)

@@ -25,7 +25,7 @@
 
 namespace terrace::sim {
 
-inline constexpr std::uint32_t k_recording_version = 6;
+inline constexpr std::uint32_t k_recording_version = 7;
 
 enum Column : std::uint8_t { k_events, k_classes, k_lines, k_columns };
 
@@ -49,7 +49,8 @@ enum class EventTag : std::uint8_t {
   meet = 14,
   release = 15,
   acquire = 16,
-  reached = 17  // a length, and a record as journals have it
+  reached = 17,  // a length, and a record as journals have it
+  hinted = 18
 };
 
 // Threads are numbered from 0 in the order in which they begin; a process can have no more (PID_MAX_LIMIT).

@@ -102,6 +102,8 @@ class FrameReplay {
         const auto unseen = in.number();
         return sink_.unfollowed(unseen, in.number());
       }
+      case EventTag::hinted:
+        return hinted(in);
       case EventTag::reached:
         return sink_.reached(in.take(in.number()));
       case EventTag::noted: {
@@ -137,6 +139,16 @@ class FrameReplay {
     threads_.clear();
     for (auto left = in.number(k_most_recorded_threads); left > 0; --left) threads_.push_back(thread(in));
     sink_.meet(threads_);
+  }
+
+  void hinted(ColumnReader& in) {
+    backend::ProgramHint hint;
+    hint.what = static_cast<backend::ProgramHint::What>(
+        in.number(static_cast<std::uint64_t>(backend::ProgramHint::What::spares)));
+    hint.of = in.text();
+    hint.says = in.text();
+    hint.value = in.time();
+    sink_.hinted(hint);
   }
 
   void object_added(ColumnReader& in) {

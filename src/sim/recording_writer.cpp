@@ -64,6 +64,15 @@ void RecordingWriter::event(EventTag tag, Put put) {
   if (columns_.size() >= frame_bytes_) end_frame();
 }
 
+void RecordingWriter::hinted(const backend::ProgramHint& hint) {
+  event(EventTag::hinted, [&](auto& out) {
+    put_byte(out, static_cast<std::uint8_t>(hint.what));
+    put_text(out, hint.of);
+    put_text(out, hint.says);
+    put_time(out, hint.value);
+  });
+}
+
 void RecordingWriter::object_added(const backend::NewObject& object) {
   event(EventTag::object_added, [&](auto& out) {
     put_text(out, object.name);

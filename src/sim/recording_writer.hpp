@@ -36,6 +36,7 @@ class RecordingWriter final : public backend::ProgramEvents, public backend::Thr
   // `in_stride`: the program goes on; no flush ended the quantum.
   void quantum(const backend::Quantum& quantum, bool in_stride);
 
+  void hinted(const backend::ProgramHint& hint) override;
   void object_added(const backend::NewObject& object) override;
   void object_removed(memory::ObjectId object) override;
   void loop_begun(std::string_view name) override;

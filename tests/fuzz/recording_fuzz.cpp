@@ -55,6 +55,10 @@ class Checker final : public ReplaySink {
     chunks_ += object.chunks;
     text(object.name);
   }
+  void hinted(const terrace::backend::ProgramHint& hint) override {
+    text(hint.of);
+    text(hint.says);
+  }
   void object_removed(terrace::memory::ObjectId object) override { require(object < objects_); }
   void loop_begun(std::string_view name) override { text(name); }
   void loop_ended() override {}

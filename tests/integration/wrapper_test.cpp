@@ -294,14 +294,16 @@ TEST_F(WrapperBuilds, TheFortranModule) {
   write("marked.f90",
         "program marked\n  use terrace\n  implicit none\n  double precision :: u(10000)\n  integer :: it, status\n"
         "  character(len=12) :: place\n"
-        "  u = 1\n  status = terrace_object('my u', u, sizeof(u))\n  call terrace_loop_begin('main')\n"
+        "  u = 1\n  status = terrace_object('my u', u, sizeof(u))\n  status = status + terrace_value('n', 2d0) + "
+        "terrace_refs('my u', '2*n')\n  status = status + terrace_depends('one', 'my u', 1)\n"
+        "  call terrace_loop_begin('main')\n"
         "  do it = 1, 2\n    call terrace_phase('one  ')\n    u = u + 1\n    call terrace_phase('two')\n  end do\n"
         "  call terrace_loop_end()\n  call terrace_where(u, place)\n"
         "  print '(i0,1x,i0,1x,a,l2,f8.1)', status, terrace_active(), '['//place//']', terrace_seconds() >= 0, "
         "sum(u)\n"
         "end program\n");
   good("terrace-fc -c " TERRACE_SOURCE_DIR "/include/terrace/terrace.f90");
-  EXPECT_EQ(good("terrace-fc marked.f90 -o marked && ./marked").output, "3 0 [            ] T 30000.0\n")
+  EXPECT_EQ(good("terrace-fc marked.f90 -o marked && ./marked").output, "12 0 [            ] T 30000.0\n")
       << "without terrace it is not active, and nothing else changes";
 }
 

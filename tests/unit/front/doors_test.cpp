@@ -178,8 +178,10 @@ TEST(Doors, MappingsAreTrimmedMovedAndForgotten) {
 TEST(Doors, TheInterfaceReachesTheRuntime) {
   const auto outcome = run("api");
   EXPECT_EQ(outcome.output,
-            "active 1\nwhere everywhere\nobject 0\nforget 0\nagain 1\nsmall 4 1\nnull 1 1\nunimem 0\nseconds 1\n");
-  for (const char* event : {"loop_begin main", "phase one", "phase two", "loop_end", "loop_begin unimem"})
+            "active 1\nwhere everywhere\nobject 0\nforget 0\nagain 1\nsmall 4 1\nnull 1 1\nhints 0 0 0\nwrong 1 "
+            "1\nunimem 0\nseconds 1\n");
+  for (const char* event : {"loop_begin main", "phase one", "phase two", "loop_end", "loop_begin unimem",
+                            "hint 0 n  2.000000", "hint 1 mine 2*n 0.000000", "hint 3 one mine 0.000000"})
     EXPECT_TRUE(outcome.told(event)) << event;
   ASSERT_NE(outcome.object("mine"), nullptr);
   EXPECT_EQ(outcome.object("mine")->size, 102400U);
@@ -192,7 +194,8 @@ TEST(Doors, TheInterfaceReachesTheRuntime) {
 TEST(Doors, WithoutASessionTheInterfaceIsHarmless) {
   const auto outcome = run("api", "", false);
   EXPECT_EQ(outcome.output,
-            "active 0\nwhere unknown\nobject 3\nforget 3\nagain 3\nsmall 3 1\nnull 1 1\nunimem -1\nseconds 1\n");
+            "active 0\nwhere unknown\nobject 3\nforget 3\nagain 3\nsmall 3 1\nnull 1 1\nhints 3 3 3\nwrong 3 "
+            "1\nunimem -1\nseconds 1\n");
   EXPECT_TRUE(outcome.lines.empty());
 }
 

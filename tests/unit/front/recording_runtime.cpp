@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "access/thread.hpp"
+#include "backend/program_events.hpp"
 #include "runtime/runtime_parts.hpp"
 
 namespace terrace::runtime {
@@ -48,6 +49,11 @@ void Runtime::remove_object(memory::ObjectId object) noexcept {
 }
 
 void Runtime::grow_object(memory::ObjectId, Bytes) noexcept {}
+std::string Runtime::hinted(const backend::ProgramHint& hint) noexcept {
+  state_->event("hint " + std::to_string(static_cast<int>(hint.what)) + " " + std::string(hint.of) + " " +
+                std::string(hint.says) + " " + std::to_string(hint.value));
+  return hint.of == "wrong" ? "it is wrong" : "";
+}
 void Runtime::loop_begin(std::string_view name) noexcept { state_->event("loop_begin " + std::string(name)); }
 void Runtime::loop_end() noexcept { state_->event("loop_end"); }
 void Runtime::phase(std::string_view name) noexcept { state_->event("phase " + std::string(name)); }

@@ -128,6 +128,9 @@ int api() {
   std::printf("again %d\n", terrace_forget(big_table));
   std::printf("small %d %d\n", terrace_object("small", big_table, 8), terrace_last_error()[0] != '\0');
   std::printf("null %d %d\n", terrace_object(nullptr, big_table, 8), terrace_malloc("empty", 0) == nullptr);
+  std::printf("hints %d %d %d\n", terrace_value("n", 2), terrace_refs("mine", "2*n"),
+              terrace_depends("one", "mine", 0));
+  std::printf("wrong %d %d\n", terrace_refs("wrong", ""), terrace_refs("mine", nullptr));
   terrace_free(named);
   std::printf("unimem %d\n", unimem_init());
   unimem_start();

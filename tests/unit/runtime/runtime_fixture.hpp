@@ -57,6 +57,8 @@ struct RunChoice {
   std::optional<placement::Plan> plan = {};
   std::uint32_t every = 0;  // above 0: a recording that follows each so many iterations
   profile::CoreTimes core_times = {};
+  placement::Hints hints = {};
+  bool learn_at_home = true;
 };
 
 // One run of the program, in a process of its own as it were.
@@ -167,6 +169,8 @@ class TestRun {
     world.budget = budget;
     world.steering.planner = choice.planner;
     world.steering.plan = choice.plan;
+    world.steering.hints = choice.hints;
+    world.steering.learn_at_home = choice.learn_at_home;
     world.steering.record_only = choice.every > 0;
     world.steering.keep_exact = choice.keep_exact;
     world.calibration = sim::measure_calibration(machine, 0, 1);

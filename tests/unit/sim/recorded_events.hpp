@@ -106,6 +106,9 @@ class TranscriptSink : public ReplaySink {
     said.event("object", object.name, static_cast<int>(object.kind), object.address, object.size.value, object.id,
                object.first_chunk, object.chunks);
   }
+  void hinted(const backend::ProgramHint& hint) override {
+    said.event("hinted", static_cast<int>(hint.what), hint.of, hint.says, hint.value);
+  }
   void object_removed(memory::ObjectId object) override { said.event("removed", object); }
   void loop_begun(std::string_view name) override { said.event("loop", name); }
   void loop_ended() override { said.event("loop ended"); }
@@ -151,7 +154,7 @@ class RandomProgram {
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
 
   void step(RecordingWriter& to) {
-    switch (chunks_ == 0 ? 0 : below(19)) {
+    switch (chunks_ == 0 ? 0 : below(20)) {
       case 0:
         return add_object(to);
       case 1:
@@ -192,6 +195,11 @@ class RandomProgram {
         for (auto& byte : record) byte = static_cast<std::byte>(below(256));
         return both(to, [&](auto& s) { s.reached(record); });
       }
+      case 15:
+        return both(to, [what = static_cast<backend::ProgramHint::What>(below(4)),
+                         value = 1e3 / static_cast<double>(1 + below(999))](auto& s) {
+          s.hinted({what, "niter", "2*nnz", value});
+        });
       default:
         return add_quantum(to);
     }

@@ -148,7 +148,7 @@ TEST(Recording, EndsWhereTheFileMayNotGrowAndSaysWhy) {
   std::vector<std::string> complaints;
   RecordingWriter writer(
       file.path(), example_header(), [&](const std::string& why) { complaints.push_back(why); }, 1000);
-  RandomProgram program(11, true);
+  RandomProgram program(11, true, 300);  // so that a frame is small beside the limit
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
   const rlimit little{4096, before.rlim_max};

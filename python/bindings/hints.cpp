@@ -1,0 +1,84 @@
+// Hints and their expressions.
+#include "placement/hints.hpp"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <set>
+
+#include "base/error.hpp"
+#include "bindings.hpp"
+#include "placement/hints_file.hpp"
+#include "profile/segment_name.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace terrace::python {
+namespace {
+
+using placement::Expression;
+using placement::Hints;
+using Numbers = std::map<std::string, double>;
+
+double value_of(const Expression& expression, const Numbers& values, const Numbers& sizes) {
+  const auto in = [](const Numbers& numbers) {
+    return [&numbers](const std::string& name) {
+      const auto found = numbers.find(name);
+      return found == numbers.end() ? std::nullopt : std::optional(found->second);
+    };
+  };
+  const auto outcome = expression.evaluate({in(values), in(sizes)});
+  if (!outcome.problem.empty()) throw Error(Code::invalid, "'" + expression.text() + "': " + outcome.problem);
+  return outcome.value;
+}
+
+nb::list counts_of(const Hints& hints) {
+  nb::list counts;
+  for (const auto& count : hints.counts) counts.append(nb::make_tuple(count.object, count.references.text()));
+  return counts;
+}
+
+nb::list directives_of(const Hints& hints) {
+  nb::list directives;
+  for (const auto& one : hints.directives.all())
+    directives.append(nb::make_tuple(one.phase, one.object, one.used));
+  return directives;
+}
+
+std::vector<std::string> unused(const Hints& hints, const profile::Profile& profile) {
+  std::vector<std::string> objects;
+  for (const auto& object : profile.objects) objects.push_back(object.name);
+  std::set<std::string> phases;
+  for (const auto& iteration : profile.iterations)
+    for (const auto& phase : iteration.phases) phases.emplace(profile::uncut_name(phase.name));
+  return placement::HintBook(hints).unused(objects, {phases.begin(), phases.end()});
+}
+
+}  // namespace
+
+void bind_hints(nb::module_& module) {
+  nb::class_<Expression>(module, "Expression", "A number that is known when the program runs: 2*nnz*niter.")
+      .def(
+          "__init__",
+          [](Expression* self, const std::string& text) { new (self) Expression(Expression::parse(text)); },
+          "text"_a)
+      .def("value", &value_of, "values"_a = Numbers{}, "sizes"_a = Numbers{},
+           "With values by name and sizes of objects, bytes; InvalidError says what is missing.")
+      .def_prop_ro("text", &Expression::text)
+      .def_prop_ro("names", &Expression::names);
+  nb::class_<Hints>(module, "Hints", "What is known of a program before it is profiled.")
+      .def_static(
+          "parse",
+          [](const std::string& text, const std::string& file) { return placement::parse_hints(text, file); },
+          "text"_a, "file"_a = "hints")
+      .def_static(
+          "read", [](const std::string& path) { return placement::read_hints_file(path); }, "path"_a)
+      .def_ro("values", &Hints::values)
+      .def_prop_ro("refs", &counts_of)
+      .def_prop_ro("directives", &directives_of)
+      .def("unused", &unused, "profile"_a, "A sentence for each name that the profile does not have.");
+}
+
+}  // namespace terrace::python

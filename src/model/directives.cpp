@@ -1,0 +1,100 @@
+#include "model/directives.hpp"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+
+#include "model/problem.hpp"
+#include "profile/segment_name.hpp"
+
+namespace terrace::model {
+namespace {
+
+constexpr double k_line = 64;
+constexpr double k_lines_to_a_latency = 20;  // fastest_first() has the same
+
+// By object: whether it is used in a phase of that name.
+std::vector<std::optional<bool>> said_of(const Problem& problem, const Directives& directives,
+                                         std::string_view phase) {
+  std::vector<std::optional<bool>> said;
+  for (const auto& object : problem.objects) said.push_back(directives.used(phase, object.name));
+  return said;
+}
+
+// Of the phase's run of segments, those before it and after it; 1 where it is not cut.
+std::size_t segments_around(const Problem& problem, std::size_t k) {
+  const auto goes_on = [&](std::size_t n) {
+    return n < problem.phases.size() && profile::segment_offset(problem.phases[n].name) != 0;
+  };
+  auto first = k;
+  while (first > 0 && goes_on(first)) --first;
+  auto end = first + 1;
+  while (goes_on(end)) ++end;
+  return end - first;
+}
+
+ItemCell one_reading(const Item& item, std::uint32_t number, const ProblemPhase& phase, double share) {
+  const auto bytes = share * static_cast<double>(item.size.value);
+  return {number, bytes, 0, bytes / k_line / k_lines_to_a_latency, phase.samples_with_access};
+}
+
+}  // namespace
+
+bool names(const std::string& name_or_pattern, const std::string& name) {
+  return name_or_pattern == name || fnmatch(name_or_pattern.c_str(), name.c_str(), 0) == 0;
+}
+
+std::optional<bool> Directives::used(std::string_view phase, const std::string& object) const {
+  const std::string uncut(profile::uncut_name(phase));
+  for (const auto& one : all_)
+    if (names(one.phase, uncut) && names(one.object, object)) return one.used;
+  return std::nullopt;
+}
+
+void Directives::to_blob(BlobWriter& out) const {
+  out.put(static_cast<std::uint32_t>(all_.size()));
+  for (const auto& one : all_) {
+    out.put(one.phase);
+    out.put(one.object);
+    out.put(one.used);
+  }
+}
+
+Directives Directives::from_blob(BlobReader& in) {
+  Directives directives;
+  for (auto n = in.get<std::uint32_t>(); n > 0; --n) {
+    auto phase = in.get_string();
+    auto object = in.get_string();
+    directives.add({std::move(phase), std::move(object), in.get<bool>()});
+  }
+  return directives;
+}
+
+void spare(Problem& problem, const Directives& directives) {
+  if (directives.empty()) return;
+  for (auto& phase : problem.phases) {
+    const auto said = said_of(problem, directives, phase.name);
+    std::erase_if(phase.cells, [&](const ItemCell& cell) {
+      const auto& used = said[problem.items[cell.item].object];
+      return used && !*used;
+    });
+  }
+}
+
+void use(Problem& problem, const Directives& directives) {
+  if (directives.empty()) return;
+  for (std::size_t k = 0; k < problem.phases.size(); ++k) {
+    auto& phase = problem.phases[k];
+    const auto said = said_of(problem, directives, phase.name);
+    const auto share = 1.0 / static_cast<double>(segments_around(problem, k));
+    std::vector<bool> seen(problem.items.size(), false);
+    for (const auto& cell : phase.cells) seen[cell.item] = true;
+    for (std::uint32_t i = 0; i < problem.items.size(); ++i) {
+      const auto& used = said[problem.items[i].object];
+      if (used && *used && !seen[i]) phase.cells.push_back(one_reading(problem.items[i], i, phase, share));
+    }
+    std::ranges::stable_sort(phase.cells, {}, &ItemCell::item);
+  }
+}
+
+}  // namespace terrace::model

@@ -1,0 +1,139 @@
+// Hints for whole programs in virtual time: where data lies before anything was learned, uses that the profiled
+// iteration did not have, what programs say themselves, and replays of all that.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "program_fixture.hpp"
+
+namespace terrace::test {
+namespace {
+
+constexpr const char* k_columns = "make_matrix matrix.cpp:142";
+
+class Hints : public ProgramTest {
+ protected:
+  Hints() : ProgramTest("hints") {
+    std::filesystem::create_symlink(std::string(TERRACE_HOOKED) + "/cg", root_ + "/cg");
+    const auto built =
+        run(TERRACE_WRAPPERS "/terrace-cc -O1 -g -I" TERRACE_SOURCE_DIR "/include -o missed " TERRACE_SOURCE_DIR
+                             "/tests/integration/programs/missed.c");
+    EXPECT_EQ(built.status, 0) << built.output;
+  }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(root_ + "/" + name) << text; }
+  void launch(const std::string& words) {
+    const auto done = run(TERRACE_LAUNCHER " " + words);
+    ASSERT_EQ(done.status, 0) << done.output;
+  }
+  // The one line of a call that is refused.
+  std::string refusal(const std::string& words) {
+    const auto done = run(TERRACE_LAUNCHER " " + words);
+    EXPECT_EQ(done.status, 2) << words;
+    EXPECT_EQ(std::ranges::count(done.output, '\n'), 1) << done.output;
+    return done.output;
+  }
+  double iteration(const std::string& store, int number_of) {
+    return number(store, "SELECT sum(ended - begun) FROM phase_instance WHERE loop = 0 AND iteration = " +
+                             std::to_string(number_of));
+  }
+  double loop(const std::string& store) { return number(store, "SELECT ended - begun FROM loop"); }
+  double notes(const std::string& store, const std::string& like) {
+    return number(store, "SELECT count(*) FROM note WHERE text LIKE '" + like + "'");
+  }
+};
+
+// CG's matrix has 78,148 elements in class S; their columns are 308 KiB.
+TEST_F(Hints, TheFirstIterationIsThatOfAPlanAndTheRunIsFaster) {
+  write("cg.toml", "[values]\nnnz = 78148\n[refs]\n\"" + std::string(k_columns) + "\" = \"26*nnz*niter\"\n");
+  write("plan.toml", "[[object]]\nname = \"" + std::string(k_columns) + "\"\nplace = \"dram\"\n");
+  launch(
+      "simulate -q -m unimem-lat4 --cache l3=120KiB --let niter=15 --fast 320KiB --world label=without --world "
+      "'label=hints hints=cg.toml' --world 'label=plan plan=plan.toml' -o x.terrace -- ./cg --class S");
+  EXPECT_EQ(number("x.hints.terrace",
+                   "SELECT count(*) FROM move WHERE iteration = 0 AND asked < (SELECT begun FROM "
+                   "loop)"),
+            0)
+      << "it was there when it was made";
+  const auto with = iteration("x.hints.terrace", 0);
+  const auto planned = iteration("x.plan.terrace", 0);
+  EXPECT_NEAR(with, planned, 1e-9 * planned);
+  EXPECT_LT(with, 0.9 * iteration("x.without.terrace", 0));
+  EXPECT_LT(loop("x.hints.terrace"), 0.98 * loop("x.without.terrace"));
+  EXPECT_EQ(notes("x.hints.terrace", "initial placement by reference counts: ''" + std::string(k_columns) +
+                                         "'' 30477720, 308KiB in dram"),
+            1);
+  EXPECT_EQ(notes("x.without.terrace", "hints: no expression takes the value ''niter''"), 1);
+}
+
+TEST_F(Hints, ADirectiveKeepsWhatTheProfiledIterationDidNotUse) {
+  write("uses.toml", "[[phase]]\nname = \"middle\"\nuses = [\"u\"]\n");
+  launch(
+      "simulate -q -m unimem-bw4 --cache l2=16KiB --cache l3=40KiB --fast 288KiB --world label=without --world "
+      "'label=with hints=uses.toml' -o x.terrace -- ./missed 12");
+  const auto middle = [&](const std::string& store) {
+    return number(store, "SELECT ended - begun FROM phase_instance WHERE iteration = 10 AND name = 'middle'");
+  };
+  EXPECT_LT(middle("x.with.terrace"), 0.5 * middle("x.without.terrace")) << "u is in fast memory there";
+  EXPECT_LT(iteration("x.with.terrace", 10), iteration("x.without.terrace", 10));
+}
+
+TEST_F(Hints, WhatTheProgramTellsIsRecordedAndReplayed) {
+  const std::string world = "-m unimem-bw4 --cache l2=16KiB --cache l3=40KiB --fast 288KiB ";
+  write("other.toml", "[refs]\nw = \"4*bytes('v')\"\n[[phase]]\nname = \"middle\"\nspares = [\"u\"]\n");
+  launch("simulate -q " + world + "--misses app.misses -o told.terrace -- ./missed 12 told");
+  launch("simulate -q " + world + "--hints other.toml --let niter=100 -o other.terrace -- ./missed 12 told");
+  EXPECT_EQ(notes("told.terrace",
+                  "initial placement by reference counts: ''u'' 9830400, 256KiB in dram; ''v'' "
+                  "9437184, 32KiB in dram"),
+            1);
+  EXPECT_EQ(notes("other.terrace",
+                  "initial placement by reference counts: ''u'' 81920000, 256KiB in dram; ''v'' "
+                  "78643200, 32KiB in dram; ''w'' 1048576, 256KiB in nvm"),
+            1);
+  launch("replay app.misses -q " + world + "-o again.terrace");
+  EXPECT_EQ(rows("told.terrace", k_of_both), rows("again.terrace", k_of_both));
+  launch("replay app.misses -q " + world + "--hints other.toml --let niter=100 -o again2.terrace");
+  EXPECT_EQ(rows("other.terrace", k_of_both), rows("again2.terrace", k_of_both));
+}
+
+// Three kinds, two domains: what has most references lies in the fastest, what has fewer in the next.
+TEST_F(Hints, MoreThanTwoKinds) {
+  write("three.toml", "[refs]\nu = 10\nv = 50\nw = 2\n");
+  launch(
+      "simulate -q -m hbm-ddr-cxl-2domains --budget hbm=256KiB,ddr=256KiB --hints three.toml -o x.terrace -- "
+      "./missed 6");
+  EXPECT_EQ(notes("x.terrace",
+                  "initial placement by reference counts: ''v'' 50, 256KiB in hbm0; ''u'' 10, 256KiB in "
+                  "ddr0; ''w'' 2, 256KiB in cxl0"),
+            1);
+}
+
+TEST_F(Hints, BadHintsAreRefusedInOneLine) {
+  write("bad.toml", "[refs]\nu = \"2*nnz*\"\n");
+  write("key.toml", "[value]\nn = 1\n");
+  const std::string program = " -- ./missed";
+  EXPECT_EQ(refusal("run --hints bad.toml" + program).find("terrace: bad.toml:2: refs.u: '2*nnz*', column 7: "),
+            0U);
+  EXPECT_EQ(refusal("simulate -m unimem-bw4 --hints key.toml" + program),
+            "terrace: key.toml:1: value: unknown key; did you mean 'values'?\n");
+  EXPECT_EQ(refusal("simulate -m unimem-bw4 --let n" + program),
+            "terrace: --let n: there is no '='; write for example niter=75\n");
+  EXPECT_EQ(refusal("simulate -m unimem-bw4 --world 'label=a hint=x'" + program)
+                .find("terrace: --world: unknown key 'hint'"),
+            0U);
+}
+
+// The real machine with one kind of memory: hints do no harm there.
+TEST_F(Hints, ARealRunWithOneKindOfMemoryGoesOn) {
+  write("uses.toml", "[refs]\nu = 1\n[[phase]]\nname = \"middle\"\nuses = [\"u\"]\n");
+  const auto done = run(TERRACE_LAUNCHER " run -q --hints uses.toml -o x.terrace -- ./missed 4 told");
+  EXPECT_EQ(done.status, 0) << done.output;
+  EXPECT_NE(done.output.find("missed: checksum"), std::string::npos) << done.output;
+}
+
+}  // namespace
+}  // namespace terrace::test

@@ -44,6 +44,8 @@ struct Cell {
   double write_lines = 0;  // lines written back to it
   double exposure = 0;     // latencies exposed: time = exposure x the place's latency
   double samples = 0;      // time samples that met an access to it (Unimem's eq. 1); exact profiles: 0
+  double line_squares = 0;  // of the lines that each miss sample stands for, summed: over the lines, what one
+                            // sample stands for; exact profiles: 0
 };
 
 struct Phase {
@@ -53,6 +55,7 @@ struct Phase {
   double samples = 0;  // time samples taken in the phase
   double samples_with_access = 0;
   Seconds bandwidth_time;   // exact profiles: max over places of B_m as it was; sampled: 0
+  double unowned_lines = 0;  // read and written, of memory that belongs to no chunk
   std::vector<Cell> cells;  // ascending by chunk
 };
 

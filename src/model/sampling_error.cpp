@@ -1,0 +1,305 @@
+#include "model/sampling_error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <utility>
+
+namespace terrace::model {
+namespace {
+
+using Group = SamplingError::Group;
+using Counts = SamplingError::Counts;
+using Random = std::mt19937_64;
+
+constexpr double k_upper = 1.645;       // standard errors of a one-sided 95 %
+constexpr double k_few_unmet = 0.05;    // fewer touched items that no sample met are none
+constexpr double k_greatest_shape = 1e9;
+
+double ItemCell::* const k_values[] = {&ItemCell::samples, &ItemCell::read_bytes, &ItemCell::write_bytes};
+enum Kind : std::uint8_t { k_samples, k_read, k_written };
+
+struct Count {
+  std::uint32_t item = 0;
+  double value = 0;  // in samples
+};
+
+// How many touched items a sample missed for each that one met, when those that were met have `mean` samples.
+double unmet_for_each(double mean) {
+  if (mean <= 1) return 1e9;
+  double low = 0, high = mean;  // of m in mean = m / (1 - exp(-m)), which grows with m
+  for (int i = 0; i < 60; ++i) {
+    const auto m = (low + high) / 2;
+    (m / -std::expm1(-m) < mean ? low : high) = m;
+  }
+  return 1 / std::expm1((low + high) / 2);
+}
+
+double size_of(const Problem& problem, std::uint32_t item) {
+  return static_cast<double>(problem.items[item].size.value);
+}
+
+// The counts of an object's items, and with what weight those without one are among them.
+struct Touched {
+  const Problem& problem;
+  const std::vector<Count>& met;
+  const std::vector<std::uint32_t>& unmet;
+  double weight = 0;
+};
+
+template <class Function>
+void for_each(const Touched& touched, Function function) {
+  for (const auto& count : touched.met) function(size_of(touched.problem, count.item), count.value, 1.0);
+  if (touched.weight <= 0) return;
+  for (const auto item : touched.unmet) function(size_of(touched.problem, item), 0.0, touched.weight);
+}
+
+// By the method of moments: how the counts vary beyond chance, as the inverse of the Gamma distribution's shape.
+double inverse_shape(const Touched& touched, double by_byte) {
+  double excess = 0, spread = 0, squares = 0;
+  for_each(touched, [&](double size, double count, double weight) {
+    const auto mean = by_byte * size;
+    excess += weight * ((count - mean) * (count - mean) - mean);
+    spread += weight * (2 * mean * mean + mean);
+    squares += weight * mean * mean;
+  });
+  return std::max(0.0, (excess + k_upper * std::sqrt(spread)) / squares);
+}
+
+Group group_of(const Problem& problem, const std::vector<Count>& met, const std::vector<std::uint32_t>& unmet,
+               double unit) {
+  Group group;
+  group.unit = unit;
+  for (const auto& count : met) group.count += count.value;
+  Touched touched{problem, met, unmet};
+  const auto many = static_cast<double>(met.size());
+  const auto missed = std::min(static_cast<double>(unmet.size()), many * unmet_for_each(group.count / many));
+  if (missed >= k_few_unmet) touched.weight = missed / static_cast<double>(unmet.size());
+  double bytes = 0;
+  for_each(touched, [&](double size, double, double weight) { bytes += weight * size; });
+  const auto by_byte = group.count / bytes;
+  const auto inverse = inverse_shape(touched, by_byte);
+  const auto shape = inverse > 1 / k_greatest_shape ? 1 / inverse : k_greatest_shape;
+  const auto add = [&](std::uint32_t item, double count, double weight) {
+    group.members.push_back({item, shape / (by_byte * size_of(problem, item)) + 1, shape + count, weight});
+  };
+  for (const auto& count : met) add(count.item, count.value, 1);
+  if (touched.weight > 0)
+    for (const auto item : unmet) add(item, 0, touched.weight);
+  return group;
+}
+
+double uniform(Random& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
+double gamma(Random& random, double shape) {
+  return shape > 0 ? std::gamma_distribution<double>(shape, 1)(random) : 0;
+}
+
+struct Drawn {
+  std::vector<std::vector<double>> values;  // by group and member, in units of the cells
+  double rest = 0;                          // in samples
+};
+
+Drawn draw_counts(const Counts& counts, Random& random) {
+  Drawn drawn;
+  double taken = counts.rest * counts.unit, sum = 0;
+  for (const auto& group : counts.groups) {
+    auto& values = drawn.values.emplace_back();
+    const auto total = group.unit * gamma(random, group.count);
+    double of_group = 0;
+    for (const auto& member : group.members) {
+      const bool touched = member.touched >= 1 || uniform(random) < member.touched;
+      values.push_back(touched ? gamma(random, member.shape) / member.rate : 0);
+      of_group += values.back();
+    }
+    for (auto& value : values) value *= of_group > 0 ? total / of_group : 0;
+    taken += group.unit * group.count;
+    sum += total;
+  }
+  drawn.rest = gamma(random, counts.rest);
+  sum += counts.unit * drawn.rest;
+  const auto ends = uniform(random) - uniform(random) + uniform(random) - uniform(random);
+  const auto scale = sum > 0 ? std::max(0.0, taken + ends * counts.unit) / sum : 0;
+  for (auto& values : drawn.values)
+    for (auto& value : values) value *= scale;
+  drawn.rest *= scale;
+  return drawn;
+}
+
+// Latencies that one sample stands for, by item: its own where samples met it, else the object's.
+std::vector<double> exposures(const Group& group, const std::vector<const ItemCell*>& cells) {
+  double exposure = 0, samples = 0;
+  for (const auto& member : group.members) {
+    if (const auto* cell = cells[member.item]) {
+      exposure += cell->samples > 0 ? cell->exposure : 0;
+      samples += cell->samples;
+    }
+  }
+  std::vector<double> result;
+  for (const auto& member : group.members) {
+    const auto* cell = cells[member.item];
+    const bool own = cell != nullptr && cell->samples > 0;
+    result.push_back(own ? cell->exposure / cell->samples : samples > 0 ? exposure / samples : 0);
+  }
+  return result;
+}
+
+// A new cell for each item that has any counts, from what was drawn; what has no error stays as it was.
+class Cells {
+ public:
+  Cells(const Problem& problem, const ProblemPhase& phase)
+      : old_(problem.items.size(), nullptr), at_(problem.items.size(), 0) {
+    for (const auto& cell : phase.cells) {
+      at(cell.item) = cell;
+      old_[cell.item] = &cell;
+    }
+  }
+  void put(const Counts& counts, const Drawn& drawn) {
+    for (std::size_t g = 0; g < counts.groups.size(); ++g) {
+      const auto& group = counts.groups[g];
+      const auto kind = counts.kinds[g];
+      std::vector<double> exposure;
+      if (kind == k_samples) exposure = exposures(group, old_);
+      for (std::size_t m = 0; m < group.members.size(); ++m) {
+        const auto value = drawn.values[g][m];
+        if (value <= 0 && old_[group.members[m].item] == nullptr) continue;
+        auto& cell = at(group.members[m].item);
+        cell.*k_values[kind] = value;
+        if (kind == k_samples) cell.exposure = value * exposure[m];
+      }
+    }
+  }
+  std::vector<ItemCell> take() {
+    std::sort(cells_.begin(), cells_.end(), [](const auto& a, const auto& b) { return a.item < b.item; });
+    return std::move(cells_);
+  }
+
+ private:
+  ItemCell& at(std::uint32_t item) {
+    if (at_[item] == 0) {
+      cells_.push_back({item, 0, 0, 0, 0});
+      at_[item] = static_cast<std::uint32_t>(cells_.size());
+    }
+    return cells_[at_[item] - 1];
+  }
+
+  std::vector<const ItemCell*> old_;  // by item
+  std::vector<std::uint32_t> at_;     // by item: its cell's position + 1
+  std::vector<ItemCell> cells_;
+};
+
+// Unscaled, as samples gave them.
+ProblemPhase as_estimated(const ProblemPhase& held) {
+  auto phase = held;
+  phase.core = phase.core * (1 / held.latency_scale);
+  for (auto& cell : phase.cells) {
+    cell.exposure /= held.latency_scale;
+    cell.read_bytes /= held.bytes_scale;
+    cell.write_bytes /= held.bytes_scale;
+    cell.bytes_variance /= held.bytes_scale * held.bytes_scale;
+  }
+  phase.latency_scale = phase.bytes_scale = 1;
+  return phase;
+}
+
+struct Builder {
+  const Problem& problem;
+  std::vector<std::vector<std::uint32_t>> items;  // by object
+
+  explicit Builder(const Problem& of) : problem(of), items(of.objects.size()) {
+    for (std::uint32_t i = 0; i < of.items.size(); ++i) items[of.items[i].object].push_back(i);
+  }
+
+  // `unit` is what one sample of the object's stands for there; 0: its counts have no error.
+  void add(Counts& counts, Kind kind, std::uint32_t object, const std::vector<const ItemCell*>& cells,
+           double unit) const {
+    if (unit <= 0) return;
+    std::vector<Count> met;
+    std::vector<std::uint32_t> unmet;
+    auto cell = cells.begin();
+    for (const auto item : items[object]) {
+      const bool has = cell != cells.end() && (*cell)->item == item;
+      const auto value = has ? (**cell).*k_values[kind] : 0;
+      if (has) ++cell;
+      if (value > 0)
+        met.push_back({item, value / unit});
+      else
+        unmet.push_back(item);
+    }
+    if (met.empty()) return;
+    counts.groups.push_back(group_of(problem, met, unmet, unit));
+    counts.kinds.push_back(kind);
+  }
+
+  void add_object(Counts& time, Counts& lines, std::uint32_t object,
+                  const std::vector<const ItemCell*>& cells) const {
+    double samples = 0, samples_variance = 0, bytes = 0, bytes_variance = 0;
+    for (const auto* cell : cells) {
+      samples += cell->samples;
+      samples_variance += cell->samples_variance;
+      bytes += cell->read_bytes + cell->write_bytes;
+      bytes_variance += cell->bytes_variance;
+    }
+    add(time, k_samples, object, cells, samples > 0 ? samples_variance / samples : 0);
+    const auto unit = bytes > 0 ? bytes_variance / bytes : 0;
+    add(lines, k_read, object, cells, unit);
+    add(lines, k_written, object, cells, unit);
+  }
+};
+
+// What one sample of the phase stands for: the mean over its groups by what they count.
+double common_unit(const Counts& counts) {
+  double sum = 0, squares = 0;
+  for (const auto& group : counts.groups) {
+    sum += group.unit * group.count;
+    squares += group.unit * group.unit * group.count;
+  }
+  return sum > 0 ? squares / sum : 0;
+}
+
+}  // namespace
+
+SamplingError::SamplingError(const Problem& problem) : problem_(problem) {
+  const Builder builder(problem);
+  std::vector<std::vector<const ItemCell*>> cells(problem.objects.size());
+  for (const auto& held : problem.phases) {
+    auto& error = phases_.emplace_back();
+    if (problem.exact) continue;
+    const auto phase = as_estimated(held);
+    for (const auto& cell : phase.cells) cells[problem.items[cell.item].object].push_back(&cell);
+    for (std::uint32_t o = 0; o < cells.size(); ++o) {
+      if (!cells[o].empty()) builder.add_object(error.time, error.lines, o, cells[o]);
+      cells[o].clear();
+    }
+    error.time.unit = phase.samples > 0 ? phase.samples_variance / phase.samples : 0;
+    if (error.time.unit > 0)
+      error.time.rest = std::max(0.0, phase.samples - phase.samples_with_access) / error.time.unit;
+    error.lines.unit = common_unit(error.lines);
+    if (error.lines.unit > 0) error.lines.rest = phase.unowned_bytes / error.lines.unit;
+    none_ = none_ && error.time.groups.empty() && error.lines.groups.empty();
+  }
+}
+
+Problem SamplingError::draw(std::uint64_t number) const {
+  auto problem = problem_;
+  if (none_) return problem;
+  Random random(number * 0x9e3779b97f4a7c15u + 1);
+  for (std::size_t k = 0; k < problem.phases.size(); ++k) {
+    const auto& error = phases_[k];
+    auto phase = as_estimated(problem.phases[k]);
+    Cells cells(problem, phase);
+    if (error.time.unit > 0) {
+      const auto drawn = draw_counts(error.time, random);
+      cells.put(error.time, drawn);
+      if (error.time.rest > 0) phase.core = phase.core * (drawn.rest / error.time.rest);
+      phase.samples_with_access = std::max(0.0, phase.samples - drawn.rest * error.time.unit);
+    }
+    cells.put(error.lines, draw_counts(error.lines, random));
+    auto drawn_cells = cells.take();
+    phase.cells = std::move(drawn_cells);
+    problem.phases[k] = std::move(phase);
+  }
+  hold_against_measured(problem);
+  return problem;
+}
+
+}  // namespace terrace::model

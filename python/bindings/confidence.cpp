@@ -65,6 +65,17 @@ void bind_confidence(nb::module_& module) {
           "By object of the problem: the share of it that lies away from home, as planned, and by draw.");
   module.def("sure_plan", &sure_plan, "problem"_a, "planner"_a = "auto", "calibration"_a = nb::none(),
              "draws"_a = 100, "plan(), with confidences from so many draws; 0: none.");
+  module.def(
+      "regret_under",
+      [](const Problem& estimate, const Problem& truth, const placement::Decision& chosen, const std::string& planner,
+         const model::Calibration* calibration) {
+        return placement::regret_under(estimate, truth, calibration ? *calibration : model::Calibration{},
+                                       placement::find_planner(planner), chosen)
+            .seconds;
+      },
+      "estimate"_a, "truth"_a, "chosen"_a, "planner"_a = "auto", "calibration"_a = nb::none(),
+      nb::call_guard<nb::gil_scoped_release>(),
+      "Seconds an iteration that a planner's decision on the estimate loses where the other problem is true.");
   module.def("benefit_draws", &benefit_draws, "problem"_a, "draws"_a, nb::call_guard<nb::gil_scoped_release>(),
              "Problem.benefits() of problems that the samples might have come from: [draw][object].");
   module.def(

@@ -10,6 +10,8 @@ namespace {
 
 using Group = SamplingError::Group;
 using Counts = SamplingError::Counts;
+using Kind = SamplingError::Kind;
+using Relative = SamplingError::Relative;
 using Random = std::mt19937_64;
 
 constexpr double k_upper = 1.645;       // standard errors of a one-sided 95 %
@@ -17,7 +19,6 @@ constexpr double k_few_unmet = 0.05;    // fewer touched items that no sample me
 constexpr double k_greatest_shape = 1e9;
 
 double ItemCell::* const k_values[] = {&ItemCell::samples, &ItemCell::read_bytes, &ItemCell::write_bytes};
-enum Kind : std::uint8_t { k_samples, k_read, k_written };
 
 struct Count {
   std::uint32_t item = 0;
@@ -39,53 +40,46 @@ double size_of(const Problem& problem, std::uint32_t item) {
   return static_cast<double>(problem.items[item].size.value);
 }
 
-// The counts of an object's items, and with what weight those without one are among them.
-struct Touched {
-  const Problem& problem;
-  const std::vector<Count>& met;
-  const std::vector<std::uint32_t>& unmet;
-  double weight = 0;
+// By the method of moments: how counts vary about their means beyond chance, as the inverse of the shape of the
+// Gamma distribution that their true values come from.
+class Spread {
+ public:
+  void add(double count, double mean, double weight) {
+    excess_ += weight * ((count - mean) * (count - mean) - mean);
+    chance_ += weight * (2 * mean * mean + mean);
+    squares_ += weight * mean * mean;
+  }
+  [[nodiscard]] double shape() const {
+    const auto inverse = (excess_ + k_upper * std::sqrt(chance_)) / squares_;
+    return inverse > 1 / k_greatest_shape ? 1 / inverse : k_greatest_shape;
+  }
+
+ private:
+  double excess_ = 0, chance_ = 0, squares_ = 0;
 };
 
-template <class Function>
-void for_each(const Touched& touched, Function function) {
-  for (const auto& count : touched.met) function(size_of(touched.problem, count.item), count.value, 1.0);
-  if (touched.weight <= 0) return;
-  for (const auto item : touched.unmet) function(size_of(touched.problem, item), 0.0, touched.weight);
-}
-
-// By the method of moments: how the counts vary beyond chance, as the inverse of the Gamma distribution's shape.
-double inverse_shape(const Touched& touched, double by_byte) {
-  double excess = 0, spread = 0, squares = 0;
-  for_each(touched, [&](double size, double count, double weight) {
-    const auto mean = by_byte * size;
-    excess += weight * ((count - mean) * (count - mean) - mean);
-    spread += weight * (2 * mean * mean + mean);
-    squares += weight * mean * mean;
-  });
-  return std::max(0.0, (excess + k_upper * std::sqrt(spread)) / squares);
-}
-
-Group group_of(const Problem& problem, const std::vector<Count>& met, const std::vector<std::uint32_t>& unmet,
-               double unit) {
+Group group_of(const Problem& problem, Kind kind, const std::vector<Count>& met,
+               const std::vector<std::uint32_t>& unmet, double unit) {
   Group group;
+  group.kind = kind;
+  group.object = problem.items[met.front().item].object;
   group.unit = unit;
-  for (const auto& count : met) group.count += count.value;
-  Touched touched{problem, met, unmet};
+  double bytes = 0;
+  for (const auto& count : met) {
+    group.count += count.value;
+    group.members.push_back({count.item, count.value, 0, 1});
+    bytes += size_of(problem, count.item);
+  }
   const auto many = static_cast<double>(met.size());
   const auto missed = std::min(static_cast<double>(unmet.size()), many * unmet_for_each(group.count / many));
-  if (missed >= k_few_unmet) touched.weight = missed / static_cast<double>(unmet.size());
-  double bytes = 0;
-  for_each(touched, [&](double size, double, double weight) { bytes += weight * size; });
-  const auto by_byte = group.count / bytes;
-  const auto inverse = inverse_shape(touched, by_byte);
-  const auto shape = inverse > 1 / k_greatest_shape ? 1 / inverse : k_greatest_shape;
-  const auto add = [&](std::uint32_t item, double count, double weight) {
-    group.members.push_back({item, shape / (by_byte * size_of(problem, item)) + 1, shape + count, weight});
-  };
-  for (const auto& count : met) add(count.item, count.value, 1);
-  if (touched.weight > 0)
-    for (const auto item : unmet) add(item, 0, touched.weight);
+  if (missed >= k_few_unmet) {
+    const auto touched = missed / static_cast<double>(unmet.size());
+    for (const auto item : unmet) {
+      group.members.push_back({item, 0, 0, touched});
+      bytes += touched * size_of(problem, item);
+    }
+  }
+  for (auto& member : group.members) member.mean = group.count * size_of(problem, member.item) / bytes;
   return group;
 }
 
@@ -99,7 +93,9 @@ struct Drawn {
   double rest = 0;                          // in samples
 };
 
-Drawn draw_counts(const Counts& counts, Random& random) {
+using Relatives = std::vector<double>[SamplingError::kinds];
+
+Drawn draw_counts(const Counts& counts, const Relatives& relative, Random& random) {
   Drawn drawn;
   double taken = counts.rest * counts.unit, sum = 0;
   for (const auto& group : counts.groups) {
@@ -108,7 +104,8 @@ Drawn draw_counts(const Counts& counts, Random& random) {
     double of_group = 0;
     for (const auto& member : group.members) {
       const bool touched = member.touched >= 1 || uniform(random) < member.touched;
-      values.push_back(touched ? gamma(random, member.shape) / member.rate : 0);
+      const auto mean = member.mean * relative[group.kind][member.item];
+      values.push_back(touched ? gamma(random, group.shape + member.count) / (group.shape / mean + 1) : 0);
       of_group += values.back();
     }
     for (auto& value : values) value *= of_group > 0 ? total / of_group : 0;
@@ -156,15 +153,15 @@ class Cells {
   void put(const Counts& counts, const Drawn& drawn) {
     for (std::size_t g = 0; g < counts.groups.size(); ++g) {
       const auto& group = counts.groups[g];
-      const auto kind = counts.kinds[g];
+      const auto kind = group.kind;
       std::vector<double> exposure;
-      if (kind == k_samples) exposure = exposures(group, old_);
+      if (kind == SamplingError::time_samples) exposure = exposures(group, old_);
       for (std::size_t m = 0; m < group.members.size(); ++m) {
         const auto value = drawn.values[g][m];
         if (value <= 0 && old_[group.members[m].item] == nullptr) continue;
         auto& cell = at(group.members[m].item);
         cell.*k_values[kind] = value;
-        if (kind == k_samples) cell.exposure = value * exposure[m];
+        if (kind == SamplingError::time_samples) cell.exposure = value * exposure[m];
       }
     }
   }
@@ -226,8 +223,7 @@ struct Builder {
         unmet.push_back(item);
     }
     if (met.empty()) return;
-    counts.groups.push_back(group_of(problem, met, unmet, unit));
-    counts.kinds.push_back(kind);
+    counts.groups.push_back(group_of(problem, kind, met, unmet, unit));
   }
 
   void add_object(Counts& time, Counts& lines, std::uint32_t object,
@@ -239,10 +235,10 @@ struct Builder {
       bytes += cell->read_bytes + cell->write_bytes;
       bytes_variance += cell->bytes_variance;
     }
-    add(time, k_samples, object, cells, samples > 0 ? samples_variance / samples : 0);
+    add(time, SamplingError::time_samples, object, cells, samples > 0 ? samples_variance / samples : 0);
     const auto unit = bytes > 0 ? bytes_variance / bytes : 0;
-    add(lines, k_read, object, cells, unit);
-    add(lines, k_written, object, cells, unit);
+    add(lines, SamplingError::read, object, cells, unit);
+    add(lines, SamplingError::written, object, cells, unit);
   }
 };
 
@@ -277,25 +273,67 @@ SamplingError::SamplingError(const Problem& problem) : problem_(problem) {
     if (error.lines.unit > 0) error.lines.rest = phase.unowned_bytes / error.lines.unit;
     none_ = none_ && error.time.groups.empty() && error.lines.groups.empty();
   }
+  fit();
+}
+
+template <class Function>
+void SamplingError::for_each_group(Function function) {
+  for (auto& error : phases_)
+    for (auto* counts : {&error.time, &error.lines})
+      for (auto& group : counts->groups) function(group);
+}
+
+// First the items against their objects over all phases, then the phases against that.
+void SamplingError::fit() {
+  for (auto& relative : relative_) relative.assign(problem_.items.size(), {0, 0});
+  for_each_group([&](const Group& group) {
+    for (const auto& member : group.members) {
+      auto& relative = relative_[group.kind][member.item];
+      relative.shape += member.count;
+      relative.rate += member.touched * member.mean;
+    }
+  });
+  for (auto& relative : relative_) {
+    std::vector<Spread> spreads(problem_.objects.size());
+    for (std::size_t i = 0; i < relative.size(); ++i)
+      spreads[problem_.items[i].object].add(relative[i].shape, relative[i].rate, 1);
+    for (std::size_t i = 0; i < relative.size(); ++i) {
+      if (relative[i].rate <= 0) continue;
+      const auto shape = spreads[problem_.items[i].object].shape();
+      relative[i].shape += shape;
+      relative[i].rate += shape;
+    }
+  }
+  for_each_group([&](Group& group) {
+    Spread spread;
+    for (const auto& member : group.members) {
+      const auto& relative = relative_[group.kind][member.item];
+      spread.add(member.count, member.mean * relative.shape / relative.rate, member.touched);
+    }
+    group.shape = spread.shape();
+  });
 }
 
 Problem SamplingError::draw(std::uint64_t number) const {
   auto problem = problem_;
   if (none_) return problem;
   Random random(number * 0x9e3779b97f4a7c15u + 1);
+  Relatives relative;
+  for (std::size_t kind = 0; kind < kinds; ++kind)
+    for (const auto& of_item : relative_[kind])
+      relative[kind].push_back(of_item.rate > 0 ? gamma(random, of_item.shape) / of_item.rate : 1);
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {
     const auto& error = phases_[k];
     auto phase = as_estimated(problem.phases[k]);
     Cells cells(problem, phase);
     if (error.time.unit > 0) {
-      const auto drawn = draw_counts(error.time, random);
+      const auto drawn = draw_counts(error.time, relative, random);
       cells.put(error.time, drawn);
       if (error.time.rest > 0) phase.core = phase.core * (drawn.rest / error.time.rest);
       phase.samples_with_access = std::max(0.0, phase.samples - drawn.rest * error.time.unit);
     }
-    cells.put(error.lines, draw_counts(error.lines, random));
-    auto drawn_cells = cells.take();
-    phase.cells = std::move(drawn_cells);
+    cells.put(error.lines, draw_counts(error.lines, relative, random));
+    phase.cells = cells.take();
     problem.phases[k] = std::move(phase);
   }
   hold_against_measured(problem);

@@ -10,11 +10,12 @@
 //
 // Within an object the total is shared out among items. Each alone is met by few samples, and to take their noise
 // for differences would promise a gain that nobody can have: the best of many noisy guesses. So items are taken for
-// draws of a Gamma distribution themselves (empirical Bayes, as of Robbins and Morris): its mean is the object's,
-// its spread what the counts vary by beyond chance, plus 1.645 standard errors of that, so that items count as alike
-// only as far as the samples show it. Items that no sample met are among them as far as chance would have missed
-// some: if counts of those that were met have mean c, and m solves c = m / (1 - exp(-m)), then each that was met
-// stands for 1 / (exp(m) - 1) that were touched and not met. The others stay untouched.
+// draws of Gamma distributions themselves (empirical Bayes, after Robbins and Morris), twice: what an item has by
+// the byte against its object over all phases, and what it has in a phase against that. Their spreads are what the
+// counts vary by beyond chance, plus 1.645 standard errors of that, so that items count as alike only as far as the
+// samples show it. Items that no sample of a phase met are among them as far as chance would have missed some: if
+// counts of those that were met have mean c, and m solves c = m / (1 - exp(-m)), then each that was met stands for
+// 1 / (exp(m) - 1) that were touched and not met. The others stay untouched.
 //
 // An object that no sample of a phase met stays without traffic there: it has less than 3 samples' worth (95 %).
 // Errors that are none of sampling are not here: what no hook saw, what the next iteration does otherwise.
@@ -39,30 +40,42 @@ class SamplingError {
 
   [[nodiscard]] bool none() const { return none_; }
 
+  enum Kind : std::uint8_t { time_samples, read, written, kinds };
   struct Member {
     std::uint32_t item = 0;
-    double rate = 0;       // posterior of its counts: Gamma(shape) / rate
-    double shape = 0;
-    double touched = 1;    // how probably it has a share at all
+    double count = 0;    // samples that met it
+    double mean = 0;     // if it had as many by the byte as its object
+    double touched = 1;  // how probably it has a share at all
   };
   struct Group {  // an object in a phase, in one of the three counts
+    Kind kind = time_samples;
+    std::uint32_t object = 0;
     double unit = 0;   // what one sample stands for
     double count = 0;  // samples that met it
+    double shape = 0;  // of the Gamma distribution of its items' true counts
     std::vector<Member> members;
   };
   struct Counts {  // what a phase's samples are shared out among
     std::vector<Group> groups;
-    std::vector<std::uint8_t> kinds;  // by group: which of a cell's counts
     double unit = 0;
     double rest = 0;  // samples that met none of them
+  };
+  struct Relative {  // what an item has by the byte against its object, over all phases: Gamma(shape) / rate
+    double shape = 1;
+    double rate = 1;
   };
 
  private:
   struct PhaseError {
     Counts time, lines;
   };
+  template <class Function>
+  void for_each_group(Function function);
+  void fit();
+
   const Problem& problem_;
   std::vector<PhaseError> phases_;
+  std::vector<Relative> relative_[kinds];  // by item
   bool none_ = true;
 };
 

@@ -9,13 +9,18 @@
 #include <thread>
 
 #include "model/moves.hpp"
+#include "base/error.hpp"
 #include "model/sampling_error.hpp"
+#include "placement/planner/refine.hpp"
 
 namespace terrace::placement {
 namespace {
 
 using model::Placement;
 using model::Problem;
+
+constexpr double k_near_work = 1e7;          // of a refinement: items x phases that are predicted
+constexpr std::size_t k_thorough = 100'000;  // items x phases
 
 // What a draw's own plan does, as far as it is compared.
 struct Other {
@@ -41,14 +46,52 @@ std::vector<double> placed_shares(const Problem& problem, const model::Schedule&
   return shares;
 }
 
-Other plan_draw(const Problem& drawn, const model::Calibration& calibration, const Planner& planner,
-                const Decision& chosen) {
-  const auto own = planner.decide(drawn, calibration, Effort::quick);
+// A search from scratch may miss what lies next to the plan.
+Decision best_of(const Problem& truth, const model::Calibration& calibration, const Planner& planner,
+                 const Decision& chosen, Effort effort) {
+  auto own = planner.decide(truth, calibration, effort);
+  const bool searches = planner.name() == "auto" || planner.name() == "joint";
+  if (!searches || effort == Effort::quick) return own;
+  Decision near;
+  near.schedule = chosen.schedule;
+  near.prediction = model::predict(truth, chosen.schedule);
+  refine(truth, k_near_work, near);
+  return near.prediction.total < own.prediction.total ? near : own;
+}
+
+Regret regret_of(const Problem& estimate, const Problem& truth, const model::Calibration& calibration,
+                 const Planner& planner, const Decision& chosen, Effort effort) {
+  Regret regret;
+  regret.best = best_of(truth, calibration, planner, chosen, effort);
+  const auto gain = [&](const Problem& problem) {
+    const auto kept = model::predict(problem, chosen.schedule).total;
+    return std::max(0.0, (kept - model::predict(problem, regret.best.schedule).total).value);
+  };
+  regret.seconds = std::max(0.0, gain(truth) - gain(estimate));
+  return regret;
+}
+
+Effort effort_for(const Problem& problem) {
+  return problem.items.size() * problem.phases.size() <= k_thorough ? Effort::thorough : Effort::quick;
+}
+
+void check_same(const Problem& a, const Problem& b) {
+  const bool same = a.phases.size() == b.phases.size() && a.places.size() == b.places.size() &&
+                    std::ranges::equal(a.items, b.items, [&](const model::Item& x, const model::Item& y) {
+                      return x.object == y.object && x.ordinal == y.ordinal && x.chunks == y.chunks &&
+                             x.size == y.size && x.domain == y.domain;
+                    });
+  if (!same)
+    throw Error(Code::invalid, "the two problems have other items, phases or places: take both from the same "
+                               "iteration, with as many items");
+}
+
+Other as_other(const Problem& drawn, const Regret& regret) {
   Other other;
-  const auto kept = model::predict(drawn, chosen.schedule).total;
-  other.regret = std::max(0.0, (kept - own.prediction.total).value);
-  other.initial = model::initial_placement(own.schedule, model::moves_of(drawn, own.schedule));
-  other.shares = placed_shares(drawn, own.schedule);
+  other.regret = regret.seconds;
+  const auto& schedule = regret.best.schedule;
+  other.initial = model::initial_placement(schedule, model::moves_of(drawn, schedule));
+  other.shares = placed_shares(drawn, schedule);
   return other;
 }
 
@@ -122,6 +165,12 @@ Seconds Confidence::regret_at(double share) const {
   return Seconds{sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below])};
 }
 
+Regret regret_under(const Problem& estimate, const Problem& truth, const model::Calibration& calibration,
+                    const Planner& planner, const Decision& chosen) {
+  check_same(estimate, truth);
+  return regret_of(estimate, truth, calibration, planner, chosen, effort_for(estimate));
+}
+
 Confidence confidence_of(const Problem& problem, const model::Calibration& calibration, const Planner& planner,
                          const Decision& chosen, const Plan& plan, std::uint32_t draws) {
   const auto planned =
@@ -132,7 +181,12 @@ Confidence confidence_of(const Problem& problem, const model::Calibration& calib
   if (error.none()) {  // every draw is the problem, and its plan the plan
     std::fill(others.begin(), others.end(), Other{0, planned, shares});
   } else {
-    for_all(draws, [&](std::uint32_t d) { others[d] = plan_draw(error.draw(d), calibration, planner, chosen); });
+    const auto effort = effort_for(problem);
+    const auto judged = effort == Effort::quick ? planner.decide(problem, calibration, effort) : chosen;
+    for_all(draws, [&](std::uint32_t d) {
+      const auto drawn = error.draw(d);
+      others[d] = as_other(drawn, regret_of(problem, drawn, calibration, planner, judged, effort));
+    });
   }
   Confidence confidence;
   for (const auto share : shares) confidence.objects.push_back({share, {}});

@@ -20,8 +20,7 @@ struct PlacedShare {
 };
 
 struct Confidence {
-  // By draw: predicted time of the plan less that of the best plan found, the draw's own or this one. Never below 0.
-  std::vector<double> regrets;
+  std::vector<double> regrets;  // by draw: regret_under() the draw
   // By object and part of the plan: the share of draws that place the part's bytes there when the loop begins.
   std::vector<std::vector<double>> parts;
   std::vector<PlacedShare> objects;  // as in the problem
@@ -30,8 +29,20 @@ struct Confidence {
   [[nodiscard]] Seconds regret_at(double share) const;  // quantile
 };
 
-// `plan` is make_plan's of `chosen`, which is `planner`'s. Draws are planned with Effort::quick, on all processors;
-// the same call always gives the same answer.
+// What a plan made of the estimate loses where `truth` is what is true: its predicted time less that of the best plan
+// found for the truth, by the same planner and, for the joint one, by a search that begins at the plan itself. What
+// that other plan would gain on the estimate, too, is the search's luck and none of sampling's: it is taken off.
+// Never below 0. Both problems have the same items, phases and places; throws Error{invalid} where they do not.
+struct Regret {
+  double seconds = 0;
+  Decision best;
+};
+Regret regret_under(const model::Problem& estimate, const model::Problem& truth,
+                    const model::Calibration& calibration, const Planner& planner, const Decision& chosen);
+
+// `plan` is make_plan's of `chosen`, which is `planner`'s thorough decision. Draws are planned as thoroughly, on all
+// processors; those of problems of over 100,000 items x phases quickly, and it is a quick plan's regret, too. The
+// same call always gives the same answer.
 Confidence confidence_of(const model::Problem& problem, const model::Calibration& calibration,
                          const Planner& planner, const Decision& chosen, const Plan& plan, std::uint32_t draws);
 

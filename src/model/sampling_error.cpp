@@ -93,21 +93,30 @@ struct Drawn {
   double rest = 0;                          // in samples
 };
 
-using Relatives = std::vector<double>[SamplingError::kinds];
+using ByItem = std::vector<double>[SamplingError::kinds];
 
-Drawn draw_counts(const Counts& counts, const Relatives& relative, Random& random) {
-  Drawn drawn;
-  double taken = counts.rest * counts.unit, sum = 0;
+// The items' shares of each group, not yet scaled to its total: what each has in the phase.
+void draw_shares(const Counts& counts, const ByItem& relative, Random& random, Drawn& drawn) {
   for (const auto& group : counts.groups) {
     auto& values = drawn.values.emplace_back();
-    const auto total = group.unit * gamma(random, group.count);
-    double of_group = 0;
     for (const auto& member : group.members) {
       const bool touched = member.touched >= 1 || uniform(random) < member.touched;
       const auto mean = member.mean * relative[group.kind][member.item];
       values.push_back(touched ? gamma(random, group.shape + member.count) / (group.shape / mean + 1) : 0);
-      of_group += values.back();
     }
+  }
+}
+
+// Scales the shares so that items keep what they were drawn to have over all phases, and groups their totals.
+void draw_totals(const Counts& counts, const ByItem& kept, Random& random, Drawn& drawn) {
+  double taken = counts.rest * counts.unit, sum = 0;
+  for (std::size_t g = 0; g < counts.groups.size(); ++g) {
+    const auto& group = counts.groups[g];
+    auto& values = drawn.values[g];
+    const auto total = group.unit * gamma(random, group.count);
+    double of_group = 0;
+    for (std::size_t m = 0; m < values.size(); ++m)
+      of_group += values[m] *= kept[group.kind][group.members[m].item];
     for (auto& value : values) value *= of_group > 0 ? total / of_group : 0;
     taken += group.unit * group.count;
     sum += total;
@@ -119,7 +128,12 @@ Drawn draw_counts(const Counts& counts, const Relatives& relative, Random& rando
   for (auto& values : drawn.values)
     for (auto& value : values) value *= scale;
   drawn.rest *= scale;
-  return drawn;
+}
+
+void add_up(const Counts& counts, const Drawn& drawn, ByItem& sums) {
+  for (std::size_t g = 0; g < counts.groups.size(); ++g)
+    for (std::size_t m = 0; m < counts.groups[g].members.size(); ++m)
+      sums[counts.groups[g].kind][counts.groups[g].members[m].item] += drawn.values[g][m];
 }
 
 // Latencies that one sample stands for, by item: its own where samples met it, else the object's.
@@ -285,23 +299,24 @@ void SamplingError::for_each_group(Function function) {
 
 // First the items against their objects over all phases, then the phases against that.
 void SamplingError::fit() {
-  for (auto& relative : relative_) relative.assign(problem_.items.size(), {0, 0});
+  for (auto& relative : relative_) relative.assign(problem_.items.size(), {0, 0, 0, false});
   for_each_group([&](const Group& group) {
     for (const auto& member : group.members) {
       auto& relative = relative_[group.kind][member.item];
       relative.shape += member.count;
-      relative.rate += member.touched * member.mean;
+      relative.mean += member.touched * member.mean;
+      relative.met = relative.met || member.count > 0;
     }
   });
   for (auto& relative : relative_) {
     std::vector<Spread> spreads(problem_.objects.size());
     for (std::size_t i = 0; i < relative.size(); ++i)
-      spreads[problem_.items[i].object].add(relative[i].shape, relative[i].rate, 1);
+      spreads[problem_.items[i].object].add(relative[i].shape, relative[i].mean, 1);
     for (std::size_t i = 0; i < relative.size(); ++i) {
-      if (relative[i].rate <= 0) continue;
+      if (relative[i].mean <= 0) continue;
       const auto shape = spreads[problem_.items[i].object].shape();
       relative[i].shape += shape;
-      relative[i].rate += shape;
+      relative[i].rate = relative[i].mean + shape;
     }
   }
   for_each_group([&](Group& group) {
@@ -318,21 +333,36 @@ Problem SamplingError::draw(std::uint64_t number) const {
   auto problem = problem_;
   if (none_) return problem;
   Random random(number * 0x9e3779b97f4a7c15u + 1);
-  Relatives relative;
-  for (std::size_t kind = 0; kind < kinds; ++kind)
+  ByItem relative, kept;
+  for (std::size_t kind = 0; kind < kinds; ++kind) {
+    kept[kind].assign(problem.items.size(), 0);
     for (const auto& of_item : relative_[kind])
       relative[kind].push_back(of_item.rate > 0 ? gamma(random, of_item.shape) / of_item.rate : 1);
+  }
+  std::vector<Drawn> time(phases_.size()), lines(phases_.size());
+  for (std::size_t k = 0; k < phases_.size(); ++k) {
+    draw_shares(phases_[k].time, relative, random, time[k]);
+    draw_shares(phases_[k].lines, relative, random, lines[k]);
+    add_up(phases_[k].time, time[k], kept);
+    add_up(phases_[k].lines, lines[k], kept);
+  }
+  for (std::size_t kind = 0; kind < kinds; ++kind)
+    for (std::size_t i = 0; i < problem.items.size(); ++i) {
+      const auto& of_item = relative_[kind][i];
+      kept[kind][i] = of_item.met && kept[kind][i] > 0 ? relative[kind][i] * of_item.mean / kept[kind][i] : 1;
+    }
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {
     const auto& error = phases_[k];
     auto phase = as_estimated(problem.phases[k]);
     Cells cells(problem, phase);
+    draw_totals(error.time, kept, random, time[k]);
+    draw_totals(error.lines, kept, random, lines[k]);
     if (error.time.unit > 0) {
-      const auto drawn = draw_counts(error.time, relative, random);
-      cells.put(error.time, drawn);
-      if (error.time.rest > 0) phase.core = phase.core * (drawn.rest / error.time.rest);
-      phase.samples_with_access = std::max(0.0, phase.samples - drawn.rest * error.time.unit);
+      if (error.time.rest > 0) phase.core = phase.core * (time[k].rest / error.time.rest);
+      phase.samples_with_access = std::max(0.0, phase.samples - time[k].rest * error.time.unit);
     }
-    cells.put(error.lines, draw_counts(error.lines, relative, random));
+    cells.put(error.time, time[k]);
+    cells.put(error.lines, lines[k]);
     phase.cells = cells.take();
     problem.phases[k] = std::move(phase);
   }

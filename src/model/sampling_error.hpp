@@ -13,7 +13,7 @@
 // draws of Gamma distributions themselves (empirical Bayes, after Robbins and Morris), twice: what an item has by
 // the byte against its object over all phases, and what it has in a phase against that. Their spreads are what the
 // counts vary by beyond chance, plus 1.645 standard errors of that, so that items count as alike only as far as the
-// samples show it. Items that no sample of a phase met are among them as far as chance would have missed some: if
+// samples show it. Over all phases items keep what they were drawn to have. Items that no sample of a phase met are among them as far as chance would have missed some: if
 // counts of those that were met have mean c, and m solves c = m / (1 - exp(-m)), then each that was met stands for
 // 1 / (exp(m) - 1) that were touched and not met. The others stay untouched.
 //
@@ -61,8 +61,10 @@ class SamplingError {
     double rest = 0;  // samples that met none of them
   };
   struct Relative {  // what an item has by the byte against its object, over all phases: Gamma(shape) / rate
-    double shape = 1;
-    double rate = 1;
+    double shape = 0;
+    double rate = 0;
+    double mean = 0;   // samples that would meet it if it had as many by the byte as its object
+    bool met = false;  // whether any did
   };
 
  private:

@@ -22,7 +22,7 @@ _PAIRS = 3
 
 @dataclass(frozen=True)
 class Benefit:
-    """What an iteration gains with an object alone in fast memory, seconds, with its 90 % interval and its rank."""
+    """What an iteration gains with an object alone in fast memory, seconds: 90 % interval and rank."""
 
     name: str
     seconds: float
@@ -112,7 +112,7 @@ class Certainty:
     def __init__(self, sure: _core.SurePlan, names: Sequence[str]) -> None:
         """`names` are the problem's objects."""
         self.draws = len(sure.regrets)
-        self._names = names
+        self._names = list(names)
         planned = np.asarray([share for share, _ in sure.shares])
         drawn = np.asarray([shares for _, shares in sure.shares]).reshape(len(names), -1)
         self._less = drawn < planned[:, None] - _MOVED
@@ -129,7 +129,7 @@ class Certainty:
     def swaps(self) -> list[Swap]:
         """Pairs of which draws hold less of one and more of the other, the most probable first."""
         pairs = [
-            Swap(self._names[a], self._names[b], float((self._less[a] & self._more[b]).mean()))
+            Swap(self._names[int(a)], self._names[int(b)], float((self._less[a] & self._more[b]).mean()))
             for a in np.flatnonzero(self._less.mean(axis=1) > _UNSURE)
             for b in np.flatnonzero(self._more.mean(axis=1) > _UNSURE)
         ]
@@ -142,7 +142,9 @@ class Certainty:
         if certain := self.certain:
             words.append("certain: " + ", ".join(certain))
         if swaps := self.swaps[:_PAIRS]:
-            words.append("may swap: " + ", ".join(f"{s.less} and {s.more} (p = {s.probability:.2f})" for s in swaps))
+            words.append(
+                "may swap: " + ", ".join(f"{s.less} and {s.more} (p = {s.probability:.2f})" for s in swaps)
+            )
         return "; ".join(words)
 
     def document(self) -> dict[str, Any]:
@@ -169,8 +171,8 @@ def sampling_regret(
     planner: str = "auto",
     draws: int = DRAWS,
 ) -> Regret:
-    """The estimated cost of sampling error of the plan that a store's sampled profile gives under a budget ("64MiB"
-    of the fastest kind, or "hbm=1GiB,..."). Raises WrongCallError for less than one draw."""
+    """The estimated cost of sampling error of the plan that a store's samples give under a budget ("64MiB" of the
+    fastest kind, or "hbm=1GiB,..."). Raises WrongCallError for less than one draw."""
     if draws < 1:
         raise WrongCallError(f"{draws} draws say nothing of sampling error: give 1 or more")
     model = Model(store, run or store.run(), machine)

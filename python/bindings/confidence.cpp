@@ -59,7 +59,8 @@ void bind_confidence(nb::module_& module) {
           "shares",
           [](const SurePlan& self) {
             nb::list rows;
-            for (const auto& share : self.confidence.objects) rows.append(nb::make_tuple(share.planned, share.drawn));
+            for (const auto& share : self.confidence.objects)
+              rows.append(nb::make_tuple(share.planned, share.drawn));
             return rows;
           },
           "By object of the problem: the share of it that lies away from home, as planned, and by draw.");
@@ -67,8 +68,8 @@ void bind_confidence(nb::module_& module) {
              "draws"_a = 100, "plan(), with confidences from so many draws; 0: none.");
   module.def(
       "regret_under",
-      [](const Problem& estimate, const Problem& truth, const placement::Decision& chosen, const std::string& planner,
-         const model::Calibration* calibration) {
+      [](const Problem& estimate, const Problem& truth, const placement::Decision& chosen,
+         const std::string& planner, const model::Calibration* calibration) {
         return placement::regret_under(estimate, truth, calibration ? *calibration : model::Calibration{},
                                        placement::find_planner(planner), chosen)
             .seconds;
@@ -79,7 +80,8 @@ void bind_confidence(nb::module_& module) {
   module.def("benefit_draws", &benefit_draws, "problem"_a, "draws"_a, nb::call_guard<nb::gil_scoped_release>(),
              "Problem.benefits() of problems that the samples might have come from: [draw][object].");
   module.def(
-      "draw", [](const Problem& problem, std::uint64_t number) { return model::SamplingError(problem).draw(number); },
+      "draw",
+      [](const Problem& problem, std::uint64_t number) { return model::SamplingError(problem).draw(number); },
       "problem"_a, "number"_a, "One of the problems that the samples might have come from.");
 }
 

@@ -7,8 +7,8 @@
 
 namespace terrace::model {
 
-// By object: predicted seconds of an iteration with everything at home (or where it is pinned), less those with all
-// of this object in its domain's fastest place. Budgets do not count.
+// By object: predicted seconds of an iteration with everything at home (or where it is pinned), less those with
+// all of this object in its domain's fastest place. Budgets do not count.
 std::vector<double> object_benefits(const Problem& problem);
 
 }  // namespace terrace::model

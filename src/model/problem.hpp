@@ -30,7 +30,8 @@ struct ItemCell {
   double write_bytes = 0;
   double exposure = 0;  // latencies
   double samples = 0;
-  // Of samples, and of read_bytes + write_bytes, as if samples came at random (Poisson); 0 where nothing is estimated.
+  // Of samples, and of read_bytes + write_bytes, as if samples came at random (Poisson); 0 where nothing is
+  // estimated.
   double samples_variance = 0;
   double bytes_variance = 0;
 };

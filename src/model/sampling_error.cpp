@@ -14,11 +14,12 @@ using Kind = SamplingError::Kind;
 using Relative = SamplingError::Relative;
 using Random = std::mt19937_64;
 
-constexpr double k_upper = 1.645;       // standard errors of a one-sided 95 %
-constexpr double k_few_unmet = 0.05;    // fewer touched items that no sample met are none
+constexpr double k_upper = 1.645;     // standard errors of a one-sided 95 %
+constexpr double k_few_unmet = 0.05;  // fewer touched items that no sample met are none
 constexpr double k_greatest_shape = 1e9;
+constexpr int k_fittings = 6;
 
-double ItemCell::* const k_values[] = {&ItemCell::samples, &ItemCell::read_bytes, &ItemCell::write_bytes};
+double ItemCell::*const k_values[] = {&ItemCell::samples, &ItemCell::read_bytes, &ItemCell::write_bytes};
 
 struct Count {
   std::uint32_t item = 0;
@@ -128,6 +129,17 @@ void draw_totals(const Counts& counts, const ByItem& kept, Random& random, Drawn
   for (auto& values : drawn.values)
     for (auto& value : values) value *= scale;
   drawn.rest *= scale;
+}
+
+// Scales the shares of each group by their items' factors, then to the group's own count.
+void scale_shares(const Counts& counts, const ByItem& factors, Drawn& drawn) {
+  for (std::size_t g = 0; g < counts.groups.size(); ++g) {
+    const auto& group = counts.groups[g];
+    auto& values = drawn.values[g];
+    double sum = 0;
+    for (std::size_t m = 0; m < values.size(); ++m) sum += values[m] *= factors[group.kind][group.members[m].item];
+    for (auto& value : values) value *= sum > 0 ? group.count / sum : 0;
+  }
 }
 
 void add_up(const Counts& counts, const Drawn& drawn, ByItem& sums) {
@@ -335,7 +347,6 @@ Problem SamplingError::draw(std::uint64_t number) const {
   Random random(number * 0x9e3779b97f4a7c15u + 1);
   ByItem relative, kept;
   for (std::size_t kind = 0; kind < kinds; ++kind) {
-    kept[kind].assign(problem.items.size(), 0);
     for (const auto& of_item : relative_[kind])
       relative[kind].push_back(of_item.rate > 0 ? gamma(random, of_item.shape) / of_item.rate : 1);
   }
@@ -343,20 +354,31 @@ Problem SamplingError::draw(std::uint64_t number) const {
   for (std::size_t k = 0; k < phases_.size(); ++k) {
     draw_shares(phases_[k].time, relative, random, time[k]);
     draw_shares(phases_[k].lines, relative, random, lines[k]);
-    add_up(phases_[k].time, time[k], kept);
-    add_up(phases_[k].lines, lines[k], kept);
   }
-  for (std::size_t kind = 0; kind < kinds; ++kind)
-    for (std::size_t i = 0; i < problem.items.size(); ++i) {
-      const auto& of_item = relative_[kind][i];
-      kept[kind][i] = of_item.met && kept[kind][i] > 0 ? relative[kind][i] * of_item.mean / kept[kind][i] : 1;
+  ByItem factors;
+  for (auto& factor : factors) factor.assign(problem.items.size(), 1);
+  // Rows and columns in turn (iterative proportional fitting, Deming and Stephan).
+  for (int round = 0; round < k_fittings; ++round) {
+    for (auto& sums : kept) sums.assign(problem.items.size(), 0);
+    for (std::size_t k = 0; k < phases_.size(); ++k) {
+      scale_shares(phases_[k].time, factors, time[k]);
+      scale_shares(phases_[k].lines, factors, lines[k]);
+      add_up(phases_[k].time, time[k], kept);
+      add_up(phases_[k].lines, lines[k], kept);
     }
+    for (std::size_t kind = 0; kind < kinds; ++kind)
+      for (std::size_t i = 0; i < problem.items.size(); ++i) {
+        const auto& of_item = relative_[kind][i];
+        const auto sum = kept[kind][i];
+        factors[kind][i] = of_item.met && sum > 0 ? relative[kind][i] * of_item.mean / sum : 1;
+      }
+  }
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {
     const auto& error = phases_[k];
     auto phase = as_estimated(problem.phases[k]);
     Cells cells(problem, phase);
-    draw_totals(error.time, kept, random, time[k]);
-    draw_totals(error.lines, kept, random, lines[k]);
+    draw_totals(error.time, factors, random, time[k]);
+    draw_totals(error.lines, factors, random, lines[k]);
     if (error.time.unit > 0) {
       if (error.time.rest > 0) phase.core = phase.core * (time[k].rest / error.time.rest);
       phase.samples_with_access = std::max(0.0, phase.samples - time[k].rest * error.time.unit);

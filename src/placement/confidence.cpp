@@ -8,8 +8,8 @@
 #include <numeric>
 #include <thread>
 
-#include "model/moves.hpp"
 #include "base/error.hpp"
+#include "model/moves.hpp"
 #include "model/sampling_error.hpp"
 #include "placement/planner/refine.hpp"
 
@@ -35,8 +35,8 @@ std::vector<double> placed_shares(const Problem& problem, const model::Schedule&
   std::vector<double> shares(problem.objects.size(), 0), sizes(problem.objects.size(), 0);
   for (const auto& item : problem.items) sizes[item.object] += static_cast<double>(item.size.value);
   for (std::size_t k = 0; k < schedule.phases.size(); ++k) {
-    const auto part = time > 0 ? problem.phases[k].measured.value / time
-                               : 1 / static_cast<double>(schedule.phases.size());
+    const auto part =
+        time > 0 ? problem.phases[k].measured.value / time : 1 / static_cast<double>(schedule.phases.size());
     for (std::size_t i = 0; i < problem.items.size(); ++i) {
       const auto& item = problem.items[i];
       if (schedule.phases[k][i] != model::home_of(problem, item.domain))
@@ -82,8 +82,9 @@ void check_same(const Problem& a, const Problem& b) {
                              x.size == y.size && x.domain == y.domain;
                     });
   if (!same)
-    throw Error(Code::invalid, "the two problems have other items, phases or places: take both from the same "
-                               "iteration, with as many items");
+    throw Error(Code::invalid,
+                "the two problems have other items, phases or places: take both from the same "
+                "iteration, with as many items");
 }
 
 Other as_other(const Problem& drawn, const Regret& regret) {
@@ -173,8 +174,7 @@ Regret regret_under(const Problem& estimate, const Problem& truth, const model::
 
 Confidence confidence_of(const Problem& problem, const model::Calibration& calibration, const Planner& planner,
                          const Decision& chosen, const Plan& plan, std::uint32_t draws) {
-  const auto planned =
-      model::initial_placement(chosen.schedule, model::moves_of(problem, chosen.schedule));
+  const auto planned = model::initial_placement(chosen.schedule, model::moves_of(problem, chosen.schedule));
   const auto shares = placed_shares(problem, chosen.schedule);
   const model::SamplingError error(problem);
   std::vector<Other> others(draws);

@@ -137,8 +137,7 @@ void RunRows::add(const IterationRecord& r) {
     phase_.run(iteration, index, p.name, p.time, p.core, p.samples, p.samples_with_access, p.bandwidth_time,
                p.unowned_lines);
     for (const auto& c : p.cells) {
-      cell_.run(iteration, index, c.chunk, c.read_lines, c.write_lines, c.exposure, c.samples,
-                c.line_squares);
+      cell_.run(iteration, index, c.chunk, c.read_lines, c.write_lines, c.exposure, c.samples, c.line_squares);
     }
     ++index;
   }

@@ -155,7 +155,10 @@ def _exposures(problem):
     return result
 
 
-def test_stated_regret_is_of_the_size_of_the_real_one(recorded):
+def test_the_real_regret_lies_within_the_stated_interval(request, recorded):
+    if recorded.stem == "cg":
+        reason = "the search finds plans in cg's exact counts that it misses in draws (docs/planning.md)"
+        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
     stored = _core.Store(str(recorded))
     run = stored.runs()[0].id
     machine, calibration = stored.machine(run), stored.calibration(run)
@@ -168,8 +171,8 @@ def test_stated_regret_is_of_the_size_of_the_real_one(recorded):
     sure = _core.sure_plan(estimate, "auto", calibration, 20)
     real = _core.regret_under(estimate, truth, sure.decision, "auto", calibration)
     regrets = np.asarray(sure.regrets)
-    # The truth is one more draw, if the model of the error is right: it lies from their mean as they do.
-    assert abs(real - regrets.mean()) <= 4 * regrets.std(ddof=1)
+    low, high = np.quantile(regrets, (0.05, 0.95))
+    assert low <= real <= high
 
 
 def test_more_samples_are_surer(tmp_path):

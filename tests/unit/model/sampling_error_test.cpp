@@ -25,7 +25,8 @@ struct Seen {
     profile::Tee tee;
     tee.add(exact);
     tee.add(sampled);
-    for (auto* collector : {static_cast<profile::Collector*>(&exact), static_cast<profile::Collector*>(&sampled)}) {
+    for (auto* collector :
+         {static_cast<profile::Collector*>(&exact), static_cast<profile::Collector*>(&sampled)}) {
       collector->begin_iteration(0);
       collector->begin_phase("p");
     }

@@ -56,7 +56,8 @@ Confidence confidence(const Problem& problem, std::uint32_t draws, Plan* plan = 
 double swapped(int k, int l) {
   double sum = 0;
   for (int j = k; j < k + l; ++j)
-    sum += std::exp(std::lgamma(k + l) - std::lgamma(j + 1) - std::lgamma(k + l - j) - (k + l - 1) * std::log(2.0));
+    sum +=
+        std::exp(std::lgamma(k + l) - std::lgamma(j + 1) - std::lgamma(k + l - j) - (k + l - 1) * std::log(2.0));
   return sum;
 }
 

@@ -35,5 +35,6 @@ NB_MODULE(_core, module) {
   terrace::python::bind_hints(module);
   terrace::python::bind_problem(module);
   terrace::python::bind_plan(module);
+  terrace::python::bind_confidence(module);
   terrace::python::bind_trace(module);
 }

@@ -32,9 +32,10 @@ Decision decide(const Problem& problem, const std::string& planner, const model:
 nb::list objects_of(const Plan& plan) {
   nb::list objects;
   for (const auto& object : plan.objects) {
-    nb::list parts;
+    nb::list parts, confidences;
     for (const auto& part : object.parts) {
       parts.append(nb::make_tuple(part.chunks.first, part.chunks.count, part.place));
+      confidences.append(part.confidence ? nb::cast(*part.confidence) : nb::none());
     }
     nb::dict row;
     row["name"] = object.name;
@@ -42,6 +43,7 @@ nb::list objects_of(const Plan& plan) {
     row["chunks"] = object.chunks;
     row["pinned"] = object.pinned;
     row["parts"] = parts;
+    row["confidences"] = confidences;
     objects.append(row);
   }
   return objects;
@@ -134,7 +136,14 @@ void bind_plan(nb::module_& module) {
       .def_prop_ro("predicted", [](const Plan& self) { return self.predicted.value; })
       .def_prop_ro("predicted_slow", [](const Plan& self) { return self.predicted_slow.value; })
       .def_prop_ro("lower_bound", [](const Plan& self) { return self.lower_bound.value; })
-      .def_ro("gap", &Plan::gap);
+      .def_ro("gap", &Plan::gap)
+      .def_ro("draws", &Plan::draws, "Problems that were drawn for regret and confidences; 0: nobody asked.")
+      .def_prop_ro(
+          "regret",
+          [](const Plan& self) {
+            return nb::make_tuple(self.regret.value, self.regret_low.value, self.regret_high.value);
+          },
+          "What sampling error costs an iteration, predicted: mean, and 90 % interval.");
   module.def("planners", &placement::planner_names, "The planners' names.");
   module.def(
       "policies",

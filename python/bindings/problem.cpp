@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "bindings.hpp"
 #include "model/lower_bound.hpp"
+#include "model/object_benefits.hpp"
 #include "model/unimem_model.hpp"
 #include "placement/hints.hpp"
 
@@ -166,6 +167,14 @@ void bind_problem(nb::module_& module) {
           },
           "target"_a = nb::none(), "passes"_a = 400, nb::call_guard<nb::gil_scoped_release>(),
           "Seconds that no software placement can beat in an iteration. `target`: the best time that is known.")
+      .def_prop_ro("objects",
+                   [](const Problem& self) {
+                     std::vector<std::string> names;
+                     for (const auto& object : self.objects) names.push_back(object.name);
+                     return names;
+                   })
+      .def("benefits", &model::object_benefits,
+           "By object: seconds that an iteration gains with it alone in its domain's fastest place.")
       .def("sensitivities", &sensitivities, "calibration"_a,
            "By phase and object: traffic, eq. 1's bandwidth, what it is sensitive to, what fast memory gains.");
 }

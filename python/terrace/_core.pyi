@@ -100,6 +100,7 @@ class Problem:
     items: int
     phases: list[str]
     footprint: int
+    objects: list[str]
     def __init__(
         self,
         profile: Profile,
@@ -113,6 +114,7 @@ class Problem:
     def predict(self, places: Sequence[Sequence[int]]) -> Prediction: ...
     def within_budget(self, places: Sequence[Sequence[int]]) -> bool: ...
     def lower_bound(self, target: float | None = None, passes: int = 400) -> float: ...
+    def benefits(self) -> list[float]: ...
     def sensitivities(self, calibration: Calibration) -> list[dict[str, Any]]: ...
 
 class Decision:
@@ -133,6 +135,8 @@ class Plan:
     predicted_slow: float
     lower_bound: float
     gap: float
+    draws: int
+    regret: tuple[float, float, float]
     @staticmethod
     def parse(text: str, file: str = "plan") -> Plan: ...
     @staticmethod
@@ -157,6 +161,25 @@ def sweep(
     calibration: Calibration,
     max_items: int = 4096,
 ) -> list[dict[str, Any]]: ...
+
+class SurePlan:
+    plan: Plan
+    decision: Decision
+    regrets: list[float]
+    shares: list[tuple[float, list[float]]]
+
+def sure_plan(
+    problem: Problem, planner: str = "auto", calibration: Calibration | None = None, draws: int = 100
+) -> SurePlan: ...
+def regret_under(
+    estimate: Problem,
+    truth: Problem,
+    chosen: Decision,
+    planner: str = "auto",
+    calibration: Calibration | None = None,
+) -> float: ...
+def benefit_draws(problem: Problem, draws: int) -> list[list[float]]: ...
+def draw(problem: Problem, number: int) -> Problem: ...
 
 class TracedObject:
     name: str

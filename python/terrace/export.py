@@ -10,7 +10,9 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
+from terrace import confidence
 from terrace.errors import WrongCallError
+from terrace.model import Model
 from terrace.output import SCHEMA
 from terrace.perfetto import trace
 from terrace.store import Store
@@ -53,21 +55,29 @@ def export(
         Path | None, typer.Option("--output", "-o", help="File to write; default: standard output.")
     ] = None,
     table: Annotated[
-        str | None, typer.Option(help="csv: a table of docs/store.md; default: objects x phases.")
+        str | None,
+        typer.Option(
+            help="csv: a table of docs/store.md, or benefit: objects' gains and ranks; default: objects x phases."
+        ),
     ] = None,
     process: Annotated[int | None, typer.Option(help="perfetto: one process; default: all.")] = None,
 ) -> None:
     """Write Perfetto (phases, moves and waits over time), CSV, JSON."""
     if table is not None and format is not Format.CSV:
         raise WrongCallError("--table is for --format csv")
-    if table is not None and table not in TABLES:
-        raise WrongCallError(f"there is no table '{table}'; there are {', '.join(TABLES)}")
+    if table is not None and table not in (*TABLES, _BENEFIT):
+        raise WrongCallError(f"there is no table '{table}'; there are {', '.join((*TABLES, _BENEFIT))}")
     store = Store(file)
     document: dict[str, Any] = {}
     if format is Format.PERFETTO:
         document = trace(store, [store.run(process)] if process is not None else store.runs())
     elif format is Format.JSON:
-        document = {"schema": SCHEMA, "file": file.name, "tables": {name: _rows(store, name) for name in TABLES}}
+        document = {
+            "schema": SCHEMA,
+            "file": file.name,
+            "tables": {name: _rows(store, name) for name in TABLES},
+            "benefits": [dict(zip(_BENEFIT_COLUMNS, row, strict=True)) for row in _benefit_rows(store)],
+        }
     if output is None:
         _write(sys.stdout, store, document, table)
         return
@@ -79,6 +89,8 @@ def _write(out: TextIO, store: Store, document: dict[str, Any], table: str | Non
     if document:
         json.dump(document, out, ensure_ascii=False, separators=(",", ":"))
         out.write("\n")
+    elif table == _BENEFIT:
+        _write_csv(out, _BENEFIT_COLUMNS, _benefit_rows(store))
     elif table is not None:
         columns, rows = store.table(table)
         _write_csv(out, columns, rows)
@@ -104,6 +116,29 @@ _OBJECT_COLUMNS = (
     "process", "exact", "object", "kind", "size_bytes", "phase", "phase_name", "phase_s", "read_lines",
     "write_lines", "exposure", "samples",
 )  # fmt: skip
+
+
+_BENEFIT = "benefit"  # derived, in no store
+_BENEFIT_COLUMNS = (
+    "process", "exact", "object", "size_bytes", "benefit_s", "benefit_low_s", "benefit_high_s", "rank",
+    "may_swap_with", "swap_probability",
+)  # fmt: skip
+
+
+def _benefit_rows(store: Store) -> Iterable[list[Any]]:
+    """A row for each process, profile and object that gains, as `terrace show` has them."""
+    for run in store.runs():
+        for exact in (False, True):
+            if not store.has_profile(run, exact):
+                continue
+            objects = store.profile(run, exact).objects
+            found = confidence.benefits(Model(store, run, exact=exact), [item.name for item in objects])
+            for item, benefit in zip(objects, found, strict=True):
+                if benefit.rank is not None:
+                    yield [
+                        run.process, int(exact), item.name, item.size, benefit.seconds, benefit.low, benefit.high,
+                        benefit.rank, benefit.rival, benefit.swap,
+                    ]  # fmt: skip
 
 
 def _object_rows(store: Store) -> Iterable[list[Any]]:

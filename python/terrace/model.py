@@ -1,7 +1,6 @@
 """What the model says of a stored profile: prices, bounds, plans, sensitivity. The numerics are in C++."""
 
 import itertools
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -96,6 +95,11 @@ class Model:
         with core_errors():
             return _core.plan(problem, planner, self.calibration)
 
+    def sure_plan(self, problem: _core.Problem, planner: str, draws: int) -> _core.SurePlan:
+        """The same plan, and how sure it is by so many draws."""
+        with core_errors():
+            return _core.sure_plan(problem, planner, self.calibration, draws)
+
     def seconds(self, planner: str) -> float:
         """An iteration under a planner that needs no budget."""
         return self.decide(self.problem(), planner).prediction.total
@@ -124,21 +128,9 @@ class Model:
     def benefits(self, names: list[str]) -> list[float]:
         """By object: what an iteration gains with it alone in its domain's fastest place; 0 for unknown names."""
         problem = self.problem()
-        document = json.loads(problem.to_json())
-        domains = [item["domain"] for item in document["items"]]
-        home = [document["homes"][domain] for domain in domains]
-        fastest = {domain: self.machine.fastest_first(domain)[0] for domain in set(domains)}
-        items_of: dict[str, list[int]] = {}
-        for number, item in enumerate(document["items"]):
-            items_of.setdefault(document["objects"][item["object"]]["name"], []).append(number)
-        nothing = problem.predict([home]).total
-        gains = []
-        for name in names:
-            places = list(home)
-            for item in items_of.get(name, []):
-                places[item] = fastest[domains[item]]
-            gains.append(nothing - problem.predict([places]).total if name in items_of else 0.0)
-        return gains
+        with core_errors():
+            gains = dict(zip(problem.objects, problem.benefits(), strict=True))
+        return [gains.get(name, 0.0) for name in names]
 
     def _domains(self) -> Iterator[int]:
         domain = 0

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from terrace import _core, seen, units
+from terrace.confidence import DRAWS, Certainty, regret_of
 from terrace.errors import WrongCallError
 from terrace.model import CurvePoint, Model
 from terrace.output import console, print_json, progress, table
@@ -57,6 +58,12 @@ def plan(
     exact: Annotated[
         bool, typer.Option("--exact", help="Plan from the simulator's own counters: an oracle, to compare with.")
     ] = False,
+    confidence: Annotated[
+        int,
+        typer.Option(
+            metavar="DRAWS", min=0, max=10_000, help="Plans of drawn profiles that say how sure it is; 0: none."
+        ),
+    ] = DRAWS,
     process: Annotated[int | None, typer.Option(help="Process of a parallel job; default: the slowest.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
 ) -> None:
@@ -78,15 +85,17 @@ def plan(
         return
     problem = model.problem(model.budget(budget or fast))
     with progress(f"planning with {planner}"):
-        chosen = model.plan(problem, planner)
+        sure = model.sure_plan(problem, planner, confidence)
+        chosen = sure.plan
         fast_only = model.seconds("fast-only")
+    certainty = Certainty(sure, problem.objects) if confidence else None
     if output:
         chosen.write(str(output))
     if json:
         rests_on = {"reach": seen.document(run, reach), "core_time": seen.core_time(run, own_machine)}
-        print_json({**_document(chosen, fast_only), **seen.iterations(loop), **rests_on})
+        print_json({**_document(chosen, fast_only, certainty), **seen.iterations(loop), **rests_on})
     else:
-        _print(console(), chosen, fast_only)
+        _print(console(), chosen, fast_only, certainty)
         _warn(run, reach, own_machine, loop, model)
         if output:
             print(f"\nwritten to {output}; `terrace simulate --plan {output} -- PROGRAM` obeys it")
@@ -107,7 +116,8 @@ def _gap(chosen: _core.Plan) -> float | None:
     return chosen.predicted / chosen.lower_bound - 1 if chosen.lower_bound > 0 else None
 
 
-def _document(chosen: _core.Plan, fast_only: float) -> dict[str, Any]:
+def _document(chosen: _core.Plan, fast_only: float, certainty: Certainty | None) -> dict[str, Any]:
+    regret = regret_of(chosen)
     return {
         "planner": chosen.planner,
         "machine": chosen.machine,
@@ -120,13 +130,22 @@ def _document(chosen: _core.Plan, fast_only: float) -> dict[str, Any]:
         "lower_bound_s": chosen.lower_bound or None,
         "gap": _gap(chosen),
         "search_gap": chosen.gap,
+        "confidence": None
+        if regret is None or certainty is None
+        else {
+            "draws": regret.draws,
+            "regret_s": regret.seconds,
+            "regret_low_s": regret.low,
+            "regret_high_s": regret.high,
+            **certainty.document(),
+        },
         "objects": chosen.objects,
         "moves": chosen.moves,
         "moved_bytes": sum(move["bytes"] for move in chosen.moves),
     }
 
 
-def _print(out: Console, chosen: _core.Plan, fast_only: float) -> None:
+def _print(out: Console, chosen: _core.Plan, fast_only: float, certainty: Certainty | None) -> None:
     budget = ", ".join(chosen.budget) or "no limit"
     out.print(
         f"Plan by {chosen.planner} for {chosen.machine}, {budget}; seconds are of one iteration\n", markup=False
@@ -147,6 +166,8 @@ def _print(out: Console, chosen: _core.Plan, fast_only: float) -> None:
             f"\nNo placement can gain more than {units.percent(max(gap, 0.0))} of the bound on this plan.",
             markup=False,
         )
+    if (regret := regret_of(chosen)) and certainty:
+        out.print(f"{regret.sentence} {certainty.sentence}".strip(), markup=False)
     out.print()
     _print_places(out, chosen)
     print_moves(out, chosen)

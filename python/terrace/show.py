@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from terrace import model, seen, units
+from terrace import confidence, model, seen, units
 from terrace.output import console, print_json, table
 from terrace.store import Store
 from terrace.summary import PhaseSummary, by_name, summarise_phases
@@ -52,6 +52,9 @@ def show(
         profile=profile,
         phases=summarise_phases(store, run),
         sensitivity=model.sensitivities(store, run, profile),
+        benefits=confidence.benefits(
+            model.Model(store, run, exact=profile.exact), [item.name for item in profile.objects]
+        ),
         counters=store.counters(run),
         reach=store.reach(run),
         notes=store.notes(run),
@@ -75,16 +78,18 @@ class View:
         profile: Profile,
         phases: list[PhaseSummary],
         sensitivity: list[list[str]],
+        benefits: list[confidence.Benefit],
         counters: Counters | None,
         reach: Reach | None,
         notes: list[Note],
         others: int,
     ) -> None:
-        """Takes what was read; `sensitivity` is by object and phase."""
+        """Takes what was read; `sensitivity` is by object and phase, `benefits` by object."""
         self.run, self.machine, self.loop, self.profile = run, machine, loop, profile
         known = {phase.name: phase for phase in phases}
         self.phases = [known.get(phase.name, PhaseSummary(phase.name)) for phase in profile.phases]
         self.sensitivity, self.counters, self.reach = sensitivity, counters, reach
+        self.benefits = benefits
         self.notes, self.others = notes, others
         lines = profile.reads + profile.writes
         self.bytes: Floats = lines * machine.line
@@ -127,6 +132,12 @@ class View:
             "objects": [
                 {
                     "name": self.profile.objects[o].name,
+                    "benefit_s": self.benefits[o].seconds,
+                    "benefit_low_s": self.benefits[o].low,
+                    "benefit_high_s": self.benefits[o].high,
+                    "rank": self.benefits[o].rank,
+                    "may_swap_with": self.benefits[o].rival,
+                    "swap_probability": self.benefits[o].swap,
                     "kind": self.profile.objects[o].kind,
                     "size_bytes": self.profile.objects[o].size,
                     "share_of_misses": float(self.misses[o].sum() / total),
@@ -155,7 +166,7 @@ class View:
         self._print_phases(out)
         out.print()
         self._print_objects(out, None if everything else _MANY, shown)
-        out.print()
+        self._print_benefits(out, None if everything else _MANY)
         for sentence in seen.what_was_seen(self.run, self.counters, self.reach, self.loop):
             out.print(sentence, markup=False)
         for sentence in seen.warnings(self.run, self.reach):
@@ -240,6 +251,22 @@ class View:
         )
         if len(phases) < len(self.phases):
             out.print(f"The {len(phases)} longest phases of {len(self.phases)}; --all shows all.", markup=False)
+
+    def _print_benefits(self, out: Console, limit: int | None) -> None:
+        ranked = sorted((b for b in self.benefits if b.rank is not None), key=lambda b: b.rank or 0)
+        if not ranked:
+            out.print("\nNo object gains by being in fast memory.\n", markup=False)
+            return
+        rows = table("object", "benefit", "90 % from", "to", "rank", left=(0, 4))
+        for benefit in ranked[:limit]:
+            interval = (units.seconds(value) for value in (benefit.seconds, benefit.low, benefit.high))
+            rows.add_row(benefit.name, *interval, benefit.certainty)
+        out.print()
+        out.print(rows)
+        out.print(
+            "benefit: what an iteration gains with the object alone in fast memory; from, to: by sampling error\n",
+            markup=False,
+        )
 
     def _cell(self, o: int, p: int, by_phase: Floats) -> str:
         if self.misses[o, p] <= 0:

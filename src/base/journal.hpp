@@ -18,7 +18,7 @@
 
 namespace terrace {
 
-inline constexpr std::uint32_t k_journal_version = 4;
+inline constexpr std::uint32_t k_journal_version = 5;
 
 class Journal {
  public:

@@ -55,6 +55,8 @@ void sum_cells_of_an_item(std::vector<ItemCell>& cells) {
       sum.write_bytes += cells[i].write_bytes;
       sum.exposure += cells[i].exposure;
       sum.samples += cells[i].samples;
+      sum.samples_variance += cells[i].samples_variance;
+      sum.bytes_variance += cells[i].bytes_variance;
     } else {
       cells[kept++] = cells[i];
     }

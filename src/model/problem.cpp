@@ -175,16 +175,22 @@ void add_phases(Problem& problem, const profile::Profile& profile, Bytes line,
       to.core += share * from->core;
       to.measured += share * from->time;
       to.samples += share * from->samples;
+      to.samples_variance += share * share * from->samples;
+      to.unowned_bytes += share * from->unowned_lines * line_bytes;
       to.samples_with_access += share * from->samples_with_access;
       for (const auto& cell : from->cells) {
         if (cell.chunk >= item_of.size() || item_of[cell.chunk] == k_no_item) continue;
-        to.cells.push_back({item_of[cell.chunk], share * cell.read_lines * line_bytes,
-                            share * cell.write_lines * line_bytes, share * cell.exposure, share * cell.samples});
+        const auto scale = share * line_bytes;
+        to.cells.push_back({item_of[cell.chunk], scale * cell.read_lines, scale * cell.write_lines,
+                            share * cell.exposure, share * cell.samples,
+                            profile.exact ? 0 : share * share * cell.samples, scale * scale * cell.line_squares});
       }
     }
     sum_cells_of_an_item(to.cells);
   }
 }
+
+}  // namespace
 
 // Estimates cannot be right where they exceed the time that the phase took: each term that does is scaled down
 // to it. What the law leaves unexplained (its maximum over a whole phase is below the sum of the maxima of its
@@ -200,18 +206,19 @@ void hold_against_measured(Problem& problem) {
       const auto latency_scale = stalled > measured ? measured / stalled : 1;
       const auto bytes_scale = law.bandwidth > measured ? measured / law.bandwidth : 1;
       phase.core = phase.core * latency_scale;
+      phase.latency_scale = latency_scale;
+      phase.bytes_scale = bytes_scale;
       for (auto& cell : phase.cells) {
         cell.exposure *= latency_scale;
         cell.read_bytes *= bytes_scale;
         cell.write_bytes *= bytes_scale;
+        cell.bytes_variance *= bytes_scale * bytes_scale;
       }
     }
     const auto explained = phase_time(problem, k, problem.measured_at).total;
     phase.unexplained = Seconds{std::max(0.0, measured - explained)};
   }
 }
-
-}  // namespace
 
 std::size_t affordable_items(const profile::Profile& profile) {
   std::size_t chunks = 0, cells = 0;

@@ -31,6 +31,10 @@ struct ItemCell {
   double write_bytes = 0;
   double exposure = 0;  // latencies
   double samples = 0;
+  // Of samples, and of read_bytes + write_bytes, as if samples came at random (Poisson); 0 where nothing is
+  // estimated.
+  double samples_variance = 0;
+  double bytes_variance = 0;
 };
 
 struct ProblemPhase {
@@ -41,6 +45,10 @@ struct ProblemPhase {
   double samples = 0;
   double samples_with_access = 0;
   std::vector<ItemCell> cells;  // ascending by item
+  double samples_variance = 0;  // of all samples of the phase, as of a cell's
+  double unowned_bytes = 0;     // read and written, of memory that belongs to no chunk
+  double latency_scale = 1;     // what estimates of core and exposure, and of bytes, were scaled down by, so that
+  double bytes_scale = 1;       // they fit into the measured time
 };
 
 struct ProblemObject {  // in the order in which the program made them
@@ -107,6 +115,10 @@ struct Prediction {
 Problem make_problem(const profile::Profile& profile, const machine::Machine& machine,
                      const machine::Budget& budget, std::size_t max_items = 4096,
                      const Directives& directives = {});
+
+// Scales the estimates down to fit the measured times, as make_problem does, and finds anew what they leave
+// unexplained. For estimates that have been changed; they must not be scaled already.
+void hold_against_measured(Problem& problem);
 
 // To how many items a profile's chunks are merged where planning must be quick: as many as leave about 12,000
 // cells, and one for each object at least.

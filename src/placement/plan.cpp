@@ -7,7 +7,8 @@
 namespace terrace::placement {
 namespace {
 
-constexpr std::uint32_t k_plan_version = 2;
+constexpr std::uint32_t k_plan_version = 3;
+constexpr double k_not_asked = -1;  // a part's confidence
 
 void put(BlobWriter& out, Seconds seconds) { out.put(seconds.value); }
 void put(BlobWriter& out, const Span& span) {
@@ -28,6 +29,7 @@ void put(BlobWriter& out, const PlanObject& object) {
     put(out, part.chunks);
     out.put(std::string_view(part.place));
     put(out, part.benefit);
+    out.put(part.confidence.value_or(k_not_asked));
   }
 }
 void put(BlobWriter& out, const PlanMove& move) {
@@ -60,6 +62,10 @@ std::vector<std::string> get_texts(BlobReader& in) {
   for (auto& text : texts) text = in.get_string();
   return texts;
 }
+std::optional<double> get_confidence(BlobReader& in) {
+  const auto value = in.get<double>();
+  return value >= 0 ? std::optional(value) : std::nullopt;
+}
 PlanObject get_object(BlobReader& in) {
   PlanObject object;
   object.name = in.get_string();
@@ -70,7 +76,8 @@ PlanObject get_object(BlobReader& in) {
   for (std::uint32_t i = 0; i < parts; ++i) {
     const auto span = get_span(in);
     auto place = in.get_string();
-    object.parts.push_back({span, std::move(place), get_seconds(in)});
+    const auto benefit = get_seconds(in);
+    object.parts.push_back({span, std::move(place), benefit, get_confidence(in)});
   }
   return object;
 }
@@ -104,6 +111,10 @@ void Plan::to_blob(BlobWriter& out) const {
   put(out, predicted_slow);
   put(out, lower_bound);
   out.put(gap);
+  out.put(draws);
+  put(out, regret);
+  put(out, regret_low);
+  put(out, regret_high);
 }
 
 Plan Plan::from_blob(BlobReader& in) {
@@ -129,6 +140,10 @@ Plan Plan::from_blob(BlobReader& in) {
   plan.predicted_slow = get_seconds(in);
   plan.lower_bound = get_seconds(in);
   plan.gap = in.get<double>();
+  plan.draws = in.get<std::uint32_t>();
+  plan.regret = get_seconds(in);
+  plan.regret_low = get_seconds(in);
+  plan.regret_high = get_seconds(in);
   return plan;
 }
 

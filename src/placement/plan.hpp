@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct PlanPart {  // where a part of an object lies when the loop begins
   Span chunks;
   std::string place;  // a place's or a kind's name; a kind means that of the chunk's domain
   Seconds benefit{};  // predicted, an iteration, of what never moves; 0 for the rest: their moves have it
+  std::optional<double> confidence{};  // share of the draws that place it there, by bytes; none: nobody asked
 };
 
 struct PlanObject {
@@ -58,6 +60,12 @@ struct Plan {
   Seconds predicted_slow;       // an iteration with nothing in fast memory
   Seconds lower_bound;          // an iteration; 0 when it was not computed
   double gap = 0;               // of the search itself, where it was not exact: share of the objective
+  // What sampling error costs, predicted, an iteration: its mean and 90 % interval over `draws` problems that the
+  // samples might have come from (placement/confidence.hpp). No draws: nobody asked.
+  std::uint32_t draws = 0;
+  Seconds regret{};
+  Seconds regret_low{};
+  Seconds regret_high{};
 
   void to_blob(BlobWriter& out) const;
   static Plan from_blob(BlobReader& in);

@@ -21,6 +21,7 @@ using machine::TomlTable;
 
 constexpr std::int64_t k_most_chunks = 1 << 24;
 constexpr std::int64_t k_most_phases = 1 << 20;
+constexpr std::int64_t k_most_draws = 1 << 20;
 
 // "3", "0-15".
 Span get_span(const TomlTable& table, std::string_view key, std::uint32_t chunks) {
@@ -48,10 +49,29 @@ double get_number(const TomlTable& table, std::string_view key, double least) {
   return value;
 }
 
+// A share of the draws.
+std::optional<double> get_confidence(const TomlTable& table) {
+  if (!table.has("confidence")) return std::nullopt;
+  const auto value = get_number(table, "confidence", 0);
+  if (value > 1) table.refuse("confidence", "is a share of the draws, from 0 to 1");
+  return value;
+}
+
+void get_regret(const TomlTable& table, Plan& plan) {
+  if (table.has("draws")) plan.draws = static_cast<std::uint32_t>(table.integer("draws", 1, k_most_draws));
+  for (const auto* key : {"regret", "regret_low", "regret_high"}) {
+    if (table.has(key) && plan.draws == 0) table.refuse(key, "is found by draws; say how many: draws = 100");
+  }
+  plan.regret = Seconds{get_number(table, "regret", 0)};
+  plan.regret_low = Seconds{get_number(table, "regret_low", 0)};
+  plan.regret_high = Seconds{get_number(table, "regret_high", 0)};
+  if (plan.regret_high < plan.regret_low) table.refuse("regret_high", "is below regret_low");
+}
+
 Seconds get_benefit(const TomlTable& table) { return Seconds{get_number(table, "benefit", -1e300)}; }
 
 PlanObject get_object(const TomlTable& table) {
-  table.allow_only({"name", "size", "chunks", "pin", "place", "benefit", "part"});
+  table.allow_only({"name", "size", "chunks", "pin", "place", "benefit", "confidence", "part"});
   PlanObject object;
   object.name = table.text("name");
   if (table.has("size")) object.size = table.size("size");
@@ -59,19 +79,21 @@ PlanObject get_object(const TomlTable& table) {
   if (table.has("pin")) object.pinned = table.flag("pin");
   if (table.has("place")) {
     if (table.has("part")) table.refuse("place", "an object has one place or [[object.part]]s, not both");
-    object.parts.push_back({{0, object.chunks}, table.name("place"), get_benefit(table)});
+    object.parts.push_back({{0, object.chunks}, table.name("place"), get_benefit(table), get_confidence(table)});
   }
-  if (table.has("benefit") && object.parts.empty())
-    table.refuse("benefit", "is of a place; give the object one, or each [[object.part]] its own");
+  for (const auto* key : {"benefit", "confidence"}) {
+    if (table.has(key) && object.parts.empty())
+      table.refuse(key, "is of a place; give the object one, or each [[object.part]] its own");
+  }
   for (const auto& part : table.entries("part")) {
-    part.allow_only({"chunks", "place", "benefit"});
+    part.allow_only({"chunks", "place", "benefit", "confidence"});
     const auto span = get_span(part, "chunks", object.chunks);
     if (!object.parts.empty()) {
       const auto& last = object.parts.back().chunks;
       if (span.first < last.first + last.count)
         part.refuse("chunks", "overlaps the part before it; keep parts in order");
     }
-    object.parts.push_back({span, part.name("place"), get_benefit(part)});
+    object.parts.push_back({span, part.name("place"), get_benefit(part), get_confidence(part)});
   }
   return object;
 }
@@ -102,7 +124,7 @@ PlanMove get_move(const TomlTable& table, const Plan& plan, const std::map<std::
 
 Plan get_plan(const TomlTable& table) {
   table.allow_only({"schema", "planner", "machine", "loop", "budget", "phases", "predicted", "predicted_slow",
-                    "lower_bound", "gap", "object", "move"});
+                    "lower_bound", "gap", "draws", "regret", "regret_low", "regret_high", "object", "move"});
   Plan plan;
   if (table.has("schema")) static_cast<void>(table.integer("schema", 1, 1));
   plan.planner = table.has("planner") ? table.text("planner") : "hand";
@@ -115,6 +137,7 @@ Plan get_plan(const TomlTable& table) {
   plan.predicted_slow = Seconds{get_number(table, "predicted_slow", 0)};
   plan.lower_bound = Seconds{get_number(table, "lower_bound", 0)};
   plan.gap = get_number(table, "gap", 0);
+  get_regret(table, plan);
   std::map<std::string, std::uint32_t> objects;
   for (const auto& entry : table.entries("object")) {
     auto object = get_object(entry);

@@ -66,17 +66,20 @@ std::string benefit_text(Seconds benefit) {
   return benefit.value != 0 ? "benefit = " + number(benefit.value) + "\n" : "";
 }
 
+std::string part_text(const PlanPart& part) {
+  auto out = "place = " + toml_string(part.place) + "\n" + benefit_text(part.benefit);
+  if (part.confidence) out += "confidence = " + number(*part.confidence) + "\n";
+  return out;
+}
+
 std::string object_text(const PlanObject& object) {
   std::string out = "\n[[object]]\nname = " + toml_string(object.name) + "\n";
   if (object.size.value > 0) out += "size = " + toml_string(format_exact(object.size)) + "\n";
   if (object.chunks != 1) out += "chunks = " + std::to_string(object.chunks) + "\n";
   if (object.pinned) out += "pin = true\n";
-  if (whole_object(object))
-    return out + "place = " + toml_string(object.parts[0].place) + "\n" + benefit_text(object.parts[0].benefit);
-  for (const auto& part : object.parts) {
-    out += "[[object.part]]\nchunks = " + span(part.chunks) + "\nplace = " + toml_string(part.place) + "\n" +
-           benefit_text(part.benefit);
-  }
+  if (whole_object(object)) return out + part_text(object.parts[0]);
+  for (const auto& part : object.parts)
+    out += "[[object.part]]\nchunks = " + span(part.chunks) + "\n" + part_text(part);
   return out;
 }
 
@@ -113,6 +116,10 @@ std::string format_plan(const Plan& plan) {
   time("predicted_slow", plan.predicted_slow.value);
   time("lower_bound", plan.lower_bound.value);
   time("gap", plan.gap);
+  if (plan.draws > 0) out += "draws = " + std::to_string(plan.draws) + "\n";
+  time("regret", plan.regret.value);
+  time("regret_low", plan.regret_low.value);
+  time("regret_high", plan.regret_high.value);
   for (const auto& object : plan.objects) out += object_text(object);
   for (const auto& move : plan.moves) out += move_text(plan, move);
   return out;

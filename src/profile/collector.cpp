@@ -21,7 +21,8 @@ std::vector<Cell> add(const std::vector<Cell>& a, const std::vector<Cell>& b) {
       sum.push_back(*right++);
     } else {
       sum.push_back({left->chunk, left->read_lines + right->read_lines, left->write_lines + right->write_lines,
-                     left->exposure + right->exposure, left->samples + right->samples});
+                     left->exposure + right->exposure, left->samples + right->samples,
+                     left->line_squares + right->line_squares});
       ++left;
       ++right;
     }
@@ -35,6 +36,7 @@ void add(Phase& first, const Phase& second) {
   first.samples += second.samples;
   first.samples_with_access += second.samples_with_access;
   first.bandwidth_time += second.bandwidth_time;
+  first.unowned_lines += second.unowned_lines;
   first.cells = add(first.cells, second.cells);
 }
 

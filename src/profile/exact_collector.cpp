@@ -24,6 +24,8 @@ void ExactCollector::count(const backend::Quantum& quantum, const Tally& tally) 
     on_place_[place].written += traffic.written;
   };
   add(view_.unowned(), tally.unowned());
+  unowned_.read += tally.unowned().read();
+  unowned_.written += tally.unowned().written;
   for (const auto& [chunk, traffic] : tally.chunks()) {
     traffic_.at(chunk) += traffic;
     add(view_.place_of(chunks_[chunk]), traffic);
@@ -39,11 +41,13 @@ void ExactCollector::finish(Phase& phase) {
                        static_cast<double>(on_place_[i].written) * line_ / path.write.value};
     phase.bandwidth_time = std::max(phase.bandwidth_time, busy);
   }
+  phase.unowned_lines = static_cast<double>(unowned_.read + unowned_.written);
   for (const auto& [chunk, traffic] : traffic_.entries()) {
     phase.cells.push_back({chunk, static_cast<double>(traffic.read()), static_cast<double>(traffic.written),
-                           cost_.exposure(traffic), 0});
+                           cost_.exposure(traffic), 0, 0});
   }
   core_ = 0;
+  unowned_ = {};
   ran_.clear();
   traffic_.clear();
   std::fill(on_place_.begin(), on_place_.end(), Lines{});

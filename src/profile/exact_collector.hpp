@@ -45,6 +45,7 @@ class ExactCollector final : public Collector {
   std::map<std::string, std::set<std::uint32_t>, std::less<>> ran_in_;  // by phase of this iteration, uncut
   ChunkScratch<ChunkTraffic> traffic_;
   std::vector<Lines> on_place_;
+  Lines unowned_;
 };
 
 }  // namespace terrace::profile

@@ -40,10 +40,12 @@ struct UnreachedObject {
 // What one phase did to one chunk, in one iteration.
 struct Cell {
   memory::ChunkId chunk = 0;
-  double read_lines = 0;   // lines fetched from its place
-  double write_lines = 0;  // lines written back to it
-  double exposure = 0;     // latencies exposed: time = exposure x the place's latency
-  double samples = 0;      // time samples that met an access to it (Unimem's eq. 1); exact profiles: 0
+  double read_lines = 0;    // lines fetched from its place
+  double write_lines = 0;   // lines written back to it
+  double exposure = 0;      // latencies exposed: time = exposure x the place's latency
+  double samples = 0;       // time samples that met an access to it (Unimem's eq. 1); exact profiles: 0
+  double line_squares = 0;  // of the lines that each miss sample stands for, summed: over the lines, what one
+                            // sample stands for; exact profiles: 0
 };
 
 struct Phase {
@@ -52,8 +54,9 @@ struct Phase {
   Seconds core;        // time in which the core was not stalled on memory (C of the time law)
   double samples = 0;  // time samples taken in the phase
   double samples_with_access = 0;
-  Seconds bandwidth_time;   // exact profiles: max over places of B_m as it was; sampled: 0
-  std::vector<Cell> cells;  // ascending by chunk
+  Seconds bandwidth_time;    // exact profiles: max over places of B_m as it was; sampled: 0
+  double unowned_lines = 0;  // read and written, of memory that belongs to no chunk
+  std::vector<Cell> cells;   // ascending by chunk
 };
 
 struct Iteration {

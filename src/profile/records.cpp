@@ -29,11 +29,11 @@ void fields(Io& io, R& r) {
 }
 template <class Io, IsOne<Cell> R>
 void fields(Io& io, R& r) {
-  io(r.chunk, r.read_lines, r.write_lines, r.exposure, r.samples);
+  io(r.chunk, r.read_lines, r.write_lines, r.exposure, r.samples, r.line_squares);
 }
 template <class Io, IsOne<Phase> R>
 void fields(Io& io, R& r) {
-  io(r.name, r.time, r.core, r.samples, r.samples_with_access, r.bandwidth_time, r.cells);
+  io(r.name, r.time, r.core, r.samples, r.samples_with_access, r.bandwidth_time, r.unowned_lines, r.cells);
 }
 template <class Io, IsOne<Iteration> R>
 void fields(Io& io, R& r) {

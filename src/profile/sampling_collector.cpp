@@ -17,8 +17,12 @@ Seconds default_sample_interval(const machine::Machine& machine, machine::Initia
 }
 
 SamplingCollector::SamplingCollector(const machine::Machine& machine, machine::InitiatorId initiator, double cores,
-                                     const memory::ChunkTable& chunks, Seconds interval)
-    : cost_(machine, initiator, cores), view_(machine, initiator), chunks_(chunks), interval_(interval.value) {
+                                     const memory::ChunkTable& chunks, Seconds interval, std::uint64_t seed)
+    : cost_(machine, initiator, cores),
+      view_(machine, initiator),
+      chunks_(chunks),
+      interval_(interval.value),
+      generator_(seed) {
   if (!std::isfinite(interval_) || interval_ <= 0)
     throw Error(Code::invalid, "a sample interval of " + std::to_string(interval_) + " s; it must be above 0");
   in_interval_ = draw();
@@ -96,9 +100,13 @@ void SamplingCollector::sample_misses(const backend::Quantum& quantum) {
     at += to_miss_;
     block_left_ -= to_miss_;
     const auto& miss = misses[at];
+    const auto lines = static_cast<double>(block_);
     if (miss.chunk != memory::k_no_chunk) {
       auto& sums = sums_.at(miss.chunk);
-      (miss.kind == MissKind::writeback ? sums.written : sums.read) += static_cast<double>(block_);
+      (miss.kind == MissKind::writeback ? sums.written : sums.read) += lines;
+      sums.squares += lines * lines;
+    } else {
+      unowned_lines_ += lines;
     }
     ++taken_;
     const auto rest = block_left_;
@@ -115,9 +123,11 @@ void SamplingCollector::finish(Phase& phase) {
   phase.samples_with_access = samples_with_access_;
   phase.core = {(samples_ - samples_with_access_) * interval_};
   for (const auto& [chunk, sums] : sums_.entries())
-    phase.cells.push_back({chunk, sums.read, sums.written, sums.exposure, sums.samples});
+    phase.cells.push_back({chunk, sums.read, sums.written, sums.exposure, sums.samples, sums.squares});
+  phase.unowned_lines = unowned_lines_;
   samples_ = 0;
   samples_with_access_ = 0;
+  unowned_lines_ = 0;
   sums_.clear();
 }
 

@@ -14,13 +14,20 @@
 // of them as time samples, as a counter in frequency mode does; it begins at 1.
 //
 // Where in its interval or block a sample falls is drawn from a small generator with a fixed seed: loops cannot
-// alias with it, and repeats are the same to the last digit.
+// alias with it, and repeats are the same to the last digit. Another seed gives other samples of the same run.
 //
-// Error: samples are stratified, so a share p of a phase with n samples has a standard error of at most
-// sqrt(p (1 - p) / n), and counts that are spread evenly over the phase have much less. A phase of 10 ms at 2.4
-// GHz takes 24,000 samples: a chunk with 1 % of its time is known within 0.06 % of the phase, 6 % of itself; a
+// Error: samples are stratified, one in each interval or block. Where a cell has a share p_i of interval i, the
+// number of its samples is a sum of independent Bernoulli(p_i), with mean k = sum p_i (so nothing is biased) and
+// variance sum p_i (1 - p_i). That is at most that of a binomial, n p (1 - p) for a share p of n intervals, which
+// it reaches where the accesses of all chunks are mixed evenly, and far less where chunks are met one behind the
+// other. Neither says the profile which it is; so what is derived from it (model/sampling_error.hpp) takes the
+// binomial and claims no more than that: a standard error of sqrt(p (1 - p) / n) of the phase. A phase of 10 ms at
+// 2.4 GHz takes 24,000 samples: a chunk with 1 % of its time is known within 0.06 % of the phase, 6 % of itself; a
 // chunk with a tenth of that to 20 %. Phases shorter than a few hundred intervals are noise chunk by chunk, and
-// right on average only. Misses on memory that belongs to no chunk look like core time.
+// right on average only. The first and the last interval of a phase lie half in its neighbours: their samples are
+// one too many or too few, with a triangular error of variance 1/6 at either end. Miss samples err alike, in units
+// of the N of their block, and independently of time samples. Misses on memory that belongs to no chunk look like
+// core time.
 #pragma once
 
 #include <vector>
@@ -36,9 +43,10 @@ Seconds default_sample_interval(const machine::Machine& machine, machine::Initia
 
 class SamplingCollector final : public Collector {
  public:
+  static constexpr std::uint64_t k_seed = 0x9e3779b97f4a7c15;
   // The machine and the table outlive the collector. Throws Error{invalid} when the interval is not above 0.
   SamplingCollector(const machine::Machine& machine, machine::InitiatorId initiator, double cores,
-                    const memory::ChunkTable& chunks, Seconds interval);
+                    const memory::ChunkTable& chunks, Seconds interval, std::uint64_t seed = k_seed);
 
   [[nodiscard]] Seconds interval() const { return {interval_}; }
   // Samples of both sorts taken so far, for who charges their cost.
@@ -53,6 +61,7 @@ class SamplingCollector final : public Collector {
     double written = 0;
     double exposure = 0;
     double samples = 0;
+    double squares = 0;  // of the lines of each miss sample
   };
   void count(const backend::Quantum& quantum, const Tally& tally) override;
   void finish(Phase& phase) override;
@@ -66,7 +75,7 @@ class SamplingCollector final : public Collector {
   PlaceView view_;
   const memory::ChunkTable& chunks_;
   double interval_;
-  std::uint64_t generator_ = 0x9e3779b97f4a7c15;
+  std::uint64_t generator_;
   std::uint64_t taken_ = 0;
 
   double to_sample_ = 0;          // seconds of progress until the next time sample
@@ -80,6 +89,7 @@ class SamplingCollector final : public Collector {
   ChunkScratch<Sums> sums_;
   double samples_ = 0;
   double samples_with_access_ = 0;
+  double unowned_lines_ = 0;
 };
 
 }  // namespace terrace::profile

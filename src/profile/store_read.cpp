@@ -68,22 +68,29 @@ class Store::Impl {
 
   std::vector<Phase> phases(std::int64_t iteration) {
     std::vector<Phase> result;
-    Statement query(database,
-                    "SELECT name, time, core, samples, samples_with_access, bandwidth_time FROM phase "
-                    "WHERE iteration = ? ORDER BY phase");
+    Statement query(
+        database,
+        "SELECT name, time, core, samples, samples_with_access, bandwidth_time, unowned_lines FROM phase "
+        "WHERE iteration = ? ORDER BY phase");
     query.bind_all(iteration);
     while (query.step()) {
-      result.push_back(
-          {query.text(0), {query.real(1)}, {query.real(2)}, query.real(3), query.real(4), {query.real(5)}, {}});
+      result.push_back({query.text(0),
+                        {query.real(1)},
+                        {query.real(2)},
+                        query.real(3),
+                        query.real(4),
+                        {query.real(5)},
+                        query.real(6),
+                        {}});
     }
     Statement cells(database,
-                    "SELECT phase, chunk, read_lines, write_lines, exposure, samples FROM cell "
+                    "SELECT phase, chunk, read_lines, write_lines, exposure, samples, line_squares FROM cell "
                     "WHERE iteration = ? ORDER BY phase, chunk");
     cells.bind_all(iteration);
     while (cells.step()) {
       result.at(static_cast<std::size_t>(cells.integer(0)))
           .cells.push_back({static_cast<memory::ChunkId>(cells.integer(1)), cells.real(2), cells.real(3),
-                            cells.real(4), cells.real(5)});
+                            cells.real(4), cells.real(5), cells.real(6)});
     }
     return result;
   }

@@ -68,8 +68,8 @@ RunRows::RunRows(Database& database, const std::string& journal)
       object_places_(database, "INSERT OR REPLACE INTO object_place VALUES(?, ?, ?, ?, ?)"),
       phase_instance_(database, "INSERT INTO phase_instance VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"),
       iteration_(database, "INSERT INTO iteration VALUES(NULL, ?, ?, ?, ?, ?)"),
-      phase_(database, "INSERT OR REPLACE INTO phase VALUES(?, ?, ?, ?, ?, ?, ?, ?)"),
-      cell_(database, "INSERT OR REPLACE INTO cell VALUES(?, ?, ?, ?, ?, ?, ?)"),
+      phase_(database, "INSERT OR REPLACE INTO phase VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+      cell_(database, "INSERT OR REPLACE INTO cell VALUES(?, ?, ?, ?, ?, ?, ?, ?)"),
       chunk_place_(database, "INSERT INTO chunk_place VALUES(?, ?, ?, ?)"),
       move_(database, "INSERT INTO move VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") {
   Statement insert(
@@ -134,9 +134,10 @@ void RunRows::add(const IterationRecord& r) {
   const auto iteration = database_.last_row();
   std::size_t index = 0;
   for (const auto& p : r.iteration.phases) {
-    phase_.run(iteration, index, p.name, p.time, p.core, p.samples, p.samples_with_access, p.bandwidth_time);
+    phase_.run(iteration, index, p.name, p.time, p.core, p.samples, p.samples_with_access, p.bandwidth_time,
+               p.unowned_lines);
     for (const auto& c : p.cells) {
-      cell_.run(iteration, index, c.chunk, c.read_lines, c.write_lines, c.exposure, c.samples);
+      cell_.run(iteration, index, c.chunk, c.read_lines, c.write_lines, c.exposure, c.samples, c.line_squares);
     }
     ++index;
   }

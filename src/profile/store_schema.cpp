@@ -66,10 +66,11 @@ CREATE INDEX iteration_by_run ON iteration(run, loop, exact, number);
 CREATE TABLE phase(
   iteration INTEGER NOT NULL REFERENCES iteration(id), phase INTEGER NOT NULL, name TEXT NOT NULL,
   time REAL NOT NULL, core REAL NOT NULL, samples REAL NOT NULL, samples_with_access REAL NOT NULL,
-  bandwidth_time REAL NOT NULL, PRIMARY KEY(iteration, phase)) WITHOUT ROWID;
+  bandwidth_time REAL NOT NULL, unowned_lines REAL NOT NULL, PRIMARY KEY(iteration, phase)) WITHOUT ROWID;
 CREATE TABLE cell(
   iteration INTEGER NOT NULL REFERENCES iteration(id), phase INTEGER NOT NULL, chunk INTEGER NOT NULL,
   read_lines REAL NOT NULL, write_lines REAL NOT NULL, exposure REAL NOT NULL, samples REAL NOT NULL,
+  line_squares REAL NOT NULL,
   PRIMARY KEY(iteration, phase, chunk)) WITHOUT ROWID;
 CREATE TABLE chunk_place(
   iteration INTEGER NOT NULL REFERENCES iteration(id), first INTEGER NOT NULL, chunks INTEGER NOT NULL,

@@ -217,7 +217,7 @@ void World::place_counted(const std::vector<profile::Object>& objects) {
     }
   }
   if (counted.empty()) return;
-  parts_.clock->charge(model::plan_cost(static_cast<double>(gathering.chunks())));
+  parts_.clock->charge(static_cast<double>(gathering.chunks()) * model::k_plan_cost);
   auto moves = gathering.moves();
   ask(moves, 0);
   if (!pending_.empty()) parts_.mover->wait(first_pending_ + pending_.size() - 1);

@@ -243,6 +243,7 @@ profile::Iteration synthetic_iteration(std::uint32_t number, bool exact, const s
     phase.name = k_synthetic_phases[p];
     phase.core = {k_core_seconds[p]};
     double exposed = 0;
+    double lines = 0;
     double busy[2] = {0, 0};
     std::uint32_t chunk = 0;
     const auto& objects = synthetic_objects();
@@ -250,9 +251,10 @@ profile::Iteration synthetic_iteration(std::uint32_t number, bool exact, const s
       const auto& object = objects[o];
       const bool in_fast = std::ranges::find(fast, o) != fast.end();
       for (std::uint32_t c = 0; c < chunks_of(object); ++c, ++chunk) {
-        const double lines = static_cast<double>(k_synthetic_chunk) / k_line;
-        profile::Cell cell{chunk, object.reads[p] * lines, object.writes[p] * lines, 0, 0};
+        const double in_chunk = static_cast<double>(k_synthetic_chunk) / k_line;
+        profile::Cell cell{chunk, object.reads[p] * in_chunk, object.writes[p] * in_chunk, 0, 0};
         if (cell.read_lines + cell.write_lines == 0) continue;
+        lines += cell.read_lines + cell.write_lines;
         cell.exposure = object.dependent ? 0.5 * cell.read_lines : cell.read_lines / k_mlp;
         exposed += cell.exposure * (in_fast ? 86e-9 : 172e-9);
         busy[in_fast ? k_fast : k_slow] += (cell.read_lines + cell.write_lines) * k_line / (in_fast ? 16e9 : 8e9);
@@ -269,6 +271,7 @@ profile::Iteration synthetic_iteration(std::uint32_t number, bool exact, const s
       for (auto& cell : phase.cells) {
         cell.samples = std::floor(phase.samples * cell.exposure * 172e-9 / phase.time.value);
         phase.samples_with_access += cell.samples;
+        cell.line_squares = (cell.read_lines + cell.write_lines) * lines / phase.samples;
         cell.exposure = std::floor(cell.exposure);
       }
     }

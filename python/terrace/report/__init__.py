@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from terrace import model
+from terrace import confidence, model
 from terrace.output import progress
 from terrace.report.facts import Facts
 from terrace.report.page import render
@@ -50,6 +50,8 @@ def gather(file: Path, process: int | None = None) -> Facts:
     with progress("pricing placements") as steps:
         pricing = model.price(store, run, profile, steps)
         sensitivity = model.sensitivities(store, run, profile)
+        names = [item.name for item in profile.objects]
+        certainty = confidence.benefits(model.Model(store, run, exact=profile.exact), names)
     plans = store.plans(run)
     return Facts(
         file=file,
@@ -67,4 +69,5 @@ def gather(file: Path, process: int | None = None) -> Facts:
         reach=store.reach(run),
         notes=store.notes(run),
         all_objects=store.objects(run),
+        certainty=certainty,
     )

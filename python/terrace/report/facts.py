@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from terrace import units
+from terrace.confidence import Benefit
 from terrace.model import ENOUGH, CurvePoint, Pricing
 from terrace.summary import PhaseSummary, phase_labels
 from terrace.values import (
@@ -44,6 +45,7 @@ class Facts:
     reach: Reach | None
     notes: list[Note]
     all_objects: list[Object] = field(default_factory=list)
+    certainty: list[Benefit] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Derives what several pictures need."""

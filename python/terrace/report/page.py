@@ -205,9 +205,29 @@ def _benefit_table(facts: Facts) -> str:
         if gain <= 0:
             continue
         per_mib = units.seconds(gain / item.size * (1 << 20)) if item.size else ""
-        rows.append([item.name, units.size(item.size), units.seconds(gain), per_mib, _WHERE[facts.fate[o]]])
-    headings = ["object", "size", "gain an iteration", "gain by MiB", "in this plan"]
-    return _details("The numbers", headings, rows, (0, 4))
+        sure = facts.certainty[o]
+        interval = f"{units.seconds(sure.low)} to {units.seconds(sure.high)}"
+        rows.append(
+            [
+                item.name,
+                units.size(item.size),
+                units.seconds(gain),
+                interval,
+                sure.certainty,
+                per_mib,
+                _WHERE[facts.fate[o]],
+            ]
+        )
+    headings = [
+        "object",
+        "size",
+        "gain an iteration",
+        "90 % by sampling error",
+        "rank",
+        "gain by MiB",
+        "in this plan",
+    ]
+    return _details("The numbers", headings, rows, (0, 4, 6))
 
 
 def _plan_text(facts: Facts) -> str:

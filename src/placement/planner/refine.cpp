@@ -15,9 +15,11 @@ namespace {
 using machine::PlaceId;
 
 constexpr double k_least_gain = 1e-7;  // of an iteration: less is rounding
-// What a prediction costs beside its items x phases, and what it costs to see that none is needed.
+// What a prediction costs beside its items x phases, what it costs to see that none is needed, and what a phase of an
+// interval costs to look at.
 constexpr double k_prediction = 300;
 constexpr double k_glance = 20;
+constexpr double k_look = 1;
 constexpr std::uint32_t k_least_kick = 2;  // items that a kick moves
 constexpr std::uint32_t k_largest_kick = 5;
 constexpr double k_worse = 1.03;        // times the best: from there the search goes on
@@ -124,12 +126,14 @@ class Refinement {
 
   // The item to `place` over the interval; where that is full, with another one leaving it meanwhile.
   bool try_in(std::uint32_t item, Interval interval, PlaceId place) {
+    left_ -= k_look * interval.length;
     if (lies_throughout(item, interval, place)) return false;
     const Change change(*this, item, interval, place);
     if (fits(interval)) return keep(change);
     const auto domain = problem_.items[item].domain;
     for (const auto other : free_) {
       if (left_ <= 0) break;
+      left_ -= k_look * interval.length;
       if (other == item || problem_.items[other].domain != domain || !lies_somewhere(other, interval, place))
         continue;
       for (const auto to : places_[domain]) {

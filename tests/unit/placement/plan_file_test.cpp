@@ -38,12 +38,31 @@ TEST(PlanFile, ReadsBackToTheLastDigit) {
     Decision decision;
     decision.schedule = model::testing::random_schedule(random, problem);
     decision.prediction = model::predict(problem, decision.schedule);
-    const auto plan = make_plan(problem, decision, "random");
+    auto plan = make_plan(problem, decision, "random");
+    if (n % 2 == 1) {
+      plan.draws = static_cast<std::uint32_t>(1 + random() % 100);
+      plan.regret = Seconds{model::testing::uniform(random, 0, 1)};
+      plan.regret_high = Seconds{model::testing::uniform(random, 0, 1)};
+      for (auto& object : plan.objects)
+        for (auto& part : object.parts) part.confidence = model::testing::uniform(random, 0, 1);
+    }
     const auto text = format_plan(plan);
     const auto again = parse_plan(text, "p.toml");
     ASSERT_EQ(bytes_of(again), bytes_of(plan)) << text;
     ASSERT_EQ(format_plan(again), text);
   }
+}
+
+TEST(PlanFile, RefusesConfidencesThatAreNone) {
+  const std::string object = "[[object]]\nname = \"a\"\n";
+  EXPECT_EQ(refusal("regret = 1e-3\n"), "p.toml:1: regret: is found by draws; say how many: draws = 100");
+  EXPECT_EQ(refusal("draws = 9\nregret_low = 2.0\nregret_high = 1.0\n"),
+            "p.toml:3: regret_high: is below regret_low");
+  EXPECT_NE(refusal(object + "place = \"hbm\"\nconfidence = 1.5\n").find("is a share of the draws, from 0 to 1"),
+            std::string::npos);
+  EXPECT_NE(refusal(object + "place = \"hbm\"\nconfidence = nan\n"), "accepted");
+  EXPECT_NE(refusal(object + "confidence = 0.5\n").find("is of a place"), std::string::npos);
+  EXPECT_EQ(refusal(object + "place = \"hbm\"\nconfidence = 1.0\n"), "accepted");
 }
 
 TEST(PlanFile, TakesAHandWrittenPlan) {

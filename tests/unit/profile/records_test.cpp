@@ -75,8 +75,8 @@ IterationRecord example_iteration() {
   record.exact = true;
   record.iteration.number = 3;
   record.iteration.phases = {
-      {"smooth", {0.25}, {0.125}, 1000, 10, {0.0625}, {{0, 1, 2, 3, 4}, {7, 0.5, 0.25, 1e300, 0}}},
-      {"", {0}, {0}, 0, 0, {0}, {}},
+      {"smooth", {0.25}, {0.125}, 1000, 10, {0.0625}, 17, {{0, 1, 2, 3, 4, 5}, {7, 0.5, 0.25, 1e300, 0, 0}}},
+      {"", {0}, {0}, 0, 0, {0}, 0, {}},
   };
   record.places = {0, 0, 1, machine::k_no_place};
   record.anew = true;
@@ -147,6 +147,7 @@ TEST(Records, IterationReadsBack) {
     EXPECT_EQ(a.samples, b.samples);
     EXPECT_EQ(a.samples_with_access, b.samples_with_access);
     EXPECT_EQ(a.bandwidth_time, b.bandwidth_time);
+    EXPECT_EQ(a.unowned_lines, b.unowned_lines);
     ASSERT_EQ(a.cells.size(), b.cells.size());
     for (std::size_t c = 0; c < a.cells.size(); ++c) {
       EXPECT_EQ(a.cells[c].chunk, b.cells[c].chunk);
@@ -154,6 +155,7 @@ TEST(Records, IterationReadsBack) {
       EXPECT_EQ(a.cells[c].write_lines, b.cells[c].write_lines);
       EXPECT_EQ(a.cells[c].exposure, b.cells[c].exposure);
       EXPECT_EQ(a.cells[c].samples, b.cells[c].samples);
+      EXPECT_EQ(a.cells[c].line_squares, b.cells[c].line_squares);
     }
   }
 }

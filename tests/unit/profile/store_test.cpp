@@ -63,6 +63,7 @@ void expect_equal(const Iteration& a, const Iteration& b) {
     EXPECT_EQ(a.phases[p].samples, b.phases[p].samples);
     EXPECT_EQ(a.phases[p].samples_with_access, b.phases[p].samples_with_access);
     EXPECT_EQ(a.phases[p].bandwidth_time, b.phases[p].bandwidth_time);
+    EXPECT_EQ(a.phases[p].unowned_lines, b.phases[p].unowned_lines);
     ASSERT_EQ(a.phases[p].cells.size(), b.phases[p].cells.size());
     for (std::size_t c = 0; c < a.phases[p].cells.size(); ++c) {
       EXPECT_EQ(a.phases[p].cells[c].chunk, b.phases[p].cells[c].chunk);
@@ -70,6 +71,7 @@ void expect_equal(const Iteration& a, const Iteration& b) {
       EXPECT_EQ(a.phases[p].cells[c].write_lines, b.phases[p].cells[c].write_lines);
       EXPECT_EQ(a.phases[p].cells[c].exposure, b.phases[p].cells[c].exposure);
       EXPECT_EQ(a.phases[p].cells[c].samples, b.phases[p].cells[c].samples);
+      EXPECT_EQ(a.phases[p].cells[c].line_squares, b.phases[p].cells[c].line_squares);
     }
   }
 }

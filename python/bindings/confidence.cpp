@@ -1,0 +1,88 @@
+// How sure profiles and plans are.
+#include "placement/confidence.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+#include "model/object_benefits.hpp"
+#include "model/sampling_error.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace terrace::python {
+namespace {
+
+using model::Problem;
+using placement::Confidence;
+using placement::Plan;
+
+// What one call found out about a plan.
+struct SurePlan {
+  Plan plan;
+  placement::Decision decision;
+  Confidence confidence;
+};
+
+SurePlan sure_plan(const Problem& problem, const std::string& name, const model::Calibration* given,
+                   std::uint32_t draws) {
+  const nb::gil_scoped_release release;
+  const auto calibration = given ? *given : model::Calibration{};
+  const auto& planner = placement::find_planner(name);
+  SurePlan sure;
+  sure.decision = planner.decide(problem, calibration, placement::Effort::thorough);
+  sure.plan = placement::make_plan(problem, sure.decision, name);
+  if (draws == 0) return sure;
+  sure.confidence = placement::confidence_of(problem, calibration, planner, sure.decision, sure.plan, draws);
+  placement::annotate(sure.plan, sure.confidence);
+  return sure;
+}
+
+std::vector<std::vector<double>> benefit_draws(const Problem& problem, std::uint32_t draws) {
+  const model::SamplingError error(problem);
+  std::vector<std::vector<double>> rows;
+  for (std::uint32_t d = 0; d < draws; ++d) rows.push_back(model::object_benefits(error.draw(d)));
+  return rows;
+}
+
+}  // namespace
+
+void bind_confidence(nb::module_& module) {
+  nb::class_<SurePlan>(module, "SurePlan", "A plan, and how sure it is.")
+      .def_ro("plan", &SurePlan::plan)
+      .def_ro("decision", &SurePlan::decision)
+      .def_prop_ro(
+          "regrets", [](const SurePlan& self) { return self.confidence.regrets; },
+          "Seconds an iteration that the plan is predicted to lose to the best one found, by draw.")
+      .def_prop_ro(
+          "shares",
+          [](const SurePlan& self) {
+            nb::list rows;
+            for (const auto& share : self.confidence.objects)
+              rows.append(nb::make_tuple(share.planned, share.drawn));
+            return rows;
+          },
+          "By object of the problem: the share of it that lies away from home, as planned, and by draw.");
+  module.def("sure_plan", &sure_plan, "problem"_a, "planner"_a = "auto", "calibration"_a = nb::none(),
+             "draws"_a = 100, "plan(), with confidences from so many draws; 0: none.");
+  module.def(
+      "regret_under",
+      [](const Problem& estimate, const Problem& truth, const placement::Decision& chosen,
+         const std::string& planner, const model::Calibration* calibration) {
+        return placement::regret_under(estimate, truth, calibration ? *calibration : model::Calibration{},
+                                       placement::find_planner(planner), chosen)
+            .seconds;
+      },
+      "estimate"_a, "truth"_a, "chosen"_a, "planner"_a = "auto", "calibration"_a = nb::none(),
+      nb::call_guard<nb::gil_scoped_release>(),
+      "Seconds an iteration that a planner's decision on the estimate loses where the other problem is true.");
+  module.def("benefit_draws", &benefit_draws, "problem"_a, "draws"_a, nb::call_guard<nb::gil_scoped_release>(),
+             "Problem.benefits() of problems that the samples might have come from: [draw][object].");
+  module.def(
+      "draw",
+      [](const Problem& problem, std::uint64_t number) { return model::SamplingError(problem).draw(number); },
+      "problem"_a, "number"_a, "One of the problems that the samples might have come from.");
+}
+
+}  // namespace terrace::python

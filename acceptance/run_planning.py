@@ -6,11 +6,13 @@ import argparse
 import sys
 
 from harness import main
-from planning_lines import optimum, properties, speed, study
+from planning_lines import carried, optimum, properties, sizes, speed, study
 
 # In the order of what was promised.
 LINES = [
     *study.LINES,
+    *sizes.LINES,
+    *carried.LINES,
     *optimum.LINES,
     *speed.LINES,
     *properties.LINES,
@@ -19,6 +21,7 @@ LINES = [
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--size", default="W", help="class of the study's programs: S, W (default) or A")
+    parser.add_argument("--programs", help="these of the study's only, with commas between them")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from terrace.optimum import linear_bound
 
 Dump = dict[str, Any]
 _SOLVER_SECONDS = 60.0
+_ALL = 2**31 - 1  # items: a bound of merged chunks would not hold for plans that tell them apart
 _ALIKE = 0.995  # of the mean traffic: an iteration with less is another kind of iteration
 
 
@@ -77,7 +78,7 @@ def _iterations(store: Path) -> Iterator[Dump]:
     machine = kept.machine(run)
     profile = kept.profile(run, True)
     for iteration in range(profile.iterations):
-        problem = _core.Problem(profile.only(iteration), machine, [], False)
+        problem = _core.Problem(profile.only(iteration), machine, [], False, _ALL)
         yield whole_phases(json.loads(problem.to_json()))
 
 

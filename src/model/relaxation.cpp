@@ -43,7 +43,9 @@ Relaxation::Relaxation(const Problem& problem)
     for (const auto& cell : problem.phases[k].cells) {
       touches_[cell.item].push_back({static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(loads_.size())});
       for (const auto p : places_[problem.items[cell.item].domain]) {
-        loads_.push_back({exposed_time(cell, problem.places[p]), busy_time(cell, problem.places[p])});
+        const auto& place = problem.places[p];
+        loads_.push_back({exposed_time(cell, place), cell.read_bytes / place.read_bandwidth,
+                          cell.write_bytes / place.write_bandwidth});
       }
     }
   }
@@ -100,6 +102,16 @@ void Relaxation::follow(double size, std::size_t domain, std::size_t phase, std:
   }
 }
 
+// Of the places on its way, where a part of an item's traffic costs least. What it is read, what it is written and
+// the latency that this exposes need not come at the same time in the phase, so each part chooses for itself.
+template <class Loads, class Part>
+std::size_t Relaxation::least_of(const Loads& priced, Part part, std::size_t a, std::size_t v, std::size_t b) {
+  auto least = a;
+  if (priced[v].*part < priced[least].*part) least = v;
+  if (priced[b].*part < priced[least].*part) least = b;
+  return least;
+}
+
 // The item's cheapest cyclic way, one dynamic program for each place in which it could begin.
 template <std::size_t n>
 double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activity& activity) {
@@ -111,6 +123,16 @@ double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activ
   const auto starts = problem_.cyclic ? n : std::size_t{1};
   const auto may = [&](std::size_t p) { return of.pinned == machine::k_no_place || of.pinned == places[p]; };
 
+  const auto price = [&](std::size_t k, const Load* load) {
+    const auto* row = &prices.row[k * rows_];
+    std::array<Load, n> priced;
+    for (std::size_t p = 0; p < n; ++p) {
+      const auto second = row[place_row(places[p])];
+      priced[p] = {row[core_row()] * load[p].exposed, second * load[p].reading, second * load[p].writing};
+    }
+    return priced;
+  };
+
   std::array<std::array<double, n>, n> cost;  // [start][place]
   for (std::size_t s = 0; s < starts; ++s) {
     for (std::size_t p = 0; p < n; ++p) cost[s][p] = may(p) && (!problem_.cyclic || p == s) ? 0 : k_never;
@@ -118,26 +140,29 @@ double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activ
   auto touch = touches_[item].begin();
   const auto end_of_touches = touches_[item].end();
   for (std::size_t k = 0; k < phases; ++k) {
-    // A phase costs an item that begins it on a and ends it on b, served where it stops on its way.
+    // What a phase costs an item that begins it on a and ends it on b, with a stop on its way.
     const auto& step = steps_[k * places_.size() + of.domain];
     std::array<double, n * n> edge;
     std::array<std::uint8_t, n * n> stop;
     const bool touched = touch != end_of_touches && touch->phase == k;
     if (touched) {
-      const auto* row = &prices.row[k * rows_];
-      const auto* load = &loads_[touch->first];
-      std::array<double, n> access;
-      for (std::size_t p = 0; p < n; ++p) {
-        access[p] =
-            may(p) ? row[core_row()] * load[p].exposed + row[place_row(places[p])] * load[p].busy : k_never;
-      }
+      const auto priced = price(k, &loads_[touch->first]);
       for (std::size_t a = 0; a < n; ++a) {
         const auto hold = (step.untouched[a * n + a] - step.route[a * n + a]) * size;
         for (std::size_t b = 0; b < n; ++b) {
           double least = k_never;
           std::size_t at = a;
+          if (!may(a) || !may(b)) {
+            edge[a * n + b] = k_never;
+            stop[a * n + b] = static_cast<std::uint8_t>(a);
+            continue;
+          }
           for (std::size_t v = 0; v < n; ++v) {
-            const auto way = size * (step.route[a * n + v] + step.route[v * n + b]) + access[v];
+            if (!may(v)) continue;
+            const auto way = size * (step.route[a * n + v] + step.route[v * n + b]) +
+                             priced[least_of(priced, &Load::exposed, a, v, b)].exposed +
+                             priced[least_of(priced, &Load::reading, a, v, b)].reading +
+                             priced[least_of(priced, &Load::writing, a, v, b)].writing;
             if (way < least) {
               least = way;
               at = v;
@@ -191,9 +216,13 @@ double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activ
     activity.capacity[k * all + places[a]] += size;
     if (touch != touches_[item].begin() && std::prev(touch)->phase == k) {
       --touch;
-      const auto& load = loads_[touch->first + v];
-      activity.row[k * rows_ + core_row()] += load.exposed;
-      activity.row[k * rows_ + place_row(places[v])] += load.busy;
+      const auto* load = &loads_[touch->first];
+      const auto priced = price(k, load);
+      const auto read_on = least_of(priced, &Load::reading, a, v, end);
+      const auto written_on = least_of(priced, &Load::writing, a, v, end);
+      activity.row[k * rows_ + core_row()] += load[least_of(priced, &Load::exposed, a, v, end)].exposed;
+      activity.row[k * rows_ + place_row(places[read_on])] += load[read_on].reading;
+      activity.row[k * rows_ + place_row(places[written_on])] += load[written_on].writing;
     }
     if (a != v) follow(size, of.domain, k, a, v);
     if (v != end) follow(size, of.domain, k, v, end);

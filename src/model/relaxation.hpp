@@ -44,17 +44,20 @@ class Relaxation {
     std::vector<double> untouched;  // route + price of the capacity at `from`
     std::vector<std::uint8_t> hop;  // first stop of the chain
   };
-  // An item's traffic in one phase, priced by the second of each row.
+  // An item's traffic in one phase, by the second of each row.
   struct Touch {
     std::uint32_t phase = 0;
-    std::uint32_t first = 0;  // index into loads_: (exposed, busy) for each place of the domain
+    std::uint32_t first = 0;  // index into loads_: one for each place of the domain
   };
   struct Load {
     double exposed = 0;
-    double busy = 0;
+    double reading = 0;
+    double writing = 0;
   };
 
   void price_steps(const Multipliers& prices);
+  template <class Loads, class Part>
+  static std::size_t least_of(const Loads& priced, Part part, std::size_t a, std::size_t v, std::size_t b);
   template <std::size_t n>
   double best_way(std::uint32_t item, const Multipliers& prices, Activity& activity);
   double best_way_among(std::size_t n, std::uint32_t item, const Multipliers& prices, Activity& activity);

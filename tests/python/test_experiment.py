@@ -19,7 +19,7 @@ from terrace.study import outcome
 
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).resolve().parents[2]
-TABLES = ("averages", "slowdowns", "managed", "baselines", "techniques", "switched_off", "moves")
+TABLES = ("averages", "slowdowns", "managed", "baselines", "gap_parts", "techniques", "switched_off", "moves")
 
 
 def command(name, folder, *words):
@@ -263,3 +263,17 @@ def test_a_metrics_choice_is_a_plan():
     plan = _core.Plan.parse(metrics.plan_text(dump, [3, 0, 1], "dram", 30))
     assert plan.budget == ["dram=30"]
     assert [(part[0], part[1]) for part in plan.objects[0]["parts"]] == [(0, 1), (1, 1), (3, 1)]
+
+
+def test_parts_of_a_gap_sum_to_it(small):
+    by_hand = {
+        (row["workload"], row["machine"]): float(row["live_gap"])
+        for row in rows(small, "managed")
+        if row["fast_memory"] == unimem.STUDY
+    }
+    parts = rows(small, "gap_parts")
+    assert len(parts) == len(by_hand) == 4
+    for row in parts:
+        total = sum(float(row[name]) for name in ("learning", "sampling", "moves", "search", "bound"))
+        assert total == pytest.approx(float(row["live_gap"]), abs=1e-12)
+        assert float(row["live_gap"]) == pytest.approx(by_hand[row["workload"], row["machine"]], abs=1e-12)

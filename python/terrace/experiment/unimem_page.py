@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from terrace.experiment import pictures, published, unimem
+from terrace.experiment import gap_parts, pictures, published, unimem
 from terrace.experiment.cells import Answers
 from terrace.experiment.page import Picture, Report, Section
 from terrace.experiment.pictures import CYCLE, Level, Series
@@ -26,6 +26,7 @@ def report(setting: Setting, answers: Answers) -> Report:
         _slowdowns(setting, answers),
         *([_arrays(answers)] if "sp" in setting.workloads else []),
         *(_managed(setting, answers, managed, machine) for machine in unimem.MANAGED),
+        gap_parts.section(setting, answers),
         *([] if setting.small else [_sizes(setting, managed)]),
         _baselines(setting, answers),
         _techniques(setting, answers),

@@ -147,6 +147,18 @@ double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activ
     const bool touched = touch != end_of_touches && touch->phase == k;
     if (touched) {
       const auto priced = price(k, &loads_[touch->first]);
+      std::array<double, n> alone;
+      for (std::size_t p = 0; p < n; ++p) alone[p] = priced[p].exposed + priced[p].reading + priced[p].writing;
+      const auto on_way = [&](std::size_t a, std::size_t v, std::size_t b) {
+        return priced[least_of(priced, &Load::exposed, a, v, b)].exposed +
+               priced[least_of(priced, &Load::reading, a, v, b)].reading +
+               priced[least_of(priced, &Load::writing, a, v, b)].writing;
+      };
+      const auto anywhere = n == 2 ? on_way(0, 0, n - 1) : 0;
+      const auto served = [&](std::size_t a, std::size_t v, std::size_t b) {
+        if (a == v && v == b) return alone[a];
+        return n == 2 ? anywhere : on_way(a, v, b);
+      };
       for (std::size_t a = 0; a < n; ++a) {
         const auto hold = (step.untouched[a * n + a] - step.route[a * n + a]) * size;
         for (std::size_t b = 0; b < n; ++b) {
@@ -159,10 +171,7 @@ double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activ
           }
           for (std::size_t v = 0; v < n; ++v) {
             if (!may(v)) continue;
-            const auto way = size * (step.route[a * n + v] + step.route[v * n + b]) +
-                             priced[least_of(priced, &Load::exposed, a, v, b)].exposed +
-                             priced[least_of(priced, &Load::reading, a, v, b)].reading +
-                             priced[least_of(priced, &Load::writing, a, v, b)].writing;
+            const auto way = size * (step.route[a * n + v] + step.route[v * n + b]) + served(a, v, b);
             if (way < least) {
               least = way;
               at = v;

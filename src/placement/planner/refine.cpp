@@ -15,8 +15,8 @@ namespace {
 using machine::PlaceId;
 
 constexpr double k_least_gain = 1e-7;  // of an iteration: less is rounding
-// What a prediction costs beside its items x phases, what it costs to see that none is needed, and what a phase of an
-// interval costs to look at.
+// What a prediction costs beside its items x phases, what it costs to see that none is needed, and what a phase of
+// an interval costs to look at.
 constexpr double k_prediction = 300;
 constexpr double k_glance = 20;
 constexpr double k_look = 1;

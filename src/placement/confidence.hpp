@@ -42,7 +42,7 @@ Regret regret_under(const model::Problem& estimate, const model::Problem& truth,
                     const model::Calibration& calibration, const Planner& planner, const Decision& chosen);
 
 // `plan` is make_plan's of `chosen`, which is `planner`'s thorough decision. Draws are planned as thoroughly, on
-// all processors; those of problems of over 100,000 items x phases quickly, and it is a quick plan's regret, too.
+// all processors; those of problems of over 20,000 items x phases quickly, and it is a quick plan's regret, too.
 // The same call always gives the same answer.
 Confidence confidence_of(const model::Problem& problem, const model::Calibration& calibration,
                          const Planner& planner, const Decision& chosen, const Plan& plan, std::uint32_t draws);

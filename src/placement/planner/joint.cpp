@@ -28,7 +28,7 @@ constexpr double k_quick_work = 4e5;
 constexpr double k_thorough_work = 2e7;
 // Items x phases up to which ways are searched from scratch.
 constexpr std::size_t k_quickly_searched = 20'000;
-constexpr std::size_t k_searched = 500'000;
+constexpr std::size_t k_searched = 100'000;
 
 class Joint final : public Planner {
  public:

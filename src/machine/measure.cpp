@@ -8,9 +8,9 @@
 #include <cmath>
 #include <ctime>
 #include <map>
-#include <tuple>
 
 #include "base/error.hpp"
+#include "machine/fits.hpp"
 #include "machine/kernels.hpp"
 #include "machine/measured_rounds.hpp"
 #include "machine/placed_buffer.hpp"
@@ -205,36 +205,11 @@ class Measurer {
         best[kernel] = std::max(best[kernel], rate.median);
       }
     }
-    std::tie(path.read.value, path.write.value) = apart(best);
+    const auto apart = reads_and_writes(best);
+    path.read = {apart.read};
+    path.write = {apart.write};
     streamed_[{path.initiator, path.place}] =
         time_of_a_streamed_element(all.front(), buffer.as<double>(), measured_.repetitions).median;
-  }
-
-  // What a byte read and a byte written back take, so that STREAM's kernels come nearest (least squares of
-  // relative errors), neither more than alone: the two directions may overlap. A store of theirs reads its line
-  // first.
-  static std::pair<double, double> apart(const std::map<std::string, double>& best) {
-    struct Row {
-      double read, written, time;  // bytes for each byte of an array, seconds for them
-    };
-    std::vector<Row> rows;
-    for (const char* name : {"copy", "scale"}) rows.push_back({2, 1, 2 / best.at(name)});
-    for (const char* name : {"add", "triad"}) rows.push_back({3, 1, 3 / best.at(name)});
-    double rr = 0, rw = 0, ww = 0, r = 0, w = 0;  // of the normal equations
-    for (const auto& row : rows) {
-      const double read = row.read / row.time;
-      const double written = row.written / row.time;
-      rr += read * read;
-      rw += read * written;
-      ww += written * written;
-      r += read;
-      w += written;
-    }
-    const double most_write = 1 / best.at("write");
-    double write = (rr * w - rw * r) / (rr * ww - rw * rw);
-    write = std::clamp(write, most_write / k_most_overlap, most_write);
-    const double read = std::min((r - rw * write) / rr, 1 / best.at("read"));
-    return {1 / read, 1 / write};
   }
 
   [[nodiscard]] static std::vector<std::size_t> thread_counts(std::size_t most, bool few) {
@@ -370,8 +345,6 @@ class Measurer {
 
   static constexpr std::uint64_t k_seed = 20170817;  // any; the same one makes runs comparable
   static constexpr std::size_t k_cache_hops = 1'000'000;
-  static constexpr double k_most_overlap =
-      8;  // of writing with reading: a write takes an eighth of its time alone
   static constexpr double k_least_call = 1e-10;  // seconds
   // For each of its three accesses an element: compiled, it has seven.
   static constexpr double k_instructions_of_a_triad = 7.0 / 3;

@@ -120,22 +120,6 @@ std::vector<PagesCost> costs_of_pages(int processor, std::span<ChaseLine> memory
   return costs;
 }
 
-TlbReach tlb_reach(std::span<const PagesCost> costs, double least) {
-  constexpr double k_about = 0.9;
-  // What a hop costs more with so many times the pages; nothing where these were not measured.
-  const auto rise = [&](const PagesCost& from, std::uint32_t times) {
-    const auto to = std::ranges::find(costs, times * from.pages, &PagesCost::pages);
-    return to == costs.end() ? 0 : to->seconds - from.seconds;
-  };
-  double most = 0;
-  for (const auto& cost : costs) most = std::max(most, rise(cost, 4));
-  if (most == 0 || most < least) return {};
-  const auto last = std::find_if(costs.rbegin(), costs.rend(),
-                                 [&](const auto& cost) { return rise(cost, 4) >= k_about * most; });
-  const double walk = rise(*last, 2);
-  return walk < least ? TlbReach{} : TlbReach{last->pages, walk};
-}
-
 std::vector<std::pair<double, Spread>> loaded_hops(std::span<const int> processors, const ChaseCycle& cycle,
                                                    std::size_t hops, std::span<const double> memory,
                                                    std::size_t repetitions) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "machine/fits.hpp"
 #include "machine/kernels.hpp"
 #include "machine/machine_file.hpp"
 
@@ -31,24 +32,9 @@ Spread time_of_a_hop(int processor, const ChaseCycle& cycle, std::size_t hops, s
 double least_time_of_parallel_hops(int processor, const ChaseCycle& cycle, std::size_t hops,
                                    std::size_t repetitions);
 
-// What a page walk adds to a hop, by the number of pages that chases side by side go through.
-struct PagesCost {
-  std::uint32_t pages = 0;
-  double seconds = 0;  // beyond what the same number of lines costs side by side
-};
 // For 32, 40, 48, 56, 64, 80, ... pages of `page_lines` lines, one line of each, as far as the memory goes.
 std::vector<PagesCost> costs_of_pages(int processor, std::span<ChaseLine> memory, std::size_t page_lines,
                                       std::size_t repetitions);
-
-// How many pages a TLB holds, and what a walk costs; both 0 where the costs show no step of `least` or more. Of
-// four times the pages that it holds it finds hardly any, whatever it replaces: the pages are the most from which
-// on these add about as much as anywhere. A walk is what twice the pages add: around a cycle of so many, a TLB
-// that replaces what was used least recently finds none.
-struct TlbReach {
-  std::uint32_t entries = 0;
-  double walk = 0;  // seconds
-};
-TlbReach tlb_reach(std::span<const PagesCost> costs, double least);
 
 // Bytes a second that the other processors read of `memory`, and seconds a hop of a chase by the first one beside
 // them, for one pace of theirs after the other, the fastest last. Empty where there is no other processor.

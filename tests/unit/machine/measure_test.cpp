@@ -8,9 +8,14 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <random>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "base/error.hpp"
+#include "machine/fits.hpp"
 #include "machine/measured_rounds.hpp"
 #include "machine/system_files.hpp"
 
@@ -68,6 +73,30 @@ TEST(TlbReach, IsTheOuterOfTwoLevels) {
 TEST(TlbReach, IsNothingWhereMorePagesCostNoMore) {
   EXPECT_EQ(tlb_reach(costs_with([](double) { return 0.0; }, 3e-9, 0.05e-9, 1), 0.25e-9).entries, 0U);
   EXPECT_EQ(tlb_reach({}, 0.25e-9).entries, 0U);
+}
+
+// Memory whose reads and writes take turns; one that writes beside its reads; one whose stores cost all.
+TEST(ReadsAndWrites, AreApartInStreamsKernels) {
+  const auto kernels_of = [](double read, double written) {  // seconds a byte
+    const double two = 2 / (2 * read + written);
+    const double three = 3 / (3 * read + written);
+    return std::map<std::string, double>{{"copy", two},    {"scale", two},     {"add", three},
+                                         {"triad", three}, {"read", 1 / read}, {"write", 1 / written}};
+  };
+  for (const auto& [read, written] : {std::pair{1e-10, 1e-10}, std::pair{1e-10, 4e-10}, std::pair{2e-11, 3e-11}}) {
+    auto kernels = kernels_of(read, written);
+    const auto apart = reads_and_writes(kernels);
+    EXPECT_NEAR(apart.read * read, 1, 1e-9);
+    EXPECT_NEAR(apart.write * written, 1, 1e-9);
+    // Alone, either is slower than beside the other: what the kernels say counts.
+    kernels["write"] = 1 / (2 * written);
+    EXPECT_NEAR(reads_and_writes(kernels).write * written, 1, 1e-9);
+    // Nothing is faster than alone.
+    kernels = kernels_of(read, written);
+    kernels["write"] = 2 / written;
+    EXPECT_NEAR(reads_and_writes(kernels).write * written, 2, 1e-9);
+  }
+  EXPECT_THROW(reads_and_writes({{"copy", 1e9}}), std::out_of_range);
 }
 
 TEST(Measure, FillsEveryPathAndSurvivesBeingWritten) {

@@ -99,8 +99,8 @@ TEST(MakePlan, SaysWhatTheScheduleWants) {
   }
 }
 
-// Benefit: what the phases would take longer had the chunk stayed. Cost: what the phase waited for it.
-TEST(MakePlan, PricesItsMoves) {
+// One chunk beside a fast place that has room for it, two phases that do not use it yet.
+model::Problem one_chunk() {
   model::Problem problem;
   problem.places = {{"fast", "hbm", 0, Bytes{1'000'000}, 10e9, 10e9, 100e-9},
                     {"slow", "ddr", 0, Bytes{1'000'000'000}, 5e9, 5e9, 400e-9}};
@@ -110,6 +110,12 @@ TEST(MakePlan, PricesItsMoves) {
   problem.items = {{Bytes{1'000'000}, 0, 0, 0, 1, machine::k_no_place}};
   problem.measured_at = {1};
   problem.phases.resize(2);
+  return problem;
+}
+
+// Benefit: what the phases would take longer had the chunk stayed. Cost: what the phase waited for it.
+TEST(MakePlan, PricesItsMoves) {
+  auto problem = one_chunk();
   problem.phases[0].core = problem.phases[1].core = Seconds{1e-3};
   problem.phases[0].cells = {{0, 0, 0, 1, 0}};
   problem.phases[1].cells = {{0, 0, 0, 10'000, 0}};
@@ -127,15 +133,7 @@ TEST(MakePlan, PricesItsMoves) {
 
 // What never moves has its benefit with its part: what the phases would take longer at home.
 TEST(MakePlan, PricesWhatStays) {
-  model::Problem problem;
-  problem.places = {{"fast", "hbm", 0, Bytes{1'000'000}, 10e9, 10e9, 100e-9},
-                    {"slow", "ddr", 0, Bytes{1'000'000'000}, 5e9, 5e9, 400e-9}};
-  problem.copy = {{0, 5e9}, {5e9, 0}};
-  problem.homes = {1};
-  problem.objects = {{"a", Bytes{1'000'000}, 1}};
-  problem.items = {{Bytes{1'000'000}, 0, 0, 0, 1, machine::k_no_place}};
-  problem.measured_at = {1};
-  problem.phases.resize(2);
+  auto problem = one_chunk();
   problem.phases[0].cells = {{0, 0, 0, 2'000, 0}};
   problem.phases[1].cells = {{0, 0, 0, 10'000, 0}};
   Decision decision;

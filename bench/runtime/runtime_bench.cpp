@@ -11,6 +11,7 @@
 
 #include "machine/machine.hpp"
 #include "model/problem.hpp"
+#include "placement/early_moves.hpp"
 #include "placement/planner.hpp"
 #include "profile/segment_name.hpp"
 #include "runtime/runtime.hpp"
@@ -288,5 +289,28 @@ void segments(benchmark::State& state) {
       benchmark::Counter(k_segments, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(segments)->Iterations(2000);
+
+// Before there is a plan: stretches of 64 chunks of 1,024, a quarter of which have room, and what is wished for.
+void early(benchmark::State& state) {
+  constexpr std::uint32_t k_chunks = 1024, k_stretch = 64, k_size = 65536;
+  const auto machine = two_places();
+  memory::ChunkTable chunks;
+  for (std::uint32_t i = 0; i < k_chunks; ++i) chunks.add(0, k_size, 0, 0, i < k_chunks / 4 ? 0 : 1);
+  placement::EarlyMoves early(machine, 0);
+  const placement::Tiers tiers{&chunks, 0, 0, 1, Bytes{k_chunks / 4 * k_size}, Bytes{}};
+  profile::Phase stretch;
+  std::uint32_t at = 0;
+  for (auto _ : state) {
+    stretch.cells.clear();
+    for (std::uint32_t i = 0; i < k_stretch; ++i)
+      stretch.cells.push_back({(at + i) % k_chunks, 1024, 0, 70.0 + (at + i) * 37 % 50, 0, 0});
+    at += k_stretch;
+    early.passed(stretch, tiers);
+    for (const auto& move : early.wishes(tiers)) chunks.put(chunks[move.chunk], move.to);
+  }
+  state.counters["s_per_cell"] =
+      benchmark::Counter(k_stretch, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(early);
 
 }  // namespace

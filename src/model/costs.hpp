@@ -1,7 +1,7 @@
 // What the runtime's own work costs in virtual time: stated here, charged to the clock wherever the work is done.
 // The figures are this library's own on a 2020s server core, rounded, taken by bench/runtime_bench (marker
 // with nothing to do; segments that ask for moves; each chunk, asked for, harvested and logged; a phase's record
-// in the journal; planning by cells). Planning runs beside the program.
+// in the journal; planning by cells; cells looked at before there is a plan). Planning runs beside the program.
 #pragma once
 
 #include "base/units.hpp"
@@ -12,6 +12,8 @@ inline constexpr Seconds k_marker_cost{600e-9};
 inline constexpr Seconds k_ask_cost{0.1e-6};
 inline constexpr Seconds k_move_cost{0.08e-6};
 inline constexpr Seconds k_log_cost{0.4e-6};
+// Before there is a plan, for each cell that is looked at: what it paid, and what moves for that.
+inline constexpr Seconds k_rent_cost{0.1e-6};
 // Of a processor beside the program, for each cell of the problem: a quick plan, and the one that streams, which
 // is there long before it.
 inline constexpr Seconds k_plan_cost{8e-6};

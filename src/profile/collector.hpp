@@ -20,6 +20,10 @@ class Collector : public TallySink {
   // Two neighbours among the phases that have ended become one under the first one's name, which is the one
   // `from_end` before the last: what was counted and how long it took add up.
   void merge(std::size_t from_end);
+  // The phase that ended last; null where the iteration has none.
+  [[nodiscard]] const Phase* last_phase() const {
+    return iteration_.phases.empty() ? nullptr : &iteration_.phases.back();
+  }
   // The phases since begin_iteration.
   Iteration take_iteration();
   // An inactive collector hears nothing and costs nothing.

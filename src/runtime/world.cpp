@@ -181,6 +181,8 @@ void World::loop_begin(const PhaseTracker& tracker, const std::vector<profile::O
   variation_.forget();
   again_ = false;
   last_arrival_.reset();
+  early_.reset();
+  moved_early_ = false;
   iterations_ = 0;
   price(profile::k_before_loop);
   if (!parts_.steering.plan) has_plan_ = false;  // a second loop is learned anew
@@ -205,8 +207,9 @@ void World::cut_segment(const PhaseTracker& tracker) {
   const auto at = now();
   const auto cut = segmenter_.progressed(progress_, at - segment_begun_);
   if (!cut.ends) return;
+  with_collectors([&](profile::Collector& collector) { collector.end_phase(at - segment_begun_); });
+  move_early(tracker);
   with_collectors([&](profile::Collector& collector) {
-    collector.end_phase(at - segment_begun_);
     if (cut.merge) collector.merge(cut.closed - 1 - *cut.merge);
     collector.begin_phase(profile::segment_name(tracker.phase(), segmenter_.offset()));
   });
@@ -219,8 +222,9 @@ void World::phase_end(const PhaseTracker& tracker, bool followed) {
   variation_.phase_ended(tracker.index(), tracker.phase(), at - phase_begun_);
   if (collecting_) {
     const auto missed = segmenter_.end_phase();
+    with_collectors([&](profile::Collector& collector) { collector.end_phase(at - segment_begun_); });
+    move_early(tracker);
     with_collectors([&](profile::Collector& collector) {
-      collector.end_phase(at - segment_begun_);
       for (const auto offset : missed) {
         collector.begin_phase(profile::segment_name(tracker.phase(), offset));
         collector.end_phase(Seconds{});
@@ -249,7 +253,8 @@ std::vector<PlaceId> World::places_to_write() {
 void World::end_iteration(std::uint32_t iteration) {
   if (!followed_whole_) return;
   if (again_ || learning(iteration)) {
-    profile::IterationRecord record{false, parts_.sampled->take_iteration(), places_to_write(), again_};
+    profile::IterationRecord record{false, parts_.sampled->take_iteration(), places_to_write(),
+                                    again_ || moved_early_};
     journal_.write(record);
     learned_.push_back(std::move(record.iteration));
   }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "model/problem.hpp"
+#include "placement/early_moves.hpp"
 #include "placement/hints.hpp"
 #include "placement/planner/interleave_weights.hpp"
 #include "profile/profile.hpp"
@@ -129,6 +130,8 @@ class World {
   void run_moves(const PhaseTracker& tracker);
   void heed_policy(const PhaseTracker& tracker);
   [[nodiscard]] placement::Tiers tiers() const;
+  [[nodiscard]] bool moves_early() const;
+  void move_early(const PhaseTracker& tracker);
   void ask_for_policy(std::span<const backend::TransferRequest> wishes, const PhaseTracker& tracker);
   [[nodiscard]] std::uint32_t name_wish(const backend::TransferRequest& wish, profile::PhaseIndex phase);
   void enter_plan_phase(profile::PhaseIndex phase, bool may_wait, std::uint32_t iteration);
@@ -176,6 +179,8 @@ class World {
   profile::TransfersRecord finished_;                 // so for these
   std::vector<std::vector<backend::Ticket>> needed_;  // by phase: tickets it waits for
   std::optional<placement::RoundRobin> turns_;        // whose turn the next chunk is, where places take turns
+  std::optional<placement::EarlyMoves> early_;        // while the loop is learned
+  bool moved_early_ = false;                          // in the iteration that is profiled
   Seconds policy_asked_;                              // when the policy decided last
   bool policy_watches_ = false;                       // since the loop began
   std::map<std::pair<memory::ChunkId, machine::PlaceId>, std::uint32_t> wish_names_;

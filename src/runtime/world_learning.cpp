@@ -76,7 +76,7 @@ void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object
   profile.objects = objects;
   profile.iterations = learned_;
   profile.places = places_at_start_;
-  profile.moving = again_;
+  profile.moving = again_ || moved_early_;
   if (!again_) why_ = "learned in the first iteration";
   try {
     const auto problem = model::make_problem(profile, *parts_.machine, parts_.budget,

@@ -1,5 +1,6 @@
 // A world whose chunks move as a policy wishes, interval by interval, without a plan. See world.hpp.
 #include "model/costs.hpp"
+#include "placement/planner.hpp"
 #include "runtime/world.hpp"
 
 namespace terrace::runtime {
@@ -21,6 +22,30 @@ void World::heed_policy(const PhaseTracker& tracker) {
   policy_asked_ = now();
   ask_for_policy(wishes.moves, tracker);
   parts_.watched->protect(wishes.protect);
+}
+
+// Who plans with a first plan does not wait for it, either: where it is not the iteration to compare with, data
+// moves as soon as what was seen of it says so.
+bool World::moves_early() const {
+  return parts_.sampled && parts_.sampled->active() && !again_ && !has_plan_ && !parts_.policy &&
+         !parts_.steering.record_only && !parts_.steering.learn_at_home &&
+         placement::find_planner(parts_.steering.planner).meanwhile() != nullptr;
+}
+
+// A stretch of the program is over, and its cells are what the profile has of it.
+void World::move_early(const PhaseTracker& tracker) {
+  if (!moves_early()) return;
+  const auto* stretch = parts_.sampled->last_phase();
+  if (stretch == nullptr) return;
+  const auto given = tiers();
+  if (!early_) early_.emplace(*parts_.machine, parts_.initiator);
+  parts_.clock->charge(static_cast<double>(stretch->cells.size()) * model::k_rent_cost);
+  early_->passed(*stretch, given);
+  harvest();
+  if (!pending_.empty()) return;
+  const auto wishes = early_->wishes(given);
+  moved_early_ = moved_early_ || !wishes.empty();
+  ask_for_policy(wishes, tracker);
 }
 
 placement::Tiers World::tiers() const {

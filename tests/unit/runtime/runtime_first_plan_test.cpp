@@ -19,14 +19,6 @@ void iterate(TestRun& run, const std::vector<memory::ObjectId>& objects) {
   }
 }
 
-// What lay in fast memory at the time, in bytes: born there, or moved there and not moved away.
-std::uint64_t in_fast_memory_of(TestRun& run, memory::ObjectId object) {
-  std::uint64_t bytes = 0;
-  for (memory::ChunkId chunk = 0; chunk < run.chunks.size(); ++chunk)
-    if (run.chunks[chunk].object == object && run.chunks[chunk].place.load() == 0) bytes += run.chunks[chunk].size;
-  return bytes;
-}
-
 TEST(FirstPlan, IsThereBeforeTheBestOneFromThePhaseThatBeginsNext) {
   TestRun run;
   const std::vector<memory::ObjectId> objects{run.hot, run.cold, run.add_late()};
@@ -37,7 +29,7 @@ TEST(FirstPlan, IsThereBeforeTheBestOneFromThePhaseThatBeginsNext) {
   const auto second = run.vm.now();
   // Room for one object and a little: the phase that comes first has its data there when its turn comes.
   run.runtime.phase("hot");
-  EXPECT_GT(in_fast_memory_of(run, run.hot), 3 * k_mib);
+  EXPECT_GT(run.in_fast_memory(run.hot), 3 * k_mib);
   run.sweep(run.hot, 4);
   for (int i = 0; i < 4; ++i) iterate(run, objects);
   run.runtime.loop_end();

@@ -8,8 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -59,6 +62,7 @@ struct RunChoice {
   profile::CoreTimes core_times = {};
   placement::Hints hints = {};
   bool learn_at_home = true;
+  bool segments = false;  // progress is reported chunk by chunk, as it always is to policies
 };
 
 // One run of the program, in a process of its own as it were.
@@ -89,7 +93,7 @@ class TestRun {
         quantum.accesses = quantum.instructions = misses.size() * 8;
         quantum.misses = misses;
         tee.quantum(quantum);
-        if (policy) runtime.progressed(0, quantum.accesses, true);
+        if (policy || choice.segments) runtime.progressed(0, quantum.accesses, true);
       }
   }
   // Nothing but instructions; unseen as those of a sweep are.
@@ -113,6 +117,39 @@ class TestRun {
   // A third object, which the runtime learns of now.
   memory::ObjectId add_late() {
     return runtime.add_object("late", profile::ObjectKind::heap, address(3), Bytes{4 * k_mib});
+  }
+  // Bytes of the object that lie in fast memory now.
+  [[nodiscard]] std::uint64_t in_fast_memory(memory::ObjectId object) const {
+    std::uint64_t bytes = 0;
+    for (const auto& chunk : chunks)
+      if (chunk.object == object && chunk.place.load() == 0) bytes += chunk.size;
+    return bytes;
+  }
+  // Of the journal: what fast memory held at most, from what lay there at first and every transfer, whose room is
+  // taken when it begins and given when it is done.
+  std::uint64_t most_held() {
+    std::multimap<double, std::int64_t> changes;
+    for (const auto& object : records<profile::ObjectRecord>())
+      for (const auto place : object.places)
+        if (place == 0) changes.emplace(0, static_cast<std::int64_t>(object.object.chunk_size.value));
+    std::vector<profile::Move> moves;
+    for (const auto& record : records<profile::MovesRecord>())
+      moves.insert(moves.end(), record.moves.begin(), record.moves.end());
+    for (const auto& record : records<profile::TransfersRecord>())
+      for (const auto& transfer : record.transfers) {
+        const auto size = static_cast<std::int64_t>(transfer.size.value);
+        if (transfer.from == 0) changes.emplace(transfer.done.value, -size);
+        if (moves.at(transfer.move).to == 0) changes.emplace(transfer.begun.value, size);
+      }
+    std::int64_t held = 0, most = 0;
+    for (auto at = changes.begin(); at != changes.end();) {
+      const auto time = at->first;
+      std::vector<std::int64_t> now;
+      for (; at != changes.end() && at->first == time; ++at) now.push_back(at->second);
+      std::sort(now.begin(), now.end());  // what is done gives its room to what begins then
+      for (const auto change : now) most = std::max(most, held += change);
+    }
+    return static_cast<std::uint64_t>(most);
   }
   template <class Record>
   std::vector<Record> records() {

@@ -1,0 +1,52 @@
+// What moves before there is a plan, while the program is profiled: rent or buy. A chunk in slow memory pays rent,
+// the time that its accesses would take less in fast memory, and comes in once it has paid what copying it costs
+// (the rule that is never twice as dear as knowing the future: Karlin, Manasse, Rudolph and Sleator, "Competitive
+// snoopy caching", Algorithmica 3, 1988). Where there is no room, chunks go whose accesses have gained less, by so
+// much that both copies are paid for. What the counts are is what the profile is made of; nothing else is asked of
+// the machine.
+#pragma once
+
+#include <vector>
+
+#include "backend/mover.hpp"
+#include "machine/machine.hpp"
+#include "placement/policy.hpp"
+#include "profile/profile.hpp"
+
+namespace terrace::placement {
+
+class EarlyMoves {
+ public:
+  // The machine outlives it.
+  EarlyMoves(const machine::Machine& machine, machine::InitiatorId initiator)
+      : machine_(machine), initiator_(initiator) {}
+
+  // A stretch of the program is over.
+  void passed(const profile::Phase& stretch, const Tiers& tiers);
+  // What is worth moving now, room made first. What was wished for last time is done.
+  [[nodiscard]] std::vector<backend::TransferRequest> wishes(const Tiers& tiers);
+
+ private:
+  struct Resident {
+    memory::ChunkId chunk = 0;
+    double worth = 0;  // when it was put here: it has grown since
+  };
+  [[nodiscard]] double paid(memory::ChunkId chunk) const { return chunk < paid_.size() ? paid_[chunk] : 0; }
+  [[nodiscard]] double worth(memory::ChunkId chunk, const Tiers& tiers) const {
+    return paid(chunk) / static_cast<double>(tiers.size(chunk).value);
+  }
+  void admit(memory::ChunkId chunk, const Tiers& tiers);
+  void expel_one();
+  void find_residents(const Tiers& tiers);
+  const Resident* least_worth(const Tiers& tiers);
+
+  const machine::Machine& machine_;
+  machine::InitiatorId initiator_;
+  std::vector<double> paid_;              // by chunk: seconds, in slow memory or saved in fast memory
+  std::vector<memory::ChunkId> wanting_;  // those that have paid enough to come in
+  std::vector<memory::ChunkId> coming_;   // what was wished for last
+  std::vector<Resident> residents_;       // of fast memory: a heap, the least worth on top
+  bool found_ = false;
+};
+
+}  // namespace terrace::placement

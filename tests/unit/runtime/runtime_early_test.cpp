@@ -1,0 +1,82 @@
+// While a loop is learned, data moves as soon as what was seen of it pays for that, where learning has no
+// iteration to compare with.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "runtime_fixture.hpp"
+
+namespace terrace::runtime {
+namespace {
+
+// `hot` and `cold` come first and fill fast memory; `late` is what the program works on.
+struct Early {
+  explicit Early(const RunChoice& choice) : run(choice), late(run.add_late()) {}
+  void iterate(int iterations) {
+    run.runtime.loop_begin("main");
+    for (int i = 0; i < iterations; ++i) {
+      begun.push_back(run.vm.now());
+      run.runtime.phase("solve");
+      run.sweep(late, 8);
+      run.runtime.phase("more");
+      came = i == 0 ? run.in_fast_memory(late) : came;
+      run.sweep(late, 8);
+      run.runtime.phase("output");
+      run.sweep(run.hot, 1);
+    }
+    run.runtime.loop_end();
+    run.runtime.finish("exit");
+  }
+
+  TestRun run;
+  memory::ObjectId late;
+  std::vector<Seconds> begun;  // of each iteration
+  std::uint64_t came = 0;      // bytes of `late` in fast memory when the second phase began
+  std::uint64_t transfers_in(std::uint32_t iteration) {
+    std::uint64_t count = 0;
+    for (const auto& record : run.records<profile::TransfersRecord>())
+      for (const auto& transfer : record.transfers) count += transfer.iteration == iteration ? 1 : 0;
+    return count;
+  }
+};
+
+TEST(EarlyMoves, ComeInTheIterationThatIsLearned) {
+  Early early({.learn_at_home = false, .segments = true});
+  early.iterate(12);
+  Early waits({.planner = "unimem",
+               .learn_at_home = false,
+               .segments = true});  // it has no first plan, and learns as published
+  waits.iterate(12);
+  EXPECT_EQ(early.came, 4 * k_mib);
+  EXPECT_EQ(waits.came, 0U);
+  EXPECT_LT(early.begun[1] - early.begun[0], (waits.begun[1] - waits.begun[0]) * 0.6);
+  EXPECT_LE(early.run.most_held(), 5 * k_mib);
+  // What the phases took is not held against the estimates.
+  const auto learned = early.run.records<profile::IterationRecord>();
+  ASSERT_FALSE(learned.empty());
+  EXPECT_TRUE(learned[0].anew);
+  EXPECT_FALSE(waits.run.records<profile::IterationRecord>().at(0).anew);
+  // The plan that follows is as good as that of an iteration in which nothing moved.
+  Early home({.segments = true});
+  home.iterate(12);
+  EXPECT_NEAR((early.begun[11] - early.begun[10]) / (home.begun[11] - home.begun[10]), 1, 0.02);
+}
+
+TEST(EarlyMoves, LeaveTheIterationAloneThatARunIsComparedWith) {
+  for (const RunChoice& choice : {RunChoice{}, RunChoice{.every = 1, .learn_at_home = false, .segments = true},
+                                  RunChoice{.planner = "slow-only", .learn_at_home = false, .segments = true}}) {
+    Early early(choice);
+    early.iterate(3);
+    EXPECT_EQ(early.transfers_in(0), 0U);
+  }
+}
+
+TEST(EarlyMoves, AreTheSameInEveryRun) {
+  Early one({.learn_at_home = false, .segments = true}), other({.learn_at_home = false, .segments = true});
+  one.iterate(4);
+  other.iterate(4);
+  EXPECT_EQ(one.run.vm.now(), other.run.vm.now());
+}
+
+}  // namespace
+}  // namespace terrace::runtime

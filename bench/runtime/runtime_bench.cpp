@@ -99,6 +99,7 @@ profile::Profile large_profile(std::uint32_t objects, std::uint32_t phases) {
     profile::Phase phase;
     phase.name = "phase " + std::to_string(k);
     std::vector<std::uint32_t> used;
+    used.reserve(28);
     for (int n = 0; n < 28; ++n) used.push_back(static_cast<std::uint32_t>(random() % objects));
     std::sort(used.begin(), used.end());
     used.erase(std::unique(used.begin(), used.end()), used.end());

@@ -19,7 +19,7 @@ namespace {
 using model::Placement;
 using model::Problem;
 
-constexpr double k_near_work = 5e6;          // of a refinement: items x phases that are predicted
+constexpr double k_near_work = 5e6;         // of a refinement: items x phases that are predicted
 constexpr std::size_t k_thorough = 20'000;  // items x phases
 
 // What a draw's own plan does, as far as it is compared.

@@ -19,8 +19,9 @@ struct Decision {
   double lower_bound = 0;  // an iteration, s; 0 when it was not computed
 };
 
-// How much time planning may take: quick while the program runs on without a plan, thorough before it runs.
-enum class Effort { quick, thorough };
+// How much time planning may take: quick while the program runs on without a plan, unhurried while it obeys one,
+// thorough before it runs.
+enum class Effort { quick, unhurried, thorough };
 
 class Planner {
  public:
@@ -30,6 +31,10 @@ class Planner {
   [[nodiscard]] virtual bool needs_profile() const { return true; }
   [[nodiscard]] virtual Decision decide(const model::Problem& problem, const model::Calibration& calibration,
                                         Effort effort) const = 0;
+  // Whether it finds more with that effort than in a hurry.
+  [[nodiscard]] virtual bool gains_by(const model::Problem& problem, Effort effort) const;
+  // Of a processor beside the program, in virtual time (model/costs.hpp).
+  [[nodiscard]] virtual Seconds takes(const model::Problem& problem, Effort effort) const;
   // Another one that decides much sooner, whose plan may be obeyed until this one has decided; nullptr for none.
   [[nodiscard]] virtual const Planner* meanwhile() const { return nullptr; }
 };

@@ -112,7 +112,7 @@ class World {
   void carry(std::uint32_t iteration, const std::vector<profile::Object>& objects);
   void steer(const PhaseTracker& tracker, bool followed, const std::vector<profile::Object>& objects);
   void learn(const PhaseTracker& tracker, const std::vector<profile::Object>& objects);
-  void plan(const model::Problem& problem, double cells);
+  void plan(const model::Problem& problem);
   void adopt_what_came(const PhaseTracker& tracker, const std::vector<profile::Object>& objects);
   bool adopt(const Coming& coming, const PhaseTracker& tracker, const std::vector<profile::Object>& objects);
   void gather(const std::vector<profile::Object>& objects, profile::PhaseIndex phase = 0);

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "model/costs.hpp"
 #include "model/problem.hpp"
 #include "placement/planner.hpp"
 #include "runtime/world.hpp"
@@ -18,6 +17,8 @@ using machine::PlaceId;
 using memory::ChunkId;
 
 namespace {
+
+constexpr Seconds k_longest_wait{50e-3};  // of a program for its plan
 
 // Numbers with a point need the part of the C++ library that needs libm, which must stay out of users' processes.
 std::string microseconds(Seconds time) {
@@ -81,11 +82,9 @@ void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object
   try {
     const auto problem = model::make_problem(profile, *parts_.machine, parts_.budget,
                                              model::affordable_items(profile), hints_.directives());
-    std::size_t cells = 0;
-    for (const auto& phase : problem.phases) cells += phase.cells.size();
-    if (cells == 0)
+    if (std::all_of(problem.phases.begin(), problem.phases.end(), [](const auto& p) { return p.cells.empty(); }))
       throw Error(Code::not_found, "no accesses were seen: build with terrace-cc and its sisters, or give --plan");
-    plan(problem, static_cast<double>(cells));
+    plan(problem);
   } catch (const std::exception& error) {
     learned_.clear();
     if (again_) {
@@ -97,23 +96,31 @@ void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object
   }
 }
 
-// Where planning takes time, the program need not wait for the best plan: it has a good one first. When it is
-// profiled again it has a plan, and keeps that meanwhile.
-void World::plan(const model::Problem& problem, double cells) {
+// Where planning goes on beside the program, that need not wait for the best plan: it has a good one first, and
+// better ones after it. When it is profiled again it has a plan, and keeps that meanwhile. Where the program
+// itself waits for its plan, a search has to be a short one.
+void World::plan(const model::Problem& problem) {
+  using placement::Effort;
   coming_.clear();
   const auto& planner = placement::find_planner(parts_.steering.planner);
-  const auto* first = again_ ? nullptr : planner.meanwhile();
-  const auto first_at = parts_.clock->finished_beside(cells * model::k_first_plan_cost);
   auto beaten = Seconds{std::numeric_limits<double>::infinity()};
-  if (first != nullptr && first_at > now()) {
-    const auto decision = first->decide(problem, parts_.calibration, placement::Effort::quick);
+  Seconds taken;
+  const auto make = [&](const placement::Planner& by, Effort effort) {
+    taken += by.takes(problem, effort);
+    const auto at = parts_.clock->finished_beside(taken);
+    const auto decision = by.decide(problem, parts_.calibration, effort);
+    if (decision.prediction.total >= beaten) return;
     beaten = decision.prediction.total;
-    coming_.push_back({placement::make_plan(problem, decision, first->name()), first_at, why_});
+    coming_.push_back({placement::make_plan(problem, decision, by.name()), at, why_});
+  };
+  const bool gains = planner.gains_by(problem, Effort::unhurried);
+  if (parts_.clock->finished_beside(planner.takes(problem, Effort::quick)) <= now()) {
+    const bool short_enough = planner.takes(problem, Effort::unhurried) <= k_longest_wait;
+    return make(planner, gains && short_enough ? Effort::unhurried : Effort::quick);
   }
-  const auto decision = planner.decide(problem, parts_.calibration, placement::Effort::quick);
-  if (decision.prediction.total < beaten)
-    coming_.push_back({placement::make_plan(problem, decision, planner.name()),
-                       parts_.clock->finished_beside(cells * model::k_plan_cost), why_});
+  if (const auto* first = planner.meanwhile(); first != nullptr && !again_) make(*first, Effort::quick);
+  make(planner, Effort::quick);
+  if (gains) make(planner, Effort::unhurried);
 }
 
 void World::adopt_what_came(const PhaseTracker& tracker, const std::vector<profile::Object>& objects) {

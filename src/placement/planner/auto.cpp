@@ -11,6 +11,12 @@ class Auto final : public Planner {
                                 Effort effort) const override {
     return joint_planner().decide(problem, calibration, effort);
   }
+  [[nodiscard]] bool gains_by(const model::Problem& problem, Effort effort) const override {
+    return joint_planner().gains_by(problem, effort);
+  }
+  [[nodiscard]] Seconds takes(const model::Problem& problem, Effort effort) const override {
+    return joint_planner().takes(problem, effort);
+  }
   [[nodiscard]] const Planner* meanwhile() const override { return joint_planner().meanwhile(); }
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "model/costs.hpp"
 #include "model/lower_bound.hpp"
 #include "model/moves.hpp"
 #include "placement/planner/choose.hpp"
@@ -17,18 +18,18 @@
 namespace terrace::placement {
 namespace {
 
-constexpr int k_rounds = 2;  // of: climb the bound, round its prices
-constexpr int k_polishing = 2;
+constexpr int k_rounds = 2;              // of: climb the bound, round its prices
+constexpr int k_polishing = 6;           // sweeps, at most
 constexpr int k_quicker = 8;             // passes of the climb
 constexpr double k_exchanges = 5e4;      // attempts x phases
 constexpr double k_widest_edge = 48;     // items on each side of it that try to exchange
 constexpr double k_close_enough = 1e-3;  // of the bound: nothing is left to be found
 // Of a refinement: items x phases that are predicted.
-constexpr double k_quick_work = 4e5;
+constexpr double k_soon_work = 4e5;
 constexpr double k_thorough_work = 2e7;
-// Items x phases up to which ways are searched from scratch.
-constexpr std::size_t k_quickly_searched = 20'000;
-constexpr std::size_t k_searched = 100'000;
+// Items x phases up to which ways are searched.
+constexpr std::size_t k_soon_searched = 100'000;
+constexpr std::size_t k_searched = 300'000;
 
 class Joint final : public Planner {
  public:
@@ -43,9 +44,10 @@ class Joint final : public Planner {
     if (published.prediction.total < best.prediction.total) best = std::move(published);
     const auto unexplained = unexplained_time(problem);
     const int passes = model::affordable_passes(problem);
-    const model::AscentLimits limits{.passes = effort == Effort::quick ? passes / k_quicker : passes};
+    const bool hurried = effort != Effort::thorough;
+    const model::AscentLimits limits{.passes = hurried ? passes / k_quicker : passes};
     model::LowerBound bound;
-    for (int round = 0; round < (effort == Effort::quick ? 1 : k_rounds); ++round) {
+    for (int round = 0; round < (hurried ? 1 : k_rounds); ++round) {
       bound =
           model::lower_bound(problem, best.prediction.total.value - unexplained, limits, std::move(bound.prices));
       if (close(best, bound, unexplained)) break;
@@ -53,20 +55,27 @@ class Joint final : public Planner {
       consider(index, round_stays(index, bound.prices), best);
       // The bound may end in prices that leave the bandwidths out of account; those at home never do.
       if (round == 0) consider(index, round_stays(index, model::prices_at_home(problem)), best);
-      if (small(problem, effort)) {
+      if (searches(problem, effort)) {
         consider(index, round_moves(problem, bound.prices), best);
         polish(index, bound.prices, best);
       }
       if (close(best, bound, unexplained) || best.prediction.total == before) break;
     }
-    if (!close(best, bound, unexplained))
-      refine(problem, effort == Effort::quick ? k_quick_work : k_thorough_work, best);
+    if (effort != Effort::quick && !close(best, bound, unexplained))
+      refine(problem, hurried ? k_soon_work : k_thorough_work, best);
     best.lower_bound = bound.seconds;
     best.gap =
         best.prediction.total.value > 0 ? std::max(1 - bound.seconds / best.prediction.total.value, 0.0) : 0;
     return best;
   }
   [[nodiscard]] const Planner* meanwhile() const override { return &stream_planner(); }
+  [[nodiscard]] bool gains_by(const model::Problem& problem, Effort effort) const override {
+    return effort != Effort::quick && searches(problem, effort);
+  }
+  [[nodiscard]] Seconds takes(const model::Problem& problem, Effort effort) const override {
+    const auto ways = static_cast<double>(problem.items.size() * problem.phases.size());
+    return Planner::takes(problem, effort) + (searches(problem, effort) ? ways * model::k_search_cost : Seconds{});
+  }
 
  private:
   // An exact problem's bound does not hold the times that depend on the placement in ways that the law cannot say.
@@ -80,20 +89,25 @@ class Joint final : public Planner {
     const auto total = best.prediction.total.value;
     return total - unexplained - bound.seconds <= k_close_enough * total;
   }
-  static bool small(const model::Problem& problem, Effort effort) {
-    const auto most = effort == Effort::quick ? k_quickly_searched : k_searched;
-    return problem.phases.size() > 1 && problem.items.size() * problem.phases.size() <= most;
+  static bool searches(const model::Problem& problem, Effort effort) {
+    if (effort == Effort::quick || problem.phases.size() < 2) return false;
+    const auto most = effort == Effort::unhurried ? k_soon_searched : k_searched;
+    return problem.items.size() * problem.phases.size() <= most;
   }
 
   // Every item again, with all others where the best schedule has them, as long as the prediction gains by it.
   static void polish(const model::ProblemIndex& index, const model::Multipliers& prices, Decision& best) {
     const auto& problem = index.problem();
     JointSearch search(problem, best.schedule);
-    for (int sweep = 0; sweep < k_polishing; ++sweep) {
-      const auto before = best.prediction.total;
-      for (std::uint32_t i = 0; i < problem.items.size(); ++i) search.improve(i, {&prices, 0, 0});
-      consider(index, search.schedule(), best);
-      if (best.prediction.total >= before) break;
+    for (const bool smooth : {true, false}) {
+      search.smooth(smooth);
+      for (int sweep = 0; sweep < k_polishing; ++sweep) {
+        bool changed = false;
+        for (std::uint32_t i = 0; i < problem.items.size(); ++i)
+          changed = search.improve(i, {&prices, 0, 0}) || changed;
+        if (!changed) break;
+        consider(index, search.schedule(), best);
+      }
     }
   }
 

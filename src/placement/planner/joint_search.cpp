@@ -1,6 +1,7 @@
 #include "placement/planner/joint_search.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "model/moves.hpp"
@@ -47,23 +48,50 @@ JointSearch::JointSearch(const model::Problem& problem, const model::Schedule& s
   }
 }
 
+namespace {
+
+// The longest of a phase's rows; or, smoothed, their 8-norm, in which what is nearly as long counts, too.
+class Longest {
+ public:
+  explicit Longest(bool smooth) : smooth_(smooth) {}
+  void add(double row) {
+    if (!smooth_) {
+      most_ = std::max(most_, row);
+      return;
+    }
+    const auto square = row * row, fourth = square * square;
+    most_ += fourth * fourth;
+  }
+  [[nodiscard]] double get() const { return smooth_ ? std::sqrt(std::sqrt(std::sqrt(most_))) : most_; }
+
+ private:
+  bool smooth_;
+  double most_ = 0;
+};
+
+}  // namespace
+
 double JointSearch::time(std::size_t phase) const {
   const auto& load = loads_[phase];
   const auto& extra = extra_[phase];
-  auto most = std::max(load.stalled(), extra.mover);
-  for (std::size_t p = 0; p < extra.busy.size(); ++p) most = std::max(most, load.busy(p) + extra.busy[p]);
-  return most + extra.waiting;
+  Longest longest(smooth_);
+  longest.add(load.stalled());
+  longest.add(extra.mover);
+  for (std::size_t p = 0; p < extra.busy.size(); ++p) longest.add(load.busy(p) + extra.busy[p]);
+  return longest.get() + extra.waiting;
 }
 
 double JointSearch::time_with(std::size_t phase, const model::ItemCell& cell, PlaceId place) const {
   const auto& load = loads_[phase];
   const auto& extra = extra_[phase];
-  auto most = std::max(load.stalled() + model::exposed_time(cell, problem_.places[place]), extra.mover);
+  Longest longest(smooth_);
+  longest.add(load.stalled() + model::exposed_time(cell, problem_.places[place]));
+  longest.add(extra.mover);
   for (std::size_t p = 0; p < extra.busy.size(); ++p) {
     const auto own = p == place ? model::busy_time(cell, problem_.places[p]) : 0;
-    most = std::max(most, load.busy(p) + extra.busy[p] + own);
+    longest.add(load.busy(p) + extra.busy[p] + own);
   }
-  return most + extra.waiting;
+  return longest.get() + extra.waiting;
 }
 
 double JointSearch::seconds() const {
@@ -287,11 +315,19 @@ JointSearch::Way JointSearch::best_way(std::uint32_t item, const Pricing& pricin
 
 bool JointSearch::improve(std::uint32_t item, const Pricing& pricing) {
   const auto before = way_of(item);
+  const bool by_time = pricing.linear == 0 && pricing.holding == 0;
+  const auto least = by_time ? seconds() : 0;
   take_out(item);
   auto way = best_way(item, pricing);
   if (way.empty()) way = before;
   put_in(item, way);
-  return way != before;
+  if (way == before) return false;
+  if (by_time && seconds() >= least * (1 - k_least_gain)) {
+    take_out(item);
+    put_in(item, before);
+    return false;
+  }
+  return true;
 }
 
 bool JointSearch::exchange(std::uint32_t a, std::uint32_t b) {

@@ -29,7 +29,11 @@ class JointSearch {
   // Begins with a schedule that keeps the budgets.
   JointSearch(const model::Problem& problem, const model::Schedule& schedule);
 
-  // Gives the item the best way that fits; true when it changed.
+  // Whether rows that are nearly a phase's longest count, too: where many items are alike, none of them alone
+  // shortens the longest row by leaving it.
+  void smooth(bool smooth) { smooth_ = smooth; }
+  // Gives the item the best way that fits, priced by the phases' times only where that shortens them; true when it
+  // changed.
   bool improve(std::uint32_t item, const Pricing& pricing);
   // Exchanges the ways of two items of one domain if the phases' times gain by it and everything fits.
   bool exchange(std::uint32_t a, std::uint32_t b);
@@ -71,6 +75,7 @@ class JointSearch {
 
   const model::Problem& problem_;
   std::size_t phases_;
+  bool smooth_ = false;
   model::Uses uses_;
   std::vector<std::vector<machine::PlaceId>> places_;  // by domain
   std::vector<std::size_t> rank_;

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "base/error.hpp"
+#include "model/costs.hpp"
 #include "placement/planner/planners.hpp"
 #include "placement/policy.hpp"
 
@@ -16,6 +17,15 @@ std::array<const Planner*, 14> table() {
 }
 
 }  // namespace
+
+bool Planner::gains_by(const model::Problem&, Effort) const { return false; }
+
+Seconds Planner::takes(const model::Problem& problem, Effort) const {
+  std::size_t cells = 0;
+  for (const auto& phase : problem.phases) cells += phase.cells.size();
+  return static_cast<double>(cells) * model::k_plan_cost +
+         static_cast<double>(problem.items.size() * problem.phases.size()) * model::k_way_cost;
+}
 
 const Planner& find_planner(std::string_view name) {
   std::string known;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/costs.hpp"
 #include "model/loads.hpp"
 #include "model/moves.hpp"
 #include "placement/planner/choose.hpp"
@@ -243,6 +244,11 @@ class Streamer {
 class Stream final : public Planner {
  public:
   [[nodiscard]] std::string_view name() const override { return "stream"; }
+  [[nodiscard]] Seconds takes(const model::Problem& problem, Effort) const override {
+    std::size_t cells = 0;
+    for (const auto& phase : problem.phases) cells += phase.cells.size();
+    return static_cast<double>(cells) * model::k_first_plan_cost;
+  }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&,
                                 Effort effort) const override {
     auto best = stay(problem, at_home(problem));

@@ -30,7 +30,7 @@ machine::Machine two_latencies() {
 
 // Chunks that lie where they are said to, and go where they are wished to at once.
 struct Memory {
-  Memory(std::vector<std::uint32_t> sizes, std::uint64_t fast) : capacity(fast) {
+  Memory(const std::vector<std::uint32_t>& sizes, std::uint64_t fast) : capacity(fast) {
     for (const auto size : sizes) chunks.add(0, size, 0, 0, k_slow);
   }
   [[nodiscard]] std::uint64_t held() const {
@@ -59,7 +59,7 @@ struct Memory {
   std::uint64_t capacity;
 };
 
-profile::Phase exposing(std::vector<std::pair<memory::ChunkId, double>> latencies) {
+profile::Phase exposing(const std::vector<std::pair<memory::ChunkId, double>>& latencies) {
   profile::Phase stretch;
   for (const auto& [chunk, exposed] : latencies) stretch.cells.push_back({chunk, 0, 0, exposed, 0, 0});
   return stretch;

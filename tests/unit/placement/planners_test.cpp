@@ -1,6 +1,7 @@
 // Every planner on random problems: budgets, pins, domains, and what each promises.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -64,7 +65,8 @@ TEST_P(EveryPlanner, KeepsBudgetsPinsAndDomains) {
         const auto fastest = model::fastest_first(problem, item.domain).front();
         item.pinned = problem.places[fastest].budget < item.size ? problem.homes[item.domain] : fastest;
       }
-      const auto effort = n % 6 == 0 ? Effort::thorough : Effort::quick;
+      const std::array efforts{Effort::thorough, Effort::quick, Effort::unhurried};
+      const auto effort = efforts.at(static_cast<std::size_t>(n) % efforts.size());
       const auto decision = planner.decide(problem, model::Calibration{}, effort);
       ASSERT_EQ(decision.schedule.phases.size(), problem.phases.size());
       for (const auto& placement : decision.schedule.phases) {
@@ -110,6 +112,30 @@ TEST(Planners, UnimemIsTheBetterOfLocalAndGlobal) {
           std::min(local, global));
     }
   }
+}
+
+// Who says that time gains something takes that time, and plans no worse for it.
+TEST(Planners, GainByTimeWhatTheySayTheyDo) {
+  std::mt19937 random(13);
+  int better = 0;
+  for (const auto name : planner_names()) {
+    const auto& planner = find_planner(name);
+    for (int n = 0; n < 10; ++n) {
+      const auto problem = random_problem(random, shapes()[3]);
+      EXPECT_FALSE(planner.gains_by(problem, Effort::quick)) << name;
+      if (!planner.gains_by(problem, Effort::unhurried)) continue;
+      EXPECT_GT(planner.takes(problem, Effort::unhurried), planner.takes(problem, Effort::quick)) << name;
+      const auto quick = planner.decide(problem, {}, Effort::quick).prediction.total;
+      const auto unhurried = planner.decide(problem, {}, Effort::unhurried).prediction.total;
+      EXPECT_LE(unhurried, quick) << name;
+      better += unhurried < quick ? 1 : 0;
+    }
+    if (const auto* first = planner.meanwhile()) {
+      const auto problem = random_problem(random, shapes()[0]);
+      EXPECT_LT(first->takes(problem, Effort::quick), planner.takes(problem, Effort::quick)) << name;
+    }
+  }
+  EXPECT_GE(better, 5);
 }
 
 // Of every schedule that there is, on problems so small that all can be predicted.

@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from terrace import _core
-from terrace.certificate import whole_phases
+from terrace import _core, certificate
+from terrace.certificate import merged, whole_phases
 from terrace.optimum import executable_optimum, linear_bound
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "acceptance"))
@@ -30,6 +30,31 @@ def test_whole_phases_bound_their_segments(seed):
     whole = whole_phases(dump)
     assert len(whole["phases"]) == -(-len(dump["phases"]) // 2)
     assert linear_bound(whole) <= linear_bound(dump) * ROUNDED
+
+
+def all_of_one_phase(dump):
+    """The problem with every phase as a segment of the first."""
+    phases = [{**phase, "name": "p" if n == 0 else f"p@{n * 4096}"} for n, phase in enumerate(dump["phases"])]
+    return {**dump, "phases": phases}
+
+
+@pytest.mark.parametrize("seed", range(0, 40, 4))
+def test_shorter_parts_prove_more(seed, monkeypatch):
+    dump = all_of_one_phase(instance(seed))
+    last = 0.0
+    for most in range(1, len(dump["phases"]) + 1):
+        monkeypatch.setattr(certificate, "_LARGEST", most * len(dump["items"]))
+        parts = merged(dump, certificate._parts(dump))
+        assert len(parts["phases"]) <= most
+        assert sum(phase["core"] for phase in parts["phases"]) == pytest.approx(
+            sum(phase["core"] for phase in dump["phases"])
+        )
+        bound = linear_bound(parts)
+        assert bound <= linear_bound(dump) * ROUNDED
+        if most in (1, len(dump["phases"])):  # parts that are no parts of one another prove neither more nor less
+            assert bound >= last / ROUNDED
+            last = bound
+    assert parts["phases"] == dump["phases"]
 
 
 # Read at one time and written at another: an item may lie in two places in one phase.

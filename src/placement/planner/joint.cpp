@@ -29,7 +29,9 @@ constexpr double k_soon_work = 4e5;
 constexpr double k_thorough_work = 2e7;
 // Items x phases up to which ways are searched.
 constexpr std::size_t k_soon_searched = 100'000;
-constexpr std::size_t k_searched = 300'000;
+constexpr std::size_t k_searched = 500'000;
+
+constexpr double k_times_as_long = 4;  // as a quick plan: one whose streaming is tuned
 
 class Joint final : public Planner {
  public:
@@ -70,11 +72,13 @@ class Joint final : public Planner {
   }
   [[nodiscard]] const Planner* meanwhile() const override { return &stream_planner(); }
   [[nodiscard]] bool gains_by(const model::Problem& problem, Effort effort) const override {
-    return effort != Effort::quick && searches(problem, effort);
+    return effort != Effort::quick && problem.phases.size() > 1;
   }
   [[nodiscard]] Seconds takes(const model::Problem& problem, Effort effort) const override {
     const auto ways = static_cast<double>(problem.items.size() * problem.phases.size());
-    return Planner::takes(problem, effort) + (searches(problem, effort) ? ways * model::k_search_cost : Seconds{});
+    const auto quick = Planner::takes(problem, effort);
+    return (effort == Effort::quick ? quick : k_times_as_long * quick) +
+           (searches(problem, effort) ? ways * model::k_search_cost : Seconds{});
   }
 
  private:

@@ -39,6 +39,7 @@ constexpr std::array k_leads = {1U, 2U, 5U};
 constexpr std::array k_worths = {0.0, 0.5};
 constexpr std::array k_reserves = {0.0625, 0.125};
 constexpr std::array k_patiences = {0.5, 2.0};
+constexpr std::size_t k_choices = k_leads.size() + k_worths.size() + k_reserves.size() + k_patiences.size();
 
 // One domain's items between its home and the fast place.
 class Streamer {
@@ -244,10 +245,13 @@ class Streamer {
 class Stream final : public Planner {
  public:
   [[nodiscard]] std::string_view name() const override { return "stream"; }
-  [[nodiscard]] Seconds takes(const model::Problem& problem, Effort) const override {
+  [[nodiscard]] bool gains_by(const model::Problem& problem, Effort effort) const override {
+    return effort != Effort::quick && problem.phases.size() > 1;
+  }
+  [[nodiscard]] Seconds takes(const model::Problem& problem, Effort effort) const override {
     std::size_t cells = 0;
     for (const auto& phase : problem.phases) cells += phase.cells.size();
-    return static_cast<double>(cells) * model::k_first_plan_cost;
+    return static_cast<double>(cells * (effort == Effort::quick ? 1 : 1 + k_choices)) * model::k_first_plan_cost;
   }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&,
                                 Effort effort) const override {
@@ -281,12 +285,12 @@ class Stream final : public Planner {
         attempt(other);
       }
     };
-    if (effort == Effort::thorough) {
+    if (effort != Effort::quick) {
       with(&Tuning::lead, k_leads);
       with(&Tuning::worth, k_worths);
       with(&Tuning::reserve, k_reserves);
       with(&Tuning::patience, k_patiences);
-      listen(index, streamers, tuning, found);
+      if (effort == Effort::thorough) listen(index, streamers, tuning, found);
     }
     if (found.prediction.total < best.prediction.total) best = std::move(found);
     return best;

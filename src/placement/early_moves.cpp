@@ -10,6 +10,10 @@ using memory::ChunkId;
 
 namespace {
 
+constexpr double k_most_guests = 0.125;   // of fast memory
+constexpr double k_stay = 3;              // times as long as it is used
+constexpr std::uint32_t k_patience = 64;  // stretches
+
 // Seconds that a line of each sort takes of a place's bandwidth, and an exposed access of the core's time.
 struct Prices {
   double read, write, exposed;
@@ -37,48 +41,121 @@ void EarlyMoves::passed(const profile::Phase& stretch, const Tiers& tiers) {
     stalled += cell.exposure * (in_slow ? slow : fast).exposed;
     if (in_slow) slow_busy += busy(cell, slow);
   }
+  credit_ = std::min(credit_, 0.0) + stretch.time.value;
   const auto to_fast = machine_.copy_bandwidth(tiers.slow, tiers.fast).value;
+  uses_.clear();
   for (const auto& cell : stretch.cells) {
     const auto gain =
         slow_busy > stalled ? busy(cell, slow) - busy(cell, fast) : cell.exposure * (slow.exposed - fast.exposed);
+    uses_.push_back({cell.chunk, std::max(gain, 0.0), 1});
     if (gain <= 0) continue;
     if (cell.chunk >= paid_.size()) paid_.resize(cell.chunk + std::size_t{1}, 0);
     paid_[cell.chunk] += gain;
     if (tiers.on(cell.chunk, tiers.slow) && worth(cell.chunk, tiers) * to_fast >= 1)
       wanting_.push_back(cell.chunk);
   }
+  sweeps_.passed(uses_, *tiers.chunks);
+  ahead_.insert(ahead_.end(), sweeps_.next().begin(), sweeps_.next().end());
 }
 
 std::vector<backend::TransferRequest> EarlyMoves::wishes(const Tiers& tiers) {
-  std::vector<backend::TransferRequest> moves;
   if (!found_) find_residents(tiers);
   for (const auto chunk : std::exchange(coming_, {}))
     if (tiers.on(chunk, tiers.fast)) admit(chunk, tiers);  // else the system refused to move it
-  const auto both_copies = 1 / machine_.copy_bandwidth(tiers.slow, tiers.fast).value +
-                           1 / machine_.copy_bandwidth(tiers.fast, tiers.slow).value;
+  Making making{tiers, tiers.free, {}};
+  bring_ahead(making);
+  bring_what_paid(making);
+  for (const auto& move : making.moves)
+    if (move.to == tiers.fast && !is_guest(move.chunk)) coming_.push_back(move.chunk);
+  return std::move(making.moves);
+}
+
+// Room for so many bytes, where what has to go for them is worth less by both copies; false where there is none.
+bool EarlyMoves::make_room(Making& making, Bytes size, double worth, bool for_guest) {
+  const auto& tiers = making.tiers;
+  const auto both = copies(tiers);
+  Bytes guests;
+  std::erase_if(guests_, [&](const Guest& guest) {
+    const bool there = tiers.on(guest.chunk, tiers.fast);
+    if (!there && guest.came < sweeps_.stretch()) return true;  // it is gone, or the system refused to move it
+    const bool passed = there && making.free < size && has_passed(guest);
+    if (passed) {
+      making.free += tiers.size(guest.chunk);
+      making.moves.push_back({guest.chunk, tiers.slow});
+    } else {
+      guests += tiers.size(guest.chunk);
+    }
+    return passed;
+  });
+  if (for_guest &&
+      static_cast<double>((guests + size).value) > k_most_guests * static_cast<double>(tiers.capacity.value))
+    return false;
+  while (making.free < size) {
+    const auto* least = least_worth(tiers);
+    if (least == nullptr || least->worth + both > worth) return false;
+    making.free += tiers.size(least->chunk);
+    making.moves.push_back({least->chunk, tiers.slow});
+    expel_one();
+  }
+  return true;
+}
+
+// It was used and is no more, or was not used for so long that its sweep must have ended before it.
+bool EarlyMoves::has_passed(const Guest& guest) const {
+  if (sweeps_.in_use(guest.chunk)) return false;
+  return sweeps_.last_use(guest.chunk) > guest.came || sweeps_.stretch() > guest.came + k_patience;
+}
+
+// What a sweep uses next stays for as long as it is used, if that pays for both copies. The copies of one stretch
+// may take longer than it; then what comes next waits until so much time has passed.
+void EarlyMoves::bring_ahead(Making& making) {
+  const auto& tiers = making.tiers;
+  const auto both = copies(tiers);
+  auto kept = ahead_.begin();
+  for (const auto& use : ahead_) {
+    const auto bytes = static_cast<double>(tiers.size(use.chunk).value);
+    if (!tiers.on(use.chunk, tiers.slow) || is_guest(use.chunk) || sweeps_.in_use(use.chunk) ||
+        use.gain < bytes * both)
+      continue;
+    // What a resident has gained in all, this gains in the time in which it comes, is used and goes.
+    const auto rate = (use.gain / bytes - both) / (k_stay * use.stretches);
+    const auto worth = both + rate * sweeps_.stretch();
+    if (credit_ <= 0 || !make_room(making, tiers.size(use.chunk), worth, true)) {
+      *kept++ = use;
+      continue;
+    }
+    credit_ -= bytes * both;
+    making.free -= tiers.size(use.chunk);
+    making.moves.push_back({use.chunk, tiers.fast});
+    guests_.push_back({use.chunk, sweeps_.stretch()});
+  }
+  ahead_.erase(kept, ahead_.end());
+}
+
+void EarlyMoves::bring_what_paid(Making& making) {
+  const auto& tiers = making.tiers;
   std::sort(wanting_.begin(), wanting_.end());
   wanting_.erase(std::unique(wanting_.begin(), wanting_.end()), wanting_.end());
-  std::erase_if(wanting_, [&](ChunkId chunk) { return !tiers.on(chunk, tiers.slow); });
+  std::erase_if(wanting_, [&](ChunkId chunk) { return !tiers.on(chunk, tiers.slow) || is_guest(chunk); });
   std::stable_sort(wanting_.begin(), wanting_.end(),
                    [&](ChunkId a, ChunkId b) { return worth(a, tiers) > worth(b, tiers); });
-  auto free = tiers.free;
   for (const auto chunk : wanting_) {
     const auto size = tiers.size(chunk);
-    while (free < size) {
-      const auto* least = least_worth(tiers);
-      if (least == nullptr || least->worth + both_copies > worth(chunk, tiers)) break;
-      free += tiers.size(least->chunk);
-      moves.push_back({least->chunk, tiers.slow});
-      expel_one();
-    }
-    if (free < size) break;
-    free -= size;
-    moves.push_back({chunk, tiers.fast});
+    if (!make_room(making, size, worth(chunk, tiers), false)) break;
+    making.free -= size;
+    making.moves.push_back({chunk, tiers.fast});
   }
   wanting_.clear();
-  for (const auto& move : moves)
-    if (move.to == tiers.fast) coming_.push_back(move.chunk);
-  return moves;
+}
+
+// Seconds a byte, there and back.
+double EarlyMoves::copies(const Tiers& tiers) const {
+  return 1 / machine_.copy_bandwidth(tiers.slow, tiers.fast).value +
+         1 / machine_.copy_bandwidth(tiers.fast, tiers.slow).value;
+}
+
+bool EarlyMoves::is_guest(ChunkId chunk) const {
+  return std::ranges::find(guests_, chunk, &Guest::chunk) != guests_.end();
 }
 
 void EarlyMoves::find_residents(const Tiers& tiers) {

@@ -2,15 +2,21 @@
 // the time that its accesses would take less in fast memory, and comes in once it has paid what copying it costs
 // (the rule that is never twice as dear as knowing the future: Karlin, Manasse, Rudolph and Sleator, "Competitive
 // snoopy caching", Algorithmica 3, 1988). Where there is no room, chunks go whose accesses have gained less, by so
-// much that both copies are paid for. What the counts are is what the profile is made of; nothing else is asked of
-// the machine.
+// much that both copies are paid for.
+//
+// Where the program sweeps through an object, what it uses next comes ahead of it as a guest, if the chunks before
+// paid for a copy there and back while they were used; when the sweep has passed, guests make room first.
+//
+// What the counts are is what the profile is made of; nothing else is asked of the machine.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "backend/mover.hpp"
 #include "machine/machine.hpp"
 #include "placement/policy.hpp"
+#include "placement/sweeps.hpp"
 #include "profile/profile.hpp"
 
 namespace terrace::placement {
@@ -35,6 +41,21 @@ class EarlyMoves {
   [[nodiscard]] double worth(memory::ChunkId chunk, const Tiers& tiers) const {
     return paid(chunk) / static_cast<double>(tiers.size(chunk).value);
   }
+  struct Making {  // of wishes
+    const Tiers& tiers;
+    Bytes free;
+    std::vector<backend::TransferRequest> moves;
+  };
+  struct Guest {
+    memory::ChunkId chunk = 0;
+    std::uint32_t came = 0;  // stretch
+  };
+  [[nodiscard]] bool make_room(Making& making, Bytes size, double worth, bool for_guest);
+  [[nodiscard]] bool has_passed(const Guest& guest) const;
+  void bring_ahead(Making& making);
+  void bring_what_paid(Making& making);
+  [[nodiscard]] double copies(const Tiers& tiers) const;
+  [[nodiscard]] bool is_guest(memory::ChunkId chunk) const;
   void admit(memory::ChunkId chunk, const Tiers& tiers);
   void expel_one();
   void find_residents(const Tiers& tiers);
@@ -47,6 +68,11 @@ class EarlyMoves {
   std::vector<memory::ChunkId> coming_;   // what was wished for last
   std::vector<Resident> residents_;       // of fast memory: a heap, the least worth on top
   bool found_ = false;
+  Sweeps sweeps_;
+  std::vector<Sweeps::Use> uses_;   // of the last stretch
+  std::vector<Sweeps::Use> ahead_;  // what sweeps use next, and did not come yet
+  double credit_ = 0;               // seconds in which to copy it
+  std::vector<Guest> guests_;       // in the order in which they came
 };
 
 }  // namespace terrace::placement

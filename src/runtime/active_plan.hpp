@@ -42,8 +42,8 @@ class ActivePlan {
   void bind(const profile::Object& object);
   // Whether the plan was made of a run in which some of the objects had other sizes.
   [[nodiscard]] bool scaled() const { return scaled_; }
-  // What the plan wants at these sizes has to fit into the budget: what does not stays at home, where it is worth
-  // least for its bytes. In words; nothing where all of it fits.
+  // What the plan keeps in faster memory has to fit into the budget at these sizes: what does not stays at home,
+  // where it is worth least for its bytes. In words; nothing where all of it fits.
   std::optional<std::string> fit(const std::vector<profile::Object>& objects, const memory::ChunkTable& chunks,
                                  const machine::Budget& budget, machine::PlaceId home);
   // Until an iteration has passed: segments begin later in larger runs, by as much as the objects are larger.

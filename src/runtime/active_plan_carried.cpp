@@ -1,7 +1,7 @@
 // A plan of another run of the program: objects of other sizes, phases of other numbers. See active_plan.hpp.
 #include <algorithm>
 #include <cstdio>
-#include <map>
+#include <set>
 #include <utility>
 
 #include "placement/fit.hpp"
@@ -14,17 +14,6 @@ using machine::PlaceId;
 using memory::ChunkId;
 
 namespace {
-
-// A chunk's moves in the order of the iteration, where it has any.
-using Moves = std::vector<placement::ChunkMove>;
-
-std::vector<placement::Stay> stays_of(PlaceId initial, const Moves& moves, PlaceId home) {
-  std::vector<placement::Stay> stays;
-  if (moves.empty() && initial != home) stays.push_back({initial, 0, 0});
-  for (std::size_t i = 0; i < moves.size(); ++i)
-    if (moves[i].to != home) stays.push_back({moves[i].to, moves[i].ask, moves[(i + 1) % moves.size()].ask});
-  return stays;
-}
 
 // 0 says that a phase is no segment.
 std::uint64_t scaled_offset(std::uint64_t offset, double scale) {
@@ -52,7 +41,7 @@ class Misfit {
   [[nodiscard]] std::optional<std::string> in_words() const {
     if (of_object_.empty()) return std::nullopt;
     auto text = "plan: at these sizes " + format(lost_) + " of the " + format(size_) +
-                " that it has in faster memory do not fit into the budget and stay at home";
+                " that it keeps in faster memory do not fit into the budget and stay at home";
     if (gain_.value > 0) text += ", with " + percent(lost_gain_ / gain_) + " of the gain that it predicts";
     const char* separator = ": ";
     for (const auto& [object, size] : of_object_)
@@ -71,18 +60,18 @@ class Misfit {
 std::optional<std::string> ActivePlan::fit(const std::vector<profile::Object>& objects,
                                            const memory::ChunkTable& chunks, const machine::Budget& budget,
                                            PlaceId home) {
-  std::map<ChunkId, Moves> moves;
+  std::set<ChunkId> moving;
   for (std::uint32_t phase = 0; phase < asks_.size(); ++phase)
-    for (const auto& move : asked_in(phase)) moves[move.chunk].push_back(move.planned);
+    for (const auto& move : asked_in(phase)) moving.insert(move.chunk);
   std::vector<placement::Guest> guests;
   std::vector<std::pair<const profile::Object*, std::uint32_t>> whose;  // and which of its chunks
   for (const auto& object : objects) {
     if (!object.live || object.id >= initial_.size()) continue;
     for (std::uint32_t ordinal = 0; ordinal < initial_[object.id].size(); ++ordinal) {
       const auto chunk = object.first_chunk + ordinal;
-      auto stays = stays_of(initial_[object.id][ordinal], moves[chunk], home);
-      if (stays.empty()) continue;
-      guests.push_back({Bytes{chunks[chunk].size}, worth_[object.id][ordinal], std::move(stays)});
+      const auto place = initial_[object.id][ordinal];
+      if (place == home || moving.contains(chunk)) continue;
+      guests.push_back({Bytes{chunks[chunk].size}, worth_[object.id][ordinal], {{place, 0, 0}}});
       whose.emplace_back(&object, ordinal);
     }
   }
@@ -92,10 +81,7 @@ std::optional<std::string> ActivePlan::fit(const std::vector<profile::Object>& o
     const auto& [object, ordinal] = whose[i];
     misfit.add(guests[i], object->name, out[i]);
     if (!out[i]) continue;
-    const auto chunk = object->first_chunk + ordinal;
     initial_[object->id][ordinal] = home;
-    for (const auto& move : moves[chunk])
-      std::erase_if(asks_[move.ask], [&](const ActiveMove& asked) { return asked.chunk == chunk; });
   }
   return misfit.in_words();
 }

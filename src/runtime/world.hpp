@@ -119,6 +119,7 @@ class World {
   void watch(std::uint32_t iteration);
   void catch_up(const PhaseTracker& tracker);
   void bind(const profile::Object& object);
+  class Room;
   void ask(std::span<ActiveMove> moves, std::uint32_t iteration);
   void name(ActiveMove& move);
   template <class Work>
@@ -174,6 +175,7 @@ class World {
   std::deque<Pending> pending_;  // by ticket, from first_pending_ on
   backend::Ticket first_pending_ = 0;
   std::vector<backend::TransferRequest> requests_;    // of one asking
+  std::vector<ActiveMove*> asked_;                    // the same
   std::uint32_t names_ = 0;                           // moves that have one
   profile::MovesRecord named_;                        // those that the journal does not have yet
   profile::TransfersRecord finished_;                 // so for these

@@ -1,31 +1,73 @@
 // What a world asks of its mover: a phase's moves, waits for those that it needs, and what became of them. See
 // world.hpp.
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "model/costs.hpp"
 #include "runtime/world.hpp"
 
 namespace terrace::runtime {
 
+using machine::PlaceId;
+using memory::ChunkId;
+
+// Of the places, once all that is under way is done. A transfer that has begun counts twice on its target.
+class World::Room {
+ public:
+  explicit Room(const World& world) : chunks_(*world.parts_.chunks) {
+    for (std::size_t p = 0; p < world.parts_.machine->places().size(); ++p)
+      left_.push_back(static_cast<std::int64_t>(world.parts_.ledger->available(static_cast<PlaceId>(p)).value));
+    for (const auto& pending : world.pending_)
+      if (!pending.settled) static_cast<void>(move(pending.chunk, pending.to, true));
+  }
+  // Whether there is room for it by then; `force`: it was asked for whether there is or not.
+  bool move(ChunkId chunk, PlaceId to, bool force = false) {
+    const auto size = static_cast<std::int64_t>(chunks_[chunk].size);
+    const auto [known, is_new] = lies_.try_emplace(chunk, chunks_[chunk].place.load(std::memory_order_relaxed));
+    const auto from = known->second;
+    if (from == to) return true;
+    if (!force && left_[to] < size) return false;
+    left_[to] -= size;
+    if (from != machine::k_no_place) left_[from] += size;
+    known->second = to;
+    return true;
+  }
+
+ private:
+  const memory::ChunkTable& chunks_;
+  std::vector<std::int64_t> left_;  // bytes, by place
+  std::map<ChunkId, PlaceId> lies_;
+};
+
+// A plan of a run with other sizes has chunks of its own size, so what it asks for may come before what makes room
+// for it; since a mover lets everything wait behind what has no room, that is left out.
 void World::ask(std::span<ActiveMove> moves, std::uint32_t iteration) {
-  const auto alive = [&](const ActiveMove& move) { return (*parts_.chunks)[move.chunk].live; };
+  if (moves.empty()) return;
+  std::optional<Room> room;
+  if (has_plan_ && active_.scaled()) room.emplace(*this);
   requests_.clear();
-  for (const auto& move : moves)
-    if (alive(move)) requests_.push_back({move.chunk, move.planned.to});
+  asked_.clear();
+  for (auto& move : moves) {
+    if (!(*parts_.chunks)[move.chunk].live || (room && !room->move(move.chunk, move.planned.to))) continue;
+    requests_.push_back({move.chunk, move.planned.to});
+    asked_.push_back(&move);
+  }
   if (requests_.empty()) return;
   parts_.clock->charge(model::k_ask_cost + static_cast<double>(requests_.size()) * model::k_move_cost);
   auto ticket = parts_.mover->submit(requests_);
   if (pending_.empty()) first_pending_ = ticket;
-  for (auto& move : moves) {
-    if (!alive(move)) continue;
-    if (move.name == ActiveMove::k_not_named) name(move);
-    pending_.push_back({move.name, move.chunk, move.planned.to, iteration, {}});
-    if (move.planned.awaited) {
-      if (needed_.size() <= move.planned.need) needed_.resize(move.planned.need + 1);
-      needed_[move.planned.need].push_back(ticket);
+  for (auto* move : asked_) {
+    if (move->name == ActiveMove::k_not_named) name(*move);
+    pending_.push_back({move->name, move->chunk, move->planned.to, iteration, {}});
+    if (move->planned.awaited) {
+      if (needed_.size() <= move->planned.need) needed_.resize(move->planned.need + 1);
+      needed_[move->planned.need].push_back(ticket);
     }
     ++ticket;
   }

@@ -1,7 +1,6 @@
 // Every planner on random problems: budgets, pins, domains, and what each promises.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -65,8 +64,7 @@ TEST_P(EveryPlanner, KeepsBudgetsPinsAndDomains) {
         const auto fastest = model::fastest_first(problem, item.domain).front();
         item.pinned = problem.places[fastest].budget < item.size ? problem.homes[item.domain] : fastest;
       }
-      const std::array efforts{Effort::thorough, Effort::quick, Effort::unhurried};
-      const auto effort = efforts.at(static_cast<std::size_t>(n) % efforts.size());
+      const auto effort = n % 6 == 0 ? Effort::thorough : n % 6 == 3 ? Effort::unhurried : Effort::quick;
       const auto decision = planner.decide(problem, model::Calibration{}, effort);
       ASSERT_EQ(decision.schedule.phases.size(), problem.phases.size());
       for (const auto& placement : decision.schedule.phases) {

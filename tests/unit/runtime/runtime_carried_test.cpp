@@ -1,0 +1,46 @@
+// A plan that was made of smaller objects: what it asks for before there is room does not hold up what follows.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "runtime_fixture.hpp"
+
+namespace terrace::runtime {
+namespace {
+
+// Made of a run whose objects had half the size, with room for one chunk more than here: `cold` comes before `hot`
+// makes room for it.
+placement::Plan plan_of_a_smaller_run() {
+  placement::Plan plan;
+  plan.planner = "hand";
+  plan.machine = "two";
+  plan.loop = "main";
+  plan.budget = {"dram=5MiB"};
+  plan.phases = {"solve", "output"};
+  plan.objects = {{"hot", Bytes{2 * k_mib}, 32, false, {{{0, 32}, "dram"}}},
+                  {"cold", Bytes{8 * k_mib}, 128, false, {{{0, 32}, "dram"}}}};
+  plan.moves = {{1, {32, 32}, "dram", 0, 1, false, {}, {}},
+                {0, {0, 32}, "nvm", 0, 1, false, {}, {}},
+                {0, {0, 32}, "dram", 1, 2, true, {}, {}},
+                {1, {32, 32}, "nvm", 1, 2, false, {}, {}}};
+  return plan;
+}
+
+TEST(CarriedPlan, MovesWhatHasRoomWhateverCameBefore) {
+  TestRun run({.plan = plan_of_a_smaller_run()});
+  run.iterate(4);
+  EXPECT_LE(run.most_held(), 5 * k_mib);
+  // Nothing waits for what others hold: each move is done in the iteration in which it was asked for.
+  const auto phases = run.records<profile::PhaseRecord>();
+  std::size_t moved = 0;
+  for (const auto& record : run.records<profile::TransfersRecord>())
+    for (const auto& transfer : record.transfers) {
+      EXPECT_FALSE(transfer.refused);
+      moved += transfer.size.value > 0 ? 1 : 0;
+      EXPECT_LT(transfer.begun - transfer.asked, phases[1].ended - phases[0].begun);
+    }
+  EXPECT_GT(moved, 64U);
+}
+
+}  // namespace
+}  // namespace terrace::runtime

@@ -25,8 +25,10 @@ void World::heed_policy(const PhaseTracker& tracker) {
 }
 
 // Who plans with a first plan does not wait for it, either: where it is not the iteration to compare with, data
-// moves as soon as what was seen of it says so.
+// moves as soon as what was seen of it says so. Where reference counts have placed it, they know more than the
+// beginning of an iteration.
 bool World::moves_early() const {
+  if (hints_.has_counts() && heeds_counts()) return false;
   return parts_.sampled && parts_.sampled->active() && !again_ && !has_plan_ && !parts_.policy &&
          !parts_.steering.record_only && !parts_.steering.learn_at_home &&
          placement::find_planner(parts_.steering.planner).meanwhile() != nullptr;

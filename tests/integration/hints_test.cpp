@@ -47,7 +47,7 @@ class Hints : public ProgramTest {
 };
 
 // CG's matrix has 78,148 elements in class S; their columns are 308 KiB.
-TEST_F(Hints, TheFirstIterationIsThatOfAPlanAndTheRunIsFaster) {
+TEST_F(Hints, TheRunIsFasterUntilThereIsAPlan) {
   write("cg.toml", "[values]\nnnz = 78148\n[refs]\n\"" + std::string(k_columns) + "\" = \"26*nnz*niter\"\n");
   write("plan.toml", "[[object]]\nname = \"" + std::string(k_columns) + "\"\nplace = \"dram\"\n");
   launch(
@@ -62,7 +62,9 @@ TEST_F(Hints, TheFirstIterationIsThatOfAPlanAndTheRunIsFaster) {
   const auto planned = iteration("x.plan.terrace", 0);
   EXPECT_NEAR(with, planned, 1e-9 * planned);
   EXPECT_LT(with, 0.9 * iteration("x.without.terrace", 0));
-  EXPECT_LT(loop("x.hints.terrace"), 0.98 * loop("x.without.terrace"));
+  // Plans are there in the third iteration; without hints what pays its way has moved before.
+  const auto until_planned = [&](const char* store) { return iteration(store, 0) + iteration(store, 1); };
+  EXPECT_LT(until_planned("x.hints.terrace"), 0.95 * until_planned("x.without.terrace"));
   EXPECT_EQ(notes("x.hints.terrace", "initial placement by reference counts: ''" + std::string(k_columns) +
                                          "'' 30477720, 308KiB in dram"),
             1);

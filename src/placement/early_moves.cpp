@@ -32,7 +32,7 @@ double busy(const profile::Cell& cell, const Prices& of) {
 }  // namespace
 
 // By the time law: what the stretch took was the stalls of the core, or the place that was busiest.
-void EarlyMoves::passed(const profile::Phase& stretch, const Tiers& tiers) {
+void EarlyMoves::passed(const profile::Phase& stretch, const Tiers& tiers, double times) {
   const auto fast = prices(machine_, initiator_, tiers.fast);
   const auto slow = prices(machine_, initiator_, tiers.slow);
   double stalled = stretch.core.value, slow_busy = 0;
@@ -41,7 +41,7 @@ void EarlyMoves::passed(const profile::Phase& stretch, const Tiers& tiers) {
     stalled += cell.exposure * (in_slow ? slow : fast).exposed;
     if (in_slow) slow_busy += busy(cell, slow);
   }
-  credit_ = std::min(credit_, 0.0) + stretch.time.value;
+  credit_ = std::min(credit_, 0.0) + times * stretch.time.value;
   const auto to_fast = machine_.copy_bandwidth(tiers.slow, tiers.fast).value;
   uses_.clear();
   for (const auto& cell : stretch.cells) {
@@ -50,7 +50,7 @@ void EarlyMoves::passed(const profile::Phase& stretch, const Tiers& tiers) {
     uses_.push_back({cell.chunk, std::max(gain, 0.0), 1});
     if (gain <= 0) continue;
     if (cell.chunk >= paid_.size()) paid_.resize(cell.chunk + std::size_t{1}, 0);
-    paid_[cell.chunk] += gain;
+    paid_[cell.chunk] += times * gain;
     if (tiers.on(cell.chunk, tiers.slow) && worth(cell.chunk, tiers) * to_fast >= 1)
       wanting_.push_back(cell.chunk);
   }

@@ -27,8 +27,8 @@ class EarlyMoves {
   EarlyMoves(const machine::Machine& machine, machine::InitiatorId initiator)
       : machine_(machine), initiator_(initiator) {}
 
-  // A stretch of the program is over.
-  void passed(const profile::Phase& stretch, const Tiers& tiers);
+  // A stretch of the program is over, and stands for the time since the last one: `times` its own.
+  void passed(const profile::Phase& stretch, const Tiers& tiers, double times = 1);
   // What is worth moving now, room made first. What was wished for last time is done.
   [[nodiscard]] std::vector<backend::TransferRequest> wishes(const Tiers& tiers);
 

@@ -182,6 +182,7 @@ class World {
   std::vector<std::vector<backend::Ticket>> needed_;  // by phase: tickets it waits for
   std::optional<placement::RoundRobin> turns_;        // whose turn the next chunk is, where places take turns
   std::optional<placement::EarlyMoves> early_;        // while the loop is learned
+  Seconds looked_;                                    // when a stretch was last looked at
   bool moved_early_ = false;                          // in the iteration that is profiled
   Seconds policy_asked_;                              // when the policy decided last
   bool policy_watches_ = false;                       // since the loop began

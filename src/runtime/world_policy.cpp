@@ -1,9 +1,17 @@
 // A world whose chunks move as a policy wishes, interval by interval, without a plan. See world.hpp.
+#include <algorithm>
+
 #include "model/costs.hpp"
 #include "placement/planner.hpp"
 #include "runtime/world.hpp"
 
 namespace terrace::runtime {
+
+namespace {
+
+constexpr double k_most_looking = 0.05;  // of the time in which a loop is learned
+
+}  // namespace
 
 // Asked in the main loop only, as planners are, once an interval is over and what it wished for is done.
 void World::heed_policy(const PhaseTracker& tracker) {
@@ -34,15 +42,23 @@ bool World::moves_early() const {
          placement::find_planner(parts_.steering.planner).meanwhile() != nullptr;
 }
 
-// A stretch of the program is over, and its cells are what the profile has of it.
+// A stretch of the program is over, and its cells are what the profile has of it. Where there are so many of them
+// that looking would take more than its share of the time, some stretches stand for others.
 void World::move_early(const PhaseTracker& tracker) {
   if (!moves_early()) return;
   const auto* stretch = parts_.sampled->last_phase();
-  if (stretch == nullptr) return;
+  if (stretch == nullptr || stretch->time.value <= 0) return;
+  if (!early_) {
+    early_.emplace(*parts_.machine, parts_.initiator);
+    looked_ = now() - stretch->time;
+  }
+  const auto looking = static_cast<double>(stretch->cells.size()) * model::k_rent_cost;
+  const auto since = now() - looked_;
+  if (looking > k_most_looking * since) return;
+  parts_.clock->charge(looking);
+  looked_ = now();
   const auto given = tiers();
-  if (!early_) early_.emplace(*parts_.machine, parts_.initiator);
-  parts_.clock->charge(static_cast<double>(stretch->cells.size()) * model::k_rent_cost);
-  early_->passed(*stretch, given);
+  early_->passed(*stretch, given, std::max(since / stretch->time, 1.0));
   harvest();
   if (!pending_.empty()) return;
   const auto wishes = early_->wishes(given);

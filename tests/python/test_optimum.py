@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from terrace import _core, certificate
 from terrace.certificate import merged, whole_phases
+from terrace.errors import TerraceError
 from terrace.optimum import executable_optimum, linear_bound
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "acceptance"))
@@ -55,6 +56,22 @@ def test_shorter_parts_prove_more(seed, monkeypatch):
             assert bound >= last / ROUNDED
             last = bound
     assert parts["phases"] == dump["phases"]
+
+
+def test_parts_that_are_not_solved_in_time_prove_nothing_more(monkeypatch):
+    dump = all_of_one_phase(instance(3))
+    stretch = certificate.Stretch(1, whole_phases(dump), dump)
+    budget = [place["budget"] for place in dump["places"]]
+    whole = linear_bound(whole_phases(dump))
+    assert certificate._bound(stretch, budget) >= whole / ROUNDED
+
+    def slow(problem, _limit):
+        if len(problem["phases"]) > 1:
+            raise TerraceError("the solver found no placement: Time limit reached")
+        return linear_bound(problem)
+
+    monkeypatch.setattr(certificate, "linear_bound", slow)
+    assert certificate._bound(stretch, budget) == whole
 
 
 # Read at one time and written at another: an item may lie in two places in one phase.

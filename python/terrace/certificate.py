@@ -76,6 +76,8 @@ def _bound(stretch: Stretch, budget: list[int]) -> float:
         return linear_bound({**least, "places": places}, _SOLVER_SECONDS)
 
     whole = bound(stretch.least)
+    if len(stretch.in_parts["phases"]) == len(stretch.least["phases"]):  # phases of one part each
+        return whole
     try:
         return max(whole, bound(stretch.in_parts))
     except TerraceError:  # not in time: whole phases prove what they prove

@@ -140,6 +140,7 @@ Schedule everything_in(const Problem& problem, const std::vector<machine::PlaceI
 std::vector<machine::PlaceId> fastest_first(const Problem& problem, machine::DomainId domain);
 machine::PlaceId home_of(const Problem& problem, machine::DomainId domain);
 std::size_t domain_count(const Problem& problem);
+std::size_t cell_count(const Problem& problem);  // of all phases
 
 // Whether no place holds more than its budget in any phase.
 bool within_budget(const Problem& problem, const Schedule& schedule);

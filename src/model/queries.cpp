@@ -14,6 +14,12 @@ std::size_t domain_count(const Problem& problem) {
   return count;
 }
 
+std::size_t cell_count(const Problem& problem) {
+  std::size_t count = 0;
+  for (const auto& phase : problem.phases) count += phase.cells.size();
+  return count;
+}
+
 std::vector<PlaceId> fastest_first(const Problem& problem, DomainId domain) {
   std::vector<PlaceId> places;
   for (std::size_t p = 0; p < problem.places.size(); ++p) {

@@ -90,13 +90,20 @@ bool EarlyMoves::make_room(Making& making, Bytes size, double worth, bool for_gu
   if (for_guest &&
       static_cast<double>((guests + size).value) > k_most_guests * static_cast<double>(tiers.capacity.value))
     return false;
-  while (making.free < size) {
+  auto free = making.free;
+  std::vector<ChunkId> going;
+  while (free < size) {
     const auto* least = least_worth(tiers);
-    if (least == nullptr || least->worth + both > worth) return false;
-    making.free += tiers.size(least->chunk);
-    making.moves.push_back({least->chunk, tiers.slow});
+    if (least == nullptr || least->worth + both > worth) {
+      for (const auto chunk : going) admit(chunk, tiers);  // too little goes for it: all stay
+      return false;
+    }
+    free += tiers.size(least->chunk);
+    going.push_back(least->chunk);
     expel_one();
   }
+  making.free = free;
+  for (const auto chunk : going) making.moves.push_back({chunk, tiers.slow});
   return true;
 }
 

@@ -71,11 +71,11 @@ std::optional<std::string> ActivePlan::fit(const std::vector<profile::Object>& o
       const auto chunk = object.first_chunk + ordinal;
       const auto place = initial_[object.id][ordinal];
       if (place == home || moving.contains(chunk)) continue;
-      guests.push_back({Bytes{chunks[chunk].size}, worth_[object.id][ordinal], {{place, 0, 0}}});
+      guests.push_back({Bytes{chunks[chunk].size}, worth_[object.id][ordinal], place});
       whose.emplace_back(&object, ordinal);
     }
   }
-  const auto out = placement::left_out(guests, budget, static_cast<std::uint32_t>(asks_.size()));
+  const auto out = placement::left_out(guests, budget);
   Misfit misfit;
   for (std::size_t i = 0; i < guests.size(); ++i) {
     const auto& [object, ordinal] = whose[i];

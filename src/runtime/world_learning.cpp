@@ -82,7 +82,7 @@ void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object
   try {
     const auto problem = model::make_problem(profile, *parts_.machine, parts_.budget,
                                              model::affordable_items(profile), hints_.directives());
-    if (std::all_of(problem.phases.begin(), problem.phases.end(), [](const auto& p) { return p.cells.empty(); }))
+    if (model::cell_count(problem) == 0)
       throw Error(Code::not_found, "no accesses were seen: build with terrace-cc and its sisters, or give --plan");
     plan(problem);
   } catch (const std::exception& error) {

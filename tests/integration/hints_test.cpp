@@ -40,7 +40,6 @@ class Hints : public ProgramTest {
     return number(store, "SELECT sum(ended - begun) FROM phase_instance WHERE loop = 0 AND iteration = " +
                              std::to_string(number_of));
   }
-  double loop(const std::string& store) { return number(store, "SELECT ended - begun FROM loop"); }
   double notes(const std::string& store, const std::string& like) {
     return number(store, "SELECT count(*) FROM note WHERE text LIKE '" + like + "'");
   }

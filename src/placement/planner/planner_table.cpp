@@ -21,9 +21,7 @@ std::array<const Planner*, 14> table() {
 bool Planner::gains_by(const model::Problem&, Effort) const { return false; }
 
 Seconds Planner::takes(const model::Problem& problem, Effort) const {
-  std::size_t cells = 0;
-  for (const auto& phase : problem.phases) cells += phase.cells.size();
-  return static_cast<double>(cells) * model::k_plan_cost +
+  return static_cast<double>(model::cell_count(problem)) * model::k_plan_cost +
          static_cast<double>(problem.items.size() * problem.phases.size()) * model::k_way_cost;
 }
 

@@ -249,9 +249,8 @@ class Stream final : public Planner {
     return effort != Effort::quick && problem.phases.size() > 1;
   }
   [[nodiscard]] Seconds takes(const model::Problem& problem, Effort effort) const override {
-    std::size_t cells = 0;
-    for (const auto& phase : problem.phases) cells += phase.cells.size();
-    return static_cast<double>(cells * (effort == Effort::quick ? 1 : 1 + k_choices)) * model::k_first_plan_cost;
+    const auto cells = model::cell_count(problem) * (effort == Effort::quick ? 1 : 1 + k_choices);
+    return static_cast<double>(cells) * model::k_first_plan_cost;
   }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&,
                                 Effort effort) const override {

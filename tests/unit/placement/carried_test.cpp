@@ -72,50 +72,33 @@ TEST(MatchPhases, ANumberBeyondAllNumbersIsPartOfTheName) {
 }
 
 TEST(LeftOut, NothingWhereAllFits) {
-  const std::vector<Guest> guests = {{Bytes{10}, Seconds{1}, {{0, 0, 0}}}, {Bytes{10}, Seconds{0}, {{0, 1, 3}}}};
-  EXPECT_EQ(left_out(guests, {Bytes{20}}, 4), (std::vector<bool>{false, false}));
+  const std::vector<Guest> guests = {{Bytes{10}, Seconds{1}, 0}, {Bytes{10}, Seconds{0}, 0}};
+  EXPECT_EQ(left_out(guests, {Bytes{20}}), (std::vector<bool>{false, false}));
 }
 
 TEST(LeftOut, WhatIsWorthLeastForItsBytes) {
-  const std::vector<Guest> guests = {{Bytes{30}, Seconds{3}, {{0, 0, 0}}},
-                                     {Bytes{10}, Seconds{2}, {{0, 0, 0}}},
-                                     {Bytes{20}, Seconds{1}, {{0, 0, 0}}}};
-  EXPECT_EQ(left_out(guests, {Bytes{40}}, 4), (std::vector<bool>{false, false, true}));
+  const std::vector<Guest> guests = {
+      {Bytes{30}, Seconds{3}, 0}, {Bytes{10}, Seconds{2}, 0}, {Bytes{20}, Seconds{1}, 0}};
+  EXPECT_EQ(left_out(guests, {Bytes{40}}), (std::vector<bool>{false, false, true}));
   // What is smaller may still fit.
-  EXPECT_EQ(left_out(guests, {Bytes{30}}, 4), (std::vector<bool>{true, false, false}));
-  // One room, two guests at different times, across the iteration's end.
-  const std::vector<Guest> turns = {{Bytes{30}, Seconds{1}, {{0, 3, 1}}}, {Bytes{30}, Seconds{1}, {{0, 1, 3}}}};
-  EXPECT_EQ(left_out(turns, {Bytes{30}}, 4), (std::vector<bool>{false, false}));
+  EXPECT_EQ(left_out(guests, {Bytes{30}}), (std::vector<bool>{true, false, false}));
 }
 
-// Random guests: never over the budget in any phase, counted here anew; and nobody is left out who would fit.
+// Random guests: never over the budget, counted here anew; and nobody is left out who would fit.
 TEST(LeftOut, KeepsTheBudgetAndWastesNothing) {
   std::mt19937 random(3);
   const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
   for (int n = 0; n < 300; ++n) {
-    const auto phases = 1 + below(6);
     const machine::Budget budget = {Bytes{below(300)}, Bytes{below(300)}};
     std::vector<Guest> guests(below(12));
-    for (auto& guest : guests) {
-      guest.size = Bytes{1 + below(100)};
-      guest.worth = Seconds{below(10) * 1e-3};
-      // Of one place at a time: two stays would have to be apart.
-      guest.stays = {{static_cast<machine::PlaceId>(below(2)), below(phases), below(phases)}};
-    }
-    const auto out = left_out(guests, budget, phases);
-    const auto there = [](const Stay& stay, unsigned k) {
-      if (stay.from == stay.until) return true;
-      return stay.from < stay.until ? stay.from <= k && k < stay.until : k >= stay.from || k < stay.until;
-    };
+    for (auto& guest : guests)
+      guest = {Bytes{1 + below(100)}, Seconds{below(10) * 1e-3}, static_cast<machine::PlaceId>(below(2))};
+    const auto out = left_out(guests, budget);
     const auto fit = [&](std::size_t also) {
-      for (unsigned k = 0; k < phases; ++k) {
-        std::uint64_t held[2] = {0, 0};
-        for (std::size_t i = 0; i < guests.size(); ++i)
-          if ((!out[i] || i == also) && there(guests[i].stays[0], k))
-            held[guests[i].stays[0].place] += guests[i].size.value;
-        if (held[0] > budget[0].value || held[1] > budget[1].value) return false;
-      }
-      return true;
+      std::uint64_t held[2] = {0, 0};
+      for (std::size_t i = 0; i < guests.size(); ++i)
+        if (!out[i] || i == also) held[guests[i].place] += guests[i].size.value;
+      return held[0] <= budget[0].value && held[1] <= budget[1].value;
     };
     EXPECT_TRUE(fit(guests.size())) << n;
     for (std::size_t i = 0; i < guests.size(); ++i)

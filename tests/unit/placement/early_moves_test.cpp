@@ -165,6 +165,25 @@ TEST(EarlyMoves, BringWhatASweepUsesNext) {
   for (memory::ChunkId hot = 64; hot < 64 + 14; ++hot) EXPECT_EQ(memory.chunks[hot].place.load(), k_fast);
 }
 
+// The newcomer is worth more for its bytes than one of the two that would have to go, and less than the other.
+TEST(EarlyMoves, PutNothingOutForWhatDoesNotComeIn) {
+  const auto machine = two_latencies();
+  Memory memory({65536, 65536, 131072}, 131072);
+  EarlyMoves early(machine, 0);
+  const auto pass = [&](std::vector<std::pair<memory::ChunkId, double>> latencies) {
+    early.passed(exposing(latencies), memory.tiers());
+    const auto moves = early.wishes(memory.tiers());
+    memory.carry_out(moves, machine);
+    return moves.size();
+  };
+  EXPECT_EQ(pass({{0, 25}, {1, 1000}}), 2U);
+  EXPECT_EQ(pass({{2, 400}}), 0U);
+  EXPECT_EQ(memory.chunks[0].place.load(), k_fast);
+  EXPECT_EQ(memory.held(), 131072U);
+  EXPECT_EQ(pass({{2, 2000}}), 3U);  // now it is worth more than both
+  EXPECT_EQ(memory.chunks[2].place.load(), k_fast);
+}
+
 // Room for a part, chunks that die, moves that the system refuses: every wish can be carried out.
 TEST(EarlyMoves, StayWithinTheBudgetWhateverHappens) {
   const auto machine = two_latencies();

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness import ROOT, TERRACE, run
 from terrace import _core, study
-from terrace.certificate import proven_bound
+from terrace.certificate import certificate
 
 WORK = ROOT / "out" / "acceptance" / "main-job.work"
 BIN = TERRACE.parent
@@ -59,7 +59,7 @@ class Recorded:
 
     def bound(self, machine: str, fast: int) -> float:
         """Seconds of an iteration that no placement can beat."""
-        return proven_bound(self.stores[machine], fast)
+        return certificate(self.stores[machine], fast).shortest
 
 
 @functools.cache

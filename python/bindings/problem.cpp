@@ -3,10 +3,12 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
+#include <utility>
 
 #include "base/error.hpp"
 #include "bindings.hpp"
@@ -167,6 +169,28 @@ void bind_problem(nb::module_& module) {
           },
           "target"_a = nb::none(), "passes"_a = 400, nb::call_guard<nb::gil_scoped_release>(),
           "Seconds that no software placement can beat in an iteration. `target`: the best time that is known.")
+      .def(
+          "bound_at",
+          [](const Problem& self, std::vector<double> row, std::vector<double> capacity) {
+            return model::bound_at(self, {std::move(row), std::move(capacity)});
+          },
+          "row"_a, "capacity"_a, nb::call_guard<nb::gil_scoped_release>(),
+          "What prices prove, seconds: row[phase x (core, places, copies)] and capacity[phase x place] in s/byte. "
+          "Any "
+          "prices prove a bound; negative ones count as 0, and a phase's rows are scaled to sum to 1.")
+      .def(
+          "better_prices",
+          [](const Problem& self, std::vector<double> row, std::vector<double> capacity, double target,
+             int passes) {
+            auto bound = model::lower_bound(self, target, {.passes = passes},
+                                            model::feasible(self, {std::move(row), std::move(capacity)}));
+            return std::pair(std::move(bound.prices.row), std::move(bound.prices.capacity));
+          },
+          "row"_a, "capacity"_a, "target"_a, "passes"_a, nb::call_guard<nb::gil_scoped_release>(),
+          "Prices that prove as much as these, or more: so many passes from them towards `target`, the best time "
+          "known.")
+      .def_static("in_sequence", &model::in_sequence, "iterations"_a,
+                  "Iterations of one loop as a single one, which begins and ends where it likes.")
       .def_prop_ro("objects",
                    [](const Problem& self) {
                      std::vector<std::string> names;

@@ -31,7 +31,8 @@ Examples:
   terrace bounds cg.4711.terrace --fast 64MiB
 """
 _SOLVER_SECONDS = 30.0
-_SOLVER_CELLS = 40_000  # beyond, the linear program takes minutes; the multipliers' bound stands alone
+_SOLVER_SIZE = 30_000  # items x phases; beyond, the linear program takes minutes, and its prices stand alone
+_SOLVER_CELLS = 40_000  # of phases by themselves, one after the other
 
 
 @dataclass(frozen=True)
@@ -261,29 +262,36 @@ def _by_name(problem: _core.Problem, prediction: _core.Prediction) -> list[float
 
 
 def _lower_bounds(problem: _core.Problem, target: float) -> tuple[list[float | None], float, str]:
-    """By name of phase and in all, and by which means: HiGHS where the program is small, multipliers otherwise.
+    """By name of phase and in all, and by which means: the linear program itself where it is small, or its prices.
 
-    Both are bounds for every software placement, so the greater of the two holds. A phase's own bound lets data
-    lie anywhere when it begins and anywhere when it ends.
+    A phase's own bound lets data lie anywhere when it begins and anywhere when it ends.
     """
-    from terrace import optimum  # takes SciPy, which takes a second to load: here, not for every verb
+    from terrace import certificate, linear  # take SciPy, which takes a second to load: here, not for every verb
 
-    overall = problem.lower_bound(target)
     dump = json_format.loads(problem.to_json())
     together = groups(problem.phases)
-    if sum(len(phase["cells"]) for phase in dump["phases"]) > _SOLVER_CELLS:
-        return [None] * len(together), overall, "multipliers"
+    overall = max(
+        problem.lower_bound(target), *(p.proven(problem) for p in certificate.proofs_of(problem, target))
+    )
+    means = "prices of the linear program"
     try:
-        solved = optimum.linear_bound(dump, _SOLVER_SECONDS)
-        alone = [
-            optimum.linear_bound({**dump, "phases": [phase], "cyclic": False}, _SOLVER_SECONDS)
-            for phase in dump["phases"]
-        ]
+        if problem.items * len(problem.phases) <= _SOLVER_SIZE:
+            overall, means = max(overall, linear.linear_bound(dump, _SOLVER_SECONDS)), "linear program"
+        if sum(len(phase["cells"]) for phase in dump["phases"]) > _SOLVER_CELLS:
+            return [None] * len(together), overall, means
+        alone = [linear.linear_bound(_alone(dump, phase), _SOLVER_SECONDS) for phase in dump["phases"]]
     except TerraceError as error:
-        warn(f"{error}; the bound is that of the multipliers")
-        return [None] * len(together), overall, "multipliers"
-    by_name = [math.fsum(alone[p] for p in positions) for positions in together.values()]
-    return list(by_name), max(overall, solved), "HiGHS"
+        warn(f"{error}; the bound is what its prices prove")
+        return [None] * len(together), overall, means
+    return [math.fsum(alone[p] for p in positions) for positions in together.values()], overall, means
+
+
+def _alone(dump: dict[str, Any], phase: dict[str, Any]) -> dict[str, Any]:
+    """The problem of one phase: what it does not touch may lie anywhere, and is left out."""
+    touched = {int(cell[0]): n for n, cell in enumerate(phase["cells"])}
+    cells = [[n, *cell[1:]] for n, cell in enumerate(phase["cells"])]
+    items = [dump["items"][item] for item in touched]
+    return {**dump, "items": items, "phases": [{**phase, "cells": cells}], "cyclic": False}
 
 
 def _sum(column: list[float] | None) -> float | None:

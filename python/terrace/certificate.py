@@ -1,107 +1,91 @@
-"""A bound that no placement of a recorded program can beat, whatever its iterations were.
+"""A bound that no placement of a recorded program can beat.
 
-Every row of the linear program (docs/planning.md) rises with each of its counters. So the program made of the
-smallest value that each counter had in any recorded iteration bounds every one of them, and its optimum times
-the iterations bounds the loop. Segments of a phase are merged: a sum of maxima is at least the maximum of the
-sums, so merged segments are bounded from below, and the linear program stays small. Once all of a phase is
-merged, and once as many parts are left as the solver manages in seconds: within a part data may come and go as if
-there were room for all of it, so that short parts prove more, above all of small fast memories. Data may lie
-anywhere when an iteration begins and ends.
+The linear program (docs/planning.md) has dual values: prices. Any prices prove a bound of any iteration, exactly
+(`Problem.bound_at`), so they may be found in whichever way is quick: from the mean iteration with its segments
+merged into whole phases and into a few parts of phases, where HiGHS takes seconds; bettered by subgradients on all
+its segments; and again for each iteration that is not like the mean.
+
+What they prove is counted on the recorded iterations' own counters, one after the other: data lies where an
+iteration left it when the next one begins, and anywhere when the first one begins. Nothing is merged or averaged
+there.
 """
 
-import functools
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from terrace import _core
-from terrace.errors import TerraceError
-from terrace.optimum import linear_bound
+from terrace.linear import Prices, in_sequence, prices
 
 Dump = dict[str, Any]
-_SOLVER_SECONDS = 60.0
 _ALL = 2**31 - 1  # items: a bound of merged chunks would not hold for plans that tell them apart
-_LARGEST = 20_000  # items x parts: mostly solved in ten seconds or so
-_ALIKE = 0.995  # of the mean traffic: an iteration with less is another kind of iteration
-
-
-def proven_bound(store: Path, fast: int) -> float:
-    """Seconds of an iteration with `fast` bytes of fast memory, from the store's exact profile."""
-    return _bound(_least(store), _budget(store, fast))
+_SIZES = (0, 30_000)  # items x parts, where phases are not more already
+_PASSES = 500
+_PASSES_AGAIN = 100  # for an iteration
+_ALIKE = 1e-3  # of the mean's bound: its prices need not be bettered
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """Iterations one after the other, and the smallest value that each counter had in any of them: in whole
-    phases, and in parts. Either may prove more, since the smallest counters of parts add up to less."""
+class Certificate:
+    """What no placement by software can beat, seconds: the recorded loop, and its shortest iteration by itself."""
 
+    loop: float
     iterations: int
-    least: Dump
-    in_parts: Dump
+    shortest: float
 
 
-def stretches(store: Path, most: int = 8) -> list[Stretch]:
-    """The loop in at most that many stretches, and in one where all iterations have nearly the same traffic."""
-    dumps = list(_iterations(store))
-    traffic = [
-        sum(cell[1] + cell[2] for phase in whole["phases"] for cell in phase["cells"]) for whole, _ in dumps
-    ]
-    count = 1 if min(traffic) >= _ALIKE * sum(traffic) / len(traffic) else min(most, len(dumps))
-    ends = [len(dumps) * (part + 1) // count for part in range(count)]
-    return [_stretch(dumps[begin:end]) for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
-
-
-def _stretch(dumps: Sequence[tuple[Dump, Dump]]) -> Stretch:
-    whole, in_parts = zip(*dumps, strict=True)
-    return Stretch(len(dumps), functools.reduce(smallest, whole), functools.reduce(smallest, in_parts))
-
-
-def loop_bound(store: Path, parts: list[Stretch], fast: int) -> float:
-    """Seconds of the whole loop: what data does where stretches meet is free, as where iterations do."""
-    budget = _budget(store, fast)
-    return math.fsum(part.iterations * _bound(part, budget) for part in parts)
-
-
-def _budget(store: Path, fast: int) -> list[int]:
-    kept = _core.Store(str(store))
-    return kept.machine(kept.runs()[0].id).fast_budget(fast)
-
-
-def _bound(stretch: Stretch, budget: list[int]) -> float:
-    def bound(least: Dump) -> float:
-        places = [{**place, "budget": size} for place, size in zip(least["places"], budget, strict=True)]
-        return linear_bound({**least, "places": places}, _SOLVER_SECONDS)
-
-    whole = bound(stretch.least)
-    if len(stretch.in_parts["phases"]) == len(stretch.least["phases"]):  # phases of one part each
-        return whole
-    try:
-        return max(whole, bound(stretch.in_parts))
-    except TerraceError:  # not in time: whole phases prove what they prove
-        return whole
-
-
-@functools.cache
-def _least(store: Path) -> Stretch:
-    """All recorded iterations."""
-    return _stretch(list(_iterations(store)))
-
-
-def _iterations(store: Path) -> Iterator[tuple[Dump, Dump]]:
-    """The problem of each recorded iteration: in whole phases, and with its phases in the same parts."""
+def certificate(store: Path, fast: int) -> Certificate:
+    """The recorded loop under `fast` bytes of fast memory, from its exact counters."""
     kept = _core.Store(str(store))
     run = kept.runs()[0].id
-    machine = kept.machine(run)
-    profile = kept.profile(run, True)
-    parts: set[str] = set()
-    for iteration in range(profile.iterations):
-        problem = _core.Problem(profile.only(iteration), machine, [], False, _ALL)
-        dump = json.loads(problem.to_json())
-        parts = parts or _parts(dump)
-        yield whole_phases(dump), merged(dump, parts)
+    machine, profile = kept.machine(run), kept.profile(run, True)
+    budget = machine.fast_budget(fast)
+
+    def problem(of: _core.Profile, cyclic: bool) -> _core.Problem:
+        return _core.Problem(of, machine, budget, cyclic, _ALL)
+
+    mean = problem(profile, True)
+    target = _core.decide(mean, "joint", quick=True).prediction.total
+    starts = proofs_of(mean, target)
+
+    def own(iteration: _core.Problem) -> Prices:
+        proof = max(starts, key=lambda start: start.proven(iteration))
+        if proof.proven(iteration) >= (1 - _ALIKE) * proof.proven(mean):
+            return proof
+        return proof.better(iteration, target, _PASSES_AGAIN)
+
+    each = [problem(profile.only(i), False) for i in range(profile.iterations)]
+    owned = [own(iteration) for iteration in each]
+    whole = _core.Problem.in_sequence(each)
+    return Certificate(
+        max(in_sequence(prices).proven(whole) for prices in (*([start] * len(each) for start in starts), owned)),
+        len(each),
+        min(prices.proven(iteration) for prices, iteration in zip(owned, each, strict=True)),
+    )
+
+
+def proofs_of(problem: _core.Problem, target: float) -> list[Prices]:
+    """Prices that prove much of the problem: those of whole phases and of parts, bettered on its segments.
+
+    `target` is the best time that is known, seconds.
+    """
+    dump = json.loads(problem.to_json())
+    return [_prices(dump, parts(dump, size)).better(problem, target, _PASSES) for size in _SIZES]
+
+
+def _prices(dump: Dump, begins: Sequence[int]) -> Prices:
+    """Of the problem's segments: in each part as the linear program of the parts has them."""
+    phases = dump["phases"]
+    of_parts = prices({**dump, "phases": merged(phases, begins)})
+    lengths = np.diff([*begins, len(phases)])
+    capacity = np.zeros((len(phases), len(dump["places"])))
+    capacity[begins] = of_parts.capacity  # within a part data may come and go
+    return Prices(np.repeat(of_parts.row, lengths, axis=0), capacity)
 
 
 def _offset(name: str) -> int:
@@ -110,91 +94,55 @@ def _offset(name: str) -> int:
     return int(offset) if at and offset.isdigit() else 0
 
 
-def _parts(dump: Dump) -> set[str]:
-    """The segments with which parts of phases begin: parts of equal time, as many as stay below _LARGEST."""
+def parts(dump: Dump, largest: int) -> list[int]:
+    """The segments with which parts of phases begin: parts of about equal time, so many that items x parts stay
+    below `largest`, where phases are not more already."""
     phases = dump["phases"]
-    most = _LARGEST // max(1, len(dump["items"]))
-
-    def few_enough(parts: set[str]) -> bool:
-        return sum(_begins(phase["name"], parts) for phase in phases) <= most
-
-    if few_enough(every := _of_length(phases, 0.0)):
+    most = largest // max(1, len(dump["items"]))
+    every = _of_length(phases, 0.0)
+    shortest, longest = 0.0, math.fsum(phase["measured"] for phase in phases)
+    if len(every) <= most:
         return every
-    parts: set[str] = set()
-    shortest, longest = 0.0, sum(phase["measured"] for phase in phases)
+    best = _of_length(phases, math.inf)
     for _ in range(30):
         middle = (shortest + longest) / 2
-        if few_enough(tried := _of_length(phases, middle)):
-            longest, parts = middle, tried
+        if len(tried := _of_length(phases, middle)) <= most:
+            longest, best = middle, tried
         else:
             shortest = middle
-    return parts
+    return best
 
 
-def _begins(name: str, parts: set[str]) -> bool:
-    """Whether a part of a phase begins there, the first one included."""
-    return not _offset(name) or name in parts
-
-
-def _of_length(phases: list[Dump], length: float) -> set[str]:
-    """A part ends with the segment in which it gets as long as that, in seconds."""
-    parts, passed = set(), math.inf
-    for phase in phases:
-        if passed >= length and _offset(phase["name"]):
-            parts.add(phase["name"])
-            passed = 0.0
-        elif not _offset(phase["name"]):
+def _of_length(phases: Sequence[Dump], length: float) -> list[int]:
+    """A part ends with the segment in which it gets as long as that, in seconds, or with its phase."""
+    begins, passed = [], 0.0
+    for k, phase in enumerate(phases):
+        if k == 0 or not _offset(phase["name"]) or passed >= length:
+            begins.append(k)
             passed = 0.0
         passed += phase["measured"]
-    return parts
+    return begins
 
 
 def whole_phases(dump: Dump) -> Dump:
     """The problem with the segments of each phase added to the phase."""
-    return merged(dump, set())
+    return {**dump, "phases": merged(dump["phases"], _of_length(dump["phases"], math.inf))}
 
 
-def merged(dump: Dump, parts: set[str]) -> Dump:
-    """The problem with each segment that begins no part added to what comes before it in its phase."""
-    phases: list[Dump] = []
-    for phase in dump["phases"]:
-        if phases and not _begins(phase["name"], parts):
-            previous = phases[-1]
-            for key in ("core", "measured", "unexplained"):
-                if key in previous:
-                    previous[key] += phase[key]
-            previous["cells"] = _add(previous["cells"], phase["cells"])
-        else:
-            phases.append({**phase})
-    return {**dump, "phases": phases}
+def merged(phases: Sequence[Dump], begins: Sequence[int]) -> list[Dump]:
+    """Each segment that begins no part added to what comes before it."""
+    return [_sum(phases[begin:end]) for begin, end in zip(begins, [*begins[1:], len(phases)], strict=True)]
 
 
-def _add(a: list[list[float]], b: list[list[float]]) -> list[list[float]]:
-    cells = {cell[0]: cell for cell in a}
-    for item, *numbers in b:
-        known = cells.get(item)
-        cells[item] = (
-            [item, *numbers]
-            if known is None
-            else [item, *(x + y for x, y in zip(known[1:], numbers, strict=True))]
-        )
-    return [cells[item] for item in sorted(cells)]
-
-
-def smallest(a: Dump, b: Dump) -> Dump:
-    """Of two iterations of one program, the smaller of each counter; a counter that one lacks is 0."""
-    phases = []
-    for one, other in zip(a["phases"], b["phases"], strict=False):
-        cells = {cell[0]: cell for cell in other["cells"]}
-        phases.append(
-            {
-                **one,
-                "core": min(one["core"], other["core"]),
-                "cells": [
-                    [cell[0], *(min(x, y) for x, y in zip(cell[1:], cells[cell[0]][1:], strict=True))]
-                    for cell in one["cells"]
-                    if cell[0] in cells
-                ],
-            }
-        )
-    return {**a, "phases": phases}
+def _sum(segments: Sequence[Dump]) -> Dump:
+    cells: dict[int, list[float]] = {}
+    for segment in segments:
+        for item, *numbers in segment["cells"]:
+            known = cells.get(item, [0.0] * len(numbers))
+            cells[item] = [x + y for x, y in zip(known, numbers, strict=True)]
+    sums: Dump = {
+        key: math.fsum(segment[key] for segment in segments)
+        for key in ("core", "measured", "unexplained")
+        if key in segments[0]
+    }
+    return {**segments[0], **sums, "cells": [[item, *cells[item]] for item in sorted(cells)]}

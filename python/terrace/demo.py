@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from terrace import _core, study
-from terrace.certificate import proven_bound
+from terrace.certificate import certificate
 from terrace.errors import TerraceError
 from terrace.output import console, table
 from terrace.report import gather
@@ -121,7 +121,7 @@ def _workload(workload: Workload, binaries: dict[str, Path], folder: Path, probl
                 plan = folder / f"{workload.name}-{label}-{profile}.toml"
                 _plan(stores[machine], fast, profile == "oracle").write(str(plan))
                 worlds.append(World(f"{label}-{profile}", machine, plan=plan))
-            bounds[machine, ratio] = proven_bound(stores[machine], fast)
+            bounds[machine, ratio] = certificate(stores[machine], fast).shortest
     long = [*program, "--iterations", str(workload.study_iterations)]
     outcomes, printed = study.simulate(long, worlds, folder, f"{workload.name}-live", caches)
     verified = "SUCCESSFUL" in printed

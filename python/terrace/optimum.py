@@ -1,8 +1,7 @@
-"""The placement problem solved exactly, by HiGHS: what the bound and the planners are held against.
+"""The placement problem solved exactly, by HiGHS: what the planners are held against.
 
-`linear_bound` is the linear program of the design (planning.md) for any number of kinds: no software placement,
-moves inside phases included, is faster. `executable_optimum` is the mixed-integer program whose solutions can be
-carried out: every item lies in one place in each phase, moves take their time before the phase that changes.
+`executable_optimum` is the mixed-integer program whose solutions can be carried out: every item lies in one place
+in each phase, moves take their time before the phase that changes. linear.py has the bound below it.
 """
 
 from dataclasses import dataclass
@@ -168,47 +167,6 @@ def _lie(program: _Program, common: _Common, integer: bool) -> list[dict[int, in
     return now
 
 
-def _parts(cell: list[float] | None) -> list[list[float]]:
-    """What an item is read, what it is written, and the latency that this exposes, a cell each: they need not come
-    at the same time in the phase, so an item that moves meanwhile may be in different places for them."""
-    if cell is None:
-        return []
-    item, *numbers = cell[:4]
-    parts = [[item, *(number if i == n else 0.0 for i in range(3))] for n, number in enumerate(numbers)]
-    return [part for part in parts if any(part[1:])]
-
-
-def _relaxed(common: _Common) -> _Program:
-    """The linear program of the design: shares of items, served where they lie or where they come to meanwhile."""
-    program = _Program()
-    count = len(common.phases)
-    starts = count if common.cyclic else count + 1
-    share = [_lie(program, common, integer=False) for _ in range(starts)]
-    for now in share:
-        _hold(program, common, [{p: [(v, 1.0)] for p, v in here.items()} for here in now])
-    for k, phase in enumerate(common.phases):
-        cells = {int(cell[0]): cell for cell in phase["cells"]}
-        rows = _Phase(common)
-        for i, item in enumerate(common.items):
-            here, after = share[k][i], share[(k + 1) % starts][i]
-            moves = {(p, q): program.variable() for p in here for q in here if p != q}
-            for (p, q), move in moves.items():
-                rows.copy(move, common.copying(item, p, q), p, q)
-            for p in here:
-                arriving = [(move, 1.0) for (_, q), move in moves.items() if q == p]
-                leaving = [(move, -1.0) for (q, _), move in moves.items() if q == p]
-                program.row([(after[p], -1.0), (here[p], 1.0), *arriving, *leaving], 0, 0)
-            for traffic in _parts(cells.get(i)):
-                served = {p: program.variable(1) for p in here}
-                program.row([(v, 1.0) for v in served.values()], 1, 1)
-                for p, v in served.items():
-                    arriving = [(move, -1.0) for (_, q), move in moves.items() if q == p]
-                    program.row([(v, 1.0), (here[p], -1.0), *arriving], upper=0)
-                rows.serve(common, traffic, served)
-        rows.add(program, phase["core"] / common.second)
-    return program
-
-
 @dataclass(frozen=True)
 class _Change:
     """An item comes to another place before phase `before`; part of its copy runs beside phases around that.
@@ -317,12 +275,6 @@ class _Executable:
 def _constant(dump: Dump) -> float:
     """What no placement changes: times that the law does not explain, where they are estimates."""
     return 0.0 if dump["exact"] else float(sum(phase["unexplained"] for phase in dump["phases"]))
-
-
-def linear_bound(dump: Dump, time_limit: float = 60) -> float:
-    """Seconds that no software placement can beat in one iteration: the optimum of the linear program."""
-    common = _Common(dump)
-    return float(_relaxed(common).solve(time_limit)[1] * common.second + _constant(dump))
 
 
 def executable_optimum(dump: Dump, time_limit: float = 60) -> Optimum:

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <string>
 
+#include "base/error.hpp"
 #include "model/loads.hpp"
 
 namespace terrace::model {
@@ -226,6 +229,34 @@ int affordable_passes(const Problem& problem) {
 LowerBound lower_bound(const Problem& problem, double target, AscentLimits limits, Multipliers start) {
   Ascent ascent(problem, target, limits);
   return ascent.climb(start.row.empty() ? ascent.start() : std::move(start));
+}
+
+Multipliers feasible(const Problem& problem, Multipliers prices) {
+  const auto rows = problem.places.size() + 2, places = problem.places.size();
+  const auto expected = no_prices(problem);
+  if (prices.row.size() != expected.row.size() || prices.capacity.size() != expected.capacity.size())
+    throw Error(Code::invalid, "prices of " + std::to_string(prices.row.size()) + " rows and " +
+                                   std::to_string(prices.capacity.size()) + " capacities; this problem has " +
+                                   std::to_string(expected.row.size()) + " and " +
+                                   std::to_string(expected.capacity.size()));
+  const Relaxation relaxation(problem);
+  for (std::size_t i = 0; i < prices.capacity.size(); ++i)
+    prices.capacity[i] = relaxation.bounded(i % places) ? std::max(prices.capacity[i], 0.0) : 0;
+  for (auto& price : prices.row) price = std::max(price, 0.0);
+  for (std::size_t k = 0; k < problem.phases.size(); ++k) {
+    auto* row = &prices.row[k * rows];
+    const auto sum = std::accumulate(row, row + rows, 0.0);
+    if (sum > 0)
+      std::for_each(row, row + rows, [&](double& price) { price /= sum; });
+    else
+      row[0] = 1;
+  }
+  return prices;
+}
+
+double bound_at(const Problem& problem, Multipliers prices) {
+  Activity activity;
+  return Relaxation(problem).evaluate(feasible(problem, std::move(prices)), activity);
 }
 
 }  // namespace terrace::model

@@ -29,4 +29,11 @@ int affordable_passes(const Problem& problem);
 // An exact problem's `unexplained` times are no part of the bound: they depend on the placement.
 LowerBound lower_bound(const Problem& problem, double target, AscentLimits limits = {}, Multipliers start = {});
 
+// Any numbers made prices: negative ones are 0, those of a phase's rows sum to 1, and places with room for
+// everything have none. Throws Error{invalid} where there are more or fewer than the problem has.
+Multipliers feasible(const Problem& problem, Multipliers prices);
+
+// What feasible(prices) prove.
+double bound_at(const Problem& problem, Multipliers prices);
+
 }  // namespace terrace::model

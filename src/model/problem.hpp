@@ -124,6 +124,10 @@ void hold_against_measured(Problem& problem);
 // cells, and one for each object at least.
 std::size_t affordable_items(const profile::Profile& profile);
 
+// Iterations of one loop as a single one, which begins and ends where it likes. Throws Error{invalid} where they
+// have other items or places than the first.
+Problem in_sequence(const std::vector<Problem>& iterations);
+
 // One phase's time with every item where `placement` says, no moves.
 PhaseTime phase_time(const Problem& problem, std::size_t phase, const Placement& placement);
 

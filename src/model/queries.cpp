@@ -1,6 +1,7 @@
 // Questions to a problem that everyone asks.
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "model/loads.hpp"
 
 namespace terrace::model {
@@ -18,6 +19,25 @@ std::size_t cell_count(const Problem& problem) {
   std::size_t count = 0;
   for (const auto& phase : problem.phases) count += phase.cells.size();
   return count;
+}
+
+Problem in_sequence(const std::vector<Problem>& iterations) {
+  if (iterations.empty()) throw Error(Code::invalid, "a sequence of no iterations");
+  const auto& first = iterations.front();
+  const auto sizes = [](const Problem& problem) {
+    std::vector<std::uint64_t> bytes;
+    for (const auto& item : problem.items) bytes.push_back(item.size.value);
+    return bytes;
+  };
+  auto all = first;
+  all.cyclic = false;
+  all.phases.clear();
+  for (const auto& problem : iterations) {
+    if (problem.places.size() != first.places.size() || sizes(problem) != sizes(first))
+      throw Error(Code::invalid, "iterations in sequence have the same items and places");
+    all.phases.insert(all.phases.end(), problem.phases.begin(), problem.phases.end());
+  }
+  return all;
 }
 
 std::vector<PlaceId> fastest_first(const Problem& problem, DomainId domain) {

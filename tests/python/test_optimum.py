@@ -1,13 +1,16 @@
 """The linear program and the exact one, on random problems: each bounds what it should."""
 
+import math
+import random
 import sys
 from pathlib import Path
 
 import pytest
-from terrace import _core, certificate
-from terrace.certificate import merged, whole_phases
-from terrace.errors import TerraceError
-from terrace.optimum import executable_optimum, linear_bound
+from terrace import _core
+from terrace.certificate import merged, parts, whole_phases
+from terrace.errors import TerraceError, core_errors
+from terrace.linear import in_sequence, linear_bound, prices
+from terrace.optimum import executable_optimum
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "acceptance"))
 
@@ -40,38 +43,27 @@ def all_of_one_phase(dump):
 
 
 @pytest.mark.parametrize("seed", range(0, 40, 4))
-def test_shorter_parts_prove_more(seed, monkeypatch):
+def test_parts_are_as_many_as_are_wanted_and_lose_nothing(seed):
     dump = all_of_one_phase(instance(seed))
-    last = 0.0
-    for most in range(1, len(dump["phases"]) + 1):
-        monkeypatch.setattr(certificate, "_LARGEST", most * len(dump["items"]))
-        parts = merged(dump, certificate._parts(dump))
-        assert len(parts["phases"]) <= most
-        assert sum(phase["core"] for phase in parts["phases"]) == pytest.approx(
-            sum(phase["core"] for phase in dump["phases"])
-        )
-        bound = linear_bound(parts)
-        assert bound <= linear_bound(dump) * ROUNDED
-        if most in (1, len(dump["phases"])):  # parts that are no parts of one another prove neither more nor less
-            assert bound >= last / ROUNDED
-            last = bound
-    assert parts["phases"] == dump["phases"]
+    phases = dump["phases"]
+    for most in range(1, len(phases) + 1):
+        begins = parts(dump, most * len(dump["items"]))
+        assert begins[0] == 0
+        assert len(begins) <= most
+        of_parts = merged(phases, begins)
+        assert [phase["name"] for phase in of_parts] == [phases[k]["name"] for k in begins]
+        assert total(of_parts) == pytest.approx(total(phases))
+        assert linear_bound({**dump, "phases": of_parts}) <= linear_bound(dump) * ROUNDED
+    assert begins == list(range(len(phases)))
+    assert of_parts == phases
+    assert parts(cut(instance(seed)), 0) == list(range(0, len(phases), 2))
 
 
-def test_parts_that_are_not_solved_in_time_prove_nothing_more(monkeypatch):
-    dump = all_of_one_phase(instance(3))
-    stretch = certificate.Stretch(1, whole_phases(dump), dump)
-    budget = [place["budget"] for place in dump["places"]]
-    whole = linear_bound(whole_phases(dump))
-    assert certificate._bound(stretch, budget) >= whole / ROUNDED
-
-    def slow(problem, _limit):
-        if len(problem["phases"]) > 1:
-            raise TerraceError("the solver found no placement: Time limit reached")
-        return linear_bound(problem)
-
-    monkeypatch.setattr(certificate, "linear_bound", slow)
-    assert certificate._bound(stretch, budget) == whole
+def total(phases):
+    """What of a problem's phases merging must keep: core time, and every counter."""
+    return [math.fsum(phase["core"] for phase in phases)] + [
+        math.fsum(cell[n] for phase in phases for cell in phase["cells"]) for n in (1, 2, 3, 4)
+    ]
 
 
 # Read at one time and written at another: an item may lie in two places in one phase.
@@ -102,4 +94,91 @@ def test_bounds_are_below_the_optimum_and_prices_below_the_program(seed):
     dump = instance(seed)
     program = linear_bound(dump)
     assert program <= executable_optimum(dump).seconds * ROUNDED
-    assert _core.Problem.from_dump(dump).lower_bound() <= program * ROUNDED
+    problem = _core.Problem.from_dump(dump)
+    assert problem.lower_bound() <= program * ROUNDED
+    found = prices(dump)
+    assert found.proven(problem) == pytest.approx(program, rel=2e-3)
+    assert found.proven(problem) <= found.better(problem, program, 50).proven(problem)
+
+
+def three_kinds(seed):
+    """Two domains, one of three kinds of memory and one of two; some items are pinned."""
+    dice = random.Random(seed)
+    dump = instance(seed)
+    fast, slow = dump["places"]
+    footprint = sum(item["size"] for item in dump["items"])
+    middle = {
+        **fast,
+        "name": "middle",
+        "latency": (fast["latency"] + slow["latency"]) / 2,
+        "budget": footprint // 4,
+    }
+    near = {**fast, "name": "near", "domain": 1, "budget": footprint // 8}
+    far = {**slow, "name": "far", "domain": 1}
+    places = [fast, slow, middle, near, far]
+    for item in dump["items"]:
+        item["domain"] = dice.randint(0, 1)
+        item["measured_at"] = 4 if item["domain"] else 1
+        if dice.random() < 0.2:
+            item["pinned"] = item["measured_at"]
+    rate = dump["copy"][1][0]
+    copy = [[0 if p == q else rate * (1 + 0.1 * q) for q in range(5)] for p in range(5)]
+    return {**dump, "places": places, "copy": copy, "homes": [1, 4]}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_bounds_of_several_kinds_and_domains(seed):
+    dump = three_kinds(seed)
+    dump["phases"] = dump["phases"][:4]
+    dump["items"] = dump["items"][:6]
+    for phase in dump["phases"]:
+        phase["cells"] = [cell for cell in phase["cells"] if cell[0] < 6]
+    program = linear_bound(dump)
+    exact = executable_optimum(dump, 30)
+    assert program <= exact.seconds * ROUNDED
+    problem = _core.Problem.from_dump(dump)
+    assert prices(dump).proven(problem) == pytest.approx(program, rel=2e-2)
+    # With room for everything all lies in the fastest place, but for what is pinned: the same with one place.
+    for place in dump["places"]:
+        place["budget"] = 2**40
+    stays = [[item.get("pinned", 3 * item["domain"]) for item in dump["items"]]]
+    assert linear_bound(dump) <= _core.Problem.from_dump(dump).predict(stays).total * ROUNDED
+
+
+# However poor they are; and of iterations one after the other, too.
+@pytest.mark.parametrize("seed", range(40, 60))
+def test_any_prices_prove_a_bound(seed):
+    dice = random.Random(seed)
+    dump = instance(seed)
+    best = executable_optimum(dump).seconds * ROUNDED
+    problem = _core.Problem.from_dump(dump)
+    in_turn = _core.Problem.in_sequence([problem] * 3)
+    assert len(in_turn.phases) == 3 * len(dump["phases"])
+    phases, places = len(dump["phases"]), len(dump["places"])
+    for _ in range(20):
+        row = [dice.choice([dice.uniform(-1, 5), 0.0, 1.0]) for _ in range(phases * (places + 2))]
+        scale = dice.choice([0.0, 1e-12, 1e-10])
+        capacity = [dice.uniform(-1, 1) * scale for _ in range(phases * places)]
+        assert problem.bound_at(row, capacity) <= best
+        assert in_turn.bound_at(row * 3, capacity * 3) <= 3 * best
+    good = prices(dump)
+    of_three = in_sequence([good] * 3)
+    assert of_three.proven(in_turn) <= 3 * best
+    # What an iteration is given to begin with counts once, not three times.
+    alone = _core.Problem.from_dump({**dump, "cyclic": False})
+    assert of_three.proven(in_turn) >= 3 * good.proven(alone) / ROUNDED
+
+
+def test_prices_of_another_problem_are_refused():
+    problem = _core.Problem.from_dump(instance(1))
+    with pytest.raises(TerraceError, match="prices of 1 rows and 2 capacities; this problem has"), core_errors():
+        problem.bound_at([1.0], [1.0, 2.0])
+    with pytest.raises(TerraceError, match="the same items and places"), core_errors():
+        _core.Problem.in_sequence([problem, _core.Problem.from_dump(instance(2))])
+    with pytest.raises(TerraceError, match="no iterations"), core_errors():
+        _core.Problem.in_sequence([])
+
+
+def test_a_program_that_is_not_solved_in_time_says_so():
+    with pytest.raises(TerraceError, match="the solver found no bound: Time limit"):
+        linear_bound(instance(3), 0.0)

@@ -20,11 +20,11 @@ import re
 from pathlib import Path
 
 from terrace import _core, study
-from terrace.certificate import loop_bound
+from terrace.certificate import certificate
 from terrace.errors import TerraceError, core_errors
 from terrace.experiment import metrics
 from terrace.experiment.cells import Answer, Cell, write_whole
-from terrace.experiment.recording import Place, Recording, least, recording
+from terrace.experiment.recording import Place, Recording, recording
 from terrace.experiment.workloads import WORKLOADS
 from terrace.store import Store
 from terrace.values import Machine, Move
@@ -60,9 +60,8 @@ def answer(place: Place, cell: Cell) -> Answer:
 
 
 def _bound(place: Place, cell: Cell, of: Recording, fast: int) -> Answer:
-    parts = least(place, cell.workload, cell.machine)
-    seconds = loop_bound(place.profile(cell.workload, cell.machine), parts, fast)
-    return Answer(seconds, sum(part.iterations for part in parts), fast, of.footprint)
+    proven = certificate(place.profile(cell.workload, cell.machine), fast)
+    return Answer(proven.loop, proven.iterations, fast, of.footprint)
 
 
 def _options(place: Place, cell: Cell, fast: int) -> list[str]:

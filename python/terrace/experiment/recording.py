@@ -13,13 +13,12 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from terrace import _core, study
-from terrace.certificate import Stretch, stretches
 from terrace.errors import TerraceError
-from terrace.experiment.cells import SCHEMA, document, write_whole
+from terrace.experiment.cells import document, write_whole
 from terrace.experiment.workloads import WORKLOADS, Workload
 
 # Unimem's machines have the same caches: one recording serves all of them.
@@ -50,10 +49,6 @@ class Place:
     def profile(self, name: str, machine: str) -> Path:
         """Its profile on the machine, with exact counters beside the samples."""
         return self.folder / "profiles" / f"{name}.{machine}.terrace"
-
-    def least(self, name: str, machine: str) -> Path:
-        """The least counters of its iterations, which bounds rest on (certificate.py)."""
-        return self.profile(name, machine).with_suffix(".least.json")
 
 
 @dataclass(frozen=True)
@@ -120,21 +115,7 @@ def recording(place: Place, name: str, machine: str) -> Recording:
 
 
 def profile(place: Place, name: str, machine: str) -> None:
-    """The recording's profile on a machine, and its iterations' least counters."""
-    _replay_profile(place, name, machine)
-    if not place.least(name, machine).exists():
-        parts = stretches(place.profile(name, machine))
-        content = {"stretches": [asdict(part) for part in parts]}
-        write_whole(place.least(name, machine), json.dumps({"schema": SCHEMA, **content}))
-
-
-def least(place: Place, name: str, machine: str) -> list[Stretch]:
-    """What `profile` wrote of the iterations."""
-    content = json.loads(place.least(name, machine).read_text(encoding="utf-8"))
-    return [Stretch(**part) for part in content["stretches"]]
-
-
-def _replay_profile(place: Place, name: str, machine: str) -> None:
+    """The recording's profile on a machine."""
     kept = place.profile(name, machine)
     if kept.exists():
         return

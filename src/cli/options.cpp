@@ -126,8 +126,10 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
                        ? "who chooses the places: a planner, a policy (kernel-tiering, memtis, colloid, alto), "
                          "or cache-mode"
                        : "who chooses the places")
-        ->capture_default_str();
-    app.add_option("--plan", world.plan, "obey this plan instead of learning one");
+        ->default_str("auto");
+    app.add_option("--plan", world.plan,
+                   "obey this plan instead of learning one; with --planner until that has made its own, learned under "
+                   "this one");
     app.add_option(
         "--hints", world.hints,
         "file that says how often objects are referred to, for where they lie at first, and which phases "

@@ -16,7 +16,7 @@ struct WorldOptions {
   std::string machine;  // name or file; "" for the running machine
   std::string budget;   // "hbm=16GiB"
   std::string fast;     // shorthand for the fastest kind
-  std::string planner = "auto";
+  std::string planner;  // empty: auto, or nobody where a plan is given
   std::string plan;                     // file
   std::string hints;                    // file
   std::vector<std::string> caches;      // "l3=640KiB"

@@ -54,6 +54,11 @@ std::string chooser(const std::string& name, const std::string& verb) {
                                  "`; use `terrace simulate`");
 }
 
+bool betters_plans(const std::string& planner) {
+  return !placement::is_policy(planner) && planner != placement::k_cache_mode &&
+         placement::find_planner(planner).needs_profile();
+}
+
 front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions& launch) {
   auto machine = machine::with_cache_sizes(load_machine(options.machine), options.caches);
   const auto core_times = read_core_times(options.core_times);
@@ -66,10 +71,15 @@ front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions
   front::SessionWorld world{options.label, machine};
   world.domain = domain;
   world.cores = cores_of(options.cores, machine.initiators()[initiator]);
-  world.planner = chooser(options.planner, launch.verb);
+  world.planner = chooser(options.planner.empty() ? "auto" : options.planner, launch.verb);
   if (!options.plan.empty()) {
     world.plan = placement::read_plan_file(options.plan);
-    world.planner = "plan";
+    if (options.planner.empty())
+      world.planner = front::k_given_plan;
+    else if (!betters_plans(options.planner))
+      throw Error(Code::invalid, "--planner " + options.planner +
+                                     " makes no plan from a profile that could follow the one of --plan; leave one " +
+                                     "of them out, or give --planner auto");
   }
   if (!options.hints.empty()) world.hints = placement::read_hints_file(options.hints);
   placement::let(world.hints, launch.lets);

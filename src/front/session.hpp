@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/blob.hpp"
@@ -21,6 +22,8 @@ inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of
 enum class Backend : std::uint8_t { real, virtual_time };
 
 // One world of the run (runtime_parts.hpp).
+inline constexpr std::string_view k_given_plan = "plan";
+
 struct SessionWorld {
   std::string label;  // distinguishes journals; "" when there is one world
   machine::Machine machine;
@@ -28,7 +31,7 @@ struct SessionWorld {
   double cores = 1;
   machine::Budget budget{};
   std::string budget_text{};
-  std::string planner = "auto";
+  std::string planner = "auto";  // k_given_plan: none beside `plan`
   std::optional<placement::Plan> plan{};
   placement::Hints hints{};
   model::Calibration calibration{};

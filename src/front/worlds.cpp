@@ -178,6 +178,7 @@ BuiltWorld build_world(const Session& session, const SessionWorld& world, bool a
   given.budget_text = world.budget_text;
   given.steering.planner = world.planner;
   given.steering.plan = world.plan;
+  given.steering.better_plan = world.plan.has_value() && world.planner != k_given_plan;
   given.steering.hints = world.hints;
   given.steering.learn_iterations = world.learn_iterations;
   given.steering.record_only = world.record_only;

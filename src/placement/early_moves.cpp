@@ -12,7 +12,9 @@ namespace {
 
 constexpr double k_most_guests = 0.125;   // of fast memory
 constexpr double k_stay = 3;              // times as long as it is used
-constexpr std::uint32_t k_patience = 64;  // stretches
+constexpr std::uint32_t k_patience = 64;  // stretches for which a guest waits for its use, at least
+constexpr std::uint32_t k_ahead = 4;      // times as long as it will be used: a guest comes two before it
+constexpr std::uint32_t k_lull = 4;       // in its use: no longer than one over that of it
 
 // Seconds that a line of each sort takes of a place's bandwidth, and an exposed access of the core's time.
 struct Prices {
@@ -47,12 +49,20 @@ void EarlyMoves::passed(const profile::Phase& stretch, const Tiers& tiers, doubl
   for (const auto& cell : stretch.cells) {
     const auto gain =
         slow_busy > stalled ? busy(cell, slow) - busy(cell, fast) : cell.exposure * (slow.exposed - fast.exposed);
-    uses_.push_back({cell.chunk, std::max(gain, 0.0), 1});
-    if (gain <= 0) continue;
-    if (cell.chunk >= paid_.size()) paid_.resize(cell.chunk + std::size_t{1}, 0);
+    if (gain <= 0) continue;  // what is only written back, say, long after a sweep passed
+    uses_.push_back({cell.chunk, gain, 1});
+    if (cell.chunk >= paid_.size()) {
+      paid_.resize(cell.chunk + std::size_t{1}, 0);
+      lost_.resize(paid_.size(), 0);
+    }
     paid_[cell.chunk] += times * gain;
-    if (tiers.on(cell.chunk, tiers.slow) && worth(cell.chunk, tiers) * to_fast >= 1)
-      wanting_.push_back(cell.chunk);
+    if (tiers.on(cell.chunk, tiers.fast)) {
+      lost_[cell.chunk] = 0;
+    } else if (tiers.on(cell.chunk, tiers.slow)) {
+      lost_[cell.chunk] += times * gain;
+      if (lost_[cell.chunk] * to_fast >= static_cast<double>(tiers.size(cell.chunk).value))
+        wanting_.push_back(cell.chunk);
+    }
   }
   sweeps_.passed(uses_, *tiers.chunks);
   ahead_.insert(ahead_.end(), sweeps_.next().begin(), sweeps_.next().end());
@@ -107,10 +117,13 @@ bool EarlyMoves::make_room(Making& making, Bytes size, double worth, bool for_gu
   return true;
 }
 
-// It was used and is no more, or was not used for so long that its sweep must have ended before it.
+// It was used and is no more, or was not used for so long that its sweep must have ended before it. Where a sweep
+// takes many stretches for a chunk, samples leave gaps of some.
 bool EarlyMoves::has_passed(const Guest& guest) const {
   if (sweeps_.in_use(guest.chunk)) return false;
-  return sweeps_.last_use(guest.chunk) > guest.came || sweeps_.stretch() > guest.came + k_patience;
+  const auto last = sweeps_.last_use(guest.chunk);
+  if (last > guest.came) return sweeps_.stretch() > last + guest.stretches / k_lull;
+  return sweeps_.stretch() > guest.came + std::max(k_patience, k_ahead * guest.stretches);
 }
 
 // What a sweep uses next stays for as long as it is used, if that pays for both copies. The copies of one stretch
@@ -134,7 +147,7 @@ void EarlyMoves::bring_ahead(Making& making) {
     credit_ -= bytes * both;
     making.free -= tiers.size(use.chunk);
     making.moves.push_back({use.chunk, tiers.fast});
-    guests_.push_back({use.chunk, sweeps_.stretch()});
+    guests_.push_back({use.chunk, sweeps_.stretch(), use.stretches});
   }
   ahead_.erase(kept, ahead_.end());
 }

@@ -48,7 +48,8 @@ class EarlyMoves {
   };
   struct Guest {
     memory::ChunkId chunk = 0;
-    std::uint32_t came = 0;  // stretch
+    std::uint32_t came = 0;       // stretch
+    std::uint32_t stretches = 1;  // for which the one before it was used
   };
   [[nodiscard]] bool make_room(Making& making, Bytes size, double worth, bool for_guest);
   [[nodiscard]] bool has_passed(const Guest& guest) const;
@@ -64,6 +65,7 @@ class EarlyMoves {
   const machine::Machine& machine_;
   machine::InitiatorId initiator_;
   std::vector<double> paid_;              // by chunk: seconds, in slow memory or saved in fast memory
+  std::vector<double> lost_;              // of these in slow memory, since it was in fast memory
   std::vector<memory::ChunkId> wanting_;  // those that have paid enough to come in
   std::vector<memory::ChunkId> coming_;   // what was wished for last
   std::vector<Resident> residents_;       // of fast memory: a heap, the least worth on top

@@ -13,7 +13,7 @@ void Sweeps::passed(std::span<const Use> uses, const memory::ChunkTable& chunks)
   visits_.resize(chunks.size());
   for (const auto& use : uses) {
     auto& visit = visits_[use.chunk];
-    visit.fresh = visit.last == 0 || visit.last + 2 < stretch_;
+    visit.fresh = visit.last == 0 || visit.last + 2 + lull(visit) < stretch_;
     if (visit.fresh) {
       visit.gain = 0;
       visit.first = stretch_;

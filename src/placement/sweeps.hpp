@@ -21,9 +21,10 @@ class Sweeps {
   // begins now, each as the last chunk of its sweep was from its first use to its last.
   void passed(std::span<const Use> uses, const memory::ChunkTable& chunks);
   [[nodiscard]] std::span<const Use> next() const { return next_; }
-  // Used in one of the last two stretches.
+  // Used in one of the last two stretches; one that was for many, in one of some more: samples leave gaps.
   [[nodiscard]] bool in_use(memory::ChunkId chunk) const {
-    return chunk < visits_.size() && visits_[chunk].last + 1 >= stretch_ && visits_[chunk].last > 0;
+    return chunk < visits_.size() && visits_[chunk].last > 0 &&
+           visits_[chunk].last + 1 + lull(visits_[chunk]) >= stretch_;
   }
 
   // Of stretches, counted from 1; 0: never.
@@ -33,17 +34,17 @@ class Sweeps {
   [[nodiscard]] std::uint32_t stretch() const { return stretch_; }
 
  private:
-  struct Visit {             // from a first use to a last one, in each stretch or every second one between
+  struct Visit {             // from a first use to a last one, without long lulls between
     std::uint32_t last = 0;  // stretch, from 1 on; 0: never
     std::uint32_t first = 0;
     bool fresh = false;  // it began in the last stretch
     double gain = 0;
   };
+  static std::uint32_t lull(const Visit& visit) { return (visit.last - visit.first) / 4; }
   void follow(memory::ChunkId first, memory::ChunkId last, const memory::ChunkTable& chunks);
   void look_ahead(memory::ChunkId head, int step, std::uint32_t rate, const memory::ChunkTable& chunks);
   [[nodiscard]] bool was_used_before(memory::ChunkId chunk) const {
-    return chunk < visits_.size() && visits_[chunk].last > 0 &&
-           (visits_[chunk].last + 1 == stretch_ || (visits_[chunk].last == stretch_ && !visits_[chunk].fresh));
+    return in_use(chunk) && (visits_[chunk].last < stretch_ || !visits_[chunk].fresh);
   }
 
   std::vector<Visit> visits_;  // by chunk

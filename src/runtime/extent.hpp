@@ -9,7 +9,7 @@
 namespace terrace::runtime {
 
 // About `chunks_per_object` chunks, each in [smallest, largest] and a whole multiple of `smallest`, or of a huge
-// page where it holds one.
+// page where it would hold one.
 struct ChunkRule {
   std::uint32_t chunks_per_object = 64;
   Bytes smallest{16384};

@@ -185,7 +185,7 @@ void World::loop_begin(const PhaseTracker& tracker, const std::vector<profile::O
   moved_early_ = false;
   iterations_ = 0;
   price(profile::k_before_loop);
-  if (!parts_.steering.plan) has_plan_ = false;  // a second loop is learned anew
+  if (!parts_.steering.plan || bettered_) has_plan_ = false;  // a second loop is learned anew
   place_counted(objects);
 }
 

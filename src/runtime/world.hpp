@@ -129,6 +129,7 @@ class World {
   }
   void cut_segment(const PhaseTracker& tracker);
   void run_moves(const PhaseTracker& tracker);
+  void leave_given_plan();
   void heed_policy(const PhaseTracker& tracker);
   [[nodiscard]] placement::Tiers tiers() const;
   [[nodiscard]] bool moves_early() const;
@@ -159,7 +160,8 @@ class World {
   std::deque<Coming> coming_;  // in the order in which they will be done
   std::string why_;            // a plan is made
   Variation variation_;
-  bool again_ = false;  // this iteration is profiled once more, under a plan
+  bool again_ = false;     // this iteration is profiled once more, under a plan
+  bool bettered_ = false;  // the plan that was given: by one that was made of its first iteration
   // Of the moves to where the plan in force has everything: when it is done, phases are watched.
   std::optional<backend::Ticket> last_arrival_;
   bool plan_mismatch_noted_ = false;

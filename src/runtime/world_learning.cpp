@@ -36,6 +36,10 @@ void World::steer(const PhaseTracker& tracker, bool followed, const std::vector<
   if (again_ || (learned && !parts_.steering.record_only)) learn(tracker, objects);
   again_ = false;
   carry(iteration, objects);
+  if (iteration == 0 && has_plan_ && parts_.steering.better_plan) {
+    again_ = true;
+    why_ = "learned in the first iteration, under the plan that was given";
+  }
   watch(iteration);
   iterations_ = iteration + 1;
   followed_whole_ = followed;
@@ -140,6 +144,7 @@ bool World::adopt(const Coming& coming, const PhaseTracker& tracker, const std::
   const auto phase = tracker.index() == 0 ? 0 : adopted.find_phase(tracker.index(), tracker.phase());
   if (!phase) return false;
   journal_.write(profile::PlanRecord{plan, now(), coming.why});
+  bettered_ = parts_.steering.better_plan;
   active_ = std::move(adopted);
   has_plan_ = true;
   plan_phase_.reset();
@@ -183,7 +188,7 @@ void World::gather(const std::vector<profile::Object>& objects, profile::PhaseIn
 // A plan that was given may be another run's, with other sizes and other phases. What fits of it is known when the
 // loop begins, which phases answer to its own after the first iteration.
 void World::carry(std::uint32_t iteration, const std::vector<profile::Object>& objects) {
-  if (!parts_.steering.plan || iteration > 1) return;
+  if (!parts_.steering.plan || !has_plan_ || iteration > 1) return;
   if (iteration == 0) {
     if (!active_.scaled()) return;
     active_.scale_segments_by_size();

@@ -95,12 +95,21 @@ void World::catch_up(const PhaseTracker& tracker) {
       enter_plan_phase(++*plan_phase_, false, tracker.iteration());
 }
 
+// A plan of an iteration with other phases says where data lies at first. Where another is to follow it anyway, the
+// first iteration is one to learn from like any other.
+void World::leave_given_plan() {
+  if (!has_plan_ || !parts_.steering.better_plan) return;
+  note("note", "plan: made of an iteration with other phases; data lies where it says and is learned from there");
+  has_plan_ = strayed_ = again_ = false;
+  moved_early_ = true;
+}
+
 void World::run_moves(const PhaseTracker& tracker) {
   catch_up(tracker);
   plan_phase_.reset();
   const bool expected = active_.expects(tracker.index(), tracker.phase());
   strayed_ = strayed_ || (parts_.steering.plan && tracker.iteration() == 0 && !expected);
-  if (strayed_) return;
+  if (strayed_) return leave_given_plan();
   plan_phase_ = active_.find_phase(tracker.index(), tracker.phase());
   if (!expected && !plan_mismatch_noted_) {
     note("warning", "phase " + std::to_string(tracker.index()) + " is \"" + tracker.phase() +

@@ -68,7 +68,7 @@ TEST_P(Carried, APlanOfASmallRunServesALargeOne) {
   plan("W", of.budget);
   const std::string fast = std::string(" fast=") + of.budget;
   launch("simulate " + machine + of.cache + " --world 'label=carried plan=S.toml" + fast +
-         "' --world 'label=own plan=W.toml" + fast +
+         "' --world 'label=bettered plan=S.toml planner=auto" + fast + "' --world 'label=own plan=W.toml" + fast +
          "' --world 'label=slow planner=slow-only' -o x.terrace -- ./" + program + " --class W");
   const auto own = steady("x.own.terrace");
   const auto slow = steady("x.slow.terrace");
@@ -78,6 +78,13 @@ TEST_P(Carried, APlanOfASmallRunServesALargeOne) {
   EXPECT_EQ(
       number("x.carried.terrace", "SELECT count(*) FROM note WHERE severity = 'warning' AND text LIKE 'phase %'"),
       0);
+  // Where the planner betters it, it serves until there is another one.
+  const auto loop = [&](const char* store) { return number(store, "SELECT ended - begun FROM loop"); };
+  const auto bettered = steady("x.bettered.terrace");
+  EXPECT_GE((slow - bettered) / (slow - own), 0.97) << bettered << " s, its own " << own << ", slow " << slow;
+  EXPECT_LT(loop("x.bettered.terrace"), loop("x.carried.terrace"));
+  EXPECT_GE(number("x.bettered.terrace", "SELECT count(*) FROM plan"), 2);
+  EXPECT_EQ(number("x.carried.terrace", "SELECT count(*) FROM plan"), 1);
   // The room that a plan counts on may come a moment late at other sizes: a chunk then stays where it is.
   EXPECT_LT(number("x.carried.terrace", "SELECT 1000.0 * sum(refused) / count(*) FROM move"), 1);
 }

@@ -165,6 +165,31 @@ TEST(EarlyMoves, BringWhatASweepUsesNext) {
   for (memory::ChunkId hot = 64; hot < 64 + 14; ++hot) EXPECT_EQ(memory.chunks[hot].place.load(), k_fast);
 }
 
+// Larger chunks, each in use for hundreds of stretches of which samples miss one in four: what was brought ahead
+// waits for its use, and is there until that is over.
+TEST(EarlyMoves, BringAheadWhatIsUsedMuchLater) {
+  constexpr int k_stretches = 200, k_chunks = 96;
+  const auto machine = two_latencies();
+  Memory memory(std::vector<std::uint32_t>(k_chunks, 1 << 20), 24 << 20);
+  EarlyMoves early(machine, 0);
+  std::mt19937 random(7);
+  int there = 0, copies = 0;
+  for (int stretch = 0; stretch < 2 * k_chunks * k_stretches; ++stretch) {
+    const auto chunk = static_cast<memory::ChunkId>(stretch / k_stretches % k_chunks);
+    if (stretch >= k_chunks * k_stretches) there += memory.chunks[chunk].place.load() == k_fast ? 1 : 0;
+    std::vector<std::pair<memory::ChunkId, double>> cells;
+    if (random() % 4 != 0) cells.emplace_back(chunk, 8);
+    auto of_it = exposing(cells);
+    of_it.time = Seconds{5e-6};
+    early.passed(of_it, memory.tiers());
+    const auto moves = early.wishes(memory.tiers());
+    copies += stretch >= k_chunks * k_stretches ? static_cast<int>(moves.size()) : 0;
+    memory.carry_out(moves, machine);
+  }
+  EXPECT_GT(there, k_chunks * k_stretches * 9 / 10);
+  EXPECT_LE(copies, 2 * k_chunks + 8) << "each comes once and goes once";
+}
+
 // The newcomer is worth more for its bytes than one of the two that would have to go, and less than the other.
 TEST(EarlyMoves, PutNothingOutForWhatDoesNotComeIn) {
   const auto machine = two_latencies();

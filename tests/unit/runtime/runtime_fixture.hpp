@@ -58,6 +58,7 @@ struct RunChoice {
   Bytes fast{5 * k_mib};
   bool keep_exact = false;
   std::optional<placement::Plan> plan = {};
+  bool better_plan = false;  // than `plan`
   std::uint32_t every = 0;  // above 0: a recording that follows each so many iterations
   profile::CoreTimes core_times = {};
   placement::Hints hints = {};
@@ -206,6 +207,7 @@ class TestRun {
     world.budget = budget;
     world.steering.planner = choice.planner;
     world.steering.plan = choice.plan;
+    world.steering.better_plan = choice.better_plan;
     world.steering.hints = choice.hints;
     world.steering.learn_at_home = choice.learn_at_home;
     world.steering.record_only = choice.every > 0;

@@ -1,4 +1,4 @@
-"""Plans of class W obeyed in class A, beside class A's own."""
+"""Plans of class W in class A, beside class A's own: until the planner has made another there, and to the end."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def _place(problem_class: str) -> Place:
     return Place(WORK / f"unimem-{problem_class}", ROOT, problem_class)
 
 
-def _loop(place: Place, name: str, machine: str, plan: Path) -> float:
+def _loop(place: Place, name: str, machine: str, plan: Path, *planner: str) -> float:
     of = recording(place, name, machine)
     fast = measure.fast_bytes(Cell(name, machine, "planned auto", SIZE), of.footprint)
     store = place.folder / "carried.terrace"
     store.unlink(missing_ok=True)
     words: list[str | Path] = ["replay", of.misses, "--quiet", "--machine", machine, *of.options]
-    study.run_terrace([*words, "--plan", plan, "--fast", str(fast), "--output", store])
+    study.run_terrace([*words, "--plan", plan, *planner, "--fast", str(fast), "--output", store])
     return study.outcome(store).loop
 
 
@@ -50,14 +50,23 @@ def carried() -> Measured:
             fast = measure.answer(large, Cell(name, machine, "fast-only")).loop_s
             slow = measure.answer(large, Cell(name, machine, "slow-only")).loop_s
             own = _loop(large, name, machine, large.folder / "plans" / f"{cell.name}.toml")
-            other = _loop(large, name, machine, small.folder / "plans" / f"{cell.name}.toml")
-            lost = (other - own) / fast
+            of_small = small.folder / "plans" / f"{cell.name}.toml"
+            bettered = _loop(large, name, machine, of_small, "--planner", "auto")
+            kept = _loop(large, name, machine, of_small)
+            lost = (bettered - own) / fast
             holds = holds and lost <= LOST
             lines.append(
                 f"{name} on {machine}: {lost:+.1%} of fast-only's time (own plan {own / fast - 1:+.1%}, carried "
-                f"{other / fast - 1:+.1%}, slow-only {slow / fast - 1:+.1%})"
+                f"and bettered {bettered / fast - 1:+.1%}, carried and kept {kept / fast - 1:+.1%}, slow-only "
+                f"{slow / fast - 1:+.1%})"
             )
     return Measured("\n".join(lines), holds)
 
 
-LINES = [Line("carried plans", f"a plan from class W loses at most {LOST:.0%} against class A's own", carried)]
+LINES = [
+    Line(
+        "carried plans",
+        f"a plan from class W loses at most {LOST:.0%} against class A's own, where --planner betters it",
+        carried,
+    )
+]

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -84,10 +83,6 @@ class ActivePlan {
   void move_to_answered(placement::ChunkMove& move) const;
   void scale_segments(profile::PhaseIndex start, std::uint64_t accesses);
   void redirect(const std::vector<bool>& answered);
-  [[nodiscard]] std::set<memory::ChunkId> moving_chunks();
-  [[nodiscard]] machine::Budget without_moving(const std::set<memory::ChunkId>& moving,
-                                               const std::vector<profile::Object>& objects,
-                                               const memory::ChunkTable& chunks, machine::Budget budget);
 
   placement::Plan plan_;
   const machine::Machine* machine_ = nullptr;

@@ -1,7 +1,6 @@
 // A plan of another run of the program: objects of other sizes, phases of other numbers. See active_plan.hpp.
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -61,8 +60,9 @@ class Misfit {
 std::optional<std::string> ActivePlan::fit(const std::vector<profile::Object>& objects,
                                            const memory::ChunkTable& chunks, const machine::Budget& budget,
                                            PlaceId home) {
-  const auto moving = moving_chunks();
-  const auto rest = without_moving(moving, objects, chunks, budget);
+  std::set<ChunkId> moving;
+  for (std::uint32_t phase = 0; phase < asks_.size(); ++phase)
+    for (const auto& move : asked_in(phase)) moving.insert(move.chunk);
   std::vector<placement::Guest> guests;
   std::vector<std::pair<const profile::Object*, std::uint32_t>> whose;  // and which of its chunks
   for (const auto& object : objects) {
@@ -75,7 +75,7 @@ std::optional<std::string> ActivePlan::fit(const std::vector<profile::Object>& o
       whose.emplace_back(&object, ordinal);
     }
   }
-  const auto out = placement::left_out(guests, rest);
+  const auto out = placement::left_out(guests, budget);
   Misfit misfit;
   for (std::size_t i = 0; i < guests.size(); ++i) {
     const auto& [object, ordinal] = whose[i];
@@ -84,44 +84,6 @@ std::optional<std::string> ActivePlan::fit(const std::vector<profile::Object>& o
     initial_[object->id][ordinal] = home;
   }
   return misfit.in_words();
-}
-
-std::set<ChunkId> ActivePlan::moving_chunks() {
-  std::set<ChunkId> moving;
-  for (std::uint32_t phase = 0; phase < asks_.size(); ++phase)
-    for (const auto& move : asked_in(phase)) moving.insert(move.chunk);
-  return moving;
-}
-
-// What what moves leaves of the budget when it needs most of it: chunks of other sizes than the plan's may take
-// their turns with more than it reckoned with.
-machine::Budget ActivePlan::without_moving(const std::set<ChunkId>& moving,
-                                           const std::vector<profile::Object>& objects,
-                                           const memory::ChunkTable& chunks, machine::Budget budget) {
-  std::map<ChunkId, PlaceId> lies;
-  std::vector<std::uint64_t> held(budget.size(), 0);
-  for (const auto& object : objects) {
-    if (!object.live || object.id >= initial_.size()) continue;
-    for (std::uint32_t ordinal = 0; ordinal < initial_[object.id].size(); ++ordinal) {
-      const auto chunk = object.first_chunk + ordinal;
-      if (!moving.contains(chunk)) continue;
-      lies[chunk] = initial_[object.id][ordinal];
-      held[lies[chunk]] += chunks[chunk].size;
-    }
-  }
-  auto most = held;
-  for (std::uint32_t phase = 0; phase < asks_.size(); ++phase)
-    for (const auto& move : asked_in(phase)) {
-      const auto known = lies.find(move.chunk);
-      if (known == lies.end() || known->second == move.planned.to) continue;
-      held[known->second] -= chunks[move.chunk].size;
-      held[move.planned.to] += chunks[move.chunk].size;
-      most[move.planned.to] = std::max(most[move.planned.to], held[move.planned.to]);
-      known->second = move.planned.to;
-    }
-  for (std::size_t p = 0; p < budget.size(); ++p)
-    budget[p] = Bytes{budget[p].value - std::min(budget[p].value, most[p])};
-  return budget;
 }
 
 std::size_t ActivePlan::answer(const std::vector<PassedPhase>& passed) {

@@ -1,10 +1,8 @@
 // A plan that was made of smaller objects: what it asks for before there is room does not hold up what follows.
 #include <gtest/gtest.h>
 
-#include <utility>
 #include <vector>
 
-#include "runtime/active_plan.hpp"
 #include "runtime_fixture.hpp"
 
 namespace terrace::runtime {
@@ -42,40 +40,6 @@ TEST(CarriedPlan, MovesWhatHasRoomWhateverCameBefore) {
       EXPECT_LT(transfer.begun - transfer.asked, phases[1].ended - phases[0].begun);
     }
   EXPECT_GT(moved, 64U);
-}
-
-// What never moves leaves the room that what moves needs most of, counted at the new sizes.
-TEST(CarriedPlan, KeepsRoomForWhatMoves) {
-  auto plan = plan_of_a_smaller_run();
-  plan.objects[0].parts = {{{0, 24}, "dram"}};          // `hot` stays: 3 MiB of it at these sizes
-  plan.moves = {{1, {0, 16}, "nvm", 0, 1, false, {}, {}},  // 2 MiB of `cold` go and come
-                {1, {0, 16}, "dram", 1, 2, true, {}, {}}};
-  plan.objects[1].parts = {{{0, 16}, "dram"}};
-  const auto machine = two_places();
-  memory::ChunkTable chunks;
-  std::vector<profile::Object> objects;
-  for (const auto& [name, size] : {std::pair{"hot", 4 * k_mib}, std::pair{"cold", 16 * k_mib}}) {
-    profile::Object object;
-    object.id = static_cast<memory::ObjectId>(objects.size());
-    object.name = name;
-    object.size = Bytes{size};
-    object.chunk_size = Bytes{k_mib / 4};
-    object.first_chunk = static_cast<memory::ChunkId>(chunks.size());
-    object.chunks = static_cast<std::uint32_t>(size / object.chunk_size.value);
-    for (std::uint32_t c = 0; c < object.chunks; ++c) chunks.add(object.id, k_mib / 4, 0, 0, 1);
-    objects.push_back(object);
-  }
-  for (const auto& [fast, stay] : {std::pair{5 * k_mib, 12}, std::pair{4 * k_mib, 8}, std::pair{2 * k_mib, 0}}) {
-    ActivePlan active(plan, machine, 0);
-    for (const auto& object : objects) active.bind(object);
-    const auto misfit = active.fit(objects, chunks, {Bytes{fast}, Bytes{16ULL << 30}}, 1);
-    EXPECT_EQ(misfit.has_value(), stay < 12) << fast;
-    int staying = 0, moving = 0;
-    for (std::uint32_t c = 0; c < 16; ++c) staying += active.initial_place(objects[0], c) == 0 ? 1 : 0;
-    for (std::uint32_t c = 0; c < 64; ++c) moving += active.initial_place(objects[1], c) == 0 ? 1 : 0;
-    EXPECT_EQ(staying, stay) << fast;
-    EXPECT_EQ(moving, 8) << fast;
-  }
 }
 
 // The planner's own plan follows it, of the first iteration, in which it was obeyed.

@@ -63,9 +63,9 @@ def certificate(store: Path, fast: int) -> Certificate:
     owned = [own(iteration) for iteration in each]
     whole = _core.Problem.in_sequence(each)
     return Certificate(
-        max(in_sequence(prices).proven(whole) for prices in (*([start] * len(each) for start in starts), owned)),
+        max(in_sequence(proofs).proven(whole) for proofs in (*([start] * len(each) for start in starts), owned)),
         len(each),
-        min(prices.proven(iteration) for prices, iteration in zip(owned, each, strict=True)),
+        min(proof.proven(iteration) for proof, iteration in zip(owned, each, strict=True)),
     )
 
 

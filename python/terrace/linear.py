@@ -46,10 +46,10 @@ class Prices:
         return Prices(np.array(row).reshape(self.row.shape), np.array(capacity).reshape(self.capacity.shape))
 
 
-def in_sequence(prices: Sequence[Prices]) -> Prices:
+def in_sequence(iterations: Sequence[Prices]) -> Prices:
     """Of iterations one after the other."""
     return Prices(
-        np.concatenate([each.row for each in prices]), np.concatenate([each.capacity for each in prices])
+        np.concatenate([each.row for each in iterations]), np.concatenate([each.capacity for each in iterations])
     )
 
 
@@ -72,7 +72,8 @@ def prices(dump: Dump) -> Prices:
     iterations = max(500, int(_WORK / program.matrix.nnz))
     tolerances = dict.fromkeys(("pdlp_optimality_tolerance", "kkt_tolerance"), _GAP)
     solver = program.solve({"solver": "pdlp", "pdlp_iteration_limit": iterations, **tolerances})
-    return program.prices(np.array(solver.getSolution().row_dual))
+    found = solver.getSolution()
+    return program.prices(np.array(found.row_dual) if found.dual_valid else np.zeros(program.matrix.shape[0]))
 
 
 class _Program:
@@ -191,8 +192,9 @@ class _Program:
 
     def _pin(self, items: Indices, places: list[int]) -> None:
         """Pinned items lie where they are pinned and never move: bounds of the shares and moves made last."""
-        shares = [bounds[-2].reshape(self._starts, len(items), -1) for bounds in (self._lower, self._upper)]
-        moves = self._upper[-1].reshape(len(self._phases), len(items), -1)
+        others = len(places) - 1
+        shares = [bounds[-2].reshape(self._starts, len(items), others) for bounds in (self._lower, self._upper)]
+        moves = self._upper[-1].reshape(len(self._phases), len(items), others * len(places))
         for n, i in enumerate(items):
             if "pinned" not in self._items[i]:
                 continue

@@ -145,6 +145,26 @@ def test_bounds_of_several_kinds_and_domains(seed):
     assert linear_bound(dump) <= _core.Problem.from_dump(dump).predict(stays).total * ROUNDED
 
 
+def test_a_domain_of_one_place_has_nothing_to_choose():
+    dump = instance(4)
+    dump["places"] = dump["places"][1:]
+    dump.update(copy=[[0]], homes=[0])
+    for item in dump["items"]:
+        item["measured_at"] = 0
+    everything = _core.Problem.from_dump(dump).predict([[0] * len(dump["items"])]).total
+    assert linear_bound(dump) == pytest.approx(everything)
+    assert prices(dump).proven(_core.Problem.from_dump(dump)) == pytest.approx(everything)
+
+
+def test_prices_of_what_cannot_be_prove_a_bound_all_the_same():
+    dump = instance(5)
+    for item in dump["items"]:
+        item["pinned"] = 0  # all of it in fast memory, which has no room for it
+    problem = _core.Problem.from_dump(dump)
+    found = prices(dump)
+    assert found.proven(problem) >= sum(phase["core"] for phase in dump["phases"]) / ROUNDED
+
+
 # However poor they are; and of iterations one after the other, too.
 @pytest.mark.parametrize("seed", range(40, 60))
 def test_any_prices_prove_a_bound(seed):

@@ -95,8 +95,13 @@ model::Problem problem_from_dump(const nb::dict& dump) {
     phase.samples = amount(row, "samples");
     phase.samples_with_access = amount(row, "samples_with_access");
     for (const auto& cell : get<std::vector<std::vector<double>>>(row, "cells")) {
-      if (cell.size() != 5) throw Error(Code::invalid, "a problem's dump: a cell has five numbers");
-      phase.cells.push_back({static_cast<std::uint32_t>(cell[0]), cell[1], cell[2], cell[3], cell[4]});
+      if (cell.size() != 5 && cell.size() != 7)
+        throw Error(Code::invalid, "a problem's dump: a cell has five numbers, or seven");
+      auto& made = phase.cells.emplace_back(
+          model::ItemCell{static_cast<std::uint32_t>(cell[0]), cell[1], cell[2], cell[3], cell[4]});
+      if (cell.size() == 5) continue;
+      made.streamed_bytes = cell[5];
+      made.streamed_exposure = cell[6];
     }
     problem.phases.push_back(std::move(phase));
   }

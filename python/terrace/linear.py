@@ -21,7 +21,8 @@ from terrace.errors import TerraceError
 Dump = dict[str, Any]
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
-Moves = dict[tuple[int, int], Indices]  # by source and target among a domain's places: [phase, item]
+Moves = dict[tuple[int, int], Indices]  # by source and target among a domain's places
+Amounts = dict[str, Floats]  # by what of a place serves it: bytes, or latencies
 
 _GAP = 1e-4  # between the first-order method's two objectives, as a share
 _WORK = 8e9  # nonzeros x iterations: about a minute
@@ -83,7 +84,7 @@ class _Program:
     the slowest, which has the rest, when each phase begins; what moves in a phase from place to place; and of what
     it is read there, written, and the latency that this exposes, the shares that each place but the slowest
     serves: at most what lies there or comes. The three need not come at the same time in the phase, so an item
-    that moves meanwhile may be in different places for them.
+    that moves meanwhile may be in different places for them. What a prefetched line takes and what it exposes do.
     """
 
     def __init__(self, dump: Dump) -> None:
@@ -228,42 +229,55 @@ class _Program:
                 self._enter(self._time_rows[:, row, None], move, -seconds / rate)
 
     def _serve(self, places: list[int], items: Indices, now: Indices, moves: Moves) -> None:
-        """Traffic, by the shares that the places serve."""
+        """Traffic, in the parts that one place serves."""
         position = {i: n for n, i in enumerate(items.tolist())}
         cells = np.array(
             [
-                (k, position[int(cell[0])], *cell[1:4])
+                (k, position[int(cell[0])], *cell[1:4], *(cell[5:] or (0.0, 0.0)))
                 for k, phase in enumerate(self._phases)
                 for cell in phase["cells"]
                 if int(cell[0]) in position
             ],
             dtype=np.float64,
-        ).reshape(-1, 5)
+        ).reshape(-1, 7)
+        read, written, exposed, streamed, streamed_exposed = cells[:, 2:].T
+        for part in (
+            {
+                "read_bandwidth": streamed,
+                "latency": streamed_exposed,
+            },  # each line exposes as much: served together
+            {"read_bandwidth": read - streamed},
+            {"write_bandwidth": written},
+            {"latency": exposed - streamed_exposed},
+        ):
+            some = np.any([amount > 0 for amount in part.values()], axis=0)
+            k, i = cells[some, 0].astype(np.int64), cells[some, 1].astype(np.int64)
+            amounts = {name: amount[some] / self.second for name, amount in part.items()}
+            self._serve_part(places, now[k, i], {pair: move[k, i] for pair, move in moves.items()}, k, amounts)
+
+    def _serve_part(self, places: list[int], here: Indices, moves: Moves, k: Indices, amounts: Amounts) -> None:
+        """The shares of a part of each cell's traffic that the places serve; `k` are the cells' phases."""
         slowest, count = places[-1], len(places) - 1
-        for column, name in enumerate(("read_bandwidth", "write_bandwidth", "latency"), start=2):
-            some = cells[cells[:, column] > 0]
-            k, i, amount = some[:, 0].astype(np.int64), some[:, 1].astype(np.int64), some[:, column] / self.second
-            here = now[k, i]
-            served = self._variables(here.shape, 1)
-            rows = self._new_rows(here.shape, -np.inf, 0)  # at most what lies there or comes
-            self._enter(rows, served, 1)
-            self._enter(rows, here, -1)
-            rest = self._new_rows((len(some),), 0, np.inf)  # and the slowest: it serves what the others do not
-            self._enter(rest[:, None], served, 1)
-            self._enter(rest[:, None], here, -1)
-            for (_, b), move in moves.items():
-                if b < count:
-                    self._enter(rows[:, b], move[k, i], -1)
-                else:
-                    self._enter(rest, move[k, i], 1)
-            if count > 1:
-                self._enter(self._new_rows((len(some),), 0, 1)[:, None], served, 1)
+        served = self._variables(here.shape, 1)
+        rows = self._new_rows(here.shape, -np.inf, 0)  # at most what lies there or comes
+        self._enter(rows, served, 1)
+        self._enter(rows, here, -1)
+        rest = self._new_rows((len(k),), 0, np.inf)  # and the slowest: it serves what the others do not
+        self._enter(rest[:, None], served, 1)
+        self._enter(rest[:, None], here, -1)
+        for (_, b), move in moves.items():
+            if b < count:
+                self._enter(rows[:, b], move, -1)
+            else:
+                self._enter(rest, move, 1)
+        if count > 1:
+            self._enter(self._new_rows((len(k),), 0, 1)[:, None], served, 1)
+        for name, amount in amounts.items():
+            otherwise = amount * self._rate(slowest, name)
             for a, place in enumerate(places[:-1]):
                 self._enter(self._time_rows[k, _row(place, name)], served[:, a], -amount * self._rate(place, name))
-                self._enter(
-                    self._time_rows[k, _row(slowest, name)], served[:, a], amount * self._rate(slowest, name)
-                )
-            np.add.at(self._least[:, _row(slowest, name)], k, amount * self._rate(slowest, name))
+                self._enter(self._time_rows[k, _row(slowest, name)], served[:, a], otherwise)
+            np.add.at(self._least[:, _row(slowest, name)], k, otherwise)
 
     def _rate(self, place: int, name: str) -> float:
         """Seconds of a byte, or of a latency."""

@@ -37,7 +37,7 @@ from terrace.values import (
 )
 
 APPLICATION = 0x54455252
-VERSION = 8
+VERSION = 9
 _SHARES = (
     "WITH mean(iteration, share) AS (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') "
     "FROM json_each(?))"

@@ -57,6 +57,8 @@ void sum_cells_of_an_item(std::vector<ItemCell>& cells) {
       sum.samples += cells[i].samples;
       sum.samples_variance += cells[i].samples_variance;
       sum.bytes_variance += cells[i].bytes_variance;
+      sum.streamed_bytes += cells[i].streamed_bytes;
+      sum.streamed_exposure += cells[i].streamed_exposure;
     } else {
       cells[kept++] = cells[i];
     }

@@ -183,7 +183,8 @@ void add_phases(Problem& problem, const profile::Profile& profile, Bytes line,
         const auto scale = share * line_bytes;
         to.cells.push_back({item_of[cell.chunk], scale * cell.read_lines, scale * cell.write_lines,
                             share * cell.exposure, share * cell.samples,
-                            profile.exact ? 0 : share * share * cell.samples, scale * scale * cell.line_squares});
+                            profile.exact ? 0 : share * share * cell.samples, scale * scale * cell.line_squares,
+                            scale * cell.streamed_lines, share * cell.streamed_exposure});
       }
     }
     sum_cells_of_an_item(to.cells);

@@ -145,7 +145,8 @@ void write_phases(Json& json, const Problem& problem) {
     json.field("unexplained", phase.unexplained.value);
     json.field("samples", phase.samples);
     json.field("samples_with_access", phase.samples_with_access);
-    json.key("cells");  // [item, bytes read, bytes written, latencies exposed, samples]
+    // [item, bytes read, bytes written, latencies exposed, samples, and of prefetched lines: bytes, latencies]
+    json.key("cells");
     json.open('[');
     for (const auto& cell : phase.cells) {
       json.open('[');
@@ -154,6 +155,8 @@ void write_phases(Json& json, const Problem& problem) {
       json.value(cell.write_bytes);
       json.value(cell.exposure);
       json.value(cell.samples);
+      json.value(cell.streamed_bytes);
+      json.value(cell.streamed_exposure);
       json.close(']');
     }
     json.close(']');

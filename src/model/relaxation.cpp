@@ -44,8 +44,11 @@ Relaxation::Relaxation(const Problem& problem)
       touches_[cell.item].push_back({static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(loads_.size())});
       for (const auto p : places_[problem.items[cell.item].domain]) {
         const auto& place = problem.places[p];
-        loads_.push_back({exposed_time(cell, place), cell.read_bytes / place.read_bandwidth,
-                          cell.write_bytes / place.write_bandwidth});
+        const auto streamed_exposed = cell.streamed_exposure * place.latency;
+        const auto streamed_reading = cell.streamed_bytes / place.read_bandwidth;
+        loads_.push_back({exposed_time(cell, place) - streamed_exposed,
+                          cell.read_bytes / place.read_bandwidth - streamed_reading,
+                          cell.write_bytes / place.write_bandwidth, streamed_exposed, streamed_reading});
       }
     }
   }
@@ -103,7 +106,8 @@ void Relaxation::follow(double size, std::size_t domain, std::size_t phase, std:
 }
 
 // Of the places on its way, where a part of an item's traffic costs least. What it is read, what it is written and
-// the latency that this exposes need not come at the same time in the phase, so each part chooses for itself.
+// the latency that this exposes need not come at the same time in the phase, so each part chooses for itself; but
+// what a prefetched line takes and what it exposes do.
 template <class Loads, class Part>
 std::size_t Relaxation::least_of(const Loads& priced, Part part, std::size_t a, std::size_t v, std::size_t b) {
   auto least = a;
@@ -125,10 +129,11 @@ double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activ
 
   const auto price = [&](std::size_t k, const Load* load) {
     const auto* row = &prices.row[k * rows_];
-    std::array<Load, n> priced;
+    std::array<Priced, n> priced;
     for (std::size_t p = 0; p < n; ++p) {
       const auto second = row[place_row(places[p])];
-      priced[p] = {row[core_row()] * load[p].exposed, second * load[p].reading, second * load[p].writing};
+      priced[p] = {row[core_row()] * load[p].exposed, second * load[p].reading, second * load[p].writing,
+                   row[core_row()] * load[p].streamed_exposed + second * load[p].streamed_reading};
     }
     return priced;
   };
@@ -148,11 +153,13 @@ double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activ
     if (touched) {
       const auto priced = price(k, &loads_[touch->first]);
       std::array<double, n> alone;
-      for (std::size_t p = 0; p < n; ++p) alone[p] = priced[p].exposed + priced[p].reading + priced[p].writing;
+      for (std::size_t p = 0; p < n; ++p)
+        alone[p] = priced[p].exposed + priced[p].reading + priced[p].writing + priced[p].streamed;
       const auto on_way = [&](std::size_t a, std::size_t v, std::size_t b) {
-        return priced[least_of(priced, &Load::exposed, a, v, b)].exposed +
-               priced[least_of(priced, &Load::reading, a, v, b)].reading +
-               priced[least_of(priced, &Load::writing, a, v, b)].writing;
+        return priced[least_of(priced, &Priced::exposed, a, v, b)].exposed +
+               priced[least_of(priced, &Priced::reading, a, v, b)].reading +
+               priced[least_of(priced, &Priced::writing, a, v, b)].writing +
+               priced[least_of(priced, &Priced::streamed, a, v, b)].streamed;
       };
       const auto anywhere = n == 2 ? on_way(0, 0, n - 1) : 0;
       const auto served = [&](std::size_t a, std::size_t v, std::size_t b) {
@@ -227,9 +234,12 @@ double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activ
       --touch;
       const auto* load = &loads_[touch->first];
       const auto priced = price(k, load);
-      const auto read_on = least_of(priced, &Load::reading, a, v, end);
-      const auto written_on = least_of(priced, &Load::writing, a, v, end);
-      activity.row[k * rows_ + core_row()] += load[least_of(priced, &Load::exposed, a, v, end)].exposed;
+      const auto read_on = least_of(priced, &Priced::reading, a, v, end);
+      const auto written_on = least_of(priced, &Priced::writing, a, v, end);
+      const auto streamed_on = least_of(priced, &Priced::streamed, a, v, end);
+      activity.row[k * rows_ + core_row()] +=
+          load[least_of(priced, &Priced::exposed, a, v, end)].exposed + load[streamed_on].streamed_exposed;
+      activity.row[k * rows_ + place_row(places[streamed_on])] += load[streamed_on].streamed_reading;
       activity.row[k * rows_ + place_row(places[read_on])] += load[read_on].reading;
       activity.row[k * rows_ + place_row(places[written_on])] += load[written_on].writing;
     }

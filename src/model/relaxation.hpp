@@ -49,10 +49,18 @@ class Relaxation {
     std::uint32_t phase = 0;
     std::uint32_t first = 0;  // index into loads_: one for each place of the domain
   };
-  struct Load {
+  struct Load {  // what prefetched lines take and expose has one place
     double exposed = 0;
     double reading = 0;
     double writing = 0;
+    double streamed_exposed = 0;
+    double streamed_reading = 0;
+  };
+  struct Priced {
+    double exposed = 0;
+    double reading = 0;
+    double writing = 0;
+    double streamed = 0;
   };
 
   void price_steps(const Multipliers& prices);

@@ -22,7 +22,8 @@ std::vector<Cell> add(const std::vector<Cell>& a, const std::vector<Cell>& b) {
     } else {
       sum.push_back({left->chunk, left->read_lines + right->read_lines, left->write_lines + right->write_lines,
                      left->exposure + right->exposure, left->samples + right->samples,
-                     left->line_squares + right->line_squares});
+                     left->line_squares + right->line_squares, left->streamed_lines + right->streamed_lines,
+                     left->streamed_exposure + right->streamed_exposure});
       ++left;
       ++right;
     }

@@ -32,6 +32,9 @@ class CoreCost {
     return static_cast<double>(traffic.prefetched) * prefetched_ +
            static_cast<double>(traffic.independent) * independent_ + static_cast<double>(traffic.weight) * weight_;
   }
+  [[nodiscard]] double streamed_exposure(const ChunkTraffic& traffic) const {
+    return static_cast<double>(traffic.prefetched) * prefetched_;
+  }
   [[nodiscard]] double exposure(const backend::Miss& miss) const {
     using backend::MissKind;
     switch (miss.kind) {

@@ -44,7 +44,8 @@ void ExactCollector::finish(Phase& phase) {
   phase.unowned_lines = static_cast<double>(unowned_.read + unowned_.written);
   for (const auto& [chunk, traffic] : traffic_.entries()) {
     phase.cells.push_back({chunk, static_cast<double>(traffic.read()), static_cast<double>(traffic.written),
-                           cost_.exposure(traffic), 0, 0});
+                           cost_.exposure(traffic), 0, 0, static_cast<double>(traffic.prefetched),
+                           cost_.streamed_exposure(traffic)});
   }
   core_ = 0;
   unowned_ = {};
@@ -61,7 +62,10 @@ void ExactCollector::complete(Iteration& iteration) {
     if (ran == ran_in_.end() || ran->second.size() < 2) continue;
     const auto threads = static_cast<double>(ran->second.size());
     phase.core = {phase.core.value / threads};
-    for (auto& cell : phase.cells) cell.exposure /= threads;
+    for (auto& cell : phase.cells) {
+      cell.exposure /= threads;
+      cell.streamed_exposure /= threads;
+    }
   }
   ran_in_.clear();
 }

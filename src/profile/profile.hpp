@@ -46,6 +46,10 @@ struct Cell {
   double samples = 0;       // time samples that met an access to it (Unimem's eq. 1); exact profiles: 0
   double line_squares = 0;  // of the lines that each miss sample stands for, summed: over the lines, what one
                             // sample stands for; exact profiles: 0
+  // Of lines read, those that a stream prefetcher fetched, and of the exposure theirs, which is as much for each
+  // of them; sampled profiles: 0.
+  double streamed_lines = 0;
+  double streamed_exposure = 0;
 };
 
 struct Phase {

@@ -29,7 +29,8 @@ void fields(Io& io, R& r) {
 }
 template <class Io, IsOne<Cell> R>
 void fields(Io& io, R& r) {
-  io(r.chunk, r.read_lines, r.write_lines, r.exposure, r.samples, r.line_squares);
+  io(r.chunk, r.read_lines, r.write_lines, r.exposure, r.samples, r.line_squares, r.streamed_lines,
+     r.streamed_exposure);
 }
 template <class Io, IsOne<Phase> R>
 void fields(Io& io, R& r) {

@@ -84,13 +84,14 @@ class Store::Impl {
                         {}});
     }
     Statement cells(database,
-                    "SELECT phase, chunk, read_lines, write_lines, exposure, samples, line_squares FROM cell "
+                    "SELECT phase, chunk, read_lines, write_lines, exposure, samples, line_squares, "
+                    "streamed_lines, streamed_exposure FROM cell "
                     "WHERE iteration = ? ORDER BY phase, chunk");
     cells.bind_all(iteration);
     while (cells.step()) {
       result.at(static_cast<std::size_t>(cells.integer(0)))
           .cells.push_back({static_cast<memory::ChunkId>(cells.integer(1)), cells.real(2), cells.real(3),
-                            cells.real(4), cells.real(5), cells.real(6)});
+                            cells.real(4), cells.real(5), cells.real(6), cells.real(7), cells.real(8)});
     }
     return result;
   }

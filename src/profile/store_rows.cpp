@@ -69,7 +69,7 @@ RunRows::RunRows(Database& database, const std::string& journal)
       phase_instance_(database, "INSERT INTO phase_instance VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"),
       iteration_(database, "INSERT INTO iteration VALUES(NULL, ?, ?, ?, ?, ?)"),
       phase_(database, "INSERT OR REPLACE INTO phase VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"),
-      cell_(database, "INSERT OR REPLACE INTO cell VALUES(?, ?, ?, ?, ?, ?, ?, ?)"),
+      cell_(database, "INSERT OR REPLACE INTO cell VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
       chunk_place_(database, "INSERT INTO chunk_place VALUES(?, ?, ?, ?)"),
       move_(database, "INSERT INTO move VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") {
   Statement insert(
@@ -137,7 +137,8 @@ void RunRows::add(const IterationRecord& r) {
     phase_.run(iteration, index, p.name, p.time, p.core, p.samples, p.samples_with_access, p.bandwidth_time,
                p.unowned_lines);
     for (const auto& c : p.cells) {
-      cell_.run(iteration, index, c.chunk, c.read_lines, c.write_lines, c.exposure, c.samples, c.line_squares);
+      cell_.run(iteration, index, c.chunk, c.read_lines, c.write_lines, c.exposure, c.samples, c.line_squares,
+                c.streamed_lines, c.streamed_exposure);
     }
     ++index;
   }

@@ -70,7 +70,7 @@ CREATE TABLE phase(
 CREATE TABLE cell(
   iteration INTEGER NOT NULL REFERENCES iteration(id), phase INTEGER NOT NULL, chunk INTEGER NOT NULL,
   read_lines REAL NOT NULL, write_lines REAL NOT NULL, exposure REAL NOT NULL, samples REAL NOT NULL,
-  line_squares REAL NOT NULL,
+  line_squares REAL NOT NULL, streamed_lines REAL NOT NULL, streamed_exposure REAL NOT NULL,
   PRIMARY KEY(iteration, phase, chunk)) WITHOUT ROWID;
 CREATE TABLE chunk_place(
   iteration INTEGER NOT NULL REFERENCES iteration(id), first INTEGER NOT NULL, chunks INTEGER NOT NULL,

@@ -71,5 +71,6 @@ def test_pipes_get_plain_text(terrace, store_path, words):
 def test_a_reader_may_leave(store_path):
     command = f"'{sys.executable}' -P -m terrace export '{store_path}' --format csv --table cell | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
-    assert done.stdout == "iteration,phase,chunk,read_lines,write_lines,exposure,samples,line_squares\n"
+    columns = "iteration,phase,chunk,read_lines,write_lines,exposure,samples,line_squares"
+    assert done.stdout == columns + ",streamed_lines,streamed_exposure\n"
     assert done.stderr == ""

@@ -62,7 +62,7 @@ def test_parts_are_as_many_as_are_wanted_and_lose_nothing(seed):
 def total(phases):
     """What of a problem's phases merging must keep: core time, and every counter."""
     return [math.fsum(phase["core"] for phase in phases)] + [
-        math.fsum(cell[n] for phase in phases for cell in phase["cells"]) for n in (1, 2, 3, 4)
+        math.fsum(cell[n] for phase in phases for cell in phase["cells"] if n < len(cell)) for n in range(1, 7)
     ]
 
 
@@ -99,6 +99,57 @@ def test_bounds_are_below_the_optimum_and_prices_below_the_program(seed):
     found = prices(dump)
     assert found.proven(problem) == pytest.approx(program, rel=2e-3)
     assert found.proven(problem) <= found.better(problem, program, 50).proven(problem)
+
+
+def streamed(dump, seed):
+    """The problem with a share of each item's reads prefetched, between none and all, and of what they expose."""
+    dice = random.Random(seed)
+    phases = []
+    for phase in dump["phases"]:
+        cells = []
+        for cell in phase["cells"]:
+            share = dice.choice([0.0, 1.0, dice.random()])
+            cells.append([*cell[:5], share * cell[1], share * cell[3] * dice.uniform(0.5, 1)])
+        phases.append({**phase, "cells": cells})
+    return {**dump, "phases": phases}
+
+
+# What a prefetched line takes and what it exposes have one place: a bound that knows it proves no less, and what
+# can be carried out, where all of an item has one place, is no faster.
+def test_what_is_prefetched_is_served_where_it_exposes():
+    for seed in range(60):
+        apart = instance(seed)
+        tied = streamed(apart, seed)
+        bounds = [linear_bound(dump) for dump in (apart, tied)]
+        assert bounds[0] <= bounds[1] * ROUNDED
+        assert bounds[1] <= executable_optimum(tied).seconds * ROUNDED
+        problem = _core.Problem.from_dump(tied)
+        found = prices(tied)
+        assert found.proven(problem) == pytest.approx(bounds[1], rel=2e-3)
+        assert found.proven(problem) >= found.proven(_core.Problem.from_dump(apart)) / ROUNDED
+        whole = whole_phases(cut(tied))  # merged phases keep what is prefetched
+        assert total(whole["phases"]) == pytest.approx(total(tied["phases"]))
+
+
+# Of one item that is read for a second from either memory alone, and waits 0.6 s on fast or 2.4 s on slow memory.
+# It moves for nothing, so apart both memories serve half of the lines while fast memory's latency counts; a
+# prefetched line that slow memory serves waits for it: 0.6 y + 2.4 (1 - y) = y.
+def test_a_prefetched_sweep_cannot_have_both_bandwidths_and_the_short_latency():
+    dump = instance(0)
+    dump["items"] = dump["items"][:1]
+    size = dump["items"][0]["size"]
+    for place, latency in zip(dump["places"], (0.6e-6, 2.4e-6), strict=True):
+        place.update(read_bandwidth=1e9, write_bandwidth=1e18, latency=latency, budget=2 * size)
+    dump["items"][0]["size"] = 1  # byte: copies are free
+    dump["copy"] = [[0, 1e18], [1e18, 0]]
+    phase = {**dump["phases"][0], "core": 0.0, "measured": 1.0, "unexplained": 0.0}
+
+    def bound(*prefetched):
+        return linear_bound({**dump, "phases": [{**phase, "cells": [[0, 1e9, 0.0, 1e6, 1, *prefetched]]}]})
+
+    assert bound() == pytest.approx(0.6)
+    assert bound(0.0, 0.0) == pytest.approx(0.6)
+    assert bound(1e9, 1e6) == pytest.approx(2.4 / 2.8)
 
 
 def three_kinds(seed):

@@ -265,6 +265,10 @@ profile::Iteration synthetic_iteration(std::uint32_t number, bool exact, const s
     phase.time = {std::max(phase.core.value + exposed, bandwidth)};
     if (exact) {
       phase.bandwidth_time = {bandwidth};
+      for (auto& cell : phase.cells) {
+        cell.streamed_lines = std::floor(cell.read_lines / 3);
+        cell.streamed_exposure = cell.exposure / 7;
+      }
     } else {
       // A sample falls on what happens when it is taken: objects get theirs by their share of the exposed time.
       phase.samples = std::floor(phase.time.value / k_sample_interval);

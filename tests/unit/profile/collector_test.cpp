@@ -35,7 +35,11 @@ TEST(ExactCollector, CountsWhatAProgramCounts) {
           cell.read_lines += 1;
           busy[place] += 64 / (place == 0 ? 16e9 : 4e9);
         }
-        if (miss.kind == MissKind::prefetched) cell.exposure += 1.0 / 20 / 2;
+        if (miss.kind == MissKind::prefetched) {
+          cell.exposure += 1.0 / 20 / 2;
+          cell.streamed_lines += 1;
+          cell.streamed_exposure += 1.0 / 20 / 2;
+        }
         if (miss.kind == MissKind::independent) cell.exposure += 1.0 / 10 / 2;
         cell.exposure += miss.weight / 255.0 / 2;
       }
@@ -62,6 +66,8 @@ TEST(ExactCollector, CountsWhatAProgramCounts) {
         EXPECT_EQ(cell.write_lines, truth[cell.chunk].write_lines);
         EXPECT_NEAR(cell.exposure, truth[cell.chunk].exposure, 1e-9);
         EXPECT_EQ(cell.samples, 0);
+        EXPECT_EQ(cell.streamed_lines, truth[cell.chunk].streamed_lines);
+        EXPECT_NEAR(cell.streamed_exposure, truth[cell.chunk].streamed_exposure, 1e-9);
       }
     }
   }
@@ -110,7 +116,7 @@ TEST(ExactCollector, SharesCoreTimeAndExposureAmongThreadsOfAPhase) {
   Program program(9);
   ExactCollector collector(program.machine, 0, 1, program.chunks);
   collector.begin_iteration(0);
-  const std::vector<Miss> waits(100, Miss{0, 0, 255, MissKind::dependent});
+  std::vector<Miss> waits(100, Miss{0, 0, 255, MissKind::dependent});
   const auto phase = [&](std::string_view name, std::initializer_list<std::uint32_t> threads) {
     collector.begin_phase(name);
     for (const auto thread : threads) collector.quantum({thread, 5000, 5000, {5000}, waits});
@@ -130,6 +136,13 @@ TEST(ExactCollector, SharesCoreTimeAndExposureAmongThreadsOfAPhase) {
   collector.begin_iteration(1);  // forgets who ran before
   phase("parallel", {1});
   EXPECT_NEAR(collector.take_iteration().phases[0].cells.at(0).exposure, 100, 1e-9);
+  collector.begin_iteration(2);
+  waits.assign(60, Miss{0, 0, 0, MissKind::prefetched});  // 20 at a time
+  phase("parallel", {0, 1});
+  const auto cell = collector.take_iteration().phases[0].cells.at(0);
+  EXPECT_NEAR(cell.exposure, 3, 1e-9);
+  EXPECT_EQ(cell.streamed_lines, 120);
+  EXPECT_NEAR(cell.streamed_exposure, 3, 1e-9);
 }
 
 TEST(ExactCollector, CellsDoNotDependOnWhereDataLies) {

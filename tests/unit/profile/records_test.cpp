@@ -156,6 +156,8 @@ TEST(Records, IterationReadsBack) {
       EXPECT_EQ(a.cells[c].exposure, b.cells[c].exposure);
       EXPECT_EQ(a.cells[c].samples, b.cells[c].samples);
       EXPECT_EQ(a.cells[c].line_squares, b.cells[c].line_squares);
+      EXPECT_EQ(a.cells[c].streamed_lines, b.cells[c].streamed_lines);
+      EXPECT_EQ(a.cells[c].streamed_exposure, b.cells[c].streamed_exposure);
     }
   }
 }

@@ -72,6 +72,8 @@ void expect_equal(const Iteration& a, const Iteration& b) {
       EXPECT_EQ(a.phases[p].cells[c].exposure, b.phases[p].cells[c].exposure);
       EXPECT_EQ(a.phases[p].cells[c].samples, b.phases[p].cells[c].samples);
       EXPECT_EQ(a.phases[p].cells[c].line_squares, b.phases[p].cells[c].line_squares);
+      EXPECT_EQ(a.phases[p].cells[c].streamed_lines, b.phases[p].cells[c].streamed_lines);
+      EXPECT_EQ(a.phases[p].cells[c].streamed_exposure, b.phases[p].cells[c].streamed_exposure);
     }
   }
 }

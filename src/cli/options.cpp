@@ -127,9 +127,10 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
                          "or cache-mode"
                        : "who chooses the places")
         ->default_str("auto");
-    app.add_option("--plan", world.plan,
-                   "obey this plan instead of learning one; with --planner until that has made its own, learned under "
-                   "this one");
+    app.add_option(
+        "--plan", world.plan,
+        "obey this plan instead of learning one; with --planner until that has made its own, learned under "
+        "this one");
     app.add_option(
         "--hints", world.hints,
         "file that says how often objects are referred to, for where they lie at first, and which phases "

@@ -13,10 +13,10 @@ namespace terrace::cli {
 // One world as the user describes it: the options themselves, or `--world "label=a machine=knl fast=1GiB"`.
 struct WorldOptions {
   std::string label;
-  std::string machine;  // name or file; "" for the running machine
-  std::string budget;   // "hbm=16GiB"
-  std::string fast;     // shorthand for the fastest kind
-  std::string planner;  // empty: auto, or nobody where a plan is given
+  std::string machine;                  // name or file; "" for the running machine
+  std::string budget;                   // "hbm=16GiB"
+  std::string fast;                     // shorthand for the fastest kind
+  std::string planner;                  // empty: auto, or nobody where a plan is given
   std::string plan;                     // file
   std::string hints;                    // file
   std::vector<std::string> caches;      // "l3=640KiB"

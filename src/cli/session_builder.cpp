@@ -77,9 +77,10 @@ front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions
     if (options.planner.empty())
       world.planner = front::k_given_plan;
     else if (!betters_plans(options.planner))
-      throw Error(Code::invalid, "--planner " + options.planner +
-                                     " makes no plan from a profile that could follow the one of --plan; leave one " +
-                                     "of them out, or give --planner auto");
+      throw Error(Code::invalid,
+                  "--planner " + options.planner +
+                      " makes no plan from a profile that could follow the one of --plan; leave one " +
+                      "of them out, or give --planner auto");
   }
   if (!options.hints.empty()) world.hints = placement::read_hints_file(options.hints);
   placement::let(world.hints, launch.lets);

@@ -55,10 +55,10 @@ struct Steering {
   std::optional<placement::Plan> plan;  // given: obeyed from the start, nothing is learned
   placement::Hints hints;               // given by the user
   bool better_plan = false;  // than the one given: the planner makes its own from the first iteration under that
-  std::uint32_t learn_iterations = 1;   // profiled before planning
-  bool learn_at_home = true;            // false: with data where first touch puts it, fast memory first
-  bool record_only = false;             // profile every iteration, plan nothing
-  bool keep_exact = false;              // write exact counters of every iteration, too
+  std::uint32_t learn_iterations = 1;  // profiled before planning
+  bool learn_at_home = true;           // false: with data where first touch puts it, fast memory first
+  bool record_only = false;            // profile every iteration, plan nothing
+  bool keep_exact = false;             // write exact counters of every iteration, too
 };
 
 struct WorldParts {

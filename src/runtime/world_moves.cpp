@@ -95,8 +95,8 @@ void World::catch_up(const PhaseTracker& tracker) {
       enter_plan_phase(++*plan_phase_, false, tracker.iteration());
 }
 
-// A plan of an iteration with other phases says where data lies at first. Where another is to follow it anyway, the
-// first iteration is one to learn from like any other.
+// A plan of an iteration with other phases says where data lies at first. Where another is to follow it anyway,
+// the first iteration is one to learn from like any other.
 void World::leave_given_plan() {
   if (!has_plan_ || !parts_.steering.better_plan) return;
   note("note", "plan: made of an iteration with other phases; data lies where it says and is learned from there");

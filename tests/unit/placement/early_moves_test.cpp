@@ -195,7 +195,7 @@ TEST(EarlyMoves, PutNothingOutForWhatDoesNotComeIn) {
   const auto machine = two_latencies();
   Memory memory({65536, 65536, 131072}, 131072);
   EarlyMoves early(machine, 0);
-  const auto pass = [&](std::vector<std::pair<memory::ChunkId, double>> latencies) {
+  const auto pass = [&](const std::vector<std::pair<memory::ChunkId, double>>& latencies) {
     early.passed(exposing(latencies), memory.tiers());
     const auto moves = early.wishes(memory.tiers());
     memory.carry_out(moves, machine);

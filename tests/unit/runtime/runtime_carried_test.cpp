@@ -44,7 +44,8 @@ TEST(CarriedPlan, MovesWhatHasRoomWhateverCameBefore) {
 
 // The planner's own plan follows it, of the first iteration, in which it was obeyed.
 TEST(CarriedPlan, IsFollowedByABetterOne) {
-  TestRun kept({.plan = plan_of_a_smaller_run()}), bettered({.plan = plan_of_a_smaller_run(), .better_plan = true});
+  TestRun kept({.plan = plan_of_a_smaller_run()}),
+      bettered({.plan = plan_of_a_smaller_run(), .better_plan = true});
   kept.iterate(6);
   bettered.iterate(6);
   EXPECT_EQ(kept.records<profile::PlanRecord>().size(), 1U);

@@ -59,7 +59,7 @@ struct RunChoice {
   bool keep_exact = false;
   std::optional<placement::Plan> plan = {};
   bool better_plan = false;  // than `plan`
-  std::uint32_t every = 0;  // above 0: a recording that follows each so many iterations
+  std::uint32_t every = 0;   // above 0: a recording that follows each so many iterations
   profile::CoreTimes core_times = {};
   placement::Hints hints = {};
   bool learn_at_home = true;

@@ -34,7 +34,7 @@ def two_counts(store_path, tmp_path_factory):
         database.execute("UPDATE phase SET time = 1, core = 1e-3, samples = 1000 WHERE iteration = ?", (kept,))
         database.execute("UPDATE phase SET samples_with_access = 52 WHERE iteration = ? AND phase = 0", (kept,))
         database.executemany(
-            "INSERT INTO cell VALUES(?, 0, ?, 1, 0, ?, ?, 1)",
+            "INSERT INTO cell VALUES(?, 0, ?, 1, 0, ?, ?, 1, 0, 0)",
             [(kept, chunks["index"], 300.0, 30), (kept, chunks["u"], 220.0, 22)],
         )
     return path
@@ -185,5 +185,6 @@ def test_more_samples_are_surer(tmp_path):
         run = store.run()
         names = [item.name for item in store.profile(run).objects]
         found = [b for b in confidence.benefits(Model(store, run), names) if b.rank is not None]
+        found.sort(key=lambda benefit: benefit.rank)
         widths.append(sum(b.high - b.low for b in found[:3]) / sum(b.seconds for b in found[:3]))
     assert widths[1] < widths[0]

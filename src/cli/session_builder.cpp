@@ -44,19 +44,17 @@ double cores_of(const std::string& text, const machine::Initiator& initiator) {
   return cores;
 }
 
-// A planner's name, a policy's, or cache-mode: what is no planner needs what no real machine delivers yet (samples
-// and loads by interval), or another machine.
+// A policy's name, or cache-mode: what is no planner needs what no real machine delivers yet (samples and loads by
+// interval), or another machine.
+bool only_simulated(const std::string& name) {
+  return placement::is_policy(name) || name == placement::k_cache_mode;
+}
+
 std::string chooser(const std::string& name, const std::string& verb) {
-  const bool only_simulated = placement::is_policy(name) || name == placement::k_cache_mode;
-  if (!only_simulated) return std::string(placement::find_planner(name).name());
+  if (!only_simulated(name)) return std::string(placement::find_planner(name).name());
   if (verb == "simulate" || verb == "replay") return name;
   throw Error(Code::invalid, "--planner " + name + ": it works in virtual time only, not in `terrace " + verb +
                                  "`; use `terrace simulate`");
-}
-
-bool betters_plans(const std::string& planner) {
-  return !placement::is_policy(planner) && planner != placement::k_cache_mode &&
-         placement::find_planner(planner).needs_profile();
 }
 
 front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions& launch) {
@@ -76,7 +74,7 @@ front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions
     world.plan = placement::read_plan_file(options.plan);
     if (options.planner.empty())
       world.planner = front::k_given_plan;
-    else if (!betters_plans(options.planner))
+    else if (only_simulated(options.planner) || !placement::find_planner(options.planner).needs_profile())
       throw Error(Code::invalid,
                   "--planner " + options.planner +
                       " makes no plan from a profile that could follow the one of --plan; leave one " +

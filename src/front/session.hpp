@@ -21,9 +21,9 @@ inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of
 
 enum class Backend : std::uint8_t { real, virtual_time };
 
-// One world of the run (runtime_parts.hpp).
-inline constexpr std::string_view k_given_plan = "plan";
+inline constexpr std::string_view k_given_plan = "plan";  // as a planner: nobody beside the plan that was given
 
+// One world of the run (runtime_parts.hpp).
 struct SessionWorld {
   std::string label;  // distinguishes journals; "" when there is one world
   machine::Machine machine;
@@ -31,7 +31,7 @@ struct SessionWorld {
   double cores = 1;
   machine::Budget budget{};
   std::string budget_text{};
-  std::string planner = "auto";  // k_given_plan: none beside `plan`
+  std::string planner = "auto";
   std::optional<placement::Plan> plan{};
   placement::Hints hints{};
   model::Calibration calibration{};

@@ -14,7 +14,6 @@ constexpr double k_most_guests = 0.125;   // of fast memory
 constexpr double k_stay = 3;              // times as long as it is used
 constexpr std::uint32_t k_patience = 64;  // stretches for which a guest waits for its use, at least
 constexpr std::uint32_t k_ahead = 4;      // times as long as it will be used: a guest comes two before it
-constexpr std::uint32_t k_lull = 4;       // in its use: no longer than one over that of it
 
 // Seconds that a line of each sort takes of a place's bandwidth, and an exposed access of the core's time.
 struct Prices {
@@ -122,7 +121,7 @@ bool EarlyMoves::make_room(Making& making, Bytes size, double worth, bool for_gu
 bool EarlyMoves::has_passed(const Guest& guest) const {
   if (sweeps_.in_use(guest.chunk)) return false;
   const auto last = sweeps_.last_use(guest.chunk);
-  if (last > guest.came) return sweeps_.stretch() > last + guest.stretches / k_lull;
+  if (last > guest.came) return sweeps_.stretch() > last + guest.stretches / Sweeps::k_lull;
   return sweeps_.stretch() > guest.came + std::max(k_patience, k_ahead * guest.stretches);
 }
 

@@ -12,6 +12,8 @@ namespace terrace::placement {
 
 class Sweeps {
  public:
+  static constexpr std::uint32_t k_lull = 4;  // in a chunk's use: no longer than one over that of it
+
   struct Use {
     memory::ChunkId chunk = 0;
     double gain = 0;              // seconds that its use in fast memory gains, or would gain
@@ -40,7 +42,7 @@ class Sweeps {
     bool fresh = false;  // it began in the last stretch
     double gain = 0;
   };
-  static std::uint32_t lull(const Visit& visit) { return (visit.last - visit.first) / 4; }
+  static std::uint32_t lull(const Visit& visit) { return (visit.last - visit.first) / k_lull; }
   void follow(memory::ChunkId first, memory::ChunkId last, const memory::ChunkTable& chunks);
   void look_ahead(memory::ChunkId head, int step, std::uint32_t rate, const memory::ChunkTable& chunks);
   [[nodiscard]] bool was_used_before(memory::ChunkId chunk) const {

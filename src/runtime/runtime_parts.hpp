@@ -52,9 +52,9 @@ struct Totals {  // of a world so far, for the journal's counters
 // How a world chooses places.
 struct Steering {
   std::string planner = "auto";         // or "fast-only", "slow-only", "first-touch", ...
-  std::optional<placement::Plan> plan;  // given: obeyed from the start, nothing is learned
-  placement::Hints hints;               // given by the user
-  bool better_plan = false;  // than the one given: the planner makes its own from the first iteration under that
+  std::optional<placement::Plan> plan;  // given: obeyed from the start
+  bool better_plan = false;            // it is, until the planner has made one of the first iteration; else always
+  placement::Hints hints;              // given by the user
   std::uint32_t learn_iterations = 1;  // profiled before planning
   bool learn_at_home = true;           // false: with data where first touch puts it, fast memory first
   bool record_only = false;            // profile every iteration, plan nothing

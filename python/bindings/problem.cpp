@@ -175,9 +175,8 @@ void bind_problem(nb::module_& module) {
             return model::bound_at(self, {std::move(row), std::move(capacity)});
           },
           "row"_a, "capacity"_a, nb::call_guard<nb::gil_scoped_release>(),
-          "What prices prove, seconds: row[phase x (core, places, copies)] and capacity[phase x place] in s/byte. "
-          "Any "
-          "prices prove a bound; negative ones count as 0, and a phase's rows are scaled to sum to 1.")
+          "What prices prove, seconds: row[phase x (core, places, copies)], capacity[phase x place] in s/byte. "
+          "Any prices prove a bound; negative ones count as 0, and a phase's rows are scaled to sum to 1.")
       .def(
           "better_prices",
           [](const Problem& self, std::vector<double> row, std::vector<double> capacity, double target,

@@ -13,6 +13,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
 from terrace.errors import TerraceError
+from terrace.linear import constant, fastest_first
 
 Dump = dict[str, Any]
 
@@ -79,10 +80,7 @@ class _Common:
         self.phases = dump["phases"]
         self.copy = dump["copy"]
         self.cyclic = dump["cyclic"]
-        order = sorted(
-            range(len(self.places)),
-            key=lambda p: self.places[p]["latency"] / 20 + 64 / self.places[p]["read_bandwidth"],
-        )
+        order = fastest_first(self.places, range(len(self.places)))
         self.rank = {p: n for n, p in enumerate(order)}  # 0 is the fastest
         self.second = max(sum(phase["measured"] for phase in self.phases), 1e-12) / max(len(self.phases), 1)
         self.byte = max([1, *(item["size"] for item in self.items)])
@@ -272,11 +270,6 @@ class _Executable:
         return [[max((values[v], p) for p, v in here.items())[1] for here in now] for now in self.place]
 
 
-def _constant(dump: Dump) -> float:
-    """What no placement changes: times that the law does not explain, where they are estimates."""
-    return 0.0 if dump["exact"] else float(sum(phase["unexplained"] for phase in dump["phases"]))
-
-
 def executable_optimum(dump: Dump, time_limit: float = 60) -> Optimum:
     """The least time of an iteration that can be carried out with whole items: one place serves an item
     throughout a phase, copies run beside phases or are waited for, budgets hold at every instant. Small problems
@@ -284,5 +277,5 @@ def executable_optimum(dump: Dump, time_limit: float = 60) -> Optimum:
     common = _Common(dump)
     executable = _Executable(common)
     seconds, bound, values = executable.program.solve(time_limit)
-    constant = _constant(dump)
-    return Optimum(seconds * common.second + constant, bound * common.second + constant, executable.places(values))
+    rest = constant(dump)
+    return Optimum(seconds * common.second + rest, bound * common.second + rest, executable.places(values))

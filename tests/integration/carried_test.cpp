@@ -85,6 +85,14 @@ TEST_P(Carried, APlanOfASmallRunServesALargeOne) {
   EXPECT_LT(loop("x.bettered.terrace"), loop("x.carried.terrace"));
   EXPECT_GE(number("x.bettered.terrace", "SELECT count(*) FROM plan"), 2);
   EXPECT_EQ(number("x.carried.terrace", "SELECT count(*) FROM plan"), 1);
+  // Nobody who makes no plan of a profile can better one.
+  for (const std::string who : {"memtis", "cache-mode", "slow-only"}) {
+    const auto refused =
+        run(TERRACE_LAUNCHER " simulate -m unimem-lat4 --plan S.toml --planner " + who + " -- ./" + program);
+    EXPECT_EQ(refused.status, 2) << refused.output;
+    EXPECT_NE(refused.output.find("--planner " + who + " makes no plan from a profile"), std::string::npos)
+        << refused.output;
+  }
   // The room that a plan counts on may come a moment late at other sizes: a chunk then stays where it is.
   EXPECT_LT(number("x.carried.terrace", "SELECT 1000.0 * sum(refused) / count(*) FROM move"), 1);
 }

@@ -51,8 +51,8 @@ TEST_F(Hints, TheRunIsFasterUntilThereIsAPlan) {
   write("plan.toml", "[[object]]\nname = \"" + std::string(k_columns) + "\"\nplace = \"dram\"\n");
   launch(
       "simulate -q -m unimem-lat4 --cache l3=120KiB --let niter=15 --fast 320KiB --world 'label=without "
-      "planner=unimem' --world 'label=hints planner=unimem hints=cg.toml' --world 'label=plan plan=plan.toml' "
-      "-o x.terrace -- ./cg --class S");
+      "planner=unimem' --world 'label=hints planner=unimem hints=cg.toml' --world 'label=auto hints=cg.toml' "
+      "--world 'label=plan plan=plan.toml' -o x.terrace -- ./cg --class S");
   EXPECT_EQ(number("x.hints.terrace",
                    "SELECT count(*) FROM move WHERE iteration = 0 AND asked < (SELECT begun FROM "
                    "loop)"),
@@ -61,6 +61,7 @@ TEST_F(Hints, TheRunIsFasterUntilThereIsAPlan) {
   const auto with = iteration("x.hints.terrace", 0);
   const auto planned = iteration("x.plan.terrace", 0);
   EXPECT_NEAR(with, planned, 1e-9 * planned);
+  EXPECT_NEAR(iteration("x.auto.terrace", 0), planned, 1e-9 * planned) << "what was counted moves no earlier";
   EXPECT_LT(with, 0.9 * iteration("x.without.terrace", 0));
   // Unimem's own planner, whose data stands still until its plan is there, in the third iteration.
   const auto until_planned = [&](const char* store) { return iteration(store, 0) + iteration(store, 1); };

@@ -1,0 +1,87 @@
+// Gives out rectangles of a device's memory, from any number of threads. Exact: a request fails only when no
+// rectangle of its shape is free where it may lie.
+//
+// Every bank has a lock of its own. A thread begins its search at a bank that it has to itself (the first, until
+// it meets another thread there) and goes on from bank to bank; only what no single bank holds, and what fails,
+// takes the locks of all. What fails was looked for under all of them: so there is a moment at which there was no
+// room.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "pim/block.hpp"
+#include "pim/board.hpp"
+
+namespace terrace::pim {
+
+// Names a block as long as it lives: one that was released, or is another allocator's, is recognised. 0 is none.
+struct Handle {
+  std::uint64_t value = 0;
+  bool operator==(const Handle&) const = default;
+  explicit operator bool() const { return value != 0; }
+};
+
+struct Request {
+  Shape shape;
+  Dim dim = Dim::horizontal;  // along which a best fit is tight
+  Fit fit = Fit::first;
+  Within within = Within::device;
+  std::uint32_t row_alignment = 1;  // its first row is a multiple of it
+  std::uint32_t subarray_alignment = 1;
+  // With the same first subarray as that block (`share` is subarray), in its bank or on its device. What that
+  // leaves no room for fails.
+  Handle beside{};
+  Within share = Within::subarray;
+};
+
+enum class Released : std::uint8_t { done, already, foreign };
+
+inline constexpr std::size_t k_most_group = 8;
+
+class Allocator {
+ public:
+  // Throws Error{invalid} as check() does. `tag`, above 0, tells handles of allocators apart.
+  explicit Allocator(const Geometry& geometry, std::uint8_t tag = 1);
+
+  // No handle where no such rectangle is free. Throws Error{invalid} for a shape that no empty device could hold,
+  // and where `beside` is no block.
+  Handle allocate(const Request& request);
+  // All of them or none (an empty result). Blocks that share a subarray begin at the same one, as operands of one
+  // operation must; exact for those. For blocks that share a bank at most 100,000 partial placements are tried in
+  // each bank. `beside` is not looked at. Throws Error{invalid} for more than k_most_group requests.
+  std::vector<Handle> allocate_group(std::span<const Request> requests, Within share);
+  Released release(Handle handle);
+  // Of a live block; nothing for any other handle.
+  [[nodiscard]] std::optional<Block> block(Handle handle) const;
+
+  [[nodiscard]] const Geometry& geometry() const { return geometry_; }
+  [[nodiscard]] std::uint64_t free_units() const;
+  // All boards, one for each device, as they are at one moment.
+  [[nodiscard]] std::vector<Board> snapshot() const;
+
+ private:
+  struct alignas(128) Bank {
+    mutable std::mutex lock;
+    std::uint64_t free = 0;    // units
+    std::uint32_t stripe = 0;  // below it nothing is free
+  };
+  // What stands at the unit where a block begins, or began.
+  struct Record {
+    std::uint32_t generation = 0;  // even: no block begins here now; counts up with each that does, and ends
+    Shape shape;
+  };
+
+  Geometry geometry_;
+  std::uint8_t tag_;
+  std::vector<Board> boards_;  // of each device
+  std::unique_ptr<Bank[]> banks_;
+  std::unique_ptr<Record[]> records_;  // of each unit: [device][row][subarray]
+};
+
+}  // namespace terrace::pim

@@ -1,0 +1,76 @@
+// Which rows of which subarrays of one device are free, and where among them a rectangle fits.
+//
+// One bit for a row of a subarray, set while it is free. 64 rows of a subarray are a word, and the words of all
+// subarrays for the same 64 rows (a stripe) lie side by side: ANDing neighbouring words finds the subarrays that
+// are free together, shifting finds the rows, 64 at a time. A board knows nothing of threads: who works on a range
+// of subarrays keeps others from it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "pim/block.hpp"
+
+namespace terrace::pim {
+
+class Board {
+ public:
+  // Subarrays `first` to `first + count - 1`.
+  struct Range {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+  };
+  struct Spot {
+    std::uint32_t row = 0;
+    std::uint32_t subarray = 0;
+    bool operator==(const Spot&) const = default;
+  };
+  struct Found {
+    Spot spot;
+    std::uint32_t slack = 0;  // what the free run that holds it is longer by
+  };
+  // A block begins at multiples of these, counted from the device's first row and subarray.
+  struct Alignment {
+    std::uint32_t rows = 1;
+    std::uint32_t subarrays = 1;
+  };
+
+  Board(std::uint32_t rows, std::uint32_t subarrays);
+
+  void take(const Spot& spot, const Shape& shape);
+  void release(const Spot& spot, const Shape& shape);
+  [[nodiscard]] bool is_free(std::uint32_t row, std::uint32_t subarray) const {
+    return ((word(row / 64, subarray) >> (row % 64)) & 1) != 0;
+  }
+  [[nodiscard]] std::uint32_t rows() const { return rows_; }
+  [[nodiscard]] std::uint32_t subarrays() const { return subarrays_; }
+
+  // The lowest row at which the shape fits inside the range, there the lowest subarray. Stripes below `stripe` are
+  // known to be full.
+  [[nodiscard]] std::optional<Spot> first_fit(const Range& range, const Shape& shape, const Alignment& alignment,
+                                              std::uint32_t stripe = 0) const;
+  // Where the free run is the shortest: of subarrays for a horizontal block, of rows for a vertical one; of equal
+  // ones the lowest row, then the lowest subarray.
+  [[nodiscard]] std::optional<Found> best_fit(const Range& range, const Shape& shape, const Alignment& alignment,
+                                              Dim dim) const;
+  // The lowest row from `from` on at which the shape fits with its first subarray there.
+  [[nodiscard]] std::optional<std::uint32_t> lowest_row(std::uint32_t subarray, const Shape& shape,
+                                                        std::uint32_t from, std::uint32_t alignment) const;
+  // The lowest stripe from `stripe` on with anything free in the range; stripes() where there is none.
+  [[nodiscard]] std::uint32_t first_free_stripe(const Range& range, std::uint32_t stripe) const;
+  [[nodiscard]] std::uint32_t stripes() const { return stripes_; }
+
+ private:
+  using Word = std::uint64_t;
+  [[nodiscard]] Word word(std::uint32_t stripe, std::uint32_t subarray) const {
+    return words_[std::size_t{stripe} * subarrays_ + subarray];
+  }
+  template <typename Change>
+  void change(const Spot& spot, const Shape& shape, Change change);
+
+  std::uint32_t rows_, subarrays_, stripes_;
+  std::vector<Word> words_;  // [stripe][subarray]; rows beyond the last are never free
+};
+
+}  // namespace terrace::pim

@@ -58,8 +58,10 @@ class Order {
       const bool live = block != nullptr && std::ranges::count(live_, step.released) > 0;
       return step.outcome == (live ? Released::done : Released::already);
     }
-    const auto free = truth_.candidates(step.request, std::nullopt);
-    return step.block ? std::ranges::count(free, *step.block) > 0 : free.empty();
+    if (step.block) return truth_.may_be(step.request, std::nullopt, *step.block) && truth_.is_free(*step.block);
+    bool room = false;
+    truth_.visit(step.request, std::nullopt, [&](const Block&) { return room = true; });
+    return !room;
   }
   void apply(const Step& step, bool forward) {
     if (step.released && step.outcome == Released::done) {

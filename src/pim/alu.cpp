@@ -12,24 +12,6 @@
 namespace terrace::pim {
 namespace {
 
-struct Rectangle {
-  std::uint32_t device, subarray, row;
-  Shape shape;
-};
-
-bool overlap(const Rectangle& a, const Rectangle& b) {
-  const auto meet = [](std::uint64_t first, std::uint64_t length, std::uint64_t other,
-                       std::uint64_t other_length) {
-    return first < other + other_length && other < first + length;
-  };
-  return a.device == b.device && meet(a.row, a.shape.rows, b.row, b.shape.rows) &&
-         meet(a.subarray, a.shape.subarrays, b.subarray, b.shape.subarrays);
-}
-
-Rectangle place_of(const Geometry& geometry, const Vector& vector) {
-  return {vector.block.device, vector.block.subarray, vector.block.row, extent_of(geometry, vector)};
-}
-
 bool same_place(const Geometry& geometry, const Vector& a, const Vector& b) {
   return a.bits == b.bits && a.turn == b.turn && a.block.row == b.block.row && beside(geometry, a, b) &&
          extent_of(geometry, a) == extent_of(geometry, b);
@@ -80,7 +62,7 @@ void Alu::need_mask(const Vector& mask, const Vector& a) const {
 void Alu::need_scratch(const Vector& to) const {
   const auto& geometry = array_.geometry();
   const auto need = Shape{scratch_rows(to.dim), extent_of(geometry, to).subarrays};
-  const Rectangle scratch{scratch_.device, scratch_.subarray, scratch_.row, need};
+  const Block scratch{scratch_.device, scratch_.subarray, scratch_.row, need};
   if (scratch_.device != to.block.device || scratch_.subarray != to.block.subarray ||
       scratch_.shape.rows < need.rows || scratch_.shape.subarrays < need.subarrays)
     refuse("scratch of " + std::to_string(scratch_.shape.rows) + " rows in " +

@@ -131,6 +131,19 @@ Shape extent_of(const Geometry& geometry, const Vector& vector) {
   return {groups_of(geometry, vector) * lines.count, lines.first.subarrays};
 }
 
+Block place_of(const Geometry& geometry, const Vector& vector) {
+  return {vector.block.device, vector.block.subarray, vector.block.row, extent_of(geometry, vector)};
+}
+
+bool overlap(const Block& a, const Block& b) {
+  const auto meet = [](std::uint64_t first, std::uint64_t length, std::uint64_t other,
+                       std::uint64_t other_length) {
+    return first < other + other_length && other < first + length;
+  };
+  return a.device == b.device && meet(a.row, a.shape.rows, b.row, b.shape.rows) &&
+         meet(a.subarray, a.shape.subarrays, b.subarray, b.shape.subarrays);
+}
+
 Vector rotated(const Vector& vector, std::uint32_t by) {
   if (vector.dim != Dim::vertical)
     throw Error(Code::invalid, named(vector) + ": only vertical ones rotate by renaming rows; call rotate()");
@@ -189,6 +202,9 @@ Vector copied(Array& array, const Vector& vector, const Block& to) {
     throw Error(Code::invalid, named(vector) + " fill " + std::to_string(extent.subarrays) +
                                    " subarrays and need as many where they are copied to; given " +
                                    std::to_string(to.shape.subarrays));
+  if (overlap(place_of(geometry, vector), place_of(geometry, copy)))
+    throw Error(Code::invalid, named(vector) + ": the block at row " + std::to_string(to.row) +
+                                   " overlaps what is copied from row " + std::to_string(vector.block.row));
   const bool here = beside(geometry, vector, copy);
   for (std::uint32_t group = 0; group < groups_of(geometry, vector); ++group) {
     const auto source = lines_of(geometry, vector, group), target = lines_of(geometry, copy, group);

@@ -30,8 +30,10 @@ struct Vector {
 
 // Throws Error{invalid} where the block lies outside the devices or is too small, and for bits beyond k_most_bits.
 void check(const Geometry& geometry, const Vector& vector);
-// As many rows and subarrays as the vector fills of its block.
+// What the vector fills of its block.
 Shape extent_of(const Geometry& geometry, const Vector& vector);
+Block place_of(const Geometry& geometry, const Vector& vector);
+bool overlap(const Block& a, const Block& b);
 // The same vector with each element rotated left: only its rows' names change, which costs nothing. Throws
 // Error{invalid} for a horizontal one.
 Vector rotated(const Vector& vector, std::uint32_t by);
@@ -49,7 +51,8 @@ std::uint64_t count(Array& array, const Vector& mask);
 
 // Whether an operation may take both: they fill the same subarrays.
 bool beside(const Geometry& geometry, const Vector& a, const Vector& b);
-// Copies a vector's rows to a block anywhere. The cycles are Cycles::copies where subarrays differ.
+// Copies a vector's rows to a block anywhere that they do not overlap. The cycles are Cycles::copies where
+// subarrays differ.
 Vector copied(Array& array, const Vector& vector, const Block& to);
 // Gives blocks that begin in the subarrays where the work is done: an allocator's, or made by hand.
 using Blocks = std::function<Block(const Shape&)>;

@@ -127,6 +127,7 @@ void check(const Geometry& geometry, const Vector& vector) {
 }
 
 Shape extent_of(const Geometry& geometry, const Vector& vector) {
+  check(geometry, vector);
   const auto lines = lines_of(geometry, vector, 0);
   return {groups_of(geometry, vector) * lines.count, lines.first.subarrays};
 }
@@ -145,7 +146,7 @@ bool overlap(const Block& a, const Block& b) {
 }
 
 Vector rotated(const Vector& vector, std::uint32_t by) {
-  if (vector.dim != Dim::vertical)
+  if (vector.dim != Dim::vertical || vector.bits == 0)
     throw Error(Code::invalid, named(vector) + ": only vertical ones rotate by renaming rows; call rotate()");
   auto result = vector;
   result.turn = (vector.turn + vector.bits - by % vector.bits) % vector.bits;
@@ -215,8 +216,6 @@ Vector copied(Array& array, const Vector& vector, const Block& to) {
 }
 
 Vector brought_beside(Array& array, const Vector& vector, const Vector& target, const Blocks& blocks) {
-  check(array.geometry(), vector);
-  check(array.geometry(), target);
   if (beside(array.geometry(), vector, target)) return vector;
   const auto copy = copied(array, vector, blocks(extent_of(array.geometry(), vector)));
   if (!beside(array.geometry(), copy, target))

@@ -30,7 +30,7 @@ struct Vector {
 
 // Throws Error{invalid} where the block lies outside the devices or is too small, and for bits beyond k_most_bits.
 void check(const Geometry& geometry, const Vector& vector);
-// What the vector fills of its block.
+// What the vector fills of its block; throws as check() does.
 Shape extent_of(const Geometry& geometry, const Vector& vector);
 Block place_of(const Geometry& geometry, const Vector& vector);
 bool overlap(const Block& a, const Block& b);

@@ -8,8 +8,6 @@ namespace terrace::pim {
 
 Report axpy(Array& array, const Vector& r, std::uint64_t q, const Vector& a, const Vector& b,
             const Blocks& blocks) {
-  check(array.geometry(), r);
-  check(array.geometry(), b);
   if (b.count != r.count || b.bits != r.bits || b.dim != r.dim || b.turn != r.turn)
     throw Error(Code::invalid, "AXPY: B has " + std::to_string(b.count) + " elements of " +
                                    std::to_string(b.bits) + " bits, R " + std::to_string(r.count) + " of " +

@@ -40,13 +40,9 @@ void within(Alu& alu, const Vector& to, const Vector& spare, const Vector& colum
 Joined bitmap_join(Array& array, std::span<const Dimension> dimensions, const Blocks& blocks) {
   if (dimensions.empty()) throw Error(Code::invalid, "a join with no dimensions; it takes one at least");
   const auto& first = dimensions.front().foreign_keys;
-  check(array.geometry(), first);
   Run run(array, blocks);
   Alu alu(array, run.scratch(first));
-  const auto extent = extent_of(array.geometry(), first);
-  const auto rows = first.dim == Dim::vertical ? extent.rows / first.bits : extent.rows;
-  const auto bitmap = [&] { return mask_over(first, run.block({rows, extent.subarrays})); };
-  const auto chosen = bitmap(), some = bitmap(), range = bitmap(), spare = bitmap();
+  const auto chosen = run.mask(first), some = run.mask(first), range = run.mask(first), spare = run.mask(first);
 
   alu.fill(chosen, ~std::uint64_t{0});
   for (const auto& dimension : dimensions) {

@@ -9,16 +9,13 @@ namespace terrace::pim {
 
 Histogram histogram(Array& array, const Vector& values, std::span<const std::uint64_t> edges,
                     const Blocks& blocks) {
-  check(array.geometry(), values);
   if (edges.size() < 2 || !std::ranges::is_sorted(edges))
     throw Error(Code::invalid, "a histogram between " + std::to_string(edges.size()) +
                                    " edges; it takes two at least, in ascending order");
   Run run(array, blocks);
   run.uses(values);
   Alu alu(array, run.scratch(values));
-  const auto extent = extent_of(array.geometry(), values);
-  const auto rows = values.dim == Dim::vertical ? extent.rows / values.bits : extent.rows;
-  const auto below = mask_over(values, run.block({rows, extent.subarrays}));
+  const auto below = run.mask(values);
   Histogram result;
   std::uint64_t before = 0;
   for (std::size_t i = 0; i < edges.size(); ++i) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
+#include "base/error.hpp"
 #include "pim/vector.hpp"
 
 namespace terrace::pim {
@@ -18,9 +20,21 @@ class Run {
   Run(Array& array, const Blocks& blocks) : array_(array), blocks_(blocks), before_(array.cycles()) {}
 
   void uses(const Vector& vector) { report_.rows += extent_of(array_.geometry(), vector).rows; }
+  // Throws Error{invalid} for one smaller than was asked for.
   Block block(const Shape& shape) {
+    const auto block = blocks_(shape);
+    if (block.shape.rows < shape.rows || block.shape.subarrays < shape.subarrays)
+      throw Error(Code::invalid, "asked for " + std::to_string(shape.rows) + " rows in " +
+                                     std::to_string(shape.subarrays) + " subarrays, given " +
+                                     std::to_string(block.shape.rows) + " in " +
+                                     std::to_string(block.shape.subarrays));
     report_.rows += shape.rows;
-    return blocks_(shape);
+    return block;
+  }
+  Vector mask(const Vector& over) {
+    auto shape = extent_of(array_.geometry(), over);
+    shape.rows = shape.rows / (over.dim == Dim::vertical ? over.bits : 1);
+    return mask_over(over, block(shape));
   }
   Block scratch(const Vector& like) {
     return block({scratch_rows(like.dim), extent_of(array_.geometry(), like).subarrays});

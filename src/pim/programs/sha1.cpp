@@ -20,7 +20,8 @@ std::uint8_t padded_byte(std::string_view message, std::size_t at) {
   if (at < message.size()) return static_cast<std::uint8_t>(message[at]);
   if (at == message.size()) return 0x80;
   const auto from_end = blocks_of(message) * k_block_bytes - 1 - at;
-  return from_end < 8 ? static_cast<std::uint8_t>((std::uint64_t{message.size()} * 8) >> (8 * from_end)) : 0;
+  if (from_end >= 8) return 0;
+  return static_cast<std::uint8_t>((std::uint64_t{message.size()} * 8) >> (8 * from_end));
 }
 
 // Word t of a block; zero for a message that has no such block.

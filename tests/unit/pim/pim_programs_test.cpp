@@ -223,6 +223,8 @@ TEST(Sha1, RefusesWhatDoesNotFit) {
   const std::vector<std::string_view> many(65, "abc");
   EXPECT_THROW(sha1(narrow.array, many, narrow.blocks()), Error);
   EXPECT_THROW(sha1(narrow.array, {}, narrow.blocks()), Error);
+  const Blocks stingy = [](const Shape&) { return Block{0, 0, 0, {10, 1}}; };
+  EXPECT_THROW(sha1(narrow.array, one, stingy), Error);
 }
 
 TEST(Histogram, CountsAsTheHostDoesInBothOrientations) {

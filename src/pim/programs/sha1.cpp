@@ -53,14 +53,9 @@ class Hasher {
       std::ranges::transform(messages, values.begin(), value);
       write(alu_.array(), to, values);
     };
-    for (std::size_t t = 0; t < schedule_.size(); ++t) {
-      schedule_[t].turn = 0;
+    for (std::size_t t = 0; t < schedule_.size(); ++t)
       send(schedule_[t], [&](auto message) { return word(message, block, t); });
-    }
-    for (std::size_t i = 0; i < hash_.size(); ++i) {
-      work_[i].turn = 0;
-      alu_.copy(work_[i], hash_[i]);
-    }
+    for (std::size_t i = 0; i < hash_.size(); ++i) alu_.copy(work_[i], hash_[i]);
     for (std::uint32_t t = 0; t < 80; ++t) round(t);
 
     const bool all = std::ranges::all_of(messages, [&](auto message) { return block < blocks_of(message); });

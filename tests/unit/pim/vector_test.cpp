@@ -269,6 +269,7 @@ TEST(Vectors, RefuseWhatDoesNotMatchInOneLine) {
   expect_refused([&] { write(bench.array, a, Values(3)); }, "3 values for 100 vertical elements of 8 bits");
   expect_refused([&] { copied(bench.array, a, {0, 0, 0, {16, 1}}); }, "need as many where they are copied to");
   expect_refused([&] { copied(bench.array, a, {0, 0, 0, {7, 2}}); }, "do not fit into 7 rows");
+  expect_refused([&] { copied(bench.array, a, {0, 1, a.block.row + 4, {8, 2}}); }, "overlaps what is copied");
   Alu poor(bench.array, {0, 1, 500, {1, 2}});
   expect_refused([&] { poor.add(to, a, a); }, "scratch of 1 rows");
   Alu over(bench.array, {0, 1, a.block.row, {2, 2}});

@@ -116,7 +116,7 @@ class Hasher {
     alu_.add(e, e, k_constants[t / 20]);
     alu_.add(e, e, rotated(a, 5));
     b = rotated(b, 30);
-    std::ranges::rotate(work_, work_.end() - 1);  // the new a is in e's rows
+    std::rotate(work_.begin(), work_.end() - 1, work_.end());  // the new a is in e's rows
   }
 
   Block block_;

@@ -100,6 +100,7 @@ class Control {
   using Token = std::uint64_t;
   static Token take(const Work& work) {
     auto x = static_cast<std::uint64_t>(work.bytes) + 88172645463325252u;
+    asm volatile("" : "+r"(x));  // not known from the call before
     for (int i = 0; i < 12; ++i) {
       x ^= x << 13;
       x ^= x >> 7;

@@ -72,6 +72,18 @@ Timed measured(Contender contender, unsigned threads, std::uint64_t requests, co
   });
 }
 
+// Threads that found a core one after the other did not disturb each other: as long as there are cores for all, it
+// is tried again, and the run counts in which they were most of the time at work together.
+Timed measured_together(Contender contender, unsigned threads, std::uint64_t requests, const Work& work) {
+  auto best = measured(contender, threads, requests, work);
+  if (threads > std::thread::hardware_concurrency()) return best;
+  for (int i = 0; i < 8 && best.together < 0.9; ++i) {
+    const auto next = measured(contender, threads, requests, work);
+    if (next.together > best.together) best = next;
+  }
+  return best;
+}
+
 // The series, repeated until it takes about this long; cut short where it alone takes 20 times as long.
 std::uint64_t enough(Contender contender, unsigned threads, std::uint64_t requests, const Work& work, double ns) {
   const auto probe = std::min<std::uint64_t>(requests, contender <= Contender::paper_all ? 32 : 1000);
@@ -82,7 +94,7 @@ std::uint64_t enough(Contender contender, unsigned threads, std::uint64_t reques
 }
 
 void compare(const Series& series, const Settings& settings, Report& report) {
-  const double ns = settings.quick ? 5e6 : 20e6;
+  const double ns = settings.quick ? 2e6 : 5e6;
   auto contenders = present({Contender::terrace, Contender::paper, Contender::paper_all, Contender::glibc,
                              Contender::jemalloc, Contender::mimalloc, Contender::control});
   if (!series.first) std::erase(contenders, Contender::paper_all);  // it takes seconds, whatever the size
@@ -92,7 +104,7 @@ void compare(const Series& series, const Settings& settings, Report& report) {
       for (const auto threads : k_threads) {
         auto& length = lengths[{contender, threads}];
         if (length == 0) length = enough(contender, threads, series.requests(threads), series.work, ns);
-        const auto timed = measured(contender, threads, length, series.work);
+        const auto timed = measured_together(contender, threads, length, series.work);
         const auto add = [&](const char* measure, const char* unit, double sample) {
           report.add({k_section, series.name, name_of(contender), measure, threads}, unit, sample);
         };
@@ -101,6 +113,7 @@ void compare(const Series& series, const Settings& settings, Report& report) {
         add("processor", "ns", timed.processor_ns / requests);
         add("throughput", "1/s", requests * threads / timed.total_ns * 1e9);
         add("requests", "a thread", requests);
+        add("together", "%", timed.together * 100);
       }
     }
   }
@@ -110,8 +123,15 @@ void compare(const Series& series, const Settings& settings, Report& report) {
     };
     report.ratio(key("growth", 2), "%", key("request", 2), key("request", 1), 100, -100);
     report.ratio(key("processor growth", 2), "%", key("processor", 2), key("processor", 1), 100, -100);
-    for (const auto threads : {4u, 8u})
+    report.ratio_of_best(key("growth of the fastest", 2), "%", key("request", 2), key("request", 1), false, 100,
+                         -100);
+    for (const auto threads : {4u, 8u}) {
       report.ratio(key("against 2 threads", threads), "x", key("throughput", threads), key("throughput", 2));
+      report.ratio_of_best(key("best against 2 threads", threads), "x", key("throughput", threads),
+                           key("throughput", 2), true);
+      report.ratio(key("processor against 2 threads", threads), "x", key("processor", threads),
+                   key("processor", 2));
+    }
     if (contender != Contender::terrace && contender != Contender::control) {
       for (const auto threads : k_threads)
         report.ratio(key("terrace over", threads), "x",
@@ -127,8 +147,9 @@ void malloc_test(const Settings& settings, Report& report) {
   for (const auto& series : table_2(settings.quick)) compare(series, settings, report);
   fmt::print(
       "\nVertical bytes \"as area\": 1 row of 1 subarray; \"as column\": down one column, 8 rows for a byte.\n");
-  report.table(k_section, "request", "ns of a thread for a request and its release");
+  report.table(k_section, "request", "time of a thread for a request and its release");
   report.table(k_section, "growth", "% that takes longer in 2 threads than in 1");
+  report.table(k_section, "growth of the fastest", "% that the fastest of 2 threads takes longer than that of 1");
   report.table(k_section, "processor growth", "% more of a processor's time in 2 threads than in 1");
   report.table(k_section, "throughput", "requests a second, of all threads");
   report.table(k_section, "against 2 threads", "throughput over that of 2 threads");

@@ -58,7 +58,7 @@ void micro(const Settings& settings, Report& report) {
       }
     }
   }
-  report.table(k_section, "time", "ns");
+  report.table(k_section, "time", "time");
 }
 
 }  // namespace terrace::pim::bench

@@ -40,10 +40,10 @@ int main(int count, char** arguments) {
   options.add_option("--only", only, "one part")
       ->check(CLI::IsMember({"full array", "malloc-test", "churn", "micro"}));
   const auto* rounds =
-      options.add_option("--rounds", settings.rounds, "7; 3 with --quick")->check(CLI::Range(1, 1000));
+      options.add_option("--rounds", settings.rounds, "15; 5 with --quick")->check(CLI::Range(1, 1000));
   options.add_flag("--quick", settings.quick, "fewer sizes, shorter measurements");
   CLI11_PARSE(options, count, arguments);
-  if (settings.quick && rounds->empty()) settings.rounds = 3;
+  if (settings.quick && rounds->empty()) settings.rounds = 5;
   try {
     const auto context = context_of(settings);
     for (const auto& [name, value] : context) fmt::print("{}: {}\n", name, value);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/units.hpp"
 
 namespace terrace::pim::bench {
 namespace {
@@ -16,12 +17,12 @@ std::string name_of(const Key& key) {
   return fmt::format("{}/{}/threads:{}/{}/{}", key.section, key.series, key.threads, key.contender, key.measure);
 }
 
-std::string digits(double value) {
+std::string shown(double value, const std::string& unit) {
+  if (unit == "ns") return format(Seconds{value * 1e-9});
   const auto size = std::abs(value);
-  return size >= 1e6    ? fmt::format("{:.2f}M", value / 1e6)
-         : size >= 1000 ? fmt::format("{:.0f}", value)
-         : size >= 100  ? fmt::format("{:.0f}", value)
-                        : fmt::format("{:.1f}", value);
+  return size >= 1e6    ? fmt::format("{:.4g}M", value / 1e6)
+         : size >= 1000 ? fmt::format("{:.4g}k", value / 1e3)
+                        : fmt::format("{:.3g}", value);
 }
 
 }  // namespace
@@ -60,6 +61,18 @@ void Report::ratio(const Key& key, const std::string& unit, const Key& of, const
   for (const auto sample : samples) add(key, unit, sample);
 }
 
+void Report::ratio_of_best(const Key& key, const std::string& unit, const Key& of, const Key& by, bool highest,
+                           double scale, double offset) {
+  const auto* above = find(of);
+  const auto* below = find(by);
+  if (above == nullptr || below == nullptr) return;
+  const auto best = [&](const std::vector<double>& samples) {
+    const auto [least, most] = std::minmax_element(samples.begin(), samples.end());
+    return highest ? *most : *least;
+  };
+  add(key, unit, best(above->samples) / best(below->samples) * scale + offset);
+}
+
 void Report::table(const std::string& section, const std::string& measure, const std::string& title) const {
   std::vector<std::string> columns;
   std::vector<std::pair<std::string, unsigned>> rows;
@@ -72,19 +85,20 @@ void Report::table(const std::string& section, const std::string& measure, const
     once(rows, std::pair{key.series, key.threads});
   }
   if (rows.empty()) return;
-  fmt::print("\n{}: {} (median, quartiles)\n{:<30}{:>8}", section, title, "", "threads");
-  for (const auto& column : columns) fmt::print("{:>26}", column);
+  fmt::print("\n{}: {} (median, quartiles)\n{:<28}{:>8}", section, title, "", "threads");
+  for (const auto& column : columns) fmt::print("  {:>26}", column);
   fmt::print("\n");
   for (const auto& [series, threads] : rows) {
-    fmt::print("{:<30}{:>8}", series, threads);
+    fmt::print("{:<28}{:>8}", series, threads);
     for (const auto& column : columns) {
       const auto* figure = find({section, series, column, measure, threads});
       if (figure == nullptr) {
-        fmt::print("{:>26}", "-");
+        fmt::print("  {:>26}", "-");
         continue;
       }
       const auto [low, median, high] = spread_of(figure->samples);
-      fmt::print("{:>26}", fmt::format("{} ({}..{})", digits(median), digits(low), digits(high)));
+      const auto& unit = figure->unit;
+      fmt::print("  {:>26}", fmt::format("{} ({}..{})", shown(median, unit), shown(low, unit), shown(high, unit)));
     }
     fmt::print("\n");
   }

@@ -10,7 +10,7 @@
 namespace terrace::pim::bench {
 
 struct Settings {
-  int rounds = 7;
+  int rounds = 15;
   bool quick = false;
 };
 

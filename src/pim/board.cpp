@@ -90,7 +90,10 @@ void Board::gather(std::uint32_t stripe, const Range& range, std::uint32_t count
     std::fill_n(out, range.count, 0);
     return;
   }
-  std::copy_n(&words_[std::size_t{stripe} * subarrays_ + range.first], range.count, out);
+  const auto* words = &words_[std::size_t{stripe} * subarrays_ + range.first];
+  Word any = 0;
+  for (std::uint32_t i = 0; i < range.count; ++i) any |= out[i] = words[i];
+  if (any == 0) return;
   for (std::uint32_t have = 1, step; have < count; have += step) {
     step = std::min(have, count - have);
     for (std::uint32_t i = 0; i + have + step <= range.count; ++i) out[i] &= out[i + step];
@@ -113,10 +116,12 @@ void Board::starts(std::uint32_t stripe, const Range& range, const Shape& shape,
   gather(stripe + 1, range, shape.subarrays, above);
   for (std::uint32_t have = 1, step; have < shape.rows; have += step) {
     step = std::min(have, shape.rows - have);
+    any = 0;
     for (std::uint32_t i = 0; i < count; ++i) {
-      out[i] &= (out[i] >> step) | (above[i] << (k_bits - step));
+      any |= out[i] &= (out[i] >> step) | (above[i] << (k_bits - step));
       above[i] &= above[i] >> step;
     }
+    if (any == 0) return;
   }
 }
 
@@ -142,9 +147,10 @@ std::optional<Board::Spot> Board::first_fit(const Range& range, const Shape& sha
   Scratch out(range.count);
   Scratch above(range.count);
   const auto count = range.count - shape.subarrays + 1;
+  const bool one = shape.rows == 1 && shape.subarrays == 1;  // then what is free is where it fits
   for (auto stripe = from.row / k_bits; stripe < stripes_; ++stripe) {
-    auto* fits = out.data();
-    starts(stripe, range, shape, fits, above.data());
+    const auto* fits = one ? &words_[std::size_t{stripe} * subarrays_ + range.first] : out.data();
+    if (!one) starts(stripe, range, shape, out.data(), above.data());
     const auto rows = aligned_rows(stripe, alignment.rows) & rows_between(stripe, from.row, rows_);
     const auto first_row = rows_between(stripe, from.row, std::uint64_t{from.row} + 1);
     auto lowest = k_bits;

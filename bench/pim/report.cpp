@@ -61,18 +61,6 @@ void Report::ratio(const Key& key, const std::string& unit, const Key& of, const
   for (const auto sample : samples) add(key, unit, sample);
 }
 
-void Report::ratio_of_best(const Key& key, const std::string& unit, const Key& of, const Key& by, bool highest,
-                           double scale, double offset) {
-  const auto* above = find(of);
-  const auto* below = find(by);
-  if (above == nullptr || below == nullptr) return;
-  const auto best = [&](const std::vector<double>& samples) {
-    const auto [least, most] = std::minmax_element(samples.begin(), samples.end());
-    return highest ? *most : *least;
-  };
-  add(key, unit, best(above->samples) / best(below->samples) * scale + offset);
-}
-
 void Report::table(const std::string& section, const std::string& measure, const std::string& title) const {
   std::vector<std::string> columns;
   std::vector<std::pair<std::string, unsigned>> rows;

@@ -29,9 +29,6 @@ class Report {
   // Round by round `of` divided by `by`, times `scale`, plus `offset`; nothing where one of them is missing.
   void ratio(const Key& key, const std::string& unit, const Key& of, const Key& by, double scale = 1,
              double offset = 0);
-  // The same of the two best samples, the lowest or the highest: what other work on the machine does not reach.
-  void ratio_of_best(const Key& key, const std::string& unit, const Key& of, const Key& by, bool highest,
-                     double scale = 1, double offset = 0);
   // A row for each series and number of threads, a column for each contender.
   void table(const std::string& section, const std::string& measure, const std::string& title) const;
   // In the manner of Google Benchmark: a context and a list of figures.

@@ -1,6 +1,8 @@
 // Work of several threads that begin together, timed by each of them.
 #pragma once
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <barrier>
 #include <chrono>
@@ -23,11 +25,19 @@ inline double processor_nanoseconds() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
+// How often the system took the processor from this thread for something else. Waiting for a lock is not counted.
+inline long interruptions() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nivcsw;
+}
+
 struct Timed {
   double wall_ns = 0;       // from a thread's begin to its end, averaged over the threads
   double processor_ns = 0;  // of that on a processor
   double total_ns = 0;      // from the first thread's begin to the last one's end
   double together = 0;      // the part of that in which all have begun and none has ended
+  long interrupted = 0;     // of all threads
 };
 
 // Calls body(thread) in each of them, prepare(thread) before: that is not timed.
@@ -36,6 +46,7 @@ Timed in_threads(unsigned count, Prepare prepare, Body body) {
   struct Times {
     Clock::time_point begin, end;
     double processor_ns = 0;
+    long interrupted = 0;
   };
   std::vector<Times> times(count);
   std::barrier start(static_cast<std::ptrdiff_t>(count));
@@ -45,11 +56,13 @@ Timed in_threads(unsigned count, Prepare prepare, Body body) {
       prepare(thread);
       start.arrive_and_wait();
       Times mine;
+      mine.interrupted = interruptions();
       mine.processor_ns = processor_nanoseconds();
       mine.begin = Clock::now();
       body(thread);
       mine.end = Clock::now();
       mine.processor_ns = processor_nanoseconds() - mine.processor_ns;
+      mine.interrupted = interruptions() - mine.interrupted;
       times[thread] = mine;
     });
   }
@@ -60,6 +73,7 @@ Timed in_threads(unsigned count, Prepare prepare, Body body) {
   for (const auto& of : times) {
     timed.wall_ns += nanoseconds(of.end - of.begin) / count;
     timed.processor_ns += of.processor_ns / count;
+    timed.interrupted += of.interrupted;
     begin = std::min(begin, of.begin);
     end = std::max(end, of.end);
     all_begun = std::max(all_begun, of.begin);

@@ -45,13 +45,12 @@ def throughput() -> Measured:
     least = min(ours, key=lambda figure: figure.median / beside[figure.series, figure.threads])
     floor = beside[least.series, least.threads]
     lines = [
-        f"{least.median:.2f} of that of 2 threads where the control has {floor:.2f}, at least: {_named(least)}",
-        *(
-            f"{contender}: {_range(_medians('against 2 threads', contender), '.2f')}, of a processor's time a request "
-            f"{_range(_medians('processor against 2 threads', contender), '.2f')}"
-            for contender in ("terrace", "control", "paper", "glibc")
-        ),
+        f"{least.median:.2f} of that of 2 threads where the control has {floor:.2f}: {_named(least)}, the least"
     ]
+    for contender in ("terrace", "control", "paper", "glibc"):
+        total = _range(_medians("against 2 threads", contender), ".2f")
+        processor = _range(_medians("processor against 2 threads", contender), ".2f")
+        lines.append(f"{contender}: {total}; of a processor's time a request {processor}")
     return Measured("\n".join(lines), least.median >= (1 - NOISE) * floor)
 
 
@@ -75,8 +74,8 @@ LINES = [
     ),
     Line(
         "malloc-test, 4 and 8 threads",
-        f"total throughput does not fall below that of 2 threads in any configuration; {NOISE:.0%} are noise, and what "
-        "the control falls by is the machine's",
+        f"total throughput does not fall below that of 2 threads in any configuration ({NOISE:.0%} are noise; what "
+        "the control falls by is the machine's)",
         throughput,
     ),
     Line(

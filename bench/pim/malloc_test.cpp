@@ -74,18 +74,22 @@ Timed measured(Contender contender, unsigned threads, std::uint64_t requests, co
   });
 }
 
-// As long as there are cores for all threads, what other work takes of them is not to be measured: it is tried
-// again until the threads were at work together most of the time and none was interrupted; the best try counts. A
-// thread that waits for another one's lock is not interrupted.
-Timed measured_together(Contender contender, unsigned threads, std::uint64_t requests, const Work& work) {
-  constexpr int k_tries = 20;
-  const auto undisturbed = [](const Timed& timed) { return timed.together >= 0.9 && timed.interrupted == 0; };
-  const auto rank = [](const Timed& timed) {
-    return std::pair{timed.together >= 0.9, -static_cast<double>(timed.interrupted)};
+bool undisturbed(const Timed& timed) { return timed.together >= 0.9 && timed.interrupted == 0; }
+
+// What other work takes of the processors is not to be measured. As long as there are cores for all threads, it is
+// tried again until they were at work together most of the time and none was interrupted; the best try counts. A
+// thread that waits for another one's lock is not interrupted. More threads than cores interrupt each other: of a
+// few tries the shortest counts. Trying ends when it has taken 40 times `ns`.
+Timed least_disturbed(Contender contender, unsigned threads, std::uint64_t requests, const Work& work, double ns) {
+  const bool enough_cores = threads <= cores();
+  const auto rank = [&](const Timed& timed) {
+    return enough_cores ? std::pair{timed.together >= 0.9, -static_cast<double>(timed.interrupted)}
+                        : std::pair{true, -timed.total_ns};
   };
+  const auto begin = Clock::now();
   auto best = measured(contender, threads, requests, work);
-  if (threads > cores()) return best;
-  for (int i = 1; i < k_tries && !undisturbed(best); ++i) {
+  for (int i = 1; i < (enough_cores ? 20 : 4) && !undisturbed(best); ++i) {
+    if (nanoseconds(Clock::now() - begin) > 40 * ns) break;
     const auto next = measured(contender, threads, requests, work);
     if (rank(next) > rank(best)) best = next;
   }
@@ -102,7 +106,7 @@ std::uint64_t enough(Contender contender, unsigned threads, std::uint64_t reques
 }
 
 void compare(const Series& series, const Settings& settings, Report& report) {
-  const double ns = settings.quick ? 1e6 : 3e6;
+  const double ns = settings.quick ? 1e6 : 2e6;
   auto contenders = present({Contender::terrace, Contender::paper, Contender::paper_all, Contender::glibc,
                              Contender::jemalloc, Contender::mimalloc, Contender::control});
   if (!series.first) std::erase(contenders, Contender::paper_all);  // it takes seconds, whatever the size
@@ -112,9 +116,9 @@ void compare(const Series& series, const Settings& settings, Report& report) {
       for (const auto threads : k_threads) {
         auto& length = lengths[{contender, threads}];
         const double long_enough =
-            threads > cores() ? 4 * ns : ns;  // they share processors: a turn takes its time
+            threads > cores() ? 2 * ns : ns;  // they share processors: a turn takes its time
         if (length == 0) length = enough(contender, threads, series.requests(threads), series.work, long_enough);
-        const auto timed = measured_together(contender, threads, length, series.work);
+        const auto timed = least_disturbed(contender, threads, length, series.work, ns);
         const auto add = [&](const char* measure, const char* unit, double sample) {
           report.add({k_section, series.name, name_of(contender), measure, threads}, unit, sample);
         };

@@ -40,7 +40,7 @@ int main(int count, char** arguments) {
   options.add_option("--only", only, "one part")
       ->check(CLI::IsMember({"full array", "malloc-test", "churn", "micro"}));
   const auto* rounds =
-      options.add_option("--rounds", settings.rounds, "15; 5 with --quick")->check(CLI::Range(1, 1000));
+      options.add_option("--rounds", settings.rounds, "11; 5 with --quick")->check(CLI::Range(1, 1000));
   options.add_flag("--quick", settings.quick, "fewer sizes, shorter measurements");
   CLI11_PARSE(options, count, arguments);
   if (settings.quick && rounds->empty()) settings.rounds = 5;

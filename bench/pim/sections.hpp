@@ -10,7 +10,7 @@
 namespace terrace::pim::bench {
 
 struct Settings {
-  int rounds = 15;
+  int rounds = 11;
   bool quick = false;
 };
 

@@ -74,8 +74,8 @@ LINES = [
     ),
     Line(
         "malloc-test, 4 and 8 threads",
-        f"total throughput does not fall below that of 2 threads in any configuration ({NOISE:.0%} are noise; what "
-        "the control falls by is the machine's)",
+        f"total throughput does not fall below that of 2 threads in any configuration ({NOISE:.0%} are noise; "
+        "what the control falls by is the machine's)",
         throughput,
     ),
     Line(

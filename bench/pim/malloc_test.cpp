@@ -74,16 +74,18 @@ Timed measured(Contender contender, unsigned threads, std::uint64_t requests, co
   });
 }
 
-bool undisturbed(const Timed& timed) { return timed.together >= 0.9 && timed.interrupted == 0; }
+constexpr double k_late = 0.05;
+
+bool undisturbed(const Timed& timed) { return timed.late <= k_late && timed.interrupted == 0; }
 
 // What other work takes of the processors is not to be measured. As long as there are cores for all threads, it is
-// tried again until they were at work together most of the time and none was interrupted; the best try counts. A
+// tried again until all of them began as one and none was interrupted; the best try counts. A
 // thread that waits for another one's lock is not interrupted. More threads than cores interrupt each other: of a
 // few tries the shortest counts. Trying ends when it has taken 40 times `ns`.
 Timed least_disturbed(Contender contender, unsigned threads, std::uint64_t requests, const Work& work, double ns) {
   const bool enough_cores = threads <= cores();
   const auto rank = [&](const Timed& timed) {
-    return enough_cores ? std::pair{timed.together >= 0.9, -static_cast<double>(timed.interrupted)}
+    return enough_cores ? std::pair{timed.late <= k_late, -static_cast<double>(timed.interrupted)}
                         : std::pair{true, -timed.total_ns};
   };
   const auto begin = Clock::now();

@@ -36,7 +36,7 @@ struct Timed {
   double wall_ns = 0;       // from a thread's begin to its end, averaged over the threads
   double processor_ns = 0;  // of that on a processor
   double total_ns = 0;      // from the first thread's begin to the last one's end
-  double together = 0;      // the part of that in which all have begun and none has ended
+  double late = 0;          // the part of that before the last thread's begin
   long interrupted = 0;     // of all threads
 };
 
@@ -69,7 +69,7 @@ Timed in_threads(unsigned count, Prepare prepare, Body body) {
   threads.clear();
   Timed timed;
   auto begin = times.front().begin, end = times.front().end;
-  auto all_begun = begin, first_end = end;
+  auto all_begun = begin;
   for (const auto& of : times) {
     timed.wall_ns += nanoseconds(of.end - of.begin) / count;
     timed.processor_ns += of.processor_ns / count;
@@ -77,10 +77,9 @@ Timed in_threads(unsigned count, Prepare prepare, Body body) {
     begin = std::min(begin, of.begin);
     end = std::max(end, of.end);
     all_begun = std::max(all_begun, of.begin);
-    first_end = std::min(first_end, of.end);
   }
   timed.total_ns = nanoseconds(end - begin);
-  timed.together = std::max(0.0, nanoseconds(first_end - all_begun) / timed.total_ns);
+  timed.late = nanoseconds(all_begun - begin) / timed.total_ns;
   return timed;
 }
 

@@ -129,7 +129,7 @@ void compare(const Series& series, const Settings& settings, Report& report) {
         add("processor", "ns", timed.processor_ns / requests);
         add("throughput", "1/s", requests * threads / timed.total_ns * 1e9);
         add("requests", "a thread", requests);
-        if (threads <= cores()) add("undisturbed", "%", timed.together >= 0.9 && timed.interrupted == 0 ? 100 : 0);
+        if (threads <= cores()) add("undisturbed", "%", undisturbed(timed) ? 100 : 0);
       }
     }
   }

@@ -3,8 +3,7 @@
 // same shapes. How the free units lie at the end is counted from the blocks alone.
 #include <fmt/format.h>
 
-#include <atomic>
-#include <bit>
+#include <memory>
 #include <random>
 #include <vector>
 

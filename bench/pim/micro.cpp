@@ -43,18 +43,19 @@ void micro(const Settings& settings, Report& report) {
   const std::vector<Single> all{{"1 x 128 and its release", Work::of({1, 128}, Dim::horizontal), false},
                                 {"1024 x 1 and its release", Work::of({1024, 1}, Dim::vertical), false},
                                 {"64 x 16, nowhere", Work::of({64, 16}, Dim::horizontal), true}};
-  for (const auto& [name, work, fails] : all) {
+  for (const auto& single : all) {
+    const auto& work = single.work;
     for (int round = 0; round < settings.rounds; ++round) {
       for (const auto contender : in_turn({Contender::terrace, Contender::paper}, round)) {
         const auto ns = with(contender, [&](auto& subject) {
-          if (fails) scatter(subject);
+          if (single.fails) scatter(subject);
           const auto token = subject.take(work);
-          if (bool(token) == fails) throw Error(Code::failed, std::string("micro: ") + name);
+          if (bool(token) == single.fails) throw Error(Code::failed, std::string("micro: ") + single.name);
           if (token) subject.give(token);
           const auto once = std::max(pair_ns(subject, work, 3), 1.0);
           return pair_ns(subject, work, static_cast<int>(std::max((settings.quick ? 2e6 : 10e6) / once, 3.0)));
         });
-        report.add({k_section, name, name_of(contender), "time"}, "ns", ns);
+        report.add({k_section, single.name, name_of(contender), "time"}, "ns", ns);
       }
     }
   }

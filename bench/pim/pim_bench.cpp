@@ -5,11 +5,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <map>
 #include <thread>
 
-#include "base/error.hpp"
 #include "sections.hpp"
 
 namespace {
@@ -28,10 +29,7 @@ std::map<std::string, std::string> context_of(const Settings& settings) {
   return context;
 }
 
-}  // namespace
-
-int main(int count, char** arguments) {
-  make_room_for_libraries(arguments);
+int measure(int count, char** arguments) {
   Settings settings;
   std::string only, out, format = "json";
   CLI::App options("Allocators for processing in memory, compared");
@@ -42,21 +40,32 @@ int main(int count, char** arguments) {
   const auto* rounds =
       options.add_option("--rounds", settings.rounds, "11; 5 with --quick")->check(CLI::Range(1, 1000));
   options.add_flag("--quick", settings.quick, "fewer sizes, shorter measurements");
-  CLI11_PARSE(options, count, arguments);
-  if (settings.quick && rounds->empty()) settings.rounds = 5;
   try {
-    const auto context = context_of(settings);
-    for (const auto& [name, value] : context) fmt::print("{}: {}\n", name, value);
-    Report report;
-    const auto chosen = [&](const char* name) { return only.empty() || only == name; };
-    if (chosen("full array")) full_array(settings, report);  // first: while there has been one thread only
-    if (chosen("malloc-test")) malloc_test(settings, report);
-    if (chosen("churn")) churn(settings, report);
-    if (chosen("micro")) micro(settings, report);
-    if (!out.empty()) report.write(out, context);
-  } catch (const terrace::Error& error) {
-    fmt::print(stderr, "pim_bench: {}\n", error.what());
+    options.parse(count, arguments);
+  } catch (const CLI::ParseError& wrong) {
+    return options.exit(wrong) == 0 ? 0 : 2;
+  }
+  if (settings.quick && rounds->empty()) settings.rounds = 5;
+  const auto context = context_of(settings);
+  for (const auto& [name, value] : context) fmt::print("{}: {}\n", name, value);
+  Report report;
+  const auto chosen = [&](const char* name) { return only.empty() || only == name; };
+  if (chosen("full array")) full_array(settings, report);  // first: while there has been one thread only
+  if (chosen("malloc-test")) malloc_test(settings, report);
+  if (chosen("churn")) churn(settings, report);
+  if (chosen("micro")) micro(settings, report);
+  if (!out.empty()) report.write(out, context);
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  try {
+    make_room_for_libraries(arguments);
+    return measure(count, arguments);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "pim_bench: %s\n", error.what());
     return 1;
   }
-  return 0;
 }

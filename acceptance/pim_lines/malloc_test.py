@@ -1,0 +1,86 @@
+"""The paper's second benchmark, in every configuration of its table 2.
+
+The machine may have other things to do. Series of 1 and 2 threads are taken when nothing interrupted the threads;
+beside all of them stands a loop that shares nothing, which says what the machine itself makes of more threads.
+"""
+
+from __future__ import annotations
+
+from harness import Line, Measured
+
+from pim_lines.figures import Figure, figures
+
+SECTION = "malloc-test"
+MOST_GROWTH = 10.0  # %
+NOISE = 0.10  # a throughput within this of another is no less
+LEAST_RATIO = 100.0
+
+
+def _named(figure: Figure) -> str:
+    return f"{figure.series}, {figure.threads} threads"
+
+
+def _range(values: list[float], form: str) -> str:
+    return f"{min(values):{form}} to {max(values):{form}}"
+
+
+def _medians(measure: str, contender: str) -> list[float]:
+    return [figure.median for figure in figures(SECTION, measure, contender)]
+
+
+def growth() -> Measured:
+    most = max(figures(SECTION, "growth"), key=lambda figure: figure.median)
+    lines = [f"{most.median:+.1f} % ({most.low:+.1f} to {most.high:+.1f}) at most: {most.series}"]
+    for contender in ("terrace", "control", "paper", "glibc", "jemalloc", "mimalloc"):
+        if medians := _medians("growth", contender):
+            processor = _range(_medians("processor growth", contender), "+.1f")
+            lines.append(f"{contender}: {_range(medians, '+.1f')} %, of a processor's time {processor} %")
+    return Measured("\n".join(lines), most.median <= MOST_GROWTH)
+
+
+def throughput() -> Measured:
+    ours, control = (figures(SECTION, "against 2 threads", name) for name in ("terrace", "control"))
+    # Where even what shares nothing falls, other work has the processors.
+    beside = {(figure.series, figure.threads): min(1.0, figure.median) for figure in control}
+    least = min(ours, key=lambda figure: figure.median / beside[figure.series, figure.threads])
+    floor = beside[least.series, least.threads]
+    lines = [
+        f"{least.median:.2f} of that of 2 threads where the control has {floor:.2f}: {_named(least)}, the least"
+    ]
+    for contender in ("terrace", "control", "paper", "glibc"):
+        total = _range(_medians("against 2 threads", contender), ".2f")
+        processor = _range(_medians("processor against 2 threads", contender), ".2f")
+        lines.append(f"{contender}: {total}; of a processor's time a request {processor}")
+    return Measured("\n".join(lines), least.median >= (1 - NOISE) * floor)
+
+
+def over_paper() -> Measured:
+    ratios = figures(SECTION, "terrace over", "paper")
+    least = min(ratios, key=lambda figure: figure.median)
+    lines = [f"{least.median:.0f}x and more; the least {_named(least)}"]
+    for kind in ("horizontal", "vertical as area", "vertical as column"):
+        values = sorted(figure.median for figure in ratios if figure.series.startswith(kind))
+        lines.append(f"{kind}: {values[0]:.0f}x to {values[-1]:.0f}x")
+    every = sorted(figure.median for figure in figures(SECTION, "terrace over", "paper-all"))
+    lines.append(f"where it computes its vectors anew as a whole: {every[0]:.0f}x to {every[-1]:.0f}x")
+    return Measured("\n".join(lines), least.median >= LEAST_RATIO)
+
+
+LINES = [
+    Line(
+        "malloc-test, 1 to 2 threads",
+        f"time a request and thread grows by at most {MOST_GROWTH:.0f} % in every configuration",
+        growth,
+    ),
+    Line(
+        "malloc-test, 4 and 8 threads",
+        f"total throughput does not fall below that of 2 threads in any configuration ({NOISE:.0%} are noise; "
+        "what the control falls by is the machine's)",
+        throughput,
+    ),
+    Line(
+        "malloc-test, the paper's algorithm",
+        f"at least {LEAST_RATIO:.0f}x its throughput in every configuration, where it updates only what changed",
+        over_paper,
+    ),
+]

@@ -68,20 +68,52 @@ class Allocator {
  private:
   struct alignas(128) Bank {
     mutable std::mutex lock;
-    std::uint64_t free = 0;    // units
-    std::uint32_t stripe = 0;  // below it nothing is free
+    std::uint64_t free = 0;  // units
+    std::uint32_t row = 0;   // below it nothing is free
   };
   // What stands at the unit where a block begins, or began.
   struct Record {
-    std::uint32_t generation = 0;  // even: no block begins here now; counts up with each that does, and ends
+    std::uint32_t generation =
+        0;  // counts up with each block that begins here, and with its end: odd while it lives
     Shape shape;
   };
+  struct Place {
+    std::uint32_t device = 0;
+    Board::Spot spot;
+  };
+  struct Banks {  // neighbours, counted through all devices
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+  };
+  class Locked;
+
+  void check(const Request& request) const;
+  [[nodiscard]] Banks all() const { return {0, geometry_.devices * geometry_.banks}; }
+  [[nodiscard]] Banks banks_of(const Place& place, const Shape& shape) const;
+  [[nodiscard]] Board::Range range_of(std::uint32_t bank) const;  // on its device's board
+  [[nodiscard]] std::size_t unit(const Place& place) const;
+  [[nodiscard]] std::optional<Place> place_of(
+      Handle handle) const;  // nothing for what is no handle of this allocator
+  [[nodiscard]] std::uint32_t home(const Banks& among) const;
+  std::uint32_t other_home(const Banks& among);
+
+  Handle allocate_among(const Banks& banks, const Request& request);
+  Handle allocate_beside(const Request& request);
+  // Of these the caller has locked the banks.
+  Handle first_in(std::uint32_t bank, const Request& request);
+  Handle best_in(const Banks& banks, const Request& request);
+  Handle place(std::uint32_t device, const Board::Range& range, const Request& request);
+  Handle take(const Place& place, const Shape& shape);
+  void count_taken(const Place& place, const Shape& shape);
+  void count_released(const Place& place, const Shape& shape);
 
   Geometry geometry_;
   std::uint8_t tag_;
+  std::uint64_t birth_;        // tells apart allocators that lay at the same address, one after the other
   std::vector<Board> boards_;  // of each device
   std::unique_ptr<Bank[]> banks_;
   std::unique_ptr<Record[]> records_;  // of each unit: [device][row][subarray]
+  std::atomic<std::uint32_t> next_home_{0};
 };
 
 }  // namespace terrace::pim

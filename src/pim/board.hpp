@@ -46,10 +46,10 @@ class Board {
   [[nodiscard]] std::uint32_t rows() const { return rows_; }
   [[nodiscard]] std::uint32_t subarrays() const { return subarrays_; }
 
-  // The lowest row at which the shape fits inside the range, there the lowest subarray. Stripes below `stripe` are
-  // known to be full.
+  // The lowest row at which the shape fits inside the range, there the lowest subarray; none before `from` in that
+  // order.
   [[nodiscard]] std::optional<Spot> first_fit(const Range& range, const Shape& shape, const Alignment& alignment,
-                                              std::uint32_t stripe = 0) const;
+                                              const Spot& from) const;
   // Where the free run is the shortest: of subarrays for a horizontal block, of rows for a vertical one; of equal
   // ones the lowest row, then the lowest subarray.
   [[nodiscard]] std::optional<Found> best_fit(const Range& range, const Shape& shape, const Alignment& alignment,
@@ -57,17 +57,25 @@ class Board {
   // The lowest row from `from` on at which the shape fits with its first subarray there.
   [[nodiscard]] std::optional<std::uint32_t> lowest_row(std::uint32_t subarray, const Shape& shape,
                                                         std::uint32_t from, std::uint32_t alignment) const;
-  // The lowest stripe from `stripe` on with anything free in the range; stripes() where there is none.
-  [[nodiscard]] std::uint32_t first_free_stripe(const Range& range, std::uint32_t stripe) const;
-  [[nodiscard]] std::uint32_t stripes() const { return stripes_; }
+  // The first row of the lowest 64 at or above `row` in which the range has anything free; rows() where there is
+  // none.
+  [[nodiscard]] std::uint32_t first_free(const Range& range, std::uint32_t row) const;
 
  private:
   using Word = std::uint64_t;
   [[nodiscard]] Word word(std::uint32_t stripe, std::uint32_t subarray) const {
     return words_[std::size_t{stripe} * subarrays_ + subarray];
   }
-  template <typename Change>
-  void change(const Spot& spot, const Shape& shape, Change change);
+  // Of `count` neighbouring subarrays together.
+  [[nodiscard]] Word across(std::uint32_t stripe, std::uint32_t subarray, std::uint32_t count) const;
+  void gather(std::uint32_t stripe, const Range& range, std::uint32_t count, Word* out) const;
+  void starts(std::uint32_t stripe, const Range& range, const Shape& shape, Word* out, Word* above) const;
+  [[nodiscard]] Word tall_starts(Word word, std::uint32_t stripe, std::uint32_t subarray,
+                                 const Shape& shape) const;
+  template <typename Visit>
+  void runs(std::uint32_t subarray, std::uint32_t count, std::uint32_t from, Visit visit) const;
+  void best_horizontal(const Range& range, const Shape& shape, const Alignment& alignment, Found& best) const;
+  void best_vertical(const Range& range, const Shape& shape, const Alignment& alignment, Found& best) const;
 
   std::uint32_t rows_, subarrays_, stripes_;
   std::vector<Word> words_;  // [stripe][subarray]; rows beyond the last are never free

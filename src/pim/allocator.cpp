@@ -1,0 +1,330 @@
+#include "pim/allocator.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "base/error.hpp"
+#include "pim/grouping.hpp"
+
+namespace terrace::pim {
+namespace {
+
+constexpr std::uint32_t k_generation_bits = 24;
+constexpr std::uint32_t k_generation = (1U << k_generation_bits) - 1;
+
+std::uint64_t area(const Shape& shape) { return std::uint64_t{shape.rows} * shape.subarrays; }
+
+std::uint32_t generation_of(Handle handle) {
+  return static_cast<std::uint32_t>(handle.value >> 32) & k_generation;
+}
+
+Board::Alignment alignment_of(const Request& request) {
+  return {request.row_alignment, request.subarray_alignment};
+}
+
+std::uint64_t next_birth() {
+  static std::atomic<std::uint64_t> births{0};
+  return ++births;
+}
+
+// The bank at which this thread begins to search, and whose it is.
+struct Home {
+  std::uint64_t birth = 0;
+  std::uint32_t bank = 0;
+};
+thread_local Home thread_home;
+
+}  // namespace
+
+// Neighbouring banks, locked in one order, so that two who lock several do not wait for each other.
+class Allocator::Locked {
+ public:
+  Locked(const Allocator& allocator, const Banks& banks) : allocator_(allocator), banks_(banks) {
+    for (std::uint32_t i = 0; i < banks.count; ++i) allocator.banks_[banks.first + i].lock.lock();
+  }
+  ~Locked() {
+    for (auto i = banks_.count; i > 0; --i) allocator_.banks_[banks_.first + i - 1].lock.unlock();
+  }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  const Allocator& allocator_;
+  Banks banks_;
+};
+
+Allocator::Allocator(const Geometry& geometry, std::uint8_t tag)
+    : geometry_((pim::check(geometry), geometry)), tag_(tag), birth_(next_birth()) {
+  if (tag == 0) throw Error(Code::invalid, "an allocator's tag is 1 to 255");
+  boards_.reserve(geometry.devices);
+  for (std::uint32_t i = 0; i < geometry.devices; ++i) boards_.emplace_back(geometry.rows, geometry.width());
+  banks_ = std::make_unique<Bank[]>(all().count);
+  for (std::uint32_t i = 0; i < all().count; ++i)
+    banks_[i].free = std::uint64_t{geometry.rows} * geometry.subarrays;
+  records_ = std::make_unique<Record[]>(geometry.units());
+}
+
+// --- what is asked
+// ---------------------------------------------------------------------------------------------------
+
+void Allocator::check(const Request& request) const {
+  const auto& shape = request.shape;
+  const auto most = request.within == Within::subarray ? 1
+                    : request.within == Within::bank   ? geometry_.subarrays
+                                                       : geometry_.width();
+  const auto asked = std::to_string(shape.rows) + " rows x " + std::to_string(shape.subarrays) + " subarrays";
+  if (shape.rows == 0 || shape.subarrays == 0)
+    throw Error(Code::invalid, asked + ": a block has at least one of each");
+  if (shape.rows > geometry_.rows || shape.subarrays > most)
+    throw Error(Code::invalid, asked + ": more than the " + std::to_string(geometry_.rows) + " x " +
+                                   std::to_string(most) + " that there are in a " +
+                                   (request.within == Within::subarray ? "subarray"
+                                    : request.within == Within::bank   ? "bank"
+                                                                       : "device"));
+  if (request.row_alignment == 0 || request.subarray_alignment == 0)
+    throw Error(Code::invalid, "an alignment of 0: it is 1 where any row or subarray will do");
+}
+
+Handle Allocator::allocate(const Request& request) {
+  check(request);
+  return request.beside ? allocate_beside(request) : allocate_among(all(), request);
+}
+
+Handle Allocator::allocate_among(const Banks& banks, const Request& request) {
+  const bool fits_bank = request.shape.subarrays <= geometry_.subarrays;
+  if (fits_bank && request.fit == Fit::first) {
+    auto begin = home(banks);
+    std::unique_lock lock(banks_[begin].lock, std::try_to_lock);
+    if (!lock) {
+      begin = other_home(banks);
+      lock = std::unique_lock(banks_[begin].lock);
+    }
+    for (std::uint32_t i = 0; i < banks.count; ++i) {
+      const auto bank = banks.first + (begin - banks.first + i) % banks.count;
+      if (i > 0) lock = std::unique_lock(banks_[bank].lock);
+      if (const auto handle = first_in(bank, request)) return handle;
+      lock.unlock();
+    }
+    if (banks.count == 1) return {};
+  }
+  // What has been released meanwhile must not be missed, and several banks may hold what one does not.
+  const Locked locked(*this, banks);
+  if (fits_bank) {
+    if (request.fit == Fit::best) {
+      if (const auto handle = best_in(banks, request)) return handle;
+    } else {
+      for (std::uint32_t i = 0; i < banks.count; ++i)
+        if (const auto handle = first_in(banks.first + i, request)) return handle;
+    }
+  }
+  if (request.within != Within::device) return {};
+  for (auto device = banks.first / geometry_.banks; device * geometry_.banks < banks.first + banks.count; ++device)
+    if (const auto handle = place(device, {0, geometry_.width()}, request)) return handle;
+  return {};
+}
+
+Handle Allocator::allocate_beside(const Request& request) {
+  const auto beside = block(request.beside);
+  if (!beside) throw Error(Code::invalid, "beside: that is no block, or one that was released");
+  const auto bank = beside->device * geometry_.banks + beside->subarray / geometry_.subarrays;
+  const auto width = request.shape.subarrays;
+  switch (request.share) {
+    case Within::device:
+      return allocate_among({beside->device * geometry_.banks, geometry_.banks}, request);
+    case Within::bank:
+      if (width > geometry_.subarrays) return {};
+      {
+        auto inside = request;
+        inside.within = std::min(request.within, Within::bank);
+        return allocate_among({bank, 1}, inside);
+      }
+    case Within::subarray:
+      break;
+  }
+  const auto in_bank = beside->subarray % geometry_.subarrays;
+  if (beside->subarray + width > geometry_.width()) return {};
+  if (request.within != Within::device && in_bank + width > geometry_.subarrays) return {};
+  const Place at{beside->device, {0, beside->subarray}};
+  const Locked locked(*this, banks_of(at, request.shape));
+  return place(beside->device, {beside->subarray, width}, request);
+}
+
+std::vector<Handle> Allocator::allocate_group(std::span<const Request> requests, Within share) {
+  if (requests.empty() || requests.size() > k_most_group)
+    throw Error(Code::invalid, "a group of " + std::to_string(requests.size()) + " blocks: 1 to " +
+                                   std::to_string(k_most_group) + " there may be");
+  for (const auto& request : requests) check(request);
+  const Locked locked(*this, all());
+  const auto taken = [&](std::uint32_t device, const std::optional<std::vector<Board::Spot>>& spots) {
+    std::vector<Handle> handles;
+    for (std::size_t i = 0; spots && i < spots->size(); ++i)
+      handles.push_back(take({device, (*spots)[i]}, requests[i].shape));
+    return handles;
+  };
+  for (std::uint32_t device = 0; device < geometry_.devices; ++device) {
+    auto& board = boards_[device];
+    const auto step = share == Within::device ? geometry_.width()
+                      : share == Within::bank ? geometry_.subarrays
+                                              : 1;
+    for (std::uint32_t first = 0; first < geometry_.width(); first += step) {
+      const auto spots = share == Within::subarray
+                             ? group_at(board, first, requests, geometry_.subarrays)
+                             : group_inside(board, {first, step}, requests, geometry_.subarrays);
+      if (spots) return taken(device, spots);
+    }
+  }
+  return {};
+}
+
+// --- where it goes
+// ---------------------------------------------------------------------------------------------------
+
+Handle Allocator::first_in(std::uint32_t number, const Request& request) {
+  auto& bank = banks_[number];
+  if (bank.free < area(request.shape)) return {};
+  const auto device = number / geometry_.banks;
+  const auto range = range_of(number);
+  bank.row = boards_[device].first_free(range, bank.row);
+  const auto spot = boards_[device].first_fit(range, request.shape, alignment_of(request), {bank.row, 0});
+  return spot ? take({device, *spot}, request.shape) : Handle{};
+}
+
+Handle Allocator::best_in(const Banks& banks, const Request& request) {
+  std::optional<Board::Found> best;
+  std::uint32_t device = 0;
+  for (std::uint32_t number = banks.first; number < banks.first + banks.count; ++number) {
+    if (banks_[number].free < area(request.shape)) continue;
+    const auto& board = boards_[number / geometry_.banks];
+    const auto found = board.best_fit(range_of(number), request.shape, alignment_of(request), request.dim);
+    if (!found || (best && best->slack <= found->slack)) continue;
+    best = found;
+    device = number / geometry_.banks;
+    if (best->slack == 0) break;
+  }
+  return best ? take({device, best->spot}, request.shape) : Handle{};
+}
+
+Handle Allocator::place(std::uint32_t device, const Board::Range& range, const Request& request) {
+  const auto& board = boards_[device];
+  if (request.fit == Fit::best) {
+    const auto found = board.best_fit(range, request.shape, alignment_of(request), request.dim);
+    return found ? take({device, found->spot}, request.shape) : Handle{};
+  }
+  const auto spot = board.first_fit(range, request.shape, alignment_of(request), {});
+  return spot ? take({device, *spot}, request.shape) : Handle{};
+}
+
+Handle Allocator::take(const Place& place, const Shape& shape) {
+  boards_[place.device].take(place.spot, shape);
+  count_taken(place, shape);
+  const auto at = unit(place);
+  auto& record = records_[at];
+  ++record.generation;
+  record.shape = shape;
+  return {std::uint64_t{tag_} << 56 | std::uint64_t{record.generation & k_generation} << 32 | at};
+}
+
+Released Allocator::release(Handle handle) {
+  const auto place = place_of(handle);
+  if (!place) return Released::foreign;
+  const auto first = banks_of(*place, {1, 1});
+  const Locked locked(*this, first);
+  auto& record = records_[unit(*place)];
+  const auto age = (record.generation - generation_of(handle)) & k_generation;
+  // Half of all generations count as gone by, the others as never given.
+  if (age != 0) return age < k_generation / 2 ? Released::already : Released::foreign;
+  const auto shape = record.shape;
+  const Locked rest(*this, {first.first + 1, banks_of(*place, shape).count - 1});
+  boards_[place->device].release(place->spot, shape);
+  count_released(*place, shape);
+  ++record.generation;
+  return Released::done;
+}
+
+std::optional<Block> Allocator::block(Handle handle) const {
+  const auto place = place_of(handle);
+  if (!place) return std::nullopt;
+  const Locked locked(*this, banks_of(*place, {1, 1}));
+  const auto& record = records_[unit(*place)];
+  if ((record.generation & k_generation) != generation_of(handle)) return std::nullopt;
+  return Block{place->device, place->spot.subarray, place->spot.row, record.shape};
+}
+
+// --- accounts
+// --------------------------------------------------------------------------------------------------------
+
+std::uint64_t Allocator::free_units() const {
+  const Locked locked(*this, all());
+  std::uint64_t free = 0;
+  for (std::uint32_t i = 0; i < all().count; ++i) free += banks_[i].free;
+  return free;
+}
+
+std::vector<Board> Allocator::snapshot() const {
+  const Locked locked(*this, all());
+  return boards_;
+}
+
+void Allocator::count_taken(const Place& place, const Shape& shape) {
+  const auto banks = banks_of(place, shape);
+  if (banks.count == 1) {
+    banks_[banks.first].free -= area(shape);
+    return;
+  }
+  for (auto bank = banks.first; bank < banks.first + banks.count; ++bank) {
+    const auto range = range_of(bank);
+    const auto begin = std::max(range.first, place.spot.subarray);
+    const auto end = std::min(range.first + range.count, place.spot.subarray + shape.subarrays);
+    banks_[bank].free -= std::uint64_t{end - begin} * shape.rows;
+  }
+}
+
+void Allocator::count_released(const Place& place, const Shape& shape) {
+  const auto banks = banks_of(place, shape);
+  for (auto bank = banks.first; bank < banks.first + banks.count; ++bank) {
+    const auto range = range_of(bank);
+    const auto begin = std::max(range.first, place.spot.subarray);
+    const auto end = std::min(range.first + range.count, place.spot.subarray + shape.subarrays);
+    banks_[bank].free += std::uint64_t{end - begin} * shape.rows;
+    banks_[bank].row = std::min(banks_[bank].row, place.spot.row);
+  }
+}
+
+Allocator::Banks Allocator::banks_of(const Place& place, const Shape& shape) const {
+  const auto first = place.spot.subarray / geometry_.subarrays;
+  const auto last = (place.spot.subarray + shape.subarrays - 1) / geometry_.subarrays;
+  return {place.device * geometry_.banks + first, last - first + 1};
+}
+
+Board::Range Allocator::range_of(std::uint32_t bank) const {
+  return {bank % geometry_.banks * geometry_.subarrays, geometry_.subarrays};
+}
+
+std::size_t Allocator::unit(const Place& place) const {
+  return (std::size_t{place.device} * geometry_.rows + place.spot.row) * geometry_.width() + place.spot.subarray;
+}
+
+std::optional<Allocator::Place> Allocator::place_of(Handle handle) const {
+  const auto at = handle.value & 0xffffffff;
+  if (handle.value >> 56 != tag_ || at >= geometry_.units() || generation_of(handle) % 2 == 0) return std::nullopt;
+  const auto row = at / geometry_.width();
+  return Place{
+      static_cast<std::uint32_t>(row / geometry_.rows),
+      {static_cast<std::uint32_t>(row % geometry_.rows), static_cast<std::uint32_t>(at % geometry_.width())}};
+}
+
+// --- which thread begins where
+// ---------------------------------------------------------------------------------------
+
+std::uint32_t Allocator::home(const Banks& among) const {
+  if (thread_home.birth != birth_) thread_home = {birth_, 0};
+  const auto bank = thread_home.bank;
+  return bank >= among.first && bank < among.first + among.count ? bank : among.first;
+}
+
+std::uint32_t Allocator::other_home(const Banks& among) {
+  thread_home = {birth_, (next_home_.fetch_add(1, std::memory_order_relaxed) + 1) % all().count};
+  return home(among);
+}
+
+}  // namespace terrace::pim

@@ -1,0 +1,260 @@
+#include "pim/board.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <tuple>
+
+namespace terrace::pim {
+namespace {
+
+constexpr std::uint32_t k_bits = 64;
+constexpr std::uint32_t k_none = std::numeric_limits<std::uint32_t>::max();
+
+std::uint64_t rounded_up(std::uint64_t value, std::uint64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+// The rows of a stripe from `begin` up to `end`, both counted from the board's first.
+std::uint64_t rows_between(std::uint32_t stripe, std::uint64_t begin, std::uint64_t end) {
+  const auto base = std::uint64_t{stripe} * k_bits;
+  const auto low = begin <= base ? 0 : begin - base;
+  const auto high = end <= base ? 0 : end - base;
+  if (low >= k_bits || high <= low) return 0;
+  const auto from_low = ~std::uint64_t{0} << low;
+  return high >= k_bits ? from_low : from_low & ~(~std::uint64_t{0} << high);
+}
+
+std::uint64_t aligned_rows(std::uint32_t stripe, std::uint32_t alignment) {
+  if (alignment == 1) return ~std::uint64_t{0};
+  const auto base = std::uint64_t{stripe} * k_bits;
+  std::uint64_t mask = 0;
+  for (auto row = rounded_up(base, alignment); row < base + k_bits; row += alignment)
+    mask |= std::uint64_t{1} << (row - base);
+  return mask;
+}
+
+// Words for a search: on the stack as long as there are few.
+class Scratch {
+ public:
+  explicit Scratch(std::size_t count) {
+    if (count > few_.size()) many_.resize(count);
+  }
+  std::uint64_t* data() { return many_.empty() ? few_.data() : many_.data(); }
+
+ private:
+  std::array<std::uint64_t, 128>
+      few_;  // NOLINT(cppcoreguidelines-pro-type-member-init): written before it is read
+  std::vector<std::uint64_t> many_;
+};
+
+}  // namespace
+
+Board::Board(std::uint32_t rows, std::uint32_t subarrays)
+    : rows_(rows),
+      subarrays_(subarrays),
+      stripes_((rows + k_bits - 1) / k_bits),
+      words_(std::size_t{stripes_} * subarrays) {
+  release({0, 0}, {rows, subarrays});
+}
+
+void Board::take(const Spot& spot, const Shape& shape) {
+  const auto end = spot.row + shape.rows;
+  for (auto stripe = spot.row / k_bits; stripe * k_bits < end; ++stripe) {
+    const auto kept = ~rows_between(stripe, spot.row, end);
+    auto* words = &words_[std::size_t{stripe} * subarrays_ + spot.subarray];
+    for (std::uint32_t i = 0; i < shape.subarrays; ++i) words[i] &= kept;
+  }
+}
+
+void Board::release(const Spot& spot, const Shape& shape) {
+  const auto end = spot.row + shape.rows;
+  for (auto stripe = spot.row / k_bits; stripe * k_bits < end; ++stripe) {
+    const auto freed = rows_between(stripe, spot.row, end);
+    auto* words = &words_[std::size_t{stripe} * subarrays_ + spot.subarray];
+    for (std::uint32_t i = 0; i < shape.subarrays; ++i) words[i] |= freed;
+  }
+}
+
+Board::Word Board::across(std::uint32_t stripe, std::uint32_t subarray, std::uint32_t count) const {
+  const auto* words = &words_[std::size_t{stripe} * subarrays_ + subarray];
+  auto all = words[0];
+  for (std::uint32_t i = 1; i < count; ++i) all &= words[i];
+  return all;
+}
+
+// out[i]: what `count` subarrays from the range's i-th on have free together, for each at which so many begin.
+void Board::gather(std::uint32_t stripe, const Range& range, std::uint32_t count, Word* out) const {
+  if (stripe >= stripes_) {
+    std::fill_n(out, range.count, 0);
+    return;
+  }
+  std::copy_n(&words_[std::size_t{stripe} * subarrays_ + range.first], range.count, out);
+  for (std::uint32_t have = 1, step; have < count; have += step) {
+    step = std::min(have, count - have);
+    for (std::uint32_t i = 0; i + have + step <= range.count; ++i) out[i] &= out[i + step];
+  }
+}
+
+// out[i]: the rows of the stripe at which the shape fits if it begins with the range's i-th subarray. `above` is
+// scratch of the same size.
+void Board::starts(std::uint32_t stripe, const Range& range, const Shape& shape, Word* out, Word* above) const {
+  gather(stripe, range, shape.subarrays, out);
+  if (shape.rows == 1) return;
+  const auto count = range.count - shape.subarrays + 1;
+  Word any = 0;
+  for (std::uint32_t i = 0; i < count; ++i) any |= out[i];
+  if (any == 0) return;
+  if (shape.rows > k_bits) {
+    for (std::uint32_t i = 0; i < count; ++i) out[i] = tall_starts(out[i], stripe, range.first + i, shape);
+    return;
+  }
+  gather(stripe + 1, range, shape.subarrays, above);
+  for (std::uint32_t have = 1, step; have < shape.rows; have += step) {
+    step = std::min(have, shape.rows - have);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      out[i] &= (out[i] >> step) | (above[i] << (k_bits - step));
+      above[i] &= above[i] >> step;
+    }
+  }
+}
+
+// More rows than a stripe has: those of the free run that ends the stripe, as far as what follows is long enough.
+Board::Word Board::tall_starts(Word word, std::uint32_t stripe, std::uint32_t subarray, const Shape& shape) const {
+  const auto ending = static_cast<std::uint32_t>(std::countl_one(word));
+  if (ending == 0) return 0;
+  const auto need = shape.rows - ending;  // above the stripe, at least
+  std::uint32_t have = 0;
+  for (auto next = stripe + 1; have < shape.rows && next < stripes_; ++next) {
+    const auto more = static_cast<std::uint32_t>(std::countr_one(across(next, subarray, shape.subarrays)));
+    have += more;
+    if (more < k_bits) break;
+  }
+  if (have < need) return 0;
+  const auto base = std::uint64_t{stripe} * k_bits;
+  return rows_between(stripe, base + k_bits - ending, base + k_bits + have - shape.rows + 1);
+}
+
+std::optional<Board::Spot> Board::first_fit(const Range& range, const Shape& shape, const Alignment& alignment,
+                                            const Spot& from) const {
+  if (shape.subarrays > range.count || shape.rows > rows_) return std::nullopt;
+  Scratch out(range.count);
+  Scratch above(range.count);
+  const auto count = range.count - shape.subarrays + 1;
+  for (auto stripe = from.row / k_bits; stripe < stripes_; ++stripe) {
+    auto* fits = out.data();
+    starts(stripe, range, shape, fits, above.data());
+    const auto rows = aligned_rows(stripe, alignment.rows) & rows_between(stripe, from.row, rows_);
+    const auto first_row = rows_between(stripe, from.row, std::uint64_t{from.row} + 1);
+    auto lowest = k_bits;
+    Spot spot;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const auto subarray = range.first + i;
+      const auto bits = fits[i] & (subarray < from.subarray ? rows & ~first_row : rows);
+      const auto row = static_cast<std::uint32_t>(std::countr_zero(bits));
+      if (row >= lowest || (alignment.subarrays > 1 && subarray % alignment.subarrays != 0)) continue;
+      lowest = row;
+      spot = {stripe * k_bits + row, subarray};
+    }
+    if (lowest < k_bits) return spot;
+  }
+  return std::nullopt;
+}
+
+// visit(begin, end) for each run of rows from `from` on that `count` subarrays have free together, until it says
+// true.
+template <typename Visit>
+void Board::runs(std::uint32_t subarray, std::uint32_t count, std::uint32_t from, Visit visit) const {
+  auto begin = k_none;  // of the run that is open
+  for (auto stripe = from / k_bits; stripe < stripes_; ++stripe) {
+    const auto word = across(stripe, subarray, count) & rows_between(stripe, from, rows_);
+    for (std::uint32_t at = 0; at < k_bits;) {
+      if (begin == k_none) {
+        at += static_cast<std::uint32_t>(std::countr_zero(word >> at));
+        if (at < k_bits) begin = stripe * k_bits + at;
+      } else {
+        at += static_cast<std::uint32_t>(std::countr_one(word >> at));
+        if (at >= k_bits) break;  // it goes on in the next stripe
+        if (visit(begin, stripe * k_bits + at)) return;
+        begin = k_none;
+      }
+    }
+  }
+  if (begin != k_none) visit(begin, rows_);
+}
+
+std::optional<std::uint32_t> Board::lowest_row(std::uint32_t subarray, const Shape& shape, std::uint32_t from,
+                                               std::uint32_t alignment) const {
+  std::optional<std::uint32_t> found;
+  runs(subarray, shape.subarrays, from, [&](std::uint32_t begin, std::uint32_t end) {
+    const auto row = rounded_up(begin, alignment);
+    if (row + shape.rows > end) return false;
+    found = static_cast<std::uint32_t>(row);
+    return true;
+  });
+  return found;
+}
+
+std::optional<Board::Found> Board::best_fit(const Range& range, const Shape& shape, const Alignment& alignment,
+                                            Dim dim) const {
+  if (shape.subarrays > range.count || shape.rows > rows_) return std::nullopt;
+  Found best{{}, k_none};
+  if (dim == Dim::horizontal)
+    best_horizontal(range, shape, alignment, best);
+  else
+    best_vertical(range, shape, alignment, best);
+  if (best.slack == k_none) return std::nullopt;
+  return best;
+}
+
+void Board::best_vertical(const Range& range, const Shape& shape, const Alignment& alignment, Found& best) const {
+  for (std::uint32_t i = 0; i + shape.subarrays <= range.count; ++i) {
+    const auto subarray = range.first + i;
+    if (subarray % alignment.subarrays != 0) continue;
+    runs(subarray, shape.subarrays, 0, [&](std::uint32_t begin, std::uint32_t end) {
+      const auto row = rounded_up(begin, alignment.rows);
+      if (row + shape.rows > end) return false;
+      const Found found{{static_cast<std::uint32_t>(row), subarray}, end - begin - shape.rows};
+      if (std::tie(found.slack, found.spot.row) < std::tie(best.slack, best.spot.row)) best = found;
+      return false;
+    });
+  }
+}
+
+// Follows, for 64 rows at once, each run of subarrays from where it begins to where it ends.
+void Board::best_horizontal(const Range& range, const Shape& shape, const Alignment& alignment,
+                            Found& best) const {
+  Scratch out(range.count);
+  Scratch above(range.count);
+  auto* free = out.data();
+  for (std::uint32_t stripe = 0; stripe < stripes_; ++stripe) {
+    starts(stripe, range, {shape.rows, 1}, free, above.data());
+    const auto rows = aligned_rows(stripe, alignment.rows);
+    for (std::uint32_t begin = 0; begin + shape.subarrays <= range.count; ++begin) {
+      auto open = free[begin] & rows & (begin == 0 ? ~Word{0} : ~free[begin - 1]);
+      for (auto end = begin + 1; open != 0; ++end) {
+        const auto goes_on = end < range.count ? open & free[end] : 0;
+        const auto ends = open & ~goes_on;
+        open = goes_on;
+        const auto subarray = rounded_up(range.first + begin, alignment.subarrays);
+        if (ends == 0 || subarray + shape.subarrays > range.first + end) continue;
+        const auto row = stripe * k_bits + static_cast<std::uint32_t>(std::countr_zero(ends));
+        const Found found{{row, static_cast<std::uint32_t>(subarray)}, end - begin - shape.subarrays};
+        if (std::tie(found.slack, found.spot.row) < std::tie(best.slack, best.spot.row)) best = found;
+      }
+    }
+  }
+}
+
+std::uint32_t Board::first_free(const Range& range, std::uint32_t row) const {
+  for (auto stripe = row / k_bits; stripe < stripes_; ++stripe) {
+    const auto* words = &words_[std::size_t{stripe} * subarrays_ + range.first];
+    Word any = 0;
+    for (std::uint32_t i = 0; i < range.count; ++i) any |= words[i];
+    if (any != 0) return stripe * k_bits;
+  }
+  return rows_;
+}
+
+}  // namespace terrace::pim

@@ -1,0 +1,112 @@
+#include "pim/grouping.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+
+namespace terrace::pim {
+namespace {
+
+constexpr std::uint32_t k_none = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t k_most_tries = 100'000;
+
+bool may_begin_at(const Request& request, std::uint32_t subarray, std::uint32_t bank) {
+  return subarray % request.subarray_alignment == 0 &&
+         (request.within == Within::device || subarray % bank + request.shape.subarrays <= bank);
+}
+
+// The requests by area, the largest first; equal shapes side by side.
+std::vector<std::size_t> largest_first(std::span<const Request> requests) {
+  std::vector<std::size_t> order(requests.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    const auto key = [&](std::size_t i) {
+      const auto& shape = requests[i].shape;
+      return std::tuple(std::uint64_t{shape.rows} * shape.subarrays, shape.rows, requests.size() - i);
+    };
+    return key(a) > key(b);
+  });
+  return order;
+}
+
+class Inside {
+ public:
+  Inside(Board& board, const Board::Range& range, std::span<const Request> requests, std::uint32_t bank)
+      : board_(board), range_(range), requests_(requests), bank_(bank), spots_(requests.size()) {}
+
+  bool place(std::span<const std::size_t> order) {
+    if (order.empty()) return true;
+    const auto& request = requests_[order[0]];
+    const auto& shape = request.shape;
+    Board::Spot from{0, range_.first};
+    while (tries_ < k_most_tries) {
+      const auto spot = board_.first_fit(range_, shape, {request.row_alignment, request.subarray_alignment}, from);
+      if (!spot) return false;
+      if (may_begin_at(request, spot->subarray, bank_)) {
+        ++tries_;
+        board_.take(*spot, shape);
+        const bool placed = place(order.subspan(1));
+        board_.release(*spot, shape);
+        if (placed) {
+          spots_[order[0]] = *spot;
+          return true;
+        }
+      }
+      from = {spot->row, spot->subarray + 1};
+    }
+    return false;
+  }
+  [[nodiscard]] const std::vector<Board::Spot>& spots() const { return spots_; }
+
+ private:
+  Board& board_;
+  Board::Range range_;
+  std::span<const Request> requests_;
+  std::uint32_t bank_;
+  std::vector<Board::Spot> spots_;
+  std::uint32_t tries_ = 0;
+};
+
+}  // namespace
+
+std::optional<std::vector<Board::Spot>> group_at(const Board& board, std::uint32_t subarray,
+                                                 std::span<const Request> requests, std::uint32_t bank) {
+  for (const auto& request : requests)
+    if (!may_begin_at(request, subarray, bank) || subarray + request.shape.subarrays > board.subarrays())
+      return std::nullopt;
+  struct Lowest {
+    std::uint32_t end = k_none;
+    std::uint32_t row = 0;  // of the last one
+    std::size_t last = 0;
+  };
+  std::array<Lowest, std::size_t{1} << k_most_group> lowest;  // of each subset
+  const std::size_t all = (std::size_t{1} << requests.size()) - 1;
+  lowest[0].end = 0;
+  for (std::size_t subset = 0; subset < all; ++subset) {
+    if (lowest[subset].end == k_none) continue;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const auto bit = std::size_t{1} << i;
+      if ((subset & bit) != 0) continue;
+      const auto& request = requests[i];
+      const auto row = board.lowest_row(subarray, request.shape, lowest[subset].end, request.row_alignment);
+      if (row && *row + request.shape.rows < lowest[subset | bit].end)
+        lowest[subset | bit] = {*row + request.shape.rows, *row, i};
+    }
+  }
+  if (lowest[all].end == k_none) return std::nullopt;
+  std::vector<Board::Spot> spots(requests.size());
+  for (auto subset = all; subset != 0; subset &= ~(std::size_t{1} << lowest[subset].last))
+    spots[lowest[subset].last] = {lowest[subset].row, subarray};
+  return spots;
+}
+
+std::optional<std::vector<Board::Spot>> group_inside(Board& board, const Board::Range& range,
+                                                     std::span<const Request> requests, std::uint32_t bank) {
+  Inside inside(board, range, requests, bank);
+  const auto order = largest_first(requests);
+  if (!inside.place(order)) return std::nullopt;
+  return inside.spots();
+}
+
+}  // namespace terrace::pim

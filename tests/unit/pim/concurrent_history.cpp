@@ -1,0 +1,178 @@
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <random>
+#include <thread>
+
+#include "brute_force.hpp"
+#include "histories.hpp"
+
+namespace terrace::pim {
+namespace {
+
+constexpr std::size_t k_threads = 3;
+constexpr std::size_t k_steps = 4;  // of each thread
+
+struct Step {
+  std::uint64_t begun = 0, ended = 0;
+  Request request;               // an allocation, unless
+  Handle released{};             // this was to be released
+  Handle handle{};               // what came of an allocation
+  std::optional<Block> block{};  // where it was
+  Released outcome = Released::done;
+};
+using History = std::array<std::vector<Step>, k_threads>;
+
+// Looks for an order in which one after the other could have done what was seen (Wing and Gong, "Testing and
+// verifying concurrent objects", 1993).
+class Order {
+ public:
+  Order(const Geometry& geometry, const History& history) : truth_(geometry), history_(history) {}
+
+  bool exists() {
+    std::uint64_t first_end = ~std::uint64_t{0};
+    bool all = true;
+    for (std::size_t t = 0; t < k_threads; ++t) {
+      if (done_[t] == history_[t].size()) continue;
+      all = false;
+      first_end = std::min(first_end, history_[t][done_[t]].ended);
+    }
+    if (all) return true;
+    for (std::size_t t = 0; t < k_threads; ++t) {
+      if (done_[t] == history_[t].size()) continue;
+      const auto& step = history_[t][done_[t]];
+      if (step.begun > first_end || !possible(step)) continue;
+      ++done_[t];
+      apply(step, true);
+      if (exists()) return true;
+      apply(step, false);
+      --done_[t];
+    }
+    return false;
+  }
+
+ private:
+  [[nodiscard]] bool possible(const Step& step) const {
+    if (step.released) {
+      const auto* block = find(step.released);
+      const bool live = block != nullptr && std::ranges::count(live_, step.released) > 0;
+      return step.outcome == (live ? Released::done : Released::already);
+    }
+    const auto free = truth_.candidates(step.request, std::nullopt);
+    return step.block ? std::ranges::count(free, *step.block) > 0 : free.empty();
+  }
+  void apply(const Step& step, bool forward) {
+    if (step.released && step.outcome == Released::done) {
+      truth_.mark(*find(step.released), !forward);
+      set(step.released, !forward);
+    } else if (step.block) {
+      truth_.mark(*step.block, forward);
+      set(step.handle, forward);
+    }
+  }
+  void set(Handle handle, bool live) {
+    if (live)
+      live_.push_back(handle);
+    else
+      live_.erase(std::ranges::find(live_, handle));
+  }
+  [[nodiscard]] const Block* find(Handle handle) const {
+    for (const auto& steps : history_)
+      for (const auto& step : steps)
+        if (step.block && step.handle == handle) return &*step.block;
+    return nullptr;
+  }
+
+  BruteForce truth_;
+  const History& history_;
+  std::array<std::size_t, k_threads> done_{};
+  std::vector<Handle> live_;
+};
+
+class Round {
+ public:
+  explicit Round(std::uint64_t seed)
+      : geometry_(geometry(seed)), allocator_(geometry_), handles_(k_threads * k_steps), seed_(seed) {}
+
+  void play(std::size_t thread) {
+    std::mt19937_64 dice(seed_ * k_threads + thread);
+    for (std::size_t i = 0; i < k_steps; ++i) {
+      Step step;
+      // Mostly what this thread has allocated, at times another's: then two may want to release one block.
+      const auto from = dice() % 4 == 0 ? dice() % handles_.size() : thread * k_steps + dice() % k_steps;
+      step.released = {dice() % 2 == 0 ? handles_[from].load() : 0};
+      step.request.within = static_cast<Within>(1 + dice() % 2);
+      const auto widest = step.request.within == Within::bank ? geometry_.subarrays : geometry_.width();
+      step.request.shape = {static_cast<std::uint32_t>(1 + dice() % geometry_.rows),
+                            static_cast<std::uint32_t>(1 + dice() % widest)};
+      step.request.fit = dice() % 4 == 0 ? Fit::best : Fit::first;
+      step.begun = clock_.fetch_add(1);
+      if (step.released)
+        step.outcome = allocator_.release(step.released);
+      else
+        step.handle = allocator_.allocate(step.request);
+      step.ended = clock_.fetch_add(1);
+      if (step.handle) {
+        handles_[thread * k_steps + i] = step.handle.value;
+      }
+      history_[thread].push_back(step);
+    }
+  }
+
+  std::string judge() {
+    // Where a block is can be read off its handle, whoever has released it since: the unit is its low half.
+    for (auto& steps : history_)
+      for (auto& step : steps)
+        if (step.handle) {
+          const auto unit = static_cast<std::uint32_t>(step.handle.value);
+          const auto row = unit / geometry_.width();
+          step.block =
+              Block{row / geometry_.rows, unit % geometry_.width(), row % geometry_.rows, step.request.shape};
+        }
+    if (Order(geometry_, history_).exists()) return {};
+    return "seed " + std::to_string(seed_) + ", " + describe(geometry_) + ": no order explains what was seen";
+  }
+
+ private:
+  static Geometry geometry(std::uint64_t seed) {
+    std::mt19937_64 dice(seed);
+    const auto up_to = [&](std::uint64_t most) { return static_cast<std::uint32_t>(1 + dice() % most); };
+    return {up_to(2), 8, up_to(2), up_to(3), 1};
+  }
+
+  Geometry geometry_;
+  Allocator allocator_;
+  std::vector<std::atomic<std::uint64_t>> handles_;
+  std::array<std::vector<Step>, k_threads> history_;
+  std::atomic<std::uint64_t> clock_{1};
+  std::uint64_t seed_;
+};
+
+}  // namespace
+
+std::string concurrent_histories(std::uint64_t seed, std::uint64_t count) {
+  std::unique_ptr<Round> round = std::make_unique<Round>(seed);
+  std::string wrong;
+  std::uint64_t played = 0;
+  const auto next = [&]() noexcept {
+    wrong = round->judge();
+    if (++played < count && wrong.empty()) round = std::make_unique<Round>(seed + played);
+  };
+  std::barrier begin(k_threads);
+  std::barrier end(k_threads, next);
+  const auto work = [&](std::size_t thread) {
+    while (played < count && wrong.empty()) {
+      begin.arrive_and_wait();
+      round->play(thread);
+      end.arrive_and_wait();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t t = 1; t < k_threads; ++t) others.emplace_back(work, t);
+    work(0);
+  }
+  return wrong;
+}
+
+}  // namespace terrace::pim

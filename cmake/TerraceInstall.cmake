@@ -1,6 +1,7 @@
 # What an installed copy consists of, by component:
 #   core    what a program links with or is run with: libterrace.so, the headers, the launcher, the package files
 #   sim     what makes programs run in virtual time: the compiler wrappers with their stand-ins, the machine files
+#   pim     allocation for memories that compute: libbmem.so and its headers
 #   python  the analysis verbs
 # Core installs alone. A room whose parts are more than a target adds its own install() rules, with the
 # destinations of TerraceLayout.cmake.
@@ -12,7 +13,14 @@ endif()
 if(TARGET terrace_cli)
   install(TARGETS terrace_cli RUNTIME DESTINATION ${TERRACE_BINDIR} COMPONENT core)
 endif()
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/terrace DESTINATION ${TERRACE_INCLUDEDIR} COMPONENT core)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/terrace DESTINATION ${TERRACE_INCLUDEDIR} COMPONENT core
+  PATTERN "bmem.*" EXCLUDE)
+
+if(TARGET bmem)
+  install(TARGETS bmem LIBRARY DESTINATION ${TERRACE_LIBDIR} COMPONENT pim)
+  install(FILES ${PROJECT_SOURCE_DIR}/include/terrace/bmem.h ${PROJECT_SOURCE_DIR}/include/terrace/bmem.hpp
+    DESTINATION ${TERRACE_INCLUDEDIR}/terrace COMPONENT pim)
+endif()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/machines DESTINATION ${TERRACE_DATADIR} COMPONENT sim
   FILES_MATCHING PATTERN "*.toml")
@@ -41,6 +49,7 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/TerraceConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/TerraceConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/terrace.pc.in ${PROJECT_BINARY_DIR}/package/terrace.pc @ONLY)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/terrace-bmem.pc.in ${PROJECT_BINARY_DIR}/package/terrace-bmem.pc @ONLY)
 
 # What the compiler wrappers add (src/cli/wrapper/wrapper_command.cpp), for builds that cannot use them. With clang
 # the option goes to the compiler proper: its driver would link a run-time library of its own. (The hooks of basic
@@ -63,4 +72,7 @@ endforeach()
 install(FILES ${PROJECT_BINARY_DIR}/package/TerraceConfig.cmake
   ${PROJECT_BINARY_DIR}/package/TerraceConfigVersion.cmake DESTINATION ${TERRACE_CONFIGDIR} COMPONENT core)
 install(FILES ${PROJECT_BINARY_DIR}/package/terrace.pc DESTINATION ${TERRACE_PKGCONFIGDIR} COMPONENT core)
+install(FILES ${PROJECT_BINARY_DIR}/package/terrace-bmem.pc DESTINATION ${TERRACE_PKGCONFIGDIR} COMPONENT pim)
+install(FILES ${PROJECT_BINARY_DIR}/package/TerraceConfig.cmake
+  ${PROJECT_BINARY_DIR}/package/TerraceConfigVersion.cmake DESTINATION ${TERRACE_CONFIGDIR} COMPONENT pim)
 install(FILES ${PROJECT_SOURCE_DIR}/cmake/TerraceSim.cmake DESTINATION ${TERRACE_CONFIGDIR} COMPONENT sim)

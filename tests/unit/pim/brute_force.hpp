@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <tuple>
 #include <vector>
 
 #include "pim/allocator.hpp"
@@ -29,30 +28,45 @@ class BruteForce {
   }
   [[nodiscard]] std::uint64_t free_units() const { return std::ranges::count(taken_, false); }
 
-  // Everything that the request may lie at, in the order of first fit: inside the banks one after the other, then
-  // across them; there by rows, then by subarrays. `beside` is the block that it names.
+  // visit(block) for everything that the request may lie at, until it says true, in the order of first fit: inside
+  // the banks one after the other, then across them; there by rows, then by subarrays. `beside` is the block that
+  // it names.
+  template <typename Visit>
+  void visit(const Request& request, const std::optional<Block>& beside, Visit visit) const {
+    const bool alone = beside && request.share == Within::subarray;  // one search, wherever it lies
+    for (const bool across : {false, true}) {
+      if (alone && !across) continue;
+      const auto width = across ? geometry_.width() : geometry_.subarrays;
+      for (std::uint32_t device = 0; device < geometry_.devices; ++device)
+        for (std::uint32_t first = 0; first < geometry_.width(); first += width)
+          for (std::uint32_t row = 0; row + request.shape.rows <= geometry_.rows; ++row)
+            for (auto subarray = first; subarray + request.shape.subarrays <= first + width; ++subarray) {
+              const Block block{device, subarray, row, request.shape};
+              if (across && !alone && !crosses(block)) continue;
+              if (may_be(request, beside, block) && is_free(block) && visit(block)) return;
+            }
+    }
+  }
   [[nodiscard]] std::vector<Block> candidates(const Request& request, const std::optional<Block>& beside) const {
-    std::vector<std::tuple<bool, std::uint32_t, std::uint32_t, std::uint32_t>> order;
-    const auto& shape = request.shape;
-    for (std::uint32_t device = 0; device < geometry_.devices; ++device)
-      for (std::uint32_t row = 0; row + shape.rows <= geometry_.rows; ++row)
-        for (std::uint32_t subarray = 0; subarray + shape.subarrays <= geometry_.width(); ++subarray) {
-          const Block block{device, subarray, row, shape};
-          if (!is_free(block) || row % request.row_alignment != 0 || subarray % request.subarray_alignment != 0)
-            continue;
-          const auto bank = subarray / geometry_.subarrays;
-          const bool crosses = (subarray + shape.subarrays - 1) / geometry_.subarrays != bank;
-          if (crosses && request.within != Within::device) continue;
-          if (beside && !shares(request.share, *beside, block, crosses)) continue;
-          const bool alone = beside && request.share == Within::subarray;  // one search, wherever it lies
-          const auto major = device * geometry_.banks + (crosses || alone ? 0 : bank);
-          order.emplace_back(crosses && !alone, major, row, subarray);
-        }
-    std::ranges::sort(order);
     std::vector<Block> blocks;
-    for (const auto& [crosses, major, row, subarray] : order)
-      blocks.push_back({major / geometry_.banks, subarray, row, shape});
+    visit(request, beside, [&](const Block& block) {
+      blocks.push_back(block);
+      return false;
+    });
     return blocks;
+  }
+  [[nodiscard]] bool crosses(const Block& block) const {
+    return block.subarray % geometry_.subarrays + block.shape.subarrays > geometry_.subarrays;
+  }
+
+  [[nodiscard]] bool may_be(const Request& request, const std::optional<Block>& beside, const Block& block) const {
+    if (block.row % request.row_alignment != 0 || block.subarray % request.subarray_alignment != 0) return false;
+    if (crosses(block) && request.within != Within::device) return false;
+    if (!beside) return true;
+    if (beside->device != block.device) return false;
+    if (request.share == Within::device) return true;
+    if (request.share == Within::subarray) return beside->subarray == block.subarray;
+    return !crosses(block) && beside->subarray / geometry_.subarrays == block.subarray / geometry_.subarrays;
   }
 
   // What the free run that holds the block is longer by.
@@ -79,13 +93,6 @@ class BruteForce {
   [[nodiscard]] std::size_t unit(std::uint32_t device, std::uint32_t row, std::uint32_t subarray) const {
     return (std::size_t{device} * geometry_.rows + row) * geometry_.width() + subarray;
   }
-  [[nodiscard]] bool shares(Within share, const Block& a, const Block& b, bool crosses) const {
-    if (a.device != b.device) return false;
-    if (share == Within::device) return true;
-    if (share == Within::subarray) return a.subarray == b.subarray;
-    return !crosses && a.subarray / geometry_.subarrays == b.subarray / geometry_.subarrays;
-  }
-
   Geometry geometry_;
   std::vector<bool> taken_;
 };

@@ -10,7 +10,7 @@
 namespace terrace::pim {
 namespace {
 
-constexpr std::size_t k_threads = 3;
+constexpr std::size_t k_threads = 2;
 constexpr std::size_t k_steps = 4;  // of each thread
 
 struct Step {
@@ -58,8 +58,10 @@ class Order {
       const bool live = block != nullptr && std::ranges::count(live_, step.released) > 0;
       return step.outcome == (live ? Released::done : Released::already);
     }
-    const auto free = truth_.candidates(step.request, std::nullopt);
-    return step.block ? std::ranges::count(free, *step.block) > 0 : free.empty();
+    if (step.block) return truth_.may_be(step.request, std::nullopt, *step.block) && truth_.is_free(*step.block);
+    bool room = false;
+    truth_.visit(step.request, std::nullopt, [&](const Block&) { return room = true; });
+    return !room;
   }
   void apply(const Step& step, bool forward) {
     if (step.released && step.outcome == Released::done) {
@@ -89,33 +91,44 @@ class Order {
   std::vector<Handle> live_;
 };
 
+// So that all begin at once, as far as there are processors.
+class Start {
+ public:
+  void wait() {
+    ++here_;
+    for (int spins = 0; here_ < k_threads; ++spins)
+      if (spins > 1000) std::this_thread::yield();
+  }
+
+ private:
+  std::atomic<std::size_t> here_{0};
+};
+
 class Round {
  public:
   explicit Round(std::uint64_t seed)
-      : geometry_(geometry(seed)), allocator_(geometry_), handles_(k_threads * k_steps), seed_(seed) {}
+      : seed_(seed), dice_(seed), geometry_(geometry()), allocator_(geometry_), handles_(k_known) {
+    // Nearly full: so that what one releases decides whether another finds room.
+    for (std::size_t i = 0; i < k_known && allocator_.free_units() > 1 + dice_() % 3; ++i) {
+      Step step;
+      step.request = request(dice_);
+      step.request.shape.rows = 1;
+      carry_out(step, history_[0]);
+      handles_[i] = step.handle.value;
+    }
+  }
 
   void play(std::size_t thread) {
     std::mt19937_64 dice(seed_ * k_threads + thread);
-    for (std::size_t i = 0; i < k_steps; ++i) {
-      Step step;
-      // Mostly what this thread has allocated, at times another's: then two may want to release one block.
-      const auto from = dice() % 4 == 0 ? dice() % handles_.size() : thread * k_steps + dice() % k_steps;
-      step.released = {dice() % 2 == 0 ? handles_[from].load() : 0};
-      step.request.within = static_cast<Within>(1 + dice() % 2);
-      const auto widest = step.request.within == Within::bank ? geometry_.subarrays : geometry_.width();
-      step.request.shape = {static_cast<std::uint32_t>(1 + dice() % geometry_.rows),
-                            static_cast<std::uint32_t>(1 + dice() % widest)};
-      step.request.fit = dice() % 4 == 0 ? Fit::best : Fit::first;
-      step.begun = clock_.fetch_add(1);
-      if (step.released)
-        step.outcome = allocator_.release(step.released);
-      else
-        step.handle = allocator_.allocate(step.request);
-      step.ended = clock_.fetch_add(1);
-      if (step.handle) {
-        handles_[thread * k_steps + i] = step.handle.value;
-      }
-      history_[thread].push_back(step);
+    std::array<Step, k_steps> steps;
+    for (auto& step : steps) step.request = request(dice);
+    start_.wait();
+    for (auto& step : steps) {
+      // Any block: two may want to release the same one.
+      auto& known = handles_[dice() % handles_.size()];
+      step.released = {dice() % 2 == 0 ? known.load(std::memory_order_relaxed) : 0};
+      carry_out(step, history_[thread]);
+      if (step.handle) known.store(step.handle.value, std::memory_order_relaxed);
     }
   }
 
@@ -134,18 +147,39 @@ class Round {
   }
 
  private:
-  static Geometry geometry(std::uint64_t seed) {
-    std::mt19937_64 dice(seed);
-    const auto up_to = [&](std::uint64_t most) { return static_cast<std::uint32_t>(1 + dice() % most); };
-    return {up_to(2), 8, up_to(2), up_to(3), 1};
+  static constexpr std::size_t k_known = 6;
+
+  Geometry geometry() {
+    const auto up_to = [&](std::uint64_t most) { return static_cast<std::uint32_t>(1 + dice_() % most); };
+    return {up_to(2), 8, up_to(2), up_to(6), 1};
+  }
+  Request request(std::mt19937_64& dice) const {
+    Request request;
+    request.within = static_cast<Within>(1 + dice() % 2);
+    const auto widest = request.within == Within::bank ? geometry_.subarrays : geometry_.width();
+    request.shape = {static_cast<std::uint32_t>(1 + dice() % geometry_.rows),
+                     static_cast<std::uint32_t>(1 + (dice() % 2 == 0 ? 0 : dice() % widest))};
+    request.fit = dice() % 4 == 0 ? Fit::best : Fit::first;
+    return request;
+  }
+  void carry_out(Step& step, std::vector<Step>& history) {
+    step.begun = clock_.fetch_add(1);
+    if (step.released)
+      step.outcome = allocator_.release(step.released);
+    else
+      step.handle = allocator_.allocate(step.request);
+    step.ended = clock_.fetch_add(1);
+    history.push_back(step);
   }
 
+  std::uint64_t seed_;
+  std::mt19937_64 dice_;
   Geometry geometry_;
   Allocator allocator_;
   std::vector<std::atomic<std::uint64_t>> handles_;
   std::array<std::vector<Step>, k_threads> history_;
   std::atomic<std::uint64_t> clock_{1};
-  std::uint64_t seed_;
+  Start start_;
 };
 
 }  // namespace

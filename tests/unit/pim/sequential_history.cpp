@@ -17,7 +17,7 @@ class History {
     for (std::uint32_t i = 0; i < length && wrong_.empty(); ++i) {
       if (live_.empty() || dice_() % 8 < 5)
         allocate(request());
-      else if (dice_() % 8 == 0)
+      else if (dice_() % 8 == 0 && geometry_.units() <= 80)  // brute force tries all places of all blocks
         allocate_group();
       else
         release();
@@ -38,7 +38,7 @@ class History {
     return low + static_cast<std::uint32_t>(dice_() % (high - low + 1));
   }
   Geometry geometry() {
-    const bool tall = dice_() % 16 == 0;  // more rows than a word of the board has, or than two
+    const bool tall = dice_() % 32 == 0;  // more rows than a word of the board has, or than two
     const auto rows = tall ? between(60, 140) : between(1, 9);
     return {rows, 8, between(1, 4), between(1, 3), dice_() % 4 == 0 ? 2U : 1U};
   }
@@ -76,15 +76,18 @@ class History {
   }
 
   std::optional<Block> choice(const Request& request, const std::optional<Block>& beside) {
-    const auto blocks = truth_.candidates(request, beside);
-    if (blocks.empty() || request.fit == Fit::first)
-      return blocks.empty() ? std::nullopt : std::optional(blocks[0]);
-    const bool crossing = crosses(blocks[0]);
-    const bool alone = beside && request.share == Within::subarray;
     std::optional<Block> best;
+    if (request.fit == Fit::first) {
+      truth_.visit(request, beside, [&](const Block& block) { return best = block, true; });
+      return best;
+    }
+    const auto blocks = truth_.candidates(request, beside);
+    if (blocks.empty()) return best;
+    const bool crossing = truth_.crosses(blocks[0]);
+    const bool alone = beside && request.share == Within::subarray;
     std::uint32_t least = 0;
     for (const auto& block : blocks) {
-      if (!alone && (crosses(block) != crossing || (crossing && block.device != blocks[0].device))) break;
+      if (!alone && (truth_.crosses(block) != crossing || (crossing && block.device != blocks[0].device))) break;
       auto first = block.subarray / geometry_.subarrays * geometry_.subarrays;
       auto end = first + geometry_.subarrays;
       if (crossing) first = 0, end = geometry_.width();
@@ -96,10 +99,6 @@ class History {
     }
     return best;
   }
-  [[nodiscard]] bool crosses(const Block& block) const {
-    return block.subarray % geometry_.subarrays + block.shape.subarrays > geometry_.subarrays;
-  }
-
   // Two or three blocks: whether there is room is tried out by brute force, one inside the other.
   void allocate_group() {
     std::vector<Request> requests(between(1, 3));
@@ -130,20 +129,21 @@ class History {
   }
   // Blocks of a group do not lie across banks where they share one.
   [[nodiscard]] bool within(const Block& block, Within share) const {
-    return share != Within::bank || !crosses(block);
+    return share != Within::bank || !truth_.crosses(block);
   }
   bool fits(std::span<const Request> rest, Within share, const std::optional<Block>& one) {
     if (rest.empty()) return true;
     auto asked = rest[0];
     asked.share = share;
-    for (const auto& block : truth_.candidates(asked, one)) {
-      if (!within(block, share)) continue;
+    bool all = false;
+    truth_.visit(asked, one, [&](const Block& block) {
+      if (!within(block, share)) return false;
       truth_.mark(block, true);
-      const bool all = fits(rest.subspan(1), share, one ? one : block);
+      all = fits(rest.subspan(1), share, one ? one : block);
       truth_.mark(block, false);
-      if (all) return true;
-    }
-    return false;
+      return all;
+    });
+    return all;
   }
 
   void keep(Handle handle, const Block& block) {

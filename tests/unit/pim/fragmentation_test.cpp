@@ -45,7 +45,8 @@ double missing(std::uint64_t largest, std::uint64_t free, std::uint64_t most) {
 TEST(Fragmentation, IsWhatEveryRectangleSays) {
   std::mt19937 random(20240607);
   for (int round = 0; round < 2000; ++round) {
-    const std::uint32_t rows = 1 + random() % 11, subarrays = 1 + random() % 9;
+    const auto rows = static_cast<std::uint32_t>(1 + random() % 11);
+    const auto subarrays = static_cast<std::uint32_t>(1 + random() % 9);
     std::vector<Board> boards(1 + random() % 2, Board(rows, subarrays));
     const auto tenths = random() % 11;  // of the units that are taken
     for (auto& board : boards)

@@ -46,8 +46,12 @@ TEST(PimOccupancy, NeighboursDiffer) {
   const auto at = [&](std::uint32_t row, std::uint32_t subarray) { return map[row * 12 + subarray]; };
   for (std::uint32_t row = 0; row < 32; row += 4)
     for (std::uint32_t subarray = 0; subarray < 12; subarray += 3) {
-      if (row > 0) EXPECT_NE(at(row, subarray), at(row - 1, subarray));
-      if (subarray > 0) EXPECT_NE(at(row, subarray), at(row, subarray - 1));
+      if (row > 0) {
+        EXPECT_NE(at(row, subarray), at(row - 1, subarray));
+      }
+      if (subarray > 0) {
+        EXPECT_NE(at(row, subarray), at(row, subarray - 1));
+      }
     }
 }
 

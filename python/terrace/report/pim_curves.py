@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from terrace.pim import Facts
 
 _WIDTH, _HEIGHT = 980.0, 300.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62.0, 18.0, 22.0, 50.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 62.0, 18.0, 36.0, 50.0
 STYLE = """
 svg .a-horizontal { fill: var(--fast); fill-opacity: .85; }
 svg .a-vertical { fill: var(--slow); fill-opacity: .85; }
@@ -36,14 +36,16 @@ def occupancy(facts: Facts) -> str:
     parts = _axes(facts.whole.operations, x, y)
     parts.append(_area(done, zero, horizontal, "a-horizontal"))
     parts.append(_area(done, horizontal, both, "a-vertical"))
-    parts += _failures(facts, x, y)
+    parts += _failures(facts, x)
     at, most = x(facts.fullest.operations), facts.share(facts.whole.peak)
     about = f"{units.percent(most)} in use"
     anchor = "end" if at > _WIDTH / 2 else "start"
     parts.append(svg.line(at, y(most), at, y(0), "s-mark"))
     parts.append(svg.circle(at, y(most), 4.5, "f-good", svg.tip(f"The fullest moment: {about}")))
     parts.append(
-        svg.text(at + (-9 if anchor == "end" else 9), max(y(most) - 7, 14), about, "t-good strong halo", anchor)
+        svg.text(
+            at + (-9 if anchor == "end" else 9), max(y(most) - 8, _TOP - 4), about, "t-good strong halo", anchor
+        )
     )
     entries = [("a-horizontal", "horizontal blocks"), ("a-vertical", "vertical blocks")]
     entries += [("f-wait", "requests found no room")] if facts.whole.failures else []
@@ -62,7 +64,7 @@ def fragmentation(facts: Facts) -> str:
     kinds = ("rectangle", "horizontal", "vertical")
     for number, kind in enumerate(kinds):
         parts.append(svg.path([(x(done), y(shares[number])) for done, _, _, shares in samples], f"s-{kind}"))
-    parts += _failures(facts, x, y)
+    parts += _failures(facts, x)
     entries = [("f-rectangle", "rectangles"), ("f-fast", "horizontal runs"), ("f-slow", "vertical runs")]
     entries += [("f-wait", "requests found no room")] if facts.whole.failures else []
     last = ", ".join(
@@ -93,14 +95,13 @@ def _area(x: Sequence[float], below: Sequence[float], above: Sequence[float], st
     return svg.element("path", d=steps + " Z", cls=style)
 
 
-def _failures(facts: Facts, x: svg.Scale, y: svg.Scale) -> list[str]:
+def _failures(facts: Facts, x: svg.Scale) -> list[str]:
     """A stroke along the top for each stretch in which requests found no room."""
     parts = []
     samples = facts.whole.samples
     for (begin, _, before, _), (end, _, after, _) in pairwise(samples):
         if after > before:
             about = svg.tip(f"{after - before:,} found no room by operation {end:,}")
-            parts.append(
-                svg.line((x(begin) + x(end)) / 2, y(1) - 9, (x(begin) + x(end)) / 2, y(1) - 2, "s-failed", about)
-            )
+            middle = (x(begin) + x(end)) / 2
+            parts.append(svg.line(middle, 5, middle, 13, "s-failed", about))
     return parts

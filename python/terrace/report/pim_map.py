@@ -48,8 +48,8 @@ def draw(facts: Facts, moment: str, dark: bool) -> bytes:
     at = facts.fullest if moment == "fullest" else facts.whole
     cells = at.occupancy()[:_MOST_DEVICES]
     page, ink, soft = _PAGES[dark]
-    columns = min(len(cells), _A_LINE)
-    lines = math.ceil(len(cells) / columns)
+    lines = math.ceil(len(cells) / _A_LINE)
+    columns = math.ceil(len(cells) / lines)
     figure = Figure(
         figsize=(10.0, 1.4 + 4.3 * lines if columns < 3 else 1.4 + 3.4 * lines), dpi=130, layout="constrained",
         facecolor=page,

@@ -1,6 +1,7 @@
 #include "pim/allocator.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 
 #include "base/error.hpp"
@@ -54,29 +55,37 @@ class Allocator::Locked {
 };
 
 Allocator::Allocator(const Geometry& geometry, std::uint8_t tag)
-    : geometry_((pim::check(geometry), geometry)), tag_(tag), birth_(next_birth()) {
+    : geometry_((pim::check(geometry), geometry)),
+      tag_(tag),
+      birth_(next_birth()),
+      width_bits_(static_cast<std::uint32_t>(std::bit_width(geometry.width() - 1))) {
   if (tag == 0) throw Error(Code::invalid, "an allocator's tag is 1 to 255");
   boards_.reserve(geometry.devices);
   for (std::uint32_t i = 0; i < geometry.devices; ++i) boards_.emplace_back(geometry.rows, geometry.width());
   banks_ = std::make_unique<Bank[]>(all().count);
-  for (std::uint32_t i = 0; i < all().count; ++i)
+  for (std::uint32_t i = 0; i < all().count; ++i) {
     banks_[i].free = std::uint64_t{geometry.rows} * geometry.subarrays;
-  records_ = std::make_unique<Record[]>(geometry.units());
+    banks_[i].device = i / geometry.banks;
+    banks_[i].range = {i % geometry.banks * geometry.subarrays, geometry.subarrays};
+  }
+  bank_of_ = std::make_unique<std::uint16_t[]>(geometry.width());
+  for (std::uint32_t i = 0; i < geometry.width(); ++i)
+    bank_of_[i] = static_cast<std::uint16_t>(i / geometry.subarrays);
+  records_ = std::make_unique<Record[]>((std::uint64_t{geometry.devices} * geometry.rows) << width_bits_);
 }
 
 // --- what is asked
 // ---------------------------------------------------------------------------------------------------
 
 void Allocator::check(const Request& request) const {
-  const auto& shape = request.shape;
+  const auto& [rows, subarrays] = request.shape;
   const auto most = request.within == Within::subarray ? 1
                     : request.within == Within::bank   ? geometry_.subarrays
                                                        : geometry_.width();
-  const auto asked = std::to_string(shape.rows) + " rows x " + std::to_string(shape.subarrays) + " subarrays";
-  if (shape.rows == 0 || shape.subarrays == 0)
-    throw Error(Code::invalid, asked + ": a block has at least one of each");
-  if (shape.rows > geometry_.rows || shape.subarrays > most)
-    throw Error(Code::invalid, asked + ": more than the " + std::to_string(geometry_.rows) + " x " +
+  const auto asked = [&] { return std::to_string(rows) + " rows x " + std::to_string(subarrays) + " subarrays"; };
+  if (rows == 0 || subarrays == 0) throw Error(Code::invalid, asked() + ": a block has at least one of each");
+  if (rows > geometry_.rows || subarrays > most)
+    throw Error(Code::invalid, asked() + ": more than the " + std::to_string(geometry_.rows) + " x " +
                                    std::to_string(most) + " that there are in a " +
                                    (request.within == Within::subarray ? "subarray"
                                     : request.within == Within::bank   ? "bank"
@@ -99,11 +108,12 @@ Handle Allocator::allocate_among(const Banks& banks, const Request& request) {
       begin = other_home(banks);
       lock = std::unique_lock(banks_[begin].lock);
     }
-    for (std::uint32_t i = 0; i < banks.count; ++i) {
-      const auto bank = banks.first + (begin - banks.first + i) % banks.count;
-      if (i > 0) lock = std::unique_lock(banks_[bank].lock);
+    for (auto bank = begin;;) {
       if (const auto handle = first_in(bank, request)) return handle;
       lock.unlock();
+      if (++bank == banks.first + banks.count) bank = banks.first;
+      if (bank == begin) break;
+      lock = std::unique_lock(banks_[bank].lock);
     }
     if (banks.count == 1) return {};
   }
@@ -182,23 +192,23 @@ std::vector<Handle> Allocator::allocate_group(std::span<const Request> requests,
 Handle Allocator::first_in(std::uint32_t number, const Request& request) {
   auto& bank = banks_[number];
   if (bank.free < area(request.shape)) return {};
-  const auto device = number / geometry_.banks;
-  const auto range = range_of(number);
-  bank.row = boards_[device].first_free(range, bank.row);
-  const auto spot = boards_[device].first_fit(range, request.shape, alignment_of(request), {bank.row, 0});
-  return spot ? take({device, *spot}, request.shape) : Handle{};
+  const auto& board = boards_[bank.device];
+  bank.row = board.first_free(bank.range, bank.row);
+  const auto spot = board.first_fit(bank.range, request.shape, alignment_of(request), {bank.row, 0});
+  return spot ? take({bank.device, *spot}, request.shape) : Handle{};
 }
 
 Handle Allocator::best_in(const Banks& banks, const Request& request) {
   std::optional<Board::Found> best;
   std::uint32_t device = 0;
   for (std::uint32_t number = banks.first; number < banks.first + banks.count; ++number) {
-    if (banks_[number].free < area(request.shape)) continue;
-    const auto& board = boards_[number / geometry_.banks];
-    const auto found = board.best_fit(range_of(number), request.shape, alignment_of(request), request.dim);
+    const auto& bank = banks_[number];
+    if (bank.free < area(request.shape)) continue;
+    const auto found =
+        boards_[bank.device].best_fit(bank.range, request.shape, alignment_of(request), request.dim);
     if (!found || (best && best->slack <= found->slack)) continue;
     best = found;
-    device = number / geometry_.banks;
+    device = bank.device;
     if (best->slack == 0) break;
   }
   return best ? take({device, best->spot}, request.shape) : Handle{};
@@ -210,18 +220,21 @@ Handle Allocator::place(std::uint32_t device, const Board::Range& range, const R
     const auto found = board.best_fit(range, request.shape, alignment_of(request), request.dim);
     return found ? take({device, found->spot}, request.shape) : Handle{};
   }
-  const auto spot = board.first_fit(range, request.shape, alignment_of(request), {});
+  auto row = geometry_.rows;  // below which nothing is free in any of its banks
+  const auto banks = banks_of({device, {0, range.first}}, {1, range.count});
+  for (auto bank = banks.first; bank < banks.first + banks.count; ++bank) row = std::min(row, banks_[bank].row);
+  const auto spot = board.first_fit(range, request.shape, alignment_of(request), {row, 0});
   return spot ? take({device, *spot}, request.shape) : Handle{};
 }
 
 Handle Allocator::take(const Place& place, const Shape& shape) {
   boards_[place.device].take(place.spot, shape);
-  count_taken(place, shape);
-  const auto at = unit(place);
-  auto& record = records_[at];
+  each_bank(place, shape, [](Bank& bank, std::uint64_t units) { bank.free -= units; });
+  const auto index = index_of(place);
+  auto& record = records_[index];
   ++record.generation;
   record.shape = shape;
-  return {std::uint64_t{tag_} << 56 | std::uint64_t{record.generation & k_generation} << 32 | at};
+  return {std::uint64_t{tag_} << 56 | std::uint64_t{record.generation & k_generation} << 32 | index};
 }
 
 Released Allocator::release(Handle handle) {
@@ -229,14 +242,17 @@ Released Allocator::release(Handle handle) {
   if (!place) return Released::foreign;
   const auto first = banks_of(*place, {1, 1});
   const Locked locked(*this, first);
-  auto& record = records_[unit(*place)];
+  auto& record = records_[index_of(*place)];
   const auto age = (record.generation - generation_of(handle)) & k_generation;
   // Half of all generations count as gone by, the others as never given.
   if (age != 0) return age < k_generation / 2 ? Released::already : Released::foreign;
   const auto shape = record.shape;
   const Locked rest(*this, {first.first + 1, banks_of(*place, shape).count - 1});
   boards_[place->device].release(place->spot, shape);
-  count_released(*place, shape);
+  each_bank(*place, shape, [&](Bank& bank, std::uint64_t units) {
+    bank.free += units;
+    bank.row = std::min(bank.row, place->spot.row);
+  });
   ++record.generation;
   return Released::done;
 }
@@ -245,9 +261,15 @@ std::optional<Block> Allocator::block(Handle handle) const {
   const auto place = place_of(handle);
   if (!place) return std::nullopt;
   const Locked locked(*this, banks_of(*place, {1, 1}));
-  const auto& record = records_[unit(*place)];
+  const auto& record = records_[index_of(*place)];
   if ((record.generation & k_generation) != generation_of(handle)) return std::nullopt;
   return Block{place->device, place->spot.subarray, place->spot.row, record.shape};
+}
+
+std::optional<Address> Allocator::begin_of(Handle handle) const {
+  const auto place = place_of(handle);
+  if (!place) return std::nullopt;
+  return first_of(geometry_, {place->device, place->spot.subarray, place->spot.row, {1, 1}});
 }
 
 // --- accounts
@@ -265,52 +287,36 @@ std::vector<Board> Allocator::snapshot() const {
   return boards_;
 }
 
-void Allocator::count_taken(const Place& place, const Shape& shape) {
+template <typename Visit>
+void Allocator::each_bank(const Place& place, const Shape& shape, Visit visit) {
   const auto banks = banks_of(place, shape);
-  if (banks.count == 1) {
-    banks_[banks.first].free -= area(shape);
-    return;
-  }
-  for (auto bank = banks.first; bank < banks.first + banks.count; ++bank) {
-    const auto range = range_of(bank);
-    const auto begin = std::max(range.first, place.spot.subarray);
-    const auto end = std::min(range.first + range.count, place.spot.subarray + shape.subarrays);
-    banks_[bank].free -= std::uint64_t{end - begin} * shape.rows;
-  }
-}
-
-void Allocator::count_released(const Place& place, const Shape& shape) {
-  const auto banks = banks_of(place, shape);
-  for (auto bank = banks.first; bank < banks.first + banks.count; ++bank) {
-    const auto range = range_of(bank);
-    const auto begin = std::max(range.first, place.spot.subarray);
-    const auto end = std::min(range.first + range.count, place.spot.subarray + shape.subarrays);
-    banks_[bank].free += std::uint64_t{end - begin} * shape.rows;
-    banks_[bank].row = std::min(banks_[bank].row, place.spot.row);
+  const auto end = place.spot.subarray + shape.subarrays;
+  for (auto number = banks.first; number < banks.first + banks.count; ++number) {
+    auto& bank = banks_[number];
+    const auto begin = std::max(bank.range.first, place.spot.subarray);
+    visit(bank, std::uint64_t{std::min(bank.range.first + bank.range.count, end) - begin} * shape.rows);
   }
 }
 
 Allocator::Banks Allocator::banks_of(const Place& place, const Shape& shape) const {
-  const auto first = place.spot.subarray / geometry_.subarrays;
-  const auto last = (place.spot.subarray + shape.subarrays - 1) / geometry_.subarrays;
+  const std::uint32_t first = bank_of_[place.spot.subarray];
+  const std::uint32_t last = bank_of_[place.spot.subarray + shape.subarrays - 1];
   return {place.device * geometry_.banks + first, last - first + 1};
 }
 
-Board::Range Allocator::range_of(std::uint32_t bank) const {
-  return {bank % geometry_.banks * geometry_.subarrays, geometry_.subarrays};
-}
-
-std::size_t Allocator::unit(const Place& place) const {
-  return (std::size_t{place.device} * geometry_.rows + place.spot.row) * geometry_.width() + place.spot.subarray;
+std::uint64_t Allocator::index_of(const Place& place) const {
+  return (std::uint64_t{place.device} * geometry_.rows + place.spot.row) << width_bits_ | place.spot.subarray;
 }
 
 std::optional<Allocator::Place> Allocator::place_of(Handle handle) const {
-  const auto at = handle.value & 0xffffffff;
-  if (handle.value >> 56 != tag_ || at >= geometry_.units() || generation_of(handle) % 2 == 0) return std::nullopt;
-  const auto row = at / geometry_.width();
-  return Place{
-      static_cast<std::uint32_t>(row / geometry_.rows),
-      {static_cast<std::uint32_t>(row % geometry_.rows), static_cast<std::uint32_t>(at % geometry_.width())}};
+  const auto index = static_cast<std::uint32_t>(handle.value);
+  const auto subarray = index & ((1U << width_bits_) - 1);
+  const auto row = index >> width_bits_;
+  const auto device = row < geometry_.rows ? 0 : row / geometry_.rows;  // mostly there is one
+  if (handle.value >> 56 != tag_ || subarray >= geometry_.width() || device >= geometry_.devices)
+    return std::nullopt;
+  if (generation_of(handle) % 2 == 0) return std::nullopt;
+  return Place{device, {row - device * geometry_.rows, subarray}};
 }
 
 // --- which thread begins where

@@ -59,6 +59,9 @@ class Allocator {
   Released release(Handle handle);
   // Of a live block; nothing for any other handle.
   [[nodiscard]] std::optional<Block> block(Handle handle) const;
+  // Where the handle's block begins, or began before it was released; nothing for what is no handle of this
+  // allocator.
+  [[nodiscard]] std::optional<Address> begin_of(Handle handle) const;
 
   [[nodiscard]] const Geometry& geometry() const { return geometry_; }
   [[nodiscard]] std::uint64_t free_units() const;
@@ -70,6 +73,8 @@ class Allocator {
     mutable std::mutex lock;
     std::uint64_t free = 0;  // units
     std::uint32_t row = 0;   // below it nothing is free
+    std::uint32_t device = 0;
+    Board::Range range;  // on its device's board
   };
   // What stands at the unit where a block begins, or began.
   struct Record {
@@ -90,8 +95,7 @@ class Allocator {
   void check(const Request& request) const;
   [[nodiscard]] Banks all() const { return {0, geometry_.devices * geometry_.banks}; }
   [[nodiscard]] Banks banks_of(const Place& place, const Shape& shape) const;
-  [[nodiscard]] Board::Range range_of(std::uint32_t bank) const;  // on its device's board
-  [[nodiscard]] std::size_t unit(const Place& place) const;
+  [[nodiscard]] std::uint64_t index_of(const Place& place) const;
   [[nodiscard]] std::optional<Place> place_of(
       Handle handle) const;  // nothing for what is no handle of this allocator
   [[nodiscard]] std::uint32_t home(const Banks& among) const;
@@ -104,15 +108,18 @@ class Allocator {
   Handle best_in(const Banks& banks, const Request& request);
   Handle place(std::uint32_t device, const Board::Range& range, const Request& request);
   Handle take(const Place& place, const Shape& shape);
-  void count_taken(const Place& place, const Shape& shape);
-  void count_released(const Place& place, const Shape& shape);
+  // visit(bank, units) for each bank that the block lies in.
+  template <typename Visit>
+  void each_bank(const Place& place, const Shape& shape, Visit visit);
 
   Geometry geometry_;
   std::uint8_t tag_;
   std::uint64_t birth_;        // tells apart allocators that lay at the same address, one after the other
   std::vector<Board> boards_;  // of each device
   std::unique_ptr<Bank[]> banks_;
-  std::unique_ptr<Record[]> records_;  // of each unit: [device][row][subarray]
+  std::uint32_t width_bits_;                  // of a subarray's number
+  std::unique_ptr<std::uint16_t[]> bank_of_;  // of each subarray, on its device
+  std::unique_ptr<Record[]> records_;         // of each unit: [device][row][subarray], at index_of()
   std::atomic<std::uint32_t> next_home_{0};
 };
 

@@ -27,7 +27,6 @@ std::uint64_t rows_between(std::uint32_t stripe, std::uint64_t begin, std::uint6
 }
 
 std::uint64_t aligned_rows(std::uint32_t stripe, std::uint32_t alignment) {
-  if (alignment == 1) return ~std::uint64_t{0};
   const auto base = std::uint64_t{stripe} * k_bits;
   std::uint64_t mask = 0;
   for (auto row = rounded_up(base, alignment); row < base + k_bits; row += alignment)
@@ -90,7 +89,10 @@ void Board::gather(std::uint32_t stripe, const Range& range, std::uint32_t count
     std::fill_n(out, range.count, 0);
     return;
   }
-  std::copy_n(&words_[std::size_t{stripe} * subarrays_ + range.first], range.count, out);
+  const auto* words = &words_[std::size_t{stripe} * subarrays_ + range.first];
+  Word any = 0;
+  for (std::uint32_t i = 0; i < range.count; ++i) any |= out[i] = words[i];
+  if (any == 0) return;
   for (std::uint32_t have = 1, step; have < count; have += step) {
     step = std::min(have, count - have);
     for (std::uint32_t i = 0; i + have + step <= range.count; ++i) out[i] &= out[i + step];
@@ -113,10 +115,12 @@ void Board::starts(std::uint32_t stripe, const Range& range, const Shape& shape,
   gather(stripe + 1, range, shape.subarrays, above);
   for (std::uint32_t have = 1, step; have < shape.rows; have += step) {
     step = std::min(have, shape.rows - have);
+    any = 0;
     for (std::uint32_t i = 0; i < count; ++i) {
-      out[i] &= (out[i] >> step) | (above[i] << (k_bits - step));
+      any |= out[i] &= (out[i] >> step) | (above[i] << (k_bits - step));
       above[i] &= above[i] >> step;
     }
+    if (any == 0) return;
   }
 }
 
@@ -142,22 +146,26 @@ std::optional<Board::Spot> Board::first_fit(const Range& range, const Shape& sha
   Scratch out(range.count);
   Scratch above(range.count);
   const auto count = range.count - shape.subarrays + 1;
+  const auto step = alignment.subarrays;
+  const auto first = static_cast<std::uint32_t>(rounded_up(range.first, step) - range.first);
+  const bool one = shape.rows == 1 && shape.subarrays == 1;  // then what is free is where it fits
   for (auto stripe = from.row / k_bits; stripe < stripes_; ++stripe) {
-    auto* fits = out.data();
-    starts(stripe, range, shape, fits, above.data());
-    const auto rows = aligned_rows(stripe, alignment.rows) & rows_between(stripe, from.row, rows_);
-    const auto first_row = rows_between(stripe, from.row, std::uint64_t{from.row} + 1);
-    auto lowest = k_bits;
-    Spot spot;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const auto subarray = range.first + i;
-      const auto bits = fits[i] & (subarray < from.subarray ? rows & ~first_row : rows);
-      const auto row = static_cast<std::uint32_t>(std::countr_zero(bits));
-      if (row >= lowest || (alignment.subarrays > 1 && subarray % alignment.subarrays != 0)) continue;
-      lowest = row;
-      spot = {stripe * k_bits + row, subarray};
+    const auto* fits = one ? &words_[std::size_t{stripe} * subarrays_ + range.first] : out.data();
+    if (!one) starts(stripe, range, shape, out.data(), above.data());
+    Word any = 0;
+    if (step == 1)
+      for (std::uint32_t i = 0; i < count; ++i) any |= fits[i];
+    else
+      for (auto i = first; i < count; i += step) any |= fits[i];
+    any &= rows_between(stripe, from.row, rows_);
+    if (alignment.rows != 1) any &= aligned_rows(stripe, alignment.rows);
+    for (; any != 0; any &= any - 1) {  // once, unless the first row is that of `from`
+      const auto bit = static_cast<std::uint32_t>(std::countr_zero(any));
+      const auto row = stripe * k_bits + bit;
+      for (auto i = first; i < count; i += step)
+        if (((fits[i] >> bit) & 1) != 0 && (row > from.row || range.first + i >= from.subarray))
+          return Spot{row, range.first + i};
     }
-    if (lowest < k_bits) return spot;
   }
   return std::nullopt;
 }
@@ -230,7 +238,7 @@ void Board::best_horizontal(const Range& range, const Shape& shape, const Alignm
   auto* free = out.data();
   for (std::uint32_t stripe = 0; stripe < stripes_; ++stripe) {
     starts(stripe, range, {shape.rows, 1}, free, above.data());
-    const auto rows = aligned_rows(stripe, alignment.rows);
+    const auto rows = alignment.rows == 1 ? ~Word{0} : aligned_rows(stripe, alignment.rows);
     for (std::uint32_t begin = 0; begin + shape.subarrays <= range.count; ++begin) {
       auto open = free[begin] & rows & (begin == 0 ? ~Word{0} : ~free[begin - 1]);
       for (auto end = begin + 1; open != 0; ++end) {

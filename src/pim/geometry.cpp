@@ -1,6 +1,7 @@
 #include "pim/geometry.hpp"
 
 #include <array>
+#include <bit>
 #include <utility>
 
 #include "base/error.hpp"
@@ -35,7 +36,8 @@ void check(const Geometry& geometry) {
   if (width > k_most_width)
     throw Error(Code::invalid,
                 "banks x subarrays: " + std::to_string(width) + " are more than " + std::to_string(k_most_width));
-  if (std::uint64_t{geometry.rows} * geometry.devices > k_most_units / width)
+  // What a handle has room for: a row's number with the bits for that of a subarray behind it.
+  if (std::uint64_t{geometry.rows} * geometry.devices > k_most_units / std::bit_ceil(width))
     throw Error(Code::invalid, describe(geometry) + " have more than 2^32 rows in all");
 }
 

@@ -31,11 +31,11 @@ class Worker {
         mark_(static_cast<std::uint8_t>(number + 1)),
         dice_(seed * 1000 + number) {}
 
-  // Half of what it does allocates, as long as there is room; the oldest goes now and then, mostly any does.
+  // More is allocated than released, until there is no room; the oldest goes now and then, mostly any does.
   void work(std::uint64_t operations) {
     while (counts.operations < operations) {
       ++counts.operations;
-      if (mine_.empty() || dice_() % 2 == 0)
+      if (mine_.empty() || dice_() % 8 < 5)
         allocate();
       else
         release(dice_() % 16 == 0 ? 0 : dice_() % mine_.size());

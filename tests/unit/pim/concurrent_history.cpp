@@ -133,15 +133,12 @@ class Round {
   }
 
   std::string judge() {
-    // Where a block is can be read off its handle, whoever has released it since: the unit is its low half.
+    // A block may have been released since, by whomever: only where it began is known.
     for (auto& steps : history_)
       for (auto& step : steps)
-        if (step.handle) {
-          const auto unit = static_cast<std::uint32_t>(step.handle.value);
-          const auto row = unit / geometry_.width();
-          step.block =
-              Block{row / geometry_.rows, unit % geometry_.width(), row % geometry_.rows, step.request.shape};
-        }
+        if (const auto begin = allocator_.begin_of(step.handle))
+          step.block = Block{begin->device, begin->bank * geometry_.subarrays + begin->subarray, begin->row,
+                             step.request.shape};
     if (Order(geometry_, history_).exists()) return {};
     return "seed " + std::to_string(seed_) + ", " + describe(geometry_) + ": no order explains what was seen";
   }

@@ -1,0 +1,40 @@
+#include "pim/lease.hpp"
+
+#include <string>
+
+#include "base/error.hpp"
+
+namespace terrace::pim {
+
+Lease::~Lease() {
+  for (const auto handle : handles_) allocator_.release(handle);
+}
+
+Block Lease::operator()(const Shape& shape) {
+  const auto handle = allocator_.allocate({.shape = shape, .beside = beside_});
+  if (!handle)
+    throw Error(Code::no_memory, "no " + std::to_string(shape.rows) + " rows x " +
+                                     std::to_string(shape.subarrays) + " subarrays are free" +
+                                     (beside_ ? " beside the vectors that are worked on" : ""));
+  return keep(handle);
+}
+
+std::vector<Block> Lease::together(const std::vector<Shape>& shapes) {
+  std::vector<Request> requests;
+  for (const auto& shape : shapes) requests.push_back({.shape = shape, .dim = Dim::vertical});
+  const auto handles = allocator_.allocate_group(requests, Within::subarray);
+  if (handles.empty())
+    throw Error(Code::no_memory,
+                "no room for " + std::to_string(shapes.size()) + " vectors in the same subarrays");
+  std::vector<Block> blocks;
+  for (const auto handle : handles) blocks.push_back(keep(handle));
+  return blocks;
+}
+
+Block Lease::keep(Handle handle) {
+  handles_.push_back(handle);
+  if (!beside_) beside_ = handle;
+  return *allocator_.block(handle);
+}
+
+}  // namespace terrace::pim

@@ -1,0 +1,47 @@
+// A vector as rows that are operated on: its layers (vertical) or its rows (horizontal), called groups here.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "pim/array.hpp"
+#include "pim/vector.hpp"
+
+namespace terrace::pim {
+
+// The rows of one group: one for each bit vertically, a single one horizontally.
+struct Lines {
+  Line first;
+  std::uint32_t count = 1;
+  std::uint32_t turn = 0;
+
+  Line operator[](std::uint32_t i) const {
+    auto line = first;
+    line.row += (i + turn) % count;
+    return line;
+  }
+  bool operator==(const Lines&) const = default;
+};
+
+inline std::uint64_t elements_of_a_lane(const Geometry& geometry, const Vector& vector) {
+  return vector.dim == Dim::vertical ? geometry.columns : geometry.columns / vector.bits;
+}
+
+inline std::uint64_t lanes_of(const Geometry& geometry, const Vector& vector) {
+  return (vector.count - 1) / elements_of_a_lane(geometry, vector) + 1;
+}
+
+inline std::uint32_t groups_of(const Geometry& geometry, const Vector& vector) {
+  return static_cast<std::uint32_t>((lanes_of(geometry, vector) - 1) / vector.block.shape.subarrays + 1);
+}
+
+// Only the subarrays that hold elements: the last group may have fewer.
+inline Lines lines_of(const Geometry& geometry, const Vector& vector, std::uint32_t group) {
+  const auto& block = vector.block;
+  const auto count = vector.dim == Dim::vertical ? vector.bits : 1;
+  const auto lanes = lanes_of(geometry, vector) - std::uint64_t{group} * block.shape.subarrays;
+  const auto span = static_cast<std::uint32_t>(std::min<std::uint64_t>(block.shape.subarrays, lanes));
+  return {{block.device, block.subarray, block.row + group * count, span}, count, vector.turn};
+}
+
+}  // namespace terrace::pim

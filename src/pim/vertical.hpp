@@ -1,0 +1,37 @@
+// Arithmetic on elements that lie down columns: bit after bit, a carry row beside them, all columns at once. Every
+// function states its row cycles for w bits at the Costs' defaults, `to` being neither operand where that matters.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "pim/lines.hpp"
+
+namespace terrace::pim {
+
+class Vertical {
+ public:
+  Vertical(Array& array, const Line& spare, const Line& carry) : array_(array), spare_(spare), carry_(carry) {}
+
+  void shift(const Lines& to, const Lines& a, std::int64_t by);              // 2 (w - |by|) + |by|
+  void rotate(const Lines& to, const Lines& a, std::uint32_t by);            // 2w; in place 2 gcd(w, by) more
+  void fill(const Lines& to, std::uint64_t value);                           // w
+  void add(const Lines& to, const Lines& a, const Lines& b);                 // 9w + 1
+  void add(const Lines& to, const Lines& a, std::uint64_t b);                // 6w + 1
+  void subtract(const Lines& to, const Lines& a, const Lines& b);            // 9w + 1; w more where `to` is b
+  void multiply(const Lines& to, const Lines& a, const Lines& b);            // 3w + (w - 1) + 5w (w - 1)
+  void add_multiple(const Lines& to, const Lines& a, std::uint64_t factor);  // 9 (w - i) + 1 for every set bit i
+  void equal(const Lines& mask, const Lines& a, const Lines& b);             // 5w + 1
+  void equal(const Lines& mask, const Lines& a, std::uint64_t b);            // 2w + 1
+  void less(const Lines& mask, const Lines& a, const Lines& b);              // 6w + 1
+  void less(const Lines& mask, const Lines& a, std::uint64_t b);             // 2w + 1
+
+ private:
+  // One bit of to = a + b + carry, 9 row cycles; under a mask, which does not hold for the carry, 10.
+  void add_bit(const Line& to, const Line& a, const Line& b, const std::optional<Where>& where = {});
+
+  Array& array_;
+  Line spare_, carry_;
+};
+
+}  // namespace terrace::pim

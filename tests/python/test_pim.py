@@ -2,6 +2,7 @@
 
 import json
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from matplotlib import image
 from terrace import _core
 from terrace.report import pim_map
 
+ROOT = Path(__file__).resolve().parents[2]
 HEADER = "terrace-pim-trace 1 devices=2 banks=2 subarrays=4 rows=64 columns=64"
 
 
@@ -232,3 +234,11 @@ def test_wrong_calls_get_one_line(terrace, tmp_path, monkeypatch, words, complai
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == f"terrace: {complaint}\n"
+
+
+def test_the_manuals_example_is_good():
+    text = (ROOT / "docs" / "pim-traces.md").read_text()
+    example = text.split("```text\n")[1].split("```")[0]
+    trace = _core.PimTrace.parse(example)
+    assert len(trace) == 7
+    assert _core.PimTrace.parse(str(trace)).geometry == trace.geometry

@@ -161,9 +161,13 @@ def sentence(facts: Facts) -> str:
     """Requests without room, and how the replay stands to the recording."""
     whole = facts.whole
     room = "every request found room" if whole.failures == 0 else f"{whole.failures:,} found no room"
-    text = f"{whole.allocations:,} requests, {whole.releases:,} releases: {room}"
+    text = f"{_counted(whole.allocations, 'request')}, {_counted(whole.releases, 'release')}: {room}"
     if whole.compared == 0:
         return text + "; the trace holds no outcomes to compare with"
     if whole.differ == 0:
         return text + "; all outcomes are as recorded"
     return text + f"; {whole.differ:,} of {whole.compared:,} outcomes are not as recorded"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"

@@ -5,8 +5,8 @@
 //
 //   terrace-pim-trace 1 devices=1 banks=8 subarrays=16 rows=1024 columns=65536
 //   a 1 17 2                              17 rows of 2 subarrays, called 1
-//   a 2 64 1 v best = 0 16 0              vertically, best fit; it came to device 0, subarray 16, row 0
-//   a 3 64 1 v beside=2 share=bank = -    beside 2; there was no room
+//   a 2 64 1 v best = 0 0 17              vertically, best fit; it came to device 0, subarray 0, row 17
+//   a 3 1024 16 beside=2 share=bank = -   in the same bank as 2: there was no room
 //   g 2 share=subarray                    the next two lines are one group: all or none of them
 //   a 4 8 1 v align=8x1 in=bank
 //   a 5 8 1 v
@@ -67,7 +67,7 @@ std::string format_header(const Geometry& geometry);
 std::string format_operation(const Operation& operation);
 std::string format_trace(const Trace& trace);
 
-// "device 0, subarray 16, row 0", or "no room".
+// "device 0, subarray 0, row 17", or "no room".
 std::string describe(const Outcome& outcome);
 
 }  // namespace terrace::pim

@@ -241,4 +241,6 @@ def test_the_manuals_example_is_good():
     example = text.split("```text\n")[1].split("```")[0]
     trace = _core.PimTrace.parse(example)
     assert len(trace) == 7
+    replayed = _core.replay_pim(trace)
+    assert (replayed.compared, replayed.differ, replayed.failures) == (2, 0, 1)
     assert _core.PimTrace.parse(str(trace)).geometry == trace.geometry

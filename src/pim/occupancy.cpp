@@ -12,7 +12,8 @@ class Map {
   explicit Map(const Geometry& geometry) : geometry_(geometry), cells_(geometry.units(), 0) {}
 
   void paint(const LiveBlock& live) {
-    const auto& [device, subarray, row, shape] = live.block;
+    const auto device = live.block.device, subarray = live.block.subarray, row = live.block.row;
+    const auto& shape = live.block.shape;
     const auto base = static_cast<std::uint8_t>(live.dim == Dim::horizontal ? 1 : 1 + k_shades);
     std::array<std::uint32_t, k_shades> beside{};  // units of that shade along the block's edges
     const auto meet = [&](std::uint32_t at_row, std::uint32_t at_subarray) {

@@ -28,6 +28,7 @@ VERBS = (
     "lab misses",
     "lab coverage",
     "lab sweep",
+    "lab pim",
     "lab experiment unimem",
     "lab experiment two-level",
 )

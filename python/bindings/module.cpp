@@ -37,4 +37,5 @@ NB_MODULE(_core, module) {
   terrace::python::bind_plan(module);
   terrace::python::bind_confidence(module);
   terrace::python::bind_trace(module);
+  terrace::python::bind_pim(module);
 }

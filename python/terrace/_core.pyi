@@ -3,6 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 class Error(Exception):
     """terrace::Error: one line for a person."""
 
@@ -216,3 +219,81 @@ def trace_misses(
     big_block: int = 16384,
     whole_run: bool = False,
 ) -> TraceMisses: ...
+
+class PimGeometry:
+    rows: int
+    columns: int
+    subarrays: int
+    banks: int
+    devices: int
+    width: int
+    units: int
+    row_bytes: int
+    capacity: int
+    def __init__(self, rows: int, columns: int, subarrays: int, banks: int, devices: int = 1) -> None: ...
+    @staticmethod
+    def of_machine(machine: Machine, place: str = "") -> PimGeometry: ...
+    def shape_of(self, size: int, dim: str = "h") -> tuple[int, int]: ...
+
+class PimLargestFree:
+    units: int
+    rows: int
+    subarrays: int
+    position: tuple[int, int, int]
+    fragmentation: float
+
+class PimFragmentation:
+    units: int
+    free: int
+    rectangle: PimLargestFree
+    horizontal: PimLargestFree
+    vertical: PimLargestFree
+
+class PimAllocator:
+    geometry: PimGeometry
+    free_units: int
+    def __init__(self, geometry: PimGeometry, tag: int = 1) -> None: ...
+    def allocate(
+        self,
+        rows: int,
+        subarrays: int,
+        dim: str = "h",
+        fit: str = "first",
+        within: str = "device",
+        align: tuple[int, int] = (1, 1),
+        beside: int = 0,
+        share: str = "subarray",
+    ) -> int: ...
+    def release(self, handle: int) -> str: ...
+    def block(self, handle: int) -> tuple[int, int, int, int, int] | None: ...
+    def snapshot(self) -> NDArray[np.bool_]: ...
+    def fragmentation(self) -> PimFragmentation: ...
+
+class PimTrace:
+    geometry: PimGeometry
+    @staticmethod
+    def parse(text: str, file: str = "trace") -> PimTrace: ...
+    @staticmethod
+    def read(path: str) -> PimTrace: ...
+    def __len__(self) -> int: ...
+
+class PimReplay:
+    geometry: PimGeometry
+    operations: int
+    allocations: int
+    releases: int
+    failures: int
+    used: tuple[int, int]
+    blocks: int
+    peak: int
+    peak_operations: int
+    compared: int
+    differ: int
+    differences: list[tuple[int, int, str, str]]
+    fragmentation: PimFragmentation
+    samples: list[tuple[int, tuple[int, int], int, tuple[float, float, float]]]
+    def occupancy(self) -> NDArray[np.uint8]: ...
+
+def replay_pim(
+    trace: PimTrace, geometry: PimGeometry | None = None, samples: int = 0, until: int | None = None
+) -> PimReplay: ...

@@ -2,7 +2,7 @@
 
 import typer
 
-from terrace import coverage, demo, experiment, misses, sweep, trace, validate
+from terrace import coverage, demo, experiment, misses, pim, sweep, trace, validate
 
 app = typer.Typer(help="For researchers and developers.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -17,5 +17,6 @@ trace.register(app)
 misses.register(app)
 coverage.register(app)
 sweep.register(app)
+pim.register(app)
 validate.register(app)
 app.add_typer(experiment.app, name="experiment")

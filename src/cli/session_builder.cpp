@@ -90,9 +90,12 @@ front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions
   if (world.budget_text.empty() && world.plan)
     for (const auto& part : world.plan->budget) world.budget_text += (world.budget_text.empty() ? "" : ",") + part;
   if (!world.budget_text.empty()) world.budget_text = machine::format_budget(world.budget_text);
-  // Without a budget, and for the planner that ignores it, places are allowed whole.
-  if (world.budget_text.empty() || world.planner == "fast-only")
+  // Without a budget, and for the planner that ignores it, places are allowed whole; those that compute only to a
+  // plan, which names what is to lie there.
+  if (world.budget_text.empty() && world.plan)
     for (const auto& place : machine.places()) world.budget.push_back(place.capacity);
+  else if (world.budget_text.empty() || world.planner == "fast-only")
+    world.budget = machine::whole_budget(machine);
   else
     world.budget = machine::parse_budget(machine, world.budget_text);
   world.calibration = sim::measure_calibration(machine, initiator, world.cores);

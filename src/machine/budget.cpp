@@ -7,12 +7,6 @@
 namespace terrace::machine {
 namespace {
 
-Budget whole(const Machine& machine) {
-  Budget budget;
-  for (const auto& place : machine.places()) budget.push_back(place.capacity);
-  return budget;
-}
-
 // Gives one domain `size` bytes of a kind, the nearest place of it first.
 void allow_in_domain(const Machine& machine, Budget& budget, const Domain& domain, std::string_view kind,
                      Bytes size) {
@@ -78,8 +72,18 @@ std::vector<Word> split(std::string_view text) {
 
 }  // namespace
 
+Budget whole_budget(const Machine& machine) {
+  Budget budget;
+  for (std::size_t i = 0; i < machine.places().size(); ++i) {
+    const auto& place = machine.places()[i];
+    const bool open = !place.geometry || machine.home(place.domain) == i;
+    budget.push_back(open ? place.capacity : Bytes{0});
+  }
+  return budget;
+}
+
 Budget fast_budget(const Machine& machine, Bytes fast) {
-  auto budget = whole(machine);
+  auto budget = whole_budget(machine);
   for (std::size_t i = 0; i < machine.domains().size(); ++i) {
     const auto fastest = machine.fastest_first(static_cast<DomainId>(i)).front();
     allow_in_domain(machine, budget, machine.domains()[i], machine.place(fastest).kind, fast);
@@ -101,7 +105,7 @@ Budget parse_budget(const Machine& machine, std::string_view text) {
   if (text.find('=') == std::string_view::npos) return fast_budget(machine, parse_bytes(text));
   const auto words = split(text);
   const auto kinds = machine.kinds();
-  auto budget = whole(machine);
+  auto budget = whole_budget(machine);
   const auto is_kind = [&](std::string_view name) {
     return std::find(kinds.begin(), kinds.end(), name) != kinds.end();
   };

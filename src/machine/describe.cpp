@@ -52,6 +52,7 @@ void put_node(const MachineParts& parts, std::uint32_t index, const std::string&
       out += "  " + place.kind + ", " + format(place.capacity) + " in pages of " + format(place.granule) +
              ", domain " + parts.domains[place.domain].name;
       if (place.numa_node >= 0) out += ", NUMA node " + std::to_string(place.numa_node);
+      if (place.geometry) out += ", " + describe(*place.geometry);
     }
     out += "\n";
     put_node(parts, children[i], lead + (last ? "   " : "|  "), out);

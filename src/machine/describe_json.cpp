@@ -20,6 +20,15 @@ Json tree(const MachineParts& parts) {
   return nodes;
 }
 
+Json geometry(const std::optional<ArrayGeometry>& geometry) {
+  if (!geometry) return nullptr;
+  return {{"devices", geometry->devices},
+          {"banks", geometry->banks},
+          {"subarrays", geometry->subarrays},
+          {"rows", geometry->rows},
+          {"columns", geometry->columns}};
+}
+
 Json places(const MachineParts& parts) {
   auto places = Json::array();
   for (const auto& place : parts.places) {
@@ -29,6 +38,7 @@ Json places(const MachineParts& parts) {
                {"granule", place.granule.value},
                {"domain", parts.domains[place.domain].name}};
     entry["numa_node"] = place.numa_node >= 0 ? Json(place.numa_node) : Json(nullptr);
+    entry["geometry"] = geometry(place.geometry);
     places.push_back(std::move(entry));
   }
   return places;

@@ -70,13 +70,13 @@ BytesPerSecond Machine::copy_bandwidth(PlaceId from, PlaceId to) const {
 }
 
 PlaceId Machine::home(DomainId domain) const {
-  // From the slowest to the fastest, so that of two places with the same capacity the slower is home: data that
+  // From the fastest to the slowest, so that of two places with the same capacity the slower is home: data that
   // nobody placed must not fill the memory that is worth planning for.
   const auto places = fastest_first(domain);
-  auto best = places.back();
-  for (auto it = places.rbegin(); it != places.rend(); ++it) {
-    if (place(*it).capacity > place(best).capacity) best = *it;
-  }
+  auto best = places.front();  // computes only where all do
+  const bool computes = place(best).geometry.has_value();
+  for (const auto id : places)
+    if (place(id).geometry.has_value() == computes && place(id).capacity >= place(best).capacity) best = id;
   return best;
 }
 
@@ -89,8 +89,10 @@ Seconds Machine::line_time(DomainId id, PlaceId place_id) const {
 
 std::vector<PlaceId> Machine::fastest_first(DomainId id) const {
   auto places = parts_.domains.at(id).places;
-  std::stable_sort(places.begin(), places.end(),
-                   [&](PlaceId a, PlaceId b) { return line_time(id, a) < line_time(id, b); });
+  std::stable_sort(places.begin(), places.end(), [&](PlaceId a, PlaceId b) {
+    const bool a_computes = place(a).geometry.has_value(), b_computes = place(b).geometry.has_value();
+    return a_computes != b_computes ? b_computes : line_time(id, a) < line_time(id, b);
+  });
   return places;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/blob.hpp"
 #include "base/units.hpp"
+#include "machine/array_geometry.hpp"
 #include "machine/library.hpp"
 
 namespace terrace::machine {
@@ -34,6 +35,7 @@ struct Place {
   Bytes granule{4096};  // the smallest unit that it can map
   DomainId domain = 0;
   int numa_node = -1;  // the operating system's node, -1 where there is none (a simulated machine)
+  std::optional<ArrayGeometry> geometry{};  // of one that computes; holds what `capacity` says
 };
 
 // How one initiator sees one place, when nothing else uses either.
@@ -138,10 +140,11 @@ class Machine {
   [[nodiscard]] const Path& path(InitiatorId initiator, PlaceId place) const;
   [[nodiscard]] BytesPerSecond copy_bandwidth(PlaceId from, PlaceId to) const;
 
-  // The place of a domain that data lies in when nobody asks for another: the one with the most capacity.
+  // The place of a domain that data lies in when nobody asks for another: the one with the most capacity. A place
+  // that computes is one only where the domain has no other.
   [[nodiscard]] PlaceId home(DomainId domain) const;
   // A domain's places, fastest first as seen from its initiator with all its cores at work: by least time of a
-  // line, latency / (cores x prefetch_mlp) + line / read bandwidth.
+  // line, latency / (cores x prefetch_mlp) + line / read bandwidth. Those that compute come last.
   [[nodiscard]] std::vector<PlaceId> fastest_first(DomainId domain) const;
   // Of one line read by all of the domain's cores, as many at a time as are prefetched: what that order goes by.
   [[nodiscard]] Seconds line_time(DomainId domain, PlaceId place) const;
@@ -153,8 +156,13 @@ class Machine {
   MachineParts parts_;
 };
 
-// Bytes allowed on each place, indexed by place; places without an entry in a budget are allowed whole.
+// Bytes allowed on each place, indexed by place; those without an entry in a budget are allowed as in
+// whole_budget().
 using Budget = std::vector<Bytes>;
+
+// What data may take where nobody speaks of a budget: all of every place, and nothing of one that computes unless
+// it is a home. Its rows are for those who ask for them; a budget or a plan that names it lets other data in.
+Budget whole_budget(const Machine& machine);
 
 // "hbm=16GiB,ddr=64GiB" (each domain gets that much of the kind), "hbm0=16GiB" (one place), or a bare size
 // (`--fast`): the fastest kind. Throws Error{invalid} naming the word that is wrong and what there is.

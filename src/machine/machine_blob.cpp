@@ -1,4 +1,6 @@
 // A machine as flat bytes: how the launcher hands it to the library inside the program.
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "machine/machine.hpp"
 
@@ -6,6 +8,7 @@ namespace terrace::machine {
 namespace {
 
 constexpr std::uint32_t k_blob_version = 6;
+constexpr std::uint32_t k_with_geometries = 7;  // of a machine with places that compute; the same but for these
 constexpr std::uint32_t k_no_parent = 0xffffffff;
 
 void put(BlobWriter& out, const Node& node) {
@@ -36,6 +39,15 @@ void get(BlobReader& in, Place& place) {
   place.granule = {in.get<std::uint64_t>()};
   place.domain = in.get<DomainId>();
   place.numa_node = in.get<std::int32_t>();
+}
+
+void put(BlobWriter& out, const ArrayGeometry& geometry) {
+  for (const auto count : {geometry.devices, geometry.banks, geometry.subarrays, geometry.rows, geometry.columns})
+    out.put(count);
+}
+void get(BlobReader& in, ArrayGeometry& geometry) {
+  for (auto* count : {&geometry.devices, &geometry.banks, &geometry.subarrays, &geometry.rows, &geometry.columns})
+    *count = in.get<std::uint32_t>();
 }
 
 void put(BlobWriter& out, const Path& path) {
@@ -147,10 +159,13 @@ void get(BlobReader& in, Initiator& initiator) {
   initiator.domain = in.get<DomainId>();
 }
 
+bool has_geometry(const Place& place) { return place.geometry.has_value(); }
+
 }  // namespace
 
 void Machine::to_blob(BlobWriter& out) const {
-  out.put(k_blob_version);
+  const auto computing = std::ranges::count_if(parts_.places, has_geometry);
+  out.put(computing > 0 ? k_with_geometries : k_blob_version);
   out.put(parts_.name);
   out.put(parts_.description);
   out.put(parts_.fingerprint);
@@ -161,11 +176,16 @@ void Machine::to_blob(BlobWriter& out) const {
   put_all(out, parts_.domains);
   put_all(out, parts_.paths);
   put_all(out, parts_.copies);
+  if (computing == 0) return;
+  for (const auto& place : parts_.places) {
+    out.put(static_cast<std::uint8_t>(has_geometry(place)));
+    if (place.geometry) put(out, *place.geometry);
+  }
 }
 
 Machine Machine::from_blob(BlobReader& in) {
   const auto version = in.get<std::uint32_t>();
-  if (version != k_blob_version) {
+  if (version != k_blob_version && version != k_with_geometries) {
     throw Error(Code::corrupt, "a machine of blob version " + std::to_string(version) +
                                    " cannot be read here; this is version " + std::to_string(k_blob_version));
   }
@@ -180,6 +200,9 @@ Machine Machine::from_blob(BlobReader& in) {
   get_all(in, parts.domains);
   get_all(in, parts.paths);
   get_all(in, parts.copies);
+  if (version == k_with_geometries)
+    for (auto& place : parts.places)
+      if (in.get<std::uint8_t>() != 0) get(in, place.geometry.emplace());
   return Machine(std::move(parts));
 }
 

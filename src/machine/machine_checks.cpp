@@ -87,6 +87,12 @@ void check_place(const MachineParts& parts, const Place& place) {
     refuse(parts, of + "its granule of " + std::to_string(granule) + " bytes is not a power of two");
   }
   if (place.domain >= parts.domains.size()) refuse(parts, of + "its domain does not exist");
+  if (!place.geometry) return;
+  if (const auto problem = problem_of(*place.geometry))
+    refuse(parts, of + "its geometry: " + problem->key + ": " + problem->text);
+  if (const auto size = size_of(*place.geometry); size != place.capacity)
+    refuse(parts, of + "its capacity is " + format_exact(place.capacity) + ", but " + describe(*place.geometry) +
+                      " hold " + format_exact(size));
 }
 
 void check_tlb(const MachineParts& parts, const Tlb& tlb, const std::string& of) {

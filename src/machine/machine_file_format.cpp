@@ -60,6 +60,15 @@ class Text {
   std::string text_;
 };
 
+void put_geometry(Text& out, const ArrayGeometry& geometry) {
+  out.head("[place.geometry]");
+  out.raw("devices", std::to_string(geometry.devices));
+  out.raw("banks", std::to_string(geometry.banks));
+  out.raw("subarrays", std::to_string(geometry.subarrays));
+  out.raw("rows", std::to_string(geometry.rows));
+  out.raw("columns", std::to_string(geometry.columns));
+}
+
 void put_tree(Text& out, const MachineParts& parts) {
   std::size_t root = 0;
   while (parts.nodes[root].parent) ++root;
@@ -82,6 +91,7 @@ void put_tree(Text& out, const MachineParts& parts) {
       if (node.place == p && *node.parent != root) out.put("parent", parts.nodes[*node.parent].name);
     }
     if (place.numa_node >= 0) out.raw("numa_node", std::to_string(place.numa_node));
+    if (place.geometry) put_geometry(out, *place.geometry);
   }
 }
 

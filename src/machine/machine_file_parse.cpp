@@ -128,7 +128,7 @@ class Parser {
   void read_places() {
     place_tables_ = entries("place", true);
     for (const auto& table : place_tables_) {
-      table.allow_only({"name", "kind", "capacity", "granule", "domain", "parent", "numa_node"});
+      table.allow_only({"name", "kind", "capacity", "granule", "domain", "parent", "numa_node", "geometry"});
       Place place;
       place.name = table.name("name");
       place.kind = table.name("kind");
@@ -137,6 +137,7 @@ class Parser {
       need_power_of_two(table, "granule", place.granule);
       place.domain = domains_.find(table, "domain");
       if (table.has("numa_node")) place.numa_node = static_cast<int>(table.integer("numa_node", 0, 1 << 20));
+      if (table.has("geometry")) read_geometry(table, place);
       places_.add(table, "name", place.name);
       // The parent is looked up before the place joins the tree, so that only groups can be parents.
       const std::uint32_t parent = table.has("parent") ? nodes_.find(table, "parent") : 0;
@@ -145,6 +146,24 @@ class Parser {
     }
     for (std::size_t i = 0; i < place_tables_.size(); ++i)
       nodes_.add(place_tables_[i], "name", parts_.places[i].name);
+  }
+
+  static void read_geometry(const TomlTable& place_table, Place& place) {
+    const auto table = place_table.table("geometry");
+    table.allow_only({"devices", "banks", "subarrays", "rows", "columns"});
+    const auto count = [&](std::string_view key) {
+      return static_cast<std::uint32_t>(table.integer(key, 1, std::int64_t{1} << 31));
+    };
+    auto& geometry = place.geometry.emplace();
+    if (table.has("devices")) geometry.devices = count("devices");
+    geometry.banks = count("banks");
+    geometry.subarrays = count("subarrays");
+    geometry.rows = count("rows");
+    geometry.columns = count("columns");
+    if (const auto problem = problem_of(geometry)) table.refuse(problem->key, problem->text);
+    if (const auto size = size_of(geometry); size != place.capacity)
+      place_table.refuse("capacity", format_exact(place.capacity) + " is not what " + describe(geometry) +
+                                         " hold; write \"" + format_exact(size) + "\"");
   }
 
   void read_initiators() {

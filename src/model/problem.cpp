@@ -27,11 +27,12 @@ const machine::Path& path_to(const machine::Machine& machine, machine::Initiator
 void add_places(Problem& problem, const profile::Profile& profile, const machine::Machine& machine,
                 const machine::Budget& budget) {
   const auto n = machine.places().size();
+  const auto unasked = machine::whole_budget(machine);
   for (std::size_t i = 0; i < n; ++i) {
     const auto id = static_cast<PlaceId>(i);
     const auto& place = machine.place(id);
     const auto& path = path_to(machine, profile.initiator, id);
-    const auto allowed = i < budget.size() ? std::min(budget[i], place.capacity) : place.capacity;
+    const auto allowed = i < budget.size() ? std::min(budget[i], place.capacity) : unasked[i];
     problem.places.push_back(
         {place.name, place.kind, place.domain, allowed, path.read.value, path.write.value, path.latency.value});
   }

@@ -22,11 +22,14 @@ TEST(Describe, ShowsTheTreeAndThePaths) {
   auto parts = example_parts();
   parts.fingerprint = "f00d";
   parts.initiators[1].tlb = {1536, 12, {4096}, {2.5e-9}};
+  give_geometry(parts, 3);
   const auto measured = example_measurement();
   const auto text = describe(Machine(parts), &measured);
   for (const char* line : {
            "Machine example\n",
            "|- hbm0  hbm, 16GiB in pages of 4KiB, domain socket0\n",
+           "|- hbm1  hbm, 4GiB in pages of 4KiB, domain socket1, 2 devices x 8 banks x 16 subarrays x 1024 rows x "
+           "131072 columns\n",
            "`- ddr1  ddr, 64GiB in pages of 4KiB, domain socket1, NUMA node 1\n",
            "TLBs\n  initiator  entries  ways  pages   walk\n  cores1        1536    12   4KiB  2.5ns\n\n",
            "  from    to        read     write  latency\n",
@@ -56,6 +59,7 @@ TEST(DescribeJson, HoldsEveryNumberInPlainUnits) {
   parts.initiators[0].library[static_cast<std::size_t>(LibraryFunction::sincosf)] = {4e-9};
   parts.initiators[0].tlb = {1536, 12, {4096}, {2.5e-9}};
   parts.fingerprint = "f00d";
+  give_geometry(parts, 3);
   const auto measured = example_measurement();
   const auto json = nlohmann::json::parse(describe_json(Machine(parts), &measured));
   EXPECT_EQ(json["schema"], 1);
@@ -63,6 +67,10 @@ TEST(DescribeJson, HoldsEveryNumberInPlainUnits) {
   EXPECT_EQ(json["places"][0]["capacity"], 16ull << 30);
   EXPECT_TRUE(json["places"][0]["numa_node"].is_null());
   EXPECT_EQ(json["places"][4]["numa_node"], 1);
+  EXPECT_EQ(
+      json["places"][3]["geometry"],
+      (nlohmann::json{{"devices", 2}, {"banks", 8}, {"subarrays", 16}, {"rows", 1024}, {"columns", 131072}}));
+  EXPECT_TRUE(json["places"][4]["geometry"].is_null());
   EXPECT_EQ(json["paths"].size(), 10u);
   EXPECT_EQ(json["paths"][0]["read"], 400e9);
   EXPECT_EQ(json["domains"][0]["fastest_first"], (std::vector<std::string>{"hbm0", "ddr0", "cxl0"}));

@@ -37,6 +37,12 @@ inline MachineParts example_parts() {
   return parts;
 }
 
+// Two devices of 2 GiB.
+inline void give_geometry(MachineParts& parts, PlaceId place) {
+  parts.places[place].geometry = {2, 8, 16, 1024, 131072};
+  parts.places[place].capacity = {4ull << 30};
+}
+
 inline std::vector<std::byte> blob_of(const Machine& machine) {
   BlobWriter out;
   machine.to_blob(out);

@@ -90,6 +90,30 @@ TEST(MachineFile, RoundTripsTlbs) {
   EXPECT_EQ(tlb.walk.value, 2.75e-9);
 }
 
+TEST(MachineFile, RoundTripsGeometries) {
+  auto parts = example_parts();
+  const auto without = blob_of(Machine(parts));
+  give_geometry(parts, 3);
+  const Machine machine(parts);
+  const auto text = format_machine_file(machine);
+  EXPECT_NE(text.find("\n[place.geometry]\ndevices = 2\nbanks = 8\nsubarrays = 16\nrows = 1024\n"
+                      "columns = 131072\n"),
+            std::string::npos)
+      << text;
+  const auto again = parse_machine(text, "again");
+  EXPECT_EQ(blob_of(again), blob_of(machine));
+  EXPECT_EQ(again.place(3).geometry, (ArrayGeometry{2, 8, 16, 1024, 131072}));
+  EXPECT_FALSE(again.place(4).geometry);
+  const auto blob = blob_of(machine);
+  BlobReader in(blob);
+  const auto from_bytes = Machine::from_blob(in);
+  EXPECT_EQ(from_bytes.place(3).geometry, again.place(3).geometry);
+  EXPECT_FALSE(from_bytes.place(4).geometry);
+  // A machine without any is written as it always was: stores from before can be read, and by those before.
+  EXPECT_EQ(without[0], std::byte{6});
+  EXPECT_EQ(blob[0], std::byte{7});
+}
+
 TEST(MachineFile, TheManualsExampleIsGood) {
   std::ifstream page(TERRACE_SOURCE_DIR "/docs/machine-file.md");
   std::stringstream all;
@@ -211,6 +235,21 @@ INSTANTIATE_TEST_SUITE_P(
             "x.toml:17: initiator.tlb.page: 2KiB is less than 4KiB, the smallest that there can be"},
         Bad{"mlp = 10", "mlp = 10\ntlb = { entries = 64, ways = 4, walk = \"0ns\" }",
             "x.toml:17: initiator.tlb.walk: '0ns' is not above 0"},
+        Bad{"parent = \"package\"\n",
+            "parent = \"package\"\n[place.geometry]\nbanks = 8\nsubarrays = 16\nrows = 1024\ncolumns = 65536\n",
+            "x.toml:26: place.capacity: 16GiB is not what 1 device x 8 banks x 16 subarrays x 1024 rows x 65536 "
+            "columns hold; write \"1GiB\""},
+        Bad{"parent = \"package\"\n", "[place.geometry]\nbanks = 8\nsubarrays = 16\nrow = 1024\ncolumns = 65536\n",
+            "x.toml:31: place.geometry.row: unknown key; did you mean 'rows'?"},
+        Bad{"parent = \"package\"\n", "[place.geometry]\nbanks = 8\nsubarrays = 16\nrows = 1024\n",
+            "x.toml:28: place.geometry.columns: this key is missing; add it"},
+        Bad{"parent = \"package\"\n",
+            "geometry = { devices = 0, banks = 8, subarrays = 16, rows = 1024, columns = 65536 }\n",
+            "x.toml:28: place.geometry.devices: 0 is out of range; it must lie between 1 and 2147483648"},
+        Bad{"parent = \"package\"\n", "geometry = { banks = 8, subarrays = 16, rows = 1024, columns = 65535 }\n",
+            "x.toml:28: place.geometry.columns: 65535 are no whole bytes; give a multiple of 8"},
+        Bad{"parent = \"package\"\n", "geometry = \"8x16x1024x65536\"\n",
+            "x.toml:28: place.geometry: a text stands where a table belongs; begin it with [place.geometry]"},
         Bad{"[[group]]", "[[grup]]", "x.toml:7: grup: unknown key; did you mean 'group'?"},
         Bad{"capacity = \"16GiB\"", "capacity = \"16GB/s\"",
             "x.toml:26: place.capacity: '16GB/s' is not a size; write for example 16GiB, 64MiB or 200MB"},

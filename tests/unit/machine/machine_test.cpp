@@ -40,6 +40,26 @@ TEST(Machine, HomeIsTheLargestPlaceAndOfEqualsTheSlower) {
   EXPECT_EQ(Machine(parts).home(0), PlaceId{2});
 }
 
+TEST(Machine, APlaceThatComputesIsNobodysHomeAndComesLast) {
+  auto parts = example_parts();
+  give_geometry(parts, 3);  // the fastest of domain 1
+  EXPECT_EQ(Machine(parts).fastest_first(1), (std::vector<PlaceId>{4, 3}));
+  EXPECT_EQ(Machine(parts).home(1), PlaceId{4});
+  parts.places[4].capacity = {1ull << 30};  // less than it has
+  const Machine machine(parts);
+  EXPECT_EQ(machine.home(1), PlaceId{4});
+  EXPECT_EQ(whole_budget(machine), (Budget{{16ull << 30}, {64ull << 30}, {128ull << 30}, {0}, {1ull << 30}}));
+  EXPECT_EQ(fast_budget(machine, {1u << 20})[4].value, 1u << 20) << "the fastest of those that do not compute";
+  EXPECT_EQ(fast_budget(machine, {1u << 20})[3].value, 0u);
+  EXPECT_EQ(parse_budget(machine, "ddr=1GiB")[3].value, 0u);
+  EXPECT_EQ(parse_budget(machine, "hbm=1GiB")[3].value, 1u << 30) << "a budget that names its kind lets data in";
+  EXPECT_EQ(parse_budget(machine, "hbm1=2GiB")[3].value, 2u << 30);
+  parts.places[4].domain = 0;  // it is alone in its domain
+  parts.nodes.clear();
+  EXPECT_EQ(Machine(parts).home(1), PlaceId{3});
+  EXPECT_EQ(whole_budget(Machine(parts))[3].value, 4ull << 30);
+}
+
 TEST(Machine, CopiesAtTheLesserRateUnlessAPathSaysOtherwise) {
   auto parts = example_parts();
   EXPECT_EQ(Machine(parts).copy_bandwidth(1, 0).value, 100e9);   // DDR read 100, HBM write 200
@@ -80,6 +100,28 @@ TEST(Machine, RefusesPartsThatMakeNoMachine) {
       {"place 'ddr0': its capacity is 0; it must be above 0", [](auto& p) { p.places[1].capacity = {0}; }},
       {"place 'ddr0': its granule of 5000 bytes is not a power of two",
        [](auto& p) { p.places[1].granule = {5000}; }},
+      {"place 'hbm0': its geometry: rows: there are 0; there must be at least 1",
+       [](auto& p) {
+         p.places[0].geometry = {1, 8, 16, 0, 65536};
+       }},
+      {"place 'hbm0': its geometry: columns: 12 are no whole bytes; give a multiple of 8",
+       [](auto& p) {
+         p.places[0].geometry = {1, 8, 16, 1024, 12};
+       }},
+      {"place 'hbm0': its geometry: subarrays: 256 banks of 257 are more than the 65536 that a device can have",
+       [](auto& p) {
+         p.places[0].geometry = {1, 256, 257, 1024, 8};
+       }},
+      {"place 'hbm0': its geometry: rows: 65537 devices x 1 bank x 65536 subarrays x 1 row x 8 columns have more "
+       "than 4294967296 rows in all subarrays together",
+       [](auto& p) {
+         p.places[0].geometry = {65537, 1, 65536, 1, 8};
+       }},
+      {"place 'hbm0': its capacity is 16GiB, but 2 devices x 8 banks x 16 subarrays x 1024 rows x 65536 columns "
+       "hold 2GiB",
+       [](auto& p) {
+         p.places[0].geometry = {2, 8, 16, 1024, 65536};
+       }},
       {"path cores0 -> hbm0: its read bandwidth is not above 0", [](auto& p) { p.paths[0].read = {0}; }},
       {"path cores0 -> hbm0: its write bandwidth is not above 0",
        [](auto& p) { p.paths[0].write = {std::numeric_limits<double>::quiet_NaN()}; }},

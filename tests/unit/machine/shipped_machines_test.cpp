@@ -25,7 +25,7 @@ TEST(ShippedMachines, AllParseAndComeBackFromTheirOwnText) {
     const auto again = parse_machine(format_machine_file(machine), "again");
     EXPECT_EQ(blob_of(again), blob_of(machine)) << entry.path();
   }
-  EXPECT_GE(count, 16u);
+  EXPECT_GE(count, 17u);
 }
 
 // Papers/Unimem, appendix A.3: 344 ns is 4x and 2,000 MB/s is 1/8.
@@ -141,6 +141,18 @@ TEST(ShippedMachines, XeonMaxHasEightDomainsWithHbmAndDdrEach) {
     EXPECT_NEAR(ddr_latency, 112e-9, 0.5e-9);
   }
   EXPECT_NEAR(hbm_bandwidth, 2 * 0.43 * 1638.4e9, 0.005 * 1.4e12);
+}
+
+// "Bit contiguous memory allocation for processing in memory", table 3: 1GB.
+TEST(ShippedMachines, ImiHasItsStudysGeometryAndNobodysData) {
+  const auto machine = shipped("imi-ddr4");
+  const auto imi = machine.find_kind(0, "pim").value();
+  const auto ddr = machine.find_kind(0, "ddr").value();
+  EXPECT_EQ(machine.place(imi).geometry, (ArrayGeometry{1, 8, 16, 1024, 65536}));
+  EXPECT_EQ(machine.place(imi).capacity.value, 1ull << 30);
+  EXPECT_EQ(machine.home(0), ddr);
+  EXPECT_EQ(machine.fastest_first(0), (std::vector<PlaceId>{ddr, imi}));
+  EXPECT_EQ(whole_budget(machine)[imi].value, 0u);
 }
 
 }  // namespace

@@ -65,6 +65,19 @@ TEST(MakeProblem, TakesChunksPlacesAndBudgets) {
   EXPECT_DOUBLE_EQ(cell.exposure, 2.5);
 }
 
+// Planners count it as full: the time law would have streams use its channel beside the others.
+TEST(MakeProblem, KeepsDataOutOfAPlaceThatComputesUnlessABudgetNamesIt) {
+  auto parts = machine::example_parts();
+  machine::give_geometry(parts, 3);
+  const machine::Machine machine(parts);
+  const auto profile = profile_of({{{1, 10, 4, 2.5, 3}}}, 1);
+  EXPECT_EQ(make_problem(profile, machine, {}).places[3].budget, Bytes{0});
+  EXPECT_EQ(make_problem(profile, machine, {}).places[4].budget, Bytes{64ULL << 30});
+  EXPECT_EQ(make_problem(profile, machine, machine::parse_budget(machine, "ddr=1GiB")).places[3].budget, Bytes{0});
+  EXPECT_EQ(make_problem(profile, machine, machine::parse_budget(machine, "hbm1=1GiB")).places[3].budget,
+            Bytes{1ULL << 30});
+}
+
 TEST(MakeProblem, AveragesIterations) {
   const auto machine = example();
   const auto problem =

@@ -1,0 +1,49 @@
+#include "machine/array_geometry.hpp"
+
+#include <array>
+#include <utility>
+
+namespace terrace::machine {
+namespace {
+
+constexpr std::uint64_t k_most_width = 1 << 16;  // what the room pim can allocate by
+constexpr std::uint64_t k_most_rows = std::uint64_t{1} << 32;
+
+std::string counted(std::uint32_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::optional<GeometryProblem> problem_of(const ArrayGeometry& geometry) {
+  const std::array dimensions{std::pair{"devices", geometry.devices}, std::pair{"banks", geometry.banks},
+                              std::pair{"subarrays", geometry.subarrays}, std::pair{"rows", geometry.rows},
+                              std::pair{"columns", geometry.columns}};
+  for (const auto& [key, value] : dimensions)
+    if (value == 0) return GeometryProblem{key, "there are 0; there must be at least 1"};
+  if (geometry.columns % 8 != 0)
+    return GeometryProblem{"columns",
+                           std::to_string(geometry.columns) + " are no whole bytes; give a multiple of 8"};
+  const auto width = std::uint64_t{geometry.banks} * geometry.subarrays;
+  if (width > k_most_width)
+    return GeometryProblem{"subarrays", counted(geometry.banks, "bank") + " of " +
+                                            std::to_string(geometry.subarrays) + " are more than the " +
+                                            std::to_string(k_most_width) + " that a device can have"};
+  if (std::uint64_t{geometry.rows} * geometry.devices > k_most_rows / width)
+    return GeometryProblem{"rows", describe(geometry) + " have more than " + std::to_string(k_most_rows) +
+                                       " rows in all subarrays together"};
+  return std::nullopt;
+}
+
+Bytes size_of(const ArrayGeometry& geometry) {
+  return std::uint64_t{geometry.devices} * geometry.banks * geometry.subarrays * geometry.rows *
+         Bytes{geometry.columns / 8};
+}
+
+std::string describe(const ArrayGeometry& geometry) {
+  return counted(geometry.devices, "device") + " x " + counted(geometry.banks, "bank") + " x " +
+         counted(geometry.subarrays, "subarray") + " x " + counted(geometry.rows, "row") + " x " +
+         counted(geometry.columns, "column");
+}
+
+}  // namespace terrace::machine

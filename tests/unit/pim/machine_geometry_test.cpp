@@ -1,0 +1,62 @@
+// From a machine's places to devices that an allocator can work on.
+#include "pim/machine_geometry.hpp"
+
+#include <gtest/gtest.h>
+
+#include "../machine/example.hpp"
+#include "base/error.hpp"
+
+namespace terrace::pim {
+namespace {
+
+std::string complaint(const machine::Machine& machine, const std::string& name) {
+  try {
+    static_cast<void>(device_of(machine, name));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::not_found);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(MachineGeometry, IsThatOfThePlaceAndHoldsWhatItDoes) {
+  auto parts = machine::example_parts();
+  machine::give_geometry(parts, 3);
+  const machine::Machine machine(parts);
+  for (const auto* name : {"", "hbm1"}) {
+    EXPECT_EQ(find_device(machine, name), 3);
+    const auto geometry = device_of(machine, name);
+    EXPECT_EQ(geometry, (Geometry{.rows = 1024, .columns = 131072, .subarrays = 16, .banks = 8, .devices = 2}));
+    EXPECT_EQ(geometry.capacity(), machine.place(3).capacity);
+    EXPECT_EQ(describe(geometry), machine::describe(*machine.place(3).geometry));
+  }
+}
+
+// What a machine file may say, the allocator can work on: both rooms have the same limits.
+TEST(MachineGeometry, OnesThatMachinesRefuseAreRefusedHereToo) {
+  for (const machine::ArrayGeometry geometry :
+       {machine::ArrayGeometry{1, 8, 16, 1024, 65536}, machine::ArrayGeometry{0, 8, 16, 1024, 65536},
+        machine::ArrayGeometry{1, 8, 16, 1024, 12}, machine::ArrayGeometry{1, 256, 256, 65536, 8},
+        machine::ArrayGeometry{1, 256, 256, 65537, 8}, machine::ArrayGeometry{1, 256, 257, 1, 8},
+        machine::ArrayGeometry{65536, 1, 65536, 1, 8}, machine::ArrayGeometry{65537, 1, 65536, 1, 8},
+        machine::ArrayGeometry{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xfffffff8}}) {
+    if (machine::problem_of(geometry)) {
+      EXPECT_THROW(check(geometry_of(geometry)), Error) << machine::describe(geometry);
+    } else {
+      EXPECT_NO_THROW(check(geometry_of(geometry))) << machine::describe(geometry);
+    }
+  }
+}
+
+TEST(MachineGeometry, SaysWhichPlacesCompute) {
+  auto parts = machine::example_parts();
+  EXPECT_EQ(complaint(machine::Machine(parts), ""),
+            "machine 'example' has no place that computes; give one a [place.geometry] in its file");
+  machine::give_geometry(parts, 0);
+  machine::give_geometry(parts, 3);
+  EXPECT_EQ(complaint(machine::Machine(parts), "ddr0"),
+            "machine 'example' has no place 'ddr0' that computes; there is hbm0, hbm1");
+}
+
+}  // namespace
+}  // namespace terrace::pim

@@ -174,7 +174,7 @@ void bind_geometry(nb::module_& module) {
           [](Geometry* self, std::uint32_t rows, std::uint32_t columns, std::uint32_t subarrays,
              std::uint32_t banks, std::uint32_t devices) {
             const Geometry geometry{rows, columns, subarrays, banks, devices};
-            check(geometry);
+            pim::check(geometry);
             new (self) Geometry(geometry);
           },
           "rows"_a, "columns"_a, "subarrays"_a, "banks"_a, "devices"_a = 1)
@@ -198,7 +198,7 @@ void bind_geometry(nb::module_& module) {
           },
           "size"_a, "dim"_a = "h", "Rows and subarrays of the block for so many bytes.")
       .def("__eq__", [](const Geometry& self, const Geometry& other) { return self == other; })
-      .def("__str__", [](const Geometry& self) { return describe(self); });
+      .def("__str__", [](const Geometry& self) { return pim::describe(self); });
 }
 
 void bind_fragmentation(nb::module_& module) {

@@ -1,6 +1,7 @@
 #include "machine/array_geometry.hpp"
 
 #include <array>
+#include <bit>
 #include <utility>
 
 namespace terrace::machine {
@@ -29,15 +30,11 @@ std::optional<GeometryProblem> problem_of(const ArrayGeometry& geometry) {
     return GeometryProblem{"subarrays", counted(geometry.banks, "bank") + " of " +
                                             std::to_string(geometry.subarrays) + " are more than the " +
                                             std::to_string(k_most_width) + " that a device can have"};
-  if (std::uint64_t{geometry.rows} * geometry.devices > k_most_rows / width)
+  // What a block's handle has room for: a row's number with the bits for that of a subarray behind it.
+  if (std::uint64_t{geometry.rows} * geometry.devices > k_most_rows / std::bit_ceil(width))
     return GeometryProblem{"rows", describe(geometry) + " have more than " + std::to_string(k_most_rows) +
                                        " rows in all subarrays together"};
   return std::nullopt;
-}
-
-Bytes size_of(const ArrayGeometry& geometry) {
-  return std::uint64_t{geometry.devices} * geometry.banks * geometry.subarrays * geometry.rows *
-         Bytes{geometry.columns / 8};
 }
 
 std::string describe(const ArrayGeometry& geometry) {

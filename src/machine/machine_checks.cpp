@@ -90,7 +90,7 @@ void check_place(const MachineParts& parts, const Place& place) {
   if (!place.geometry) return;
   if (const auto problem = problem_of(*place.geometry))
     refuse(parts, of + "its geometry: " + problem->key + ": " + problem->text);
-  if (const auto size = size_of(*place.geometry); size != place.capacity)
+  if (const auto size = place.geometry->capacity(); size != place.capacity)
     refuse(parts, of + "its capacity is " + format_exact(place.capacity) + ", but " + describe(*place.geometry) +
                       " hold " + format_exact(size));
 }

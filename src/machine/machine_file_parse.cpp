@@ -161,7 +161,7 @@ class Parser {
     geometry.rows = count("rows");
     geometry.columns = count("columns");
     if (const auto problem = problem_of(geometry)) table.refuse(problem->key, problem->text);
-    if (const auto size = size_of(geometry); size != place.capacity)
+    if (const auto size = geometry.capacity(); size != place.capacity)
       place_table.refuse("capacity", format_exact(place.capacity) + " is not what " + describe(geometry) +
                                          " hold; write \"" + format_exact(size) + "\"");
   }

@@ -21,8 +21,10 @@ std::pair<std::uint64_t, std::uint64_t> folded(std::uint64_t count, std::uint64_
                                  format(Bytes{geometry.capacity().value / geometry.devices}));
 }
 
-Shape shaped(const Geometry& geometry, std::uint64_t units, Dim dim, const std::string& what) {
-  if (units > std::uint64_t{geometry.width()} * geometry.rows) too_large(geometry, what);
+// what() is the text for a complaint.
+template <typename What>
+Shape shaped(const Geometry& geometry, std::uint64_t units, Dim dim, What what) {
+  if (units > std::uint64_t{geometry.width()} * geometry.rows) too_large(geometry, what());
   const auto [rows, subarrays] = dim == Dim::horizontal ? folded(units, geometry.width()) : [&] {
     const auto [width, depth] = folded(units, geometry.rows);
     return std::pair{depth, width};
@@ -42,20 +44,20 @@ Bytes size_of(const Geometry& geometry, const Shape& shape) {
 
 Shape shape_of(const Geometry& geometry, Bytes size, Dim dim) {
   if (size.value == 0) throw Error(Code::invalid, "0 bytes were asked for; ask for one at least");
-  return shaped(geometry, divided_up(size.value, geometry.row_bytes().value), dim, format(size));
+  return shaped(geometry, divided_up(size.value, geometry.row_bytes().value), dim, [&] { return format(size); });
 }
 
 Shape shape_of_elements(const Geometry& geometry, std::uint64_t count, std::uint32_t bits, Dim dim) {
   if (count == 0 || bits == 0) throw Error(Code::invalid, "elements: at least one, of at least one bit");
-  const auto what = std::to_string(count) + " elements of " + std::to_string(bits) + " bits";
+  const auto what = [&] { return std::to_string(count) + " elements of " + std::to_string(bits) + " bits"; };
   const auto most = dim == Dim::vertical ? geometry.rows : geometry.columns;
   if (bits > most)
-    throw Error(Code::invalid,
-                what + ": a subarray has " + std::to_string(most) + (dim == Dim::vertical ? " rows" : " columns"));
+    throw Error(Code::invalid, what() + ": a subarray has " + std::to_string(most) +
+                                   (dim == Dim::vertical ? " rows" : " columns"));
   if (dim == Dim::horizontal) return shaped(geometry, divided_up(count, geometry.columns / bits), dim, what);
   const auto lanes = divided_up(count, geometry.columns);
   const auto deep = divided_up(lanes, geometry.width()) * bits;  // more lanes than subarrays: one below the other
-  if (deep > geometry.rows) too_large(geometry, what);
+  if (deep > geometry.rows) too_large(geometry, what());
   return {static_cast<std::uint32_t>(deep),
           static_cast<std::uint32_t>(divided_up(lanes, divided_up(lanes, geometry.width())))};
 }

@@ -93,6 +93,11 @@ void Board::gather(std::uint32_t stripe, const Range& range, std::uint32_t count
   Word any = 0;
   for (std::uint32_t i = 0; i < range.count; ++i) any |= out[i] = words[i];
   if (any == 0) return;
+  if (const auto starts = range.count - count + 1;
+      starts <= 4) {  // few: as many words as it takes are less than all
+    for (std::uint32_t i = 0; i < starts; ++i) out[i] = across(stripe, range.first + i, count);
+    return;
+  }
   for (std::uint32_t have = 1, step; have < count; have += step) {
     step = std::min(have, count - have);
     for (std::uint32_t i = 0; i + have + step <= range.count; ++i) out[i] &= out[i + step];

@@ -1,20 +1,11 @@
 #include "pim/geometry.hpp"
 
-#include <array>
-#include <bit>
-#include <utility>
+#include <string>
 
 #include "base/error.hpp"
 
 namespace terrace::pim {
 namespace {
-
-constexpr std::uint64_t k_most_units = std::uint64_t{1} << 32;
-constexpr std::uint64_t k_most_width = 1 << 16;
-
-std::string counted(std::uint32_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 void need_less(std::uint32_t value, std::uint32_t end, const char* what) {
   if (value >= end)
@@ -25,26 +16,8 @@ void need_less(std::uint32_t value, std::uint32_t end, const char* what) {
 }  // namespace
 
 void check(const Geometry& geometry) {
-  const std::array dimensions{std::pair{"rows", geometry.rows}, std::pair{"columns", geometry.columns},
-                              std::pair{"subarrays", geometry.subarrays}, std::pair{"banks", geometry.banks},
-                              std::pair{"devices", geometry.devices}};
-  for (const auto& [name, value] : dimensions)
-    if (value == 0) throw Error(Code::invalid, std::string(name) + ": 0; a device has at least one of each");
-  if (geometry.columns % 8 != 0)
-    throw Error(Code::invalid, "columns: " + std::to_string(geometry.columns) + " are no whole bytes");
-  const auto width = std::uint64_t{geometry.banks} * geometry.subarrays;
-  if (width > k_most_width)
-    throw Error(Code::invalid,
-                "banks x subarrays: " + std::to_string(width) + " are more than " + std::to_string(k_most_width));
-  // What a handle has room for: a row's number with the bits for that of a subarray behind it.
-  if (std::uint64_t{geometry.rows} * geometry.devices > k_most_units / std::bit_ceil(width))
-    throw Error(Code::invalid, describe(geometry) + " have more than 2^32 rows in all");
-}
-
-std::string describe(const Geometry& geometry) {
-  return counted(geometry.devices, "device") + " x " + counted(geometry.banks, "bank") + " x " +
-         counted(geometry.subarrays, "subarray") + " x " + counted(geometry.rows, "row") + " x " +
-         counted(geometry.columns, "column");
+  if (const auto problem = machine::problem_of(geometry))
+    throw Error(Code::invalid, problem->key + ": " + problem->text);
 }
 
 std::uint64_t linear_bit(const Geometry& geometry, const Address& address) {

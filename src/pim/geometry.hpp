@@ -4,32 +4,16 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
-#include "base/units.hpp"
+#include "machine/array_geometry.hpp"
 
 namespace terrace::pim {
 
-// Of all devices together; each has the same dimensions. Columns are bits.
-struct Geometry {
-  std::uint32_t rows = 0;       // of a subarray
-  std::uint32_t columns = 0;    // of a subarray
-  std::uint32_t subarrays = 0;  // of a bank
-  std::uint32_t banks = 0;      // of a device
-  std::uint32_t devices = 1;
+using Geometry = machine::ArrayGeometry;
+using machine::describe;
 
-  bool operator==(const Geometry&) const = default;
-  [[nodiscard]] std::uint32_t width() const { return banks * subarrays; }  // subarrays of a device, side by side
-  [[nodiscard]] std::uint64_t units() const { return std::uint64_t{devices} * width() * rows; }
-  [[nodiscard]] Bytes row_bytes() const { return Bytes{columns / 8}; }
-  [[nodiscard]] Bytes capacity() const { return units() * row_bytes(); }
-};
-
-// Throws Error{invalid} naming the dimension that is zero, or too large: columns come in whole bytes, there are at
-// most 2^32 units and 2^16 subarrays in a device.
+// Throws Error{invalid} naming the dimension that cannot be.
 void check(const Geometry& geometry);
-// "1 device x 8 banks x 16 subarrays x 1024 rows x 65536 columns"
-std::string describe(const Geometry& geometry);
 
 // Where a bit is.
 struct Address {

@@ -14,10 +14,6 @@ std::string names_of_devices(const machine::Machine& machine) {
 
 }  // namespace
 
-Geometry geometry_of(const machine::ArrayGeometry& geometry) {
-  return {geometry.rows, geometry.columns, geometry.subarrays, geometry.banks, geometry.devices};
-}
-
 machine::PlaceId find_device(const machine::Machine& machine, const std::string& name) {
   for (std::size_t i = 0; i < machine.places().size(); ++i) {
     const auto& place = machine.places()[i];
@@ -32,7 +28,7 @@ machine::PlaceId find_device(const machine::Machine& machine, const std::string&
 }
 
 Geometry device_of(const machine::Machine& machine, const std::string& name) {
-  return geometry_of(*machine.place(find_device(machine, name)).geometry);
+  return *machine.place(find_device(machine, name)).geometry;
 }
 
 }  // namespace terrace::pim

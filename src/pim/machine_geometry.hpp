@@ -9,8 +9,6 @@
 
 namespace terrace::pim {
 
-Geometry geometry_of(const machine::ArrayGeometry& geometry);
-
 // The place `name`, or, for an empty name, the first that computes. Throws Error{not_found} naming those that
 // there are.
 machine::PlaceId find_device(const machine::Machine& machine, const std::string& name = "");

@@ -34,7 +34,7 @@ TEST(Bmem, SaysWhatIsWrong) {
   EXPECT_EQ(error(), "bmem_malloc: there is no device; call bmem_init first");
   EXPECT_EQ(bmem_dtor(), BMEM_NOT_READY);
   EXPECT_EQ(bmem_init(0, 64, 2, 2), BMEM_INVALID);
-  EXPECT_EQ(error(), "bmem_init: rows: 0; a device has at least one of each");
+  EXPECT_EQ(error(), "bmem_init: rows: there are 0; there must be at least 1");
   ASSERT_EQ(bmem_init(4, 64, 2, 2), BMEM_OK);
   EXPECT_EQ(bmem_init(4, 64, 2, 2), BMEM_INVALID);
   EXPECT_EQ(error(), "bmem_init: there is a device already; call bmem_dtor first");

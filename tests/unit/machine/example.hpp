@@ -39,7 +39,7 @@ inline MachineParts example_parts() {
 
 // Two devices of 2 GiB.
 inline void give_geometry(MachineParts& parts, PlaceId place) {
-  parts.places[place].geometry = {2, 8, 16, 1024, 131072};
+  parts.places[place].geometry = {1024, 131072, 16, 8, 2};
   parts.places[place].capacity = {4ull << 30};
 }
 

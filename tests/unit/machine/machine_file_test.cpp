@@ -102,7 +102,7 @@ TEST(MachineFile, RoundTripsGeometries) {
       << text;
   const auto again = parse_machine(text, "again");
   EXPECT_EQ(blob_of(again), blob_of(machine));
-  EXPECT_EQ(again.place(3).geometry, (ArrayGeometry{2, 8, 16, 1024, 131072}));
+  EXPECT_EQ(again.place(3).geometry, (ArrayGeometry{1024, 131072, 16, 8, 2}));
   EXPECT_FALSE(again.place(4).geometry);
   const auto blob = blob_of(machine);
   BlobReader in(blob);

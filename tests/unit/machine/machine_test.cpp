@@ -102,25 +102,25 @@ TEST(Machine, RefusesPartsThatMakeNoMachine) {
        [](auto& p) { p.places[1].granule = {5000}; }},
       {"place 'hbm0': its geometry: rows: there are 0; there must be at least 1",
        [](auto& p) {
-         p.places[0].geometry = {1, 8, 16, 0, 65536};
+         p.places[0].geometry = {0, 65536, 16, 8, 1};
        }},
       {"place 'hbm0': its geometry: columns: 12 are no whole bytes; give a multiple of 8",
        [](auto& p) {
-         p.places[0].geometry = {1, 8, 16, 1024, 12};
+         p.places[0].geometry = {1024, 12, 16, 8, 1};
        }},
       {"place 'hbm0': its geometry: subarrays: 256 banks of 257 are more than the 65536 that a device can have",
        [](auto& p) {
-         p.places[0].geometry = {1, 256, 257, 1024, 8};
+         p.places[0].geometry = {1024, 8, 257, 256, 1};
        }},
       {"place 'hbm0': its geometry: rows: 65537 devices x 1 bank x 65536 subarrays x 1 row x 8 columns have more "
        "than 4294967296 rows in all subarrays together",
        [](auto& p) {
-         p.places[0].geometry = {65537, 1, 65536, 1, 8};
+         p.places[0].geometry = {1, 8, 65536, 1, 65537};
        }},
       {"place 'hbm0': its capacity is 16GiB, but 2 devices x 8 banks x 16 subarrays x 1024 rows x 65536 columns "
        "hold 2GiB",
        [](auto& p) {
-         p.places[0].geometry = {2, 8, 16, 1024, 65536};
+         p.places[0].geometry = {1024, 65536, 16, 8, 2};
        }},
       {"path cores0 -> hbm0: its read bandwidth is not above 0", [](auto& p) { p.paths[0].read = {0}; }},
       {"path cores0 -> hbm0: its write bandwidth is not above 0",

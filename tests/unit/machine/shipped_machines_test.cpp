@@ -148,7 +148,7 @@ TEST(ShippedMachines, ImiHasItsStudysGeometryAndNobodysData) {
   const auto machine = shipped("imi-ddr4");
   const auto imi = machine.find_kind(0, "pim").value();
   const auto ddr = machine.find_kind(0, "ddr").value();
-  EXPECT_EQ(machine.place(imi).geometry, (ArrayGeometry{1, 8, 16, 1024, 65536}));
+  EXPECT_EQ(machine.place(imi).geometry, (ArrayGeometry{1024, 65536, 16, 8, 1}));
   EXPECT_EQ(machine.place(imi).capacity.value, 1ull << 30);
   EXPECT_EQ(machine.home(0), ddr);
   EXPECT_EQ(machine.fastest_first(0), (std::vector<PlaceId>{ddr, imi}));

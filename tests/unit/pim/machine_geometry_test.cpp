@@ -28,23 +28,6 @@ TEST(MachineGeometry, IsThatOfThePlaceAndHoldsWhatItDoes) {
     const auto geometry = device_of(machine, name);
     EXPECT_EQ(geometry, (Geometry{.rows = 1024, .columns = 131072, .subarrays = 16, .banks = 8, .devices = 2}));
     EXPECT_EQ(geometry.capacity(), machine.place(3).capacity);
-    EXPECT_EQ(describe(geometry), machine::describe(*machine.place(3).geometry));
-  }
-}
-
-// What a machine file may say, the allocator can work on: both rooms have the same limits.
-TEST(MachineGeometry, OnesThatMachinesRefuseAreRefusedHereToo) {
-  for (const machine::ArrayGeometry geometry :
-       {machine::ArrayGeometry{1, 8, 16, 1024, 65536}, machine::ArrayGeometry{0, 8, 16, 1024, 65536},
-        machine::ArrayGeometry{1, 8, 16, 1024, 12}, machine::ArrayGeometry{1, 256, 256, 65536, 8},
-        machine::ArrayGeometry{1, 256, 256, 65537, 8}, machine::ArrayGeometry{1, 256, 257, 1, 8},
-        machine::ArrayGeometry{65536, 1, 65536, 1, 8}, machine::ArrayGeometry{65537, 1, 65536, 1, 8},
-        machine::ArrayGeometry{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xfffffff8}}) {
-    if (machine::problem_of(geometry)) {
-      EXPECT_THROW(check(geometry_of(geometry)), Error) << machine::describe(geometry);
-    } else {
-      EXPECT_NO_THROW(check(geometry_of(geometry))) << machine::describe(geometry);
-    }
   }
 }
 

@@ -23,6 +23,13 @@ Board::Alignment alignment_of(const Request& request) {
   return {request.row_alignment, request.subarray_alignment};
 }
 
+bool is_aligned(const Request& request) { return request.row_alignment > 1 || request.subarray_alignment > 1; }
+
+// Where `refused` found no room, neither does what is as large.
+bool holds(const Shape& shape, const Shape& refused) {
+  return shape.rows >= refused.rows && shape.subarrays >= refused.subarrays;
+}
+
 std::uint64_t next_birth() {
   static std::atomic<std::uint64_t> births{0};
   return ++births;
@@ -61,7 +68,9 @@ Allocator::Allocator(const Geometry& geometry, std::uint8_t tag)
       width_bits_(static_cast<std::uint32_t>(std::bit_width(geometry.width() - 1))) {
   if (tag == 0) throw Error(Code::invalid, "an allocator's tag is 1 to 255");
   boards_.reserve(geometry.devices);
-  for (std::uint32_t i = 0; i < geometry.devices; ++i) boards_.emplace_back(geometry.rows, geometry.width());
+  for (std::uint32_t i = 0; i < geometry.devices; ++i)
+    boards_.emplace_back(geometry.rows, geometry.width(), geometry.subarrays);
+  refused_.resize(geometry.devices);
   banks_ = std::make_unique<Bank[]>(all().count);
   for (std::uint32_t i = 0; i < all().count; ++i) {
     banks_[i].free = std::uint64_t{geometry.rows} * geometry.subarrays;
@@ -129,7 +138,7 @@ Handle Allocator::allocate_among(const Banks& banks, const Request& request) {
   }
   if (request.within != Within::device) return {};
   for (auto device = banks.first / geometry_.banks; device * geometry_.banks < banks.first + banks.count; ++device)
-    if (const auto handle = place(device, {0, geometry_.width()}, request)) return handle;
+    if (const auto handle = across(device, request)) return handle;
   return {};
 }
 
@@ -191,11 +200,14 @@ std::vector<Handle> Allocator::allocate_group(std::span<const Request> requests,
 
 Handle Allocator::first_in(std::uint32_t number, const Request& request) {
   auto& bank = banks_[number];
-  if (bank.free < area(request.shape)) return {};
+  const auto& shape = request.shape;
+  if (bank.free < area(shape) || holds(shape, bank.refused)) return {};
   const auto& board = boards_[bank.device];
   bank.row = board.first_free(bank.range, bank.row);
-  const auto spot = board.first_fit(bank.range, request.shape, alignment_of(request), {bank.row, 0});
-  return spot ? take({bank.device, *spot}, request.shape) : Handle{};
+  if (const auto spot = board.first_fit(bank.range, shape, alignment_of(request), {bank.row, 0}))
+    return take({bank.device, *spot}, shape);
+  if (!is_aligned(request) && area(shape) < area(bank.refused)) bank.refused = shape;
+  return {};
 }
 
 Handle Allocator::best_in(const Banks& banks, const Request& request) {
@@ -203,7 +215,7 @@ Handle Allocator::best_in(const Banks& banks, const Request& request) {
   std::uint32_t device = 0;
   for (std::uint32_t number = banks.first; number < banks.first + banks.count; ++number) {
     const auto& bank = banks_[number];
-    if (bank.free < area(request.shape)) continue;
+    if (bank.free < area(request.shape) || holds(request.shape, bank.refused)) continue;
     const auto found =
         boards_[bank.device].best_fit(bank.range, request.shape, alignment_of(request), request.dim);
     if (!found || (best && best->slack <= found->slack)) continue;
@@ -212,6 +224,18 @@ Handle Allocator::best_in(const Banks& banks, const Request& request) {
     if (best->slack == 0) break;
   }
   return best ? take({device, best->spot}, request.shape) : Handle{};
+}
+
+// Anywhere on the device: so also where banks meet.
+Handle Allocator::across(std::uint32_t device, const Request& request) {
+  std::uint64_t released = 0;
+  for (std::uint32_t i = 0; i < geometry_.banks; ++i) released += banks_[device * geometry_.banks + i].released;
+  auto& refused = refused_[device];
+  if (refused.released != released) refused = {k_unlimited, released};
+  if (holds(request.shape, refused.shape)) return {};
+  if (const auto handle = place(device, {0, geometry_.width()}, request)) return handle;
+  if (!is_aligned(request) && area(request.shape) < area(refused.shape)) refused.shape = request.shape;
+  return {};
 }
 
 Handle Allocator::place(std::uint32_t device, const Board::Range& range, const Request& request) {
@@ -252,6 +276,8 @@ Released Allocator::release(Handle handle) {
   each_bank(*place, shape, [&](Bank& bank, std::uint64_t units) {
     bank.free += units;
     bank.row = std::min(bank.row, place->spot.row);
+    bank.refused = k_unlimited;
+    ++bank.released;
   });
   ++record.generation;
   return Released::done;

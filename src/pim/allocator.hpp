@@ -69,12 +69,20 @@ class Allocator {
   [[nodiscard]] std::vector<Board> snapshot() const;
 
  private:
-  struct alignas(128) Bank {
+  static constexpr Shape k_unlimited{~0U, ~0U};
+  struct alignas(k_apart) Bank {
     mutable std::mutex lock;
     std::uint64_t free = 0;  // units
     std::uint32_t row = 0;   // below it nothing is free
     std::uint32_t device = 0;
-    Board::Range range;  // on its device's board
+    Board::Range range;           // on its device's board
+    std::uint64_t released = 0;   // blocks, so far
+    Shape refused = k_unlimited;  // found no room since the last of them
+  };
+  // What found no room on a device, across its banks, when so many blocks had been released there.
+  struct Refused {
+    Shape shape = k_unlimited;
+    std::uint64_t released = 0;
   };
   // What stands at the unit where a block begins, or began.
   struct Record {
@@ -106,6 +114,7 @@ class Allocator {
   // Of these the caller has locked the banks.
   Handle first_in(std::uint32_t bank, const Request& request);
   Handle best_in(const Banks& banks, const Request& request);
+  Handle across(std::uint32_t device, const Request& request);
   Handle place(std::uint32_t device, const Board::Range& range, const Request& request);
   Handle take(const Place& place, const Shape& shape);
   // visit(bank, units) for each bank that the block lies in.
@@ -114,8 +123,9 @@ class Allocator {
 
   Geometry geometry_;
   std::uint8_t tag_;
-  std::uint64_t birth_;        // tells apart allocators that lay at the same address, one after the other
-  std::vector<Board> boards_;  // of each device
+  std::uint64_t birth_;           // tells apart allocators that lay at the same address, one after the other
+  std::vector<Board> boards_;     // of each device
+  std::vector<Refused> refused_;  // of each device
   std::unique_ptr<Bank[]> banks_;
   std::uint32_t width_bits_;                  // of a subarray's number
   std::unique_ptr<std::uint16_t[]> bank_of_;  // of each subarray, on its device

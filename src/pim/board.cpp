@@ -13,7 +13,7 @@ constexpr std::uint32_t k_bits = 64;
 constexpr std::uint32_t k_none = std::numeric_limits<std::uint32_t>::max();
 
 std::uint64_t rounded_up(std::uint64_t value, std::uint64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
+  return multiple == 1 ? value : (value + multiple - 1) / multiple * multiple;
 }
 
 // The rows of a stripe from `begin` up to `end`, both counted from the board's first.
@@ -50,36 +50,54 @@ class Scratch {
 
 }  // namespace
 
-Board::Board(std::uint32_t rows, std::uint32_t subarrays)
-    : rows_(rows),
-      subarrays_(subarrays),
-      stripes_((rows + k_bits - 1) / k_bits),
-      words_(std::size_t{stripes_} * subarrays) {
+Board::Board(std::uint32_t rows, std::uint32_t subarrays, std::uint32_t bank)
+    : rows_(rows), subarrays_(subarrays), bank_(bank), stripes_((rows + k_bits - 1) / k_bits), begin_(subarrays) {
+  constexpr auto pair = k_apart / sizeof(Word);
+  // One more than they fill: a processor that reads lines in sequence asks for the next ones, too.
+  const auto of_a_bank = rounded_up(std::uint64_t{stripes_} * bank, pair) + pair;
+  for (std::uint32_t i = 0; i < subarrays; ++i) begin_[i] = i / bank * of_a_bank + i % bank;
+  words_.resize(subarrays / bank * of_a_bank);
   release({0, 0}, {rows, subarrays});
 }
 
-void Board::take(const Spot& spot, const Shape& shape) {
-  const auto end = spot.row + shape.rows;
-  for (auto stripe = spot.row / k_bits; stripe * k_bits < end; ++stripe) {
-    const auto kept = ~rows_between(stripe, spot.row, end);
-    auto* words = &words_[std::size_t{stripe} * subarrays_ + spot.subarray];
-    for (std::uint32_t i = 0; i < shape.subarrays; ++i) words[i] &= kept;
+template <typename Words, typename Visit>
+void Board::parts(Words& all, std::uint32_t subarray, std::uint32_t count, Visit visit) const {
+  if (in_one_bank(subarray, count)) return visit(&all[begin_[subarray]], count);
+  for (const auto end = subarray + count; subarray < end;) {
+    const auto part = std::min(end - subarray, bank_ - subarray % bank_);
+    visit(&all[begin_[subarray]], part);
+    subarray += part;
   }
+}
+
+// change(word, rows) for all words of a block; `rows` are those that it has in the word.
+template <typename Change>
+void Board::change(const Spot& spot, const Shape& shape, Change change) {
+  const auto end = spot.row + shape.rows;
+  parts(words_, spot.subarray, shape.subarrays, [&](Word* words, std::uint32_t count) {
+    for (auto stripe = spot.row / k_bits; stripe * k_bits < end; ++stripe) {
+      const auto rows = rows_between(stripe, spot.row, end);
+      auto* const here = words + std::size_t{stripe} * bank_;
+      for (std::uint32_t i = 0; i < count; ++i) change(here[i], rows);
+    }
+  });
+}
+
+void Board::take(const Spot& spot, const Shape& shape) {
+  change(spot, shape, [](Word& word, Word rows) { word &= ~rows; });
 }
 
 void Board::release(const Spot& spot, const Shape& shape) {
-  const auto end = spot.row + shape.rows;
-  for (auto stripe = spot.row / k_bits; stripe * k_bits < end; ++stripe) {
-    const auto freed = rows_between(stripe, spot.row, end);
-    auto* words = &words_[std::size_t{stripe} * subarrays_ + spot.subarray];
-    for (std::uint32_t i = 0; i < shape.subarrays; ++i) words[i] |= freed;
-  }
+  change(spot, shape, [](Word& word, Word rows) { word |= rows; });
 }
 
 Board::Word Board::across(std::uint32_t stripe, std::uint32_t subarray, std::uint32_t count) const {
-  const auto* words = &words_[std::size_t{stripe} * subarrays_ + subarray];
-  auto all = words[0];
-  for (std::uint32_t i = 1; i < count; ++i) all &= words[i];
+  if (count == 1) return word(stripe, subarray);
+  auto all = ~Word{0};
+  parts(words_, subarray, count, [&](const Word* words, std::uint32_t part) {
+    words += std::size_t{stripe} * bank_;
+    for (std::uint32_t i = 0; i < part; ++i) all &= words[i];
+  });
   return all;
 }
 
@@ -89,9 +107,12 @@ void Board::gather(std::uint32_t stripe, const Range& range, std::uint32_t count
     std::fill_n(out, range.count, 0);
     return;
   }
-  const auto* words = &words_[std::size_t{stripe} * subarrays_ + range.first];
   Word any = 0;
-  for (std::uint32_t i = 0; i < range.count; ++i) any |= out[i] = words[i];
+  parts(words_, range.first, range.count, [&, to = out](const Word* words, std::uint32_t part) mutable {
+    words += std::size_t{stripe} * bank_;
+    for (std::uint32_t i = 0; i < part; ++i) any |= to[i] = words[i];
+    to += part;
+  });
   if (any == 0) return;
   if (const auto starts = range.count - count + 1;
       starts <= 4) {  // few: as many words as it takes are less than all
@@ -153,9 +174,10 @@ std::optional<Board::Spot> Board::first_fit(const Range& range, const Shape& sha
   const auto count = range.count - shape.subarrays + 1;
   const auto step = alignment.subarrays;
   const auto first = static_cast<std::uint32_t>(rounded_up(range.first, step) - range.first);
-  const bool one = shape.rows == 1 && shape.subarrays == 1;  // then what is free is where it fits
+  // What is free in one bank is where a single row fits.
+  const bool one = shape.rows == 1 && shape.subarrays == 1 && range.count <= bank_;
   for (auto stripe = from.row / k_bits; stripe < stripes_; ++stripe) {
-    const auto* fits = one ? &words_[std::size_t{stripe} * subarrays_ + range.first] : out.data();
+    const auto* fits = one ? &words_[begin_[range.first] + std::size_t{stripe} * bank_] : out.data();
     if (!one) starts(stripe, range, shape, out.data(), above.data());
     Word any = 0;
     if (step == 1)
@@ -262,9 +284,11 @@ void Board::best_horizontal(const Range& range, const Shape& shape, const Alignm
 
 std::uint32_t Board::first_free(const Range& range, std::uint32_t row) const {
   for (auto stripe = row / k_bits; stripe < stripes_; ++stripe) {
-    const auto* words = &words_[std::size_t{stripe} * subarrays_ + range.first];
     Word any = 0;
-    for (std::uint32_t i = 0; i < range.count; ++i) any |= words[i];
+    parts(words_, range.first, range.count, [&](const Word* words, std::uint32_t part) {
+      words += std::size_t{stripe} * bank_;
+      for (std::uint32_t i = 0; i < part; ++i) any |= words[i];
+    });
     if (any != 0) return stripe * k_bits;
   }
   return rows_;

@@ -6,13 +6,30 @@
 // of subarrays keeps others from it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <vector>
 
 #include "pim/block.hpp"
 
 namespace terrace::pim {
+
+inline constexpr std::size_t k_apart = 128;  // bytes: a pair of cache lines, as they are fetched
+
+// Memory that begins with such a pair.
+template <typename T>
+struct Apart {
+  using value_type = T;
+  static T* allocate(std::size_t count) {
+    return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{k_apart}));
+  }
+  static void deallocate(T* values, std::size_t /*count*/) noexcept {
+    ::operator delete (values, std::align_val_t{k_apart});
+  }
+  bool operator==(const Apart&) const = default;
+};
 
 class Board {
  public:
@@ -36,7 +53,9 @@ class Board {
     std::uint32_t subarrays = 1;
   };
 
-  Board(std::uint32_t rows, std::uint32_t subarrays);
+  Board(std::uint32_t rows, std::uint32_t subarrays) : Board(rows, subarrays, subarrays) {}
+  // Of banks with so many subarrays each.
+  Board(std::uint32_t rows, std::uint32_t subarrays, std::uint32_t bank);
 
   void take(const Spot& spot, const Shape& shape);
   void release(const Spot& spot, const Shape& shape);
@@ -64,8 +83,17 @@ class Board {
  private:
   using Word = std::uint64_t;
   [[nodiscard]] Word word(std::uint32_t stripe, std::uint32_t subarray) const {
-    return words_[std::size_t{stripe} * subarrays_ + subarray];
+    return words_[begin_[subarray] + std::size_t{stripe} * bank_];
   }
+  [[nodiscard]] bool in_one_bank(std::uint32_t subarray, std::uint32_t count) const {
+    return begin_[subarray + count - 1] == begin_[subarray] + count - 1;
+  }
+  // visit(words, count) for each bank's part of `count` subarrays: their words of the first stripe. Those of the
+  // next are `bank_` further.
+  template <typename Words, typename Visit>
+  void parts(Words& all, std::uint32_t subarray, std::uint32_t count, Visit visit) const;
+  template <typename Change>
+  void change(const Spot& spot, const Shape& shape, Change change);
   // Of `count` neighbouring subarrays together.
   [[nodiscard]] Word across(std::uint32_t stripe, std::uint32_t subarray, std::uint32_t count) const;
   void gather(std::uint32_t stripe, const Range& range, std::uint32_t count, Word* out) const;
@@ -77,8 +105,9 @@ class Board {
   void best_horizontal(const Range& range, const Shape& shape, const Alignment& alignment, Found& best) const;
   void best_vertical(const Range& range, const Shape& shape, const Alignment& alignment, Found& best) const;
 
-  std::uint32_t rows_, subarrays_, stripes_;
-  std::vector<Word> words_;  // [stripe][subarray]; rows beyond the last are never free
+  std::uint32_t rows_, subarrays_, bank_, stripes_;
+  std::vector<std::size_t> begin_;        // of each subarray: its word of the first stripe
+  std::vector<Word, Apart<Word>> words_;  // [bank][stripe][subarray]; rows beyond the last are never free
 };
 
 }  // namespace terrace::pim

@@ -189,7 +189,7 @@ TEST(Array, TakesOtherCosts) {
   EXPECT_EQ(array.cycles(), (Cycles{4 + 2 + 1, 1 + 17 + 1, 0}));
   EXPECT_DOUBLE_EQ(time_of(array.costs(), array.cycles()).value, 26 * 45.75e-9);
   expect_refused([] { Array(k_small, {.bus_beats = 0}); }, "a bus of 0 bits");
-  expect_refused([] { Array({.rows = 1}); }, "columns: 0");
+  expect_refused([] { Array({.rows = 1}); }, "banks: there are 0");
 }
 
 TEST(Array, RefusesOperandsOfDifferentSubarraysAndWhatLiesOutside) {

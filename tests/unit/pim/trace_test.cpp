@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
             "subarrays=16 rows=1024 columns=65536'"},
         Bad{"-trace 1", "-trace 2", "t:2: this trace has version 2; this Terrace reads version 1"},
         Bad{" rows=64", " rows=0", "t:2: rows: '0' is no number from 1 to 4294967295"},
-        Bad{" rows=64", "", "t:2: rows: 0; a device has at least one of each"},
+        Bad{" rows=64", "", "t:2: rows: there are 0; there must be at least 1"},
         Bad{" rows=64", " row=64",
             "t:2: 'row=64' is no dimension; write for example 'terrace-pim-trace 1 devices=1 banks=8 "
             "subarrays=16 rows=1024 columns=65536'"},

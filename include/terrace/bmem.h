@@ -18,6 +18,9 @@
  * bmem_dtor not beside others. Those that can fail return a bmem_status other than BMEM_OK, or NULL; bmem_last_error()
  * then has the reason, for each thread. Nothing here aborts.
  *
+ * With BMEM_TRACE=FILE in the environment each device's requests are written to FILE (FILE.2, ... where that is there),
+ * for `terrace lab pim FILE`.
+ *
  * Define BMEM_NO_SHORT_NAMES to be spared the study's HORI and VERT. C++: terrace/bmem.hpp. */
 #ifndef TERRACE_BMEM_H
 #define TERRACE_BMEM_H

@@ -1,15 +1,24 @@
-// bmem.h: thin, over the allocator of src/pim. The device is the process's own, as malloc's heap is.
+// bmem.h: thin, over the allocator of src/pim. The device is the process's own, as malloc's heap is. What a
+// program asks of it is written down where BMEM_TRACE says so.
+#include <fcntl.h>
 #include <terrace/bmem.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <new>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"
 #include "pim/allocator.hpp"
+#include "pim/recorder.hpp"
 
 namespace {
 
@@ -18,7 +27,49 @@ using namespace terrace::pim;
 
 static_assert(sizeof(void*) == sizeof(Handle), "handles are passed as pointers");
 
-std::atomic<Allocator*> g_device{nullptr};
+// A file that was not there: `name`, or that with the first number behind it that is not taken.
+std::ofstream new_file(const std::string& name) {
+  for (int number = 1; number < 10'000; ++number) {
+    const auto path = number == 1 ? name : name + "." + std::to_string(number);
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0 && errno == EEXIST) continue;
+    if (file < 0) break;
+    close(file);
+    return std::ofstream(path);
+  }
+  std::fprintf(stderr, "bmem: BMEM_TRACE: no file '%s' can be made; nothing is written down\n", name.c_str());
+  return {};
+}
+
+class Device {
+ public:
+  Device(const Geometry& geometry, std::uint8_t tag) : allocator_(geometry, tag) {
+    const char* const name = std::getenv("BMEM_TRACE");
+    if (name == nullptr || *name == '\0') return;
+    trace_ = new_file(name);
+    if (!trace_.is_open()) return;
+    trace_ << std::unitbuf;  // a program that is killed leaves what it had asked for
+    recorder_.emplace(allocator_, trace_);
+  }
+
+  Handle allocate(const Request& request) {
+    return recorder_ ? recorder_->allocate(request) : allocator_.allocate(request);
+  }
+  std::vector<Handle> allocate_group(std::span<const Request> requests, Within share) {
+    return recorder_ ? recorder_->allocate_group(requests, share) : allocator_.allocate_group(requests, share);
+  }
+  Released release(Handle handle) { return recorder_ ? recorder_->release(handle) : allocator_.release(handle); }
+  [[nodiscard]] std::optional<Block> block(Handle handle) const { return allocator_.block(handle); }
+  [[nodiscard]] const Geometry& geometry() const { return allocator_.geometry(); }
+  [[nodiscard]] std::uint64_t free_units() const { return allocator_.free_units(); }
+
+ private:
+  Allocator allocator_;
+  std::ofstream trace_;
+  std::optional<Recorder> recorder_;
+};
+
+std::atomic<Device*> g_device{nullptr};
 std::atomic<std::uint32_t> g_devices_made{0};
 thread_local std::array<char, 256> t_error;
 
@@ -76,7 +127,7 @@ bmem_status with_device(const char* call, Work work) {
   }
 }
 
-bmem_status give(const char* call, Allocator& device, const Request& request, void** block) {
+bmem_status give(const char* call, Device& device, const Request& request, void** block) {
   const auto handle = device.allocate(request);
   *block = pointer_of(handle);
   if (handle) return BMEM_OK;
@@ -99,8 +150,8 @@ bmem_status bmem_init_devices(std::uint32_t rows, std::uint32_t columns, std::ui
                               std::uint32_t banks, std::uint32_t devices) {
   try {
     const auto tag = static_cast<std::uint8_t>(1 + g_devices_made.fetch_add(1) % 255);
-    auto device = std::make_unique<Allocator>(Geometry{rows, columns, subarrays, banks, devices}, tag);
-    Allocator* none = nullptr;
+    auto device = std::make_unique<Device>(Geometry{rows, columns, subarrays, banks, devices}, tag);
+    Device* none = nullptr;
     if (!g_device.compare_exchange_strong(none, device.get()))
       return refuse(BMEM_INVALID, "bmem_init", "there is a device already; call bmem_dtor first");
     device.release();  // NOLINT(bugprone-unused-return-value): g_device has it now
@@ -113,13 +164,13 @@ bmem_status bmem_init_devices(std::uint32_t rows, std::uint32_t columns, std::ui
 }
 
 bmem_status bmem_dtor() {
-  const std::unique_ptr<Allocator> device(g_device.exchange(nullptr));
+  const std::unique_ptr<Device> device(g_device.exchange(nullptr));
   return device ? BMEM_OK : refuse(BMEM_NOT_READY, "bmem_dtor", "there is no device");
 }
 
 void* bmem_malloc(std::size_t bytes, BMEM_DIM dim) {
   void* block = nullptr;
-  with_device("bmem_malloc", [&](Allocator& device) {
+  with_device("bmem_malloc", [&](Device& device) {
     const auto along = dim_of(dim);
     return give("bmem_malloc", device, {.shape = shape_of(device.geometry(), Bytes{bytes}, along), .dim = along},
                 &block);
@@ -129,7 +180,7 @@ void* bmem_malloc(std::size_t bytes, BMEM_DIM dim) {
 
 void* bmem_malloc_elements(std::uint64_t count, std::uint32_t bits, BMEM_DIM dim) {
   void* block = nullptr;
-  with_device("bmem_malloc_elements", [&](Allocator& device) {
+  with_device("bmem_malloc_elements", [&](Device& device) {
     const auto along = dim_of(dim);
     const auto shape = shape_of_elements(device.geometry(), count, bits, along);
     return give("bmem_malloc_elements", device, {.shape = shape, .dim = along}, &block);
@@ -139,7 +190,7 @@ void* bmem_malloc_elements(std::uint64_t count, std::uint32_t bits, BMEM_DIM dim
 
 void* bmem_malloc_raw(std::uint32_t subarrays, std::uint32_t rows) {
   void* block = nullptr;
-  with_device("bmem_malloc_raw", [&](Allocator& device) {
+  with_device("bmem_malloc_raw", [&](Device& device) {
     return give("bmem_malloc_raw", device, {.shape = {rows, subarrays}}, &block);
   });
   return block;
@@ -149,7 +200,7 @@ bmem_status bmem_malloc_request(const bmem_request* request, void** block) {
   if (request == nullptr || block == nullptr)
     return refuse(BMEM_INVALID, "bmem_malloc_request", "a pointer is NULL");
   *block = nullptr;
-  return with_device("bmem_malloc_request", [&](Allocator& device) {
+  return with_device("bmem_malloc_request", [&](Device& device) {
     return give("bmem_malloc_request", device, request_of(*request), block);
   });
 }
@@ -157,7 +208,7 @@ bmem_status bmem_malloc_request(const bmem_request* request, void** block) {
 bmem_status bmem_malloc_group(const bmem_request* requests, std::size_t count, bmem_within share, void** blocks) {
   if (requests == nullptr || blocks == nullptr)
     return refuse(BMEM_INVALID, "bmem_malloc_group", "a pointer is NULL");
-  return with_device("bmem_malloc_group", [&](Allocator& device) {
+  return with_device("bmem_malloc_group", [&](Device& device) {
     if (count > k_most_group) return refuse(BMEM_INVALID, "bmem_malloc_group", "a group has 8 blocks at most");
     std::fill_n(blocks, count, nullptr);
     std::vector<Request> asked;
@@ -171,7 +222,7 @@ bmem_status bmem_malloc_group(const bmem_request* requests, std::size_t count, b
 
 bmem_status bmem_shape(std::size_t bytes, BMEM_DIM dim, bmem_request* request) {
   if (request == nullptr) return refuse(BMEM_INVALID, "bmem_shape", "a pointer is NULL");
-  return with_device("bmem_shape", [&](Allocator& device) {
+  return with_device("bmem_shape", [&](Device& device) {
     const auto shape = shape_of(device.geometry(), Bytes{bytes}, dim_of(dim));
     *request = {};
     request->rows = shape.rows;
@@ -183,7 +234,7 @@ bmem_status bmem_shape(std::size_t bytes, BMEM_DIM dim, bmem_request* request) {
 
 bmem_status bmem_shape_elements(std::uint64_t count, std::uint32_t bits, BMEM_DIM dim, bmem_request* request) {
   if (request == nullptr) return refuse(BMEM_INVALID, "bmem_shape_elements", "a pointer is NULL");
-  return with_device("bmem_shape_elements", [&](Allocator& device) {
+  return with_device("bmem_shape_elements", [&](Device& device) {
     const auto shape = shape_of_elements(device.geometry(), count, bits, dim_of(dim));
     *request = {};
     request->rows = shape.rows;
@@ -195,7 +246,7 @@ bmem_status bmem_shape_elements(std::uint64_t count, std::uint32_t bits, BMEM_DI
 
 bmem_status bmem_free(void* block) {
   if (block == nullptr) return BMEM_OK;
-  return with_device("bmem_free", [&](Allocator& device) {
+  return with_device("bmem_free", [&](Device& device) {
     switch (device.release(handle_of(block))) {
       case Released::done:
         break;
@@ -210,7 +261,7 @@ bmem_status bmem_free(void* block) {
 
 bmem_status bmem_block_of(const void* block, bmem_block* where) {
   if (where == nullptr) return refuse(BMEM_INVALID, "bmem_block_of", "a pointer is NULL");
-  return with_device("bmem_block_of", [&](Allocator& device) {
+  return with_device("bmem_block_of", [&](Device& device) {
     const auto found = device.block(handle_of(block));
     if (!found) return refuse(BMEM_FOREIGN, "bmem_block_of", "that is no block of this device, or one released");
     const auto first = first_of(device.geometry(), *found);
@@ -227,7 +278,7 @@ bmem_status bmem_block_of(const void* block, bmem_block* where) {
 
 bmem_status bmem_usage_of(bmem_usage* usage) {
   if (usage == nullptr) return refuse(BMEM_INVALID, "bmem_usage_of", "a pointer is NULL");
-  return with_device("bmem_usage_of", [&](Allocator& device) {
+  return with_device("bmem_usage_of", [&](Device& device) {
     *usage = {device.geometry().units(), device.free_units(), device.geometry().row_bytes().value};
     return BMEM_OK;
   });

@@ -1,5 +1,11 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <terrace/bmem.hpp>
 #include <thread>
@@ -91,6 +97,31 @@ TEST(Bmem, BlocksReleaseThemselves) {
   EXPECT_FALSE(allocate_group(std::vector(3, raw(128, 1000)), BMEM_DEVICE).size());
   EXPECT_THROW(allocate(raw(129, 1)), std::invalid_argument);
   EXPECT_THROW(Device(1, 8, 1, 1), std::invalid_argument) << "there is one";
+}
+
+TEST(Bmem, WritesDownWhatIsAskedOfIt) {
+  const auto file = std::filesystem::temp_directory_path() / ("bmem-" + std::to_string(getpid()) + ".pim");
+  setenv("BMEM_TRACE", file.c_str(), 1);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(bmem_init(16, 64, 2, 2), BMEM_OK);
+    void* const block = bmem_malloc_raw(2, 3);
+    EXPECT_EQ(bmem_malloc_raw(4, 15), nullptr);
+    bmem_free(block);
+    if (i == 0) bmem_malloc(8, BMEM_VERT);
+    std::ifstream in(file.string() + (i == 0 ? "" : ".2"));  // as it would be if the program were killed now
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    EXPECT_NE(text.find("devices=1 banks=2 subarrays=2 rows=16 columns=64\na 1 3 2 h = 0 0 0\n"), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("= -\nf 1\n"), std::string::npos) << text;
+    EXPECT_EQ(std::ranges::count(text, '\n'), i == 0 ? 5 : 4) << text;
+    bmem_dtor();
+  }
+  setenv("BMEM_TRACE", "/nowhere/file", 1);
+  EXPECT_EQ(bmem_init(16, 64, 2, 2), BMEM_OK) << "a program runs on without its trace";
+  bmem_dtor();
+  unsetenv("BMEM_TRACE");
+  std::filesystem::remove(file);
+  std::filesystem::remove(file.string() + ".2");
 }
 
 }  // namespace

@@ -203,6 +203,11 @@ Handle Allocator::first_in(std::uint32_t number, const Request& request) {
   const auto& shape = request.shape;
   if (bank.free < area(shape) || holds(shape, bank.refused)) return {};
   const auto& board = boards_[bank.device];
+  if (shape.rows == 1 && shape.subarrays == 1 && !is_aligned(request)) {  // there is one: some unit is free
+    const auto spot = board.first_unit(bank.range, bank.row);
+    bank.row = spot.row;
+    return take({bank.device, spot}, shape);
+  }
   bank.row = board.first_free(bank.range, bank.row);
   if (const auto spot = board.first_fit(bank.range, shape, alignment_of(request), {bank.row, 0}))
     return take({bank.device, *spot}, shape);

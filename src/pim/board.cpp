@@ -73,6 +73,9 @@ void Board::parts(Words& all, std::uint32_t subarray, std::uint32_t count, Visit
 // change(word, rows) for all words of a block; `rows` are those that it has in the word.
 template <typename Change>
 void Board::change(const Spot& spot, const Shape& shape, Change change) {
+  if (shape.rows == 1 && shape.subarrays == 1)  // most blocks of small requests
+    return change(words_[begin_[spot.subarray] + std::size_t{spot.row / k_bits} * bank_],
+                  Word{1} << (spot.row % k_bits));
   const auto end = spot.row + shape.rows;
   parts(words_, spot.subarray, shape.subarrays, [&](Word* words, std::uint32_t count) {
     for (auto stripe = spot.row / k_bits; stripe * k_bits < end; ++stripe) {
@@ -174,11 +177,9 @@ std::optional<Board::Spot> Board::first_fit(const Range& range, const Shape& sha
   const auto count = range.count - shape.subarrays + 1;
   const auto step = alignment.subarrays;
   const auto first = static_cast<std::uint32_t>(rounded_up(range.first, step) - range.first);
-  // What is free in one bank is where a single row fits.
-  const bool one = shape.rows == 1 && shape.subarrays == 1 && range.count <= bank_;
   for (auto stripe = from.row / k_bits; stripe < stripes_; ++stripe) {
-    const auto* fits = one ? &words_[begin_[range.first] + std::size_t{stripe} * bank_] : out.data();
-    if (!one) starts(stripe, range, shape, out.data(), above.data());
+    auto* const fits = out.data();
+    starts(stripe, range, shape, fits, above.data());
     Word any = 0;
     if (step == 1)
       for (std::uint32_t i = 0; i < count; ++i) any |= fits[i];
@@ -195,6 +196,21 @@ std::optional<Board::Spot> Board::first_fit(const Range& range, const Shape& sha
     }
   }
   return std::nullopt;
+}
+
+Board::Spot Board::first_unit(const Range& range, std::uint32_t row) const {
+  const auto* words = &words_[begin_[range.first]];
+  for (auto stripe = row / k_bits; stripe < stripes_; ++stripe) {
+    const auto* here = words + std::size_t{stripe} * bank_;
+    Word any = 0;
+    for (std::uint32_t i = 0; i < range.count; ++i) any |= here[i];
+    if (any == 0) continue;
+    const auto bit = static_cast<std::uint32_t>(std::countr_zero(any));
+    std::uint32_t i = 0;
+    while (((here[i] >> bit) & 1) == 0) ++i;
+    return {stripe * k_bits + bit, range.first + i};
+  }
+  return {rows_, range.first};
 }
 
 // visit(begin, end) for each run of rows from `from` on that `count` subarrays have free together, until it says

@@ -69,6 +69,8 @@ class Board {
   // order.
   [[nodiscard]] std::optional<Spot> first_fit(const Range& range, const Shape& shape, const Alignment& alignment,
                                               const Spot& from) const;
+  // The same for a single row of a single subarray, inside one bank; row rows() where nothing is free.
+  [[nodiscard]] Spot first_unit(const Range& range, std::uint32_t row) const;
   // Where the free run is the shortest: of subarrays for a horizontal block, of rows for a vertical one; of equal
   // ones the lowest row, then the lowest subarray.
   [[nodiscard]] std::optional<Found> best_fit(const Range& range, const Shape& shape, const Alignment& alignment,

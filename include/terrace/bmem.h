@@ -1,10 +1,10 @@
 /* bmem.h: memory of devices that compute inside it, under the names of the study that asked for it (MCHPC'17, "Bit
  * contiguous memory allocation for processing in memory", section 4.3).
  *
- * Such a device is an array of bits: banks of subarrays of rows of columns. An operation works on all columns of a row
- * at once, so what belongs together must lie together: a block is a rectangle, so many whole rows of so many
- * neighbouring subarrays, and a row of one subarray is the least that can be had. Vertical vectors have their elements
- * down the columns, horizontal ones along the rows.
+ * Such a device is an array of bits: banks of subarrays of rows of columns. An operation works on all columns of a
+ * row at once, so what belongs together must lie together: a block is a rectangle, so many whole rows of so many
+ * neighbouring subarrays, and a row of one subarray is the least that can be had. Vertical vectors have their
+ * elements down the columns, horizontal ones along the rows.
  *
  *     bmem_init(1024, 65536, 16, 8);               // rows, columns, subarrays, banks: 1 GiB
  *     void* a = bmem_malloc(4096, BMEM_HORI);
@@ -13,13 +13,13 @@
  *     bmem_free(a); bmem_free(b); bmem_free(c);
  *     bmem_dtor();
  *
- * What these functions return are handles, not addresses of this process: bmem_block_of() says where a block lies. A
- * request fails only when no rectangle of its shape is free. All functions may be called from any thread; bmem_init and
- * bmem_dtor not beside others. Those that can fail return a bmem_status other than BMEM_OK, or NULL; bmem_last_error()
- * then has the reason, for each thread. Nothing here aborts.
+ * What these functions return are handles, not addresses of this process: bmem_block_of() says where a block lies.
+ * A request fails only when no rectangle of its shape is free. All functions may be called from any thread;
+ * bmem_init and bmem_dtor not beside others. Those that can fail return a bmem_status other than BMEM_OK, or NULL;
+ * bmem_last_error() then has the reason, for each thread. Nothing here aborts.
  *
- * With BMEM_TRACE=FILE in the environment each device's requests are written to FILE (FILE.2, ... where that is there),
- * for `terrace lab pim FILE`.
+ * With BMEM_TRACE=FILE in the environment each device's requests are written to FILE (FILE.2, ... where that is
+ * there), for `terrace lab pim FILE`.
  *
  * Define BMEM_NO_SHORT_NAMES to be spared the study's HORI and VERT. C++: terrace/bmem.hpp. */
 #ifndef TERRACE_BMEM_H
@@ -56,7 +56,7 @@ typedef enum bmem_dim { BMEM_HORI = 0, BMEM_VERT = 1 } BMEM_DIM;
 
 typedef enum bmem_fit {
   BMEM_FIRST = 0, /* the lowest row, there the lowest subarray, of the first bank that has room */
-  BMEM_BEST = 1   /* where the free run (of subarrays, or vertically of rows) is the shortest; looks at all banks */
+  BMEM_BEST = 1 /* where the free run (of subarrays, or vertically of rows) is the shortest; looks at all banks */
 } bmem_fit;
 
 typedef enum bmem_within { BMEM_DEVICE = 0, BMEM_BANK = 1, BMEM_SUBARRAY = 2 } bmem_within;
@@ -65,7 +65,7 @@ typedef enum bmem_within { BMEM_DEVICE = 0, BMEM_BANK = 1, BMEM_SUBARRAY = 2 } b
 typedef struct bmem_request {
   uint32_t subarrays;
   uint32_t rows;
-  BMEM_DIM dim;                /* along which BMEM_BEST is tight */
+  BMEM_DIM dim; /* along which BMEM_BEST is tight */
   bmem_fit fit;
   bmem_within within;          /* what the block may not leave */
   uint32_t row_alignment;      /* the first row is a multiple of it */
@@ -82,7 +82,7 @@ typedef struct bmem_block {
 } bmem_block;
 
 typedef struct bmem_usage {
-  uint64_t rows;      /* of all subarrays of all devices */
+  uint64_t rows; /* of all subarrays of all devices */
   uint64_t free_rows;
   uint64_t row_bytes;
 } bmem_usage;
@@ -97,17 +97,18 @@ BMEM_PUBLIC bmem_status bmem_dtor(void);
 
 /* Room for `bytes`: horizontally in as few rows as can be, vertically in as few subarrays. */
 BMEM_PUBLIC void* bmem_malloc(size_t bytes, BMEM_DIM dim);
-/* Room for `count` elements of `bits` bits each. Vertically `bits` rows deep, an element in a column; horizontally no
- * element crosses from one subarray into the next. */
+/* Room for `count` elements of `bits` bits each. Vertically `bits` rows deep, an element in a column; horizontally
+ * no element crosses from one subarray into the next. */
 BMEM_PUBLIC void* bmem_malloc_elements(uint64_t count, uint32_t bits, BMEM_DIM dim);
 BMEM_PUBLIC void* bmem_malloc_raw(uint32_t subarrays, uint32_t rows);
 /* The same for any request; `block` receives the handle, or NULL. */
 BMEM_PUBLIC bmem_status bmem_malloc_request(const bmem_request* request, void** block);
-/* All of `count` requests (1 to 8), or none: blocks of one bank, of one device, or (BMEM_SUBARRAY) with the same first
- * subarray, as the operands of one operation must. `blocks` receives the handles. */
+/* All of `count` requests (1 to 8), or none: blocks of one bank, of one device, or (BMEM_SUBARRAY) with the same
+ * first subarray, as the operands of one operation must. `blocks` receives the handles. */
 BMEM_PUBLIC bmem_status bmem_malloc_group(const bmem_request* requests, size_t count, bmem_within share,
                                           void** blocks);
-/* `rows` and `subarrays` of what bmem_malloc and bmem_malloc_elements would ask for, for a request of one's own. */
+/* `rows` and `subarrays` of what bmem_malloc and bmem_malloc_elements would ask for, for a request of one's own.
+ */
 BMEM_PUBLIC bmem_status bmem_shape(size_t bytes, BMEM_DIM dim, bmem_request* request);
 BMEM_PUBLIC bmem_status bmem_shape_elements(uint64_t count, uint32_t bits, BMEM_DIM dim, bmem_request* request);
 

@@ -87,7 +87,8 @@ Allocator::Allocator(const Geometry& geometry, std::uint8_t tag)
 // ---------------------------------------------------------------------------------------------------
 
 void Allocator::check(const Request& request) const {
-  const auto& [rows, subarrays] = request.shape;
+  const auto rows = request.shape.rows;
+  const auto subarrays = request.shape.subarrays;
   const auto most = request.within == Within::subarray ? 1
                     : request.within == Within::bank   ? geometry_.subarrays
                                                        : geometry_.width();

@@ -21,12 +21,14 @@ Block Lease::operator()(const Shape& shape) {
 
 std::vector<Block> Lease::together(const std::vector<Shape>& shapes) {
   std::vector<Request> requests;
+  requests.reserve(shapes.size());
   for (const auto& shape : shapes) requests.push_back({.shape = shape, .dim = Dim::vertical});
   const auto handles = allocator_.allocate_group(requests, Within::subarray);
   if (handles.empty())
     throw Error(Code::no_memory,
                 "no room for " + std::to_string(shapes.size()) + " vectors in the same subarrays");
   std::vector<Block> blocks;
+  blocks.reserve(handles.size());
   for (const auto handle : handles) blocks.push_back(keep(handle));
   return blocks;
 }

@@ -123,7 +123,8 @@ int main(int count, char** words) {
   const auto begun = std::chrono::steady_clock::now();
   {
     std::vector<std::jthread> running;
-    for (auto& worker : workers) running.emplace_back([&] { worker->work(operations / threads); });
+    running.reserve(threads);
+    for (const auto& worker : workers) running.emplace_back([&] { worker->work(operations / threads); });
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
   Counts all;

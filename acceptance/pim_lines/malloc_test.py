@@ -54,15 +54,31 @@ def throughput() -> Measured:
     return Measured("\n".join(lines), least.median >= (1 - NOISE) * floor)
 
 
-def over_paper() -> Measured:
+def _over(contender: str, kinds: tuple[str, ...]) -> list[Figure]:
+    ratios = figures(SECTION, "terrace over", contender)
+    return [figure for figure in ratios if figure.series.startswith(kinds)]
+
+
+def over_published() -> Measured:
+    """Each orientation in the reading that takes the times which the paper prints: see docs/results/pim.md."""
+    rows, columns = _over("paper-all", ("horizontal",)), _over("paper", ("vertical as column",))
+    least = min(rows + columns, key=lambda figure: figure.median)
+    lines = [f"{least.median:.0f}x and more; the least {_named(least)}"]
+    for title, of in (("horizontal, all vectors anew", rows), ("vertical, down a column", columns)):
+        lines.append(f"{title}: {_range([figure.median for figure in of], '.0f')}x")
+    return Measured("\n".join(lines), least.median >= LEAST_RATIO)
+
+
+def over_kindest() -> Measured:
     ratios = figures(SECTION, "terrace over", "paper")
     least = min(ratios, key=lambda figure: figure.median)
-    lines = [f"{least.median:.0f}x and more; the least {_named(least)}"]
-    for kind in ("horizontal", "vertical as area", "vertical as column"):
-        values = sorted(figure.median for figure in ratios if figure.series.startswith(kind))
-        lines.append(f"{kind}: {values[0]:.0f}x to {values[-1]:.0f}x")
-    every = sorted(figure.median for figure in figures(SECTION, "terrace over", "paper-all"))
-    lines.append(f"where it computes its vectors anew as a whole: {every[0]:.0f}x to {every[-1]:.0f}x")
+    lines = [
+        f"{least.median:.0f}x and more; the least {_named(least)}",
+        *(
+            f"{kind}: {_range([figure.median for figure in _over('paper', (kind,))], '.0f')}x"
+            for kind in ("horizontal", "vertical as area", "vertical as column")
+        ),
+    ]
     return Measured("\n".join(lines), least.median >= LEAST_RATIO)
 
 
@@ -79,8 +95,13 @@ LINES = [
         throughput,
     ),
     Line(
-        "malloc-test, the paper's algorithm",
+        "malloc-test, the paper's algorithm as published",
+        f"at least {LEAST_RATIO:.0f}x its throughput, where it takes about the times that the paper prints",
+        over_published,
+    ),
+    Line(
+        "malloc-test, the paper's algorithm at its kindest",
         f"at least {LEAST_RATIO:.0f}x its throughput in every configuration, where it updates only what changed",
-        over_paper,
+        over_kindest,
     ),
 ]

@@ -84,7 +84,9 @@ def _axes(operations: int, x: svg.Scale, y: svg.Scale) -> list[str]:
         if tick != int(tick):
             continue
         parts.append(svg.line(x(tick), y(0), x(tick), y(0) + 5, "axis"))
-        parts.append(svg.text(x(tick), y(0) + 20, f"{tick:,.0f}", "soft small", "middle"))
+        at_the_end = x(tick) > _WIDTH - _RIGHT - 20  # where the number would be cut off
+        anchor = "end" if at_the_end else "middle"
+        parts.append(svg.text(x(tick), y(0) + 20, f"{tick:,.0f}", "soft small", anchor))
     parts.append(svg.text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 8, "operations", "soft", "middle"))
     return parts
 

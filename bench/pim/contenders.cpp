@@ -33,6 +33,8 @@ std::string name_of(Contender contender) {
       return "jemalloc";
     case Contender::mimalloc:
       return "mimalloc";
+    case Contender::apart:
+      return "apart";
     case Contender::control:
       break;
   }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "pim/allocator.hpp"
 #include "pim/contig_vectors.hpp"
+#include "threads.hpp"
 
 namespace terrace::pim::bench {
 
@@ -42,7 +44,7 @@ inline Shape shape_for(const Work& work) {
   return work.shape;
 }
 
-enum class Contender : std::uint8_t { terrace, paper, paper_all, glibc, jemalloc, mimalloc, control };
+enum class Contender : std::uint8_t { terrace, paper, paper_all, glibc, jemalloc, mimalloc, apart, control };
 std::string name_of(Contender contender);
 
 // The allocators of other people, each in its own shared library, beside the program's.
@@ -67,6 +69,24 @@ class Terrace {
 
  private:
   Allocator allocator_{k_device};
+};
+
+// Terrace with a device for each thread: nothing is shared. What it takes longer by in two threads is the
+// machine's doing, for work of just this kind.
+class Apart {
+ public:
+  using Token = Handle;
+  Token take(const Work& work) { return mine().take(work); }
+  void give(Token token) { mine().give(token); }
+  [[nodiscard]] static std::optional<Block> block(const Token&) { return std::nullopt; }
+
+ private:
+  Terrace& mine() { return *devices_[thread_number]; }
+  std::array<std::unique_ptr<Terrace>, k_most_threads> devices_ = [] {
+    std::array<std::unique_ptr<Terrace>, k_most_threads> devices;
+    for (auto& device : devices) device = std::make_unique<Terrace>();
+    return devices;
+  }();
 };
 
 class Paper {
@@ -94,7 +114,7 @@ class Library {
   Malloc functions_;
 };
 
-// Shares nothing and allocates nothing: what it takes longer by beside others is the machine's doing.
+// Shares nothing and allocates nothing, one operation waiting for the other.
 class Control {
  public:
   using Token = std::uint64_t;
@@ -126,6 +146,10 @@ auto with(Contender contender, Use use) {
       using Update = ContigVectors::Update;
       Paper paper(contender == Contender::paper ? Update::changed : Update::all);
       return use(paper);
+    }
+    case Contender::apart: {
+      Apart apart;
+      return use(apart);
     }
     case Contender::control: {
       Control control;

@@ -110,7 +110,7 @@ std::uint64_t enough(Contender contender, unsigned threads, std::uint64_t reques
 void compare(const Series& series, const Settings& settings, Report& report) {
   const double ns = settings.quick ? 1e6 : 2e6;
   auto contenders = present({Contender::terrace, Contender::paper, Contender::paper_all, Contender::glibc,
-                             Contender::jemalloc, Contender::mimalloc, Contender::control});
+                             Contender::jemalloc, Contender::mimalloc, Contender::apart, Contender::control});
   if (!series.first) std::erase(contenders, Contender::paper_all);  // it takes seconds, whatever the size
   std::map<std::pair<Contender, unsigned>, std::uint64_t> lengths;
   for (int round = 0; round < settings.rounds; ++round) {
@@ -133,6 +133,11 @@ void compare(const Series& series, const Settings& settings, Report& report) {
       }
     }
   }
+  const auto request = [&](Contender contender) {
+    return Key{k_section, series.name, name_of(contender), "request", 2};
+  };
+  report.ratio({k_section, series.name, name_of(Contender::terrace), "sharing", 2}, "%",
+               request(Contender::terrace), request(Contender::apart), 100, -100);
   for (const auto contender : contenders) {
     const auto key = [&](const char* measure, unsigned threads) {
       return Key{k_section, series.name, name_of(contender), measure, threads};
@@ -144,7 +149,7 @@ void compare(const Series& series, const Settings& settings, Report& report) {
       report.ratio(key("processor against 2 threads", threads), "x", key("processor", threads),
                    key("processor", 2));
     }
-    if (contender != Contender::terrace && contender != Contender::control) {
+    if (contender != Contender::terrace && contender != Contender::apart && contender != Contender::control) {
       for (const auto threads : k_threads)
         report.ratio(key("terrace over", threads), "x",
                      {k_section, series.name, name_of(Contender::terrace), "throughput", threads},
@@ -161,6 +166,7 @@ void malloc_test(const Settings& settings, Report& report) {
       "\nVertical bytes \"as area\": 1 row of 1 subarray; \"as column\": down one column, 8 rows for a byte.\n");
   report.table(k_section, "request", "time of a thread for a request and its release");
   report.table(k_section, "growth", "% that takes longer in 2 threads than in 1");
+  report.table(k_section, "sharing", "% that two threads take longer with one device than with one each");
   report.table(k_section, "processor growth", "% more of a processor's time in 2 threads than in 1");
   report.table(k_section, "throughput", "requests a second, of all threads");
   report.table(k_section, "against 2 threads", "throughput over that of 2 threads");

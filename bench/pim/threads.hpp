@@ -15,6 +15,9 @@ namespace terrace::pim::bench {
 
 using Clock = std::chrono::steady_clock;
 
+inline constexpr unsigned k_most_threads = 8;
+inline thread_local unsigned thread_number = 0;  // of those that in_threads() began
+
 inline double nanoseconds(Clock::duration duration) {
   return std::chrono::duration<double, std::nano>(duration).count();
 }
@@ -53,6 +56,7 @@ Timed in_threads(unsigned count, Prepare prepare, Body body) {
   std::vector<std::jthread> threads;
   for (unsigned thread = 0; thread < count; ++thread) {
     threads.emplace_back([&, thread] {
+      thread_number = thread;
       prepare(thread);
       start.arrive_and_wait();
       Times mine;

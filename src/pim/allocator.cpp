@@ -252,7 +252,11 @@ Handle Allocator::place(std::uint32_t device, const Board::Range& range, const R
   }
   auto row = geometry_.rows;  // below which nothing is free in any of its banks
   const auto banks = banks_of({device, {0, range.first}}, {1, range.count});
-  for (auto bank = banks.first; bank < banks.first + banks.count; ++bank) row = std::min(row, banks_[bank].row);
+  for (auto number = banks.first; number < banks.first + banks.count; ++number) {
+    auto& bank = banks_[number];
+    bank.row = board.first_free(bank.range, bank.row);
+    row = std::min(row, bank.row);
+  }
   const auto spot = board.first_fit(range, request.shape, alignment_of(request), {row, 0});
   return spot ? take({device, *spot}, request.shape) : Handle{};
 }

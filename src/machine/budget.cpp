@@ -72,16 +72,6 @@ std::vector<Word> split(std::string_view text) {
 
 }  // namespace
 
-Budget whole_budget(const Machine& machine) {
-  Budget budget;
-  for (std::size_t i = 0; i < machine.places().size(); ++i) {
-    const auto& place = machine.places()[i];
-    const bool open = !place.geometry || machine.home(place.domain) == i;
-    budget.push_back(open ? place.capacity : Bytes{0});
-  }
-  return budget;
-}
-
 Budget fast_budget(const Machine& machine, Bytes fast) {
   auto budget = whole_budget(machine);
   for (std::size_t i = 0; i < machine.domains().size(); ++i) {

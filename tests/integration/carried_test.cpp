@@ -86,12 +86,11 @@ TEST_P(Carried, APlanOfASmallRunServesALargeOne) {
   EXPECT_GE(number("x.bettered.terrace", "SELECT count(*) FROM plan"), 2);
   EXPECT_EQ(number("x.carried.terrace", "SELECT count(*) FROM plan"), 1);
   // Nobody who makes no plan of a profile can better one.
-  for (const std::string who : {"memtis", "cache-mode", "slow-only"}) {
-    const auto refused =
-        run(TERRACE_LAUNCHER " simulate -m unimem-lat4 --plan S.toml --planner " + who + " -- ./" + program);
+  for (const std::string who : {"--planner memtis", "--planner cache-mode", "--planner slow-only"}) {
+    const auto with = TERRACE_LAUNCHER " simulate -m unimem-lat4 --plan S.toml " + who;
+    const auto refused = run(with + " -- ./" + program);
     EXPECT_EQ(refused.status, 2) << refused.output;
-    EXPECT_NE(refused.output.find("--planner " + who + " makes no plan from a profile"), std::string::npos)
-        << refused.output;
+    EXPECT_NE(refused.output.find(who + " makes no plan from a profile"), std::string::npos) << refused.output;
   }
   // The room that a plan counts on may come a moment late at other sizes: a chunk then stays where it is.
   EXPECT_LT(number("x.carried.terrace", "SELECT 1000.0 * sum(refused) / count(*) FROM move"), 1);

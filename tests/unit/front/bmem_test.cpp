@@ -94,7 +94,7 @@ TEST(Bmem, BlocksReleaseThemselves) {
     EXPECT_EQ(Device::usage().free_rows, all - 4 * 128);
   }
   EXPECT_EQ(Device::usage().free_rows, all);
-  EXPECT_FALSE(allocate_group(std::vector(3, raw(128, 1000)), BMEM_DEVICE).size());
+  EXPECT_TRUE(allocate_group(std::vector(3, raw(128, 1000)), BMEM_DEVICE).empty());
   EXPECT_THROW(allocate(raw(129, 1)), std::invalid_argument);
   EXPECT_THROW(Device(1, 8, 1, 1), std::invalid_argument) << "there is one";
 }

@@ -28,8 +28,8 @@ TEST(Describe, ShowsTheTreeAndThePaths) {
   for (const char* line : {
            "Machine example\n",
            "|- hbm0  hbm, 16GiB in pages of 4KiB, domain socket0\n",
-           "|- hbm1  hbm, 4GiB in pages of 4KiB, domain socket1, 2 devices x 8 banks x 16 subarrays x 1024 rows x "
-           "131072 columns\n",
+           "|- hbm1  hbm, 4GiB in pages of 4KiB, domain socket1, 2 devices x 8 banks x 16 subarrays x 1024 rows",
+           " x 1024 rows x 131072 columns\n",
            "`- ddr1  ddr, 64GiB in pages of 4KiB, domain socket1, NUMA node 1\n",
            "TLBs\n  initiator  entries  ways  pages   walk\n  cores1        1536    12   4KiB  2.5ns\n\n",
            "  from    to        read     write  latency\n",

@@ -87,8 +87,9 @@ TEST_P(Carried, APlanOfASmallRunServesALargeOne) {
   EXPECT_EQ(number("x.carried.terrace", "SELECT count(*) FROM plan"), 1);
   // Nobody who makes no plan of a profile can better one.
   for (const std::string who : {"--planner memtis", "--planner cache-mode", "--planner slow-only"}) {
-    const auto with = TERRACE_LAUNCHER " simulate -m unimem-lat4 --plan S.toml " + who;
-    const auto refused = run(with + " -- ./" + program);
+    std::string command = TERRACE_LAUNCHER " simulate -m unimem-lat4 --plan S.toml ";
+    command.append(who).append(" -- ./").append(program);
+    const auto refused = run(command);
     EXPECT_EQ(refused.status, 2) << refused.output;
     EXPECT_NE(refused.output.find(who + " makes no plan from a profile"), std::string::npos) << refused.output;
   }

@@ -6,11 +6,11 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib import resources
 from pathlib import Path
 
 from terrace.experiment.cells import write_whole
 from terrace.experiment.tables import Row, Table, Value
+from terrace.report import parts
 
 _MANY_ROWS = 12  # more are folded away
 _MORE_STYLE = """
@@ -59,15 +59,12 @@ class Report:
         write_whole(folder / "report.html", self._html())
 
     def _html(self) -> str:
-        style = resources.files("terrace.report").joinpath("style.css").read_text(encoding="utf-8")
         sections = "".join(_section(section) for section in self.sections)
-        return (
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{escape(self.title)}</title>\n<style>\n{style}{_MORE_STYLE}</style>\n</head>\n<body>\n"
+        body = (
             f'<header>\n<h1>{escape(self.title)}</h1>\n<p class="headline">{escape(self.headline)}</p>\n'
-            f'<p class="lead">{escape(self.lead)}</p>\n</header>\n<main>\n{sections}</main>\n</body>\n</html>\n'
+            f'<p class="lead">{escape(self.lead)}</p>\n</header>\n<main>\n{sections}</main>'
         )
+        return parts.document(self.title, body, _MORE_STYLE)
 
 
 def _section(section: Section) -> str:

@@ -1,11 +1,9 @@
 """The page: sections in the order in which a reader asks."""
 
-from collections.abc import Sequence
 from html import escape
-from importlib import resources
 
 from terrace import seen, units
-from terrace.report import benefit, curve, heat_map, machine_tree, timeline
+from terrace.report import benefit, curve, heat_map, machine_tree, parts, timeline
 from terrace.report.facts import Facts
 from terrace.summary import mean
 
@@ -15,21 +13,19 @@ _WHERE = {
     "moved": "moved in and out",
     "slow": "slow memory",
 }
-_MANY_ROWS = 200
 
 
 def render(facts: Facts) -> str:
     """The whole file; it refers to nothing outside of itself."""
-    style = resources.files("terrace.report").joinpath("style.css").read_text(encoding="utf-8")
     title = f"{facts.run.name}: placement report"
     sections = [
-        _section(
+        parts.section(
             "curve", "How much fast memory is enough", _curve_text(facts), curve.draw(facts), _curve_table(facts)
         ),
-        _section(
+        parts.section(
             "objects", "Who misses in which phase", _heat_text(facts), heat_map.draw(facts), _object_table(facts)
         ),
-        _section(
+        parts.section(
             "benefit",
             "What is worth its room",
             "Each dot is an object: how large it is, and how much time an iteration gains when it alone lies in "
@@ -37,8 +33,10 @@ def render(facts: Facts) -> str:
             benefit.draw(facts),
             _benefit_table(facts),
         ),
-        _section("plan", "The plan, and how it ran", _plan_text(facts), timeline.draw(facts), _plan_tables(facts)),
-        _section(
+        parts.section(
+            "plan", "The plan, and how it ran", _plan_text(facts), timeline.draw(facts), _plan_tables(facts)
+        ),
+        parts.section(
             "machine",
             f"The machine: {facts.machine.name}",
             escape(facts.machine.description),
@@ -47,12 +45,8 @@ def render(facts: Facts) -> str:
         ),
         _notes(facts),
     ]
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
-        f"{_header(facts)}\n<main>\n{''.join(sections)}</main>\n{_footer(facts)}\n</body>\n</html>\n"
-    )
+    body = f"{_header(facts)}\n<main>\n{''.join(sections)}</main>\n{_footer(facts)}"
+    return parts.document(title, body)
 
 
 def _header(facts: Facts) -> str:
@@ -95,12 +89,7 @@ def _tiles(facts: Facts) -> str:
             about = f"no placement beats it; {source}. The plan is {units.percent(steady / bound - 1)} above"
             tiles.append(("bound", "Lower bound", bound, about))
     tiles.append(("fast", "Fast memory only", pricing.fast_only, "an iteration, predicted"))
-    inner = "".join(
-        f'<div class="tile {style}"><dt>{escape(name)}</dt>'
-        f"<dd>{units.seconds(value)}<small>{escape(about)}</small></dd></div>"
-        for style, name, value, about in tiles
-    )
-    return f'<dl class="tiles">{inner}</dl>'
+    return parts.tiles([(style, name, units.seconds(value), about) for style, name, value, about in tiles])
 
 
 def _steady(facts: Facts) -> float | None:
@@ -115,33 +104,6 @@ def _steady(facts: Facts) -> float | None:
         if i.iteration > planned:
             later[i.iteration] = later.get(i.iteration, 0.0) + i.ended - i.begun
     return mean(later.values()) if later else None
-
-
-def _section(name: str, title: str, about: str, figure: str, table: str) -> str:
-    return (
-        f'<section aria-labelledby="{name}-h">\n<h2 id="{name}-h">{escape(title)}</h2>\n<p>{about}</p>\n'
-        f"<figure>\n{figure}\n</figure>\n{table}\n</section>\n"
-    )
-
-
-def _details(
-    summary: str, headings: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)
-) -> str:
-    if not rows:
-        return ""
-
-    def cell(tag: str, column: int, text: str) -> str:
-        scope = ' scope="col"' if tag == "th" else ""
-        return f"<{tag}{scope}{' class=left' if column in left else ''}>{escape(text)}</{tag}>"
-
-    head = "".join(cell("th", c, text) for c, text in enumerate(headings))
-    shown = rows[:_MANY_ROWS]
-    body = "\n".join(f"<tr>{''.join(cell('td', c, text) for c, text in enumerate(row))}</tr>" for row in shown)
-    more = f"<p>{len(rows) - len(shown)} more rows: terrace export has them.</p>" if len(rows) > len(shown) else ""
-    return (
-        f"<details><summary>{escape(summary)}</summary><div class=scroll><table><thead><tr>{head}</tr></thead>"
-        f"<tbody>\n{body}\n</tbody></table></div>{more}</details>"
-    )
 
 
 def _curve_text(facts: Facts) -> str:
@@ -165,7 +127,7 @@ def _curve_table(facts: Facts) -> str:
         for point in facts.pricing.curve
     ]
     headings = ["fast memory", "of the data", "an iteration", "of the gain", "lower bound"]
-    return _details("The numbers", headings, rows)
+    return parts.details("The numbers", headings, rows)
 
 
 def _heat_text(facts: Facts) -> str:
@@ -192,7 +154,7 @@ def _object_table(facts: Facts) -> str:
         rows.append([item.name, item.kind, units.size(item.size), units.size(traffic), exposed, *shares])
     names = [phase.name for phase in facts.profile.phases]
     headings = ["object", "kind", "size", "traffic", "latencies exposed", *names]
-    return _details(
+    return parts.details(
         "The numbers: share of the phase's misses, and what the object is sensitive to", headings, rows, (0, 1)
     )
 
@@ -227,7 +189,7 @@ def _benefit_table(facts: Facts) -> str:
         "gain by MiB",
         "in this plan",
     ]
-    return _details("The numbers", headings, rows, (0, 4, 6))
+    return parts.details("The numbers", headings, rows, (0, 4, 6))
 
 
 def _plan_text(facts: Facts) -> str:
@@ -288,14 +250,14 @@ def _plan_tables(facts: Facts) -> str:
         for move in facts.moves
     ]
     return (
-        _details("Where things lie at first", ["object", "size", "share", "place", ""], placed, (0, 3, 4))
-        + _details(
+        parts.details("Where things lie at first", ["object", "size", "share", "place", ""], placed, (0, 3, 4))
+        + parts.details(
             "Moves of every iteration",
             ["object", "share", "to", "asked for at", "needed by", "benefit", "cost"],
             repeated,
             (0, 2, 3, 4),
         )
-        + _details(
+        + parts.details(
             "Moves that were made",
             [
                 "object",
@@ -333,7 +295,7 @@ def _machine_table(facts: Facts) -> str:
             ]
         )
     headings = ["place", "kind", "capacity", "seen by", "read", "write", "latency"]
-    return _details("The numbers", headings, rows, (0, 1, 3))
+    return parts.details("The numbers", headings, rows, (0, 1, 3))
 
 
 def _notes(facts: Facts) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
-from importlib import resources
 from typing import TYPE_CHECKING
 
 from terrace import units
-from terrace.report import pim_curves, pim_map
+from terrace.report import parts, pim_curves, pim_map
 
 if TYPE_CHECKING:
     from terrace import _core
@@ -27,16 +26,15 @@ _ABOUT_FRAGMENTATION = (
 
 def render(facts: Facts, maps: Mapping[str, tuple[bytes, bytes]]) -> str:
     """The whole file; it refers to nothing outside of itself. `maps`: PNG files for light and dark pages."""
-    style = resources.files("terrace.report").joinpath("style.css").read_text(encoding="utf-8")
     title = f"{facts.name}: allocations in memory that computes"
     sections = [
-        _section(
+        parts.section(
             "occupancy-over-time",
             "How full the device was",
             "The share of all rows that blocks lie in, by the direction in which their elements lie.",
             pim_curves.occupancy(facts),
         ),
-        _section(
+        parts.section(
             "fragmentation-over-time",
             "How broken up the rest was",
             _ABOUT_FRAGMENTATION,
@@ -47,13 +45,9 @@ def render(facts: Facts, maps: Mapping[str, tuple[bytes, bytes]]) -> str:
         _map_section(facts, "end", "The end", maps),
         _differences(facts),
     ]
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{style}{_STYLE}{pim_curves.STYLE}</style>\n</head>\n<body>\n"
-        f"{_header(facts)}\n<main>\n{''.join(sections)}</main>\n"
-        "<footer>Written by <code>terrace lab pim</code>.</footer>\n</body>\n</html>\n"
-    )
+    footer = "<footer>Written by <code>terrace lab pim</code>.</footer>"
+    body = f"{_header(facts)}\n<main>\n{''.join(sections)}</main>\n{footer}"
+    return parts.document(title, body, _STYLE + pim_curves.STYLE)
 
 
 def _header(facts: Facts) -> str:
@@ -84,22 +78,10 @@ def _header(facts: Facts) -> str:
             f"vertical {units.percent(whole.fragmentation.vertical.fragmentation)}",
         ),
     ]
-    shown = "".join(
-        f'<div class="tile {style}"><dt>{escape(name)}</dt>'
-        f"<dd>{escape(value)}<small>{escape(about)}</small></dd></div>"
-        for style, name, value, about in tiles
-    )
     return (
         f"<header>\n<h1>Terrace · {escape(facts.name)}</h1>\n"
         f'<p class="headline">{escape(headline)}</p>\n<p class="lead">{escape(lead)}</p>\n'
-        f'<dl class="tiles">{shown}</dl>\n</header>'
-    )
-
-
-def _section(name: str, title: str, about: str, figure: str, table: str = "") -> str:
-    return (
-        f'<section aria-labelledby="{name}-h">\n<h2 id="{name}-h">{escape(title)}</h2>\n<p>{escape(about)}</p>\n'
-        f"<figure>\n{figure}\n</figure>\n{table}\n</section>\n"
+        f"{parts.tiles(tiles)}\n</header>"
     )
 
 
@@ -113,7 +95,7 @@ def _map_section(facts: Facts, moment: str, title: str, maps: Mapping[str, tuple
         f'<picture><source media="screen and (prefers-color-scheme: dark)" srcset="data:image/png;base64,{dark}">'
         f'<img alt="{escape(pim_map.words(facts, moment))}" src="data:image/png;base64,{light}"></picture>'
     )
-    return _section(moment, title, about, figure)
+    return parts.section(moment, title, about, figure)
 
 
 def _fragments(facts: Facts) -> str:
@@ -126,7 +108,7 @@ def _fragments(facts: Facts) -> str:
             ("vertical run", at.fragmentation.vertical),
         )
     ]
-    return _table(
+    return parts.details(
         "The largest free blocks", ["when", "shape", "rows", "subarrays", "at", "fragmentation"], rows, (0, 1, 4)
     )
 
@@ -149,22 +131,8 @@ def _differences(facts: Facts) -> str:
         "other allocators do that."
     )
     more = f"<p>{left_out:,} more are not shown.</p>" if left_out else ""
-    table = _table("The first of them", ["line", "block", "recorded", "replayed"], rows, (2, 3))
+    table = parts.details("The first of them", ["line", "block", "recorded", "replayed"], rows, (2, 3))
     return (
         '<section aria-labelledby="differ-h">\n<h2 id="differ-h">Not as recorded</h2>\n'
         f"<p>{escape(about)}</p>\n{table}{more}\n</section>\n"
-    )
-
-
-def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int]) -> str:
-    def cells(tag: str, row: Sequence[str]) -> str:
-        return "".join(
-            f"<{tag}{' class=left' if column in left else ''}>{escape(text)}</{tag}>"
-            for column, text in enumerate(row)
-        )
-
-    body = "\n".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    return (
-        f"<details><summary>{escape(title)}</summary><div class=scroll><table>"
-        f"<thead><tr>{cells('th', headings)}</tr></thead><tbody>\n{body}\n</tbody></table></div></details>"
     )

@@ -16,8 +16,6 @@ namespace {
 constexpr const char* k_section = "churn";
 constexpr double k_share = 0.9;
 
-std::uint64_t units(const Shape& shape) { return std::uint64_t{shape.rows} * shape.subarrays; }
-
 // As many small ones as large ones: each power of two is as likely as the next.
 Work random_work(std::mt19937& random) {
   const auto length = [&](unsigned powers) {
@@ -57,8 +55,8 @@ class Tenant {
         const auto& work = plan_.works[at];
         ++asked;
         if (const auto token = subject_.take(work)) {
-          live_.push_back({token, units(work.shape)});
-          held_ += units(work.shape);
+          live_.push_back({token, work.shape.units()});
+          held_ += work.shape.units();
         } else {
           ++failed;
         }

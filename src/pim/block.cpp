@@ -38,9 +38,7 @@ Address first_of(const Geometry& geometry, const Block& block) {
   return {block.device, block.subarray / geometry.subarrays, block.subarray % geometry.subarrays, block.row, 0};
 }
 
-Bytes size_of(const Geometry& geometry, const Shape& shape) {
-  return std::uint64_t{shape.rows} * shape.subarrays * geometry.row_bytes();
-}
+Bytes size_of(const Geometry& geometry, const Shape& shape) { return shape.units() * geometry.row_bytes(); }
 
 Shape shape_of(const Geometry& geometry, Bytes size, Dim dim) {
   if (size.value == 0) throw Error(Code::invalid, "0 bytes were asked for; ask for one at least");

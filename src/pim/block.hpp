@@ -18,6 +18,7 @@ struct Shape {
   std::uint32_t rows = 0;
   std::uint32_t subarrays = 0;
   bool operator==(const Shape&) const = default;
+  [[nodiscard]] std::uint64_t units() const { return std::uint64_t{rows} * subarrays; }
 };
 
 // A rectangle of a device. `subarray` counts through the device's banks: bank x subarrays of a bank + subarray.

@@ -15,7 +15,7 @@ namespace terrace::pim {
 struct LargestFree {
   Block block;  // no rows, no subarrays: nothing is free
   double fragmentation = 0;
-  [[nodiscard]] std::uint64_t units() const { return std::uint64_t{block.shape.rows} * block.shape.subarrays; }
+  [[nodiscard]] std::uint64_t units() const { return block.shape.units(); }
 };
 
 struct Fragmentation {

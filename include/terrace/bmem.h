@@ -104,7 +104,8 @@ BMEM_PUBLIC void* bmem_malloc_raw(uint32_t subarrays, uint32_t rows);
 /* The same for any request; `block` receives the handle, or NULL. */
 BMEM_PUBLIC bmem_status bmem_malloc_request(const bmem_request* request, void** block);
 /* All of `count` requests (1 to 8), or none: blocks of one bank, of one device, or (BMEM_SUBARRAY) with the same
- * first subarray, as the operands of one operation must. `blocks` receives the handles. */
+ * first subarray, as the operands of one operation must. `blocks` receives the handles. They are
+ * placed first fit, and beside one another: `fit` and `beside` must be zero. */
 BMEM_PUBLIC bmem_status bmem_malloc_group(const bmem_request* requests, size_t count, bmem_within share,
                                           void** blocks);
 /* `rows` and `subarrays` of what bmem_malloc and bmem_malloc_elements would ask for, for a request of one's own.

@@ -13,8 +13,6 @@ namespace {
 constexpr std::uint32_t k_generation_bits = 24;
 constexpr std::uint32_t k_generation = (1U << k_generation_bits) - 1;
 
-std::uint64_t area(const Shape& shape) { return std::uint64_t{shape.rows} * shape.subarrays; }
-
 std::uint32_t generation_of(Handle handle) {
   return static_cast<std::uint32_t>(handle.value >> 32) & k_generation;
 }
@@ -86,16 +84,16 @@ Allocator::Allocator(const Geometry& geometry, std::uint8_t tag)
 // --- what is asked
 // ---------------------------------------------------------------------------------------------------
 
-void Allocator::check(const Request& request) const {
+void check(const Geometry& geometry, const Request& request) {
   const auto rows = request.shape.rows;
   const auto subarrays = request.shape.subarrays;
   const auto most = request.within == Within::subarray ? 1
-                    : request.within == Within::bank   ? geometry_.subarrays
-                                                       : geometry_.width();
+                    : request.within == Within::bank   ? geometry.subarrays
+                                                       : geometry.width();
   const auto asked = [&] { return std::to_string(rows) + " rows x " + std::to_string(subarrays) + " subarrays"; };
   if (rows == 0 || subarrays == 0) throw Error(Code::invalid, asked() + ": a block has at least one of each");
-  if (rows > geometry_.rows || subarrays > most)
-    throw Error(Code::invalid, asked() + ": more than the " + std::to_string(geometry_.rows) + " x " +
+  if (rows > geometry.rows || subarrays > most)
+    throw Error(Code::invalid, asked() + ": more than the " + std::to_string(geometry.rows) + " x " +
                                    std::to_string(most) + " that there are in a " +
                                    (request.within == Within::subarray ? "subarray"
                                     : request.within == Within::bank   ? "bank"
@@ -104,8 +102,14 @@ void Allocator::check(const Request& request) const {
     throw Error(Code::invalid, "an alignment of 0: it is 1 where any row or subarray will do");
 }
 
+void check_member(const Geometry& geometry, const Request& request) {
+  check(geometry, request);
+  if (request.fit == Fit::best || request.beside)
+    throw Error(Code::invalid, "a block of a group has neither a best fit nor a block beside which it lies");
+}
+
 Handle Allocator::allocate(const Request& request) {
-  check(request);
+  check(geometry_, request);
   return request.beside ? allocate_beside(request) : allocate_among(all(), request);
 }
 
@@ -173,7 +177,7 @@ std::vector<Handle> Allocator::allocate_group(std::span<const Request> requests,
   if (requests.empty() || requests.size() > k_most_group)
     throw Error(Code::invalid, "a group of " + std::to_string(requests.size()) + " blocks: 1 to " +
                                    std::to_string(k_most_group) + " there may be");
-  for (const auto& request : requests) check(request);
+  for (const auto& request : requests) check_member(geometry_, request);
   const Locked locked(*this, all());
   const auto taken = [&](std::uint32_t device, const std::optional<std::vector<Board::Spot>>& spots) {
     std::vector<Handle> handles;
@@ -202,7 +206,7 @@ std::vector<Handle> Allocator::allocate_group(std::span<const Request> requests,
 Handle Allocator::first_in(std::uint32_t number, const Request& request) {
   auto& bank = banks_[number];
   const auto& shape = request.shape;
-  if (bank.free < area(shape) || holds(shape, bank.refused)) return {};
+  if (bank.free < shape.units() || holds(shape, bank.refused)) return {};
   const auto& board = boards_[bank.device];
   if (shape.rows == 1 && shape.subarrays == 1 && !is_aligned(request)) {  // there is one: some unit is free
     const auto spot = board.first_unit(bank.range, bank.row);
@@ -212,7 +216,7 @@ Handle Allocator::first_in(std::uint32_t number, const Request& request) {
   bank.row = board.first_free(bank.range, bank.row);
   if (const auto spot = board.first_fit(bank.range, shape, alignment_of(request), {bank.row, 0}))
     return take({bank.device, *spot}, shape);
-  if (!is_aligned(request) && area(shape) < area(bank.refused)) bank.refused = shape;
+  if (!is_aligned(request) && shape.units() < bank.refused.units()) bank.refused = shape;
   return {};
 }
 
@@ -221,7 +225,7 @@ Handle Allocator::best_in(const Banks& banks, const Request& request) {
   std::uint32_t device = 0;
   for (std::uint32_t number = banks.first; number < banks.first + banks.count; ++number) {
     const auto& bank = banks_[number];
-    if (bank.free < area(request.shape) || holds(request.shape, bank.refused)) continue;
+    if (bank.free < request.shape.units() || holds(request.shape, bank.refused)) continue;
     const auto found =
         boards_[bank.device].best_fit(bank.range, request.shape, alignment_of(request), request.dim);
     if (!found || (best && best->slack <= found->slack)) continue;
@@ -240,7 +244,7 @@ Handle Allocator::across(std::uint32_t device, const Request& request) {
   if (refused.released != released) refused = {k_unlimited, released};
   if (holds(request.shape, refused.shape)) return {};
   if (const auto handle = place(device, {0, geometry_.width()}, request)) return handle;
-  if (!is_aligned(request) && area(request.shape) < area(refused.shape)) refused.shape = request.shape;
+  if (!is_aligned(request) && request.shape.units() < refused.shape.units()) refused.shape = request.shape;
   return {};
 }
 

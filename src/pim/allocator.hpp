@@ -40,6 +40,11 @@ struct Request {
   Within share = Within::subarray;
 };
 
+// Throws Error{invalid} for a shape that no empty device could hold, and for an alignment of 0.
+void check(const Geometry& geometry, const Request& request);
+// The same for a block of a group, which has no best fit either, and no block beside which it lies.
+void check_member(const Geometry& geometry, const Request& request);
+
 enum class Released : std::uint8_t { done, already, foreign };
 
 inline constexpr std::size_t k_most_group = 8;
@@ -49,12 +54,12 @@ class Allocator {
   // Throws Error{invalid} as check() does. `tag`, above 0, tells handles of allocators apart.
   explicit Allocator(const Geometry& geometry, std::uint8_t tag = 1);
 
-  // No handle where no such rectangle is free. Throws Error{invalid} for a shape that no empty device could hold,
-  // and where `beside` is no block.
+  // No handle where no such rectangle is free. Throws Error{invalid} as check() does, and where `beside` is no
+  // block.
   Handle allocate(const Request& request);
   // All of them or none (an empty result). Blocks that share a subarray begin at the same one, as operands of one
-  // operation must; exact for those. For blocks that share a bank at most 100,000 partial placements are tried in
-  // each bank. `beside` is not looked at. Throws Error{invalid} for more than k_most_group requests.
+  // operation must; exact for those. For blocks that share a bank or a device at most 100,000 partial placements
+  // are tried in each. Throws Error{invalid} as check_member() does, and for more than k_most_group requests.
   std::vector<Handle> allocate_group(std::span<const Request> requests, Within share);
   Released release(Handle handle);
   // Of a live block; nothing for any other handle.
@@ -100,7 +105,6 @@ class Allocator {
   };
   class Locked;
 
-  void check(const Request& request) const;
   [[nodiscard]] Banks all() const { return {0, geometry_.devices * geometry_.banks}; }
   [[nodiscard]] Banks banks_of(const Place& place, const Shape& shape) const;
   [[nodiscard]] std::uint64_t index_of(const Place& place) const;

@@ -18,7 +18,7 @@ class Replayer {
     ++summary_.releases;
     const auto block = summary_.live.find(operation.id);
     if (block == summary_.live.end()) return;
-    summary_.used[static_cast<std::size_t>(block->second.dim)] -= units(block->second.block.shape);
+    summary_.used[static_cast<std::size_t>(block->second.dim)] -= block->second.block.shape.units();
     allocator_.release(block->second.handle);
     summary_.live.erase(block);
   }
@@ -44,8 +44,6 @@ class Replayer {
   [[nodiscard]] ReplaySummary& summary() { return summary_; }
 
  private:
-  static std::uint64_t units(const Shape& shape) { return std::uint64_t{shape.rows} * shape.subarrays; }
-
   // What no empty device of this geometry could hold finds no room.
   template <class Ask>
   static auto asked(Ask ask) -> decltype(ask()) {
@@ -64,7 +62,7 @@ class Replayer {
     if (replayed.block) {
       const auto dim = operation.request.dim;
       summary_.live.emplace(operation.id, LiveBlock{handle, *replayed.block, dim});
-      summary_.used[static_cast<std::size_t>(dim)] += units(replayed.block->shape);
+      summary_.used[static_cast<std::size_t>(dim)] += replayed.block->shape.units();
       if (summary_.in_use() > summary_.peak) {
         summary_.peak = summary_.in_use();
         summary_.peak_operations = summary_.operations;

@@ -208,7 +208,7 @@ class Parser {
       }
       read_option(line, word, operation);
     }
-    need_room(line, request);
+    need_sense(line, request);
     if (left_ > 0) {
       if (operation.beside != 0) line.refuse("a block of a group has no 'beside'; remove it");
       --left_;
@@ -256,15 +256,13 @@ class Parser {
     return {block};
   }
 
-  void need_room(const Line& line, const Request& request) const {
-    const auto& geometry = trace_.geometry;
-    const auto most = request.within == Within::subarray ? 1
-                      : request.within == Within::bank   ? geometry.subarrays
-                                                         : geometry.width();
-    if (request.shape.rows > geometry.rows || request.shape.subarrays > most)
-      line.refuse(std::to_string(request.shape.rows) + " rows of " + std::to_string(request.shape.subarrays) +
-                  " subarrays: a " + std::string(name(request.within)) + " has only " +
-                  std::to_string(geometry.rows) + " of " + std::to_string(most) + "; ask for less");
+  // What an allocator would not be asked.
+  void need_sense(const Line& line, const Request& request) const {
+    try {
+      left_ > 0 ? check_member(trace_.geometry, request) : check(trace_.geometry, request);
+    } catch (const Error& error) {
+      line.refuse(error.what());
+    }
   }
 
   State& need_alive(const Line& line, std::uint64_t id) {

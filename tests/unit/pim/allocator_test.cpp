@@ -67,6 +67,12 @@ TEST(Allocator, RefusesWhatMakesNoSense) {
   refused({.shape = {1, 1}, .beside = {12345}}, "beside: that is no block");
   EXPECT_THROW(allocator.allocate_group({}, Within::bank), Error);
   EXPECT_THROW(allocator.allocate_group(std::vector(9, Request{.shape = {1, 1}}), Within::bank), Error);
+  const Request best{.shape = {1, 1}, .fit = Fit::best};
+  EXPECT_THROW(allocator.allocate_group({&best, 1}, Within::bank), Error) << "it would be placed first fit";
+  const auto other = allocator.allocate({.shape = {1, 1}});
+  const Request beside{.shape = {1, 1}, .beside = other};
+  EXPECT_THROW(allocator.allocate_group({&beside, 1}, Within::bank), Error) << "it would lie elsewhere";
+  allocator.release(other);
   EXPECT_THROW(Allocator(k_paper, 0), Error);
   EXPECT_THROW(Allocator(Geometry{1024, 65536, 0, 8, 1}), Error);
   EXPECT_EQ(allocator.free_units(), k_paper.units());

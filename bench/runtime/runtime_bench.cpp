@@ -196,6 +196,7 @@ class InstantMover final : public backend::Mover {
   }
   bool done(backend::Ticket) override { return true; }
   void wait(backend::Ticket) override {}
+  void pace(double) override {}
   void forget(memory::ChunkId, std::uint32_t) override {}
   std::vector<backend::TransferResult> harvest() override { return std::exchange(finished_, {}); }
 

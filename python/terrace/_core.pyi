@@ -138,6 +138,7 @@ class Plan:
     loop: str
     budget: list[str]
     phases: list[str]
+    paces: list[float]
     objects: list[dict[str, Any]]
     moves: list[dict[str, Any]]
     predicted: float

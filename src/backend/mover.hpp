@@ -42,6 +42,9 @@ class Mover {
   [[nodiscard]] virtual bool done(Ticket ticket) = 0;
   // Returns when the transfer is done or refused; in virtual time the clock has then moved on.
   virtual void wait(Ticket ticket) = 0;
+  // How fast transfers go from now on, as a share of full speed, (0, 1]; 1 at first. What the program needs of a
+  // place's bandwidth is not taken from it then. One that somebody waits for goes at full speed.
+  virtual void pace(double share) = 0;
   // For chunks whose object is freed: transfers that have not begun are refused, one that has begun is waited for.
   // A mover that works beside the program also gives their room back, before it begins what may count on it: then
   // they lie nowhere (k_no_place).

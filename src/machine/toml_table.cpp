@@ -173,6 +173,20 @@ std::vector<std::string> TomlTable::texts(std::string_view key) const {
   return texts;
 }
 
+std::vector<double> TomlTable::numbers(std::string_view key) const {
+  const auto& node = need(key);
+  const auto* array = node.as_array();
+  if (array == nullptr) refuse(key, std::string(type_of(node)) + " stands where an array of numbers belongs");
+  std::vector<double> numbers;
+  for (const auto& entry : *array) {
+    const auto value = entry.is_number() ? entry.value<double>() : std::nullopt;
+    if (!value) refuse(key, std::string(type_of(entry)) + " stands where a number belongs");
+    if (!std::isfinite(*value)) refuse(key, "its numbers must be finite");
+    numbers.push_back(*value);
+  }
+  return numbers;
+}
+
 double TomlTable::number(std::string_view key, double least) const {
   const auto& node = need(key);
   const auto value = node.is_number() ? node.value<double>() : std::nullopt;

@@ -45,6 +45,7 @@ class TomlTable {
   [[nodiscard]] Seconds time_or_zero(std::string_view key) const;
   [[nodiscard]] BytesPerSecond bandwidth_or_zero(std::string_view key) const;
   [[nodiscard]] std::vector<std::string> texts(std::string_view key) const;
+  [[nodiscard]] std::vector<double> numbers(std::string_view key) const;  // finite
   [[nodiscard]] bool flag(std::string_view key) const;
 
   // The entries of [[key]]; none when it is absent.

@@ -94,7 +94,12 @@ class GroupOrder {
       : index_(index), problem_(index.problem()), held_(held), list_(list) {}
 
   void order(std::vector<Move> group) {
-    while (const auto next = first_to_come(group)) {
+    for (bool urgent = true; const auto next = first_to_come(group);) {
+      if (urgent && next->need != next->ask) {
+        urgent = false;
+        leave_in_use(group);
+        continue;
+      }
       const auto leaves = room(next->item, next->to) ? std::nullopt : who_leaves(group, *next);
       if (!leaves && !room(next->item, next->to)) break;
       const auto chosen = group.begin() + (leaves ? *leaves : next - group.data());
@@ -105,6 +110,14 @@ class GroupOrder {
   }
 
  private:
+  // What the phase uses where it goes to.
+  void leave_in_use(std::vector<Move>& group) {
+    std::erase_if(group, [&](const Move& move) {
+      if (!to_slower(move) || !index_.touched(move.item, move.ask) || !room(move.item, move.to)) return false;
+      emit(move);
+      return true;
+    });
+  }
   // Of those to faster memory, which the group has in the order in which they are needed.
   const Move* first_to_come(const std::vector<Move>& group) const {
     const auto first = std::find_if(group.begin(), group.end(), [&](const Move& m) { return !to_slower(m); });

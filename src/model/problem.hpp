@@ -89,8 +89,12 @@ struct Problem {
 
 // Where each item lies in each phase: place[phase][item], constant within a phase.
 using Placement = std::vector<machine::PlaceId>;
+inline constexpr double k_held_back_by_nothing = 0.5;
 struct Schedule {
   std::vector<Placement> phases;
+  // Copies take what a phase leaves of a place's bandwidth, but at least this share of it. Where both want more
+  // than there is copies get a half anyway (sim/time_law.hpp): with a half nothing holds them back.
+  double copies_keep = k_held_back_by_nothing;
 };
 
 struct PhaseTime {

@@ -6,6 +6,7 @@
 
 #include "model/loads.hpp"
 #include "model/moves.hpp"
+#include "model/pace.hpp"
 
 namespace terrace::model {
 namespace {
@@ -17,7 +18,7 @@ constexpr int k_most_rounds = 8;  // iterations after which a backlog of moves h
 struct Pending {
   std::size_t move = 0;
   double seconds = 0;
-  bool late = false;               // the phase that needs it has begun
+  bool late = false;               // a phase that counts on it has begun
   const ItemCell* used = nullptr;  // of an item that is late: what the phase does with it where it lies
 };
 
@@ -39,6 +40,7 @@ class Timeline {
       asked_[list.moves[m].ask].push_back(m);
       if (list.moves[m].awaited) awaited_[list.moves[m].need] = true;
     }
+    paces_ = paces(problem_, schedule, loads_, list);
   }
 
   Prediction iteration() {
@@ -73,7 +75,10 @@ class Timeline {
     busy_.clear();
     for (std::size_t p = 0; p < problem_.places.size(); ++p) busy_.push_back(now_.busy(p));
     hold_back(k);
-    const auto [running, copying] = run_beside(problem_.phases[k].unexplained.value, time);
+    const bool late = std::any_of(queue_.begin(), queue_.end(),
+                                  [&](const Pending& one) { return one.late && list_.moves[one.move].awaited; });
+    const auto pace = paces_.empty() || late ? 1 : paces_[k];
+    const auto [running, copying] = run_beside(problem_.phases[k].unexplained.value, pace, time);
     time.bandwidth = *std::max_element(busy_.begin(), busy_.end());
     time.copies = time.waiting + copying;
     time.total = running + time.waiting + time.asking;
@@ -97,13 +102,12 @@ class Timeline {
     return waiting;
   }
 
-  // Nothing waits at a segment, in the middle of the program's work: until its copy is done, an item is used where
-  // it lies. Its uses are spread evenly over the segment.
+  // Nothing waits at a segment, in the middle of the program's work, nor anywhere for what goes to slower memory:
+  // until its copy is done, an item is used where it lies. Its uses are spread evenly over the segment.
   void hold_back(std::size_t k) {
     for (auto& pending : queue_) {
       const auto& move = list_.moves[pending.move];
-      if (!move.awaited) continue;
-      pending.late = pending.late || move.need == k;
+      pending.late = pending.late || k == (move.awaited ? move.need : move.change);
       if (!pending.late) continue;
       const auto& cells = problem_.phases[k].cells;
       const auto cell = std::lower_bound(cells.begin(), cells.end(), move.item,
@@ -135,8 +139,8 @@ class Timeline {
     double copying = 0;  // how much of that time a copy ran
   };
   // The phase beside what is queued: both are fluids, and of a place that both want more of than there is each
-  // gets at least half (the simulator's law).
-  Beside run_beside(double unexplained, PhaseTime& time) {
+  // gets at least half (the simulator's law), but copies go no faster than at their pace.
+  Beside run_beside(double unexplained, double pace, PhaseTime& time) {
     Beside beside;
     double left = 1;  // share of the phase that is still to run
     while (!queue_.empty() && left > 0) {
@@ -149,7 +153,7 @@ class Timeline {
       const double from = bytes / problem_.places[move.from].read_bandwidth / move.seconds;
       const double to = bytes / problem_.places[move.to].write_bandwidth / move.seconds;
       const auto copy_share = [&](std::size_t place) { return std::max(1 - now_.busy(place) / alone, 0.5); };
-      const double rate = std::min({1.0, copy_share(move.from) / from, copy_share(move.to) / to});
+      const double rate = std::min({pace, copy_share(move.from) / from, copy_share(move.to) / to});
       double speed = 1 / alone;
       if (now_.busy(move.from) > 0) speed = std::min(speed, (1 - rate * from) / now_.busy(move.from));
       if (now_.busy(move.to) > 0) speed = std::min(speed, (1 - rate * to) / now_.busy(move.to));
@@ -176,6 +180,7 @@ class Timeline {
   const Problem& problem_;
   const MoveList& list_;
   std::vector<PhaseLoad> loads_;
+  std::vector<double> paces_;                    // of copies, by phase; empty where all go at full speed
   PhaseLoad now_;                                // of the phase that runs, with what is late where it lies
   std::vector<double> busy_;                     // seconds of each place that it takes, copies with it
   std::vector<std::vector<std::size_t>> asked_;  // moves, by phase

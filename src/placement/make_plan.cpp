@@ -5,6 +5,7 @@
 #include "model/loads.hpp"
 #include "model/lower_bound.hpp"
 #include "model/moves.hpp"
+#include "model/pace.hpp"
 #include "placement/planner.hpp"
 #include "placement/planner/choose.hpp"
 
@@ -167,6 +168,7 @@ Plan make_plan(const model::Problem& problem, const Decision& decision, std::str
   const auto loads = loads_of(problem, decision.schedule);
   add_objects(plan, index, loads, model::initial_placement(decision.schedule, list), list, names);
   add_moves(plan, index, loads, decision, list, names);
+  plan.paces = model::paces(problem, decision.schedule, loads, list);
   plan.predicted = decision.prediction.total;
   plan.predicted_slow = stay(problem, at_home(problem)).prediction.total;
   plan.lower_bound = Seconds{decision.lower_bound > 0 ? decision.lower_bound : bound_of(problem, plan.predicted)};

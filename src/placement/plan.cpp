@@ -7,7 +7,7 @@
 namespace terrace::placement {
 namespace {
 
-constexpr std::uint32_t k_plan_version = 3;
+constexpr std::uint32_t k_plan_version = 4;
 constexpr double k_not_asked = -1;  // a part's confidence
 
 void put(BlobWriter& out, Seconds seconds) { out.put(seconds.value); }
@@ -66,6 +66,11 @@ std::optional<double> get_confidence(BlobReader& in) {
   const auto value = in.get<double>();
   return value >= 0 ? std::optional(value) : std::nullopt;
 }
+double get_pace(BlobReader& in) {
+  const auto pace = in.get<double>();
+  if (!is_pace(pace)) throw Error(Code::corrupt, "a plan moves at no pace");
+  return pace;
+}
 PlanObject get_object(BlobReader& in) {
   PlanObject object;
   object.name = in.get_string();
@@ -103,6 +108,8 @@ void Plan::to_blob(BlobWriter& out) const {
   out.put(std::string_view(loop));
   put(out, budget);
   put(out, phases);
+  out.put(static_cast<std::uint32_t>(paces.size()));
+  for (const auto pace : paces) out.put(pace);
   out.put(static_cast<std::uint32_t>(objects.size()));
   for (const auto& object : objects) put(out, object);
   out.put(static_cast<std::uint32_t>(moves.size()));
@@ -128,6 +135,10 @@ Plan Plan::from_blob(BlobReader& in) {
   plan.loop = in.get_string();
   plan.budget = get_texts(in);
   plan.phases = get_texts(in);
+  plan.paces.resize(get_count(in));
+  for (auto& pace : plan.paces) pace = get_pace(in);
+  if (!plan.paces.empty() && plan.paces.size() != plan.phases.size())
+    throw Error(Code::corrupt, "a plan has paces of other phases than its own");
   const auto objects = get_count(in);
   for (std::uint32_t i = 0; i < objects; ++i) plan.objects.push_back(get_object(in));
   const auto moves = get_count(in);

@@ -54,6 +54,7 @@ struct Plan {
   std::string loop;
   std::vector<std::string> budget;  // "hbm=16GiB", as the user may write it
   std::vector<std::string> phases;  // names in the order of the iteration
+  std::vector<double> paces;  // by phase: how fast moves go, of full speed (Mover::pace); empty: at full speed
   std::vector<PlanObject> objects;
   std::vector<PlanMove> moves;  // in the order in which they are asked for
   Seconds predicted;            // an iteration
@@ -70,6 +71,9 @@ struct Plan {
   void to_blob(BlobWriter& out) const;
   static Plan from_blob(BlobReader& in);
 };
+
+// Whether moves can go at so much of full speed.
+inline bool is_pace(double share) { return share > 0 && share <= 1; }
 
 // Whether both have everything at the same places at the same times: what they predict may differ.
 bool same_places(const Plan& a, const Plan& b);

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -55,6 +56,16 @@ std::optional<double> get_confidence(const TomlTable& table) {
   const auto value = get_number(table, "confidence", 0);
   if (value > 1) table.refuse("confidence", "is a share of the draws, from 0 to 1");
   return value;
+}
+
+std::vector<double> get_paces(const TomlTable& table, std::size_t phases) {
+  auto paces = table.numbers("paces");
+  if (!paces.empty() && paces.size() != phases)
+    table.refuse("paces", "has " + std::to_string(paces.size()) + " numbers for " + std::to_string(phases) +
+                              " phases; give each its own, or none");
+  if (!std::all_of(paces.begin(), paces.end(), is_pace))
+    table.refuse("paces", "are shares of full speed, above 0 and at most 1");
+  return paces;
 }
 
 void get_regret(const TomlTable& table, Plan& plan) {
@@ -123,8 +134,9 @@ PlanMove get_move(const TomlTable& table, const Plan& plan, const std::map<std::
 }
 
 Plan get_plan(const TomlTable& table) {
-  table.allow_only({"schema", "planner", "machine", "loop", "budget", "phases", "predicted", "predicted_slow",
-                    "lower_bound", "gap", "draws", "regret", "regret_low", "regret_high", "object", "move"});
+  table.allow_only({"schema", "planner", "machine", "loop", "budget", "phases", "paces", "predicted",
+                    "predicted_slow", "lower_bound", "gap", "draws", "regret", "regret_low", "regret_high",
+                    "object", "move"});
   Plan plan;
   if (table.has("schema")) static_cast<void>(table.integer("schema", 1, 1));
   plan.planner = table.has("planner") ? table.text("planner") : "hand";
@@ -133,6 +145,7 @@ Plan get_plan(const TomlTable& table) {
   if (table.has("budget")) plan.budget = table.texts("budget");
   if (table.has("phases")) plan.phases = table.texts("phases");
   if (static_cast<std::int64_t>(plan.phases.size()) > k_most_phases) table.refuse("phases", "there are too many");
+  if (table.has("paces")) plan.paces = get_paces(table, plan.phases.size());
   plan.predicted = Seconds{get_number(table, "predicted", 0)};
   plan.predicted_slow = Seconds{get_number(table, "predicted_slow", 0)};
   plan.lower_bound = Seconds{get_number(table, "lower_bound", 0)};

@@ -38,6 +38,12 @@ std::string list(const std::vector<std::string>& texts) {
   return out + "]";
 }
 
+std::string list(const std::vector<double>& values) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < values.size(); ++i) out += (i > 0 ? ", " : "") + number(values[i]);
+  return out + "]";
+}
+
 // "0-15", or "3" for a single one: parts of an object, the last one included.
 std::string span(const Span& span) {
   auto text = std::to_string(span.first);
@@ -112,6 +118,7 @@ std::string format_plan(const Plan& plan) {
   text("loop", plan.loop);
   if (!plan.budget.empty()) out += "budget = " + list(plan.budget) + "\n";
   if (!plan.phases.empty()) out += "phases = " + list(plan.phases) + "\n";
+  if (!plan.paces.empty()) out += "paces = " + list(plan.paces) + "\n";
   time("predicted", plan.predicted.value);
   time("predicted_slow", plan.predicted_slow.value);
   time("lower_bound", plan.lower_bound.value);

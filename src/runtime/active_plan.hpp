@@ -75,6 +75,10 @@ class ActivePlan {
   [[nodiscard]] std::uint64_t segment_offset(profile::PhaseIndex phase) const {
     return phase < offsets_.size() ? offsets_[phase] : 0;
   }
+  // How fast moves go in the plan's phase, of full speed.
+  [[nodiscard]] double pace(profile::PhaseIndex phase) const {
+    return phase < plan_.paces.size() ? plan_.paces[phase] : 1;
+  }
   // Moves to ask for when the plan's phase begins, in the plan's order.
   [[nodiscard]] std::span<ActiveMove> asked_in(profile::PhaseIndex index);
   [[nodiscard]] std::vector<std::string> take_notes();

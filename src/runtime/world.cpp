@@ -175,6 +175,7 @@ void World::loop_begin(const PhaseTracker& tracker, const std::vector<profile::O
   segmenter_.forget();
   measured_.clear();
   plan_phase_.reset();
+  pace(1);
   policy_watches_ = false;
   passed_.clear();
   strayed_ = false;

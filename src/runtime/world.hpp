@@ -137,6 +137,7 @@ class World {
   void ask_for_policy(std::span<const backend::TransferRequest> wishes, const PhaseTracker& tracker);
   [[nodiscard]] std::uint32_t name_wish(const backend::TransferRequest& wish, profile::PhaseIndex phase);
   void enter_plan_phase(profile::PhaseIndex phase, bool may_wait, std::uint32_t iteration);
+  void pace(double share);
   void await(const std::vector<backend::Ticket>& tickets);
   void harvest();
   void write_moves();
@@ -199,6 +200,8 @@ class World {
   std::uint64_t progress_ = 0;                 // accesses into the phase, of all threads
   std::optional<std::uint32_t> first_thread_;  // to end a quantum in this phase
   Seconds segment_begun_;
+  double pace_ = 1;                                // of the mover
+  std::vector<backend::Ticket> late_;              // moves that a phase needed and that were not done
   std::optional<profile::PhaseIndex> plan_phase_;  // of the active plan, where the program is now
   Seconds phase_begun_;
   Seconds phase_waited_;

@@ -149,6 +149,7 @@ bool World::adopt(const Coming& coming, const PhaseTracker& tracker, const std::
   has_plan_ = true;
   plan_phase_.reset();
   needed_.clear();
+  late_.clear();
   plan_mismatch_noted_ = false;
   for (const auto& object : objects)
     if (object.live) bind(object);

@@ -116,19 +116,30 @@ void World::run_moves(const PhaseTracker& tracker) {
                         "\", which the plan does not expect there: its moves are left out");
     plan_mismatch_noted_ = true;
   }
-  if (plan_phase_) enter_plan_phase(*plan_phase_, true, tracker.iteration());
+  if (plan_phase_)
+    enter_plan_phase(*plan_phase_, true, tracker.iteration());
+  else
+    pace(1);
 }
 
 void World::enter_plan_phase(profile::PhaseIndex phase, bool may_wait, std::uint32_t iteration) {
   const auto await_needed = [&] {
     if (phase >= needed_.size()) return;
     if (may_wait) await(needed_[phase]);
+    late_.insert(late_.end(), needed_[phase].begin(), needed_[phase].end());
     needed_[phase].clear();
   };
   await_needed();
   ask(active_.asked_in(phase), iteration);
   await_needed();  // those that this very phase needs
   harvest();
+  std::erase_if(late_, [&](backend::Ticket ticket) { return parts_.mover->done(ticket); });
+  // What is late goes at full speed, and so does everything to where a new plan has it.
+  pace(late_.empty() && !last_arrival_ ? active_.pace(phase) : 1);
+}
+
+void World::pace(double share) {
+  if (std::exchange(pace_, share) != share) parts_.mover->pace(share);
 }
 
 void World::harvest() {

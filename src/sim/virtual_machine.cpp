@@ -88,7 +88,7 @@ void VirtualMachine::copied(Seconds core, const profile::Tally& tally) {
 void VirtualMachine::price_alone(Seconds core, const profile::Tally& tally) {
   double progress_left = 1;  // of the quantum
   while (auto* running = engine_.running()) {
-    const auto speeds = share(demand_, running->demand);
+    const auto speeds = share(demand_, paced(running->demand));
     const auto until_end = progress_left / speeds.program;
     const auto until_copied = running->left / speeds.copy;
     if (until_end < until_copied) {
@@ -111,22 +111,23 @@ void VirtualMachine::advance_copies(Seconds duration) {
   const auto end = now() + duration;
   begin_copies();
   while (auto* running = engine_.running()) {
-    const Seconds until_copied{running->left / running->demand.rate};
+    const auto rate = paced(running->demand).rate;
+    const Seconds until_copied{running->left / rate};
     if (copied_until_ + until_copied > end) {
       if (end > copied_until_) {
-        running->left = std::max(0.0, running->left - (end - copied_until_).value * running->demand.rate);
+        running->left = std::max(0.0, running->left - (end - copied_until_).value * rate);
         copied_until_ = end;
       }
       break;
     }
-    finish_running();
+    finish_running(pace_);
   }
   clocks_[running_] = end;
 }
 
-void VirtualMachine::finish_running() {
+void VirtualMachine::finish_running(double pace) {
   const auto* running = engine_.running();
-  copied_until_ += Seconds{running->left / running->demand.rate};
+  copied_until_ += Seconds{running->left / (running->demand.rate * pace)};
   engine_.complete(copied_until_);
 }
 
@@ -188,11 +189,22 @@ backend::Ticket VirtualMachine::submit(std::span<const backend::TransferRequest>
   return engine_.submit(requests, now());
 }
 
+CopyDemand VirtualMachine::paced(CopyDemand copy) const {
+  copy.rate *= pace_;
+  return copy;
+}
+
+void VirtualMachine::pace(double share) {
+  if (share == pace_) return;
+  begin_copies();
+  pace_ = share;
+}
+
 void VirtualMachine::wait(backend::Ticket ticket) {
   begin_copies();
   while (!engine_.done(ticket)) {
     if (engine_.running() != nullptr) {
-      finish_running();
+      finish_running(1);
       account_.waited += wait_until(copied_until_);
     } else {
       engine_.refuse_head(now());  // the program stands still: nobody will make room
@@ -206,7 +218,7 @@ void VirtualMachine::forget(ChunkId first, std::uint32_t count) {
   if (const auto* running = engine_.running()) {
     const auto chunk = running->result.chunk;
     if (chunk >= first && chunk - first < count) {
-      finish_running();
+      finish_running(1);
       account_.waited += wait_until(copied_until_);
     }
   }

@@ -82,6 +82,7 @@ class VirtualMachine final : public backend::Clock,
   backend::Ticket submit(std::span<const backend::TransferRequest> requests) override;
   bool done(backend::Ticket ticket) override { return engine_.done(ticket); }
   void wait(backend::Ticket ticket) override;
+  void pace(double share) override;
   void forget(memory::ChunkId first, std::uint32_t count) override;
   std::vector<backend::TransferResult> harvest() override { return engine_.harvest(); }
 
@@ -103,6 +104,7 @@ class VirtualMachine final : public backend::Clock,
   void touch(memory::ChunkId chunk);
   void serve(const backend::Quantum& quantum, const profile::Tally& tally);
   [[nodiscard]] std::uint32_t thread_index(std::uint32_t thread);
+  [[nodiscard]] CopyDemand paced(CopyDemand copy) const;
   void begin_copies();
   void price_alone(Seconds core, const profile::Tally& tally);
   void price_among_others(Seconds core, const profile::Tally& tally);
@@ -110,7 +112,7 @@ class VirtualMachine final : public backend::Clock,
   void pass(double seconds, double progress);  // of the quantum at hand
   void copied(Seconds core, const profile::Tally& tally);
   void advance_copies(Seconds duration);  // the clock moves on, the program stands still
-  void finish_running();                  // until the running transfer is done
+  void finish_running(double pace);       // until the running transfer is done
   Seconds wait_until(Seconds time);       // how long that is
 
   const machine::Machine& machine_;
@@ -121,6 +123,7 @@ class VirtualMachine final : public backend::Clock,
   std::unique_ptr<MemoryCache> cache_;
   std::vector<Seconds> clocks_{Seconds{}};  // by thread
   std::uint32_t running_ = 0;
+  double pace_ = 1;                       // of copies that nobody waits for
   Seconds copied_until_;                  // the transfer under way has been followed up to here
   bool several_ = false;                  // threads are alive
   std::unique_ptr<Occupancy> occupancy_;  // once there were several

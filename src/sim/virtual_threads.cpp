@@ -45,12 +45,13 @@ void VirtualMachine::begin_copies() {
     if (copied_until_ >= now()) return;
     // No thread's quantum has passed through here: the copy had the places to itself.
     const auto until_now = (now() - copied_until_).value;
-    if (running->left > until_now * running->demand.rate) {
-      running->left -= until_now * running->demand.rate;
+    const auto rate = paced(running->demand).rate;
+    if (running->left > until_now * rate) {
+      running->left -= until_now * rate;
       copied_until_ = now();
       return;
     }
-    finish_running();
+    finish_running(pace_);
   }
   copied_until_ = now();
   engine_.start(copied_until_);
@@ -77,7 +78,7 @@ Speeds VirtualMachine::speeds_in(const Occupancy::Slot& slot, bool beside_copy) 
   if (stands_still) demand = Demand{0, 0, std::vector<double>(demand_.busy.size(), 0.0)};
   Speeds speeds{stands_still ? 0 : 1 / demand.longest(), 0};
   if (!beside_copy) return speeds;
-  CopyDemand copy = engine_.running()->demand;
+  auto copy = paced(engine_.running()->demand);
   const auto from = free(copy.from);
   const auto to = free(copy.to);
   if (from <= 0 || to <= 0) return speeds;

@@ -1,8 +1,10 @@
 #include "transfer/numa_mover.hpp"
 
 #include <signal.h>
+#include <time.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "access/thread.hpp"
 #include "base/error.hpp"
@@ -18,6 +20,8 @@ namespace {
 // waiting for the whole.
 constexpr std::size_t k_group_bytes = 512 * memory::k_page;
 constexpr std::size_t k_group_chunks = 512;
+constexpr double k_longest_rest = 0.1;  // seconds
+constexpr std::int64_t k_nanoseconds = 1'000'000'000;
 
 class Lock {
  public:
@@ -97,7 +101,28 @@ bool NumaMover::done(Ticket ticket) {
 
 void NumaMover::wait(Ticket ticket) {
   const Lock lock(mutex_);
+  ++waiting_;
+  pthread_cond_signal(&asked_);
   while (!finished(ticket)) pthread_cond_wait(&finished_one_, &mutex_);
+  --waiting_;
+}
+
+void NumaMover::pace(double share) {
+  const Lock lock(mutex_);
+  pace_ = share;
+  pthread_cond_signal(&asked_);
+}
+
+// After so much work, as long as makes the pace; not while somebody waits.
+void NumaMover::rest(Seconds worked) {
+  timespec begun{};
+  clock_gettime(CLOCK_REALTIME, &begun);
+  while (pace_ < 1 && waiting_ == 0 && !stop_) {
+    const auto pause = std::min(worked.value * (1 / pace_ - 1), k_longest_rest);
+    const auto nanoseconds = begun.tv_nsec + static_cast<std::int64_t>(pause * k_nanoseconds);
+    const timespec end{begun.tv_sec + nanoseconds / k_nanoseconds, nanoseconds % k_nanoseconds};
+    if (pthread_cond_timedwait(&asked_, &mutex_, &end) == ETIMEDOUT) return;
+  }
 }
 
 bool NumaMover::in_group(memory::ChunkId first, std::uint32_t count) const {
@@ -156,8 +181,10 @@ void NumaMover::run() noexcept {
     pthread_mutex_unlock(&mutex_);
     carry_group();
     pthread_mutex_lock(&mutex_);
+    const auto worked = group_.front().result.done - group_.front().result.begun;
     book_group();
     pthread_cond_broadcast(&finished_one_);
+    rest(worked);
   }
 }
 

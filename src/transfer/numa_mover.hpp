@@ -29,6 +29,7 @@ class NumaMover final : public backend::Mover {
   backend::Ticket submit(std::span<const backend::TransferRequest> requests) override;
   [[nodiscard]] bool done(backend::Ticket ticket) override;
   void wait(backend::Ticket ticket) override;
+  void pace(double share) override;
   void forget(memory::ChunkId first, std::uint32_t count) override;
   std::vector<backend::TransferResult> harvest() override;
 
@@ -47,6 +48,7 @@ class NumaMover final : public backend::Mover {
   void take_group();
   void carry_group();
   void book_group();
+  void rest(Seconds worked);
   [[nodiscard]] bool in_group(memory::ChunkId first, std::uint32_t count) const;
   [[nodiscard]] bool finished(backend::Ticket ticket) const;
   static void* thread_body(void* self);
@@ -68,6 +70,8 @@ class NumaMover final : public backend::Mover {
   std::vector<backend::TransferResult> finished_;
   std::vector<InParts> in_parts_;
   bool stop_ = false;
+  double pace_ = 1;
+  int waiting_ = 0;  // threads that wait for a transfer
   // Threads that give up moves out and have not given their room back yet: moves in behind them may count on it.
   int forgetting_ = 0;
   backend::Ticket next_ = 1;

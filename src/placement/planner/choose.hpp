@@ -1,6 +1,7 @@
 // What several planners share: one placement for given values of (item, place), and schedules that never move.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "placement/planner/knapsack.hpp"
 
 namespace terrace::placement {
+
+// What those that hold copies back try (Schedule::copies_keep).
+inline constexpr std::array k_keeps = {0.1, 0.25, model::k_held_back_by_nothing};
 
 struct Choice {
   std::vector<machine::PlaceId> places;  // by entry of `items`

@@ -61,10 +61,12 @@ class Joint final : public Planner {
         consider(index, round_moves(problem, bound.prices), best);
         polish(index, bound.prices, best);
       }
+      pace(index, best);
       if (close(best, bound, unexplained) || best.prediction.total == before) break;
     }
     if (effort != Effort::quick && !close(best, bound, unexplained))
       refine(problem, hurried ? k_soon_work : k_thorough_work, best);
+    pace(index, best);
     best.lower_bound = bound.seconds;
     best.gap =
         best.prediction.total.value > 0 ? std::max(1 - bound.seconds / best.prediction.total.value, 0.0) : 0;
@@ -115,12 +117,21 @@ class Joint final : public Planner {
     }
   }
 
-  static void consider(const model::ProblemIndex& index, const model::Schedule& schedule, Decision& best) {
+  static void consider(const model::ProblemIndex& index, model::Schedule schedule, Decision& best) {
     if (!model::within_budget(index.problem(), schedule)) return;
     auto prediction = model::predict(index, schedule);
     if (prediction.total >= best.prediction.total) return;
-    best.schedule = schedule;
+    best.schedule = std::move(schedule);
     best.prediction = std::move(prediction);
+  }
+
+  // The same moves, held back more or less.
+  static void pace(const model::ProblemIndex& index, Decision& best) {
+    for (const auto keep : k_keeps) {
+      auto schedule = best.schedule;
+      schedule.copies_keep = keep;
+      consider(index, std::move(schedule), best);
+    }
   }
 
   // What the rows' prices say that an item gains by the byte in the fastest place of its domain.

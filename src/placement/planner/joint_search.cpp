@@ -40,6 +40,7 @@ JointSearch::JointSearch(const model::Problem& problem)
 }
 
 JointSearch::JointSearch(const model::Problem& problem, const model::Schedule& schedule) : JointSearch(problem) {
+  schedule_.copies_keep = schedule.copies_keep;
   Way way(phases_);
   for (std::uint32_t i = 0; i < problem.items.size(); ++i) {
     take_out(i);

@@ -8,6 +8,7 @@
 
 #include "model/loads.hpp"
 #include "model/moves.hpp"
+#include "placement/planner/choose.hpp"
 
 namespace terrace::placement {
 namespace {
@@ -20,6 +21,7 @@ constexpr double k_least_gain = 1e-7;  // of an iteration: less is rounding
 constexpr double k_prediction = 300;
 constexpr double k_glance = 20;
 constexpr double k_look = 1;
+constexpr std::uint32_t k_paces_kept = 4;  // kicks to one that holds copies back more or less
 constexpr std::uint32_t k_least_kick = 2;  // items that a kick moves
 constexpr std::uint32_t k_largest_kick = 5;
 constexpr double k_worse = 1.03;        // times the best: from there the search goes on
@@ -233,6 +235,7 @@ class Refinement {
   // A few items somewhere else over intervals of theirs, whatever it costs; who stood in the way goes where there
   // is room.
   void kick() {
+    if (random_() % k_paces_kept == 0) now_.copies_keep = k_keeps[random_() % k_keeps.size()];
     const auto items = k_least_kick + random_() % (k_largest_kick - k_least_kick + 1);
     for (std::uint32_t n = 0; n < items && !free_.empty(); ++n) {
       const auto item = free_[random_() % free_.size()];

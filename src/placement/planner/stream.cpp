@@ -28,18 +28,23 @@ struct Tuning {
   double reserve = 0;      // share of the budget that is kept free for what is on its way
   double worth = 0.25;     // seconds gained for a second of copying: what bringing costs, and what staying saves
   double patience = 1;     // seconds gained for a second of waiting
+  double thrift = 0;       // seconds lost for a second of fast memory's bandwidth
+  double keep = 0.25;      // of a place's bandwidth, what copies have at least (Schedule::copies_keep)
 };
 
 constexpr std::size_t k_uses_looked_at = 5;
 constexpr double k_louder = 1.5;
 constexpr double k_quieter = 0.9;
+constexpr int k_most_rounds_of_choices = 3;
 constexpr double k_most_rounds = 24;  // of weighing and trying again
 constexpr double k_work = 2e7;        // rounds x items x phases
 constexpr std::array k_leads = {1U, 2U, 5U};
 constexpr std::array k_worths = {0.0, 0.5};
 constexpr std::array k_reserves = {0.0625, 0.125};
-constexpr std::array k_patiences = {0.5, 2.0};
-constexpr std::size_t k_choices = k_leads.size() + k_worths.size() + k_reserves.size() + k_patiences.size();
+constexpr std::array k_patiences = {0.25, 0.5, 2.0};
+constexpr std::array k_thrifts = {0.25, 0.5, 1.0};
+constexpr std::size_t k_choices =
+    k_leads.size() + k_worths.size() + k_reserves.size() + k_patiences.size() + k_thrifts.size() + k_keeps.size();
 
 // One domain's items between its home and the fast place.
 class Streamer {
@@ -53,15 +58,12 @@ class Streamer {
     }
     auto placement = at_home(problem);
     for (const auto i : items_) placement[i] = fast;
-    double copied = 0;
     for (std::size_t k = 0; k < problem.phases.size(); ++k) {
       const auto load = model::load_of(problem, k, placement);
       phase_time_.push_back(load.time());
-      // A copy into fast memory gets what the phase leaves of it, at least half.
-      const auto full = problem.copy[home][fast] / problem.places[fast].write_bandwidth;
-      const auto left = load.time() > 0 ? std::max(1 - load.busy(fast) / load.time(), 0.5) : 1;
-      copying_.push_back(copied += load.time() * std::min(1.0, left / full));
+      left_.push_back(load.time() > 0 ? 1 - load.busy(fast) / load.time() : 1);
     }
+    copying_.resize(problem.phases.size());
     gains_.resize(problem.items.size());
     considered_.resize(problem.items.size(), 0);
     used_in_.resize(problem.phases.size());
@@ -69,15 +71,21 @@ class Streamer {
     for (const auto time : phase_time_) end_.push_back(end += time);
     for (const auto i : items_)
       for (const auto& use : uses_[i]) {
-        const auto gained = gain(*use.cell);
-        if (gained <= 0) continue;
-        gains_[i].push_back({use.phase, gained});
-        used_in_[use.phase].push_back(i);
+        const auto gained = std::max(gain(*use.cell), 0.0);
+        const auto busy = model::busy_time(*use.cell, problem.places[fast]);
+        if (gained <= 0 && busy <= 0) continue;
+        gains_[i].push_back({use.phase, gained, busy});
+        if (gained > 0) used_in_[use.phase].push_back(i);
       }
   }
 
   // Writes the places of the domain's items into the schedule.
   void fill(model::Schedule& schedule, const Tuning& tuning) {
+    // A copy into fast memory gets what the phase leaves of it, at least what copies keep.
+    const auto full = problem_.copy[home_][fast_] / problem_.places[fast_].write_bandwidth;
+    double copied = 0;
+    for (std::size_t k = 0; k < copying_.size(); ++k)
+      copying_[k] = copied += phase_time_[k] * std::min(1.0, std::max(left_[k], tuning.keep) / full);
     const auto phases = static_cast<std::uint32_t>(problem_.phases.size());
     resident_.assign(problem_.items.size(), false);
     incoming_.assign(problem_.items.size(), false);
@@ -107,6 +115,7 @@ class Streamer {
   struct Use {
     std::uint32_t phase = 0;
     double gained = 0;
+    double busy = 0;  // seconds of fast memory's bandwidth
     double weight = 1;
   };
   struct Candidate {
@@ -135,7 +144,7 @@ class Streamer {
     const auto rounds = last / sums.size();
     return sums[last % sums.size()] + static_cast<double>(rounds) * sums.back() - (k == 0 ? 0 : sums[k - 1]);
   }
-  // The item's first use that gains from phase k on; one behind the last when the next one comes in the next
+  // The item's first use from phase k on; one behind the last when the next one comes in the next
   // iteration. Phases are asked for in their order, as advance() goes through them.
   [[nodiscard]] std::size_t next_use(std::uint32_t item, std::uint32_t k) {
     const auto& uses = gains_[item];
@@ -160,15 +169,19 @@ class Streamer {
     auto gained = resident_[item] ? moving : -moving;
     auto at = next_use(item, k);
     auto begin = k == 0 ? 0 : end_[k - 1];  // of phase k, seen from the use's iteration
-    for (std::size_t n = 0; n < std::min(k_uses_looked_at, uses.size()); ++n, ++at) {
-      const bool wraps = at == uses.size();
-      if (wraps) {
+    std::size_t gaining = 0;
+    bool wraps = false;
+    for (std::size_t n = 0; n < uses.size() && gaining < k_uses_looked_at; ++n, ++at) {
+      if (at == uses.size()) {
+        wraps = true;
         at = 0;
         begin -= end_.back();
       }
       const auto& use = uses[at];
-      if (n == 0) best.next = use.phase + (wraps ? static_cast<std::uint32_t>(problem_.phases.size()) : 0) - k;
-      gained += use.gained * use.weight;
+      gained += use.gained * use.weight - tuning.thrift * use.busy;
+      if (use.gained <= 0) continue;
+      if (gaining++ == 0)
+        best.next = use.phase + (wraps ? static_cast<std::uint32_t>(problem_.phases.size()) : 0) - k;
       if (const auto score = gained / (end_[use.phase] - begin); score > best.score) {
         best.score = score;
         best.gained = gained;
@@ -229,6 +242,7 @@ class Streamer {
   std::vector<std::uint32_t> items_;
   double pinned_ = 0;                                // bytes of the fast place that are taken for good
   std::vector<double> phase_time_;                   // with everything in fast memory
+  std::vector<double> left_;                         // share of fast memory's bandwidth that it then leaves
   std::vector<double> copying_;                      // seconds of copying beside the phases, to the end of each
   std::vector<double> end_;                          // of each phase, from the iteration's begin
   std::vector<std::vector<Use>> gains_;              // by item
@@ -284,13 +298,18 @@ class Stream final : public Planner {
         attempt(other);
       }
     };
-    if (effort != Effort::quick) {
+    const auto rounds = effort == Effort::quick ? 0 : effort == Effort::unhurried ? 1 : k_most_rounds_of_choices;
+    for (int round = 0; round < rounds; ++round) {
+      const auto before = found.prediction.total;
       with(&Tuning::lead, k_leads);
       with(&Tuning::worth, k_worths);
       with(&Tuning::reserve, k_reserves);
       with(&Tuning::patience, k_patiences);
-      if (effort == Effort::thorough) listen(index, streamers, tuning, found);
+      with(&Tuning::thrift, k_thrifts);
+      with(&Tuning::keep, k_keeps);
+      if (found.prediction.total == before) break;
     }
+    if (effort == Effort::thorough) listen(index, streamers, tuning, found);
     if (found.prediction.total < best.prediction.total) best = std::move(found);
     return best;
   }
@@ -315,6 +334,7 @@ class Stream final : public Planner {
     const auto& problem = index.problem();
     model::Schedule schedule;
     schedule.phases.assign(problem.phases.size(), at_home(problem));
+    schedule.copies_keep = tuning.keep;
     for (auto& streamer : streamers) streamer.fill(schedule, tuning);
     auto prediction = model::predict(index, schedule);
     return {std::move(schedule), std::move(prediction), 0, 0};

@@ -37,6 +37,7 @@ TEST(PlanFile, ReadsBackToTheLastDigit) {
     problem.phases[0].name = "two\nlines";
     Decision decision;
     decision.schedule = model::testing::random_schedule(random, problem);
+    decision.schedule.copies_keep = model::testing::uniform(random, 0.01, 0.6);
     decision.prediction = model::predict(problem, decision.schedule);
     auto plan = make_plan(problem, decision, "random");
     if (n % 2 == 1) {
@@ -63,6 +64,19 @@ TEST(PlanFile, RefusesConfidencesThatAreNone) {
   EXPECT_NE(refusal(object + "place = \"hbm\"\nconfidence = nan\n"), "accepted");
   EXPECT_NE(refusal(object + "confidence = 0.5\n").find("is of a place"), std::string::npos);
   EXPECT_EQ(refusal(object + "place = \"hbm\"\nconfidence = 1.0\n"), "accepted");
+}
+
+TEST(PlanFile, RefusesPacesThatAreNone) {
+  const std::string phases = "phases = [\"a\", \"b\"]\n";
+  EXPECT_EQ(refusal(phases + "paces = [1.0]\n"),
+            "p.toml:2: paces: has 1 numbers for 2 phases; give each its own, or none");
+  EXPECT_EQ(refusal(phases + "paces = [1.0, 0.0]\n"),
+            "p.toml:2: paces: are shares of full speed, above 0 and at most 1");
+  EXPECT_NE(refusal(phases + "paces = [1.0, 1.5]\n"), "accepted");
+  EXPECT_NE(refusal(phases + "paces = [1.0, nan]\n"), "accepted");
+  EXPECT_NE(refusal(phases + "paces = [1.0, \"fast\"]\n"), "accepted");
+  EXPECT_NE(refusal(phases + "paces = 0.5\n"), "accepted");
+  EXPECT_EQ(refusal(phases + "paces = [1, 0.25]\n"), "accepted");
 }
 
 TEST(PlanFile, TakesAHandWrittenPlan) {

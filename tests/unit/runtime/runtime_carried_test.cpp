@@ -42,6 +42,41 @@ TEST(CarriedPlan, MovesWhatHasRoomWhateverCameBefore) {
   EXPECT_GT(moved, 64U);
 }
 
+// Nobody waits for these moves, and the program needs no memory meanwhile: each takes as long as its pace says.
+TEST(CarriedPlan, MovesAtThePaceOfThePlan) {
+  auto plan = plan_of_a_smaller_run();
+  plan.paces = {0.25, 1};
+  TestRun run({.plan = plan});
+  run.runtime.loop_begin("main");
+  for (int i = 0; i < 3; ++i) {
+    run.runtime.phase("solve");
+    run.compute(100'000'000);
+    run.runtime.phase("output");
+    run.compute(100'000'000);
+  }
+  run.runtime.loop_end();
+  run.runtime.finish("exit");
+  std::size_t paced = 0, unpaced = 0;
+  const auto phases = run.records<profile::PhaseRecord>();
+  for (const auto& record : run.records<profile::TransfersRecord>())
+    for (const auto& transfer : record.transfers) {
+      if (transfer.size.value == 0 || transfer.begun == transfer.done) continue;
+      const auto rate = static_cast<double>(transfer.size.value) / (transfer.done - transfer.begun).value;
+      const bool in_solve = std::any_of(phases.begin(), phases.end(), [&](const profile::PhaseRecord& phase) {
+        return phase.name == "solve" && phase.begun <= transfer.begun && transfer.done <= phase.ended;
+      });
+      const bool in_output = std::any_of(phases.begin(), phases.end(), [&](const profile::PhaseRecord& phase) {
+        return phase.name == "output" && phase.begun <= transfer.begun && transfer.done <= phase.ended;
+      });
+      paced += in_solve ? 1 : 0;
+      unpaced += in_output ? 1 : 0;
+      if (in_solve) EXPECT_NEAR(rate, 0.25 * 4e9, 1e-3 * 4e9);
+      if (in_output) EXPECT_NEAR(rate, 4e9, 1e-3 * 4e9);
+    }
+  EXPECT_GT(paced, 10U);
+  EXPECT_GT(unpaced, 10U);
+}
+
 // The planner's own plan follows it, of the first iteration, in which it was obeyed.
 TEST(CarriedPlan, IsFollowedByABetterOne) {
   TestRun kept({.plan = plan_of_a_smaller_run()}),

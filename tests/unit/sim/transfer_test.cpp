@@ -127,6 +127,36 @@ TEST(Transfer, UsesWhatALatencyBoundProgramLeaves) {
   EXPECT_NEAR(results[0].done.value, k_mib / (8e9 - 64 * 5 / 86e-9), 1e-12);
 }
 
+// Held back to a quarter of its speed, it leaves three quarters of the memory to a program that wants all of it.
+TEST(Transfer, LeavesTheProgramWhatItsPaceLeaves) {
+  TestWorld world(test_machine({.bandwidth = 0.5, .instruction_ns = 0, .prefetch_mlp = 1000}));
+  const auto data = world.add_chunks(1, 64 * k_mib, k_slow);
+  const auto moved = world.add_chunks(1, 4 * k_mib, k_slow);
+  world.virtual_machine.pace(0.25);
+  world.virtual_machine.submit({moved, k_fast});
+  read_lines(world, data, 64 * k_mib / 64);
+  const auto results = world.virtual_machine.harvest();
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_NEAR(results[0].done.value, 4 * k_mib / 2e9, 1e-12);
+  EXPECT_NEAR(world.now(), (64 + 4) * k_mib / 8e9, 1e-12) << "nothing of the memory is lost";
+}
+
+// Beside computation, and from one pace to another, it goes on from where it is; who waits, waits at full speed.
+TEST(Transfer, ChangesItsPaceUnderWay) {
+  TestWorld world(test_machine({.copy = 1e9}));
+  const auto chunk = world.add_chunks(1, 4 * k_mib, k_slow);
+  const auto ticket = world.virtual_machine.submit({chunk, k_fast});
+  world.virtual_machine.pace(0.5);
+  compute(world, 1e-3);  // 0.5 MB
+  world.virtual_machine.pace(0.1);
+  world.virtual_machine.charge({1e-3});  // 0.1 MB
+  world.virtual_machine.pace(1);
+  compute(world, 1e-3);  // 1 MB
+  world.virtual_machine.pace(0.01);
+  world.virtual_machine.wait(ticket);
+  EXPECT_NEAR(world.now(), 3e-3 + (4 * k_mib - 1.6e6) / 1e9, 1e-12);
+}
+
 // The chunk that is on its way serves the program from its old place until the copy is complete, and from the new
 // one from that instant on.
 TEST(Transfer, CutsTheQuantumWhereItCompletes) {

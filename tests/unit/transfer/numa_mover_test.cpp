@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <set>
 #include <thread>
@@ -252,6 +253,31 @@ TEST_F(NumaMoverTest, BigChunksTakeManyCalls) {
   EXPECT_EQ(results[0].size.value, k_pages * k_page);
   EXPECT_EQ(place(chunk), 0);
   for (std::size_t i = 0; i < k_pages; i += 97) ASSERT_EQ(*big.page(i), static_cast<unsigned char>(i + 1));
+}
+
+// The clock says that each transfer takes a second; at half speed the mover then rests, a tenth of a second at
+// most.
+TEST_F(NumaMoverTest, RestsBetweenTransfersWhereItIsHeldBack) {
+  start(8, 8);
+  mover_->pace(0.5);
+  const auto begun = std::chrono::steady_clock::now();
+  const auto passed = [&] { return std::chrono::steady_clock::now() - begun; };
+  Ticket last = 0;
+  for (ChunkId chunk = 0; chunk < 4; ++chunk) last = mover_->submit({chunk, static_cast<PlaceId>(chunk % 2)});
+  while (!mover_->done(last)) std::this_thread::yield();
+  EXPECT_GE(passed(), std::chrono::milliseconds(290)) << "after each but the last";
+  EXPECT_EQ(place(0), 0);
+}
+
+TEST_F(NumaMoverTest, DoesNotRestWhileSomebodyWaits) {
+  start(8, 8);
+  mover_->pace(0.5);
+  const auto begun = std::chrono::steady_clock::now();
+  Ticket last = 0;
+  for (int round = 0; round < 100; ++round)
+    last = mover_->submit({static_cast<ChunkId>(round % 8), static_cast<PlaceId>(round % 2)});
+  mover_->wait(last);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(8)) << "10 s with rests";
 }
 
 TEST_F(NumaMoverTest, EndsWithTransfersInTheQueue) {

@@ -1,0 +1,51 @@
+#include "model/pace.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace terrace::model {
+namespace {
+
+constexpr double k_steps = 100;
+constexpr double k_half_a_step = 0.5 / k_steps;
+
+// What one second of copying at full speed takes of a place, in seconds of its bandwidth.
+struct Taken {
+  machine::PlaceId place = 0;
+  double seconds = 0;
+
+  auto operator<=>(const Taken&) const = default;
+};
+
+std::set<Taken> taken_by(const Problem& problem, const MoveList& list) {
+  std::set<Taken> taken;
+  for (const auto& move : list.moves) {
+    const auto bandwidth = problem.copy[move.from][move.to];
+    taken.insert({move.from, bandwidth / problem.places[move.from].read_bandwidth});
+    taken.insert({move.to, bandwidth / problem.places[move.to].write_bandwidth});
+  }
+  return taken;
+}
+
+}  // namespace
+
+std::vector<double> paces(const Problem& problem, const Schedule& schedule, const std::vector<PhaseLoad>& loads,
+                          const MoveList& list) {
+  std::vector<double> paces;
+  if (schedule.copies_keep >= k_held_back_by_nothing || list.moves.empty()) return paces;
+  const auto taken = taken_by(problem, list);
+  for (std::size_t k = 0; k < loads.size(); ++k) {
+    const auto alone = loads[k].time() + problem.phases[k].unexplained.value;
+    double pace = 1;
+    for (const auto& [place, seconds] : taken) {
+      if (alone <= 0) continue;
+      const auto left = std::max(1 - loads[k].busy(place) / alone, schedule.copies_keep);
+      pace = std::min(pace, left / seconds);
+    }
+    const auto nearest = static_cast<int>((pace + k_half_a_step) * k_steps);
+    paces.push_back(std::max(nearest, 1) / k_steps);
+  }
+  return paces;
+}
+
+}  // namespace terrace::model

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include "model/loads.hpp"
 
@@ -15,12 +16,16 @@ constexpr double k_ample = 2;  // times a copy's own time: a chunk in use is not
 // Bytes that each place holds, or has reserved, in each phase.
 class Occupancy {
  public:
-  Occupancy(const Problem& problem, const Schedule& schedule)
+  // `changes`: of the schedule, phase by phase.
+  Occupancy(const Problem& problem, const Schedule& schedule, const std::vector<Move>& changes)
       : problem_(problem), held_(schedule.phases.size(), std::vector<std::uint64_t>(problem.places.size(), 0)) {
-    for (std::size_t k = 0; k < held_.size(); ++k) {
-      for (std::size_t i = 0; i < problem.items.size(); ++i) {
-        held_[k][schedule.phases[k][i]] += problem.items[i].size.value;
-      }
+    for (std::size_t i = 0; i < problem.items.size(); ++i)
+      held_[0][schedule.phases[0][i]] += problem.items[i].size.value;
+    auto change = std::find_if(changes.begin(), changes.end(), [](const Move& m) { return m.change > 0; });
+    for (std::uint32_t k = 1; k < held_.size(); ++k) {
+      held_[k] = held_[k - 1];
+      for (; change != changes.end() && change->change == k; ++change)
+        shift(k, change->from, change->to, problem.items[change->item].size.value);
     }
   }
   [[nodiscard]] bool fits(std::size_t phase, PlaceId place, std::uint64_t size) const {
@@ -37,28 +42,35 @@ class Occupancy {
   std::vector<std::vector<std::uint64_t>> held_;
 };
 
-// The moves of an item, one for each change of its place, before any thought of room.
-void add_changes(const ProblemIndex& index, const Schedule& schedule, std::uint32_t item,
-                 std::vector<Move>& moves) {
+// One move for each change of an item's place, phase by phase, before any thought of room.
+std::vector<Move> changes_of(const ProblemIndex& index, const Schedule& schedule) {
+  std::vector<Move> moves;
   const auto& problem = index.problem();
   const auto phases = static_cast<std::uint32_t>(schedule.phases.size());
-  const auto at = [&](std::uint32_t k) { return schedule.phases[k][item]; };
-  const auto before = [&](std::uint32_t k) { return k == 0 ? phases - 1 : k - 1; };
   for (std::uint32_t k = problem.cyclic ? 0 : 1; k < phases; ++k) {
-    const auto from = at(before(k)), to = at(k);
-    if (from == to) continue;
-    Move move{item, from, to, k, k, k, index.rank(to) < index.rank(from), 0};
-    move.seconds = static_cast<double>(problem.items[item].size.value) / problem.copy[from][to];
-    // Who needs it: the first phase from k on that touches the item before it moves again.
-    for (std::uint32_t steps = 0; !index.touched(item, move.need); ++steps) {
-      const auto next = (move.need + 1) % phases;
-      if (steps == phases || at(next) != to || (next == 0 && !problem.cyclic)) {
-        move.awaited = false;
-        break;
-      }
-      move.need = next;
+    const auto &before = schedule.phases[k == 0 ? phases - 1 : k - 1], &now = schedule.phases[k];
+    for (auto [b, n] = std::mismatch(before.begin(), before.end(), now.begin()); n != now.end();
+         std::tie(b, n) = std::mismatch(b + 1, before.end(), n + 1)) {
+      const auto item = static_cast<std::uint32_t>(n - now.begin());
+      Move move{item, *b, *n, k, k, k, index.rank(*n) < index.rank(*b), 0};
+      move.seconds = static_cast<double>(problem.items[item].size.value) / problem.copy[*b][*n];
+      moves.push_back(move);
     }
-    moves.push_back(move);
+  }
+  return moves;
+}
+
+// Who needs it: the first phase from its change on that touches the item before it moves again.
+void find_need(const ProblemIndex& index, const Schedule& schedule, Move& move) {
+  const auto phases = static_cast<std::uint32_t>(schedule.phases.size());
+  for (std::uint32_t steps = 0; !index.touched(move.item, move.need); ++steps) {
+    const auto next = (move.need + 1) % phases;
+    if (steps == phases || schedule.phases[next][move.item] != move.to ||
+        (next == 0 && !index.problem().cyclic)) {
+      move.awaited = false;
+      break;
+    }
+    move.need = next;
   }
 }
 
@@ -216,18 +228,11 @@ MoveList moves_of(const ProblemIndex& index, const Schedule& schedule) {
   const auto& problem = index.problem();
   const auto phases = schedule.phases.size();
   if (phases < 2) return list;
-  std::vector<std::uint8_t> stays(problem.items.size(), 1);
-  for (std::size_t k = 1; k < phases; ++k) {
-    for (std::size_t i = 0; i < stays.size(); ++i) {
-      if (schedule.phases[k][i] != schedule.phases[0][i]) stays[i] = 0;
-    }
-  }
-  std::vector<Move> moves;
-  for (std::uint32_t i = 0; i < stays.size(); ++i)
-    if (stays[i] == 0) add_changes(index, schedule, i, moves);
+  auto moves = changes_of(index, schedule);
   if (moves.empty()) return list;
-
-  Occupancy occupancy(problem, schedule);
+  Occupancy occupancy(problem, schedule, moves);
+  std::stable_sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) { return a.item < b.item; });
+  for (auto& move : moves) find_need(index, schedule, move);
   const auto to_slower = [&](const Move& m) { return index.rank(m.to) > index.rank(m.from); };
   std::stable_sort(moves.begin(), moves.end(), [&](const Move& a, const Move& b) {
     return to_slower(a) != to_slower(b) ? to_slower(a) : a.change < b.change;

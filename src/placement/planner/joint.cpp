@@ -61,12 +61,13 @@ class Joint final : public Planner {
         consider(index, round_moves(problem, bound.prices), best);
         polish(index, bound.prices, best);
       }
-      pace(index, best);
+      if (effort != Effort::quick) pace(index, best);
       if (close(best, bound, unexplained) || best.prediction.total == before) break;
     }
-    if (effort != Effort::quick && !close(best, bound, unexplained))
+    if (effort != Effort::quick && !close(best, bound, unexplained)) {
       refine(problem, hurried ? k_soon_work : k_thorough_work, best);
-    pace(index, best);
+      pace(index, best);
+    }
     best.lower_bound = bound.seconds;
     best.gap =
         best.prediction.total.value > 0 ? std::max(1 - bound.seconds / best.prediction.total.value, 0.0) : 0;

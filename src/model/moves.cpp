@@ -65,8 +65,7 @@ void find_need(const ProblemIndex& index, const Schedule& schedule, Move& move) 
   const auto phases = static_cast<std::uint32_t>(schedule.phases.size());
   for (std::uint32_t steps = 0; !index.touched(move.item, move.need); ++steps) {
     const auto next = (move.need + 1) % phases;
-    if (steps == phases || schedule.phases[next][move.item] != move.to ||
-        (next == 0 && !index.problem().cyclic)) {
+    if (steps == phases || schedule.phases[next][move.item] != move.to || (next == 0 && !index.problem().cyclic)) {
       move.awaited = false;
       break;
     }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <regex>
@@ -71,10 +72,28 @@ void read_log(const std::string& path, Outcome& outcome) {
   }
 }
 
+// In a folder that goes with the process.
+class SymbolFile {
+ public:
+  SymbolFile()
+      : folder_(::testing::TempDir() + "terrace-doors-" + std::to_string(getpid())),
+        path_(access::write_symbol_file(TERRACE_SUBJECT, folder_)) {}
+  ~SymbolFile() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  SymbolFile(const SymbolFile&) = delete;
+  SymbolFile& operator=(const SymbolFile&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string folder_;
+  std::string path_;
+};
+
 const std::string& symbol_file() {
-  static const std::string path = access::write_symbol_file(
-      TERRACE_SUBJECT, ::testing::TempDir() + "terrace-doors-" + std::to_string(getpid()));
-  return path;
+  static const SymbolFile file;
+  return file.path();
 }
 
 Outcome run(const std::string& what, const std::string& variables = "", bool session = true) {

@@ -134,6 +134,7 @@ def profile(place: Place, name: str, machine: str) -> None:
         *of.options,
     ]
     study.run_terrace([*words, "--output", made])
+    kept.parent.mkdir(parents=True, exist_ok=True)
     made.replace(kept)
 
 

@@ -116,12 +116,12 @@ void NumaMover::pace(double share) {
 // After so much work, as long as makes the pace; not while somebody waits.
 void NumaMover::rest(Seconds worked) {
   timespec begun{};
-  clock_gettime(CLOCK_REALTIME, &begun);
+  clock_gettime(CLOCK_MONOTONIC, &begun);
   while (pace_ < 1 && waiting_ == 0 && !stop_) {
     const auto pause = std::min(worked.value * (1 / pace_ - 1), k_longest_rest);
     const auto nanoseconds = begun.tv_nsec + static_cast<std::int64_t>(pause * k_nanoseconds);
     const timespec end{begun.tv_sec + nanoseconds / k_nanoseconds, nanoseconds % k_nanoseconds};
-    if (pthread_cond_timedwait(&asked_, &mutex_, &end) == ETIMEDOUT) return;
+    if (pthread_cond_clockwait(&asked_, &mutex_, CLOCK_MONOTONIC, &end) == ETIMEDOUT) return;
   }
 }
 

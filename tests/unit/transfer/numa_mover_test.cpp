@@ -274,10 +274,10 @@ TEST_F(NumaMoverTest, DoesNotRestWhileSomebodyWaits) {
   mover_->pace(0.5);
   const auto begun = std::chrono::steady_clock::now();
   Ticket last = 0;
-  for (int round = 0; round < 100; ++round)
+  for (int round = 0; round < 300; ++round)
     last = mover_->submit({static_cast<ChunkId>(round % 8), static_cast<PlaceId>(round % 2)});
   mover_->wait(last);
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(8)) << "10 s with rests";
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(20)) << "30 s with rests";
 }
 
 TEST_F(NumaMoverTest, EndsWithTransfersInTheQueue) {

@@ -109,7 +109,10 @@ void World::run_moves(const PhaseTracker& tracker) {
   plan_phase_.reset();
   const bool expected = active_.expects(tracker.index(), tracker.phase());
   strayed_ = strayed_ || (parts_.steering.plan && tracker.iteration() == 0 && !expected);
-  if (strayed_) return leave_given_plan();
+  if (strayed_) {
+    pace(1);
+    return leave_given_plan();
+  }
   plan_phase_ = active_.find_phase(tracker.index(), tracker.phase());
   if (!expected && !plan_mismatch_noted_) {
     note("warning", "phase " + std::to_string(tracker.index()) + " is \"" + tracker.phase() +

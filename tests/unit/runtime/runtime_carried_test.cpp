@@ -77,6 +77,31 @@ TEST(CarriedPlan, MovesAtThePaceOfThePlan) {
   EXPECT_GT(unpaced, 10U);
 }
 
+// Where the program goes another way than the plan, what is under way is no longer held back.
+TEST(CarriedPlan, HoldsNothingBackOnceItIsLeft) {
+  auto plan = plan_of_a_smaller_run();
+  plan.paces = {0.01, 1};
+  TestRun run({.plan = plan});
+  run.runtime.loop_begin("main");
+  run.runtime.phase("solve");
+  run.compute(1'000'000);
+  run.runtime.phase("other");
+  run.compute(100'000'000);
+  run.runtime.loop_end();
+  run.runtime.finish("exit");
+  const auto other = run.records<profile::PhaseRecord>().at(1);
+  ASSERT_EQ(other.name, "other");
+  std::size_t fast = 0;
+  for (const auto& record : run.records<profile::TransfersRecord>())
+    for (const auto& transfer : record.transfers) {
+      if (transfer.size.value == 0 || transfer.begun < other.begun) continue;
+      const auto rate = static_cast<double>(transfer.size.value) / (transfer.done - transfer.begun).value;
+      EXPECT_NEAR(rate, 4e9, 1e-3 * 4e9);
+      ++fast;
+    }
+  EXPECT_GT(fast, 10U);
+}
+
 // The planner's own plan follows it, of the first iteration, in which it was obeyed.
 TEST(CarriedPlan, IsFollowedByABetterOne) {
   TestRun kept({.plan = plan_of_a_smaller_run()}),

@@ -2,7 +2,7 @@
 // worth its room there, brought in ahead of its use while the copies keep up with the computation.
 //
 // Room is given in the order of what it gains: the seconds that an item's next uses gain, for each byte and each
-// second until the last of them. That is Belady's rule where all uses gain alike. Around it are four choices that
+// second until the last of them. That is Belady's rule where all uses gain alike. Around it are six choices that
 // depend on the machine and the program, so they are tried where there is time and the prediction decides: see
 // Tuning.
 #include <algorithm>
@@ -293,6 +293,7 @@ class Stream final : public Planner {
     };
     const auto with = [&](auto Tuning::*choice, const auto& values) {
       for (const auto value : values) {
+        if (tuning.*choice == value) continue;
         auto other = tuning;
         other.*choice = value;
         attempt(other);

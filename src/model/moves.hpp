@@ -31,8 +31,9 @@ struct MoveList {
 // A move is asked for as early as its target has room for it in every phase from then on: one to slower memory
 // after the last phase that touches the item (Unimem section 3.1.3), one to faster memory also while the item is
 // in use, which is served from where it lies until the copy is done, but then no earlier than twice the copy's own
-// time. Moves asked for together are ordered so that each finds room when those before it are done: to slower
-// memory first, then by need.
+// time. Moves asked for together are ordered so that each finds room when those before it are done: to faster
+// memory by need, each behind as many evictions as make its room; what the phase uses where it goes to leaves
+// right after what that phase needs; other evictions come last.
 MoveList moves_of(const ProblemIndex& index, const Schedule& schedule);
 MoveList moves_of(const Problem& problem, const Schedule& schedule);
 

@@ -156,20 +156,21 @@ def _exposures(problem):
 
 
 def test_the_real_regret_lies_within_the_stated_interval(recorded):
+    """A single interval holds in nine of ten cases at best, so budgets of one profile are taken together."""
     stored = _core.Store(str(recorded))
     run = stored.runs()[0].id
     machine, calibration = stored.machine(run), stored.calibration(run)
-    profile = stored.profile(run)
-    budget = machine.fast_budget(int(0.15 * profile.footprint))
-    estimate, truth = (
-        _core.Problem(stored.profile(run, exact).only(0), machine, budget, True, 1 << 20)
-        for exact in (False, True)
-    )
-    sure = _core.sure_plan(estimate, "auto", calibration, 20)
-    real = _core.regret_under(estimate, truth, sure.decision, "auto", calibration)
-    regrets = np.asarray(sure.regrets)
-    low, high = np.quantile(regrets, (0.05, 0.95))
-    assert low <= real <= high
+    footprint = stored.profile(run).footprint
+    profiles = [stored.profile(run, exact).only(0) for exact in (False, True)]
+    low = real = high = 0.0
+    for share in (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6):
+        budget = machine.fast_budget(int(share * footprint))
+        estimate, truth = (_core.Problem(profile, machine, budget, True, 1 << 20) for profile in profiles)
+        sure = _core.sure_plan(estimate, "auto", calibration, 20)
+        real += _core.regret_under(estimate, truth, sure.decision, "auto", calibration)
+        low += np.quantile(sure.regrets, 0.05)
+        high += np.quantile(sure.regrets, 0.95)
+    assert 0 < low <= real <= high
 
 
 def test_more_samples_are_surer(tmp_path):

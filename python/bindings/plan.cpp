@@ -77,7 +77,8 @@ nb::list sweep(const profile::Profile& profile, const machine::Machine& machine,
   for (std::size_t b = 0; b < budgets.size(); ++b) {
     machine::Budget budget;
     for (const auto size : budgets[b]) budget.push_back(Bytes{size});
-    const auto problem = model::make_problem(profile, machine, budget, max_items);
+    auto problem = model::make_problem(profile, machine, budget, max_items);
+    model::leave_out_unreached(problem);
     for (const auto& name : planners) {
       const auto decision = decide(problem, name, calibration, false);
       nb::dict row;

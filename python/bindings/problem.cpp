@@ -29,12 +29,13 @@ using model::Schedule;
 
 Problem make(const profile::Profile& profile, const machine::Machine& machine,
              const std::vector<std::uint64_t>& budget, bool cyclic, std::size_t max_items,
-             const placement::Hints* hints) {
+             const placement::Hints* hints, bool every_segment) {
   machine::Budget bytes;
   for (const auto size : budget) bytes.push_back(Bytes{size});
   auto problem =
       model::make_problem(profile, machine, bytes, max_items, hints ? hints->directives : model::Directives{});
   problem.cyclic = cyclic;
+  if (!every_segment) model::leave_out_unreached(problem);
   return problem;
 }
 
@@ -128,13 +129,14 @@ void bind_problem(nb::module_& module) {
           "__init__",
           [](Problem* self, const profile::Profile& profile, const machine::Machine& machine,
              const std::vector<std::uint64_t>& budget, bool cyclic, std::size_t max_items,
-             const placement::Hints* hints) {
-            new (self) Problem(make(profile, machine, budget, cyclic, max_items, hints));
+             const placement::Hints* hints, bool every_segment) {
+            new (self) Problem(make(profile, machine, budget, cyclic, max_items, hints, every_segment));
           },
           "profile"_a, "machine"_a, "budget"_a = std::vector<std::uint64_t>{}, "cyclic"_a = true,
-          "max_items"_a = 4096, "hints"_a = nb::none(),
+          "max_items"_a = 4096, "hints"_a = nb::none(), "every_segment"_a = false,
           "`budget` is bytes by place (Machine.budget); places past its end are whole. Of hints, the "
-          "directives count.")
+          "directives count. Segments that the usual iteration does not reach are left out, but for "
+          "`every_segment`: problems of the same loop's iterations then have the same phases.")
       .def_static("from_dump", &problem_from_dump, "dump"_a, "The problem of json.loads(problem.to_json()).")
       .def("to_json", &model::dump_json, "For solvers outside; schema terrace-problem-1.")
       .def_prop_ro("items", [](const Problem& self) { return self.items.size(); })

@@ -47,7 +47,7 @@ def certificate(store: Path, fast: int) -> Certificate:
     budget = machine.fast_budget(fast)
 
     def problem(of: _core.Profile, cyclic: bool) -> _core.Problem:
-        return _core.Problem(of, machine, budget, cyclic, _ALL)
+        return _core.Problem(of, machine, budget, cyclic, _ALL, every_segment=True)
 
     mean = problem(profile, True)
     target = _core.decide(mean, "joint", quick=True).prediction.total

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "model/costs.hpp"
 #include "model/merge.hpp"
+#include "profile/segment_name.hpp"
 
 namespace terrace::model {
 namespace {
@@ -220,6 +221,12 @@ void hold_against_measured(Problem& problem) {
     const auto explained = phase_time(problem, k, problem.measured_at).total;
     phase.unexplained = Seconds{std::max(0.0, measured - explained)};
   }
+}
+
+void leave_out_unreached(Problem& problem) {
+  std::erase_if(problem.phases, [](const ProblemPhase& phase) {
+    return phase.measured.value == 0 && phase.cells.empty() && profile::segment_offset(phase.name) != 0;
+  });
 }
 
 std::size_t affordable_items(const profile::Profile& profile) {

@@ -128,6 +128,10 @@ Problem make_problem(const profile::Profile& profile, const machine::Machine& ma
 // unexplained. For estimates that have been changed; they must not be scaled already.
 void hold_against_measured(Problem& problem);
 
+// Segments that the usual iteration ends its phase before: there is nothing to plan for in them (a phase that does
+// reach them goes on, see repeats.hpp).
+void leave_out_unreached(Problem& problem);
+
 // To how many items a profile's chunks are merged where planning must be quick: as many as leave about 12,000
 // cells, and one for each object at least.
 std::size_t affordable_items(const profile::Profile& profile);

@@ -6,6 +6,7 @@
 #include "model/lower_bound.hpp"
 #include "model/moves.hpp"
 #include "model/pace.hpp"
+#include "model/repeats.hpp"
 #include "placement/planner.hpp"
 #include "placement/planner/choose.hpp"
 
@@ -168,6 +169,7 @@ Plan make_plan(const model::Problem& problem, const Decision& decision, std::str
   const auto loads = loads_of(problem, decision.schedule);
   add_objects(plan, index, loads, model::initial_placement(decision.schedule, list), list, names);
   add_moves(plan, index, loads, decision, list, names);
+  if (!plan.moves.empty()) plan.repeats = model::repeats(problem);
   plan.paces = model::paces(problem, decision.schedule, loads, list);
   plan.predicted = decision.prediction.total;
   plan.predicted_slow = stay(problem, at_home(problem)).prediction.total;

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "profile/segment_name.hpp"
+
 namespace terrace::placement {
 namespace {
 
-constexpr std::uint32_t k_plan_version = 4;
+constexpr std::uint32_t k_plan_version = 5;
 constexpr double k_not_asked = -1;  // a part's confidence
 
 void put(BlobWriter& out, Seconds seconds) { out.put(seconds.value); }
@@ -110,6 +112,11 @@ void Plan::to_blob(BlobWriter& out) const {
   put(out, phases);
   out.put(static_cast<std::uint32_t>(paces.size()));
   for (const auto pace : paces) out.put(pace);
+  out.put(static_cast<std::uint32_t>(repeats.size()));
+  for (const auto& repeat : repeats) {
+    out.put(repeat.last);
+    out.put(repeat.from);
+  }
   out.put(static_cast<std::uint32_t>(objects.size()));
   for (const auto& object : objects) put(out, object);
   out.put(static_cast<std::uint32_t>(moves.size()));
@@ -139,6 +146,12 @@ Plan Plan::from_blob(BlobReader& in) {
   for (auto& pace : plan.paces) pace = get_pace(in);
   if (!plan.paces.empty() && plan.paces.size() != plan.phases.size())
     throw Error(Code::corrupt, "a plan has paces of other phases than its own");
+  plan.repeats.resize(get_count(in));
+  for (auto& repeat : plan.repeats) {
+    repeat.last = in.get<std::uint32_t>();
+    repeat.from = in.get<std::uint32_t>();
+    if (!is_repeat(plan.phases, repeat)) throw Error(Code::corrupt, "a plan's phase goes on in another one");
+  }
   const auto objects = get_count(in);
   for (std::uint32_t i = 0; i < objects; ++i) plan.objects.push_back(get_object(in));
   const auto moves = get_count(in);
@@ -158,6 +171,14 @@ Plan Plan::from_blob(BlobReader& in) {
   return plan;
 }
 
+bool is_repeat(const std::vector<std::string>& phases, const model::Repeat& repeat) {
+  const auto offset = [&](std::size_t k) { return k < phases.size() ? profile::segment_offset(phases[k]) : 0; };
+  if (repeat.from >= repeat.last || repeat.last >= phases.size()) return false;
+  for (auto k = repeat.from; k < repeat.last; ++k)
+    if (offset(k + 1) <= offset(k)) return false;
+  return offset(repeat.last + 1) == 0;
+}
+
 bool same_places(const Plan& a, const Plan& b) {
   const auto same_part = [](const PlanPart& x, const PlanPart& y) {
     return x.chunks == y.chunks && x.place == y.place;
@@ -170,7 +191,7 @@ bool same_places(const Plan& a, const Plan& b) {
     return x.object == y.object && x.chunks == y.chunks && x.to == y.to && x.ask == y.ask && x.need == y.need &&
            x.awaited == y.awaited;
   };
-  return a.phases == b.phases && std::ranges::equal(a.objects, b.objects, same_object) &&
+  return a.phases == b.phases && a.repeats == b.repeats && std::ranges::equal(a.objects, b.objects, same_object) &&
          std::ranges::equal(a.moves, b.moves, same_move);
 }
 

@@ -10,6 +10,7 @@
 #include "base/blob.hpp"
 #include "base/units.hpp"
 #include "machine/machine.hpp"
+#include "model/repeats.hpp"
 
 namespace terrace::placement {
 
@@ -52,8 +53,9 @@ struct Plan {
   std::string planner;  // "local", "global", "first-touch", "hand", ...
   std::string machine;
   std::string loop;
-  std::vector<std::string> budget;  // "hbm=16GiB", as the user may write it
-  std::vector<std::string> phases;  // names in the order of the iteration
+  std::vector<std::string> budget;     // "hbm=16GiB", as the user may write it
+  std::vector<std::string> phases;     // names in the order of the iteration
+  std::vector<model::Repeat> repeats;  // where phases go on that go on beyond their last segment, ascending
   std::vector<double> paces;  // by phase: how fast moves go, of full speed (Mover::pace); empty: at full speed
   std::vector<PlanObject> objects;
   std::vector<PlanMove> moves;  // in the order in which they are asked for
@@ -74,6 +76,9 @@ struct Plan {
 
 // Whether moves can go at so much of full speed.
 inline bool is_pace(double share) { return share > 0 && share <= 1; }
+
+// Whether its segments are those of one phase, the last one of it among them.
+bool is_repeat(const std::vector<std::string>& phases, const model::Repeat& repeat);
 
 // Whether both have everything at the same places at the same times: what they predict may differ.
 bool same_places(const Plan& a, const Plan& b);

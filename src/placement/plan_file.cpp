@@ -68,6 +68,16 @@ std::vector<double> get_paces(const TomlTable& table, std::size_t phases) {
   return paces;
 }
 
+model::Repeat get_repeat(const TomlTable& table, const std::vector<std::string>& phases) {
+  table.allow_only({"last", "from"});
+  const auto most = std::max(static_cast<std::int64_t>(phases.size()) - 1, std::int64_t{0});
+  const model::Repeat repeat{static_cast<std::uint32_t>(table.integer("last", 0, most)),
+                             static_cast<std::uint32_t>(table.integer("from", 0, most))};
+  if (!is_repeat(phases, repeat))
+    table.refuse("last", "is to be the last segment of a phase, and from an earlier one of the same phase");
+  return repeat;
+}
+
 void get_regret(const TomlTable& table, Plan& plan) {
   if (table.has("draws")) plan.draws = static_cast<std::uint32_t>(table.integer("draws", 1, k_most_draws));
   for (const auto* key : {"regret", "regret_low", "regret_high"}) {
@@ -136,7 +146,7 @@ PlanMove get_move(const TomlTable& table, const Plan& plan, const std::map<std::
 Plan get_plan(const TomlTable& table) {
   table.allow_only({"schema", "planner", "machine", "loop", "budget", "phases", "paces", "predicted",
                     "predicted_slow", "lower_bound", "gap", "draws", "regret", "regret_low", "regret_high",
-                    "object", "move"});
+                    "object", "move", "repeat"});
   Plan plan;
   if (table.has("schema")) static_cast<void>(table.integer("schema", 1, 1));
   plan.planner = table.has("planner") ? table.text("planner") : "hand";
@@ -151,6 +161,7 @@ Plan get_plan(const TomlTable& table) {
   plan.lower_bound = Seconds{get_number(table, "lower_bound", 0)};
   plan.gap = get_number(table, "gap", 0);
   get_regret(table, plan);
+  for (const auto& entry : table.entries("repeat")) plan.repeats.push_back(get_repeat(entry, plan.phases));
   std::map<std::string, std::uint32_t> objects;
   for (const auto& entry : table.entries("object")) {
     auto object = get_object(entry);

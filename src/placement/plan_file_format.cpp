@@ -127,6 +127,9 @@ std::string format_plan(const Plan& plan) {
   time("regret", plan.regret.value);
   time("regret_low", plan.regret_low.value);
   time("regret_high", plan.regret_high.value);
+  for (const auto& repeat : plan.repeats)
+    out += "\n[[repeat]]\nlast = " + comment(phase(plan, repeat.last)) +
+           "\nfrom = " + comment(phase(plan, repeat.from)) + "\n";
   for (const auto& object : plan.objects) out += object_text(object);
   for (const auto& move : plan.moves) out += move_text(plan, move);
   return out;

@@ -1,6 +1,7 @@
 #include "runtime/active_plan.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "profile/segment_name.hpp"
@@ -30,6 +31,7 @@ void ActivePlan::bind(const profile::Object& object) {
     planned_size_ += plan_.objects[known].size;
     size_ += object.size;
   }
+  back_.clear();
   for (auto move : expanded.moves) {
     move_to_answered(move);
     if (move.ask >= asks_.size()) asks_.resize(move.ask + 1);
@@ -93,6 +95,41 @@ std::span<ActiveMove> ActivePlan::asked_in(profile::PhaseIndex index) {
       std::stable_sort(asks.begin(), asks.end(),
                        [](const ActiveMove& a, const ActiveMove& b) { return a.planned.order < b.planned.order; });
   return index < asks_.size() ? std::span(asks_[index]) : std::span<ActiveMove>();
+}
+
+const model::Repeat* ActivePlan::repeat_of(profile::PhaseIndex last) const {
+  const auto found = std::ranges::find(plan_.repeats, last, &model::Repeat::last);
+  return found != plan_.repeats.end() ? &*found : nullptr;
+}
+
+// The last segment ends when the phase does and is short: half another one is enough to tell that the phase goes
+// on. In a run of other sizes it counts as long as the others, and nobody knows how long until an iteration has
+// passed.
+std::optional<ActivePlan::GoingOn> ActivePlan::going_on(profile::PhaseIndex last) const {
+  const auto* repeat = repeat_of(last);
+  if (!repeat || (scaled_ && passed_.empty())) return std::nullopt;
+  const auto back = segment_offset(last) - segment_offset(repeat->from);
+  const auto segment = back / (last - repeat->from);
+  return GoingOn{repeat->from, segment_offset(last) + segment / 2 + (passed_.empty() ? 0 : segment), back};
+}
+
+std::span<ActiveMove> ActivePlan::moves_back(profile::PhaseIndex last) {
+  const auto* repeat = repeat_of(last);
+  if (!repeat) return {};
+  const auto [found, is_new] = back_.try_emplace(last);
+  if (!is_new) return found->second;
+  const auto places = places_before(repeat->from);
+  std::set<memory::ChunkId> known;
+  for (auto k = repeat->from; k <= last; ++k)
+    for (auto move : asked_in(k)) {
+      if (!known.insert(move.chunk).second) continue;
+      move.planned.to = places[move.object][move.planned.chunk];
+      move.planned.awaited = false;
+      move.planned.benefit = move.planned.cost = Seconds{};
+      move.name = ActiveMove::k_not_named;
+      found->second.push_back(move);
+    }
+  return found->second;
 }
 
 std::vector<std::string> ActivePlan::take_notes() { return std::exchange(notes_, {}); }

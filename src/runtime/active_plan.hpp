@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -75,6 +76,16 @@ class ActivePlan {
   [[nodiscard]] std::uint64_t segment_offset(profile::PhaseIndex phase) const {
     return phase < offsets_.size() ? offsets_[phase] : 0;
   }
+  // A phase that goes on behind its last segment: what it does then is as if it were in segment `from`, so many
+  // accesses `back`, once it is `after` accesses long. Nothing where the plan does not know.
+  struct GoingOn {
+    profile::PhaseIndex from = 0;
+    std::uint64_t after = 0;
+    std::uint64_t back = 0;
+  };
+  [[nodiscard]] std::optional<GoingOn> going_on(profile::PhaseIndex last) const;
+  // From where the plan has everything then to where it has it before that segment.
+  [[nodiscard]] std::span<ActiveMove> moves_back(profile::PhaseIndex last);
   // How fast moves go in the plan's phase, of full speed.
   [[nodiscard]] double pace(profile::PhaseIndex phase) const {
     return phase < plan_.paces.size() ? plan_.paces[phase] : 1;
@@ -84,6 +95,7 @@ class ActivePlan {
   [[nodiscard]] std::vector<std::string> take_notes();
 
  private:
+  [[nodiscard]] const model::Repeat* repeat_of(profile::PhaseIndex last) const;
   void move_to_answered(placement::ChunkMove& move) const;
   void scale_segments(profile::PhaseIndex start, std::uint64_t accesses);
   void redirect(const std::vector<bool>& answered);
@@ -102,6 +114,7 @@ class ActivePlan {
   std::vector<std::uint64_t> offsets_;                       // the same in this run
   std::vector<profile::PhaseIndex> starts_;                  // those that are no segments
   std::vector<std::vector<ActiveMove>> asks_;                // by the plan's phase
+  std::map<profile::PhaseIndex, std::vector<ActiveMove>> back_;  // by last segment: what moves_back() found
   bool sorted_ = true;
   std::vector<std::string> notes_;
 };

@@ -83,6 +83,7 @@ std::optional<std::string> ActivePlan::fit(const std::vector<profile::Object>& o
     if (!out[i]) continue;
     initial_[object->id][ordinal] = home;
   }
+  back_.clear();
   return misfit.in_words();
 }
 
@@ -141,6 +142,7 @@ void ActivePlan::redirect(const std::vector<bool>& answered) {
       move_to_answered(move.planned);
       asks_[move.planned.ask].push_back(move);
     }
+  back_.clear();
   sorted_ = false;
 }
 

@@ -192,6 +192,7 @@ void World::loop_begin(const PhaseTracker& tracker, const std::vector<profile::O
 
 void World::progressed(const PhaseTracker& tracker, std::uint32_t thread, std::uint64_t accesses, bool in_stride) {
   progress_ += accesses;
+  plan_progress_ += accesses;
   if (parts_.policy) heed_policy(tracker);
   if (!first_thread_) first_thread_ = thread;
   if (!in_stride) return;
@@ -199,8 +200,7 @@ void World::progressed(const PhaseTracker& tracker, std::uint32_t thread, std::u
   // have gone on.
   if (collecting_ && thread == *first_thread_) cut_segment(tracker);
   if (!plan_phase_) return;
-  while (active_.segment_offset(*plan_phase_ + 1) != 0 && progress_ >= active_.segment_offset(*plan_phase_ + 1))
-    enter_plan_phase(++*plan_phase_, false, tracker.iteration());
+  go_on(tracker);
 }
 
 // Nothing waits at a segment: the program is in the middle of its work there.
@@ -272,7 +272,7 @@ void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool
   if (!hints_.empty()) phase_names_.insert(tracker.phase());
   phase_begun_ = now();
   phase_waited_ = Seconds{};
-  progress_ = 0;
+  progress_ = plan_progress_ = 0;
   first_thread_.reset();
   write_moves();
   if (has_plan_) run_moves(tracker);

@@ -120,7 +120,12 @@ class World {
   void catch_up(const PhaseTracker& tracker);
   void bind(const profile::Object& object);
   class Room;
+  class Arrivals;
   void ask(std::span<ActiveMove> moves, std::uint32_t iteration);
+  void ask(std::span<ActiveMove* const> moves, std::uint32_t iteration);
+  void ask_for_missing(std::vector<ActiveMove*> moves, std::uint32_t iteration);
+  void go_on(const PhaseTracker& tracker);
+  void stop_waiting(profile::PhaseIndex phase);
   void name(ActiveMove& move);
   template <class Work>
   void with_collectors(Work work) {
@@ -196,8 +201,9 @@ class World {
   bool followed_whole_ = true;  // this iteration, from its first phase on
   std::map<std::pair<profile::PhaseIndex, std::string>, Totals> measured_;  // phases that were followed last
   Totals before_phase_;
-  Totals carried_;                             // counts of phases that were not followed
-  std::uint64_t progress_ = 0;                 // accesses into the phase, of all threads
+  Totals carried_;                   // counts of phases that were not followed
+  std::uint64_t progress_ = 0;       // accesses into the phase, of all threads
+  std::uint64_t plan_progress_ = 0;  // so far is the plan, which goes back where a phase goes on for longer
   std::optional<std::uint32_t> first_thread_;  // to end a quantum in this phase
   Seconds segment_begun_;
   double pace_ = 1;                                // of the mover

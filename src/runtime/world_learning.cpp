@@ -84,8 +84,9 @@ void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object
   profile.moving = again_ || moved_early_;
   if (!again_) why_ = "learned in the first iteration";
   try {
-    const auto problem = model::make_problem(profile, *parts_.machine, parts_.budget,
-                                             model::affordable_items(profile), hints_.directives());
+    auto problem = model::make_problem(profile, *parts_.machine, parts_.budget, model::affordable_items(profile),
+                                       hints_.directives());
+    model::leave_out_unreached(problem);
     if (model::cell_count(problem) == 0)
       throw Error(Code::not_found, "no accesses were seen: build with terrace-cc and its sisters, or give --plan");
     plan(problem);
@@ -159,31 +160,6 @@ bool World::adopt(const Coming& coming, const PhaseTracker& tracker, const std::
   else
     last_arrival_ = first_pending_ + pending_.size() - 1;
   return true;
-}
-
-// From where everything lies, or is on its way to, to where the plan has it when the phase begins: outs first,
-// then ins.
-void World::gather(const std::vector<profile::Object>& objects, profile::PhaseIndex phase) {
-  harvest();
-  std::map<ChunkId, PlaceId> under_way;
-  for (const auto& pending : pending_)
-    if (!pending.settled) under_way[pending.chunk] = pending.to;
-  const auto lies = [&](ChunkId chunk) {
-    const auto found = under_way.find(chunk);
-    return found != under_way.end() ? found->second
-                                    : (*parts_.chunks)[chunk].place.load(std::memory_order_relaxed);
-  };
-  const auto home = parts_.machine->home(domain_);
-  const auto places = active_.places_before(phase);
-  std::vector<ActiveMove> moves;
-  for (const auto& object : objects) {
-    if (!object.live) continue;
-    const auto of_object = ActivePlan::moves_to(places, object, lies, home);
-    moves.insert(moves.end(), of_object.begin(), of_object.end());
-  }
-  std::stable_partition(moves.begin(), moves.end(),
-                        [&](const ActiveMove& move) { return move.planned.to == home; });
-  ask(moves, iterations_);
 }
 
 // A plan that was given may be another run's, with other sizes and other phases. What fits of it is known when the

@@ -45,18 +45,52 @@ class World::Room {
   std::map<ChunkId, PlaceId> lies_;
 };
 
+// Where chunks lie once all that is under way is done.
+class World::Arrivals {
+ public:
+  explicit Arrivals(const World& world) : chunks_(*world.parts_.chunks) {
+    for (const auto& pending : world.pending_)
+      if (!pending.settled) under_way_[pending.chunk] = pending.to;
+  }
+  [[nodiscard]] PlaceId of(ChunkId chunk) const {
+    const auto found = under_way_.find(chunk);
+    return found != under_way_.end() ? found->second : chunks_[chunk].place.load(std::memory_order_relaxed);
+  }
+
+ private:
+  const memory::ChunkTable& chunks_;
+  std::map<ChunkId, PlaceId> under_way_;
+};
+
+void World::ask(std::span<ActiveMove> moves, std::uint32_t iteration) {
+  std::vector<ActiveMove*> each;
+  for (auto& move : moves) each.push_back(&move);
+  ask(std::span<ActiveMove* const>(each), iteration);
+}
+
+// What is not on its way to where it is wanted: outs first, then ins.
+void World::ask_for_missing(std::vector<ActiveMove*> moves, std::uint32_t iteration) {
+  harvest();
+  const Arrivals arrivals(*this);
+  std::erase_if(moves, [&](const ActiveMove* move) { return arrivals.of(move->chunk) == move->planned.to; });
+  const auto home = parts_.machine->home(domain_);
+  std::stable_partition(moves.begin(), moves.end(),
+                        [&](const ActiveMove* move) { return move->planned.to == home; });
+  ask(std::span<ActiveMove* const>(moves), iteration);
+}
+
 // A plan of a run with other sizes has chunks of its own size, so what it asks for may come before what makes room
 // for it; since a mover lets everything wait behind what has no room, that is left out.
-void World::ask(std::span<ActiveMove> moves, std::uint32_t iteration) {
+void World::ask(std::span<ActiveMove* const> moves, std::uint32_t iteration) {
   if (moves.empty()) return;
   std::optional<Room> room;
   if (has_plan_ && active_.scaled()) room.emplace(*this);
   requests_.clear();
   asked_.clear();
-  for (auto& move : moves) {
-    if (!(*parts_.chunks)[move.chunk].live || (room && !room->move(move.chunk, move.planned.to))) continue;
-    requests_.push_back({move.chunk, move.planned.to});
-    asked_.push_back(&move);
+  for (auto* move : moves) {
+    if (!(*parts_.chunks)[move->chunk].live || (room && !room->move(move->chunk, move->planned.to))) continue;
+    requests_.push_back({move->chunk, move->planned.to});
+    asked_.push_back(move);
   }
   if (requests_.empty()) return;
   parts_.clock->charge(model::k_ask_cost + static_cast<double>(requests_.size()) * model::k_move_cost);
@@ -71,6 +105,25 @@ void World::ask(std::span<ActiveMove> moves, std::uint32_t iteration) {
     }
     ++ticket;
   }
+}
+
+// From where everything lies, or is on its way to, to where the plan has it when the phase begins: outs first,
+// then ins.
+void World::gather(const std::vector<profile::Object>& objects, profile::PhaseIndex phase) {
+  harvest();
+  const Arrivals arrivals(*this);
+  const auto lies = [&](ChunkId chunk) { return arrivals.of(chunk); };
+  const auto home = parts_.machine->home(domain_);
+  const auto places = active_.places_before(phase);
+  std::vector<ActiveMove> moves;
+  for (const auto& object : objects) {
+    if (!object.live) continue;
+    const auto of_object = ActivePlan::moves_to(places, object, lies, home);
+    moves.insert(moves.end(), of_object.begin(), of_object.end());
+  }
+  std::stable_partition(moves.begin(), moves.end(),
+                        [&](const ActiveMove& move) { return move.planned.to == home; });
+  ask(moves, iterations_);
 }
 
 // Ascending tickets, and a mover works in their order.
@@ -88,11 +141,39 @@ void World::await(const std::vector<backend::Ticket>& tickets) {
   }
 }
 
-// A phase that was shorter than the plan expects did not reach its last segments: their moves are due now.
-void World::catch_up(const PhaseTracker& tracker) {
-  if (plan_phase_)
-    while (active_.segment_offset(*plan_phase_ + 1) != 0)
+// The plan's segments that the program has reached. Behind the last one of a phase that goes on the plan goes back
+// to the one that it knows to be like what follows.
+void World::go_on(const PhaseTracker& tracker) {
+  for (;;) {
+    const auto next = active_.segment_offset(*plan_phase_ + 1);
+    if (next != 0) {
+      if (plan_progress_ < next) return;
       enter_plan_phase(++*plan_phase_, false, tracker.iteration());
+      continue;
+    }
+    const auto going_on = active_.going_on(*plan_phase_);
+    if (!going_on || plan_progress_ < going_on->after) return;
+    std::vector<ActiveMove*> back;
+    for (auto& move : active_.moves_back(*plan_phase_)) back.push_back(&move);
+    ask_for_missing(std::move(back), tracker.iteration());
+    plan_progress_ -= going_on->back;
+    plan_phase_ = going_on->from;
+    enter_plan_phase(*plan_phase_, false, tracker.iteration());
+  }
+}
+
+// A phase that was shorter than the plan expects did not reach its last segments: where their moves lead is due
+// now, and nothing on the way there.
+void World::catch_up(const PhaseTracker& tracker) {
+  if (!plan_phase_) return;
+  std::map<ChunkId, ActiveMove*> last;
+  while (active_.segment_offset(*plan_phase_ + 1) != 0) {
+    stop_waiting(++*plan_phase_);
+    for (auto& move : active_.asked_in(*plan_phase_)) last[move.chunk] = &move;
+  }
+  std::vector<ActiveMove*> missing;
+  for (const auto& [chunk, move] : last) missing.push_back(move);
+  if (!missing.empty()) ask_for_missing(std::move(missing), tracker.iteration());
 }
 
 // A plan of an iteration with other phases says where data lies at first. Where another is to follow it anyway,
@@ -127,10 +208,8 @@ void World::run_moves(const PhaseTracker& tracker) {
 
 void World::enter_plan_phase(profile::PhaseIndex phase, bool may_wait, std::uint32_t iteration) {
   const auto await_needed = [&] {
-    if (phase >= needed_.size()) return;
-    if (may_wait) await(needed_[phase]);
-    late_.insert(late_.end(), needed_[phase].begin(), needed_[phase].end());
-    needed_[phase].clear();
+    if (may_wait && phase < needed_.size()) await(needed_[phase]);
+    stop_waiting(phase);
   };
   await_needed();
   ask(active_.asked_in(phase), iteration);
@@ -139,6 +218,12 @@ void World::enter_plan_phase(profile::PhaseIndex phase, bool may_wait, std::uint
   std::erase_if(late_, [&](backend::Ticket ticket) { return parts_.mover->done(ticket); });
   // What is late goes at full speed, and so does everything to where a new plan has it.
   pace(late_.empty() && !last_arrival_ ? active_.pace(phase) : 1);
+}
+
+void World::stop_waiting(profile::PhaseIndex phase) {
+  if (phase >= needed_.size()) return;
+  late_.insert(late_.end(), needed_[phase].begin(), needed_[phase].end());
+  needed_[phase].clear();
 }
 
 void World::pace(double share) {

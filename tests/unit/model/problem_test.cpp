@@ -109,6 +109,31 @@ TEST(MakeProblem, LeavesOutWhatAPhaseDidOnce) {
   EXPECT_DOUBLE_EQ(make_problem(profile, machine, {}).phases[0].cells.at(0).read_bytes, 310 * 64.0);
 }
 
+// A solver's phase that took more steps once: the segments that it had then alone go, those of others stay.
+TEST(MakeProblem, LeavesOutSegmentsThatAreSeldomReached) {
+  auto profile = profile_of({{{0, 10, 0, 0, 1}}, {{0, 10, 0, 0, 1}}, {{0, 10, 0, 0, 1}}}, 1);
+  for (auto& iteration : profile.iterations) {
+    iteration.phases[0].name = "solve";
+    for (const auto* name : {"solve@100", "solve@200", "idle"}) {
+      iteration.phases.push_back(iteration.phases[0]);
+      iteration.phases.back().name = name;
+    }
+    const bool longest = &iteration == &profile.iterations[0];
+    for (const std::size_t k : {std::size_t{2}, std::size_t{3}}) {
+      if (k == 2 && longest) continue;
+      iteration.phases[k].time = Seconds{};
+      iteration.phases[k].cells.clear();
+    }
+  }
+  const auto every = make_problem(profile, example(), {});
+  auto problem = every;
+  leave_out_unreached(problem);
+  std::vector<std::string> names;
+  for (const auto& phase : problem.phases) names.push_back(phase.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"solve", "solve@100", "idle"}));
+  EXPECT_EQ(phase_time(problem, 1, problem.measured_at).total, phase_time(every, 1, every.measured_at).total);
+}
+
 TEST(MakeProblem, LeavesIterationsOfAnotherShapeOut) {
   auto profile = profile_of({{{0, 10, 0, 0, 0}}, {{0, 30, 0, 0, 0}}, {{0, 99, 0, 0, 0}}}, 1);
   profile.iterations[2].phases.push_back(profile.iterations[2].phases[0]);

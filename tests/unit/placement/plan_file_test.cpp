@@ -41,6 +41,8 @@ TEST(PlanFile, ReadsBackToTheLastDigit) {
     decision.prediction = model::predict(problem, decision.schedule);
     auto plan = make_plan(problem, decision, "random");
     if (n % 2 == 1) {
+      plan.phases[2] = plan.phases[1] + "@7";
+      plan.repeats = {{2, 1}};
       plan.draws = static_cast<std::uint32_t>(1 + random() % 100);
       plan.regret = Seconds{model::testing::uniform(random, 0, 1)};
       plan.regret_high = Seconds{model::testing::uniform(random, 0, 1)};
@@ -64,6 +66,25 @@ TEST(PlanFile, RefusesConfidencesThatAreNone) {
   EXPECT_NE(refusal(object + "place = \"hbm\"\nconfidence = nan\n"), "accepted");
   EXPECT_NE(refusal(object + "confidence = 0.5\n").find("is of a place"), std::string::npos);
   EXPECT_EQ(refusal(object + "place = \"hbm\"\nconfidence = 1.0\n"), "accepted");
+}
+
+TEST(PlanFile, RefusesRepeatsThatLeaveTheirPhase) {
+  const std::string phases = "phases = [\"a\", \"a@10\", \"a@20\", \"b\", \"b@10\"]\n";
+  const auto repeat = [&](int last, int from) {
+    return refusal(phases + "[[repeat]]\nlast = " + std::to_string(last) + "\nfrom = " + std::to_string(from) +
+                   "\n");
+  };
+  EXPECT_EQ(repeat(2, 1), "accepted");
+  EXPECT_EQ(repeat(2, 0), "accepted");
+  EXPECT_EQ(repeat(4, 3), "accepted");
+  EXPECT_EQ(
+      repeat(1, 0),
+      "p.toml:3: repeat.last: is to be the last segment of a phase, and from an earlier one of the same phase");
+  for (const auto& [last, from] : {std::pair{2, 2}, {4, 1}, {3, 2}, {3, 3}, {5, 3}, {-1, 0}, {2, -1}})
+    EXPECT_NE(repeat(last, from), "accepted") << last << " " << from;
+  EXPECT_NE(refusal("[[repeat]]\nlast = 0\nfrom = 0\n"), "accepted");
+  EXPECT_NE(refusal(phases + "[[repeat]]\nlast = 2\n"), "accepted");
+  EXPECT_NE(refusal(phases + "[[repeat]]\nlast = 2\nfrom = 1\nthen = 1\n"), "accepted");
 }
 
 TEST(PlanFile, RefusesPacesThatAreNone) {

@@ -20,7 +20,9 @@ Plan sample() {
   plan.machine = "example";
   plan.loop = "main";
   plan.budget = {"hbm=1GiB"};
-  plan.phases = {"x", "y", "z"};
+  plan.phases = {"x", "x@10", "y"};
+  plan.paces = {0.25, 1, 0.5};
+  plan.repeats = {{1, 0}};
   plan.objects = {{"a", Bytes{64 << 20}, 16, false, {{{0, 4}, "hbm", Seconds{4e-3}}, {{8, 1}, "ddr"}}},
                   {"work_*", Bytes{0}, 1, true, {{{0, 1}, "hbm"}}}};
   plan.moves = {{0, {4, 2}, "hbm", 1, 2, true, Seconds{2e-3}, Seconds{1e-4}},
@@ -47,6 +49,16 @@ TEST(PlanBlob, ReadsBackAsItWas) {
   EXPECT_EQ(plan.objects[0].parts[1].place, "ddr");
   EXPECT_EQ(plan.objects[0].parts[0].benefit.value, 4e-3);
   EXPECT_EQ(plan.moves[1].need, 5U);
+  EXPECT_EQ(plan.paces, sample().paces);
+  EXPECT_EQ(plan.repeats, sample().repeats);
+}
+
+TEST(PlanBlob, RefusesARepeatThatLeavesItsPhase) {
+  auto plan = sample();
+  plan.repeats = {{2, 1}};
+  const auto bytes = bytes_of(plan);
+  BlobReader in(bytes);
+  EXPECT_THROW(Plan::from_blob(in), Error);
 }
 
 TEST(PlanBlob, RefusesEveryTruncation) {

@@ -1,0 +1,24 @@
+// Where a phase goes on that goes on for longer than its profile knows: a solver that takes more steps, say.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/problem.hpp"
+
+namespace terrace::model {
+
+// Behind segment `last` of its phase, what follows is as what followed segment `from` began with.
+struct Repeat {
+  std::uint32_t last = 0;  // position in the problem's phases
+  std::uint32_t from = 0;
+
+  bool operator==(const Repeat&) const = default;
+};
+
+// For each phase of several segments that did before an earlier one what it did before its end: used the same data
+// over a quarter of the phase's accesses, at least as long ago. Nothing for a phase in which that does not come
+// again, such as a sweep.
+std::vector<Repeat> repeats(const Problem& problem);
+
+}  // namespace terrace::model

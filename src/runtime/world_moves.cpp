@@ -62,9 +62,19 @@ class World::Arrivals {
   std::map<ChunkId, PlaceId> under_way_;
 };
 
-void World::ask(std::span<ActiveMove> moves, std::uint32_t iteration) {
+namespace {
+
+std::vector<ActiveMove*> pointers_to(std::span<ActiveMove> moves) {
   std::vector<ActiveMove*> each;
+  each.reserve(moves.size());
   for (auto& move : moves) each.push_back(&move);
+  return each;
+}
+
+}  // namespace
+
+void World::ask(std::span<ActiveMove> moves, std::uint32_t iteration) {
+  const auto each = pointers_to(moves);
   ask(std::span<ActiveMove* const>(each), iteration);
 }
 
@@ -153,9 +163,7 @@ void World::go_on(const PhaseTracker& tracker) {
     }
     const auto going_on = active_.going_on(*plan_phase_);
     if (!going_on || plan_progress_ < going_on->after) return;
-    std::vector<ActiveMove*> back;
-    for (auto& move : active_.moves_back(*plan_phase_)) back.push_back(&move);
-    ask_for_missing(std::move(back), tracker.iteration());
+    ask_for_missing(pointers_to(active_.moves_back(*plan_phase_)), tracker.iteration());
     plan_progress_ -= going_on->back;
     plan_phase_ = going_on->from;
     enter_plan_phase(*plan_phase_, false, tracker.iteration());
@@ -172,6 +180,7 @@ void World::catch_up(const PhaseTracker& tracker) {
     for (auto& move : active_.asked_in(*plan_phase_)) last[move.chunk] = &move;
   }
   std::vector<ActiveMove*> missing;
+  missing.reserve(last.size());
   for (const auto& [chunk, move] : last) missing.push_back(move);
   if (!missing.empty()) ask_for_missing(std::move(missing), tracker.iteration());
 }

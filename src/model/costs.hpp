@@ -15,10 +15,12 @@ inline constexpr Seconds k_log_cost{0.4e-6};
 // Before there is a plan, for each cell that is looked at: what it paid, and what moves for that.
 inline constexpr Seconds k_rent_cost{0.1e-6};
 // Of a processor beside the program: a quick plan, for each cell of the problem and for each item and phase; what
-// a search of ways adds for each item and phase; and the plan that streams, which is there long before, by cells.
+// a search of ways adds for each item and phase; and one attempt to stream, of which the first plan is made, for
+// both.
 inline constexpr Seconds k_plan_cost{4e-6};
-inline constexpr Seconds k_way_cost{0.13e-6};
+inline constexpr Seconds k_way_cost{0.15e-6};
 inline constexpr Seconds k_search_cost{2e-6};
-inline constexpr Seconds k_first_plan_cost{2.5e-6};
+inline constexpr Seconds k_first_plan_cost{0.8e-6};
+inline constexpr Seconds k_first_way_cost{0.03e-6};
 
 }  // namespace terrace::model

@@ -172,6 +172,9 @@ void add_phases(Problem& problem, const profile::Profile& profile, Bytes line,
     const auto all = weight(instances);
     auto& to = problem.phases.emplace_back();
     to.name = instances.back().phase->name;
+    std::size_t cells = 0;
+    for (const auto& instance : instances) cells += instance.phase->cells.size();
+    to.cells.reserve(cells);
     for (const auto& [from, stands_for] : instances) {
       const auto share = stands_for / all;
       to.core += share * from->core;

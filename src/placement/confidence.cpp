@@ -55,7 +55,7 @@ Decision best_of(const Problem& truth, const model::Calibration& calibration, co
   Decision near;
   near.schedule = chosen.schedule;
   near.prediction = model::predict(truth, chosen.schedule);
-  refine(truth, k_near_work, near);
+  refine(truth, k_near_work, 1, near);
   return near.prediction.total < own.prediction.total ? near : own;
 }
 

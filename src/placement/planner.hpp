@@ -31,9 +31,14 @@ class Planner {
   [[nodiscard]] virtual bool needs_profile() const { return true; }
   [[nodiscard]] virtual Decision decide(const model::Problem& problem, const model::Calibration& calibration,
                                         Effort effort) const = 0;
+  // The same, where what meanwhile() decides with that effort is known.
+  [[nodiscard]] virtual Decision decide_after(const Decision&, const model::Problem& problem,
+                                              const model::Calibration& calibration, Effort effort) const {
+    return decide(problem, calibration, effort);
+  }
   // Whether it finds more with that effort than in a hurry.
   [[nodiscard]] virtual bool gains_by(const model::Problem& problem, Effort effort) const;
-  // Of a processor beside the program, in virtual time (model/costs.hpp).
+  // Of a processor beside the program, in virtual time (model/costs.hpp); meanwhile()'s part is in it.
   [[nodiscard]] virtual Seconds takes(const model::Problem& problem, Effort effort) const;
   // Another one that decides much sooner, whose plan may be obeyed until this one has decided; nullptr for none.
   [[nodiscard]] virtual const Planner* meanwhile() const { return nullptr; }

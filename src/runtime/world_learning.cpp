@@ -18,7 +18,8 @@ using memory::ChunkId;
 
 namespace {
 
-constexpr Seconds k_longest_wait{50e-3};  // of a program for its plan
+constexpr Seconds k_longest_wait{50e-3};   // of a program for its plan
+constexpr double k_worth_a_change = 2e-3;  // of an iteration: predictions err by no less
 
 // Numbers with a point need the part of the C++ library that needs libm, which must stay out of users' processes.
 std::string microseconds(Seconds time) {
@@ -108,24 +109,38 @@ void World::plan(const model::Problem& problem) {
   using placement::Effort;
   coming_.clear();
   const auto& planner = placement::find_planner(parts_.steering.planner);
+  const auto& calibration = parts_.calibration;
   auto beaten = Seconds{std::numeric_limits<double>::infinity()};
   Seconds taken;
-  const auto make = [&](const placement::Planner& by, Effort effort) {
-    taken += by.takes(problem, effort);
-    const auto at = parts_.clock->finished_beside(taken);
-    const auto decision = by.decide(problem, parts_.calibration, effort);
-    if (decision.prediction.total >= beaten) return;
+  const auto comes = [&](const placement::Planner& by, Seconds takes, const placement::Decision& decision) {
+    taken += takes;
+    if (decision.prediction.total > (1 - k_worth_a_change) * beaten) return;
     beaten = decision.prediction.total;
-    coming_.push_back({placement::make_plan(problem, decision, by.name()), at, why_});
+    coming_.push_back(
+        {placement::make_plan(problem, decision, by.name()), parts_.clock->finished_beside(taken), why_});
+  };
+  const auto make = [&](const placement::Planner& by, Effort effort) {
+    auto decision = by.decide(problem, calibration, effort);
+    comes(by, by.takes(problem, effort), decision);
+    return decision;
   };
   const bool gains = planner.gains_by(problem, Effort::unhurried);
   if (parts_.clock->finished_beside(planner.takes(problem, Effort::quick)) <= now()) {
     const bool short_enough = planner.takes(problem, Effort::unhurried) <= k_longest_wait;
-    return make(planner, gains && short_enough ? Effort::unhurried : Effort::quick);
+    make(planner, gains && short_enough ? Effort::unhurried : Effort::quick);
+    return;
   }
-  if (const auto* first = planner.meanwhile(); first != nullptr && !again_) make(*first, Effort::quick);
+  const auto* first = again_ ? nullptr : planner.meanwhile();
+  if (first) make(*first, Effort::quick);
   make(planner, Effort::quick);
-  if (gains) make(planner, Effort::unhurried);
+  if (!gains) return;
+  if (!first || !first->gains_by(problem, Effort::unhurried)) {
+    make(planner, Effort::unhurried);
+    return;
+  }
+  const auto meanwhile = make(*first, Effort::unhurried);
+  const auto rest = planner.takes(problem, Effort::unhurried) - first->takes(problem, Effort::unhurried);
+  comes(planner, rest, planner.decide_after(meanwhile, problem, calibration, Effort::unhurried));
 }
 
 void World::adopt_what_came(const PhaseTracker& tracker, const std::vector<profile::Object>& objects) {

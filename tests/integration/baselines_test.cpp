@@ -67,8 +67,11 @@ TEST_F(Baselines, CgVerifiesWithinEveryBudgetAndReplays) {
       EXPECT_EQ(number(store("e", planner), "SELECT COUNT(*) FROM object_place WHERE place = 0"), 0);
     }
     const auto plans = number(store("e", planner), "SELECT COUNT(*) FROM plan");
-    const bool learns = planner == "auto" || planner == "xmem" || planner == "ecohmem" || planner == "soar";
-    EXPECT_EQ(plans, learns ? 1 : 0) << planner;
+    const bool learns = planner == "xmem" || planner == "ecohmem" || planner == "soar";
+    if (planner == "auto")  // one after another, each predicted to be better
+      EXPECT_GE(plans, 1) << planner;
+    else
+      EXPECT_EQ(plans, learns ? 1 : 0) << planner;
   }
 }
 

@@ -11,6 +11,10 @@ class Auto final : public Planner {
                                 Effort effort) const override {
     return joint_planner().decide(problem, calibration, effort);
   }
+  [[nodiscard]] Decision decide_after(const Decision& meanwhile, const model::Problem& problem,
+                                      const model::Calibration& calibration, Effort effort) const override {
+    return joint_planner().decide_after(meanwhile, problem, calibration, effort);
+  }
   [[nodiscard]] bool gains_by(const model::Problem& problem, Effort effort) const override {
     return joint_planner().gains_by(problem, effort);
   }

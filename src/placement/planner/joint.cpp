@@ -4,6 +4,7 @@
 // times while every item is tried again, and neighbours at the edge of what fits exchange their ways.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 
 #include "model/costs.hpp"
@@ -20,7 +21,9 @@ namespace {
 
 constexpr int k_rounds = 2;              // of: climb the bound, round its prices
 constexpr int k_polishing = 6;           // sweeps, at most
-constexpr int k_quicker = 8;             // passes of the climb
+constexpr double k_within_reach = 0.95;  // of the published planner's: what streaming may yet better in a hurry
+constexpr int k_quick_share = 16;        // of the climb's passes, one in so many
+constexpr int k_unhurried_share = 8;
 constexpr double k_exchanges = 5e4;      // attempts x phases
 constexpr double k_widest_edge = 48;     // items on each side of it that try to exchange
 constexpr double k_close_enough = 1e-3;  // of the bound: nothing is left to be found
@@ -31,23 +34,57 @@ constexpr double k_thorough_work = 2e7;
 constexpr std::size_t k_soon_searched = 100'000;
 constexpr std::size_t k_searched = 500'000;
 
-constexpr double k_times_as_long = 4;  // as a quick plan: one whose streaming is tuned
-
 class Joint final : public Planner {
  public:
   [[nodiscard]] std::string_view name() const override { return "joint"; }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration& calibration,
                                 Effort effort) const override {
+    if (effort != Effort::thorough || problem.phases.size() < 2)
+      return decide_after(stream_planner().decide(problem, calibration, effort), problem, calibration, effort);
+    Decision best;
+    std::uint32_t searches = 0;
+    for (const auto& streamed : stream_thoroughly(problem)) {
+      auto found = search(streamed, problem, calibration, effort, ++searches);
+      const auto bound = std::max(found.lower_bound, best.lower_bound);
+      if (searches == 1)
+        best = std::move(found);
+      else
+        better(std::move(found), best);
+      prove(bound, best);
+    }
+    return best;
+  }
+  [[nodiscard]] Decision decide_after(const Decision& streamed, const model::Problem& problem,
+                                      const model::Calibration& calibration, Effort effort) const override {
+    return search(streamed, problem, calibration, effort, 1);
+  }
+  [[nodiscard]] const Planner* meanwhile() const override { return &stream_planner(); }
+  [[nodiscard]] bool gains_by(const model::Problem& problem, Effort effort) const override {
+    return effort != Effort::quick && problem.phases.size() > 1;
+  }
+  [[nodiscard]] Seconds takes(const model::Problem& problem, Effort effort) const override {
+    const auto ways = static_cast<double>(problem.items.size() * problem.phases.size());
+    const auto quick = Planner::takes(problem, effort);
+    if (effort == Effort::quick) return quick;
+    return quick + stream_planner().takes(problem, effort) +
+           (searches(problem, effort) ? ways * model::k_search_cost : Seconds{});
+  }
+
+ private:
+  static Decision search(const Decision& streamed, const model::Problem& problem,
+                         const model::Calibration& calibration, Effort effort, std::uint32_t seed) {
     const model::ProblemIndex index(problem);
     auto best = stay(problem, at_home(problem));
-    auto streamed = stream_planner().decide(problem, calibration, effort);
-    if (streamed.prediction.total < best.prediction.total) best = std::move(streamed);
+    better(streamed, best);
     auto published = unimem_planner().decide(problem, calibration, effort);
-    if (published.prediction.total < best.prediction.total) best = std::move(published);
+    const bool streams = published.prediction.total > k_within_reach * best.prediction.total;
+    better(std::move(published), best);
+    if (effort == Effort::quick && streams && problem.phases.size() > 1) better(stream_otherwise(problem), best);
     const auto unexplained = unexplained_time(problem);
     const int passes = model::affordable_passes(problem);
     const bool hurried = effort != Effort::thorough;
-    const model::AscentLimits limits{.passes = hurried ? passes / k_quicker : passes};
+    const auto share = effort == Effort::quick ? k_quick_share : hurried ? k_unhurried_share : 1;
+    const model::AscentLimits limits{.passes = passes / share};
     model::LowerBound bound;
     for (int round = 0; round < (hurried ? 1 : k_rounds); ++round) {
       bound =
@@ -65,26 +102,13 @@ class Joint final : public Planner {
       if (close(best, bound, unexplained) || best.prediction.total == before) break;
     }
     if (effort != Effort::quick && !close(best, bound, unexplained)) {
-      refine(problem, hurried ? k_soon_work : k_thorough_work, best);
+      refine(problem, hurried ? k_soon_work : k_thorough_work, seed, best);
       pace(index, best);
     }
-    best.lower_bound = bound.seconds;
-    best.gap =
-        best.prediction.total.value > 0 ? std::max(1 - bound.seconds / best.prediction.total.value, 0.0) : 0;
+    prove(bound.seconds, best);
     return best;
   }
-  [[nodiscard]] const Planner* meanwhile() const override { return &stream_planner(); }
-  [[nodiscard]] bool gains_by(const model::Problem& problem, Effort effort) const override {
-    return effort != Effort::quick && problem.phases.size() > 1;
-  }
-  [[nodiscard]] Seconds takes(const model::Problem& problem, Effort effort) const override {
-    const auto ways = static_cast<double>(problem.items.size() * problem.phases.size());
-    const auto quick = Planner::takes(problem, effort);
-    return (effort == Effort::quick ? quick : k_times_as_long * quick) +
-           (searches(problem, effort) ? ways * model::k_search_cost : Seconds{});
-  }
 
- private:
   // An exact problem's bound does not hold the times that depend on the placement in ways that the law cannot say.
   static double unexplained_time(const model::Problem& problem) {
     double sum = 0;
@@ -92,6 +116,14 @@ class Joint final : public Planner {
     return sum;
   }
 
+  static void prove(double bound, Decision& best) {
+    const auto total = best.prediction.total.value;
+    best.lower_bound = bound;
+    best.gap = total > 0 ? std::max(1 - bound / total, 0.0) : 0;
+  }
+  static void better(Decision other, Decision& best) {
+    if (other.prediction.total < best.prediction.total) best = std::move(other);
+  }
   static bool close(const Decision& best, const model::LowerBound& bound, double unexplained) {
     const auto total = best.prediction.total.value;
     return total - unexplained - bound.seconds <= k_close_enough * total;

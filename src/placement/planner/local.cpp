@@ -118,7 +118,7 @@ class Search {
   // Eq. 5 for each place. Staying is worth a trifle more than coming, so that ties move nothing.
   [[nodiscard]] std::vector<double> weights(std::size_t k, const model::ItemCell& cell, const Room& room) const {
     const auto& item = problem_.items[cell.item];
-    const auto home = model::home_of(problem_, item.domain);
+    const auto home = homes_[item.domain];
     const auto from = now_[cell.item];
     std::vector<double> weights(problem_.places.size(), 0);
     for (std::size_t p = 0; p < weights.size(); ++p) {
@@ -138,7 +138,7 @@ class Search {
   // Time from the end of the last phase that touches the item to the start of this one.
   [[nodiscard]] double overlap(std::size_t k, std::uint32_t item) const {
     const auto& uses = uses_[item];
-    const auto here = std::find_if(uses.begin(), uses.end(), [&](const model::Use& u) { return u.phase == k; });
+    const auto here = std::ranges::lower_bound(uses, k, {}, &model::Use::phase);
     if (here != uses.begin()) return begun_[k] - begun_[std::prev(here)->phase + 1];
     const auto before = problem_.cyclic ? begun_.back() - begun_[uses.back().phase + 1] : 0;
     return begun_[k] + before;

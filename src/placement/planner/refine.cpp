@@ -36,12 +36,13 @@ struct Interval {
 
 class Refinement {
  public:
-  Refinement(const model::Problem& problem, double work, Decision& best)
+  Refinement(const model::Problem& problem, double work, std::uint32_t seed, Decision& best)
       : problem_(problem),
         best_(best),
         left_(work),
         phases_(static_cast<std::uint32_t>(problem.phases.size())),
-        index_(problem) {
+        index_(problem),
+        random_(seed) {
     for (std::size_t d = 0; d < model::domain_count(problem); ++d)
       places_.push_back(model::fastest_first(problem, static_cast<machine::DomainId>(d)));
     for (std::uint32_t i = 0; i < problem.items.size(); ++i)
@@ -266,7 +267,7 @@ class Refinement {
   model::ProblemIndex index_;
   std::vector<std::vector<PlaceId>> places_;  // by domain, fastest first
   std::vector<std::uint32_t> free_;           // items that are not pinned
-  std::mt19937 random_{1};
+  std::mt19937 random_;
   model::Schedule now_;
   double seconds_ = 0;                            // of now_
   std::vector<std::vector<std::uint64_t>> held_;  // [phase][place], by now_
@@ -276,12 +277,12 @@ class Refinement {
 
 }  // namespace
 
-void refine(const model::Problem& problem, double work, Decision& best) {
+void refine(const model::Problem& problem, double work, std::uint32_t seed, Decision& best) {
   // What does not get as far as trying each item once finds nothing.
   const auto sweep = static_cast<double>(problem.items.size()) *
                      (static_cast<double>(problem.items.size() * problem.phases.size()) + k_prediction);
   if (problem.phases.empty() || work < sweep) return;
-  Refinement(problem, work, best).run();
+  Refinement(problem, work, seed, best).run();
 }
 
 }  // namespace terrace::placement

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "model/moves.hpp"
 #include "placement/planner.hpp"
+#include "placement/planner/choose.hpp"
 
 namespace terrace::placement {
 namespace {
@@ -136,7 +137,8 @@ TEST(Planners, GainByTimeWhatTheySayTheyDo) {
   EXPECT_GE(better, 5);
 }
 
-// Of every schedule that there is, on problems so small that all can be predicted.
+// Of every schedule that there is, held back as much as planners may, on problems so small that all can be
+// predicted.
 double brute_force(const model::Problem& problem) {
   const auto bits = problem.items.size() * problem.phases.size();
   const model::ProblemIndex index(problem);
@@ -148,8 +150,11 @@ double brute_force(const model::Problem& problem) {
       for (std::size_t i = 0; i < problem.items.size(); ++i)
         placement.push_back(static_cast<machine::PlaceId>((code >> bit++) & 1U));
     }
-    if (model::within_budget(problem, schedule))
+    if (!model::within_budget(problem, schedule)) continue;
+    for (const auto keep : k_keeps) {
+      schedule.copies_keep = keep;
       best = std::min(best, model::predict(index, schedule).total.value);
+    }
   }
   return best;
 }

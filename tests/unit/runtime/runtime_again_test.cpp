@@ -121,7 +121,7 @@ TEST(ProfilesAgain, UnderAPlanWithMoves) {
     const auto phases = of.records<profile::PhaseRecord>();
     return (phases.back().ended - phases[phases.size() - 2].begun).value;
   };
-  EXPECT_LE(last(run), 1.02 * last(second_half));
+  EXPECT_LE(last(run), 1.03 * last(second_half));
   EXPECT_LE(run.ledger.held(0).value, 5 * k_mib);
 }
 

@@ -110,9 +110,10 @@ TEST(CarriedPlan, IsFollowedByABetterOne) {
   bettered.iterate(6);
   EXPECT_EQ(kept.records<profile::PlanRecord>().size(), 1U);
   const auto plans = bettered.records<profile::PlanRecord>();
-  ASSERT_EQ(plans.size(), 2U);
+  ASSERT_GE(plans.size(), 2U);
   EXPECT_EQ(plans[0].why, "given by --plan");
-  EXPECT_EQ(plans[1].why, "learned in the first iteration, under the plan that was given");
+  for (std::size_t p = 1; p < plans.size(); ++p)
+    EXPECT_EQ(plans[p].why, "learned in the first iteration, under the plan that was given");
   EXPECT_LE(bettered.most_held(), 5 * k_mib);
   const auto iteration = [](TestRun& run, std::size_t i) {
     const auto phases = run.records<profile::PhaseRecord>();

@@ -74,9 +74,12 @@ TEST(RuntimeTest, JournalSaysForEachMoveWhatAndWhen) {
   EXPECT_EQ(into_fast, run.ledger.held(0).value);
   EXPECT_LE(run.ledger.held(0).value, 5 * k_mib);
   const auto plans = run.records<profile::PlanRecord>();
-  ASSERT_EQ(plans.size(), 2U);  // streaming is not the best that can be done here
+  ASSERT_GE(plans.size(), 2U);  // the first attempt to stream is not the best that can be done here
   EXPECT_EQ(plans[0].plan.planner, "stream");
-  EXPECT_EQ(plans[1].plan.planner, "auto");
+  for (std::size_t p = 1; p < plans.size(); ++p) {
+    EXPECT_LT(plans[p].plan.predicted, plans[p - 1].plan.predicted);
+    EXPECT_GT(plans[p].at, plans[p - 1].at);
+  }
   EXPECT_EQ(run.records<profile::IterationRecord>().size(), 1U);
   EXPECT_EQ(run.records<profile::LoopEndRecord>().at(0).iterations, 40U);
 }

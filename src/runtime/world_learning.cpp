@@ -19,7 +19,7 @@ using memory::ChunkId;
 namespace {
 
 constexpr Seconds k_longest_wait{50e-3};   // of a program for its plan
-constexpr double k_worth_a_change = 2e-3;  // of an iteration: predictions err by no less
+constexpr double k_worth_a_change = 1e-3;  // of an iteration: predictions err by no less
 
 // Numbers with a point need the part of the C++ library that needs libm, which must stay out of users' processes.
 std::string microseconds(Seconds time) {

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +39,18 @@ class Line:
     item: str
     goal: str
     measure: Callable[[], Measured]
+
+
+def workloads() -> tuple[str, ...]:
+    """The names of all shipped workloads: each is a folder with a program of its name."""
+    return tuple(sorted(p.stem for p in (ROOT / "workloads").glob("*/*.cpp") if p.stem == p.parent.name))
+
+
+def every_workload(sizes: Mapping[str, str]) -> dict[str, str]:
+    """The sizes, by workload; raises where one has none: then a line would not be about every workload."""
+    if without := sorted(set(workloads()) - set(sizes)):
+        raise RuntimeError(f"no size is given for {', '.join(without)}: the line is about every workload")
+    return dict(sizes)
 
 
 def run(

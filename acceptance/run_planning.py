@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from harness import main
-from planning_lines import carried, optimum, properties, sizes, speed, study
+from planning_lines import carried, confidence, optimum, properties, sizes, speed, study
 
 # In the order of what was promised.
 LINES = [
@@ -14,6 +14,7 @@ LINES = [
     *sizes.LINES,
     *carried.LINES,
     *optimum.LINES,
+    *confidence.LINES,
     *speed.LINES,
     *properties.LINES,
 ]

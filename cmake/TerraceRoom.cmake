@@ -1,5 +1,5 @@
-# terrace_room(NAME SOURCES ... DEPENDS ...): one room of the design as a static library terrace_NAME
-# (alias Terrace::NAME). All rooms share one set of flags: what enters a user's process is position-independent
+# terrace_room(NAME FOLDERS ... [SOURCES ...] DEPENDS ...): one room of the design, or a part of one, as a static
+# library terrace_NAME (alias Terrace::NAME). All rooms share one set of flags: what enters a user's process is position-independent
 # and hides its symbols.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -42,8 +42,13 @@ if(TERRACE_COVERAGE)
   add_link_options(--coverage)
 endif()
 
+# Every .cpp of the folders is part of it (relative to the list file that asks), so a new file needs no line here.
 function(terrace_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "FOLDERS;SOURCES;DEPENDS" ${ARGN})
+  foreach(folder IN LISTS ROOM_FOLDERS)
+    file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+    list(APPEND ROOM_SOURCES ${found})
+  endforeach()
   add_library(terrace_${name} STATIC ${ROOM_SOURCES})
   add_library(Terrace::${name} ALIAS terrace_${name})
   target_link_libraries(terrace_${name} PUBLIC terrace_flags)

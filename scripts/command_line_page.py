@@ -5,33 +5,13 @@ The page is kept in git, so that it can be read without a build; `--check` says 
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "command-line.md"
-VERBS = (
-    "machine",
-    "record",
-    "show",
-    "bounds",
-    "plan",
-    "run",
-    "simulate",
-    "replay",
-    "merge",
-    "report",
-    "export",
-    "lab demo",
-    "lab trace",
-    "lab misses",
-    "lab coverage",
-    "lab sweep",
-    "lab pim",
-    "lab experiment unimem",
-    "lab experiment two-level",
-)
 INTRODUCTION = """# Command line
 
 <!-- Written by scripts/command_line_page.py from what the command says of itself: change it there. -->
@@ -53,10 +33,20 @@ def help_of(terrace: Path, verb: str) -> str:
 
 def page(terrace: Path) -> str:
     """The whole page."""
-    parts = [INTRODUCTION]
-    parts.append(f"```text\n{help_of(terrace, '')}\n```\n")
-    parts += [f"## terrace {verb}\n\n```text\n{help_of(terrace, verb)}\n```\n" for verb in VERBS]
-    return "\n".join(parts)
+    own = help_of(terrace, "")
+    verbs = re.findall(r"^  ([a-z][a-z-]*)  ", own, re.MULTILINE)
+    sections = [text for verb in verbs for text in sections_of(terrace, verb)]
+    return "\n".join([INTRODUCTION, f"```text\n{own}\n```\n", *sections])
+
+
+def sections_of(terrace: Path, verb: str) -> list[str]:
+    """A section for a verb, or one for each of the verbs below it."""
+    text = help_of(terrace, verb)
+    _, _, below = text.partition("\nCommands:\n")
+    if below:
+        names = re.findall(r"^  ([a-z][a-z-]*)  ", below, re.MULTILINE)
+        return [section for name in names for section in sections_of(terrace, f"{verb} {name}")]
+    return [f"## terrace {verb}\n\n```text\n{text}\n```\n"]
 
 
 def main() -> int:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness import ROOT, TERRACE, run
-from terrace import _core, study
-from terrace.certificate import certificate
+from terrace import _core
+from terrace.lab import study
+from terrace.solve.certificate import certificate
 
 WORK = ROOT / "out" / "acceptance" / "main-job.work"
 BIN = TERRACE.parent
@@ -28,6 +30,14 @@ def workload(name: str, hooked: bool) -> Path:
 def machines() -> list[str]:
     """The shipped machine files' names."""
     return sorted(path.stem for path in (ROOT / "machines").glob("*.toml"))
+
+
+def largest_slowdown(machine: str) -> float:
+    """What no program can be slowed down beyond with all data in the slow memory, by its machine file: the largest
+    of the two memories' ratios in read bandwidth, write bandwidth and latency."""
+    about = json.loads(run([TERRACE, "machine", machine, "--json"]).stdout)
+    fast, slow = sorted(about["paths"], key=lambda path: (path["latency"], -path["read"]))
+    return max(fast["read"] / slow["read"], fast["write"] / slow["write"], slow["latency"] / fast["latency"])
 
 
 def fresh(name: str) -> Path:

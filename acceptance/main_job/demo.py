@@ -11,7 +11,7 @@ from typing import Any
 
 from harness import ROOT, Line, Measured, run
 
-from main_job.common import WORK
+from main_job.common import WORK, largest_slowdown
 
 RUN_TIME_GOAL = 180.0
 
@@ -60,7 +60,7 @@ def gap(machine: str, goal: float) -> Measured:
         lines.append(
             f"{row['workload']}: slow-only +{slowdown:.1%}, planned gap {row['gap']:+.2%}, bound {floor:+.2%}, "
             f"live {row['live_s'] / row['fast_only_s'] - 1:+.2%}, "
-            f"steady {row['steady_s'] / row['fast_only_s'] - 1:+.2%}"
+            f"steady {row['steady_gap']:+.2%}"
             + ("" if slowdown >= 0.05 else "  (under 5 %: listed, not averaged)")
         )
         if slowdown >= 0.05:
@@ -88,14 +88,18 @@ def near_bound(ratio: str, goal: float) -> Measured:
 
 
 def slowdowns() -> Measured:
-    lines = []
+    """Of each program within what the memories themselves differ by."""
+    lines, holds = [], True
     for machine, published in (("unimem-bw2", 0.18), ("unimem-lat4", 0.47)):
-        values = [r["slow_only_s"] / r["fast_only_s"] - 1 for r in _rows(machine, "study")]
+        values = [r["slow_only_s"] / r["fast_only_s"] for r in _rows(machine, "study")]
+        most = largest_slowdown(machine)
+        holds = holds and bool(values) and all(1 < value <= most for value in values)
         lines.append(
-            f"{machine}: average +{sum(values) / len(values):.0%} of CG and MG, class W; the paper's average over "
-            f"its codes in class C +{published:.0%}"
+            f"{machine}: {', '.join(f'{value - 1:+.1%}' for value in values)} of CG and MG, class W, of "
+            f"{most - 1:+.0%} that the memories allow; the paper's average over its codes in class C "
+            f"+{published:.0%}"
         )
-    return Measured("\n".join(lines), True)
+    return Measured("\n".join(lines), holds)
 
 
 LINES = [
@@ -116,5 +120,10 @@ LINES = [
     ),
     Line("planned against the bound, study's ratio", "within 2 %", lambda: near_bound("study", 0.02)),
     Line("planned against the bound, a quarter", "within 5 %", lambda: near_bound("quarter", 0.05)),
-    Line("slow-only slowdowns", "stand beside the published averages", slowdowns),
+    Line(
+        "slow-only slowdowns",
+        "every program slower than fast-only, by no more than the memories differ by; beside the published "
+        "averages",
+        slowdowns,
+    ),
 ]

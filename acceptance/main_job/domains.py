@@ -12,6 +12,7 @@ from pathlib import Path
 
 from harness import TERRACE, Line, Measured, run
 from terrace import _core
+from terrace.lab import study
 
 from main_job.account import Audit
 from main_job.common import fresh, workload
@@ -84,6 +85,8 @@ def audited_runs(name: str, domain: int, folder: Path, seen: Seen) -> Seen:
             store = folder / f"{name}{domain}-{number}-{way}.terrace"
             simulate = [TERRACE, "simulate", *common, "--budget", words(budget), *options, "-o", store]
             run([*simulate, "--", *program, "--iterations", str(ITERATIONS[name])])
+            if way == "planned":
+                study.obeyed(store)
             seen = audit(Audit(store), domain, budget, seen)
     return seen
 
@@ -95,6 +98,7 @@ def keeps_to_its_domain(folder: Path, domain: int) -> tuple[bool, str]:
     store = folder / f"elsewhere{domain}.terrace"
     simulate = [TERRACE, "simulate", "--quiet", "--machine", MACHINE, "--domain", str(domain), "--plan", plan]
     run([*simulate, "-o", store, "--", workload("mg", True), "--class", "S"])
+    study.obeyed(store)
     audited = Audit(store)
     told = [note for note in audited.notes if f"hbm{1 - domain}" in note]
     return audited.run().domains == {domain} and bool(told), told[0] if told else "nothing was said"

@@ -10,6 +10,7 @@ import re
 import sys
 
 from harness import ROOT, Line, Measured, Unavailable, run
+from terrace.lab import study
 
 from main_job.common import fresh
 
@@ -39,6 +40,7 @@ def measure() -> Measured:
     folders = [folder for folder in base.glob("guest*") if (folder / "machine.txt").exists()]
     for folder in folders[:1]:
         for job in ("cg_s", "cg_w"):
+            study.obeyed(folder / f"{job}.terrace")
             (dump,) = folder.glob(f"{job}.audit.*")
             samples, about = audit.read_samples(dump), audit.read_run(folder / f"{job}.terrace", "cg")
             verdict = audit.check_plan(samples, about, BUILD / f"tests/guest/{job}.toml", home="cxl")

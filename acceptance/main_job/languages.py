@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness import ROOT, TERRACE, Line, Measured, run
-from terrace import study
-from terrace.store import Store
+from terrace.lab import study
+from terrace.store.reader import Store
 
 from main_job.common import BIN, fresh
 
@@ -84,6 +84,7 @@ def language(program: Program) -> tuple[str, bool]:
             hooked,
         ]
     ).stdout
+    study.obeyed(placed)
     names = [one.name for one in Store(profile).objects(Store(profile).run())]
     missing = [start for start in program.objects if not any(name.startswith(start) for name in names)]
     text = tomllib.loads(plan.read_text())
@@ -138,7 +139,7 @@ def exported() -> Measured:
     """Against the lists that the map is made of."""
     library = next((TERRACE.parent.parent / "lib" / "terrace").glob("libterrace.so"))
     listed = set()
-    for file in ("src/front/exports.txt", "src/access/hooks.map.txt"):
+    for file in ("src/agent/exports.txt", "src/observe/hooks/hooks.map.txt"):
         listed |= set(re.findall(r"^([A-Za-z_]\w*)", (ROOT / file).read_text(), re.M))
     text = subprocess.run(
         ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True

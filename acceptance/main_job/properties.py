@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness import ROOT, Line, Measured, Unavailable, run
-from terrace import study
-from terrace.store import Store
-from terrace.study import World
+from terrace.lab import study
+from terrace.lab.study import World
+from terrace.store.reader import Store
 
 from main_job.common import Recorded, fresh, recorded
 from main_job.random_plans import Ground, random_plan

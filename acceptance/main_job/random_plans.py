@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from terrace.store import Store
+from terrace.store.reader import Store
 
 MOST_MOVES = 300  # an iteration
 

@@ -12,9 +12,10 @@ from itertools import combinations
 from pathlib import Path
 
 from harness import Line, Measured
-from terrace import study
-from terrace.store import Store
-from terrace.study import World
+from terrace.lab import study
+from terrace.lab.study import World
+from terrace.solve.figures import hold_bound
+from terrace.store.reader import Store
 
 from main_job.common import Recorded, fresh, recorded
 
@@ -108,9 +109,14 @@ def against_subsets(name: str) -> tuple[list[str], bool]:
     wrong = [label for label, chosen in tried.items() if not obeyed(outcomes[label].store, chosen)]
     lines, holds = [], not wrong
     for label, machine, ratio, fast, count in columns:
-        mine = {one: outcomes[one].loop for one in tried if one.startswith(f"{label}-")}
+        bound = about.bound(machine, fast)
+
+        def held(one: str, bound: float = bound) -> float:
+            return hold_bound(f"{name}, {one}", bound * len(outcomes[one].iterations), outcomes[one].loop)
+
+        mine = {one: held(one) for one in tried if one.startswith(f"{label}-")}
         best = min(mine, key=mine.__getitem__)
-        planned = outcomes[f"{label}-planned"].loop
+        planned = held(f"{label}-planned")
         holds = holds and planned <= mine[best] * (1 + GOAL)
         names = ", ".join(n for one in tried[best] for n in one.names) or "nothing"
         lines.append(

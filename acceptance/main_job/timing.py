@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from harness import ROOT, TERRACE, Line, Measured, run
+from terrace.lab import study
 
 from main_job.common import WORK, machines, workload
 
@@ -16,11 +17,12 @@ def _machine(name: str | Path) -> dict[str, object]:
 
 
 def _simulate(machine: str | Path, options: list[str], command: list[str | Path]) -> str:
+    """Under the plan that is among the options."""
     output = WORK / "timing.terrace"
     output.unlink(missing_ok=True)
-    return run(
-        [TERRACE, "simulate", "--quiet", "--machine", machine, "-o", output, *options, "--", *command]
-    ).stdout
+    done = run([TERRACE, "simulate", "--quiet", "--machine", machine, "-o", output, *options, "--", *command])
+    study.obeyed(output)
+    return done.stdout
 
 
 def _everything_in(place: str) -> list[str]:

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from harness import ROOT, TERRACE, run
+from terrace.lab import study
 
 Dump = dict[str, Any]
 
 WORK = ROOT / "out" / "acceptance" / "planning.work"
 
-# Each workload at a size that simulates in seconds.
+# Each workload at a size that simulates in seconds. Lines about every workload go through harness.every_workload.
 SMALL = {
     "cg": "--class S",
     "mg": "--class S",
@@ -31,7 +32,23 @@ SMALL = {
     "stencil": "--side 40 --iterations 6",
     "hydro": "--side 40 --steps 20",
     "eddy": "--elements 9 --order 6 --steps 6",
+    "stream": "--size 512KiB --repetitions 5",
+    "chase": "--size 1MiB --steps 100000 --repetitions 4",
+    "btree": "--records 50000 --lookups 50000 --iterations 4",
+    "sort": "--keys 100003 --iterations 3",
 }
+
+
+MACHINES = ("unimem-bw2", "unimem-lat4")
+CACHE = ["--cache", "l3=64KiB"]
+
+
+@functools.cache
+def recorded(name: str) -> dict[str, Path]:
+    """A workload's profile on each machine, from samples and exact."""
+    folder = fresh(f"recorded-{name}")
+    study.record([str(program(name)), *SMALL[name].split()], MACHINES, folder, name, CACHE)
+    return {machine: folder / f"{name}.{machine}.terrace" for machine in MACHINES}
 
 
 def fresh(name: str) -> Path:

@@ -25,7 +25,7 @@ def instance(seed: int) -> Dump:
     touched, reuse = dice.uniform(0.2, 0.8), 10 ** dice.uniform(-0.5, 1)
     phases = [_phase(dice, n, sizes, slow, touched, reuse) for n in range(dice.randint(2, MOST_PHASES))]
     return {
-        "schema": "terrace-problem-1",
+        "schema": "terrace-problem-2",
         "machine": "random",
         "loop": "loop",
         "cores": 1.0,
@@ -35,6 +35,7 @@ def instance(seed: int) -> Dump:
         "places": [fast, slow],
         "copy": [[0, to_slow], [to_fast, 0]],
         "homes": [1],
+        "fastest_first": [[0, 1]],
         "objects": [{"name": f"object{n}", "size": size, "chunks": 1} for n, size in enumerate(sizes)],
         "items": [
             {"size": size, "domain": 0, "object": n, "ordinal": 0, "chunks": 1, "measured_at": 1}

@@ -6,15 +6,14 @@ from __future__ import annotations
 import random
 import tomllib
 
-from harness import ROOT, Line, Measured
+from harness import ROOT, Line, Measured, every_workload
 from main_job.account import Audit
-from terrace import _core, study
-from terrace.study import World
+from terrace import _core
+from terrace.lab import study
+from terrace.lab.study import World
 
-from planning_lines.common import SMALL, fresh, program
+from planning_lines.common import CACHE, MACHINES, SMALL, fresh, program
 
-CACHE = ["--cache", "l3=64KiB"]
-MACHINES = ("unimem-bw2", "unimem-lat4")
 DECIDERS = ("auto", "unimem", "first-touch", "interleave", "weighted-interleave",
             "kernel-tiering", "memtis", "colloid", "alto")  # fmt: skip
 SHARE = 4
@@ -27,9 +26,9 @@ def instants() -> Measured:
     runs = moves = over = 0
     fullest = 0.0
     problems: list[str] = []
-    for name in SMALL:
+    for name, size in every_workload(SMALL).items():
         folder = fresh(f"instants-{name}")
-        command = [str(program(name)), *SMALL[name].split()]
+        command = [str(program(name)), *size.split()]
         fast = study.footprint(command, folder, name) // SHARE
         worlds = [World(f"{m}-{who}", m, who, fast) for m in MACHINES for who in DECIDERS]
         outcomes, printed = study.simulate(command, worlds, folder, name, CACHE)

@@ -6,11 +6,11 @@ import functools
 from dataclasses import dataclass
 
 from harness import ROOT, SETTINGS, Line, Measured
-from terrace.experiment import unimem
-from terrace.experiment.cells import Answers, Cell
-from terrace.experiment.recording import Place
-from terrace.experiment.runner import run
-from terrace.experiment.setting import Reader
+from terrace.lab.experiment import unimem
+from terrace.lab.experiment.cells import Answers, Cell
+from terrace.lab.experiment.recording import Place
+from terrace.lab.experiment.runner import run
+from terrace.lab.experiment.setting import Reader
 
 from planning_lines.common import WORK
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from harness import SETTINGS, TERRACE, Line, Measured, run
+from main_job.common import largest_slowdown
 
 from planning_lines.common import WORK
 
@@ -75,17 +76,27 @@ def quarter() -> Measured:
 
 def slowdowns() -> Measured:
     """Slow-only over fast-only, beside what the paper read off its figures."""
-    by_machine: dict[str, list[float]] = defaultdict(list)
-    lines = []
+    by_machine: dict[str, dict[str, float]] = defaultdict(dict)
+    lines, wrong = [], []
     for row in _table("slowdowns"):
-        by_machine[row["machine"]].append(row["slowdown"])
-    for machine, values in by_machine.items():
+        by_machine[row["machine"]][row["workload"]] = row["slowdown"]
+    for machine, by_program in by_machine.items():
+        values, most = list(by_program.values()), largest_slowdown(machine)
+        wrong += [f"{name} on {machine}" for name, value in by_program.items() if not 1 <= value <= most]
+        wrong += [f"all on {machine}"] * (max(values) <= 1)
         lines.append(
             f"{machine}: {sum(values) / len(values) - 1:.0%} on average, {min(values) - 1:.0%} to "
-            f"{max(values) - 1:.0%}"
+            f"{max(values) - 1:.0%}, of {most - 1:.0%} that the memories allow"
         )
+    # A memory that is twice as slow slows no program down less.
+    for family in ("unimem-bw", "unimem-lat"):
+        for mild, hard in ((2, 4), (4, 8)):
+            less, more = by_machine[f"{family}{mild}"], by_machine[f"{family}{hard}"]
+            wrong += [f"{name} on {family}{hard}" for name, value in less.items() if more[name] < value]
     lines.append("published: 18 % at half the bandwidth, 47 % at 4x latency; the report says why ours differ")
-    return Measured("\n".join(lines), bool(by_machine))
+    if wrong:
+        lines.append("not so: " + ", ".join(wrong))
+    return Measured("\n".join(lines), len(by_machine) == 6 and not wrong)
 
 
 def overlap() -> Measured:
@@ -99,21 +110,26 @@ def overlap() -> Measured:
 
 
 def baselines() -> Measured:
-    """Geometric mean of what each takes over the planned run, and the workload on which it gains most on it."""
-    ratios: dict[str, dict[str, float]] = defaultdict(dict)
+    """Like with like: what learns offline against planned, what acts while the program runs against live. The
+    geometric mean of what each takes over ours, and the case in which it gains most on ours."""
+    ratios: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for row in _table("baselines"):
-        ratios[row["baseline"]][f"{row['workload']} on {row['machine']}"] = 1 + row["over_planned_gap"]
-    lines, holds = [], True
-    for name, cases in ratios.items():
+        ratios[row["how"], row["baseline"]][f"{row['workload']} on {row['machine']}"] = 1 + row["over_ours_gap"]
+    lines, lost = [], []
+    for (how, name), cases in ratios.items():
         mean = math.exp(sum(map(math.log, cases.values())) / len(cases))
         best = min(cases, key=lambda case: cases[case])
-        fine = mean >= 1 and cases[best] >= 1 - LOST
-        holds = holds and fine
+        won = sum(ratio < 1 for ratio in cases.values())
+        if mean < 1 or cases[best] < 1 - LOST:
+            lost.append(f"{name} ({how})")
         lines.append(
-            f"{name}: {mean - 1:+.1%} in the mean, at best {cases[best] - 1:+.1%} ({best})"
-            + ("" if fine else " <-")
+            f"{name}, {how}: {mean - 1:+.1%} in the mean over ours, {'it' if mean < 1 else 'ours'} wins; it wins "
+            f"{won} of {len(cases)} cases, at best {cases[best] - 1:+.1%} ({best})"
         )
-    return Measured("\n".join(lines), holds and bool(lines))
+    if lost:
+        lines.append("better than ours in the mean, or by more than the goal somewhere: " + ", ".join(lost))
+    hows = {how for how, _ in ratios}
+    return Measured("\n".join(lines), not lost and hows == {"live", "planned"})
 
 
 def techniques() -> Measured:
@@ -153,11 +169,17 @@ LINES = [
     _line(
         "bound", f"planned within {NEAR:.0%} of the bound, study's ratio and a quarter of the footprint", quarter
     ),
-    _line("slowdowns", "slow-only beside the published 18 % and 47 %", slowdowns),
+    _line(
+        "slowdowns",
+        "slow-only: no program faster than fast-only, none slower by more than the memories differ by, and none "
+        "less where the slow memory is slower; beside the published 18 % and 47 %",
+        slowdowns,
+    ),
     _line("overlap", f"at least {OVERLAP:.0%} on average over plans that move", overlap),
     _line(
         "baselines",
-        f"at least as good as every baseline in the geometric mean, never more than {LOST:.0%} worse",
+        "like with like, planned against planned and live against live: at least as good as every baseline in "
+        f"the geometric mean, never more than {LOST:.0%} worse",
         baselines,
     ),
     _line(

@@ -22,12 +22,6 @@ BIN = TERRACE.parent
 PROGRAMS = ROOT / "tests" / "integration" / "programs"  # those of the tests
 OWN = Path(__file__).parent / "programs"
 
-WORKLOADS = (
-    *("stream", "chase", "cg", "mg", "gups", "hashjoin", "spmv", "stencil", "btree", "sort", "hydro"),
-    *("ft", "graph", "mergejoin", "tensor"),
-)
-THREADED = tuple(name for name in WORKLOADS if name != "chase")  # those with --threads
-
 Words = list[str | Path]  # of a command
 
 # Where a profile lay and which verb wrote it, and what two executions of a program differ in.

@@ -11,9 +11,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import ROOT, Line, Measured
+from harness import ROOT, Line, Measured, workloads
 
-from virtual_time.common import OWN, WORKLOADS, Words, fresh, program, query, simulate, workload
+from virtual_time.common import OWN, Words, fresh, program, query, simulate, workload
 
 CHASES, OTHERS = 0.99, 0.01  # at least, at most
 LINES_OF_PATTERNS = "65536"  # 4 MiB
@@ -34,9 +34,9 @@ CHASING = [
     Pattern("index chase, 4 bytes", "index", ("index4", LINES_OF_PATTERNS)),
     Pattern("index chase, 8 bytes", "index", ("index8", LINES_OF_PATTERNS)),
     Pattern("index chase, 16 bytes", "index", ("index16", LINES_OF_PATTERNS)),
+    # An index is recognised by scales of 4, 8 and 16 only (docs/virtual-time.md): of records this falls short.
+    Pattern("index chase, 64 bytes", "index", ("index64", LINES_OF_PATTERNS)),
 ]
-# docs/virtual-time.md: an index is recognised by scales of 4, 8 and 16.
-BEYOND = [Pattern("index chase, 64 bytes", "index", ("index64", LINES_OF_PATTERNS))]
 WAITING_FOR_NONE = [
     Pattern("GUPS", "update", ("gups", "--size", "4MiB", "--iterations", "4")),
     Pattern("gather", "gather", ("gather", LINES_OF_PATTERNS)),
@@ -59,8 +59,9 @@ def _machine(folder: Path) -> Path:
 def _share(pattern: Pattern, folder: Path, machine: Path) -> tuple[float, float]:
     """Dependent misses over misses, and how many misses that were."""
     name, *words = pattern.command
-    made = workload(name, True) if name in WORKLOADS else program(OWN / "patterns.c", "-fopenmp")
-    command: Words = [made, *words] if name in WORKLOADS else [made, name, *words]
+    shipped = name in workloads()
+    made = workload(name, True) if shipped else program(OWN / "patterns.c", "-fopenmp")
+    command: Words = [made, *words] if shipped else [made, name, *words]
     store = folder / "pattern.terrace"
     options: Words = ["--machine", machine, *CACHE, "--exact"]
     simulate(store, options, command, verb="record", OMP_SCHEDULE="static")
@@ -81,16 +82,12 @@ def dependence() -> Measured:
     folder = fresh("dependence")
     machine = _machine(folder)
     lines, holds = [], True
-    for patterns, what in ((CHASING, "chases"), (WAITING_FOR_NONE, "others"), (BEYOND, "beyond")):
+    for patterns, goal in ((CHASING, CHASES), (WAITING_FOR_NONE, OTHERS)):
         for pattern in patterns:
             share, misses = _share(pattern, folder, machine)
-            text = f"{pattern.name}: {share:.2%} of {misses:.0f}"
-            if what == "beyond":
-                text += " (not counted: scales of 4, 8 and 16 are what the contract has)"
-            elif share < CHASES if what == "chases" else share > OTHERS:
-                text += f": goal {CHASES:.0%}" if what == "chases" else f": goal {OTHERS:.0%}"
-                holds = False
-            lines.append(text)
+            fine = share >= CHASES if patterns is CHASING else share <= OTHERS
+            holds = holds and fine
+            lines.append(f"{pattern.name}: {share:.2%} of {misses:.0f}" + ("" if fine else f": goal {goal:.0%}"))
     return Measured("\n".join(lines), holds)
 
 

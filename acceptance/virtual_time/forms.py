@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 from harness import Line, Measured
+from terrace.lab import study
 
 from virtual_time.common import OWN, Words, fresh, machine, machines, program, simulate, workload
 
@@ -149,14 +150,21 @@ def _everything_in(folder: Path, place: str) -> list[str]:
 def _patterns(world: World, folder: Path, plan: list[str], pattern: str, threads: int) -> float:
     """Seconds of a pattern's timed pass by the program's own clock."""
     command: Words = [program(OWN / "patterns.c", "-fopenmp"), pattern, str(world.lines), str(threads)]
+    return float(_obeying(folder, [*world.options(), *plan], command, OMP_SCHEDULE="static"))
+
+
+def _obeying(folder: Path, options: Words, command: Words, **environment: str) -> str:
+    """What the program printed, simulated under the plan that is among the options."""
     store = folder / "form.terrace"
-    return float(simulate(store, [*world.options(), *plan], command, OMP_SCHEDULE="static").stdout)
+    printed = simulate(store, options, command, **environment).stdout
+    study.obeyed(store)
+    return printed
 
 
 def _chase(world: World, folder: Path, plan: list[str]) -> float:
     size = world.lines * world.line
     command: Words = [workload("chase", True), "--size", str(size), "--steps", str(STEPS), "--repetitions", "2"]
-    said = simulate(folder / "form.terrace", [*world.options(), *plan], command).stdout
+    said = _obeying(folder, [*world.options(), *plan], command)
     found = re.search(r"^Best\s+([0-9.]+) ns a step", said, re.M)
     if found is None:
         raise RuntimeError(f"chase does not say its nanoseconds a step: {said[:200]}")

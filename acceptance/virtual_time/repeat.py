@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness import Line, Measured
+from harness import Line, Measured, every_workload
 
 from virtual_time.common import (
     OWN,
     PROGRAMS,
-    THREADED,
     Busy,
     compare,
     fresh,
@@ -44,6 +43,11 @@ SMALL = {
     "graph": "--scale 12 --per-vertex 12 --iterations 3",
     "mergejoin": "--tuples 30000 --ratio 4 --iterations 1",
     "tensor": "--scale 14 --iterations 3",
+    "bt": "--class S",
+    "sp": "--class S",
+    "lu": "--class S",
+    "eddy": "--elements 6 --order 5 --steps 2",
+    "chase": "",  # has no threads
 }
 
 
@@ -101,11 +105,11 @@ def threads() -> Measured:
 def workloads() -> Measured:
     folder = fresh("repeat-workloads")
     series = []
-    for name in THREADED:
+    for name, size in every_workload(SMALL).items():
+        if not size:
+            continue
         made = workload(name, True, True)
-        found = {
-            n: _twice(folder, SMALL_MACHINE, [made, *SMALL[name].split(), "--threads", str(n)]) for n in THREADS
-        }
+        found = {n: _twice(folder, SMALL_MACHINE, [made, *size.split(), "--threads", str(n)]) for n in THREADS}
         series.append(_series(name, found))
     return _together(series)
 

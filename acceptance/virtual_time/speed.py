@@ -20,6 +20,7 @@ from virtual_time.common import Done, fresh, query, simulate, timed, workload
 ROUNDS = 3
 HOOKS_OFF, PROFILE, SIMULATED = 5.0, 10.0, 25.0  # at most, native being 1
 ACCESSES = 100e6  # a second, at least
+CACHEGRIND = 1.0  # of its time, at most: it follows the same accesses, and keeps no time
 CACHEGRIND_SECONDS = 180  # beyond, it runs at the smaller size
 OPTIONS = ["--machine", "unimem-lat4"]
 FAST = ["--fast", "64MiB"]
@@ -134,7 +135,7 @@ def beside_cachegrind() -> Measured:
             f"{ours / native:.1f}x, which is {ours / slow:.2f} of cachegrind's time"
         )
     summary = f"geometric mean: simulated takes {_mean(ratios):.2f} of cachegrind's time"
-    return Measured("\n".join([summary, *lines]), True)
+    return Measured("\n".join([summary, *lines]), _mean(ratios) <= CACHEGRIND)
 
 
 LINES = [
@@ -144,5 +145,10 @@ LINES = [
         f"{PROFILE:.0f}x, simulated {SIMULATED:.0f}x and at least {ACCESSES / 1e6:.0f} million accesses a second",
         speed,
     ),
-    Line("cachegrind beside it", "the same programs, as a ratio in one run", beside_cachegrind),
+    Line(
+        "cachegrind beside it",
+        "the same programs, as a ratio in one run: simulated takes no longer than cachegrind in the geometric "
+        "mean",
+        beside_cachegrind,
+    ),
 ]

@@ -11,11 +11,11 @@
 #include <random>
 #include <vector>
 
-#include "access/address_map.hpp"
-#include "access/calls.hpp"
-#include "access/pipeline.hpp"
-#include "access/thread.hpp"
 #include "kernels.hpp"
+#include "observe/objects/address_map.hpp"
+#include "observe/pipeline/pipeline.hpp"
+#include "observe/threads/calls.hpp"
+#include "observe/threads/thread.hpp"
 
 namespace {
 
@@ -23,9 +23,9 @@ using namespace terrace;
 
 constexpr std::size_t k_doubles = 1 << 20;  // 8 MiB an array
 
-class CountingSink final : public backend::AccessSink {
+class CountingSink final : public observe::AccessSink {
  public:
-  void quantum(const backend::Quantum& quantum) override {
+  void quantum(const observe::Quantum& quantum) override {
     accesses += quantum.accesses;
     misses += quantum.misses.size();
   }
@@ -35,8 +35,8 @@ class CountingSink final : public backend::AccessSink {
 
 enum Caches { scaled, small_last_level, large_last_level };
 
-access::PipelineConfig config_of(Caches caches) {
-  access::PipelineConfig config;
+observe::PipelineConfig config_of(Caches caches) {
+  observe::PipelineConfig config;
   if (caches != scaled) {
     config.caches.push_back({"l1", Bytes{32768}, 8, false, Seconds{0}});
     config.caches.push_back({"l2", Bytes{1 << 20}, 16, false, Seconds{0}});
@@ -50,17 +50,17 @@ access::PipelineConfig config_of(Caches caches) {
 class Followed {
  public:
   explicit Followed(Caches caches)
-      : shared_(access::make_shared_cache(config_of(caches))),
+      : shared_(observe::make_shared_cache(config_of(caches))),
         pipeline_(config_of(caches), *shared_, map_, sink_, 0, [this](std::uint64_t address) {
           map_.add_range(address & ~std::uint64_t{4095}, 4096);
           return true;
         }) {
-    access::enter_thread();
-    access::t_thread.pipeline = &pipeline_;
+    observe::enter_thread();
+    observe::t_thread.pipeline = &pipeline_;
   }
   ~Followed() {
-    access::t_thread.pipeline = nullptr;
-    access::leave_thread();
+    observe::t_thread.pipeline = nullptr;
+    observe::leave_thread();
   }
   Followed(const Followed&) = delete;
   Followed& operator=(const Followed&) = delete;
@@ -81,11 +81,11 @@ class Followed {
   }
 
  private:
-  access::AddressMap map_;
+  observe::AddressMap map_;
   CountingSink sink_;
-  std::unique_ptr<access::SharedCache, void (*)(access::SharedCache*)> shared_;
-  access::Pipeline pipeline_;
-  memory::ChunkId chunks_ = 0;
+  std::unique_ptr<observe::SharedCache, void (*)(observe::SharedCache*)> shared_;
+  observe::Pipeline pipeline_;
+  ChunkId chunks_ = 0;
 };
 
 template <class T>
@@ -158,16 +158,16 @@ void hooks_off(benchmark::State& state) {
 }
 
 void function_calls(benchmark::State& state) {
-  access::enter_thread();
-  access::t_thread.watching = state.range(0) != 0;
-  const access::FunctionObserver nobody{[](void*, std::uint64_t) { return false; },
-                                        [](void*, std::uint64_t, std::uint64_t) {}, nullptr};
-  access::set_function_observer(&nobody);
+  observe::enter_thread();
+  observe::t_thread.watching = state.range(0) != 0;
+  const observe::FunctionObserver nobody{[](void*, std::uint64_t) { return false; },
+                                         [](void*, std::uint64_t, std::uint64_t) {}, nullptr};
+  observe::set_function_observer(&nobody);
   for (auto _ : state) benchmark::DoNotOptimize(bench::calls(1000));
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * 1000));
-  access::set_function_observer(nullptr);
-  access::t_thread.watching = false;
-  access::leave_thread();
+  observe::set_function_observer(nullptr);
+  observe::t_thread.watching = false;
+  observe::leave_thread();
 }
 
 #define FOR_ALL_CACHES(kernel) \

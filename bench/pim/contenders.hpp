@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "pim/allocator.hpp"
-#include "pim/contig_vectors.hpp"
+#include "pim/published/contig_vectors.hpp"
 #include "threads.hpp"
 
 namespace terrace::pim::bench {

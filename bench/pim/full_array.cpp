@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "sections.hpp"
 #include "threads.hpp"
 

@@ -12,7 +12,7 @@
 #include <map>
 #include <vector>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "sections.hpp"
 #include "threads.hpp"
 

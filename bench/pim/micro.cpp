@@ -1,7 +1,7 @@
 // Single requests on the empty device, and a search that finds nothing and has to look everywhere.
 #include <vector>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "sections.hpp"
 #include "threads.hpp"
 

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "base/error.hpp"
-#include "base/units.hpp"
+#include "core/error.hpp"
+#include "core/units.hpp"
 
 namespace terrace::pim::bench {
 namespace {

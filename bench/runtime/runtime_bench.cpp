@@ -9,14 +9,14 @@
 #include <string>
 #include <utility>
 
+#include "core/segment_name.hpp"
 #include "machine/machine.hpp"
 #include "model/problem.hpp"
-#include "placement/early_moves.hpp"
-#include "placement/planner.hpp"
-#include "profile/segment_name.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/runtime_parts.hpp"
-#include "sim/virtual_machine.hpp"
+#include "sim/engine/virtual_machine.hpp"
+#include "strategy/early_moves.hpp"
+#include "strategy/planner.hpp"
 
 namespace {
 
@@ -46,15 +46,15 @@ model::Problem random_problem(const machine::Machine& machine, std::uint32_t obj
   profile.sample_interval = Seconds{416e-9};
   profile.iterations.emplace_back();
   for (std::uint32_t object = 0; object < objects; ++object)
-    profile.objects.push_back({object, "object " + std::to_string(object), profile::ObjectKind::heap,
+    profile.objects.push_back({object, "object " + std::to_string(object), observe::ObjectKind::heap,
                                Bytes{16 << 20}, Bytes{1 << 20}, object * 16, 16, true});
   profile.places.assign(objects * 16, 1);
   for (std::uint32_t k = 0; k < phases; ++k) {
-    profile::Phase phase;
+    observe::Phase phase;
     phase.name = "phase " + std::to_string(k);
     phase.core = Seconds{1e-3};
     phase.time = Seconds{5e-3};
-    for (memory::ChunkId chunk = 0; chunk < objects * 16; ++chunk)
+    for (ChunkId chunk = 0; chunk < objects * 16; ++chunk)
       if (random() % 3 == 0) {
         const auto lines = static_cast<double>(random() % 16384);
         phase.cells.push_back({chunk, lines, lines / 4, lines / 15, lines / 100});
@@ -66,7 +66,7 @@ model::Problem random_problem(const machine::Machine& machine, std::uint32_t obj
 }
 
 // What planning takes of a processor; `charged_ms` is what virtual time counts for it.
-void plan_with(benchmark::State& state, placement::Effort effort) {
+void plan_with(benchmark::State& state, strategy::Effort effort) {
   const auto machine = two_places();
   const auto problem = random_problem(machine, static_cast<std::uint32_t>(state.range(0)),
                                       static_cast<std::uint32_t>(state.range(1)));
@@ -75,15 +75,15 @@ void plan_with(benchmark::State& state, placement::Effort effort) {
   model::Calibration calibration;
   calibration.places.resize(machine.places().size());
   for (auto& place : calibration.places) place.peak_bandwidth = 4e9;
-  const auto& planner = placement::find_planner("auto");
+  const auto& planner = strategy::find_planner("auto");
   for (auto step : state) benchmark::DoNotOptimize(planner.decide(problem, calibration, effort));
   state.counters["charged_ms"] = 1e3 * planner.takes(problem, effort).value;
   state.counters["cells"] = static_cast<double>(cells);
   state.counters["s_per_cell"] = benchmark::Counter(
       static_cast<double>(cells), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
-void plan(benchmark::State& state) { plan_with(state, placement::Effort::quick); }
-void plan_unhurried(benchmark::State& state) { plan_with(state, placement::Effort::unhurried); }
+void plan(benchmark::State& state) { plan_with(state, strategy::Effort::quick); }
+void plan_unhurried(benchmark::State& state) { plan_with(state, strategy::Effort::unhurried); }
 BENCHMARK(plan)->Args({10, 20})->Args({50, 100})->Unit(benchmark::kMillisecond);
 BENCHMARK(plan_unhurried)->Args({10, 20})->Args({50, 100})->Unit(benchmark::kMillisecond);
 
@@ -97,11 +97,11 @@ profile::Profile large_profile(std::uint32_t objects, std::uint32_t phases) {
   profile.sample_interval = Seconds{416e-9};
   profile.iterations.emplace_back();
   for (std::uint32_t object = 0; object < objects; ++object)
-    profile.objects.push_back({object, "object " + std::to_string(object), profile::ObjectKind::heap,
+    profile.objects.push_back({object, "object " + std::to_string(object), observe::ObjectKind::heap,
                                Bytes{k_chunks << 16}, Bytes{1 << 16}, object * k_chunks, k_chunks, true});
   profile.places.assign(std::size_t{objects} * k_chunks, 1);
   for (std::uint32_t k = 0; k < phases; ++k) {
-    profile::Phase phase;
+    observe::Phase phase;
     phase.name = "phase " + std::to_string(k);
     std::vector<std::uint32_t> used;
     used.reserve(28);
@@ -137,14 +137,14 @@ void plan_large(benchmark::State& state) {
   model::Calibration calibration;
   calibration.places.resize(machine.places().size());
   for (auto& place : calibration.places) place.peak_bandwidth = 4e9;
-  const auto& planner = placement::find_planner("auto");
+  const auto& planner = strategy::find_planner("auto");
   double gap = 0;
   for (auto step : state) {
     const auto problem =
         model::make_problem(profile, machine, machine::fast_budget(machine, Bytes{objects * (8ULL << 20)}),
                             model::affordable_items(profile));
-    const auto decision = planner.decide(problem, calibration, placement::Effort::quick);
-    benchmark::DoNotOptimize(placement::make_plan(problem, decision, planner.name()));
+    const auto decision = planner.decide(problem, calibration, strategy::Effort::quick);
+    benchmark::DoNotOptimize(strategy::make_plan(problem, decision, planner.name()));
     gap = decision.gap;
   }
   state.counters["chunks"] = objects * 500;
@@ -182,14 +182,14 @@ void marker(benchmark::State& state) {
 BENCHMARK(marker)->Iterations(100000);
 
 // Moves at once: what is left is the runtime's own asking, book-keeping and journal.
-class InstantMover final : public backend::Mover {
+class InstantMover final : public transfer::Mover {
  public:
   explicit InstantMover(memory::ChunkTable& chunks) : chunks_(chunks) {}
-  backend::Ticket submit(std::span<const backend::TransferRequest> requests) override {
+  transfer::Ticket submit(std::span<const transfer::TransferRequest> requests) override {
     const auto first = last_ + 1;
     for (const auto& request : requests) {
       auto& chunk = chunks_[request.chunk];
-      backend::TransferResult result;
+      transfer::TransferResult result;
       result.ticket = ++last_;
       result.chunk = request.chunk;
       result.from = chunk.place.exchange(request.to);
@@ -199,21 +199,21 @@ class InstantMover final : public backend::Mover {
     }
     return first;
   }
-  bool done(backend::Ticket) override { return true; }
-  void wait(backend::Ticket) override {}
+  bool done(transfer::Ticket) override { return true; }
+  void wait(transfer::Ticket) override {}
   void pace(double) override {}
-  void forget(memory::ChunkId, std::uint32_t) override {}
-  std::vector<backend::TransferResult> harvest() override { return std::exchange(finished_, {}); }
+  void forget(ChunkId, std::uint32_t) override {}
+  std::vector<transfer::TransferResult> harvest() override { return std::exchange(finished_, {}); }
 
  private:
   memory::ChunkTable& chunks_;
-  backend::Ticket last_ = 0;
-  std::vector<backend::TransferResult> finished_;
+  transfer::Ticket last_ = 0;
+  std::vector<transfer::TransferResult> finished_;
 };
 
 // Two objects x and y of `chunks` chunks in a runtime that obeys `plan`; each of the benchmark's turns is `turn`.
 template <class Turn>
-void obey(benchmark::State& state, std::uint32_t chunks_each, placement::Plan plan, Turn turn) {
+void obey(benchmark::State& state, std::uint32_t chunks_each, Plan plan, Turn turn) {
   const auto machine = two_places();
   auto page = std::make_unique<memory::LedgerPage>();
   memory::Ledger ledger(*page, machine::fast_budget(machine, Bytes{1 << 30}));
@@ -239,8 +239,8 @@ void obey(benchmark::State& state, std::uint32_t chunks_each, placement::Plan pl
   world.journal = &journal;
   parts.worlds.push_back(std::move(world));
   runtime::Runtime runtime(std::move(parts));
-  runtime.add_object("x", profile::ObjectKind::heap, reinterpret_cast<void*>(1ULL << 40), size);
-  runtime.add_object("y", profile::ObjectKind::heap, reinterpret_cast<void*>(1ULL << 41), size);
+  runtime.add_object("x", observe::ObjectKind::heap, reinterpret_cast<void*>(1ULL << 40), size);
+  runtime.add_object("y", observe::ObjectKind::heap, reinterpret_cast<void*>(1ULL << 41), size);
   runtime.loop_begin("main");
   bool odd = false;
   for (auto one : state) turn(runtime, (odd = !odd) ? "a" : "b");
@@ -254,7 +254,7 @@ void moves(benchmark::State& state) {
   const auto chunks_each = static_cast<std::uint32_t>(state.range(0));
   const auto span = static_cast<std::uint32_t>(state.range(1));
   const auto step = static_cast<std::uint32_t>(state.range(2));
-  placement::Plan plan;
+  Plan plan;
   plan.phases = {"a", "b"};
   for (std::uint32_t phase = 0; phase < 2; ++phase)
     for (std::uint32_t first = 0; first < chunks_each; first += step)
@@ -279,18 +279,18 @@ BENCHMARK(moves)
 void segments(benchmark::State& state) {
   constexpr std::uint32_t k_segments = 32;
   constexpr std::uint64_t k_accesses = 16384;
-  placement::Plan plan;
+  Plan plan;
   for (std::uint32_t phase = 0; phase < 2; ++phase)
     for (std::uint32_t segment = 0; segment < k_segments; ++segment) {
       const std::string name = phase == 0 ? "a" : "b";
-      plan.phases.push_back(segment == 0 ? name : profile::segment_name(name, segment * k_accesses));
+      plan.phases.push_back(segment == 0 ? name : segment_name(name, segment * k_accesses));
       const auto at = phase * k_segments + segment;
       for (std::uint32_t object = 0; object < 2; ++object)
         plan.moves.push_back({object, {segment, 1}, object == phase ? "fast" : "slow", at, at, false, {}, {}});
     }
   obey(state, k_segments, std::move(plan), [](runtime::Runtime& runtime, const char* phase) {
     runtime.phase(phase);
-    for (std::uint32_t segment = 1; segment < k_segments; ++segment) runtime.progressed(0, k_accesses, true);
+    for (std::uint32_t segment = 1; segment < k_segments; ++segment) runtime.progressed({0, k_accesses});
   });
   state.counters["s_per_segment"] =
       benchmark::Counter(k_segments, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
@@ -303,9 +303,9 @@ void early(benchmark::State& state) {
   const auto machine = two_places();
   memory::ChunkTable chunks;
   for (std::uint32_t i = 0; i < k_chunks; ++i) chunks.add(0, k_size, 0, 0, i < k_chunks / 4 ? 0 : 1);
-  placement::EarlyMoves early(machine, 0);
-  const placement::Tiers tiers{&chunks, 0, 0, 1, Bytes{k_chunks / 4 * k_size}, Bytes{}};
-  profile::Phase stretch;
+  strategy::EarlyMoves early(machine, 0);
+  const strategy::Tiers tiers{&chunks, 0, 0, 1, Bytes{k_chunks / 4 * k_size}, Bytes{}};
+  observe::Phase stretch;
   std::uint32_t at = 0;
   for (auto _ : state) {
     stretch.cells.clear();

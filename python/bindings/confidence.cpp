@@ -1,12 +1,12 @@
 // How sure profiles and plans are.
-#include "placement/confidence.hpp"
+#include "strategy/confidence/confidence.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
 #include "model/object_benefits.hpp"
-#include "model/sampling_error.hpp"
+#include "model/uncertainty/sampling_error.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -15,13 +15,12 @@ namespace terrace::python {
 namespace {
 
 using model::Problem;
-using placement::Confidence;
-using placement::Plan;
+using strategy::Confidence;
 
 // What one call found out about a plan.
 struct SurePlan {
   Plan plan;
-  placement::Decision decision;
+  strategy::Decision decision;
   Confidence confidence;
 };
 
@@ -29,13 +28,13 @@ SurePlan sure_plan(const Problem& problem, const std::string& name, const model:
                    std::uint32_t draws) {
   const nb::gil_scoped_release release;
   const auto calibration = given ? *given : model::Calibration{};
-  const auto& planner = placement::find_planner(name);
+  const auto& planner = strategy::find_planner(name);
   SurePlan sure;
-  sure.decision = planner.decide(problem, calibration, placement::Effort::thorough);
-  sure.plan = placement::make_plan(problem, sure.decision, name);
+  sure.decision = planner.decide(problem, calibration, strategy::Effort::thorough);
+  sure.plan = strategy::make_plan(problem, sure.decision, name);
   if (draws == 0) return sure;
-  sure.confidence = placement::confidence_of(problem, calibration, planner, sure.decision, sure.plan, draws);
-  placement::annotate(sure.plan, sure.confidence);
+  sure.confidence = strategy::confidence_of(problem, calibration, planner, sure.decision, sure.plan, draws);
+  strategy::annotate(sure.plan, sure.confidence);
   return sure;
 }
 
@@ -68,10 +67,10 @@ void bind_confidence(nb::module_& module) {
              "draws"_a = 100, "plan(), with confidences from so many draws; 0: none.");
   module.def(
       "regret_under",
-      [](const Problem& estimate, const Problem& truth, const placement::Decision& chosen,
+      [](const Problem& estimate, const Problem& truth, const strategy::Decision& chosen,
          const std::string& planner, const model::Calibration* calibration) {
-        return placement::regret_under(estimate, truth, calibration ? *calibration : model::Calibration{},
-                                       placement::find_planner(planner), chosen)
+        return strategy::regret_under(estimate, truth, calibration ? *calibration : model::Calibration{},
+                                      strategy::find_planner(planner), chosen)
             .seconds;
       },
       "estimate"_a, "truth"_a, "chosen"_a, "planner"_a = "auto", "calibration"_a = nb::none(),

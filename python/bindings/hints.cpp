@@ -1,5 +1,5 @@
 // Hints and their expressions.
-#include "placement/hints.hpp"
+#include "strategy/hints/hints.hpp"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
@@ -7,10 +7,10 @@
 
 #include <set>
 
-#include "base/error.hpp"
 #include "bindings.hpp"
-#include "placement/hints_file.hpp"
-#include "profile/segment_name.hpp"
+#include "core/error.hpp"
+#include "core/segment_name.hpp"
+#include "strategy/files/hints_file.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -18,8 +18,8 @@ using namespace nb::literals;
 namespace terrace::python {
 namespace {
 
-using placement::Expression;
-using placement::Hints;
+using strategy::Expression;
+using strategy::Hints;
 using Numbers = std::map<std::string, double>;
 
 double value_of(const Expression& expression, const Numbers& values, const Numbers& sizes) {
@@ -52,8 +52,8 @@ std::vector<std::string> unused(const Hints& hints, const profile::Profile& prof
   for (const auto& object : profile.objects) objects.push_back(object.name);
   std::set<std::string> phases;
   for (const auto& iteration : profile.iterations)
-    for (const auto& phase : iteration.phases) phases.emplace(profile::uncut_name(phase.name));
-  return placement::HintBook(hints).unused(objects, {phases.begin(), phases.end()});
+    for (const auto& phase : iteration.phases) phases.emplace(uncut_name(phase.name));
+  return strategy::HintBook(hints).unused(objects, {phases.begin(), phases.end()});
 }
 
 }  // namespace
@@ -71,10 +71,10 @@ void bind_hints(nb::module_& module) {
   nb::class_<Hints>(module, "Hints", "What is known of a program before it is profiled.")
       .def_static(
           "parse",
-          [](const std::string& text, const std::string& file) { return placement::parse_hints(text, file); },
+          [](const std::string& text, const std::string& file) { return strategy::parse_hints(text, file); },
           "text"_a, "file"_a = "hints")
       .def_static(
-          "read", [](const std::string& path) { return placement::read_hints_file(path); }, "path"_a)
+          "read", [](const std::string& path) { return strategy::read_hints_file(path); }, "path"_a)
       .def_ro("values", &Hints::values)
       .def_prop_ro("refs", &counts_of)
       .def_prop_ro("directives", &directives_of)

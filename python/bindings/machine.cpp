@@ -5,9 +5,9 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
-#include "base/error.hpp"
 #include "bindings.hpp"
-#include "machine/machine_file.hpp"
+#include "core/error.hpp"
+#include "machine/file/machine_file.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -1,6 +1,6 @@
 // terrace._core: machines, profiles, problems and plans of the library, for the analysis verbs.
-#include "base/error.hpp"
 #include "bindings.hpp"
+#include "core/error.hpp"
 
 namespace nb = nanobind;
 

@@ -9,12 +9,12 @@
 #include <array>
 #include <memory>
 
-#include "base/error.hpp"
 #include "bindings.hpp"
-#include "pim/fragmentation.hpp"
-#include "pim/machine_geometry.hpp"
-#include "pim/occupancy.hpp"
-#include "pim/replay.hpp"
+#include "core/error.hpp"
+#include "pim/machine/machine_geometry.hpp"
+#include "pim/trace/fragmentation.hpp"
+#include "pim/trace/occupancy.hpp"
+#include "pim/trace/replay.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

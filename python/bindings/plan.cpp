@@ -1,5 +1,5 @@
 // Planners and plans.
-#include "placement/plan.hpp"
+#include "core/plan.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -7,9 +7,9 @@
 
 #include "bindings.hpp"
 #include "model/problem.hpp"
-#include "placement/plan_file.hpp"
-#include "placement/planner.hpp"
-#include "placement/policy.hpp"
+#include "strategy/files/plan_file.hpp"
+#include "strategy/planner.hpp"
+#include "strategy/policy.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -18,15 +18,14 @@ namespace terrace::python {
 namespace {
 
 using model::Problem;
-using placement::Decision;
-using placement::Plan;
+using strategy::Decision;
 
 // Without a calibration the model's constants are 1.
 Decision decide(const Problem& problem, const std::string& planner, const model::Calibration* calibration,
                 bool quick) {
   const nb::gil_scoped_release release;
-  return placement::find_planner(planner).decide(problem, calibration ? *calibration : model::Calibration{},
-                                                 quick ? placement::Effort::quick : placement::Effort::thorough);
+  return strategy::find_planner(planner).decide(problem, calibration ? *calibration : model::Calibration{},
+                                                quick ? strategy::Effort::quick : strategy::Effort::thorough);
 }
 
 nb::list objects_of(const Plan& plan) {
@@ -106,10 +105,10 @@ void bind_plan(nb::module_& module) {
   nb::class_<Plan>(module, "Plan", "Where every object lies at first, and what moves when.")
       .def_static(
           "parse",
-          [](const std::string& text, const std::string& file) { return placement::parse_plan(text, file); },
+          [](const std::string& text, const std::string& file) { return strategy::parse_plan(text, file); },
           "text"_a, "file"_a = "plan")
       .def_static(
-          "read", [](const std::string& path) { return placement::read_plan_file(path); }, "path"_a)
+          "read", [](const std::string& path) { return strategy::read_plan_file(path); }, "path"_a)
       .def_static(
           "from_bytes",
           [](const nb::bytes& blob) {
@@ -123,9 +122,9 @@ void bind_plan(nb::module_& module) {
              self.to_blob(out);
              return nb::bytes(out.bytes().data(), out.bytes().size());
            })
-      .def("to_toml", &placement::format_plan)
+      .def("to_toml", &strategy::format_plan)
       .def(
-          "write", [](const Plan& self, const std::string& path) { placement::write_plan_file(path, self); },
+          "write", [](const Plan& self, const std::string& path) { strategy::write_plan_file(path, self); },
           "path"_a)
       .def_ro("planner", &Plan::planner)
       .def_ro("machine", &Plan::machine)
@@ -146,12 +145,12 @@ void bind_plan(nb::module_& module) {
             return nb::make_tuple(self.regret.value, self.regret_low.value, self.regret_high.value);
           },
           "What sampling error costs an iteration, predicted: mean, and 90 % interval.");
-  module.def("planners", &placement::planner_names, "The planners' names.");
+  module.def("planners", &strategy::planner_names, "The planners' names.");
   module.def(
       "policies",
       [] {
-        auto names = placement::policy_names();
-        names.emplace_back(placement::k_cache_mode);
+        auto names = strategy::policy_names();
+        names.emplace_back(strategy::k_cache_mode);
         return names;
       },
       "The names of what decides while a program runs in virtual time, without a plan; cache mode, too.");
@@ -160,7 +159,7 @@ void bind_plan(nb::module_& module) {
   module.def(
       "plan",
       [](const Problem& problem, const std::string& planner, const model::Calibration* calibration) {
-        return placement::make_plan(problem, decide(problem, planner, calibration, false), planner);
+        return strategy::make_plan(problem, decide(problem, planner, calibration, false), planner);
       },
       "problem"_a, "planner"_a = "auto", "calibration"_a = nb::none(), "A planner's decision in names.");
   module.def("sweep", &sweep, "profile"_a, "machine"_a, "budgets"_a, "planners"_a, "calibration"_a = nb::none(),

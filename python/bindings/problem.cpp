@@ -10,12 +10,12 @@
 #include <optional>
 #include <utility>
 
-#include "base/error.hpp"
 #include "bindings.hpp"
+#include "core/error.hpp"
 #include "model/lower_bound.hpp"
 #include "model/object_benefits.hpp"
 #include "model/unimem_model.hpp"
-#include "placement/hints.hpp"
+#include "strategy/hints/hints.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -29,7 +29,7 @@ using model::Schedule;
 
 Problem make(const profile::Profile& profile, const machine::Machine& machine,
              const std::vector<std::uint64_t>& budget, bool cyclic, std::size_t max_items,
-             const placement::Hints* hints, bool every_segment) {
+             const strategy::Hints* hints, bool every_segment) {
   machine::Budget bytes;
   for (const auto size : budget) bytes.push_back(Bytes{size});
   auto problem =
@@ -57,9 +57,9 @@ Schedule schedule_from(const Problem& problem, const std::vector<model::Placemen
 }
 
 double slow_time(const Problem& problem) {
-  std::vector<machine::PlaceId> homes;
+  std::vector<PlaceId> homes;
   for (std::size_t d = 0; d < model::domain_count(problem); ++d) {
-    homes.push_back(model::home_of(problem, static_cast<machine::DomainId>(d)));
+    homes.push_back(model::home_of(problem, static_cast<DomainId>(d)));
   }
   return model::predict(problem, model::everything_in(problem, homes)).total.value;
 }
@@ -129,7 +129,7 @@ void bind_problem(nb::module_& module) {
           "__init__",
           [](Problem* self, const profile::Profile& profile, const machine::Machine& machine,
              const std::vector<std::uint64_t>& budget, bool cyclic, std::size_t max_items,
-             const placement::Hints* hints, bool every_segment) {
+             const strategy::Hints* hints, bool every_segment) {
             new (self) Problem(make(profile, machine, budget, cyclic, max_items, hints, every_segment));
           },
           "profile"_a, "machine"_a, "budget"_a = std::vector<std::uint64_t>{}, "cyclic"_a = true,
@@ -138,7 +138,7 @@ void bind_problem(nb::module_& module) {
           "directives count. Segments that the usual iteration does not reach are left out, but for "
           "`every_segment`: problems of the same loop's iterations then have the same phases.")
       .def_static("from_dump", &problem_from_dump, "dump"_a, "The problem of json.loads(problem.to_json()).")
-      .def("to_json", &model::dump_json, "For solvers outside; schema terrace-problem-1.")
+      .def("to_json", &model::dump_json, "For solvers outside; schema terrace-problem-2.")
       .def_prop_ro("items", [](const Problem& self) { return self.items.size(); })
       .def_prop_ro("phases",
                    [](const Problem& self) {

@@ -2,10 +2,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
 
-#include "base/error.hpp"
 #include "bindings.hpp"
+#include "core/error.hpp"
 
 namespace nb = nanobind;
 
@@ -31,18 +32,29 @@ double amount(const nb::handle& row, const char* key, bool positive = false) {
   return value;
 }
 
+// Whether the order has each place of the domain once, and no other.
+bool orders_its_places(const model::Problem& problem, std::size_t domain) {
+  std::vector<PlaceId> own;
+  for (std::size_t p = 0; p < problem.places.size(); ++p)
+    if (problem.places[p].domain == domain) own.push_back(static_cast<PlaceId>(p));
+  auto ordered = problem.fastest_first[domain];
+  std::ranges::sort(ordered);
+  return ordered == own;
+}
+
 void check(const model::Problem& problem) {
   const auto places = problem.places.size(), domains = problem.homes.size();
-  bool right = !problem.phases.empty() && problem.copy.size() == places;
+  bool right = !problem.phases.empty() && problem.copy.size() == places && problem.fastest_first.size() == domains;
   for (const auto& row : problem.copy) right = right && row.size() == places;
   for (const auto& place : problem.places) right = right && place.domain < domains;
   for (std::size_t d = 0; d < domains; ++d) {
-    right = right && problem.homes[d] < places && problem.places[problem.homes[d]].domain == d;
+    right = right && problem.homes[d] < places && problem.places[problem.homes[d]].domain == d &&
+            orders_its_places(problem, d);
   }
   for (std::size_t i = 0; i < problem.items.size(); ++i) {
     const auto& item = problem.items[i];
     right = right && item.domain < domains && item.object < problem.objects.size() &&
-            problem.measured_at[i] < places && (item.pinned == machine::k_no_place || item.pinned < places);
+            problem.measured_at[i] < places && (item.pinned == k_no_place || item.pinned < places);
   }
   for (const auto& phase : problem.phases) {
     for (std::size_t n = 0; n < phase.cells.size(); ++n) {
@@ -56,8 +68,8 @@ void check(const model::Problem& problem) {
 }  // namespace
 
 model::Problem problem_from_dump(const nb::dict& dump) {
-  if (get<std::string>(dump, "schema") != "terrace-problem-1") {
-    throw Error(Code::invalid, "a problem's dump: its schema is not terrace-problem-1");
+  if (get<std::string>(dump, "schema") != "terrace-problem-2") {
+    throw Error(Code::invalid, "a problem's dump: its schema is not terrace-problem-2");
   }
   model::Problem problem;
   problem.machine = get<std::string>(dump, "machine");
@@ -68,23 +80,24 @@ model::Problem problem_from_dump(const nb::dict& dump) {
   problem.exact = get<bool>(dump, "exact");
   for (const auto row : get<nb::list>(dump, "places")) {
     problem.places.push_back({get<std::string>(row, "name"), get<std::string>(row, "kind"),
-                              get<machine::DomainId>(row, "domain"), Bytes{get<std::uint64_t>(row, "budget")},
+                              get<DomainId>(row, "domain"), Bytes{get<std::uint64_t>(row, "budget")},
                               amount(row, "read_bandwidth", true), amount(row, "write_bandwidth", true),
                               amount(row, "latency")});
   }
   problem.copy = get<std::vector<std::vector<double>>>(dump, "copy");
-  problem.homes = get<std::vector<machine::PlaceId>>(dump, "homes");
+  problem.homes = get<std::vector<PlaceId>>(dump, "homes");
+  problem.fastest_first = get<std::vector<std::vector<PlaceId>>>(dump, "fastest_first");
   for (const auto row : get<nb::list>(dump, "objects")) {
     problem.objects.push_back({get<std::string>(row, "name"), Bytes{get<std::uint64_t>(row, "size")},
                                get<std::uint32_t>(row, "chunks")});
   }
   for (const auto row : get<nb::list>(dump, "items")) {
     const bool pinned = nb::cast<nb::dict>(row).contains("pinned");
-    problem.items.push_back({Bytes{get<std::uint64_t>(row, "size")}, get<machine::DomainId>(row, "domain"),
+    problem.items.push_back({Bytes{get<std::uint64_t>(row, "size")}, get<DomainId>(row, "domain"),
                              get<std::uint32_t>(row, "object"), get<std::uint32_t>(row, "ordinal"),
                              get<std::uint32_t>(row, "chunks"),
-                             pinned ? get<machine::PlaceId>(row, "pinned") : machine::k_no_place});
-    problem.measured_at.push_back(get<machine::PlaceId>(row, "measured_at"));
+                             pinned ? get<PlaceId>(row, "pinned") : k_no_place});
+    problem.measured_at.push_back(get<PlaceId>(row, "measured_at"));
   }
   for (const auto row : get<nb::list>(dump, "phases")) {
     model::ProblemPhase phase;

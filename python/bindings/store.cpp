@@ -1,12 +1,12 @@
 // Profile stores, profiles and calibrations.
-#include "profile/store.hpp"
+#include "profile/store/store.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
+#include "core/plan.hpp"
 #include "model/calibration.hpp"
-#include "placement/plan.hpp"
 #include "profile/profile.hpp"
 
 namespace nb = nanobind;

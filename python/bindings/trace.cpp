@@ -2,11 +2,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "access/trace_misses.hpp"
-#include "base/error.hpp"
 #include "bindings.hpp"
-#include "machine/cache_sizes.hpp"
+#include "core/error.hpp"
+#include "machine/discover/cache_sizes.hpp"
 #include "machine/machine.hpp"
+#include "tracer/trace_misses.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -14,21 +14,21 @@ using namespace nb::literals;
 namespace terrace::python {
 namespace {
 
-using access::TraceMisses;
+using tracer::TraceMisses;
 
 TraceMisses misses_of(const std::string& path, const machine::Machine& given, unsigned initiator,
                       const std::vector<std::string>& caches, std::uint64_t big_block, bool whole_run) {
   const auto machine = machine::with_cache_sizes(given, caches);
   if (initiator >= machine.initiators().size())
     throw Error(Code::invalid, machine.name() + " has no initiator " + std::to_string(initiator));
-  access::TraceMissesOptions options;
+  tracer::TraceMissesOptions options;
   options.caches.caches = machine.initiators()[initiator].caches;
   options.caches.line = machine.parts().line;
   options.big_block = big_block;
   options.whole_run = whole_run;
-  auto trace = access::TraceReader::open(path);
+  auto trace = tracer::TraceReader::open(path);
   const nb::gil_scoped_release released;
-  return access::find_misses(trace, options);
+  return tracer::find_misses(trace, options);
 }
 
 }  // namespace

@@ -1,34 +1,87 @@
-"""The command line of the verbs that analyse. Each verb is a module."""
+"""The command line of the verbs that analyse: lists the folder of verbs, calls the one that is asked for."""
 
 import signal
 import sys
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
-from terrace import bounds, export, lab, plan, report, show
+from terrace import verbs
 from terrace.errors import TerraceError
 
-app = typer.Typer(
-    name="terrace",
-    help="Puts a program's data where it runs fastest: the verbs that analyse.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-
-show.register(app)
-bounds.register(app)
-plan.register(app)
-report.register(app)
-export.register(app)
-app.add_typer(lab.app, name="lab")
-
-
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 # Typer brings a Click of its own, or takes the one that is installed: either way this is its base of errors.
 _ClickError: type[Exception] = typer.BadParameter.__mro__[2]
+
+
+class _Verbs(Mapping[str, object]):
+    """The commands of a folder by name. A module is imported when its verb is called: SciPy takes a second."""
+
+    def __init__(self, package: str, folder: Path) -> None:
+        """Lists the folder."""
+        self.package = package
+        self.files = {file.stem.replace("_", "-"): file for file in sorted(folder.iterdir()) if _is_verb(file)}
+
+    def __getitem__(self, name: str) -> object:
+        file = self.files[name]
+        module = f"{self.package}.{file.stem}"
+        if file.is_dir():
+            return _Group(_Verbs(module, file), name, first_line(file))
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        import_module(module).register(app)
+        return typer.main.get_command(app)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.files)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+
+class _Group(TyperGroup):
+    """A verb that has verbs of its own. Its help is made without importing them."""
+
+    def __init__(self, listed: _Verbs, name: str, about: str) -> None:
+        """Of the verbs of a folder."""
+        super().__init__(
+            name=name,
+            commands=listed,  # type: ignore[arg-type]  # a mapping that nobody writes to
+            help=about,
+            no_args_is_help=True,
+            rich_markup_mode=None,
+            context_settings=_SETTINGS,
+        )
+        self._listed = listed
+
+    def list_commands(self, ctx: object) -> list[str]:
+        """Their names."""
+        return list(self._listed)
+
+    def format_commands(self, ctx: object, formatter: Any) -> None:  # noqa: ANN401  (Click's class has no public name)
+        """Their names and first lines."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, first_line(file)) for name, file in self._listed.files.items()])
+
+
+def _is_verb(file: Path) -> bool:
+    return (file.suffix == ".py" and file.stem != "__init__") or (file / "__init__.py").is_file()
+
+
+def first_line(file: Path) -> str:
+    """What a verb is for: its file's first line after the name, without the full stop."""
+    with (file / "__init__.py" if file.is_dir() else file).open(encoding="utf-8") as text:
+        line = text.readline().strip()
+    return line.partition("`: ")[2].removesuffix('"""').removesuffix(".")
+
+
+def application() -> TyperGroup:
+    """The whole command."""
+    folder = Path(next(iter(verbs.__path__)))
+    return _Group(_Verbs(verbs.__name__, folder), "terrace", "Puts a program's data where it runs fastest")
 
 
 def main() -> None:
@@ -36,7 +89,7 @@ def main() -> None:
     # As any filter: a reader that has seen enough (`| head`) ends us without a word.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
-        status = typer.main.get_command(app).main(prog_name="terrace", standalone_mode=False)
+        status = application().main(prog_name="terrace", standalone_mode=False)
     except TerraceError as error:
         _fail(str(error), error.status)
     except _ClickError as error:

@@ -4,7 +4,6 @@ When standard output is no terminal there is no colour, no box and no wrapping: 
 """
 
 import json
-import os
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -90,8 +89,3 @@ class Steps:
 def warn(text: str) -> None:
     """One line on standard error that is no failure."""
     print(f"terrace: {text}", file=sys.stderr)
-
-
-def quiet_exit() -> None:
-    """Gives up standard output, so that nothing is written to it when the interpreter ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

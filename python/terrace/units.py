@@ -61,11 +61,6 @@ def parse_size(text: str) -> int:
         return _core.parse_size(text.strip())
 
 
-def exact_size(count: int) -> str:
-    """The shortest text that is read as that very size, as plan files have it: "16GiB", "1MB"."""
-    return _core.format_size(count)
-
-
 def budget(text: str) -> str:
     """A budget as plan files have it: "hbm=1MB" for "hbm=1000000"."""
     with core_errors():

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/error.hpp"
 #include "cli/launch.hpp"
+#include "core/error.hpp"
 
 namespace terrace::cli {
 

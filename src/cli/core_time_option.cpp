@@ -1,7 +1,7 @@
 // Reading of --core-time. See core_time_option.hpp.
 #include "cli/core_time_option.hpp"
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 
 namespace terrace::cli {
 

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "profile/core_times.hpp"
+#include "observe/core_times.hpp"
 
 namespace terrace::cli {
 
 struct CoreTimeOption {
   std::optional<Seconds> program;  // none: the machine's
-  profile::CoreTimes phases;
+  observe::CoreTimes phases;
 };
 
 // Throws Error{invalid} for what is no time above 0, for an empty pattern, and for two times of the program.

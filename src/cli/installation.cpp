@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/error.hpp"
 #include "cli/launch.hpp"
+#include "core/error.hpp"
 
 namespace terrace::cli {
 
@@ -23,7 +23,7 @@ fs::path executable_folder() { return fs::read_symlink("/proc/self/exe").parent_
 std::string library_path() {
   const auto here = executable_folder();
   const std::array candidates = {here / ".." / TERRACE_LIBRARY_FOLDER / "libterrace.so",
-                                 here / ".." / "front" / "libterrace.so"};
+                                 here / ".." / "agent" / "libterrace.so"};
   for (const auto& candidate : candidates)
     if (fs::exists(candidate)) return fs::canonical(candidate).string();
   throw Error(Code::not_found, "libterrace.so is not beside " + (here / "terrace").string() + "; install again");

@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <system_error>
 
-#include "base/error.hpp"
 #include "cli/journals.hpp"
 #include "cli/summary.hpp"
-#include "profile/store.hpp"
+#include "core/error.hpp"
+#include "profile/store/store.hpp"
 
 namespace terrace::cli {
 

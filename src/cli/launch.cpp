@@ -5,9 +5,9 @@
 
 #include <filesystem>
 
-#include "base/error.hpp"
 #include "cli/journal_folder.hpp"
 #include "cli/session_builder.hpp"
+#include "core/error.hpp"
 
 namespace terrace::cli {
 
@@ -15,16 +15,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::vector<std::string> program_environment(const fs::path& session, front::Backend backend) {
+std::vector<std::string> program_environment(const fs::path& session, runtime::Backend backend) {
   const auto library = library_path();
   const auto preload = environment("LD_PRELOAD");
   std::vector<std::string> variables{
-      std::string(front::k_session_variable) + "=" + session.string(),
+      std::string(runtime::k_session_variable) + "=" + session.string(),
       "LD_PRELOAD=" + library + (preload.empty() ? "" : ":" + preload),
       // UCX's memory hooks replace mmap and would hide the program's mappings from an interposer.
       "UCX_MEM_MMAP_HOOK_MODE=none"};
   // In virtual time one thread runs at a time: idle workers that spin would take the core from it.
-  if (backend == front::Backend::virtual_time && environment("OMP_WAIT_POLICY").empty())
+  if (backend == runtime::Backend::virtual_time && environment("OMP_WAIT_POLICY").empty())
     variables.emplace_back("OMP_WAIT_POLICY=passive");
   return variables;
 }
@@ -37,7 +37,7 @@ int launch(const LaunchOptions& options) {
   const auto session_file = folder.path() / "session";
   std::vector<std::string> unknown_phases;
   const auto session = build_session(options, folder.path().string(), unknown_phases);
-  front::write_session(session, session_file.string());
+  runtime::write_session(session, session_file.string());
   for (const auto& name : unknown_phases)
     if (!options.quiet)
       fmt::print(stderr, "terrace: --phases: no function of {} is called '{}', unless it loads one later\n",

@@ -1,6 +1,7 @@
 // Launching: the session's folder, the environment of the program, waiting for it, passing on how it ended.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,5 +29,17 @@ int end_like(const Ending& ending);
 // Where the parts of this installation lie, relative to the executable (or the build tree).
 std::string library_path();    // libterrace.so
 std::string python_command();  // the interpreter that has the package
+
+// A verb of the Python package, and what it is for.
+struct Verb {
+  std::string name;
+  std::string about;
+};
+
+// The verbs that analyse, by name; nothing where the package does not lie beside its interpreter.
+std::optional<std::vector<Verb>> python_verbs();
+
+// Becomes `python -m terrace VERB ...`; throws Error{failed} when there is no interpreter.
+[[noreturn]] void become_python(int argc, char** argv);
 
 }  // namespace terrace::cli

@@ -8,12 +8,12 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/error.hpp"
 #include "cli/parse.hpp"
-#include "machine/check.hpp"
-#include "machine/describe.hpp"
-#include "machine/discovery.hpp"
-#include "machine/measure.hpp"
+#include "core/error.hpp"
+#include "machine/describe/describe.hpp"
+#include "machine/discover/check.hpp"
+#include "machine/discover/discovery.hpp"
+#include "machine/measure/measure.hpp"
 
 namespace terrace::cli {
 

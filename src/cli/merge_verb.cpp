@@ -9,11 +9,11 @@
 #include <system_error>
 #include <vector>
 
-#include "base/error.hpp"
 #include "cli/journals.hpp"
 #include "cli/parse.hpp"
 #include "cli/summary.hpp"
-#include "profile/store.hpp"
+#include "core/error.hpp"
+#include "profile/store/store.hpp"
 
 namespace terrace::cli {
 

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <sstream>
 
-#include "base/error.hpp"
 #include "cli/parse.hpp"
+#include "core/error.hpp"
 
 namespace terrace::cli {
 
@@ -51,6 +51,11 @@ std::uint32_t followed_every(const std::optional<std::uint32_t>& given, const La
   return given.value_or(whole ? 1 : k_default);
 }
 
+bool yes_or_no(const std::string& key, const std::string& value) {
+  if (value == "yes" || value == "no") return value == "yes";
+  throw Error(Code::invalid, "--world: '" + key + "=" + value + "' is neither yes nor no");
+}
+
 }  // namespace
 
 WorldOptions parse_world(const std::string& text, const WorldOptions& defaults) {
@@ -73,13 +78,18 @@ WorldOptions parse_world(const std::string& text, const WorldOptions& defaults) 
       world.planner = value;
     else if (key == "plan")
       world.plan = value;
+    else if (key == "better-plan")
+      world.better_plan = yes_or_no(key, value);
+    else if (key == "free-moves")
+      world.free_moves = yes_or_no(key, value);
     else if (key == "hints")
       world.hints = value;
     else if (key == "cores")
       world.cores = value;
     else
       throw Error(Code::invalid, "--world: unknown key '" + key +
-                                     "'; there are label, machine, budget, fast, planner, plan, hints, cores");
+                                     "'; there are label, machine, budget, fast, planner, plan, better-plan, "
+                                     "free-moves, hints, cores");
   }
   if (world.label.empty()) throw Error(Code::invalid, "--world '" + text + "' needs a label=NAME of its own");
   return world;
@@ -127,10 +137,10 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
                          "or cache-mode"
                        : "who chooses the places")
         ->default_str("auto");
-    app.add_option(
-        "--plan", world.plan,
-        "obey this plan instead of learning one; with --planner until that has made its own, learned under "
-        "this one");
+    app.add_option("--plan", world.plan,
+                   "obey this plan as it is, from the first instruction to the last, instead of learning one");
+    app.add_flag("--better-plan", world.better_plan,
+                 "let the planner (--planner, default auto) better the plan of --plan while the program runs");
     app.add_option(
         "--hints", world.hints,
         "file that says how often objects are referred to, for where they lie at first, and which phases "
@@ -152,11 +162,11 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   }
   if (simulated && !replayed)
     app.add_option("--misses", options.misses, "also record the classified misses there, for terrace replay");
-  if (replayed) {
+  if (replayed)
     app.add_flag("--profile", options.profile, "profile every iteration and plan nothing, as terrace record does");
-    app.add_flag("--free-moves", options.free_moves,
+  if (simulated && verb != "record")
+    app.add_flag("--free-moves", world.free_moves,
                  "let moves take no time and no bandwidth: what they cost is the difference");
-  }
   if (simulated)
     app.add_option("--world", worlds,
                    "a world of this run; several are priced at once: 'label=x machine=m fast=1GiB'");

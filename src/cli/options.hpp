@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/units.hpp"
+#include "core/units.hpp"
 
 namespace terrace::cli {
 
@@ -17,7 +17,9 @@ struct WorldOptions {
   std::string budget;                   // "hbm=16GiB"
   std::string fast;                     // shorthand for the fastest kind
   std::string planner;                  // empty: auto, or nobody where a plan is given
-  std::string plan;                     // file
+  std::string plan;                     // file; obeyed as it is, unless the planner is to better it
+  bool better_plan = false;             // the planner makes a plan of its own under the one of the file
+  bool free_moves = false;              // transfers take no time and no bandwidth; in virtual time only
   std::string hints;                    // file
   std::vector<std::string> caches;      // "l3=640KiB"
   std::vector<std::string> core_times;  // of an instruction: "0.05ns", "psinv.*=0.08ns"; none for the machine's
@@ -42,7 +44,6 @@ struct LaunchOptions {
   std::vector<std::string> command;  // the program and its arguments
   std::string recording;             // replay: what is replayed instead
   bool profile = false;              // replay: profile every iteration and plan nothing, as record does
-  bool free_moves = false;           // replay: transfers take no time and no bandwidth
 };
 
 // Parses the arguments after the verb. Returns nothing when help was asked for and printed. Throws Error{invalid}.

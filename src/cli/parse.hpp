@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 
 namespace terrace::cli {
 

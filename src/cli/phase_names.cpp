@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 
 namespace terrace::cli {
 

@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "base/error.hpp"
 #include "cli/journal_folder.hpp"
 #include "cli/options.hpp"
 #include "cli/session_builder.hpp"
-#include "front/replay.hpp"
+#include "core/error.hpp"
+#include "runtime/replay/replay.hpp"
 
 namespace terrace::cli {
 
@@ -70,7 +70,7 @@ int replay_verb(int argc, char** argv) {
     std::vector<std::string> unknown_phases;
     auto session = build_session(*options, folder.path().string(), unknown_phases);
     for (const auto& process : index.processes) {
-      const auto end = front::replay(process, session);
+      const auto end = runtime::replay(process, session);
       if (!end.finished) say_truncated(process, end, index.cut);
     }
     auto job = std::filesystem::path(options->recording).stem();

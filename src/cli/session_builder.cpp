@@ -12,20 +12,20 @@
 #include <filesystem>
 #include <utility>
 
-#include "access/symbols.hpp"
-#include "access/symbols_writer.hpp"
 #include "cli/core_time_option.hpp"
 #include "cli/phase_names.hpp"
-#include "machine/cache_sizes.hpp"
-#include "machine/discovery.hpp"
-#include "machine/machine_file.hpp"
-#include "placement/hints_file.hpp"
-#include "placement/plan_file.hpp"
-#include "placement/planner.hpp"
-#include "placement/policy.hpp"
-#include "sim/calibrate.hpp"
-#include "sim/memory_cache.hpp"
-#include "sim/recording_format.hpp"
+#include "machine/discover/cache_sizes.hpp"
+#include "machine/discover/discovery.hpp"
+#include "machine/file/machine_file.hpp"
+#include "observe/symbols/files/symbols_writer.hpp"
+#include "observe/symbols/symbols.hpp"
+#include "sim/engine/calibrate.hpp"
+#include "sim/engine/memory_cache.hpp"
+#include "sim/recording/recording_format.hpp"
+#include "strategy/files/hints_file.hpp"
+#include "strategy/files/plan_file.hpp"
+#include "strategy/planner.hpp"
+#include "strategy/policy.hpp"
 
 namespace terrace::cli {
 
@@ -47,41 +47,52 @@ double cores_of(const std::string& text, const machine::Initiator& initiator) {
 // A policy's name, or cache-mode: what is no planner needs what no real machine delivers yet (samples and loads by
 // interval), or another machine.
 bool only_simulated(const std::string& name) {
-  return placement::is_policy(name) || name == placement::k_cache_mode;
+  return strategy::is_policy(name) || name == strategy::k_cache_mode;
 }
 
 std::string chooser(const std::string& name, const std::string& verb) {
-  if (!only_simulated(name)) return std::string(placement::find_planner(name).name());
+  if (!only_simulated(name)) return std::string(strategy::find_planner(name).name());
   if (verb == "simulate" || verb == "replay") return name;
   throw Error(Code::invalid, "--planner " + name + ": it works in virtual time only, not in `terrace " + verb +
                                  "`; use `terrace simulate`");
 }
 
-front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions& launch) {
+// A plan that is given is obeyed as it is, so a planner beside it has nothing to do, unless it is asked to better
+// it.
+void check_who_plans(const WorldOptions& options) {
+  if (options.better_plan && options.plan.empty())
+    throw Error(Code::invalid, "--better-plan: there is no plan to better; name its file with --plan");
+  if (options.plan.empty() || options.planner.empty()) return;
+  if (!options.better_plan)
+    throw Error(Code::invalid,
+                "--planner " + options.planner +
+                    " beside --plan: a plan that is given is obeyed as it is. Leave --planner out, " +
+                    "or add --better-plan for the planner to better the plan while the program runs");
+  if (only_simulated(options.planner) || !strategy::find_planner(options.planner).needs_profile())
+    throw Error(Code::invalid, "--better-plan: --planner " + options.planner +
+                                   " makes no plan from a profile; leave it out, or give --planner auto");
+}
+
+runtime::SessionWorld build_world(const WorldOptions& options, const LaunchOptions& launch) {
   auto machine = machine::with_cache_sizes(load_machine(options.machine), options.caches);
   const auto core_times = read_core_times(options.core_times);
   if (core_times.program) machine = machine::with_core_time(machine, *core_times.program);
   if (options.domain >= machine.domains().size())
     throw Error(Code::invalid, "--domain " + std::to_string(options.domain) + ": " + machine.name() + " has " +
                                    std::to_string(machine.domains().size()) + " domains, counted from 0");
-  const auto domain = static_cast<machine::DomainId>(options.domain);
+  const auto domain = static_cast<DomainId>(options.domain);
   const auto initiator = machine.domains()[domain].initiator;
-  front::SessionWorld world{options.label, machine};
+  runtime::SessionWorld world{options.label, machine};
   world.domain = domain;
   world.cores = cores_of(options.cores, machine.initiators()[initiator]);
+  check_who_plans(options);
   world.planner = chooser(options.planner.empty() ? "auto" : options.planner, launch.verb);
   if (!options.plan.empty()) {
-    world.plan = placement::read_plan_file(options.plan);
-    if (options.planner.empty())
-      world.planner = front::k_given_plan;
-    else if (only_simulated(options.planner) || !placement::find_planner(options.planner).needs_profile())
-      throw Error(Code::invalid,
-                  "--planner " + options.planner +
-                      " makes no plan from a profile that could follow the one of --plan; leave one " +
-                      "of them out, or give --planner auto");
+    world.plan = strategy::read_plan_file(options.plan);
+    if (!options.better_plan) world.planner = runtime::k_given_plan;
   }
-  if (!options.hints.empty()) world.hints = placement::read_hints_file(options.hints);
-  placement::let(world.hints, launch.lets);
+  if (!options.hints.empty()) world.hints = strategy::read_hints_file(options.hints);
+  strategy::let(world.hints, launch.lets);
   if (launch.profile && !world.hints.empty())
     throw Error(Code::invalid, "--profile plans nothing and has no use for hints; leave out --hints and --let");
   if (!options.fast.empty() && !options.budget.empty())
@@ -103,12 +114,12 @@ front::SessionWorld build_world(const WorldOptions& options, const LaunchOptions
   world.core_times = core_times.phases;
   world.record_only = launch.verb == "record" || launch.profile;
   world.keep_exact = launch.exact;
-  world.free_moves = launch.free_moves;
+  world.free_moves = options.free_moves;
   return world;
 }
 
 std::vector<std::string> functions_in(const std::vector<std::string>& symbol_files) {
-  access::SymbolTable table;
+  observe::SymbolTable table;
   for (const auto& file : symbol_files) table.add_file(file.c_str());
   const auto names = table.function_names();
   return {names.begin(), names.end()};
@@ -127,15 +138,15 @@ std::string create_recording(const std::string& path) {
 
 }  // namespace
 
-front::Session build_session(const LaunchOptions& options, const std::string& directory,
-                             std::vector<std::string>& unknown_phases) {
-  front::Session session;
+runtime::Session build_session(const LaunchOptions& options, const std::string& directory,
+                               std::vector<std::string>& unknown_phases) {
+  runtime::Session session;
   session.mode = options.verb;
-  session.backend = options.verb == "run" ? front::Backend::real : front::Backend::virtual_time;
+  session.backend = options.verb == "run" ? runtime::Backend::real : runtime::Backend::virtual_time;
   session.directory = directory;
   if (options.worlds.empty()) session.worlds.push_back(build_world(options.world, options));
   for (const auto& world : options.worlds) session.worlds.push_back(build_world(world, options));
-  const auto caches_of = [](const front::SessionWorld& world) {
+  const auto caches_of = [](const runtime::SessionWorld& world) {
     return sim::cache_shape(world.machine, world.machine.domains()[world.domain].initiator);
   };
   for (const auto& world : session.worlds) {
@@ -153,13 +164,13 @@ front::Session build_session(const LaunchOptions& options, const std::string& di
   if (options.verb == "replay") return session;
   session.follow_every = options.every;
   // A cache of lines has to tell a chunk's lines apart.
-  const auto cached = [](const front::SessionWorld& world) { return world.planner == placement::k_cache_mode; };
+  const auto cached = [](const runtime::SessionWorld& world) { return world.planner == strategy::k_cache_mode; };
   if (std::any_of(session.worlds.begin(), session.worlds.end(), cached)) {
     const auto largest = sim::k_most_lines_of_a_cached_chunk * first.machine.parts().line.value;
     session.chunk_rule.largest = std::min(session.chunk_rule.largest, Bytes{largest});
   }
   if (!options.misses.empty()) session.recording = create_recording(options.misses);
-  session.symbol_files = access::write_symbol_files(options.command, access::symbol_cache());
+  session.symbol_files = observe::write_symbol_files(options.command, observe::symbol_cache());
   if (options.phases.size() == 1 && options.phases.front() == "auto") {
     session.phases.source = runtime::PhaseSource::automatic;
   } else if (!options.phases.empty()) {

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "cli/options.hpp"
-#include "front/session.hpp"
+#include "runtime/session/session.hpp"
 
 namespace terrace::cli {
 
 // `unknown_phases`: of --phases, what no function of the program is called, as far as its functions are known.
-front::Session build_session(const LaunchOptions& options, const std::string& directory,
-                             std::vector<std::string>& unknown_phases);
+runtime::Session build_session(const LaunchOptions& options, const std::string& directory,
+                               std::vector<std::string>& unknown_phases);
 
 }  // namespace terrace::cli

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "profile/store_database.hpp"
+#include "profile/store/store_database.hpp"
 
 namespace terrace::cli {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "profile/store.hpp"
+#include "profile/store/store.hpp"
 
 namespace terrace::cli {
 

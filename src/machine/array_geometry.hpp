@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "base/units.hpp"
+#include "core/units.hpp"
 
 namespace terrace::machine {
 

@@ -1,18 +1,17 @@
 // Budgets: bytes allowed of each kind, for each domain, as people write them.
 #include <algorithm>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "machine/machine.hpp"
 
 namespace terrace::machine {
 namespace {
 
-// Gives one domain `size` bytes of a kind, the nearest place of it first.
-void allow_in_domain(const Machine& machine, Budget& budget, const Domain& domain, std::string_view kind,
-                     Bytes size) {
+// Gives one domain `size` bytes of a kind, the fastest place of it first.
+void allow_in_domain(const Machine& machine, Budget& budget, DomainId domain, std::string_view kind, Bytes size) {
   Bytes left = size;
   Bytes present{0};
-  for (const auto id : domain.places) {
+  for (const auto id : machine.fastest_first(domain)) {
     const auto& place = machine.place(id);
     if (place.kind != kind) continue;
     budget[id] = std::min(left, place.capacity);
@@ -21,16 +20,15 @@ void allow_in_domain(const Machine& machine, Budget& budget, const Domain& domai
   }
   if (left.value > 0) {
     throw Error(Code::invalid, "a budget of " + format(size) + " of " + std::string(kind) + " is more than the " +
-                                   format(present) + " that domain '" + domain.name +
+                                   format(present) + " that domain '" + machine.domains()[domain].name +
                                    "' has; ask for at most that");
   }
 }
 
 void allow_kind(const Machine& machine, Budget& budget, std::string_view kind, Bytes size) {
-  for (const auto& domain : machine.domains()) {
-    const bool has = std::any_of(domain.places.begin(), domain.places.end(),
-                                 [&](PlaceId id) { return machine.place(id).kind == kind; });
-    if (has) allow_in_domain(machine, budget, domain, kind, size);
+  for (std::size_t i = 0; i < machine.domains().size(); ++i) {
+    const auto domain = static_cast<DomainId>(i);
+    if (machine.find_kind(domain, kind)) allow_in_domain(machine, budget, domain, kind, size);
   }
 }
 
@@ -75,8 +73,8 @@ std::vector<Word> split(std::string_view text) {
 Budget fast_budget(const Machine& machine, Bytes fast) {
   auto budget = whole_budget(machine);
   for (std::size_t i = 0; i < machine.domains().size(); ++i) {
-    const auto fastest = machine.fastest_first(static_cast<DomainId>(i)).front();
-    allow_in_domain(machine, budget, machine.domains()[i], machine.place(fastest).kind, fast);
+    const auto domain = static_cast<DomainId>(i);
+    allow_in_domain(machine, budget, domain, machine.place(machine.fastest_first(domain).front()).kind, fast);
   }
   return budget;
 }

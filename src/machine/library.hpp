@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/units.hpp"
+#include "core/units.hpp"
 
 namespace terrace::machine {
 

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "machine/machine_checks.hpp"
 
 namespace terrace::machine {
 
-Machine::Machine(MachineParts parts) : parts_(std::move(parts)) { complete_and_check(parts_); }
+Machine::Machine(MachineParts parts) : parts_(std::move(parts)) {
+  complete_and_check(parts_);
+  for (std::size_t d = 0; d < parts_.domains.size(); ++d) orders_.push_back(order_of(static_cast<DomainId>(d)));
+}
 
 LibraryTimes library_times(const Initiator& initiator) {
   constexpr double k_usual_frequency = 2.6e9;  // where the machine's is not known
@@ -72,7 +75,7 @@ BytesPerSecond Machine::copy_bandwidth(PlaceId from, PlaceId to) const {
 PlaceId Machine::home(DomainId domain) const {
   // From the fastest to the slowest, so that of two places with the same capacity the slower is home: data that
   // nobody placed must not fill the memory that is worth planning for.
-  const auto places = fastest_first(domain);
+  const auto& places = fastest_first(domain);
   auto best = places.front();  // computes only where all do
   const bool computes = place(best).geometry.has_value();
   for (const auto id : places)
@@ -87,7 +90,7 @@ Seconds Machine::line_time(DomainId id, PlaceId place_id) const {
   return to.latency / (initiator.cores * initiator.prefetch_mlp) + parts_.line / to.read;
 }
 
-std::vector<PlaceId> Machine::fastest_first(DomainId id) const {
+std::vector<PlaceId> Machine::order_of(DomainId id) const {
   auto places = parts_.domains.at(id).places;
   std::stable_sort(places.begin(), places.end(), [&](PlaceId a, PlaceId b) {
     const bool a_computes = place(a).geometry.has_value(), b_computes = place(b).geometry.has_value();

@@ -9,17 +9,13 @@
 #include <string_view>
 #include <vector>
 
-#include "base/blob.hpp"
-#include "base/units.hpp"
+#include "core/blob.hpp"
+#include "core/identifiers.hpp"
+#include "core/units.hpp"
 #include "machine/array_geometry.hpp"
 #include "machine/library.hpp"
 
 namespace terrace::machine {
-
-using PlaceId = std::uint16_t;
-using InitiatorId = std::uint16_t;
-using DomainId = std::uint16_t;
-inline constexpr PlaceId k_no_place = 0xffff;
 
 // A node of the tree. Leaves that hold data are places; inner nodes (a package, a board) only group.
 struct Node {
@@ -91,6 +87,12 @@ struct Initiator {
 // The initiator's own times, and where it states none the usual number of cycles at its frequency.
 LibraryTimes library_times(const Initiator& initiator);
 
+// Latencies that a prefetched line exposes where `cores` of the initiator's cores stream: those of all lines that
+// are under way at once overlap.
+inline double prefetched_exposure(const Initiator& initiator, double cores) {
+  return 1 / initiator.prefetch_mlp / cores;
+}
+
 // What copies from one place to another can reach.
 struct CopyPath {
   PlaceId from = 0;
@@ -143,17 +145,23 @@ class Machine {
   // The place of a domain that data lies in when nobody asks for another: the one with the most capacity. A place
   // that computes is one only where the domain has no other.
   [[nodiscard]] PlaceId home(DomainId domain) const;
-  // A domain's places, fastest first as seen from its initiator with all its cores at work: by least time of a
-  // line, latency / (cores x prefetch_mlp) + line / read bandwidth. Those that compute come last.
-  [[nodiscard]] std::vector<PlaceId> fastest_first(DomainId domain) const;
-  // Of one line read by all of the domain's cores, as many at a time as are prefetched: what that order goes by.
+  // A domain's places, fastest first: the one order of places by speed, by least line_time(); those that compute
+  // come last. The order is the machine's alone: it takes all cores of the domain's initiator, whatever part of
+  // them a run uses. So budgets, `--fast`, fast-only, policies and planners mean the same memory in every run,
+  // even in one whose few cores would be served sooner by another.
+  [[nodiscard]] const std::vector<PlaceId>& fastest_first(DomainId domain) const { return orders_.at(domain); }
+  // Of one line read by all of the domain's cores, as many at a time as are prefetched: what that order goes by,
+  // latency / (cores x prefetch_mlp) + line / read bandwidth.
   [[nodiscard]] Seconds line_time(DomainId domain, PlaceId place) const;
 
   void to_blob(BlobWriter& out) const;
   static Machine from_blob(BlobReader& in);
 
  private:
+  [[nodiscard]] std::vector<PlaceId> order_of(DomainId domain) const;
+
   MachineParts parts_;
+  std::vector<std::vector<PlaceId>> orders_;  // by domain
 };
 
 // Bytes allowed on each place, indexed by place; those without an entry in a budget are allowed as in

@@ -1,7 +1,7 @@
 // A machine as flat bytes: how the launcher hands it to the library inside the program.
 #include <algorithm>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "machine/machine.hpp"
 
 namespace terrace::machine {

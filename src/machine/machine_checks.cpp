@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 
 namespace terrace::machine {
 namespace {

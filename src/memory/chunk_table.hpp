@@ -9,29 +9,27 @@
 #include <cstdint>
 #include <deque>
 
-#include "base/units.hpp"
+#include "core/identifiers.hpp"
+#include "core/units.hpp"
 #include "machine/machine.hpp"
 
 namespace terrace::memory {
 
-using ObjectId = std::uint32_t;
-using ChunkId = std::uint32_t;
 inline constexpr ChunkId k_no_chunk = 0xffffffff;
 
 struct Chunk {
   std::uint64_t address = 0;  // first byte in this process
   std::uint32_t size = 0;     // bytes, a whole number of granules but for the last of an object
   ObjectId object = 0;
-  machine::DomainId domain = 0;
-  std::atomic<machine::PlaceId> place{machine::k_no_place};  // changed by ChunkTable::put
-  bool live = true;                                          // false once its object is freed
+  DomainId domain = 0;
+  std::atomic<PlaceId> place{k_no_place};  // changed by ChunkTable::put
+  bool live = true;                        // false once its object is freed
 };
 
 class ChunkTable {
  public:
   // Appends a chunk and returns its number. References to chunks stay valid.
-  ChunkId add(std::uint64_t address, std::uint32_t size, ObjectId object, machine::DomainId domain,
-              machine::PlaceId place) {
+  ChunkId add(std::uint64_t address, std::uint32_t size, ObjectId object, DomainId domain, PlaceId place) {
     auto& chunk = chunks_.emplace_back();
     chunk.address = address;
     chunk.size = size;
@@ -41,7 +39,7 @@ class ChunkTable {
     return static_cast<ChunkId>(chunks_.size() - 1);
   }
   // The chunk, one of the table's, lies there from now on. Any thread.
-  void put(Chunk& chunk, machine::PlaceId place) {
+  void put(Chunk& chunk, PlaceId place) {
     chunk.place.store(place, std::memory_order_relaxed);
     changes_.fetch_add(1, std::memory_order_release);
   }

@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <string>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 
 namespace terrace::memory {
 namespace {
@@ -64,7 +64,7 @@ std::size_t claim_slot(LedgerPage& page) {
   return vacant;
 }
 
-std::uint64_t held_by_all(const LedgerPage& page, machine::PlaceId place) {
+std::uint64_t held_by_all(const LedgerPage& page, PlaceId place) {
   std::uint64_t sum = 0;
   for (const auto& slot : page.slots) {
     const auto owner = slot.process.load(std::memory_order_acquire);
@@ -87,7 +87,7 @@ Ledger::Ledger(LedgerPage& page, machine::Budget budget) : page_(page), budget_(
   slot_ = claim_slot(page_);
 }
 
-bool Ledger::take(machine::PlaceId place, Bytes size) {
+bool Ledger::take(PlaceId place, Bytes size) {
   const auto limit = budget_.at(place).value;
   const Lock lock(page_);
   // A forked child has the parent's ledger but not its memory: it begins an account of its own.
@@ -99,7 +99,7 @@ bool Ledger::take(machine::PlaceId place, Bytes size) {
   return true;
 }
 
-void Ledger::give(machine::PlaceId place, Bytes size) {
+void Ledger::give(PlaceId place, Bytes size) {
   if (place >= budget_.size()) return;
   const Lock lock(page_);
   if (page_.slots[slot_].process.load(std::memory_order_relaxed) != this_process()) slot_ = claim_slot(page_);
@@ -109,9 +109,9 @@ void Ledger::give(machine::PlaceId place, Bytes size) {
   mine.store(held - std::min(held, size.value), std::memory_order_relaxed);
 }
 
-Bytes Ledger::held(machine::PlaceId place) const { return {held_by_all(page_, place)}; }
+Bytes Ledger::held(PlaceId place) const { return {held_by_all(page_, place)}; }
 
-Bytes Ledger::available(machine::PlaceId place) const {
+Bytes Ledger::available(PlaceId place) const {
   const auto limit = budget_.at(place).value;
   const auto held = held_by_all(page_, place);
   return {held < limit ? limit - held : 0};

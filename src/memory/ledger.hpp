@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/units.hpp"
+#include "core/units.hpp"
 #include "machine/machine.hpp"
 
 namespace terrace::memory {
@@ -28,11 +28,11 @@ class Ledger {
   // `page` may be shared with other processes, or private; the budget is indexed by place.
   Ledger(LedgerPage& page, machine::Budget budget);
   // Takes `size` bytes of the place if the budget allows; false and nothing taken otherwise.
-  bool take(machine::PlaceId place, Bytes size);
-  void give(machine::PlaceId place, Bytes size);
-  [[nodiscard]] Bytes held(machine::PlaceId place) const;  // by all processes of the job
-  [[nodiscard]] Bytes budget(machine::PlaceId place) const { return budget_.at(place); }
-  [[nodiscard]] Bytes available(machine::PlaceId place) const;
+  bool take(PlaceId place, Bytes size);
+  void give(PlaceId place, Bytes size);
+  [[nodiscard]] Bytes held(PlaceId place) const;  // by all processes of the job
+  [[nodiscard]] Bytes budget(PlaceId place) const { return budget_.at(place); }
+  [[nodiscard]] Bytes available(PlaceId place) const;
 
  private:
   LedgerPage& page_;

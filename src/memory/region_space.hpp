@@ -11,7 +11,7 @@
 #include <map>
 #include <mutex>
 
-#include "base/units.hpp"
+#include "core/units.hpp"
 #include "memory/free_ranges.hpp"
 
 namespace terrace::memory {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "base/blob.hpp"
+#include "core/blob.hpp"
 #include "machine/machine.hpp"
 
 namespace terrace::model {

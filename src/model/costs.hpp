@@ -4,7 +4,7 @@
 // in the journal; planning by cells; cells looked at before there is a plan). Planning runs beside the program.
 #pragma once
 
-#include "base/units.hpp"
+#include "core/units.hpp"
 
 namespace terrace::model {
 

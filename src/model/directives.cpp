@@ -4,14 +4,11 @@
 
 #include <algorithm>
 
+#include "core/segment_name.hpp"
 #include "model/problem.hpp"
-#include "profile/segment_name.hpp"
 
 namespace terrace::model {
 namespace {
-
-constexpr double k_line = 64;
-constexpr double k_lines_to_a_latency = 20;  // fastest_first() has the same
 
 // By object: whether it is used in a phase of that name.
 std::vector<std::optional<bool>> said_of(const Problem& problem, const Directives& directives,
@@ -24,7 +21,7 @@ std::vector<std::optional<bool>> said_of(const Problem& problem, const Directive
 // Of the phase's run of segments, those before it and after it; 1 where it is not cut.
 std::size_t segments_around(const Problem& problem, std::size_t k) {
   const auto goes_on = [&](std::size_t n) {
-    return n < problem.phases.size() && profile::segment_offset(problem.phases[n].name) != 0;
+    return n < problem.phases.size() && segment_offset(problem.phases[n].name) != 0;
   };
   auto first = k;
   while (first > 0 && goes_on(first)) --first;
@@ -33,9 +30,10 @@ std::size_t segments_around(const Problem& problem, std::size_t k) {
   return end - first;
 }
 
-ItemCell one_reading(const Item& item, std::uint32_t number, const ProblemPhase& phase, double share) {
+ItemCell one_reading(const Item& item, std::uint32_t number, const ProblemPhase& phase, double share,
+                     double exposed_by_a_byte) {
   const auto bytes = share * static_cast<double>(item.size.value);
-  return {number, bytes, 0, bytes / k_line / k_lines_to_a_latency, phase.samples_with_access};
+  return {number, bytes, 0, bytes * exposed_by_a_byte, phase.samples_with_access};
 }
 
 }  // namespace
@@ -45,7 +43,7 @@ bool names(const std::string& name_or_pattern, const std::string& name) {
 }
 
 std::optional<bool> Directives::used(std::string_view phase, const std::string& object) const {
-  const std::string uncut(profile::uncut_name(phase));
+  const std::string uncut(uncut_name(phase));
   for (const auto& one : all_)
     if (names(one.phase, uncut) && names(one.object, object)) return one.used;
   return std::nullopt;
@@ -81,7 +79,7 @@ void spare(Problem& problem, const Directives& directives) {
   }
 }
 
-void use(Problem& problem, const Directives& directives) {
+void use(Problem& problem, const Directives& directives, double exposed_by_a_byte) {
   if (directives.empty()) return;
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {
     auto& phase = problem.phases[k];
@@ -91,7 +89,8 @@ void use(Problem& problem, const Directives& directives) {
     for (const auto& cell : phase.cells) seen[cell.item] = true;
     for (std::uint32_t i = 0; i < problem.items.size(); ++i) {
       const auto& used = said[problem.items[i].object];
-      if (used && *used && !seen[i]) phase.cells.push_back(one_reading(problem.items[i], i, phase, share));
+      if (used && *used && !seen[i])
+        phase.cells.push_back(one_reading(problem.items[i], i, phase, share, exposed_by_a_byte));
     }
     std::ranges::stable_sort(phase.cells, {}, &ItemCell::item);
   }

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/blob.hpp"
+#include "core/blob.hpp"
 
 namespace terrace::model {
 
@@ -47,8 +47,8 @@ class Directives {
 void spare(Problem& problem, const Directives& directives);
 
 // Adds what directives use where the profile has seen nothing. How much nobody has seen, so it counts as one
-// reading from end to end in which 20 lines share a latency, as in the order of places by speed; of a phase in
-// segments each has its part.
-void use(Problem& problem, const Directives& directives);
+// reading from end to end; of a phase in segments each has its part. `exposed_by_a_byte`: latencies, of a sweep
+// that is prefetched.
+void use(Problem& problem, const Directives& directives, double exposed_by_a_byte);
 
 }  // namespace terrace::model

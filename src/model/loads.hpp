@@ -24,14 +24,14 @@ class PhaseLoad {
   PhaseLoad(const Problem& problem, const ProblemPhase& phase)
       : problem_(&problem), stalled_(phase.core.value), busy_(problem.places.size(), 0) {}
 
-  void put(const ItemCell& cell, machine::PlaceId place) { change(cell, place, 1); }
-  void take(const ItemCell& cell, machine::PlaceId place) { change(cell, place, -1); }
+  void put(const ItemCell& cell, PlaceId place) { change(cell, place, 1); }
+  void take(const ItemCell& cell, PlaceId place) { change(cell, place, -1); }
   [[nodiscard]] double stalled() const { return stalled_; }
   [[nodiscard]] double busy(std::size_t place) const { return busy_[place]; }
   [[nodiscard]] double bandwidth() const { return *std::max_element(busy_.begin(), busy_.end()); }
   [[nodiscard]] double time() const { return std::max(stalled_, bandwidth()); }
   // time() with the cell on `to` instead of on `from`.
-  [[nodiscard]] double time_if_moved(const ItemCell& cell, machine::PlaceId from, machine::PlaceId to) const {
+  [[nodiscard]] double time_if_moved(const ItemCell& cell, PlaceId from, PlaceId to) const {
     const auto& places = problem_->places;
     auto most = stalled_ - exposed_time(cell, places[from]) + exposed_time(cell, places[to]);
     for (std::size_t p = 0; p < busy_.size(); ++p) {
@@ -44,7 +44,7 @@ class PhaseLoad {
   }
 
  private:
-  void change(const ItemCell& cell, machine::PlaceId place, double sign) {
+  void change(const ItemCell& cell, PlaceId place, double sign) {
     stalled_ += sign * exposed_time(cell, problem_->places[place]);
     busy_[place] += sign * busy_time(cell, problem_->places[place]);
   }

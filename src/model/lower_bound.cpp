@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "model/loads.hpp"
 
 namespace terrace::model {
@@ -34,7 +34,7 @@ void project(double* prices, std::size_t n) {
 Placement at_home(const Problem& problem) {
   Placement placement;
   for (const auto& item : problem.items) {
-    placement.push_back(item.pinned != machine::k_no_place ? item.pinned : home_of(problem, item.domain));
+    placement.push_back(item.pinned != k_no_place ? item.pinned : home_of(problem, item.domain));
   }
   return placement;
 }

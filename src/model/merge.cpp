@@ -101,7 +101,7 @@ void merge_neighbours(Problem& problem, std::size_t max_items) {
 
   std::vector<std::uint32_t> index(n);
   std::vector<Item> items;
-  std::vector<machine::PlaceId> measured_at;
+  std::vector<PlaceId> measured_at;
   for (std::size_t i = 0; i < n; ++i) {
     if (root(i) == i) {
       items.push_back(problem.items[i]);

@@ -9,8 +9,6 @@
 namespace terrace::model {
 namespace {
 
-using machine::PlaceId;
-
 constexpr double k_ample = 2;  // times a copy's own time: a chunk in use is not on its way for longer
 
 // Bytes that each place holds, or has reserved, in each phase.
@@ -208,7 +206,7 @@ std::vector<std::size_t> speed_ranks(const Problem& problem) {
   std::vector<std::size_t> rank(problem.places.size(), 0);
   for (std::size_t d = 0; d < domain_count(problem); ++d) {
     std::size_t next = 0;
-    for (const auto place : fastest_first(problem, static_cast<machine::DomainId>(d))) rank[place] = next++;
+    for (const auto place : fastest_first(problem, static_cast<DomainId>(d))) rank[place] = next++;
   }
   return rank;
 }

@@ -12,8 +12,8 @@ namespace terrace::model {
 
 struct Move {
   std::uint32_t item = 0;
-  machine::PlaceId from = 0;
-  machine::PlaceId to = 0;
+  PlaceId from = 0;
+  PlaceId to = 0;
   std::uint32_t change = 0;  // the phase from which on the schedule wants it there
   std::uint32_t ask = 0;     // at whose start it is asked for
   std::uint32_t need = 0;    // whose start waits for it, when it is awaited

@@ -5,14 +5,14 @@
 namespace terrace::model {
 
 std::vector<double> object_benefits(const Problem& problem) {
-  std::vector<machine::PlaceId> fastest;
+  std::vector<PlaceId> fastest;
   Placement home;
   for (std::size_t d = 0; d < domain_count(problem); ++d) {
-    const auto places = fastest_first(problem, static_cast<machine::DomainId>(d));
-    fastest.push_back(places.empty() ? machine::k_no_place : places.front());
+    const auto& places = fastest_first(problem, static_cast<DomainId>(d));
+    fastest.push_back(places.empty() ? k_no_place : places.front());
   }
   for (const auto& item : problem.items)
-    home.push_back(item.pinned != machine::k_no_place ? item.pinned : home_of(problem, item.domain));
+    home.push_back(item.pinned != k_no_place ? item.pinned : home_of(problem, item.domain));
 
   std::vector<double> benefits(problem.objects.size(), 0);
   std::vector<std::vector<const ItemCell*>> cells(problem.objects.size());
@@ -24,7 +24,7 @@ std::vector<double> object_benefits(const Problem& problem) {
       auto load = at_home;
       for (const auto* cell : cells[o]) {
         const auto& item = problem.items[cell->item];
-        if (item.pinned != machine::k_no_place) continue;
+        if (item.pinned != k_no_place) continue;
         load.take(*cell, home[cell->item]);
         load.put(*cell, fastest[item.domain]);
       }

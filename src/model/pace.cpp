@@ -11,7 +11,7 @@ constexpr double k_half_a_step = 0.5 / k_steps;
 
 // What one second of copying at full speed takes of a place, in seconds of its bandwidth.
 struct Taken {
-  machine::PlaceId place = 0;
+  PlaceId place = 0;
   double seconds = 0;
 
   auto operator<=>(const Taken&) const = default;

@@ -7,18 +7,16 @@
 #include <iterator>
 #include <map>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
+#include "core/segment_name.hpp"
 #include "model/costs.hpp"
 #include "model/merge.hpp"
-#include "profile/segment_name.hpp"
 
 namespace terrace::model {
 namespace {
 
-using machine::PlaceId;
-
 // The path of the profiled initiator; a place that it cannot reach is seen as its own domain's initiator sees it.
-const machine::Path& path_to(const machine::Machine& machine, machine::InitiatorId initiator, PlaceId place) {
+const machine::Path& path_to(const machine::Machine& machine, InitiatorId initiator, PlaceId place) {
   for (const auto& path : machine.parts().paths) {
     if (path.initiator == initiator && path.place == place) return path;
   }
@@ -46,7 +44,8 @@ void add_places(Problem& problem, const profile::Profile& profile, const machine
     }
   }
   for (std::size_t d = 0; d < machine.domains().size(); ++d) {
-    problem.homes.push_back(machine.home(static_cast<machine::DomainId>(d)));
+    problem.homes.push_back(machine.home(static_cast<DomainId>(d)));
+    problem.fastest_first.push_back(machine.fastest_first(static_cast<DomainId>(d)));
   }
 }
 
@@ -54,7 +53,7 @@ constexpr std::size_t k_quick_cells = 12'000;
 constexpr double k_usual_variation = 0.1;  // of a phase's time: less is no other behaviour (Unimem's 10 %)
 
 // The number of phases that most iterations have; of two as frequent, the later one's.
-std::size_t usual_phase_count(const std::vector<profile::Iteration>& iterations) {
+std::size_t usual_phase_count(const std::vector<observe::Iteration>& iterations) {
   std::map<std::size_t, double> seen;
   std::size_t best = 0;
   for (const auto& iteration : iterations) {
@@ -68,7 +67,7 @@ struct ChunkRef {
   std::uint32_t object = 0;
   std::uint32_t ordinal = 0;
   Bytes size;
-  machine::DomainId domain = 0;
+  DomainId domain = 0;
   PlaceId place = 0;
 };
 
@@ -113,7 +112,7 @@ std::vector<ChunkRef> add_objects(Problem& problem, const profile::Profile& prof
       const auto begin = std::min(object.size.value, i * object.chunk_size.value);
       const auto end = i + 1 == object.chunks ? object.size.value
                                               : std::min(object.size.value, (i + 1) * object.chunk_size.value);
-      auto place = id < profile.places.size() ? profile.places[id] : machine::k_no_place;
+      auto place = id < profile.places.size() ? profile.places[id] : k_no_place;
       if (place >= machine.places().size()) place = machine.home(own_domain);
       item_of[id] = static_cast<std::uint32_t>(chunks.size());
       chunks.push_back({index, i, Bytes{end - begin}, machine.place(place).domain, place});
@@ -124,7 +123,7 @@ std::vector<ChunkRef> add_objects(Problem& problem, const profile::Profile& prof
 
 // A phase as it was in one iteration.
 struct Instance {
-  const profile::Phase* phase;
+  const observe::Phase* phase;
   double stands_for;  // iterations
 };
 
@@ -148,7 +147,7 @@ double median_time(std::vector<Instance> instances) {
 // A phase in those iterations in which it did what it mostly does: it took about as long as the median. What a
 // program does once (a norm after the last iteration) is nothing to plan for in every iteration. All of them,
 // where most differ from one another.
-std::vector<Instance> usual_instances(const std::vector<const profile::Iteration*>& iterations, std::size_t k) {
+std::vector<Instance> usual_instances(const std::vector<const observe::Iteration*>& iterations, std::size_t k) {
   std::vector<Instance> all;
   all.reserve(iterations.size());
   for (const auto* iteration : iterations) all.push_back({&iteration->phases[k], iteration->stands_for});
@@ -163,7 +162,7 @@ std::vector<Instance> usual_instances(const std::vector<const profile::Iteration
 void add_phases(Problem& problem, const profile::Profile& profile, Bytes line,
                 const std::vector<std::uint32_t>& item_of) {
   const auto count = usual_phase_count(profile.iterations);
-  std::vector<const profile::Iteration*> iterations;
+  std::vector<const observe::Iteration*> iterations;
   for (const auto& iteration : profile.iterations)
     if (iteration.phases.size() == count) iterations.push_back(&iteration);
   const auto line_bytes = static_cast<double>(line.value);
@@ -228,7 +227,7 @@ void hold_against_measured(Problem& problem) {
 
 void leave_out_unreached(Problem& problem) {
   std::erase_if(problem.phases, [](const ProblemPhase& phase) {
-    return phase.measured.value == 0 && phase.cells.empty() && profile::segment_offset(phase.name) != 0;
+    return phase.measured.value == 0 && phase.cells.empty() && segment_offset(phase.name) != 0;
   });
 }
 
@@ -258,7 +257,7 @@ Problem make_problem(const profile::Profile& profile, const machine::Machine& ma
   add_places(problem, profile, machine, budget);
   std::vector<std::uint32_t> item_of;
   for (const auto& chunk : add_objects(problem, profile, machine, item_of)) {
-    problem.items.push_back({chunk.size, chunk.domain, chunk.object, chunk.ordinal, 1, machine::k_no_place});
+    problem.items.push_back({chunk.size, chunk.domain, chunk.object, chunk.ordinal, 1, k_no_place});
     problem.measured_at.push_back(chunk.place);
   }
   add_phases(problem, profile, machine.parts().line, item_of);
@@ -266,7 +265,9 @@ Problem make_problem(const profile::Profile& profile, const machine::Machine& ma
   merge_neighbours(problem, max_items);
   // What phases took says something of the estimates only where it is known from where they were served.
   if (!profile.moving) hold_against_measured(problem);
-  use(problem, directives);
+  const auto line = static_cast<double>(machine.parts().line.value);
+  use(problem, directives,
+      machine::prefetched_exposure(machine.initiators().at(profile.initiator), profile.cores) / line);
   return problem;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/units.hpp"
+#include "core/units.hpp"
 #include "machine/machine.hpp"
 #include "model/directives.hpp"
 #include "profile/profile.hpp"
@@ -18,11 +18,11 @@ inline constexpr std::uint32_t k_no_item = 0xffffffff;
 
 struct Item {  // a chunk, or several that are placed together
   Bytes size;
-  machine::DomainId domain = 0;
+  DomainId domain = 0;
   std::uint32_t object = 0;   // index into Problem::objects
   std::uint32_t ordinal = 0;  // its first chunk's place in the object
   std::uint32_t chunks = 1;
-  machine::PlaceId pinned = machine::k_no_place;  // lies there and never moves
+  PlaceId pinned = k_no_place;  // lies there and never moves
 };
 
 struct ItemCell {
@@ -64,7 +64,7 @@ struct ProblemObject {  // in the order in which the program made them
 struct ProblemPlace {
   std::string name;
   std::string kind;
-  machine::DomainId domain = 0;
+  DomainId domain = 0;
   Bytes budget;
   double read_bandwidth = 0;  // bytes/s, as the initiator sees it
   double write_bandwidth = 0;
@@ -74,13 +74,14 @@ struct ProblemPlace {
 struct Problem {
   std::string machine;
   std::string loop;
-  std::vector<ProblemPlace> places;       // indexed by PlaceId
-  std::vector<machine::PlaceId> homes;    // by domain: where data lies that nobody placed
-  std::vector<std::vector<double>> copy;  // bytes/s, [from][to]
+  std::vector<ProblemPlace> places;                 // indexed by PlaceId
+  std::vector<PlaceId> homes;                       // by domain: where data lies that nobody placed
+  std::vector<std::vector<PlaceId>> fastest_first;  // by domain: its places in the machine's order of speed
+  std::vector<std::vector<double>> copy;            // bytes/s, [from][to]
   std::vector<ProblemObject> objects;
   std::vector<Item> items;
   std::vector<ProblemPhase> phases;
-  std::vector<machine::PlaceId> measured_at;  // by item: where it lay when it was measured
+  std::vector<PlaceId> measured_at;  // by item: where it lay when it was measured
   double cores = 1;
   double asking = 0;  // seconds that the program spends on asking for a chunk's move and having it logged
   bool cyclic = true;
@@ -88,7 +89,7 @@ struct Problem {
 };
 
 // Where each item lies in each phase: place[phase][item], constant within a phase.
-using Placement = std::vector<machine::PlaceId>;
+using Placement = std::vector<PlaceId>;
 inline constexpr double k_held_back_by_nothing = 0.5;
 struct Schedule {
   std::vector<Placement> phases;
@@ -150,19 +151,20 @@ PhaseTime phase_time(const Problem& problem, std::size_t phase, const Placement&
 Prediction predict(const Problem& problem, const Schedule& schedule);
 
 // Everything in one place for the whole run; pinned items lie where they are pinned.
-Schedule everything_in(const Problem& problem, const std::vector<machine::PlaceId>& place_by_domain);
+Schedule everything_in(const Problem& problem, const std::vector<PlaceId>& place_by_domain);
 
-// A domain's places, fastest first: by the time of a line of 64 bytes whose latency 20 others share.
-std::vector<machine::PlaceId> fastest_first(const Problem& problem, machine::DomainId domain);
-machine::PlaceId home_of(const Problem& problem, machine::DomainId domain);
+// A domain's places, fastest first, and its home, as the machine has them (Machine::fastest_first). Both throw
+// Error{invalid} where the problem does not say.
+const std::vector<PlaceId>& fastest_first(const Problem& problem, DomainId domain);
+PlaceId home_of(const Problem& problem, DomainId domain);
 std::size_t domain_count(const Problem& problem);
 std::size_t cell_count(const Problem& problem);  // of all phases
 
 // Whether no place holds more than its budget in any phase.
 bool within_budget(const Problem& problem, const Schedule& schedule);
-Bytes held(const Problem& problem, const Placement& placement, machine::PlaceId place);
+Bytes held(const Problem& problem, const Placement& placement, PlaceId place);
 
-// The problem as JSON (schema "terrace-problem-1"), for solvers outside; exact to the last digit.
+// The problem as JSON (schema "terrace-problem-2"), for solvers outside; exact to the last digit.
 std::string dump_json(const Problem& problem);
 
 }  // namespace terrace::model

@@ -101,7 +101,16 @@ void write_places(Json& json, const Problem& problem) {
   json.key("homes");
   json.open('[');
   for (std::size_t d = 0; d < domain_count(problem); ++d) {
-    json.value(std::uint64_t{home_of(problem, static_cast<machine::DomainId>(d))});
+    json.value(std::uint64_t{home_of(problem, static_cast<DomainId>(d))});
+  }
+  json.close(']');
+  json.key("fastest_first");
+  json.open('[');
+  for (std::size_t d = 0; d < domain_count(problem); ++d) {
+    json.open('[');
+    for (const auto place : fastest_first(problem, static_cast<DomainId>(d)))
+      json.value(std::uint64_t{place});
+    json.close(']');
   }
   json.close(']');
 }
@@ -127,7 +136,7 @@ void write_items(Json& json, const Problem& problem) {
     json.field("object", std::uint64_t{item.object});
     json.field("ordinal", std::uint64_t{item.ordinal});
     json.field("chunks", std::uint64_t{item.chunks});
-    if (item.pinned != machine::k_no_place) json.field("pinned", std::uint64_t{item.pinned});
+    if (item.pinned != k_no_place) json.field("pinned", std::uint64_t{item.pinned});
     json.field("measured_at", std::uint64_t{problem.measured_at[i]});
     json.close('}');
   }
@@ -170,7 +179,7 @@ void write_phases(Json& json, const Problem& problem) {
 std::string dump_json(const Problem& problem) {
   Json json;
   json.open('{');
-  json.field("schema", std::string("terrace-problem-1"));
+  json.field("schema", std::string("terrace-problem-2"));
   json.field("machine", problem.machine);
   json.field("loop", problem.loop);
   json.field("cores", problem.cores);

@@ -1,7 +1,7 @@
 #include "model/problem_index.hpp"
 
+#include "core/segment_name.hpp"
 #include "model/moves.hpp"
-#include "profile/segment_name.hpp"
 
 namespace terrace::model {
 
@@ -13,8 +13,8 @@ ProblemIndex::ProblemIndex(const Problem& problem)
   for (std::size_t i = 0; i < uses_.size(); ++i)
     for (const auto& use : uses_[i]) touched_[i * problem.phases.size() + use.phase] = 1;
   for (std::size_t d = 0; d < domain_count(problem); ++d)
-    homes_.push_back(home_of(problem, static_cast<machine::DomainId>(d)));
-  for (const auto& phase : problem.phases) segment_.push_back(profile::segment_offset(phase.name) != 0);
+    homes_.push_back(home_of(problem, static_cast<DomainId>(d)));
+  for (const auto& phase : problem.phases) segment_.push_back(segment_offset(phase.name) != 0);
 }
 
 }  // namespace terrace::model

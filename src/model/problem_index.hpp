@@ -20,18 +20,18 @@ class ProblemIndex {
     return touched_[item * problem_->phases.size() + phase] != 0;
   }
   // Of a place by speed in its domain, 0 the fastest.
-  [[nodiscard]] std::size_t rank(machine::PlaceId place) const { return rank_[place]; }
-  [[nodiscard]] machine::PlaceId home(std::uint32_t item) const { return homes_[problem_->items[item].domain]; }
+  [[nodiscard]] std::size_t rank(PlaceId place) const { return rank_[place]; }
+  [[nodiscard]] PlaceId home(std::uint32_t item) const { return homes_[problem_->items[item].domain]; }
   // Whether the phase goes on in the middle of one: nothing waits there.
   [[nodiscard]] bool segment(std::size_t phase) const { return segment_[phase]; }
 
  private:
   const Problem* problem_;
-  Uses uses_;                            // by item
-  std::vector<std::uint8_t> touched_;    // [item x phase]
-  std::vector<std::size_t> rank_;        // by place
-  std::vector<machine::PlaceId> homes_;  // by domain
-  std::vector<bool> segment_;            // by phase
+  Uses uses_;                          // by item
+  std::vector<std::uint8_t> touched_;  // [item x phase]
+  std::vector<std::size_t> rank_;      // by place
+  std::vector<PlaceId> homes_;         // by domain
+  std::vector<bool> segment_;          // by phase
 };
 
 }  // namespace terrace::model

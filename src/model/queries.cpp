@@ -1,13 +1,11 @@
 // Questions to a problem that everyone asks.
 #include <algorithm>
+#include <string>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "model/loads.hpp"
 
 namespace terrace::model {
-
-using machine::DomainId;
-using machine::PlaceId;
 
 std::size_t domain_count(const Problem& problem) {
   std::size_t count = problem.homes.size();
@@ -40,28 +38,22 @@ Problem in_sequence(const std::vector<Problem>& iterations) {
   return all;
 }
 
-std::vector<PlaceId> fastest_first(const Problem& problem, DomainId domain) {
-  std::vector<PlaceId> places;
-  for (std::size_t p = 0; p < problem.places.size(); ++p) {
-    if (problem.places[p].domain == domain) places.push_back(static_cast<PlaceId>(p));
-  }
-  const auto line_time = [&](PlaceId p) {
-    return problem.places[p].latency / 20 + 64 / problem.places[p].read_bandwidth;
-  };
-  std::stable_sort(places.begin(), places.end(),
-                   [&](PlaceId a, PlaceId b) { return line_time(a) < line_time(b); });
-  return places;
+const std::vector<PlaceId>& fastest_first(const Problem& problem, DomainId domain) {
+  if (domain >= problem.fastest_first.size())
+    throw Error(Code::invalid, "a problem without the order of domain " + std::to_string(domain) + "'s places");
+  return problem.fastest_first[domain];
 }
 
 PlaceId home_of(const Problem& problem, DomainId domain) {
-  if (domain < problem.homes.size()) return problem.homes[domain];
-  return fastest_first(problem, domain).back();
+  if (domain >= problem.homes.size())
+    throw Error(Code::invalid, "a problem without a home for domain " + std::to_string(domain));
+  return problem.homes[domain];
 }
 
 Schedule everything_in(const Problem& problem, const std::vector<PlaceId>& place_by_domain) {
   Placement placement;
   for (const auto& item : problem.items) {
-    placement.push_back(item.pinned != machine::k_no_place ? item.pinned : place_by_domain.at(item.domain));
+    placement.push_back(item.pinned != k_no_place ? item.pinned : place_by_domain.at(item.domain));
   }
   return {std::vector<Placement>(problem.phases.size(), placement)};
 }

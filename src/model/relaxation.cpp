@@ -5,13 +5,11 @@
 #include <limits>
 #include <string>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "model/loads.hpp"
 
 namespace terrace::model {
 namespace {
-
-using machine::PlaceId;
 
 constexpr double k_never = std::numeric_limits<double>::infinity();
 
@@ -28,7 +26,7 @@ Relaxation::Relaxation(const Problem& problem)
   for (const auto& item : problem.items) footprint[item.domain] += item.size.value;
   std::size_t most = 0;
   for (std::size_t d = 0; d < footprint.size(); ++d) {
-    places_.push_back(fastest_first(problem, static_cast<machine::DomainId>(d)));
+    places_.push_back(fastest_first(problem, static_cast<DomainId>(d)));
     most = std::max(most, places_.back().size());
   }
   if (most > k_most_places_of_domain) {
@@ -125,7 +123,7 @@ double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activ
   const auto all = problem_.places.size();
   const auto size = static_cast<double>(of.size.value);
   const auto starts = problem_.cyclic ? n : std::size_t{1};
-  const auto may = [&](std::size_t p) { return of.pinned == machine::k_no_place || of.pinned == places[p]; };
+  const auto may = [&](std::size_t p) { return of.pinned == k_no_place || of.pinned == places[p]; };
 
   const auto price = [&](std::size_t k, const Load* load) {
     const auto* row = &prices.row[k * rows_];

@@ -73,7 +73,7 @@ class Relaxation {
 
   const Problem& problem_;
   std::size_t rows_ = 0;
-  std::vector<std::vector<machine::PlaceId>> places_;  // by domain
+  std::vector<std::vector<PlaceId>> places_;  // by domain
   std::vector<bool> bounded_;
   std::vector<std::vector<Touch>> touches_;  // by item
   std::vector<Load> loads_;

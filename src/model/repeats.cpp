@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "profile/segment_name.hpp"
+#include "core/segment_name.hpp"
 
 namespace terrace::model {
 namespace {
@@ -55,7 +55,7 @@ class Segments {
   Segments(const Problem& problem, std::uint32_t first, std::uint32_t last)
       : problem_(problem), first_(first), count_(last - first) {
     for (auto k = first; k <= last; ++k)
-      begins_.push_back(static_cast<double>(profile::segment_offset(problem.phases[k].name)));
+      begins_.push_back(static_cast<double>(segment_offset(problem.phases[k].name)));
     window_ = k_window * begins_.back();
   }
   // Before which of them the phase did the same as before its end, and most nearly in step with it.
@@ -131,7 +131,7 @@ std::vector<Repeat> repeats(const Problem& problem) {
   std::vector<Repeat> found;
   const auto phases = static_cast<std::uint32_t>(problem.phases.size());
   for (std::uint32_t first = 0, last = 0; first < phases; first = last + 1) {
-    const auto offset = [&](std::uint32_t k) { return profile::segment_offset(problem.phases[k].name); };
+    const auto offset = [&](std::uint32_t k) { return segment_offset(problem.phases[k].name); };
     last = first;
     while (last + 1 < phases && offset(last + 1) > offset(last)) ++last;
     if (offset(first) != 0 || last - first < k_fewest_segments) continue;

@@ -4,17 +4,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/plan.hpp"
 #include "model/problem.hpp"
 
 namespace terrace::model {
-
-// Behind segment `last` of its phase, what follows is as what followed segment `from` began with.
-struct Repeat {
-  std::uint32_t last = 0;  // position in the problem's phases
-  std::uint32_t from = 0;
-
-  bool operator==(const Repeat&) const = default;
-};
 
 // For each phase of several segments that did before an earlier one what it did before its end: used the same data
 // over a quarter of the phase's accesses, at least as long ago. Nothing for a phase in which that does not come

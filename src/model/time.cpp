@@ -11,8 +11,6 @@
 namespace terrace::model {
 namespace {
 
-using machine::PlaceId;
-
 constexpr int k_most_rounds = 8;  // iterations after which a backlog of moves has settled, or never will
 
 struct Pending {

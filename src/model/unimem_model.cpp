@@ -35,8 +35,8 @@ double latency_gain(double accesses, const ProblemPlace& slow, const ProblemPlac
 UnimemModel::UnimemModel(const Problem& problem, const Calibration& calibration)
     : problem_(problem), calibration_(calibration) {
   for (std::size_t d = 0; d < domain_count(problem); ++d) {
-    const auto places = fastest_first(problem, static_cast<machine::DomainId>(d));
-    fastest_.push_back(places.empty() ? machine::k_no_place : places.front());
+    const auto& places = fastest_first(problem, static_cast<DomainId>(d));
+    fastest_.push_back(places.empty() ? k_no_place : places.front());
   }
   for (const auto& phase : problem.phases) {
     std::vector<double> bytes(problem.objects.size(), 0), samples(problem.objects.size(), 0);
@@ -53,7 +53,7 @@ UnimemModel::UnimemModel(const Problem& problem, const Calibration& calibration)
   }
 }
 
-double UnimemModel::loss_on(std::size_t phase, const ItemCell& cell, machine::PlaceId place) const {
+double UnimemModel::loss_on(std::size_t phase, const ItemCell& cell, PlaceId place) const {
   const auto fastest = fastest_[problem_.items[cell.item].domain];
   if (place == fastest) return 0;
   const auto& slow = problem_.places[place];
@@ -76,12 +76,11 @@ double UnimemModel::loss_on(std::size_t phase, const ItemCell& cell, machine::Pl
   return std::max(by_bandwidth, by_latency);
 }
 
-double UnimemModel::benefit(std::size_t phase, const ItemCell& cell, machine::PlaceId from,
-                            machine::PlaceId to) const {
+double UnimemModel::benefit(std::size_t phase, const ItemCell& cell, PlaceId from, PlaceId to) const {
   return loss_on(phase, cell, from) - loss_on(phase, cell, to);
 }
 
-double UnimemModel::cost(std::uint32_t item, machine::PlaceId from, machine::PlaceId to, double overlap) const {
+double UnimemModel::cost(std::uint32_t item, PlaceId from, PlaceId to, double overlap) const {
   if (from == to) return 0;
   const auto copying = static_cast<double>(problem_.items[item].size.value) / problem_.copy[from][to];
   return std::max(copying - overlap, 0.0);

@@ -30,18 +30,17 @@ double latency_gain(double accesses, const ProblemPlace& slow, const ProblemPlac
 class UnimemModel {
  public:
   UnimemModel(const Problem& problem, const Calibration& calibration);
-  [[nodiscard]] double benefit(std::size_t phase, const ItemCell& cell, machine::PlaceId from,
-                               machine::PlaceId to) const;
+  [[nodiscard]] double benefit(std::size_t phase, const ItemCell& cell, PlaceId from, PlaceId to) const;
   // Eq. 4: size / copy bandwidth less the time that the copy can overlap with.
-  [[nodiscard]] double cost(std::uint32_t item, machine::PlaceId from, machine::PlaceId to, double overlap) const;
+  [[nodiscard]] double cost(std::uint32_t item, PlaceId from, PlaceId to, double overlap) const;
 
  private:
   // Gain against the fastest place of the domain, eq. 2 or 3 with the place's constants.
-  [[nodiscard]] double loss_on(std::size_t phase, const ItemCell& cell, machine::PlaceId place) const;
+  [[nodiscard]] double loss_on(std::size_t phase, const ItemCell& cell, PlaceId place) const;
 
   const Problem& problem_;
   const Calibration& calibration_;
-  std::vector<machine::PlaceId> fastest_;      // by domain
+  std::vector<PlaceId> fastest_;               // by domain
   std::vector<std::vector<double>> consumed_;  // bytes/s by eq. 1, [phase][object]
 };
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <string>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "pim/grouping.hpp"
 
 namespace terrace::pim {
@@ -60,7 +60,7 @@ class Allocator::Locked {
 };
 
 Allocator::Allocator(const Geometry& geometry, std::uint8_t tag)
-    : geometry_((pim::check(geometry), geometry)),
+    : geometry_((check(geometry), geometry)),
       tag_(tag),
       birth_(next_birth()),
       width_bits_(static_cast<std::uint32_t>(std::bit_width(geometry.width() - 1))) {

@@ -3,7 +3,7 @@
 #include <bit>
 #include <string>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "pim/horizontal.hpp"
 #include "pim/lines.hpp"
 #include "pim/vector.hpp"

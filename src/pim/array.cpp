@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 
 namespace terrace::pim {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/units.hpp"
+#include "core/units.hpp"
 #include "pim/geometry.hpp"
 
 namespace terrace::pim {

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "base/units.hpp"
+#include "core/units.hpp"
 
 namespace terrace::pim {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 
 namespace terrace::pim {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "pim/lines.hpp"
 
 namespace terrace::pim {

@@ -23,20 +23,20 @@ void fields(Io& io, R& r) {
   io(r.value);
 }
 
-template <class Io, IsOne<Object> R>
+template <class Io, IsOne<observe::Object> R>
 void fields(Io& io, R& r) {
   io(r.id, r.name, r.kind, r.size, r.chunk_size, r.first_chunk, r.chunks, r.live);
 }
-template <class Io, IsOne<Cell> R>
+template <class Io, IsOne<observe::Cell> R>
 void fields(Io& io, R& r) {
   io(r.chunk, r.read_lines, r.write_lines, r.exposure, r.samples, r.line_squares, r.streamed_lines,
      r.streamed_exposure);
 }
-template <class Io, IsOne<Phase> R>
+template <class Io, IsOne<observe::Phase> R>
 void fields(Io& io, R& r) {
   io(r.name, r.time, r.core, r.samples, r.samples_with_access, r.bandwidth_time, r.unowned_lines, r.cells);
 }
-template <class Io, IsOne<Iteration> R>
+template <class Io, IsOne<observe::Iteration> R>
 void fields(Io& io, R& r) {
   io(r.number, r.phases);
 }
@@ -95,7 +95,7 @@ template <class Io, IsOne<CodeReach> R>
 void fields(Io& io, R& r) {
   io(r.path, r.hooks, r.in_loop, r.elsewhere);
 }
-template <class Io, IsOne<UnreachedObject> R>
+template <class Io, IsOne<observe::UnreachedObject> R>
 void fields(Io& io, R& r) {
   io(r.object, r.size);
 }
@@ -172,9 +172,9 @@ class Reader {
   }
   void one(std::string& text) { text = in_.get_string(); }
   void one(bool& value) { value = in_.get<std::uint8_t>() != 0; }
-  void one(ObjectKind& kind) {
-    kind = in_.get<ObjectKind>();
-    if (kind > ObjectKind::named) throw Error(Code::corrupt, "an object of unknown kind");
+  void one(observe::ObjectKind& kind) {
+    kind = in_.get<observe::ObjectKind>();
+    if (kind > observe::ObjectKind::named) throw Error(Code::corrupt, "an object of unknown kind");
   }
   template <class T>
   void one(std::vector<T>& values) {
@@ -262,7 +262,7 @@ void decode(BlobReader& in, PlanRecord& record) {
   record = {};
   Reader io(in);
   io(record.at, record.why);
-  if (!in.at_end()) record.plan = placement::Plan::from_blob(in);
+  if (!in.at_end()) record.plan = Plan::from_blob(in);
 }
 
 }  // namespace terrace::profile

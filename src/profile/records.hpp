@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "base/blob.hpp"
-#include "base/journal.hpp"
-#include "base/units.hpp"
-#include "placement/plan.hpp"
+#include "core/blob.hpp"
+#include "core/journal.hpp"
+#include "core/plan.hpp"
+#include "core/units.hpp"
 #include "profile/profile.hpp"
 
 namespace terrace::profile {
@@ -47,19 +47,19 @@ struct RunRecord {  // first in every journal
   std::string mode;     // "record", "run", "simulate"
   std::string planner;
   std::string budget;  // as given
-  machine::InitiatorId initiator = 0;
+  InitiatorId initiator = 0;
   double cores = 1;
   Seconds sample_interval;
   bool core_time_fitted = false;  // virtual time: core time is the program's own, not the machine's
 };
 struct ObjectRecord {
-  Object object;
+  observe::Object object;
   Seconds at;
-  std::vector<machine::PlaceId> places;  // by chunk of the object
-  std::uint64_t address = 0;             // of its first byte, in this process
+  std::vector<PlaceId> places;  // by chunk of the object
+  std::uint64_t address = 0;    // of its first byte, in this process
 };
 struct ObjectEndRecord {
-  memory::ObjectId object = 0;
+  ObjectId object = 0;
   Seconds at;
 };
 struct LoopRecord {
@@ -86,18 +86,18 @@ struct CoreTimeRecord {  // where some phases have times of their own: when the 
 };
 struct IterationRecord {
   bool exact = false;
-  Iteration iteration;
+  observe::Iteration iteration;
   // By chunk of the run, when the iteration began. Empty where it is as in the run's record before.
-  std::vector<machine::PlaceId> places;
+  std::vector<PlaceId> places;
   bool anew = false;  // the program does something else than in those that were profiled before
 };
 // What a plan asks for, iteration after iteration.
 struct Move {
-  memory::ObjectId object = 0;
+  ObjectId object = 0;
   std::uint32_t first = 0;  // chunk within the object
   std::uint32_t chunks = 0;
   PhaseIndex ask = 0, need = 0;
-  machine::PlaceId to = 0;
+  PlaceId to = 0;
   Bytes size;
   Seconds benefit, cost;  // predicted
 };
@@ -108,7 +108,7 @@ struct MovesRecord {  // before the first transfers of these moves
 struct Transfer {
   std::uint32_t move = 0;  // of all that the journal's records of moves hold, by position
   std::uint32_t iteration = 0;
-  machine::PlaceId from = 0;
+  PlaceId from = 0;
   bool refused = false;
   Bytes size;
   Seconds asked, begun, done, waited;
@@ -117,7 +117,7 @@ struct TransfersRecord {
   std::vector<Transfer> transfers;
 };
 struct PlanRecord {
-  placement::Plan plan;
+  Plan plan;
   Seconds at;
   std::string why;
 };
@@ -144,8 +144,8 @@ struct ReachRecord {
   Seconds sample_period;    // 0: time was not sampled
   std::string not_sampled;  // why
   std::vector<CodeReach> code;
-  double heap = 0, heap_unreached = 0;   // bytes, means over the time in main loops; without one, over all time
-  std::vector<UnreachedObject> objects;  // the largest
+  double heap = 0, heap_unreached = 0;  // bytes, means over the time in main loops; without one, over all time
+  std::vector<observe::UnreachedObject> objects;  // the largest
 };
 struct EndRecord {
   Seconds at;

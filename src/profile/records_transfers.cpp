@@ -65,7 +65,7 @@ void decode(BlobReader& in, TransfersRecord& record) {
       one.iteration = in.get<std::uint32_t>();
       one.asked = {in.get<double>()};
     }
-    if ((bits & k_other_from) != 0) one.from = in.get<machine::PlaceId>();
+    if ((bits & k_other_from) != 0) one.from = in.get<PlaceId>();
     if ((bits & k_other_size) != 0) one.size = {in.get<std::uint64_t>()};
     one.begun = (bits & k_pause) != 0 ? Seconds{in.get<double>()} : last.done;
     one.waited = (bits & k_waited) != 0 ? Seconds{in.get<double>()} : Seconds{};

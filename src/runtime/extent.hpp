@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "base/units.hpp"
+#include "core/units.hpp"
 
 namespace terrace::runtime {
 

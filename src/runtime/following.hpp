@@ -54,7 +54,7 @@ class Following {
   }
 
   std::uint32_t every_;
-  std::set<std::pair<profile::PhaseIndex, std::string>> known_;
+  std::set<std::pair<PhaseIndex, std::string>> known_;
   std::uint32_t whole_ = 0;  // an iteration that is followed whatever its number
   std::uint32_t iterations_ = 0;
   bool now_ = true;

@@ -1,8 +1,8 @@
 // Writes typed records to a journal: one encoder buffer, reused.
 #pragma once
 
-#include "base/blob.hpp"
-#include "base/journal.hpp"
+#include "core/blob.hpp"
+#include "core/journal.hpp"
 #include "profile/records.hpp"
 
 namespace terrace::runtime {

@@ -47,9 +47,7 @@ class PhaseTracker {
   [[nodiscard]] bool in_phase() const { return in_loop_ && !sequence_.empty(); }
   [[nodiscard]] const std::string& loop() const { return name_; }
   [[nodiscard]] std::uint32_t iteration() const { return iteration_; }
-  [[nodiscard]] profile::PhaseIndex index() const {
-    return static_cast<profile::PhaseIndex>(sequence_.size() - 1);
-  }
+  [[nodiscard]] PhaseIndex index() const { return static_cast<PhaseIndex>(sequence_.size() - 1); }
   [[nodiscard]] const std::string& phase() const { return sequence_.back(); }
 
  private:

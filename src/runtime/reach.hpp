@@ -12,8 +12,8 @@ namespace terrace::runtime {
 class Reach {
  public:
   virtual ~Reach() = default;
-  virtual void object_added(const profile::Object& object, std::uint64_t address) = 0;
-  virtual void object_removed(memory::ObjectId object) = 0;  // its memory is still there
+  virtual void object_added(const observe::Object& object, std::uint64_t address) = 0;
+  virtual void object_removed(ObjectId object) = 0;  // its memory is still there
   virtual void set_in_loop(bool in_loop) = 0;
   virtual void set_followed(bool followed) = 0;  // whether the program's accesses are reported
   // So far; nothing where nobody has measured.

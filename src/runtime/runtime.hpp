@@ -8,14 +8,15 @@
 #include <string>
 #include <string_view>
 
-#include "base/units.hpp"
+#include "core/units.hpp"
 #include "machine/machine.hpp"
 #include "memory/chunk_table.hpp"
 #include "profile/profile.hpp"
 
-namespace terrace::backend {
+namespace terrace::observe {
 struct ProgramHint;
-}
+struct Quantum;
+}  // namespace terrace::observe
 
 namespace terrace::runtime {
 
@@ -29,14 +30,13 @@ class Runtime {
   // A new object at [address, address + size). Page-aligned memory becomes chunks of its own; what shares its
   // pages with others is for the caller to group. `name` need not be unique: the second of a name becomes
   // "name#2". Returns its number, which is also what `remove_object` takes.
-  memory::ObjectId add_object(std::string_view name, profile::ObjectKind kind, const void* address,
-                              Bytes size) noexcept;
+  ObjectId add_object(std::string_view name, observe::ObjectKind kind, const void* address, Bytes size) noexcept;
   // The object has grown in place (the heap of small blocks): what is new becomes a further object of its name.
-  void grow_object(memory::ObjectId object, Bytes size) noexcept;
-  void remove_object(memory::ObjectId object) noexcept;
+  void grow_object(ObjectId object, Bytes size) noexcept;
+  void remove_object(ObjectId object) noexcept;
 
   // What the program says of its objects and phases. In words why it is not understood; empty where it is.
-  std::string hinted(const backend::ProgramHint& hint) noexcept;
+  std::string hinted(const observe::ProgramHint& hint) noexcept;
 
   void loop_begin(std::string_view name) noexcept;
   void loop_end() noexcept;
@@ -44,13 +44,10 @@ class Runtime {
   // A watched function was entered (phases by function entry), or any function while phases are being looked for.
   void function_entered(std::uint64_t function, std::uint64_t call_site) noexcept;
 
-  // A quantum of that many accesses of the thread has gone to the worlds. `in_stride`: the program goes on, so
-  // their plans may act inside the phase; not where a flush ended the quantum.
-  void progressed(std::uint32_t thread, std::uint64_t accesses, bool in_stride) noexcept;
+  // The quantum has gone to the configurations. For who holds the program's lock (RuntimeParts::mutex).
+  void progressed(const observe::Quantum& quantum) noexcept;
   // The program is about to have more than one thread: nothing is left out from now on. For the thread that runs.
   void several_threads() noexcept;
-  // The runtime is bringing accesses to the sinks that belong to what is about to end. For who holds its mutex.
-  [[nodiscard]] bool flushing() const noexcept;
 
   [[nodiscard]] Seconds now() noexcept;
   // The place's name where the byte lies, nullptr when it is not known.

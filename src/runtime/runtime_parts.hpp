@@ -12,27 +12,27 @@
 #include <string>
 #include <vector>
 
-#include "backend/backing.hpp"
-#include "backend/clock.hpp"
-#include "backend/mover.hpp"
-#include "backend/program_events.hpp"
-#include "base/journal.hpp"
+#include "core/clock.hpp"
+#include "core/journal.hpp"
+#include "core/plan.hpp"
 #include "machine/machine.hpp"
+#include "memory/backing.hpp"
 #include "memory/chunk_table.hpp"
 #include "memory/ledger.hpp"
 #include "model/calibration.hpp"
-#include "placement/hints.hpp"
-#include "placement/plan.hpp"
-#include "placement/policy.hpp"
-#include "profile/collector.hpp"
-#include "profile/core_times.hpp"
-#include "profile/interval_collector.hpp"
+#include "observe/collector.hpp"
+#include "observe/collectors/interval_collector.hpp"
+#include "observe/core_times.hpp"
+#include "observe/program_events.hpp"
 #include "profile/profile.hpp"
 #include "runtime/extent.hpp"
+#include "strategy/hints/hints.hpp"
+#include "strategy/policy.hpp"
+#include "transfer/mover.hpp"
 
-namespace terrace::access {
+namespace terrace::observe {
 class AddressMap;
-}  // namespace terrace::access
+}  // namespace terrace::observe
 
 namespace terrace::runtime {
 
@@ -51,10 +51,10 @@ struct Totals {  // of a world so far, for the journal's counters
 
 // How a world chooses places.
 struct Steering {
-  std::string planner = "auto";         // or "fast-only", "slow-only", "first-touch", ...
-  std::optional<placement::Plan> plan;  // given: obeyed from the start
+  std::string planner = "auto";        // or "fast-only", "slow-only", "first-touch", ...
+  std::optional<Plan> plan;            // given: obeyed from the start
   bool better_plan = false;            // it is, until the planner has made one of the first iteration; else always
-  placement::Hints hints;              // given by the user
+  strategy::Hints hints;               // given by the user
   std::uint32_t learn_iterations = 1;  // profiled before planning
   bool learn_at_home = true;           // false: with data where first touch puts it, fast memory first
   bool record_only = false;            // profile every iteration, plan nothing
@@ -64,7 +64,7 @@ struct Steering {
 struct WorldParts {
   std::string label;
   const machine::Machine* machine = nullptr;
-  machine::InitiatorId initiator = 0;
+  InitiatorId initiator = 0;
   double cores = 1;
   machine::Budget budget;
   std::string budget_text;
@@ -72,18 +72,18 @@ struct WorldParts {
   model::Calibration calibration;
   Seconds sample_interval;
   memory::ChunkTable* chunks = nullptr;
-  backend::Clock* clock = nullptr;
-  backend::Backing* backing = nullptr;
-  backend::Mover* mover = nullptr;
+  Clock* clock = nullptr;
+  memory::Backing* backing = nullptr;
+  transfer::Mover* mover = nullptr;
   memory::Ledger* ledger = nullptr;
-  profile::Collector* sampled = nullptr;
-  profile::Collector* exact = nullptr;  // null where there is no oracle (a real machine)
-  placement::Policy* policy = nullptr;  // decides in the planner's stead, from what `watched` sees
-  profile::IntervalCollector* watched = nullptr;
+  observe::Collector* sampled = nullptr;
+  observe::Collector* exact = nullptr;  // null where there is no oracle (a real machine)
+  strategy::Policy* policy = nullptr;   // decides in the planner's stead, from what `watched` sees
+  observe::IntervalCollector* watched = nullptr;
   Journal* journal = nullptr;
   std::function<Totals()> totals;
   // Of phases that have times of their own, and whom to tell what an instruction takes from now on.
-  profile::CoreTimes core_times;
+  observe::CoreTimes core_times;
   std::function<void(Seconds)> instructions_take;
   std::shared_ptr<void> owner;  // keeps what the pointers above point to
 };
@@ -96,19 +96,21 @@ struct PhaseSpec {
 };
 
 struct RuntimeParts {
-  std::vector<WorldParts> worlds;     // at least one; the first one's clock is the program's
-  access::AddressMap* map = nullptr;  // null when accesses are not followed
+  std::vector<WorldParts> worlds;      // at least one; the first one's clock is the program's
+  observe::AddressMap* map = nullptr;  // null when accesses are not followed
   std::function<std::string(std::uint64_t address)> function_name;  // for phases by function entry; may be empty
   ChunkRule chunk_rule;
   PhaseSpec phases;
   std::uint32_t follow_every = 1;  // of the loop's iterations (following.hpp); needs `follow`
   Bytes granule{4096};
-  machine::DomainId domain = 0;              // of the program's threads: where its objects' chunks belong
-  std::function<void()> flush;               // brings every access so far to the sinks; may be empty
+  DomainId domain = 0;  // of the program's threads: where its objects' chunks belong
+  // Brings every access of the running thread so far to the configurations, as a quantum that is not in stride;
+  // may be empty. Called without a lock.
+  std::function<void()> bring_accesses;
   std::function<void(bool)> follow;          // whether accesses are wanted from now on; may be empty
-  backend::ProgramEvents* events = nullptr;  // hears of all that happens; may be null
+  observe::ProgramEvents* events = nullptr;  // hears of all that happens; may be null
   Reach* reach = nullptr;                    // measures what the hooks see of the program; may be null
-  std::recursive_mutex* mutex = nullptr;     // serialises the worlds with their sinks; null: the runtime's own
+  std::mutex* mutex = nullptr;  // of the configurations and what they hear of accesses by; null: the runtime's own
 };
 
 }  // namespace terrace::runtime

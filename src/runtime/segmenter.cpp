@@ -2,7 +2,7 @@
 
 namespace terrace::runtime {
 
-void Segmenter::begin_phase(profile::PhaseIndex index) {
+void Segmenter::begin_phase(PhaseIndex index) {
   if (known_.size() <= index) known_.resize(index + 1);
   phase_ = &known_[index];
   current_.assign(1, 0);

@@ -25,7 +25,7 @@ class Segmenter {
     std::optional<std::size_t> merge;  // of these, the one that takes in its successor
   };
 
-  void begin_phase(profile::PhaseIndex index);
+  void begin_phase(PhaseIndex index);
   // `progress` accesses into the phase, `time` since the segment began.
   Cut progressed(std::uint64_t progress, Seconds time);
   // Where the segment that began last begins.

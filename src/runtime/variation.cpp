@@ -31,7 +31,7 @@ void Variation::watch() {
   watching_ = true;
 }
 
-void Variation::phase_ended(profile::PhaseIndex phase, std::string_view name, Seconds time) {
+void Variation::phase_ended(PhaseIndex phase, std::string_view name, Seconds time) {
   if (!watching_) return;
   if (now_.size() <= phase) now_.resize(phase + 1);
   now_[phase] = {std::string(name), time};
@@ -77,7 +77,7 @@ void Variation::compare(Phase& phase, Seconds now, Seconds iteration) const {
 
 Variation::Varied Variation::give_up(std::size_t phase, Seconds now) {
   const auto& of = phases_[phase];
-  Varied varied{static_cast<profile::PhaseIndex>(phase), of.name, *of.usual, now, of.varied};
+  Varied varied{static_cast<PhaseIndex>(phase), of.name, *of.usual, now, of.varied};
   const bool lasted = plans_ == 1 || iterations_ > k_lasts * patience_;
   patience_ = lasted ? k_patience : 2 * patience_;
   watching_ = false;

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/units.hpp"
+#include "core/units.hpp"
 #include "profile/profile.hpp"
 
 namespace terrace::runtime {
@@ -26,7 +26,7 @@ namespace terrace::runtime {
 class Variation {
  public:
   struct Varied {
-    profile::PhaseIndex phase = 0;
+    PhaseIndex phase = 0;
     std::string name;
     Seconds usual;
     Seconds now;
@@ -37,7 +37,7 @@ class Variation {
   void forget();
   // A plan is in force, and everything lies where it has it: phases settle, and are watched.
   void watch();
-  void phase_ended(profile::PhaseIndex phase, std::string_view name, Seconds time);
+  void phase_ended(PhaseIndex phase, std::string_view name, Seconds time);
   // What has varied for as long as patience lasts; it is then watched no more.
   std::optional<Varied> iteration_ended();
   [[nodiscard]] bool watching() const { return watching_; }

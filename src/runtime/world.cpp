@@ -5,37 +5,32 @@
 #include <system_error>
 #include <utility>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
+#include "core/segment_name.hpp"
 #include "model/costs.hpp"
-#include "placement/planner.hpp"
-#include "profile/segment_name.hpp"
+#include "strategy/planner.hpp"
 
 namespace terrace::runtime {
-
-using machine::k_no_place;
-using machine::PlaceId;
-using memory::ChunkId;
 
 namespace {
 
 // Where a planner interleaves, memory takes turns as it is made.
-std::optional<placement::RoundRobin> turns_of(std::string_view planner, const WorldParts& parts,
-                                              machine::DomainId domain) {
-  const bool weighted = planner == placement::k_weighted_interleave;
-  if (!weighted && planner != placement::k_interleave) return std::nullopt;
-  const auto places = parts.machine->fastest_first(domain);
+std::optional<strategy::RoundRobin> turns_of(std::string_view planner, const WorldParts& parts, DomainId domain) {
+  const bool weighted = planner == strategy::k_weighted_interleave;
+  if (!weighted && planner != strategy::k_interleave) return std::nullopt;
+  const auto& places = parts.machine->fastest_first(domain);
   std::vector<double> bandwidths;
   bandwidths.reserve(places.size());
   for (const auto place : places) {
     const auto& path = parts.machine->path(parts.initiator, place);
     bandwidths.push_back(std::min(path.read.value, path.write.value));
   }
-  return placement::round_robin(weighted, places, bandwidths);
+  return strategy::round_robin(weighted, places, bandwidths);
 }
 
 }  // namespace
 
-World::World(WorldParts parts, Bytes granule, machine::DomainId domain)
+World::World(WorldParts parts, Bytes granule, DomainId domain)
     : parts_(std::move(parts)),
       domain_(domain),
       granule_(granule),
@@ -45,16 +40,16 @@ World::World(WorldParts parts, Bytes granule, machine::DomainId domain)
   turns_ = turns_of(parts_.steering.planner, parts_, domain_);
   if (const auto& plan = parts_.steering.plan) {
     journal_.write(profile::PlanRecord{*plan, now(), "given by --plan"});
-    active_ = ActivePlan(*plan, *parts_.machine, domain_);
+    active_ = strategy::ActivePlan(*plan, *parts_.machine, domain_);
     has_plan_ = true;
   }
   if (parts_.sampled) parts_.sampled->set_active(false);
   if (parts_.exact) parts_.exact->set_active(false);
-  price(profile::k_before_loop);
+  price(observe::k_before_loop);
 }
 
-World::Stretch World::initial_stretch(const profile::Object& object, std::uint32_t ordinal,
-                                      const std::vector<profile::Object>& objects) {
+World::Stretch World::initial_stretch(const observe::Object& object, std::uint32_t ordinal,
+                                      const std::vector<observe::Object>& objects) {
   const auto left = object.chunks - ordinal;
   const auto home = parts_.machine->home(domain_);
   const auto& planner = parts_.steering.planner;
@@ -120,7 +115,7 @@ void World::settle(ChunkId first, std::uint32_t count, PlaceId place) {
   }
 }
 
-void World::object_added(const ObjectMemory& memory, const std::vector<profile::Object>& objects) {
+void World::object_added(const ObjectMemory& memory, const std::vector<observe::Object>& objects) {
   const auto& object = memory.object;
   if (has_plan_) bind(object);
   first_chunks_.push_back(object.first_chunk);
@@ -141,7 +136,7 @@ void World::object_added(const ObjectMemory& memory, const std::vector<profile::
   journal_.write(record);
 }
 
-void World::object_removed(const profile::Object& object) {
+void World::object_removed(const observe::Object& object) {
   parts_.mover->forget(object.first_chunk, object.chunks);
   harvest();
   std::vector<std::uint64_t> freed(parts_.machine->places().size(), 0);
@@ -156,7 +151,7 @@ void World::object_removed(const profile::Object& object) {
   journal_.write(profile::ObjectEndRecord{object.id, now()});
 }
 
-void World::bind(const profile::Object& object) {
+void World::bind(const observe::Object& object) {
   active_.bind(object);
   for (const auto& text : active_.take_notes()) note("note", text);
 }
@@ -165,10 +160,10 @@ bool World::learning(std::uint32_t iteration) const {
   if (!parts_.sampled) return false;
   if (parts_.steering.record_only) return true;
   if (has_plan_ || iteration >= parts_.steering.learn_iterations) return false;
-  return !parts_.policy && placement::find_planner(parts_.steering.planner).needs_profile();
+  return !parts_.policy && strategy::find_planner(parts_.steering.planner).needs_profile();
 }
 
-void World::loop_begin(const PhaseTracker& tracker, const std::vector<profile::Object>& objects) {
+void World::loop_begin(const PhaseTracker& tracker, const std::vector<observe::Object>& objects) {
   journal_.write(profile::LoopRecord{tracker.loop(), now()});
   learned_.clear();
   coming_.clear();
@@ -185,7 +180,7 @@ void World::loop_begin(const PhaseTracker& tracker, const std::vector<profile::O
   early_.reset();
   moved_early_ = false;
   iterations_ = 0;
-  price(profile::k_before_loop);
+  price(observe::k_before_loop);
   if (!parts_.steering.plan || bettered_) has_plan_ = false;  // a second loop is learned anew
   place_counted(objects);
 }
@@ -208,11 +203,11 @@ void World::cut_segment(const PhaseTracker& tracker) {
   const auto at = now();
   const auto cut = segmenter_.progressed(progress_, at - segment_begun_);
   if (!cut.ends) return;
-  with_collectors([&](profile::Collector& collector) { collector.end_phase(at - segment_begun_); });
+  with_collectors([&](observe::Collector& collector) { collector.end_phase(at - segment_begun_); });
   move_early(tracker);
-  with_collectors([&](profile::Collector& collector) {
+  with_collectors([&](observe::Collector& collector) {
     if (cut.merge) collector.merge(cut.closed - 1 - *cut.merge);
-    collector.begin_phase(profile::segment_name(tracker.phase(), segmenter_.offset()));
+    collector.begin_phase(segment_name(tracker.phase(), segmenter_.offset()));
   });
   segment_begun_ = at;
 }
@@ -223,11 +218,11 @@ void World::phase_end(const PhaseTracker& tracker, bool followed) {
   variation_.phase_ended(tracker.index(), tracker.phase(), at - phase_begun_);
   if (collecting_) {
     const auto missed = segmenter_.end_phase();
-    with_collectors([&](profile::Collector& collector) { collector.end_phase(at - segment_begun_); });
+    with_collectors([&](observe::Collector& collector) { collector.end_phase(at - segment_begun_); });
     move_early(tracker);
-    with_collectors([&](profile::Collector& collector) {
+    with_collectors([&](observe::Collector& collector) {
       for (const auto offset : missed) {
-        collector.begin_phase(profile::segment_name(tracker.phase(), offset));
+        collector.begin_phase(segment_name(tracker.phase(), offset));
         collector.end_phase(Seconds{});
       }
     });
@@ -264,7 +259,7 @@ void World::end_iteration(std::uint32_t iteration) {
 }
 
 void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool followed,
-                        const std::vector<profile::Object>& objects) {
+                        const std::vector<observe::Object>& objects) {
   price(tracker.phase());
   parts_.clock->charge(model::k_marker_cost);
   if (begins_iteration) steer(tracker, followed, objects);
@@ -279,7 +274,7 @@ void World::phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool
   if (!collecting_) return;
   segmenter_.begin_phase(tracker.index());
   segment_begun_ = now();
-  with_collectors([&](profile::Collector& collector) { collector.begin_phase(tracker.phase()); });
+  with_collectors([&](observe::Collector& collector) { collector.begin_phase(tracker.phase()); });
 }
 
 void World::loop_end(const PhaseTracker& tracker, std::uint32_t followed) {
@@ -289,7 +284,7 @@ void World::loop_end(const PhaseTracker& tracker, std::uint32_t followed) {
   if (parts_.exact) parts_.exact->set_active(false);
   journal_.write(profile::LoopEndRecord{now(), iterations_, followed});
   write_counters();
-  price(profile::k_after_loop);
+  price(observe::k_after_loop);
 }
 
 // Each quantum is priced as one of the phase in which it ends: they are flushed where phases do.
@@ -318,7 +313,7 @@ void World::note(std::string_view severity, std::string_view text) {
   journal_.write(profile::NoteRecord{std::string(severity), std::string(text), now()});
 }
 
-void World::finish(std::string_view how, const std::vector<profile::Object>& objects) {
+void World::finish(std::string_view how, const std::vector<observe::Object>& objects) {
   write_moves();
   note_unused_hints(objects);
   write_counters();

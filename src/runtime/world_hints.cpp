@@ -9,15 +9,11 @@
 #include <vector>
 
 #include "model/costs.hpp"
-#include "placement/most_references.hpp"
-#include "placement/planner.hpp"
 #include "runtime/world.hpp"
+#include "strategy/hints/most_references.hpp"
+#include "strategy/planner.hpp"
 
 namespace terrace::runtime {
-
-using machine::k_no_place;
-using machine::PlaceId;
-using memory::ChunkId;
 
 namespace {
 
@@ -43,7 +39,7 @@ class World::Gathering {
     for (const auto place : places_) free_[place] = world.parts_.ledger->available(place).value;
   }
 
-  void add(const profile::Object& object, double references) {
+  void add(const observe::Object& object, double references) {
     for (std::uint32_t i = 0; i < object.chunks; ++i) {
       const auto chunk = object.first_chunk + i;
       const Bytes size{of(chunk).size};
@@ -54,14 +50,14 @@ class World::Gathering {
     }
   }
   // Without counts, in faster memory: it goes where there is no room for both.
-  void add_guest(const profile::Object& object) {
+  void add_guest(const observe::Object& object) {
     for (std::uint32_t i = 0; i < object.chunks; ++i)
       if (const auto place = lies(object.first_chunk + i); place != k_no_place && place != home_)
         guests_.push_back({&object, i});
   }
   [[nodiscard]] std::size_t chunks() const { return counted_.size(); }
 
-  std::vector<ActiveMove> moves() {
+  std::vector<strategy::ActiveMove> moves() {
     decide();
     make_room();
     for (std::size_t i = 0; i < whose_.size(); ++i)
@@ -74,7 +70,7 @@ class World::Gathering {
 
  private:
   struct Part {
-    const profile::Object* object;
+    const observe::Object* object;
     std::uint32_t ordinal;
   };
   static ChunkId chunk_of(const Part& part) { return part.object->first_chunk + part.ordinal; }
@@ -86,7 +82,7 @@ class World::Gathering {
   }
 
   void decide() {
-    std::vector<placement::Shelf> shelves;
+    std::vector<strategy::Shelf> shelves;
     for (const auto place : places_) {
       auto room = free_[place];
       for (const auto* parts : {&whose_, &guests_})
@@ -95,7 +91,7 @@ class World::Gathering {
       shelves.push_back({Bytes{room}, world_.parts_.machine->line_time(world_.domain_, place).value});
     }
     const auto home = std::find(places_.begin(), places_.end(), home_) - places_.begin();
-    for (const auto shelf : placement::most_references(counted_, shelves, static_cast<std::uint32_t>(home)))
+    for (const auto shelf : strategy::most_references(counted_, shelves, static_cast<std::uint32_t>(home)))
       target_.push_back(places_[shelf]);
   }
 
@@ -122,7 +118,7 @@ class World::Gathering {
     free_[to] -= size;
     free_[lies(chunk)] += size;
     moved_[chunk] = to;
-    placement::ChunkMove planned;
+    strategy::ChunkMove planned;
     planned.object = part.object->id;
     planned.chunk = part.ordinal;
     planned.to = to;
@@ -134,15 +130,15 @@ class World::Gathering {
   std::vector<PlaceId> places_;  // fastest first
   PlaceId home_;
   std::vector<std::uint64_t> free_;  // by place
-  std::vector<placement::CountedChunk> counted_;
+  std::vector<strategy::CountedChunk> counted_;
   std::vector<Part> whose_;  // by counted chunk
   std::vector<Part> guests_;
   std::vector<PlaceId> target_;  // by counted chunk
   std::map<ChunkId, PlaceId> moved_;
-  std::vector<ActiveMove> moves_;
+  std::vector<strategy::ActiveMove> moves_;
 };
 
-void World::hinted(const backend::ProgramHint& hint) {
+void World::hinted(const observe::ProgramHint& hint) {
   hints_.tell(hint);
   hints_are_new_ = true;
 }
@@ -150,11 +146,11 @@ void World::hinted(const backend::ProgramHint& hint) {
 // Who decides by something else than what it learns takes no part in this: baselines, policies, plans.
 bool World::heeds_counts() const {
   if (parts_.steering.plan || parts_.steering.record_only || parts_.policy) return false;
-  return placement::find_planner(parts_.steering.planner).needs_profile();
+  return strategy::find_planner(parts_.steering.planner).needs_profile();
 }
 
-placement::Expression::Outcome World::references(const placement::Count& count,
-                                                 const std::vector<profile::Object>& objects) const {
+strategy::Expression::Outcome World::references(const strategy::Count& count,
+                                                const std::vector<observe::Object>& objects) const {
   const auto bytes = [&](const std::string& name) -> std::optional<double> {
     double sum = 0;
     bool any = false;
@@ -173,12 +169,12 @@ placement::Expression::Outcome World::references(const placement::Count& count,
 // When data is made: what has references goes to the fastest memory with room, as far as it goes; what has none,
 // or is not known to have any yet, lies at home, where it takes no room from what has. The loop's begin puts right
 // what came in a poor order.
-World::Stretch World::counted_stretch(const profile::Object& object, std::uint32_t ordinal,
-                                      const std::vector<profile::Object>& objects) {
+World::Stretch World::counted_stretch(const observe::Object& object, std::uint32_t ordinal,
+                                      const std::vector<observe::Object>& objects) {
   const auto left = object.chunks - ordinal;
   const auto home = parts_.machine->home(domain_);
   const auto* const count = hints_.count_of(object.name);
-  const auto outcome = count ? references(*count, objects) : placement::Expression::Outcome{};
+  const auto outcome = count ? references(*count, objects) : strategy::Expression::Outcome{};
   if (outcome.problem.empty() && outcome.value > 0) {
     for (const auto place : parts_.machine->fastest_first(domain_)) {
       const auto room = parts_.ledger->available(place).value / object.chunk_size.value;
@@ -191,7 +187,7 @@ World::Stretch World::counted_stretch(const profile::Object& object, std::uint32
 
 // All objects are made and all values known, as far as they will be: what is referred to most lies in fast memory
 // before the first iteration begins, and is waited for.
-void World::place_counted(const std::vector<profile::Object>& objects) {
+void World::place_counted(const std::vector<observe::Object>& objects) {
   if (!std::exchange(hints_are_new_, false) || parts_.steering.record_only) return;
   if (!heeds_counts()) {
     const auto who = parts_.steering.plan ? std::string("the plan that was given")
@@ -200,12 +196,12 @@ void World::place_counted(const std::vector<profile::Object>& objects) {
                 "hints: " + who + " places data its own way; reference counts and directives take no part");
   }
   Gathering gathering(*this);
-  std::vector<std::pair<double, const profile::Object*>> counted;
+  std::vector<std::pair<double, const observe::Object*>> counted;
   std::set<std::string> unknown;
   for (const auto& object : objects) {
     if (!object.live) continue;
     const auto* const count = hints_.count_of(object.name);
-    const auto outcome = count ? references(*count, objects) : placement::Expression::Outcome{};
+    const auto outcome = count ? references(*count, objects) : strategy::Expression::Outcome{};
     if (count && !outcome.problem.empty() && unknown.insert(count->object).second)
       note("warning", "hints: the references of '" + count->object + "', " + count->references.text() +
                           ", are not known: " + outcome.problem + "; it takes no part in the initial placement");
@@ -225,7 +221,7 @@ void World::place_counted(const std::vector<profile::Object>& objects) {
   note_counted(std::move(counted));
 }
 
-void World::note_counted(std::vector<std::pair<double, const profile::Object*>> counted) {
+void World::note_counted(std::vector<std::pair<double, const observe::Object*>> counted) {
   std::stable_sort(counted.begin(), counted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   const auto home = parts_.machine->home(domain_);
   std::string text = "initial placement by reference counts:";
@@ -248,7 +244,7 @@ void World::note_counted(std::vector<std::pair<double, const profile::Object*>> 
   note("note", text);
 }
 
-void World::note_unused_hints(const std::vector<profile::Object>& objects) {
+void World::note_unused_hints(const std::vector<observe::Object>& objects) {
   if (hints_.empty() || !heeds_counts()) return;
   std::vector<std::string> names;
   names.reserve(objects.size());

@@ -6,15 +6,12 @@
 #include <string>
 #include <utility>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "model/problem.hpp"
-#include "placement/planner.hpp"
 #include "runtime/world.hpp"
+#include "strategy/planner.hpp"
 
 namespace terrace::runtime {
-
-using machine::PlaceId;
-using memory::ChunkId;
 
 namespace {
 
@@ -30,7 +27,7 @@ std::string microseconds(Seconds time) {
 }  // namespace
 
 // What the iteration that has just ended taught, and what is made of the one that begins.
-void World::steer(const PhaseTracker& tracker, bool followed, const std::vector<profile::Object>& objects) {
+void World::steer(const PhaseTracker& tracker, bool followed, const std::vector<observe::Object>& objects) {
   const auto iteration = tracker.iteration();
   if (iteration > 0) end_iteration(iteration - 1);
   const bool learned = iteration == parts_.steering.learn_iterations && learning(iteration - 1);
@@ -50,7 +47,7 @@ void World::steer(const PhaseTracker& tracker, bool followed, const std::vector<
   if (parts_.sampled) parts_.sampled->set_active(learn_now);
   if (parts_.exact) parts_.exact->set_active(count_now);
   if (collecting_) note_places();
-  with_collectors([&](profile::Collector& collector) { collector.begin_iteration(iteration); });
+  with_collectors([&](observe::Collector& collector) { collector.begin_iteration(iteration); });
 }
 
 // Phases that take other times than they did: the iteration that begins is profiled again, and the plan in force
@@ -73,7 +70,7 @@ void World::watch(std::uint32_t iteration) {
   note("note", why_);
 }
 
-void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object>& objects) {
+void World::learn(const PhaseTracker& tracker, const std::vector<observe::Object>& objects) {
   profile::Profile profile;
   profile.loop = tracker.loop();
   profile.sample_interval = parts_.sample_interval;
@@ -106,20 +103,20 @@ void World::learn(const PhaseTracker& tracker, const std::vector<profile::Object
 // better ones after it. When it is profiled again it has a plan, and keeps that meanwhile. Where the program
 // itself waits for its plan, a search has to be a short one.
 void World::plan(const model::Problem& problem) {
-  using placement::Effort;
+  using strategy::Effort;
   coming_.clear();
-  const auto& planner = placement::find_planner(parts_.steering.planner);
+  const auto& planner = strategy::find_planner(parts_.steering.planner);
   const auto& calibration = parts_.calibration;
   auto beaten = Seconds{std::numeric_limits<double>::infinity()};
   Seconds taken;
-  const auto comes = [&](const placement::Planner& by, Seconds takes, const placement::Decision& decision) {
+  const auto comes = [&](const strategy::Planner& by, Seconds takes, const strategy::Decision& decision) {
     taken += takes;
     if (decision.prediction.total > (1 - k_worth_a_change) * beaten) return;
     beaten = decision.prediction.total;
     coming_.push_back(
-        {placement::make_plan(problem, decision, by.name()), parts_.clock->finished_beside(taken), why_});
+        {strategy::make_plan(problem, decision, by.name()), parts_.clock->finished_beside(taken), why_});
   };
-  const auto make = [&](const placement::Planner& by, Effort effort) {
+  const auto make = [&](const strategy::Planner& by, Effort effort) {
     auto decision = by.decide(problem, calibration, effort);
     comes(by, by.takes(problem, effort), decision);
     return decision;
@@ -143,20 +140,20 @@ void World::plan(const model::Problem& problem) {
   comes(planner, rest, planner.decide_after(meanwhile, problem, calibration, Effort::unhurried));
 }
 
-void World::adopt_what_came(const PhaseTracker& tracker, const std::vector<profile::Object>& objects) {
+void World::adopt_what_came(const PhaseTracker& tracker, const std::vector<observe::Object>& objects) {
   while (!coming_.empty() && now() >= coming_.front().at && adopt(coming_.front(), tracker, objects))
     coming_.pop_front();
 }
 
 // From the phase that begins; false where the plan does not expect that one there.
-bool World::adopt(const Coming& coming, const PhaseTracker& tracker, const std::vector<profile::Object>& objects) {
+bool World::adopt(const Coming& coming, const PhaseTracker& tracker, const std::vector<observe::Object>& objects) {
   const auto& plan = coming.plan;
   if (has_plan_ && active_.places_as(plan)) {
     note("note", "the new plan is the old one, which stays in force");
     variation_.watch();
     return true;
   }
-  ActivePlan adopted(plan, *parts_.machine, domain_);
+  strategy::ActivePlan adopted(plan, *parts_.machine, domain_);
   const auto phase = tracker.index() == 0 ? 0 : adopted.find_phase(tracker.index(), tracker.phase());
   if (!phase) return false;
   journal_.write(profile::PlanRecord{plan, now(), coming.why});
@@ -179,7 +176,7 @@ bool World::adopt(const Coming& coming, const PhaseTracker& tracker, const std::
 
 // A plan that was given may be another run's, with other sizes and other phases. What fits of it is known when the
 // loop begins, which phases answer to its own after the first iteration.
-void World::carry(std::uint32_t iteration, const std::vector<profile::Object>& objects) {
+void World::carry(std::uint32_t iteration, const std::vector<observe::Object>& objects) {
   if (!parts_.steering.plan || !has_plan_ || iteration > 1) return;
   if (iteration == 0) {
     if (!active_.scaled()) return;

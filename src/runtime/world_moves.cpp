@@ -14,9 +14,6 @@
 
 namespace terrace::runtime {
 
-using machine::PlaceId;
-using memory::ChunkId;
-
 // Of the places, once all that is under way is done. A transfer that has begun counts twice on its target.
 class World::Room {
  public:
@@ -34,7 +31,7 @@ class World::Room {
     if (from == to) return true;
     if (!force && left_[to] < size) return false;
     left_[to] -= size;
-    if (from != machine::k_no_place) left_[from] += size;
+    if (from != k_no_place) left_[from] += size;
     known->second = to;
     return true;
   }
@@ -64,8 +61,8 @@ class World::Arrivals {
 
 namespace {
 
-std::vector<ActiveMove*> pointers_to(std::span<ActiveMove> moves) {
-  std::vector<ActiveMove*> each;
+std::vector<strategy::ActiveMove*> pointers_to(std::span<strategy::ActiveMove> moves) {
+  std::vector<strategy::ActiveMove*> each;
   each.reserve(moves.size());
   for (auto& move : moves) each.push_back(&move);
   return each;
@@ -73,25 +70,26 @@ std::vector<ActiveMove*> pointers_to(std::span<ActiveMove> moves) {
 
 }  // namespace
 
-void World::ask(std::span<ActiveMove> moves, std::uint32_t iteration) {
+void World::ask(std::span<strategy::ActiveMove> moves, std::uint32_t iteration) {
   const auto each = pointers_to(moves);
-  ask(std::span<ActiveMove* const>(each), iteration);
+  ask(std::span<strategy::ActiveMove* const>(each), iteration);
 }
 
 // What is not on its way to where it is wanted: outs first, then ins.
-void World::ask_for_missing(std::vector<ActiveMove*> moves, std::uint32_t iteration) {
+void World::ask_for_missing(std::vector<strategy::ActiveMove*> moves, std::uint32_t iteration) {
   harvest();
   const Arrivals arrivals(*this);
-  std::erase_if(moves, [&](const ActiveMove* move) { return arrivals.of(move->chunk) == move->planned.to; });
+  std::erase_if(moves,
+                [&](const strategy::ActiveMove* move) { return arrivals.of(move->chunk) == move->planned.to; });
   const auto home = parts_.machine->home(domain_);
   std::stable_partition(moves.begin(), moves.end(),
-                        [&](const ActiveMove* move) { return move->planned.to == home; });
-  ask(std::span<ActiveMove* const>(moves), iteration);
+                        [&](const strategy::ActiveMove* move) { return move->planned.to == home; });
+  ask(std::span<strategy::ActiveMove* const>(moves), iteration);
 }
 
 // A plan of a run with other sizes has chunks of its own size, so what it asks for may come before what makes room
 // for it; since a mover lets everything wait behind what has no room, that is left out.
-void World::ask(std::span<ActiveMove* const> moves, std::uint32_t iteration) {
+void World::ask(std::span<strategy::ActiveMove* const> moves, std::uint32_t iteration) {
   if (moves.empty()) return;
   std::optional<Room> room;
   if (has_plan_ && active_.scaled()) room.emplace(*this);
@@ -107,7 +105,7 @@ void World::ask(std::span<ActiveMove* const> moves, std::uint32_t iteration) {
   auto ticket = parts_.mover->submit(requests_);
   if (pending_.empty()) first_pending_ = ticket;
   for (auto* move : asked_) {
-    if (move->name == ActiveMove::k_not_named) name(*move);
+    if (move->name == strategy::ActiveMove::k_not_named) name(*move);
     pending_.push_back({move->name, move->chunk, move->planned.to, iteration, {}});
     if (move->planned.awaited) {
       if (needed_.size() <= move->planned.need) needed_.resize(move->planned.need + 1);
@@ -119,26 +117,26 @@ void World::ask(std::span<ActiveMove* const> moves, std::uint32_t iteration) {
 
 // From where everything lies, or is on its way to, to where the plan has it when the phase begins: outs first,
 // then ins.
-void World::gather(const std::vector<profile::Object>& objects, profile::PhaseIndex phase) {
+void World::gather(const std::vector<observe::Object>& objects, PhaseIndex phase) {
   harvest();
   const Arrivals arrivals(*this);
   const auto lies = [&](ChunkId chunk) { return arrivals.of(chunk); };
   const auto home = parts_.machine->home(domain_);
   const auto places = active_.places_before(phase);
-  std::vector<ActiveMove> moves;
+  std::vector<strategy::ActiveMove> moves;
   for (const auto& object : objects) {
     if (!object.live) continue;
-    const auto of_object = ActivePlan::moves_to(places, object, lies, home);
+    const auto of_object = strategy::ActivePlan::moves_to(places, object, lies, home);
     moves.insert(moves.end(), of_object.begin(), of_object.end());
   }
   std::stable_partition(moves.begin(), moves.end(),
-                        [&](const ActiveMove& move) { return move.planned.to == home; });
+                        [&](const strategy::ActiveMove& move) { return move.planned.to == home; });
   ask(moves, iterations_);
 }
 
 // Ascending tickets, and a mover works in their order.
-void World::await(const std::vector<backend::Ticket>& tickets) {
-  const auto last = std::find_if(tickets.rbegin(), tickets.rend(), [&](backend::Ticket ticket) {
+void World::await(const std::vector<transfer::Ticket>& tickets) {
+  const auto last = std::find_if(tickets.rbegin(), tickets.rend(), [&](transfer::Ticket ticket) {
     return ticket >= first_pending_ && (*parts_.chunks)[pending_[ticket - first_pending_].chunk].live;
   });
   if (last == tickets.rend() || parts_.mover->done(*last)) return;
@@ -174,12 +172,12 @@ void World::go_on(const PhaseTracker& tracker) {
 // now, and nothing on the way there.
 void World::catch_up(const PhaseTracker& tracker) {
   if (!plan_phase_) return;
-  std::map<ChunkId, ActiveMove*> last;
+  std::map<ChunkId, strategy::ActiveMove*> last;
   while (active_.segment_offset(*plan_phase_ + 1) != 0) {
     stop_waiting(++*plan_phase_);
     for (auto& move : active_.asked_in(*plan_phase_)) last[move.chunk] = &move;
   }
-  std::vector<ActiveMove*> missing;
+  std::vector<strategy::ActiveMove*> missing;
   missing.reserve(last.size());
   for (const auto& [chunk, move] : last) missing.push_back(move);
   if (!missing.empty()) ask_for_missing(std::move(missing), tracker.iteration());
@@ -215,7 +213,7 @@ void World::run_moves(const PhaseTracker& tracker) {
     pace(1);
 }
 
-void World::enter_plan_phase(profile::PhaseIndex phase, bool may_wait, std::uint32_t iteration) {
+void World::enter_plan_phase(PhaseIndex phase, bool may_wait, std::uint32_t iteration) {
   const auto await_needed = [&] {
     if (may_wait && phase < needed_.size()) await(needed_[phase]);
     stop_waiting(phase);
@@ -224,12 +222,12 @@ void World::enter_plan_phase(profile::PhaseIndex phase, bool may_wait, std::uint
   ask(active_.asked_in(phase), iteration);
   await_needed();  // those that this very phase needs
   harvest();
-  std::erase_if(late_, [&](backend::Ticket ticket) { return parts_.mover->done(ticket); });
+  std::erase_if(late_, [&](transfer::Ticket ticket) { return parts_.mover->done(ticket); });
   // What is late goes at full speed, and so does everything to where a new plan has it.
   pace(late_.empty() && !last_arrival_ ? active_.pace(phase) : 1);
 }
 
-void World::stop_waiting(profile::PhaseIndex phase) {
+void World::stop_waiting(PhaseIndex phase) {
   if (phase >= needed_.size()) return;
   late_.insert(late_.end(), needed_[phase].begin(), needed_[phase].end());
   needed_[phase].clear();
@@ -268,14 +266,14 @@ void World::write_moves() {
 }
 
 // What is the same in every iteration is written down once.
-void World::name(ActiveMove& move) {
+void World::name(strategy::ActiveMove& move) {
   const auto& planned = move.planned;
   move.name = names_++;
   named_.moves.push_back({move.object, planned.chunk, 1, planned.ask, planned.need, planned.to,
                           Bytes{(*parts_.chunks)[move.chunk].size}, planned.benefit, planned.cost});
 }
 
-void World::log_transfer(const Pending& pending, const backend::TransferResult& result) {
+void World::log_transfer(const Pending& pending, const transfer::TransferResult& result) {
   finished_.transfers.push_back({pending.move, pending.iteration, result.from, result.refused, result.size,
                                  result.asked, result.begun, result.done, pending.waited});
 }

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "model/costs.hpp"
-#include "placement/planner.hpp"
 #include "runtime/world.hpp"
+#include "strategy/planner.hpp"
 
 namespace terrace::runtime {
 
@@ -25,7 +25,7 @@ void World::heed_policy(const PhaseTracker& tracker) {
   if (now() - policy_asked_ < needs.interval) return;
   harvest();
   if (!pending_.empty()) return;
-  placement::Wishes wishes;
+  strategy::Wishes wishes;
   parts_.policy->decide(parts_.watched->take(), tiers(), wishes);
   policy_asked_ = now();
   ask_for_policy(wishes.moves, tracker);
@@ -39,7 +39,7 @@ bool World::moves_early() const {
   if (hints_.has_counts() && heeds_counts()) return false;
   return parts_.sampled && parts_.sampled->active() && !again_ && !has_plan_ && !parts_.policy &&
          !parts_.steering.record_only && !parts_.steering.learn_at_home &&
-         placement::find_planner(parts_.steering.planner).meanwhile() != nullptr;
+         strategy::find_planner(parts_.steering.planner).meanwhile() != nullptr;
 }
 
 // A stretch of the program is over, and its cells are what the profile has of it. Where there are so many of them
@@ -66,7 +66,7 @@ void World::move_early(const PhaseTracker& tracker) {
   ask_for_policy(wishes, tracker);
 }
 
-placement::Tiers World::tiers() const {
+strategy::Tiers World::tiers() const {
   const auto fast = parts_.machine->fastest_first(domain_).front();
   return {parts_.chunks,
           domain_,
@@ -77,7 +77,7 @@ placement::Tiers World::tiers() const {
 }
 
 // A mover lets everything wait behind what has no room; so nothing is asked for that will have none.
-void World::ask_for_policy(std::span<const backend::TransferRequest> wishes, const PhaseTracker& tracker) {
+void World::ask_for_policy(std::span<const transfer::TransferRequest> wishes, const PhaseTracker& tracker) {
   const auto given = tiers();
   auto free = given.free;
   requests_.clear();
@@ -100,7 +100,7 @@ void World::ask_for_policy(std::span<const backend::TransferRequest> wishes, con
 }
 
 // Named as a plan's moves are, though no phase asks for it again: the phase is that of the first time.
-std::uint32_t World::name_wish(const backend::TransferRequest& wish, profile::PhaseIndex phase) {
+std::uint32_t World::name_wish(const transfer::TransferRequest& wish, PhaseIndex phase) {
   const auto [known, is_new] = wish_names_.try_emplace({wish.chunk, wish.to}, names_);
   if (is_new) {
     const auto& chunk = (*parts_.chunks)[wish.chunk];

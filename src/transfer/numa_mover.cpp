@@ -6,13 +6,9 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "access/thread.hpp"
-#include "base/error.hpp"
+#include "core/error.hpp"
 
 namespace terrace::transfer {
-
-using backend::Ticket;
-using backend::TransferResult;
 
 namespace {
 
@@ -43,8 +39,13 @@ void make_room(std::vector<Element>& list, std::size_t elements) {
 }  // namespace
 
 NumaMover::NumaMover(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger,
-                     backend::Clock& clock)
-    : machine_(machine), chunks_(chunks), ledger_(ledger), clock_(clock), carrier_(machine, chunks, ledger) {
+                     Clock& clock, void (*enter)())
+    : machine_(machine),
+      chunks_(chunks),
+      ledger_(ledger),
+      clock_(clock),
+      enter_(enter),
+      carrier_(machine, chunks, ledger) {
   loads_.reserve(k_group_chunks);
   group_.reserve(k_group_chunks);
   sigset_t all;
@@ -66,7 +67,7 @@ NumaMover::~NumaMover() {
   pthread_join(thread_, nullptr);
 }
 
-Ticket NumaMover::submit(std::span<const backend::TransferRequest> requests) {
+Ticket NumaMover::submit(std::span<const TransferRequest> requests) {
   for (const auto& request : requests)
     if (request.to >= machine_.places().size())
       throw Error(Code::invalid, "a move to a place that the machine lacks");
@@ -125,12 +126,12 @@ void NumaMover::rest(Seconds worked) {
   }
 }
 
-bool NumaMover::in_group(memory::ChunkId first, std::uint32_t count) const {
+bool NumaMover::in_group(ChunkId first, std::uint32_t count) const {
   return std::any_of(group_.begin(), group_.end(),
                      [&](const Transfer& one) { return one.result.chunk - first < count; });
 }
 
-void NumaMover::forget(memory::ChunkId first, std::uint32_t count) {
+void NumaMover::forget(ChunkId first, std::uint32_t count) {
   const Lock lock(mutex_);
   ++forgetting_;
   const auto now = clock_.now();
@@ -147,14 +148,14 @@ void NumaMover::forget(memory::ChunkId first, std::uint32_t count) {
   while (in_group(first, count)) pthread_cond_wait(&finished_one_, &mutex_);
   std::erase_if(in_parts_, [&](const InParts& one) {
     if (one.chunk - first >= count) return false;
-    for (machine::PlaceId place = 0; place < memory::k_ledger_places; ++place)
+    for (PlaceId place = 0; place < memory::k_ledger_places; ++place)
       if ((one.further >> place & 1) != 0) ledger_.give(place, Bytes{chunks_[one.chunk].size});
     return true;
   });
   for (auto id = first; id - first < count; ++id) {
     auto& chunk = chunks_[id];
-    const auto place = chunk.place.exchange(machine::k_no_place, std::memory_order_relaxed);
-    if (place != machine::k_no_place) ledger_.give(place, Bytes{chunk.size});
+    const auto place = chunk.place.exchange(k_no_place, std::memory_order_relaxed);
+    if (place != k_no_place) ledger_.give(place, Bytes{chunk.size});
   }
   if (--forgetting_ == 0) pthread_cond_signal(&asked_);
 }
@@ -167,8 +168,9 @@ std::vector<TransferResult> NumaMover::harvest() {
 }
 
 void* NumaMover::thread_body(void* self) {
-  const access::Inside inside;
-  static_cast<NumaMover*>(self)->run();
+  auto& mover = *static_cast<NumaMover*>(self);
+  if (mover.enter_ != nullptr) mover.enter_();
+  mover.run();
   return nullptr;
 }
 

@@ -8,40 +8,41 @@
 #include <deque>
 #include <vector>
 
-#include "backend/clock.hpp"
-#include "backend/mover.hpp"
+#include "core/clock.hpp"
 #include "memory/ledger.hpp"
-#include "transfer/numa_carrier.hpp"
+#include "transfer/copiers/numa_carrier.hpp"
+#include "transfer/mover.hpp"
 
 namespace terrace::transfer {
 
 // In the child of a fork there is no helper thread: a mover is of use in the process that made it only.
-class NumaMover final : public backend::Mover {
+class NumaMover final : public Mover {
  public:
   // All outlive the mover; the clock and the ledger are used from its thread, too. Starts the thread with every
-  // signal blocked: signals are the program's. Throws Error{failed} when the system gives no thread.
-  NumaMover(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger,
-            backend::Clock& clock);
+  // signal blocked: signals are the program's. `enter` is called first on that thread, so that who watches the
+  // program's threads leaves it alone. Throws Error{failed} when the system gives no thread.
+  NumaMover(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger, Clock& clock,
+            void (*enter)() = nullptr);
   ~NumaMover() override;  // the transfer under way is finished, those behind it are not begun
 
   // Throws Error{invalid} for a place that the machine does not have; nothing is asked for then.
-  using backend::Mover::submit;
-  backend::Ticket submit(std::span<const backend::TransferRequest> requests) override;
-  [[nodiscard]] bool done(backend::Ticket ticket) override;
-  void wait(backend::Ticket ticket) override;
+  using Mover::submit;
+  Ticket submit(std::span<const TransferRequest> requests) override;
+  [[nodiscard]] bool done(Ticket ticket) override;
+  void wait(Ticket ticket) override;
   void pace(double share) override;
-  void forget(memory::ChunkId first, std::uint32_t count) override;
-  std::vector<backend::TransferResult> harvest() override;
+  void forget(ChunkId first, std::uint32_t count) override;
+  std::vector<TransferResult> harvest() override;
 
  private:
   struct Transfer {
-    backend::TransferResult result;
+    TransferResult result;
     // Looked up by the one who asks: the table may grow while the thread is at work, its chunks stay where they
     // are.
     memory::Chunk* chunk = nullptr;
   };
   struct InParts {  // a chunk that is held on further places (numa_carrier.hpp)
-    memory::ChunkId chunk = 0;
+    ChunkId chunk = 0;
     PlaceSet further = 0;
   };
   void run() noexcept;
@@ -49,14 +50,15 @@ class NumaMover final : public backend::Mover {
   void carry_group();
   void book_group();
   void rest(Seconds worked);
-  [[nodiscard]] bool in_group(memory::ChunkId first, std::uint32_t count) const;
-  [[nodiscard]] bool finished(backend::Ticket ticket) const;
+  [[nodiscard]] bool in_group(ChunkId first, std::uint32_t count) const;
+  [[nodiscard]] bool finished(Ticket ticket) const;
   static void* thread_body(void* self);
 
   const machine::Machine& machine_;
   memory::ChunkTable& chunks_;
   memory::Ledger& ledger_;
-  backend::Clock& clock_;
+  Clock& clock_;
+  void (*enter_)();
   NumaCarrier carrier_;
   pthread_t thread_{};
   std::vector<Load> loads_;  // of the group; the thread's own
@@ -67,14 +69,14 @@ class NumaMover final : public backend::Mover {
   pthread_cond_t finished_one_ = PTHREAD_COND_INITIALIZER;  // for those who wait
   std::deque<Transfer> queue_;                              // asked for, not begun; tickets ascend
   std::vector<Transfer> group_;                             // begun, not done
-  std::vector<backend::TransferResult> finished_;
+  std::vector<TransferResult> finished_;
   std::vector<InParts> in_parts_;
   bool stop_ = false;
   double pace_ = 1;
   int waiting_ = 0;  // threads that wait for a transfer
   // Threads that give up moves out and have not given their room back yet: moves in behind them may count on it.
   int forgetting_ = 0;
-  backend::Ticket next_ = 1;
+  Ticket next_ = 1;
 };
 
 }  // namespace terrace::transfer

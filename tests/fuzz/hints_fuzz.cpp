@@ -7,13 +7,13 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.hpp"
-#include "placement/hints_file.hpp"
+#include "core/error.hpp"
+#include "strategy/files/hints_file.hpp"
 
 namespace {
 
-using terrace::placement::Expression;
-using terrace::placement::Hints;
+using terrace::strategy::Expression;
+using terrace::strategy::Hints;
 
 void require(bool condition, const char* what, const std::string& text) {
   if (condition) return;
@@ -56,7 +56,7 @@ void require_one_line(const terrace::Error& error) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try {
-    check(terrace::placement::parse_hints(text, "fuzz.toml"));
+    check(terrace::strategy::parse_hints(text, "fuzz.toml"));
   } catch (const terrace::Error& error) {
     require_one_line(error);
     require(std::string_view(error.what()).starts_with("fuzz.toml:"), "a complaint without its file",

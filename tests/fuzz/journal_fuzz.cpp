@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
-#include "base/blob.hpp"
-#include "base/error.hpp"
-#include "base/journal.hpp"
+#include "core/blob.hpp"
+#include "core/error.hpp"
+#include "core/journal.hpp"
 #include "machine/machine.hpp"
 #include "profile/records.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.hpp"
-#include "machine/machine_file.hpp"
+#include "core/error.hpp"
+#include "machine/file/machine_file.hpp"
 
 namespace {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.hpp"
-#include "pim/fragmentation.hpp"
-#include "pim/replay.hpp"
+#include "core/error.hpp"
+#include "pim/trace/fragmentation.hpp"
+#include "pim/trace/replay.hpp"
 
 namespace {
 

@@ -6,12 +6,12 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.hpp"
-#include "placement/plan_file.hpp"
+#include "core/error.hpp"
+#include "strategy/files/plan_file.hpp"
 
 namespace {
 
-using terrace::placement::Plan;
+using terrace::Plan;
 
 void require(bool condition, const char* what, const std::string& text) {
   if (condition) return;
@@ -29,7 +29,7 @@ void check(const Plan& plan) {
   const auto written = format_plan(plan);
   const auto bytes = bytes_of(plan);
   try {
-    require(bytes_of(terrace::placement::parse_plan(written, "again.toml")) == bytes,
+    require(bytes_of(terrace::strategy::parse_plan(written, "again.toml")) == bytes,
             "a plan changes when its text is read back", written);
     terrace::BlobReader in({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
     require(format_plan(Plan::from_blob(in)) == written, "a plan changes when its bytes are read back", written);
@@ -42,7 +42,7 @@ void check(const Plan& plan) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
-    check(terrace::placement::parse_plan({reinterpret_cast<const char*>(data), size}, "fuzz.toml"));
+    check(terrace::strategy::parse_plan({reinterpret_cast<const char*>(data), size}, "fuzz.toml"));
   } catch (const terrace::Error& error) {
     const std::string complaint = error.what();
     require(error.code() == terrace::Code::invalid, "a complaint with another code", complaint);

@@ -11,14 +11,14 @@
 #include <span>
 #include <vector>
 
-#include "base/blob.hpp"
-#include "base/error.hpp"
+#include "core/blob.hpp"
+#include "core/error.hpp"
 #include "recording_input.hpp"
-#include "sim/recording_reader.hpp"
+#include "sim/recording/read/recording_reader.hpp"
 
 namespace {
 
-using terrace::memory::ChunkId;
+using terrace::ChunkId;
 using namespace terrace::sim;
 
 void require(bool condition) {
@@ -31,7 +31,7 @@ class Checker final : public ReplaySink {
   std::uint64_t quanta = 0, traffic = 0;
 
   [[nodiscard]] bool wants_misses() const override { return wants_; }
-  void quantum(const terrace::backend::Quantum& quantum, const terrace::profile::Tally& tally, bool) override {
+  void quantum(const terrace::observe::Quantum& quantum, const terrace::observe::Tally& tally, bool) override {
     ++quanta;
     for (const auto& [chunk, of] : tally.chunks()) {
       require(chunk < chunks_);
@@ -39,7 +39,7 @@ class Checker final : public ReplaySink {
     }
     traffic += tally.unowned().read() + tally.unowned().written;
     if (!wants_) return;
-    terrace::profile::Tally again;
+    terrace::observe::Tally again;
     again.count(quantum);
     for (const auto& [chunk, of] : tally.chunks()) {
       if (of.read() + of.written == 0) continue;  // a class without misses
@@ -49,17 +49,17 @@ class Checker final : public ReplaySink {
               counted->written == of.written);
     }
   }
-  void object_added(const terrace::backend::NewObject& object) override {
+  void object_added(const terrace::observe::NewObject& object) override {
     require(object.id == objects_ && object.first_chunk == chunks_);
     ++objects_;
     chunks_ += object.chunks;
     text(object.name);
   }
-  void hinted(const terrace::backend::ProgramHint& hint) override {
+  void hinted(const terrace::observe::ProgramHint& hint) override {
     text(hint.of);
     text(hint.says);
   }
-  void object_removed(terrace::memory::ObjectId object) override { require(object < objects_); }
+  void object_removed(terrace::ObjectId object) override { require(object < objects_); }
   void loop_begun(std::string_view name) override { text(name); }
   void loop_ended() override {}
   void phase_begun(std::string_view name) override { text(name); }

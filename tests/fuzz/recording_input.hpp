@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/recording_frame.hpp"
+#include "sim/recording/recording_frame.hpp"
 
 namespace terrace::sim {
 

@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <string>
 
-#include "base/error.hpp"
-#include "front/replay.hpp"
+#include "core/error.hpp"
 #include "machine/example.hpp"
 #include "recording_input.hpp"
+#include "runtime/replay/replay.hpp"
 
 namespace {
 
@@ -22,8 +22,8 @@ std::string make_folder() {
   return name;
 }
 
-front::SessionWorld make_world(const machine::Machine& machine, const char* label, const char* planner) {
-  front::SessionWorld world{label, machine};
+runtime::SessionWorld make_world(const machine::Machine& machine, const char* label, const char* planner) {
+  runtime::SessionWorld world{label, machine};
   world.planner = planner;
   world.budget.assign(machine.places().size(), Bytes{1 << 30});
   world.budget.front() = Bytes{1 << 20};
@@ -37,9 +37,9 @@ front::SessionWorld make_world(const machine::Machine& machine, const char* labe
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const std::string folder = make_folder();
   static const machine::Machine machine = machine::Machine(machine::example_parts());
-  front::Session session;
+  runtime::Session session;
   session.mode = "replay";
-  session.backend = front::Backend::virtual_time;
+  session.backend = runtime::Backend::virtual_time;
   session.directory = folder;
   session.sample_interval = Seconds{1e-6};
   session.worlds = {make_world(machine, "a", "auto"), make_world(machine, "b", "first-touch")};
@@ -47,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   header.caches = sim::cache_shape(machine, machine.domains().front().initiator);
   const auto file = sim::recording_of({reinterpret_cast<const std::byte*>(data), size}, header);
   try {
-    front::replay(sim::index_recording(file).processes.front(), session);
+    runtime::replay(sim::index_recording(file).processes.front(), session);
   } catch (const Error&) {
   }
   for (const auto& entry : std::filesystem::directory_iterator(folder)) std::filesystem::remove(entry.path());

@@ -14,14 +14,14 @@
 #include <span>
 #include <vector>
 
-#include "access/trace_misses.hpp"
-#include "access/trace_reader.hpp"
-#include "access/trace_writer.hpp"
-#include "base/error.hpp"
+#include "core/error.hpp"
+#include "tracer/trace_misses.hpp"
+#include "tracer/trace_reader.hpp"
+#include "tracer/trace_writer.hpp"
 
 namespace {
 
-using namespace terrace::access;
+using namespace terrace::tracer;
 
 void add_frame(std::vector<std::byte>& file, std::uint64_t number, std::span<const std::byte> records) {
   struct Free {

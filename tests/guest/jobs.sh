@@ -7,7 +7,7 @@ build=$1
 here=$(dirname "$(readlink -f "$0")")
 guest=$build/tests/guest
 out=/tmp/out
-library=$(readlink -f "$build/src/front/libterrace.so")
+library=$(readlink -f "$build/src/agent/libterrace.so")
 export PATH=$build/src/cli:$PATH
 
 job() {

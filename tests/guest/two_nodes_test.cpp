@@ -14,27 +14,24 @@
 #include <random>
 #include <thread>
 
-#include "memory/numa_backing.hpp"
+#include "memory/providers/numa_backing.hpp"
 #include "support/real_memory.hpp"
 #include "transfer/numa_mover.hpp"
 
 namespace terrace::transfer {
 namespace {
 
-using backend::Ticket;
-using backend::TransferResult;
-using machine::k_no_place;
-using machine::PlaceId;
-using memory::ChunkId;
 using tests::k_page;
 using tests::kernel_nodes;
 using tests::Mapping;
+using transfer::Ticket;
+using transfer::TransferResult;
 
 constexpr std::size_t k_huge = 2u << 20;
 constexpr std::size_t k_chunk_pages = 16;
 constexpr std::size_t k_chunk_size = k_chunk_pages * k_page;
 
-class StepClock final : public backend::Clock {
+class StepClock final : public Clock {
  public:
   Seconds now() override { return Seconds{static_cast<double>(++ticks_)}; }
   void charge(Seconds) override {}
@@ -261,7 +258,7 @@ TEST_F(TwoNodes, AnObjectMayBeFreedWhileItsMovesAreQueued) {
     // Something new lies there from now on.
     ASSERT_EQ(::mprotect(map_->page(64 * k_chunk_pages), 128 * k_chunk_size, PROT_READ | PROT_WRITE), 0);
     for (ChunkId chunk = 64; chunk < 192; ++chunk) {
-      EXPECT_EQ(place(chunk), machine::k_no_place);
+      EXPECT_EQ(place(chunk), k_no_place);
       ASSERT_TRUE(ledger_->take(1, Bytes{k_chunk_size}));
       chunks_[chunk].place = 1;
     }
@@ -382,7 +379,7 @@ TEST_F(TwoNodes, AChunkInPartsIsHeldOnEachOfThem) {
       mover_->forget(0, 1);
       EXPECT_EQ(held(0), 0u);
       EXPECT_EQ(held(2), 0u);
-      EXPECT_EQ(place(0), machine::k_no_place);
+      EXPECT_EQ(place(0), k_no_place);
     } else {
       EXPECT_FALSE(move(0, 0).refused);
       expect_all_on(0, 0);

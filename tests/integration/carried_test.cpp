@@ -9,13 +9,15 @@
 #include "machine/machine.hpp"
 #include "model/calibration.hpp"
 #include "model/problem.hpp"
-#include "placement/plan_file.hpp"
-#include "placement/planner.hpp"
-#include "profile/store.hpp"
+#include "profile/store/store.hpp"
 #include "program_fixture.hpp"
+#include "strategy/files/plan_file.hpp"
+#include "strategy/planner.hpp"
 
 namespace terrace::test {
 namespace {
+
+constexpr double k_promised = 0.02;  // of the gain that its own plan has, lost at most
 
 struct Case {
   const char* program;
@@ -23,7 +25,7 @@ struct Case {
   const char* small_budget;
   const char* cache;
   const char* budget;
-  double kept;  // of the gain, at least
+  double kept;  // of the gain by its own plan: today's figure, cut off after the fourth digit
 };
 void PrintTo(const Case& of, std::ostream* out) { *out << of.program; }
 
@@ -46,9 +48,8 @@ class Carried : public ProgramTest, public ::testing::WithParamInterface<Case> {
     const auto calibration = model::Calibration::from_blob(in);
     const auto budget = machine::fast_budget(machine, parse_bytes(fast));
     const auto problem = model::make_problem(store.profile(1, false), machine, budget);
-    const auto decision =
-        placement::find_planner("auto").decide(problem, calibration, placement::Effort::thorough);
-    placement::write_plan_file(root_ + "/" + name + ".toml", placement::make_plan(problem, decision, "auto"));
+    const auto decision = strategy::find_planner("auto").decide(problem, calibration, strategy::Effort::thorough);
+    strategy::write_plan_file(root_ + "/" + name + ".toml", strategy::make_plan(problem, decision, "auto"));
   }
   // Of the last iteration but one: the last one computes a norm.
   double steady(const std::string& file) {
@@ -68,11 +69,13 @@ TEST_P(Carried, APlanOfASmallRunServesALargeOne) {
   plan("W", of.budget);
   const std::string fast = std::string(" fast=") + of.budget;
   launch("simulate " + machine + of.cache + " --world 'label=carried plan=S.toml" + fast +
-         "' --world 'label=bettered plan=S.toml planner=auto" + fast + "' --world 'label=own plan=W.toml" + fast +
-         "' --world 'label=slow planner=slow-only' -o x.terrace -- ./" + program + " --class W");
+         "' --world 'label=bettered plan=S.toml better-plan=yes" + fast + "' --world 'label=own plan=W.toml" +
+         fast + "' --world 'label=slow planner=slow-only' -o x.terrace -- ./" + program + " --class W");
   const auto own = steady("x.own.terrace");
   const auto slow = steady("x.slow.terrace");
   const auto carried = steady("x.carried.terrace");
+  // Two points of the gain were promised for what is kept, too. It falls short (acceptance/planning, "carried
+  // plans"); here it may not get worse.
   EXPECT_GE((slow - carried) / (slow - own), of.kept) << carried << " s, its own " << own << ", slow " << slow;
   EXPECT_GE(number("x.carried.terrace", "SELECT count(*) FROM note WHERE text LIKE '%its parts are scaled'"), 2);
   EXPECT_EQ(
@@ -81,25 +84,34 @@ TEST_P(Carried, APlanOfASmallRunServesALargeOne) {
   // Where the planner betters it, it serves until there is another one.
   const auto loop = [&](const char* store) { return number(store, "SELECT ended - begun FROM loop"); };
   const auto bettered = steady("x.bettered.terrace");
-  EXPECT_GE((slow - bettered) / (slow - own), 0.97) << bettered << " s, its own " << own << ", slow " << slow;
+  EXPECT_GE((slow - bettered) / (slow - own), 1 - k_promised)
+      << bettered << " s, its own " << own << ", slow " << slow;
   EXPECT_LT(loop("x.bettered.terrace"), loop("x.carried.terrace"));
   EXPECT_GE(number("x.bettered.terrace", "SELECT count(*) FROM plan"), 2);
-  EXPECT_EQ(number("x.carried.terrace", "SELECT count(*) FROM plan"), 1);
+  for (const char* obeyed : {"x.carried.terrace", "x.own.terrace"})
+    EXPECT_EQ(number(obeyed, "SELECT count(*) FROM plan"), 1) << obeyed;
   // Nobody who makes no plan of a profile can better one.
   for (const std::string who : {"--planner memtis", "--planner cache-mode", "--planner slow-only"}) {
-    std::string command = TERRACE_LAUNCHER " simulate -m unimem-lat4 --plan S.toml ";
+    std::string command = TERRACE_LAUNCHER " simulate -m unimem-lat4 --plan S.toml --better-plan ";
     command.append(who).append(" -- ./").append(program);
     const auto refused = run(command);
     EXPECT_EQ(refused.status, 2) << refused.output;
     EXPECT_NE(refused.output.find(who + " makes no plan from a profile"), std::string::npos) << refused.output;
+  }
+  // Bettering is asked for: a planner's name alone is none, and without a plan there is nothing to better.
+  for (const std::string words :
+       {"--plan S.toml --planner auto", "--better-plan", "--world 'label=x better-plan=yes'"}) {
+    const auto refused = run(TERRACE_LAUNCHER " simulate -m unimem-lat4 " + words + " -- ./" + program);
+    EXPECT_EQ(refused.status, 2) << refused.output;
+    EXPECT_NE(refused.output.find("--better-plan"), std::string::npos) << refused.output;
   }
   // The room that a plan counts on may come a moment late at other sizes: a chunk then stays where it is.
   EXPECT_LT(number("x.carried.terrace", "SELECT 1000.0 * sum(refused) / count(*) FROM move"), 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Carried,
-                         ::testing::Values(Case{"cg", "60KiB", "315KiB", "512KiB", "2MiB", 0.88},
-                                           Case{"mg", "60KiB", "300KiB", "2MiB", "16MiB", 0.85}),
+                         ::testing::Values(Case{"cg", "60KiB", "315KiB", "512KiB", "2MiB", 0.9169},
+                                           Case{"mg", "60KiB", "300KiB", "2MiB", "16MiB", 0.8700}),
                          [](const auto& of) { return std::string(of.param.program); });
 
 }  // namespace

@@ -144,6 +144,7 @@ need = 0
   const auto executed = rows("e.terrace", k_of_both);
   expect_equal(executed, rows("r.terrace", k_of_both), "with a plan");
   EXPECT_GT(count(executed, "move"), 10U);
+  EXPECT_EQ(count(executed, "plan"), 1U);
 }
 
 TEST_F(Replays, ProfileAsRecordDoes) {

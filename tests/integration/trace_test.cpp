@@ -12,14 +12,14 @@
 #include <string>
 #include <vector>
 
-#include "access/trace_misses.hpp"
-#include "access/trace_reader.hpp"
 #include "run_program.hpp"
+#include "tracer/trace_misses.hpp"
+#include "tracer/trace_reader.hpp"
 
 namespace terrace::test {
 namespace {
 
-using access::TraceKind;
+using tracer::TraceKind;
 
 constexpr std::uint64_t k_words = 65536;
 constexpr std::uint64_t k_stride = 16;
@@ -54,7 +54,7 @@ class Tracer : public testing::Test {
 TEST_F(Tracer, WritesEveryAccessAndEveryEvent) {
   const auto traced = trace("every", "");
   ASSERT_EQ(traced.outcome.status, 5);
-  auto reader = access::TraceReader::open(traced.file);
+  auto reader = tracer::TraceReader::open(traced.file);
   EXPECT_EQ(reader.header().isa, TERRACE_ISA);
   EXPECT_EQ(reader.header().program, TERRACE_TRACED_PROGRAM);
   std::uint64_t code_low = 0;
@@ -68,7 +68,7 @@ TEST_F(Tracer, WritesEveryAccessAndEveryEvent) {
   std::vector<std::string> names;
   std::uint64_t block_size = 0;
   bool released = false;
-  access::TraceRecord record;
+  tracer::TraceRecord record;
   while (reader.next(record)) {
     switch (record.kind) {
       case TraceKind::code:
@@ -130,8 +130,8 @@ TEST_F(Tracer, WritesEveryAccessAndEveryEvent) {
 TEST_F(Tracer, MissesAreThoseThatOneCountsByHand) {
   const auto traced = trace("misses", ",only=loop");
   ASSERT_EQ(traced.outcome.status, 5);
-  auto reader = access::TraceReader::open(traced.file);
-  access::TraceMissesOptions options;
+  auto reader = tracer::TraceReader::open(traced.file);
+  tracer::TraceMissesOptions options;
   // Far smaller than what a sweep touches: each line that a sweep or a copy meets comes from memory.
   options.caches.caches = {{"l1", Bytes{4096}, 8, false, {}}, {"l2", Bytes{32768}, 16, true, {}}};
   const auto misses = find_misses(reader, options);
@@ -158,8 +158,8 @@ TEST_F(Tracer, MissesAreThoseThatOneCountsByHand) {
 TEST_F(Tracer, StopsAtItsLimitAndTheProgramGoesOn) {
   const auto traced = trace("limit", ",limit=20000");
   EXPECT_EQ(traced.outcome.status, 5);
-  auto reader = access::TraceReader::open(traced.file);
-  access::TraceRecord record;
+  auto reader = tracer::TraceReader::open(traced.file);
+  tracer::TraceRecord record;
   while (reader.next(record)) {
   }
   EXPECT_TRUE(reader.ending().whole);
@@ -169,8 +169,8 @@ TEST_F(Tracer, StopsAtItsLimitAndTheProgramGoesOn) {
 TEST_F(Tracer, AProgramThatIsKilledLeavesWhatWasWritten) {
   const auto traced = trace("killed", "", "die");
   EXPECT_EQ(traced.outcome.status, 128 + 9);
-  auto reader = access::TraceReader::open(traced.file);
-  access::TraceRecord record;
+  auto reader = tracer::TraceReader::open(traced.file);
+  tracer::TraceRecord record;
   std::uint64_t accesses = 0;
   while (reader.next(record)) accesses += record.kind == TraceKind::access ? 1 : 0;
   EXPECT_GT(accesses, k_words / 2);
@@ -227,9 +227,9 @@ TEST(TracerElsewhere, TracesAnotherInstructionSet) {
   std::ofstream(program, std::ios::binary) << aarch64_program();
   ASSERT_EQ(chmod(program.c_str(), 0700), 0);
   ASSERT_EQ(run_program("qemu-aarch64 -plugin " TERRACE_PLUGIN ",out=" + file + " " + program).status, 0);
-  auto reader = access::TraceReader::open(file);
+  auto reader = tracer::TraceReader::open(file);
   EXPECT_EQ(reader.header().isa, "aarch64");
-  access::TraceRecord record;
+  tracer::TraceRecord record;
   std::uint64_t loads = 0;
   while (reader.next(record)) {
     if (record.kind != TraceKind::access) continue;

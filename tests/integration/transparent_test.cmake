@@ -5,5 +5,5 @@ if(TARGET terrace_cli AND TARGET terrace_wrapper AND NOT TERRACE_SANITIZE)
   add_dependencies(transparent_test terrace_cli terrace_wrapper terrace)
   target_compile_definitions(transparent_test PRIVATE TERRACE_WRAPPERS="$<TARGET_FILE_DIR:terrace_wrapper>"
     TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>" TERRACE_LIBRARY="$<TARGET_FILE:terrace>"
-    TERRACE_MAP="${PROJECT_BINARY_DIR}/src/front/terrace.map")
+    TERRACE_MAP="${PROJECT_BINARY_DIR}/src/agent/terrace.map")
 endif()

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/error.hpp"
 #include "cli/wrapper/wrapper_command.hpp"
+#include "core/error.hpp"
 #include "run_program.hpp"
 
 namespace terrace {

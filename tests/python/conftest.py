@@ -1,10 +1,13 @@
 """What the tests of the Python side share: a store of known contents, the command, a program in both forms."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +47,13 @@ int main(int argc, char** argv) {
   return a[argc] != 51;
 }
 """
+
+
+def charts_of(page: str) -> dict[str, dict[str, Any]]:
+    """The figures of a page, by name, as Plotly reads them."""
+    found = re.findall(r'<script type="application/json" data-chart="([^"]+)">(.*?)</script>', page, re.DOTALL)
+    return {name: json.loads(text) for name, text in found}
+
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -7,15 +7,6 @@ import sys
 
 import pytest
 
-VERBS = ("show", "bounds", "plan", "report", "export")
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_help_has_an_example(terrace, verb):
-    done = terrace(verb, "--help")
-    assert done.returncode == 0
-    assert re.search(rf"Examples?:\n\s+terrace {verb} ", done.stdout)
-
 
 @pytest.mark.parametrize(
     ("words", "status", "says"),

@@ -33,7 +33,7 @@ inline machine::Machine machine_on(const std::vector<int>& nodes) {
   parts.initiators = {core};
   machine::Domain domain{"all", 0, {}};
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const auto place = static_cast<machine::PlaceId>(i);
+    const auto place = static_cast<PlaceId>(i);
     const auto name = "p" + std::to_string(i);
     parts.nodes.push_back({name, 0, place});
     parts.places.push_back({name, "kind" + std::to_string(i), {(i + 1) << 30}, {k_page}, 0, nodes[i]});

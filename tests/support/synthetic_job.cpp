@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/journal.hpp"
+#include "core/journal.hpp"
 
 namespace terrace::test {
 namespace {
 
-using profile::ObjectKind;
+using observe::ObjectKind;
 
-constexpr machine::PlaceId k_fast = 0;
-constexpr machine::PlaceId k_slow = 1;
+constexpr PlaceId k_fast = 0;
+constexpr PlaceId k_slow = 1;
 constexpr double k_line = 64;
 constexpr double k_mlp = 20;
 constexpr double k_sample_interval = 1e-6;
@@ -23,8 +23,8 @@ std::uint32_t chunks_of(const SyntheticObject& object) {
   return static_cast<std::uint32_t>((object.size + k_synthetic_chunk - 1) / k_synthetic_chunk);
 }
 
-std::vector<machine::PlaceId> places_with(const std::vector<std::size_t>& fast) {
-  std::vector<machine::PlaceId> places;
+std::vector<PlaceId> places_with(const std::vector<std::size_t>& fast) {
+  std::vector<PlaceId> places;
   const auto& objects = synthetic_objects();
   for (std::size_t o = 0; o < objects.size(); ++o) {
     const bool in_fast = std::ranges::find(fast, o) != fast.end();
@@ -39,8 +39,8 @@ double iteration_seconds(const std::vector<std::size_t>& fast) {
   return total;
 }
 
-placement::Plan plan_of(const machine::Machine& machine) {
-  placement::Plan plan;
+Plan plan_of(const machine::Machine& machine) {
+  Plan plan;
   plan.planner = "unimem";
   plan.machine = machine.name();
   plan.loop = "main";
@@ -139,8 +139,8 @@ class Story {
     }
   }
 
-  void move(std::size_t object, machine::PlaceId to, std::uint32_t iteration, std::uint32_t ask,
-            std::uint32_t need, double benefit) {
+  void move(std::size_t object, PlaceId to, std::uint32_t iteration, std::uint32_t ask, std::uint32_t need,
+            double benefit) {
     const auto& o = synthetic_objects()[object];
     const double copy = static_cast<double>(o.size) / 8e9;
     const double begun = std::max(now_, mover_free_);
@@ -235,11 +235,11 @@ machine::Machine synthetic_machine() {
   return machine::Machine(parts);
 }
 
-profile::Iteration synthetic_iteration(std::uint32_t number, bool exact, const std::vector<std::size_t>& fast) {
-  profile::Iteration iteration;
+observe::Iteration synthetic_iteration(std::uint32_t number, bool exact, const std::vector<std::size_t>& fast) {
+  observe::Iteration iteration;
   iteration.number = number;
   for (std::size_t p = 0; p < 4; ++p) {
-    profile::Phase phase;
+    observe::Phase phase;
     phase.name = k_synthetic_phases[p];
     phase.core = {k_core_seconds[p]};
     double exposed = 0;
@@ -252,7 +252,7 @@ profile::Iteration synthetic_iteration(std::uint32_t number, bool exact, const s
       const bool in_fast = std::ranges::find(fast, o) != fast.end();
       for (std::uint32_t c = 0; c < chunks_of(object); ++c, ++chunk) {
         const double in_chunk = static_cast<double>(k_synthetic_chunk) / k_line;
-        profile::Cell cell{chunk, object.reads[p] * in_chunk, object.writes[p] * in_chunk, 0, 0};
+        observe::Cell cell{chunk, object.reads[p] * in_chunk, object.writes[p] * in_chunk, 0, 0};
         if (cell.read_lines + cell.write_lines == 0) continue;
         lines += cell.read_lines + cell.write_lines;
         cell.exposure = object.dependent ? 0.5 * cell.read_lines : cell.read_lines / k_mlp;

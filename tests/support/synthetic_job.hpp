@@ -15,7 +15,7 @@ namespace terrace::test {
 
 struct SyntheticObject {
   const char* name;
-  profile::ObjectKind kind;
+  observe::ObjectKind kind;
   std::uint64_t size;
   double reads[4];  // how often each phase reads it whole
   double writes[4];
@@ -31,7 +31,7 @@ const std::vector<SyntheticObject>& synthetic_objects();
 machine::Machine synthetic_machine();
 
 // An iteration's counters with every object in the slow memory but those whose index is in `fast`.
-profile::Iteration synthetic_iteration(std::uint32_t number, bool exact, const std::vector<std::size_t>& fast);
+observe::Iteration synthetic_iteration(std::uint32_t number, bool exact, const std::vector<std::size_t>& fast);
 
 struct SyntheticOptions {
   std::uint32_t process = 4000;

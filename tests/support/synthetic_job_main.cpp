@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "profile/store.hpp"
+#include "profile/store/store.hpp"
 #include "support/synthetic_job.hpp"
 
 int main(int count, char** arguments) {

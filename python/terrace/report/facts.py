@@ -3,11 +3,12 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from terrace import units
-from terrace.confidence import Benefit
-from terrace.model import ENOUGH, CurvePoint, Pricing
-from terrace.summary import PhaseSummary, phase_labels
-from terrace.values import (
+from terrace import _core, units
+from terrace.report import charts
+from terrace.solve.confidence import Benefit
+from terrace.solve.model import ENOUGH, CurvePoint, Pricing
+from terrace.store.summary import PhaseSummary, phase_labels
+from terrace.store.values import (
     Counters,
     Floats,
     Loop,
@@ -56,6 +57,8 @@ class Facts:
             (o for o in range(len(objects)) if self.traffic[o].sum() > 0), key=lambda o: -self.traffic[o].sum()
         )
         self.footprint = sum(item.size for item in objects)
+        ordered = _core.Machine.from_bytes(self.machine.blob)
+        self._fastest = [ordered.fastest_first(domain.id)[0] for domain in self.machine.domains]
         self.fate = [self._fate(item.name) for item in objects]
 
     @property
@@ -70,14 +73,14 @@ class Facts:
     @property
     def enough(self) -> CurvePoint | None:
         """The smallest size of the curve that gets nine tenths of the gain; None where nothing is to gain."""
-        if self.gain < _NOTHING * self.pricing.slow_only:
+        if self.gain <= _NOTHING * self.pricing.slow_only:
             return None
         return next((point for point in self.pricing.curve if self.share_of_gain(point) >= ENOUGH), None)
 
     @property
     def sentence(self) -> str:
         """For a busy reader."""
-        if self.gain < _NOTHING * self.pricing.slow_only:
+        if self.gain <= _NOTHING * self.pricing.slow_only:
             return "Placement has nothing to win here: slow memory alone is within 1 % of fast memory alone."
         point = self.enough
         if point is None or point.size >= 0.9 * self.footprint:
@@ -105,13 +108,11 @@ class Facts:
         return all(domain.home != place for domain in self.machine.domains)
 
     def colour(self, place: int) -> str:
-        """The class of a place's colour: its domain's fastest, its home, or one between."""
+        """Of a place: its domain's fastest, its home, or one between."""
         if not self.is_fast(place):
-            return "f-slow"
+            return charts.SLOW
         domain = next(p.domain for p in self.machine.places if p.id == place)
-        reads = {path.place: path.read for path in self.machine.paths if path.initiator == self.run.initiator}
-        beside = [reads.get(p.id, 0.0) for p in self.machine.places if p.domain == domain]
-        return "f-fast" if reads.get(place, 0.0) >= max(beside) else "f-middle"
+        return charts.FAST if self._fastest[domain] == place else charts.GOOD
 
     def place_name(self, place: int) -> str:
         """A place's name."""

@@ -1,104 +1,91 @@
 """The machine: its tree of places, with what the program's cores see of each."""
 
-from terrace import units
-from terrace.report import svg
-from terrace.report.facts import Facts
-from terrace.values import Machine, Node
+from __future__ import annotations
 
-_WIDTH = 980.0
-_ROW = 64.0
-_TOP = 30.0
-_BOX_HEIGHT = 42.0
-_BARS = 560.0
-_BAR_WIDTH = 190.0
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from terrace import units
+from terrace.report import charts
+from terrace.report.facts import Facts
+from terrace.store.values import Machine, Node
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+_TREE = 0.52  # of the picture's width; the bars stand right of it
+
+
+@dataclass(frozen=True)
+class _Box:
+    key: str
+    parent: str
+    name: str
+    about: str
+    colour: str
 
 
 def draw(facts: Facts) -> str:
-    """The tree on the left, bandwidths and latencies on the right."""
-    machine = facts.machine
-    leaves = [node for node in _depth_first(machine) if node.place is not None]
-    rows = {node.id: _TOP + (i + 0.5) * _ROW for i, node in enumerate(leaves)}
-    depth = _depths(machine)
-    levels = max(depth.values(), default=0) + 1
-    step = (_BARS - 30.0) / levels
-    box = min(step - 34.0, 190.0)
-    for node in reversed(list(_depth_first(machine))):
-        if node.id not in rows:
-            below = [rows[child.id] for child in machine.nodes if child.parent == node.id and child.id in rows]
-            rows[node.id] = sum(below) / len(below) if below else _TOP
-    parts = []
-    for node in _depth_first(machine):
-        x = depth[node.id] * step
-        if node.parent is not None:
-            start = depth[node.parent] * step + box
-            middle = (start + x) / 2
-            corners = [(start, rows[node.parent]), (middle, rows[node.parent]), (middle, rows[node.id])]
-            parts.append(svg.path([*corners, (x, rows[node.id])], "link"))
-    parts += [_box(facts, node, depth[node.id] * step, rows[node.id], box) for node in _depth_first(machine)]
-    parts += _bars(facts, leaves, rows)
-    return svg.picture(
-        "machine",
-        _WIDTH,
-        _TOP + len(leaves) * _ROW + 4,
-        f"The machine {machine.name}",
-        "A tree of memories with the bandwidth and latency that the program's cores see; the table below has the "
-        "same numbers.",
-        *parts,
+    """The tree on the left, a leaf a row; bandwidths and latencies on the right."""
+    nodes = list(_depth_first(facts.machine, None))
+    leaves = [node for node in nodes if not any(other.parent == node.id for other in nodes)]
+    figure = charts.figure(110 + 62 * len(leaves), bargap=0.25)
+    boxes = [_box(facts, node) for node in nodes]
+    if sum(not box.parent for box in boxes) > 1:  # a tree has one root
+        boxes = [_Box("all", "", charts.shortened(facts.machine.name, 24), "", charts.BAND)] + [
+            replace(box, parent=box.parent or "all") for box in boxes
+        ]
+    rows = {str(leaf.id) for leaf in leaves}
+    figure.add_icicle(
+        ids=[box.key for box in boxes], parents=[box.parent for box in boxes], labels=[box.name for box in boxes],
+        text=[box.about for box in boxes], values=[1 if box.key in rows else 0 for box in boxes],
+        marker={"colors": [box.colour for box in boxes], "line": {"color": charts.PAGE, "width": 2}},
+        sort=False, branchvalues="remainder", domain={"x": [0, _TREE], "y": [0, 1]}, hoverinfo="skip",
+        textposition="middle center", pathbar={"visible": False}, leaf={"opacity": 1},
+    )  # fmt: skip
+    _add_bars(figure, facts, leaves)
+    words = "A tree of memories with the bandwidth and latency that the program's cores see."
+    return charts.embed("machine", words, figure)
+
+
+def _box(facts: Facts, node: Node) -> _Box:
+    place = next((p for p in facts.machine.places if p.id == node.place), None)
+    return _Box(
+        key=str(node.id),
+        parent="" if node.parent is None else str(node.parent),
+        name=charts.shortened(node.name, 24),
+        about=f"{place.kind}, {units.size(place.capacity)}" if place else "",
+        colour=facts.colour(place.id) if place else charts.BAND,
     )
 
 
-def _depth_first(machine: Machine) -> list[Node]:
-    order: list[Node] = []
-
-    def visit(parent: int | None) -> None:
-        for node in machine.nodes:
-            if node.parent == parent and node not in order:
-                order.append(node)
-                visit(node.id)
-
-    visit(None)
-    return order
+def _depth_first(machine: Machine, parent: int | None) -> Iterator[Node]:
+    for node in machine.nodes:
+        if node.parent == parent:
+            yield node
+            yield from _depth_first(machine, node.id)
 
 
-def _depths(machine: Machine) -> dict[int, int]:
-    depths: dict[int, int] = {}
-    for node in _depth_first(machine):
-        depths[node.id] = 0 if node.parent is None else depths[node.parent] + 1
-    return depths
-
-
-def _box(facts: Facts, node: Node, x: float, y: float, width: float) -> str:
-    parts = [svg.rect(x + 0.5, y - _BOX_HEIGHT / 2, width, _BOX_HEIGHT, "box", rx=6)]
-    place = next((p for p in facts.machine.places if p.id == node.place), None)
-    label = svg.fit(node.name, width - 16, 7.0)
-    if place is None:
-        parts.append(svg.text(x + width / 2, y + 5, label, "", "middle"))
-    else:
-        style = facts.colour(place.id)
-        parts.append(svg.rect(x + 0.5, y - _BOX_HEIGHT / 2, 5, _BOX_HEIGHT, style, rx=2))
-        parts.append(svg.text(x + 14, y - 3, label, "strong"))
-        parts.append(svg.text(x + 14, y + 14, f"{place.kind}, {units.size(place.capacity)}", "soft small"))
-    return "".join(parts)
-
-
-def _bars(facts: Facts, leaves: list[Node], rows: dict[int, float]) -> list[str]:
+def _add_bars(figure: go.Figure, facts: Facts, leaves: Sequence[Node]) -> None:
     """Read and write bandwidth as bars, latency as a number."""
     paths = {path.place: path for path in facts.machine.paths if path.initiator == facts.run.initiator}
-    most = max((max(path.read, path.write) for path in paths.values()), default=1.0)
-    parts = [
-        svg.text(_BARS, _TOP - 12, "bandwidth: read, write", "soft small"),
-        svg.text(_WIDTH, _TOP - 12, "latency", "soft small", "end"),
-    ]
-    for node in leaves:
-        path = paths.get(node.place if node.place is not None else -1)
-        if path is None:
-            parts.append(svg.text(_BARS, rows[node.id] + 4, "not reached from here", "soft small"))
-            continue
-        style = facts.colour(path.place)
-        for value, offset, name in ((path.read, -17.0, "read"), (path.write, 1.0, "write")):
-            length = _BAR_WIDTH * value / most
-            y = rows[node.id] + offset
-            parts.append(svg.rect(_BARS, y, length, 14, style, svg.tip(f"{name} {units.rate(value)}"), rx=2))
-            parts.append(svg.text(_BARS + length + 7, y + 11.5, units.rate(value), "small"))
-        parts.append(svg.text(_WIDTH, rows[node.id] + 5, units.seconds(path.latency), "", "end"))
-    return parts
+    seen = {row: paths[leaf.place] for row, leaf in enumerate(leaves) if leaf.place in paths}
+    for way, opacity in (("read", 1.0), ("write", 0.6)):
+        rates = [getattr(path, way) for path in seen.values()]
+        figure.add_bar(
+            orientation="h", y=list(seen), x=rates, name=way, showlegend=False,
+            marker={"color": [facts.colour(path.place) for path in seen.values()], "opacity": opacity},
+            text=[f"{way} {units.rate(rate)}" for rate in rates], textposition="outside", hoverinfo="skip",
+            cliponaxis=False,
+        )  # fmt: skip
+    for row in range(len(leaves)):
+        text = units.seconds(seen[row].latency) if row in seen else "not reached from here"
+        figure.add_annotation(xref="paper", x=1, xanchor="right", y=row, text=text, showarrow=False)
+    heading = {"yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "xref": "paper"}
+    figure.add_annotation(x=_TREE + 0.02, text="bandwidth", xanchor="left", font_color=charts.SOFT, **heading)
+    figure.add_annotation(x=1, text="latency", xanchor="right", font_color=charts.SOFT, **heading)
+    most = max((max(path.read, path.write) for path in seen.values()), default=1.0)
+    figure.update_xaxes(domain=[_TREE + 0.02, 0.92], range=[0, 1.6 * most], visible=False)
+    figure.update_yaxes(range=[len(leaves) - 0.5, -0.5], visible=False)
+    figure.update_layout(margin={"l": 0, "r": 0, "t": 50, "b": 10})

@@ -2,10 +2,10 @@
 
 from html import escape
 
-from terrace import seen, units
-from terrace.report import benefit, curve, heat_map, machine_tree, parts, timeline
+from terrace import units
+from terrace.report import benefit, curve, heat_map, machine_tree, parts, seen, timeline
 from terrace.report.facts import Facts
-from terrace.summary import mean
+from terrace.store.summary import mean
 
 _WHERE = {
     "fast": "fast memory",

@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from html import escape
 from importlib import resources
 
+from terrace.report import charts
+
 _MANY_ROWS = 200
 
 
 def document(title: str, body: str, more_style: str = "") -> str:
-    """The whole file, which refers to nothing outside of itself."""
+    """The whole file, with what draws its charts; it refers to nothing outside of itself."""
     style = resources.files("terrace.report").joinpath("style.css").read_text(encoding="utf-8")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>\n{style}{more_style}</style>\n</head>\n<body>\n"
-        f"{body}\n</body>\n</html>\n"
+        f"{body}\n{charts.library()}</body>\n</html>\n"
     )
 
 

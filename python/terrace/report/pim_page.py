@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
 from terrace import units
 from terrace.report import parts, pim_curves, pim_map
+from terrace.report.pim_facts import Facts
 
 if TYPE_CHECKING:
     from terrace import _core
-    from terrace.pim import Facts
 
-_STYLE = """
-figure img { display: block; width: 100%; height: auto; border-radius: .4rem; }
-"""
 _ABOUT_FRAGMENTATION = (
     "1 less what the largest free block holds, against what it could if all free rows lay together: of any "
     "rectangle, of a run of subarrays in one row (horizontal), of a run of rows in one subarray (vertical). At 0 "
@@ -24,8 +19,8 @@ _ABOUT_FRAGMENTATION = (
 )
 
 
-def render(facts: Facts, maps: Mapping[str, tuple[bytes, bytes]]) -> str:
-    """The whole file; it refers to nothing outside of itself. `maps`: PNG files for light and dark pages."""
+def render(facts: Facts) -> str:
+    """The whole file; it refers to nothing outside of itself."""
     title = f"{facts.name}: allocations in memory that computes"
     sections = [
         parts.section(
@@ -41,13 +36,13 @@ def render(facts: Facts, maps: Mapping[str, tuple[bytes, bytes]]) -> str:
             pim_curves.fragmentation(facts),
             _fragments(facts),
         ),
-        _map_section(facts, "fullest", "The fullest moment", maps),
-        _map_section(facts, "end", "The end", maps),
+        _map_section(facts, "fullest", "The fullest moment"),
+        _map_section(facts, "end", "The end"),
         _differences(facts),
     ]
     footer = "<footer>Written by <code>terrace lab pim</code>.</footer>"
     body = f"{_header(facts)}\n<main>\n{''.join(sections)}</main>\n{footer}"
-    return parts.document(title, body, _STYLE + pim_curves.STYLE)
+    return parts.document(title, body)
 
 
 def _header(facts: Facts) -> str:
@@ -85,17 +80,12 @@ def _header(facts: Facts) -> str:
     )
 
 
-def _map_section(facts: Facts, moment: str, title: str, maps: Mapping[str, tuple[bytes, bytes]]) -> str:
-    light, dark = (base64.b64encode(png).decode() for png in maps[moment])
+def _map_section(facts: Facts, moment: str, title: str) -> str:
     about = (
-        "Rows downwards, subarrays across, a line between two banks. Horizontal blocks are blue, vertical ones "
-        "brown; neighbours differ in shade."
+        f"{pim_map.words(facts, moment)} Rows downwards, subarrays across, a line between two banks. Horizontal "
+        "blocks are blue, vertical ones brown; neighbours differ in shade."
     )
-    figure = (
-        f'<picture><source media="screen and (prefers-color-scheme: dark)" srcset="data:image/png;base64,{dark}">'
-        f'<img alt="{escape(pim_map.words(facts, moment))}" src="data:image/png;base64,{light}"></picture>'
-    )
-    return parts.section(moment, title, about, figure)
+    return parts.section(f"map-{moment}", title, about, pim_map.draw(facts, moment))
 
 
 def _fragments(facts: Facts) -> str:

@@ -1,22 +1,25 @@
 """The plan as it ran: phases, moves and waits on one axis of time."""
 
+from __future__ import annotations
+
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
 
 from terrace import units
-from terrace.report import svg
+from terrace.report import charts
 from terrace.report.facts import Facts
-from terrace.values import Move, PhaseInstance
+from terrace.store.values import Move, PhaseInstance
 
-_WIDTH = 980.0
-_LEFT = 190.0
-_RIGHT = 16.0
-_TOP = 26.0
-_BAND = 34.0
-_ROW = 24.0
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
 _ITERATIONS = 4
 _ROWS = 12
-_LETTER = 6.5
+_PHASES = 0  # the row of the phases; moves are below it
+_THINNEST = 0.0025  # of the time that is shown: what is shorter would not be seen
 
 
 @dataclass
@@ -41,36 +44,23 @@ def draw(facts: Facts) -> str:
     start, end = min(i.begun for i in shown), max(i.ended for i in shown)
     bars = _bars(facts, start, end)
     rows = _rows(bars)
-    x = svg.linear(start, end, _LEFT, _WIDTH - _RIGHT)
-    bottom = _TOP + _BAND + 14 + len(rows) * _ROW + (8 if rows else 0)
-    parts = [*_iterations(shown, x, bottom), *_phases(shown, x)]
-    for row, identity in enumerate(rows):
-        y = _TOP + _BAND + 14 + row * _ROW
-        name = svg.fit(facts.object_name(identity), _LEFT - 12, _LETTER) if identity >= 0 else "other objects"
-        parts.append(svg.text(0, y + 16, name, "", "start"))
-        parts += [
-            _draw_bar(facts, bar, x, y)
-            for bar in bars
-            if bar.object == identity or (identity < 0 and bar.object not in rows)
-        ]
-    parts += _axis(start, end, x, bottom)
+    figure = charts.figure(150 + 26 * len(rows), barmode="overlay", bargap=0.2)
+    _add_iterations(figure, shown, start)
+    _add_phases(figure, shown, start, end - start)
+    _add_moves(figure, facts, bars, rows, start, end - start)
+    names = [charts.shortened(facts.object_name(o), 28) if o >= 0 else "other objects" for o in rows]
+    figure.update_yaxes(
+        tickvals=list(range(len(rows) + 1)), ticktext=["phases", *names], range=[len(rows) + 0.5, -0.5],
+        automargin=True, showgrid=False, ticks="",
+    )  # fmt: skip
+    figure.update_xaxes(range=[0, end - start], showline=True, **charts.TIME)
+    figure.update_layout(legend={"yref": "container", "y": 1, "yanchor": "top"}, margin={"t": 55, "b": 40})
     moved = sum(bar.size for bar in bars)
-    entries = [
-        ("f-fast", "into fast memory", any(bar.into for bar in bars)),
-        ("f-slow", "out of fast memory", any(not bar.into for bar in bars)),
-        ("f-wait", "a phase waits", any(i.waited > 0 for i in shown)),
-        ("f-gap", "the runtime plans", bool(_gaps(shown))),
-    ]
-    legend = svg.legend([(style, words) for style, words, present in entries if present])
-    return legend + svg.picture(
-        "timeline",
-        _WIDTH,
-        bottom + 34,
-        "Phases, moves and waits",
-        f"{len(bars)} moves of {units.size(moved)} in the first {len({i.iteration for i in shown})} iterations; "
-        "the table below lists them.",
-        *parts,
+    words = (
+        f"Phases, moves and waits: {len(bars)} moves of {units.size(moved)} in the first "
+        f"{len({i.iteration for i in shown})} iterations."
     )
+    return charts.embed("timeline", words, figure)
 
 
 def _bars(facts: Facts, start: float, end: float) -> list[_Bar]:
@@ -93,7 +83,7 @@ def _bars(facts: Facts, start: float, end: float) -> list[_Bar]:
     ]
 
 
-def _rows(bars: list[_Bar]) -> list[int]:
+def _rows(bars: Sequence[_Bar]) -> list[int]:
     """The objects that moved most, in the order of their first move; -1 for all others."""
     moved: dict[int, int] = {}
     for bar in bars:
@@ -104,44 +94,53 @@ def _rows(bars: list[_Bar]) -> list[int]:
     return rows if len(moved) <= _ROWS else [*rows, -1]
 
 
-def _iterations(shown: list[PhaseInstance], x: svg.Scale, bottom: float) -> list[str]:
-    parts = []
+def _add_iterations(figure: go.Figure, shown: Sequence[PhaseInstance], start: float) -> None:
     for number in sorted({i.iteration for i in shown}):
         begun = min(i.begun for i in shown if i.iteration == number)
         ended = max(i.ended for i in shown if i.iteration == number)
-        parts.append(svg.line(x(begun), _TOP - 18, x(begun), bottom, "grid"))
-        took = units.seconds(ended - begun)
-        room = x(ended) - x(begun) - 6
-        for label in (f"iteration {number + 1}: {took}", f"{number + 1}: {took}", f"{number + 1}"):
-            if len(label) * _LETTER <= room:
-                parts.append(svg.text(x(begun) + 5, _TOP - 8, label, "soft small"))
-                break
-    return parts
+        figure.add_vline(x=begun - start, line={"color": charts.RULE, "width": 1})
+        figure.add_annotation(
+            x=begun - start, yref="paper", y=1, text=f"{number + 1}: {units.seconds(ended - begun)}",
+            showarrow=False, xanchor="left", yanchor="bottom", font={"color": charts.SOFT, "size": 12},
+        )  # fmt: skip
 
 
-def _phases(shown: list[PhaseInstance], x: svg.Scale) -> list[str]:
-    parts = [svg.text(0, _TOP + 22, "phases", "")]
-    for begun, ended in _gaps(shown):
-        about = f"between two iterations: {units.seconds(ended - begun)}"
-        parts.append(svg.rect(x(begun), _TOP + _BAND / 3, x(ended) - x(begun), _BAND / 3, "f-gap", svg.tip(about)))
-    for i in shown:
-        width = x(i.ended) - x(i.begun)
-        about = f"{i.name}: {units.seconds(i.ended - i.begun)}"
-        if i.waited > 0:
-            about += f", of it {units.seconds(i.waited)} waiting for moves"
-        style = "band" if i.phase % 2 == 0 else "band2"
-        parts.append(svg.rect(x(i.begun), _TOP, width, _BAND, style, svg.tip(about)))
-        if i.waited > 0:
-            wait = max(x(i.begun + i.waited) - x(i.begun), 1.5)
-            parts.append(svg.rect(x(i.begun), _TOP, wait, _BAND, "f-wait", svg.tip(about)))
-        if width >= 7 * len(i.name) + 6:
-            parts.append(
-                svg.text(x(i.begun) + width / 2, _TOP + 21, i.name, "small", "middle", pointer_events="none")
-            )
-    return parts
+def _add_phases(figure: go.Figure, shown: Sequence[PhaseInstance], start: float, span: float) -> None:
+    def add(
+        name: str, begins: list[float], lengths: list[float], colours: object, tips: list[str], **more: object
+    ) -> None:
+        if begins:
+            figure.add_bar(
+                orientation="h", y=[_PHASES] * len(begins), base=[begun - start for begun in begins],
+                x=[max(length, _THINNEST * span) for length in lengths], marker={"color": colours}, name=name,
+                hovertext=tips, hoverinfo="text", textangle=0, **{"width": 0.9, **more},
+            )  # fmt: skip
+
+    tips = [
+        escape(f"{i.name}: {units.seconds(i.ended - i.begun)}")
+        + (f", of it {units.seconds(i.waited)} waiting for moves" if i.waited > 0 else "")
+        for i in shown
+    ]
+    colours = [charts.BAND if i.phase % 2 == 0 else charts.BAND2 for i in shown]
+    add(
+        "phases", [i.begun for i in shown], [i.ended - i.begun for i in shown], colours, tips, showlegend=False,
+        text=[charts.shortened(i.name, 24) for i in shown], textposition="inside", insidetextanchor="middle",
+        textfont={"color": charts.INK},
+    )  # fmt: skip
+    waits = [(i, tip) for i, tip in zip(shown, tips, strict=True) if i.waited > 0]
+    add(
+        "a phase waits", [i.begun for i, _ in waits], [i.waited for i, _ in waits], charts.WAIT,
+        [tip for _, tip in waits],
+    )  # fmt: skip
+    gaps = _gaps(shown)
+    about = [f"between two iterations: {units.seconds(ended - begun)}" for begun, ended in gaps]
+    add(
+        "the runtime plans", [begun for begun, _ in gaps], [ended - begun for begun, ended in gaps], charts.SOFT,
+        about, width=0.3,
+    )  # fmt: skip
 
 
-def _gaps(shown: list[PhaseInstance]) -> list[tuple[float, float]]:
+def _gaps(shown: Sequence[PhaseInstance]) -> list[tuple[float, float]]:
     """Stretches between iterations in which no phase ran."""
     numbers = sorted({i.iteration for i in shown})
     ends = {n: max(i.ended for i in shown if i.iteration == n) for n in numbers}
@@ -151,25 +150,35 @@ def _gaps(shown: list[PhaseInstance]) -> list[tuple[float, float]]:
     return [(ended, begun) for ended, begun in pairs if begun - ended > 0.002 * whole]
 
 
-def _draw_bar(facts: Facts, bar: _Bar, x: svg.Scale, y: float) -> str:
-    way = "into fast memory" if bar.into else "out of fast memory"
+def _add_moves(
+    figure: go.Figure, facts: Facts, bars: Sequence[_Bar], rows: Sequence[int], start: float, span: float
+) -> None:
+    row = {identity: number for number, identity in enumerate(rows, start=_PHASES + 1)}
+    # Moves in stand above those out, which may go on at the same time.
+    kinds = (
+        ("into fast memory", charts.FAST, -0.2, [bar for bar in bars if bar.into and not bar.refused]),
+        ("out of fast memory", charts.SLOW, 0.2, [bar for bar in bars if not bar.into and not bar.refused]),
+        ("refused", charts.SOFT, 0.0, [bar for bar in bars if bar.refused]),
+    )
+    for name, colour, shift, group in kinds:
+        if group:
+            figure.add_bar(
+                orientation="h", y=[row.get(bar.object, len(rows)) + shift for bar in group],
+                base=[bar.begun - start for bar in group], width=0.4, marker={"color": colour}, name=name,
+                x=[max(bar.done - bar.begun, _THINNEST * span) for bar in group],
+                hovertext=[_tip(facts, bar, name) for bar in group], hoverinfo="text",
+            )  # fmt: skip
+    queued = [bar for bar in bars if bar.begun > bar.asked]
+    if queued:
+        figure.add_scatter(
+            x=[t for bar in queued for t in (bar.asked - start, bar.begun - start, None)],
+            y=[y for bar in queued for y in [row.get(bar.object, len(rows))] * 2 + [None]],
+            mode="lines", line={"color": charts.SOFT, "width": 1.25}, name="waits for its turn", hoverinfo="skip",
+        )  # fmt: skip
+
+
+def _tip(facts: Facts, bar: _Bar, way: str) -> str:
     about = f"{facts.object_name(bar.object)}: {units.size(bar.size)} {way}, {units.seconds(bar.done - bar.begun)}"
-    if bar.refused:
-        about += ", refused"
     if bar.waited > 0:
         about += f", waited for {units.seconds(bar.waited)}"
-    middle = y + _ROW / 2
-    style = "f-soft" if bar.refused else "f-fast" if bar.into else "f-slow"
-    parts = [svg.line(x(bar.asked), middle, x(bar.begun), middle, "s-queue")] if bar.begun > bar.asked else []
-    width = max(x(bar.done) - x(bar.begun), 2.5)
-    parts.append(svg.rect(x(bar.begun), y + 5, width, _ROW - 10, style, svg.tip(about), rx=2))
-    return "".join(parts)
-
-
-def _axis(start: float, end: float, x: svg.Scale, bottom: float) -> list[str]:
-    parts = [svg.line(_LEFT, bottom, _WIDTH - _RIGHT, bottom, "axis")]
-    for tick in svg.round_ticks(0.0, end - start, 6):
-        at = x(start + tick)
-        parts.append(svg.line(at, bottom, at, bottom + 5, "axis"))
-        parts.append(svg.text(at, bottom + 20, units.seconds(tick), "soft small", "middle"))
-    return parts
+    return escape(about)

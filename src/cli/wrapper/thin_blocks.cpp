@@ -6,13 +6,13 @@
 #include <set>
 #include <vector>
 
-#include "access/hook_names.hpp"
+#include "observe/hooks/hook_names.hpp"
 
 namespace terrace::cli {
 
 namespace {
 
-using access::Hook;
+using observe::Hook;
 
 constexpr int k_few = 4;  // instructions
 
@@ -45,7 +45,8 @@ std::string_view label_of(std::string_view line) {
 
 Hook hook_called(std::string_view line) {
   for (const std::string_view prefix : {"__tsan_", "__sanitizer_cov_"})
-    if (const auto at = line.find(prefix); at != std::string_view::npos) return access::hook_of(word_at(line, at));
+    if (const auto at = line.find(prefix); at != std::string_view::npos)
+      return observe::hook_of(word_at(line, at));
   return Hook::none;
 }
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 
 namespace terrace::cli {
 

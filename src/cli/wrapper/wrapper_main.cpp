@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "base/error.hpp"
 #include "cli/wrapper/wrapper_command.hpp"
+#include "core/error.hpp"
 
 namespace {
 
@@ -41,7 +41,7 @@ Compiler compiler_for(const std::string& name) {
 cli::WrapperLayout find_layout() {
   const auto here = fs::read_symlink("/proc/self/exe").parent_path();
   std::error_code ignored;
-  for (const auto& folder : {here / ".." / TERRACE_LIBRARY_FOLDER, here / ".." / "front"})
+  for (const auto& folder : {here / ".." / TERRACE_LIBRARY_FOLDER, here / ".." / "agent"})
     if (fs::exists(folder / "libterrace.so", ignored)) {
       const auto library = fs::canonical(folder);
       return {library.string(), (library / "stand-ins").string()};

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 
 namespace terrace::cli {
 namespace {
@@ -12,7 +12,7 @@ TEST(CoreTimeOption, TakesATimeForTheProgramAndTimesForPhasesInTheirOrder) {
   const auto read = read_core_times({"psinv.*=0.2ns", "0.12ns", "a=b=1us"});
   EXPECT_EQ(read.program, Seconds{0.12e-9});
   EXPECT_EQ(read.phases.phases,
-            (std::vector<profile::CoreTimes::OfPhases>{{"psinv.*", {0.2e-9}}, {"a=b", {1e-6}}}));
+            (std::vector<observe::CoreTimes::OfPhases>{{"psinv.*", {0.2e-9}}, {"a=b", {1e-6}}}));
   EXPECT_EQ(read_core_times({}).program, std::nullopt);
   EXPECT_TRUE(read_core_times({"1ns"}).phases.empty());
 }

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 
 namespace terrace::cli {
 namespace {

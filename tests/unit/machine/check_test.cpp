@@ -1,6 +1,6 @@
 // What `terrace machine check` says of several systems, each a tree of /proc and /sys files and what its kernel
 // answers; and of this one, with a real seccomp filter and real limits.
-#include "machine/check.hpp"
+#include "machine/discover/check.hpp"
 
 #include <gtest/gtest.h>
 #include <linux/filter.h>

@@ -1,6 +1,6 @@
 // The machine as people and as programs see it: every place, initiator and path appears, and JSON holds the
 // numbers.
-#include "machine/describe.hpp"
+#include "machine/describe/describe.hpp"
 
 #include <gtest/gtest.h>
 

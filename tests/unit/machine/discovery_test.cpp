@@ -1,6 +1,6 @@
 // Discovery against machines that hwloc describes: nodes become places of the right kind in the right domain,
 // stated figures are taken, and what nobody states is called so.
-#include "machine/discovery.hpp"
+#include "machine/discover/discovery.hpp"
 
 #include <gtest/gtest.h>
 #include <hwloc.h>
@@ -8,9 +8,9 @@
 
 #include <functional>
 
-#include "base/error.hpp"
-#include "machine/machine_file.hpp"
-#include "machine/place_kind.hpp"
+#include "core/error.hpp"
+#include "machine/discover/place_kind.hpp"
+#include "machine/file/machine_file.hpp"
 
 namespace terrace::machine {
 namespace {

@@ -1,5 +1,5 @@
 // The measured loops do what their names say: STREAM's arithmetic, one cycle through all lines, pages where asked.
-#include "machine/kernels.hpp"
+#include "machine/measure/kernels.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,9 +8,9 @@
 #include <numeric>
 #include <vector>
 
-#include "base/error.hpp"
-#include "machine/placed_buffer.hpp"
-#include "machine/team.hpp"
+#include "core/error.hpp"
+#include "machine/measure/placed_buffer.hpp"
+#include "machine/measure/team.hpp"
 
 namespace terrace::machine {
 namespace {

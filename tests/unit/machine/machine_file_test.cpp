@@ -1,5 +1,5 @@
 // Machine files: they come back from their own text, and each way of breaking the schema gives its one line.
-#include "machine/machine_file.hpp"
+#include "machine/file/machine_file.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "example.hpp"
 
 namespace terrace::machine {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "example.hpp"
 
 namespace terrace::machine {
@@ -254,11 +254,16 @@ TEST(Budget, HasOneWayToBeWritten) {
     EXPECT_THROW(format_budget(text), Error) << text;
 }
 
-TEST(Budget, AKindWithSeveralPlacesIsFilledNearestFirst) {
+// What the budget gives must be what planners and fast-only take first.
+TEST(Budget, AKindWithSeveralPlacesIsFilledFastestFirst) {
   auto parts = example_parts();
-  parts.places[2].kind = "hbm";  // cxl0 becomes a farther HBM of domain 0
+  parts.places[2].kind = "hbm";  // cxl0 becomes a nearer HBM of domain 0 with a sixteenth of the bandwidth
+  parts.paths[2].latency = {110e-9};
   parts.places[3].capacity = {20ull << 30};
-  const auto budget = parse_budget(Machine(parts), "hbm=20GiB");
+  const Machine machine(parts);
+  EXPECT_EQ(machine.domains()[0].places, (std::vector<PlaceId>{1, 2, 0}));
+  EXPECT_EQ(machine.fastest_first(0), (std::vector<PlaceId>{0, 1, 2}));
+  const auto budget = parse_budget(machine, "hbm=20GiB");
   EXPECT_EQ(budget[0].value, 16ull << 30);
   EXPECT_EQ(budget[2].value, 4ull << 30);
   EXPECT_EQ(budget[3].value, 20ull << 30);

@@ -1,6 +1,6 @@
 // Measuring: every path gets numbers with their repetitions, and what was measured survives being written down.
 // Nothing here compares times with a wall clock's expectations; laws that hold on any machine are checked.
-#include "machine/measure.hpp"
+#include "machine/measure/measure.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -14,10 +14,10 @@
 #include <string>
 #include <utility>
 
-#include "base/error.hpp"
-#include "machine/fits.hpp"
-#include "machine/measured_rounds.hpp"
-#include "machine/system_files.hpp"
+#include "core/error.hpp"
+#include "machine/discover/system_files.hpp"
+#include "machine/measure/fits.hpp"
+#include "machine/measure/measured_rounds.hpp"
 
 namespace terrace::machine {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "example.hpp"
-#include "machine/machine_file.hpp"
+#include "machine/file/machine_file.hpp"
 
 namespace terrace::machine {
 namespace {

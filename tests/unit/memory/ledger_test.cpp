@@ -11,7 +11,7 @@
 #include <random>
 #include <thread>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 
 namespace terrace::memory {
 namespace {
@@ -57,10 +57,10 @@ TEST(Ledger, AgreesWithPlainArithmeticOnRandomTraffic) {
   const auto page = std::make_unique<LedgerPage>();
   const machine::Budget budget{{1000}, {5000}, {200}};
   Ledger ledger(*page, budget);
-  std::map<machine::PlaceId, std::uint64_t> truth;
+  std::map<PlaceId, std::uint64_t> truth;
   std::mt19937 random(7);
   for (int i = 0; i < 20000; ++i) {
-    const auto place = static_cast<machine::PlaceId>(random() % 3);
+    const auto place = static_cast<PlaceId>(random() % 3);
     const std::uint64_t size = random() % 300;
     if (random() % 2 == 0) {
       const bool fits = truth[place] + size <= budget[place].value;

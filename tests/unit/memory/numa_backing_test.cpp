@@ -1,5 +1,5 @@
 // Settling and asking, page by page against the kernel. One node is enough; tests/guest has two.
-#include "memory/numa_backing.hpp"
+#include "memory/providers/numa_backing.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,6 @@
 
 namespace terrace::memory {
 namespace {
-
-using machine::k_no_place;
 using tests::k_page;
 using tests::Mapping;
 

@@ -4,23 +4,23 @@
 #include <gtest/gtest.h>
 
 #include "../machine/example.hpp"
-#include "base/error.hpp"
+#include "core/error.hpp"
 
 namespace terrace::model {
 namespace {
 
-constexpr machine::PlaceId k_hbm = 0, k_ddr = 1, k_cxl = 2;
+constexpr PlaceId k_hbm = 0, k_ddr = 1, k_cxl = 2;
 
 machine::Machine example() { return machine::Machine(machine::example_parts()); }
 
 // Two objects of three and two chunks in domain 0's ddr, one in domain 1; one phase.
-profile::Profile profile_of(const std::vector<std::vector<profile::Cell>>& iterations, double time) {
+profile::Profile profile_of(const std::vector<std::vector<observe::Cell>>& iterations, double time) {
   profile::Profile profile;
   profile.loop = "main";
   profile.exact = true;
   const auto object = [](std::uint32_t id, const char* name, std::uint64_t size, std::uint32_t first,
                          std::uint32_t n) {
-    profile::Object made;
+    observe::Object made;
     made.id = id;
     made.name = name;
     made.size = Bytes{size};
@@ -33,8 +33,8 @@ profile::Profile profile_of(const std::vector<std::vector<profile::Cell>>& itera
                      object(2, "c", 4096, 5, 1)};
   profile.places = {k_ddr, k_ddr, k_ddr, k_ddr, k_ddr, 4};
   for (const auto& cells : iterations) {
-    profile::Iteration iteration;
-    profile::Phase phase;
+    observe::Iteration iteration;
+    observe::Phase phase;
     phase.name = "sweep";
     phase.time = Seconds{time};
     phase.core = Seconds{1e-6};
@@ -55,7 +55,7 @@ TEST(MakeProblem, TakesChunksPlacesAndBudgets) {
   EXPECT_EQ(problem.items[5].domain, 1);
   EXPECT_EQ(problem.places[k_hbm].budget, Bytes{1ULL << 30});
   EXPECT_EQ(problem.places[k_cxl].budget, Bytes{128ULL << 30});
-  EXPECT_EQ(problem.homes, (std::vector<machine::PlaceId>{k_cxl, 4}));
+  EXPECT_EQ(problem.homes, (std::vector<PlaceId>{k_cxl, 4}));
   EXPECT_EQ(problem.copy[k_hbm][4], 0);  // no chunk leaves its domain
   ASSERT_EQ(problem.phases[0].cells.size(), 1U);
   const auto& cell = problem.phases[0].cells[0];
@@ -63,6 +63,19 @@ TEST(MakeProblem, TakesChunksPlacesAndBudgets) {
   EXPECT_DOUBLE_EQ(cell.read_bytes, 640);
   EXPECT_DOUBLE_EQ(cell.write_bytes, 256);
   EXPECT_DOUBLE_EQ(cell.exposure, 2.5);
+}
+
+// How much nobody has seen: one reading, prefetched as by the cores that the program has, 20 lines each.
+TEST(MakeProblem, CountsAUseThatTheProfileMissedAsTheMachinesSweep) {
+  auto profile = profile_of({{{1, 10, 4, 2.5, 3}}}, 1);
+  for (const double cores : {1.0, 8.0}) {
+    profile.cores = cores;
+    const auto problem = make_problem(profile, example(), {}, 4096, Directives({{"sweep", "b", true}}));
+    ASSERT_EQ(problem.phases[0].cells.size(), 3U);
+    const auto& cell = problem.phases[0].cells[1];
+    EXPECT_EQ(cell.read_bytes, 4096);
+    EXPECT_DOUBLE_EQ(cell.exposure, 4096.0 / 64 / 20 / cores);
+  }
 }
 
 // Planners count it as full: the time law would have streams use its channel beside the others.
@@ -179,7 +192,7 @@ TEST(MakeProblem, MergesWhatTheProfileTellsLeastApart) {
   profile::Profile profile;
   profile.exact = true;
   for (std::uint32_t o = 0; o < 2; ++o) {
-    profile::Object object;
+    observe::Object object;
     object.id = o;
     object.name = o == 0 ? "even" : "rising";
     object.chunk_size = Bytes{4096};
@@ -189,7 +202,7 @@ TEST(MakeProblem, MergesWhatTheProfileTellsLeastApart) {
     profile.objects.push_back(object);
   }
   profile.places.assign(128, k_ddr);
-  profile::Phase phase;
+  observe::Phase phase;
   phase.time = Seconds{1};
   double lines = 0;
   for (std::uint32_t c = 0; c < 128; ++c) {
@@ -221,7 +234,7 @@ TEST(DumpJson, WritesNumbersThatReadBack) {
   const auto json = dump_json(problem);
   EXPECT_NE(json.find(R"("name":"a \"quoted\"\u000a\\name")"), std::string::npos);
   EXPECT_NE(json.find("[1,21.333333333333332,0,0.1,0,0,0]"), std::string::npos);
-  EXPECT_NE(json.find(R"("schema":"terrace-problem-1")"), std::string::npos);
+  EXPECT_NE(json.find(R"("schema":"terrace-problem-2")"), std::string::npos);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 
 #include "model/problem.hpp"
@@ -31,15 +32,16 @@ inline Problem random_problem(std::mt19937& random, const Shape& shape) {
   for (std::size_t d = 0; d < shape.domains; ++d) {
     double bandwidth = uniform(random, 8e9, 32e9), latency = uniform(random, 50e-9, 150e-9);
     for (std::size_t p = 0; p < shape.kinds; ++p) {
-      problem.places.push_back({std::string(kinds[p]) + std::to_string(d), kinds[p],
-                                static_cast<machine::DomainId>(d), Bytes{0}, bandwidth,
-                                bandwidth * uniform(random, 0.5, 1), latency});
+      problem.places.push_back({std::string(kinds[p]) + std::to_string(d), kinds[p], static_cast<DomainId>(d),
+                                Bytes{0}, bandwidth, bandwidth * uniform(random, 0.5, 1), latency});
       // Slower in bandwidth, in latency, or in both, as Unimem's emulated memories are.
       const auto how = random() % 3;
       if (how != 1) bandwidth *= uniform(random, 0.3, 0.6);
       if (how != 0) latency *= uniform(random, 2, 4);
     }
-    problem.homes.push_back(static_cast<machine::PlaceId>(problem.places.size() - 1));
+    problem.homes.push_back(static_cast<PlaceId>(problem.places.size() - 1));
+    auto& order = problem.fastest_first.emplace_back(shape.kinds);
+    std::iota(order.begin(), order.end(), static_cast<PlaceId>(problem.places.size() - shape.kinds));
   }
   const auto places = problem.places.size();
   problem.copy.assign(places, std::vector<double>(places, 0));
@@ -54,16 +56,16 @@ inline Problem random_problem(std::mt19937& random, const Shape& shape) {
   for (std::size_t o = 0; o < shape.objects; ++o) {
     const auto chunks = 1 + static_cast<std::uint32_t>(random()) % shape.most_chunks;
     const std::uint64_t chunk = (1 + random() % 16) * 65536;
-    const auto domain = static_cast<machine::DomainId>(random() % shape.domains);
+    const auto domain = static_cast<DomainId>(random() % shape.domains);
     problem.objects.push_back({"object" + std::to_string(o), Bytes{chunk * chunks}, chunks});
     for (std::uint32_t c = 0; c < chunks; ++c) {
-      problem.items.push_back({Bytes{chunk}, domain, static_cast<std::uint32_t>(o), c, 1, machine::k_no_place});
+      problem.items.push_back({Bytes{chunk}, domain, static_cast<std::uint32_t>(o), c, 1, k_no_place});
       problem.measured_at.push_back(problem.homes[domain]);
       footprint[domain] += chunk;
     }
   }
   for (auto& place : problem.places) {
-    const auto index = static_cast<machine::PlaceId>(&place - problem.places.data());
+    const auto index = static_cast<PlaceId>(&place - problem.places.data());
     const auto whole = footprint[place.domain];
     place.budget = index == problem.homes[place.domain]
                        ? Bytes{whole + 1}
@@ -103,7 +105,7 @@ inline Schedule random_schedule(std::mt19937& random, const Problem& problem, do
     for (std::size_t i = 0; i < now.size(); ++i) {
       if (uniform(random, 0, 1) > change && k > 0) continue;
       const auto& item = problem.items[i];
-      const auto places = fastest_first(problem, item.domain);
+      const auto& places = fastest_first(problem, item.domain);
       const auto to = places[random() % places.size()];
       if (to == now[i] || held(problem, now, to) + item.size > problem.places[to].budget) continue;
       now[i] = to;

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "profile/segment_name.hpp"
+#include "core/segment_name.hpp"
 
 namespace terrace::model {
 namespace {
@@ -15,7 +15,7 @@ Problem with_items(std::uint32_t items) {
   Problem problem;
   for (std::uint32_t i = 0; i < items; ++i) {
     problem.objects.push_back({"o" + std::to_string(i), Bytes{4096}, 1});
-    problem.items.push_back({Bytes{4096}, 0, i, 0, 1, machine::k_no_place});
+    problem.items.push_back({Bytes{4096}, 0, i, 0, 1, k_no_place});
   }
   return problem;
 }
@@ -26,7 +26,7 @@ void add_phase(Problem& problem, const std::string& name, const std::vector<std:
                std::uint64_t accesses, Used used) {
   for (std::size_t s = 0; s < cuts.size(); ++s) {
     auto& phase = problem.phases.emplace_back();
-    phase.name = profile::segment_name(name, cuts[s]);
+    phase.name = segment_name(name, cuts[s]);
     std::vector<double> bytes(problem.items.size(), 0.0);
     const auto end = s + 1 < cuts.size() ? cuts[s + 1] : accesses;
     for (auto a = cuts[s]; a < end; ++a) bytes[used(a / 100)] += 64;
@@ -76,7 +76,7 @@ TEST(Repeats, SeesThroughSamples) {
   auto problem = with_items(40);
   for (std::uint32_t s = 0; s < 65; ++s) {
     auto& phase = problem.phases.emplace_back();
-    phase.name = profile::segment_name("solve", s * 1000);
+    phase.name = segment_name("solve", s * 1000);
     for (std::uint32_t i = 0; i < 40; ++i)
       if (random() % 3 == 0) phase.cells.push_back({i, 64.0, 0, 0, 0});
   }

@@ -1,14 +1,14 @@
 // Draws against the truth: intervals of problems drawn around samples hold the exact counts as often as they say.
-#include "model/sampling_error.hpp"
+#include "model/uncertainty/sampling_error.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "../profile/collected_program.hpp"
-#include "profile/exact_collector.hpp"
-#include "profile/sampling_collector.hpp"
+#include "../observe/collected_program.hpp"
+#include "observe/collectors/exact_collector.hpp"
+#include "observe/collectors/sampling_collector.hpp"
 #include "random_problem.hpp"
 
 namespace terrace::model {
@@ -20,13 +20,13 @@ constexpr int k_quanta = 12;
 // One program, seen exactly and by samplers of several seeds.
 struct Seen {
   explicit Seen(std::uint64_t seed) : program(k_chunks) {
-    profile::ExactCollector exact(program.machine, 0, 1, program.chunks);
-    profile::SamplingCollector sampled(program.machine, 0, 1, program.chunks, {1e-6}, seed);
-    profile::Tee tee;
+    observe::ExactCollector exact(program.machine, 0, 1, program.chunks);
+    observe::SamplingCollector sampled(program.machine, 0, 1, program.chunks, {1e-6}, seed);
+    observe::Tee tee;
     tee.add(exact);
     tee.add(sampled);
     for (auto* collector :
-         {static_cast<profile::Collector*>(&exact), static_cast<profile::Collector*>(&sampled)}) {
+         {static_cast<observe::Collector*>(&exact), static_cast<observe::Collector*>(&sampled)}) {
       collector->begin_iteration(0);
       collector->begin_phase("p");
     }
@@ -34,24 +34,24 @@ struct Seen {
       const auto misses = program.misses(4000);
       tee.quantum({0, 20000, 20000, {16000, 0, 0, 0}, misses});
     }
-    for (auto* collector : {static_cast<profile::Collector*>(&exact), static_cast<profile::Collector*>(&sampled)})
+    for (auto* collector : {static_cast<observe::Collector*>(&exact), static_cast<observe::Collector*>(&sampled)})
       collector->end_phase({1});  // long enough that nothing has to be scaled down to it
     truth = problem(exact.take_iteration(), true);
     estimate = problem(sampled.take_iteration(), false);
   }
-  Problem problem(const profile::Iteration& iteration, bool is_exact) {
+  Problem problem(const observe::Iteration& iteration, bool is_exact) {
     profile::Profile profile;
     profile.exact = is_exact;
     profile.loop = "loop";
     profile.iterations = {iteration};
     const auto each = k_chunks / k_objects;
     for (std::uint32_t o = 0; o < k_objects; ++o)
-      profile.objects.push_back({o, "object" + std::to_string(o), profile::ObjectKind::heap, Bytes{each * 65536},
+      profile.objects.push_back({o, "object" + std::to_string(o), observe::ObjectKind::heap, Bytes{each * 65536},
                                  Bytes{65536}, o * each, each, true});
-    for (std::uint32_t c = 0; c < k_chunks; ++c) profile.places.push_back(static_cast<machine::PlaceId>(c % 2));
+    for (std::uint32_t c = 0; c < k_chunks; ++c) profile.places.push_back(static_cast<PlaceId>(c % 2));
     return make_problem(profile, program.machine, {});
   }
-  profile::Program program;
+  observe::Program program;
   Problem truth, estimate;
 };
 

@@ -11,7 +11,7 @@
 namespace terrace::model {
 namespace {
 
-constexpr machine::PlaceId k_fast = 0, k_slow = 1;
+constexpr PlaceId k_fast = 0, k_slow = 1;
 
 // Items of 1 MB; fast: 10 GB/s, 100 ns; slow: 5 GB/s, 400 ns; copies at 5 GB/s: 0.2 ms for an item.
 Problem machine_with(std::size_t items, std::uint64_t fast_items) {
@@ -20,9 +20,10 @@ Problem machine_with(std::size_t items, std::uint64_t fast_items) {
                     {"slow", "ddr", 0, Bytes{1'000'000'000}, 5e9, 5e9, 400e-9}};
   problem.copy = {{0, 5e9}, {5e9, 0}};
   problem.homes = {k_slow};
+  problem.fastest_first = {{k_fast, k_slow}};
   for (std::uint32_t i = 0; i < items; ++i) {
     problem.objects.push_back({"o" + std::to_string(i), Bytes{1'000'000}, 1});
-    problem.items.push_back({Bytes{1'000'000}, 0, i, 0, 1, machine::k_no_place});
+    problem.items.push_back({Bytes{1'000'000}, 0, i, 0, 1, k_no_place});
     problem.measured_at.push_back(k_slow);
   }
   return problem;
@@ -174,6 +175,7 @@ TEST(Moves, StopAtHomeWhereTwoFullPlacesExchange) {
   auto problem = machine_with(2, 1);
   problem.places.insert(problem.places.begin() + 1, {"middle", "mid", 0, Bytes{1'000'000}, 7e9, 7e9, 200e-9});
   problem.homes = {2};
+  problem.fastest_first = {{0, 1, 2}};
   problem.measured_at = {2, 2};
   problem.copy = {{0, 5e9, 5e9}, {5e9, 0, 5e9}, {5e9, 5e9, 0}};
   problem.phases = {phase(1e-3, {{0, 1e6, 0, 1, 0}, {1, 1e6, 0, 1, 0}}),
@@ -207,7 +209,7 @@ TEST(Predict, KeepsItsOwnRows) {
     double copying = 0;
     for (const auto& move : list.moves) copying += move.awaited ? move.seconds : 0;
     // Until it has left an item may serve where it lay.
-    std::vector<std::vector<machine::PlaceId>> left(problem.items.size());
+    std::vector<std::vector<PlaceId>> left(problem.items.size());
     for (const auto& move : list.moves)
       if (!move.awaited) left[move.item].push_back(move.from);
     EXPECT_LE(copying, prediction.total.value * (1 + 1e-9));

@@ -13,8 +13,9 @@ Problem one_item(double samples) {
                     {"slow", "nvm", 0, Bytes{16'000'000'000}, 4e9, 4e9, 344e-9}};
   problem.copy = {{0, 4e9}, {4e9, 0}};
   problem.homes = {1};
+  problem.fastest_first = {{0, 1}};
   problem.objects = {{"a", Bytes{64'000'000}, 1}};
-  problem.items = {{Bytes{64'000'000}, 0, 0, 0, 1, machine::k_no_place}};
+  problem.items = {{Bytes{64'000'000}, 0, 0, 0, 1, k_no_place}};
   problem.measured_at = {1};
   ProblemPhase phase;
   phase.measured = Seconds{1};

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "histories.hpp"
 
 namespace terrace::pim {

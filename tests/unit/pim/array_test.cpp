@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 
 namespace terrace::pim {
 namespace {

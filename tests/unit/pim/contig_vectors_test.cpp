@@ -1,5 +1,5 @@
 // The published algorithm against a device of single cells that is searched cell by cell.
-#include "pim/contig_vectors.hpp"
+#include "pim/published/contig_vectors.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 
 namespace terrace::pim {
 namespace {

@@ -1,5 +1,5 @@
 // The largest free rectangles against a look at every rectangle there is.
-#include "pim/fragmentation.hpp"
+#include "pim/trace/fragmentation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "pim/block.hpp"
 
 namespace terrace::pim {

@@ -5,10 +5,10 @@
 
 #include <random>
 
-#include "base/error.hpp"
-#include "pim/programs/axpy.hpp"
-#include "pim/programs/bitmap_join.hpp"
-#include "pim/programs/sha1.hpp"
+#include "core/error.hpp"
+#include "workloads/pim/axpy.hpp"
+#include "workloads/pim/bitmap_join.hpp"
+#include "workloads/pim/sha1.hpp"
 
 namespace terrace::pim {
 namespace {

@@ -1,10 +1,10 @@
 // From a machine's places to devices that an allocator can work on.
-#include "pim/machine_geometry.hpp"
+#include "pim/machine/machine_geometry.hpp"
 
 #include <gtest/gtest.h>
 
 #include "../machine/example.hpp"
-#include "base/error.hpp"
+#include "core/error.hpp"
 
 namespace terrace::pim {
 namespace {

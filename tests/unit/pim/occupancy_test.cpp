@@ -1,5 +1,5 @@
 // The map of a replay: every block's units and no others, directions apart, neighbours in different shades.
-#include "pim/occupancy.hpp"
+#include "pim/trace/occupancy.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,11 +6,11 @@
 #include <random>
 #include <string>
 
-#include "base/error.hpp"
-#include "pim/programs/axpy.hpp"
-#include "pim/programs/bitmap_join.hpp"
-#include "pim/programs/histogram.hpp"
-#include "pim/programs/sha1.hpp"
+#include "core/error.hpp"
+#include "workloads/pim/axpy.hpp"
+#include "workloads/pim/bitmap_join.hpp"
+#include "workloads/pim/histogram.hpp"
+#include "workloads/pim/sha1.hpp"
 
 namespace terrace::pim {
 namespace {

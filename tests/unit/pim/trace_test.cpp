@@ -1,5 +1,5 @@
 // Traces as text, what recorders write, and what replays find.
-#include "pim/trace.hpp"
+#include "pim/trace/trace.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <sstream>
 #include <thread>
 
-#include "base/error.hpp"
 #include "brute_force.hpp"
-#include "pim/recorder.hpp"
-#include "pim/replay.hpp"
+#include "core/error.hpp"
+#include "pim/trace/recorder.hpp"
+#include "pim/trace/replay.hpp"
 
 namespace terrace::pim {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "pim/vector.hpp"
 
 namespace terrace::pim::testing {

@@ -58,7 +58,7 @@ ObjectRecord example_object() {
   auto& object = record.object;
   object.id = 9;
   object.name = "fields_.u";
-  object.kind = ObjectKind::common;
+  object.kind = observe::ObjectKind::common;
   object.size = {1 << 20};
   object.chunk_size = {4096};
   object.first_chunk = 77;
@@ -78,7 +78,7 @@ IterationRecord example_iteration() {
       {"smooth", {0.25}, {0.125}, 1000, 10, {0.0625}, 17, {{0, 1, 2, 3, 4, 5}, {7, 0.5, 0.25, 1e300, 0, 0}}},
       {"", {0}, {0}, 0, 0, {0}, 0, {}},
   };
-  record.places = {0, 0, 1, machine::k_no_place};
+  record.places = {0, 0, 1, k_no_place};
   record.anew = true;
   return record;
 }
@@ -119,7 +119,7 @@ TEST(Records, ObjectReadsBack) {
   const auto read = decoded<ObjectRecord>(encoded(wanted));
   EXPECT_EQ(read.object.id, 9U);
   EXPECT_EQ(read.object.name, "fields_.u");
-  EXPECT_EQ(read.object.kind, ObjectKind::common);
+  EXPECT_EQ(read.object.kind, observe::ObjectKind::common);
   EXPECT_EQ(read.object.size, Bytes{1 << 20});
   EXPECT_EQ(read.object.chunk_size, Bytes{4096});
   EXPECT_EQ(read.object.first_chunk, 77U);

@@ -1,6 +1,6 @@
 // The store gives back what the journals held, of every process, also of one that was killed; appears whole or not
 // at all; overwrites nothing; and its documentation names every table and column that it has.
-#include "profile/store.hpp"
+#include "profile/store/store.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -17,10 +17,10 @@
 #include <new>
 #include <random>
 
-#include "base/error.hpp"
-#include "base/journal.hpp"
-#include "profile/store_database.hpp"
-#include "profile/time_reach.hpp"
+#include "core/error.hpp"
+#include "core/journal.hpp"
+#include "profile/store/store_database.hpp"
+#include "profile/store/time_reach.hpp"
 #include "support/synthetic_job.hpp"
 
 namespace terrace::profile {
@@ -53,7 +53,7 @@ class StoreTest : public testing::Test {
   fs::path folder_;
 };
 
-void expect_equal(const Iteration& a, const Iteration& b) {
+void expect_equal(const observe::Iteration& a, const observe::Iteration& b) {
   EXPECT_EQ(a.number, b.number);
   ASSERT_EQ(a.phases.size(), b.phases.size());
   for (std::size_t p = 0; p < a.phases.size(); ++p) {
@@ -98,7 +98,7 @@ TEST_F(StoreTest, GivesBackBothProfilesToTheLastBit) {
       EXPECT_TRUE(profile.objects[o].live);  // "r" was freed, but after the loop
       chunks += profile.objects[o].chunks;
     }
-    EXPECT_EQ(profile.places, std::vector<machine::PlaceId>(chunks, 1));
+    EXPECT_EQ(profile.places, std::vector<PlaceId>(chunks, 1));
     EXPECT_NEAR(profile.unseen, 1.8e6 / 91.8e6, 1e-12);
   }
 }
@@ -185,7 +185,7 @@ TEST_F(StoreTest, CountsIterationsThatWereLeftOutAsTheLastOneInTheProfile) {
       append(journal, PhaseRecord{i, 0, "a", {2.0 * i}, {2.0 * i + 1}, {}, whole});
       append(journal, PhaseRecord{i, 1, "b", {2.0 * i + 1}, {2.0 * i + 2}, {}, whole || i == 3});
       if (!whole) continue;
-      std::vector<Phase> phases(2);
+      std::vector<observe::Phase> phases(2);
       phases[0].name = "a";
       phases[1].name = "b";
       for (auto& phase : phases) phase.time = {1};
@@ -210,11 +210,10 @@ TEST_F(StoreTest, ReadsWhatWasProfiledLast) {
     append(journal, RunRecord{});
     append(journal, LoopRecord{"main", {0}});
     for (const std::uint32_t number : {0U, 1U, 20U, 50U}) {
-      std::vector<Phase> phases(1);
+      std::vector<observe::Phase> phases(1);
       phases[0].name = "a";
       phases[0].time = {1.0 * number};
-      append(journal,
-             IterationRecord{false, {number, phases}, {static_cast<machine::PlaceId>(number)}, number > 1});
+      append(journal, IterationRecord{false, {number, phases}, {static_cast<PlaceId>(number)}, number > 1});
       append(journal, IterationRecord{true, {number, phases}, {}, false});
     }
     append(journal, EndRecord{{99}, "exit"});
@@ -223,7 +222,7 @@ TEST_F(StoreTest, ReadsWhatWasProfiledLast) {
   const auto sampled = store.profile(1, false);
   ASSERT_EQ(sampled.iterations.size(), 1U);
   EXPECT_EQ(sampled.iterations[0].number, 50U);
-  EXPECT_EQ(sampled.places, (std::vector<machine::PlaceId>{50}));
+  EXPECT_EQ(sampled.places, (std::vector<PlaceId>{50}));
   EXPECT_EQ(store.profile(1, true).iterations.size(), 4U);
 }
 

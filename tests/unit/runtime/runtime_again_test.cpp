@@ -11,7 +11,7 @@ namespace terrace::runtime {
 namespace {
 
 // "solve" sweeps the hot object eight times, or the late one; "output" the cold one once.
-void iterate(TestRun& run, memory::ObjectId late, int iterations, bool turned) {
+void iterate(TestRun& run, ObjectId late, int iterations, bool turned) {
   for (int i = 0; i < iterations; ++i) {
     run.runtime.phase("solve");
     run.sweep(run.hot, turned ? 1 : 8);
@@ -40,7 +40,7 @@ TEST(ProfilesAgain, WhenThePatternChanges) {
   iterate(second_half, its_late, 40, true);
   finish(second_half);
   // The late object whole, and as much of the two others, which are alike.
-  for (memory::ChunkId chunk = 0; chunk < run.chunks.size(); ++chunk)
+  for (ChunkId chunk = 0; chunk < run.chunks.size(); ++chunk)
     if (run.chunks[chunk].object == late) {
       EXPECT_EQ(run.chunks[chunk].place.load(), 0) << chunk;
       EXPECT_EQ(second_half.chunks[chunk].place.load(), 0) << chunk;
@@ -86,7 +86,7 @@ TEST(ProfilesAgain, SeldomWhenThePatternComesAndGoes) {
 }
 
 TEST(ProfilesAgain, NeverUnderAPlanThatWasGiven) {
-  placement::Plan plan;
+  Plan plan;
   plan.objects.push_back({"hot", Bytes{4 * k_mib}, 1, false, {{{0, 1}, "fast"}}});
   TestRun run({.plan = plan});
   const auto late = run.add_late();

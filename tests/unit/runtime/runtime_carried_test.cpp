@@ -10,8 +10,8 @@ namespace {
 
 // Made of a run whose objects had half the size, with room for one chunk more than here: `cold` comes before `hot`
 // makes room for it.
-placement::Plan plan_of_a_smaller_run() {
-  placement::Plan plan;
+Plan plan_of_a_smaller_run() {
+  Plan plan;
   plan.planner = "hand";
   plan.machine = "two";
   plan.loop = "main";

@@ -29,7 +29,7 @@ struct Early {
   }
 
   TestRun run;
-  memory::ObjectId late;
+  ObjectId late;
   std::vector<Seconds> begun;  // of each iteration
   std::uint64_t came = 0;      // bytes of `late` in fast memory when the second phase began
   std::uint64_t transfers_in(std::uint32_t iteration) {

@@ -11,7 +11,7 @@ namespace terrace::runtime {
 namespace {
 
 // Of one iteration: each object swept in a phase of its own, four times.
-void iterate(TestRun& run, const std::vector<memory::ObjectId>& objects) {
+void iterate(TestRun& run, const std::vector<ObjectId>& objects) {
   static const char* const names[] = {"hot", "cold", "late"};
   for (std::size_t i = 0; i < objects.size(); ++i) {
     run.runtime.phase(names[i]);
@@ -21,7 +21,7 @@ void iterate(TestRun& run, const std::vector<memory::ObjectId>& objects) {
 
 TEST(FirstPlan, IsThereBeforeTheBestOneFromThePhaseThatBeginsNext) {
   TestRun run;
-  const std::vector<memory::ObjectId> objects{run.hot, run.cold, run.add_late()};
+  const std::vector<ObjectId> objects{run.hot, run.cold, run.add_late()};
   run.runtime.loop_begin("main");
   iterate(run, objects);
   const auto learned = run.vm.now();

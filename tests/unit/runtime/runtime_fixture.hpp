@@ -20,16 +20,16 @@
 #include <utility>
 #include <vector>
 
-#include "front/simulated_totals.hpp"
-#include "placement/policy.hpp"
-#include "profile/exact_collector.hpp"
-#include "profile/interval_collector.hpp"
+#include "observe/collectors/exact_collector.hpp"
+#include "observe/collectors/interval_collector.hpp"
+#include "observe/collectors/sampling_collector.hpp"
 #include "profile/records.hpp"
-#include "profile/sampling_collector.hpp"
+#include "runtime/assembly/simulated_totals.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/runtime_parts.hpp"
-#include "sim/calibrate.hpp"
-#include "sim/virtual_machine.hpp"
+#include "sim/engine/calibrate.hpp"
+#include "sim/engine/virtual_machine.hpp"
+#include "strategy/policy.hpp"
 
 namespace terrace::runtime {
 
@@ -52,16 +52,17 @@ inline machine::Machine two_places() {
 }
 
 constexpr std::uint64_t k_mib = 1 << 20;
+constexpr Seconds k_sample_interval{416e-9};
 
 struct RunChoice {
   std::string planner = "auto";
   Bytes fast{5 * k_mib};
   bool keep_exact = false;
-  std::optional<placement::Plan> plan = {};
+  std::optional<Plan> plan = {};
   bool better_plan = false;  // than `plan`
   std::uint32_t every = 0;   // above 0: a recording that follows each so many iterations
-  profile::CoreTimes core_times = {};
-  placement::Hints hints = {};
+  observe::CoreTimes core_times = {};
+  strategy::Hints hints = {};
   bool learn_at_home = true;
   bool segments = false;  // progress is reported chunk by chunk, as it always is to policies
 };
@@ -82,25 +83,25 @@ class TestRun {
   static const void* address(std::uint64_t n) { return reinterpret_cast<const void*>(n << 32); }
 
   // `passes` sweeps over the object's chunks, every line once; unseen where accesses are not followed.
-  void sweep(memory::ObjectId object, int passes) {
+  void sweep(ObjectId object, int passes) {
     if (!followed) return;
     for (int pass = 0; pass < passes; ++pass)
-      for (memory::ChunkId chunk = 0; chunk < chunks.size(); ++chunk) {
+      for (ChunkId chunk = 0; chunk < chunks.size(); ++chunk) {
         if (chunks[chunk].object != object) continue;
-        std::vector<backend::Miss> misses;
+        std::vector<observe::Miss> misses;
         for (std::uint32_t line = 0; line < chunks[chunk].size / 64; ++line)
-          misses.push_back({chunk, static_cast<std::uint16_t>(line), 0, backend::MissKind::prefetched});
-        backend::Quantum quantum;
+          misses.push_back({chunk, static_cast<std::uint16_t>(line), 0, observe::MissKind::prefetched});
+        observe::Quantum quantum;
         quantum.accesses = quantum.instructions = misses.size() * 8;
         quantum.misses = misses;
         tee.quantum(quantum);
-        if (policy || choice.segments) runtime.progressed(0, quantum.accesses, true);
+        if (policy || choice.segments) runtime.progressed(quantum);
       }
   }
   // Nothing but instructions; unseen as those of a sweep are.
   void compute(std::uint64_t instructions) {
     if (!followed) return;
-    backend::Quantum quantum;
+    observe::Quantum quantum;
     quantum.instructions = instructions;
     tee.quantum(quantum);
   }
@@ -116,11 +117,11 @@ class TestRun {
     runtime.finish("exit");
   }
   // A third object, which the runtime learns of now.
-  memory::ObjectId add_late() {
-    return runtime.add_object("late", profile::ObjectKind::heap, address(3), Bytes{4 * k_mib});
+  ObjectId add_late() {
+    return runtime.add_object("late", observe::ObjectKind::heap, address(3), Bytes{4 * k_mib});
   }
   // Bytes of the object that lie in fast memory now.
-  [[nodiscard]] std::uint64_t in_fast_memory(memory::ObjectId object) const {
+  [[nodiscard]] std::uint64_t in_fast_memory(ObjectId object) const {
     std::uint64_t bytes = 0;
     for (const auto& chunk : chunks)
       if (chunk.object == object && chunk.place.load() == 0) bytes += chunk.size;
@@ -181,14 +182,14 @@ class TestRun {
   std::string folder = make_folder();
   Journal journal{folder + "/journal"};
   sim::VirtualMachine vm{machine, 0, 1, chunks, ledger};
-  profile::SamplingCollector sampled{machine, 0, 1, chunks, Seconds{416e-9}};
-  profile::ExactCollector exact{machine, 0, 1, chunks};
-  std::unique_ptr<placement::Policy> policy = placement::make_policy(choice.planner);
-  std::optional<profile::IntervalCollector> watched = watch();
-  profile::Tee tee;
+  observe::SamplingCollector sampled{machine, 0, 1, chunks, k_sample_interval};
+  observe::ExactCollector exact{machine, 0, 1, chunks};
+  std::unique_ptr<strategy::Policy> policy = strategy::make_policy(choice.planner);
+  std::optional<observe::IntervalCollector> watched = watch();
+  observe::Tee tee;
   Runtime runtime{parts()};
-  memory::ObjectId hot = runtime.add_object("hot", profile::ObjectKind::heap, address(1), Bytes{4 * k_mib});
-  memory::ObjectId cold = runtime.add_object("cold", profile::ObjectKind::heap, address(2), Bytes{16 * k_mib});
+  ObjectId hot = runtime.add_object("hot", observe::ObjectKind::heap, address(1), Bytes{4 * k_mib});
+  ObjectId cold = runtime.add_object("cold", observe::ObjectKind::heap, address(2), Bytes{16 * k_mib});
 
  private:
   static std::string make_folder() {
@@ -196,9 +197,9 @@ class TestRun {
     if (!mkdtemp(name.data())) throw std::runtime_error(name + ": cannot be made");
     return name;
   }
-  std::optional<profile::IntervalCollector> watch() {
+  std::optional<observe::IntervalCollector> watch() {
     if (!policy) return std::nullopt;
-    return std::make_optional<profile::IntervalCollector>(machine, 0, 1, chunks, vm,
+    return std::make_optional<observe::IntervalCollector>(machine, 0, 1, chunks, vm,
                                                           policy->needs().sample_period);
   }
   RuntimeParts parts() {
@@ -213,7 +214,7 @@ class TestRun {
     world.steering.record_only = choice.every > 0;
     world.steering.keep_exact = choice.keep_exact;
     world.calibration = sim::measure_calibration(machine, 0, 1);
-    world.sample_interval = sampled.interval();
+    world.sample_interval = k_sample_interval;
     world.chunks = &chunks;
     world.clock = &vm;
     world.backing = &vm;
@@ -230,7 +231,7 @@ class TestRun {
       sampled.set_instruction_time(time);
       exact.set_instruction_time(time);
     };
-    world.totals = [this] { return front::totals_of(vm.account()); };
+    world.totals = [this] { return runtime::totals_of(vm.account()); };
     RuntimeParts parts;
     if (choice.every > 0) parts.follow_every = choice.every;
     parts.follow = [this](bool wanted) { followed = wanted; };

@@ -12,8 +12,8 @@ constexpr int k_chunks = 64;                            // of `hot`
 constexpr std::uint64_t k_pass = 8 * (4 * k_mib / 64);  // accesses of a sweep over it
 
 // Four passes over `hot`: its first chunk leaves after one and comes back after two.
-placement::Plan plan_of_four_passes(bool repeats) {
-  placement::Plan plan;
+Plan plan_of_four_passes(bool repeats) {
+  Plan plan;
   plan.planner = "hand";
   plan.machine = "two";
   plan.loop = "main";
@@ -41,10 +41,10 @@ Went run(bool repeats, const std::vector<int>& passes, int last_chunks = 0) {
     of.runtime.phase("solve");
     of.sweep(of.hot, count);
     if (last_chunks > 0) {
-      backend::Quantum quantum;
+      observe::Quantum quantum;
       quantum.accesses = quantum.instructions = static_cast<std::uint64_t>(last_chunks) * k_pass / k_chunks;
       of.tee.quantum(quantum);
-      of.runtime.progressed(0, quantum.accesses, true);
+      of.runtime.progressed(quantum);
     }
     of.runtime.phase("output");
     of.sweep(of.cold, 1);

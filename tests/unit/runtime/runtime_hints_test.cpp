@@ -4,25 +4,25 @@
 
 #include <algorithm>
 
-#include "backend/program_events.hpp"
-#include "placement/hints_file.hpp"
+#include "observe/program_events.hpp"
 #include "runtime_fixture.hpp"
+#include "strategy/files/hints_file.hpp"
 
 namespace terrace::runtime {
 namespace {
 
-using What = backend::ProgramHint::What;
+using What = observe::ProgramHint::What;
 
 RunChoice choice(const std::string& hints, const std::string& planner = "auto") {
   RunChoice choice;
   choice.planner = planner;
-  choice.hints = placement::parse_hints(hints, "h.toml");
+  choice.hints = strategy::parse_hints(hints, "h.toml");
   return choice;
 }
 
-std::uint64_t in_fast(TestRun& run, memory::ObjectId object) {
+std::uint64_t in_fast(TestRun& run, ObjectId object) {
   std::uint64_t size = 0;
-  for (memory::ChunkId chunk = 0; chunk < run.chunks.size(); ++chunk)
+  for (ChunkId chunk = 0; chunk < run.chunks.size(); ++chunk)
     if (run.chunks[chunk].object == object && run.chunks[chunk].place.load() == 0) size += run.chunks[chunk].size;
   return size;
 }

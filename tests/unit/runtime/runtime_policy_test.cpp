@@ -13,7 +13,7 @@ namespace {
 // `cold` and `hot` come first and fill fast memory; `late` is what the program works on.
 struct LateRun {
   explicit LateRun(const std::string& planner) : run({.planner = planner, .fast = Bytes{5 * k_mib}}) {
-    late = run.runtime.add_object("late", profile::ObjectKind::heap, TestRun::address(3), Bytes{4 * k_mib});
+    late = run.runtime.add_object("late", observe::ObjectKind::heap, TestRun::address(3), Bytes{4 * k_mib});
     run.runtime.loop_begin("main");
     for (int i = 0; i < 20; ++i) {
       run.runtime.phase("solve");
@@ -32,7 +32,7 @@ struct LateRun {
   }
 
   TestRun run;
-  memory::ObjectId late = 0;
+  ObjectId late = 0;
 };
 
 class PolicyInAWorld : public testing::TestWithParam<std::string> {};
@@ -81,7 +81,7 @@ TEST(PolicyInAWorld, AltoLeavesStreamsAlone) {
 
 TEST(InterleaveInAWorld, ChunksTakeTurnsAsTheyAreMade) {
   TestRun run({.planner = "interleave", .fast = Bytes{64 * k_mib}});
-  for (memory::ChunkId chunk = 0; chunk < run.chunks.size(); ++chunk)
+  for (ChunkId chunk = 0; chunk < run.chunks.size(); ++chunk)
     EXPECT_EQ(run.chunks[chunk].place.load(), chunk % 2) << chunk;
 }
 

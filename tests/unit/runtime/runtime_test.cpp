@@ -14,7 +14,7 @@ namespace {
 TEST(RuntimeTest, LearnsInTheFirstIterationAndMovesTheHotObject) {
   TestRun run({.planner = "global"});  // the planner that moves nothing in later iterations
   run.iterate(40);                     // planning goes on beside the first of them
-  for (memory::ChunkId chunk = 0; chunk < run.chunks.size(); ++chunk)
+  for (ChunkId chunk = 0; chunk < run.chunks.size(); ++chunk)
     if (run.chunks[chunk].object == run.hot) {
       EXPECT_EQ(run.chunks[chunk].place.load(), 0) << chunk;
     }
@@ -31,10 +31,10 @@ TEST(RuntimeTest, LearnsInTheFirstIterationAndMovesTheHotObject) {
 TEST(RuntimeTest, CutsObjectsIntoAbout64ChunksOfWholeSteps) {
   TestRun run({.planner = "slow-only", .fast = Bytes{k_mib}});
   const auto chunks_of = [&](std::uint64_t n, std::uint64_t size) {
-    const auto id = run.runtime.add_object("o" + std::to_string(n), profile::ObjectKind::heap, TestRun::address(n),
+    const auto id = run.runtime.add_object("o" + std::to_string(n), observe::ObjectKind::heap, TestRun::address(n),
                                            Bytes{size});
     std::vector<std::uint64_t> sizes;
-    for (memory::ChunkId chunk = 0; chunk < run.chunks.size(); ++chunk)
+    for (ChunkId chunk = 0; chunk < run.chunks.size(); ++chunk)
       if (run.chunks[chunk].object == id) sizes.push_back(run.chunks[chunk].size);
     EXPECT_EQ(std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}), size);
     return sizes;
@@ -85,7 +85,7 @@ TEST(RuntimeTest, JournalSaysForEachMoveWhatAndWhen) {
 }
 
 TEST(RuntimeTest, ObeysAPlanThatItIsGivenAndWritesItDown) {
-  placement::Plan plan;
+  Plan plan;
   plan.planner = "hand";
   plan.budget = {"dram=5MiB"};
   plan.objects.push_back({"hot", Bytes{4 * k_mib}, 4, false, {{{0, 4}, "fast"}}});
@@ -104,7 +104,7 @@ TEST(RuntimeTest, FirstTouchFillsTheFastPlaceInOrder) {
   TestRun run({.planner = "first-touch", .fast = Bytes{6 * k_mib}});
   std::uint64_t fast_hot = 0;
   std::uint64_t fast_cold = 0;
-  for (memory::ChunkId chunk = 0; chunk < run.chunks.size(); ++chunk)
+  for (ChunkId chunk = 0; chunk < run.chunks.size(); ++chunk)
     if (run.chunks[chunk].place.load() == 0)
       (run.chunks[chunk].object == run.hot ? fast_hot : fast_cold) += run.chunks[chunk].size;
   EXPECT_EQ(fast_hot, 4 * k_mib);

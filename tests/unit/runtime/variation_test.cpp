@@ -18,7 +18,7 @@ std::vector<int> noticed(int iterations, const std::function<std::vector<double>
   int next = -1;
   for (int i = 0; i < iterations; ++i) {
     if (i == next) variation.watch();
-    profile::PhaseIndex k = 0;
+    PhaseIndex k = 0;
     for (const auto time : times(i)) {
       variation.phase_ended(k, std::string(1, static_cast<char>('a' + k)), Seconds{time});
       ++k;

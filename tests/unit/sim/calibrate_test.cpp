@@ -1,5 +1,5 @@
 // The calibration against what STREAM and a chase take on paper, and its way through a blob.
-#include "sim/calibrate.hpp"
+#include "sim/engine/calibrate.hpp"
 
 #include <gtest/gtest.h>
 

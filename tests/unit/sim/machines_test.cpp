@@ -3,7 +3,7 @@
 // take no time here: between a core's lines they would show.
 #include <gtest/gtest.h>
 
-#include "machine/machine_file.hpp"
+#include "machine/file/machine_file.hpp"
 #include "world.hpp"
 
 namespace terrace::sim {
@@ -19,7 +19,7 @@ class ShippedMachine : public testing::TestWithParam<std::string> {
 };
 
 // Lines per second of a kernel's pass over arrays on `place`, by all cores of the initiator.
-double stream_bandwidth(const machine::Machine& machine, machine::InitiatorId initiator, machine::PlaceId place) {
+double stream_bandwidth(const machine::Machine& machine, InitiatorId initiator, PlaceId place) {
   TestWorld world(machine, {}, machine.initiators()[initiator].cores, initiator);
   const auto array = world.add_array(50000, place);
   Synthetic program(world.virtual_machine, machine.parts().line);
@@ -28,7 +28,7 @@ double stream_bandwidth(const machine::Machine& machine, machine::InitiatorId in
   return 50000.0 * static_cast<double>(machine.parts().line.value) / world.now();
 }
 
-double chase_latency(const machine::Machine& machine, machine::InitiatorId initiator, machine::PlaceId place) {
+double chase_latency(const machine::Machine& machine, InitiatorId initiator, PlaceId place) {
   TestWorld world(machine, {}, 1, initiator);
   const auto array = world.add_array(50000, place);
   Synthetic program(world.virtual_machine, machine.parts().line);

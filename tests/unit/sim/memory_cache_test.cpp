@@ -1,20 +1,20 @@
 // Fast memory as a cache: against a direct-mapped cache that is written as its definition is, and against the
 // placements that it must equal at both ends.
-#include "sim/memory_cache.hpp"
+#include "sim/engine/memory_cache.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "world.hpp"
 
 namespace terrace::sim {
 namespace {
 
-using backend::Miss;
-using backend::MissKind;
+using observe::Miss;
+using observe::MissKind;
 
 // Lines by address in a map of sets, and what each access asks of fast and slow memory, one by one.
 struct Model {
@@ -57,7 +57,7 @@ TEST(MemoryCache, IsADirectMappedCache) {
       lines += size / 64;
     }
     MemoryCache cache(world.chunks, 0, 1, Bytes{sets * 64 + 63}, Bytes{64});
-    const profile::PlaceView view(world.machine, 0);
+    const observe::PlaceView view(world.machine, 0);
     Model model{sets, {}};
     TimeLaw::Traffic traffic(2);
     for (int n = 0; n < 50; ++n) {
@@ -84,7 +84,7 @@ TEST(MemoryCache, KeepsTheKindsOfWhatItServes) {
   world.add_chunks(1, 4096, 1);
   world.add_chunks(1, 4096, 0);  // lies in fast memory: goes past the cache
   MemoryCache cache(world.chunks, 0, 1, Bytes{4096}, Bytes{64});
-  const profile::PlaceView view(world.machine, 0);
+  const observe::PlaceView view(world.machine, 0);
   TimeLaw::Traffic traffic(2);
   const std::vector<Miss> misses{{0, 1, 255, MissKind::dependent},
                                  {0, 1, 100, MissKind::dependent},
@@ -107,7 +107,7 @@ TEST(MemoryCache, LinesOutsideTheChunkDoNoHarm) {
   MemoryCache cache(world.chunks, 0, 1, Bytes{1 << 20}, Bytes{64});
   TimeLaw::Traffic traffic(2);
   const std::vector<Miss> misses{{1, 64 + 3, 0, MissKind::prefetched}, {1, 3, 0, MissKind::prefetched}};
-  cache.serve({0, 2, 2, {}, misses}, profile::PlaceView(world.machine, 0), traffic);
+  cache.serve({0, 2, 2, {}, misses}, observe::PlaceView(world.machine, 0), traffic);
   EXPECT_EQ(traffic[0].read(), 2U);
   EXPECT_EQ(traffic[1].read(), 1U);
 }
@@ -150,7 +150,7 @@ TEST(CacheMode, RefusesWhatIsNoCache) {
   MemoryCache cache(world.chunks, 0, 1, Bytes{1 << 20}, Bytes{64});
   const std::vector<Miss> misses{{0, 1, 0, MissKind::prefetched}};
   TimeLaw::Traffic traffic(2);
-  EXPECT_THROW(cache.serve({0, 1, 1, {}, misses}, profile::PlaceView(world.machine, 0), traffic), Error);
+  EXPECT_THROW(cache.serve({0, 1, 1, {}, misses}, observe::PlaceView(world.machine, 0), traffic), Error);
 }
 
 }  // namespace

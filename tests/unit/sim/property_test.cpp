@@ -46,24 +46,24 @@ struct Rows {
       const auto& machine = world.machine;
       const auto latency = std::min(machine.path(0, was).latency.value, machine.path(0, is).latency.value);
       switch (miss.kind) {
-        case backend::MissKind::prefetched:
+        case observe::MissKind::prefetched:
           core_and_exposed += latency / choice.prefetch_mlp / cores;
           break;
-        case backend::MissKind::independent:
+        case observe::MissKind::independent:
           core_and_exposed += latency * (1 / choice.mlp + miss.weight / 255.0) / cores;
           break;
-        case backend::MissKind::dependent:
+        case observe::MissKind::dependent:
           core_and_exposed += latency * miss.weight / 255 / cores;
           break;
-        case backend::MissKind::writeback:
+        case observe::MissKind::writeback:
           break;
       }
       if (was != is) continue;  // either place may have served it
       const auto& path = machine.path(0, was);
-      busy[was] += 64 / (miss.kind == backend::MissKind::writeback ? path.write.value : path.read.value);
+      busy[was] += 64 / (miss.kind == observe::MissKind::writeback ? path.write.value : path.read.value);
     }
   }
-  void add_transfer(const TestWorld& world, const backend::TransferResult& result) {
+  void add_transfer(const TestWorld& world, const transfer::TransferResult& result) {
     if (result.refused) return;
     const auto size = static_cast<double>(result.size.value);
     copies += size / world.machine.copy_bandwidth(result.from, result.to).value;
@@ -116,7 +116,7 @@ TEST(Property, TheBudgetHoldsAtEveryInstant) {
     for (int i = 0; i < 60; ++i) {
       run.step();
       for (std::size_t p = 0; p < budget.size(); ++p)
-        ASSERT_LE(world.ledger.held(static_cast<machine::PlaceId>(p)), budget[p]);
+        ASSERT_LE(world.ledger.held(static_cast<PlaceId>(p)), budget[p]);
     }
     run.finish();
 
@@ -125,7 +125,7 @@ TEST(Property, TheBudgetHoldsAtEveryInstant) {
     struct Event {
       double at;
       std::size_t order;
-      machine::PlaceId place;
+      PlaceId place;
       std::int64_t change;
     };
     std::vector<Event> events;
@@ -146,7 +146,7 @@ TEST(Property, TheBudgetHoldsAtEveryInstant) {
       return a.at != b.at ? a.at < b.at : a.order < b.order;
     });
     std::vector<std::int64_t> held(budget.size(), 0);
-    for (memory::ChunkId c = 0; c < first.size(); ++c) held[first[c]] += world.chunks[c].size;
+    for (ChunkId c = 0; c < first.size(); ++c) held[first[c]] += world.chunks[c].size;
     for (const auto& event : events) {
       held[event.place] += event.change;
       ASSERT_LE(static_cast<std::uint64_t>(held[event.place]), budget[event.place].value) << seed;
@@ -154,10 +154,10 @@ TEST(Property, TheBudgetHoldsAtEveryInstant) {
     // No byte is lost: what the transfers say, where the chunks are and what the ledger holds agree.
     std::vector<std::int64_t> lies(budget.size(), 0);
     const auto last = run.places();
-    for (memory::ChunkId c = 0; c < last.size(); ++c) lies[last[c]] += world.chunks[c].size;
+    for (ChunkId c = 0; c < last.size(); ++c) lies[last[c]] += world.chunks[c].size;
     for (std::size_t p = 0; p < budget.size(); ++p) {
       ASSERT_EQ(held[p], lies[p]);
-      ASSERT_EQ(world.ledger.held(static_cast<machine::PlaceId>(p)).value, static_cast<std::uint64_t>(lies[p]));
+      ASSERT_EQ(world.ledger.held(static_cast<PlaceId>(p)).value, static_cast<std::uint64_t>(lies[p]));
     }
   }
   EXPECT_GT(moved, 1000u);
@@ -206,7 +206,7 @@ TEST(Property, SharingIsFeasibleLosesNothingAndGivesEachItsHalf) {
   for (int i = 0; i < 20000; ++i) {
     Demand demand{value(1), value(1), {value(2), value(2), value(2)}};
     if (random() % 4 == 0) demand.busy[random() % 3] = 0;
-    CopyDemand copy{static_cast<machine::PlaceId>(random() % 2), 2, 0, 0.1 + value(1), 0.1 + value(1)};
+    CopyDemand copy{static_cast<PlaceId>(random() % 2), 2, 0, 0.1 + value(1), 0.1 + value(1)};
     copy.rate = std::min(1 / std::max(copy.from_byte, copy.to_byte), 0.2 + value(10));
     const auto speeds = share(demand, copy);
     const auto use = [&](double program, double rate, std::size_t place) {
@@ -248,14 +248,14 @@ TEST(Property, NoChunkLeavesItsDomain) {
     const machine::Budget budget{{262144}, {524288}, {1u << 20}, {131072}, {2u << 20}};
     TestWorld world(machine, budget);
     RandomRun run(seed, world, 20);
-    std::vector<machine::DomainId> domain;
+    std::vector<DomainId> domain;
     for (const auto place : run.places()) domain.push_back(machine.place(place).domain);
     for (int i = 0; i < 80; ++i) {
       run.step();
       const auto places = run.places();
       for (std::size_t c = 0; c < places.size(); ++c) ASSERT_EQ(machine.place(places[c]).domain, domain[c]);
       for (std::size_t p = 0; p < budget.size(); ++p)
-        ASSERT_LE(world.ledger.held(static_cast<machine::PlaceId>(p)), budget[p]);
+        ASSERT_LE(world.ledger.held(static_cast<PlaceId>(p)), budget[p]);
     }
     run.finish();
     for (const auto& result : world.virtual_machine.harvest()) {

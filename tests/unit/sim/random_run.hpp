@@ -11,18 +11,18 @@ namespace terrace::sim {
 class RandomRun {
  public:
   struct Seen {  // one quantum, as the test remembers it
-    std::vector<backend::Miss> misses;
+    std::vector<observe::Miss> misses;
     std::uint64_t accesses = 0, instructions = 0;
-    std::array<std::uint64_t, backend::k_max_cache_levels> hits{};
-    std::vector<machine::PlaceId> before, after;  // by chunk: where it lay
+    std::array<std::uint64_t, observe::k_max_cache_levels> hits{};
+    std::vector<PlaceId> before, after;  // by chunk: where it lay
   };
 
   RandomRun(std::uint32_t seed, TestWorld& world, std::uint32_t chunks) : random_(seed), world_(world) {
     for (std::uint32_t i = 0; i < chunks; ++i) {
       const auto size = static_cast<std::uint32_t>((1 + pick(32)) * 4096);
-      auto place = static_cast<machine::PlaceId>(pick(static_cast<std::uint32_t>(world.machine.places().size())));
+      auto place = static_cast<PlaceId>(pick(static_cast<std::uint32_t>(world.machine.places().size())));
       while (world.ledger.available(place) < Bytes{size})
-        place = static_cast<machine::PlaceId>((place + 1u) % world.machine.places().size());
+        place = static_cast<PlaceId>((place + 1u) % world.machine.places().size());
       world.add_chunks(1, size, place);
     }
   }
@@ -45,13 +45,13 @@ class RandomRun {
     for (const auto ticket : tickets_) world_.virtual_machine.wait(ticket);
   }
   std::uint32_t pick(std::uint32_t below) { return static_cast<std::uint32_t>(random_() % below); }
-  memory::ChunkId any_chunk() { return pick(static_cast<std::uint32_t>(world_.chunks.size())); }
-  machine::PlaceId any_place() {
-    return static_cast<machine::PlaceId>(pick(static_cast<std::uint32_t>(world_.machine.places().size())));
+  ChunkId any_chunk() { return pick(static_cast<std::uint32_t>(world_.chunks.size())); }
+  PlaceId any_place() {
+    return static_cast<PlaceId>(pick(static_cast<std::uint32_t>(world_.machine.places().size())));
   }
-  [[nodiscard]] std::vector<machine::PlaceId> places() const {
-    std::vector<machine::PlaceId> places;
-    for (memory::ChunkId i = 0; i < world_.chunks.size(); ++i) places.push_back(world_.chunks[i].place);
+  [[nodiscard]] std::vector<PlaceId> places() const {
+    std::vector<PlaceId> places;
+    for (ChunkId i = 0; i < world_.chunks.size(); ++i) places.push_back(world_.chunks[i].place);
     return places;
   }
 
@@ -62,7 +62,7 @@ class RandomRun {
     Seen seen;
     const auto count = pick(2000);
     // A few chunks of a few kinds, in stretches, as programs have them.
-    using backend::MissKind;
+    using observe::MissKind;
     while (seen.misses.size() < count) {
       const auto chunk = any_chunk();
       const auto kind = static_cast<MissKind>(pick(4));
@@ -83,7 +83,7 @@ class RandomRun {
 
   std::mt19937 random_;
   TestWorld& world_;
-  std::vector<backend::Ticket> tickets_;
+  std::vector<transfer::Ticket> tickets_;
 };
 
 }  // namespace terrace::sim

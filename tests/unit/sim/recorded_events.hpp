@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "profile/profile.hpp"
-#include "sim/recording_reader.hpp"
-#include "sim/recording_writer.hpp"
+#include "sim/recording/read/recording_reader.hpp"
+#include "sim/recording/write/recording_writer.hpp"
 
 namespace terrace::sim {
 
@@ -58,9 +58,9 @@ inline RecordingHeader example_header(std::uint32_t process = 7) {
 /// Each event as a line of text: equal texts are equal events.
 class Transcript {
  public:
-  void quantum(const backend::Quantum& quantum, bool in_stride, bool with_misses) {
+  void quantum(const observe::Quantum& quantum, bool with_misses) {
     std::ostringstream text;
-    text << "quantum " << quantum.thread << ' ' << quantum.accesses << ' ' << in_stride;
+    text << "quantum " << quantum.thread << ' ' << quantum.accesses << ' ' << quantum.in_stride;
     for (const auto hits : quantum.hits) text << ' ' << hits;
     text << " walks " << quantum.walks;
     for (const auto& calls : quantum.calls) text << " " << calls.function << "x" << calls.count;
@@ -70,9 +70,9 @@ class Transcript {
              << static_cast<int>(miss.kind) << ')';
     lines.push_back(text.str());
   }
-  void tally(const profile::Tally& tally) {
+  void tally(const observe::Tally& tally) {
     std::ostringstream text;
-    const auto put = [&](std::uint64_t chunk, const profile::ChunkTraffic& of) {
+    const auto put = [&](std::uint64_t chunk, const observe::ChunkTraffic& of) {
       text << " [" << chunk << ' ' << of.prefetched << ' ' << of.independent << ' ' << of.dependent << ' '
            << of.weight << ' ' << of.written << ']';
     };
@@ -98,18 +98,18 @@ class TranscriptSink : public ReplaySink {
   Transcript said;
 
   [[nodiscard]] bool wants_misses() const override { return wants_; }
-  void quantum(const backend::Quantum& quantum, const profile::Tally& tally, bool in_stride) override {
-    said.quantum(quantum, in_stride, wants_);
+  void quantum(const observe::Quantum& quantum, const observe::Tally& tally) override {
+    said.quantum(quantum, wants_);
     said.tally(tally);
   }
-  void object_added(const backend::NewObject& object) override {
+  void object_added(const observe::NewObject& object) override {
     said.event("object", object.name, static_cast<int>(object.kind), object.address, object.size.value, object.id,
                object.first_chunk, object.chunks);
   }
-  void hinted(const backend::ProgramHint& hint) override {
+  void hinted(const observe::ProgramHint& hint) override {
     said.event("hinted", static_cast<int>(hint.what), hint.of, hint.says, hint.value);
   }
-  void object_removed(memory::ObjectId object) override { said.event("removed", object); }
+  void object_removed(ObjectId object) override { said.event("removed", object); }
   void loop_begun(std::string_view name) override { said.event("loop", name); }
   void loop_ended() override { said.event("loop ended"); }
   void phase_begun(std::string_view name) override { said.event("phase", name); }
@@ -158,7 +158,7 @@ class RandomProgram {
       case 0:
         return add_object(to);
       case 1:
-        return both(to, [id = static_cast<memory::ObjectId>(below(objects_))](auto& s) { s.object_removed(id); });
+        return both(to, [id = static_cast<ObjectId>(below(objects_))](auto& s) { s.object_removed(id); });
       case 2:
         return both(to, [](auto& s) { s.loop_begun("main"); });
       case 3:
@@ -196,7 +196,7 @@ class RandomProgram {
         return both(to, [&](auto& s) { s.reached(record); });
       }
       case 15:
-        return both(to, [what = static_cast<backend::ProgramHint::What>(below(4)),
+        return both(to, [what = static_cast<observe::ProgramHint::What>(below(4)),
                          value = 1e3 / static_cast<double>(1 + below(999))](auto& s) {
           s.hinted({what, "niter", "2*nnz", value});
         });
@@ -210,9 +210,9 @@ class RandomProgram {
     event(told_);
   }
   void add_object(RecordingWriter& to) {
-    backend::NewObject object{};
+    observe::NewObject object{};
     object.name = "an object";
-    object.kind = static_cast<profile::ObjectKind>(below(7));
+    object.kind = static_cast<observe::ObjectKind>(below(7));
     object.address = below(1ULL << 47);
     object.size = Bytes{1 + below(1ULL << 40)};
     object.id = objects_++;
@@ -223,7 +223,7 @@ class RandomProgram {
   }
   // Streams, chains and noise in turns, with and without memory that belongs to nobody.
   void add_quantum(RecordingWriter& to) {
-    std::vector<backend::Miss> misses(below(below(3) == 0 ? most_misses_ : 40));
+    std::vector<observe::Miss> misses(below(below(3) == 0 ? most_misses_ : 40));
     const auto noise = below(4);
     std::uint16_t line = 0;
     for (auto& miss : misses) {
@@ -231,22 +231,22 @@ class RandomProgram {
       miss.chunk = random && below(9) == 0 ? memory::k_no_chunk
                                            : static_cast<std::uint32_t>(random ? below(chunks_) : chunks_ / 2);
       miss.line = random ? static_cast<std::uint16_t>(below(65536)) : line++;
-      miss.kind = static_cast<backend::MissKind>(random ? below(4) : 0);
-      const bool waits = miss.kind == backend::MissKind::dependent || miss.kind == backend::MissKind::independent;
+      miss.kind = static_cast<observe::MissKind>(random ? below(4) : 0);
+      const bool waits = miss.kind == observe::MissKind::dependent || miss.kind == observe::MissKind::independent;
       if (waits && below(3) != 0) miss.weight = static_cast<std::uint8_t>(below(256));
     }
-    std::vector<backend::LibraryCalls> calls;
+    std::vector<observe::LibraryCalls> calls;
     for (std::uint32_t function = 0; function < machine::k_library_functions; ++function)
       if (below(9) == 0) calls.push_back({function, static_cast<std::uint32_t>(1 + below(30))});
-    backend::Quantum quantum{
+    observe::Quantum quantum{
         static_cast<std::uint32_t>(below(3)), below(16385), below(1U << 20), {}, misses, calls};
     for (auto& hits : quantum.hits) hits = below(16385);
     quantum.walks = below(quantum.hits[1] + quantum.hits[2] + quantum.hits[3] + 1);
     running_ = quantum.thread;
-    const bool in_stride = below(2) == 0;
-    to.quantum(quantum, in_stride);
-    told_.said.quantum(quantum, in_stride, with_misses_);
-    profile::Tally tally;
+    quantum.in_stride = below(2) == 0;
+    to.quantum(quantum);
+    told_.said.quantum(quantum, with_misses_);
+    observe::Tally tally;
     tally.count(quantum);
     told_.said.tally(tally);
   }
@@ -256,7 +256,7 @@ class RandomProgram {
   bool with_misses_;
   std::uint64_t most_misses_;  // of a quantum
   std::uint32_t objects_ = 0;
-  memory::ChunkId chunks_ = 0;
+  ChunkId chunks_ = 0;
   std::uint64_t unseen_ = 0;
   std::uint32_t running_ = 0;
 };

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "recorded_events.hpp"
 
 namespace terrace::sim {

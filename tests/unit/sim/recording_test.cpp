@@ -51,9 +51,9 @@ TEST(Recording, MissesMayBeAskedForAtAnyQuantum) {
     Sometimes() : TranscriptSink(false) {}
     std::vector<std::string> with_misses;
     [[nodiscard]] bool wants_misses() const override { return number_ % 3 == 1; }
-    void quantum(const backend::Quantum& quantum, const profile::Tally&, bool in_stride) override {
+    void quantum(const observe::Quantum& quantum, const observe::Tally&) override {
       Transcript whole;
-      whole.quantum(quantum, in_stride, true);
+      whole.quantum(quantum, true);
       with_misses.push_back(wants_misses() ? whole.lines.front() : std::string());
       ++number_;
     }
@@ -130,13 +130,13 @@ TEST(Recording, AStreamTakesAlmostNothing) {
   constexpr std::uint64_t k_quanta = 1000, k_misses = 4096;
   {
     RecordingWriter writer(file.path(), example_header());
-    writer.object_added({"a", profile::ObjectKind::heap, 4096, Bytes{1 << 30}, 0, 0, 64});
-    std::vector<backend::Miss> misses(k_misses);
+    writer.object_added({"a", observe::ObjectKind::heap, 4096, Bytes{1 << 30}, 0, 0, 64});
+    std::vector<observe::Miss> misses(k_misses);
     for (std::uint64_t i = 0; i < k_quanta; ++i) {
       for (std::uint64_t k = 0; k < k_misses; ++k)
         misses[k] = {static_cast<std::uint32_t>(i % 64), static_cast<std::uint16_t>(k), 0,
-                     backend::MissKind::prefetched};
-      writer.quantum({0, 16384, 16384, {12288, 0, 0, 0}, misses}, true);
+                     observe::MissKind::prefetched};
+      writer.quantum({0, 16384, 16384, {12288, 0, 0, 0}, misses});
     }
     writer.finished("exit");
   }

@@ -1,5 +1,5 @@
 // The synthetic streams against the same kernels really run, load by load, through caches and prefetchers.
-#include "sim/synthetic.hpp"
+#include "sim/engine/synthetic.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,14 +9,14 @@
 #include <numeric>
 #include <random>
 
-#include "access/recording.hpp"
+#include "observe/recording.hpp"
 
 namespace terrace::sim {
 namespace {
 
-using access::test::Bench;
-using access::test::RecordingSink;
-using backend::MissKind;
+using observe::MissKind;
+using observe::test::Bench;
+using observe::test::RecordingSink;
 
 constexpr std::uint32_t k_lines = 16384;       // of each array: 16 times the last-level cache
 constexpr std::uint32_t k_chunk_lines = 1024;  // 64 KiB, as in the bench

@@ -10,19 +10,19 @@
 namespace terrace::sim {
 namespace {
 
-using backend::MissKind;
+using observe::MissKind;
 
 constexpr std::uint32_t k_lines = 2048;  // missed in a quantum
 constexpr double k_line = 64;
 
 // One quantum of a thread: `fast` and `slow` lines of the two chunks, all of one kind.
-backend::Quantum quantum(std::uint32_t thread, std::vector<backend::Miss>& misses, std::uint32_t fast,
+observe::Quantum quantum(std::uint32_t thread, std::vector<observe::Miss>& misses, std::uint32_t fast,
                          std::uint32_t slow, MissKind kind) {
   misses.clear();
   for (std::uint32_t i = 0; i < fast + slow; ++i)
     misses.push_back(
         {i < fast ? 0u : 1u, 0, static_cast<std::uint8_t>(kind == MissKind::dependent ? 255 : 0), kind});
-  backend::Quantum quantum;
+  observe::Quantum quantum;
   quantum.thread = thread;
   quantum.accesses = quantum.instructions = 1;
   quantum.misses = misses;
@@ -33,7 +33,7 @@ backend::Quantum quantum(std::uint32_t thread, std::vector<backend::Miss>& misse
 double time_of(TestWorld& world, std::uint32_t threads, std::uint32_t quanta, std::uint32_t fast,
                std::uint32_t slow, MissKind kind) {
   auto& machine = world.virtual_machine;
-  std::vector<backend::Miss> misses;
+  std::vector<observe::Miss> misses;
   std::vector<std::uint32_t> all;
   machine.alive(threads);
   for (std::uint32_t i = 0; i < threads; ++i) all.push_back(i);
@@ -104,7 +104,7 @@ TEST(Threads, NoPlaceWorksMoreThanAllOfTheTime) {
     const std::uint32_t threads = 2 + pick(3);
     machine.alive(threads);
     double bytes[2] = {};
-    std::vector<backend::Miss> misses;
+    std::vector<observe::Miss> misses;
     for (int n = 0; n < 400; ++n) {
       const std::uint32_t fast = pick(k_lines);
       const std::uint32_t slow = pick(k_lines);

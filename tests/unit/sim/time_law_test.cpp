@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t k_lines = 100000;
 constexpr double k_line = 64;
 
-double stream_time(TestWorld& world, StreamKernel kernel, machine::PlaceId place) {
+double stream_time(TestWorld& world, StreamKernel kernel, PlaceId place) {
   std::vector<SyntheticArray> arrays;
   for (std::uint32_t i = 0; i < arrays_read(kernel) + (writes(kernel) ? 1 : 0); ++i)
     arrays.push_back(world.add_array(k_lines, place));
@@ -23,7 +23,7 @@ double stream_time(TestWorld& world, StreamKernel kernel, machine::PlaceId place
   return world.now() - begin;
 }
 
-double chase_time(TestWorld& world, machine::PlaceId place, std::uint64_t hops) {
+double chase_time(TestWorld& world, PlaceId place, std::uint64_t hops) {
   const auto array = world.add_array(k_lines, place);
   const auto begin = world.now();
   Synthetic program(world.virtual_machine, {64});
@@ -84,10 +84,10 @@ TEST(TimeLaw, SplitOverTwoPlacesTakesTheLongerOfBoth) {
     const auto fast = world.add_array(2000, 0);
     const auto slow = world.add_array(2000, 1);
     constexpr int k_count = 60000;
-    std::vector<backend::Miss> misses;
+    std::vector<observe::Miss> misses;
     for (int i = 0; i < k_count; ++i) {
       const bool in_fast = (i % 12) < 12 * f - 1e-9;
-      misses.push_back({(in_fast ? fast : slow).first, 0, 0, backend::MissKind::prefetched});
+      misses.push_back({(in_fast ? fast : slow).first, 0, 0, observe::MissKind::prefetched});
     }
     world.virtual_machine.quantum({0, k_count, k_count, {}, misses});
     const double expected = k_count * k_line * std::max(f / 16e9, (1 - f) / 8e9);
@@ -101,10 +101,10 @@ TEST(TimeLaw, IndependentMissesOverlapAsLittleSays) {
   TestWorld world(test_machine({.bandwidth = 1, .latency = 4, .instruction_ns = 0}));
   const auto fast = world.add_array(2000, 0);
   const auto slow = world.add_array(2000, 1);
-  std::vector<backend::Miss> misses;
+  std::vector<observe::Miss> misses;
   misses.reserve(10000);
   for (int i = 0; i < 10000; ++i)
-    misses.push_back({(i % 2 ? fast : slow).first, 0, 0, backend::MissKind::independent});
+    misses.push_back({(i % 2 ? fast : slow).first, 0, 0, observe::MissKind::independent});
   world.virtual_machine.quantum({0, 10000, 10000, {}, misses});
   const double mean_latency = (86e-9 + 4 * 86e-9) / 2;
   EXPECT_NEAR(10000 / world.now(), 10 / mean_latency, 10 / mean_latency * 1e-9);
@@ -126,7 +126,7 @@ TEST(TimeLaw, CoresDivideCoreTimeAndLatencyButNotTraffic) {
 TEST(TimeLaw, PartlyExposedDependentMissesCountBytheirWeight) {
   TestWorld world(test_machine({.instruction_ns = 0}));
   const auto array = world.add_array(10, 0);
-  std::vector<backend::Miss> misses(255, {array.first, 0, 51, backend::MissKind::dependent});
+  std::vector<observe::Miss> misses(255, {array.first, 0, 51, observe::MissKind::dependent});
   world.virtual_machine.quantum({0, 255, 255, {}, misses});
   EXPECT_NEAR(world.now(), 51 * 86e-9, 1e-15);
 }

@@ -9,8 +9,8 @@
 namespace terrace::sim {
 namespace {
 
-constexpr machine::PlaceId k_fast = 0;
-constexpr machine::PlaceId k_slow = 1;
+constexpr PlaceId k_fast = 0;
+constexpr PlaceId k_slow = 1;
 constexpr std::uint32_t k_mib = 1u << 20;
 
 // A quantum that takes `seconds` of core time and misses nothing.
@@ -19,8 +19,8 @@ void compute(TestWorld& world, double seconds) {
 }
 
 // `lines` lines of the chunk, prefetched: 64 bytes of bandwidth each.
-void read_lines(TestWorld& world, memory::ChunkId chunk, std::size_t lines) {
-  const std::vector<backend::Miss> misses(lines, {chunk, 0, 0, backend::MissKind::prefetched});
+void read_lines(TestWorld& world, ChunkId chunk, std::size_t lines) {
+  const std::vector<observe::Miss> misses(lines, {chunk, 0, 0, observe::MissKind::prefetched});
   world.virtual_machine.quantum({0, lines, lines, {}, misses});
 }
 
@@ -166,7 +166,7 @@ TEST(Transfer, CutsTheQuantumWhereItCompletes) {
   // Dependent misses on the chunk: 344 ns each in slow memory, 86 ns in fast. n of them take the copy's time on
   // the slow side, as many again follow on the fast side.
   const auto n = static_cast<std::size_t>(copy_time / 344e-9);
-  const std::vector<backend::Miss> misses(2 * n, {chunk, 0, 255, backend::MissKind::dependent});
+  const std::vector<observe::Miss> misses(2 * n, {chunk, 0, 255, observe::MissKind::dependent});
   world.virtual_machine.submit({chunk, k_fast});
   world.virtual_machine.quantum({0, 2 * n, 2 * n, {}, misses});
   const double served = copy_time / 344e-9;  // misses until the copy is complete
@@ -177,7 +177,7 @@ TEST(Transfer, CutsTheQuantumWhereItCompletes) {
 TEST(Transfer, OneAtATimeInTheOrderInWhichTheyWereAsked) {
   TestWorld world(test_machine({.copy = 1e9}));
   const auto first = world.add_chunks(4, k_mib, k_slow);
-  std::vector<backend::Ticket> tickets;
+  std::vector<transfer::Ticket> tickets;
   for (const auto i : {2u, 0u, 3u, 1u}) tickets.push_back(world.virtual_machine.submit({first + i, k_fast}));
   world.virtual_machine.wait(tickets[2]);
   EXPECT_TRUE(world.virtual_machine.done(tickets[0]));
@@ -248,8 +248,8 @@ TEST(Transfer, RefusesWhatCouldNeverBe) {
   const auto large = world.add_chunks(1, 2 * k_mib, k_slow);
   const auto freed = world.add_chunks(1, k_mib / 2, k_slow);
   world.chunks[freed].live = false;
-  for (const auto& request : std::vector<backend::TransferRequest>{
-           {large, k_fast}, {freed, k_fast}, {large, 9}, {memory::ChunkId{77}, k_fast}}) {
+  for (const auto& request : std::vector<transfer::TransferRequest>{
+           {large, k_fast}, {freed, k_fast}, {large, 9}, {ChunkId{77}, k_fast}}) {
     EXPECT_TRUE(world.virtual_machine.done(world.virtual_machine.submit(request)));
   }
   const auto results = world.virtual_machine.harvest();
@@ -275,8 +275,8 @@ TEST(Transfer, ForgettingDropsWhatHasNotBegunAndWaitsForWhatHas) {
 
 TEST(Backing, UntouchedDataGoesHomeWhenItIsTouched) {
   TestWorld world;
-  const auto chunk = world.add_chunks(1, k_mib, machine::k_no_place);
-  EXPECT_EQ(world.virtual_machine.where(chunk), machine::k_no_place);
+  const auto chunk = world.add_chunks(1, k_mib, k_no_place);
+  EXPECT_EQ(world.virtual_machine.where(chunk), k_no_place);
   read_lines(world, chunk, 10);
   EXPECT_EQ(world.virtual_machine.where(chunk), k_slow);
   EXPECT_EQ(world.chunks[chunk].place, k_slow);
@@ -285,13 +285,13 @@ TEST(Backing, UntouchedDataGoesHomeWhenItIsTouched) {
 
 TEST(Backing, SettledDataLiesWhereItWasSettled) {
   TestWorld world;
-  const auto first = world.add_chunks(3, k_mib, machine::k_no_place);
+  const auto first = world.add_chunks(3, k_mib, k_no_place);
   EXPECT_TRUE(world.virtual_machine.settle(first, 2, k_fast));
-  EXPECT_EQ(world.virtual_machine.where(first), machine::k_no_place) << "not touched yet";
+  EXPECT_EQ(world.virtual_machine.where(first), k_no_place) << "not touched yet";
   read_lines(world, first, 10);
   EXPECT_EQ(world.virtual_machine.where(first), k_fast);
   EXPECT_EQ(world.chunks[first + 1].place, k_fast);
-  EXPECT_EQ(world.chunks[first + 2].place, machine::k_no_place);
+  EXPECT_EQ(world.chunks[first + 2].place, k_no_place);
   EXPECT_FALSE(world.virtual_machine.settle(first + 2, 1, 9));
 }
 
@@ -301,7 +301,7 @@ TEST(Backing, NothingLiesWhereTheInitiatorCannotSeeIt) {
   parts.domains[0].places.clear();
   parts.places[2].domain = 1;  // the CXL memory belongs to the other domain, and only that sees it
   TestWorld world{machine::Machine(parts)};
-  const auto chunk = world.chunks.add(0, 4096, 0, 1, machine::k_no_place);
+  const auto chunk = world.chunks.add(0, 4096, 0, 1, k_no_place);
   EXPECT_FALSE(world.virtual_machine.settle(chunk, 1, 2));
   EXPECT_FALSE(world.virtual_machine.settle(chunk, 1, 0)) << "another domain";
   EXPECT_TRUE(world.virtual_machine.settle(chunk, 1, 3));
@@ -313,7 +313,7 @@ TEST(Backing, NothingLiesWhereTheInitiatorCannotSeeIt) {
 
 TEST(Backing, FirstTouchGoesNextDoorWhenHomeIsFull) {
   TestWorld world(test_machine(), {{4u * k_mib}, {k_mib}});
-  const auto first = world.add_chunks(7, k_mib, machine::k_no_place);
+  const auto first = world.add_chunks(7, k_mib, k_no_place);
   for (std::uint32_t i = 0; i < 7; ++i) read_lines(world, first + i, 1);
   EXPECT_EQ(world.chunks[first].place, k_slow);
   EXPECT_EQ(world.chunks[first + 1].place, k_fast);

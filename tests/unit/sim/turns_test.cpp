@@ -1,5 +1,5 @@
 // Turns against a plain loop that always runs whoever is furthest behind; and threads that wait in unknown ways.
-#include "sim/turns.hpp"
+#include "sim/scheduler/turns.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/futex.hpp"
+#include "core/futex.hpp"
 
 namespace terrace::sim {
 namespace {

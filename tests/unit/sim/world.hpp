@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "memory/ledger.hpp"
-#include "sim/synthetic.hpp"
-#include "sim/virtual_machine.hpp"
+#include "sim/engine/synthetic.hpp"
+#include "sim/engine/virtual_machine.hpp"
 
 namespace terrace::sim {
 
@@ -57,7 +57,7 @@ inline machine::Machine test_machine(const MachineChoice& choice = {}) {
 class TestWorld {
  public:
   explicit TestWorld(machine::Machine with = test_machine(), const machine::Budget& budget = {}, double cores = 1,
-                     machine::InitiatorId initiator = 0)
+                     InitiatorId initiator = 0)
       : machine(std::move(with)),
         page(std::make_unique<memory::LedgerPage>()),
         ledger(*page, budget.empty() ? whole(machine) : budget),
@@ -70,19 +70,17 @@ class TestWorld {
   }
 
   // `count` chunks of `size` bytes on `place`, in the ledger as the runtime would have it.
-  memory::ChunkId add_chunks(std::uint32_t count, std::uint32_t size, machine::PlaceId place) {
-    const auto first = static_cast<memory::ChunkId>(chunks.size());
-    const machine::DomainId domain =
-        place == machine::k_no_place ? machine::DomainId{0} : machine.place(place).domain;
+  ChunkId add_chunks(std::uint32_t count, std::uint32_t size, PlaceId place) {
+    const auto first = static_cast<ChunkId>(chunks.size());
+    const DomainId domain = place == k_no_place ? DomainId{0} : machine.place(place).domain;
     for (std::uint32_t i = 0; i < count; ++i) {
       chunks.add(0x100000 + std::uint64_t{first + i} * size, size, 0, domain, place);
-      if (place != machine::k_no_place && !ledger.take(place, {size}))
-        throw Error(Code::no_memory, "test: no room");
+      if (place != k_no_place && !ledger.take(place, {size})) throw Error(Code::no_memory, "test: no room");
     }
     return first;
   }
   // An array of `lines` lines in chunks of 1,024 lines, on `place`.
-  SyntheticArray add_array(std::uint32_t lines, machine::PlaceId place) {
+  SyntheticArray add_array(std::uint32_t lines, PlaceId place) {
     constexpr std::uint32_t k_chunk_lines = 1024;
     const auto count = (lines + k_chunk_lines - 1) / k_chunk_lines;
     return {add_chunks(count, k_chunk_lines * 64, place), lines, k_chunk_lines};

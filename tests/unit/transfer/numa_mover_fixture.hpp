@@ -13,19 +13,16 @@
 
 namespace terrace::transfer {
 
-using backend::Ticket;
-using backend::TransferResult;
-using machine::k_no_place;
-using machine::PlaceId;
-using memory::ChunkId;
 using tests::k_page;
 using tests::Mapping;
+using transfer::Ticket;
+using transfer::TransferResult;
 
 constexpr int k_no_such_node = 1000;
 constexpr std::uint32_t k_chunk_size = 4 * k_page;
 
 // Counts up. While the gate is shut the mover's thread stands still where it notes when a transfer begins.
-class GatedClock final : public backend::Clock {
+class GatedClock final : public Clock {
  public:
   Seconds now() override {
     std::unique_lock lock(mutex_);

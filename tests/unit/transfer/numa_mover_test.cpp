@@ -10,7 +10,7 @@
 #include <set>
 #include <thread>
 
-#include "base/error.hpp"
+#include "core/error.hpp"
 #include "numa_mover_fixture.hpp"
 
 namespace terrace::transfer {
@@ -173,7 +173,7 @@ TEST_F(NumaMoverTest, WhatIsForgottenGivesItsRoomBack) {
   mover_->submit({0, 1});
   const auto in = mover_->submit({1, 0});
   mover_->forget(0, 1);
-  EXPECT_EQ(place(0), machine::k_no_place);
+  EXPECT_EQ(place(0), k_no_place);
   EXPECT_EQ(held(0), 0u);
   clock_.open();
   mover_->wait(in);

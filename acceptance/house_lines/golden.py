@@ -1,0 +1,295 @@
+"""A golden set: what virtual time says of all workloads under all strategies, to the last digit.
+
+Virtual time repeats exactly, so code that is moved or rewritten without a change of meaning gives the same digits.
+`python golden.py write FILE` makes the set with an installation's `terrace`; `python golden.py compare FILE` makes
+it again and prints each row that differs, with the reason where golden_differences.toml states one. Rows are
+kept as they are made, so a run that was interrupted goes on where it stopped.
+
+A row is one configuration of one execution: the loop's seconds, and a SHA-256 over every phase's times and every
+move (what, from where, to where, asked, begun, done) in the order of the journal. It reads the profile store with
+SQL alone, so it needs nothing of the package under test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+# Machines, with caches so small that class S does not fit.
+MACHINES = {
+    "unimem-lat4": ("l2=32KiB", "l3=128KiB"),
+    "ddr5-cxl": ("l1=8KiB", "l2=32KiB", "l3=128KiB"),
+}
+STRATEGIES = (
+    *(
+        "auto",
+        "joint",
+        "stream",
+        "unimem",
+        "global",
+        "local",
+        "xmem",
+        "ecohmem",
+        "soar",
+        "first-touch",
+        "interleave",
+    ),
+    *(
+        "weighted-interleave",
+        "slow-only",
+        "fast-only",
+        "kernel-tiering",
+        "memtis",
+        "colloid",
+        "alto",
+        "cache-mode",
+    ),
+)
+PLANNED = ("joint", "unimem")  # whose plans, made of a profile, are obeyed in a later run
+
+# Small sizes, a class S of each program's own.
+WORKLOADS = {
+    "stream": "--size 1MiB --repetitions 4",
+    "chase": "--size 1MiB --steps 20000 --repetitions 3",
+    "cg": "--class S",
+    "mg": "--class S",
+    "ft": "--class S",
+    "bt": "--class S --iterations 60",
+    "sp": "--class S --iterations 100",
+    "lu": "--class S --iterations 50",
+    "gups": "--size 1MiB --iterations 3",
+    "hashjoin": "--tuples 16384 --iterations 3",
+    "mergejoin": "--tuples 16384 --iterations 3",
+    "spmv": "--scale 12 --iterations 4",
+    "graph": "--scale 12 --iterations 4",
+    "stencil": "--side 48 --iterations 4",
+    "btree": "--records 65536 --lookups 32768 --iterations 3",
+    "sort": "--keys 65536 --iterations 2",
+    "tensor": "--scale 13 --iterations 4",
+    "hydro": "--side 64 --steps 6",
+    "eddy": "--elements 6 --steps 6",
+}
+THREADED = ("cg", "stencil", "hydro")  # once more with two threads
+
+
+class Golden:
+    """Makes the rows with one installation, in a folder of its own."""
+
+    def __init__(self, terrace: Path, workloads: Path, work: Path) -> None:
+        self._terrace, self._workloads, self._work = terrace, workloads, work
+
+    def rows(self, known: dict[str, dict]) -> Iterator[tuple[str, dict]]:
+        """Each row by name; of executions all of whose rows are known, none is made again."""
+        for name, words in WORKLOADS.items():
+            yield from self._program(name, name, words.split(), known)
+        for name in THREADED:
+            yield from self._program(f"{name}-2", name, [*WORKLOADS[name].split(), "--threads", "2"], known)
+
+    def _program(
+        self, title: str, name: str, words: list[str], known: dict[str, dict]
+    ) -> Iterator[tuple[str, dict]]:
+        if f"{title} done" in known:
+            return
+        command: list[str | Path] = [self._build(name, title.endswith("-2")), *words]
+        fast = self._footprint(command) // 4
+        for machine in MACHINES:
+            yield from self._machine(title, machine, command, fast)
+        yield f"{title} done", {}
+
+    def _machine(self, title: str, machine: str, command: list, fast: int) -> Iterator[tuple[str, dict]]:
+        folder = Path(tempfile.mkdtemp(dir=self._work))
+        caches = [word for cache in MACHINES[machine] for word in ("--cache", cache)]
+        of = ["--quiet", "--machine", machine, *caches]
+        profile, misses = folder / "record.terrace", folder / "misses"
+        recorded = ["record", *of, "--every", "1", "--exact", "--misses", misses, "-o", profile, "--", *command]
+        self._run(recorded)
+        yield f"{title} {machine} record", _row(profile)
+        worlds = [f"label={strategy} machine={machine} planner={strategy} fast={fast}" for strategy in STRATEGIES]
+        for planner in PLANNED:
+            plan = folder / f"{planner}.toml"
+            self._run(["plan", profile, "--fast", str(fast), "--planner", planner, "-o", plan])
+            replayed = folder / f"planned.{planner}.terrace"
+            self._run(["replay", misses, *of, "--plan", plan, "-o", replayed])
+            yield f"{title} {machine} planned {planner}", {**_row(replayed), "plan": _digest(_lines(plan))}
+        store = folder / "run.terrace"
+        options = [word for world in worlds for word in ("--world", world)]
+        self._run(["simulate", *of, "-o", store, *options, "--", *command])
+        for strategy in STRATEGIES:
+            yield f"{title} {machine} {strategy}", _row(folder / f"run.{strategy}.terrace")
+        for strategy in ("auto", "memtis"):
+            replayed = folder / f"replay.{strategy}.terrace"
+            self._run(["replay", misses, *of, "--planner", strategy, "--fast", str(fast), "-o", replayed])
+            yield f"{title} {machine} replay {strategy}", _row(replayed)
+        shutil.rmtree(folder)
+
+    def _footprint(self, command: list) -> int:
+        store = self._work / "footprint.terrace"
+        store.unlink(missing_ok=True)
+        self._run(["run", "--quiet", "--planner", "slow-only", "-o", store, "--", *command])
+        wanted = "('heap', 'mapping', 'fixed', 'common', 'named')"
+        sizes = _query(store, f"SELECT sum(size) FROM object WHERE kind IN {wanted} AND name NOT LIKE '(%'")
+        return int(sizes[0][0])
+
+    def _build(self, name: str, threads: bool) -> Path:
+        folder = self._work / ("openmp" if threads else "programs")
+        if not (folder / name).exists():
+            flags = "-O2 -g -fopenmp" if threads else "-O2 -g"
+            environment = {**os.environ, "CXX": str(self._terrace.with_name("terrace-c++")), "CXXFLAGS": flags}
+            subprocess.run(["sh", self._workloads / "build.sh", folder, name], env=environment, check=True)
+        return folder / name
+
+    def _environment(self) -> dict[str, str]:
+        """As long wherever the installation lies: how far the environment reaches down the stack decides which
+        lines of it main's first variables share."""
+        name = str(self._terrace.parent.parent)
+        return {"PATH": "/usr/bin:/bin", "HOME": "/", "TMPDIR": "/tmp", "FILL": "x" * (200 - len(name))}
+
+    def _run(self, words: list) -> None:
+        done = subprocess.run([self._terrace, *words], capture_output=True, text=True, env=self._environment())
+        if done.returncode != 0:
+            raise SystemExit(f"{' '.join(map(str, words))[:200]}: {done.returncode}: {done.stderr[-400:]}")
+
+
+def _query(store: Path, sql: str) -> list[tuple]:
+    connection = sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True)
+    try:
+        return connection.execute(sql).fetchall()
+    finally:
+        connection.close()
+
+
+def _row(store: Path) -> dict:
+    loops = _query(store, "SELECT begun, ended, iterations FROM loop ORDER BY run, number")
+    phases = _query(
+        store,
+        "SELECT loop, iteration, phase, name, begun, ended, waited, followed FROM phase_instance"
+        " ORDER BY run, loop, iteration, phase",
+    )
+    moves = _query(
+        store,
+        'SELECT object, first, chunks, size, source, target, iteration, asked, begun, done, refused FROM "move"'
+        " ORDER BY run, id",
+    )
+    counters = _query(store, "SELECT accesses, instructions, misses, core, exposed, waited, charged FROM counters")
+    cells = _query(store, "SELECT * FROM cell")
+    return {
+        "loop_s": repr(sum(ended - begun for begun, ended, _ in loops)),
+        "iterations": sum(row[2] for row in loops),
+        "phases": _digest(phases),
+        "moves": len(moves),
+        "order": _digest(moves),
+        "counters": _digest(counters),
+        "cells": _digest(cells),
+    }
+
+
+def _lines(plan: Path) -> list[tuple]:
+    # What made the plan and of what is said in comments.
+    return [(line,) for line in plan.read_text().splitlines() if not line.startswith("#")]
+
+
+def _digest(rows: list[tuple]) -> str:
+    sha = hashlib.sha256()
+    for row in rows:
+        sha.update(repr(row).encode() + b"\n")
+    return sha.hexdigest()[:16]
+
+
+# --- the file ------------------------------------------------------------------------------------------------
+
+
+def make(path: Path, terrace: Path, workloads: Path, only: str = "") -> dict[str, dict]:
+    """All rows, those of an earlier, interrupted run included. Writes the file after each program."""
+    known: dict[str, dict] = json.loads(path.read_text())["rows"] if path.exists() else {}
+    work = Path(tempfile.mkdtemp(prefix="golden."))
+    try:
+        batch: dict[str, dict] = {}
+        for name, row in Golden(terrace, workloads, work).rows(known):
+            batch[name] = row
+            if name.endswith(" done"):
+                known |= batch
+                batch = {}
+                _write(path, known)
+                print(f"{len(known)} rows; {name}", file=sys.stderr, flush=True)
+                if only and name.startswith(only):
+                    break
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return known
+
+
+def _write(path: Path, rows: dict[str, dict]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    head = '{"schema": 1, "rows": {\n'
+    body = ",\n".join(f" {json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_text(head + body + "\n}}\n")
+    beside.replace(path)
+
+
+def differences(golden: dict[str, dict], now: dict[str, dict]) -> dict[str, str]:
+    """What is not the same, by row."""
+    found = {}
+    for name, row in now.items():
+        if name not in golden:
+            found[name] = "new"
+        elif row != golden[name]:
+            changed = [key for key in row if row[key] != golden[name].get(key)]
+            before, after = golden[name].get("loop_s", "0"), row.get("loop_s", "0")
+            found[name] = f"{', '.join(changed)}; loop {float(before):.6g} s -> {float(after):.6g} s"
+    for name in golden:
+        if name not in now:
+            found[name] = "missing"
+    return found
+
+
+def explanation(name: str, known: list[dict]) -> str:
+    """Why a row differs, as golden_differences.toml states it; "" where it does not."""
+    words = name.split()
+    for entry in known:
+        if all(word in words for word in entry["rows"].split()):
+            return str(entry["why"])
+    return ""
+
+
+def explanations() -> list[dict]:
+    """The stated differences; each has `rows`, words that a row's name must contain, and `why`, one line."""
+    path = Path(__file__).with_name("golden_differences.toml")
+    return tomllib.loads(path.read_text())["difference"] if path.exists() else []
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("write", "compare"))
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--now", type=Path, help="where the rows of `compare` are kept; default FILE.now")
+    parser.add_argument("--terrace", type=Path, default=ROOT / ".venv" / "bin" / "terrace")
+    parser.add_argument("--workloads", type=Path, default=ROOT / "workloads")
+    arguments = parser.parse_args()
+    if arguments.what == "write":
+        make(arguments.file, arguments.terrace, arguments.workloads)
+        return 0
+    now = make(arguments.now or arguments.file.with_suffix(".now"), arguments.terrace, arguments.workloads)
+    known = explanations()
+    unexplained = 0
+    for name, what in differences(json.loads(arguments.file.read_text())["rows"], now).items():
+        why = explanation(name, known)
+        unexplained += not why
+        print(f"{name}: {what}: {why or 'NOT EXPLAINED'}")
+    print(f"{len(now)} rows, {unexplained} differ without a reason")
+    return 1 if unexplained else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,46 @@
+"""What a plan says that sampling error costs, against what it does cost: by exact counts of the same iteration."""
+
+from __future__ import annotations
+
+from harness import Line, Measured, every_workload
+from terrace import _core
+from terrace.confidence import DRAWS
+
+from planning_lines.common import SMALL, recorded
+
+MACHINE = "unimem-lat4"
+SHARE = 0.15  # of the footprint, fast
+HELD = 0.9  # of the cases: what an interval of 90 % promises
+ITEMS = 1 << 20  # a problem's items, at most: objects are not merged
+
+
+def _case(name: str) -> tuple[bool, str]:
+    """Whether the stated interval holds the real cost, and both."""
+    stored = _core.Store(str(recorded(name)[MACHINE]))
+    run = stored.runs()[0].id
+    machine, calibration = stored.machine(run), stored.calibration(run)
+    sampled, exact = (stored.profile(run, exact).only(0) for exact in (False, True))
+    budget = machine.fast_budget(int(SHARE * sampled.footprint))
+    estimate, truth = (_core.Problem(profile, machine, budget, True, ITEMS) for profile in (sampled, exact))
+    sure = _core.sure_plan(estimate, "auto", calibration, DRAWS)
+    _, low, high = sure.plan.regret
+    real = _core.regret_under(estimate, truth, sure.decision, "auto", calibration)
+    shares = [f"{seconds / sure.plan.predicted:.2%}" for seconds in (real, low, high)]
+    return low <= real <= high, f"{name}: {shares[0]} of an iteration, stated {shares[1]} to {shares[2]}"
+
+
+def intervals() -> Measured:
+    """One case a workload, so that none counts more than another."""
+    cases = [_case(name) for name in every_workload(SMALL)]
+    held = sum(fine for fine, _ in cases)
+    lines = [f"{held} of {len(cases)} real costs lie in the stated interval", *(text for _, text in cases)]
+    return Measured("\n".join(lines), held >= HELD * len(cases))
+
+
+LINES = [
+    Line(
+        "confidence",
+        f"the stated 90 % interval of sampling error's cost holds the real cost of {HELD:.0%} of the workloads",
+        intervals,
+    )
+]

@@ -1,0 +1,1 @@
+"""What the verbs of `terrace lab` share: studies, traces, experiments."""

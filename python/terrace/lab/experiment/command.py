@@ -1,0 +1,77 @@
+"""What the commands of `terrace lab experiment` share: options, and the way from questions to the page."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from terrace.errors import WrongCallError
+from terrace.lab.experiment.cells import Answers, Cell, document, parse_shard, write_whole
+from terrace.lab.experiment.page import Report
+from terrace.lab.experiment.recording import Place
+from terrace.lab.experiment.runner import run
+from terrace.lab.experiment.setting import Setting
+from terrace.lab.experiment.workloads import CLASSES
+
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder; default: out/NAME.")]
+Class = Annotated[str, typer.Option("--class", help="Size of the programs: S, W or A.")]
+Small = Annotated[bool, typer.Option("--small", help="Few programs in class S, and few questions.")]
+Only = Annotated[str | None, typer.Option("--only", help="These programs only, with commas between them.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes at a time.")]
+Shard = Annotated[str | None, typer.Option(help="Answer only part I of N: 2/8; all without --shard gathers.")]
+Source = Annotated[Path, typer.Option(help="Terrace's source tree, for the workloads.")]
+CORES = os.cpu_count() or 1
+EPILOG = """\b
+Examples:
+  terrace lab experiment {name} --output out/{name}
+  terrace lab experiment {name} --small
+  terrace lab experiment {name} --class A -o shared/{name} --shard 2/8
+"""
+
+
+def run_experiment(
+    name: str,
+    setting: Setting,
+    cells: Callable[[Setting], Sequence[Cell]],
+    report: Callable[[Setting, Answers], Report],
+    output: Path | None,
+    source: Path,
+    jobs: int,
+    shard: str | None,
+) -> None:
+    """Answers the cells of this shard; writes the report where all are answered."""
+    if setting.problem_class not in CLASSES:
+        raise WrongCallError(f"--class {setting.problem_class}: there are {', '.join(CLASSES)}")
+    part = parse_shard(shard) if shard else None
+    folder = output or Path("out") / name
+    place = Place(folder, source, setting.problem_class)
+    _settle(folder, {"experiment": name, "class": setting.problem_class})
+    asked = list(cells(setting))
+    done = run(place, asked, jobs, part)
+    print(f"{done.answered} cells answered, {done.before} had been; {folder}")
+    if part is None:
+        report(setting, Answers(folder)).write(folder)
+        print(f"tables and pictures: {folder}; report: {folder / 'report.html'}")
+    elif done.missing:
+        print(f"{done.missing} of {len(asked)} cells are other shards'; with all there, run without --shard")
+
+
+def _settle(folder: Path, settings: dict[str, Any]) -> None:
+    """A folder holds one experiment in one class: answers of another one must not pass for this one's."""
+    path = folder / "settings.json"
+    wanted = document(settings)
+    if not path.exists():
+        write_whole(path, wanted)
+        return
+    there = path.read_text(encoding="utf-8")
+    if there != wanted:
+        said = json.loads(there)
+        raise WrongCallError(
+            f"{folder} holds {said.get('experiment')} in class {said.get('class')} (schema {said.get('schema')}): "
+            "name another folder with --output"
+        )

@@ -1,0 +1,182 @@
+"""How a cell is answered. Its method says how:
+
+    slow-only, fast-only       all in one memory
+    live PLANNER               the planner, or policy, learns and moves while the program runs
+    planned PLANNER            it obeys that planner's plan from the recording's sampled profile
+    oracle PLANNER             the same from exact counters
+    alone ARRAY                one of the program's arrays in fast memory
+    metric METRIC              filled by a metric (metrics.py)
+    bound                      what no placement by software can beat (certificate.py)
+
+`free` behind live and planned lets moves take no time and no bandwidth; `objects` behind planned and metric moves
+objects as a whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+from terrace import _core
+from terrace.errors import TerraceError, core_errors
+from terrace.lab import study
+from terrace.lab.experiment import metrics
+from terrace.lab.experiment.cells import Answer, Cell, write_whole
+from terrace.lab.experiment.recording import Place, Recording, recording
+from terrace.lab.experiment.workloads import WORKLOADS
+from terrace.solve.certificate import certificate
+from terrace.store.reader import Store
+
+_WITH_PROFILE = ("planned", "oracle", "alone", "metric", "bound")
+_CHUNKS = 4096  # items of a problem, at most, as the runtime has them
+_OBJECTS = 1  # an item for each object: as few as there can be
+
+
+def needs_profile(cell: Cell) -> bool:
+    """Whether the recording's profile on the cell's machine has to be there."""
+    return cell.method.split()[0] in _WITH_PROFILE
+
+
+def fast_bytes(cell: Cell, footprint: int) -> int:
+    """The size of fast memory: "256MB" in the study's ratio to the footprint, "1/4" of it; 0 for none."""
+    if not cell.size:
+        return 0
+    if "/" in cell.size:
+        above, _, below = cell.size.partition("/")
+        return footprint * int(above) // int(below)
+    return int(_core.parse_size(cell.size) * footprint / WORKLOADS[cell.workload].study_footprint)
+
+
+def answer(place: Place, cell: Cell) -> Answer:
+    """Answers the cell; its recording has to be there, and its profile where it needs one."""
+    with core_errors():
+        of = recording(place, cell.workload, cell.machine)
+        fast = fast_bytes(cell, of.footprint)
+        if cell.method == "bound":
+            return _bound(place, cell, of, fast)
+        return _replay(place, cell, of, fast, _options(place, cell, fast))
+
+
+def _bound(place: Place, cell: Cell, of: Recording, fast: int) -> Answer:
+    proven = certificate(place.profile(cell.workload, cell.machine), fast)
+    return Answer(proven.loop, proven.iterations, fast, of.footprint, steady_s=proven.later)
+
+
+def _options(place: Place, cell: Cell, fast: int) -> list[str]:
+    """What `terrace replay` is told of who chooses the places."""
+    kind, *words = cell.method.split()
+    if kind in ("slow-only", "fast-only"):
+        return ["--planner", kind]
+    free = ["--free-moves"] if "free" in words else []
+    if kind == "live":
+        return ["--planner", words[0], "--fast", str(fast), *free]
+    return ["--plan", str(_plan(place, cell, fast)), *free]
+
+
+def _plan(place: Place, cell: Cell, fast: int) -> Path:
+    """The plan file of the cell, made if it is not there: planning may take longer than what obeys it."""
+    path = place.folder / "plans" / f"{cell.name.removesuffix('-free')}.toml"
+    if not path.exists():
+        kind, *words = cell.method.split()
+        profiled = _Profiled(place, cell, kind == "oracle")
+        if kind == "alone":
+            text = profiled.alone(words[0])
+        elif kind == "metric":
+            text = profiled.by_metric(words[0], fast, "objects" in words)
+        else:
+            text = profiled.planned(words[0], fast, "objects" in words)
+        write_whole(path, text)
+    return path
+
+
+class _Profiled:
+    """A profile on a machine, and the plans that can be made of it."""
+
+    def __init__(self, place: Place, cell: Cell, exact: bool) -> None:
+        self._place, self._cell = place, cell
+        store = _core.Store(str(place.profile(cell.workload, cell.machine)))
+        run = store.runs()[0].id
+        self._machine = store.machine(run)
+        self._profile = store.profile(run, exact)
+        self._calibration = store.calibration(run)
+        self._fastest = self._machine.fastest_first(0)[0]
+
+    def _problem(self, budget: list[int], objects: bool) -> _core.Problem:
+        return _core.Problem(self._profile, self._machine, budget, True, _OBJECTS if objects else _CHUNKS)
+
+    def planned(self, planner: str, fast: int, objects: bool) -> str:
+        problem = self._problem(self._machine.fast_budget(fast), objects)
+        return _core.plan(problem, planner, self._calibration).to_toml()
+
+    def by_metric(self, metric: str, fast: int, objects: bool) -> str:
+        problem = self._problem([], objects)
+        dump = json.loads(problem.to_json())
+        numbers = metrics.values(metric, dump, problem, self._fastest)
+        taken = metrics.fill(numbers, [item["size"] for item in dump["items"]], fast)
+        return metrics.plan_text(dump, taken, self._kind_of(dump), fast)
+
+    def alone(self, array: str) -> str:
+        dump = json.loads(self._problem([], objects=True).to_json())
+        sites = arrays(self._place.source, self._cell.workload)
+        items = [i for i, item in enumerate(dump["items"]) if sites.get(_site(dump, item)) == array]
+        if not items:
+            raise TerraceError(f"{self._cell.workload}: no object of its profile is made where '{array}' is")
+        size = sum(dump["items"][i]["size"] for i in items)
+        return metrics.plan_text(dump, items, self._kind_of(dump), size)
+
+    def _kind_of(self, dump: metrics.Dump) -> str:
+        kind: str = dump["places"][self._fastest]["kind"]
+        return kind
+
+
+def _site(dump: metrics.Dump, item: metrics.Dump) -> str:
+    """ "sp.cpp:63" of an object that is called "run sp.cpp:63"."""
+    return str(dump["objects"][item["object"]]["name"]).rpartition(" ")[2]
+
+
+def arrays(source: Path, workload: str) -> dict[str, str]:
+    """By place in the source ("sp.cpp:63"), the name of the array that is made there."""
+    path = source / "workloads" / WORKLOADS[workload].array_file
+    found = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if made := re.match(r"\s+Array (\w+)\(", line):
+            found[f"{path.name}:{number}"] = made[1]
+    return found
+
+
+def _replay(place: Place, cell: Cell, of: Recording, fast: int, options: list[str]) -> Answer:
+    store = place.folder / "scratch" / f"{cell.name.replace('/', '.')}.{os.getpid()}.terrace"
+    store.parent.mkdir(parents=True, exist_ok=True)
+    store.unlink(missing_ok=True)
+    words: list[str | Path] = ["replay", of.misses, "--quiet", "--machine", cell.machine]
+    study.run_terrace([*words, *of.options, *options, "--output", store])
+    if "--plan" in options:
+        study.obeyed(store)
+    result = _read(store, fast, of.footprint)
+    store.unlink()
+    return result
+
+
+def _read(path: Path, fast: int, footprint: int) -> Answer:
+    outcome = study.outcome(path)
+    store = Store(path)
+    run = store.run()
+    counters = store.counters(run)
+    phases: dict[str, float] = {}
+    for phase in store.phase_instances(run):
+        phases[phase.name] = phases.get(phase.name, 0.0) + phase.ended - phase.begun
+    return Answer(
+        loop_s=outcome.loop,
+        iterations=len(outcome.iterations),
+        fast_bytes=fast,
+        footprint_bytes=footprint,
+        steady_s=outcome.steady,
+        waited_s=outcome.waited,
+        charged_s=counters.charged if counters else 0.0,
+        moves=len(outcome.moves),
+        moved_bytes=outcome.moved_bytes,
+        copying_s=outcome.copying,
+        phases=phases,
+    )

@@ -1,0 +1,126 @@
+"""The report page: sections of text, picture and table, in one file that refers to nothing outside of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from terrace.lab.experiment.cells import write_whole
+from terrace.lab.experiment.tables import Row, Table, Value
+from terrace.report import charts, parts
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+_MANY_ROWS = 12  # more are folded away
+_MORE_STYLE = """
+h3 { font-size: 1rem; font-weight: 600; margin: 1.2rem 0 0; }
+th { white-space: normal; vertical-align: bottom; }
+section > p.difference { border-left: .3rem solid var(--rule); padding-left: .8rem; }
+"""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A chart: its name in the page, what it shows in words, and Plotly's figure."""
+
+    name: str
+    words: str
+    figure: go.Figure
+
+
+@dataclass(frozen=True)
+class Section:
+    """One result: what is shown, how it differs from what was published and why, pictures, tables."""
+
+    title: str
+    text: str
+    differences: Sequence[str] = ()
+    pictures: Sequence[Picture] = ()
+    tables: Sequence[Table] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """An experiment's results."""
+
+    title: str
+    headline: str
+    lead: str
+    sections: Sequence[Section]
+
+    def write(self, folder: Path) -> None:
+        """Tables, and report.html with the pictures."""
+        for section in self.sections:
+            for table in section.tables:
+                table.write(folder)
+        write_whole(folder / "report.html", self._html())
+
+    def _html(self) -> str:
+        sections = "".join(_section(section) for section in self.sections)
+        body = (
+            f'<header>\n<h1>{escape(self.title)}</h1>\n<p class="headline">{escape(self.headline)}</p>\n'
+            f'<p class="lead">{escape(self.lead)}</p>\n</header>\n<main>\n{sections}</main>'
+        )
+        return parts.document(self.title, body, _MORE_STYLE)
+
+
+def _section(section: Section) -> str:
+    differences = "".join(f'<p class="difference">{escape(text)}</p>\n' for text in section.differences)
+    pictures = "".join(_picture(picture, section.title) for picture in section.pictures)
+    tables = "".join(_table(table) for table in section.tables if table.rows)
+    return (
+        f"<section>\n<h2>{escape(section.title)}</h2>\n<p>{escape(section.text)}</p>\n{differences}{pictures}"
+        f"{tables}</section>\n"
+    )
+
+
+def _picture(picture: Picture, above: str) -> str:
+    chart = charts.embed(picture.name, picture.words, picture.figure)
+    title = f"<h3>{escape(picture.words)}</h3>\n" if picture.words != above else ""
+    return f"{title}<figure>{chart}</figure>\n"
+
+
+def _table(table: Table) -> str:
+    words = {name for row in table.rows for name, value in row.items() if isinstance(value, str)}
+    head = "".join(
+        f'<th class="left">{escape(_words(name))}</th>' if name in words else f"<th>{escape(_words(name))}</th>"
+        for name in table.columns
+    )
+    rows = "".join(f"<tr>{_cells(row)}</tr>\n" for row in table.rows)
+    is_open = " open" if len(table.rows) <= _MANY_ROWS else ""
+    return (
+        f"<details{is_open}><summary>{escape(table.title)} ({escape(table.name)}.csv)</summary>\n"
+        f'<div class="scroll"><table>\n<tr>{head}</tr>\n{rows}</table></div></details>\n'
+    )
+
+
+def _cells(row: Row) -> str:
+    return "".join(
+        f'<td class="left">{escape(value)}</td>' if isinstance(value, str) else f"<td>{_shown(name, value)}</td>"
+        for name, value in row.items()
+    )
+
+
+def _words(column: str) -> str:
+    """ "slow_only_s" as a heading."""
+    name, _, unit = column.rpartition("_")
+    return {"s": f"{name}, ms", "bytes": f"{name}, MB"}.get(unit, column).replace("_", " ")
+
+
+def _shown(column: str, value: Value) -> str:
+    """Seconds as ms, bytes as MB, shares in percent."""
+    if value is None:
+        return ""
+    if column.endswith("_s"):
+        return f"{float(value) * 1e3:.2f}"
+    if column.endswith("_bytes"):
+        return f"{float(value) / 1e6:.2f}"
+    if column.endswith(("gap", "over_bound")):
+        return f"{float(value):+.1%}"
+    if column.endswith(("share", "overlap")):
+        return f"{float(value):.1%}"
+    return f"{value:.2f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,94 @@
+"""Charts of experiments: bars in groups, and lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from terrace.report import charts
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+FAST, SLOW, GOOD, BOUND, SOFT = charts.FAST, charts.SLOW, charts.GOOD, charts.BOUND, "#8a96a3"
+CYCLE = (
+    SLOW,
+    SOFT,
+    FAST,
+    GOOD,
+    BOUND,
+    charts.WAIT,
+    "#d0a215",
+    "#3aa6a0",
+    "#a2578f",
+    "#6c7f91",
+    "#b5c334",
+    "#e07b91",
+)
+PALE = {FAST: "#9cc7da", SLOW: "#deb79b"}
+_MOST_NUMBERS = 48  # bars with their values above them
+
+
+@dataclass(frozen=True)
+class Series:
+    """Values of one colour, a group or a position each; None where there is none."""
+
+    name: str
+    values: Sequence[float | None]
+    colour: str
+
+
+@dataclass(frozen=True)
+class Level:
+    """A dashed line across the picture: a published number."""
+
+    value: float
+    words: str
+
+
+def bars(groups: Sequence[str], series: Sequence[Series], axis: str, levels: Sequence[Level] = ()) -> go.Figure:
+    """Groups of bars from 0, with their values above them where there is room."""
+    figure = _figure(series, axis, levels, barmode="group", bargap=0.18)
+    shown = ".1f" if "%" in axis else ".2f"
+    for one in series:
+        figure.add_bar(x=list(groups), y=list(one.values), name=one.name, marker={"color": one.colour})
+    figure.update_traces(hovertemplate=f"%{{x}}: %{{y:{shown}}}")
+    values = [value for one in series for value in one.values if value is not None]
+    if values and len(series) * len(groups) <= _MOST_NUMBERS:
+        low, high = min(0.0, *values), max(0.0, *values)
+        figure.update_yaxes(range=[low - 0.15 * (low < 0) * (high - low), high + 0.15 * (high - low)])
+        figure.update_traces(
+            texttemplate=f"%{{y:{shown}}}", textposition="outside", textangle=-90, cliponaxis=False
+        )
+        figure.update_layout(uniformtext={"minsize": 9, "mode": "show"})
+    return figure
+
+
+def lines(positions: Sequence[str], series: Sequence[Series], axis: str) -> go.Figure:
+    """A line for each series over named positions."""
+    figure = _figure(series, axis)
+    for number, one in enumerate(series):
+        figure.add_scatter(
+            x=list(positions), y=list(one.values), name=one.name, mode="lines+markers",
+            hovertemplate="%{x}: %{y:.2f}",
+            line={"color": one.colour, "dash": ("solid", "dash", "dot")[number // len(CYCLE) % 3]},
+        )  # fmt: skip
+    return figure
+
+
+def _figure(series: Sequence[Series], axis: str, levels: Sequence[Level] = (), **layout: object) -> go.Figure:
+    figure = charts.figure(420, showlegend=len(series) > 1, **layout)
+    for level in levels:
+        figure.add_hline(
+            y=level.value, line={"color": charts.WAIT, "width": 1, "dash": "dash"},
+            annotation={
+                "text": escape(level.words).replace("\n", "<br>"), "x": 1, "xanchor": "left", "yanchor": "middle",
+                "align": "left", "font": {"color": charts.WAIT, "size": 11},
+            },
+        )  # fmt: skip
+    figure.update_layout(margin={"r": 125 if levels else 20})
+    figure.update_xaxes(type="category")
+    figure.update_yaxes(title=axis, rangemode="tozero", zeroline=True, zerolinecolor=charts.SOFT)
+    return figure

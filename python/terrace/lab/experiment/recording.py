@@ -1,0 +1,157 @@
+"""What cells rest on, made when first needed and kept: programs, recordings, profiles.
+
+A program runs once for each shape of caches; all else is replayed. Each file is written beside its place and then
+renamed, so that several runs may share a folder: whoever needs a recording that is not there makes it, and those
+who make the same one at the same time make the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from terrace import _core
+from terrace.errors import TerraceError
+from terrace.lab import study
+from terrace.lab.experiment.cells import document, write_whole
+from terrace.lab.experiment.workloads import WORKLOADS, Workload
+
+# Unimem's machines have the same caches: one recording serves all of them.
+_SHARED = {"unimem": "unimem-bw2"}
+_SECOND_TO_LAST = 4  # a cache is at most this part of the next one
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an experiment keeps its files, and what its programs are called with."""
+
+    folder: Path
+    source: Path  # Terrace's source tree
+    problem_class: str
+
+    def program(self, name: str) -> Path:
+        """A workload, built with the wrappers."""
+        return self.folder / "bin" / name
+
+    def misses(self, name: str, machine: str) -> Path:
+        """Its recording for the machine's caches."""
+        return self.folder / "recordings" / f"{name}.{shape(machine)}.misses"
+
+    def facts(self, name: str, machine: str) -> Path:
+        """What is known of the recording."""
+        return self.misses(name, machine).with_suffix(".json")
+
+    def profile(self, name: str, machine: str) -> Path:
+        """Its profile on the machine, with exact counters beside the samples."""
+        return self.folder / "profiles" / f"{name}.{machine}.terrace"
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recorded program."""
+
+    misses: Path
+    footprint: int
+    options: tuple[str, ...]  # of every replay: the caches as recorded, and the cores
+
+
+def shape(machine: str) -> str:
+    """The machine whose recording serves this one."""
+    return _SHARED.get(machine.partition("-")[0], machine)
+
+
+def build(place: Place, names: Sequence[str]) -> None:
+    """The workloads that are not there yet, with nothing but CXX changed."""
+    missing = [name for name in names if not place.program(name).exists()]
+    if not missing:
+        return
+    script = place.source / "workloads" / "build.sh"
+    if not script.is_file():
+        raise TerraceError(f"{script} is not there: run experiments in Terrace's source tree, or give --source")
+    scratch = place.folder / f"bin.{os.getpid()}"
+    compiler = Path(study.terrace_program()).with_name("terrace-c++")
+    command = ["sh", str(script.resolve()), str(scratch.resolve()), *missing]
+    done = subprocess.run(command, env={**os.environ, "CXX": str(compiler)}, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise TerraceError(f"building the workloads failed: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
+    for name in missing:
+        place.program(name).parent.mkdir(parents=True, exist_ok=True)
+        (scratch / name).replace(place.program(name))
+    shutil.rmtree(scratch)
+
+
+def record(place: Place, name: str, machine: str) -> None:
+    """Runs the program once: its misses, and its profile on the machine of that shape of caches."""
+    machine = shape(machine)
+    if place.facts(name, machine).exists():
+        return
+    workload = WORKLOADS[name]
+    command = [str(place.program(name)), *workload.command(place.problem_class)]
+    scratch = place.folder / "scratch" / f"record.{name}.{machine}.{os.getpid()}"
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    footprint = study.footprint(command, scratch, name)
+    options = _options(workload, machine, footprint)
+    misses, store = scratch / "misses", scratch / "record.terrace"
+    words: list[str | Path] = ["record", "--exact", "--quiet", "--machine", machine, *options]
+    study.run_terrace([*words, "--misses", misses, "--output", store, "--", *command])
+    for made, kept in ((store, place.profile(name, machine)), (misses, place.misses(name, machine))):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        made.replace(kept)
+    facts = {"workload": name, "command": command[1:], "footprint_bytes": footprint, "options": options}
+    write_whole(place.facts(name, machine), document(facts))
+    shutil.rmtree(scratch)
+
+
+def recording(place: Place, name: str, machine: str) -> Recording:
+    """What `record` made."""
+    facts = json.loads(place.facts(name, machine).read_text(encoding="utf-8"))
+    return Recording(place.misses(name, machine), facts["footprint_bytes"], tuple(facts["options"]))
+
+
+def profile(place: Place, name: str, machine: str) -> None:
+    """The recording's profile on a machine."""
+    kept = place.profile(name, machine)
+    if kept.exists():
+        return
+    made = place.folder / "scratch" / f"profile.{name}.{machine}.{os.getpid()}.terrace"
+    made.parent.mkdir(parents=True, exist_ok=True)
+    made.unlink(missing_ok=True)
+    of = recording(place, name, machine)
+    words: list[str | Path] = [
+        "replay",
+        of.misses,
+        "--quiet",
+        "--profile",
+        "--exact",
+        "--machine",
+        machine,
+        *of.options,
+    ]
+    study.run_terrace([*words, "--output", made])
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    made.replace(kept)
+
+
+def _options(workload: Workload, machine: str, footprint: int) -> list[str]:
+    """The last cache in the ratio to the footprint that it has in class C, all its cores' shares together; the
+    ones before it as they are, but at most a quarter of the next. All cores where the study ran on all."""
+    initiator = tomllib.loads(_core.Machine.read(machine).to_toml())["initiator"][0]
+    caches = initiator["cache"]
+    last = study.STUDY_CACHE
+    if shape(machine) not in _SHARED.values():
+        shares = 1 if caches[-1]["shared"] else initiator["cores"]
+        last = _core.parse_size(caches[-1]["size"]) * shares
+    size = last * footprint / workload.study_footprint
+    options: list[str] = []
+    for cache in reversed(caches):
+        if cache is not caches[-1]:
+            size = min(_core.parse_size(cache["size"]), size / _SECOND_TO_LAST)
+        options += ["--cache", f"{cache['name']}={int(size)}"]
+    return options if shape(machine) in _SHARED.values() else [*options, "--cores", "all"]

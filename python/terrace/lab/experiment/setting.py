@@ -1,0 +1,88 @@
+"""What a run of an experiment covers, and what every table needs of its answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from terrace import _core
+from terrace.lab.experiment.cells import Answer, Answers, Cell
+from terrace.solve.figures import hold_bound
+
+_OURS = ("auto", "joint", "stream", "unimem", "global", "local", "slow-only", "fast-only")
+# What the bound is not about: itself, data beyond the budget, moves that cost nothing, a cache of lines.
+_BEYOND_THE_BOUND = {"bound", "fast-only", "free", "cache-mode"}
+# They decide when memory is made, and learn nothing.
+_WITHOUT_PROFILE = ("first-touch", "interleave", "weighted-interleave")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Which programs in which class; `small` asks fewer questions of each."""
+
+    workloads: tuple[str, ...]
+    problem_class: str
+    small: bool
+
+
+def baselines() -> dict[str, str]:
+    """By name, the method of every published planner and policy that the library has: those that learn offline
+    obey a plan from a profile, the others act while the program runs."""
+    planners = [name for name in _core.planners() if name not in _OURS]
+    policies = _core.policies()
+    live = {name: f"live {name}" for name in [*planners, *policies]}
+    return {name: live[name] if name in _WITHOUT_PROFILE + tuple(policies) else f"planned {name}" for name in live}
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The answers on one machine about one program."""
+
+    answers: Answers
+    workload: str
+    machine: str
+
+    def get(self, method: str, size: str = "") -> Answer:
+        """The answer; raises TerraceError when it is not there, or beats the bound of its size."""
+        found = self.answers.get(Cell(self.workload, self.machine, method, size))
+        if not _BEYOND_THE_BOUND & set(method.split()):
+            self.held(method, size, found.loop_s)
+            if (bound := self.bound(size)) is not None:
+                hold_bound(self._cell(f"{method}, steady", size), bound.steady_s, found.steady_s)
+        return found
+
+    def bound(self, size: str) -> Answer | None:
+        """What no placement by software beats, if that was asked for the size."""
+        return self.answers.find(Cell(self.workload, self.machine, "bound", size))
+
+    def held(self, what: str, size: str, seconds: float) -> float:
+        """A loop's seconds that a table is to show. Raises TerraceError where they beat the bound of the size."""
+        bound = self.bound(size)
+        return seconds if bound is None else hold_bound(self._cell(what, size), bound.loop_s, seconds)
+
+    def _cell(self, what: str, size: str) -> str:
+        return f"{self.workload} on {self.machine}, {size or 'any size'}, {what}"
+
+    def find(self, method: str, size: str = "") -> Answer | None:
+        """The answer, if that was asked."""
+        asked = self.answers.has(Cell(self.workload, self.machine, method, size))
+        return self.get(method, size) if asked else None
+
+    def seconds(self, method: str, size: str = "") -> float | None:
+        """Of the loop, if that was asked."""
+        found = self.find(method, size)
+        return found.loop_s if found else None
+
+    @property
+    def slow(self) -> float:
+        """Seconds with all in slow memory."""
+        return self.get("slow-only").loop_s
+
+    @property
+    def fast(self) -> float:
+        """Seconds with all in fast memory."""
+        return self.get("fast-only").loop_s
+
+    def relative(self, method: str, size: str = "") -> float | None:
+        """Time over that of fast-only, if that was asked."""
+        seconds = self.seconds(method, size)
+        return None if seconds is None else seconds / self.fast

@@ -1,0 +1,43 @@
+"""Tables: what an experiment hands out, as CSV, as JSON, and on its page."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+from terrace.lab.experiment.cells import SCHEMA, document, write_whole
+
+Value = str | float | int | None
+Row = dict[str, Value]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of the same columns; None where there is nothing to say."""
+
+    name: str  # of its files
+    title: str
+    rows: list[Row]
+
+    @property
+    def columns(self) -> list[str]:
+        """In the first row's order."""
+        return list(self.rows[0]) if self.rows else []
+
+    def write(self, folder: Path) -> None:
+        """NAME.csv and NAME.json; each row of the CSV file says which schema it has."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["schema", *self.columns])
+        for row in self.rows:
+            writer.writerow([SCHEMA, *("" if value is None else value for value in row.values())])
+        write_whole(folder / f"{self.name}.csv", text.getvalue())
+        content = {"table": self.name, "title": self.title, "rows": self.rows}
+        write_whole(folder / f"{self.name}.json", document(content))
+
+
+def mean(values: list[float]) -> float | None:
+    """None of nothing."""
+    return sum(values) / len(values) if values else None

@@ -1,0 +1,271 @@
+"""Unimem's evaluation (SC'17): its questions, and the tables of their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from terrace.lab.experiment import published
+from terrace.lab.experiment.cells import Answers, Cell, unique
+from terrace.lab.experiment.setting import Reader, Setting, baselines
+from terrace.lab.experiment.tables import Row, Table, mean
+from terrace.lab.experiment.workloads import WORKLOADS
+from terrace.solve.figures import overlap
+
+PROGRAMS = ("cg", "mg", "ft", "bt", "sp", "lu", "eddy", "graph", "tensor", "mergejoin")
+SMALL = ("mg", "sp")
+BANDWIDTHS = ("unimem-bw2", "unimem-bw4", "unimem-bw8")
+LATENCIES = ("unimem-lat2", "unimem-lat4", "unimem-lat8")
+MANAGED = ("unimem-bw2", "unimem-lat4")
+HALF = "unimem-bw2"  # of Figures 11 and 13 and Table 4
+STUDY = "256MB"
+ARRAYS = ("lhs", "rhs", "u", "forcing")  # of SP
+_SLOWED = 1.05  # programs that slow memory does not slow down so much are listed, and not averaged
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of Figure 11, or a switch that is off: how its time is made of answers."""
+
+    name: str
+    methods: tuple[str, ...]
+    seconds: Callable[[Reader], float]
+
+
+def _read(method: str) -> Step:
+    return Step("", (method,), lambda reader: reader.get(method, STUDY).loop_s)
+
+
+def _unlearned(planner: str) -> Step:
+    """Whole objects, learned on the spot. The runtime cuts objects into chunks: so the plan that moves whole
+    objects, plus what learning costs the same planner with chunks, the first iteration and bringing data in."""
+    live, planned, objects = f"live {planner}", f"planned {planner}", f"planned {planner} objects"
+
+    def seconds(reader: Reader) -> float:
+        learning = reader.get(live, STUDY).loop_s - reader.get(planned, STUDY).loop_s
+        return reader.get(objects, STUDY).loop_s + learning
+
+    return Step("", (live, planned, objects), seconds)
+
+
+def _named(name: str, step: Step) -> Step:
+    return Step(name, step.methods, step.seconds)
+
+
+# Figure 11's order; what the paper does not have comes last.
+STEPS = (
+    _named("global", _unlearned("global")),
+    _named("+ local", _unlearned("unimem")),
+    _named("+ partition", _read("live unimem")),
+    _named("+ initial", _read("planned unimem")),
+    _named("+ joint", _read("planned auto")),
+)
+SWITCHES = (
+    _named("all on", _read("planned auto")),
+    _named("without joint", _read("planned unimem")),
+    _named("without moves", _read("planned global")),
+    _named("without global", _read("planned local")),
+    _named("without partition", _read("planned auto objects")),
+    _named("without initial", _read("live auto")),
+)
+
+
+def sizes(setting: Setting, workload: str) -> tuple[str, ...]:
+    """Of fast memory. A quarter of the footprint is the study's ratio where the study has no such program."""
+    if setting.small:
+        return (STUDY,)
+    return (STUDY, "128MB", "512MB", *(("1/4",) if WORKLOADS[workload].in_study else ()))
+
+
+def machines(setting: Setting) -> tuple[str, ...]:
+    """Whose slow memory is tried alone."""
+    return MANAGED if setting.small else BANDWIDTHS + LATENCIES
+
+
+def cells(setting: Setting) -> list[Cell]:
+    """Every question, those that most of the report rests on first."""
+    asked: list[Cell] = []
+    for name in setting.workloads:
+        asked += [Cell(name, m, method) for m in machines(setting) for method in ("slow-only", "fast-only")]
+        for machine in MANAGED:
+            for size in sizes(setting, name):
+                columns = ("live auto", "planned auto", "oracle auto", "bound", "live unimem")
+                asked += [Cell(name, machine, method, size) for method in columns]
+            asked += [Cell(name, machine, method, STUDY) for method in baselines().values()]
+        asked += [Cell(name, HALF, method, STUDY) for step in STEPS + SWITCHES for method in step.methods]
+        asked += [Cell(name, m, f"{how} auto free", STUDY) for m in MANAGED for how in ("live", "planned")]
+        if name == "sp":
+            asked += [Cell(name, machine, f"alone {array}") for machine in MANAGED for array in ARRAYS]
+    return unique(asked)
+
+
+def slowdowns(setting: Setting, answers: Answers) -> Table:
+    """Figures 2 and 3."""
+    rows: list[Row] = []
+    for name in setting.workloads:
+        for machine in machines(setting):
+            reader = Reader(answers, name, machine)
+            rows.append(
+                {
+                    "workload": name, "machine": machine, "slow_only_s": reader.slow, "fast_only_s": reader.fast,
+                    "slowdown": reader.slow / reader.fast,
+                    "published": published.SLOW_ONLY.get((name, machine)),
+                }
+            )  # fmt: skip
+    return Table("slowdowns", "All data in slow memory, over all data in fast memory", rows)
+
+
+def sp_arrays(answers: Answers) -> Table:
+    """Figure 4."""
+    rows: list[Row] = []
+    for machine in MANAGED:
+        reader = Reader(answers, "sp", machine)
+        times = {"": reader.slow, **{array: reader.get(f"alone {array}").loop_s for array in ARRAYS}}
+        for array, seconds in times.items():
+            rows.append(
+                {
+                    "machine": machine, "in_fast_memory": array or "none", "loop_s": seconds,
+                    "relative": seconds / reader.fast,
+                    "gained_share": (reader.slow - seconds) / (reader.slow - reader.fast),
+                    "published": published.SP_ARRAYS.get((array, machine)),
+                }
+            )  # fmt: skip
+    return Table("sp_arrays", "SP with one array in fast memory, over all data in fast memory", rows)
+
+
+def managed(setting: Setting, answers: Answers) -> Table:
+    """Figures 9, 10 and 13, in every column."""
+    rows: list[Row] = []
+    for name in setting.workloads:
+        for machine in MANAGED:
+            reader = Reader(answers, name, machine)
+            rows += [_managed(reader, size) for size in sizes(setting, name)]
+    return Table("managed", "Every column, by program, machine and fast memory; gaps are to fast-only", rows)
+
+
+def _managed(reader: Reader, size: str) -> Row:
+    live, planned = reader.get("live auto", size), reader.get("planned auto", size)
+    oracle, bound = reader.get("oracle auto", size).loop_s, reader.get("bound", size).loop_s
+    paper = reader.get("live unimem", size).loop_s
+    steady_fast = reader.get("fast-only").steady_s
+    return {
+        "workload": reader.workload, "machine": reader.machine, "fast_memory": size,
+        "fast_bytes": live.fast_bytes, "footprint_bytes": live.footprint_bytes, "iterations": live.iterations,
+        "slow_only_s": reader.held("slow-only", size, reader.slow), "unimem_live_s": paper,
+        "live_s": live.loop_s, "steady_s": live.steady_s, "steady_fast_only_s": steady_fast,
+        "planned_s": planned.loop_s, "oracle_s": oracle, "bound_s": bound, "fast_only_s": reader.fast,
+        "slow_only_gap": reader.slow / reader.fast - 1, "live_gap": live.loop_s / reader.fast - 1,
+        "steady_gap": live.steady_s / steady_fast - 1, "planned_gap": planned.loop_s / reader.fast - 1,
+        "bound_gap": bound / reader.fast - 1, "planned_over_bound": planned.loop_s / bound - 1,
+    }  # fmt: skip
+
+
+def averages(rows: list[Row]) -> Table:
+    """Over the programs that slow memory slows down by 5 % or more, beside what was published for 256 MB."""
+    result: list[Row] = []
+    for machine in MANAGED:
+        for size in dict.fromkeys(row["fast_memory"] for row in rows):
+            here = [row for row in rows if (row["machine"], row["fast_memory"]) == (machine, size)]
+            slowed = [row for row in here if _number(row["slow_only_gap"]) >= _SLOWED - 1]
+            said = published.AVERAGES[machine] if size == STUDY else None
+            result.append(
+                {
+                    "machine": machine, "fast_memory": size, "programs": len(here), "averaged": len(slowed),
+                    **{column: mean([_number(row[column]) for row in slowed]) for column in
+                       ("slow_only_gap", "live_gap", "steady_gap", "planned_gap", "bound_gap")},
+                    "worst_live_gap": max((_number(row["live_gap"]) for row in slowed), default=None),
+                    "worst_planned_gap": max((_number(row["planned_gap"]) for row in slowed), default=None),
+                    "published_slow_only_gap": said[0] - 1 if said else None,
+                    "published_gap": said[1] - 1 if said else None,
+                    "published_worst_gap": said[2] - 1 if said else None,
+                }
+            )  # fmt: skip
+    return Table("averages", "Averages over programs that slow memory slows down by 5 % or more", result)
+
+
+def compared(setting: Setting, answers: Answers) -> Table:
+    """Every baseline that the library has, at the study's size, like with like: beside ours that is planned where
+    it is planned, and live where it acts while the program runs."""
+    rows: list[Row] = []
+    for name in setting.workloads:
+        for machine in MANAGED:
+            reader = Reader(answers, name, machine)
+            for baseline, method in baselines().items():
+                how = method.partition(" ")[0]
+                seconds, ours = reader.get(method, STUDY).loop_s, reader.get(f"{how} auto", STUDY).loop_s
+                rows.append(
+                    {
+                        "workload": name, "machine": machine, "baseline": baseline, "how": how,
+                        "loop_s": seconds, "ours_s": ours, "gap": seconds / reader.fast - 1,
+                        "over_ours_gap": seconds / ours - 1,
+                    }
+                )  # fmt: skip
+    return Table("baselines", "Published planners and policies with the study's fast memory", rows)
+
+
+def contributions(setting: Setting, answers: Answers) -> Table:
+    """Figure 11: the techniques added one by one."""
+    return Table(
+        "techniques",
+        "Figure 11's techniques added one by one, half the bandwidth",
+        _stepwise(setting, answers, STEPS, "published", published.TECHNIQUES),
+    )
+
+
+def switched_off(setting: Setting, answers: Answers) -> Table:
+    """Each technique switched off in turn."""
+    return Table(
+        "switched_off", "Each technique switched off in turn, half the bandwidth",
+        _stepwise(setting, answers, SWITCHES, "", {}),
+    )  # fmt: skip
+
+
+def _stepwise(
+    setting: Setting, answers: Answers, steps: tuple[Step, ...], said_as: str, said: dict[str, str]
+) -> list[Row]:
+    """A row a step: its time, and the share of the gap between slow-only and fast-only that it leaves closed."""
+    rows: list[Row] = []
+    for name in setting.workloads:
+        reader = Reader(answers, name, HALF)
+        room = reader.slow - reader.fast
+        for step in steps:
+            seconds = reader.held(step.name, STUDY, step.seconds(reader))
+            rows.append(
+                {
+                    "workload": name, "step": step.name, "loop_s": seconds, "gap": seconds / reader.fast - 1,
+                    "closed_share": (reader.slow - seconds) / room if room > 0 else None,
+                    **({said_as: said.get(name)} if said_as else {}),
+                }
+            )  # fmt: skip
+    return rows
+
+
+def moves(setting: Setting, answers: Answers) -> Table:
+    """Table 4, on both machines."""
+    rows: list[Row] = []
+    for name in setting.workloads:
+        for machine in MANAGED:
+            rows += [_moves(Reader(answers, name, machine), how) for how in ("live", "planned")]
+    return Table("moves", "Table 4: moves, what they cost, and how much of them is hidden", rows)
+
+
+def _moves(reader: Reader, how: str) -> Row:
+    method = f"{how} auto"
+    done, free = reader.get(method, STUDY), reader.get(f"{method} free", STUDY)
+    said = published.MOVES.get(reader.workload) if reader.machine == HALF else None
+    scale = WORKLOADS[reader.workload].study_footprint / done.footprint_bytes
+    return {
+        "workload": reader.workload, "machine": reader.machine, "how": how, "moves": done.moves,
+        "moved_bytes": done.moved_bytes, "moved_in_class_c_bytes": done.moved_bytes * scale,
+        "moved_an_iteration_share": done.moved_bytes / done.footprint_bytes / done.iterations,
+        "own_cost_share": done.charged_s / done.loop_s, "loop_s": done.loop_s, "free_moves_s": free.loop_s,
+        "copying_s": done.copying_s,
+        "overlap": overlap(done.loop_s, free.loop_s, done.copying_s),
+        "published_moves": said[0] if said else None, "published_moved_mb": said[1] if said else None,
+        "published_own_cost_share": said[2] if said else None, "published_overlap": said[3] if said else None,
+    }  # fmt: skip
+
+
+def _number(value: object) -> float:
+    assert isinstance(value, float | int)
+    return float(value)

@@ -1,0 +1,207 @@
+"""Runs workloads in virtual time in every column that a result has, and gathers the numbers.
+
+One execution of a program prices any number of worlds (machine, budget, planner) at once: what the caches let
+through does not depend on where data lies. The columns are those of docs/virtual-time.md: slow-only, live (the
+first iteration learned on the spot, moves paid for), steady (the later half of that run's iterations, against
+the same iterations of fast-only), planned (obeying a plan made from an earlier profile, as it is, from the first
+instruction to the last), fast-only, and the bound that no placement can beat.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from terrace.errors import TerraceError
+from terrace.solve import figures
+from terrace.store.reader import Store
+from terrace.store.values import Move, Run
+
+# Unimem's study (systems.md, section 1): 256 MB of fast memory beside class C on 4 ranks, and a last-level cache
+# of 20 MB.
+STUDY_FAST = 256e6
+STUDY_CACHE = 20e6
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A program of the study: its footprint in class C on each of 4 ranks (bytes), and class C's iterations."""
+
+    name: str
+    study_footprint: float
+    study_iterations: int
+
+
+WORKLOADS = {
+    "cg": Workload("cg", 311e6, 75),
+    "mg": Workload("mg", 921e6, 20),
+}
+MACHINES = ("unimem-bw2", "unimem-lat4")
+
+
+@dataclass(frozen=True)
+class World:
+    """One world of a run, as `terrace simulate --world` takes it. A plan is obeyed as it is: no planner beside it.
+    Free moves take neither time nor bandwidth: what moves cost is the difference."""
+
+    label: str
+    machine: str
+    planner: str = "auto"
+    fast: int | None = None
+    plan: Path | None = None
+    free_moves: bool = False
+
+    def text(self) -> str:
+        """What follows --world."""
+        words = [f"label={self.label}", f"machine={self.machine}"]
+        words.append(f"planner={self.planner}" if self.plan is None else f"plan={self.plan}")
+        if self.fast is not None:
+            words.append(f"fast={self.fast}")
+        if self.free_moves:
+            words.append("free-moves=yes")
+        return " ".join(words)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one world of a run came to. Times are virtual seconds of the main loop."""
+
+    store: Path
+    loop: float
+    iterations: list[float]
+    waited: float
+    copying: float  # of each move its size over the copy bandwidth
+    moves: list[Move] = field(repr=False)
+
+    @property
+    def moved_bytes(self) -> int:
+        """Of all transfers that were not refused."""
+        return sum(move.size for move in self.moves)
+
+    @property
+    def steady(self) -> float:
+        """Of the later half of the iterations."""
+        return figures.steady(self.iterations)
+
+
+def terrace_program() -> str:
+    """The launcher of this installation."""
+    import sys
+
+    beside = Path(sys.executable).with_name("terrace")
+    return str(beside) if beside.exists() else "terrace"
+
+
+def run_terrace(words: Sequence[str | os.PathLike[str]], environment: Mapping[str, str] | None = None) -> str:
+    """Runs the launcher; what the program wrote to standard output. Raises TerraceError with its last lines."""
+    command = [terrace_program(), *(os.fspath(word) for word in words)]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(environment or {})})
+    if done.returncode != 0:
+        tail = " | ".join((done.stdout + done.stderr).strip().splitlines()[-4:])
+        raise TerraceError(f"{' '.join(command)[:160]} ended with {done.returncode}: {tail}")
+    return done.stdout
+
+
+def outcome(path: Path) -> Outcome:
+    """Reads what a world's journal said of its last main loop."""
+    store = Store(path)
+    run = store.run()
+    loop = store.loop(run)
+    if loop is None or loop.ended is None:
+        raise TerraceError(f"{path}: no main loop ended in it")
+    per_iteration: dict[int, float] = {}
+    waited = 0.0
+    for phase in store.phase_instances(run):
+        per_iteration[phase.iteration] = per_iteration.get(phase.iteration, 0.0) + phase.ended - phase.begun
+        waited += phase.waited
+    moves = [move for move in store.moves(run) if not move.refused]
+    iterations = [per_iteration[i] for i in sorted(per_iteration)]
+    copying = figures.copying(store.machine(run), moves)
+    return Outcome(path, loop.ended - loop.begun, iterations, waited, copying, moves)
+
+
+def obeyed(path: Path) -> None:
+    """Raises TerraceError unless the run obeyed the plan that it was given from the first instruction to the last:
+    its journal then has that plan's record and no other."""
+    store = Store(path)
+    run = store.run()
+    reasons = store.plan_reasons(run)
+    if not run.obeys_a_plan or len(reasons) != 1:
+        raise TerraceError(
+            f"{path}: a run that obeys a given plan has one plan record and no planner; this one has the planner "
+            f"'{run.planner}' and {len(reasons)} plan records ({'; '.join(reasons) or 'none'})"
+        )
+
+
+def record(
+    program: Sequence[str | os.PathLike[str]],
+    machines: Sequence[str],
+    folder: Path,
+    name: str,
+    options: Sequence[str] = (),
+) -> None:
+    """One execution, profiled on each machine with exact counters beside the samples: NAME.MACHINE.terrace."""
+    folder.mkdir(parents=True, exist_ok=True)
+    words: list[str | os.PathLike[str]] = [
+        "record",
+        "--exact",
+        "--quiet",
+        "--output",
+        folder / f"{name}.terrace",
+        *options,
+    ]
+    for machine in machines:
+        words += ["--world", World(machine, machine).text()]
+    run_terrace([*words, "--", *program])
+
+
+def simulate(
+    program: Sequence[str | os.PathLike[str]],
+    worlds: Sequence[World],
+    folder: Path,
+    name: str,
+    options: Sequence[str] = (),
+) -> tuple[dict[str, Outcome], str]:
+    """One execution, priced in every world, and what the program printed. Raises TerraceError when it fails, and
+    where a world did not obey the plan that it was given."""
+    folder.mkdir(parents=True, exist_ok=True)
+    output = folder / f"{name}.terrace"
+    for old in folder.glob(f"{name}*.terrace"):
+        old.unlink()
+    words: list[str | os.PathLike[str]] = ["simulate", "--quiet", "--output", output, *options]
+    for world in worlds:
+        words += ["--world", world.text()]
+    printed = run_terrace([*words, "--", *program])
+    stores = {world.label: folder / f"{name}.{world.label}.terrace" for world in worlds}
+    for world in worlds:
+        if world.plan is not None:
+            obeyed(stores[world.label])
+    return {label: outcome(store) for label, store in stores.items()}, printed
+
+
+def data_objects(store: Store, run: Run) -> dict[str, int]:
+    """The program's data objects that lived when its main loop began, with their sizes in bytes."""
+    loop = store.loop(run)
+    begun = loop.begun if loop else 0.0
+    kinds = {"heap", "mapping", "fixed", "common", "named"}
+    return {
+        item.name: item.size
+        for item in store.objects(run)
+        if item.kind in kinds
+        and item.born <= begun
+        and (item.died is None or item.died > begun)
+        and not item.name.startswith("(")
+    }
+
+
+def footprint(program: Sequence[str | os.PathLike[str]], folder: Path, name: str) -> int:
+    """Bytes of the data objects that live in the main loop, from a native run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    output = folder / f"{name}.footprint.terrace"
+    output.unlink(missing_ok=True)
+    run_terrace(["run", "--quiet", "--planner", "slow-only", "--output", output, "--", *program])
+    store = Store(output)
+    return sum(data_objects(store, store.run()).values())

@@ -1,0 +1,41 @@
+"""Reads all that the page tells from profile, plan and journal; the model gives the curve over sizes."""
+
+from pathlib import Path
+
+from terrace.output import progress
+from terrace.report.facts import Facts
+from terrace.solve import confidence, model
+from terrace.store.reader import Store
+from terrace.store.summary import by_name, summarise_phases
+
+
+def gather(file: Path, process: int | None = None) -> Facts:
+    """Reads all that the page tells."""
+    store = Store(file)
+    run = store.run(process)
+    machine = store.machine(run)
+    profile = by_name(store.profile(run))
+    with progress("pricing placements") as steps:
+        pricing = model.price(store, run, profile, steps)
+        sensitivity = model.sensitivities(store, run, profile)
+        names = [item.name for item in profile.objects]
+        certainty = confidence.benefits(model.Model(store, run, exact=profile.exact), names)
+    plans = store.plans(run)
+    return Facts(
+        file=file,
+        run=run,
+        machine=machine,
+        loop=store.loop(run),
+        profile=profile,
+        pricing=pricing,
+        sensitivity=sensitivity,
+        phases=summarise_phases(store, run),
+        instances=store.phase_instances(run),
+        moves=store.moves(run),
+        plan=plans[-1] if plans else None,
+        counters=store.counters(run),
+        reach=store.reach(run),
+        notes=store.notes(run),
+        all_objects=store.objects(run),
+        certainty=certainty,
+    )

@@ -1,0 +1,1 @@
+"""What the model says of a profile: prices, bounds, optima, confidence."""

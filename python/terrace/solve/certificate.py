@@ -1,0 +1,162 @@
+"""A bound that no placement of a recorded program can beat.
+
+The linear program (docs/planning.md) has dual values: prices. Any prices prove a bound of any iteration, exactly
+(`Problem.bound_at`), so they may be found in whichever way is quick: from the mean iteration with its segments
+merged into whole phases and into a few parts of phases, where HiGHS takes seconds; bettered by subgradients on all
+its segments; and again for each iteration that is not like the mean.
+
+What they prove is counted on the recorded iterations' own counters, one after the other: data lies where an
+iteration left it when the next one begins, and anywhere when the first one begins. Nothing is merged or averaged
+there.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from terrace import _core
+from terrace.solve.figures import later_half
+from terrace.solve.linear import Prices, in_sequence, prices
+
+Dump = dict[str, Any]
+_ALL = 2**31 - 1  # items: a bound of merged chunks would not hold for plans that tell them apart
+_SIZES = (0, 30_000)  # items x parts, where phases are not more already
+_PASSES = 500
+_PASSES_AGAIN = 100  # for an iteration
+_ALIKE = 1e-3  # of the mean's bound: its prices need not be bettered
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What no placement by software can beat, seconds: the recorded loop, the later half of its iterations by
+    themselves, and its shortest iteration by itself."""
+
+    loop: float
+    iterations: int
+    later: float
+    shortest: float
+
+
+def certificate(store: Path, fast: int) -> Certificate:
+    """The recorded loop under `fast` bytes of fast memory, from its exact counters."""
+    kept = _core.Store(str(store))
+    run = kept.runs()[0].id
+    machine, profile = kept.machine(run), kept.profile(run, True)
+    budget = machine.fast_budget(fast)
+
+    def problem(of: _core.Profile, cyclic: bool) -> _core.Problem:
+        return _core.Problem(of, machine, budget, cyclic, _ALL, every_segment=True)
+
+    mean = problem(profile, True)
+    target = _core.decide(mean, "joint", quick=True).prediction.total
+    starts = proofs_of(mean, target)
+    usual = max(start.proven(mean) for start in starts)
+
+    def own(iteration: _core.Problem) -> Prices:
+        proven = [start.proven(iteration) for start in starts]
+        proof = starts[proven.index(max(proven))]
+        return proof if max(proven) >= (1 - _ALIKE) * usual else proof.better(iteration, target, _PASSES_AGAIN)
+
+    each = [problem(profile.only(i), False) for i in range(profile.iterations)]
+    owned = [own(iteration) for iteration in each]
+    of_all = [*([start] * len(each) for start in starts), owned]
+
+    def together(iterations: Sequence[int]) -> float:
+        rest = _core.Problem.in_sequence([each[i] for i in iterations])
+        return max(in_sequence([proofs[i] for i in iterations]).proven(rest) for proofs in of_all)
+
+    numbers = range(len(each))
+    return Certificate(
+        together(numbers),
+        len(each),
+        together(later_half(numbers)),
+        min(proof.proven(iteration) for proof, iteration in zip(owned, each, strict=True)),
+    )
+
+
+def proofs_of(problem: _core.Problem, target: float) -> list[Prices]:
+    """Prices that prove much of the problem: those of whole phases and of parts, bettered on its segments.
+
+    `target` is the best time that is known, seconds.
+    """
+    dump = json.loads(problem.to_json())
+    several: list[list[int]] = []
+    for size in _SIZES:
+        if (begins := parts(dump, size)) not in several:  # phases may have one part each
+            several.append(begins)
+    return [_prices(dump, begins).better(problem, target, _PASSES) for begins in several]
+
+
+def _prices(dump: Dump, begins: Sequence[int]) -> Prices:
+    """Of the problem's segments: in each part as the linear program of the parts has them."""
+    phases = dump["phases"]
+    of_parts = prices({**dump, "phases": merged(phases, begins)})
+    lengths = np.diff([*begins, len(phases)])
+    capacity = np.zeros((len(phases), len(dump["places"])))
+    capacity[begins] = of_parts.capacity  # within a part data may come and go
+    return Prices(np.repeat(of_parts.row, lengths, axis=0), capacity)
+
+
+def _offset(name: str) -> int:
+    """Where in its phase a segment begins ("resid.7@1048576"): 0 for the phase itself."""
+    _, at, offset = name.rpartition("@")
+    return int(offset) if at and offset.isdigit() else 0
+
+
+def parts(dump: Dump, largest: int) -> list[int]:
+    """The segments with which parts of phases begin: parts of about equal time, so many that items x parts stay
+    below `largest`, where phases are not more already."""
+    phases = dump["phases"]
+    most = largest // max(1, len(dump["items"]))
+    every = _of_length(phases, 0.0)
+    shortest, longest = 0.0, math.fsum(phase["measured"] for phase in phases)
+    if len(every) <= most:
+        return every
+    best = _of_length(phases, math.inf)
+    for _ in range(30):
+        middle = (shortest + longest) / 2
+        if len(tried := _of_length(phases, middle)) <= most:
+            longest, best = middle, tried
+        else:
+            shortest = middle
+    return best
+
+
+def _of_length(phases: Sequence[Dump], length: float) -> list[int]:
+    """A part ends with the segment in which it gets as long as that, in seconds, or with its phase."""
+    begins, passed = [], 0.0
+    for k, phase in enumerate(phases):
+        if k == 0 or not _offset(phase["name"]) or passed >= length:
+            begins.append(k)
+            passed = 0.0
+        passed += phase["measured"]
+    return begins
+
+
+def whole_phases(dump: Dump) -> Dump:
+    """The problem with the segments of each phase added to the phase."""
+    return {**dump, "phases": merged(dump["phases"], _of_length(dump["phases"], math.inf))}
+
+
+def merged(phases: Sequence[Dump], begins: Sequence[int]) -> list[Dump]:
+    """Each segment that begins no part added to what comes before it."""
+    return [_sum(phases[begin:end]) for begin, end in zip(begins, [*begins[1:], len(phases)], strict=True)]
+
+
+def _sum(segments: Sequence[Dump]) -> Dump:
+    cells: dict[int, list[float]] = {}
+    for segment in segments:
+        for item, *numbers in segment["cells"]:
+            known = cells.get(item, [0.0] * len(numbers))
+            cells[item] = [x + y for x, y in zip(known, numbers, strict=True)]
+    sums: Dump = {
+        key: math.fsum(segment[key] for segment in segments)
+        for key in ("core", "measured", "unexplained")
+        if key in segments[0]
+    }
+    return {**segments[0], **sums, "cells": [[item, *cells[item]] for item in sorted(cells)]}

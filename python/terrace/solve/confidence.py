@@ -1,0 +1,182 @@
+"""How sure ranks and plans are: sampling error carried through the model (C++: src/strategy/confidence/confidence.hpp)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from terrace import _core, units
+from terrace.errors import WrongCallError, core_errors
+from terrace.solve.model import Model
+from terrace.store.reader import Store
+from terrace.store.values import Floats, Run
+
+DRAWS = 20  # of a plan: each takes about as long as the plan itself
+BENEFIT_DRAWS = 400  # of benefits, which need no plan
+_UNSURE = 0.05  # more probable than that, two objects may swap
+_MOVED = 0.1  # of an object's bytes and time: so much more or less of it in fast memory is another placement
+_LEAST_TIME = 1e-12  # s: a benefit below that is none
+_PAIRS = 3
+
+
+@dataclass(frozen=True)
+class Benefit:
+    """What an iteration gains with an object alone in fast memory, seconds: 90 % interval and rank."""
+
+    name: str
+    seconds: float
+    low: float
+    high: float
+    rank: int | None  # from 1; None where nothing is gained
+    rival: str | None  # with which it most probably swaps ranks; None where the rank is certain
+    swap: float  # how probably the order of the two is the other one
+
+    @property
+    def certainty(self) -> str:
+        """The rank in words."""
+        if self.rank is None:
+            return ""
+        if self.rival is None:
+            return f"{self.rank}, certain"
+        return f"{self.rank}, may swap with {self.rival} (p = {self.swap:.2f})"
+
+
+@dataclass(frozen=True)
+class Regret:
+    """What sampling error costs a plan, predicted seconds an iteration: mean and 90 % interval over the draws."""
+
+    seconds: float
+    low: float
+    high: float
+    predicted: float  # an iteration with the plan
+    draws: int
+
+    @property
+    def sentence(self) -> str:
+        """For people."""
+        share = [units.percent(value / self.predicted) for value in (self.seconds, self.low, self.high)]
+        return f"Sampling error costs {share[0]} (90 %: {share[1]} to {share[2]})."
+
+
+@dataclass(frozen=True)
+class Swap:
+    """Of two objects, one that the draws' plans hold less of in fast memory than the plan, the other more."""
+
+    less: str
+    more: str
+    probability: float
+
+
+def benefits(model: Model, names: Sequence[str], draws: int = BENEFIT_DRAWS) -> list[Benefit]:
+    """By name: what objects gain, and how sure their order is; 0 for unknown names."""
+    problem = model.problem()
+    position = {name: o for o, name in enumerate(problem.objects)}
+    with core_errors():
+        estimates = np.asarray(problem.benefits())
+        drawn = np.asarray(_core.benefit_draws(problem, draws)).reshape(draws, -1)
+    known = [name for name in names if name in position and estimates[position[name]] > _LEAST_TIME]
+    known.sort(key=lambda name: -estimates[position[name]])
+    ranked = _ranked(known, estimates, drawn, position)
+    return [ranked.get(name, Benefit(name, 0.0, 0.0, 0.0, None, None, 0.0)) for name in names]
+
+
+def _ranked(known: list[str], estimates: Floats, drawn: Floats, position: dict[str, int]) -> dict[str, Benefit]:
+    """`known` is in the order of the estimates."""
+    columns = drawn[:, [position[name] for name in known]]
+    result = {}
+    for r, name in enumerate(known):
+        own = columns[:, r : r + 1]
+        # As many draws in the other order; equal ones count half.
+        other_way = np.where(np.arange(len(known)) > r, columns > own, columns < own).mean(axis=0)
+        other_way += 0.5 * (columns == own).mean(axis=0)
+        other_way[r] = 0.0
+        rival = int(other_way.argmax()) if len(known) > 1 else r
+        swap = float(other_way[rival])
+        low, high = np.quantile(own, (0.05, 0.95))
+        result[name] = Benefit(
+            name,
+            float(estimates[position[name]]),
+            float(low),
+            float(high),
+            r + 1,
+            known[rival] if swap > _UNSURE else None,
+            swap,
+        )
+    return result
+
+
+class Certainty:
+    """What the draws of one plan say of it."""
+
+    def __init__(self, sure: _core.SurePlan, names: Sequence[str]) -> None:
+        """`names` are the problem's objects."""
+        self.draws = len(sure.regrets)
+        self._names = list(names)
+        planned = np.asarray([share for share, _ in sure.shares])
+        drawn = np.asarray([shares for _, shares in sure.shares]).reshape(len(names), -1)
+        self._less = drawn < planned[:, None] - _MOVED
+        self._more = drawn > planned[:, None] + _MOVED
+        self._placed = planned > 0
+
+    @property
+    def certain(self) -> list[str]:
+        """Objects of which the plan has a share in fast memory, and nearly all draws about as much."""
+        unsure = (self._less | self._more).mean(axis=1) > _UNSURE
+        return [name for o, name in enumerate(self._names) if self._placed[o] and not unsure[o]]
+
+    @property
+    def swaps(self) -> list[Swap]:
+        """Pairs of which draws hold less of one and more of the other, the most probable first."""
+        pairs = [
+            Swap(self._names[int(a)], self._names[int(b)], float((self._less[a] & self._more[b]).mean()))
+            for a in np.flatnonzero(self._less.mean(axis=1) > _UNSURE)
+            for b in np.flatnonzero(self._more.mean(axis=1) > _UNSURE)
+        ]
+        return sorted((pair for pair in pairs if pair.probability > _UNSURE), key=lambda pair: -pair.probability)
+
+    @property
+    def sentence(self) -> str:
+        """For people: "certain: a, p; may swap: q and z (p = 0.31)"."""
+        words = []
+        if certain := self.certain:
+            words.append("certain: " + ", ".join(certain))
+        if swaps := self.swaps[:_PAIRS]:
+            words.append(
+                "may swap: " + ", ".join(f"{s.less} and {s.more} (p = {s.probability:.2f})" for s in swaps)
+            )
+        return "; ".join(words)
+
+    def document(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return {
+            "certain": self.certain,
+            "may_swap": [{"less": s.less, "more": s.more, "probability": s.probability} for s in self.swaps],
+        }
+
+
+def regret_of(plan: _core.Plan) -> Regret | None:
+    """What a plan says of its sampling error; None where nobody asked."""
+    if plan.draws == 0:
+        return None
+    return Regret(*plan.regret, predicted=plan.predicted, draws=plan.draws)
+
+
+def sampling_regret(
+    store: Store,
+    limit: str,
+    *,
+    run: Run | None = None,
+    machine: str | None = None,
+    planner: str = "auto",
+    draws: int = DRAWS,
+) -> Regret:
+    """The estimated cost of sampling error of the plan that a store's samples give under a budget ("64MiB" of the
+    fastest kind, or "hbm=1GiB,..."). Raises WrongCallError for less than one draw."""
+    if draws < 1:
+        raise WrongCallError(f"{draws} draws say nothing of sampling error: give 1 or more")
+    model = Model(store, run or store.run(), machine)
+    sure = model.sure_plan(model.problem(model.budget(limit)), planner, draws)
+    regret = regret_of(sure.plan)
+    assert regret is not None
+    return regret

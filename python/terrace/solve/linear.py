@@ -1,0 +1,294 @@
+"""The linear program of the design (docs/planning.md), as sparse matrices that HiGHS solves: what no placement by
+software can beat.
+
+`linear_bound` is its optimum. `prices` are its dual values, found to one part in ten thousand by a first-order
+method, which takes seconds where the simplex method takes hours; `Problem.bound_at` says what they prove, exactly,
+however good they are.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import highspy
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array
+
+from terrace import _core
+from terrace.errors import TerraceError
+
+Dump = dict[str, Any]
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+Moves = dict[tuple[int, int], Indices]  # by source and target among a domain's places
+Amounts = dict[str, Floats]  # by what of a place serves it: bytes, or latencies
+
+_GAP = 1e-4  # between the first-order method's two objectives, as a share
+_WORK = 8e9  # nonzeros x iterations: about a minute
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Of a phase's rows (core, each place's bandwidth, copies) and of a byte of each place when it begins, s."""
+
+    row: Floats  # [phase, places + 2]
+    capacity: Floats  # [phase, places]
+
+    def proven(self, problem: _core.Problem) -> float:
+        """What they prove of a problem that has these phases, seconds."""
+        return problem.bound_at(self.row.ravel().tolist(), self.capacity.ravel().tolist())
+
+    def better(self, problem: _core.Problem, target: float, passes: int) -> "Prices":
+        """Prices that prove at least as much of the problem: so many passes towards `target` seconds."""
+        row, capacity = problem.better_prices(
+            self.row.ravel().tolist(), self.capacity.ravel().tolist(), target, passes
+        )
+        return Prices(np.array(row).reshape(self.row.shape), np.array(capacity).reshape(self.capacity.shape))
+
+
+def in_sequence(iterations: Sequence[Prices]) -> Prices:
+    """Of iterations one after the other."""
+    return Prices(
+        np.concatenate([each.row for each in iterations]), np.concatenate([each.capacity for each in iterations])
+    )
+
+
+def linear_bound(dump: Dump, time_limit: float = 60) -> float:
+    """Seconds that no software placement can beat in one iteration.
+
+    Raises TerraceError when the solver is not done within `time_limit` seconds.
+    """
+    program = _Program(dump)
+    solver = program.solve({"time_limit": time_limit})
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        raise TerraceError(f"the solver found no bound: {solver.modelStatusToString(solver.getModelStatus())}")
+    return float(solver.getInfo().objective_function_value * program.second) + constant(dump)
+
+
+def constant(dump: Dump) -> float:
+    """What no placement changes: times that the law does not explain, where they are estimates."""
+    return 0.0 if dump["exact"] else float(sum(phase["unexplained"] for phase in dump["phases"]))
+
+
+def fastest_first(dump: Dump, domain: int) -> list[int]:
+    """The domain's places in the machine's order of speed, which the problem carries."""
+    places: list[int] = dump["fastest_first"][domain]
+    return places
+
+
+def prices(dump: Dump) -> Prices:
+    """Dual values of the linear program, the same ones every time."""
+    program = _Program(dump)
+    iterations = max(500, int(_WORK / program.matrix.nnz))
+    tolerances = dict.fromkeys(("pdlp_optimality_tolerance", "kkt_tolerance"), _GAP)
+    solver = program.solve({"solver": "pdlp", "pdlp_iteration_limit": iterations, **tolerances})
+    found = solver.getSolution()
+    return program.prices(np.array(found.row_dual) if found.dual_valid else np.zeros(program.matrix.shape[0]))
+
+
+class _Program:
+    """Variables, rows and costs, in units in which coefficients are near 1.
+
+    A phase has its time, which counts, and rows that bound it; an item its shares in every place of its domain but
+    the slowest, which has the rest, when each phase begins; what moves in a phase from place to place; and of what
+    it is read there, written, and the latency that this exposes, the shares that each place but the slowest
+    serves: at most what lies there or comes. The three need not come at the same time in the phase, so an item
+    that moves meanwhile may be in different places for them. What a prefetched line takes and what it exposes do.
+    """
+
+    def __init__(self, dump: Dump) -> None:
+        self._places, self._copy = dump["places"], dump["copy"]
+        self._phases, self._items = dump["phases"], dump["items"]
+        phases, places = len(self._phases), len(self._places)
+        self.second = max(sum(phase["measured"] for phase in self._phases), 1e-12) / max(phases, 1)
+        self._byte = float(max([1, *(item["size"] for item in self._items)]))
+        self._starts = phases if dump["cyclic"] else phases + 1
+        self._upper: list[Floats] = []
+        self._lower: list[Floats] = []
+        self._columns = 0
+        self._row_lower: list[Floats] = []
+        self._row_upper: list[Floats] = []
+        self._rows = 0
+        self._entries: list[tuple[Indices, Indices, Floats]] = []
+
+        time = self._variables((phases,), np.inf)
+        core = np.array([phase["core"] for phase in self._phases]) / self.second
+        # [phase, core, places, copies]: the least that each row leaves the phase's time.
+        self._least = np.zeros((phases, places + 2))
+        self._least[:, 0] = core
+        self._time_rows = self._new_rows((phases, places + 2), 0.0, np.inf)
+        self._enter(self._time_rows, time[:, None], 1.0)
+        self._most = np.full(places, np.inf)  # what a place may hold, less what it does where nothing is elsewhere
+        self._capacity_rows = self._new_rows((self._starts, places), -np.inf, np.inf)
+        for domain in sorted({item["domain"] for item in self._items}):
+            self._add_domain(domain, fastest_first(dump, domain))
+        self._row_lower[0] = self._least.ravel()
+        self._row_upper[1] = np.tile(self._most, self._starts)
+        rows, columns, factors = (np.concatenate(part) for part in zip(*self._entries, strict=True))
+        self.matrix = coo_array((factors, (rows, columns)), shape=(self._rows, self._columns)).tocsc()
+
+    def solve(self, options: dict[str, Any]) -> highspy.Highs:
+        """The solver after its run."""
+        program = highspy.HighsLp()
+        program.num_col_, program.num_row_ = self._columns, self._rows
+        cost = np.zeros(self._columns)
+        cost[: len(self._phases)] = 1
+        program.col_cost_ = cost
+        program.col_lower_, program.col_upper_ = np.concatenate(self._lower), np.concatenate(self._upper)
+        program.row_lower_, program.row_upper_ = np.concatenate(self._row_lower), np.concatenate(self._row_upper)
+        program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        program.a_matrix_.start_ = self.matrix.indptr
+        program.a_matrix_.index_ = self.matrix.indices
+        program.a_matrix_.value_ = self.matrix.data
+        solver = highspy.Highs()  # type: ignore[no-untyped-call]
+        for name, value in {"output_flag": False, "threads": 1, **options}.items():
+            solver.setOptionValue(name, value)
+        solver.passModel(program)
+        solver.run()
+        return solver
+
+    def prices(self, duals: Floats) -> Prices:
+        """Of the rows' dual values."""
+        capacity = -duals[self._capacity_rows[: len(self._phases)]] * self.second / self._byte
+        return Prices(np.maximum(duals[self._time_rows], 0), np.maximum(capacity, 0))
+
+    def _variables(self, shape: tuple[int, ...], upper: float) -> Indices:
+        """New variables of [0, upper]."""
+        count = int(np.prod(shape))
+        self._lower.append(np.zeros(count))
+        self._upper.append(np.full(count, upper))
+        self._columns += count
+        return np.arange(self._columns - count, self._columns).reshape(shape)
+
+    def _new_rows(self, shape: tuple[int, ...], lower: float, upper: float) -> Indices:
+        """New rows, lower <= sum of factor x variable <= upper."""
+        count = int(np.prod(shape))
+        self._row_lower.append(np.full(count, lower))
+        self._row_upper.append(np.full(count, upper))
+        self._rows += count
+        return np.arange(self._rows - count, self._rows).reshape(shape)
+
+    def _enter(self, rows: Indices, columns: Indices, factors: float | Floats) -> None:
+        rows, columns, values = np.broadcast_arrays(rows, columns, factors)
+        self._entries.append((rows.ravel(), columns.ravel(), values.ravel().astype(np.float64)))
+
+    def _add_domain(self, domain: int, places: list[int]) -> None:
+        items = np.array([i for i, item in enumerate(self._items) if item["domain"] == domain])
+        phases, count = len(self._phases), len(places) - 1
+        share = self._variables((self._starts, len(items), count), 1)
+        pairs = [(a, b) for a in range(count + 1) for b in range(count + 1) if a != b]
+        moved = self._variables((phases, len(items), len(pairs)), np.inf)
+        self._pin(items, places)
+        moves = dict(zip(pairs, np.moveaxis(moved, -1, 0), strict=True))
+        now, after = share[:phases], share[(np.arange(phases) + 1) % self._starts]
+        balance = self._new_rows((phases, len(items), count), 0, 0)
+        self._enter(balance, after, 1)
+        self._enter(balance, now, -1)
+        for (a, b), move in moves.items():
+            if a < count:
+                self._enter(balance[..., a], move, 1)
+            if b < count:
+                self._enter(balance[..., b], move, -1)
+        if count > 1:
+            self._enter(self._new_rows(share.shape[:2], 0, 1)[..., None], share, 1)
+        sizes = np.array([self._items[i]["size"] for i in items], dtype=np.float64)
+        self._hold(places, share, sizes / self._byte)
+        self._copy_beside(places, moves, sizes / self.second)
+        self._serve(places, items, now, moves)
+
+    def _pin(self, items: Indices, places: list[int]) -> None:
+        """Pinned items lie where they are pinned and never move: bounds of the shares and moves made last."""
+        others = len(places) - 1
+        shares = [bounds[-2].reshape(self._starts, len(items), others) for bounds in (self._lower, self._upper)]
+        moves = self._upper[-1].reshape(len(self._phases), len(items), others * len(places))
+        for n, i in enumerate(items):
+            if "pinned" not in self._items[i]:
+                continue
+            moves[:, n] = 0
+            for a, place in enumerate(places[:-1]):
+                for bounds in shares:
+                    bounds[:, n, a] = float(place == self._items[i]["pinned"])
+
+    def _hold(self, places: list[int], share: Indices, sizes: Floats) -> None:
+        """What the places hold, those that have not room for everything: the slowest what the others do not."""
+        for a, place in enumerate(places):
+            budget = self._places[place]["budget"] / self._byte
+            if budget >= sizes.sum():
+                continue
+            if place != places[-1]:
+                self._enter(self._capacity_rows[:, place, None], share[..., a], sizes)
+                self._most[place] = budget
+            else:
+                self._enter(self._capacity_rows[:, place, None, None], share, -sizes[:, None])
+                self._most[place] = budget - sizes.sum()
+
+    def _copy_beside(self, places: list[int], moves: Moves, seconds: Floats) -> None:
+        """What moves take of the copy engine and of the bandwidth of both places."""
+        for (a, b), move in moves.items():
+            source, target = places[a], places[b]
+            for row, rate in (
+                (len(self._places) + 1, self._copy[source][target]),
+                (1 + source, self._places[source]["read_bandwidth"]),
+                (1 + target, self._places[target]["write_bandwidth"]),
+            ):
+                self._enter(self._time_rows[:, row, None], move, -seconds / rate)
+
+    def _serve(self, places: list[int], items: Indices, now: Indices, moves: Moves) -> None:
+        """Traffic, in the parts that one place serves."""
+        position = {i: n for n, i in enumerate(items.tolist())}
+        cells = np.array(
+            [
+                (k, position[int(cell[0])], *cell[1:4], *(cell[5:] or (0.0, 0.0)))
+                for k, phase in enumerate(self._phases)
+                for cell in phase["cells"]
+                if int(cell[0]) in position
+            ],
+            dtype=np.float64,
+        ).reshape(-1, 7)
+        read, written, exposed, streamed, streamed_exposed = cells[:, 2:].T
+        # What prefetched lines take and what they expose is one part: each of them exposes as much.
+        for part in (
+            {"read_bandwidth": streamed, "latency": streamed_exposed},
+            {"read_bandwidth": read - streamed},
+            {"write_bandwidth": written},
+            {"latency": exposed - streamed_exposed},
+        ):
+            some = np.any([amount > 0 for amount in part.values()], axis=0)
+            k, i = cells[some, 0].astype(np.int64), cells[some, 1].astype(np.int64)
+            amounts = {name: amount[some] / self.second for name, amount in part.items()}
+            self._serve_part(places, now[k, i], {pair: move[k, i] for pair, move in moves.items()}, k, amounts)
+
+    def _serve_part(self, places: list[int], here: Indices, moves: Moves, k: Indices, amounts: Amounts) -> None:
+        """The shares of a part of each cell's traffic that the places serve; `k` are the cells' phases."""
+        slowest, count = places[-1], len(places) - 1
+        served = self._variables(here.shape, 1)
+        rows = self._new_rows(here.shape, -np.inf, 0)  # at most what lies there or comes
+        self._enter(rows, served, 1)
+        self._enter(rows, here, -1)
+        rest = self._new_rows((len(k),), 0, np.inf)  # and the slowest: it serves what the others do not
+        self._enter(rest[:, None], served, 1)
+        self._enter(rest[:, None], here, -1)
+        for (_, b), move in moves.items():
+            if b < count:
+                self._enter(rows[:, b], move, -1)
+            else:
+                self._enter(rest, move, 1)
+        if count > 1:
+            self._enter(self._new_rows((len(k),), 0, 1)[:, None], served, 1)
+        for name, amount in amounts.items():
+            otherwise = amount * self._rate(slowest, name)
+            for a, place in enumerate(places[:-1]):
+                self._enter(self._time_rows[k, _row(place, name)], served[:, a], -amount * self._rate(place, name))
+                self._enter(self._time_rows[k, _row(slowest, name)], served[:, a], otherwise)
+            np.add.at(self._least[:, _row(slowest, name)], k, otherwise)
+
+    def _rate(self, place: int, name: str) -> float:
+        """Seconds of a byte, or of a latency."""
+        rate = float(self._places[place][name])
+        return rate if name == "latency" else 1 / rate
+
+
+def _row(place: int, name: str) -> int:
+    """The row of a phase's time on which traffic counts: latencies on the core's."""
+    return 0 if name == "latency" else 1 + place

@@ -1,0 +1,1 @@
+"""The profile store as values."""

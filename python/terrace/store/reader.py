@@ -1,0 +1,354 @@
+"""Reads a profile store (docs/store.md) into values. Nothing here computes; that is in solve/."""
+
+import json
+import sqlite3
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from terrace.errors import TerraceError, WrongCallError
+from terrace.store.values import (
+    Counters,
+    Domain,
+    Floats,
+    Initiator,
+    Loop,
+    Machine,
+    MachinePath,
+    Move,
+    Node,
+    Note,
+    Object,
+    PhaseInstance,
+    Place,
+    Plan,
+    PlanMove,
+    PlanObject,
+    PlanPart,
+    Profile,
+    ProfiledPhase,
+    Reach,
+    ReachedCode,
+    Run,
+)
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
+APPLICATION = 0x54455252
+VERSION = 9
+_SHARES = (
+    "WITH mean(iteration, share) AS (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') "
+    "FROM json_each(?))"
+)
+_PHASE_MEANS = (
+    ", ".join(
+        f"sum({column} * share) / sum(share)"
+        for column in ("time", "core", "samples", "samples_with_access", "bandwidth_time")
+    )
+    + " FROM mean JOIN phase USING (iteration)"
+)
+_CELL_MEANS = (
+    ", ".join(f"sum({column} * share)" for column in ("read_lines", "write_lines", "exposure", "samples"))
+    + " FROM mean JOIN cell USING (iteration)"
+)
+
+
+class Store:
+    """A `.terrace` file, opened for reading."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens it; raises WrongCallError when it is not there or is no store that we read."""
+        self.path = path
+        if not path.is_file():
+            raise WrongCallError(f"{path}: there is no such file; `terrace record -- PROGRAM` writes one")
+        self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        # Names come from the program and from file systems: any bytes.
+        self._connection.text_factory = lambda raw: raw.decode(errors="replace")
+        try:
+            application = self._one("PRAGMA application_id")[0]
+        except sqlite3.DatabaseError:
+            application = 0
+        if application != APPLICATION:
+            raise WrongCallError(f"{path} is not a profile store (a file that `terrace record` writes)")
+        version = self._one("PRAGMA user_version")[0]
+        if version != VERSION:
+            raise WrongCallError(
+                f"{path} is a profile store of version {version}, this program reads version {VERSION}"
+            )
+
+    def runs(self) -> list[Run]:
+        """All processes, in the order of their numbers in the file."""
+        rows = self._all(
+            "SELECT id, process, host, program, backend, mode, planner, budget, initiator, cores, "
+            "core_time_fitted, machine, ended, how, arguments, whole FROM run ORDER BY id"
+        )
+        times: dict[int, dict[str, float]] = {}
+        for number, phase, time in self._all("SELECT run, phase, instruction_time FROM core_time"):
+            times.setdefault(number, {})[phase] = time
+
+        def run(row: tuple[Any, ...]) -> Run:
+            phases = times.get(row[0], {})
+            return Run(*[*row[:10], _truth(row[10]), *row[11:14], json.loads(row[14]), bool(row[15]), phases])
+
+        return [run(row) for row in rows]
+
+    def run(self, process: int | None = None) -> Run:
+        """The process with that number; without one, that which spent the longest time in its main loop,
+        among those that ended by themselves if there is any."""
+        runs = self.runs()
+        if process is not None:
+            for run in runs:
+                if run.process == process:
+                    return run
+            known = ", ".join(str(run.process) for run in runs[:10])
+            raise WrongCallError(f"{self.path} has no process {process}; it has {known}")
+        spent = dict(self._all("SELECT run, sum(ended - begun) FROM phase_instance WHERE loop >= 0 GROUP BY run"))
+        return max(runs, key=lambda run: (run.whole, spent.get(run.id, 0.0), -run.id))
+
+    def machine(self, run: Run) -> Machine:
+        """The machine it ran on; raises TerraceError when the journal had none."""
+        row = self._first("SELECT id, name, description, line, blob FROM machine WHERE id = ?", run.machine)
+        if row is None:
+            raise TerraceError(f"{self.path}: process {run.process} has no machine in its journal")
+        key = row[0]
+
+        of_machine = "WHERE machine = ? ORDER BY 1, 2"
+
+        return Machine(
+            name=row[1],
+            description=row[2],
+            line=row[3],
+            blob=row[4],
+            nodes=self._each(Node, f"FROM node {of_machine}", key),
+            places=self._each(Place, f"FROM place {of_machine}", key),
+            initiators=self._each(Initiator, f"FROM initiator {of_machine}", key),
+            domains=self._each(Domain, f"FROM domain {of_machine}", key),
+            paths=self._each(MachinePath, f"FROM path {of_machine}", key),
+            copies={
+                (source, target): bandwidth
+                for source, target, bandwidth in self._all(
+                    f"SELECT source, target, bandwidth FROM copy {of_machine}", key
+                )
+            },
+        )
+
+    def calibration(self, run: Run) -> bytes:
+        """The model's constants as the planner's blob; empty when there were none."""
+        row = self._first("SELECT calibration FROM run WHERE id = ?", run.id)
+        return row[0] if row and row[0] else b""
+
+    def objects(self, run: Run) -> list[Object]:
+        """Its objects, in the order of their chunks."""
+        return self._each(Object, "FROM object WHERE run = ? ORDER BY first_chunk, id", run.id)
+
+    def loop(self, run: Run) -> Loop | None:
+        """Its last main loop, which is the one that profile and plan are of."""
+        loops = self._each(Loop, "FROM loop WHERE run = ? ORDER BY number DESC LIMIT 1", run.id)
+        return loops[0] if loops else None
+
+    def phase_instances(self, run: Run) -> list[PhaseInstance]:
+        """The phases of the last loop, as they ran."""
+        return self._each(
+            PhaseInstance,
+            "FROM phase_instance WHERE run = ?1 AND loop = (SELECT max(number) FROM loop WHERE run = ?1) "
+            "ORDER BY iteration, phase, begun",
+            run.id,
+        )
+
+    def has_profile(self, run: Run, exact: bool) -> bool:
+        """Whether such a profile was written."""
+        return self._first("SELECT 1 FROM iteration WHERE run = ? AND exact = ?", run.id, exact) is not None
+
+    def profile(self, run: Run, exact: bool = False) -> Profile:
+        """Objects x phases of the last loop that was profiled, as the program was when a plan was last made of it;
+        raises TerraceError when there is none."""
+        rows = self._all(
+            "SELECT id, number, loop FROM iteration i WHERE run = ?1 AND exact = ?2 AND loop = (SELECT max(loop) "
+            "FROM iteration WHERE run = ?1 AND exact = ?2) AND number >= (SELECT ifnull(max(number), 0) "
+            "FROM iteration WHERE run = ?1 AND exact = ?2 AND loop = i.loop AND anew) ORDER BY number, id",
+            run.id,
+            exact,
+        )
+        if not rows:
+            raise TerraceError(f"{self.path}: process {run.process} has no {self._what_is_missing(run, exact)}")
+        shares = json.dumps(self._shares(run, rows))
+        phases = [
+            ProfiledPhase(*row)
+            for row in self._all(f"{_SHARES} SELECT name, {_PHASE_MEANS} GROUP BY phase ORDER BY phase", shares)
+        ]
+        cells = np.array(
+            self._all(f"{_SHARES} SELECT phase, chunk, {_CELL_MEANS} GROUP BY phase, chunk", shares),
+            dtype=np.float64,
+        ).reshape(-1, 6)
+        objects = [o for o in self.objects(run) if o.chunks > 0]
+        owner = _owners(objects, cells[:, 1])
+        known = owner >= 0
+        index = (owner[known], cells[known, 0].astype(int))
+
+        def matrix(column: int) -> Floats:
+            result: Floats = np.zeros((len(objects), len(phases)))
+            np.add.at(result, index, cells[known, column])
+            return result
+
+        return Profile(
+            exact=exact,
+            iterations=len(rows),
+            phases=phases,
+            objects=objects,
+            reads=matrix(2),
+            writes=matrix(3),
+            exposure=matrix(4),
+            samples=matrix(5),
+        )
+
+    def _shares(self, run: Run, profiled: Sequence[tuple[int, int, int]]) -> list[tuple[int, float]]:
+        """Of a mean over the iterations (id, number, loop), by id. What was not followed counts as the last one
+        before it."""
+        left_out = self._all(
+            "SELECT iteration FROM phase_instance WHERE run = ? AND loop = ? GROUP BY iteration "
+            "HAVING NOT min(followed)",
+            run.id,
+            profiled[0][2],
+        )
+        numbers = [number for _, number, _ in profiled]
+        stands_for = [1.0] * len(profiled)
+        for (number,) in left_out:
+            stands_for[max(bisect_right(numbers, number) - 1, 0)] += 1
+        total = sum(stands_for)
+        return [(row[0], many / total) for row, many in zip(profiled, stands_for, strict=True)]
+
+    def _what_is_missing(self, run: Run, exact: bool) -> str:
+        if self.loop(run) is None:
+            return "profile: no main loop was seen"
+        if exact:
+            return "exact profile (simulate with --exact)"
+        if run.obeys_a_plan:
+            return "profile: it obeyed the plan that it was given; look at the profile of that plan"
+        return f"profile: with the planner {run.planner} nothing is learned"
+
+    def fetched_lines(self, run: Run) -> dict[int, int]:
+        """Lines that each object's misses fetched in all main loops, by its number, from the exact counters."""
+        rows = self._all(
+            "SELECT object.id, sum(cell.read_lines) FROM iteration JOIN cell ON cell.iteration = iteration.id "
+            "JOIN object ON object.run = iteration.run AND cell.chunk BETWEEN object.first_chunk "
+            "AND object.first_chunk + object.chunks - 1 WHERE iteration.run = ? AND iteration.exact "
+            "GROUP BY object.id",
+            run.id,
+        )
+        return {number: round(lines) for number, lines in rows}
+
+    def moves(self, run: Run) -> list[Move]:
+        """Its transfers, in the order in which they were asked for."""
+        return self._each(Move, "FROM move WHERE run = ? ORDER BY asked, id", run.id)
+
+    def plans(self, run: Run) -> list[Plan]:
+        """Its plans, in the order in which they were made."""
+        rows = self._all(
+            "SELECT id, at, why, planner, machine, loop, budget, phases, predicted, predicted_slow, lower_bound, "
+            "gap, blob FROM plan WHERE run = ? ORDER BY id",
+            run.id,
+        )
+        return [self._plan(row) for row in rows]
+
+    def plan_reasons(self, run: Run) -> list[str]:
+        """Why each of its plans was made, in their order."""
+        return [row[0] for row in self._all("SELECT why FROM plan WHERE run = ? ORDER BY id", run.id)]
+
+    def _plan(self, row: tuple[Any, ...]) -> Plan:
+        key = row[0]
+        return Plan(
+            at=row[1],
+            why=row[2],
+            planner=row[3],
+            machine=row[4],
+            loop=row[5],
+            budget=json.loads(row[6]),
+            phases=json.loads(row[7]),
+            predicted=row[8],
+            predicted_slow=row[9],
+            lower_bound=row[10],
+            gap=row[11],
+            objects=self._each(PlanObject, "FROM plan_object WHERE plan = ? ORDER BY object", key),
+            parts=self._each(PlanPart, "FROM plan_part WHERE plan = ? ORDER BY object, first", key),
+            moves=self._each(PlanMove, "FROM plan_move WHERE plan = ? ORDER BY position", key),
+            blob=row[12],
+        )
+
+    def counters(self, run: Run) -> Counters | None:
+        """What it did in all; None when it was killed before it could say."""
+        found = self._each(Counters, "FROM counters WHERE run = ?", run.id)
+        return found[0] if found else None
+
+    def reach(self, run: Run) -> Reach | None:
+        """How much of it the hooks reached; None where that was not measured."""
+        row = self._first(
+            "SELECT sample_period, not_sampled, samples, time_share, time_at_least, heap, heap_unreached "
+            "FROM reach WHERE run = ?",
+            run.id,
+        )
+        if row is None:
+            return None
+        code = self._each(
+            ReachedCode, "FROM reach_code WHERE run = ? ORDER BY in_loop DESC, elsewhere DESC, path", run.id
+        )
+        objects = self._all(
+            "SELECT name, unreached FROM reach_object JOIN object ON object.run = reach_object.run "
+            "AND object.id = reach_object.object WHERE reach_object.run = ? ORDER BY unreached DESC, id",
+            run.id,
+        )
+        return Reach(*[*row, self.loop(run) is not None, code, [(name, size) for name, size in objects]])
+
+    def notes(self, run: Run) -> list[Note]:
+        """What was noted about it and about the job as a whole."""
+        return self._each(Note, "FROM note WHERE run = ? OR run IS NULL ORDER BY rowid", run.id)
+
+    def table(self, name: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """A whole table: its columns and its rows. `name` is one of docs/store.md's."""
+        cursor = self._connection.execute(f'SELECT * FROM "{name}"')
+        return [column[0] for column in cursor.description], cursor.fetchall()
+
+    def _each(self, kind: type[T], rest: str, *values: object) -> list[T]:
+        """A value of a dataclass for each row; its fields have the columns' names."""
+        columns = fields(kind)
+        return [
+            kind(
+                *[
+                    bool(value) if column.type is bool else value
+                    for column, value in zip(columns, row, strict=True)
+                ]
+            )
+            for row in self._all(f"SELECT {', '.join(column.name for column in columns)} {rest}", *values)
+        ]
+
+    def _all(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def _first(self, sql: str, *values: object) -> tuple[Any, ...] | None:
+        row: tuple[Any, ...] | None = self._connection.execute(sql, values).fetchone()
+        return row
+
+    def _one(self, sql: str, *values: object) -> tuple[Any, ...]:
+        row = self._first(sql, *values)
+        assert row is not None
+        return row
+
+
+def _truth(value: int | None) -> bool | None:
+    return None if value is None else bool(value)
+
+
+def _owners(objects: Sequence[Object], chunks: Floats) -> npt.NDArray[np.int64]:
+    """The index of the object that each chunk belongs to, -1 for none; objects in the order of their chunks."""
+    if not objects:
+        return np.full(len(chunks), -1)
+    firsts = np.array([o.first_chunk for o in objects])
+    ends = firsts + np.array([o.chunks for o in objects])
+    owner = np.searchsorted(firsts, chunks, side="right") - 1
+    return np.where((owner >= 0) & (chunks < ends[owner]), owner, -1)

@@ -1,0 +1,120 @@
+"""Phases as a person thinks of them: all those of one name together.
+
+An iteration may run a phase of the same name many times, and the runtime cuts long phases into parts ("matvec",
+"matvec@65536", ...), between which it can place anew. Profile and plan keep each; tables and pictures show names.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from terrace.store.reader import Store
+from terrace.store.values import Floats, Profile, ProfiledPhase, Run
+
+
+def base_name(name: str) -> str:
+    """A phase's name without the mark of its part."""
+    return name.split("@", 1)[0]
+
+
+def phase_labels(names: Sequence[str]) -> list[str]:
+    """A label for each position of an iteration that tells it from the others: "matvec 3, part 2"."""
+    begun: dict[str, int] = {}
+    part: dict[str, int] = {}
+    total: dict[str, int] = {}
+    for name in names:
+        if "@" not in name:
+            total[name] = total.get(name, 0) + 1
+    labels = []
+    for name in names:
+        base = base_name(name)
+        if "@" not in name:
+            begun[base] = begun.get(base, 0) + 1
+            part[base] = 0
+        part[base] = part.get(base, 0) + 1
+        which = f" {begun.get(base, 1)}" if total.get(base, 1) > 1 else ""
+        labels.append(base + which + (f", part {part[base]}" if part[base] > 1 else ""))
+    return labels
+
+
+def groups(names: Iterable[str]) -> dict[str, list[int]]:
+    """Positions by name, names in the order in which they come first."""
+    result: dict[str, list[int]] = {}
+    for position, name in enumerate(names):
+        result.setdefault(base_name(name), []).append(position)
+    return result
+
+
+def by_name(profile: Profile) -> Profile:
+    """The profile with all phases of a name as one: times and counts add up."""
+    together = groups(phase.name for phase in profile.phases)
+
+    def merged(matrix: Floats) -> Floats:
+        result: Floats = np.zeros((matrix.shape[0], len(together)))
+        for column, positions in enumerate(together.values()):
+            result[:, column] = matrix[:, positions].sum(axis=1)
+        return result
+
+    return replace(
+        profile,
+        phases=[_sum(name, [profile.phases[p] for p in positions]) for name, positions in together.items()],
+        reads=merged(profile.reads),
+        writes=merged(profile.writes),
+        exposure=merged(profile.exposure),
+        samples=merged(profile.samples),
+    )
+
+
+def _sum(name: str, phases: Sequence[ProfiledPhase]) -> ProfiledPhase:
+    return ProfiledPhase(
+        name=name,
+        time=sum(phase.time for phase in phases),
+        core=sum(phase.core for phase in phases),
+        samples=sum(phase.samples for phase in phases),
+        samples_with_access=sum(phase.samples_with_access for phase in phases),
+        bandwidth_time=sum(phase.bandwidth_time for phase in phases),
+    )
+
+
+@dataclass
+class PhaseSummary:
+    """All phases of one name, by iteration; seconds."""
+
+    name: str
+    times: list[float] = field(default_factory=list)  # by iteration
+    waited: float = 0.0  # in the whole loop
+    runs: int = 0
+
+    @property
+    def mean(self) -> float:
+        """Mean over the iterations."""
+        return mean(self.times)
+
+
+def summarise_phases(store: Store, run: Run) -> list[PhaseSummary]:
+    """The phases of the run's last loop, in the order in which an iteration meets them."""
+    instances = store.phase_instances(run)
+    iterations = {number: i for i, number in enumerate(sorted({i.iteration for i in instances}))}
+    phases: dict[str, PhaseSummary] = {}
+    for instance in instances:
+        name = base_name(instance.name)
+        phase = phases.setdefault(name, PhaseSummary(name, [0.0] * len(iterations)))
+        phase.times[iterations[instance.iteration]] += instance.ended - instance.begun
+        phase.waited += instance.waited
+        phase.runs += 1
+    return list(phases.values())
+
+
+def iteration_times(store: Store, run: Run) -> list[float]:
+    """Each iteration's time: the sum of its phases."""
+    times: dict[int, float] = {}
+    for instance in store.phase_instances(run):
+        times[instance.iteration] = times.get(instance.iteration, 0.0) + instance.ended - instance.begun
+    return [times[number] for number in sorted(times)]
+
+
+def mean(values: Iterable[float]) -> float:
+    """The mean, 0 of nothing."""
+    known = list(values)
+    return sum(known) / len(known) if known else 0.0

@@ -1,0 +1,379 @@
+"""`terrace bounds`: what any placement could win, at best; overall and by phase.
+
+From a program: up to five worlds in one simulated run (everything in slow memory, fast memory as a cache of lines,
+placed by hand, placed by the planner, everything in fast memory), and the bound from exact counters. From a file:
+the same but for the cache and the hand, predicted by the model from the profile.
+"""
+
+import json as json_format
+import math
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from terrace import _core, units
+from terrace.errors import TerraceError, WrongCallError
+from terrace.lab import study
+from terrace.output import console, print_json, progress, table, warn
+from terrace.report import seen
+from terrace.solve.model import Model
+from terrace.store.reader import Store
+from terrace.store.summary import groups, iteration_times, mean, summarise_phases
+
+_EPILOG = """\b
+Examples:
+  terrace bounds --machine unimem-lat4 --fast 64MiB -- ./cg --class W
+  terrace bounds --machine knl-7210-flat --fast 64MiB --guided mine.toml -- ./hydro
+  terrace bounds cg.4711.terrace --fast 64MiB
+"""
+_SOLVER_SECONDS = 30.0
+_SOLVER_SIZE = 30_000  # items x phases; beyond, the linear program takes minutes, and its prices stand alone
+_SOLVER_CELLS = 40_000  # of phases by themselves, one after the other
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Seconds of an iteration, in all and by phase; None where it is not known."""
+
+    slow_only: list[float]
+    cache_mode: list[float] | None  # fast memory as a direct-mapped cache of lines; None from a profile
+    guided: list[float] | None  # as the user's plan has it; None without one
+    fast_only: list[float]
+    managed: list[float]
+    lower_bound: list[float | None]  # by phase: what no placement made for this phase alone could beat
+    lower_bound_all: float
+    phases: list[str]
+    source: str
+    machine: str
+    budget: str
+    iterations: int
+    followed: str | None  # of all iterations, where not each one was
+    solver: str
+    warnings: list[str]  # of what was not seen
+    core_time: dict[str, Any] | None  # seen.core_time
+    uncalibrated: str | None  # seen.uncalibrated
+
+    @property
+    def slow(self) -> float:
+        """An iteration with nothing in fast memory."""
+        return math.fsum(self.slow_only)
+
+    @property
+    def fast(self) -> float:
+        """An iteration with everything in fast memory."""
+        return math.fsum(self.fast_only)
+
+    @property
+    def placed(self) -> float:
+        """An iteration as the planner places it."""
+        return math.fsum(self.managed)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    settings = {"allow_interspersed_args": True, "ignore_unknown_options": False}
+    app.command("bounds", epilog=_EPILOG, context_settings=settings)(bounds)
+
+
+def bounds(
+    words: Annotated[
+        list[str], typer.Argument(metavar="FILE.terrace | -- PROGRAM...", help="A profile, or a program to run.")
+    ],
+    machine: Annotated[
+        str | None, typer.Option("--machine", "-m", help="Machine file or shipped machine.")
+    ] = None,
+    budget: Annotated[str | None, typer.Option("--budget", "-b", help="Bytes of each kind: hbm=16GiB.")] = None,
+    fast: Annotated[str | None, typer.Option("--fast", "-f", help="Bytes of the fastest kind: 64MiB.")] = None,
+    planner: Annotated[str, typer.Option("--planner", "-p", help="Who chooses the places.")] = "auto",
+    guided: Annotated[
+        Path | None, typer.Option(help="A plan of your own, for a program: the column of placement by hand.")
+    ] = None,
+    cache: Annotated[list[str] | None, typer.Option(help="Another size for a cache: l3=640KiB.")] = None,
+    core_time: Annotated[
+        list[str] | None,
+        typer.Option(help="Core time of an instruction: 0.05ns; of phases: 'psinv.*=0.08ns'. May be repeated."),
+    ] = None,
+    process: Annotated[
+        int | None, typer.Option(help="FILE: process of a parallel job; default: the slowest.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> None:
+    """Say what any placement could win, at best."""
+    if budget and fast:
+        raise WrongCallError("--fast is shorthand for --budget: give one of the two")
+    limit = budget or fast
+    if len(words) == 1 and words[0].endswith(".terrace"):
+        if cache:
+            raise WrongCallError("--cache is for programs: the profile's caches were those of its run")
+        if core_time:
+            raise WrongCallError("--core-time is for programs: the profile's core time is that of its run")
+        if guided:
+            raise WrongCallError("--guided is for programs: give `-- PROGRAM` instead of a profile")
+        result = from_profile(Path(words[0]), machine, limit, planner, process)
+    else:
+        result = from_program(words, machine, limit, planner, cache or [], core_time or [], guided)
+    if json:
+        print_json(_document(result))
+    else:
+        _print(console(), result)
+
+
+def from_profile(file: Path, machine: str | None, limit: str | None, planner: str, process: int | None) -> Bounds:
+    """The model's answer from a stored profile: priced with exact counters where it has them.
+
+    The planner decides from what a real collector could deliver, whatever prices its decision.
+    """
+    store = Store(file)
+    run = store.run(process)
+    exact = store.has_profile(run, exact=True)
+    model = Model(store, run, machine, exact)
+    problem = model.problem(model.budget(limit))
+    with progress("bounding"):
+        placed = model.decide(problem, planner).prediction
+        if exact and store.has_profile(run, exact=False):
+            sampled = Model(store, run, machine)
+            decision = sampled.decide(sampled.problem(sampled.budget(limit)), planner)
+            placed = problem.predict(decision.places)
+        slow = model.decide(model.problem(), "slow-only").prediction
+        everything = model.decide(model.problem(), "fast-only").prediction
+        by_phase, overall, solver = _lower_bounds(problem, placed.total)
+    return Bounds(
+        slow_only=_by_name(problem, slow),
+        cache_mode=None,
+        guided=None,
+        fast_only=_by_name(problem, everything),
+        managed=_by_name(problem, placed),
+        lower_bound=by_phase,
+        lower_bound_all=overall,
+        phases=list(groups(problem.phases)),
+        source="predicted from exact counters" if exact else "predicted from samples",
+        machine=model.machine.name,
+        budget=units.budget(limit) if limit else "no limit",
+        iterations=model.profile.iterations,
+        followed=seen.followed(store.loop(run)),
+        solver=solver,
+        warnings=seen.warnings(run, store.reach(run)),
+        core_time=seen.core_time(run, store.machine(run)),
+        uncalibrated=seen.uncalibrated(run, store.machine(run)),
+    )
+
+
+def from_program(
+    command: Sequence[str],
+    machine: str | None,
+    limit: str | None,
+    planner: str,
+    caches: Sequence[str],
+    core_times: Sequence[str] = (),
+    guided: Path | None = None,
+) -> Bounds:
+    """One simulated run of the program, priced in every world; the bound from its exact counters."""
+    options = ["--exact", "--quiet"]
+    options += ["--machine", machine] if machine else []
+    options += ["--budget", limit] if limit else []
+    for one in caches:
+        options += ["--cache", one]
+    for one in core_times:
+        options += ["--core-time", one]
+    with tempfile.TemporaryDirectory(prefix="terrace-bounds-") as folder:
+        options += ["--output", str(Path(folder) / "b.terrace")]
+        worlds = {**_WORLDS, "placed": f"planner={planner}"}
+        if guided:
+            worlds["guided"] = f"plan={guided.resolve()}"
+        for label, who in worlds.items():
+            options += ["--world", f"label={label} {who}"]
+        with progress(f"running {Path(command[0]).name} in virtual time"):
+            _simulate(options, command)
+        if guided:
+            study.obeyed(Path(folder) / "b.guided.terrace")
+        return _measured({label: Store(Path(folder) / f"b.{label}.terrace") for label in worlds}, limit)
+
+
+def _simulate(options: Sequence[str], command: Sequence[str]) -> None:
+    """Runs the launcher; what the program prints is not ours to pass on. Says in one line how it failed."""
+    done = subprocess.run(
+        [study.terrace_program(), "simulate", *options, "--", *command],
+        capture_output=True,
+        text=True,
+        errors="replace",
+    )
+    if done.returncode == 0:
+        return
+    last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
+    if last and last[0].startswith("terrace: "):
+        said = last[0].removeprefix("terrace: ")
+        raise WrongCallError(said) if done.returncode == 2 else TerraceError(said)
+    how = f"status {done.returncode}" if done.returncode > 0 else f"signal {-done.returncode}"
+    raise TerraceError(f"{command[0]} ended with {how}" + (f": {last[0]}" if last else ""))
+
+
+_WORLDS = {"slow": "planner=slow-only", "cache": "planner=cache-mode", "fast": "planner=fast-only"}
+
+
+def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
+    by_world = {}
+    for label, store in stores.items():
+        phases = summarise_phases(store, store.run())
+        if not phases:
+            raise TerraceError(
+                "no main loop was seen: mark it (docs/quick-start.md), or name functions with --phases"
+            )
+        by_world[label] = {phase.name: phase.mean for phase in phases}
+    slow = stores["slow"]
+    run = slow.run()
+    model = Model(slow, run, exact=True)
+    problem = model.problem(model.budget(limit))
+    names = list(groups(problem.phases))
+    times = iteration_times(stores["placed"], stores["placed"].run())
+    with progress("bounding"):
+        by_phase, overall, solver = _lower_bounds(problem, mean(times))
+
+    def of(label: str) -> list[float]:
+        return [by_world[label].get(name, 0.0) for name in names]
+
+    return Bounds(
+        slow_only=of("slow"),
+        cache_mode=of("cache"),
+        guided=of("guided") if "guided" in by_world else None,
+        fast_only=of("fast"),
+        managed=of("placed"),
+        lower_bound=by_phase,
+        lower_bound_all=overall,
+        phases=names,
+        source="virtual time, mean iteration, learning and moving included",
+        machine=slow.machine(run).name,
+        budget=units.budget(limit) if limit else "no limit",
+        iterations=len(times),
+        followed=None,
+        solver=solver,
+        warnings=seen.warnings(run, slow.reach(run)),
+        core_time=seen.core_time(run, slow.machine(run)),
+        uncalibrated=seen.uncalibrated(run, slow.machine(run)),
+    )
+
+
+def _by_name(problem: _core.Problem, prediction: _core.Prediction) -> list[float]:
+    """Predicted seconds of the phases of each name."""
+    return [
+        math.fsum(prediction.phases[p].total for p in positions) for positions in groups(problem.phases).values()
+    ]
+
+
+def _lower_bounds(problem: _core.Problem, target: float) -> tuple[list[float | None], float, str]:
+    """By name of phase and in all, and by which means: the linear program itself where it is small, or its prices.
+
+    A phase's own bound lets data lie anywhere when it begins and anywhere when it ends.
+    """
+    from terrace.solve import (  # take SciPy, which takes a second to load: here, not for every verb
+        certificate,
+        linear,
+    )
+
+    dump = json_format.loads(problem.to_json())
+    together = groups(problem.phases)
+    overall = max(
+        problem.lower_bound(target), *(p.proven(problem) for p in certificate.proofs_of(problem, target))
+    )
+    means = "prices of the linear program"
+    try:
+        if problem.items * len(problem.phases) <= _SOLVER_SIZE:
+            overall, means = max(overall, linear.linear_bound(dump, _SOLVER_SECONDS)), "linear program"
+        if sum(len(phase["cells"]) for phase in dump["phases"]) > _SOLVER_CELLS:
+            return [None] * len(together), overall, means
+        alone = [linear.linear_bound(_alone(dump, phase), _SOLVER_SECONDS) for phase in dump["phases"]]
+    except TerraceError as error:
+        warn(f"{error}; the bound is what its prices prove")
+        return [None] * len(together), overall, means
+    return [math.fsum(alone[p] for p in positions) for positions in together.values()], overall, means
+
+
+def _alone(dump: dict[str, Any], phase: dict[str, Any]) -> dict[str, Any]:
+    """The problem of one phase: what it does not touch may lie anywhere, and is left out."""
+    touched = {int(cell[0]): n for n, cell in enumerate(phase["cells"])}
+    cells = [[n, *cell[1:]] for n, cell in enumerate(phase["cells"])]
+    items = [dump["items"][item] for item in touched]
+    return {**dump, "items": items, "phases": [{**phase, "cells": cells}], "cyclic": False}
+
+
+def _sum(column: list[float] | None) -> float | None:
+    return None if column is None else math.fsum(column)
+
+
+def _document(result: Bounds) -> dict[str, Any]:
+    return {
+        "source": result.source,
+        "machine": result.machine,
+        "budget": result.budget,
+        "iterations": result.iterations,
+        "solver": result.solver,
+        "warnings": result.warnings,
+        "core_time": result.core_time,
+        "slow_only_s": result.slow,
+        "cache_mode_s": _sum(result.cache_mode),
+        "guided_s": _sum(result.guided),
+        "managed_s": result.placed,
+        "lower_bound_s": result.lower_bound_all,
+        "fast_only_s": result.fast,
+        "phases": [
+            {
+                "name": name,
+                "slow_only_s": result.slow_only[p],
+                "cache_mode_s": result.cache_mode[p] if result.cache_mode else None,
+                "guided_s": result.guided[p] if result.guided else None,
+                "managed_s": result.managed[p],
+                "lower_bound_s": result.lower_bound[p],
+                "fast_only_s": result.fast_only[p],
+            }
+            for p, name in enumerate(result.phases)
+        ],
+    }
+
+
+def _print(out: Console, result: Bounds) -> None:
+    out.print(
+        f"Bounds on {result.machine}, {result.budget}; seconds of an iteration, {result.source}\n", markup=False
+    )
+    others = [(title, column) for title, column in (("cache mode", result.cache_mode), ("by hand", result.guided))
+              if column is not None]  # fmt: skip
+    rows = table("phase", "slow-only", *(title for title, _ in others), "placed", "lower bound", "fast-only",
+                 "at most to win")  # fmt: skip
+
+    def row(name: str, slow: float, rest: list[float], placed: float, bound: float | None, fast: float) -> None:
+        rows.add_row(
+            name,
+            *(units.seconds(value) for value in (slow, *rest, placed)),
+            units.seconds(bound) if bound is not None else "",
+            units.seconds(fast),
+            units.percent(1 - bound / slow) if bound is not None and slow > 0 else "",
+        )
+
+    for p, name in enumerate(result.phases):
+        row(name, result.slow_only[p], [column[p] for _, column in others], result.managed[p],
+            result.lower_bound[p], result.fast_only[p])  # fmt: skip
+    rows.add_section()
+    row("iteration", result.slow, [math.fsum(column) for _, column in others], result.placed,
+        result.lower_bound_all, result.fast)  # fmt: skip
+    out.print(rows)
+    out.print(
+        f"\nNo placement under this budget runs an iteration in less than {units.seconds(result.lower_bound_all)} "
+        f"({result.solver}). A phase's own bound lets it place everything for itself alone.",
+        markup=False,
+    )
+    if result.cache_mode is not None:
+        out.print(
+            "Cache mode is fast memory as a hardware cache of lines: another machine, whose times no bound of "
+            "placements holds for.",
+            markup=False,
+        )
+    if result.followed:
+        out.print(f"\n{result.followed}", markup=False)
+    for sentence in result.warnings:
+        out.print(f"\nwarning: {sentence}", markup=False)
+    if result.uncalibrated:
+        out.print(f"\nnote: {result.uncalibrated}", markup=False)

@@ -1,0 +1,1 @@
+"""`terrace lab`: for researchers and developers."""

@@ -1,0 +1,209 @@
+"""`terrace lab demo`: the main job on CG and MG, from the profile to the report, in virtual time."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from terrace import _core
+from terrace.errors import TerraceError
+from terrace.lab import study
+from terrace.lab.study import MACHINES, STUDY_CACHE, STUDY_FAST, WORKLOADS, Outcome, Workload, World
+from terrace.output import console, table
+from terrace.report.gather import gather
+from terrace.report.page import render
+from terrace.solve import figures
+from terrace.solve.certificate import certificate
+
+_EPILOG = """\b
+Example:
+  terrace lab demo --output out/demo
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A workload on a machine at a size of fast memory; times are virtual seconds of the main loop."""
+
+    workload: str
+    machine: str
+    ratio: str
+    fast_bytes: int
+    footprint_bytes: int
+    slow_only_s: float
+    managed_s: float
+    live_s: float
+    steady_s: float  # the later half of the live run's iterations
+    steady_fast_only_s: float  # of fast-only's, the same iterations
+    fast_only_s: float
+    lower_bound_s: float
+    gap: float  # planned over fast-only
+    steady_gap: float  # steady over the same iterations of fast-only
+    moves: int
+    moved_bytes: int
+    overlap: float | None  # None where nothing moved
+    oracle_s: float
+    iterations: int
+    verified: bool
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to `terrace lab`."""
+    app.command("demo", epilog=_EPILOG)(demo)
+
+
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for results, profiles and report.")
+    ] = Path("out/demo"),
+    problem_class: Annotated[str, typer.Option("--class", help="Size of CG and MG: S, W or A.")] = "W",
+    source: Annotated[Path, typer.Option(help="Terrace's source tree, for the workloads.")] = Path(),
+) -> None:
+    """Profile, plan and run CG and MG on the machines of Unimem's study; write a table and a report."""
+    begun = time.monotonic()
+    build = source / "workloads" / "build.sh"
+    if not build.is_file():
+        raise TerraceError(f"{build} is not there: run the demo in Terrace's source tree, or give --source")
+    shutil.rmtree(output, ignore_errors=True)
+    output.mkdir(parents=True)
+    binaries = _build(build, output / "bin")
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        parts = list(pool.map(lambda w: _workload(w, binaries, output, problem_class), WORKLOADS.values()))
+    rows = [row for part in parts for row in part]
+    report = output / "report.html"
+    report.write_text(render(gather(output / "mg-live.unimem-lat4-quarter-live.terrace")), encoding="utf-8")
+    seconds = time.monotonic() - begun
+    document = {
+        "schema": 2,
+        "class": problem_class,
+        "run_seconds": round(seconds, 1),
+        "rows": [asdict(r) for r in rows],
+    }
+    (output / "results.json").write_text(json.dumps(document, indent=1) + "\n")
+    _print(rows, problem_class)
+    print(f"{seconds:.0f} s; {output / 'results.json'}; report: {report}")
+    if not all(row.verified for row in rows):
+        raise TerraceError("a workload did not verify")
+
+
+def _build(script: Path, folder: Path) -> dict[str, Path]:
+    """CG and MG with nothing but CXX changed."""
+    compiler = Path(study.terrace_program()).with_name("terrace-c++")
+    command = ["sh", str(script.resolve()), str(folder.resolve()), *WORKLOADS]
+    done = subprocess.run(command, env={**os.environ, "CXX": str(compiler)}, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise TerraceError(f"building the workloads failed: {done.stderr.strip().splitlines()[-1]}")
+    return {name: folder / name for name in WORKLOADS}
+
+
+def _workload(workload: Workload, binaries: dict[str, Path], folder: Path, problem_class: str) -> list[Row]:
+    program = [str(binaries[workload.name]), "--class", problem_class]
+    footprint = study.footprint(program, folder, workload.name)
+    scale = footprint / workload.study_footprint
+    caches = ["--cache", f"l3={int(STUDY_CACHE * scale)}"]
+    sizes = {"study": int(STUDY_FAST * scale), "quarter": footprint // 4}
+    # An earlier run of the official length, profiled on each machine: plans are made from it.
+    stores = {m: folder / f"{workload.name}-record.{m}.terrace" for m in MACHINES}
+    study.record(program, list(MACHINES), folder, f"{workload.name}-record", caches)
+    worlds = []
+    bounds: dict[tuple[str, str], float] = {}
+    for machine in MACHINES:
+        worlds += [World(f"{machine}-slow", machine, "slow-only"), World(f"{machine}-fast", machine, "fast-only")]
+        for ratio, fast in sizes.items():
+            label = f"{machine}-{ratio}"
+            worlds.append(World(f"{label}-live", machine, "auto", fast))
+            for profile in ("planned", "oracle"):
+                plan = folder / f"{workload.name}-{label}-{profile}.toml"
+                made = _plan(stores[machine], fast, profile == "oracle")
+                made.write(str(plan))
+                worlds.append(World(f"{label}-{profile}", machine, plan=plan))
+                if profile == "planned" and made.moves:
+                    worlds.append(World(f"{label}-free", machine, plan=plan, free_moves=True))
+            bounds[machine, ratio] = certificate(stores[machine], fast).shortest
+    long = [*program, "--iterations", str(workload.study_iterations)]
+    outcomes, printed = study.simulate(long, worlds, folder, f"{workload.name}-live", caches)
+    verified = "SUCCESSFUL" in printed
+    return [
+        _row(workload, machine, ratio, fast, footprint, outcomes, bounds[machine, ratio], verified)
+        for machine in MACHINES
+        for ratio, fast in sizes.items()
+    ]
+
+
+def _plan(store: Path, fast: int, exact: bool) -> _core.Plan:
+    """The plan of the default planner from a recorded profile."""
+    kept = _core.Store(str(store))
+    run = kept.runs()[0].id
+    machine = kept.machine(run)
+    problem = _core.Problem(kept.profile(run, exact), machine, machine.fast_budget(fast))
+    return _core.plan(problem, "auto", kept.calibration(run))
+
+
+def _row(
+    workload: Workload,
+    machine: str,
+    ratio: str,
+    fast: int,
+    footprint: int,
+    outcomes: dict[str, Outcome],
+    bound: float,
+    verified: bool,
+) -> Row:
+    label = f"{machine}-{ratio}"
+    slow, best = outcomes[f"{machine}-slow"], outcomes[f"{machine}-fast"]
+    live, planned = outcomes[f"{label}-live"], outcomes[f"{label}-planned"]
+    oracle, free = outcomes[f"{label}-oracle"], outcomes.get(f"{label}-free", planned)
+
+    def held(column: str, seconds: float, iterations: Sequence[float]) -> float:
+        cell = f"{workload.name} on {machine}, {ratio}, {column}"
+        return figures.hold_bound(cell, bound * len(iterations), seconds)
+
+    return Row(
+        workload=workload.name, machine=machine, ratio=ratio, fast_bytes=fast, footprint_bytes=footprint,
+        slow_only_s=held("slow-only", slow.loop, slow.iterations),
+        managed_s=held("planned", planned.loop, planned.iterations),
+        live_s=held("live", live.loop, live.iterations),
+        steady_s=held("steady", live.steady, figures.later_half(live.iterations)),
+        steady_fast_only_s=best.steady, fast_only_s=best.loop,
+        lower_bound_s=bound * len(planned.iterations), gap=planned.loop / best.loop - 1,
+        steady_gap=live.steady / best.steady - 1, moves=len(planned.moves), moved_bytes=planned.moved_bytes,
+        overlap=figures.overlap(planned.loop, free.loop, planned.copying),
+        oracle_s=held("oracle", oracle.loop, oracle.iterations), iterations=len(planned.iterations),
+        verified=verified,
+    )  # fmt: skip
+
+
+def _print(rows: list[Row], problem_class: str) -> None:
+    header = ["workload", "machine", "fast memory", "slow-only", "live", "planned", "fast-only", "bound",
+              "planned gap", "steady gap", "moves", "overlap"]  # fmt: skip
+    lines = [
+        [
+            f"{row.workload}.{problem_class}", row.machine,
+            f"{row.fast_bytes / 1e6:.1f} MB ({row.fast_bytes / row.footprint_bytes:.0%}, {row.ratio})",
+            *(f"{value * 1e3:.1f} ms" for value in
+              (row.slow_only_s, row.live_s, row.managed_s, row.fast_only_s, row.lower_bound_s)),
+            f"{row.gap:+.1%}", f"{row.steady_gap:+.1%}", str(row.moves),
+            "" if row.overlap is None else f"{row.overlap:.0%}",
+        ]
+        for row in rows
+    ]  # fmt: skip
+    shown = table(*header, left=(0, 1, 2))
+    for line in lines:
+        shown.add_row(*line)
+    console().print(shown)
+    for machine, published in (("unimem-bw2", "18 %"), ("unimem-lat4", "47 %")):
+        ours = [r.slow_only_s / r.fast_only_s - 1 for r in rows if r.machine == machine and r.ratio == "study"]
+        print(
+            f"{machine}: slow-only is {sum(ours) / len(ours):.0%} slower on average; "
+            f"the paper's codes, class C: {published}"
+        )

@@ -1,0 +1,1 @@
+"""`terrace lab experiment`: the published studies once more, ours beside theirs."""

@@ -1,0 +1,43 @@
+"""`terrace lab experiment two-level`: the two-level-memory study: STREAM, hydrodynamics, metrics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from terrace.lab.experiment import two_level, two_level_page
+from terrace.lab.experiment.command import (
+    CORES,
+    EPILOG,
+    Class,
+    Jobs,
+    Only,
+    Output,
+    Shard,
+    Small,
+    Source,
+    run_experiment,
+)
+from terrace.lab.experiment.setting import Setting
+from terrace.lab.experiment.workloads import chosen
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to `terrace lab experiment`."""
+    app.command("two-level", epilog=EPILOG.format(name="two-level"))(two_level_verb)
+
+
+def two_level_verb(
+    output: Output = None,
+    problem_class: Class = "W",
+    small: Small = False,
+    only: Only = None,
+    jobs: Jobs = CORES,
+    shard: Shard = None,
+    source: Source = Path(),
+) -> None:
+    """The two-level-memory study: STREAM, a hydrodynamics code, and which metric picks the right data."""
+    programs = two_level.SMALL if small and only is None else chosen(only, two_level.PROGRAMS)
+    setting = Setting(programs, "S" if small else problem_class, small)
+    run_experiment("two-level", setting, two_level.cells, two_level_page.report, output, source, jobs, shard)

@@ -1,0 +1,43 @@
+"""`terrace lab experiment unimem`: Unimem's evaluation: slowdowns, techniques, baselines, moves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from terrace.lab.experiment import unimem, unimem_page
+from terrace.lab.experiment.command import (
+    CORES,
+    EPILOG,
+    Class,
+    Jobs,
+    Only,
+    Output,
+    Shard,
+    Small,
+    Source,
+    run_experiment,
+)
+from terrace.lab.experiment.setting import Setting
+from terrace.lab.experiment.workloads import chosen
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to `terrace lab experiment`."""
+    app.command("unimem", epilog=EPILOG.format(name="unimem"))(unimem_verb)
+
+
+def unimem_verb(
+    output: Output = None,
+    problem_class: Class = "W",
+    small: Small = False,
+    only: Only = None,
+    jobs: Jobs = CORES,
+    shard: Shard = None,
+    source: Source = Path(),
+) -> None:
+    """Unimem's evaluation: slowdowns, placement against the bound and the baselines, techniques, moves."""
+    programs = unimem.SMALL if small and only is None else chosen(only, unimem.PROGRAMS)
+    setting = Setting(programs, "S" if small else problem_class, small)
+    run_experiment("unimem", setting, unimem.cells, unimem_page.report, output, source, jobs, shard)

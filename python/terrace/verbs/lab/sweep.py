@@ -1,0 +1,203 @@
+"""`terrace lab sweep`: one recording priced on many machines, with many budgets, by many planners.
+
+Every point is a `terrace replay` of its own, so that they run beside one another and each is what a single replay
+says, to the digit.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from terrace import units
+from terrace.errors import TerraceError, WrongCallError
+from terrace.lab import study
+from terrace.output import console, print_json, progress, table, warn
+from terrace.store.reader import Store
+
+SCHEMA = 1  # of the JSON and CSV files
+
+_EPILOG = """\b
+Examples:
+  terrace simulate --misses cg.misses -m unimem-bw2 -- ./cg --class W
+  terrace lab sweep cg.misses --machines unimem-bw2,unimem-lat4 --budgets 1MiB,2MiB,4MiB
+  terrace lab sweep app.misses --machines hbm-ddr-cxl-2domains --budgets hbm=1GiB+cxl=4GiB -o app.csv
+"""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A world of the sweep."""
+
+    machine: str
+    budget: str  # as --budget takes it; "" for all of every place
+    planner: str
+
+    def options(self) -> list[str]:
+        """What `terrace replay` calls it."""
+        words = ["--machine", self.machine, "--planner", self.planner]
+        return [*words, "--budget", self.budget] if self.budget else words
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a point came to. Times are virtual seconds; `loop_s` is that of the last main loop."""
+
+    machine: str
+    budget: str
+    planner: str
+    total_s: float | None  # None where the recording is truncated
+    loop_s: float | None  # None where no main loop ended
+    iterations: int
+    waited_s: float
+    moves: int
+    moved_bytes: int
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to `terrace lab`."""
+    app.command("sweep", epilog=_EPILOG)(sweep)
+
+
+def sweep(
+    recording: Annotated[Path, typer.Argument(help="What record or simulate wrote with --misses.")],
+    machines: Annotated[str, typer.Option(help="Machine files or names, with commas between them.")],
+    budgets: Annotated[
+        str, typer.Option(help="Budgets, with commas between them; + joins the kinds of one: hbm=1GiB+cxl=4GiB.")
+    ] = "",
+    planners: Annotated[
+        str, typer.Option(help="Planners, with commas between them.")
+    ] = "slow-only,auto,fast-only",
+    cache: Annotated[list[str] | None, typer.Option(help="As replay's: another size for a cache.")] = None,
+    cores: Annotated[str, typer.Option(help="As replay's: cores that the program's thread stands for.")] = "1",
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Replays at a time.")] = os.cpu_count() or 1,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also write the table there: .json or .csv.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Price one recording on many machines, with many budgets, by many planners, beside one another."""
+    if output is not None and output.suffix not in (".json", ".csv"):
+        raise WrongCallError(f"--output {output}: the name must end in .json or .csv")
+    points = [
+        Point(*chosen)
+        for chosen in itertools.product(
+            _words(machines, "--machines"),
+            [budget.replace("+", ",") for budget in _words(budgets, "--budgets")] if budgets else [""],
+            _words(planners, "--planners"),
+        )
+    ]
+    options = [word for size in cache or [] for word in ("--cache", size)] + ["--cores", cores]
+    rows = replay_all(recording, points, options, jobs)
+    document: dict[str, object] = {"recording": str(recording), "rows": [asdict(row) for row in rows]}
+    if output is not None:
+        _write(output, document, rows)
+    if as_json:
+        print_json(document)
+    else:
+        _print(rows)
+
+
+def replay_all(recording: Path, points: Sequence[Point], options: Sequence[str], jobs: int) -> list[Row]:
+    """A row for each point, in their order. Raises TerraceError with what the first replay that failed said."""
+    with (
+        tempfile.TemporaryDirectory(prefix="terrace-sweep-") as folder,
+        progress("replays", len(points)) as steps,
+        ThreadPoolExecutor(max_workers=jobs) as pool,
+    ):
+
+        def one(numbered: tuple[int, Point]) -> tuple[Row, str]:
+            number, point = numbered
+            done = _replay(recording, point, options, Path(folder) / f"{number}.terrace")
+            steps.done()
+            return done
+
+        try:
+            results = list(pool.map(one, enumerate(points)))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    for said in dict.fromkeys(said for _, said in results if said):  # of every replay the same
+        warn(said.removeprefix("terrace: "))
+    return [row for row, _ in results]
+
+
+def _words(text: str, option: str) -> list[str]:
+    words = [word.strip() for word in text.split(",")]
+    if not all(words):
+        raise WrongCallError(f"{option} {text!r}: there is nothing between two commas")
+    return words
+
+
+def _replay(recording: Path, point: Point, options: Sequence[str], store: Path) -> tuple[Row, str]:
+    words = [study.terrace_program(), "replay", str(recording), "--quiet", "--output", str(store)]
+    done = subprocess.run([*words, *point.options(), *options], capture_output=True, text=True)
+    said = done.stderr.strip()
+    if done.returncode != 0:
+        kind = WrongCallError if done.returncode == 2 else TerraceError
+        raise kind(said.removeprefix("terrace: ") or f"{' '.join(words)} ended with {done.returncode}")
+    row = _row(point, store)
+    store.unlink()
+    return row, said
+
+
+def _row(point: Point, path: Path) -> Row:
+    """Of the process that spent the longest time in its main loop, or ran longest where none had one."""
+    store = Store(path)
+    rows = []
+    for run in store.runs():
+        loop = store.loop(run)
+        ended = loop is not None and loop.ended is not None
+        moves = [move for move in store.moves(run) if not move.refused]
+        rows.append(
+            Row(
+                point.machine, point.budget, point.planner,
+                total_s=run.ended,
+                loop_s=loop.ended - loop.begun if loop is not None and loop.ended is not None else None,
+                iterations=(loop.iterations or 0) if loop is not None and ended else 0,
+                waited_s=sum(phase.waited for phase in store.phase_instances(run)),
+                moves=len(moves),
+                moved_bytes=sum(move.size for move in moves),
+            )
+        )  # fmt: skip
+    return max(rows, key=lambda row: (row.loop_s or 0.0, row.total_s or 0.0))
+
+
+def _write(path: Path, document: dict[str, object], rows: Sequence[Row]) -> None:
+    if path.suffix == ".json":
+        path.write_text(json.dumps({"schema": SCHEMA, **document}, indent=1) + "\n", encoding="utf-8")
+        return
+    with path.open("w", encoding="utf-8", newline="") as file:
+        names = [field.name for field in fields(Row)]
+        writer = csv.writer(file)
+        writer.writerow(["schema", *names])
+        for row in rows:
+            values = asdict(row)
+            writer.writerow([SCHEMA, *("" if values[name] is None else values[name] for name in names)])
+
+
+def _print(rows: Sequence[Row]) -> None:
+    shown = table("machine", "budget", "planner", "loop", "total", "waited", "moves", "moved", left=(0, 1, 2))
+    for row in rows:
+        shown.add_row(
+            row.machine,
+            row.budget or "all",
+            row.planner,
+            "-" if row.loop_s is None else units.seconds(row.loop_s),
+            "-" if row.total_s is None else units.seconds(row.total_s),
+            units.seconds(row.waited_s),
+            str(row.moves),
+            units.size(row.moved_bytes),
+        )
+    console().print(shown)

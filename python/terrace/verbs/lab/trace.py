@@ -1,0 +1,50 @@
+"""`terrace lab trace`: write down what a program loads and stores."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from terrace import _core
+from terrace.errors import TerraceError, core_errors
+from terrace.lab import tracing
+from terrace.output import warn
+from terrace.units import size
+
+_EPILOG = """\b
+Examples:
+  terrace lab trace -o cg.trace -- ./cg --class S
+  terrace lab trace --sysroot /usr/aarch64-linux-gnu -- ./app-for-arm
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to `terrace lab`."""
+    app.command(
+        "trace",
+        epilog=_EPILOG,
+        context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
+    )(trace)
+
+
+def trace(
+    program: Annotated[list[str], typer.Argument(metavar="PROGRAM [ARGUMENTS]", help="What to run.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; default: PROGRAM.PROCESS.trace.")
+    ] = None,
+    limit: Annotated[str, typer.Option(help="Size at which the trace ends; the program goes on.")] = "4GiB",
+    loop: Annotated[bool, typer.Option("--loop", help="Only the main loop, as its markers tell it.")] = False,
+    sysroot: Annotated[
+        Path | None, typer.Option(help="Where the libraries of another instruction set lie.")
+    ] = None,
+) -> int:
+    """Run a program under QEMU and write its access stream as a trace. It ends as the program ends."""
+    with core_errors():
+        most = _core.parse_size(limit)
+    file = output or Path(f"{Path(program[0]).name}.{os.getpid()}.trace")
+    status = tracing.record(program, file, limit=most, loop_only=loop, sysroot=sysroot)
+    if not file.exists() or file.stat().st_size == 0:
+        raise TerraceError(f"{file}: no trace was written")
+    warn(f"{file}: {size(file.stat().st_size)}")
+    return status

@@ -1,0 +1,318 @@
+"""`terrace plan`: choose placements for a machine and a budget; predict the gain."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from terrace import _core, units
+from terrace.errors import WrongCallError
+from terrace.output import console, print_json, progress, table
+from terrace.report import seen
+from terrace.solve.confidence import DRAWS, Certainty, regret_of
+from terrace.solve.model import CurvePoint, Model
+from terrace.store.reader import Store
+from terrace.store.summary import phase_labels
+from terrace.store.values import Loop, Machine, Reach, Run
+
+# Lines of moves; more are added up.
+_MANY = 20
+
+_EPILOG = """\b
+Examples:
+  terrace plan cg.4711.terrace --fast 64MiB
+  terrace plan cg.4711.terrace --machine knl-7210-flat --budget hbm=16GiB -o plan.toml
+  terrace plan cg.4711.terrace --sweep fast=64MiB:4GiB
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command("plan", epilog=_EPILOG)(plan)
+
+
+def plan(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE.terrace", help="What `terrace record` or `simulate` wrote.")
+    ],
+    machine: Annotated[
+        str | None,
+        typer.Option("--machine", "-m", help="Machine file or shipped machine; default: the profile's."),
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option("--budget", "-b", help="Bytes of each kind: hbm=16GiB,cxl=1TiB.")
+    ] = None,
+    fast: Annotated[str | None, typer.Option("--fast", "-f", help="Bytes of the fastest kind: 64MiB.")] = None,
+    planner: Annotated[str, typer.Option("--planner", "-p", help="Who chooses the places.")] = "auto",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Plan file to write.")] = None,
+    hints: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Hints file: its directives of uses go before the profile."),
+    ] = None,
+    sweep: Annotated[
+        str | None, typer.Option(help="Time over size: fast=64MiB:4GiB, or a kind's name instead of fast.")
+    ] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Plan from the simulator's own counters: an oracle, to compare with.")
+    ] = False,
+    confidence: Annotated[
+        int,
+        typer.Option(
+            metavar="DRAWS", min=0, max=10_000, help="Plans of drawn profiles that say how sure it is; 0: none."
+        ),
+    ] = DRAWS,
+    process: Annotated[int | None, typer.Option(help="Process of a parallel job; default: the slowest.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> None:
+    """Choose placements for a machine and a budget; predict the gain."""
+    if budget and fast:
+        raise WrongCallError("--fast is shorthand for --budget: give one of the two")
+    store = Store(file)
+    run = store.run(process)
+    reach, own_machine, loop = store.reach(run), store.machine(run), store.loop(run)
+    model = Model(store, run, machine, exact, hints)
+    if sweep:
+        if budget or fast or output:
+            raise WrongCallError(
+                "--sweep goes over budgets and writes no plan: leave out --budget, --fast and --output"
+            )
+        _sweep(model, sweep, planner, json)
+        if not json:
+            _warn(run, reach, own_machine, loop, model)
+        return
+    problem = model.problem(model.budget(budget or fast))
+    with progress(f"planning with {planner}"):
+        sure = model.sure_plan(problem, planner, confidence)
+        chosen = sure.plan
+        fast_only = model.seconds("fast-only")
+    certainty = Certainty(sure, problem.objects) if confidence else None
+    if output:
+        chosen.write(str(output))
+    if json:
+        rests_on = {"reach": seen.document(run, reach), "core_time": seen.core_time(run, own_machine)}
+        print_json({**_document(chosen, fast_only, certainty), **seen.iterations(loop), **rests_on})
+    else:
+        _print(console(), chosen, fast_only, certainty)
+        _warn(run, reach, own_machine, loop, model)
+        if output:
+            print(f"\nwritten to {output}; `terrace simulate --plan {output} -- PROGRAM` obeys it")
+
+
+def _warn(run: Run, reach: Reach | None, machine: Machine, loop: Loop | None, model: Model) -> None:
+    for unused in model.unused_hints():
+        console().print(f"\nwarning: {unused}", markup=False)
+    if sentence := seen.followed(loop):
+        console().print(f"\n{sentence}", markup=False)
+    for sentence in seen.warnings(run, reach):
+        console().print(f"\nwarning: {sentence}", markup=False)
+    if uncalibrated := seen.uncalibrated(run, machine):
+        console().print(f"\nnote: {uncalibrated}", markup=False)
+
+
+def _gap(chosen: _core.Plan) -> float | None:
+    return chosen.predicted / chosen.lower_bound - 1 if chosen.lower_bound > 0 else None
+
+
+def _document(chosen: _core.Plan, fast_only: float, certainty: Certainty | None) -> dict[str, Any]:
+    regret = regret_of(chosen)
+    return {
+        "planner": chosen.planner,
+        "machine": chosen.machine,
+        "loop": chosen.loop,
+        "budget": chosen.budget,
+        "phases": chosen.phases,
+        "slow_only_s": chosen.predicted_slow,
+        "predicted_s": chosen.predicted,
+        "fast_only_s": fast_only,
+        "lower_bound_s": chosen.lower_bound or None,
+        "gap": _gap(chosen),
+        "search_gap": chosen.gap,
+        "confidence": None
+        if regret is None or certainty is None
+        else {
+            "draws": regret.draws,
+            "regret_s": regret.seconds,
+            "regret_low_s": regret.low,
+            "regret_high_s": regret.high,
+            **certainty.document(),
+        },
+        "objects": chosen.objects,
+        "moves": chosen.moves,
+        "moved_bytes": sum(move["bytes"] for move in chosen.moves),
+    }
+
+
+def _print(out: Console, chosen: _core.Plan, fast_only: float, certainty: Certainty | None) -> None:
+    budget = ", ".join(chosen.budget) or "no limit"
+    out.print(
+        f"Plan by {chosen.planner} for {chosen.machine}, {budget}; seconds are of one iteration\n", markup=False
+    )
+    rows = table("placement", "an iteration", "against slow-only")
+    for name, seconds in (
+        ("slow-only", chosen.predicted_slow),
+        ("this plan", chosen.predicted),
+        ("lower bound", chosen.lower_bound),
+        ("fast-only", fast_only),
+    ):
+        if seconds > 0:
+            rows.add_row(name, units.seconds(seconds), units.percent(seconds / chosen.predicted_slow - 1))
+    out.print(rows)
+    gap = _gap(chosen)
+    if gap is not None:
+        out.print(
+            f"\nNo placement can gain more than {units.percent(max(gap, 0.0))} of the bound on this plan.",
+            markup=False,
+        )
+    if (regret := regret_of(chosen)) and certainty:
+        out.print(f"{regret.sentence} {certainty.sentence}".strip(), markup=False)
+    out.print()
+    _print_places(out, chosen)
+    print_moves(out, chosen)
+
+
+def _print_places(out: Console, chosen: _core.Plan) -> None:
+    rows = table("object", "size", "share", "lies on", left=(0, 3))
+    home = 0
+    for item in chosen.objects:
+        if not item["parts"]:
+            home += 1
+        by_place: dict[str, int] = {}
+        for _, count, place in item["parts"]:
+            by_place[place] = by_place.get(place, 0) + count
+        for place, count in by_place.items():
+            note = f"{place}, never moves" if item["pinned"] else place
+            rows.add_row(item["name"], units.size(item["size"]), units.percent(count / item["chunks"], 0), note)
+    if rows.row_count:
+        out.print(rows)
+    out.print(f"{home} objects stay where they would be without a plan.", markup=False)
+
+
+def print_moves(out: Console, chosen: _core.Plan) -> None:
+    """Prints the moves, one a line; more than a screenful by object and direction."""
+    if not chosen.moves:
+        out.print("Nothing moves while the loop runs.", markup=False)
+        return
+    moved = sum(move["bytes"] for move in chosen.moves)
+    head = f"\n{len(chosen.moves)} moves of {units.size(moved)} in every iteration"
+    if len(chosen.moves) > _MANY:
+        out.print(f"{head}, by object and direction:", markup=False)
+        out.print(_moves_by_object(chosen.moves))
+        out.print("Every single move is in the plan file (-o FILE) and in --json.", markup=False)
+        return
+    out.print(f"{head}:", markup=False)
+    rows = table("object", "size", "to", "asked for at", "needed by", "benefit", "cost", left=(0, 2, 3, 4))
+    for move in chosen.moves:
+        need = _phase(chosen, move["need"]) if move["awaited"] else "nobody waits"
+        rows.add_row(
+            move["object"],
+            units.size(move["bytes"]),
+            move["to"],
+            _phase(chosen, move["ask"]),
+            need,
+            units.seconds(move["benefit"]),
+            units.seconds(move["cost"]),
+        )
+    out.print(rows)
+
+
+def _moves_by_object(moves: Sequence[Mapping[str, Any]]) -> Table:
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for move in moves:
+        groups.setdefault((move["object"], move["to"]), []).append(move)
+    ordered = sorted(groups.items(), key=lambda group: -sum(move["bytes"] for move in group[1]))
+    shown = len(ordered) if len(ordered) <= _MANY else _MANY - 1
+    rows = table("object", "to", "moves", "size", "benefit", "cost", left=(0, 1))
+
+    def add(name: str, to: str, group: Sequence[Mapping[str, Any]]) -> None:
+        rows.add_row(
+            name,
+            to,
+            str(len(group)),
+            units.size(sum(move["bytes"] for move in group)),
+            units.seconds(sum(move["benefit"] for move in group)),
+            units.seconds(sum(move["cost"] for move in group)),
+        )
+
+    for (name, to), group in ordered[:shown]:
+        add(name, to, group)
+    rest = ordered[shown:]
+    if rest:
+        add(f"({len(rest)} more)", "", [move for _, group in rest for move in group])
+    return rows
+
+
+def _phase(chosen: _core.Plan, position: int) -> str:
+    later = " (next)" if position >= len(chosen.phases) else ""
+    return phase_labels(chosen.phases)[position % len(chosen.phases)] + later
+
+
+def parse_sweep(text: str) -> tuple[str, list[int]]:
+    """Reads "fast=64MiB:4GiB" into the kind and sizes: the ends, and powers of two and half-way points between."""
+    found = re.fullmatch(r"([A-Za-z_][\w-]*)=([^:]+):([^:]+)", text)
+    if not found:
+        raise WrongCallError(f"--sweep '{text}' is not KIND=LOW:HIGH, as in fast=64MiB:4GiB")
+    low, high = units.parse_size(found[2]), units.parse_size(found[3])
+    if not 0 < low <= high:
+        raise WrongCallError(f"--sweep '{text}' goes from {found[2]} to {found[3]}; the first must be the smaller")
+    sizes = {low, high}
+    power = 4096
+    while power < high:
+        sizes |= {size for size in (power, power * 3 // 2) if low < size < high}
+        power *= 2
+    return found[1], sorted(sizes)
+
+
+def _sweep(model: Model, text: str, planner: str, json: bool) -> None:
+    kind, sizes = parse_sweep(text)
+    with progress(f"planning with {planner}", len(sizes)) as steps:
+        if kind == "fast":
+            points = model.curve(sizes, planner, steps)
+        else:
+            budgets = {size: model.budget(f"{kind}={size}") for size in sizes}
+            points = model.curve(sizes, planner, steps, budgets)
+        slow, fast = model.seconds("slow-only"), model.seconds("fast-only")
+    if json:
+        print_json(_sweep_document(kind, planner, points, slow, fast))
+        return
+    out = console()
+    out.print(f"Predicted time of an iteration by {planner} over the size of {kind} memory\n", markup=False)
+    rows = table(kind, "of the data", "an iteration", "of the gain", "lower bound", "gap", "moves", "moved")
+    footprint = max(model.profile.footprint, 1)
+    for point in points:
+        gain = (slow - point.predicted) / (slow - fast) if slow > fast else 0.0
+        bound = point.lower_bound or 0.0
+        rows.add_row(
+            units.size(point.size),
+            units.percent(point.size / footprint, 0),
+            units.seconds(point.predicted),
+            units.percent(gain),
+            units.seconds(bound),
+            units.percent(point.predicted / bound - 1) if bound > 0 else "",
+            str(point.moves),
+            units.size(point.moved_bytes),
+        )
+    out.print(rows)
+    out.print(f"\nslow-only {units.seconds(slow)}, fast-only {units.seconds(fast)}", markup=False)
+
+
+def _sweep_document(kind: str, planner: str, points: list[CurvePoint], slow: float, fast: float) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "planner": planner,
+        "slow_only_s": slow,
+        "fast_only_s": fast,
+        "points": [
+            {
+                "bytes": point.size,
+                "predicted_s": point.predicted,
+                "lower_bound_s": point.lower_bound,
+                "moves": point.moves,
+                "moved_bytes": point.moved_bytes,
+            }
+            for point in points
+        ],
+    }

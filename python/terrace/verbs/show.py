@@ -1,0 +1,277 @@
+"""`terrace show`: objects, phases, what each costs, and what was not seen."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from terrace import units
+from terrace.output import console, print_json, table
+from terrace.report import seen
+from terrace.solve import confidence, model
+from terrace.store.reader import Store
+from terrace.store.summary import PhaseSummary, by_name, summarise_phases
+from terrace.store.values import Counters, Floats, Loop, Machine, Note, Profile, Reach, Run
+
+_EPILOG = """\b
+Examples:
+  terrace show cg.4711.terrace
+  terrace show cg.4711.terrace --exact --all
+  terrace show cg.4711.terrace --json | jq '.objects[0]'
+"""
+_MANY = 20
+_MANY_PHASES = 8
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command("show", epilog=_EPILOG)(show)
+
+
+def show(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE.terrace", help="What `terrace record` or `simulate` wrote.")
+    ],
+    process: Annotated[int | None, typer.Option(help="Process of a parallel job; default: the slowest.")] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="The simulator's own counters instead of samples.")
+    ] = False,
+    all_objects: Annotated[
+        bool, typer.Option("--all", help=f"Every object and phase, not the first {_MANY} and {_MANY_PHASES}.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> None:
+    """Print objects, phases and what each costs."""
+    store = Store(file)
+    run = store.run(process)
+    machine = store.machine(run)
+    profile = by_name(store.profile(run, exact))
+    view = View(
+        run=run,
+        machine=machine,
+        loop=store.loop(run),
+        profile=profile,
+        phases=summarise_phases(store, run),
+        sensitivity=model.sensitivities(store, run, profile),
+        benefits=confidence.benefits(
+            model.Model(store, run, exact=profile.exact), [item.name for item in profile.objects]
+        ),
+        counters=store.counters(run),
+        reach=store.reach(run),
+        notes=store.notes(run),
+        others=len(store.runs()) - 1,
+    )
+    if json:
+        print_json(view.document())
+    else:
+        view.print(console(), everything=all_objects)
+
+
+class View:
+    """What is shown of one process."""
+
+    def __init__(
+        self,
+        *,
+        run: Run,
+        machine: Machine,
+        loop: Loop | None,
+        profile: Profile,
+        phases: list[PhaseSummary],
+        sensitivity: list[list[str]],
+        benefits: list[confidence.Benefit],
+        counters: Counters | None,
+        reach: Reach | None,
+        notes: list[Note],
+        others: int,
+    ) -> None:
+        """Takes what was read; `sensitivity` is by object and phase, `benefits` by object."""
+        self.run, self.machine, self.loop, self.profile = run, machine, loop, profile
+        known = {phase.name: phase for phase in phases}
+        self.phases = [known.get(phase.name, PhaseSummary(phase.name)) for phase in profile.phases]
+        self.sensitivity, self.counters, self.reach = sensitivity, counters, reach
+        self.benefits = benefits
+        self.notes, self.others = notes, others
+        lines = profile.reads + profile.writes
+        self.bytes: Floats = lines * machine.line
+        # Misses are what was fetched; lines written back follow from them.
+        self.misses: Floats = profile.reads
+        self.order = sorted(
+            range(len(profile.objects)), key=lambda o: (-self.bytes[o].sum(), -profile.objects[o].size)
+        )
+
+    def document(self) -> dict[str, Any]:
+        """The same as a JSON document."""
+        total = max(self.misses.sum(), 1e-300)
+        return {
+            "program": self.run.program,
+            "process": self.run.process,
+            "backend": self.run.backend,
+            "machine": self.machine.name,
+            "exact": self.profile.exact,
+            **seen.iterations(self.loop),
+            "profiled_iterations": self.profile.iterations,
+            "unseen_share": self.counters.unseen_share if self.counters else None,
+            "accesses": self.counters.accesses if self.counters else None,
+            "accesses_of_no_object": self.counters.dropped if self.counters else None,
+            "reach": seen.document(self.run, self.reach),
+            "core_time": seen.core_time(self.run, self.machine),
+            "phases": [
+                {
+                    "name": phase.name,
+                    "runs": phase.runs,
+                    "iterations_s": phase.times,
+                    "mean_s": phase.mean,
+                    "waited_s": phase.waited,
+                    "profiled_s": profiled.time,
+                    "core_s": profiled.core,
+                    "misses": float(self.misses[:, p].sum()),
+                    "bytes": float(self.bytes[:, p].sum()),
+                }
+                for p, (phase, profiled) in enumerate(zip(self.phases, self.profile.phases, strict=True))
+            ],
+            "objects": [
+                {
+                    "name": self.profile.objects[o].name,
+                    "benefit_s": self.benefits[o].seconds,
+                    "benefit_low_s": self.benefits[o].low,
+                    "benefit_high_s": self.benefits[o].high,
+                    "rank": self.benefits[o].rank,
+                    "may_swap_with": self.benefits[o].rival,
+                    "swap_probability": self.benefits[o].swap,
+                    "kind": self.profile.objects[o].kind,
+                    "size_bytes": self.profile.objects[o].size,
+                    "share_of_misses": float(self.misses[o].sum() / total),
+                    "phases": [
+                        {
+                            "misses": float(self.misses[o, p]),
+                            "bytes": float(self.bytes[o, p]),
+                            "exposure": float(self.profile.exposure[o, p]),
+                            "sensitivity": self.sensitivity[o][p],
+                        }
+                        for p in range(len(self.profile.phases))
+                    ],
+                }
+                for o in self.order
+            ],
+            "notes": [{"severity": note.severity, "text": note.text, "at_s": note.at} for note in self.notes],
+        }
+
+    def print(self, out: Console, *, everything: bool) -> None:
+        """Prints tables: phases, objects x phases, what was not seen."""
+        self._print_head(out)
+        shown = list(range(len(self.phases)))
+        if not everything and len(shown) > _MANY_PHASES:
+            longest = sorted(shown, key=lambda p: -self.profile.phases[p].time)
+            shown = sorted(longest[:_MANY_PHASES])
+        self._print_phases(out)
+        out.print()
+        self._print_objects(out, None if everything else _MANY, shown)
+        self._print_benefits(out, None if everything else _MANY)
+        for sentence in seen.what_was_seen(self.run, self.counters, self.reach, self.loop):
+            out.print(sentence, markup=False)
+        for sentence in seen.warnings(self.run, self.reach):
+            out.print(f"warning: {sentence}", markup=False)
+        if uncalibrated := seen.uncalibrated(self.run, self.machine):
+            out.print(f"note: {uncalibrated}", markup=False)
+        for note in self.notes:
+            out.print(f"{note.severity}: {note.text}", markup=False)
+
+    def _print_head(self, out: Console) -> None:
+        run = self.run
+        time = "virtual time" if run.virtual else "real time"
+        out.print(f"{run.name}, process {run.process} on {run.host}, {time} on {self.machine.name}", markup=False)
+        if self.others > 0:
+            out.print(f"({self.others} more in this file; --process chooses)", markup=False)
+        source = "the simulator's own counters" if self.profile.exact else "estimates from samples"
+        if sentence := seen.followed(self.loop):
+            out.print(sentence, markup=False)
+        many = self.profile.iterations
+        out.print(
+            f"Misses, traffic and exposure are {source}, of {many} iteration{'s' * (many != 1)}.", markup=False
+        )
+        out.print(
+            "Times are of an iteration, all phases of a name together; waited is of the whole loop.\n",
+            markup=False,
+        )
+
+    def _print_phases(self, out: Console) -> None:
+        rows = table(
+            "phase", "runs", "mean", "least", "most", "share", "waited", "profiled", "core", "misses", "traffic"
+        )
+        total = max(sum(phase.mean for phase in self.phases), 1e-300)
+        for p, (phase, profiled) in enumerate(zip(self.phases, self.profile.phases, strict=True)):
+            rows.add_row(
+                profiled.name,
+                str(phase.runs),
+                units.seconds(phase.mean),
+                units.seconds(min(phase.times, default=0.0)),
+                units.seconds(max(phase.times, default=0.0)),
+                units.percent(phase.mean / total),
+                units.seconds(phase.waited),
+                units.seconds(profiled.time),
+                units.seconds(profiled.core),
+                units.count(self.misses[:, p].sum()),
+                units.size(self.bytes[:, p].sum()),
+            )
+        out.print(rows)
+
+    def _print_objects(self, out: Console, limit: int | None, phases: list[int]) -> None:
+        shown = self.order[:limit]
+        names = [self.profile.phases[p].name for p in phases]
+        rows = table("object", "kind", "size", "misses", "traffic", "exposed", *names, left=(0, 1))
+        by_phase = self.misses.sum(axis=0)
+        total = max(by_phase.sum(), 1e-300)
+        for o in shown:
+            item = self.profile.objects[o]
+            rows.add_row(
+                item.name,
+                item.kind,
+                units.size(item.size),
+                units.percent(self.misses[o].sum() / total),
+                units.size(self.bytes[o].sum()),
+                units.count(self.profile.exposure[o].sum()),
+                *(self._cell(o, p, by_phase) for p in phases),
+            )
+        rest = self.order[len(shown) :]
+        if rest:
+            rows.add_row(
+                f"({len(rest)} more)",
+                "",
+                units.size(sum(self.profile.objects[o].size for o in rest)),
+                units.percent(self.misses[rest].sum() / total),
+                units.size(self.bytes[rest].sum()),
+                units.count(self.profile.exposure[rest].sum()),
+                *(units.percent(self.misses[rest, p].sum() / max(by_phase[p], 1e-300), 0) for p in phases),
+            )
+        out.print(rows)
+        out.print(
+            "misses: share of all; phase columns: share of the phase's misses, and what the object is sensitive "
+            "to there (b bandwidth, l latency, e either); exposed: latencies not hidden",
+            markup=False,
+        )
+        if len(phases) < len(self.phases):
+            out.print(f"The {len(phases)} longest phases of {len(self.phases)}; --all shows all.", markup=False)
+
+    def _print_benefits(self, out: Console, limit: int | None) -> None:
+        ranked = sorted((b for b in self.benefits if b.rank is not None), key=lambda b: b.rank or 0)
+        if not ranked:
+            out.print("\nNo object gains by being in fast memory.\n", markup=False)
+            return
+        rows = table("object", "benefit", "90 % from", "to", "rank", left=(0, 4))
+        for benefit in ranked[:limit]:
+            interval = (units.seconds(value) for value in (benefit.seconds, benefit.low, benefit.high))
+            rows.add_row(benefit.name, *interval, benefit.certainty)
+        out.print()
+        out.print(rows)
+        out.print(
+            "benefit: what an iteration gains with the object alone in fast memory; from, to: by sampling error\n",
+            markup=False,
+        )
+
+    def _cell(self, o: int, p: int, by_phase: Floats) -> str:
+        if self.misses[o, p] <= 0:
+            return "."
+        share = self.misses[o, p] / max(by_phase[p], 1e-300)
+        return f"{100 * share:.0f} % {self.sensitivity[o][p][:1] or ' '}"

@@ -1,0 +1,157 @@
+// terrace.h and unimem.h: thin, over the registry of objects and the runtime.
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <terrace/unimem.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "agent/heap/object_registry.hpp"
+#include "agent/lifecycle/guest.hpp"
+#include "memory/region_space.hpp"
+#include "observe/program_events.hpp"
+#include "observe/threads/thread.hpp"
+#include "runtime/runtime.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+constexpr std::size_t k_page = 4096;
+
+thread_local char t_error[256] __attribute__((tls_model("initial-exec")));
+
+terrace_status refuse(terrace_status status, const char* what) {
+  std::snprintf(t_error, sizeof t_error, "%s", what);
+  return status;
+}
+
+double monotonic() {
+  timespec now{};
+  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+double g_began = 0;
+__attribute__((constructor)) void note_beginning() { g_began = monotonic(); }
+
+void* allocate_named(Process& here, const char* name, std::size_t size) {
+  const observe::Inside inside;
+  void* const block = here.regions->allocate(size);
+  if (!block) return nullptr;
+  const auto low = reinterpret_cast<std::uint64_t>(block);
+  here.objects->add_whole(name, observe::ObjectKind::named, low, size);
+  return block;
+}
+
+terrace_status hint(const char* call, const observe::ProgramHint& what) {
+  auto* const here = process();
+  if (!here) {
+    std::snprintf(t_error, sizeof t_error, "%s: the program was not started by terrace", call);
+    return TERRACE_NOT_ACTIVE;
+  }
+  const observe::Inside inside;
+  const auto complaint = here->runtime->hinted(what);
+  if (complaint.empty()) return TERRACE_OK;
+  std::snprintf(t_error, sizeof t_error, "%s: %s", call, complaint.c_str());
+  return TERRACE_INVALID;
+}
+
+}  // namespace
+
+}  // namespace terrace::agent
+
+namespace agent = terrace::agent;
+using What = terrace::observe::ProgramHint::What;
+
+extern "C" {
+
+const char* terrace_last_error(void) { return agent::t_error; }
+
+int terrace_active(void) { return agent::process() != nullptr; }
+
+void terrace_loop_begin(const char* name) {
+  if (auto* const here = agent::process()) here->runtime->loop_begin(name ? name : "");
+}
+
+void terrace_loop_end(void) {
+  if (auto* const here = agent::process()) here->runtime->loop_end();
+}
+
+void terrace_phase(const char* name) {
+  auto* const here = agent::process();
+  if (here && name) here->runtime->phase(name);
+}
+
+void* terrace_malloc(const char* name, size_t size) {
+  if (!name || size == 0) {
+    agent::refuse(TERRACE_INVALID, name ? "terrace_malloc: the size is 0" : "terrace_malloc: the name is null");
+    return nullptr;
+  }
+  void* block = nullptr;
+  if (auto* const here = agent::process()) block = agent::allocate_named(*here, name, size);
+  if (!block && posix_memalign(&block, agent::k_page, size) != 0) {
+    std::snprintf(agent::t_error, sizeof agent::t_error, "terrace_malloc: no memory for %zu bytes (%.100s)", size,
+                  name);
+    return nullptr;
+  }
+  return block;
+}
+
+void terrace_free(void* address) { free(address); }
+
+terrace_status terrace_object(const char* name, void* address, size_t size) {
+  if (!name || !address || size == 0)
+    return agent::refuse(TERRACE_INVALID, "terrace_object: the name or the address is null, or the size is 0");
+  const auto low = reinterpret_cast<std::uint64_t>(address);
+  if (low + size < low) return agent::refuse(TERRACE_INVALID, "terrace_object: the range wraps around");
+  auto* const here = agent::process();
+  if (!here) return agent::refuse(TERRACE_NOT_ACTIVE, "terrace_object: the program was not started by terrace");
+  if (!here->objects->add(name, terrace::observe::ObjectKind::named, low, low + size))
+    return agent::refuse(TERRACE_UNSUPPORTED,
+                         "terrace_object: it has no page of its own; others cover more of those it lies in");
+  return TERRACE_OK;
+}
+
+terrace_status terrace_forget(void* address) {
+  auto* const here = agent::process();
+  if (!here) return agent::refuse(TERRACE_NOT_ACTIVE, "terrace_forget: the program was not started by terrace");
+  if (!here->objects->forget(reinterpret_cast<std::uint64_t>(address)))
+    return agent::refuse(TERRACE_INVALID, "terrace_forget: no object begins at this address");
+  return TERRACE_OK;
+}
+
+const char* terrace_where(const void* address) {
+  auto* const here = agent::process();
+  return here ? here->runtime->where(address) : nullptr;
+}
+
+terrace_status terrace_value(const char* name, double value) {
+  if (!name) return agent::refuse(TERRACE_INVALID, "terrace_value: the name is null");
+  return agent::hint("terrace_value", {What::value, name, {}, value});
+}
+
+terrace_status terrace_refs(const char* object, const char* expression) {
+  if (!object || !expression)
+    return agent::refuse(TERRACE_INVALID, "terrace_refs: the object or the expression is null");
+  return agent::hint("terrace_refs", {What::references, object, expression, 0});
+}
+
+terrace_status terrace_depends(const char* phase, const char* object, int used) {
+  if (!phase || !object) return agent::refuse(TERRACE_INVALID, "terrace_depends: the phase or the object is null");
+  return agent::hint("terrace_depends", {used != 0 ? What::uses : What::spares, phase, object, 0});
+}
+
+double terrace_seconds(void) {
+  if (auto* const here = agent::process()) return here->runtime->now().value;
+  return agent::monotonic() - agent::g_began;
+}
+
+int unimem_init(void) { return terrace_active() ? 0 : -1; }
+void unimem_start(void) { terrace_loop_begin("unimem"); }
+void unimem_end(void) { terrace_loop_end(); }
+void* unimem_malloc(size_t size, const char* name) { return terrace_malloc(name, size); }
+void unimem_free(void* address) { terrace_free(address); }
+
+}  // extern "C"

@@ -1,0 +1,76 @@
+// What the Fortran module binds to (include/terrace/terrace.f90). A string comes as a C descriptor, of which the
+// standard fixes the beginning: the address and the length (ISO/IEC 1539-1:2018, 18.5.3).
+#include <terrace/terrace.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "agent/lifecycle/guest.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+struct FortranString {
+  char* text;
+  std::size_t length;
+};
+
+// A copy that ends with a zero, without trailing blanks, cut where it is longer than any sensible one.
+template <std::size_t Size>
+class Copy {
+ public:
+  explicit Copy(const FortranString& string) {
+    auto length = std::min(string.length, sizeof text_ - 1);
+    std::memcpy(text_, string.text, length);
+    while (length > 0 && text_[length - 1] == ' ') --length;
+    text_[length] = '\0';
+  }
+  operator const char*() const { return text_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  char text_[Size];
+};
+using Name = Copy<256>;
+using Expression = Copy<1002>;  // one character more than it may have
+
+}  // namespace
+
+}  // namespace terrace::agent
+
+namespace agent = terrace::agent;
+
+extern "C" {
+
+TERRACE_EXPORT void terrace_fortran_loop_begin(const agent::FortranString* name) {
+  terrace_loop_begin(agent::Name(*name));
+}
+
+TERRACE_EXPORT void terrace_fortran_phase(const agent::FortranString* name) { terrace_phase(agent::Name(*name)); }
+
+TERRACE_EXPORT terrace_status terrace_fortran_object(const agent::FortranString* name, void* array, size_t bytes) {
+  return terrace_object(agent::Name(*name), array, bytes);
+}
+
+TERRACE_EXPORT terrace_status terrace_fortran_value(const agent::FortranString* name, double value) {
+  return terrace_value(agent::Name(*name), value);
+}
+
+TERRACE_EXPORT terrace_status terrace_fortran_refs(const agent::FortranString* object,
+                                                   const agent::FortranString* expression) {
+  return terrace_refs(agent::Name(*object), agent::Expression(*expression));
+}
+
+TERRACE_EXPORT terrace_status terrace_fortran_depends(const agent::FortranString* phase,
+                                                      const agent::FortranString* object, int used) {
+  return terrace_depends(agent::Name(*phase), agent::Name(*object), used);
+}
+
+TERRACE_EXPORT void terrace_fortran_where(const void* array, const agent::FortranString* place) {
+  const char* const found = terrace_where(array);
+  const auto length = found ? std::min(std::strlen(found), place->length) : 0;
+  std::memset(place->text, ' ', place->length);
+  if (length > 0) std::memcpy(place->text, found, length);
+}
+
+}  // extern "C"

@@ -1,0 +1,101 @@
+// Walking the call stack to the code that an allocation is named by. See callers.hpp.
+//
+// The unwinder, not the hooks' shadow stack: that one does not know at which line of a function a library
+// (operator new, a Fortran run-time library) was called.
+#include "agent/heap/callers.hpp"
+
+#include <dlfcn.h>
+#include <unwind.h>
+
+#include <array>
+#include <cstring>
+
+#include "agent/lifecycle/guest.hpp"
+#include "agent/lifecycle/modules.hpp"
+#include "agent/lifecycle/process.hpp"
+#include "observe/symbols/symbol_names.hpp"
+
+extern "C" {
+// The bounds of the injected library, from the linker.
+extern const char __ehdr_start __attribute__((visibility("hidden")));
+extern const char _end __attribute__((visibility("hidden")));
+}
+
+namespace terrace::agent {
+
+namespace {
+
+constexpr int k_most_frames = 64;
+
+// Run-time libraries whose frames only pass on what somebody else asked for.
+bool is_runtime_library(const char* path) {
+  static constexpr std::array k_prefixes{"libc.so",     "libc-",       "libstdc++",   "libc++",     "libgfortran",
+                                         "libgomp",     "libomp",      "libm.so",     "libpthread", "ld-linux",
+                                         "libjemalloc", "libtcmalloc", "libmimalloc", "libgcc_s"};
+  const char* const slash = std::strrchr(path, '/');
+  const char* const name = slash ? slash + 1 : path;
+  for (const char* prefix : k_prefixes)
+    if (std::strncmp(name, prefix, std::strlen(prefix)) == 0) return true;
+  return false;
+}
+
+struct Walk {
+  explicit Walk(Process& given) : process(given) {}
+  Process& process;
+  int frames = 0;
+  int rank = 0;  // of what is kept in case that nothing better comes
+  observe::SymbolTable::Site site;
+  std::uint64_t address = 0;
+
+  void keep(int new_rank, const observe::SymbolTable::Site& new_site, std::uint64_t new_address) {
+    if (new_rank <= rank) return;
+    rank = new_rank;
+    site = new_site;
+    address = new_address;
+  }
+};
+
+_Unwind_Reason_Code step(_Unwind_Context* context, void* data) {
+  auto& walk = *static_cast<Walk*>(data);
+  if (++walk.frames > k_most_frames) return _URC_END_OF_STACK;
+  int before = 0;
+  auto address = static_cast<std::uint64_t>(_Unwind_GetIPInfo(context, &before));
+  if (address == 0) return _URC_END_OF_STACK;
+  if (before == 0) --address;  // a return address: the call is before it
+  if (is_in_terrace(address)) return _URC_NO_REASON;
+  const auto found = find_symbol(walk.process, address);
+  if (found.site.module < 0) return _URC_NO_REASON;
+  if (found.described && !found.site.allocator) {
+    walk.keep(4, found.site, address);
+    return _URC_END_OF_STACK;
+  }
+  // In case that nothing better comes: somebody's library, an allocator of the program's own, a run-time library.
+  const int rank = found.described ? 2 : is_runtime_library(found.path) ? 1 : 3;
+  walk.keep(rank, found.site, address);
+  return _URC_NO_REASON;
+}
+
+}  // namespace
+
+bool is_in_terrace(std::uint64_t address) noexcept {
+  return address >= reinterpret_cast<std::uint64_t>(&__ehdr_start) &&
+         address < reinterpret_cast<std::uint64_t>(&_end);
+}
+
+std::string_view name_caller(Process& process, char* buffer) noexcept {
+  Walk walk(process);
+  _Unwind_Backtrace(step, &walk);
+  return describe_symbol(process, walk.site, walk.address, buffer, k_name_room);
+}
+
+std::string function_name(Process& process, std::uint64_t address) {
+  const auto found = find_symbol(process, address);
+  if (found.site.function) return found.site.function;
+  // Nobody has described what was loaded by the program itself; the dynamic linker knows what it exports.
+  Dl_info known;
+  const auto* const code = reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  if (found.site.module < 0 || dladdr(code, &known) == 0 || !known.dli_sname) return {};
+  return observe::readable_name(known.dli_sname);
+}
+
+}  // namespace terrace::agent

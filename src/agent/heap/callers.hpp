@@ -1,0 +1,23 @@
+// Names for what a program allocates: by the innermost function on the call stack that is not an allocator.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace terrace::agent {
+
+struct Process;
+
+inline constexpr std::size_t k_name_room = 512;
+
+// "makea cg.cpp:120" for the code that called into Terrace on this thread. `buffer` has k_name_room bytes.
+std::string_view name_caller(Process& process, char* buffer) noexcept;
+
+// The function that runs at the address, without its parameters, as a user writes it; "" when it is not known.
+// Takes note of libraries that were loaded lately: their static data become objects, so no lock of the runtime's
+// may be held.
+std::string function_name(Process& process, std::uint64_t address);
+
+}  // namespace terrace::agent

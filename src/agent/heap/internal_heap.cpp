@@ -1,0 +1,138 @@
+// Size classes over slabs, and mappings. See internal_heap.hpp.
+#include "agent/heap/internal_heap.hpp"
+
+#include <linux/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <mutex>
+
+namespace terrace::agent {
+
+namespace {
+
+constexpr std::size_t k_slab = 65536;
+constexpr std::size_t k_batch = 16 * k_slab;  // how much is mapped at a time
+constexpr std::size_t k_header = 64;
+constexpr std::size_t k_biggest_class = 16384;
+constexpr std::uint32_t k_big = 0xffffffff;
+
+// At the beginning of every slab and every mapping, found from an address by rounding down.
+struct Header {
+  std::uint32_t size_class;  // or k_big
+  std::size_t mapped;        // big ones: where the mapping begins and its size
+  std::byte* mapping;
+};
+static_assert(sizeof(Header) <= k_header);
+
+// 16, 32, 48, 64, 80, 96, 112, 128, then four to each doubling: at most a quarter is wasted.
+constexpr std::size_t class_of(std::size_t size) {
+  if (size <= 128) return (std::max<std::size_t>(size, 1) - 1) / 16;
+  const auto doubling =
+      static_cast<std::size_t>(std::bit_width(size - 1)) - 1;  // size in (2^doubling, 2^(doubling+1)]
+  return 8 + (doubling - 7) * 4 + (size - 1 - (std::size_t{1} << doubling)) / (std::size_t{1} << (doubling - 2));
+}
+constexpr std::size_t size_of(std::size_t size_class) {
+  if (size_class < 8) return (size_class + 1) * 16;
+  const auto doubling = 7 + (size_class - 8) / 4;
+  return (std::size_t{1} << doubling) + ((size_class - 8) % 4 + 1) * (std::size_t{1} << (doubling - 2));
+}
+static_assert(size_of(class_of(128)) == 128 && size_of(class_of(129)) == 160 && size_of(class_of(256)) == 256);
+static_assert(size_of(class_of(k_biggest_class)) == k_biggest_class && class_of(k_biggest_class) < 40);
+
+std::byte* map(std::size_t size) {
+  // Not mmap(): in the injected library that is the program's, interposed.
+  const auto result = syscall(SYS_mmap, 0L, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
+  return result == -1 ? nullptr : reinterpret_cast<std::byte*>(result);  // NOLINT(performance-no-int-to-ptr)
+}
+
+std::byte* align_up(std::byte* address, std::size_t alignment) {
+  const auto value = reinterpret_cast<std::uintptr_t>(address);
+  return address + ((value + alignment - 1) / alignment * alignment - value);
+}
+
+Header& header_of(void* address) {
+  auto* const byte = static_cast<std::byte*>(address);
+  return *reinterpret_cast<Header*>(byte - reinterpret_cast<std::uintptr_t>(address) % k_slab);
+}
+
+// A mapping with the header at a slab's boundary and the block less than a slab behind it.
+void* allocate_big(std::size_t size, std::size_t alignment) {
+  if (size > PTRDIFF_MAX - 3 * k_slab) return nullptr;
+  const auto offset = std::max(alignment, k_header);
+  if (offset >= k_slab) return nullptr;
+  const auto total = (size + offset + k_slab + 4095) / 4096 * 4096;
+  auto* const mapping = map(total);
+  if (!mapping) return nullptr;
+  auto* const start = align_up(mapping, k_slab);
+  *reinterpret_cast<Header*>(start) = {k_big, total, mapping};
+  return start + offset;
+}
+
+}  // namespace
+
+void* InternalHeap::new_slab() {
+  if (slabs_ == slabs_end_) {
+    auto* const batch = map(k_batch + k_slab);
+    if (!batch) return nullptr;
+    slabs_ = align_up(batch, k_slab);
+    slabs_end_ = slabs_ + k_batch;
+  }
+  auto* const slab = slabs_;
+  slabs_ += k_slab;
+  return slab;
+}
+
+void* InternalHeap::allocate(std::size_t size, std::size_t alignment) noexcept {
+  if (size > PTRDIFF_MAX) return nullptr;
+  // A class whose size is a power of two has its blocks at multiples of it.
+  if (alignment > 16) size = std::bit_ceil(std::max(size, alignment));
+  if (size > k_biggest_class || alignment > k_biggest_class) {
+    // Mappings come and go under the lock, too: an address that the kernel hands from one thread to another then
+    // has an order that tools can see.
+    const std::lock_guard guard(lock_);
+    return allocate_big(size, alignment);
+  }
+  const auto index = class_of(size);
+  const auto block = size_of(index);
+  const std::lock_guard guard(lock_);
+  auto& size_class = classes_[index];
+  if (auto* const free = size_class.free) {
+    size_class.free = free->next;
+    return free;
+  }
+  if (size_class.fresh == nullptr || size_class.fresh + block > size_class.end) {
+    auto* const slab = static_cast<std::byte*>(new_slab());
+    if (!slab) return nullptr;
+    *reinterpret_cast<Header*>(slab) = {static_cast<std::uint32_t>(index), 0, nullptr};
+    const auto step = std::has_single_bit(block) ? block : std::size_t{16};
+    size_class.fresh = slab + std::max(k_header, step);
+    size_class.end = slab + k_slab;
+  }
+  auto* const fresh = size_class.fresh;
+  size_class.fresh += block;
+  return fresh;
+}
+
+void InternalHeap::release(void* address) noexcept {
+  if (!address) return;
+  auto& header = header_of(address);
+  const std::lock_guard guard(lock_);
+  if (header.size_class == k_big) {
+    syscall(SYS_munmap, header.mapping, header.mapped);
+    return;
+  }
+  auto& size_class = classes_[header.size_class];
+  auto* const free = static_cast<Free*>(address);
+  free->next = size_class.free;
+  size_class.free = free;
+}
+
+InternalHeap& internal_heap() noexcept {
+  static constinit InternalHeap heap;
+  return heap;
+}
+
+}  // namespace terrace::agent

@@ -1,0 +1,159 @@
+// Objects as disjoint ranges of pages. See object_registry.hpp.
+#include "agent/heap/object_registry.hpp"
+
+#include <algorithm>
+#include <exception>
+
+#include "observe/threads/thread.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+constexpr std::uint64_t k_page = 4096;
+
+constexpr std::uint64_t page_down(std::uint64_t address) { return address & ~(k_page - 1); }
+constexpr std::uint64_t page_up(std::uint64_t address) { return page_down(address + k_page - 1); }
+
+std::uint64_t overlap(std::uint64_t low, std::uint64_t high, std::uint64_t page) {
+  const auto from = std::max(low, page);
+  const auto to = std::min(high, page + k_page);
+  return to > from ? to - from : 0;
+}
+
+}  // namespace
+
+// Holds the lock, unless this thread holds it already: then the entry is not `open`.
+class ObjectRegistry::Entry {
+ public:
+  explicit Entry(ObjectRegistry& registry) : registry_(registry) {
+    if (registry_.holder_.load(std::memory_order_relaxed) == &observe::t_thread) return;
+    registry_.lock_.lock();
+    registry_.holder_.store(&observe::t_thread, std::memory_order_relaxed);
+    open_ = true;
+  }
+  ~Entry() {
+    if (!open_) return;
+    registry_.holder_.store(nullptr, std::memory_order_relaxed);
+    registry_.lock_.unlock();
+  }
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+  [[nodiscard]] bool open() const { return open_; }
+
+ private:
+  ObjectRegistry& registry_;
+  observe::Inside inside_;
+  bool open_ = false;
+};
+
+ObjectRegistry::Objects::const_iterator ObjectRegistry::covering(std::uint64_t address) const {
+  auto at = objects_.upper_bound(address);
+  if (at == objects_.begin()) return objects_.end();
+  --at;
+  return at->second.high > address ? at : objects_.end();
+}
+
+bool ObjectRegistry::owner_covers_more(std::uint64_t page, std::uint64_t low, std::uint64_t high) const {
+  const auto wanted = overlap(low, high, page);
+  const auto owner = covering(page);
+  const auto had =
+      owner == objects_.end() ? k_page - wanted : overlap(owner->second.true_low, owner->second.true_high, page);
+  return had > wanted;
+}
+
+void ObjectRegistry::insert(std::string name, observe::ObjectKind kind, std::uint64_t low, std::uint64_t high,
+                            std::uint64_t true_low, std::uint64_t true_high) {
+  const auto* const address = reinterpret_cast<const void*>(low);  // NOLINT(performance-no-int-to-ptr)
+  const auto id = runtime_.add_object(name, kind, address, Bytes{high - low});
+  objects_.insert_or_assign(low, Object{high, true_low, true_high, id, kind, std::move(name)});
+}
+
+// Takes the pages [low, high) from whoever has them; what is left on either side becomes objects again.
+void ObjectRegistry::carve(std::uint64_t low, std::uint64_t high) {
+  for (auto at = covering(low) != objects_.end() ? covering(low) : objects_.lower_bound(low);
+       at != objects_.end() && at->first < high;) {
+    const auto begins = at->first;
+    auto old = at->second;
+    objects_.erase(at);
+    runtime_.remove_object(old.id);
+    if (begins < low) insert(old.name, old.kind, begins, low, old.true_low, std::min(old.true_high, low));
+    if (old.high > high) insert(old.name, old.kind, high, old.high, std::max(old.true_low, high), old.true_high);
+    at = objects_.lower_bound(std::min(old.high, high));
+  }
+}
+
+bool ObjectRegistry::add(std::string_view name, observe::ObjectKind kind, std::uint64_t low,
+                         std::uint64_t high) noexcept {
+  Entry entry(*this);
+  if (!entry.open() || high <= low) return false;
+  try {
+    auto first = page_down(low);
+    auto last = page_up(high);
+    // A page that it covers wholly is its own; for a part of one it competes.
+    if (first < low && owner_covers_more(first, low, high)) first += k_page;
+    if (last > high && last > first && owner_covers_more(last - k_page, low, high)) last -= k_page;
+    if (last <= first) return false;
+    carve(first, last);
+    insert(std::string(name), kind, first, last, low, high);
+    return true;
+  } catch (const std::exception&) {
+    return false;  // no memory for the entry: the range goes on unnamed
+  }
+}
+
+bool ObjectRegistry::add_pages(std::string_view name, observe::ObjectKind kind, std::uint64_t first,
+                               std::uint64_t last, std::uint64_t low, std::uint64_t high) noexcept {
+  Entry entry(*this);
+  if (!entry.open() || last <= first) return false;
+  try {
+    carve(first, last);
+    insert(std::string(name), kind, first, last, low, high);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+bool ObjectRegistry::add_whole(std::string_view name, observe::ObjectKind kind, std::uint64_t low,
+                               std::uint64_t size) noexcept {
+  return add_pages(name, kind, low, page_up(low + std::max<std::uint64_t>(size, 1)), low, low + size);
+}
+
+void ObjectRegistry::remove(std::uint64_t low, std::uint64_t high) noexcept {
+  Entry entry(*this);
+  if (!entry.open()) return;
+  try {
+    carve(page_down(low), page_up(high));
+  } catch (const std::exception&) {
+    // No memory for what is left of an object: it goes on unnamed.
+  }
+}
+
+bool ObjectRegistry::forget(std::uint64_t low) noexcept {
+  Entry entry(*this);
+  if (!entry.open()) return false;
+  auto at = objects_.upper_bound(page_up(low));
+  while (at != objects_.begin()) {
+    --at;
+    if (at->second.true_low == low) {
+      const auto id = at->second.id;
+      objects_.erase(at);
+      runtime_.remove_object(id);
+      return true;
+    }
+    if (at->first < page_down(low)) break;
+  }
+  return false;
+}
+
+ObjectRegistry::Range ObjectRegistry::gap(std::uint64_t address, std::uint64_t low, std::uint64_t high) noexcept {
+  Entry entry(*this);
+  if (!entry.open() || covering(address) != objects_.end()) return {address, address};
+  const auto after = objects_.upper_bound(address);
+  if (after != objects_.end()) high = std::min(high, after->first);
+  if (after != objects_.begin()) low = std::max(low, std::prev(after)->second.high);
+  return {low, high};
+}
+
+}  // namespace terrace::agent

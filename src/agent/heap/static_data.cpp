@@ -1,0 +1,49 @@
+// Pages of a segment and whose they are. See static_data.hpp.
+#include "agent/heap/static_data.hpp"
+
+#include <algorithm>
+
+namespace terrace::agent {
+
+namespace {
+
+constexpr std::uint64_t k_page = 4096;
+
+constexpr std::uint64_t page_down(std::uint64_t address) { return address & ~(k_page - 1); }
+constexpr std::uint64_t page_up(std::uint64_t address) { return page_down(address + k_page - 1); }
+
+std::uint64_t covered(const Range& range, std::uint64_t page) {
+  const auto from = std::max(range.low, page);
+  const auto to = std::min(range.high, page + k_page);
+  return to > from ? to - from : 0;
+}
+
+// Whether the variable has the page; only its direct neighbours can compete, because none is smaller than a page.
+bool has_page(std::span<const Range> variables, std::size_t i, std::uint64_t page) {
+  const auto own = covered(variables[i], page);
+  const auto before = i > 0 ? covered(variables[i - 1], page) : 0;
+  const auto after = i + 1 < variables.size() ? covered(variables[i + 1], page) : 0;
+  const auto rest = k_page - own - before - after;
+  return own >= rest && own > before && own >= after;
+}
+
+}  // namespace
+
+std::vector<StaticPiece> cut_segment(Range segment, std::span<const Range> variables) {
+  std::vector<StaticPiece> pieces;
+  auto at = page_down(segment.low);
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    auto first = page_down(variables[i].low);
+    auto last = page_up(variables[i].high);
+    if (first < variables[i].low && !has_page(variables, i, first)) first += k_page;
+    if (last > variables[i].high && last > first && !has_page(variables, i, last - k_page)) last -= k_page;
+    if (last <= first) continue;
+    if (first > at) pieces.push_back({{at, first}, StaticPiece::k_rest});
+    pieces.push_back({{first, last}, i});
+    at = last;
+  }
+  if (const auto end = page_up(segment.high); end > at) pieces.push_back({{at, end}, StaticPiece::k_rest});
+  return pieces;
+}
+
+}  // namespace terrace::agent

@@ -1,0 +1,202 @@
+// The allocator's functions as the program calls them. Big blocks get pages of their own and are objects; small
+// ones, and everything that Terrace itself causes, go on to the next allocator.
+#include <malloc.h>
+#include <stdlib.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "agent/heap/callers.hpp"
+#include "agent/heap/object_registry.hpp"
+#include "agent/interpose/next.hpp"
+#include "agent/lifecycle/guest.hpp"
+#include "agent/lifecycle/process.hpp"
+#include "memory/region_space.hpp"
+#include "observe/coverage/time_samples.hpp"
+#include "observe/threads/thread.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+constexpr std::size_t k_page = 4096;
+
+// The process, if a block of this size is to be an object.
+Process* wants(std::size_t size) {
+  Process* const here = process();
+  return here && size >= here->big_block && observe::t_thread.inside == 0 ? here : nullptr;
+}
+
+// A block of its own pages; nullptr when there is no room: the caller asks the next allocator. Leaves errno alone.
+void* allocate_big(Process& here, std::size_t size, std::size_t alignment = 1) {
+  const observe::OwnTime own;
+  const observe::Inside inside;
+  const auto saved = errno;
+  void* const block = here.regions->allocate(size, alignment);
+  if (block) {
+    char name[k_name_room];
+    const auto low = reinterpret_cast<std::uint64_t>(block);
+    here.objects->add_whole(name_caller(here, name), observe::ObjectKind::heap, low, size);
+  }
+  errno = saved;
+  return block;
+}
+
+// Whether it was one of ours, which then is free.
+bool release_big(void* block) {
+  auto* const space = regions();
+  if (!space || !space->contains(block)) return false;
+  const observe::OwnTime own;
+  const observe::Inside inside;
+  const auto saved = errno;
+  if (auto* const here = process()) {
+    const auto found = space->find(block);
+    if (found.size > 0) here->objects->remove(found.address, found.address + found.size);
+  }
+  space->release(block);
+  errno = saved;
+  return true;
+}
+
+std::size_t size_of_big(void* block) {
+  auto* const space = regions();
+  return space && space->contains(block) ? space->find(block).size : 0;
+}
+
+void* no_memory() {
+  errno = ENOMEM;
+  return nullptr;
+}
+
+// For allocation while the next allocator is being looked for.
+void* from_arena(std::size_t size, std::size_t alignment = 16) {
+  void* const block = arena_allocate(size, alignment);
+  return block ? block : no_memory();
+}
+
+void* move_block(void* from, std::size_t old_size, void* to, std::size_t size) {
+  const observe::Inside inside;
+  std::memcpy(to, from, std::min(old_size, size));
+  return to;
+}
+
+// Other sizes for blocks that are ours, or shall be.
+void* reallocate(void* block, std::size_t size) {
+  const auto* const next = next_allocator();
+  const bool from_startup = arena_contains(block);
+  const auto old_size = from_startup ? arena_size(block) : size_of_big(block);
+  auto* const here = wants(size);
+  if (old_size == 0 && !from_startup) {  // the next allocator's
+    if (!here) return next ? next->realloc(block, size) : no_memory();
+    void* const moved = allocate_big(*here, size);
+    if (!moved) return next->realloc(block, size);
+    move_block(block, next->malloc_usable_size(block), moved, size);
+    next->free(block);
+    return moved;
+  }
+  const auto pages = [](std::size_t bytes) { return (bytes + k_page - 1) / k_page; };
+  if (!from_startup && size >= k_page && pages(size) == pages(old_size)) return block;
+  void* moved = here ? allocate_big(*here, size) : nullptr;
+  if (!moved) moved = next ? next->malloc(size) : from_arena(size);
+  if (!moved) return nullptr;
+  move_block(block, old_size, moved, size);
+  if (!from_startup) release_big(block);
+  return moved;
+}
+
+void* allocate_aligned(std::size_t alignment, std::size_t size, void* (*next)(std::size_t, std::size_t)) {
+  if (auto* const here = wants(size); here && std::has_single_bit(alignment))
+    if (void* const block = allocate_big(*here, size, alignment)) return block;
+  return next(alignment, size);
+}
+
+}  // namespace
+
+}  // namespace terrace::agent
+
+namespace agent = terrace::agent;
+
+extern "C" {
+
+TERRACE_EXPORT void* malloc(size_t size) noexcept {
+  if (auto* const here = agent::wants(size))
+    if (void* const block = agent::allocate_big(*here, size)) return block;
+  const auto* const next = agent::next_allocator();
+  return next ? next->malloc(size) : agent::from_arena(size);
+}
+
+TERRACE_EXPORT void* calloc(size_t count, size_t size) noexcept {
+  size_t total = 0;
+  if (__builtin_mul_overflow(count, size, &total)) return agent::no_memory();
+  if (auto* const here = agent::wants(total))
+    if (void* const block = agent::allocate_big(*here, total)) return block;  // pages of the system's are zero
+  const auto* const next = agent::next_allocator();
+  return next ? next->calloc(count, size) : agent::from_arena(total);  // the arena is zero, and used once
+}
+
+TERRACE_EXPORT void free(void* block) noexcept {
+  if (!block || agent::arena_contains(block) || agent::release_big(block)) return;
+  if (const auto* const next = agent::next_allocator()) next->free(block);
+}
+
+TERRACE_EXPORT void* realloc(void* block, size_t size) noexcept {
+  if (!block) return malloc(size);
+  if (size == 0 && (agent::arena_contains(block) || agent::size_of_big(block) > 0)) {
+    free(block);
+    return nullptr;
+  }
+  return agent::reallocate(block, size);
+}
+
+TERRACE_EXPORT void* reallocarray(void* block, size_t count, size_t size) noexcept {
+  size_t total = 0;
+  if (__builtin_mul_overflow(count, size, &total)) return agent::no_memory();
+  return realloc(block, total);
+}
+
+TERRACE_EXPORT int posix_memalign(void** block, size_t alignment, size_t size) noexcept {
+  if (auto* const here = agent::wants(size); here && std::has_single_bit(alignment) && alignment >= sizeof(void*))
+    if (void* const got = agent::allocate_big(*here, size, alignment)) {
+      *block = got;
+      return 0;
+    }
+  const auto* const next = agent::next_allocator();
+  if (next) return next->posix_memalign(block, alignment, size);
+  *block = agent::arena_allocate(size, alignment);
+  return *block ? 0 : ENOMEM;
+}
+
+TERRACE_EXPORT void* aligned_alloc(size_t alignment, size_t size) noexcept {
+  const auto* const next = agent::next_allocator();
+  return next ? agent::allocate_aligned(alignment, size, next->aligned_alloc) : agent::from_arena(size, alignment);
+}
+
+TERRACE_EXPORT void* memalign(size_t alignment, size_t size) noexcept {
+  const auto* const next = agent::next_allocator();
+  return next ? agent::allocate_aligned(alignment, size, next->memalign) : agent::from_arena(size, alignment);
+}
+
+TERRACE_EXPORT void* valloc(size_t size) noexcept {
+  if (auto* const here = agent::wants(size))
+    if (void* const block = agent::allocate_big(*here, size)) return block;
+  const auto* const next = agent::next_allocator();
+  return next ? next->valloc(size) : agent::from_arena(size, agent::k_page);
+}
+
+TERRACE_EXPORT void* pvalloc(size_t size) noexcept {
+  if (auto* const here = agent::wants(size))
+    if (void* const block = agent::allocate_big(*here, size)) return block;
+  const auto* const next = agent::next_allocator();
+  return next ? next->pvalloc(size) : agent::from_arena(size, agent::k_page);
+}
+
+TERRACE_EXPORT size_t malloc_usable_size(void* block) noexcept {
+  if (!block) return 0;
+  if (agent::arena_contains(block)) return agent::arena_size(block);
+  if (const auto size = agent::size_of_big(block)) return size;
+  const auto* const next = agent::next_allocator();
+  return next ? next->malloc_usable_size(block) : 0;
+}
+
+}  // extern "C"

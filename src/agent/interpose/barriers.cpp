@@ -1,0 +1,57 @@
+// See barriers.hpp.
+#include "agent/interpose/barriers.hpp"
+
+#include <cstddef>
+#include <mutex>
+#include <new>
+
+#include "agent/interpose/turns.hpp"
+#include "observe/threads/thread.hpp"
+
+namespace terrace::agent {
+
+bool Barrier::wait() noexcept {
+  {
+    const observe::Inside inside;
+    here_.push_back(this_thread());
+  }
+  const auto key = reinterpret_cast<std::uint64_t>(this);
+  if (here_.size() < count_) {
+    const auto round = round_;
+    while (round == round_ && taking_turns()) wait_for(key);
+    return false;
+  }
+  meet(here_);
+  here_.clear();
+  ++round_;
+  wake(key, k_everybody);
+  return true;
+}
+
+void Barriers::set(std::uint64_t key, std::uint32_t count) noexcept {
+  const observe::Inside inside;
+  const std::lock_guard lock(lock_);
+  by_key_[key] = std::make_unique<Barrier>(count);
+}
+
+void Barriers::forget(std::uint64_t key) noexcept {
+  const observe::Inside inside;
+  const std::lock_guard lock(lock_);
+  by_key_.erase(key);
+}
+
+Barrier* Barriers::find(std::uint64_t key) noexcept {
+  const observe::Inside inside;
+  const std::lock_guard lock(lock_);
+  const auto at = by_key_.find(key);
+  return at == by_key_.end() ? nullptr : at->second.get();
+}
+
+Barriers& barriers() noexcept {
+  // Never destroyed: threads may outlive static data.
+  alignas(Barriers) static std::byte storage[sizeof(Barriers)];
+  static Barriers* const all = new (storage) Barriers;
+  return *all;
+}
+
+}  // namespace terrace::agent

@@ -1,0 +1,243 @@
+// The program's clocks. Under simulation they show virtual time: wall clocks its start plus virtual seconds,
+// everything that counts from zero the virtual seconds themselves. On the real machine they are left alone.
+//
+// Sleeping advances virtual time by what was asked for and returns at once: what the program would have waited for
+// has either happened or is further away than its own clock says. So does waiting for nothing but a time-out
+// (poll, select without descriptors). Time stamp counters are not seen, nor are the time-outs of calls that wait
+// for descriptors.
+#include <errno.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/time.h>
+#include <sys/times.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "agent/interpose/clock_time.hpp"
+#include "agent/interpose/next.hpp"
+#include "agent/interpose/turns.hpp"
+#include "agent/lifecycle/guest.hpp"
+#include "core/clock.hpp"
+#include "observe/threads/thread.hpp"
+#include "runtime/runtime.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+constexpr std::int64_t k_second = 1'000'000'000;
+
+// The process, if this thread's clocks show virtual time.
+Process* simulation() {
+  Process* const here = process();
+  return here && here->simulated && observe::t_thread.inside == 0 ? here : nullptr;
+}
+
+// Rounded by hand: what rounds is in libm, which programs need not have.
+std::int64_t virtual_ns(Process& here) {
+  return static_cast<std::int64_t>(here.runtime->now().value * 1e9 + 0.5);  // NOLINT(bugprone-incorrect-roundings)
+}
+
+bool is_wall_clock(clockid_t clock) {
+  return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI ||
+         clock == CLOCK_REALTIME_ALARM;
+}
+
+// Another process's or another thread's CPU time is not ours to invent.
+bool is_ours(clockid_t clock) { return clock >= 0; }
+
+std::int64_t reading(Process& here, clockid_t clock) {
+  return virtual_ns(here) + (is_wall_clock(clock) ? here.started_unix_ns : 0);
+}
+
+timespec to_timespec(std::int64_t ns) {
+  return {static_cast<time_t>(ns / k_second), static_cast<long>(ns % k_second)};
+}
+
+timeval to_timeval(std::int64_t ns) {
+  return {static_cast<time_t>(ns / k_second), static_cast<suseconds_t>(ns % k_second / 1000)};
+}
+
+// "For ever" is 285 years.
+std::int64_t to_ns(const timespec& time) {
+  return std::min<std::int64_t>(time.tv_sec, 9 * k_second) * k_second + time.tv_nsec;
+}
+
+// What the system would refuse, the system shall refuse: the reasons are its own.
+bool is_duration(const timespec* time) {
+  return time && time->tv_sec >= 0 && time->tv_nsec >= 0 && time->tv_nsec < k_second;
+}
+
+// The sleep of `ns`. It is a cancellation point, and others get to run, as in any sleep; a signal that comes in
+// this moment comes after the sleep.
+void sleep_virtually(Process& here, std::int64_t ns) {
+  static constinit Next<int (*)(const timespec*, timespec*)> next{"nanosleep"};
+  const auto saved = errno;
+  static constexpr timespec k_moment{0, 1};
+  (*next)(&k_moment, nullptr);
+  errno = saved;
+  const observe::Inside inside;
+  if (here.clock && ns > 0) here.clock->charge(Seconds{static_cast<double>(ns) * 1e-9});
+  next_turn();
+}
+
+}  // namespace
+
+double program_now() noexcept {
+  auto* const here = process();
+  return here ? here->runtime->now().value : 0;
+}
+
+double program_seconds(clockid_t clock, const timespec& time) noexcept {
+  const auto* const here = process();
+  const auto origin = here && is_wall_clock(clock) ? here->started_unix_ns : 0;
+  return static_cast<double>(to_ns(time) - origin) * 1e-9;
+}
+
+}  // namespace terrace::agent
+
+namespace agent = terrace::agent;
+
+extern "C" {
+
+TERRACE_EXPORT int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  static constinit agent::Next<int (*)(clockid_t, timespec*)> next{"clock_gettime"};
+  auto* const here = agent::simulation();
+  if (!here || !agent::is_ours(clock)) return (*next)(clock, time);
+  *time = agent::to_timespec(agent::reading(*here, clock));
+  return 0;
+}
+
+TERRACE_EXPORT int timespec_get(timespec* time, int base) noexcept {
+  static constinit agent::Next<int (*)(timespec*, int)> next{"timespec_get"};
+  auto* const here = agent::simulation();
+  if (!here || base != TIME_UTC) return (*next)(time, base);
+  *time = agent::to_timespec(agent::reading(*here, CLOCK_REALTIME));
+  return base;
+}
+
+// Declared anew: the header promises that `time` is never null, programs do not.
+TERRACE_EXPORT int read_time_of_day(timeval* time, void* zone) noexcept __asm__("gettimeofday");
+TERRACE_EXPORT int read_time_of_day(timeval* time, void* zone) noexcept {
+  static constinit agent::Next<int (*)(timeval*, void*)> next{"gettimeofday"};
+  auto* const here = agent::simulation();
+  if (!here || !time) return (*next)(time, zone);
+  *time = agent::to_timeval(agent::reading(*here, CLOCK_REALTIME));
+  return 0;
+}
+
+TERRACE_EXPORT time_t time(time_t* out) noexcept {
+  static constinit agent::Next<time_t (*)(time_t*)> next{"time"};
+  auto* const here = agent::simulation();
+  if (!here) return (*next)(out);
+  const auto now = static_cast<time_t>(agent::reading(*here, CLOCK_REALTIME) / agent::k_second);
+  if (out) *out = now;
+  return now;
+}
+
+TERRACE_EXPORT clock_t clock() noexcept {
+  static constinit agent::Next<clock_t (*)()> next{"clock"};
+  auto* const here = agent::simulation();
+  if (!here) return (*next)();
+  return static_cast<clock_t>(agent::virtual_ns(*here) / (agent::k_second / CLOCKS_PER_SEC));
+}
+
+TERRACE_EXPORT clock_t times(tms* buffer) noexcept {
+  static constinit agent::Next<clock_t (*)(tms*)> next{"times"};
+  auto* const here = agent::simulation();
+  if (!here) return (*next)(buffer);
+  const auto ticks = static_cast<clock_t>(agent::virtual_ns(*here) / (agent::k_second / sysconf(_SC_CLK_TCK)));
+  if (buffer) *buffer = {ticks, 0, 0, 0};
+  return ticks;
+}
+
+TERRACE_EXPORT int getrusage(__rusage_who_t who, rusage* usage) noexcept {
+  static constinit agent::Next<int (*)(__rusage_who_t, rusage*)> next{"getrusage"};
+  const int status = (*next)(who, usage);
+  auto* const here = agent::simulation();
+  if (!here || status != 0 || who == RUSAGE_CHILDREN) return status;
+  usage->ru_utime = agent::to_timeval(agent::virtual_ns(*here));
+  usage->ru_stime = {};
+  return 0;
+}
+
+TERRACE_EXPORT int nanosleep(const timespec* wanted, timespec* left) {
+  static constinit agent::Next<int (*)(const timespec*, timespec*)> next{"nanosleep"};
+  auto* const here = agent::simulation();
+  if (!here || !agent::is_duration(wanted)) return (*next)(wanted, left);
+  agent::sleep_virtually(*here, agent::to_ns(*wanted));
+  return 0;
+}
+
+TERRACE_EXPORT int clock_nanosleep(clockid_t clock, int flags, const timespec* wanted, timespec* left) {
+  static constinit agent::Next<int (*)(clockid_t, int, const timespec*, timespec*)> next{"clock_nanosleep"};
+  auto* const here = agent::simulation();
+  // No clock of a thread's own can be slept by.
+  const bool known = agent::is_ours(clock) && clock != CLOCK_THREAD_CPUTIME_ID;
+  if (!here || !known || !agent::is_duration(wanted)) return (*next)(clock, flags, wanted, left);
+  auto duration = agent::to_ns(*wanted);
+  if ((flags & TIMER_ABSTIME) != 0) duration = std::max<std::int64_t>(duration - agent::reading(*here, clock), 0);
+  agent::sleep_virtually(*here, duration);
+  return 0;
+}
+
+TERRACE_EXPORT int usleep(useconds_t wanted) {
+  static constinit agent::Next<int (*)(useconds_t)> next{"usleep"};
+  auto* const here = agent::simulation();
+  if (!here) return (*next)(wanted);
+  agent::sleep_virtually(*here, std::int64_t{wanted} * 1000);
+  return 0;
+}
+
+TERRACE_EXPORT unsigned sleep(unsigned wanted) {
+  static constinit agent::Next<unsigned (*)(unsigned)> next{"sleep"};
+  auto* const here = agent::simulation();
+  if (!here) return (*next)(wanted);
+  agent::sleep_virtually(*here, std::int64_t{wanted} * agent::k_second);
+  return 0;
+}
+
+TERRACE_EXPORT int poll(pollfd* descriptors, nfds_t count, int milliseconds) {
+  static constinit agent::Next<int (*)(pollfd*, nfds_t, int)> next{"poll"};
+  auto* const here = agent::simulation();
+  if (!here || count != 0 || milliseconds < 0) return (*next)(descriptors, count, milliseconds);
+  agent::sleep_virtually(*here, std::int64_t{milliseconds} * 1'000'000);
+  return 0;
+}
+
+// With other signals than usual the system waits: it alone can let them in and be interrupted in one step.
+TERRACE_EXPORT int ppoll(pollfd* descriptors, nfds_t count, const timespec* timeout, const sigset_t* signals) {
+  static constinit agent::Next<int (*)(pollfd*, nfds_t, const timespec*, const sigset_t*)> next{"ppoll"};
+  auto* const here = agent::simulation();
+  if (!here || count != 0 || signals || !agent::is_duration(timeout))
+    return (*next)(descriptors, count, timeout, signals);
+  agent::sleep_virtually(*here, agent::to_ns(*timeout));
+  return 0;
+}
+
+TERRACE_EXPORT int select(int count, fd_set* in, fd_set* out, fd_set* other, timeval* timeout) {
+  static constinit agent::Next<int (*)(int, fd_set*, fd_set*, fd_set*, timeval*)> next{"select"};
+  auto* const here = agent::simulation();
+  const timespec wanted = timeout ? timespec{timeout->tv_sec, timeout->tv_usec * 1000} : timespec{-1, 0};
+  if (!here || count != 0 || !agent::is_duration(&wanted)) return (*next)(count, in, out, other, timeout);
+  agent::sleep_virtually(*here, agent::to_ns(wanted));
+  *timeout = {};  // what is left of it
+  return 0;
+}
+
+TERRACE_EXPORT int pselect(int count, fd_set* in, fd_set* out, fd_set* other, const timespec* timeout,
+                           const sigset_t* signals) {
+  static constinit agent::Next<int (*)(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*)> next{
+      "pselect"};
+  auto* const here = agent::simulation();
+  if (!here || count != 0 || signals || !agent::is_duration(timeout))
+    return (*next)(count, in, out, other, timeout, signals);
+  agent::sleep_virtually(*here, agent::to_ns(*timeout));
+  return 0;
+}
+
+}  // extern "C"

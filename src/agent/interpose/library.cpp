@@ -1,0 +1,158 @@
+// Calls of libm: each costs the calling thread core time, by function, and goes on to the next definition.
+//
+// A program may have another function of such a name (a library's `log` that writes lines), with other parameters:
+// where we know how, all registers in which parameters can lie pass through as they are.
+//
+// The thread is charged before the call, so that errno and the floating-point flags are what the function leaves.
+// Calls from the program's other libraries are the program's, too. libm is not ours to bring along: most programs
+// have no use for it.
+#include "machine/library.hpp"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+
+#include "agent/interpose/next.hpp"
+#include "agent/lifecycle/guest.hpp"
+#include "observe/pipeline/pipeline.hpp"
+#include "observe/threads/thread.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+using machine::LibraryFunction;
+
+void charge(LibraryFunction function) {
+  const auto& thread = observe::t_thread;
+  if (thread.pipeline && thread.inside == 0) thread.pipeline->call(function);
+}
+
+// Who calls may have a libm that is not in the program's own list: one loaded with a plug-in, or none at all,
+// since a linker that met our definition first may have left it out.
+void* find_in_libm(const char* name) noexcept {
+  const observe::Inside inside;
+  if (void* const next = find_next(name)) return next;
+  const auto saved = errno;
+  void* const libm = dlopen("libm.so.6", RTLD_LAZY | RTLD_LOCAL);
+  void* const found = libm ? dlsym(libm, name) : nullptr;
+  errno = saved;
+  return found;
+}
+
+constinit std::array<std::atomic<void*>, machine::k_library_functions> next_functions{};
+
+// The definition to go on to, after the call has been charged.
+void* next_of(LibraryFunction function) noexcept {
+  charge(function);
+  const auto number = static_cast<std::size_t>(function);
+  void* next = next_functions[number].load(std::memory_order_relaxed);
+  if (next) [[likely]]
+    return next;
+  next = find_in_libm(machine::k_library[number].name.data());
+  next_functions[number].store(next, std::memory_order_relaxed);  // racing threads store the same value
+  return next;
+}
+
+}  // namespace
+
+}  // namespace terrace::agent
+
+namespace agent = terrace::agent;
+
+#if defined(__x86_64__)
+
+// Called by the gate below alone.
+extern "C" __attribute__((visibility("hidden"), used)) void* terrace_next_of(std::uint32_t function) noexcept {
+  return agent::next_of(static_cast<agent::LibraryFunction>(function));
+}
+
+// The function's number is in r11, which belongs to nobody between caller and callee (System V ABI, AMD64
+// supplement, 3.2.3). rax is the number of vector registers that hold variable arguments, r10 a static chain.
+asm(R"(
+  .text
+  .p2align 4
+  .type terrace_library_gate, @function
+terrace_library_gate:
+  .cfi_startproc
+  pushq %rax
+  pushq %rdi
+  pushq %rsi
+  pushq %rdx
+  pushq %rcx
+  pushq %r8
+  pushq %r9
+  pushq %r10
+  .cfi_adjust_cfa_offset 64
+  subq $136, %rsp
+  .cfi_adjust_cfa_offset 136
+  movups %xmm0, 0(%rsp)
+  movups %xmm1, 16(%rsp)
+  movups %xmm2, 32(%rsp)
+  movups %xmm3, 48(%rsp)
+  movups %xmm4, 64(%rsp)
+  movups %xmm5, 80(%rsp)
+  movups %xmm6, 96(%rsp)
+  movups %xmm7, 112(%rsp)
+  movl %r11d, %edi
+  call terrace_next_of
+  movq %rax, %r11
+  movups 0(%rsp), %xmm0
+  movups 16(%rsp), %xmm1
+  movups 32(%rsp), %xmm2
+  movups 48(%rsp), %xmm3
+  movups 64(%rsp), %xmm4
+  movups 80(%rsp), %xmm5
+  movups 96(%rsp), %xmm6
+  movups 112(%rsp), %xmm7
+  addq $136, %rsp
+  .cfi_adjust_cfa_offset -136
+  popq %r10
+  popq %r9
+  popq %r8
+  popq %rcx
+  popq %rdx
+  popq %rsi
+  popq %rdi
+  popq %rax
+  .cfi_adjust_cfa_offset -64
+  jmp *%r11
+  .cfi_endproc
+  .size terrace_library_gate, . - terrace_library_gate
+)");
+
+#define TERRACE_DOOR(name)                                                \
+  extern "C" TERRACE_EXPORT void terrace_door_##name() asm(#name);        \
+  extern "C" __attribute__((naked)) void terrace_door_##name() {          \
+    asm("movl %0, %%r11d\n\tjmp terrace_library_gate"                     \
+        :                                                                 \
+        : "i"(static_cast<std::uint32_t>(agent::LibraryFunction::name))); \
+  }
+#define TERRACE_DOORS(name, ...) TERRACE_DOOR(name) TERRACE_DOOR(name##f)
+
+TERRACE_LIBRARY_FUNCTIONS(TERRACE_DOORS)
+
+#else
+
+// NOLINTBEGIN(bugprone-macro-parentheses): types and lists of parameters
+#define TERRACE_CALL(result, name, parameters, ...)                                               \
+  TERRACE_EXPORT result name parameters noexcept {                                                \
+    using Function = result(*) parameters;                                                        \
+    return reinterpret_cast<Function>(agent::next_of(agent::LibraryFunction::name))(__VA_ARGS__); \
+  }
+#define TERRACE_CALL_of_one(real, name) TERRACE_CALL(real, name, (real x), x)
+#define TERRACE_CALL_of_two(real, name) TERRACE_CALL(real, name, (real x, real y), x, y)
+#define TERRACE_CALL_of_sincos(real, name) \
+  TERRACE_CALL(void, name, (real x, real * sine, real * cosine), x, sine, cosine)
+#define TERRACE_CALLS(name, parameters, ...) \
+  TERRACE_CALL_##parameters(double, name) TERRACE_CALL_##parameters(float, name##f)
+// NOLINTEND(bugprone-macro-parentheses)
+
+extern "C" {
+TERRACE_LIBRARY_FUNCTIONS(TERRACE_CALLS)
+}  // extern "C"
+
+#endif

@@ -1,0 +1,90 @@
+// Finding what lies behind us. See next.hpp.
+#include "agent/interpose/next.hpp"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+
+namespace terrace::agent {
+
+namespace {
+
+constinit NextAllocator g_next{};
+constinit std::atomic<bool> g_found{false};
+thread_local bool t_finding __attribute__((tls_model("initial-exec"))) = false;
+
+// dlsym asks for a few hundred bytes at most; a program's own allocator may do some work of its own in there.
+constexpr std::size_t k_arena = 65536;
+alignas(4096) constinit std::array<std::byte, k_arena> g_arena{};
+constinit std::atomic<std::size_t> g_arena_used{0};
+
+template <class Function>
+void find(Function& function, const char* name) {
+  function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+const NextAllocator* next_allocator() noexcept {
+  if (g_found.load(std::memory_order_acquire)) return &g_next;
+  if (t_finding) return nullptr;
+  t_finding = true;
+  const auto saved = errno;
+  NextAllocator found{};
+  find(found.calloc, "calloc");
+  find(found.malloc, "malloc");
+  find(found.realloc, "realloc");
+  find(found.free, "free");
+  find(found.posix_memalign, "posix_memalign");
+  find(found.aligned_alloc, "aligned_alloc");
+  find(found.memalign, "memalign");
+  find(found.valloc, "valloc");
+  find(found.pvalloc, "pvalloc");
+  find(found.malloc_usable_size, "malloc_usable_size");
+  g_next = found;  // racing threads store the same values
+  g_found.store(true, std::memory_order_release);
+  errno = saved;
+  t_finding = false;
+  return &g_next;
+}
+
+void* arena_allocate(std::size_t size, std::size_t alignment) noexcept {
+  if (size > k_arena || alignment > 4096) return nullptr;
+  // Each block is preceded by its size.
+  auto used = g_arena_used.load(std::memory_order_relaxed);
+  for (;;) {
+    const auto at = (used + sizeof(std::size_t) + alignment - 1) / alignment * alignment;
+    const auto end = (at + size + 15) / 16 * 16;
+    if (end > k_arena) return nullptr;
+    if (!g_arena_used.compare_exchange_weak(used, end, std::memory_order_relaxed)) continue;
+    auto* const block = g_arena.data() + at;
+    *(reinterpret_cast<std::size_t*>(block) - 1) = size;
+    return block;
+  }
+}
+
+bool arena_contains(const void* address) noexcept {
+  const auto* const byte = static_cast<const std::byte*>(address);
+  return byte >= g_arena.data() && byte < g_arena.data() + k_arena;
+}
+
+std::size_t arena_size(const void* address) noexcept { return *(static_cast<const std::size_t*>(address) - 1); }
+
+void* find_next(const char* name) noexcept {
+  const auto saved = errno;
+  void* const function = dlsym(RTLD_NEXT, name);
+  errno = saved;
+  return function;
+}
+
+void* find_next_version(const char* name, const char* version) noexcept {
+  const auto saved = errno;
+  void* function = dlvsym(RTLD_NEXT, name, version);
+  if (!function) function = dlsym(RTLD_NEXT, name);
+  errno = saved;
+  return function;
+}
+
+}  // namespace terrace::agent

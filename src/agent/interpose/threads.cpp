@@ -1,0 +1,164 @@
+// The program's threads: each is told of its number by its creator, is followed from its first instruction on, and
+// has its stack registered. In virtual time they take turns (turns.hpp).
+#include "agent/interpose/threads.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "agent/heap/object_registry.hpp"
+#include "agent/interpose/next.hpp"
+#include "agent/interpose/turns.hpp"
+#include "agent/lifecycle/guest.hpp"
+#include "observe/objects/spin_lock.hpp"
+#include "observe/threads/thread.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+using Function = void* (*)(void*);
+
+struct Beginning {
+  Function function;
+  void* argument;
+  std::uint32_t number;
+  bool takes_turns;
+};
+
+struct StackRange {
+  std::uint64_t low = 0, high = 0;
+};
+
+constinit thread_local bool t_makes_workers = false;
+
+// Threads by the name that the C library gave them, for those who join them.
+struct Known {
+  pthread_t thread;
+  std::uint32_t number;
+};
+constinit observe::SpinLock g_known_lock;
+// Never destroyed: threads may outlive static data.
+std::vector<Known>& known_threads() {
+  static auto& known = *new std::vector<Known>;
+  return known;
+}
+
+void know(pthread_t thread, std::uint32_t number) {
+  const observe::Inside inside;
+  const std::lock_guard lock(g_known_lock);
+  known_threads().push_back({thread, number});
+}
+
+// Where this thread's stack lies. Asking allocates in the C library: inside Terrace.
+StackRange find_stack() {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
+  void* low = nullptr;
+  std::size_t size = 0;
+  pthread_attr_getstack(&attributes, &low, &size);
+  pthread_attr_destroy(&attributes);
+  const auto from = reinterpret_cast<std::uint64_t>(low);
+  return {from, from + size};
+}
+
+// Runs when the thread ends, however it ends: returned, pthread_exit, cancelled.
+void end_thread(void*) {
+  const observe::Inside inside;
+  if (auto* const here = process()) {
+    const auto stack = find_stack();
+    here->objects->remove(stack.low, stack.high);
+    detach_thread();
+    if (here->turns) end_turns();
+  }
+  observe::leave_thread();
+}
+
+pthread_key_t end_key_of_threads() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made{};
+    pthread_key_create(&made, end_thread);
+    return made;
+  }();
+  return key;
+}
+
+void* run(void* data) {
+  const auto beginning = *static_cast<Beginning*>(data);
+  {
+    const observe::Inside inside;
+    delete static_cast<Beginning*>(data);
+    if (process()) {
+      observe::enter_thread(beginning.number);
+      pthread_setspecific(end_key_of_threads(), &observe::t_thread);
+      if (beginning.takes_turns) arrive(beginning.number);
+    }
+  }
+  if (beginning.takes_turns || !in_virtual_time()) follow_this_thread();
+  return beginning.function(beginning.argument);
+}
+
+}  // namespace
+
+void follow_this_thread() noexcept {
+  const observe::Inside inside;
+  auto* const here = process();
+  if (!here || observe::t_thread.followed) return;
+  observe::t_thread.followed = true;
+  const auto stack = find_stack();
+  if (stack.high > stack.low) note_thread_stack(*here, stack.low, stack.high);
+  attach_thread();
+}
+
+MakingWorkers::MakingWorkers() noexcept : before_(t_makes_workers) { t_makes_workers = true; }
+MakingWorkers::~MakingWorkers() { t_makes_workers = before_; }
+OwnWork::OwnWork() noexcept : before_(t_makes_workers) { t_makes_workers = false; }
+OwnWork::~OwnWork() { t_makes_workers = before_; }
+
+bool find_thread(pthread_t thread, std::uint32_t& number) noexcept {
+  const observe::Inside inside;
+  const std::lock_guard lock(g_known_lock);
+  const auto& known = known_threads();
+  const auto at = std::find_if(known.begin(), known.end(),
+                               [&](const Known& one) { return pthread_equal(one.thread, thread) != 0; });
+  if (at == known.end()) return false;
+  number = at->number;
+  return true;
+}
+
+void forget_joined(pthread_t thread) noexcept {
+  const observe::Inside inside;
+  const std::lock_guard lock(g_known_lock);
+  std::erase_if(known_threads(), [&](const Known& one) { return pthread_equal(one.thread, thread) != 0; });
+}
+
+}  // namespace terrace::agent
+
+extern "C" TERRACE_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                             void* (*function)(void*), void* argument) noexcept {
+  namespace agent = terrace::agent;
+  static constinit agent::Next<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)> next{
+      "pthread_create"};
+  if (!agent::process() || terrace::observe::t_thread.inside > 0)
+    return (*next)(thread, attributes, function, argument);
+  // A worker of another library takes turns when it works, and its library says when.
+  const bool takes_turns = agent::in_virtual_time() && !agent::t_makes_workers;
+  agent::Beginning* beginning = nullptr;
+  const auto number = terrace::observe::next_thread_number();
+  {
+    const terrace::observe::Inside inside;
+    beginning = new (std::nothrow) agent::Beginning{function, argument, number, takes_turns};
+  }
+  if (!beginning) return (*next)(thread, attributes, function, argument);
+  if (takes_turns) agent::begin_thread(number);
+  const int error = (*next)(thread, attributes, agent::run, beginning);
+  if (error != 0) {
+    delete beginning;
+    if (takes_turns) agent::never_began(number);
+  } else if (takes_turns) {
+    agent::know(*thread, number);
+  }
+  return error;
+}

@@ -1,0 +1,242 @@
+// The doors' side of taking turns. See turns.hpp.
+#include "agent/interpose/turns.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/lifecycle/process.hpp"
+#include "core/clock.hpp"
+#include "observe/coverage/time_samples.hpp"
+#include "observe/pipeline/pipeline.hpp"
+#include "observe/threads/thread.hpp"
+#include "runtime/runtime.hpp"
+#include "sim/scheduler/thread_clocks.hpp"
+#include "sim/scheduler/turns.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+constexpr std::uint64_t k_nominal = 1'000'000'000;  // progress a second
+// In progress. An attempt in vain: a few cache lines fetched. A place where threads compete: one.
+constexpr std::uint64_t k_attempt = 200;
+constexpr std::uint64_t k_competition = 32;
+
+// What is done here is Terrace's doing, and so is the time that it takes, waiting for a turn included.
+struct Ours {
+  observe::Inside inside;
+  observe::OwnTime time;
+};
+
+// A thread of the program's run-time library that has no turn to wait for: what it does meanwhile, in real time,
+// is nothing that the program does in virtual time.
+void rest() {
+  if (auto* const samples = observe::t_thread.samples; samples && !std::exchange(observe::t_thread.rests, true))
+    samples->enter_own();
+}
+void stop_resting() {
+  if (auto* const samples = observe::t_thread.samples; samples && std::exchange(observe::t_thread.rests, false))
+    samples->leave_own();
+}
+
+sim::Turns& turns() { return *process()->turns; }
+sim::ThreadClocks& clocks() { return *process()->thread_clocks; }
+
+// What this thread accessed so far has its price.
+void bring() {
+  if (auto* const pipeline = observe::t_thread.pipeline) pipeline->flush();
+}
+
+void note_unless_repeatable() {
+  static constinit std::atomic<bool> noted{false};
+  if (turns().repeatable() || noted.exchange(true)) return;
+  process()->runtime->note("warning",
+                           "not repeatable: a thread waited in a way that Terrace cannot follow, so the order in "
+                           "which threads ran was the system's");
+}
+
+// It is this thread's turn again.
+void go_on() {
+  clocks().runs(this_thread());
+  note_unless_repeatable();
+}
+
+void count_alive(std::uint32_t threads) {
+  observe::several_threads().store(threads > 1, std::memory_order_relaxed);
+  clocks().alive(threads);
+}
+
+void pass_turn() {
+  if (turns().pass(this_thread())) go_on();
+}
+
+}  // namespace
+
+bool in_virtual_time() noexcept {
+  const auto* const here = process();
+  return here && here->turns && observe::t_thread.inside == 0;
+}
+
+bool taking_turns() noexcept {
+  const auto* const here = process();
+  return here && here->turns && observe::t_thread.inside == 0 && observe::t_thread.takes_turns &&
+         !here->turns->alone() && !here->turns->stopped();
+}
+
+std::uint32_t this_thread() noexcept { return observe::t_thread.number; }
+
+void wait_for(std::uint64_t key) noexcept {
+  const Ours ours;
+  bring();
+  turns().wait(this_thread(), key);
+  go_on();
+}
+
+bool wait_for(std::uint64_t key, double until) noexcept {
+  const Ours ours;
+  bring();
+  auto& clock = *process()->clock;
+  const auto left = std::clamp(until - clock.now().value, 0.0, 1e9);
+  const auto deadline = turns().progress(this_thread()) + static_cast<std::uint64_t>(left * k_nominal);
+  const bool woken = turns().wait(this_thread(), key, deadline);
+  go_on();
+  if (!woken) clock.charge(Seconds{std::max(until - clock.now().value, 0.0)});
+  return woken;
+}
+
+std::uint32_t wake(std::uint64_t key, std::uint32_t most) noexcept {
+  const Ours ours;
+  bring();
+  std::uint32_t woken[64];
+  std::uint32_t count = 0;
+  while (count < most) {
+    const auto some =
+        turns().wake(this_thread(), key, std::min<std::uint32_t>(most - count, std::size(woken)), woken);
+    for (std::uint32_t i = 0; i < some; ++i) clocks().follow(woken[i], this_thread());
+    count += some;
+    if (some < std::size(woken)) break;
+  }
+  return count;
+}
+
+std::uint32_t requeue(std::uint64_t from, std::uint64_t to, std::uint32_t most) noexcept {
+  const Ours ours;
+  return turns().requeue(from, to, most);
+}
+
+void interrupt(std::uint32_t thread) noexcept {
+  const Ours ours;
+  bring();
+  if (turns().wake_thread(this_thread(), thread)) clocks().follow(thread, this_thread());
+}
+
+void let_go(std::uint64_t thing) noexcept {
+  const Ours ours;
+  bring();
+  clocks().release(thing);
+}
+
+void take_hold(std::uint64_t thing) noexcept {
+  const Ours ours;
+  bring();
+  clocks().acquire(thing);
+}
+
+void meet(std::span<const std::uint32_t> threads) noexcept {
+  const Ours ours;
+  bring();
+  clocks().meet(threads);
+  turns().meet(threads);
+}
+
+void follow(std::uint32_t thread, std::uint32_t other) noexcept {
+  const Ours ours;
+  bring();
+  clocks().follow(thread, other);
+}
+
+void next_turn() noexcept {
+  if (!process() || !process()->turns || process()->turns->alone() || !observe::t_thread.takes_turns) return;
+  const observe::OwnTime time;
+  pass_turn();
+}
+
+void compete() noexcept {
+  const Ours ours;
+  turns().advance(this_thread(), k_competition);
+  if (auto* const pipeline = observe::t_thread.pipeline) pipeline->contend();
+  pass_turn();
+}
+
+void try_later() noexcept {
+  const Ours ours;
+  bring();
+  turns().advance(this_thread(), k_attempt);
+  process()->clock->charge(Seconds{static_cast<double>(k_attempt) / k_nominal});
+  pass_turn();
+}
+
+void begin_thread(std::uint32_t thread) noexcept {
+  const Ours ours;
+  process()->runtime->several_threads();
+  bring();
+  turns().begin(thread, this_thread());
+  count_alive(turns().alive());
+  clocks().follow(thread, this_thread());
+}
+
+void arrive(std::uint32_t thread) noexcept {
+  const Ours ours;
+  turns().arrive(thread);
+  observe::t_thread.takes_turns = true;
+  stop_resting();
+  go_on();
+}
+
+void never_began(std::uint32_t thread) noexcept {
+  const Ours ours;
+  count_alive(turns().alive() - 1);
+  turns().end(thread);
+  turns().forget(thread);
+}
+
+void end_turns() noexcept {
+  const Ours ours;
+  if (!observe::t_thread.takes_turns) return;
+  wake(end_key(this_thread()), k_everybody);
+  observe::t_thread.takes_turns = false;
+  count_alive(turns().alive() - 1);
+  turns().end(this_thread());
+  rest();
+}
+
+bool has_ended(std::uint32_t thread) noexcept {
+  const Ours ours;
+  return turns().ended(thread);
+}
+
+void forget_thread(std::uint32_t thread) noexcept {
+  const Ours ours;
+  turns().forget(thread);
+}
+
+std::uint64_t end_key(std::uint32_t thread) noexcept {
+  return ~std::uint64_t{0} - thread;  // no address of a program
+}
+
+Elsewhere::Elsewhere() noexcept : left_(taking_turns()) {
+  if (!left_) return;
+  const Ours ours;
+  bring();
+  turns().not_repeatable();
+  turns().leave(this_thread());
+}
+
+Elsewhere::~Elsewhere() {
+  if (!left_) return;
+  const Ours ours;
+  turns().come_back(this_thread());
+  go_on();
+}
+
+}  // namespace terrace::agent

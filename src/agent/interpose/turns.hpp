@@ -1,0 +1,70 @@
+// The program's threads in virtual time, as the doors see them: one at a time runs, in the order of turns
+// (sim/turns.hpp), and every wait that the doors know of goes through here. Where threads do not take turns (on
+// the real machine, in programs with one thread) nothing here is in the way.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace terrace::agent {
+
+// Whether this thread takes turns with others, so that it must not wait in the C library. False inside Terrace.
+[[nodiscard]] bool taking_turns() noexcept;
+// Whether the process's threads would take turns if there were several.
+[[nodiscard]] bool in_virtual_time() noexcept;
+
+// The functions below are for threads that take turns. Each brings what the thread accessed so far to the worlds
+// where its time matters.
+
+// Waits until somebody wakes the key. May also come back for no reason: look again. The clock is then the
+// waker's, where that is later.
+void wait_for(std::uint64_t key) noexcept;
+// The same, but until the program's own clock shows `until` seconds at the latest; false when that came first.
+bool wait_for(std::uint64_t key, double until) noexcept;
+// Wakes those who have waited longest; how many there were.
+std::uint32_t wake(std::uint64_t key, std::uint32_t most) noexcept;
+inline constexpr std::uint32_t k_everybody = ~std::uint32_t{0};
+std::uint32_t requeue(std::uint64_t from, std::uint64_t to, std::uint32_t most) noexcept;
+// Interrupts a thread's wait, whatever it waits for.
+void interrupt(std::uint32_t thread) noexcept;
+
+// A thing that threads hold one after another: who takes it goes on no earlier than who let it go.
+void let_go(std::uint64_t thing) noexcept;
+void take_hold(std::uint64_t thing) noexcept;
+// All of them are here: they go on at the latest of their times.
+void meet(std::span<const std::uint32_t> threads) noexcept;
+void follow(std::uint32_t thread, std::uint32_t other) noexcept;
+
+// This thread's quantum is over. For Pipeline.
+void next_turn() noexcept;
+// A place where threads compete: whoever is furthest behind goes first.
+void compete() noexcept;
+// An attempt in vain (a lock that is taken, a yield): some time passes, and others get their turn.
+void try_later() noexcept;
+
+// The calling thread's number.
+[[nodiscard]] std::uint32_t this_thread() noexcept;
+// A thread that begins where the caller is now; it runs from its `arrive` on.
+void begin_thread(std::uint32_t thread) noexcept;
+void arrive(std::uint32_t thread) noexcept;
+void never_began(std::uint32_t thread) noexcept;
+// The calling thread takes no more turns. Who joins it takes its clock.
+void end_turns() noexcept;
+[[nodiscard]] bool has_ended(std::uint32_t thread) noexcept;
+void forget_thread(std::uint32_t thread) noexcept;
+// What ends is waited for by this key.
+[[nodiscard]] std::uint64_t end_key(std::uint32_t thread) noexcept;
+
+// Around a wait inside another library: the others go on without this thread, and nothing repeats any more.
+class Elsewhere {
+ public:
+  Elsewhere() noexcept;
+  ~Elsewhere();
+  Elsewhere(const Elsewhere&) = delete;
+  Elsewhere& operator=(const Elsewhere&) = delete;
+
+ private:
+  bool left_;
+};
+
+}  // namespace terrace::agent

@@ -1,0 +1,193 @@
+// Memory that nobody announced: stacks as they grow, the next allocator's blocks, static data of libraries, what
+// others mapped. It becomes an object when it is first accessed.
+//
+// How much is taken at a time depends on the program alone, where possible, and not on the environment or on where
+// the system put things: the sizes of objects decide on canonical addresses.
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "agent/heap/object_registry.hpp"
+#include "agent/lifecycle/guest.hpp"
+#include "agent/lifecycle/modules.hpp"
+#include "observe/coverage/time_samples.hpp"
+#include "observe/objects/address_map.hpp"
+#include "observe/threads/thread.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+using observe::ObjectKind;
+
+constexpr std::uint64_t k_page = 4096;
+// A stack is taken in steps that double, from its beginning on.
+constexpr std::uint64_t k_stack_step = 256 << 10;
+// What lies above the main function's frame: arguments and environment.
+constexpr std::uint64_t k_above_stack = 256 << 10;
+
+constinit std::atomic<std::uint64_t> g_stack_top{0};
+// Above it, written before any other thread is there. Never destroyed: the program's exit handlers read arguments.
+std::vector<StackPiece>* g_above_stack = nullptr;
+
+// Lines of /proc/self/maps, through a small buffer and bare system calls: this runs in the middle of anything.
+class MapsReader {
+ public:
+  MapsReader() : file_(static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC))) {}
+  ~MapsReader() {
+    if (file_ >= 0) syscall(SYS_close, file_);
+  }
+  MapsReader(const MapsReader&) = delete;
+  MapsReader& operator=(const MapsReader&) = delete;
+
+  // The next line's beginning, cut at the buffer's size; false at the end.
+  bool line(char* out, std::size_t room) {
+    std::size_t length = 0;
+    for (int c = next(); c >= 0; c = next()) {
+      if (c == '\n') {
+        out[length] = '\0';
+        return true;
+      }
+      if (length + 1 < room) out[length++] = static_cast<char>(c);
+    }
+    return false;
+  }
+
+ private:
+  int next() {
+    if (at_ == filled_) {
+      const auto n = file_ < 0 ? 0 : syscall(SYS_read, file_, buffer_, sizeof buffer_);
+      if (n <= 0) return -1;
+      at_ = 0;
+      filled_ = static_cast<std::size_t>(n);
+    }
+    return static_cast<unsigned char>(buffer_[at_++]);
+  }
+
+  int file_;
+  char buffer_[4096];
+  std::size_t at_ = 0;
+  std::size_t filled_ = 0;
+};
+
+std::uint64_t read_hexadecimal(const char*& text) {
+  std::uint64_t value = 0;
+  for (;; ++text) {
+    if (*text >= '0' && *text <= '9')
+      value = value * 16 + static_cast<std::uint64_t>(*text - '0');
+    else if (*text >= 'a' && *text <= 'f')
+      value = value * 16 + static_cast<std::uint64_t>(*text - 'a' + 10);
+    else
+      return value;
+  }
+}
+
+template <class Wanted>
+bool search_mappings(Mapping& mapping, Wanted wanted) {
+  MapsReader reader;
+  char line[256];
+  while (reader.line(line, sizeof line)) {
+    const char* at = line;
+    mapping.low = read_hexadecimal(at);
+    if (*at == '-') ++at;
+    mapping.high = read_hexadecimal(at);
+    mapping.heap = std::strstr(at, "[heap]") != nullptr;
+    mapping.stack = std::strstr(at, "[stack]") != nullptr;
+    if (wanted()) return true;
+  }
+  return false;
+}
+
+// The next piece of a stack that grows down from `top`, so that the address is in it.
+bool grow_stack(Process& here, const char* name, std::uint64_t address, std::uint64_t top) {
+  const auto depth = std::bit_ceil(std::max(top - address, k_stack_step));
+  const auto free = here.objects->gap(address, top - depth, top);
+  return free.low < free.high && here.objects->add(name, ObjectKind::stack, free.low, free.high);
+}
+
+// Arguments and environment get canonical addresses that do not depend on how long the environment is.
+void map_above_stack(observe::AddressMap& map, std::uint64_t low, std::uint64_t high) noexcept {
+  try {
+    const auto base = map.add_range(low, high - low, k_stack_slots * k_stack_slot);
+    for (const auto& piece : *g_above_stack)
+      if (low <= piece.low && piece.high <= high)
+        map.add_at(piece.low, piece.high - piece.low, base + piece.place);
+  } catch (const std::exception&) {
+    // No memory: what has no place of its own lies as the system put it.
+  }
+}
+
+bool note_main_stack_part(Process& here, std::uint64_t address) {
+  const auto top = g_stack_top.load(std::memory_order_relaxed);
+  if (top == 0) return false;
+  if (address < top) return grow_stack(here, "(stack)", address, top);
+  const auto free = here.objects->gap(address, top, top + k_above_stack);
+  if (here.map && g_above_stack && free.low < free.high) map_above_stack(*here.map, free.low, free.high);
+  return free.low < free.high && here.objects->add("(environment)", ObjectKind::stack, free.low, free.high);
+}
+
+bool note_mapping(Process& here, std::uint64_t address) {
+  Mapping mapping;
+  if (!find_mapping(address, mapping)) return false;
+  if (mapping.stack && note_main_stack_part(here, address)) return true;
+  auto kind = ObjectKind::mapping;
+  char name[256] = "(other)";
+  if (mapping.heap) {
+    kind = ObjectKind::small;
+    std::strcpy(name, "(small blocks)");
+  } else if (const auto found = find_symbol(here, address); found.site.module >= 0) {
+    kind = ObjectKind::fixed;
+    const char* const slash = std::strrchr(found.path, '/');
+    std::snprintf(name, sizeof name, "(globals %s)", slash ? slash + 1 : found.path);
+  }
+  const auto free = here.objects->gap(address, mapping.low, mapping.high);
+  return free.low < free.high && here.objects->add(name, kind, free.low, free.high);
+}
+
+}  // namespace
+
+bool find_mapping(std::uint64_t address, Mapping& mapping) noexcept {
+  return search_mappings(mapping, [&] { return mapping.low <= address && address < mapping.high; });
+}
+
+bool make_known(std::uint64_t address) noexcept {
+  Process* const here = process();
+  if (!here) return false;
+  const observe::OwnTime own;
+  const observe::Inside inside;
+  const auto saved = errno;
+  const bool known = note_mapping(*here, address);
+  errno = saved;
+  return known;
+}
+
+void note_main_stack(Process& process, std::uint64_t top, std::vector<StackPiece> above) noexcept {
+  g_above_stack = new (std::nothrow) std::vector<StackPiece>(std::move(above));
+  g_stack_top.store(top, std::memory_order_relaxed);
+  note_main_stack_part(process, top - 1);
+}
+
+void note_thread_stack(Process& process, std::uint64_t low, std::uint64_t high) noexcept {
+  // Its lower part becomes known when it is used, through the mapping that it lies in.
+  const auto top = high / k_page * k_page;
+  process.objects->add("(thread stack)", ObjectKind::stack, std::max(low, top - std::min(top, k_stack_step)), top);
+}
+
+void note_small_blocks(Process& process) noexcept {
+  Mapping mapping;
+  if (!search_mappings(mapping, [&] { return mapping.heap; })) return;
+  const auto free = process.objects->gap(mapping.low, mapping.low, mapping.high);
+  if (free.low < free.high) process.objects->add("(small blocks)", ObjectKind::small, free.low, free.high);
+}
+
+}  // namespace terrace::agent

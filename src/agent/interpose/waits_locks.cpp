@@ -1,0 +1,281 @@
+// Waits of POSIX threads in virtual time, part two: what threads lock. The locks stay the C library's own, so
+// whoever else uses them sees them as they are; only waiting is done here. A thread that finds a lock taken waits
+// for its address, and takes the time of who let it go.
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/interpose/barriers.hpp"
+#include "agent/interpose/clock_time.hpp"
+#include "agent/interpose/next.hpp"
+#include "agent/interpose/turns.hpp"
+#include "agent/lifecycle/guest.hpp"
+#include "observe/threads/thread.hpp"
+
+namespace agent = terrace::agent;
+using agent::Next;
+
+namespace {
+
+template <class Lock>
+std::uint64_t key_of(const Lock* lock) {
+  return reinterpret_cast<std::uint64_t>(lock);
+}
+
+void test_cancellation() {
+  static constinit Next<void (*)()> next{"pthread_testcancel"};
+  (*next)();
+}
+
+// Tries until the lock is ours; `busy` is what an attempt in vain returns.
+template <class Lock, class Attempt>
+int lock_in_turn(Lock* lock, int busy, Attempt attempt) {
+  agent::compete();
+  int error = attempt(lock);
+  while (error == busy && agent::taking_turns()) {
+    agent::wait_for(key_of(lock));
+    error = attempt(lock);
+  }
+  if (error == 0) agent::take_hold(key_of(lock));
+  return error;
+}
+
+// The same until a time that the program names.
+template <class Lock, class Attempt>
+int lock_in_turn_until(Lock* lock, int busy, Attempt attempt, clockid_t clock, const timespec* until) {
+  int error = attempt(lock);
+  if (error == busy && !agent::is_valid(until)) return EINVAL;
+  while (error == busy && agent::taking_turns()) {
+    if (!agent::wait_for(key_of(lock), agent::program_seconds(clock, *until))) return ETIMEDOUT;
+    error = attempt(lock);
+  }
+  if (error == 0) agent::take_hold(key_of(lock));
+  return error;
+}
+
+template <class Lock, class Unlock>
+int unlock_in_turn(Lock* lock, std::uint32_t most, Unlock unlock) {
+  agent::let_go(key_of(lock));
+  const int error = unlock(lock);
+  if (error == 0) agent::wake(key_of(lock), most);
+  return error;
+}
+
+// A thread that locks again what it holds waits for ever, or is told so: by the C library.
+bool is_own(const pthread_mutex_t* mutex) { return mutex->__data.__owner == static_cast<int>(gettid()); }
+
+// Condition variables of before have another layout, under the same names.
+constexpr const char* k_version = "GLIBC_2.3.2";
+
+constinit Next<int (*)(pthread_mutex_t*)> next_mutex_trylock{"pthread_mutex_trylock"};
+constinit Next<int (*)(pthread_mutex_t*)> next_mutex_lock{"pthread_mutex_lock"};
+constinit Next<int (*)(pthread_mutex_t*)> next_mutex_unlock{"pthread_mutex_unlock"};
+constinit Next<int (*)(pthread_rwlock_t*)> next_rwlock_tryrdlock{"pthread_rwlock_tryrdlock"};
+constinit Next<int (*)(pthread_rwlock_t*)> next_rwlock_trywrlock{"pthread_rwlock_trywrlock"};
+constinit Next<int (*)(pthread_spinlock_t*)> next_spin_trylock{"pthread_spin_trylock"};
+
+int lock_mutex(pthread_mutex_t* mutex) {
+  if (is_own(mutex)) return (*next_mutex_lock)(mutex);
+  return lock_in_turn(mutex, EBUSY, *next_mutex_trylock);
+}
+
+int unlock_mutex(pthread_mutex_t* mutex) { return unlock_in_turn(mutex, 1, *next_mutex_unlock); }
+
+}  // namespace
+
+extern "C" {
+
+// --- mutexes
+// ---------------------------------------------------------------------------------------------------------
+
+TERRACE_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
+  return agent::taking_turns() ? lock_mutex(mutex) : (*next_mutex_lock)(mutex);
+}
+
+TERRACE_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
+  return agent::taking_turns() ? unlock_mutex(mutex) : (*next_mutex_unlock)(mutex);
+}
+
+TERRACE_EXPORT int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
+  const int error = (*next_mutex_trylock)(mutex);
+  if (!agent::taking_turns()) return error;
+  if (error == 0) agent::take_hold(key_of(mutex));
+  if (error == EBUSY) agent::try_later();
+  return error;
+}
+
+TERRACE_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
+                                           const timespec* until) noexcept {
+  static constinit Next<int (*)(pthread_mutex_t*, clockid_t, const timespec*)> next{"pthread_mutex_clocklock"};
+  if (!agent::taking_turns() || is_own(mutex)) return (*next)(mutex, clock, until);
+  return lock_in_turn_until(mutex, EBUSY, *next_mutex_trylock, clock, until);
+}
+
+TERRACE_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* until) noexcept {
+  static constinit Next<int (*)(pthread_mutex_t*, const timespec*)> next{"pthread_mutex_timedlock"};
+  if (!agent::taking_turns() || is_own(mutex)) return (*next)(mutex, until);
+  return lock_in_turn_until(mutex, EBUSY, *next_mutex_trylock, CLOCK_REALTIME, until);
+}
+
+// --- condition variables: those who wait for one have only its address in common, the C library's is never used
+// ---------------------------------------------------------------------------------------------------------
+
+TERRACE_EXPORT int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
+  static constinit Next<int (*)(pthread_cond_t*, pthread_mutex_t*)> next{"pthread_cond_wait", k_version};
+  if (!agent::taking_turns()) return (*next)(condition, mutex);
+  if (const int error = unlock_mutex(mutex)) return error;
+  agent::wait_for(key_of(condition));
+  lock_mutex(mutex);
+  test_cancellation();
+  return 0;
+}
+
+TERRACE_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                                          const timespec* until) {
+  static constinit Next<int (*)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*)> next{
+      "pthread_cond_clockwait"};
+  if (!agent::taking_turns()) return (*next)(condition, mutex, clock, until);
+  if (!agent::is_valid(until)) return EINVAL;
+  if (const int error = unlock_mutex(mutex)) return error;
+  const bool woken = agent::wait_for(key_of(condition), agent::program_seconds(clock, *until));
+  lock_mutex(mutex);
+  test_cancellation();
+  return woken ? 0 : ETIMEDOUT;
+}
+
+TERRACE_EXPORT int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
+                                          const timespec* until) {
+  static constinit Next<int (*)(pthread_cond_t*, pthread_mutex_t*, const timespec*)> next{"pthread_cond_timedwait",
+                                                                                          k_version};
+  if (!agent::taking_turns()) return (*next)(condition, mutex, until);
+  // Which clock it was made for: bit 1 of glibc's references.
+  const bool monotonic = (condition->__data.__wrefs & 2) != 0;
+  return pthread_cond_clockwait(condition, mutex, monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME, until);
+}
+
+TERRACE_EXPORT int pthread_cond_signal(pthread_cond_t* condition) noexcept {
+  static constinit Next<int (*)(pthread_cond_t*)> next{"pthread_cond_signal", k_version};
+  if (agent::taking_turns() && agent::wake(key_of(condition), 1) > 0) return 0;
+  return (*next)(condition);
+}
+
+TERRACE_EXPORT int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {
+  static constinit Next<int (*)(pthread_cond_t*)> next{"pthread_cond_broadcast", k_version};
+  if (agent::taking_turns()) agent::wake(key_of(condition), agent::k_everybody);
+  return (*next)(condition);
+}
+
+// --- read-write locks, spin locks, semaphores
+// ---------------------------------------------------------------------------------------------------------
+
+TERRACE_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
+  static constinit Next<int (*)(pthread_rwlock_t*)> next{"pthread_rwlock_rdlock"};
+  return agent::taking_turns() ? lock_in_turn(lock, EBUSY, *next_rwlock_tryrdlock) : (*next)(lock);
+}
+
+TERRACE_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
+  static constinit Next<int (*)(pthread_rwlock_t*)> next{"pthread_rwlock_wrlock"};
+  const bool is_own = lock->__data.__cur_writer == static_cast<int>(gettid());
+  if (!agent::taking_turns() || is_own) return (*next)(lock);
+  return lock_in_turn(lock, EBUSY, *next_rwlock_trywrlock);
+}
+
+TERRACE_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
+  static constinit Next<int (*)(pthread_rwlock_t*)> next{"pthread_rwlock_unlock"};
+  return agent::taking_turns() ? unlock_in_turn(lock, agent::k_everybody, *next) : (*next)(lock);
+}
+
+TERRACE_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* until) noexcept {
+  static constinit Next<int (*)(pthread_rwlock_t*, const timespec*)> next{"pthread_rwlock_timedrdlock"};
+  if (!agent::taking_turns()) return (*next)(lock, until);
+  return lock_in_turn_until(lock, EBUSY, *next_rwlock_tryrdlock, CLOCK_REALTIME, until);
+}
+
+TERRACE_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* lock, const timespec* until) noexcept {
+  static constinit Next<int (*)(pthread_rwlock_t*, const timespec*)> next{"pthread_rwlock_timedwrlock"};
+  if (!agent::taking_turns()) return (*next)(lock, until);
+  return lock_in_turn_until(lock, EBUSY, *next_rwlock_trywrlock, CLOCK_REALTIME, until);
+}
+
+TERRACE_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
+  static constinit Next<int (*)(pthread_spinlock_t*)> next{"pthread_spin_lock"};
+  return agent::taking_turns() ? lock_in_turn(lock, EBUSY, *next_spin_trylock) : (*next)(lock);
+}
+
+TERRACE_EXPORT int pthread_spin_trylock(pthread_spinlock_t* lock) noexcept {
+  const int error = (*next_spin_trylock)(lock);
+  if (!agent::taking_turns()) return error;
+  if (error == 0) agent::take_hold(key_of(lock));
+  if (error == EBUSY) agent::try_later();
+  return error;
+}
+
+TERRACE_EXPORT int pthread_spin_unlock(pthread_spinlock_t* lock) noexcept {
+  static constinit Next<int (*)(pthread_spinlock_t*)> next{"pthread_spin_unlock"};
+  return agent::taking_turns() ? unlock_in_turn(lock, 1, *next) : (*next)(lock);
+}
+
+TERRACE_EXPORT int sem_wait(sem_t* semaphore) {
+  static constinit Next<int (*)(sem_t*)> next{"sem_wait"};
+  static constinit Next<int (*)(sem_t*)> attempt{"sem_trywait"};
+  if (!agent::taking_turns()) return (*next)(semaphore);
+  const auto saved = errno;
+  lock_in_turn(semaphore, -1, *attempt);
+  errno = saved;
+  return 0;
+}
+
+TERRACE_EXPORT int sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec* until) {
+  static constinit Next<int (*)(sem_t*, clockid_t, const timespec*)> next{"sem_clockwait"};
+  static constinit Next<int (*)(sem_t*)> attempt{"sem_trywait"};
+  if (!agent::taking_turns()) return (*next)(semaphore, clock, until);
+  const auto saved = errno;
+  const int error = lock_in_turn_until(semaphore, -1, *attempt, clock, until);
+  errno = error == 0 ? saved : error;
+  return error == 0 ? 0 : -1;
+}
+
+TERRACE_EXPORT int sem_timedwait(sem_t* semaphore, const timespec* until) {
+  static constinit Next<int (*)(sem_t*, const timespec*)> next{"sem_timedwait"};
+  if (!agent::taking_turns()) return (*next)(semaphore, until);
+  return sem_clockwait(semaphore, CLOCK_REALTIME, until);
+}
+
+TERRACE_EXPORT int sem_post(sem_t* semaphore) noexcept {
+  static constinit Next<int (*)(sem_t*)> next{"sem_post"};
+  return agent::taking_turns() ? unlock_in_turn(semaphore, 1, *next) : (*next)(semaphore);
+}
+
+// --- barriers
+// ---------------------------------------------------------------------------------------------------------
+
+TERRACE_EXPORT int pthread_barrier_init(pthread_barrier_t* barrier, const pthread_barrierattr_t* attributes,
+                                        unsigned count) noexcept {
+  static constinit Next<int (*)(pthread_barrier_t*, const pthread_barrierattr_t*, unsigned)> next{
+      "pthread_barrier_init"};
+  const int error = (*next)(barrier, attributes, count);
+  if (error == 0 && agent::in_virtual_time()) agent::barriers().set(key_of(barrier), count);
+  return error;
+}
+
+TERRACE_EXPORT int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
+  static constinit Next<int (*)(pthread_barrier_t*)> next{"pthread_barrier_wait"};
+  if (!agent::taking_turns()) return (*next)(barrier);
+  auto* const known = agent::barriers().find(key_of(barrier));
+  if (!known) {
+    const agent::Elsewhere elsewhere;
+    return (*next)(barrier);
+  }
+  return known->wait() ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
+}
+
+TERRACE_EXPORT int pthread_barrier_destroy(pthread_barrier_t* barrier) noexcept {
+  static constinit Next<int (*)(pthread_barrier_t*)> next{"pthread_barrier_destroy"};
+  if (agent::in_virtual_time()) agent::barriers().forget(key_of(barrier));
+  return (*next)(barrier);
+}
+
+}  // extern "C"

@@ -1,0 +1,393 @@
+// OpenMP's threads in virtual time: what gcc's compilers call of their run-time library (libgomp), as far as
+// threads wait there. The library stays in charge of teams, loops and sections; its workers take turns for as long
+// as they run the program's code, and wait for one another here instead of there. So static and dynamic schedules,
+// critical sections and reductions repeat.
+//
+// Explicit tasks are run at once, by the thread that makes them, which OpenMP always allows: they are not spread
+// over the team. Ordered regions and doacross loops wait inside the library, and do not repeat.
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <unordered_set>
+#include <vector>
+
+#include "agent/interpose/barriers.hpp"
+#include "agent/interpose/next.hpp"
+#include "agent/interpose/threads.hpp"
+#include "agent/interpose/turns.hpp"
+#include "agent/lifecycle/guest.hpp"
+#include "core/futex.hpp"
+#include "observe/coverage/time_samples.hpp"
+#include "observe/threads/thread.hpp"
+#include "runtime/runtime.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+using Work = void (*)(void*);
+
+// A parallel region while its team works.
+struct Team {
+  Team(Work given_work, void* given_data) : work(given_work), data(given_data) {}
+  Work work;
+  void* data;
+  std::atomic<std::uint32_t> here{0};  // workers that have written down their numbers
+  std::atomic<std::uint32_t> open{0};  // 1: they may begin
+  std::atomic<std::uint32_t> size{0};  // 0 until the master knows
+  std::vector<std::uint32_t> numbers;  // of threads, by their number in the team
+  std::uint32_t working = 0;           // workers that have not ended
+  std::unique_ptr<Barrier> barrier;
+  void* copied = nullptr;  // by `single copyprivate`
+};
+
+constinit thread_local Team* t_team = nullptr;
+
+constinit Next<int (*)()> next_thread_number{"omp_get_thread_num"};
+constinit Next<int (*)()> next_team_size{"omp_get_num_threads"};
+
+std::uint64_t key_of(const void* thing) { return reinterpret_cast<std::uint64_t>(thing); }
+
+// A team of several threads that take turns.
+bool in_team() { return t_team && t_team->barrier && taking_turns(); }
+
+void announce(std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  const observe::Inside inside;
+  const observe::OwnTime time;
+  word.store(value, std::memory_order_release);
+  futex_wake_all(word);
+}
+
+// Until the word is at least `value`.
+void await(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  const observe::Inside inside;
+  const observe::OwnTime time;
+  for (auto seen = word.load(std::memory_order_acquire); seen < value; seen = word.load(std::memory_order_acquire))
+    futex_wait(word, seen);
+}
+
+// The master's part: everybody is given their first turn where the master is now, and it ends when all have.
+void lead(Team& team) {
+  const auto size = static_cast<std::uint32_t>((*next_team_size)());
+  {
+    const observe::Inside inside;
+    team.numbers.resize(size);
+    team.numbers[0] = this_thread();
+    if (size > 1) team.barrier = std::make_unique<Barrier>(size);
+  }
+  announce(team.size, size);
+  await(team.here, size - 1);
+  for (std::uint32_t worker = 1; worker < size; ++worker) begin_thread(team.numbers[worker]);
+  team.working = size - 1;
+  announce(team.open, 1);
+  team.work(team.data);
+  while (team.working > 0 && taking_turns()) wait_for(key_of(&team));
+  for (std::uint32_t worker = 1; worker < size; ++worker) follow(team.numbers[0], team.numbers[worker]);
+  for (std::uint32_t worker = 1; worker < size; ++worker) forget_thread(team.numbers[worker]);
+}
+
+void help(Team& team) {
+  await(team.size, 1);
+  team.numbers[static_cast<std::size_t>((*next_thread_number)())] = this_thread();
+  if (team.here.fetch_add(1, std::memory_order_release) + 2 == team.size.load(std::memory_order_relaxed)) {
+    const observe::Inside inside;
+    futex_wake(team.here, 1);
+  }
+  await(team.open, 1);
+  arrive(this_thread());
+  follow_this_thread();
+  team.work(team.data);
+  --team.working;
+  if (team.working == 0) wake(key_of(&team), 1);
+  end_turns();
+}
+
+// What the library runs on every thread of a team.
+void run_team(void* given) {
+  auto& team = *static_cast<Team*>(given);
+  Team* const before = t_team;
+  t_team = &team;
+  {
+    const OwnWork own;
+    if ((*next_thread_number)() == 0)
+      lead(team);
+    else
+      help(team);
+  }
+  t_team = before;
+}
+
+// Runs `parallel(work, data)`, a parallel region of the library.
+template <class Parallel>
+auto in_turns(Work work, void* data, Parallel parallel) {
+  if (!in_virtual_time()) return parallel(work, data);
+  Team team(work, data);
+  const MakingWorkers making;
+  return parallel(run_team, static_cast<void*>(&team));
+}
+
+void team_barrier() { t_team->barrier->wait(); }
+
+// Sections that one thread at a time may be in, by address. One thread at a time runs, so it needs no lock.
+std::unordered_set<std::uint64_t>& taken_sections() {
+  static auto& taken = *new std::unordered_set<std::uint64_t>;
+  return taken;
+}
+
+// False when the library has to do it.
+bool enter_section(std::uint64_t key) {
+  if (!taking_turns()) return false;
+  compete();
+  while (taking_turns() && taken_sections().contains(key)) wait_for(key);
+  {
+    const observe::Inside inside;
+    taken_sections().insert(key);
+  }
+  take_hold(key);
+  return true;
+}
+
+bool leave_section(std::uint64_t key) {
+  if (observe::t_thread.inside > 0 || !taken_sections().contains(key)) return false;
+  let_go(key);
+  {
+    const observe::Inside inside;
+    taken_sections().erase(key);
+  }
+  wake(key, 1);
+  return true;
+}
+
+template <class Lock, class Attempt>
+void set_lock(Lock* lock, Attempt attempt) {
+  compete();
+  while (attempt(lock) == 0 && taking_turns()) wait_for(key_of(lock));
+  take_hold(key_of(lock));
+}
+
+template <class Lock, class Unset>
+void unset_lock(Lock* lock, Unset unset) {
+  let_go(key_of(lock));
+  unset(lock);
+  wake(key_of(lock), 1);
+}
+
+constexpr unsigned k_task_if = 1u << 10;  // of GOMP_taskloop: whether its tasks may be put off
+constinit int g_unnamed_section = 0;
+constinit int g_atomic_section = 0;
+
+void note_tasks() {
+  static constinit std::atomic<bool> noted{false};
+  if (in_virtual_time() && !noted.exchange(true))
+    process()->runtime->note("note", "OpenMP's tasks run at once, on the threads that make them");
+}
+
+}  // namespace
+
+}  // namespace terrace::agent
+
+namespace agent = terrace::agent;
+using agent::Next;
+using agent::Work;
+
+extern "C" {
+
+// --- parallel regions
+// ---------------------------------------------------------------------------------------------------------
+
+TERRACE_EXPORT void GOMP_parallel(Work work, void* data, unsigned threads, unsigned flags) {
+  static constinit Next<void (*)(Work, void*, unsigned, unsigned)> next{"GOMP_parallel"};
+  agent::in_turns(work, data, [&](Work w, void* d) { (*next)(w, d, threads, flags); });
+}
+
+TERRACE_EXPORT unsigned GOMP_parallel_reductions(Work work, void* data, unsigned threads, unsigned flags) {
+  static constinit Next<unsigned (*)(Work, void*, unsigned, unsigned)> next{"GOMP_parallel_reductions"};
+  return agent::in_turns(work, data, [&](Work w, void* d) { return (*next)(w, d, threads, flags); });
+}
+
+TERRACE_EXPORT void GOMP_parallel_sections(Work work, void* data, unsigned threads, unsigned count,
+                                           unsigned flags) {
+  static constinit Next<void (*)(Work, void*, unsigned, unsigned, unsigned)> next{"GOMP_parallel_sections"};
+  agent::in_turns(work, data, [&](Work w, void* d) { (*next)(w, d, threads, count, flags); });
+}
+
+#define PARALLEL_LOOP(kind)                                                                                    \
+  TERRACE_EXPORT void GOMP_parallel_loop_##kind(Work work, void* data, unsigned threads, long start, long end, \
+                                                long step, long chunk, unsigned flags) {                       \
+    static constinit Next<void (*)(Work, void*, unsigned, long, long, long, long, unsigned)> next{             \
+        "GOMP_parallel_loop_" #kind};                                                                          \
+    agent::in_turns(work, data,                                                                                \
+                    [&](Work w, void* d) { (*next)(w, d, threads, start, end, step, chunk, flags); });         \
+  }
+#define PARALLEL_LOOP_AS_SET(kind)                                                                             \
+  TERRACE_EXPORT void GOMP_parallel_loop_##kind(Work work, void* data, unsigned threads, long start, long end, \
+                                                long step, unsigned flags) {                                   \
+    static constinit Next<void (*)(Work, void*, unsigned, long, long, long, unsigned)> next{                   \
+        "GOMP_parallel_loop_" #kind};                                                                          \
+    agent::in_turns(work, data, [&](Work w, void* d) { (*next)(w, d, threads, start, end, step, flags); });    \
+  }
+PARALLEL_LOOP(static)
+PARALLEL_LOOP(dynamic)
+PARALLEL_LOOP(guided)
+PARALLEL_LOOP(nonmonotonic_dynamic)
+PARALLEL_LOOP(nonmonotonic_guided)
+PARALLEL_LOOP_AS_SET(runtime)
+PARALLEL_LOOP_AS_SET(nonmonotonic_runtime)
+PARALLEL_LOOP_AS_SET(maybe_nonmonotonic_runtime)
+
+// --- barriers, and what ends with one
+// ---------------------------------------------------------------------------------------------------------
+
+TERRACE_EXPORT void GOMP_barrier() {
+  static constinit Next<void (*)()> next{"GOMP_barrier"};
+  agent::in_team() ? agent::team_barrier() : (*next)();
+}
+
+TERRACE_EXPORT void GOMP_loop_end() {
+  static constinit Next<void (*)()> next{"GOMP_loop_end"};
+  static constinit Next<void (*)()> without_barrier{"GOMP_loop_end_nowait"};
+  if (!agent::in_team()) return (*next)();
+  (*without_barrier)();
+  agent::team_barrier();
+}
+
+TERRACE_EXPORT void GOMP_sections_end() {
+  static constinit Next<void (*)()> next{"GOMP_sections_end"};
+  static constinit Next<void (*)()> without_barrier{"GOMP_sections_end_nowait"};
+  if (!agent::in_team()) return (*next)();
+  (*without_barrier)();
+  agent::team_barrier();
+}
+
+TERRACE_EXPORT void* GOMP_single_copy_start() {
+  static constinit Next<void* (*)()> next{"GOMP_single_copy_start"};
+  static constinit Next<bool (*)()> single{"GOMP_single_start"};
+  if (!agent::in_team()) return (*next)();
+  if ((*single)()) return nullptr;
+  agent::team_barrier();
+  return agent::t_team->copied;
+}
+
+TERRACE_EXPORT void GOMP_single_copy_end(void* data) {
+  static constinit Next<void (*)(void*)> next{"GOMP_single_copy_end"};
+  if (!agent::in_team()) return (*next)(data);
+  agent::t_team->copied = data;
+  agent::team_barrier();
+}
+
+// --- loops and sections whose parts go to whoever comes
+// ---------------------------------------------------------------------------------------------------------
+
+#define LOOP_NEXT(kind)                                                                                   \
+  TERRACE_EXPORT bool GOMP_loop_##kind##_next(long* from, long* to) {                                     \
+    static constinit Next<bool (*)(long*, long*)> next{"GOMP_loop_" #kind "_next"};                       \
+    if (agent::in_team()) agent::compete();                                                               \
+    return (*next)(from, to);                                                                             \
+  }                                                                                                       \
+  TERRACE_EXPORT bool GOMP_loop_ull_##kind##_next(unsigned long long* from, unsigned long long* to) {     \
+    static constinit Next<bool (*)(unsigned long long*, unsigned long long*)> next{"GOMP_loop_ull_" #kind \
+                                                                                   "_next"};              \
+    if (agent::in_team()) agent::compete();                                                               \
+    return (*next)(from, to);                                                                             \
+  }
+LOOP_NEXT(static)
+LOOP_NEXT(dynamic)
+LOOP_NEXT(guided)
+LOOP_NEXT(runtime)
+LOOP_NEXT(nonmonotonic_dynamic)
+LOOP_NEXT(nonmonotonic_guided)
+LOOP_NEXT(nonmonotonic_runtime)
+LOOP_NEXT(maybe_nonmonotonic_runtime)
+
+TERRACE_EXPORT unsigned GOMP_sections_next() {
+  static constinit Next<unsigned (*)()> next{"GOMP_sections_next"};
+  if (agent::in_team()) agent::compete();
+  return (*next)();
+}
+
+// --- mutual exclusion
+// ---------------------------------------------------------------------------------------------------------
+
+TERRACE_EXPORT void GOMP_critical_start() {
+  static constinit Next<void (*)()> next{"GOMP_critical_start"};
+  if (!agent::enter_section(agent::key_of(&agent::g_unnamed_section))) (*next)();
+}
+TERRACE_EXPORT void GOMP_critical_end() {
+  static constinit Next<void (*)()> next{"GOMP_critical_end"};
+  if (!agent::leave_section(agent::key_of(&agent::g_unnamed_section))) (*next)();
+}
+TERRACE_EXPORT void GOMP_critical_name_start(void** name) {
+  static constinit Next<void (*)(void**)> next{"GOMP_critical_name_start"};
+  if (!agent::enter_section(agent::key_of(name))) (*next)(name);
+}
+TERRACE_EXPORT void GOMP_critical_name_end(void** name) {
+  static constinit Next<void (*)(void**)> next{"GOMP_critical_name_end"};
+  if (!agent::leave_section(agent::key_of(name))) (*next)(name);
+}
+TERRACE_EXPORT void GOMP_atomic_start() {
+  static constinit Next<void (*)()> next{"GOMP_atomic_start"};
+  if (!agent::enter_section(agent::key_of(&agent::g_atomic_section))) (*next)();
+}
+TERRACE_EXPORT void GOMP_atomic_end() {
+  static constinit Next<void (*)()> next{"GOMP_atomic_end"};
+  if (!agent::leave_section(agent::key_of(&agent::g_atomic_section))) (*next)();
+}
+
+// C's and Fortran's names for the same.
+#define OMP_LOCK(suffix, kind)                                                                          \
+  TERRACE_EXPORT void omp_set_##kind##suffix(void* lock) {                                              \
+    static constinit Next<void (*)(void*)> next{"omp_set_" #kind #suffix};                              \
+    static constinit Next<int (*)(void*)> attempt{"omp_test_" #kind #suffix};                           \
+    agent::taking_turns() ? agent::set_lock(lock, *attempt) : (*next)(lock);                            \
+  }                                                                                                     \
+  TERRACE_EXPORT void omp_unset_##kind##suffix(void* lock) {                                            \
+    static constinit Next<void (*)(void*)> next{"omp_unset_" #kind #suffix};                            \
+    agent::taking_turns() ? agent::unset_lock(lock, *next) : (*next)(lock);                             \
+  }                                                                                                     \
+  TERRACE_EXPORT int omp_test_##kind##suffix(void* lock) {                                              \
+    static constinit Next<int (*)(void*)> next{"omp_test_" #kind #suffix};                              \
+    const int taken = (*next)(lock);                                                                    \
+    if (agent::taking_turns()) taken != 0 ? agent::take_hold(agent::key_of(lock)) : agent::try_later(); \
+    return taken;                                                                                       \
+  }
+OMP_LOCK(, lock)
+OMP_LOCK(, nest_lock)
+OMP_LOCK(_, lock)
+OMP_LOCK(_, nest_lock)
+
+// --- tasks
+// ---------------------------------------------------------------------------------------------------------
+
+TERRACE_EXPORT void GOMP_task(Work work, void* data, void (*copy)(void*, void*), long size, long alignment,
+                              bool may_wait, unsigned flags, void** depend, int priority, void* detach) {
+  static constinit Next<void (*)(Work, void*, void (*)(void*, void*), long, long, bool, unsigned, void**, int,
+                                 void*)>
+      next{"GOMP_task"};
+  agent::note_tasks();
+  (*next)(work, data, copy, size, alignment, may_wait && !agent::in_virtual_time(), flags, depend, priority,
+          detach);
+}
+
+#define TASKLOOP(name, T)                                                                                         \
+  TERRACE_EXPORT void name(Work work, void* data, void (*copy)(void*, void*), long size, long alignment,          \
+                           unsigned flags, unsigned long tasks, int priority, T start, T end, T step) {           \
+    static constinit Next<void (*)(Work, void*, void (*)(void*, void*), long, long, unsigned, unsigned long, int, \
+                                   T, T, T)>                                                                      \
+        next{#name};                                                                                              \
+    agent::note_tasks();                                                                                          \
+    if (agent::in_virtual_time()) flags &= ~agent::k_task_if;                                                     \
+    (*next)(work, data, copy, size, alignment, flags, tasks, priority, start, end, step);                         \
+  }
+TASKLOOP(GOMP_taskloop, long)
+TASKLOOP(GOMP_taskloop_ull, unsigned long long)
+
+// --- what waits inside the library
+// ---------------------------------------------------------------------------------------------------------
+
+TERRACE_EXPORT void GOMP_ordered_start() {
+  static constinit Next<void (*)()> next{"GOMP_ordered_start"};
+  const agent::Elsewhere elsewhere;
+  (*next)();
+}
+
+}  // extern "C"

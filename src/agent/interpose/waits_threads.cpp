@@ -1,0 +1,72 @@
+// Waits of POSIX threads in virtual time, part one: joining, yielding, initialising once, cancelling. Where
+// threads do not take turns the C library does as always.
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include "agent/interpose/next.hpp"
+#include "agent/interpose/threads.hpp"
+#include "agent/interpose/turns.hpp"
+#include "agent/lifecycle/guest.hpp"
+#include "observe/threads/thread.hpp"
+
+namespace agent = terrace::agent;
+
+namespace {
+
+// Waits for the end of a thread that takes turns; then its name is free again. False when it is none of ours.
+bool wait_for_end(pthread_t thread) {
+  std::uint32_t number = 0;
+  if (!agent::in_virtual_time() || !agent::find_thread(thread, number)) return false;
+  while (agent::taking_turns() && !agent::has_ended(number)) agent::wait_for(agent::end_key(number));
+  agent::follow(agent::this_thread(), number);
+  agent::forget_thread(number);
+  agent::forget_joined(thread);
+  return true;
+}
+
+}  // namespace
+
+extern "C" {
+
+TERRACE_EXPORT int pthread_join(pthread_t thread, void** result) {
+  static constinit agent::Next<int (*)(pthread_t, void**)> next{"pthread_join"};
+  wait_for_end(thread);
+  return (*next)(thread, result);
+}
+
+TERRACE_EXPORT int pthread_cancel(pthread_t thread) {
+  static constinit agent::Next<int (*)(pthread_t)> next{"pthread_cancel"};
+  const int error = (*next)(thread);
+  std::uint32_t number = 0;
+  if (agent::taking_turns() && agent::find_thread(thread, number)) agent::interrupt(number);
+  return error;
+}
+
+// Programs look again and again whether they have been cancelled, and nothing else of it is seen.
+TERRACE_EXPORT void pthread_testcancel() {
+  static constinit agent::Next<void (*)()> next{"pthread_testcancel"};
+  if (agent::taking_turns()) agent::try_later();
+  (*next)();
+}
+
+TERRACE_EXPORT int sched_yield() noexcept {
+  static constinit agent::Next<int (*)()> next{"sched_yield"};
+  if (!agent::taking_turns()) return (*next)();
+  agent::try_later();
+  return 0;
+}
+
+// A thread that initialises may lose its turn meanwhile: the others must not wait for it in the C library.
+TERRACE_EXPORT int pthread_once(pthread_once_t* control, void (*function)()) {
+  static constinit agent::Next<int (*)(pthread_once_t*, void (*)())> next{"pthread_once"};
+  constexpr pthread_once_t k_under_way = 1;  // glibc's; 2 when it is done
+  const auto key = reinterpret_cast<std::uint64_t>(control);
+  while (agent::taking_turns() && (__atomic_load_n(control, __ATOMIC_ACQUIRE) & 3) == k_under_way)
+    agent::wait_for(key);
+  const int error = (*next)(control, function);
+  if (agent::taking_turns()) agent::wake(key, agent::k_everybody);
+  return error;
+}
+
+}  // extern "C"

@@ -1,0 +1,47 @@
+// What the front doors inside a program share and nobody else needs.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "agent/lifecycle/initial_stack.hpp"
+#include "agent/lifecycle/process.hpp"
+
+// A function that takes the place of the C library's, or that the program may call.
+#define TERRACE_EXPORT __attribute__((visibility("default")))
+
+namespace terrace::agent {
+
+// Where big blocks come from; stays when the process has become inert, because they are still to be freed.
+memory::RegionSpace* regions() noexcept;
+
+// Begins, in the program's main thread: the session is read and everything is set up. `words` are the program's
+// `count` arguments, with the environment behind them; `stack_top` is where the stack of what the program will run
+// begins; it grows down from there.
+void begin(int count, char** words, std::uint64_t stack_top) noexcept;
+// The process ends or becomes another program. Does nothing in a child of vfork, which is still its parent.
+void finish(const char* how) noexcept;
+
+// Whether the address lies in the injected library.
+bool is_in_terrace(std::uint64_t address) noexcept;
+
+// Remembers what a child's environment must have, so that it is under Terrace, too.
+void keep_for_children(char** environment) noexcept;
+
+// The system's view of a part of the address space (a line of /proc/self/maps).
+struct Mapping {
+  std::uint64_t low = 0, high = 0;
+  bool heap = false;   // what brk() manages
+  bool stack = false;  // the main thread's
+};
+// False when nothing is mapped there. Allocates nothing.
+bool find_mapping(std::uint64_t address, Mapping& mapping) noexcept;
+
+// The main thread's stack below `top` is the object "(stack)", as far down as it is used; above lies what the
+// system has put there.
+void note_main_stack(Process& process, std::uint64_t top, std::vector<StackPiece> above) noexcept;
+void note_thread_stack(Process& process, std::uint64_t low, std::uint64_t high) noexcept;
+// The blocks of the next allocator, as far as they exist.
+void note_small_blocks(Process& process) noexcept;
+
+}  // namespace terrace::agent

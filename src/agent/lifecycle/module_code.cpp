@@ -1,0 +1,207 @@
+#include "agent/lifecycle/module_code.hpp"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "observe/hooks/hook_names.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+const char* at(std::uint64_t address) {
+  return reinterpret_cast<const char*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+template <class Value>
+Value read(std::uint64_t address) {
+  Value value;
+  std::memcpy(&value, at(address), sizeof value);
+  return value;
+}
+
+// The tables of a file's dynamic section that say what it asks others for.
+struct Tables {
+  std::uint64_t symbols = 0, names = 0;
+  Range relocations[2];  // of data, and of calls
+};
+
+Tables read_tables(const dl_phdr_info& info, const ElfW(Dyn) * entry) {
+  // The dynamic linker has made addresses of them, except where the section is read-only (the vDSO).
+  const auto address = [&](std::uint64_t value) {
+    return value < info.dlpi_addr ? info.dlpi_addr + value : value;
+  };
+  Tables tables;
+  std::uint64_t sizes[2]{};
+  for (; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_SYMTAB) tables.symbols = address(entry->d_un.d_ptr);
+    if (entry->d_tag == DT_STRTAB) tables.names = address(entry->d_un.d_ptr);
+    if (entry->d_tag == DT_RELA) tables.relocations[0].low = address(entry->d_un.d_ptr);
+    if (entry->d_tag == DT_RELASZ) sizes[0] = entry->d_un.d_val;
+    if (entry->d_tag == DT_JMPREL) tables.relocations[1].low = address(entry->d_un.d_ptr);
+    if (entry->d_tag == DT_PLTRELSZ) sizes[1] = entry->d_un.d_val;
+  }
+  for (int i = 0; i < 2; ++i)
+    tables.relocations[i].high = tables.relocations[i].low + (tables.relocations[i].low != 0 ? sizes[i] : 0);
+  return tables;
+}
+
+// Where the file keeps the addresses of hooks, ascending.
+std::vector<std::uint64_t> find_hook_slots(const dl_phdr_info& info, const Tables& tables) {
+  std::vector<std::uint64_t> slots;
+  if (tables.symbols == 0 || tables.names == 0) return slots;
+  for (const auto& table : tables.relocations)
+    for (auto entry = table.low; entry + sizeof(ElfW(Rela)) <= table.high; entry += sizeof(ElfW(Rela))) {
+      const auto relocation = read<ElfW(Rela)>(entry);
+      const auto number = ELF64_R_SYM(relocation.r_info);
+      if (number == 0) continue;
+      const auto symbol = read<ElfW(Sym)>(tables.symbols + number * sizeof(ElfW(Sym)));
+      if (symbol.st_shndx == SHN_UNDEF &&
+          observe::hook_of(at(tables.names + symbol.st_name)) != observe::Hook::none)
+        slots.push_back(info.dlpi_addr + relocation.r_offset);
+    }
+  std::sort(slots.begin(), slots.end());
+  return slots;
+}
+
+#if defined(__x86_64__)
+
+// The file's code, and where its functions begin: .eh_frame_hdr lists them in order, as compilers and linkers
+// write it (Linux Standard Base, "DWARF Extensions").
+class Code {
+ public:
+  explicit Code(const dl_phdr_info& info) {
+    std::uint64_t header = 0;
+    for (int i = 0; i < info.dlpi_phnum; ++i) {
+      const auto& part = info.dlpi_phdr[i];
+      const Range range{info.dlpi_addr + part.p_vaddr, info.dlpi_addr + part.p_vaddr + part.p_filesz};
+      if (part.p_type == PT_GNU_EH_FRAME) header = range.low;
+      if (part.p_type != PT_LOAD) continue;
+      const bool readable_code = (part.p_flags & PF_X) != 0 && (part.p_flags & PF_R) != 0;
+      (readable_code ? segments_ : data_).push_back(range);
+    }
+    constexpr std::uint32_t k_usual =
+        0x3b031b01;  // version 1; pointer, count and table as all linkers encode them
+    if (header == 0 || read<std::uint32_t>(header) != k_usual) return;
+    const auto count = read<std::uint32_t>(header + 8);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const auto begin =
+          header + static_cast<std::uint64_t>(std::int64_t{read<std::int32_t>(header + 12 + 8 * i)});
+      if (contains(begin)) functions_.push_back(begin);
+    }
+  }
+  [[nodiscard]] bool contains(std::uint64_t address) const { return is_in(segments_, address); }
+  [[nodiscard]] bool has_data(std::uint64_t address) const { return is_in(data_, address); }
+  [[nodiscard]] std::size_t functions() const { return functions_.size(); }
+  // With what lies between it and the next one.
+  [[nodiscard]] Range function(std::size_t i) const {
+    Range range{functions_[i], i + 1 < functions_.size() ? functions_[i + 1] : 0};
+    for (const auto& segment : segments_)
+      if (segment.low <= range.low && range.low < segment.high && (range.high == 0 || range.high > segment.high))
+        range.high = segment.high;
+    return range;
+  }
+
+ private:
+  static bool is_in(const std::vector<Range>& ranges, std::uint64_t address) {
+    return std::any_of(ranges.begin(), ranges.end(),
+                       [&](const Range& range) { return range.low <= address && address < range.high; });
+  }
+
+  std::vector<Range> segments_;
+  std::vector<Range> data_;
+  std::vector<std::uint64_t> functions_;
+};
+
+enum class Calls { nothing, others, hooks };
+
+class CallScanner {
+ public:
+  CallScanner(const Code& code, const std::vector<std::uint64_t>& slots) : code_(code), slots_(slots) {}
+
+  // Looks at every byte as if an instruction began there: what is none hardly ever names a slot or code of this
+  // file.
+  [[nodiscard]] Calls scan(const Range& function) const {
+    constexpr std::uint64_t k_longest = 6;
+    auto calls = Calls::nothing;
+    for (auto here = function.low; here + k_longest <= function.high; ++here) {
+      const auto byte = read<std::uint8_t>(here);
+      if (byte == 0xff) {
+        const auto kind = read<std::uint8_t>(here + 1);
+        if (kind != k_call_by && kind != k_jump_by) continue;
+        if (is_hook_slot(slot_of(here))) return Calls::hooks;
+        if (kind == k_call_by && code_.has_data(slot_of(here))) calls = Calls::others;
+      } else if (byte == 0xe8 || byte == 0xe9) {  // call, jmp
+        const auto target = here + 5 + distance(here + 1);
+        if (!code_.contains(target)) continue;
+        if (leads_to_hook(target)) return Calls::hooks;
+        if (byte == 0xe8) calls = Calls::others;
+      }
+    }
+    return calls;
+  }
+
+ private:
+  // 0xff and one of these: call or jmp to where an address says that lies at a distance from the instruction.
+  static constexpr std::uint8_t k_call_by = 0x15;
+  static constexpr std::uint8_t k_jump_by = 0x25;
+  static std::uint64_t distance(std::uint64_t field) {
+    return static_cast<std::uint64_t>(std::int64_t{read<std::int32_t>(field)});
+  }
+  static std::uint64_t slot_of(std::uint64_t here) { return here + 6 + distance(here + 2); }
+  [[nodiscard]] bool is_hook_slot(std::uint64_t slot) const {
+    return std::binary_search(slots_.begin(), slots_.end(), slot);
+  }
+  // Whether an entry of the linker's table of jumps is there, to a hook.
+  [[nodiscard]] bool leads_to_hook(std::uint64_t entry) const {
+    constexpr std::uint64_t k_entry = 16;
+    for (auto here = entry; here + 6 <= entry + k_entry && code_.contains(here + 5); ++here)
+      if (read<std::uint8_t>(here) == 0xff)
+        return read<std::uint8_t>(here + 1) == k_jump_by && is_hook_slot(slot_of(here));
+    return false;
+  }
+
+  const Code& code_;
+  const std::vector<std::uint64_t>& slots_;
+};
+
+std::vector<Range> find_code_without(const dl_phdr_info& info, const std::vector<std::uint64_t>& slots) {
+  const Code code(info);
+  const CallScanner scanner(code, slots);
+  std::vector<Range> without;
+  std::uint64_t end = 0;  // of the last stretch, with the functions behind it that call nothing
+  for (std::size_t i = 0; i < code.functions(); ++i) {
+    const auto function = code.function(i);
+    const auto calls = scanner.scan(function);
+    if (calls == Calls::others && !without.empty() && end == function.low)
+      without.back().high = end = function.high;
+    else if (calls == Calls::others)
+      end = without.emplace_back(function).high;
+    else
+      end = calls == Calls::nothing && end == function.low ? function.high : 0;
+  }
+  return without;
+}
+
+#else
+
+std::vector<Range> find_code_without(const dl_phdr_info&, const std::vector<std::uint64_t>&) { return {}; }
+
+#endif
+
+}  // namespace
+
+HookedCode find_hooks(const dl_phdr_info& info) {
+  const ElfW(Dyn)* dynamic = nullptr;
+  for (int i = 0; i < info.dlpi_phnum; ++i)
+    if (info.dlpi_phdr[i].p_type == PT_DYNAMIC)
+      dynamic = reinterpret_cast<const ElfW(Dyn)*>(at(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr));
+  if (!dynamic) return {};
+  const auto slots = find_hook_slots(info, read_tables(info, dynamic));
+  if (slots.empty()) return {};
+  return {true, find_code_without(info, slots)};
+}
+
+}  // namespace terrace::agent

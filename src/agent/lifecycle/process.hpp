@@ -1,0 +1,73 @@
+// What this process has while it runs under Terrace, and the moments in its life at which the front doors call the
+// one who builds it (start.cpp): start, a new thread, a fork.
+//
+// Without a session there is no Process: allocation passes through and markers do nothing.
+#pragma once
+
+#include <cstdint>
+
+namespace terrace::observe {
+class AddressMap;
+class CodeMap;
+class CodeWork;
+class SymbolTable;
+}  // namespace terrace::observe
+namespace terrace {
+class Clock;
+}
+namespace terrace::memory {
+class RegionSpace;
+}
+namespace terrace::runtime {
+class Runtime;
+}
+namespace terrace::sim {
+class ThreadClocks;
+class Turns;
+}  // namespace terrace::sim
+
+namespace terrace::agent {
+
+class ObjectRegistry;
+
+struct Process {
+  runtime::Runtime* runtime = nullptr;
+  observe::AddressMap* map = nullptr;  // null when accesses are not followed
+  memory::RegionSpace* regions = nullptr;
+  observe::SymbolTable* symbols = nullptr;
+  observe::CodeWork* work = nullptr;           // null: no accesses are followed
+  Clock* clock = nullptr;                      // the program's
+  ObjectRegistry* objects = nullptr;           // made by the front doors when start() has returned
+  sim::Turns* turns = nullptr;                 // null on the real machine, where threads run as the system wants
+  sim::ThreadClocks* thread_clocks = nullptr;  // of all worlds
+  observe::CodeMap* code = nullptr;            // null where the program's time is not sampled
+  bool simulated = false;                      // the program's clocks show virtual time
+  std::uint64_t big_block = 16384;             // blocks from this size on are objects of their own
+  std::int64_t started_unix_ns = 0;            // what the program's real-time clock showed when it began
+};
+
+// This process's, or nullptr when it is inert: no session, TERRACE=off, or something went wrong at the start.
+Process* process() noexcept;
+
+// --- implemented in start.cpp ----------------------------------------------------------------------------
+
+// Reads the session and makes everything but `objects`; nullptr when there is no session or it cannot be used
+// (then it says so once). Called once, inside Terrace, before the program's own constructors.
+Process* start(char** environment) noexcept;
+
+// The calling thread is the program's and begins to be followed / ends. The main thread comes first, with its
+// stack known already.
+void attach_thread() noexcept;
+void detach_thread() noexcept;
+
+// In the child of a fork, on its only thread: from now on it is a process of its own, with its own journal.
+// Returns what process() shall return there; nullptr leaves the child inert.
+Process* after_fork() noexcept;
+
+// --- what start.cpp may use -------------------------------------------------------------------------------
+
+// For Pipeline: makes an address known that no object covers (stacks, small blocks, what others mapped). Never
+// throws.
+bool make_known(std::uint64_t address) noexcept;
+
+}  // namespace terrace::agent

@@ -1,0 +1,166 @@
+// The life of the process as Terrace sees it: the C library hands over to the program, forks, ends.
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <utility>
+
+#include "agent/heap/internal_heap.hpp"
+#include "agent/heap/object_registry.hpp"
+#include "agent/interpose/next.hpp"
+#include "agent/lifecycle/guest.hpp"
+#include "agent/lifecycle/modules.hpp"
+#include "memory/region_space.hpp"
+#include "observe/threads/thread.hpp"
+#include "runtime/runtime.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+constinit std::atomic<Process*> g_process{nullptr};
+constinit std::atomic<memory::RegionSpace*> g_regions{nullptr};
+constinit std::atomic<pid_t> g_pid{0};  // whose process it is: a child of vfork runs in its parent's memory
+
+const char* variable(char** environment, const char* name) {
+  const auto length = strlen(name);
+  for (char** at = environment; at && *at; ++at)
+    if (strncmp(*at, name, length) == 0 && (*at)[length] == '=') return *at + length + 1;
+  return nullptr;
+}
+
+void adopt(Process* made) {
+  if (made) {
+    made->objects = new ObjectRegistry(*made->runtime);
+    g_regions.store(made->regions);
+  }
+  g_pid.store(getpid());
+  g_process.store(made, std::memory_order_release);
+}
+
+// While the process is copied nobody is in the middle of anything that the child will need.
+void before_fork() {
+  ++observe::t_thread.inside;
+  lock_modules();
+  if (auto* const here = process()) {
+    here->objects->lock();
+    here->regions->lock();
+  }
+  internal_heap().lock();
+}
+
+void release_after_fork() {
+  internal_heap().unlock();
+  if (auto* const here = process()) {
+    here->regions->unlock();
+    here->objects->unlock();
+  }
+  unlock_modules();
+}
+
+void in_parent() {
+  release_after_fork();
+  --observe::t_thread.inside;
+}
+
+void in_child() {
+  release_after_fork();
+  if (process()) {
+    Process* const made = after_fork();
+    if (made && made != process()) {
+      adopt(made);
+    } else {
+      g_pid.store(getpid());
+      if (!made) {
+        g_process.store(nullptr);
+        observe::t_thread.pipeline = nullptr;
+      }
+    }
+  }
+  --observe::t_thread.inside;
+}
+
+void finish_quickly() { finish("quick"); }
+
+// Runs after the program's own exit handlers and destructors.
+__attribute__((destructor)) void finish_at_exit() { finish("exit"); }
+
+}  // namespace
+
+Process* process() noexcept { return g_process.load(std::memory_order_acquire); }
+memory::RegionSpace* regions() noexcept { return g_regions.load(std::memory_order_acquire); }
+
+void begin(int count, char** words, std::uint64_t stack_top) noexcept {
+  const observe::Inside inside;
+  char** const environment = words + count + 1;
+  const char* const mode = variable(environment, "TERRACE");
+  if (mode && strcmp(mode, "off") == 0) return;
+  const char* const session = variable(environment, "TERRACE_SESSION");
+  if (!session || !*session || process()) return;
+  next_allocator();
+  keep_for_children(environment);
+  observe::enter_thread();
+  Process* const made = start(environment);
+  if (!made) return;
+  adopt(made);
+  try {
+    note_main_stack(*made, stack_top, lay_out_stack(count, words));
+  } catch (const std::exception&) {
+    note_main_stack(*made, stack_top, {});  // no memory: where arguments lie shows in virtual time
+  }
+  note_modules(*made);
+  note_small_blocks(*made);
+  pthread_atfork(before_fork, in_parent, in_child);
+  at_quick_exit(finish_quickly);
+  attach_thread();
+}
+
+void finish(const char* how) noexcept {
+  if (!process() || g_pid.load() != getpid()) return;
+  const observe::Inside inside;
+  Process* const here = g_process.exchange(nullptr);
+  if (!here) return;  // another thread was faster
+  detach_thread();
+  note_modules(*here);  // time may have been spent in what was loaded lately
+  here->runtime->finish(how);
+}
+
+namespace {
+
+using Main = int (*)(int, char**, char**);
+using StartMain = int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(), void*);
+
+__attribute__((noinline)) int hand_over(StartMain next, Main main, int count, char** words, void (*init)(),
+                                        void (*fini)(), void (*rtld_fini)(), void* stack_end, std::uint64_t top) {
+  begin(count, words, top);
+  const int status = next(main, count, words, init, fini, rtld_fini, stack_end);
+  asm volatile("" ::: "memory");  // no tail call: this frame is part of what is the same in every run
+  return status;
+}
+
+}  // namespace
+
+}  // namespace terrace::agent
+
+// The C library calls the program's constructors and its main function from here. The stack is moved down to a
+// page's boundary first, so that whatever the program puts there has the same low address bits in every run,
+// however long the environment is.
+extern "C" TERRACE_EXPORT int __libc_start_main(int (*main)(int, char**, char**), int count, char** words,
+                                                void (*init)(), void (*fini)(), void (*rtld_fini)(),
+                                                void* stack_end) {
+  using namespace terrace::agent;
+  // Programs built before glibc 2.34 bring constructors along, for the older version of the function.
+  static constexpr const char* k_name = "__libc_start_main";
+  const auto next =
+      reinterpret_cast<StartMain>(init ? find_next_version(k_name, "GLIBC_2.2.5") : find_next(k_name));
+  const auto here = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+  const auto skip = (here & 4095) + 4096;
+  auto* const space = static_cast<volatile char*>(__builtin_alloca(skip));
+  space[0] = 0;
+  return hand_over(next, main, count, words, init, fini, rtld_fini, stack_end,
+                   (here - skip) & ~std::uint64_t{4095});
+}

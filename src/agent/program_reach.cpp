@@ -1,0 +1,132 @@
+#include "agent/program_reach.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <mutex>
+
+namespace terrace::agent {
+
+namespace {
+
+constexpr std::uint64_t k_page = 4096;
+
+// Bytes of [low, high) that the system has given memory for.
+Bytes touched(std::uint64_t low, std::uint64_t high) {
+  constexpr std::uint64_t k_pages_at_a_time = 4096;
+  unsigned char pages[k_pages_at_a_time];
+  std::uint64_t count = 0;
+  for (auto at = low & ~(k_page - 1); at < high; at += k_pages_at_a_time * k_page) {
+    const auto end = std::min(high, at + k_pages_at_a_time * k_page);
+    if (syscall(SYS_mincore, at, end - at, pages) != 0) continue;  // not mapped any more
+    count += static_cast<std::uint64_t>(std::count_if(pages, pages + (end - at + k_page - 1) / k_page,
+                                                      [](unsigned char page) { return page & 1; }));
+  }
+  return Bytes{std::min(count * k_page, high - low)};
+}
+
+// Past every interposer: how long objects lie in the real run.
+Seconds kernel_time() {
+  struct timespec now {};
+  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+  return Seconds{static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec)};
+}
+
+bool system_calls_filtered() { return prctl(PR_GET_SECCOMP) != 0; }
+
+// What kernel.perf_event_paranoid is; -1 where it cannot be read.
+int read_paranoid() {
+  char text[16] = "";
+  const auto file = static_cast<int>(
+      syscall(SYS_openat, AT_FDCWD, "/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC));
+  if (file < 0) return -1;
+  const auto got = syscall(SYS_read, file, text, sizeof text - 1);
+  syscall(SYS_close, file);
+  int value = -1;
+  return got > 0 && std::sscanf(text, "%d", &value) == 1 ? value : -1;
+}
+
+std::string why_not(int error) {
+  if (error == 0) return "no thread was followed";
+  std::string why =
+      std::string("the kernel does not let a program sample itself (perf_event_open: ") + std::strerror(error);
+  constexpr int k_allowed = 2;
+  if (const int paranoid = read_paranoid(); paranoid > k_allowed)
+    why += "; kernel.perf_event_paranoid is " + std::to_string(paranoid) + ", it may be 2 at most";
+  return why + ")";
+}
+
+}  // namespace
+
+ProgramReach::ProgramReach() : filtered_(system_calls_filtered()), heap_(touched, kernel_time) {}
+
+void ProgramReach::begin_thread() noexcept {
+  auto& thread = observe::t_thread;
+  // A program that has locked itself in since may be killed for a system call that it does not expect.
+  if (thread.samples || system_calls_filtered() != filtered_) return;
+  const std::lock_guard guard(lock_);
+  auto* const samples = observe::TimeSamples::begin(code_, owed_ns_, refused_);
+  if (!samples) return;
+  owed_ns_ = 0;
+  try {
+    threads_.push_back(samples);
+    thread.samples = samples;
+    sampled_ = true;
+  } catch (const std::exception&) {
+    owed_ns_ = observe::TimeSamples::end(samples);  // no memory to know it by
+  }
+}
+
+void ProgramReach::end_thread() noexcept {
+  auto* const samples = std::exchange(observe::t_thread.samples, nullptr);
+  if (!samples) return;
+  const std::lock_guard guard(lock_);
+  std::erase(threads_, samples);
+  owed_ns_ += observe::TimeSamples::end(samples);
+}
+
+void ProgramReach::look_at_all() noexcept {
+  const std::lock_guard guard(lock_);
+  for (auto* const samples : threads_)
+    if (samples != observe::t_thread.samples) samples->look();
+}
+
+void ProgramReach::object_added(const observe::Object& object, std::uint64_t address) {
+  heap_.object_added(object, address);
+}
+
+// What this thread did before is known already: it is inside Terrace.
+void ProgramReach::set_in_loop(bool in_loop) {
+  look_at_all();
+  code_.set_in_loop(in_loop);
+  heap_.set_in_loop(in_loop);
+}
+
+std::optional<profile::ReachRecord> ProgramReach::so_far() {
+  look_at_all();
+  profile::ReachRecord record;
+  if (sampled_)
+    record.sample_period = Seconds{1e-9 * static_cast<double>(observe::k_sample_period_ns)};
+  else
+    record.not_sampled = why_not(refused_);
+  const auto seconds = [](std::uint64_t ns) { return Seconds{1e-9 * static_cast<double>(ns)}; };
+  for (auto& code : code_.times())
+    if (code.kind != observe::CodeKind::terrace)
+      record.code.push_back({std::move(code.path), code.kind == observe::CodeKind::hooks,
+                             seconds(code.time.in_loop), seconds(code.time.elsewhere)});
+  auto share = heap_.share();
+  record.heap = share.bytes;
+  record.heap_unreached = share.unreached;
+  record.objects = std::move(share.objects);
+  return record;
+}
+
+}  // namespace terrace::agent

@@ -1,0 +1,386 @@
+// Builds the runtime from the launcher's session, follows threads, and takes everything apart in forked children.
+// See process.hpp.
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "agent/function_names.hpp"
+#include "agent/interpose/turns.hpp"
+#include "agent/lifecycle/modules.hpp"
+#include "agent/lifecycle/process.hpp"
+#include "agent/program_reach.hpp"
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "memory/region_space.hpp"
+#include "observe/objects/address_map.hpp"
+#include "observe/pipeline/pipeline.hpp"
+#include "observe/symbols/symbols.hpp"
+#include "observe/threads/calls.hpp"
+#include "observe/threads/thread.hpp"
+#include "runtime/assembly/worlds.hpp"
+#include "runtime/runtime.hpp"
+#include "runtime/runtime_parts.hpp"
+#include "runtime/session/session.hpp"
+#include "sim/recording/write/recording_writer.hpp"
+#include "sim/scheduler/thread_clocks.hpp"
+#include "sim/scheduler/turns.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+// Several threads' quanta, one at a time, and never beside the runtime.
+class SerialSink final : public observe::AccessSink {
+ public:
+  explicit SerialSink(std::mutex& mutex) : mutex_(mutex) {}
+  void add(observe::TallySink& sink) { tee_.add(sink); }
+  void quantum(const observe::Quantum& quantum) override {
+    const observe::OwnTime own;
+    const std::lock_guard lock(mutex_);
+    if (turns_) turns_->advance(quantum.thread, progress(quantum));
+    if (recorder_) recorder_->quantum(quantum);
+    tee_.quantum(quantum);
+    if (runtime_) runtime_->progressed(quantum);
+  }
+  void report_to(runtime::Runtime& runtime) { runtime_ = &runtime; }
+  void record_to(sim::RecordingWriter* recorder) { recorder_ = recorder; }
+  void report_to(sim::Turns& turns) { turns_ = &turns; }
+
+ private:
+  // In nominal nanoseconds: one for an access, or for four instructions where there are fewer.
+  static std::uint64_t progress(const observe::Quantum& quantum) {
+    constexpr std::uint64_t k_miss = 16;
+    auto nominal = std::max(quantum.accesses, quantum.instructions / observe::k_instructions_of_an_access) +
+                   k_miss * quantum.misses.size();
+    for (const auto& calls : quantum.calls) nominal += observe::k_accesses_of_a_call * calls.count;
+    return nominal;
+  }
+
+  std::mutex& mutex_;
+  sim::Turns* turns_ = nullptr;
+  observe::Tee tee_;
+  runtime::Runtime* runtime_ = nullptr;
+  sim::RecordingWriter* recorder_ = nullptr;
+};
+
+// What the program lets pass by itself, asleep, passes in every world: they all price the same program.
+class ProgramClock final : public Clock {
+ public:
+  explicit ProgramClock(std::mutex& mutex) : mutex_(mutex) {}
+  void add(Clock& world) { worlds_.push_back(&world); }
+  void report_to(sim::Turns& turns) { turns_ = &turns; }
+  Seconds now() override {
+    const std::lock_guard lock(mutex_);
+    return worlds_.front()->now();
+  }
+  void charge(Seconds cost) override {
+    // What was accessed before comes before.
+    if (auto* const pipeline = observe::t_thread.pipeline) pipeline->flush();
+    const std::lock_guard lock(mutex_);
+    for (auto* const world : worlds_) world->charge(cost);
+    if (recorder_) recorder_->slept(cost);
+    if (turns_) turns_->advance(observe::t_thread.number, static_cast<std::uint64_t>(cost.value * 1e9));
+  }
+  void record_to(sim::RecordingWriter* recorder) { recorder_ = recorder; }
+
+ private:
+  std::mutex& mutex_;
+  std::vector<Clock*> worlds_;
+  observe::ProgramEvents* recorder_ = nullptr;
+  sim::Turns* turns_ = nullptr;
+};
+
+// What happens between threads happens in every world.
+class EveryThreadClock final : public sim::ThreadClocks {
+ public:
+  explicit EveryThreadClock(std::mutex& mutex) : mutex_(mutex) {}
+  void add(sim::ThreadClocks& world) { worlds_.push_back(&world); }
+  void runs(std::uint32_t thread) override {
+    in_each([=](auto& world) { world.runs(thread); });
+  }
+  void alive(std::uint32_t threads) override {
+    in_each([=](auto& world) { world.alive(threads); });
+  }
+  void follow(std::uint32_t thread, std::uint32_t other) override {
+    in_each([=](auto& world) { world.follow(thread, other); });
+  }
+  void meet(std::span<const std::uint32_t> threads) override {
+    in_each([=](auto& world) { world.meet(threads); });
+  }
+  void release(std::uint64_t thing) override {
+    in_each([=](auto& world) { world.release(thing); });
+  }
+  void acquire(std::uint64_t thing) override {
+    in_each([=](auto& world) { world.acquire(thing); });
+  }
+
+ private:
+  template <class Work>
+  void in_each(Work work) {
+    const std::lock_guard lock(mutex_);
+    for (auto* const world : worlds_) work(*world);
+  }
+  std::mutex& mutex_;
+  std::vector<sim::ThreadClocks*> worlds_;
+};
+
+// Everything that lives as long as the process. Never destroyed: threads may still run when it ends.
+struct Everything {
+  explicit Everything(runtime::Session given)
+      : session(std::move(given)), sink(mutex), clock(mutex), thread_clocks(mutex) {}
+  runtime::Session session;
+  std::mutex mutex;
+  SerialSink sink;
+  ProgramClock clock;
+  EveryThreadClock thread_clocks;
+  std::optional<sim::Turns> turns;
+  std::optional<ProgramReach> reach;
+  observe::AddressMap map;
+  observe::SymbolTable symbols;
+  memory::RegionSpace regions;
+  observe::PipelineConfig pipelines;
+  std::optional<observe::CodeWork> work;
+  std::unique_ptr<observe::SharedCache, void (*)(observe::SharedCache*)> shared{nullptr, nullptr};
+  std::unique_ptr<sim::RecordingWriter> recorder;  // null where nothing is recorded
+  std::unique_ptr<runtime::Runtime> runtime;
+  observe::FunctionObserver observer;
+  FunctionNames names;
+  bool following = true;  // accesses are wanted
+  Process process;
+};
+
+Everything* g_everything = nullptr;
+
+void say(const char* text) {
+  // Straight to the kernel: the program's own streams may not be there yet.
+  [[maybe_unused]] const auto ignored = syscall(SYS_write, STDERR_FILENO, text, std::strlen(text));
+}
+
+const char* variable(char** environment, std::string_view name) {
+  for (; environment && *environment; ++environment) {
+    const std::string_view text(*environment);
+    if (text.size() > name.size() && text.starts_with(name) && text[name.size()] == '=')
+      return *environment + name.size() + 1;
+  }
+  return nullptr;
+}
+
+bool wants_function(void*, std::uint64_t function) {
+  const auto& phases = g_everything->session.phases;
+  try {
+    const auto name = g_everything->names.learn(g_everything->process, function);
+    return phases.source == runtime::PhaseSource::automatic ||
+           std::find(phases.functions.begin(), phases.functions.end(), name) != phases.functions.end();
+  } catch (const std::exception&) {
+    return false;  // no memory to know it by
+  }
+}
+
+void function_entered(void*, std::uint64_t function, std::uint64_t call_site) {
+  g_everything->runtime->function_entered(function, call_site);
+}
+
+// Several worlds share the caches, so the first one's stand for all.
+void make_recorder(Everything& all, const sim::ProgramIdentity& program) {
+  const auto& session = all.session;
+  const auto& world = session.worlds.front();
+  sim::RecordingHeader header;
+  header.identity = program;
+  header.caches = sim::cache_shape(world.machine, world.machine.domains()[world.domain].initiator);
+  header.quantum_accesses = session.quantum_accesses;
+  header.chunks_per_object = session.chunk_rule.chunks_per_object;
+  header.smallest_chunk = session.chunk_rule.smallest.value;
+  header.largest_chunk = session.chunk_rule.largest.value;
+  all.recorder = std::make_unique<sim::RecordingWriter>(session.recording, header, [](const std::string& why) {
+    char text[512];
+    std::snprintf(text, sizeof text, "terrace: the recording of misses ends before the program does: %s\n",
+                  why.c_str());
+    say(text);
+  });
+  all.sink.record_to(all.recorder.get());
+  all.clock.record_to(all.recorder.get());
+  all.thread_clocks.add(*all.recorder);
+}
+
+// A thread's pipeline while its accesses are left out: its caches are then as they were.
+constinit thread_local observe::Pipeline* t_set_aside __attribute__((tls_model("initial-exec"))) = nullptr;
+
+// For programs with one thread (Runtime::several_threads ends it).
+void set_aside_unless(bool wanted) {
+  auto& pipeline = observe::t_thread.pipeline;
+  if (wanted == (t_set_aside == nullptr)) return;
+  std::swap(pipeline, t_set_aside);
+}
+
+void make_runtime(Everything& all) {
+  const auto program = runtime::this_program();
+  if (all.session.backend == runtime::Backend::virtual_time && all.session.hooks)
+    all.sink.add(all.reach.emplace().sink());
+  if (!all.session.recording.empty()) make_recorder(all, program);
+  runtime::RuntimeParts parts;
+  parts.events = all.recorder.get();
+  for (const auto& world : all.session.worlds) {
+    auto built = runtime::build_world(all.session, world, all.session.hooks, program);
+    for (auto* sink : built.sinks) all.sink.add(*sink);
+    all.clock.add(*built.parts.clock);
+    if (built.thread_clocks) all.thread_clocks.add(*built.thread_clocks);
+    if (built.parts.totals)
+      built.parts.totals = [of_world = std::move(built.parts.totals), &all] {
+        auto totals = of_world();
+        totals.unseen = observe::unseen_accesses();
+        totals.dropped = observe::unknown_accesses(*all.shared);
+        if (all.recorder) all.recorder->unfollowed(totals.unseen, totals.dropped);
+        return totals;
+      };
+    parts.worlds.push_back(std::move(built.parts));
+  }
+  const auto& first = all.session.worlds.front();
+  const auto& initiator = first.machine.initiators()[first.machine.domains()[first.domain].initiator];
+  all.pipelines.caches = initiator.caches;
+  all.pipelines.tlb = initiator.tlb;
+  all.pipelines.line = first.machine.parts().line;
+  all.pipelines.miss_registers = initiator.miss_registers;
+  all.pipelines.window_accesses = initiator.window;
+  all.pipelines.quantum_accesses = all.session.quantum_accesses;
+  all.pipelines.work =
+      &all.work.emplace([&all](std::uint64_t site) { return find_instructions(all.process, site); });
+  all.shared = observe::make_shared_cache(all.pipelines);
+  parts.map = all.session.hooks ? &all.map : nullptr;
+  parts.chunk_rule = all.session.chunk_rule;
+  parts.phases = all.session.phases;
+  parts.domain = first.domain;
+  parts.function_name = [](std::uint64_t function) { return g_everything->names.find(function); };
+  parts.mutex = &all.mutex;
+  parts.bring_accesses = [] {
+    if (auto* pipeline = observe::t_thread.pipeline) pipeline->flush(false);
+  };
+  // In virtual time every access counts, but for iterations that are left out; on the real machine only those that
+  // somebody learns from.
+  if (all.session.backend == runtime::Backend::real) {
+    all.following = false;
+    parts.follow = [](bool wanted) {
+      g_everything->following = wanted;
+      if (!wanted)
+        observe::t_thread.pipeline = nullptr;
+      else if (!observe::t_thread.pipeline)
+        attach_thread();
+    };
+  } else if (all.session.follow_every > 1) {
+    parts.follow_every = all.session.follow_every;
+    parts.follow = set_aside_unless;
+  }
+  parts.reach = all.reach ? &*all.reach : nullptr;
+  all.runtime = std::make_unique<runtime::Runtime>(std::move(parts));
+  all.sink.report_to(*all.runtime);
+}
+
+// In memory that other processes could map, too: see turns.hpp.
+void make_turns(Everything& all) {
+  void* const page =
+      mmap(nullptr, sizeof(sim::TurnsPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) throw Error(Code::failed, "no memory for the threads' turns");
+  all.turns.emplace(*static_cast<sim::TurnsPage*>(page), observe::t_thread.number);
+  all.sink.report_to(*all.turns);
+  all.clock.report_to(*all.turns);
+  all.process.turns = &*all.turns;
+  all.process.thread_clocks = &all.thread_clocks;
+  observe::t_thread.takes_turns = true;
+}
+
+Process* build(const char* session_path) {
+  auto* all = new Everything(runtime::read_session(session_path));
+  g_everything = all;
+  for (const auto& file : all->session.symbol_files) all->symbols.add_file(file.c_str());
+  make_runtime(*all);
+  if (all->session.phases.source != runtime::PhaseSource::markers) {
+    all->observer = {wants_function, function_entered, nullptr};
+    observe::set_function_observer(&all->observer);
+  }
+  auto& process = all->process;
+  process.runtime = all->runtime.get();
+  process.map = all->session.hooks ? &all->map : nullptr;
+  process.regions = &all->regions;
+  process.symbols = &all->symbols;
+  process.work = &*all->work;
+  process.clock = &all->clock;
+  process.code = all->reach ? &all->reach->code() : nullptr;
+  process.simulated = all->session.backend == runtime::Backend::virtual_time;
+  if (process.simulated) make_turns(*all);
+  process.big_block = all->session.big_block.value;
+  struct timespec now {};
+  syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
+  process.started_unix_ns = std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
+  return &process;
+}
+
+}  // namespace
+
+Process* start(char** environment) noexcept {
+  const char* const switched = variable(environment, "TERRACE");
+  if (switched && std::string_view(switched) == "off") return nullptr;
+  const char* const path = variable(environment, runtime::k_session_variable);
+  if (!path) return nullptr;
+  try {
+    return build(path);
+  } catch (const std::exception& error) {
+    char text[512];
+    std::snprintf(text, sizeof text, "terrace: the program runs unmanaged: %s\n", error.what());
+    say(text);
+    g_everything = nullptr;
+    return nullptr;
+  }
+}
+
+void attach_thread() noexcept {
+  auto* const all = g_everything;
+  if (!all) return;
+  auto& thread = observe::t_thread;
+  thread.watching = all->session.phases.source != runtime::PhaseSource::markers;
+  if (!all->session.hooks || !all->following || thread.pipeline) return;
+  const observe::Inside inside;
+  if (all->reach) all->reach->begin_thread();
+  try {
+    // A thread's pipeline outlives it: what its caches hold is still to be written back.
+    thread.pipeline = new observe::Pipeline(
+        all->pipelines, *all->shared, all->map, all->sink, thread.number,
+        [](std::uint64_t address) { return make_known(address); }, next_turn);
+  } catch (const std::exception&) {
+    thread.pipeline = nullptr;
+  }
+}
+
+void detach_thread() noexcept {
+  auto& thread = observe::t_thread;
+  const observe::Inside inside;
+  if (thread.pipeline) thread.pipeline->flush();
+  thread.pipeline = t_set_aside = nullptr;
+  if (g_everything && g_everything->reach) g_everything->reach->end_thread();
+}
+
+// The mover's thread and the other threads are not in the child, and its pages are copies in the making: it is
+// left alone until it becomes another program. What they had locked stays locked there (the runtime, the caches,
+// the map of addresses), so nothing may lead the child to it any more; what it still needs, to free its blocks,
+// was locked before the fork (startup.cpp).
+Process* after_fork() noexcept {
+  observe::t_thread.pipeline = t_set_aside = nullptr;
+  observe::t_thread.samples = nullptr;
+  observe::t_thread.watching = false;
+  observe::t_thread.takes_turns = false;
+  observe::several_threads().store(false, std::memory_order_relaxed);
+  observe::set_function_observer(nullptr);
+  g_everything = nullptr;
+  return nullptr;
+}
+
+}  // namespace terrace::agent

@@ -1,0 +1,77 @@
+// The verbs that analyse are modules of the Python package: found by listing its folder of verbs, so that a new
+// one needs no line here.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#include "core/error.hpp"
+#include "cli/launch.hpp"
+
+namespace terrace::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// PREFIX/lib/python3.N/site-packages/terrace/verbs, where PREFIX/bin has the interpreter; empty where that is not.
+fs::path verbs_folder() {
+  const auto prefix = fs::path(python_command()).parent_path().parent_path();
+  if (prefix.empty()) return {};
+  std::error_code ignored;
+  for (const auto* lib : {"lib", "lib64"})
+    for (const auto& version : fs::directory_iterator(prefix / lib, ignored))
+      for (const auto* packages : {"site-packages", "dist-packages"}) {
+        auto folder = version.path() / packages / "terrace" / "verbs";
+        if (fs::is_directory(folder, ignored)) return folder;
+      }
+  return {};
+}
+
+// The first line of a verb's module after the verb's name, as in """`terrace show`: objects and phases.""".
+std::string first_line(const fs::path& module) {
+  std::ifstream file(module);
+  std::string line;
+  std::getline(file, line);
+  const auto name = line.find("`: ");
+  line.erase(0, name == std::string::npos ? line.size() : name + 3);
+  line.erase(std::min(line.find("\"\"\""), line.size()));
+  if (line.ends_with('.')) line.pop_back();
+  return line;
+}
+
+}  // namespace
+
+std::optional<std::vector<Verb>> python_verbs() {
+  const auto folder = verbs_folder();
+  if (folder.empty()) return std::nullopt;
+  std::vector<Verb> verbs;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const auto module = entry.is_directory() ? entry.path() / "__init__.py" : entry.path();
+    auto name = entry.path().stem().string();
+    if (module.extension() != ".py" || name.starts_with("__") || !fs::exists(module)) continue;
+    std::replace(name.begin(), name.end(), '_', '-');
+    verbs.push_back({name, first_line(module)});
+  }
+  std::sort(verbs.begin(), verbs.end(), [](const Verb& a, const Verb& b) { return a.name < b.name; });
+  return verbs;
+}
+
+void become_python(int argc, char** argv) {
+  auto python = python_command();
+  std::vector<std::string> words = {python, "-P", "-m", "terrace"};
+  words.insert(words.end(), argv + 1, argv + argc);
+  std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execvp(python.c_str(), arguments.data());
+  throw Error(Code::failed, "cannot start " + python + ": " + std::strerror(errno));
+}
+
+}  // namespace terrace::cli

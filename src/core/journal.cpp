@@ -1,0 +1,223 @@
+// Writing journals from inside a user's process, which must not notice: no exception, no signal (a full disk
+// under a mapping is SIGBUS, a file size limit SIGXFSZ), no lock that outlives its holder. And reading them,
+// from whatever bytes are there.
+#include "core/journal.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "core/blob.hpp"
+
+namespace terrace {
+namespace {
+
+constexpr std::array<char, 8> k_magic = {'T', 'E', 'R', 'R', 'A', 'C', 'E', 'J'};
+constexpr std::size_t k_header_bytes = 64;
+constexpr std::size_t k_header_checked = 60;  // its CRC follows
+constexpr std::size_t k_head_bytes = 16;      // of a record
+constexpr std::size_t k_head_checked = 8;
+constexpr std::size_t k_alignment = 8;
+
+constexpr std::size_t k_reserve = std::size_t{16} << 30;
+constexpr std::size_t k_least_reserve = std::size_t{16} << 20;
+constexpr std::size_t k_first_step = std::size_t{256} << 10;
+constexpr std::size_t k_largest_step = std::size_t{16} << 20;
+
+constexpr std::size_t aligned(std::size_t n) { return (n + k_alignment - 1) & ~(k_alignment - 1); }
+
+// A record's first eight bytes.
+std::array<std::byte, k_head_checked> record_head(std::uint32_t length, std::uint16_t type) {
+  std::array<std::byte, k_head_checked> head{};
+  std::memcpy(head.data(), &length, sizeof length);
+  std::memcpy(head.data() + 4, &type, sizeof type);
+  return head;
+}
+
+std::array<std::byte, k_header_bytes> file_header(std::uint32_t process) {
+  std::array<std::byte, k_header_bytes> header{};
+  std::memcpy(header.data(), k_magic.data(), k_magic.size());
+  std::memcpy(header.data() + 8, &k_journal_version, sizeof k_journal_version);
+  std::memcpy(header.data() + 12, &process, sizeof process);
+  const auto crc = crc32c(std::span(header).first(k_header_checked));
+  std::memcpy(header.data() + k_header_checked, &crc, sizeof crc);
+  return header;
+}
+
+// Makes the file's bytes [from, to) exist on disk, so that touching them through the mapping cannot fail.
+bool back_with_disk(int file, std::size_t from, std::size_t to) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < to) return false;
+  int result = 0;
+  do {
+    result = fallocate(file, 0, static_cast<off_t>(from), static_cast<off_t>(to - from));
+  } while (result != 0 && errno == EINTR);
+  if (result == 0) return true;
+  if (errno != EOPNOTSUPP && errno != ENOSYS) return false;
+  // File systems without fallocate: writing zeros takes the space too.
+  static constexpr std::array<std::byte, 4096> k_zeros{};
+  while (from < to) {
+    const auto n = pwrite(file, k_zeros.data(), std::min(k_zeros.size(), to - from), static_cast<off_t>(from));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    from += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+template <class T>
+T load(std::span<const std::byte> bytes, std::size_t at) {
+  T value;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+Journal::Journal(const std::string& path) : path_(path), process_(getpid()) {
+  const auto fail = [&](const char* what) {
+    const int error = errno;
+    if (map_ != nullptr) munmap(map_, reserved_);
+    if (file_ >= 0) {
+      close(file_);
+      unlink(path.c_str());
+    }
+    throw Error(Code::failed, "journal " + path + ": " + what + ": " + std::strerror(error));
+  };
+  file_ = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (file_ < 0) fail("cannot create it");
+  // Address space only; under a limit (ulimit -v) a smaller journal is better than none.
+  for (reserved_ = k_reserve; reserved_ >= k_least_reserve; reserved_ /= 4) {
+    void* map = mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+    if (map != MAP_FAILED) {
+      map_ = static_cast<std::byte*>(map);
+      break;
+    }
+  }
+  if (map_ == nullptr) fail("cannot map it");
+  if (!grow(k_header_bytes)) fail("no disk space for it");
+  const auto header = file_header(static_cast<std::uint32_t>(process_));
+  std::memcpy(map_, header.data(), header.size());
+  at_ = k_header_bytes;
+}
+
+Journal::~Journal() {
+  // A forked child has a copy of this object and must leave the parent's file alone.
+  const bool mine = getpid() == process_;
+  munmap(map_, reserved_);
+  // Where truncation fails, zeros stay behind, which readers take for the end.
+  [[maybe_unused]] const bool trimmed = mine && ftruncate(file_, static_cast<off_t>(at_)) == 0;
+  close(file_);
+}
+
+void Journal::append(std::uint16_t type, std::span<const std::byte> payload) noexcept {
+  const int error = errno;
+  const auto self = static_cast<int>(syscall(SYS_gettid));
+  bool written = false;
+  if (getpid() == process_ && holder_.load(std::memory_order_relaxed) != self) {
+    int nobody = 0;
+    while (!holder_.compare_exchange_weak(nobody, self, std::memory_order_acquire)) {
+      nobody = 0;
+      sched_yield();
+    }
+    written = write(type, payload);
+    holder_.store(0, std::memory_order_release);
+  }
+  if (!written) lost_.fetch_add(1, std::memory_order_relaxed);
+  errno = error;
+}
+
+bool Journal::write(std::uint16_t type, std::span<const std::byte> payload) noexcept {
+  if (payload.size() > reserved_ - at_ || payload.size() > UINT32_MAX - k_head_bytes) return false;
+  const auto length = static_cast<std::uint32_t>(k_head_bytes + payload.size());
+  const std::size_t end = aligned(at_ + length);
+  if (!grow(end)) return false;
+  const auto head = record_head(length, type);
+  const auto crc = crc32c(payload, crc32c(head));
+  std::byte* record = map_ + at_;
+  if (!payload.empty()) std::memcpy(record + k_head_bytes, payload.data(), payload.size());
+  std::memcpy(record + k_head_checked, &crc, sizeof crc);
+  std::memcpy(record + 4, head.data() + 4, k_head_checked - 4);
+  // From here on the record exists; before, a reader sees the end of the journal.
+  std::atomic_ref(*reinterpret_cast<std::uint32_t*>(record)).store(length, std::memory_order_release);
+  at_ = end;
+  return true;
+}
+
+bool Journal::grow(std::size_t end) noexcept {
+  if (end <= backed_) return true;
+  if (end > reserved_) return false;
+  // In steps that grow with the file: few calls for a long journal, little space for a short one.
+  const std::size_t step = std::clamp(backed_, k_first_step, k_largest_step);
+  const std::size_t wanted = std::min(reserved_, std::max(end, backed_ + step));
+  if (back_with_disk(file_, backed_, wanted)) {
+    backed_ = wanted;
+    return true;
+  }
+  // The step does not fit; perhaps this one record does.
+  if (!back_with_disk(file_, backed_, end)) return false;
+  backed_ = end;
+  return true;
+}
+
+JournalEnd read_journal(std::span<const std::byte> file, const std::function<void(const JournalRecord&)>& visit) {
+  const auto begin = file.first(std::min(file.size(), k_header_bytes));
+  if (std::all_of(begin.begin(), begin.end(), [](std::byte b) { return b == std::byte{0}; }))
+    throw Error(Code::corrupt, "an empty journal: its process wrote nothing before it ended");
+  if (file.size() < k_header_bytes) {
+    throw Error(Code::corrupt, "a journal begins with " + std::to_string(k_header_bytes) +
+                                   " bytes, this file has " + std::to_string(file.size()));
+  }
+  if (std::memcmp(file.data(), k_magic.data(), k_magic.size()) != 0) {
+    throw Error(Code::corrupt, "not a journal: it does not begin with \"TERRACEJ\"");
+  }
+  if (crc32c(file.first(k_header_checked)) != load<std::uint32_t>(file, k_header_checked)) {
+    throw Error(Code::corrupt, "the journal's header is damaged");
+  }
+  if (const auto version = load<std::uint32_t>(file, 8); version != k_journal_version) {
+    throw Error(Code::corrupt, "the journal has version " + std::to_string(version) +
+                                   ", this program reads version " + std::to_string(k_journal_version));
+  }
+  JournalEnd end;
+  end.process = load<std::uint32_t>(file, 12);
+  const auto torn = [&](std::size_t at, const std::string& what) {
+    end.whole = false;
+    end.reason = "record " + std::to_string(end.records + 1) + " at byte " + std::to_string(at) + ": " + what;
+    return end;
+  };
+  for (std::size_t at = k_header_bytes; at < file.size();) {
+    const auto left = file.subspan(at);
+    if (left.size() < k_head_bytes) {
+      // Fewer bytes than a head: padding that a copy left behind, or the start of a record that is lost.
+      const bool empty = std::all_of(left.begin(), left.end(), [](std::byte b) { return b == std::byte{0}; });
+      if (empty) break;
+      return torn(at, "the file ends in its head");
+    }
+    const auto length = load<std::uint32_t>(left, 0);
+    if (length == 0) break;
+    if (length < k_head_bytes) return torn(at, "its length of " + std::to_string(length) + " is impossible");
+    if (length > left.size()) {
+      return torn(
+          at, "it has " + std::to_string(length) + " bytes, the file ends after " + std::to_string(left.size()));
+    }
+    const auto payload = left.subspan(k_head_bytes, length - k_head_bytes);
+    if (crc32c(payload, crc32c(left.first(k_head_checked))) != load<std::uint32_t>(left, k_head_checked)) {
+      return torn(at, "its checksum does not match");
+    }
+    visit({load<std::uint16_t>(left, 4), payload});
+    ++end.records;
+    at += aligned(length);  // may step past a file that was cut inside the padding
+  }
+  return end;
+}
+
+}  // namespace terrace

@@ -1,0 +1,198 @@
+// A plan as bytes: how the launcher hands it to the program, and how the journal keeps it.
+#include "core/plan.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/segment_name.hpp"
+
+namespace terrace {
+namespace {
+
+constexpr std::uint32_t k_plan_version = 5;
+constexpr double k_not_asked = -1;  // a part's confidence
+
+void put(BlobWriter& out, Seconds seconds) { out.put(seconds.value); }
+void put(BlobWriter& out, const Span& span) {
+  out.put(span.first);
+  out.put(span.count);
+}
+void put(BlobWriter& out, const std::vector<std::string>& texts) {
+  out.put(static_cast<std::uint32_t>(texts.size()));
+  for (const auto& text : texts) out.put(std::string_view(text));
+}
+void put(BlobWriter& out, const PlanObject& object) {
+  out.put(std::string_view(object.name));
+  out.put(object.size.value);
+  out.put(object.chunks);
+  out.put(object.pinned);
+  out.put(static_cast<std::uint32_t>(object.parts.size()));
+  for (const auto& part : object.parts) {
+    put(out, part.chunks);
+    out.put(std::string_view(part.place));
+    put(out, part.benefit);
+    out.put(part.confidence.value_or(k_not_asked));
+  }
+}
+void put(BlobWriter& out, const PlanMove& move) {
+  out.put(move.object);
+  put(out, move.chunks);
+  out.put(std::string_view(move.to));
+  out.put(move.ask);
+  out.put(move.need);
+  out.put(move.awaited);
+  put(out, move.benefit);
+  put(out, move.cost);
+}
+
+Seconds get_seconds(BlobReader& in) { return Seconds{in.get<double>()}; }
+bool get_bool(BlobReader& in) { return in.get<std::uint8_t>() != 0; }
+Span get_span(BlobReader& in) {
+  Span span;
+  span.first = in.get<std::uint32_t>();
+  span.count = in.get<std::uint32_t>();
+  return span;
+}
+// No count may promise more entries than there are bytes left: a damaged one must not ask for memory.
+std::uint32_t get_count(BlobReader& in) {
+  const auto count = in.get<std::uint32_t>();
+  if (count > in.remaining()) throw Error(Code::corrupt, "a plan's list is longer than the plan");
+  return count;
+}
+std::vector<std::string> get_texts(BlobReader& in) {
+  std::vector<std::string> texts(get_count(in));
+  for (auto& text : texts) text = in.get_string();
+  return texts;
+}
+std::optional<double> get_confidence(BlobReader& in) {
+  const auto value = in.get<double>();
+  return value >= 0 ? std::optional(value) : std::nullopt;
+}
+double get_pace(BlobReader& in) {
+  const auto pace = in.get<double>();
+  if (!is_pace(pace)) throw Error(Code::corrupt, "a plan moves at no pace");
+  return pace;
+}
+PlanObject get_object(BlobReader& in) {
+  PlanObject object;
+  object.name = in.get_string();
+  object.size = Bytes{in.get<std::uint64_t>()};
+  object.chunks = in.get<std::uint32_t>();
+  object.pinned = get_bool(in);
+  const auto parts = get_count(in);
+  for (std::uint32_t i = 0; i < parts; ++i) {
+    const auto span = get_span(in);
+    auto place = in.get_string();
+    const auto benefit = get_seconds(in);
+    object.parts.push_back({span, std::move(place), benefit, get_confidence(in)});
+  }
+  return object;
+}
+PlanMove get_move(BlobReader& in) {
+  PlanMove move;
+  move.object = in.get<std::uint32_t>();
+  move.chunks = get_span(in);
+  move.to = in.get_string();
+  move.ask = in.get<std::uint32_t>();
+  move.need = in.get<std::uint32_t>();
+  move.awaited = get_bool(in);
+  move.benefit = get_seconds(in);
+  move.cost = get_seconds(in);
+  return move;
+}
+
+}  // namespace
+
+void Plan::to_blob(BlobWriter& out) const {
+  out.put(k_plan_version);
+  out.put(std::string_view(planner));
+  out.put(std::string_view(machine));
+  out.put(std::string_view(loop));
+  put(out, budget);
+  put(out, phases);
+  out.put(static_cast<std::uint32_t>(paces.size()));
+  for (const auto pace : paces) out.put(pace);
+  out.put(static_cast<std::uint32_t>(repeats.size()));
+  for (const auto& repeat : repeats) {
+    out.put(repeat.last);
+    out.put(repeat.from);
+  }
+  out.put(static_cast<std::uint32_t>(objects.size()));
+  for (const auto& object : objects) put(out, object);
+  out.put(static_cast<std::uint32_t>(moves.size()));
+  for (const auto& move : moves) put(out, move);
+  put(out, predicted);
+  put(out, predicted_slow);
+  put(out, lower_bound);
+  out.put(gap);
+  out.put(draws);
+  put(out, regret);
+  put(out, regret_low);
+  put(out, regret_high);
+}
+
+Plan Plan::from_blob(BlobReader& in) {
+  if (const auto version = in.get<std::uint32_t>(); version != k_plan_version) {
+    throw Error(Code::corrupt, "a plan of version " + std::to_string(version) + "; this Terrace reads version " +
+                                   std::to_string(k_plan_version));
+  }
+  Plan plan;
+  plan.planner = in.get_string();
+  plan.machine = in.get_string();
+  plan.loop = in.get_string();
+  plan.budget = get_texts(in);
+  plan.phases = get_texts(in);
+  plan.paces.resize(get_count(in));
+  for (auto& pace : plan.paces) pace = get_pace(in);
+  if (!plan.paces.empty() && plan.paces.size() != plan.phases.size())
+    throw Error(Code::corrupt, "a plan has paces of other phases than its own");
+  plan.repeats.resize(get_count(in));
+  for (auto& repeat : plan.repeats) {
+    repeat.last = in.get<std::uint32_t>();
+    repeat.from = in.get<std::uint32_t>();
+    if (!is_repeat(plan.phases, repeat)) throw Error(Code::corrupt, "a plan's phase goes on in another one");
+  }
+  const auto objects = get_count(in);
+  for (std::uint32_t i = 0; i < objects; ++i) plan.objects.push_back(get_object(in));
+  const auto moves = get_count(in);
+  for (std::uint32_t i = 0; i < moves; ++i) {
+    plan.moves.push_back(get_move(in));
+    if (plan.moves.back().object >= plan.objects.size())
+      throw Error(Code::corrupt, "a plan moves an object it lacks");
+  }
+  plan.predicted = get_seconds(in);
+  plan.predicted_slow = get_seconds(in);
+  plan.lower_bound = get_seconds(in);
+  plan.gap = in.get<double>();
+  plan.draws = in.get<std::uint32_t>();
+  plan.regret = get_seconds(in);
+  plan.regret_low = get_seconds(in);
+  plan.regret_high = get_seconds(in);
+  return plan;
+}
+
+bool is_repeat(const std::vector<std::string>& phases, const Repeat& repeat) {
+  const auto offset = [&](std::size_t k) { return k < phases.size() ? segment_offset(phases[k]) : 0; };
+  if (repeat.from >= repeat.last || repeat.last >= phases.size()) return false;
+  for (auto k = repeat.from; k < repeat.last; ++k)
+    if (offset(k + 1) <= offset(k)) return false;
+  return offset(repeat.last + 1) == 0;
+}
+
+bool same_places(const Plan& a, const Plan& b) {
+  const auto same_part = [](const PlanPart& x, const PlanPart& y) {
+    return x.chunks == y.chunks && x.place == y.place;
+  };
+  const auto same_object = [&](const PlanObject& x, const PlanObject& y) {
+    return x.name == y.name && x.chunks == y.chunks && x.pinned == y.pinned &&
+           std::ranges::equal(x.parts, y.parts, same_part);
+  };
+  const auto same_move = [](const PlanMove& x, const PlanMove& y) {
+    return x.object == y.object && x.chunks == y.chunks && x.to == y.to && x.ask == y.ask && x.need == y.need &&
+           x.awaited == y.awaited;
+  };
+  return a.phases == b.phases && a.repeats == b.repeats && std::ranges::equal(a.objects, b.objects, same_object) &&
+         std::ranges::equal(a.moves, b.moves, same_move);
+}
+
+}  // namespace terrace

@@ -1,0 +1,92 @@
+// The plan: where every object lies at first, and the moves with the phase that triggers each. It names objects,
+// phases and places, not addresses, so that it can be read, edited and used for another run of the program.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/blob.hpp"
+#include "core/units.hpp"
+
+namespace terrace {
+
+// Behind segment `last` of its phase, what follows is as what followed segment `from` began with.
+struct Repeat {
+  std::uint32_t last = 0;  // position in the problem's phases
+  std::uint32_t from = 0;
+
+  bool operator==(const Repeat&) const = default;
+};
+
+// Chunks [first, first + count) of an object in units of the object's size / of: a plan made with one chunk size
+// serves a run with another.
+struct Span {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+
+  bool operator==(const Span&) const = default;
+};
+
+struct PlanPart {  // where a part of an object lies when the loop begins
+  Span chunks;
+  std::string place;  // a place's or a kind's name; a kind means that of the chunk's domain
+  Seconds benefit{};  // predicted, an iteration, of what never moves; 0 for the rest: their moves have it
+  std::optional<double> confidence{};  // share of the draws that place it there, by bytes; none: nobody asked
+};
+
+struct PlanObject {
+  std::string name;
+  Bytes size;
+  std::uint32_t chunks = 1;     // into how many equal parts the spans below count
+  bool pinned = false;          // "never move"
+  std::vector<PlanPart> parts;  // uncovered parts lie in the domain's home place
+};
+
+struct PlanMove {
+  std::uint32_t object = 0;  // index into Plan::objects
+  Span chunks;
+  std::string to;
+  std::uint32_t ask = 0;   // phase (position in the iteration) at whose start the move is asked for
+  std::uint32_t need = 0;  // phase whose start waits for it; == ask + phases means "nobody waits"
+  bool awaited = true;     // moves out are not waited for
+  Seconds benefit;         // predicted, an iteration
+  Seconds cost;
+};
+
+struct Plan {
+  std::string planner;  // "local", "global", "first-touch", "hand", ...
+  std::string machine;
+  std::string loop;
+  std::vector<std::string> budget;  // "hbm=16GiB", as the user may write it
+  std::vector<std::string> phases;  // names in the order of the iteration
+  std::vector<Repeat> repeats;      // where phases go on that go on beyond their last segment, ascending
+  std::vector<double> paces;  // by phase: how fast moves go, of full speed (Mover::pace); empty: at full speed
+  std::vector<PlanObject> objects;
+  std::vector<PlanMove> moves;  // in the order in which they are asked for
+  Seconds predicted;            // an iteration
+  Seconds predicted_slow;       // an iteration with nothing in fast memory
+  Seconds lower_bound;          // an iteration; 0 when it was not computed
+  double gap = 0;               // of the search itself, where it was not exact: share of the objective
+  // What sampling error costs, predicted, an iteration: its mean and 90 % interval over `draws` problems that the
+  // samples might have come from (placement/confidence.hpp). No draws: nobody asked.
+  std::uint32_t draws = 0;
+  Seconds regret{};
+  Seconds regret_low{};
+  Seconds regret_high{};
+
+  void to_blob(BlobWriter& out) const;
+  static Plan from_blob(BlobReader& in);
+};
+
+// Whether moves can go at so much of full speed.
+inline bool is_pace(double share) { return share > 0 && share <= 1; }
+
+// Whether its segments are those of one phase, the last one of it among them.
+bool is_repeat(const std::vector<std::string>& phases, const Repeat& repeat);
+
+// Whether both have everything at the same places at the same times: what they predict may differ.
+bool same_places(const Plan& a, const Plan& b);
+
+}  // namespace terrace

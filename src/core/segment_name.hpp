@@ -1,0 +1,31 @@
+// Segments of phases have names: the phase's for the first, "resid.7@1048576" for one that begins that many
+// accesses into it. (runtime/segmenter.hpp says what segments are for.)
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace terrace {
+
+inline std::string segment_name(std::string_view phase, std::uint64_t offset) {
+  return offset == 0 ? std::string(phase) : std::string(phase) + "@" + std::to_string(offset);
+}
+
+// The offset in a segment's name, 0 when it has none: a phase begins there, or the name is somebody else's.
+inline std::uint64_t segment_offset(std::string_view name) {
+  const auto at = name.rfind('@');
+  if (at == std::string_view::npos) return 0;
+  std::uint64_t offset = 0;
+  const auto* end = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data() + at + 1, end, offset);
+  return parsed.ec == std::errc() && parsed.ptr == end ? offset : 0;
+}
+
+// The name of the phase that a segment is of.
+inline std::string_view uncut_name(std::string_view name) {
+  return segment_offset(name) == 0 ? name : name.substr(0, name.rfind('@'));
+}
+
+}  // namespace terrace

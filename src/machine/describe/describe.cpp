@@ -1,0 +1,163 @@
+// The machine as text: tree, initiators, paths, and what was measured, in plain columns.
+#include "machine/describe/describe.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace terrace::machine {
+namespace {
+
+// Rows of cells, printed with each column as wide as its widest cell.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> head) : left_(1) { rows_.push_back(std::move(head)); }
+  Table(std::vector<std::string> head, std::size_t left) : left_(left) { rows_.push_back(std::move(head)); }
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  [[nodiscard]] std::string text() const {
+    std::vector<std::size_t> widths(rows_.front().size());
+    for (const auto& row : rows_) {
+      for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    }
+    std::string out;
+    for (const auto& row : rows_) {
+      std::string line = "  ";
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        const std::string gap(widths[i] - row[i].size(), ' ');
+        line += i < left_ ? row[i] + gap : gap + row[i];  // words to the left, numbers to the right
+        if (i + 1 < row.size()) line += "  ";
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      out += line + "\n";
+    }
+    return out;
+  }
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+  std::size_t left_;
+};
+
+void put_node(const MachineParts& parts, std::uint32_t index, const std::string& lead, std::string& out) {
+  std::vector<std::uint32_t> children;
+  for (std::uint32_t i = 0; i < parts.nodes.size(); ++i) {
+    if (parts.nodes[i].parent == index) children.push_back(i);
+  }
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    const auto& node = parts.nodes[children[i]];
+    const bool last = i + 1 == children.size();
+    out += lead + (last ? "`- " : "|- ") + node.name;
+    if (node.place) {
+      const auto& place = parts.places[*node.place];
+      out += "  " + place.kind + ", " + format(place.capacity) + " in pages of " + format(place.granule) +
+             ", domain " + parts.domains[place.domain].name;
+      if (place.numa_node >= 0) out += ", NUMA node " + std::to_string(place.numa_node);
+      if (place.geometry) out += ", " + describe(*place.geometry);
+    }
+    out += "\n";
+    put_node(parts, children[i], lead + (last ? "   " : "|  "), out);
+  }
+}
+
+std::string tree(const MachineParts& parts) {
+  std::uint32_t root = 0;
+  while (parts.nodes[root].parent) ++root;
+  std::string out = "  " + parts.nodes[root].name + "\n";
+  put_node(parts, root, "  ", out);
+  return out;
+}
+
+// At most so many digits after the point, without the zeros at the end.
+std::string decimal(double value, int digits) {
+  std::array<char, 400> buffer{};  // the largest double has 309 digits before the point
+  const auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, digits);
+  std::string text(buffer.data(), end.ptr);
+  if (text.find('.') != std::string::npos) text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+std::string initiators(const MachineParts& parts) {
+  Table table({"initiator", "domain", "cores", "clock", "instruction", "parallel misses", "prefetched"}, 2);
+  for (const auto& initiator : parts.initiators) {
+    table.add({initiator.name, parts.domains[initiator.domain].name, std::to_string(initiator.cores),
+               initiator.frequency_hz > 0 ? decimal(initiator.frequency_hz / 1e9, 2) + "GHz" : "-",
+               format(initiator.instruction_time), decimal(initiator.mlp, 1), decimal(initiator.prefetch_mlp, 1)});
+  }
+  return table.text();
+}
+
+std::string caches(const MachineParts& parts) {
+  Table table({"initiator", "cache", "size", "ways", "hit", "for"}, 2);
+  for (const auto& initiator : parts.initiators) {
+    for (const auto& cache : initiator.caches) {
+      table.add({initiator.name, cache.name, format(cache.size), std::to_string(cache.ways), format(cache.latency),
+                 cache.shared ? "all" : "each"});
+    }
+  }
+  return table.text();
+}
+
+std::string tlbs(const MachineParts& parts) {
+  Table table({"initiator", "entries", "ways", "pages", "walk"});
+  for (const auto& initiator : parts.initiators) {
+    const auto& tlb = initiator.tlb;
+    if (tlb.entries == 0) continue;
+    table.add({initiator.name, std::to_string(tlb.entries), std::to_string(tlb.ways), format(tlb.page),
+               format(tlb.walk)});
+  }
+  return table.text();
+}
+
+std::string paths(const Machine& machine) {
+  const auto& parts = machine.parts();
+  Table table({"from", "to", "read", "write", "latency"}, 2);
+  for (const auto& path : parts.paths) {
+    table.add({parts.initiators[path.initiator].name, parts.places[path.place].name, format(path.read),
+               format(path.write), format(path.latency)});
+  }
+  return table.text();
+}
+
+std::string measurements(const MachineParts& parts, const Measurement& measured) {
+  std::string out = "Measured " + measured.date + " on " + measured.processor + " (fingerprint " +
+                    parts.fingerprint + "), median of " + std::to_string(measured.repetitions) + "\n";
+  Table rates({"from", "to", "kernel", "threads", "bandwidth", "spread"}, 3);
+  for (const auto& row : measured.bandwidths) {
+    rates.add({parts.initiators[row.initiator].name, parts.places[row.place].name, row.kernel,
+               std::to_string(row.threads), format(BytesPerSecond{row.bytes_per_second.median}),
+               format(BytesPerSecond{row.bytes_per_second.spread})});
+  }
+  Table chases({"from", "to", "pages", "others read", "latency", "spread"}, 3);
+  for (const auto& row : measured.latencies) {
+    chases.add({parts.initiators[row.initiator].name, parts.places[row.place].name, row.pages,
+                row.load > 0 ? format(BytesPerSecond{row.load}) : "nothing", format(Seconds{row.seconds.median}),
+                format(Seconds{row.seconds.spread})});
+  }
+  if (!measured.bandwidths.empty()) out += rates.text();
+  if (!measured.latencies.empty()) out += chases.text();
+  for (const auto& note : measured.notes) out += "  note: " + note + "\n";
+  return out;
+}
+
+}  // namespace
+
+std::string describe(const Machine& machine, const Measurement* measured) {
+  const auto& parts = machine.parts();
+  std::string out = "Machine " + parts.name + "\n";
+  if (!parts.description.empty()) out += "  " + parts.description + "\n";
+  out += "\nPlaces\n" + tree(parts);
+  out += "\nInitiators\n" + initiators(parts);
+  const bool cached = std::any_of(parts.initiators.begin(), parts.initiators.end(),
+                                  [](const Initiator& initiator) { return !initiator.caches.empty(); });
+  if (cached) out += "\nCaches (lines of " + format(parts.line) + ")\n" + caches(parts);
+  const bool translates = std::any_of(parts.initiators.begin(), parts.initiators.end(),
+                                      [](const Initiator& initiator) { return initiator.tlb.entries > 0; });
+  if (translates) out += "\nTLBs\n" + tlbs(parts);
+  out += "\nPaths\n" + paths(machine);
+  if (measured != nullptr) out += "\n" + measurements(parts, *measured);
+  return out;
+}
+
+}  // namespace terrace::machine

@@ -1,0 +1,17 @@
+// A machine for people (`terrace machine`) and for programs (`terrace machine --json`).
+#pragma once
+
+#include <string>
+
+#include "machine/file/machine_file.hpp"
+
+namespace terrace::machine {
+
+// The tree with capacities, the initiators with their caches, a table of the paths; what was measured and when.
+// Lines end in '\n'; plain text, at most 100 columns for names of usual length.
+std::string describe(const Machine& machine, const Measurement* measured = nullptr);
+
+// One object with "schema": 1; sizes in bytes, rates in bytes a second, times in seconds.
+std::string describe_json(const Machine& machine, const Measurement* measured = nullptr);
+
+}  // namespace terrace::machine

@@ -1,0 +1,175 @@
+// The machine as JSON for programs: names instead of indices, plain numbers in bytes, bytes a second, seconds,
+// hertz.
+#include <nlohmann/json.hpp>
+
+#include "machine/describe/describe.hpp"
+
+namespace terrace::machine {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json tree(const MachineParts& parts) {
+  auto nodes = Json::array();
+  for (const auto& node : parts.nodes) {
+    Json entry{{"name", node.name}};
+    entry["parent"] = node.parent ? Json(parts.nodes[*node.parent].name) : Json(nullptr);
+    entry["place"] = node.place ? Json(parts.places[*node.place].name) : Json(nullptr);
+    nodes.push_back(std::move(entry));
+  }
+  return nodes;
+}
+
+Json geometry(const std::optional<ArrayGeometry>& geometry) {
+  if (!geometry) return nullptr;
+  return {{"devices", geometry->devices},
+          {"banks", geometry->banks},
+          {"subarrays", geometry->subarrays},
+          {"rows", geometry->rows},
+          {"columns", geometry->columns}};
+}
+
+Json places(const MachineParts& parts) {
+  auto places = Json::array();
+  for (const auto& place : parts.places) {
+    Json entry{{"name", place.name},
+               {"kind", place.kind},
+               {"capacity", place.capacity.value},
+               {"granule", place.granule.value},
+               {"domain", parts.domains[place.domain].name}};
+    entry["numa_node"] = place.numa_node >= 0 ? Json(place.numa_node) : Json(nullptr);
+    entry["geometry"] = geometry(place.geometry);
+    places.push_back(std::move(entry));
+  }
+  return places;
+}
+
+Json library(const Initiator& initiator) {
+  auto library = Json::object();
+  const auto times = library_times(initiator);
+  for (std::size_t i = 0; i < times.size(); ++i) library[std::string(k_library[i].name)] = times[i].value;
+  return library;
+}
+
+Json translation(const Tlb& tlb) {
+  if (tlb.entries == 0) return nullptr;
+  return {{"entries", tlb.entries}, {"ways", tlb.ways}, {"page", tlb.page.value}, {"walk", tlb.walk.value}};
+}
+
+Json initiators(const MachineParts& parts) {
+  auto initiators = Json::array();
+  for (const auto& initiator : parts.initiators) {
+    auto caches = Json::array();
+    for (const auto& cache : initiator.caches) {
+      caches.push_back({{"name", cache.name},
+                        {"size", cache.size.value},
+                        {"ways", cache.ways},
+                        {"shared", cache.shared},
+                        {"latency", cache.latency.value},
+                        {"overlapped", cache.overlapped.value}});
+    }
+    initiators.push_back({{"name", initiator.name},
+                          {"domain", parts.domains[initiator.domain].name},
+                          {"cores", initiator.cores},
+                          {"frequency", initiator.frequency_hz},
+                          {"instruction_time", initiator.instruction_time.value},
+                          {"mlp", initiator.mlp},
+                          {"prefetch_mlp", initiator.prefetch_mlp},
+                          {"miss_registers", initiator.miss_registers},
+                          {"window", initiator.window},
+                          {"library", library(initiator)},
+                          {"tlb", translation(initiator.tlb)},
+                          {"caches", std::move(caches)}});
+  }
+  return initiators;
+}
+
+Json domains(const Machine& machine) {
+  auto domains = Json::array();
+  for (std::size_t i = 0; i < machine.domains().size(); ++i) {
+    const auto& domain = machine.domains()[i];
+    auto nearest = Json::array();
+    for (const auto place : domain.places) nearest.push_back(machine.place(place).name);
+    auto fastest = Json::array();
+    for (const auto place : machine.fastest_first(static_cast<DomainId>(i)))
+      fastest.push_back(machine.place(place).name);
+    domains.push_back({{"name", domain.name},
+                       {"initiator", machine.initiators()[domain.initiator].name},
+                       {"nearest_first", std::move(nearest)},
+                       {"fastest_first", std::move(fastest)},
+                       {"home", machine.place(machine.home(static_cast<DomainId>(i))).name}});
+  }
+  return domains;
+}
+
+Json paths(const MachineParts& parts) {
+  auto paths = Json::array();
+  for (const auto& path : parts.paths) {
+    paths.push_back({{"initiator", parts.initiators[path.initiator].name},
+                     {"place", parts.places[path.place].name},
+                     {"read", path.read.value},
+                     {"write", path.write.value},
+                     {"latency", path.latency.value}});
+  }
+  return paths;
+}
+
+Json copies(const Machine& machine) {
+  auto copies = Json::array();
+  for (const auto& copy : machine.parts().copies) {
+    copies.push_back({{"from", machine.place(copy.from).name},
+                      {"to", machine.place(copy.to).name},
+                      {"bandwidth", copy.bandwidth.value}});
+  }
+  return copies;
+}
+
+Json measurement(const MachineParts& parts, const Measurement& measured) {
+  Json entry{{"fingerprint", parts.fingerprint},
+             {"date", measured.date},
+             {"processor", measured.processor},
+             {"repetitions", measured.repetitions},
+             {"notes", measured.notes}};
+  auto bandwidths = Json::array();
+  for (const auto& row : measured.bandwidths) {
+    bandwidths.push_back({{"initiator", parts.initiators[row.initiator].name},
+                          {"place", parts.places[row.place].name},
+                          {"threads", row.threads},
+                          {"kernel", row.kernel},
+                          {"median", row.bytes_per_second.median},
+                          {"spread", row.bytes_per_second.spread}});
+  }
+  auto latencies = Json::array();
+  for (const auto& row : measured.latencies) {
+    latencies.push_back({{"initiator", parts.initiators[row.initiator].name},
+                         {"place", parts.places[row.place].name},
+                         {"pages", row.pages},
+                         {"load", row.load},
+                         {"median", row.seconds.median},
+                         {"spread", row.seconds.spread}});
+  }
+  entry["bandwidths"] = std::move(bandwidths);
+  entry["latencies"] = std::move(latencies);
+  return entry;
+}
+
+}  // namespace
+
+std::string describe_json(const Machine& machine, const Measurement* measured) {
+  const auto& parts = machine.parts();
+  Json json{{"schema", 1},
+            {"name", parts.name},
+            {"description", parts.description},
+            {"line", parts.line.value},
+            {"tree", tree(parts)},
+            {"places", places(parts)},
+            {"initiators", initiators(parts)},
+            {"domains", domains(machine)},
+            {"paths", paths(parts)},
+            {"copies", copies(machine)}};
+  json["measured"] = measured != nullptr ? measurement(parts, *measured) : Json(nullptr);
+  // A description may hold any bytes; what is not UTF-8 is shown as the replacement character.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace terrace::machine

@@ -1,0 +1,30 @@
+// A node's technology from what is known of it: names first, figures where there are no names.
+#include "machine/discover/place_kind.hpp"
+
+namespace terrace::machine {
+
+KindVerdict kind_of(const NodeEvidence& evidence) {
+  const auto& subtype = evidence.subtype;
+  if (subtype == "HBM" || subtype == "MCDRAM") return {"hbm"};
+  if (subtype == "GPUMemory") return {"gpu"};
+  if (subtype.starts_with("CXL") || evidence.dax_parent.find("cxl") != std::string::npos) return {"cxl"};
+  if (subtype == "NVM" || evidence.dax_type == "NVM") return {"nvm"};
+  if (subtype == "DRAM") return {"ddr"};
+  // Memory with cores of its own is what the machine was built around; without, its figures tell it apart. The
+  // thresholds lie well outside of what two nodes of one technology differ by.
+  if (evidence.has_cores) return {"ddr"};
+  if (evidence.relative_bandwidth && *evidence.relative_bandwidth >= 1.5) return {"hbm", true};
+  if (evidence.relative_latency && *evidence.relative_latency >= 1.5) return {"cxl", true};
+  if (evidence.relative_bandwidth && *evidence.relative_bandwidth <= 0.67) return {"cxl", true};
+  return {"ddr", true};
+}
+
+KindDefaults defaults_of(std::string_view kind) {
+  if (kind == "hbm") return {{400e9}, {400e9}, {130e-9}};
+  if (kind == "cxl") return {{30e9}, {30e9}, {250e-9}};
+  if (kind == "nvm") return {{30e9}, {10e9}, {300e-9}};
+  if (kind == "gpu") return {{500e9}, {500e9}, {600e-9}};
+  return {{100e9}, {100e9}, {100e-9}};
+}
+
+}  // namespace terrace::machine

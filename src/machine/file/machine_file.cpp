@@ -1,0 +1,109 @@
+// Machine files on disk: reading, writing, and finding the shipped ones by name.
+#include "machine/file/machine_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "core/error.hpp"
+#include "machine/nearest_name.hpp"
+
+namespace terrace::machine {
+namespace fs = std::filesystem;
+namespace {
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+std::string read_text(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
+    throw Error(Code::not_found, "machine file '" + path.string() + "' is a folder; name a file");
+  }
+  const File file(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (!file) {
+    const auto code = errno == ENOENT ? Code::not_found : Code::failed;
+    throw Error(code, "machine file '" + path.string() + "' cannot be read: " + std::strerror(errno));
+  }
+  std::string text;
+  char buffer[65536];
+  while (const auto n = std::fread(buffer, 1, sizeof buffer, file.get())) text.append(buffer, n);
+  if (std::ferror(file.get()) != 0) {
+    throw Error(Code::failed, "machine file '" + path.string() + "' cannot be read: " + std::strerror(errno));
+  }
+  return text;
+}
+
+std::vector<fs::path> folders() {
+  std::vector<fs::path> folders;
+  if (const char* listed = std::getenv("TERRACE_MACHINES")) {
+    std::string_view rest = listed;
+    while (!rest.empty()) {
+      const auto colon = rest.find(':');
+      if (colon != 0) folders.emplace_back(rest.substr(0, colon));
+      rest.remove_prefix(colon == std::string_view::npos ? rest.size() : colon + 1);
+    }
+  }
+  std::error_code failed;
+  const auto self = fs::read_symlink("/proc/self/exe", failed);
+  if (!failed) folders.push_back(self.parent_path().parent_path() / "share/terrace/machines");
+  folders.emplace_back(TERRACE_SOURCE_MACHINES);
+  return folders;
+}
+
+}  // namespace
+
+MachineFile load_machine_file(const fs::path& path) { return parse_machine_file(read_text(path), path.string()); }
+
+void write_machine_file(const fs::path& path, const Machine& machine, const Measurement* measured) {
+  const auto text = format_machine_file(machine, measured);
+  const auto beside = path.string() + ".new";
+  const auto fail = [&](const char* verb) {
+    const std::string why = std::strerror(errno);
+    std::remove(beside.c_str());
+    throw Error(Code::failed, "machine file '" + path.string() + "' cannot be " + verb + ": " + why);
+  };
+  {
+    File file(std::fopen(beside.c_str(), "wb"), std::fclose);
+    if (!file) fail("written");
+    if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size()) fail("written");
+    if (std::fclose(file.release()) != 0) fail("written");
+  }
+  if (std::rename(beside.c_str(), path.c_str()) != 0) fail("put in place");
+}
+
+std::vector<std::string> shipped_machines() {
+  std::vector<std::string> names;
+  for (const auto& folder : folders()) {
+    std::error_code failed;
+    for (const auto& entry : fs::directory_iterator(folder, failed)) {
+      if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+fs::path find_machine(const std::string& name) {
+  if (name.find('/') != std::string::npos || name.ends_with(".toml")) {
+    if (fs::exists(name)) return name;
+    throw Error(Code::not_found, "there is no machine file '" + name + "'");
+  }
+  for (const auto& folder : folders()) {
+    auto path = folder / (name + ".toml");
+    if (fs::exists(path)) return path;
+  }
+  const auto names = shipped_machines();
+  const auto nearest = nearest_name(name, names);
+  std::string all;
+  for (const auto& known : names) all += (all.empty() ? "" : ", ") + known;
+  throw Error(Code::not_found, "there is no machine '" + name + "'" +
+                                   (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") +
+                                   (all.empty() ? "; set TERRACE_MACHINES to the folder of the machine files"
+                                                : "; there are " + all + ", or give the path of a file"));
+}
+
+}  // namespace terrace::machine

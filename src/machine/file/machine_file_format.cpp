@@ -1,0 +1,209 @@
+// A machine as the text of a machine file: the same keys in the same order that a person would write.
+#include <algorithm>
+#include <charconv>
+
+#include "machine/file/machine_file.hpp"
+
+namespace terrace::machine {
+namespace {
+
+std::string toml_string(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    switch (c) {
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+          static constexpr const char* k_hex = "0123456789abcdef";
+          const auto code = static_cast<unsigned char>(c);
+          out += std::string("\\u00") + k_hex[code >> 4] + k_hex[code & 15];
+        } else {
+          out += c;
+        }
+    }
+  }
+  return out + "\"";
+}
+
+// The shortest digits that read back the same, and always a number with a point in TOML's eyes.
+std::string number(double value) {
+  char buffer[64];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  std::string text(buffer, end);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
+
+class Text {
+ public:
+  void head(const std::string& head) { text_ += "\n" + head + "\n"; }
+  void comment(const std::string& words) { text_ += "# " + words + "\n"; }
+  void raw(const char* key, const std::string& value) { text_ += std::string(key) + " = " + value + "\n"; }
+  void put(const char* key, std::string_view value) { raw(key, toml_string(value)); }
+  void put(const char* key, Bytes value) { put(key, format_exact(value)); }
+  void put(const char* key, Seconds value) { put(key, format_exact(value)); }
+  void put(const char* key, BytesPerSecond value) { put(key, format_exact(value)); }
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+void put_geometry(Text& out, const ArrayGeometry& geometry) {
+  out.head("[place.geometry]");
+  out.raw("devices", std::to_string(geometry.devices));
+  out.raw("banks", std::to_string(geometry.banks));
+  out.raw("subarrays", std::to_string(geometry.subarrays));
+  out.raw("rows", std::to_string(geometry.rows));
+  out.raw("columns", std::to_string(geometry.columns));
+}
+
+void put_tree(Text& out, const MachineParts& parts) {
+  std::size_t root = 0;
+  while (parts.nodes[root].parent) ++root;
+  for (std::size_t i = 0; i < parts.nodes.size(); ++i) {
+    const auto& node = parts.nodes[i];
+    if (i == root || node.place) continue;
+    out.head("[[group]]");
+    out.put("name", node.name);
+    if (*node.parent != root) out.put("parent", parts.nodes[*node.parent].name);
+  }
+  for (std::size_t p = 0; p < parts.places.size(); ++p) {
+    const auto& place = parts.places[p];
+    out.head("[[place]]");
+    out.put("name", place.name);
+    out.put("kind", place.kind);
+    out.put("capacity", place.capacity);
+    out.put("granule", place.granule);
+    out.put("domain", parts.domains[place.domain].name);
+    for (const auto& node : parts.nodes) {
+      if (node.place == p && *node.parent != root) out.put("parent", parts.nodes[*node.parent].name);
+    }
+    if (place.numa_node >= 0) out.raw("numa_node", std::to_string(place.numa_node));
+    if (place.geometry) put_geometry(out, *place.geometry);
+  }
+}
+
+void put_library(Text& out, const LibraryTimes& times) {
+  if (std::ranges::all_of(times, [](Seconds time) { return time.value == 0; })) return;
+  out.head("[initiator.library]");
+  for (std::size_t i = 0; i < times.size(); ++i)
+    if (times[i].value > 0) out.put(k_library[i].name.data(), times[i]);
+}
+
+void put_tlb(Text& out, const Tlb& tlb) {
+  if (tlb.entries == 0) return;
+  out.raw("tlb", "{ entries = " + std::to_string(tlb.entries) + ", ways = " + std::to_string(tlb.ways) +
+                     ", page = " + toml_string(format_exact(tlb.page)) +
+                     ", walk = " + toml_string(format_exact(tlb.walk)) + " }");
+}
+
+void put_initiators(Text& out, const MachineParts& parts) {
+  for (const auto& initiator : parts.initiators) {
+    out.head("[[initiator]]");
+    out.put("name", initiator.name);
+    out.put("domain", parts.domains[initiator.domain].name);
+    out.raw("cores", std::to_string(initiator.cores));
+    if (initiator.frequency_hz > 0) out.put("frequency", format_exact_frequency(initiator.frequency_hz));
+    out.put("instruction_time", initiator.instruction_time);
+    out.raw("mlp", number(initiator.mlp));
+    out.raw("prefetch_mlp", number(initiator.prefetch_mlp));
+    out.raw("miss_registers", std::to_string(initiator.miss_registers));
+    out.raw("window", std::to_string(initiator.window));
+    put_tlb(out, initiator.tlb);
+    put_library(out, initiator.library);
+    for (const auto& cache : initiator.caches) {
+      out.head("[[initiator.cache]]");
+      out.put("name", cache.name);
+      out.put("size", cache.size);
+      out.raw("ways", std::to_string(cache.ways));
+      out.raw("shared", cache.shared ? "true" : "false");
+      out.put("latency", cache.latency);
+      if (cache.overlapped.value > 0) out.put("overlapped", cache.overlapped);
+    }
+  }
+}
+
+void put_paths(Text& out, const MachineParts& parts) {
+  for (const auto& path : parts.paths) {
+    out.head("[[path]]");
+    out.put("initiator", parts.initiators[path.initiator].name);
+    out.put("place", parts.places[path.place].name);
+    out.put("read", path.read);
+    out.put("write", path.write);
+    out.put("latency", path.latency);
+  }
+  for (const auto& copy : parts.copies) {
+    out.head("[[copy]]");
+    out.put("from", parts.places[copy.from].name);
+    out.put("to", parts.places[copy.to].name);
+    out.put("bandwidth", copy.bandwidth);
+  }
+}
+
+void put_measured(Text& out, const MachineParts& parts, const Measurement& measured) {
+  out.head("[measured]");
+  out.put("fingerprint", parts.fingerprint);
+  out.put("date", measured.date);
+  out.put("processor", measured.processor);
+  out.raw("repetitions", std::to_string(measured.repetitions));
+  std::string notes;
+  for (const auto& note : measured.notes) notes += (notes.empty() ? "" : ", ") + toml_string(note);
+  out.raw("notes", "[" + notes + "]");
+  for (const auto& row : measured.bandwidths) {
+    out.head("[[measured.bandwidth]]");
+    out.put("initiator", parts.initiators[row.initiator].name);
+    out.put("place", parts.places[row.place].name);
+    out.raw("threads", std::to_string(row.threads));
+    out.put("kernel", row.kernel);
+    out.put("median", BytesPerSecond{row.bytes_per_second.median});
+    out.put("spread", BytesPerSecond{row.bytes_per_second.spread});
+  }
+  for (const auto& row : measured.latencies) {
+    out.head("[[measured.latency]]");
+    out.put("initiator", parts.initiators[row.initiator].name);
+    out.put("place", parts.places[row.place].name);
+    out.put("pages", row.pages);
+    if (row.load > 0) out.put("load", BytesPerSecond{row.load});
+    out.put("median", Seconds{row.seconds.median});
+    out.put("spread", Seconds{row.seconds.spread});
+  }
+}
+
+}  // namespace
+
+std::string format_machine_file(const Machine& machine, const Measurement* measured) {
+  const auto& parts = machine.parts();
+  Text out;
+  out.comment("A Terrace machine file; docs/machine-file.md says what each key means.");
+  out.raw("schema", "1");
+  out.put("name", parts.name);
+  if (!parts.description.empty()) out.put("description", parts.description);
+  out.put("line", parts.line);
+  for (const auto& node : parts.nodes) {
+    if (!node.parent && node.name != parts.name) out.put("root", node.name);
+  }
+  for (const auto& domain : parts.domains) {
+    out.head("[[domain]]");
+    out.put("name", domain.name);
+    out.put("initiator", parts.initiators[domain.initiator].name);
+  }
+  put_tree(out, parts);
+  put_initiators(out, parts);
+  put_paths(out, parts);
+  if (measured != nullptr) put_measured(out, parts, *measured);
+  return out.take();
+}
+
+}  // namespace terrace::machine

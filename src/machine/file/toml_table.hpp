@@ -1,0 +1,74 @@
+// One table of a TOML file under a schema: each key is asked for with its type, and every complaint is one line
+// with file, line, key, what is wrong and what to do.
+#pragma once
+
+#include <toml++/toml.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/units.hpp"
+
+namespace terrace::machine {
+
+// Complains about a text that is no TOML: "FILE:LINE: what the library says", in one line.
+[[noreturn]] void refuse_unparsed(const toml::parse_error& error, const std::string& file);
+
+class TomlTable {
+ public:
+  // `prefix` is how the table is called in messages ("path" for an entry of [[path]], "" for the file's top).
+  TomlTable(const toml::table& table, std::string file, std::string prefix)
+      : table_(table), file_(std::move(file)), prefix_(std::move(prefix)) {}
+
+  // Throws for the first key that is none of these.
+  void allow_only(const std::vector<std::string>& keys) const;
+  [[nodiscard]] bool has(std::string_view key) const { return table_.get().contains(key); }
+  // All of them, in the order of the file.
+  [[nodiscard]] std::vector<std::string> keys() const;
+
+  // A word that can stand in a budget or on a command line: letters, digits and "_-.+:".
+  [[nodiscard]] std::string name(std::string_view key) const;
+  [[nodiscard]] std::string text(std::string_view key) const;
+  [[nodiscard]] bool holds_number(std::string_view key) const;
+  [[nodiscard]] bool holds_table(std::string_view key) const;
+  // A number as its text.
+  [[nodiscard]] std::string text_or_whole_number(std::string_view key) const;
+  [[nodiscard]] Bytes size(std::string_view key) const;                // above 0
+  [[nodiscard]] Seconds time(std::string_view key) const;              // above 0
+  [[nodiscard]] BytesPerSecond bandwidth(std::string_view key) const;  // above 0
+  [[nodiscard]] double frequency(std::string_view key) const;          // above 0
+  [[nodiscard]] double number(std::string_view key, double least) const;
+  [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t least, std::int64_t most) const;
+  [[nodiscard]] Seconds time_or_zero(std::string_view key) const;
+  [[nodiscard]] BytesPerSecond bandwidth_or_zero(std::string_view key) const;
+  [[nodiscard]] std::vector<std::string> texts(std::string_view key) const;
+  [[nodiscard]] std::vector<double> numbers(std::string_view key) const;  // finite
+  [[nodiscard]] bool flag(std::string_view key) const;
+
+  // The entries of [[key]]; none when it is absent.
+  [[nodiscard]] std::vector<TomlTable> entries(std::string_view key) const;
+  [[nodiscard]] TomlTable table(std::string_view key) const;
+
+  // The line of a key, or of the table where it is absent.
+  [[nodiscard]] std::uint32_t line(std::string_view key) const;
+  [[nodiscard]] std::uint32_t line() const { return table_.get().source().begin.line; }
+
+  // Complains about a key: "FILE:LINE: PREFIX.KEY: TEXT".
+  [[noreturn]] void refuse(std::string_view key, const std::string& text) const;
+
+ private:
+  [[nodiscard]] std::string full(std::string_view key) const;
+  [[nodiscard]] const toml::node& need(std::string_view key) const;
+  [[nodiscard]] std::string need_text(std::string_view key, const char* example) const;
+  template <class Parse>
+  auto quantity(std::string_view key, const char* example, bool zero, Parse parse) const;
+
+  std::reference_wrapper<const toml::table> table_;
+  std::string file_;
+  std::string prefix_;
+};
+
+}  // namespace terrace::machine

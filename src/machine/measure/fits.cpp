@@ -1,0 +1,49 @@
+// See fits.hpp.
+#include "machine/measure/fits.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace terrace::machine {
+
+TlbReach tlb_reach(std::span<const PagesCost> costs, double least) {
+  constexpr double k_about = 0.9;
+  // What a hop costs more with so many times the pages; nothing where these were not measured.
+  const auto rise = [&](const PagesCost& from, std::uint32_t times) {
+    const auto to = std::ranges::find(costs, times * from.pages, &PagesCost::pages);
+    return to == costs.end() ? 0 : to->seconds - from.seconds;
+  };
+  double most = 0;
+  for (const auto& cost : costs) most = std::max(most, rise(cost, 4));
+  if (most == 0 || most < least) return {};
+  const auto last = std::find_if(costs.rbegin(), costs.rend(),
+                                 [&](const auto& cost) { return rise(cost, 4) >= k_about * most; });
+  const double walk = rise(*last, 2);
+  return walk < least ? TlbReach{} : TlbReach{last->pages, walk};
+}
+
+Rates reads_and_writes(const std::map<std::string, double>& kernels) {
+  constexpr double k_most_overlap = 8;  // of writing with reading: a write takes an eighth of its time alone
+  struct Row {
+    double read, written, time;  // bytes for each byte of an array, seconds for them
+  };
+  const std::array rows{Row{2, 1, 2 / kernels.at("copy")}, Row{2, 1, 2 / kernels.at("scale")},
+                        Row{3, 1, 3 / kernels.at("add")}, Row{3, 1, 3 / kernels.at("triad")}};
+  double rr = 0, rw = 0, ww = 0, r = 0, w = 0;  // of the normal equations
+  for (const auto& row : rows) {
+    const double read = row.read / row.time;
+    const double written = row.written / row.time;
+    rr += read * read;
+    rw += read * written;
+    ww += written * written;
+    r += read;
+    w += written;
+  }
+  const double most_write = 1 / kernels.at("write");
+  double write = (rr * w - rw * r) / (rr * ww - rw * rw);
+  write = std::clamp(write, most_write / k_most_overlap, most_write);
+  const double read = std::min((r - rw * write) / rr, 1 / kernels.at("read"));
+  return {1 / read, 1 / write};
+}
+
+}  // namespace terrace::machine

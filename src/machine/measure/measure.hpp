@@ -1,0 +1,28 @@
+// `terrace machine measure`: bandwidth and latency of each place as each initiator sees it, by STREAM kernels, by
+// pure reads and writes, and by pointer chases; the parallelism of misses that follows from them; cache latencies.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "machine/discover/discovery.hpp"
+#include "machine/file/machine_file.hpp"
+
+namespace terrace::machine {
+
+struct MeasureOptions {
+  bool quick = false;             // smaller arrays, fewer thread counts and repetitions: seconds, larger spread
+  std::uint32_t repetitions = 0;  // of each measurement; 0 takes the default, 5 (quick: 3)
+};
+
+// What is being measured now, and the share of all that is done: from 0, and at last 1.
+using Progress = std::function<void(double done, std::string_view what)>;
+
+// The machine with measured numbers in its paths, copies, caches and parallelism, and all single measurements with
+// their spread. What could not be reached keeps its discovered number and is named in the notes. The machine
+// should be idle meanwhile. Throws Error{failed} when not even the nearest place can be measured.
+MachineFile measure_machine(const Discovered& discovered, const MeasureOptions& options,
+                            const Progress& progress = {});
+
+}  // namespace terrace::machine

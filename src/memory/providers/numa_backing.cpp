@@ -1,0 +1,56 @@
+#include "memory/providers/numa_backing.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <vector>
+
+#include "memory/numa_node.hpp"
+
+namespace terrace::memory {
+
+namespace {
+
+// Bringing pages along stops all processors for a moment, even where there is none: so the kernel is asked first.
+int settle_range(std::uint64_t low, std::uint64_t high, int node) {
+  const bool touched = any_present(low, high - low);
+  if (touched) part_from_neighbours(low, high - low);
+  return prefer_node(low, high - low, node, touched);
+}
+
+}  // namespace
+
+NumaBacking::NumaBacking(const machine::Machine& machine, const ChunkTable& chunks)
+    : machine_(machine), chunks_(chunks) {}
+
+bool NumaBacking::settle(ChunkId first, std::uint32_t count, PlaceId place) {
+  const auto node = machine_.place(place).numa_node;
+  const auto& last = chunks_[first + count - 1];
+  const auto error = settle_range(chunks_[first].address, last.address + last.size, node);
+  if (error != EFAULT || count == 1) return error == 0;
+  // A part of it is not mapped (a stack that has not grown yet): what is there settles.
+  bool some = false;
+  for (auto chunk = first; chunk < first + count; ++chunk)
+    some |= settle_range(chunks_[chunk].address, chunks_[chunk].address + chunks_[chunk].size, node) == 0;
+  return some;
+}
+
+PlaceId NumaBacking::where(ChunkId id) {
+  const auto& chunk = chunks_[id];
+  const auto& places = machine_.places();
+  std::vector<std::size_t> counts(places.size(), 0);
+  std::array<int, 512> nodes;
+  const auto pages = (chunk.size + k_page - 1) / k_page;
+  for (std::size_t at = 0; at < pages; at += nodes.size()) {
+    const std::span slice(nodes.data(), std::min(nodes.size(), pages - at));
+    if (query_pages(chunk.address + at * k_page, slice) != 0) return k_no_place;
+    for (std::size_t place = 0; place < places.size(); ++place)
+      if (places[place].numa_node >= 0)
+        counts[place] += static_cast<std::size_t>(std::count(slice.begin(), slice.end(), places[place].numa_node));
+  }
+  const auto most = std::max_element(counts.begin(), counts.end());
+  if (most == counts.end() || *most == 0) return k_no_place;
+  return static_cast<PlaceId>(most - counts.begin());
+}
+
+}  // namespace terrace::memory

@@ -1,0 +1,22 @@
+// Real memory on NUMA nodes: chunks settle by the policy of their range, pages come with the first touch.
+#pragma once
+
+#include "memory/backing.hpp"
+
+namespace terrace::memory {
+
+class NumaBacking final : public Backing {
+ public:
+  // Machine and table outlive it.
+  NumaBacking(const machine::Machine& machine, const ChunkTable& chunks);
+  // Pages that are there already (static arrays, memory that is named late) are brought along as far as the kernel
+  // can move them.
+  bool settle(ChunkId first, std::uint32_t count, PlaceId place) override;
+  [[nodiscard]] PlaceId where(ChunkId chunk) override;
+
+ private:
+  const machine::Machine& machine_;
+  const ChunkTable& chunks_;
+};
+
+}  // namespace terrace::memory

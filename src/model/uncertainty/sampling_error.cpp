@@ -1,0 +1,395 @@
+#include "model/uncertainty/sampling_error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <utility>
+
+namespace terrace::model {
+namespace {
+
+using Group = SamplingError::Group;
+using Counts = SamplingError::Counts;
+using Kind = SamplingError::Kind;
+using Relative = SamplingError::Relative;
+using Random = std::mt19937_64;
+
+constexpr double k_upper = 1.645;     // standard errors of a one-sided 95 %
+constexpr double k_few_unmet = 0.05;  // fewer touched items that no sample met are none
+constexpr double k_greatest_shape = 1e9;
+constexpr int k_fittings = 6;
+
+double ItemCell::*const k_values[] = {&ItemCell::samples, &ItemCell::read_bytes, &ItemCell::write_bytes};
+
+struct Count {
+  std::uint32_t item = 0;
+  double value = 0;  // in samples
+};
+
+// How many touched items a sample missed for each that one met, when those that were met have `mean` samples.
+double unmet_for_each(double mean) {
+  if (mean <= 1) return 1e9;
+  double low = 0, high = mean;  // of m in mean = m / (1 - exp(-m)), which grows with m
+  for (int i = 0; i < 60; ++i) {
+    const auto m = (low + high) / 2;
+    (m / -std::expm1(-m) < mean ? low : high) = m;
+  }
+  return 1 / std::expm1((low + high) / 2);
+}
+
+double size_of(const Problem& problem, std::uint32_t item) {
+  return static_cast<double>(problem.items[item].size.value);
+}
+
+// By the method of moments: how counts vary about their means beyond chance, as the inverse of the shape of the
+// Gamma distribution that their true values come from.
+class Spread {
+ public:
+  void add(double count, double mean, double weight) {
+    excess_ += weight * ((count - mean) * (count - mean) - mean);
+    chance_ += weight * (2 * mean * mean + mean);
+    squares_ += weight * mean * mean;
+  }
+  [[nodiscard]] double shape() const {
+    const auto inverse = (excess_ + k_upper * std::sqrt(chance_)) / squares_;
+    return inverse > 1 / k_greatest_shape ? 1 / inverse : k_greatest_shape;
+  }
+
+ private:
+  double excess_ = 0, chance_ = 0, squares_ = 0;
+};
+
+Group group_of(const Problem& problem, Kind kind, const std::vector<Count>& met,
+               const std::vector<std::uint32_t>& unmet, double unit) {
+  Group group;
+  group.kind = kind;
+  group.object = problem.items[met.front().item].object;
+  group.unit = unit;
+  double bytes = 0;
+  for (const auto& count : met) {
+    group.count += count.value;
+    group.members.push_back({count.item, count.value, 0, 1});
+    bytes += size_of(problem, count.item);
+  }
+  const auto many = static_cast<double>(met.size());
+  const auto missed = std::min(static_cast<double>(unmet.size()), many * unmet_for_each(group.count / many));
+  if (missed >= k_few_unmet) {
+    const auto touched = missed / static_cast<double>(unmet.size());
+    for (const auto item : unmet) {
+      group.members.push_back({item, 0, 0, touched});
+      bytes += touched * size_of(problem, item);
+    }
+  }
+  for (auto& member : group.members) member.mean = group.count * size_of(problem, member.item) / bytes;
+  return group;
+}
+
+double uniform(Random& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
+double gamma(Random& random, double shape) {
+  return shape > 0 ? std::gamma_distribution<double>(shape, 1)(random) : 0;
+}
+
+struct Drawn {
+  std::vector<std::vector<double>> values;  // by group and member, in units of the cells
+  double rest = 0;                          // in samples
+};
+
+using ByItem = std::vector<double>[SamplingError::kinds];
+
+// The items' shares of each group, not yet scaled to its total: what each has in the phase.
+void draw_shares(const Counts& counts, const ByItem& relative, Random& random, Drawn& drawn) {
+  for (const auto& group : counts.groups) {
+    auto& values = drawn.values.emplace_back();
+    for (const auto& member : group.members) {
+      const bool touched = member.touched >= 1 || uniform(random) < member.touched;
+      const auto mean = member.mean * relative[group.kind][member.item];
+      values.push_back(touched ? gamma(random, group.shape + member.count) / (group.shape / mean + 1) : 0);
+    }
+  }
+}
+
+// Scales the shares so that items keep what they were drawn to have over all phases, and groups their totals.
+void draw_totals(const Counts& counts, const ByItem& kept, Random& random, Drawn& drawn) {
+  double taken = counts.rest * counts.unit, sum = 0;
+  for (std::size_t g = 0; g < counts.groups.size(); ++g) {
+    const auto& group = counts.groups[g];
+    auto& values = drawn.values[g];
+    const auto total = group.unit * gamma(random, group.count);
+    double of_group = 0;
+    for (std::size_t m = 0; m < values.size(); ++m)
+      of_group += values[m] *= kept[group.kind][group.members[m].item];
+    for (auto& value : values) value *= of_group > 0 ? total / of_group : 0;
+    taken += group.unit * group.count;
+    sum += total;
+  }
+  drawn.rest = gamma(random, counts.rest);
+  sum += counts.unit * drawn.rest;
+  const auto ends = uniform(random) - uniform(random) + uniform(random) - uniform(random);
+  const auto scale = sum > 0 ? std::max(0.0, taken + ends * counts.unit) / sum : 0;
+  for (auto& values : drawn.values)
+    for (auto& value : values) value *= scale;
+  drawn.rest *= scale;
+}
+
+// Scales the shares of each group by their items' factors, then to the group's own count.
+void scale_shares(const Counts& counts, const ByItem& factors, Drawn& drawn) {
+  for (std::size_t g = 0; g < counts.groups.size(); ++g) {
+    const auto& group = counts.groups[g];
+    auto& values = drawn.values[g];
+    double sum = 0;
+    for (std::size_t m = 0; m < values.size(); ++m) sum += values[m] *= factors[group.kind][group.members[m].item];
+    for (auto& value : values) value *= sum > 0 ? group.count / sum : 0;
+  }
+}
+
+void add_up(const Counts& counts, const Drawn& drawn, ByItem& sums) {
+  for (std::size_t g = 0; g < counts.groups.size(); ++g)
+    for (std::size_t m = 0; m < counts.groups[g].members.size(); ++m)
+      sums[counts.groups[g].kind][counts.groups[g].members[m].item] += drawn.values[g][m];
+}
+
+// Latencies that one sample stands for, by item: its own where samples met it, else the object's.
+std::vector<double> exposures(const Group& group, const std::vector<const ItemCell*>& cells) {
+  double exposure = 0, samples = 0;
+  for (const auto& member : group.members) {
+    if (const auto* cell = cells[member.item]) {
+      exposure += cell->samples > 0 ? cell->exposure : 0;
+      samples += cell->samples;
+    }
+  }
+  std::vector<double> result;
+  for (const auto& member : group.members) {
+    const auto* cell = cells[member.item];
+    const bool own = cell != nullptr && cell->samples > 0;
+    result.push_back(own ? cell->exposure / cell->samples : samples > 0 ? exposure / samples : 0);
+  }
+  return result;
+}
+
+// A new cell for each item that has any counts, from what was drawn; what has no error stays as it was.
+class Cells {
+ public:
+  Cells(const Problem& problem, const ProblemPhase& phase)
+      : old_(problem.items.size(), nullptr), at_(problem.items.size(), 0) {
+    for (const auto& cell : phase.cells) {
+      at(cell.item) = cell;
+      old_[cell.item] = &cell;
+    }
+  }
+  void put(const Counts& counts, const Drawn& drawn) {
+    for (std::size_t g = 0; g < counts.groups.size(); ++g) {
+      const auto& group = counts.groups[g];
+      const auto kind = group.kind;
+      std::vector<double> exposure;
+      if (kind == SamplingError::time_samples) exposure = exposures(group, old_);
+      for (std::size_t m = 0; m < group.members.size(); ++m) {
+        const auto value = drawn.values[g][m];
+        if (value <= 0 && old_[group.members[m].item] == nullptr) continue;
+        auto& cell = at(group.members[m].item);
+        cell.*k_values[kind] = value;
+        if (kind == SamplingError::time_samples) cell.exposure = value * exposure[m];
+      }
+    }
+  }
+  std::vector<ItemCell> take() {
+    std::sort(cells_.begin(), cells_.end(), [](const auto& a, const auto& b) { return a.item < b.item; });
+    return std::move(cells_);
+  }
+
+ private:
+  ItemCell& at(std::uint32_t item) {
+    if (at_[item] == 0) {
+      cells_.push_back({item, 0, 0, 0, 0});
+      at_[item] = static_cast<std::uint32_t>(cells_.size());
+    }
+    return cells_[at_[item] - 1];
+  }
+
+  std::vector<const ItemCell*> old_;  // by item
+  std::vector<std::uint32_t> at_;     // by item: its cell's position + 1
+  std::vector<ItemCell> cells_;
+};
+
+// Unscaled, as samples gave them.
+ProblemPhase as_estimated(const ProblemPhase& held) {
+  auto phase = held;
+  phase.core = phase.core * (1 / held.latency_scale);
+  for (auto& cell : phase.cells) {
+    cell.exposure /= held.latency_scale;
+    cell.read_bytes /= held.bytes_scale;
+    cell.write_bytes /= held.bytes_scale;
+    cell.bytes_variance /= held.bytes_scale * held.bytes_scale;
+  }
+  phase.latency_scale = phase.bytes_scale = 1;
+  return phase;
+}
+
+struct Builder {
+  const Problem& problem;
+  std::vector<std::vector<std::uint32_t>> items;  // by object
+
+  explicit Builder(const Problem& of) : problem(of), items(of.objects.size()) {
+    for (std::uint32_t i = 0; i < of.items.size(); ++i) items[of.items[i].object].push_back(i);
+  }
+
+  // `unit` is what one sample of the object's stands for there; 0: its counts have no error.
+  void add(Counts& counts, Kind kind, std::uint32_t object, const std::vector<const ItemCell*>& cells,
+           double unit) const {
+    if (unit <= 0) return;
+    std::vector<Count> met;
+    std::vector<std::uint32_t> unmet;
+    auto cell = cells.begin();
+    for (const auto item : items[object]) {
+      const bool has = cell != cells.end() && (*cell)->item == item;
+      const auto value = has ? (**cell).*k_values[kind] : 0;
+      if (has) ++cell;
+      if (value > 0)
+        met.push_back({item, value / unit});
+      else
+        unmet.push_back(item);
+    }
+    if (met.empty()) return;
+    counts.groups.push_back(group_of(problem, kind, met, unmet, unit));
+  }
+
+  void add_object(Counts& time, Counts& lines, std::uint32_t object,
+                  const std::vector<const ItemCell*>& cells) const {
+    double samples = 0, samples_variance = 0, bytes = 0, bytes_variance = 0;
+    for (const auto* cell : cells) {
+      samples += cell->samples;
+      samples_variance += cell->samples_variance;
+      bytes += cell->read_bytes + cell->write_bytes;
+      bytes_variance += cell->bytes_variance;
+    }
+    add(time, SamplingError::time_samples, object, cells, samples > 0 ? samples_variance / samples : 0);
+    const auto unit = bytes > 0 ? bytes_variance / bytes : 0;
+    add(lines, SamplingError::read, object, cells, unit);
+    add(lines, SamplingError::written, object, cells, unit);
+  }
+};
+
+// What one sample of the phase stands for: the mean over its groups by what they count.
+double common_unit(const Counts& counts) {
+  double sum = 0, squares = 0;
+  for (const auto& group : counts.groups) {
+    sum += group.unit * group.count;
+    squares += group.unit * group.unit * group.count;
+  }
+  return sum > 0 ? squares / sum : 0;
+}
+
+}  // namespace
+
+SamplingError::SamplingError(const Problem& problem) : problem_(problem) {
+  const Builder builder(problem);
+  std::vector<std::vector<const ItemCell*>> cells(problem.objects.size());
+  for (const auto& held : problem.phases) {
+    auto& error = phases_.emplace_back();
+    if (problem.exact) continue;
+    const auto phase = as_estimated(held);
+    for (const auto& cell : phase.cells) cells[problem.items[cell.item].object].push_back(&cell);
+    for (std::uint32_t o = 0; o < cells.size(); ++o) {
+      if (!cells[o].empty()) builder.add_object(error.time, error.lines, o, cells[o]);
+      cells[o].clear();
+    }
+    error.time.unit = phase.samples > 0 ? phase.samples_variance / phase.samples : 0;
+    if (error.time.unit > 0)
+      error.time.rest = std::max(0.0, phase.samples - phase.samples_with_access) / error.time.unit;
+    error.lines.unit = common_unit(error.lines);
+    if (error.lines.unit > 0) error.lines.rest = phase.unowned_bytes / error.lines.unit;
+    none_ = none_ && error.time.groups.empty() && error.lines.groups.empty();
+  }
+  fit();
+}
+
+template <class Function>
+void SamplingError::for_each_group(Function function) {
+  for (auto& error : phases_)
+    for (auto* counts : {&error.time, &error.lines})
+      for (auto& group : counts->groups) function(group);
+}
+
+// First the items against their objects over all phases, then the phases against that.
+void SamplingError::fit() {
+  for (auto& relative : relative_) relative.assign(problem_.items.size(), {0, 0, 0, false});
+  for_each_group([&](const Group& group) {
+    for (const auto& member : group.members) {
+      auto& relative = relative_[group.kind][member.item];
+      relative.shape += member.count;
+      relative.mean += member.touched * member.mean;
+      relative.met = relative.met || member.count > 0;
+    }
+  });
+  for (auto& relative : relative_) {
+    std::vector<Spread> spreads(problem_.objects.size());
+    for (std::size_t i = 0; i < relative.size(); ++i)
+      spreads[problem_.items[i].object].add(relative[i].shape, relative[i].mean, 1);
+    for (std::size_t i = 0; i < relative.size(); ++i) {
+      if (relative[i].mean <= 0) continue;
+      const auto shape = spreads[problem_.items[i].object].shape();
+      relative[i].shape += shape;
+      relative[i].rate = relative[i].mean + shape;
+    }
+  }
+  for_each_group([&](Group& group) {
+    Spread spread;
+    for (const auto& member : group.members) {
+      const auto& relative = relative_[group.kind][member.item];
+      spread.add(member.count, member.mean * relative.shape / relative.rate, member.touched);
+    }
+    group.shape = spread.shape();
+  });
+}
+
+Problem SamplingError::draw(std::uint64_t number) const {
+  auto problem = problem_;
+  if (none_) return problem;
+  Random random(number * 0x9e3779b97f4a7c15u + 1);
+  ByItem relative, kept;
+  for (std::size_t kind = 0; kind < kinds; ++kind) {
+    for (const auto& of_item : relative_[kind])
+      relative[kind].push_back(of_item.rate > 0 ? gamma(random, of_item.shape) / of_item.rate : 1);
+  }
+  std::vector<Drawn> time(phases_.size()), lines(phases_.size());
+  for (std::size_t k = 0; k < phases_.size(); ++k) {
+    draw_shares(phases_[k].time, relative, random, time[k]);
+    draw_shares(phases_[k].lines, relative, random, lines[k]);
+  }
+  ByItem factors;
+  for (auto& factor : factors) factor.assign(problem.items.size(), 1);
+  // Rows and columns in turn (iterative proportional fitting, Deming and Stephan).
+  for (int round = 0; round < k_fittings; ++round) {
+    for (auto& sums : kept) sums.assign(problem.items.size(), 0);
+    for (std::size_t k = 0; k < phases_.size(); ++k) {
+      scale_shares(phases_[k].time, factors, time[k]);
+      scale_shares(phases_[k].lines, factors, lines[k]);
+      add_up(phases_[k].time, time[k], kept);
+      add_up(phases_[k].lines, lines[k], kept);
+    }
+    for (std::size_t kind = 0; kind < kinds; ++kind)
+      for (std::size_t i = 0; i < problem.items.size(); ++i) {
+        const auto& of_item = relative_[kind][i];
+        const auto sum = kept[kind][i];
+        factors[kind][i] = of_item.met && sum > 0 ? relative[kind][i] * of_item.mean / sum : 1;
+      }
+  }
+  for (std::size_t k = 0; k < problem.phases.size(); ++k) {
+    const auto& error = phases_[k];
+    auto phase = as_estimated(problem.phases[k]);
+    Cells cells(problem, phase);
+    draw_totals(error.time, factors, random, time[k]);
+    draw_totals(error.lines, factors, random, lines[k]);
+    if (error.time.unit > 0) {
+      if (error.time.rest > 0) phase.core = phase.core * (time[k].rest / error.time.rest);
+      phase.samples_with_access = std::max(0.0, phase.samples - time[k].rest * error.time.unit);
+    }
+    cells.put(error.time, time[k]);
+    cells.put(error.lines, lines[k]);
+    phase.cells = cells.take();
+    problem.phases[k] = std::move(phase);
+  }
+  hold_against_measured(problem);
+  return problem;
+}
+
+}  // namespace terrace::model

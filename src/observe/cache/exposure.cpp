@@ -1,0 +1,70 @@
+#include "observe/cache/exposure.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace terrace::observe {
+
+namespace {
+
+constexpr std::int64_t k_latency = 255;  // the weight of a whole one
+
+}  // namespace
+
+Exposure::Exposure(std::uint32_t miss_registers, std::uint32_t window)
+    : ends_(std::max(miss_registers, 1u), 0),
+      window_(std::max(window, 1u)),
+      past_(std::bit_ceil(std::size_t{window_} + 1)) {
+  pending_.reserve(ends_.size());
+}
+
+Level Exposure::retired(std::uint64_t now) {
+  const std::size_t mask = past_.size() - 1;
+  for (; first_past_ != next_past_; ++first_past_) {
+    const Past& past = past_[first_past_ & mask];
+    if (past.at + window_ > now) break;
+    retired_ = past.highest;
+  }
+  return retired_;
+}
+
+Level Exposure::miss(Level level, std::uint64_t now, std::uint32_t index) {
+  const Level end = std::max({level, ends_[oldest_], retired(now)}) + 1;
+  ends_[oldest_] = end;
+  oldest_ = oldest_ + 1 == ends_.size() ? 0 : oldest_ + 1;
+  highest_ = std::max(highest_, end);
+  past_[next_past_++ & (past_.size() - 1)] = {now, highest_};  // a line access has one demand miss at most
+  pending_.push_back(index);
+  return end;
+}
+
+void Exposure::close(std::span<Miss> misses) {
+  if (pending_.empty()) return;
+  const auto registers = static_cast<std::int64_t>(ends_.size());
+  const auto dependent =
+      static_cast<std::int64_t>(std::count_if(pending_.begin(), pending_.end(), [misses](std::uint32_t index) {
+        return misses[index].kind == MissKind::dependent;
+      }));
+  const auto independent = static_cast<std::int64_t>(pending_.size()) - dependent;
+  balance_ += k_latency * (static_cast<std::int64_t>(highest_ - shared_out_) * registers - independent);
+  shared_out_ = highest_;
+  std::int64_t left = std::max<std::int64_t>(balance_ / registers, 0);
+  balance_ -= left * registers;
+  const auto share_among = [&](std::int64_t count, bool dependent_ones) {
+    const std::int64_t total = std::min(left, k_latency * count);
+    std::int64_t i = 0;
+    for (const std::uint32_t index : pending_) {
+      if ((misses[index].kind == MissKind::dependent) != dependent_ones) continue;
+      misses[index].weight = static_cast<std::uint8_t>(total / count + (i++ < total % count ? 1 : 0));
+    }
+    left -= total;
+  };
+  share_among(dependent, true);
+  share_among(independent, false);
+  balance_ += left * registers;
+  pending_.clear();
+}
+
+void Exposure::barrier() { std::fill(ends_.begin(), ends_.end(), highest_); }
+
+}  // namespace terrace::observe

@@ -1,0 +1,52 @@
+// A collector fills the profile: it hears of every quantum while it is active, and of the phases and iterations in
+// which they fall. What it writes down about them is its own affair; the bookkeeping is the same for all and lies
+// here.
+#pragma once
+
+#include <string_view>
+
+#include "observe/counts.hpp"
+#include "observe/object.hpp"
+#include "observe/tally.hpp"
+
+namespace terrace::observe {
+
+class Collector : public TallySink {
+ public:
+  // An iteration begins: phases are numbered from 0 again. What was not taken of the one before is dropped.
+  void begin_iteration(std::uint32_t number);
+  void begin_phase(std::string_view name);
+  // The phase is over; it took `time` by the clock of the run. Does nothing when no phase was begun.
+  void end_phase(Seconds time);
+  // Two neighbours among the phases that have ended become one under the first one's name, which is the one
+  // `from_end` before the last: what was counted and how long it took add up.
+  void merge(std::size_t from_end);
+  // The phase that ended last; null where the iteration has none.
+  [[nodiscard]] const Phase* last_phase() const {
+    return iteration_.phases.empty() ? nullptr : &iteration_.phases.back();
+  }
+  // The phases since begin_iteration.
+  Iteration take_iteration();
+  // An inactive collector hears nothing and costs nothing.
+  void set_active(bool active) { active_ = active; }
+  [[nodiscard]] bool active() const { return active_; }
+
+  void tallied(const Quantum& quantum, const Tally& tally) final {
+    if (listens()) count(quantum, tally);
+  }
+
+ protected:
+  [[nodiscard]] bool listens() const { return active_ && in_phase_; }
+  virtual void count(const Quantum& quantum, const Tally& tally) = 0;
+  // Writes what was counted since the last call into the phase, and forgets it.
+  virtual void finish(Phase& phase) = 0;
+  // The iteration's phases are all there.
+  virtual void complete(Iteration& iteration) { static_cast<void>(iteration); }
+
+ private:
+  Iteration iteration_;
+  bool active_ = true;
+  bool in_phase_ = false;
+};
+
+}  // namespace terrace::observe

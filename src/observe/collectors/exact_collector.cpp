@@ -1,0 +1,73 @@
+// Exact sums by phase and chunk. See exact_collector.hpp.
+#include "observe/collectors/exact_collector.hpp"
+
+#include <algorithm>
+
+#include "core/segment_name.hpp"
+
+namespace terrace::observe {
+
+ExactCollector::ExactCollector(const machine::Machine& machine, InitiatorId initiator, double cores,
+                               const memory::ChunkTable& chunks)
+    : cost_(machine, initiator, cores),
+      view_(machine, initiator),
+      chunks_(chunks),
+      line_(static_cast<double>(machine.parts().line.value)),
+      on_place_(machine.places().size()) {}
+
+void ExactCollector::count(const Quantum& quantum, const Tally& tally) {
+  ran_.insert(quantum.thread);
+  core_ += cost_.core_time(quantum).value;
+  core_ += cost_.exposure(tally.unowned()) * view_.path(view_.unowned()).latency.value;
+  const auto add = [&](PlaceId place, const ChunkTraffic& traffic) {
+    on_place_[place].read += traffic.read();
+    on_place_[place].written += traffic.written;
+  };
+  add(view_.unowned(), tally.unowned());
+  unowned_.read += tally.unowned().read();
+  unowned_.written += tally.unowned().written;
+  for (const auto& [chunk, traffic] : tally.chunks()) {
+    traffic_.at(chunk) += traffic;
+    add(view_.place_of(chunks_[chunk]), traffic);
+  }
+}
+
+void ExactCollector::finish(Phase& phase) {
+  phase.core = {core_};
+  ran_in_[std::string(uncut_name(phase.name))].merge(ran_);
+  for (std::size_t i = 0; i < on_place_.size(); ++i) {
+    const auto& path = view_.path(static_cast<PlaceId>(i));
+    const Seconds busy{static_cast<double>(on_place_[i].read) * line_ / path.read.value +
+                       static_cast<double>(on_place_[i].written) * line_ / path.write.value};
+    phase.bandwidth_time = std::max(phase.bandwidth_time, busy);
+  }
+  phase.unowned_lines = static_cast<double>(unowned_.read + unowned_.written);
+  for (const auto& [chunk, traffic] : traffic_.entries()) {
+    phase.cells.push_back({chunk, static_cast<double>(traffic.read()), static_cast<double>(traffic.written),
+                           cost_.exposure(traffic), 0, 0, static_cast<double>(traffic.prefetched),
+                           cost_.streamed_exposure(traffic)});
+  }
+  core_ = 0;
+  unowned_ = {};
+  ran_.clear();
+  traffic_.clear();
+  std::fill(on_place_.begin(), on_place_.end(), Lines{});
+}
+
+// A segment of a phase may be shorter than a quantum, so that of the threads which ran side by side one brought
+// nothing in it: the phase's threads count.
+void ExactCollector::complete(Iteration& iteration) {
+  for (auto& phase : iteration.phases) {
+    const auto ran = ran_in_.find(uncut_name(phase.name));
+    if (ran == ran_in_.end() || ran->second.size() < 2) continue;
+    const auto threads = static_cast<double>(ran->second.size());
+    phase.core = {phase.core.value / threads};
+    for (auto& cell : phase.cells) {
+      cell.exposure /= threads;
+      cell.streamed_exposure /= threads;
+    }
+  }
+  ran_in_.clear();
+}
+
+}  // namespace terrace::observe

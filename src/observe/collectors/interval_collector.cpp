@@ -1,0 +1,100 @@
+// Watching a run by intervals. See interval_collector.hpp.
+#include "observe/collectors/interval_collector.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace terrace::observe {
+
+namespace {
+
+constexpr Seconds k_not_protected{-1};
+
+}  // namespace
+
+Seconds loaded_latency(Seconds unloaded, Seconds line_time, double utilisation) {
+  constexpr double k_most = 0.99;
+  const auto busy = std::clamp(utilisation, 0.0, k_most);
+  return unloaded + Seconds{line_time.value * busy / (2 * (1 - busy))};
+}
+
+IntervalCollector::IntervalCollector(const machine::Machine& machine, InitiatorId initiator, double cores,
+                                     const memory::ChunkTable& chunks, Clock& clock, std::uint32_t sample_period)
+    : cost_(machine, initiator, cores),
+      view_(machine, initiator),
+      chunks_(chunks),
+      clock_(clock),
+      line_(static_cast<double>(machine.parts().line.value)),
+      period_(sample_period),
+      busy_(machine.places().size(), 0),
+      reads_(machine.places().size(), 0) {
+  if (sample_period == 0) throw Error(Code::invalid, "a sample period of 0 misses; it must be above 0");
+}
+
+std::uint32_t IntervalCollector::sample(std::uint64_t lines, std::uint32_t period, std::uint64_t& since) {
+  since += lines;
+  const auto samples = since / period;
+  since %= period;
+  return static_cast<std::uint32_t>(samples);
+}
+
+void IntervalCollector::fault(ChunkId chunk) {
+  if (chunk >= protected_at_.size() || protected_at_[chunk].value < 0) return;
+  faults_.push_back({chunk, std::max(clock_.now() - protected_at_[chunk], Seconds{})});
+  protected_at_[chunk] = k_not_protected;
+  ++new_faults_;
+}
+
+void IntervalCollector::tallied(const Quantum&, const Tally& tally) {
+  for (const auto& [chunk, traffic] : tally.chunks()) {
+    fault(chunk);
+    auto& seen = seen_.at(chunk);
+    seen.read_samples += sample(traffic.read(), period_, since_read_);
+    seen.write_samples += sample(traffic.written, period_, since_write_);
+    const auto place = view_.place_of(chunks_[chunk]);
+    const auto& path = view_.path(place);
+    busy_[place] += static_cast<double>(traffic.read()) * line_ / path.read.value +
+                    static_cast<double>(traffic.written) * line_ / path.write.value;
+    reads_[place] += traffic.read();
+    stalled_ += cost_.exposure(traffic) * path.latency.value;
+  }
+}
+
+void IntervalCollector::protect(std::span<const ChunkId> chunks) {
+  const auto now = clock_.now();
+  for (const auto chunk : chunks) {
+    if (chunk >= protected_at_.size()) protected_at_.resize(std::size_t{chunk} + 1, k_not_protected);
+    protected_at_[chunk] = now;
+  }
+}
+
+std::uint32_t IntervalCollector::take_faults() { return std::exchange(new_faults_, 0); }
+
+Observation IntervalCollector::take() {
+  Observation seen;
+  seen.length = std::max(clock_.now() - begun_, Seconds{});
+  seen.sample_period = period_;
+  for (const auto& [chunk, of_chunk] : seen_.entries()) {
+    seen.touched.push_back(chunk);
+    if (of_chunk.read_samples + of_chunk.write_samples > 0)
+      seen.samples.push_back({chunk, of_chunk.read_samples, of_chunk.write_samples});
+  }
+  seen.faults = std::exchange(faults_, {});
+  for (std::size_t p = 0; p < busy_.size(); ++p) {
+    const auto& path = view_.path(static_cast<PlaceId>(p));
+    const auto utilisation = seen.length.value > 0 ? std::min(busy_[p] / seen.length.value, 1.0) : 0;
+    seen.places.push_back({utilisation, static_cast<double>(reads_[p]),
+                           loaded_latency(path.latency, Seconds{line_ / path.read.value}, utilisation)});
+    seen.reads += static_cast<double>(reads_[p]);
+  }
+  seen.stalled = Seconds{std::exchange(stalled_, 0)};
+  std::fill(busy_.begin(), busy_.end(), 0);
+  std::fill(reads_.begin(), reads_.end(), 0);
+  seen_.clear();
+  begun_ = clock_.now();
+  return seen;
+}
+
+}  // namespace terrace::observe

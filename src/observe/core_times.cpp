@@ -1,0 +1,34 @@
+// Core time by phase. See core_times.hpp.
+#include "observe/core_times.hpp"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+
+namespace terrace::observe {
+
+std::optional<Seconds> CoreTimes::of(const std::string& phase) const {
+  const auto found = std::ranges::find_if(
+      phases, [&](const OfPhases& one) { return fnmatch(one.pattern.c_str(), phase.c_str(), 0) == 0; });
+  if (found == phases.end()) return std::nullopt;
+  return found->instruction;
+}
+
+void CoreTimes::to_blob(BlobWriter& out) const {
+  out.put(static_cast<std::uint32_t>(phases.size()));
+  for (const auto& [pattern, instruction] : phases) {
+    out.put(pattern);
+    out.put(instruction.value);
+  }
+}
+
+CoreTimes CoreTimes::from_blob(BlobReader& in) {
+  CoreTimes times;
+  for (auto n = in.get<std::uint32_t>(); n > 0; --n) {
+    auto pattern = in.get_string();
+    times.phases.push_back({std::move(pattern), {in.get<double>()}});
+  }
+  return times;
+}
+
+}  // namespace terrace::observe

@@ -1,0 +1,102 @@
+#include "observe/coverage/heap_reach.hpp"
+
+#include <algorithm>
+
+namespace terrace::observe {
+
+namespace {
+
+bool is_heap(ObjectKind kind) {
+  return kind == ObjectKind::heap || kind == ObjectKind::mapping || kind == ObjectKind::small ||
+         kind == ObjectKind::named;
+}
+
+}  // namespace
+
+HeapReach::HeapReach(std::function<Bytes(std::uint64_t, std::uint64_t)> touched, std::function<Seconds()> now)
+    : touched_(std::move(touched)), now_(std::move(now)), looked_(now_().value) {}
+
+HeapReach::Times HeapReach::times() {
+  const auto now = now_().value;
+  if (followed_) times_.all += now - looked_;
+  if (followed_ && in_loop_) times_.in_loop += now - looked_;
+  looked_ = now;
+  return times_;
+}
+
+void HeapReach::set_in_loop(bool in_loop) {
+  times();
+  in_loop_ = in_loop;
+}
+
+void HeapReach::set_followed(bool followed) {
+  times();
+  followed_ = followed;
+}
+
+void HeapReach::object_added(const Object& object, std::uint64_t address) {
+  if (is_heap(object.kind)) live_.insert_or_assign(object.id, Live{object, address, times()});
+}
+
+void HeapReach::object_removed(ObjectId object) {
+  const auto found = live_.find(object);
+  if (found == live_.end()) return;
+  account(found->second, times(), gone_);
+  live_.erase(found);
+}
+
+void HeapReach::tallied(const Quantum&, const Tally& tally) {
+  for (const auto& [chunk, traffic] : tally.chunks()) {
+    if (chunk >= reached_.size()) reached_.resize(std::max<std::size_t>(2 * reached_.size(), chunk + 1));
+    reached_[chunk] = true;
+  }
+}
+
+void HeapReach::account(const Live& live, const Times& now, Sums& sums) const {
+  const auto& object = live.object;
+  std::uint64_t reached = 0, unreached = 0;
+  for (std::uint32_t i = 0; i < object.chunks; ++i) {
+    const auto chunk = std::size_t{object.first_chunk} + i;
+    const auto offset = i * object.chunk_size.value;
+    const auto size = std::min(object.chunk_size.value, object.size.value - offset);
+    if (chunk < reached_.size() && reached_[chunk])
+      reached += size;
+    else
+      unreached += touched_(live.address + offset, live.address + offset + size).value;
+  }
+  const auto weight = [&](std::uint64_t bytes) {
+    return Times{static_cast<double>(bytes) * (now.in_loop - live.born.in_loop),
+                 static_cast<double>(bytes) * (now.all - live.born.all)};
+  };
+  const auto add = [](Times& sum, const Times& more) {
+    sum.in_loop += more.in_loop;
+    sum.all += more.all;
+  };
+  add(sums.bytes, weight(reached + unreached));
+  if (unreached == 0) return;
+  const Unreached one{{object.id, Bytes{unreached}}, weight(unreached)};
+  add(sums.unreached, one.weight);
+  auto& largest = sums.largest;
+  largest.insert(std::find_if(largest.begin(), largest.end(),
+                              [&](const Unreached& other) { return other.weight < one.weight; }),
+                 one);
+  if (largest.size() > k_most_objects) largest.pop_back();
+}
+
+HeapShare HeapReach::share() {
+  const auto now = times();
+  auto sums = gone_;
+  for (const auto& [id, live] : live_) account(live, now, sums);
+  const auto time = now.in_loop > 0 ? now.in_loop : now.all;
+  const auto part = [&](const Times& sum) { return now.in_loop > 0 ? sum.in_loop : sum.all; };
+  HeapShare share;
+  if (time > 0) {
+    share.bytes = part(sums.bytes) / time;
+    share.unreached = part(sums.unreached) / time;
+  }
+  for (const auto& one : sums.largest)
+    if (part(one.weight) > 0) share.objects.push_back(one.object);
+  return share;
+}
+
+}  // namespace terrace::observe

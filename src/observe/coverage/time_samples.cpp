@@ -1,0 +1,152 @@
+#include "observe/coverage/time_samples.hpp"
+
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace terrace::observe {
+
+namespace {
+
+// Of a ring, which then holds a minute: code without hooks may run for long, and nobody looks meanwhile. Less
+// where a user may not lock so much memory.
+constexpr std::uint64_t k_most_pages = 64;
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t page) { return (value + page - 1) / page * page; }
+
+// The kernel itself, here and below: the program's mmap and open are Terrace's.
+void* map(std::uint64_t size, int flags, int file) {
+  const auto result = syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE, flags, file, 0L);
+  return result == -1 ? nullptr : reinterpret_cast<void*>(result);  // NOLINT(performance-no-int-to-ptr)
+}
+
+// The calling thread's, on processors.
+std::uint64_t thread_time_ns() {
+  struct timespec now {};
+  syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// The ring of the calling thread; it goes on when its descriptor is closed, until it is unmapped.
+void* map_ring(std::uint64_t period_ns, std::uint64_t page, std::uint64_t& size) {
+  perf_event_attr wanted{};
+  wanted.size = sizeof wanted;
+  wanted.type = PERF_TYPE_SOFTWARE;
+  wanted.config = PERF_COUNT_SW_TASK_CLOCK;
+  wanted.sample_period = period_ns;
+  wanted.sample_type = PERF_SAMPLE_IP;
+  wanted.exclude_kernel = 1;
+  wanted.exclude_hv = 1;
+  const auto file = static_cast<int>(syscall(SYS_perf_event_open, &wanted, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
+  if (file < 0) return nullptr;
+  void* ring = nullptr;
+  for (auto pages = k_most_pages; pages > 0 && !ring; pages /= 4) {
+    size = (1 + pages) * page;
+    ring = map(size, MAP_SHARED, file);
+  }
+  const int error = errno;
+  syscall(SYS_close, file);
+  errno = error;
+  return ring;
+}
+
+}  // namespace
+
+TimeSamples::TimeSamples(CodeMap& code, perf_event_mmap_page* ring, std::uint64_t mapped, std::uint64_t period_ns,
+                         std::uint64_t owed_ns) noexcept
+    : code_(code),
+      ring_(ring),
+      mapped_(mapped),
+      period_ns_(period_ns),
+      owed_ns_(owed_ns),
+      begun_ns_(thread_time_ns()) {}
+
+TimeSamples* TimeSamples::begin(CodeMap& code, std::uint64_t owed_ns, int& refused) noexcept {
+  const int saved = errno;
+  // A thread that lives for long keeps the period that it began with: not too short a one.
+  constexpr auto k_shortest = k_sample_period_ns / 4;
+  const auto period = std::max(k_sample_period_ns - std::min(owed_ns, k_sample_period_ns), k_shortest);
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const auto size = round_up(sizeof(TimeSamples), page);
+  TimeSamples* samples = nullptr;
+  if (void* const memory = map(size, MAP_PRIVATE | MAP_ANONYMOUS, -1)) {
+    std::uint64_t mapped = 0;
+    void* const ring =
+        syscall(SYS_madvise, memory, size, MADV_WIPEONFORK) == 0 ? map_ring(period, page, mapped) : nullptr;
+    if (ring)
+      samples = new (memory) TimeSamples(code, static_cast<perf_event_mmap_page*>(ring), mapped, period, owed_ns);
+    else
+      refused = errno;
+    if (!samples) syscall(SYS_munmap, memory, size);
+  } else {
+    refused = errno;
+  }
+  errno = saved;
+  return samples;
+}
+
+std::uint64_t TimeSamples::end(TimeSamples* samples) noexcept {
+  samples->look();
+  // Time in the kernel, which has no samples, must not pile up.
+  const auto spent = thread_time_ns() - samples->begun_ns_;
+  const auto rest = samples->owed_ns_ + spent - std::min(spent, samples->counted_ns_);
+  if (samples->ring_) syscall(SYS_munmap, samples->ring_, samples->mapped_);
+  syscall(SYS_munmap, samples, round_up(sizeof *samples, static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))));
+  return std::min(rest, k_sample_period_ns);
+}
+
+std::uint64_t TimeSamples::head() const noexcept { return __atomic_load_n(&ring_->data_head, __ATOMIC_ACQUIRE); }
+
+// At the last sample's address.
+void TimeSamples::count(As as, std::uint64_t samples) noexcept {
+  const auto time = samples * period_ns_;
+  counted_ns_ += time;
+  const auto all = time + std::exchange(owed_ns_, 0);
+  switch (as) {
+    case As::by_address:
+      return code_.count(last_, all);
+    case As::reported:
+      return code_.count_reported(all);
+    case As::own:
+      return code_.count_own(all);
+  }
+}
+
+void TimeSamples::count_new(As as) noexcept {
+  if (looking_.test_and_set(std::memory_order_acquire)) return;
+  const auto* const data = reinterpret_cast<const char*>(ring_) + ring_->data_offset;
+  const auto size = ring_->data_size;
+  const auto word = [&](std::uint64_t at) {
+    std::uint64_t value = 0;  // the ring's size and every record's are multiples of eight
+    std::memcpy(&value, data + at % size, sizeof value);
+    return value;
+  };
+  const auto end = head();
+  for (auto at = seen_.load(std::memory_order_relaxed); at < end;) {
+    perf_event_header header;
+    const auto first = word(at);
+    std::memcpy(&header, &first, sizeof header);
+    if (header.size == 0) break;
+    if (header.type == PERF_RECORD_SAMPLE) {
+      last_ = word(at + 8);
+      count(as, 1);
+    } else if (header.type == PERF_RECORD_LOST) {
+      // The ring was full: for that long nobody looked, so the thread was where it was before.
+      count(As::by_address, word(at + 16));
+    }
+    at += header.size;
+  }
+  seen_.store(end, std::memory_order_relaxed);
+  __atomic_store_n(&ring_->data_tail, end, __ATOMIC_RELEASE);
+  looking_.clear(std::memory_order_release);
+}
+
+}  // namespace terrace::observe

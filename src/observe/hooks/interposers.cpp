@@ -1,0 +1,150 @@
+#include "observe/hooks/interposers.hpp"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstddef>
+
+#include "observe/coverage/time_samples.hpp"
+#include "observe/pipeline/follow.hpp"
+
+// The C library's headers are left out: they declare some of these names with attributes that a definition breaks.
+extern "C" [[noreturn]] void __chk_fail();
+
+namespace terrace::observe {
+
+namespace {
+
+// Before the C library's functions are known. The empty asm keeps the compiler from seeing a memcpy in the loops.
+void* copy_up(void* to, const void* from, std::size_t size) {
+  auto* t = static_cast<char*>(to);
+  const auto* f = static_cast<const char*>(from);
+  for (std::size_t i = 0; i < size; ++i) {
+    t[i] = f[i];
+    asm volatile("" ::: "memory");
+  }
+  return to;
+}
+
+void* copy_either_way(void* to, const void* from, std::size_t size) {
+  auto* t = static_cast<char*>(to);
+  const auto* f = static_cast<const char*>(from);
+  if (reinterpret_cast<std::uint64_t>(t) - reinterpret_cast<std::uint64_t>(f) >= size)
+    return copy_up(to, from, size);
+  for (std::size_t i = size; i > 0; --i) {
+    t[i - 1] = f[i - 1];
+    asm volatile("" ::: "memory");
+  }
+  return to;
+}
+
+void* fill(void* to, int value, std::size_t size) {
+  auto* t = static_cast<char*>(to);
+  for (std::size_t i = 0; i < size; ++i) {
+    t[i] = static_cast<char>(value);
+    asm volatile("" ::: "memory");
+  }
+  return to;
+}
+
+using Copy = void* (*)(void*, const void*, std::size_t);
+using Fill = void* (*)(void*, int, std::size_t);
+
+constinit std::atomic<Copy> real_memcpy{copy_up};
+constinit std::atomic<Copy> real_memmove{copy_either_way};
+constinit std::atomic<Fill> real_memset{fill};
+
+template <class Function>
+void resolve(std::atomic<Function>& pointer, const char* name) {
+  if (auto* found = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name))) {
+    pointer.store(found, std::memory_order_relaxed);
+  }
+}
+
+// Terrace's own copies come through here, too: they are nobody's accesses, not even unseen ones.
+[[gnu::always_inline]] inline bool is_programs(std::size_t size) { return size != 0 && t_thread.inside == 0; }
+
+[[gnu::always_inline]] inline void* copy(const std::atomic<Copy>& real, void* to, const void* from,
+                                         std::size_t size, std::uint64_t site) {
+  const auto next = real.load(std::memory_order_relaxed);
+  if (!is_programs(size)) return next(to, from, size);
+  follow_range(from, size, false, site);
+  follow_range(to, size, true, site);
+  before_reported();
+  void* const result = next(to, from, size);
+  after_reported();
+  return result;
+}
+
+[[gnu::always_inline]] inline void* set(void* to, int value, std::size_t size, std::uint64_t site) {
+  const auto next = real_memset.load(std::memory_order_relaxed);
+  if (!is_programs(size)) return next(to, value, size);
+  follow_range(to, size, true, site);
+  before_reported();
+  void* const result = next(to, value, size);
+  after_reported();
+  return result;
+}
+
+__attribute__((constructor(101))) void at_start() { access_interposers(); }
+
+}  // namespace
+
+void access_interposers() {
+  resolve(real_memcpy, "memcpy");
+  resolve(real_memmove, "memmove");
+  resolve(real_memset, "memset");
+}
+
+}  // namespace terrace::observe
+
+using terrace::observe::copy;
+using terrace::observe::real_memcpy;
+using terrace::observe::real_memmove;
+
+extern "C" {
+
+TERRACE_HOOK void* memcpy(void* to, const void* from, std::size_t size) {
+  return copy(real_memcpy, to, from, size, TERRACE_SITE);
+}
+TERRACE_HOOK void* memmove(void* to, const void* from, std::size_t size) {
+  return copy(real_memmove, to, from, size, TERRACE_SITE);
+}
+TERRACE_HOOK void* memset(void* to, int value, std::size_t size) {
+  return terrace::observe::set(to, value, size, TERRACE_SITE);
+}
+TERRACE_HOOK void* mempcpy(void* to, const void* from, std::size_t size) {
+  return static_cast<char*>(copy(real_memcpy, to, from, size, TERRACE_SITE)) + size;
+}
+TERRACE_HOOK void* __mempcpy(void* to, const void* from, std::size_t size) {
+  return static_cast<char*>(copy(real_memcpy, to, from, size, TERRACE_SITE)) + size;
+}
+TERRACE_HOOK void bcopy(const void* from, void* to, std::size_t size) {
+  copy(real_memmove, to, from, size, TERRACE_SITE);
+}
+TERRACE_HOOK void bzero(void* to, std::size_t size) { terrace::observe::set(to, 0, size, TERRACE_SITE); }
+TERRACE_HOOK void explicit_bzero(void* to, std::size_t size) { terrace::observe::set(to, 0, size, TERRACE_SITE); }
+
+// What _FORTIFY_SOURCE makes of them.
+TERRACE_HOOK void* __memcpy_chk(void* to, const void* from, std::size_t size, std::size_t room) {
+  if (size > room) __chk_fail();
+  return copy(real_memcpy, to, from, size, TERRACE_SITE);
+}
+TERRACE_HOOK void* __memmove_chk(void* to, const void* from, std::size_t size, std::size_t room) {
+  if (size > room) __chk_fail();
+  return copy(real_memmove, to, from, size, TERRACE_SITE);
+}
+TERRACE_HOOK void* __memset_chk(void* to, int value, std::size_t size, std::size_t room) {
+  if (size > room) __chk_fail();
+  return terrace::observe::set(to, value, size, TERRACE_SITE);
+}
+TERRACE_HOOK void* __mempcpy_chk(void* to, const void* from, std::size_t size, std::size_t room) {
+  if (size > room) __chk_fail();
+  return static_cast<char*>(copy(real_memcpy, to, from, size, TERRACE_SITE)) + size;
+}
+TERRACE_HOOK void __explicit_bzero_chk(void* to, std::size_t size, std::size_t room) {
+  if (size > room) __chk_fail();
+  terrace::observe::set(to, 0, size, TERRACE_SITE);
+}
+
+}  // extern "C"

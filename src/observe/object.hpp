@@ -1,0 +1,31 @@
+// An object as the program's run knows it: a named piece of its data, cut into chunks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/identifiers.hpp"
+#include "core/units.hpp"
+
+namespace terrace::observe {
+
+enum class ObjectKind : std::uint8_t { heap, mapping, fixed, common, stack, small, named };
+
+struct Object {
+  ObjectId id = 0;
+  std::string name;  // unique in the run: "makea cg.cpp:120", "fields_.u", "(stack)"
+  ObjectKind kind = ObjectKind::heap;
+  Bytes size;
+  Bytes chunk_size;
+  ChunkId first_chunk = 0;
+  std::uint32_t chunks = 0;
+  bool live = true;
+};
+
+// An object of which the hooks did not see all.
+struct UnreachedObject {
+  ObjectId object = 0;
+  Bytes size;  // of what was touched, and no access to it was ever reported
+};
+
+}  // namespace terrace::observe

@@ -1,0 +1,157 @@
+#include "observe/objects/address_map.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "observe/objects/segment_index.hpp"
+#include "observe/objects/spin_lock.hpp"
+#include "observe/threads/thread.hpp"
+
+namespace terrace::observe {
+
+namespace {
+
+constexpr std::uint64_t k_page = 4096;
+// The first canonical page: no canonical address is 0.
+constexpr std::uint64_t k_first_canonical = std::uint64_t{1} << 20;
+// Canonical addresses cost nothing, so a stack has them for any size: what lies below and above the reference must
+// not decide where the next object begins.
+constexpr std::uint64_t k_stack_below = std::uint64_t{1} << 40;
+constexpr std::uint64_t k_stack_above = std::uint64_t{1} << 32;
+
+std::uint64_t round_up(std::uint64_t value) { return (value + k_page - 1) & ~(k_page - 1); }
+
+}  // namespace
+
+struct AddressMap::State {
+  std::atomic<std::uint32_t> generation{0};
+  SpinLock lock;
+  SegmentIndex host;
+  SegmentIndex canonical;
+  std::uint64_t next = k_first_canonical;
+
+  // For as long as it lives the map is being changed. What this thread does meanwhile is Terrace's own doing: a
+  // signal handler must not look up what is half done.
+  class Change {
+   public:
+    explicit Change(State& state) : state_(state), guard_(state.lock) {
+      state_.generation.store(state_.generation.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+    ~Change() {
+      state_.generation.store(state_.generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+   private:
+    Inside inside_;
+    State& state_;
+    std::lock_guard<SpinLock> guard_;
+  };
+
+  void remove(std::uint64_t low, std::uint64_t high) {
+    for (const Segment& piece : host.cut(low, high))
+      canonical.cut(piece.low + piece.delta, piece.high + piece.delta);
+  }
+  void put(const Segment& piece) {
+    host.insert(piece);
+    Segment image = piece;
+    image.low += piece.delta;
+    image.high += piece.delta;
+    image.origin += piece.delta;
+    canonical.insert(image);
+  }
+  void replace(std::uint64_t low, std::uint64_t high, std::uint64_t delta) {
+    remove(low, high);
+    if (low < high) put({low, high, delta, low, memory::k_no_chunk});
+  }
+
+  bool find(const SegmentIndex& index, std::uint64_t address, Location& location, std::uint32_t& seen) const {
+    for (;;) {
+      seen = generation.load(std::memory_order_acquire);
+      Segment segment;
+      const bool found = (seen & 1) == 0 && index.find(address, segment);
+      if ((seen & 1) == 0 && generation.load(std::memory_order_relaxed) == seen) {
+        if (found) location = {segment.delta, segment.low, segment.high, segment.chunk, segment.origin};
+        return found;
+      }
+      sched_yield();
+    }
+  }
+};
+
+AddressMap::AddressMap() : state_(std::make_unique<State>()) {}
+AddressMap::~AddressMap() = default;
+
+std::uint64_t AddressMap::add_range(std::uint64_t low, std::uint64_t size, std::uint64_t room) {
+  const State::Change change(*state_);
+  const std::uint64_t base = round_up(state_->next) + low % k_page;
+  state_->next = base + std::max({size, room, std::uint64_t{1}});
+  state_->replace(low, low + size, base - low);
+  return base;
+}
+
+std::uint64_t AddressMap::add_stack(std::uint64_t low, std::uint64_t reference, std::uint64_t high) {
+  const State::Change change(*state_);
+  const std::uint64_t base = round_up(state_->next);
+  const std::uint64_t origin = base + k_stack_below;
+  state_->next = origin + k_stack_above;
+  low = std::max(low, reference - std::min(reference, k_stack_below));
+  high = std::min(high, reference + k_stack_above);
+  state_->replace(low, high, origin - reference);
+  return origin;
+}
+
+bool AddressMap::add_at(std::uint64_t low, std::uint64_t size, std::uint64_t canonical) {
+  const State::Change change(*state_);
+  if (state_->canonical.overlaps(canonical, canonical + size)) return false;
+  state_->replace(low, low + size, canonical - low);
+  return true;
+}
+
+bool AddressMap::extend(std::uint64_t anchor, std::uint64_t low, std::uint64_t size) {
+  const State::Change change(*state_);
+  Segment at;
+  if (!state_->host.find(anchor, at)) return false;
+  // Beyond its room the canonical addresses are another's, who loses them: both maps must stay free of overlaps.
+  for (const Segment& other : state_->canonical.cut(low + at.delta, low + size + at.delta)) {
+    state_->host.cut(other.low - other.delta, other.high - other.delta);
+  }
+  state_->replace(low, low + size, at.delta);
+  return true;
+}
+
+void AddressMap::remove_range(std::uint64_t low, std::uint64_t size) {
+  const State::Change change(*state_);
+  state_->remove(low, low + size);
+}
+
+void AddressMap::set_chunk(std::uint64_t low, std::uint64_t size, ChunkId chunk) {
+  const State::Change change(*state_);
+  for (Segment piece : state_->host.cut(low, low + size)) {
+    state_->canonical.cut(piece.low + piece.delta, piece.high + piece.delta);
+    piece.chunk = chunk;
+    piece.origin = low;
+    state_->put(piece);
+  }
+}
+
+bool AddressMap::find(std::uint64_t address, Location& location) const {
+  std::uint32_t generation = 0;
+  return state_->find(state_->host, address, location, generation);
+}
+
+bool AddressMap::find(std::uint64_t address, Location& location, std::uint32_t& generation) const {
+  return state_->find(state_->host, address, location, generation);
+}
+
+bool AddressMap::find_canonical(std::uint64_t canonical, Location& location, std::uint32_t& generation) const {
+  return state_->find(state_->canonical, canonical, location, generation);
+}
+
+const std::atomic<std::uint32_t>& AddressMap::generation() const { return state_->generation; }
+
+void AddressMap::before_fork() { state_->lock.lock(); }
+void AddressMap::after_fork() { state_->lock.unlock(); }
+
+}  // namespace terrace::observe

@@ -1,0 +1,224 @@
+#include "observe/pipeline/pipeline.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "core/error.hpp"
+#include "observe/pipeline/pipeline_state.hpp"
+#include "observe/pipeline/undisturbed.hpp"
+#include "observe/threads/thread.hpp"
+
+namespace terrace::observe {
+
+namespace {
+
+void check(const PipelineConfig& config) {
+  if (!std::has_single_bit(config.line.value)) {
+    throw Error(Code::invalid,
+                "a cache line of " + std::to_string(config.line.value) + " bytes: it must be a power of two");
+  }
+  if (config.caches.size() > k_max_cache_levels) {
+    throw Error(Code::invalid, std::to_string(config.caches.size()) + " cache levels: at most " +
+                                   std::to_string(k_max_cache_levels) + " can be followed");
+  }
+  if (config.tlb.entries > 0 && (!std::has_single_bit(config.tlb.page.value) || config.tlb.page < config.line)) {
+    throw Error(Code::invalid, "a page of " + std::to_string(config.tlb.page.value) +
+                                   " bytes: it must be a power of two and hold a line");
+  }
+  for (std::size_t i = 1; i < config.caches.size(); ++i) {
+    if (config.caches[i - 1].shared && !config.caches[i].shared) {
+      throw Error(Code::invalid, "cache " + config.caches[i].name +
+                                     " is private and lies behind the shared cache " + config.caches[i - 1].name +
+                                     ": private caches come first");
+    }
+  }
+}
+
+// Of the first cache, where the table of fast lines leads.
+std::uint64_t first_lines(const PipelineConfig& config) {
+  if (config.caches.empty() || config.caches.front().shared) return 1;
+  return config.caches.front().size.value / std::max<std::uint64_t>(config.line.value, 1);
+}
+
+// The value that a load is about to load. Null for sizes that hold neither pointers nor indices.
+bool read_value(std::uint64_t address, std::uint32_t size, std::uint64_t& value) {
+  const auto* at = reinterpret_cast<const void*>(address);
+  if (size == 8) {
+    std::memcpy(&value, at, 8);
+    return true;
+  }
+  if (size == 4) {  // an index may be negative
+    std::int32_t narrow = 0;
+    std::memcpy(&narrow, at, 4);
+    value = static_cast<std::uint64_t>(static_cast<std::int64_t>(narrow));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::unique_ptr<SharedCache, void (*)(SharedCache*)> make_shared_cache(const PipelineConfig& config) {
+  check(config);
+  return {new SharedCache(config), [](SharedCache* shared) { delete shared; }};
+}
+
+std::uint64_t unknown_accesses(const SharedCache& shared) {
+  return shared.unknown.load(std::memory_order_relaxed);
+}
+
+Pipeline::Pipeline(const PipelineConfig& config, SharedCache& shared, const AddressMap& map, AccessSink& sink,
+                   std::uint32_t thread, Unknown unknown, Turn turn)
+    : generation_(&map.generation()), fast_(first_lines(config)) {
+  check(config);
+  line_bytes_ = config.line.value;
+  line_bits_ = static_cast<unsigned>(std::countr_zero(config.line.value));
+  state_ = std::make_unique<State>(config, shared, map, sink, thread, std::move(unknown), fast_);
+  state_->turn = turn;
+  used_ = state_->used();
+  quantum_end_ = quantum_accesses_ = state_->quantum_lines;
+  work_ = config.work;
+  random_ = thread;
+  settle_samples();
+}
+
+Pipeline::~Pipeline() = default;
+
+void Pipeline::step_aside(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site) {
+  // What the cache model misses this machine probably misses, too: the line may as well come while we think.
+  __builtin_prefetch(reinterpret_cast<const void*>(address));
+  Level follow = k_no_level;
+  {
+    const Inside inside;
+    State& state = *state_;
+    std::uint64_t at = address;
+    std::uint64_t left = std::max(size, 1u);
+    for (bool first = true; left > 0; first = false) {
+      if (!first) {
+        ++state.extra_lines;
+        pass_over(1);
+      }
+      ++clock_;
+      std::uint64_t here = left;
+      if (const Translation* page = state.translate(at)) {
+        const std::uint64_t canonical = at + page->delta;
+        here = std::min(left, line_bytes_ - (canonical & (line_bytes_ - 1)));
+        const State::Touched touched = state.touch({canonical >> line_bits_, at, page, clock_}, store, site);
+        state.remember(at, *page, touched, clock_);
+        if (first && here == size) follow = touched.level;
+      } else {
+        ++state.unknown_lines;  // the rest, as one line
+      }
+      at += here;
+      left -= here;
+    }
+    if (clock_ >= next_stop_) stop(site);
+    if (state.nearly_full()) end_quantum();
+  }
+  // Outside of Terrace: the program's memory may not be there, and its handler may not come back here.
+  std::uint64_t value = 0;
+  if (follow != k_no_level && !store && read_value(address, size, value)) state_->dependence.loaded(value, follow);
+}
+
+void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std::uint64_t site) {
+  const Inside inside;
+  State& state = *state_;
+  while (size > 0) {
+    ++clock_;
+    pass_over(1);
+    instructions_ += k_instructions_of_a_line;
+    std::uint64_t here = line_bytes_ - (address & (line_bytes_ - 1));
+    if (const Translation* page = state.translate(address)) {
+      const std::uint64_t canonical = address + page->delta;
+      here = line_bytes_ - (canonical & (line_bytes_ - 1));
+      const State::Touched touched = state.touch({canonical >> line_bits_, address, page, clock_}, store, site);
+      state.remember(address, *page, touched, clock_);
+    } else {
+      ++state.unknown_lines;
+    }
+    here = std::min(here, size);
+    address += here;
+    size -= here;
+    if (clock_ >= quantum_end_ || state.nearly_full()) end_quantum();
+  }
+}
+
+std::uint32_t Pipeline::instructions_at(std::uint64_t site) {
+  std::uint32_t instructions = k_instructions_of_an_access;
+  if (work_ && !work_->has(site, instructions)) [[unlikely]] {
+    const Inside inside;
+    const Undisturbed undisturbed;
+    instructions = work_->find(site);
+  }
+  return instructions;
+}
+
+void Pipeline::stop(std::uint64_t site) {
+  if (clock_ >= next_sample_) sample(site);
+  if (clock_ >= quantum_end_) end_quantum();
+}
+
+// Distances are random, so that every access is as likely to be asked whatever the program's loops do (Knuth's
+// linear congruential generator, its highest bits): its instructions stand for the accesses since the last one.
+void Pipeline::sample(std::uint64_t site) {
+  instructions_last_ = instructions_at(site);
+  settle_samples();
+}
+
+// What has not been sampled yet counts as the last sample does.
+void Pipeline::settle_samples() {
+  constexpr std::uint64_t k_least_distance = 64;
+  constexpr unsigned k_random_bits = 7;
+  instructions_ += (clock_ - sampled_) * instructions_last_;
+  sampled_ = clock_;
+  random_ = random_ * 6364136223846793005u + 1442695040888963407u;
+  next_sample_ = clock_ + k_least_distance + (random_ >> (64 - k_random_bits));
+  next_stop_ = std::min(next_sample_, quantum_end_);
+}
+
+void Pipeline::end_quantum() {
+  const Inside inside;
+  const Undisturbed undisturbed;
+  bring_quantum();
+  if (state_->turn) state_->turn();
+}
+
+void Pipeline::bring_quantum(bool in_stride) {
+  State& state = *state_;
+  const std::uint64_t lines = clock_ - state.quantum_begin;
+  quantum_end_ = clock_ + quantum_accesses_;
+  settle_samples();
+  if (lines == 0 && called_ == 0 && instructions_ == 0) return;
+  if (called_ > 0) take_calls();
+  state.finish(lines, std::exchange(instructions_, 0), in_stride);
+}
+
+void Pipeline::take_calls() {
+  for (std::uint32_t function = 0; function < calls_.size(); ++function)
+    if (calls_[function] > 0) state_->calls.push_back({function, calls_[function]});
+  calls_ = {};
+  called_ = 0;
+}
+
+void Pipeline::contend() {
+  constexpr std::uint64_t k_finest_quantum = 512;
+  const auto gone_on = std::max(clock_ - state_->quantum_begin, instructions_ / k_instructions_of_an_access) +
+                       called_ * k_accesses_of_a_call;
+  if (gone_on >= k_finest_quantum) end_quantum();
+}
+
+void Pipeline::flush(bool in_stride) {
+  if (state_->in_sink) return;
+  const Inside inside;
+  const Undisturbed undisturbed;
+  bring_quantum(in_stride);
+  state_->exposure.barrier();
+}
+
+std::uint64_t Pipeline::accesses() const { return clock_ - state_->extra_lines_before - state_->extra_lines; }
+std::uint64_t Pipeline::unknown_accesses() const { return state_->unknown_lines_before + state_->unknown_lines; }
+
+}  // namespace terrace::observe

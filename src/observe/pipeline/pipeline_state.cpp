@@ -1,0 +1,220 @@
+#include "observe/pipeline/pipeline_state.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <mutex>
+
+namespace terrace::observe {
+
+Pipeline::State::State(const PipelineConfig& config, SharedCache& shared_caches, const AddressMap& address_map,
+                       AccessSink& access_sink, std::uint32_t thread_number, Unknown unknown_address,
+                       FastTable& fast_table)
+    : line_bits(static_cast<unsigned>(std::countr_zero(config.line.value))),
+      exposure(config.miss_registers, config.window_accesses),
+      quantum_lines(std::max<std::uint64_t>(config.quantum_accesses, 1)),
+      map_(address_map),
+      generation_(address_map.generation()),
+      unknown_(std::move(unknown_address)),
+      shared_(shared_caches),
+      sink_(access_sink),
+      thread_(thread_number),
+      fast_(fast_table) {
+  own_.reserve(config.caches.size());
+  for (const auto& cache : config.caches) {
+    if (cache.shared) continue;
+    if (!first_) {
+      first_.emplace(cache.size, cache.ways, config.line, fast_);
+    } else {
+      own_.emplace_back(cache.size, cache.ways, config.line);
+    }
+  }
+  for (Cache& cache : own_) outer_.push_back(&cache);
+  first_shared_ = outer_.size();
+  for (Cache& cache : shared_.levels) outer_.push_back(&cache);
+  outer_level_ = first_ ? 1 : 0;
+  if (config.tlb.entries > 0) {
+    tlb_.emplace(Bytes{config.tlb.entries}, config.tlb.ways, Bytes{1});
+    line_to_page_ = static_cast<unsigned>(std::countr_zero(config.tlb.page.value)) - line_bits;
+  }
+  misses_.reserve(k_miss_buffer);
+  calls.reserve(machine::k_library_functions);
+  shared_.join();
+}
+
+const Translation* Pipeline::State::translate(std::uint64_t address) {
+  Translation& page = translations_.of(address);
+  if (Translations::holds(page, address, generation_.load(std::memory_order_acquire))) return &page;
+  Location location;
+  std::uint32_t generation = 0;
+  if (!map_.find(address, location, generation)) {
+    if (unknown_pages_.has(address, generation)) return nullptr;
+    if (!unknown_ || !unknown_(address) || !map_.find(address, location, generation)) {
+      unknown_pages_.add(address, generation);
+      return nullptr;
+    }
+  }
+  Translations::set(page, location, generation);
+  return &page;
+}
+
+Pipeline::State::Touched Pipeline::State::touch(const Line& line, bool store, std::uint64_t site) {
+  if (!first_) return {outwards(line, store, site, 0), FirstCache::k_nowhere};
+  Touched touched{k_no_level, first_->find(line.number)};
+  if (touched.slot != FirstCache::k_nowhere) {
+    std::uint64_t& word = first_->word(touched.slot);
+    if (store) word |= word::k_dirty;
+    if ((word & word::k_fresh) != 0) {
+      touched.level = dependence.fresh(line.number);
+      if (touched.level == k_no_level) word &= ~word::k_fresh;
+    }
+    return touched;
+  }
+  ++first_misses_;
+  for (Cache* const cache : outer_) cache->prefetch(line.number);
+  const std::uint64_t from = (line.number << line_bits) - line.page->delta;
+  std::uint64_t victim = 0;
+  touched.slot = first_->insert(line.number, store ? word::k_dirty : 0, from, victim);
+  touched.level = outwards(line, store, site, victim);
+  if (touched.level != k_no_level) first_->word(touched.slot) |= word::k_fresh;
+  return touched;
+}
+
+void Pipeline::State::remember(std::uint64_t address, const Translation& page, const Touched& touched,
+                               std::uint64_t now) {
+  const std::uint64_t from = ((address + page.delta) >> line_bits << line_bits) - page.delta;
+  // A line that holds more than one piece of memory (arguments of a program lie side by side): the next access may
+  // be to the other.
+  const bool whole =
+      from - page.low <= page.size - (std::uint64_t{1} << line_bits) && page.size >= std::uint64_t{1} << line_bits;
+  if (first_) {
+    first_->used()[touched.slot] = now;
+    if (whole) first_->install(touched.slot, address, from, page.generation);
+    return;
+  }
+  // Other threads may evict from a first cache that is shared. Only the line that was used last is sure to hit: no
+  // use of another line lies between.
+  if (last_line_ != nullptr) last_line_->from = FastLine::k_none;
+  last_line_ = nullptr;
+  if (!whole) return;
+  last_line_ = &fast_.of(address, line_bits);
+  const bool look_again = touched.level != k_no_level || outer_.empty();
+  *last_line_ = {look_again ? FastLine::k_none : from - FastLine::k_no_store, page.generation, 0};
+}
+
+// The line is not in the first cache, which evicted `victim` for it: looks for it further out, and brings it in.
+Level Pipeline::State::outwards(const Line& line, bool store, std::uint64_t site, std::uint64_t victim) {
+  std::array<std::uint64_t, k_max_cache_levels> victims{};
+  const bool contended = shared_.contended();
+  std::unique_lock<SpinLock> lock(shared_.lock, std::defer_lock);
+  std::size_t found = 0;
+  for (; found < outer_.size(); ++found) {
+    if (found == first_shared_ && contended) lock.lock();
+    // A line is dirty in the first cache, and only there.
+    const std::uint64_t flags = store && !first_ && found == 0 ? word::k_dirty : 0;
+    const Cache::Outcome outcome = outer_[found]->access(line.number, flags);
+    if (outcome.hit) {
+      ++hits_[outer_level_ + found];
+      break;
+    }
+    victims[found] = outcome.victim;
+  }
+  if (!first_ && found > 0) ++first_misses_;
+  if (tlb_ && (first_ || found > 0)) look_up_page(line.number, found < outer_.size());
+  Level level = k_no_level;
+  if (found == outer_.size()) {
+    level = miss(line, site);
+  } else if (!store) {
+    level = dependence.served(line.number, line.host, canonical(line), site);
+  }
+  const auto dirty = [](std::uint64_t word) { return (word & word::k_dirty) != 0; };
+  if (contended && !lock.owns_lock() && (dirty(victim) || std::any_of(victims.begin(), victims.end(), dirty))) {
+    lock.lock();  // they may go on into a shared cache
+  }
+  if (dirty(victim)) write_out(0, victim);
+  for (std::size_t i = 0; i < found; ++i) {
+    if (dirty(victims[i])) write_out(i + 1, victims[i]);
+  }
+  return level;
+}
+
+// A miss of the last level: what kind it is.
+Level Pipeline::State::miss(const Line& line, std::uint64_t site) {
+  const std::uint64_t from = (line.number << line_bits) - line.page->delta;
+  // A line may begin before its chunk does: a stack is not aligned to lines.
+  const bool before = static_cast<std::int64_t>(from - line.page->origin) < 0;
+  const std::uint64_t in_chunk = before ? 0 : (from - line.page->origin) >> line_bits;
+  Miss miss{line.page->chunk, static_cast<std::uint16_t>(in_chunk), 0, MissKind::prefetched};
+  Level arrives = k_no_level;
+  if (streams_.miss(line.number)) {
+    arrives = dependence.served(line.number, line.host, canonical(line), site);
+  } else {
+    const Level waits_for = dependence.depends(line.host, canonical(line), site);
+    const bool waits = waits_for != k_no_level;
+    miss.kind = waits ? MissKind::dependent : MissKind::independent;
+    arrives = exposure.miss(waits ? waits_for : 0, line.at, static_cast<std::uint32_t>(misses_.size()));
+    dependence.missed(line.number, arrives);
+  }
+  misses_.push_back(miss);
+  if (exposure.full()) exposure.close(misses_);
+  return arrives;
+}
+
+// A line that missed the first cache, and whether another had it.
+void Pipeline::State::look_up_page(std::uint64_t line, bool cached) {
+  const bool here = tlb_->access(line >> line_to_page_, 0).hit;
+  if (!here && cached) ++walks_;
+}
+
+// A dirty line arrives at an outer level from the one before.
+void Pipeline::State::write_out(std::size_t level, std::uint64_t victim) {
+  for (; level < outer_.size(); ++level) {
+    victim = outer_[level]->write_back(word::line(victim)).victim;
+    if ((victim & word::k_dirty) == 0) return;
+  }
+  write_to_memory(word::line(victim));
+}
+
+void Pipeline::State::write_to_memory(std::uint64_t line) {
+  const std::uint64_t begin = line << line_bits;
+  Translation& page = reverse_.of(begin);
+  if (!Translations::holds(page, begin, generation_.load(std::memory_order_acquire))) {
+    // A line may begin before the memory that it holds (a stack is not aligned to lines): its last byte counts
+    // too.
+    const std::uint64_t last = begin + (std::uint64_t{1} << line_bits) - 1;
+    Location location;
+    std::uint32_t generation = 0;
+    if (!map_.find_canonical(begin, location, generation) && !map_.find_canonical(last, location, generation)) {
+      return;  // freed: nobody will miss it
+    }
+    Translations::set(page, location, generation);
+  }
+  const std::uint64_t in_chunk = (std::max(begin, page.origin) - page.origin) >> line_bits;
+  misses_.push_back({page.chunk, static_cast<std::uint16_t>(in_chunk), 0, MissKind::writeback});
+}
+
+void Pipeline::State::finish(std::uint64_t lines, std::uint64_t instructions, bool in_stride) {
+  exposure.close(misses_);
+  if (first_ || !outer_.empty()) hits_[0] = lines - unknown_lines - first_misses_;
+  Quantum quantum;
+  quantum.thread = thread_;
+  quantum.accesses = lines - extra_lines;
+  quantum.instructions = instructions;
+  quantum.hits = hits_;
+  quantum.walks = walks_;
+  quantum.misses = misses_;
+  quantum.calls = calls;
+  quantum.in_stride = in_stride;
+  quantum_begin += lines;
+  unknown_lines_before += unknown_lines;
+  shared_.unknown.fetch_add(unknown_lines, std::memory_order_relaxed);
+  extra_lines_before += extra_lines;
+  in_sink = true;
+  sink_.quantum(quantum);
+  in_sink = false;
+  misses_.clear();
+  calls.clear();
+  hits_ = {};
+  unknown_lines = extra_lines = first_misses_ = walks_ = 0;
+}
+
+}  // namespace terrace::observe

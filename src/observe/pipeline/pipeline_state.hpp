@@ -1,0 +1,98 @@
+// What a pipeline needs once an access has left the fast way: translations, caches, streams, dependence, the
+// quantum that is being filled.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "observe/cache/dependence.hpp"
+#include "observe/cache/exposure.hpp"
+#include "observe/cache/shared_cache.hpp"
+#include "observe/cache/streams.hpp"
+#include "observe/pipeline/pipeline.hpp"
+#include "observe/pipeline/translations.hpp"
+
+namespace terrace::observe {
+
+struct Pipeline::State {
+  // A line that is accessed.
+  struct Line {
+    std::uint64_t number = 0;  // canonical address / line size
+    std::uint64_t host = 0;    // address that was accessed, of this process
+    const Translation* page = nullptr;
+    std::uint64_t at = 0;  // the time of the access: line accesses so far
+  };
+  // What became of it.
+  struct Touched {
+    Level level = k_no_level;  // at which its data arrive, when values loaded from it are followed
+    std::uint32_t slot = FirstCache::k_nowhere;  // in the first cache
+  };
+
+  State(const PipelineConfig& config, SharedCache& shared_caches, const AddressMap& address_map,
+        AccessSink& access_sink, std::uint32_t thread_number, Unknown unknown_address, FastTable& fast_table);
+
+  // The translation of an address, or null when nobody knows it.
+  const Translation* translate(std::uint64_t address);
+  // One line access.
+  Touched touch(const Line& line, bool store, std::uint64_t site);
+  // The next access to the line at `address`, which was touched now, takes the fast way.
+  void remember(std::uint64_t address, const Translation& page, const Touched& touched, std::uint64_t now);
+  // Where the fast way notes the time of a use, by slot.
+  [[nodiscard]] std::uint64_t* used() { return first_ ? first_->used() : &no_use_; }
+  // Hands the quantum of `lines` line accesses to the sink and begins the next.
+  void finish(std::uint64_t lines, std::uint64_t instructions, bool in_stride);
+  [[nodiscard]] bool nearly_full() const { return misses_.size() + k_most_misses > misses_.capacity(); }
+
+  static constexpr std::size_t k_miss_buffer = 32768;
+  static constexpr std::size_t k_most_misses = 4 * (k_max_cache_levels + 1);  // by one access
+
+  unsigned line_bits;
+  Dependence dependence;
+  Exposure exposure;
+  bool in_sink = false;
+  Turn turn = nullptr;
+
+  std::uint64_t quantum_lines;
+  std::uint64_t quantum_begin = 0;       // by the clock
+  std::uint64_t extra_lines_before = 0;  // in earlier quanta
+  std::uint64_t unknown_lines_before = 0;
+  std::uint64_t unknown_lines = 0;  // in this quantum, as all below
+  std::uint64_t extra_lines = 0;    // of accesses that touched more than one
+  std::vector<LibraryCalls> calls;
+
+ private:
+  Level outwards(const Line& line, bool store, std::uint64_t site, std::uint64_t victim);
+  Level miss(const Line& line, std::uint64_t site);
+  void look_up_page(std::uint64_t line, bool cached);
+  void write_out(std::size_t level, std::uint64_t victim);
+  void write_to_memory(std::uint64_t line);
+  [[nodiscard]] std::uint64_t canonical(const Line& line) const { return line.host + line.page->delta; }
+
+  const AddressMap& map_;
+  const std::atomic<std::uint32_t>& generation_;
+  Unknown unknown_;
+  SharedCache& shared_;
+  AccessSink& sink_;
+  std::uint32_t thread_;
+  FastTable& fast_;
+  std::optional<FirstCache> first_;  // when the first cache is private
+  FastLine* last_line_ = nullptr;    // when it is not: the one fast line
+  std::uint64_t no_use_ = 0;
+  std::vector<Cache> own_;
+  std::vector<Cache*> outer_;     // all but the first private one, outwards
+  std::size_t first_shared_ = 0;  // of the outer ones
+  std::size_t outer_level_ = 0;   // the machine's number of outer[0]
+  std::optional<Cache> tlb_;      // its lines are pages
+  unsigned line_to_page_ = 0;     // bits of a line's number within a page
+  Streams streams_;
+  Translations translations_;  // of addresses of this process
+  Translations reverse_;       // of canonical addresses, for lines that go back to memory
+  UnknownPages unknown_pages_;
+
+  std::uint64_t first_misses_ = 0;
+  std::uint64_t walks_ = 0;
+  std::array<std::uint64_t, k_max_cache_levels> hits_{};
+  std::vector<Miss> misses_;
+};
+
+}  // namespace terrace::observe

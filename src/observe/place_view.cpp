@@ -1,0 +1,30 @@
+// Looking up an initiator's paths once. See place_view.hpp.
+#include "observe/place_view.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "core/error.hpp"
+
+namespace terrace::observe {
+
+PlaceView::PlaceView(const machine::Machine& machine, InitiatorId initiator) {
+  if (initiator >= machine.initiators().size()) {
+    throw Error(Code::not_found, "machine '" + machine.name() + "' has no initiator " + std::to_string(initiator) +
+                                     "; it has " + std::to_string(machine.initiators().size()));
+  }
+  domain_ = machine.initiators()[initiator].domain;
+  const auto& paths = machine.parts().paths;
+  for (std::size_t i = 0; i < machine.places().size(); ++i) {
+    const auto place = static_cast<PlaceId>(i);
+    reaches_.push_back(std::any_of(paths.begin(), paths.end(), [&](const machine::Path& path) {
+      return path.initiator == initiator && path.place == place;
+    }));
+    const auto seen_by = reaches_.back() ? initiator : machine.domains()[machine.place(place).domain].initiator;
+    paths_.push_back(machine.path(seen_by, place));
+  }
+  for (std::size_t i = 0; i < machine.domains().size(); ++i)
+    homes_.push_back(machine.home(static_cast<DomainId>(i)));
+}
+
+}  // namespace terrace::observe

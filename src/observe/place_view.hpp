@@ -1,0 +1,38 @@
+// The places as one initiator sees them, and on which of them a chunk lies now.
+#pragma once
+
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "memory/chunk_table.hpp"
+
+namespace terrace::observe {
+
+class PlaceView {
+ public:
+  // Throws Error{not_found} for an initiator that the machine does not have.
+  PlaceView(const machine::Machine& machine, InitiatorId initiator);
+
+  // Whether the machine gives a path there. Where it does not, `path` is that of the place's own domain's
+  // initiator: the least that an access could cost.
+  [[nodiscard]] bool reaches(PlaceId place) const { return reaches_[place]; }
+  [[nodiscard]] const machine::Path& path(PlaceId place) const { return paths_[place]; }
+  [[nodiscard]] std::size_t places() const { return paths_.size(); }
+
+  // Data that nobody has settled lies in its domain's home place.
+  [[nodiscard]] PlaceId place_of(const memory::Chunk& chunk) const {
+    const auto place = chunk.place.load(std::memory_order_relaxed);
+    return place == k_no_place ? home(chunk.domain) : place;
+  }
+  [[nodiscard]] PlaceId home(DomainId domain) const { return homes_[domain]; }
+  // Where memory lies that belongs to no chunk: at home in the initiator's domain.
+  [[nodiscard]] PlaceId unowned() const { return homes_[domain_]; }
+
+ private:
+  std::vector<machine::Path> paths_;
+  std::vector<bool> reaches_;
+  std::vector<PlaceId> homes_;  // by domain
+  DomainId domain_ = 0;         // the initiator's
+};
+
+}  // namespace terrace::observe

@@ -1,0 +1,61 @@
+// What a program does beside its accesses, as its runtime understands it: objects, loops and phases by whatever
+// source, sleeps, what nobody followed, the end. The runtime tells of each event when it has happened, so whatever
+// accesses it brought to the sinks came before it. Whoever hears all of this and every quantum of an AccessSink
+// can have the same happen again in other worlds: none of it depends on where data lies.
+//
+// Calls come one at a time. A new kind of event is a new function here, and in those who write events down and
+// read them back (src/sim/recording_*).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "core/units.hpp"
+#include "memory/chunk_table.hpp"
+#include "observe/object.hpp"
+
+namespace terrace::observe {
+
+struct NewObject {
+  std::string_view name;  // as the front door gave it; objects may share one
+  ObjectKind kind;
+  std::uint64_t address = 0;
+  Bytes size;
+  ObjectId id = 0;          // that it got
+  ChunkId first_chunk = 0;  // and its chunks
+  std::uint32_t chunks = 0;
+};
+
+// What the program says of itself (placement/hints.hpp).
+struct ProgramHint {
+  enum class What : std::uint8_t { value, references, uses, spares };
+  What what = What::value;
+  std::string_view of;    // the value's name; the object's; the phase's
+  std::string_view says;  // the expression; the object that the phase uses or spares
+  double value = 0;
+};
+
+class ProgramEvents {
+ public:
+  virtual ~ProgramEvents() = default;
+  virtual void hinted(const ProgramHint& hint) = 0;
+  virtual void object_added(const NewObject& object) = 0;
+  virtual void object_removed(ObjectId object) = 0;
+  virtual void loop_begun(std::string_view name) = 0;
+  virtual void loop_ended() = 0;
+  virtual void phase_begun(std::string_view name) = 0;
+  // Time that passed in every world because the program wanted it to.
+  virtual void slept(Seconds duration) = 0;
+  // Accesses so far that nobody followed, as CountersRecord has them (records.hpp).
+  virtual void unfollowed(std::uint64_t unseen, std::uint64_t dropped) = 0;
+  // What the hooks have reached so far: profile::ReachRecord, encoded. It was measured, and is no part of what the
+  // program did: who prices it again keeps it as it is.
+  virtual void reached(std::span<const std::byte> record) = 0;
+  virtual void noted(std::string_view severity, std::string_view text) = 0;
+  // The last one.
+  virtual void finished(std::string_view how) = 0;
+};
+
+}  // namespace terrace::observe

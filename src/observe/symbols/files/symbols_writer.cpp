@@ -1,0 +1,233 @@
+// Which files get a symbol file, and writing it. See symbols_writer.hpp.
+#include "observe/symbols/files/symbols_writer.hpp"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "core/blob.hpp"
+#include "observe/symbols/files/symbols_facts.hpp"
+
+namespace terrace::observe {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct CloseFile {
+  int file;
+  ~CloseFile() { close(file); }
+};
+struct EndElf {
+  void operator()(Elf* elf) const { elf_end(elf); }
+};
+using OpenElf = std::unique_ptr<Elf, EndElf>;
+
+OpenElf open_elf(int file) {
+  elf_version(EV_CURRENT);
+  OpenElf elf(elf_begin(file, ELF_C_READ_MMAP, nullptr));
+  GElf_Ehdr header;
+  if (!elf || elf_kind(elf.get()) != ELF_K_ELF || !gelf_getehdr(elf.get(), &header) ||
+      header.e_ident[EI_CLASS] != ELFCLASS64 || (header.e_type != ET_EXEC && header.e_type != ET_DYN))
+    return nullptr;
+  return elf;
+}
+
+std::string hexadecimal(const std::vector<std::uint8_t>& bytes) {
+  static constexpr char k_digits[] = "0123456789abcdef";
+  std::string text;
+  for (const auto byte : bytes) {
+    text.push_back(k_digits[byte >> 4]);
+    text.push_back(k_digits[byte & 15]);
+  }
+  return text;
+}
+
+// What the file is kept under. The size tells a stripped copy from the one with debug information, which has the
+// same build-id; without a build-id the path and the time have to do. Layout and naming have a version each.
+std::string cache_name(const std::string& module, const std::vector<std::uint8_t>& build_id) {
+  const auto size = std::to_string(fs::file_size(module));
+  const auto version =
+      ".v" + std::to_string(k_symbol_version) + "." + std::to_string(k_naming_version) + ".symbols";
+  if (!build_id.empty()) return hexadecimal(build_id) + "-" + size + version;
+  const auto time = std::to_string(fs::last_write_time(module).time_since_epoch().count());
+  std::string path = module;
+  for (auto& c : path)
+    if (c == '/') c = '!';
+  return path + "-" + size + "-" + time + version;
+}
+
+template <class Row>
+std::span<const std::byte> bytes_of(const std::vector<Row>& rows) {
+  return std::as_bytes(std::span(rows));
+}
+
+bool write_all(int file, std::span<const std::byte> bytes) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    const auto n = write(file, bytes.data() + at, bytes.size() - at);
+    if (n <= 0) return false;
+    at += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+// Complete or not at all: a run that starts at the same moment must not see half of it.
+bool write_facts(SymbolFacts& facts, const fs::path& path) {
+  SymbolFileHeader header;
+  header.path = facts.strings.add(facts.path);
+  header.build_id_size = static_cast<std::uint32_t>(facts.build_id.size());
+  std::ranges::copy(facts.build_id, header.build_id.begin());
+  header.functions = facts.functions.size();
+  header.sites = facts.sites.size();
+  header.variables = facts.variables.size();
+  header.hooks = facts.hooks.size();
+  header.string_bytes = facts.strings.bytes().size();
+  const std::span<const std::byte> parts[] = {bytes_of(facts.functions), bytes_of(facts.sites),
+                                              bytes_of(facts.variables), bytes_of(facts.hooks),
+                                              std::as_bytes(std::span(facts.strings.bytes()))};
+  header.file_bytes = sizeof header;
+  for (const auto part : parts) {
+    header.check = crc32c(part, header.check);
+    header.file_bytes += part.size();
+  }
+  const auto temporary = path.string() + "." + std::to_string(getpid());
+  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0) return false;
+  bool good = write_all(file, std::as_bytes(std::span(&header, 1)));
+  for (const auto part : parts) good = good && write_all(file, part);
+  good = close(file) == 0 && good && rename(temporary.c_str(), path.c_str()) == 0;
+  if (!good) unlink(temporary.c_str());
+  return good;
+}
+
+bool is_system(const fs::path& path) {
+  const auto text = path.string();
+  for (const char* folder : {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/libexec/"})
+    if (text.starts_with(folder)) return true;
+  return false;
+}
+
+void split(std::string_view list, std::vector<std::string>& out) {
+  while (!list.empty()) {
+    const auto colon = list.find(':');
+    if (const auto item = list.substr(0, colon); !item.empty()) out.emplace_back(item);
+    list = colon == std::string_view::npos ? std::string_view{} : list.substr(colon + 1);
+  }
+}
+
+// The libraries that a module names, found where the dynamic linker would look first; what it finds in the
+// system's own folders is the system's.
+std::vector<std::string> needed_libraries(Elf* elf, const std::string& module) {
+  std::vector<std::string> needed;
+  std::vector<std::string> folders;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr header;
+    if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC || header.sh_entsize == 0) continue;
+    Elf_Data* const data = elf_getdata(section, nullptr);
+    for (int i = 0; data && i < static_cast<int>(header.sh_size / header.sh_entsize); ++i) {
+      GElf_Dyn entry;
+      if (!gelf_getdyn(data, i, &entry)) break;
+      const char* const text = elf_strptr(elf, header.sh_link, entry.d_un.d_val);
+      if (!text) continue;
+      if (entry.d_tag == DT_NEEDED) needed.emplace_back(text);
+      if (entry.d_tag == DT_RUNPATH || entry.d_tag == DT_RPATH) split(text, folders);
+    }
+  }
+  const auto origin = fs::path(module).parent_path().string();
+  for (auto& folder : folders)
+    for (const std::string name : {"$ORIGIN", "${ORIGIN}"})
+      if (const auto at = folder.find(name); at != std::string::npos) folder.replace(at, name.size(), origin);
+  if (const char* const given = std::getenv("LD_LIBRARY_PATH")) split(given, folders);
+
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const auto& name : needed) {
+    if (name.find('/') != std::string::npos) {
+      found.push_back(name);
+      continue;
+    }
+    for (const auto& folder : folders)
+      if (fs::exists(fs::path(folder) / name, ignored)) {
+        found.push_back((fs::path(folder) / name).string());
+        break;
+      }
+  }
+  return found;
+}
+
+// An executable as the shell would find it.
+std::string find_executable(const std::string& word, bool first) {
+  std::error_code ignored;
+  if (word.find('/') != std::string::npos || !first)
+    return fs::is_regular_file(word, ignored) && ::access(word.c_str(), X_OK) == 0 ? word : std::string();
+  std::vector<std::string> folders;
+  if (const char* const path = std::getenv("PATH")) split(path, folders);
+  for (const auto& folder : folders) {
+    auto candidate = (fs::path(folder) / word).string();
+    if (fs::is_regular_file(candidate, ignored) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return {};
+}
+
+void visit_module(const std::string& path, const std::string& cache, std::set<std::string>& seen,
+                  std::vector<std::string>& written) {
+  std::error_code failed;
+  const auto real = fs::canonical(path, failed).string();
+  if (failed || is_system(real) || !seen.insert(real).second) return;
+  if (fs::path(real).filename().string().starts_with("libterrace.so")) return;
+  auto symbols = write_symbol_file(real, cache);
+  if (symbols.empty()) return;
+  written.push_back(std::move(symbols));
+  const CloseFile file{open(real.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (const auto elf = open_elf(file.file))
+    for (const auto& library : needed_libraries(elf.get(), real)) visit_module(library, cache, seen, written);
+}
+
+}  // namespace
+
+std::string symbol_cache() {
+  if (const char* const given = std::getenv("XDG_CACHE_HOME"); given && *given)
+    return std::string(given) + "/terrace";
+  if (const char* const home = std::getenv("HOME"); home && *home && ::access(home, W_OK) == 0)
+    return std::string(home) + "/.cache/terrace";
+  const char* const temporary = std::getenv("TMPDIR");
+  return std::string(temporary && *temporary ? temporary : "/tmp") + "/terrace-cache-" + std::to_string(getuid());
+}
+
+std::string write_symbol_file(const std::string& module, const std::string& cache) {
+  try {
+    const CloseFile file{open(module.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (file.file < 0) return {};
+    const auto elf = open_elf(file.file);
+    if (!elf) return {};
+    SymbolFacts facts;
+    facts.path = fs::canonical(module).string();
+    read_build_id(elf.get(), facts);
+    const auto path = fs::path(cache) / cache_name(facts.path, facts.build_id);
+    if (fs::exists(path)) return path.string();
+    fs::create_directories(cache);
+    read_elf_symbols(elf.get(), facts);
+    read_code(elf.get(), facts);
+    read_debug_information(elf.get(), facts);
+    return write_facts(facts, path) ? path.string() : std::string();
+  } catch (const fs::filesystem_error&) {
+    return {};
+  }
+}
+
+std::vector<std::string> write_symbol_files(const std::vector<std::string>& words, const std::string& cache) {
+  std::set<std::string> seen;
+  std::vector<std::string> written;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (const auto path = find_executable(words[i], i == 0); !path.empty())
+      visit_module(path, cache, seen, written);
+  return written;
+}
+
+}  // namespace terrace::observe

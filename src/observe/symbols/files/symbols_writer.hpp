@@ -1,0 +1,22 @@
+// Outside the user's process: finds out what a program's functions, source lines and static variables are called,
+// and writes it down for the library inside (symbol_file.hpp). Uses libelf and libdw.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace terrace::observe {
+
+// The folder in which symbol files are kept: $XDG_CACHE_HOME/terrace, ~/.cache/terrace, or one in $TMPDIR of our
+// own.
+std::string symbol_cache();
+
+// Writes the symbol file of one ELF file into the folder `cache`, unless it is there already, and returns its
+// path; "" when the file is no ELF file of this machine, or there is nothing to write it with.
+std::string write_symbol_file(const std::string& module, const std::string& cache);
+
+// Writes the symbol files of the executables among a command's words (`mpirun -n 4 ./app` has two) and of the
+// libraries that they are linked with, system libraries excepted.
+std::vector<std::string> write_symbol_files(const std::vector<std::string>& words, const std::string& cache);
+
+}  // namespace terrace::observe

@@ -1,0 +1,70 @@
+// The symbol file: what the launcher found out about one executable or library, for the library inside the
+// program, which maps it and looks things up without allocating. One file a module, cached by build-id.
+//
+// Layout: the header, then the tables in its order, each 8-byte aligned and sorted by address, then the strings,
+// each ended by a zero. Addresses are the module's own (before it is loaded somewhere). Native byte order.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace terrace::observe {
+
+inline constexpr std::array<char, 8> k_symbol_magic{'T', 'E', 'R', 'R', 'S', 'Y', 'M', 'S'};
+inline constexpr std::uint32_t k_symbol_version = 2;
+inline constexpr std::uint32_t k_build_id_bytes = 32;
+
+struct SymbolFileHeader {
+  std::array<char, 8> magic = k_symbol_magic;
+  std::uint32_t version = k_symbol_version;
+  std::uint32_t check = 0;  // CRC-32C of everything behind the header
+  std::uint64_t file_bytes = 0;
+  std::array<std::uint8_t, k_build_id_bytes> build_id{};
+  std::uint32_t build_id_size = 0;  // 0: the module has none
+  std::uint32_t path = 0;           // where the module was found (in the strings, as all names here)
+  std::uint64_t functions = 0;      // how many of each
+  std::uint64_t sites = 0;
+  std::uint64_t variables = 0;
+  std::uint64_t hooks = 0;
+  std::uint64_t string_bytes = 0;
+};
+
+inline constexpr std::uint32_t k_symbol_allocator =
+    1;  // it hands out memory for others: not what a block is named by
+inline constexpr std::uint32_t k_symbol_no_code = 2;  // sites: nothing is known from here on
+inline constexpr std::uint32_t k_symbol_common = 4;   // variables: a member of a COMMON block
+
+struct SymbolFunction {
+  std::uint64_t low = 0;
+  std::uint32_t size = 0;
+  std::uint32_t name = 0;
+  std::uint32_t flags = 0;
+  std::uint32_t unused = 0;
+};
+
+// From `low` to the next one's `low`, code belongs to this line of this function: the innermost that is not an
+// allocator, with inlined functions counted as functions.
+struct SymbolSite {
+  std::uint64_t low = 0;
+  std::uint32_t function = 0;
+  std::uint32_t file = 0;
+  std::uint32_t line = 0;
+  std::uint32_t flags = 0;
+};
+
+// A call of a hook (an access's, or a basic block's), by its return address, and how many instructions of the
+// program's own go with it.
+struct SymbolHook {
+  std::uint64_t low = 0;
+  std::uint32_t instructions = 0;
+  std::uint32_t unused = 0;
+};
+
+struct SymbolVariable {
+  std::uint64_t low = 0;
+  std::uint64_t size = 0;
+  std::uint32_t name = 0;
+  std::uint32_t flags = 0;
+};
+
+}  // namespace terrace::observe

@@ -1,0 +1,40 @@
+// Demangling. See symbol_names.hpp.
+#include "observe/symbols/symbol_names.hpp"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+namespace terrace::observe {
+
+std::string readable_name(const char* symbol) {
+  int status = 0;
+  char* const demangled = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
+  std::string name = status == 0 && demangled ? demangled : symbol;
+  std::free(demangled);
+  if (status == 0) {
+    int angles = 0;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+      if (name[i] == '<') ++angles;
+      if (name[i] == '>' && angles > 0) --angles;
+      if (name[i] == '(' && angles == 0 && i > 0 && name.compare(i, 11, "(anonymous ") != 0) {
+        name.resize(i);
+        break;
+      }
+    }
+    return name;
+  }
+  // gfortran: a module's variable is "__module_MOD_name", a local one that is saved "name.7".
+  if (name.starts_with("__"))
+    if (const auto at = name.find("_MOD_"); at != std::string::npos)
+      return name.substr(2, at - 2) + "." + name.substr(at + 5);
+  if (const auto dot = name.rfind('.'); dot != std::string::npos && dot > 0 && dot + 1 < name.size() &&
+                                        std::all_of(name.begin() + static_cast<std::ptrdiff_t>(dot) + 1,
+                                                    name.end(), [](unsigned char c) { return std::isdigit(c); }))
+    name.resize(dot);
+  return name;
+}
+
+}  // namespace terrace::observe

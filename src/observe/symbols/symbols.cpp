@@ -1,0 +1,234 @@
+// Symbol files, mapped and searched. See symbols.hpp.
+#include "observe/symbols/symbols.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "core/blob.hpp"
+
+namespace terrace::observe {
+
+namespace {
+
+// A mapped symbol file.
+struct File {
+  const SymbolFileHeader* header = nullptr;
+  std::span<const SymbolFunction> functions;
+  std::span<const SymbolSite> sites;
+  std::span<const SymbolVariable> variables;
+  std::span<const SymbolHook> hooks;
+  std::span<const char> strings;
+  std::size_t mapped = 0;
+
+  [[nodiscard]] const char* text(std::uint32_t at) const { return at < strings.size() ? &strings[at] : ""; }
+};
+
+const char* base_name(const char* path) {
+  const char* const slash = std::strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+// The tables in the bytes, or false when the header promises more than there is.
+bool open_tables(std::span<const std::byte> bytes, File& file) {
+  if (bytes.size() < sizeof(SymbolFileHeader)) return false;
+  const auto& header = *reinterpret_cast<const SymbolFileHeader*>(bytes.data());
+  if (header.magic != k_symbol_magic || header.version != k_symbol_version) return false;
+  if (header.file_bytes != bytes.size() || header.build_id_size > k_build_id_bytes) return false;
+  auto rest = bytes.subspan(sizeof header);
+  if (crc32c(rest) != header.check) return false;
+  const auto take = [&rest]<class Row>(std::uint64_t count, std::span<const Row>& rows) {
+    if (count > rest.size() / sizeof(Row)) return false;
+    rows = {reinterpret_cast<const Row*>(rest.data()), static_cast<std::size_t>(count)};
+    rest = rest.subspan(static_cast<std::size_t>(count) * sizeof(Row));
+    return true;
+  };
+  if (!take(header.functions, file.functions) || !take(header.sites, file.sites) ||
+      !take(header.variables, file.variables) || !take(header.hooks, file.hooks) ||
+      !take(header.string_bytes, file.strings))
+    return false;
+  if (file.strings.empty() || file.strings.back() != '\0') return false;
+  file.header = &header;
+  file.mapped = bytes.size();
+  return true;
+}
+
+// The last row that begins at or before the address.
+template <class Row>
+const Row* last_before(std::span<const Row> rows, std::uint64_t address) {
+  const auto after = std::upper_bound(rows.begin(), rows.end(), address,
+                                      [](std::uint64_t value, const Row& row) { return value < row.low; });
+  return after == rows.begin() ? nullptr : &*(after - 1);
+}
+
+}  // namespace
+
+struct SymbolTable::State {
+  struct Module {
+    LoadedModule loaded;
+    std::string path;
+    std::vector<std::uint8_t> build_id;
+    const File* file = nullptr;
+  };
+  [[nodiscard]] const File* file_for(const Module& module) const;
+
+  std::deque<File> files;
+  std::deque<Module> modules;
+};
+
+const File* SymbolTable::State::file_for(const Module& module) const {
+  for (const auto& file : files) {
+    const std::span id(file.header->build_id.data(), file.header->build_id_size);
+    if (id.empty() && module.build_id.empty() ? module.path == file.text(file.header->path)
+                                              : std::ranges::equal(id, module.build_id))
+      return &file;
+  }
+  return nullptr;
+}
+
+SymbolTable::SymbolTable() : state_(std::make_unique<State>()) {}
+
+SymbolTable::~SymbolTable() {
+  for (const auto& file : state_->files) munmap(const_cast<SymbolFileHeader*>(file.header), file.mapped);
+}
+
+bool SymbolTable::add_file(const char* path) noexcept {
+  const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  struct stat status {};
+  void* map = MAP_FAILED;
+  if (fstat(descriptor, &status) == 0 && status.st_size > 0)
+    map = mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
+  close(descriptor);
+  if (map == MAP_FAILED) return false;
+  const auto size = static_cast<std::size_t>(status.st_size);
+  try {
+    File file;
+    if (open_tables({static_cast<const std::byte*>(map), size}, file)) {
+      const auto* const added = &state_->files.emplace_back(file);
+      for (auto& module : state_->modules)
+        if (!module.file && state_->file_for(module) == added) module.file = added;
+      return true;
+    }
+  } catch (const std::exception&) {
+    // No memory: as if the file were not there.
+  }
+  munmap(map, size);
+  return false;
+}
+
+int SymbolTable::add_module(const LoadedModule& module) noexcept {
+  try {
+    auto& modules = state_->modules;
+    for (std::size_t i = 0; i < modules.size(); ++i)
+      if (modules[i].loaded.low == module.low && modules[i].path == module.path) return static_cast<int>(i);
+    // What lay there before was unloaded.
+    for (auto& old : modules)
+      if (old.loaded.low < module.high && module.low < old.loaded.high) old.loaded.low = old.loaded.high = 0;
+    auto& added = modules.emplace_back();
+    added.path = module.path;
+    added.build_id.assign(module.build_id.begin(), module.build_id.end());
+    added.loaded = module;
+    added.loaded.path = added.path.c_str();
+    added.loaded.build_id = added.build_id;
+    added.file = state_->file_for(added);
+    return static_cast<int>(modules.size() - 1);
+  } catch (const std::exception&) {
+    return -1;
+  }
+}
+
+SymbolTable::Site SymbolTable::find(std::uint64_t address) const noexcept {
+  Site site;
+  for (std::size_t i = 0; i < state_->modules.size(); ++i) {
+    const auto& module = state_->modules[i];
+    if (address < module.loaded.low || address >= module.loaded.high) continue;
+    site.module = static_cast<int>(i);
+    site.offset = address - module.loaded.bias;
+    if (!module.file) return site;
+    const auto& file = *module.file;
+    if (const auto* const row = last_before(file.sites, site.offset); row && !(row->flags & k_symbol_no_code)) {
+      site.function = file.text(row->function);
+      site.file = file.text(row->file);
+      site.line = row->line;
+      site.allocator = (row->flags & k_symbol_allocator) != 0;
+    } else if (const auto* const function = last_before(file.functions, site.offset);
+               function && site.offset - function->low < function->size) {
+      site.function = file.text(function->name);
+      site.function_offset = site.offset - function->low;
+      site.allocator = (function->flags & k_symbol_allocator) != 0;
+    }
+    return site;
+  }
+  return site;
+}
+
+std::optional<std::uint32_t> SymbolTable::instructions(std::uint64_t site) const noexcept {
+  for (const auto& module : state_->modules) {
+    if (site < module.loaded.low || site >= module.loaded.high) continue;
+    if (!module.file) return std::nullopt;
+    const auto offset = site - module.loaded.bias;
+    const auto* const row = last_before(module.file->hooks, offset);
+    return row && row->low == offset ? std::optional(row->instructions) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::size_t SymbolTable::modules() const noexcept { return state_->modules.size(); }
+
+const LoadedModule& SymbolTable::module(std::size_t index) const noexcept { return state_->modules[index].loaded; }
+
+bool SymbolTable::described(std::size_t index) const noexcept { return state_->modules[index].file != nullptr; }
+
+std::span<const SymbolVariable> SymbolTable::variables(std::size_t index) const noexcept {
+  const auto* const file = state_->modules[index].file;
+  return file ? file->variables : std::span<const SymbolVariable>{};
+}
+
+std::set<std::string> SymbolTable::function_names() const {
+  std::set<std::string> names;
+  for (const auto& file : state_->files)
+    for (const auto& function : file.functions) {
+      const auto* const row = last_before(file.sites, function.low);
+      names.insert(file.text(row && !(row->flags & k_symbol_no_code) ? row->function : function.name));
+    }
+  return names;
+}
+
+const char* SymbolTable::text(std::size_t index, std::uint32_t name) const noexcept {
+  const auto* const file = state_->modules[index].file;
+  return file ? file->text(name) : "";
+}
+
+std::string_view SymbolTable::describe(const Site& site, std::uint64_t address, char* buffer,
+                                       std::size_t room) const noexcept {
+  if (room == 0) return {};
+  int written = 0;
+  if (site.function && site.file) {
+    written = std::snprintf(buffer, room, "%s %s:%u", site.function, base_name(site.file), site.line);
+  } else if (site.function) {
+    written = std::snprintf(buffer, room, "%s+0x%llx", site.function,
+                            static_cast<unsigned long long>(site.function_offset));
+  } else if (site.module >= 0) {
+    const auto& module = state_->modules[static_cast<std::size_t>(site.module)];
+    const auto offset = static_cast<unsigned long long>(site.offset);
+    const auto& id = module.build_id;
+    written = id.size() >= 4
+                  ? std::snprintf(buffer, room, "%02x%02x%02x%02x+0x%llx", id[0], id[1], id[2], id[3], offset)
+                  : std::snprintf(buffer, room, "%s+0x%llx", base_name(module.path.c_str()), offset);
+  } else {
+    written = std::snprintf(buffer, room, "0x%llx", static_cast<unsigned long long>(address));
+  }
+  return {buffer, std::min(room - 1, static_cast<std::size_t>(std::max(written, 0)))};
+}
+
+}  // namespace terrace::observe

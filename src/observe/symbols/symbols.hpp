@@ -1,0 +1,75 @@
+// Names for addresses of this process: functions, source lines, static variables. Reads the symbol files that the
+// launcher wrote (symbol_file.hpp) and matches them to the loaded modules by build-id, or by path where there is
+// none. Lookups allocate nothing and may be called from anywhere; files and modules are added while nobody looks
+// up, or under the caller's lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "observe/symbols/symbol_file.hpp"
+
+namespace terrace::observe {
+
+// A part of the process that was loaded from one file.
+struct LoadedModule {
+  const char* path = "";            // valid as long as the table
+  std::uint64_t bias = 0;           // address in the process = address in the file + bias
+  std::uint64_t low = 0, high = 0;  // of its mappings
+  std::span<const std::uint8_t> build_id;
+};
+
+class SymbolTable {
+ public:
+  SymbolTable();
+  ~SymbolTable();
+  SymbolTable(const SymbolTable&) = delete;
+  SymbolTable& operator=(const SymbolTable&) = delete;
+
+  // Maps a symbol file. False when it is not a whole one of this version.
+  bool add_file(const char* path) noexcept;
+  // A module is there (again). Copies what `module` points to. Returns its index, or -1 without memory.
+  int add_module(const LoadedModule& module) noexcept;
+
+  struct Site {
+    int module = -1;                 // -1: no module is known there
+    std::uint64_t offset = 0;        // in the module's file
+    const char* function = nullptr;  // nullptr: not known
+    const char* file = nullptr;      // base name; nullptr: no debug information
+    std::uint32_t line = 0;
+    std::uint64_t function_offset = 0;  // without a file: from the beginning of the function
+    bool allocator = false;
+  };
+  // What runs at the address. For a return address ask one byte before it.
+  [[nodiscard]] Site find(std::uint64_t address) const noexcept;
+
+  // How many instructions of the program's own go with the hook that returns to this address.
+  [[nodiscard]] std::optional<std::uint32_t> instructions(std::uint64_t site) const noexcept;
+
+  [[nodiscard]] std::size_t modules() const noexcept;
+  [[nodiscard]] const LoadedModule& module(std::size_t index) const noexcept;
+  // Whether a symbol file describes it.
+  [[nodiscard]] bool described(std::size_t index) const noexcept;
+  // Of one module, by address in its file; `text()` gives their names.
+  [[nodiscard]] std::span<const SymbolVariable> variables(std::size_t index) const noexcept;
+  [[nodiscard]] const char* text(std::size_t index, std::uint32_t name) const noexcept;
+  // What find() calls the functions of all files that were added, at their first address. Allocates.
+  [[nodiscard]] std::set<std::string> function_names() const;
+
+  // "makea cg.cpp:120", "makea+0x1c", "1a2b3c4d+0x4711" (build-id, else the file's name), "0x7f...". Writes at
+  // most `room` bytes, the ending zero among them, and returns the text.
+  std::string_view describe(const Site& site, std::uint64_t address, char* buffer,
+                            std::size_t room) const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace terrace::observe

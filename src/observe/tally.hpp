@@ -1,0 +1,112 @@
+// A quantum's misses summed by chunk. Tens of chunks stand for tens of thousands of misses, so whoever needs sums
+// only (the time law, exact counters) works on a tally, and one tally serves every sink that hears of the quantum.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "observe/access_sink.hpp"
+#include "observe/chunk_scratch.hpp"
+
+namespace terrace::observe {
+
+struct ChunkTraffic {
+  std::uint64_t prefetched = 0;  // lines read, by kind of miss
+  std::uint64_t independent = 0;
+  std::uint64_t dependent = 0;
+  std::uint64_t weight = 0;   // of the demand misses, in 255ths of a latency
+  std::uint64_t written = 0;  // lines written back
+
+  // So many misses of one kind, and the weights of those that are demanded, summed.
+  void add(MissKind kind, std::uint64_t misses, std::uint64_t weights) {
+    switch (kind) {
+      case MissKind::prefetched:
+        prefetched += misses;
+        break;
+      case MissKind::independent:
+        independent += misses;
+        weight += weights;
+        break;
+      case MissKind::dependent:
+        dependent += misses;
+        weight += weights;
+        break;
+      case MissKind::writeback:
+        written += misses;
+        break;
+    }
+  }
+  [[nodiscard]] std::uint64_t read() const { return prefetched + independent + dependent; }
+  ChunkTraffic& operator+=(const ChunkTraffic& other) {
+    prefetched += other.prefetched;
+    independent += other.independent;
+    dependent += other.dependent;
+    weight += other.weight;
+    written += other.written;
+    return *this;
+  }
+  ChunkTraffic& operator-=(const ChunkTraffic& other) {
+    prefetched -= other.prefetched;
+    independent -= other.independent;
+    dependent -= other.dependent;
+    weight -= other.weight;
+    written -= other.written;
+    return *this;
+  }
+};
+
+class Tally {
+ public:
+  // Replaces what was counted before.
+  void count(const Quantum& quantum);
+  // The same, from sums that somebody has kept: nothing yet, then misses of one chunk and kind, in the order in
+  // which the chunks were first met. `weight`: of demand misses, in all.
+  void clear();
+  void add(ChunkId chunk, MissKind kind, std::uint64_t misses, std::uint64_t weight);
+  [[nodiscard]] const std::vector<ChunkScratch<ChunkTraffic>::Entry>& chunks() const {
+    return by_chunk_.entries();
+  }
+  // nullptr where the quantum did not touch the chunk.
+  [[nodiscard]] const ChunkTraffic* find(ChunkId chunk) const { return by_chunk_.find(chunk); }
+  // Misses on memory that belongs to no chunk (memory::k_no_chunk).
+  [[nodiscard]] const ChunkTraffic& unowned() const { return unowned_; }
+
+ private:
+  ChunkTraffic& of(ChunkId chunk);
+
+  ChunkScratch<ChunkTraffic> by_chunk_;
+  ChunkTraffic unowned_;
+};
+
+// A sink that can use a tally which somebody else has made.
+class TallySink : public AccessSink {
+ public:
+  void quantum(const Quantum& quantum) final {
+    own_.count(quantum);
+    tallied(quantum, own_);
+  }
+  virtual void tallied(const Quantum& quantum, const Tally& tally) = 0;
+  // Whether it would look at the quantum's single misses now; a replay saves itself the trouble where nobody does.
+  [[nodiscard]] virtual bool wants_misses() const { return false; }
+
+ private:
+  Tally own_;
+};
+
+// Hands every quantum to several sinks, in the order in which they were added, with one tally for all of them.
+class Tee final : public TallySink {
+ public:
+  void add(TallySink& sink) { sinks_.push_back(&sink); }
+  void tallied(const Quantum& quantum, const Tally& tally) override {
+    for (auto* sink : sinks_) sink->tallied(quantum, tally);
+  }
+  [[nodiscard]] bool wants_misses() const override {
+    return std::any_of(sinks_.begin(), sinks_.end(), [](const TallySink* sink) { return sink->wants_misses(); });
+  }
+
+ private:
+  std::vector<TallySink*> sinks_;
+};
+
+}  // namespace terrace::observe

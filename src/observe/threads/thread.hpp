@@ -1,0 +1,76 @@
+// What every thread has: whether it is inside Terrace now (then nothing it does is the program's), its pipeline,
+// its shadow stack of calls. In initial-exec thread-local storage: one load away from every hook.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace terrace::observe {
+
+class Pipeline;
+class TimeSamples;
+
+inline constexpr std::uint32_t k_shadow_stack_depth = 4096;
+
+struct Thread {
+  std::uint32_t inside = 0;        // > 0: hooks and interposers pass through
+  Pipeline* pipeline = nullptr;    // null: accesses are not followed (hooks off)
+  std::uint32_t depth = 0;         // of the shadow stack; may exceed what is kept
+  std::uint32_t number = 0;        // in the order of creation
+  bool watching = false;           // function entries are reported to the observer
+  bool followed = false;           // its stack is known, its accesses have been followed
+  bool takes_turns = false;        // with other threads, in virtual time
+  bool rests = false;              // after its last turn: its time is sampled as Terrace's own
+  TimeSamples* samples = nullptr;  // null: its time is not sampled
+  struct Call {
+    std::uint64_t function;
+    std::uint64_t call_site;
+    std::uint64_t stack_pointer;
+  };
+  Call* calls = nullptr;  // k_shadow_stack_depth of them, innermost last; null: calls are not followed
+};
+
+// Under gcc's null checks (-fsanitize=undefined) another model is chosen: they test the flags of an instruction of
+// this one that the linker replaces.
+#ifndef TERRACE_THREAD_MODEL
+#define TERRACE_THREAD_MODEL "initial-exec"
+#endif
+
+// This thread's; constant-initialised, so that it can be used before constructors run and in signal handlers.
+extern constinit thread_local Thread t_thread __attribute__((tls_model(TERRACE_THREAD_MODEL)));
+
+// For the duration of a scope what this thread does is Terrace's own doing. The fences keep the compiler from
+// moving work out of the scope: a signal handler that interrupts it must find `inside` set.
+class Inside {
+ public:
+  Inside() {
+    ++t_thread.inside;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~Inside() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    --t_thread.inside;
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
+
+// Accesses of the program that came while their thread was inside Terrace (signal handlers, callbacks), in all
+// threads: nobody followed them.
+std::uint64_t unseen_accesses();
+void count_unseen();
+
+// Whether threads of this process take turns with one another.
+std::atomic<bool>& several_threads();
+
+// The number of the next thread: 0 for the first. The creator asks, so that numbers follow the program's order.
+std::uint32_t next_thread_number();
+// Called once by every thread that is to be followed, the main thread included: gives it its number and its shadow
+// stack. Without memory for one the thread has none. Calling it again changes nothing.
+Thread& enter_thread(std::uint32_t number);
+Thread& enter_thread();  // with the next number
+// Called by a thread that ends: gives the shadow stack back. The pipeline is its owner's to delete.
+void leave_thread();
+
+}  // namespace terrace::observe

@@ -1,0 +1,34 @@
+#include "pim/machine/machine_geometry.hpp"
+
+#include "core/error.hpp"
+
+namespace terrace::pim {
+namespace {
+
+std::string names_of_devices(const machine::Machine& machine) {
+  std::string names;
+  for (const auto& place : machine.places())
+    if (place.geometry) names += (names.empty() ? "" : ", ") + place.name;
+  return names;
+}
+
+}  // namespace
+
+PlaceId find_device(const machine::Machine& machine, const std::string& name) {
+  for (std::size_t i = 0; i < machine.places().size(); ++i) {
+    const auto& place = machine.places()[i];
+    if (place.geometry && (name.empty() || place.name == name)) return static_cast<PlaceId>(i);
+  }
+  const auto devices = names_of_devices(machine);
+  if (devices.empty())
+    throw Error(Code::not_found, "machine '" + machine.name() +
+                                     "' has no place that computes; give one a [place.geometry] in its file");
+  throw Error(Code::not_found,
+              "machine '" + machine.name() + "' has no place '" + name + "' that computes; there is " + devices);
+}
+
+Geometry device_of(const machine::Machine& machine, const std::string& name) {
+  return *machine.place(find_device(machine, name)).geometry;
+}
+
+}  // namespace terrace::pim

@@ -1,0 +1,86 @@
+#include "pim/trace/fragmentation.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace terrace::pim {
+namespace {
+
+// Walks a board row by row. For each subarray it knows how many rows up to this one are free; the rectangles that
+// end in this row are those under that skyline, and a stack of its rising steps meets each of the largest once.
+class Walk {
+ public:
+  Walk(const Board& board, std::uint32_t device, Fragmentation& found)
+      : board_(board), device_(device), found_(found), height_(board.subarrays(), 0) {
+    rising_.reserve(board.subarrays() + 1);
+  }
+
+  void row(std::uint32_t row) {
+    row_ = row;
+    std::uint32_t run = 0;
+    for (std::uint32_t s = 0; s <= height_.size(); ++s) {
+      const bool inside = s < height_.size();
+      const bool free = inside && board_.is_free(row, s);
+      if (inside) height_[s] = free ? height_[s] + 1 : 0;
+      found_.free += free ? 1 : 0;
+      run = free ? run + 1 : 0;
+      note(found_.horizontal, s + 1 - run, 1, run);
+      if (inside) note(found_.vertical, s, height_[s], 1);
+      skyline(s, inside ? height_[s] : 0);
+    }
+    rising_.clear();
+  }
+
+ private:
+  struct Step {
+    std::uint32_t subarray;  // from which on the skyline is at least so high
+    std::uint32_t height;
+  };
+
+  void skyline(std::uint32_t subarray, std::uint32_t height) {
+    auto begin = subarray;
+    while (!rising_.empty() && rising_.back().height >= height) {
+      begin = rising_.back().subarray;
+      note(found_.rectangle, begin, rising_.back().height, subarray - begin);
+      rising_.pop_back();
+    }
+    if (height > 0) rising_.push_back({begin, height});
+  }
+
+  void note(LargestFree& largest, std::uint32_t subarray, std::uint32_t rows, std::uint32_t subarrays) const {
+    if (std::uint64_t{rows} * subarrays <= largest.units()) return;
+    largest.block = {device_, subarray, row_ + 1 - rows, {rows, subarrays}};
+  }
+
+  const Board& board_;
+  std::uint32_t device_;
+  Fragmentation& found_;
+  std::uint32_t row_ = 0;
+  std::vector<std::uint32_t> height_;  // of each subarray
+  std::vector<Step> rising_;
+};
+
+void compare(LargestFree& largest, std::uint64_t free, std::uint64_t most) {
+  const auto best = std::min(free, most);
+  largest.fragmentation = best == 0 ? 0 : 1 - static_cast<double>(largest.units()) / static_cast<double>(best);
+}
+
+}  // namespace
+
+Fragmentation fragmentation_of(std::span<const Board> boards) {
+  Fragmentation found;
+  for (std::uint32_t device = 0; device < boards.size(); ++device) {
+    const auto& board = boards[device];
+    Walk walk(board, device, found);
+    for (std::uint32_t row = 0; row < board.rows(); ++row) walk.row(row);
+    found.units += std::uint64_t{board.rows()} * board.subarrays();
+  }
+  if (boards.empty()) return found;
+  const std::uint64_t rows = boards[0].rows(), subarrays = boards[0].subarrays();
+  compare(found.rectangle, found.free, rows * subarrays);
+  compare(found.horizontal, found.free, subarrays);
+  compare(found.vertical, found.free, rows);
+  return found;
+}
+
+}  // namespace terrace::pim

@@ -1,0 +1,232 @@
+// Merging: every journal's records become rows, in one transaction, in a file that gets its name when it is whole.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "core/error.hpp"
+#include "core/journal.hpp"
+#include "profile/store/store.hpp"
+#include "profile/store/store_database.hpp"
+#include "profile/store/store_rows.hpp"
+#include "profile/store/store_schema.hpp"
+
+namespace terrace::profile {
+namespace {
+
+std::vector<std::byte> load_file(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (error) throw Error(Code::not_found, error.message());
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw Error(Code::failed, std::strerror(errno));
+  std::vector<std::byte> bytes(size);
+  in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
+  bytes.resize(static_cast<std::size_t>(in.gcount()));
+  return bytes;
+}
+
+// Takes `out`, or the next free name after it, by creating it empty.
+std::string claim_free_name(const std::string& out) {
+  const std::filesystem::path wanted(out);
+  for (int n = 1;; ++n) {
+    auto path = wanted;
+    if (n > 1) {
+      path.replace_filename(wanted.stem().string() + "-" + std::to_string(n) + wanted.extension().string());
+    }
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (file >= 0) {
+      close(file);
+      return path.string();
+    }
+    if (errno != EEXIST) throw Error(Code::failed, "cannot write " + path.string() + ": " + std::strerror(errno));
+  }
+}
+
+// A name beside the final one, removed again unless `publish` was called.
+class Draft {
+ public:
+  explicit Draft(const std::string& out) : path_(out + ".part-" + std::to_string(getpid())) {
+    unlink(path_.c_str());
+    // Profiles are their user's own, like journals; SQLite would ask the umask alone.
+    const int file = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (file < 0) throw Error(Code::failed, "cannot write " + out + ": " + std::strerror(errno));
+    close(file);
+  }
+  ~Draft() {
+    if (!published_) unlink(path_.c_str());
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  std::string publish(const std::string& out) {
+    if (const int file = open(path_.c_str(), O_RDONLY | O_CLOEXEC); file >= 0) {
+      fsync(file);
+      close(file);
+    }
+    auto name = claim_free_name(out);
+    if (rename(path_.c_str(), name.c_str()) != 0) {
+      const int error = errno;
+      unlink(name.c_str());
+      throw Error(Code::failed, "cannot write " + name + ": " + std::strerror(error));
+    }
+    published_ = true;
+    return name;
+  }
+
+ private:
+  std::string path_;
+  bool published_ = false;
+};
+
+template <class Record>
+void add_decoded(RunRows& rows, std::span<const std::byte> payload) {
+  BlobReader in(payload);
+  Record record;
+  decode(in, record);
+  rows.add(record);
+}
+
+// False for a type that this version does not know.
+bool add_record(RunRows& rows, const JournalRecord& record) {
+  switch (static_cast<RecordType>(record.type)) {
+    case RecordType::run:
+      add_decoded<RunRecord>(rows, record.payload);
+      return true;
+    case RecordType::object:
+      add_decoded<ObjectRecord>(rows, record.payload);
+      return true;
+    case RecordType::object_end:
+      add_decoded<ObjectEndRecord>(rows, record.payload);
+      return true;
+    case RecordType::loop:
+      add_decoded<LoopRecord>(rows, record.payload);
+      return true;
+    case RecordType::loop_end:
+      add_decoded<LoopEndRecord>(rows, record.payload);
+      return true;
+    case RecordType::phase:
+      add_decoded<PhaseRecord>(rows, record.payload);
+      return true;
+    case RecordType::core_time:
+      add_decoded<CoreTimeRecord>(rows, record.payload);
+      return true;
+    case RecordType::iteration:
+      add_decoded<IterationRecord>(rows, record.payload);
+      return true;
+    case RecordType::moves:
+      add_decoded<MovesRecord>(rows, record.payload);
+      return true;
+    case RecordType::transfers:
+      add_decoded<TransfersRecord>(rows, record.payload);
+      return true;
+    case RecordType::plan:
+      add_decoded<PlanRecord>(rows, record.payload);
+      return true;
+    case RecordType::note:
+      add_decoded<NoteRecord>(rows, record.payload);
+      return true;
+    case RecordType::counters:
+      add_decoded<CountersRecord>(rows, record.payload);
+      return true;
+    case RecordType::reach:
+      add_decoded<ReachRecord>(rows, record.payload);
+      return true;
+    case RecordType::end:
+      add_decoded<EndRecord>(rows, record.payload);
+      return true;
+    case RecordType::machine:
+      add_decoded<MachineRecord>(rows, record.payload);
+      return true;
+    case RecordType::calibration:
+      add_decoded<CalibrationRecord>(rows, record.payload);
+      return true;
+  }
+  return false;
+}
+
+void add_note(Database& database, MergeSummary& summary, std::optional<std::int64_t> run,
+              const std::string& text) {
+  summary.notes.push_back(text);
+  Statement insert(database, "INSERT INTO note(run, at, severity, text) VALUES(?, NULL, 'warning', ?)");
+  insert.run(run, text);
+}
+
+std::string records(std::size_t count) { return std::to_string(count) + (count == 1 ? " record" : " records"); }
+
+// One journal, one row of `run`.
+void merge_one(Database& database, const std::string& journal, MergeSummary& summary) {
+  std::vector<std::byte> bytes;
+  std::optional<RunRows> rows;
+  JournalEnd end;
+  std::size_t undecodable = 0;
+  std::size_t unknown = 0;
+  std::string first_reason;
+  try {
+    bytes = load_file(journal);
+    end = read_journal(bytes, [&](const JournalRecord& record) {
+      if (!rows) rows.emplace(database, journal);
+      try {
+        if (!add_record(*rows, record)) ++unknown;
+      } catch (const Error& error) {
+        // Damaged contents under a right checksum come from another version of the writer; SQLite's own
+        // failures are not of the record and end the merge.
+        if (error.code() == Code::failed) throw;
+        if (undecodable++ == 0) first_reason = error.what();
+      }
+    });
+  } catch (const Error& error) {
+    if (rows || error.code() == Code::failed) throw;
+    add_note(database, summary, std::nullopt, "journal " + journal + " could not be read: " + error.what());
+    return;
+  }
+  if (!rows) rows.emplace(database, journal);
+  rows->finish(end);
+  ++summary.processes;
+  summary.records += end.records;
+
+  const std::string who = "process " + std::to_string(rows->process()) + rows->program();
+  const auto note = [&](const std::string& text) { add_note(database, summary, rows->id(), who + text); };
+  if (!end.whole) {
+    note(": its journal was cut short (" + end.reason + ")");
+  } else if (!rows->ended()) {
+    note(" did not end by itself (killed, or still running): its journal ends after " + records(end.records));
+  }
+  if (!end.whole || !rows->ended()) ++summary.incomplete;
+  if (undecodable > 0) {
+    note(": left out " + records(undecodable) + " that could not be decoded (" + first_reason + ")");
+  }
+  if (unknown > 0) note(": left out " + records(unknown) + " of a kind that this version does not know");
+}
+
+}  // namespace
+
+MergeSummary merge_journals(const std::vector<std::string>& journals, const std::string& out) {
+  MergeSummary summary;
+  Draft draft(out);
+  {
+    Database database(draft.path(), Database::Mode::create);
+    // The draft is worth nothing until it is whole, so it needs no protection against crashes.
+    database.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;");
+    database.execute("PRAGMA application_id = " + std::to_string(k_store_application) +
+                     "; PRAGMA user_version = " + std::to_string(k_store_version) + ";");
+    database.execute("BEGIN");
+    database.execute(k_store_schema);
+    for (const auto& journal : journals) merge_one(database, journal, summary);
+    if (summary.processes == 0) {
+      throw Error(Code::not_found, summary.notes.empty() ? "there is no journal to merge" : summary.notes.front());
+    }
+    database.execute("COMMIT");
+  }
+  summary.path = draft.publish(out);
+  return summary;
+}
+
+}  // namespace terrace::profile

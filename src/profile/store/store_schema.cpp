@@ -1,0 +1,120 @@
+#include "profile/store/store_schema.hpp"
+
+namespace terrace::profile {
+
+// Times are seconds since the process began, sizes bytes, bandwidths bytes a second. A cell's iteration is the
+// profile's, of which a run may have a sampled and an exact one for the same repetition of the loop.
+const char* const k_store_schema = R"sql(
+CREATE TABLE machine(
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL, description TEXT NOT NULL, fingerprint TEXT NOT NULL,
+  line INTEGER NOT NULL, blob BLOB NOT NULL UNIQUE);
+CREATE TABLE node(
+  machine INTEGER NOT NULL REFERENCES machine(id), id INTEGER NOT NULL, parent INTEGER, name TEXT NOT NULL,
+  place INTEGER, PRIMARY KEY(machine, id)) WITHOUT ROWID;
+CREATE TABLE place(
+  machine INTEGER NOT NULL REFERENCES machine(id), id INTEGER NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
+  capacity INTEGER NOT NULL, granule INTEGER NOT NULL, domain INTEGER NOT NULL, numa_node INTEGER NOT NULL,
+  PRIMARY KEY(machine, id)) WITHOUT ROWID;
+CREATE TABLE initiator(
+  machine INTEGER NOT NULL REFERENCES machine(id), id INTEGER NOT NULL, name TEXT NOT NULL,
+  cores INTEGER NOT NULL, frequency_hz REAL NOT NULL, instruction_time REAL NOT NULL, domain INTEGER NOT NULL,
+  PRIMARY KEY(machine, id)) WITHOUT ROWID;
+CREATE TABLE cache(
+  machine INTEGER NOT NULL REFERENCES machine(id), initiator INTEGER NOT NULL, level INTEGER NOT NULL,
+  name TEXT NOT NULL, size INTEGER NOT NULL, ways INTEGER NOT NULL, shared INTEGER NOT NULL,
+  latency REAL NOT NULL, PRIMARY KEY(machine, initiator, level)) WITHOUT ROWID;
+CREATE TABLE domain(
+  machine INTEGER NOT NULL REFERENCES machine(id), id INTEGER NOT NULL, name TEXT NOT NULL,
+  initiator INTEGER NOT NULL, home INTEGER NOT NULL, PRIMARY KEY(machine, id)) WITHOUT ROWID;
+CREATE TABLE path(
+  machine INTEGER NOT NULL REFERENCES machine(id), initiator INTEGER NOT NULL, place INTEGER NOT NULL,
+  read REAL NOT NULL, write REAL NOT NULL, latency REAL NOT NULL,
+  PRIMARY KEY(machine, initiator, place)) WITHOUT ROWID;
+CREATE TABLE copy(
+  machine INTEGER NOT NULL REFERENCES machine(id), source INTEGER NOT NULL, target INTEGER NOT NULL,
+  bandwidth REAL NOT NULL, PRIMARY KEY(machine, source, target)) WITHOUT ROWID;
+
+CREATE TABLE run(
+  id INTEGER PRIMARY KEY, journal TEXT NOT NULL, process INTEGER NOT NULL, parent INTEGER NOT NULL,
+  started_unix_ns INTEGER NOT NULL, host TEXT NOT NULL, program TEXT NOT NULL, arguments TEXT NOT NULL,
+  backend TEXT NOT NULL, mode TEXT NOT NULL, planner TEXT NOT NULL, budget TEXT NOT NULL,
+  initiator INTEGER NOT NULL, cores REAL NOT NULL, sample_interval REAL NOT NULL, core_time_fitted INTEGER,
+  machine INTEGER REFERENCES machine(id), calibration BLOB, ended REAL, how TEXT, whole INTEGER NOT NULL);
+CREATE TABLE object(
+  run INTEGER NOT NULL REFERENCES run(id), id INTEGER NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
+  size INTEGER NOT NULL, chunk_size INTEGER NOT NULL, first_chunk INTEGER NOT NULL, chunks INTEGER NOT NULL,
+  born REAL NOT NULL, died REAL, address INTEGER NOT NULL, PRIMARY KEY(run, id)) WITHOUT ROWID;
+CREATE TABLE object_place(
+  run INTEGER NOT NULL, object INTEGER NOT NULL, first INTEGER NOT NULL, chunks INTEGER NOT NULL,
+  place INTEGER NOT NULL, PRIMARY KEY(run, object, first)) WITHOUT ROWID;
+CREATE TABLE loop(
+  run INTEGER NOT NULL REFERENCES run(id), number INTEGER NOT NULL, name TEXT NOT NULL, begun REAL NOT NULL,
+  ended REAL, iterations INTEGER, followed INTEGER, PRIMARY KEY(run, number)) WITHOUT ROWID;
+CREATE TABLE phase_instance(
+  run INTEGER NOT NULL REFERENCES run(id), loop INTEGER NOT NULL, iteration INTEGER NOT NULL,
+  phase INTEGER NOT NULL, name TEXT NOT NULL, begun REAL NOT NULL, ended REAL NOT NULL, waited REAL NOT NULL,
+  followed INTEGER NOT NULL);
+CREATE INDEX phase_instance_by_run ON phase_instance(run, loop, iteration, phase);
+CREATE TABLE core_time(
+  run INTEGER NOT NULL REFERENCES run(id), phase TEXT NOT NULL, instruction_time REAL NOT NULL,
+  PRIMARY KEY(run, phase)) WITHOUT ROWID;
+
+CREATE TABLE iteration(
+  id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run(id), loop INTEGER NOT NULL, number INTEGER NOT NULL,
+  exact INTEGER NOT NULL, anew INTEGER NOT NULL);
+CREATE INDEX iteration_by_run ON iteration(run, loop, exact, number);
+CREATE TABLE phase(
+  iteration INTEGER NOT NULL REFERENCES iteration(id), phase INTEGER NOT NULL, name TEXT NOT NULL,
+  time REAL NOT NULL, core REAL NOT NULL, samples REAL NOT NULL, samples_with_access REAL NOT NULL,
+  bandwidth_time REAL NOT NULL, unowned_lines REAL NOT NULL, PRIMARY KEY(iteration, phase)) WITHOUT ROWID;
+CREATE TABLE cell(
+  iteration INTEGER NOT NULL REFERENCES iteration(id), phase INTEGER NOT NULL, chunk INTEGER NOT NULL,
+  read_lines REAL NOT NULL, write_lines REAL NOT NULL, exposure REAL NOT NULL, samples REAL NOT NULL,
+  line_squares REAL NOT NULL, streamed_lines REAL NOT NULL, streamed_exposure REAL NOT NULL,
+  PRIMARY KEY(iteration, phase, chunk)) WITHOUT ROWID;
+CREATE TABLE chunk_place(
+  iteration INTEGER NOT NULL REFERENCES iteration(id), first INTEGER NOT NULL, chunks INTEGER NOT NULL,
+  place INTEGER NOT NULL, PRIMARY KEY(iteration, first)) WITHOUT ROWID;
+
+CREATE TABLE move(
+  id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run(id), loop INTEGER NOT NULL, object INTEGER NOT NULL,
+  first INTEGER NOT NULL, chunks INTEGER NOT NULL, source INTEGER NOT NULL, target INTEGER NOT NULL,
+  iteration INTEGER NOT NULL, ask INTEGER NOT NULL, need INTEGER NOT NULL, size INTEGER NOT NULL,
+  benefit REAL NOT NULL, cost REAL NOT NULL, asked REAL NOT NULL, begun REAL NOT NULL, done REAL NOT NULL,
+  waited REAL NOT NULL, refused INTEGER NOT NULL);
+CREATE INDEX move_by_run ON move(run, asked);
+CREATE TABLE plan(
+  id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run(id), at REAL NOT NULL, why TEXT NOT NULL,
+  planner TEXT NOT NULL, machine TEXT NOT NULL, loop TEXT NOT NULL, budget TEXT NOT NULL, phases TEXT NOT NULL,
+  predicted REAL NOT NULL, predicted_slow REAL NOT NULL, lower_bound REAL NOT NULL, gap REAL NOT NULL,
+  blob BLOB NOT NULL);
+CREATE TABLE plan_object(
+  plan INTEGER NOT NULL REFERENCES plan(id), object INTEGER NOT NULL, name TEXT NOT NULL, size INTEGER NOT NULL,
+  chunks INTEGER NOT NULL, pinned INTEGER NOT NULL, PRIMARY KEY(plan, object)) WITHOUT ROWID;
+CREATE TABLE plan_part(
+  plan INTEGER NOT NULL, object INTEGER NOT NULL, first INTEGER NOT NULL, chunks INTEGER NOT NULL,
+  place TEXT NOT NULL);
+CREATE TABLE plan_move(
+  plan INTEGER NOT NULL, position INTEGER NOT NULL, object INTEGER NOT NULL, first INTEGER NOT NULL,
+  chunks INTEGER NOT NULL, target TEXT NOT NULL, ask INTEGER NOT NULL, need INTEGER NOT NULL,
+  awaited INTEGER NOT NULL, benefit REAL NOT NULL, cost REAL NOT NULL,
+  PRIMARY KEY(plan, position)) WITHOUT ROWID;
+CREATE TABLE counters(
+  run INTEGER PRIMARY KEY REFERENCES run(id), accesses INTEGER NOT NULL, instructions INTEGER NOT NULL, misses INTEGER NOT NULL,
+  unseen INTEGER NOT NULL, dropped INTEGER NOT NULL, core REAL NOT NULL, exposed REAL NOT NULL,
+  bandwidth_bound REAL NOT NULL, waited REAL NOT NULL, charged REAL NOT NULL);
+CREATE TABLE reach(
+  run INTEGER PRIMARY KEY REFERENCES run(id), sample_period REAL NOT NULL, not_sampled TEXT NOT NULL,
+  samples INTEGER NOT NULL, time_share REAL NOT NULL, time_at_least REAL NOT NULL, heap REAL NOT NULL,
+  heap_unreached REAL NOT NULL);
+CREATE TABLE reach_code(
+  run INTEGER NOT NULL REFERENCES run(id), path TEXT NOT NULL, hooks INTEGER NOT NULL, in_loop REAL NOT NULL,
+  elsewhere REAL NOT NULL, PRIMARY KEY(run, path, hooks)) WITHOUT ROWID;
+CREATE TABLE reach_object(
+  run INTEGER NOT NULL REFERENCES run(id), object INTEGER NOT NULL, unreached INTEGER NOT NULL,
+  PRIMARY KEY(run, object)) WITHOUT ROWID;
+CREATE TABLE note(
+  run INTEGER REFERENCES run(id), at REAL, severity TEXT NOT NULL, text TEXT NOT NULL);
+)sql";
+
+}  // namespace terrace::profile

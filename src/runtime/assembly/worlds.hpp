@@ -1,0 +1,31 @@
+// Makes the worlds of a session: simulated machines in virtual time, or the real one. What they are made of lives
+// as long as the process.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "observe/tally.hpp"
+#include "runtime/runtime_parts.hpp"
+#include "runtime/session/session.hpp"
+#include "sim/recording/recording_format.hpp"
+#include "sim/scheduler/thread_clocks.hpp"
+
+namespace terrace::runtime {
+
+// A world and the sinks that must hear of the program's misses for it, in order.
+struct BuiltWorld {
+  WorldParts parts;
+  std::vector<observe::TallySink*> sinks;
+  sim::ThreadClocks* thread_clocks = nullptr;  // in virtual time
+};
+
+// Collectors are made only where accesses are followed. Throws Error when the journal or the ledger cannot be
+// made.
+BuiltWorld build_world(const Session& session, const SessionWorld& world, bool accesses_followed,
+                       const sim::ProgramIdentity& program);
+
+// The process that asks.
+sim::ProgramIdentity this_program();
+
+}  // namespace terrace::runtime

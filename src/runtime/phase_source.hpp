@@ -1,0 +1,55 @@
+// What begins phases: the program's own markers, the functions that the user named, or those that are found to
+// repeat. Whatever it is, what comes out is the same: the main loop begins, a phase begins, the loop ends.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/phase_finder.hpp"
+#include "runtime/runtime_parts.hpp"
+
+namespace terrace::runtime {
+
+// In this order: the loop ends, a loop begins, a phase begins.
+struct Boundary {
+  bool ends_loop = false;
+  std::string_view begins_loop;  // its name; empty: none begins
+  std::string phase;             // the name of one that begins; empty: none
+
+  [[nodiscard]] bool any() const { return ends_loop || !begins_loop.empty() || !phase.empty(); }
+};
+
+class PhaseSources {
+ public:
+  // `name_of`: a function's, by its address; may be empty.
+  PhaseSources(PhaseSpec spec, std::function<std::string(std::uint64_t)> name_of)
+      : spec_(std::move(spec)), name_of_(std::move(name_of)), entered_(spec_.functions.size()) {}
+
+  // Whether the program's own markers count.
+  [[nodiscard]] bool by_markers() const { return spec_.source == PhaseSource::markers; }
+  // What the entry of the function at that address means.
+  [[nodiscard]] Boundary function_entered(std::uint64_t function, bool in_loop);
+  // Of the functions that the user named, those that were not entered.
+  [[nodiscard]] std::vector<std::string> missing() const;
+
+ private:
+  [[nodiscard]] Boundary named(std::uint64_t function, bool in_loop);
+  [[nodiscard]] Boundary found(std::uint64_t function, bool in_loop);
+  [[nodiscard]] std::string name_of(std::uint64_t function) const {
+    return name_of_ ? name_of_(function) : std::string();
+  }
+
+  PhaseSpec spec_;
+  std::function<std::string(std::uint64_t)> name_of_;
+  PhaseFinder finder_;
+  std::vector<bool> entered_;                                 // by function that the user named
+  std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  // by address
+  std::vector<std::string> names_;                            // by number
+};
+
+}  // namespace terrace::runtime

@@ -1,0 +1,70 @@
+// A running program as its configurations hear of it: objects cut into chunks, the main loop's iterations and
+// phases, the accesses between them. Every event goes to every configuration in the order in which it comes in
+// here, and to who records the run.
+//
+// Events come one at a time: who calls holds a lock, or is alone. An event that ends something (a phase, an
+// object) comes when all accesses before it have come. Nothing here asks for accesses or calls back.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/following.hpp"
+#include "runtime/phase_tracker.hpp"
+#include "runtime/runtime_parts.hpp"
+#include "runtime/world.hpp"
+
+namespace terrace::runtime {
+
+class Program {
+ public:
+  explicit Program(RuntimeParts parts);
+
+  ObjectId add_object(std::string_view name, observe::ObjectKind kind, std::uint64_t address, Bytes size);
+  void grow_object(ObjectId id, Bytes size);
+  void remove_object(ObjectId id);
+  [[nodiscard]] bool is_live(ObjectId id) const { return id < objects_.size() && objects_[id].live; }
+  // Throws Error{invalid} for a hint that makes no sense.
+  void hinted(const observe::ProgramHint& hint);
+
+  void loop_begun(std::string_view name);
+  void loop_ended();
+  void phase_begun(std::string_view name);
+  [[nodiscard]] bool in_loop() const { return tracker_.in_loop(); }
+  // The configurations have priced a quantum of that many accesses.
+  void progressed(std::uint32_t thread, std::uint64_t accesses, bool in_stride);
+  // The program is about to have more than one thread: nothing is left out from now on.
+  void several_threads();
+
+  [[nodiscard]] Seconds now() { return worlds_.front().now(); }
+  [[nodiscard]] const char* where(std::uint64_t address) const;
+  void note(std::string_view severity, std::string_view text);
+  // In the configurations' journals alone: it is no part of what the program did.
+  void warn_configurations(std::string_view text) {
+    for (auto& world : worlds_) world.note("warning", text);
+  }
+  void finish(std::string_view how);
+
+ private:
+  void end_phase();
+  void follow(bool wanted);
+  void follow_everything();
+  std::string unique_name(std::string_view name);
+  void map_chunks(const ObjectMemory& memory);
+  void write_reach();
+
+  RuntimeParts parts_;
+  std::deque<World> worlds_;
+  std::vector<observe::Object> objects_;  // by id
+  std::vector<std::uint64_t> addresses_;  // by id
+  std::unordered_map<std::string, std::uint32_t> names_;
+  ChunkId next_chunk_ = 0;
+  PhaseTracker tracker_;
+  Following following_;
+  bool phase_followed_ = true;  // this phase, from its first access on
+};
+
+}  // namespace terrace::runtime

@@ -1,0 +1,145 @@
+// A runtime whose program is a recording. See replay.hpp.
+#include "runtime/replay/replay.hpp"
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+#include "profile/records.hpp"
+#include "runtime/assembly/worlds.hpp"
+#include "runtime/reach.hpp"
+#include "runtime/runtime.hpp"
+
+namespace terrace::runtime {
+
+namespace {
+
+// What was measured when the recording was made.
+class RecordedReach final : public Reach {
+ public:
+  void object_added(const observe::Object&, std::uint64_t) override {}
+  void object_removed(ObjectId) override {}
+  void set_in_loop(bool) override {}
+  void set_followed(bool) override {}
+  std::optional<profile::ReachRecord> so_far() override { return record_; }
+  void set(std::span<const std::byte> encoded) {
+    BlobReader in(encoded);
+    profile::decode(in, record_.emplace());
+  }
+
+ private:
+  std::optional<profile::ReachRecord> record_;
+};
+
+class Replay final : public sim::ReplaySink {
+ public:
+  Replay(const sim::RecordedProcess& recorded, const Session& session)
+      : chunk_rule_{recorded.header.chunks_per_object, Bytes{recorded.header.smallest_chunk},
+                    Bytes{recorded.header.largest_chunk}} {
+    RuntimeParts parts;
+    granule_ = parts.granule;
+    for (const auto& world : session.worlds) {
+      auto built = build_world(session, world, session.hooks, recorded.header.identity);
+      for (auto* sink : built.sinks) sinks_.add(*sink);
+      clocks_.push_back(built.parts.clock);
+      if (built.thread_clocks) thread_clocks_.push_back(built.thread_clocks);
+      chunks_ = built.parts.chunks;
+      built.parts.totals = [this, of_world = std::move(built.parts.totals)] {
+        auto totals = of_world();
+        totals.unseen = unseen_;
+        totals.dropped = dropped_;
+        return totals;
+      };
+      parts.worlds.push_back(std::move(built.parts));
+    }
+    parts.reach = &reach_;
+    parts.domain = session.worlds.front().domain;
+    parts.chunk_rule = chunk_rule_;
+    runtime_ = std::make_unique<Runtime>(std::move(parts));
+  }
+
+  [[nodiscard]] bool wants_misses() const override { return sinks_.wants_misses(); }
+  void quantum(const observe::Quantum& quantum, const observe::Tally& tally) override {
+    sinks_.tallied(quantum, tally);
+    runtime_->progressed(quantum);
+  }
+  void object_added(const observe::NewObject& object) override {
+    // Later misses are on chunks by number: were objects cut otherwise than they were, all would be wrong. Asked
+    // before they are made: there might be a great many.
+    const auto extent = extent_of(chunk_rule_, granule_, object.address, object.size);
+    const bool as_recorded = extent.chunks == object.chunks && chunks_->size() == object.first_chunk;
+    if (!as_recorded ||
+        runtime_->add_object(object.name, object.kind, reinterpret_cast<const void*>(object.address),
+                             object.size) != object.id)
+      throw Error(Code::corrupt, "the recording's object \"" + std::string(object.name) +
+                                     "\" has other chunks than this version of terrace makes of it; record again");
+  }
+  void hinted(const observe::ProgramHint& hint) override {
+    const auto complaint = runtime_->hinted(hint);
+    if (!complaint.empty())
+      throw Error(Code::corrupt, "the recording has a hint that no program gives: " + complaint);
+  }
+  void object_removed(ObjectId object) override { runtime_->remove_object(object); }
+  void loop_begun(std::string_view name) override { runtime_->loop_begin(name); }
+  void loop_ended() override { runtime_->loop_end(); }
+  void phase_begun(std::string_view name) override { runtime_->phase(name); }
+  void slept(Seconds duration) override {
+    for (auto* const clock : clocks_) clock->charge(duration);
+  }
+  void unfollowed(std::uint64_t unseen, std::uint64_t dropped) override {
+    unseen_ = unseen;
+    dropped_ = dropped;
+  }
+  void reached(std::span<const std::byte> record) override { reach_.set(record); }
+  void noted(std::string_view severity, std::string_view text) override { runtime_->note(severity, text); }
+  void finished(std::string_view how) override { runtime_->finish(how); }
+
+  void runs(std::uint32_t thread) override {
+    for (auto* const world : thread_clocks_) world->runs(thread);
+  }
+  void alive(std::uint32_t threads) override {
+    for (auto* const world : thread_clocks_) world->alive(threads);
+  }
+  void follow(std::uint32_t thread, std::uint32_t other) override {
+    for (auto* const world : thread_clocks_) world->follow(thread, other);
+  }
+  void meet(std::span<const std::uint32_t> threads) override {
+    for (auto* const world : thread_clocks_) world->meet(threads);
+  }
+  void release(std::uint64_t thing) override {
+    for (auto* const world : thread_clocks_) world->release(thing);
+  }
+  void acquire(std::uint64_t thing) override {
+    for (auto* const world : thread_clocks_) world->acquire(thing);
+  }
+
+ private:
+  observe::Tee sinks_;
+  std::vector<Clock*> clocks_;
+  std::vector<sim::ThreadClocks*> thread_clocks_;
+  memory::ChunkTable* chunks_ = nullptr;  // a world's; all have the same chunks
+  ChunkRule chunk_rule_;
+  Bytes granule_;
+  std::uint64_t unseen_ = 0, dropped_ = 0;
+  RecordedReach reach_;
+  std::unique_ptr<Runtime> runtime_;
+};
+
+}  // namespace
+
+sim::ReplayEnd replay(const sim::RecordedProcess& recorded, const Session& session) {
+  for (const auto& world : session.worlds) {
+    const auto shape = sim::cache_shape(world.machine, world.machine.domains()[world.domain].initiator);
+    const auto difference = sim::difference(recorded.header.caches, shape, "recorded", "there");
+    if (!difference.empty())
+      throw Error(Code::invalid, "the misses were recorded with other caches than " + world.machine.name() +
+                                     " has (" + difference + "); record on it, or give --cache");
+  }
+  Replay sink(recorded, session);
+  return sim::replay_process(recorded, sink);
+}
+
+}  // namespace terrace::runtime

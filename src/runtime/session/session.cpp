@@ -1,0 +1,164 @@
+// The session file: encoding and decoding. See session.hpp.
+#include "runtime/session/session.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace terrace::runtime {
+
+namespace {
+
+constexpr std::uint64_t k_magic = 0x4e4f495353524554;  // "TERSSION" in the order of the bytes
+
+void put_list(BlobWriter& out, const std::vector<std::string>& list) {
+  out.put(static_cast<std::uint32_t>(list.size()));
+  for (const auto& text : list) out.put(text);
+}
+
+std::vector<std::string> get_list(BlobReader& in) {
+  std::vector<std::string> list;
+  for (auto n = in.get<std::uint32_t>(); n > 0; --n) list.push_back(in.get_string());
+  return list;
+}
+
+void put_world(BlobWriter& out, const SessionWorld& world) {
+  out.put(world.label);
+  world.machine.to_blob(out);
+  out.put(world.domain);
+  out.put(world.cores);
+  out.put(static_cast<std::uint32_t>(world.budget.size()));
+  for (const auto bytes : world.budget) out.put(bytes.value);
+  out.put(world.budget_text);
+  out.put(world.planner);
+  out.put(world.plan.has_value());
+  if (world.plan) world.plan->to_blob(out);
+  world.hints.to_blob(out);
+  world.calibration.to_blob(out);
+  out.put(world.core_time_fitted);
+  world.core_times.to_blob(out);
+  out.put(world.learn_iterations);
+  out.put(world.record_only);
+  out.put(world.keep_exact);
+  out.put(world.free_moves);
+}
+
+SessionWorld get_world(BlobReader& in) {
+  auto label = in.get_string();
+  SessionWorld world{std::move(label), machine::Machine::from_blob(in)};
+  world.domain = in.get<DomainId>();
+  world.cores = in.get<double>();
+  for (auto n = in.get<std::uint32_t>(); n > 0; --n) world.budget.push_back(Bytes{in.get<std::uint64_t>()});
+  world.budget_text = in.get_string();
+  world.planner = in.get_string();
+  if (in.get<bool>()) world.plan = Plan::from_blob(in);
+  world.hints = strategy::Hints::from_blob(in);
+  world.calibration = model::Calibration::from_blob(in);
+  world.core_time_fitted = in.get<bool>();
+  world.core_times = observe::CoreTimes::from_blob(in);
+  world.learn_iterations = in.get<std::uint32_t>();
+  world.record_only = in.get<bool>();
+  world.keep_exact = in.get<bool>();
+  world.free_moves = in.get<bool>();
+  return world;
+}
+
+[[noreturn]] void refuse(const std::string& path, const char* what) {
+  throw Error(Code::failed, path + ": " + what + ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+void Session::to_blob(BlobWriter& out) const {
+  out.put(mode);
+  out.put(backend);
+  out.put(directory);
+  out.put(static_cast<std::uint32_t>(worlds.size()));
+  for (const auto& world : worlds) put_world(out, world);
+  put_list(out, symbol_files);
+  out.put(phases.source);
+  put_list(out, phases.functions);
+  out.put(follow_every);
+  out.put(chunk_rule.chunks_per_object);
+  out.put(chunk_rule.smallest.value);
+  out.put(chunk_rule.largest.value);
+  out.put(big_block.value);
+  out.put(quantum_accesses);
+  out.put(sample_interval.value);
+  out.put(recording);
+  out.put(hooks);
+}
+
+Session Session::from_blob(BlobReader& in) {
+  Session session;
+  session.mode = in.get_string();
+  session.backend = in.get<Backend>();
+  session.directory = in.get_string();
+  for (auto n = in.get<std::uint32_t>(); n > 0; --n) session.worlds.push_back(get_world(in));
+  session.symbol_files = get_list(in);
+  session.phases.source = in.get<PhaseSource>();
+  session.phases.functions = get_list(in);
+  session.follow_every = in.get<std::uint32_t>();
+  session.chunk_rule.chunks_per_object = in.get<std::uint32_t>();
+  session.chunk_rule.smallest.value = in.get<std::uint64_t>();
+  session.chunk_rule.largest.value = in.get<std::uint64_t>();
+  session.big_block.value = in.get<std::uint64_t>();
+  session.quantum_accesses = in.get<std::uint64_t>();
+  session.sample_interval.value = in.get<double>();
+  session.recording = in.get_string();
+  session.hooks = in.get<bool>();
+  return session;
+}
+
+void write_session(const Session& session, const std::string& path) {
+  BlobWriter body;
+  session.to_blob(body);
+  BlobWriter head;
+  head.put(k_magic);
+  head.put(k_session_version);
+  head.put(crc32c(body.bytes()));
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) refuse(path, "cannot be created");
+  for (const auto part : {head.bytes(), body.bytes()}) {
+    for (std::size_t at = 0; at < part.size();) {
+      const auto n = write(file, part.data() + at, part.size() - at);
+      if (n < 0) {
+        close(file);
+        refuse(path, "cannot be written");
+      }
+      at += static_cast<std::size_t>(n);
+    }
+  }
+  close(file);
+}
+
+Session read_session(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) refuse(path, "cannot be opened");
+  struct stat status {};
+  fstat(file, &status);
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* const map = size > 0 ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+  close(file);
+  if (map == MAP_FAILED) refuse(path, "cannot be mapped");
+  struct Unmap {
+    void* map;
+    std::size_t size;
+    ~Unmap() { munmap(map, size); }
+  } const unmap{map, size};
+  const std::span bytes(static_cast<const std::byte*>(map), size);
+  BlobReader head(bytes);
+  if (head.get<std::uint64_t>() != k_magic || head.get<std::uint32_t>() != k_session_version)
+    throw Error(Code::corrupt, path + " is not a session of this version of terrace");
+  const auto sum = head.get<std::uint32_t>();
+  const auto body = bytes.subspan(16);
+  if (crc32c(body) != sum) throw Error(Code::corrupt, path + " is damaged");
+  BlobReader in(body);
+  return Session::from_blob(in);
+}
+
+}  // namespace terrace::runtime

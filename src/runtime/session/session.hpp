@@ -1,0 +1,70 @@
+// What the launcher tells the library inside the program: everything it needs, already parsed, checked and
+// resolved, as one flat read-only file. The library reads no other configuration.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/blob.hpp"
+#include "core/plan.hpp"
+#include "machine/machine.hpp"
+#include "model/calibration.hpp"
+#include "observe/core_times.hpp"
+#include "runtime/runtime_parts.hpp"
+
+namespace terrace::runtime {
+
+inline constexpr std::uint32_t k_session_version = 6;
+inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of the session file
+
+enum class Backend : std::uint8_t { real, virtual_time };
+
+inline constexpr std::string_view k_given_plan = "plan";  // as a planner: nobody beside the plan that was given
+
+// One world of the run (runtime_parts.hpp).
+struct SessionWorld {
+  std::string label;  // distinguishes journals; "" when there is one world
+  machine::Machine machine;
+  DomainId domain = 0;
+  double cores = 1;
+  machine::Budget budget{};
+  std::string budget_text{};
+  std::string planner = "auto";
+  std::optional<Plan> plan{};
+  strategy::Hints hints{};
+  model::Calibration calibration{};
+  bool core_time_fitted = false;  // core time is the program's own: the machine's instruction_time or some phases'
+  observe::CoreTimes core_times{};
+  std::uint32_t learn_iterations = 1;
+  bool record_only = false;
+  bool keep_exact = false;
+  bool free_moves = false;  // transfers take no time and no bandwidth; in virtual time only
+};
+
+struct Session {
+  std::string mode;  // "record", "run", "simulate"
+  Backend backend = Backend::real;
+  std::string directory;  // journals, the ledger; node-local
+  std::vector<SessionWorld> worlds;
+  std::vector<std::string> symbol_files;
+  PhaseSpec phases;
+  std::uint32_t follow_every = 1;  // of the loop's iterations; more in virtual time only
+  ChunkRule chunk_rule;
+  Bytes big_block{16384};  // blocks from this size on are objects of their own
+  std::uint64_t quantum_accesses = 16384;
+  Seconds sample_interval;  // 0: 1,000 cycles of the initiator
+  std::string recording;    // where to write down what happens; "" for nowhere
+  bool hooks = true;        // follow accesses where the program was built with the wrappers
+
+  void to_blob(BlobWriter& out) const;
+  static Session from_blob(BlobReader& in);
+};
+
+// Writes the file with mode 0600: magic, version, CRC-32C, blob. Throws Error{failed}.
+void write_session(const Session& session, const std::string& path);
+// Throws Error{corrupt} when the file is not a whole session of this version.
+Session read_session(const std::string& path);
+
+}  // namespace terrace::runtime

@@ -1,0 +1,122 @@
+// Transfers in their order. See copy_engine.hpp.
+#include "sim/engine/copy_engine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace terrace::sim {
+
+using transfer::Ticket;
+using transfer::TransferResult;
+
+CopyEngine::CopyEngine(const machine::Machine& machine, const TimeLaw& law, memory::ChunkTable& chunks,
+                       memory::Ledger& ledger)
+    : machine_(machine), law_(law), chunks_(chunks), ledger_(ledger) {}
+
+Ticket CopyEngine::submit(std::span<const transfer::TransferRequest> requests, Seconds now) {
+  const auto first = last_ticket_ + 1;
+  for (const auto& request : requests) {
+    TransferResult transfer;
+    transfer.ticket = ++last_ticket_;
+    transfer.chunk = request.chunk;
+    transfer.to = request.to;
+    transfer.asked = now;
+    queue_.push_back(transfer);
+  }
+  start(now);
+  return first;
+}
+
+bool CopyEngine::makes_sense(const TransferResult& request) const {
+  if (request.chunk >= chunks_.size() || request.to >= machine_.places().size()) return false;
+  const auto& chunk = chunks_[request.chunk];
+  return chunk.live && machine_.place(request.to).domain == chunk.domain && law_.view().reaches(request.to);
+}
+
+CopyEngine::Room CopyEngine::take_room(PlaceId place, Bytes size) {
+  if (ledger_.take(place, size)) return Room::taken;
+  return ledger_.budget(place) < size ? Room::never : Room::wait;
+}
+
+void CopyEngine::finish(TransferResult result, Seconds now, bool refused) {
+  result.done = now;
+  result.refused = refused;
+  finished_.push_back(result);
+}
+
+void CopyEngine::start(Seconds now) {
+  while (!running_ && !queue_.empty()) {
+    auto next = queue_.front();
+    next.begun = now;
+    if (!makes_sense(next)) {
+      queue_.pop_front();
+      finish(next, now, true);
+      continue;
+    }
+    auto& chunk = chunks_[next.chunk];
+    const Bytes size{chunk.size};
+    next.from = chunk.place.load(std::memory_order_relaxed);
+    if (next.from == next.to) {
+      queue_.pop_front();
+      finish(next, now, false);
+      continue;
+    }
+    const auto room = take_room(next.to, size);
+    if (room == Room::wait) return;
+    queue_.pop_front();
+    if (room == Room::never) {
+      finish(next, now, true);
+    } else if (next.from == k_no_place) {
+      chunks_.put(chunk, next.to);
+      finish(next, now, false);
+    } else {
+      next.size = size;
+      running_ = Running{next, law_.copy(next.from, next.to), static_cast<double>(size.value)};
+    }
+  }
+}
+
+TransferResult CopyEngine::complete(Seconds now) {
+  auto result = running_->result;
+  running_.reset();
+  chunks_.put(chunks_[result.chunk], result.to);
+  ledger_.give(result.from, result.size);
+  finish(result, now, false);
+  start(now);
+  return result;
+}
+
+void CopyEngine::refuse_head(Seconds now) {
+  if (queue_.empty()) return;
+  auto head = queue_.front();
+  queue_.pop_front();
+  head.begun = now;
+  head.from = chunks_[head.chunk].place.load(std::memory_order_relaxed);
+  finish(head, now, true);
+  start(now);
+}
+
+void CopyEngine::forget_queued(ChunkId first, std::uint32_t count, Seconds now) {
+  const auto forgotten = [&](const TransferResult& transfer) {
+    return transfer.chunk >= first && transfer.chunk - first < count;
+  };
+  for (auto transfer : queue_) {
+    if (!forgotten(transfer)) continue;
+    transfer.begun = now;
+    finish(transfer, now, true);
+  }
+  std::erase_if(queue_, forgotten);
+  start(now);
+}
+
+bool CopyEngine::done(Ticket ticket) const {
+  if (running_ && running_->result.ticket == ticket) return false;
+  const auto at =
+      std::lower_bound(queue_.begin(), queue_.end(), ticket,
+                       [](const TransferResult& queued, Ticket number) { return queued.ticket < number; });
+  return at == queue_.end() || at->ticket != ticket;
+}
+
+std::vector<TransferResult> CopyEngine::harvest() { return std::exchange(finished_, {}); }
+
+}  // namespace terrace::sim

@@ -1,0 +1,39 @@
+// Rows of slots. See occupancy.hpp.
+#include "sim/engine/occupancy.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace terrace::sim {
+
+Occupancy::Slot Occupancy::at(Seconds time) {
+  // So late (a program may sleep for ages) that doubles cannot tell slots apart, a slot lasts as long as they can
+  // tell.
+  constexpr double k_last = 0x1p60;
+  auto number = static_cast<std::int64_t>(std::min(time.value / k_slot, k_last));
+  if (static_cast<double>(number + 1) * k_slot <= time.value) ++number;  // by rounding, time was on the slot's end
+  constexpr auto k_row = static_cast<std::int64_t>(k_slots);
+  if (number > newest_) {
+    // What the new slots lie on is as old as the row is long.
+    for (auto fresh = std::max(newest_ + 1, number - k_row + 1); fresh <= number; ++fresh)
+      std::fill_n(row_.begin() + (fresh % k_row) * static_cast<std::int64_t>(places_), places_, 0.0);
+    newest_ = number;
+  }
+  const auto next_time = time.value * (1 + std::numeric_limits<double>::epsilon());
+  return {number, std::max(static_cast<double>(number + 1) * k_slot, next_time)};
+}
+
+double Occupancy::free_share(const Slot& slot, Seconds time, std::size_t place) const {
+  constexpr auto k_row = static_cast<std::int64_t>(k_slots);
+  if (newest_ - slot.number >= k_row) return 1;
+  const auto taken = row_[static_cast<std::size_t>(slot.number % k_row) * places_ + place];
+  return std::clamp((k_slot - taken) / (slot.end - time.value), 0.0, 1.0);
+}
+
+void Occupancy::take(const Slot& slot, std::size_t place, double seconds) {
+  constexpr auto k_row = static_cast<std::int64_t>(k_slots);
+  if (newest_ - slot.number >= k_row) return;
+  row_[static_cast<std::size_t>(slot.number % k_row) * places_ + place] += seconds;
+}
+
+}  // namespace terrace::sim

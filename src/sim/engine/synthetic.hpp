@@ -1,0 +1,62 @@
+// Access streams with a closed form: STREAM's kernels over arrays that no cache holds, and a pointer chase. They
+// are what the constants of a machine are measured with, and what its time law is tested with. Quanta come out as
+// the access room makes them of the real programs, once its prefetcher has trained: every line that a kernel reads
+// is prefetched, a line that it stores to is read first and written back later, a hop of the chase is one
+// dependent miss that exposes a whole latency.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/units.hpp"
+#include "memory/chunk_table.hpp"
+#include "observe/access_sink.hpp"
+
+namespace terrace::sim {
+
+// An array of `lines` lines on consecutive chunks of `chunk_lines` lines each.
+struct SyntheticArray {
+  ChunkId first = 0;
+  std::uint32_t lines = 0;
+  std::uint32_t chunk_lines = 0;
+};
+
+enum class StreamKernel : std::uint8_t {
+  sum,    //  s += a[i]                  (read bandwidth)
+  copy,   //  c[i] = a[i]                the four of STREAM (McCalpin), on doubles
+  scale,  //  b[i] = s * c[i]
+  add,    //  c[i] = a[i] + b[i]
+  triad   //  a[i] = b[i] + s * c[i]
+};
+
+// Arrays that a kernel reads but does not write; it writes at most one more.
+std::uint32_t arrays_read(StreamKernel kernel);
+bool writes(StreamKernel kernel);
+
+class Synthetic {
+ public:
+  Synthetic(observe::AccessSink& sink, Bytes line, std::uint32_t quantum_accesses = 65536)
+      : sink_(sink), line_(line), quantum_accesses_(quantum_accesses) {}
+
+  // One pass over all lines. `arrays`: those that are read, then the one that is written, all of one length.
+  void stream(StreamKernel kernel, std::span<const SyntheticArray> arrays);
+  // `hops` loads, each at an address that the one before it gave, over lines in an order without pattern.
+  void chase(const SyntheticArray& array, std::uint64_t hops);
+  // Ends the quantum here.
+  void flush();
+
+ private:
+  void miss(const SyntheticArray& array, std::uint32_t line, observe::MissKind kind, std::uint8_t weight = 0);
+  void accessed(std::uint64_t accesses);
+
+  observe::AccessSink& sink_;
+  Bytes line_;
+  std::uint32_t quantum_accesses_;
+  std::uint64_t accesses_ = 0;
+  std::uint64_t missed_ = 0;  // of them
+  std::vector<observe::Miss> misses_;
+  std::uint64_t generator_ = 1;
+};
+
+}  // namespace terrace::sim

@@ -1,0 +1,91 @@
+// The arithmetic of the time law. See time_law.hpp.
+#include "sim/engine/time_law.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
+
+namespace terrace::sim {
+
+double Demand::longest() const {
+  double longest = core + exposed;
+  for (const auto seconds : busy) longest = std::max(longest, seconds);
+  return longest;
+}
+
+Speeds share(const Demand& demand, const CopyDemand& copy) {
+  constexpr double k_half = 0.5;
+  constexpr int k_halvings = 52;  // to the last digit of a double
+  const auto longest = demand.longest();
+  const auto own_pace = longest > 0 ? 1 / longest : std::numeric_limits<double>::infinity();
+  struct Shared {
+    double program;  // seconds a stretch
+    double copy;     // seconds a byte
+  };
+  std::array<Shared, 2> places;
+  std::size_t count = 0;
+  for (const auto& at :
+       {Shared{demand.busy[copy.from], copy.from_byte}, Shared{demand.busy[copy.to], copy.to_byte}})
+    if (at.program > 0) places[count++] = at;
+  const auto shared = std::span(places).first(count);
+  const bool takes_nothing = copy.from_byte == 0 && copy.to_byte == 0;
+  if (shared.empty() || takes_nothing) return {own_pace, copy.rate};
+
+  // What each gets beside the other: of every place what the other leaves, or half where that is more.
+  const auto program_beside = [&](double rate) {
+    auto program = own_pace;
+    for (const auto& at : shared) program = std::min(program, std::max(k_half, 1 - rate * at.copy) / at.program);
+    return program;
+  };
+  const auto copy_beside = [&](double program) {
+    auto rate = copy.rate;
+    for (const auto& at : shared) rate = std::min(rate, std::max(k_half, 1 - program * at.program) / at.copy);
+    return rate;
+  };
+  // The faster the program, the slower the copy, and the more that leaves to the program: a speed that answers to
+  // itself lies between what a copy at full rate leaves and the program's own pace.
+  auto low = program_beside(copy.rate);
+  if (program_beside(copy_beside(low)) > low) {
+    auto high = own_pace;
+    for (int i = 0; i < k_halvings; ++i) {
+      const auto middle = low + (high - low) / 2;
+      (program_beside(copy_beside(middle)) >= middle ? low : high) = middle;
+    }
+  }
+  // Then to the last digit: no place works more than all of the time, and nothing that someone could use is left.
+  Speeds speeds{own_pace, copy.rate};
+  for (const auto& at : shared) speeds.copy = std::min(speeds.copy, std::max(0.0, 1 - low * at.program) / at.copy);
+  for (const auto& at : shared)
+    speeds.program = std::min(speeds.program, (1 - speeds.copy * at.copy) / at.program);
+  return speeds;
+}
+
+TimeLaw::TimeLaw(const machine::Machine& machine, InitiatorId initiator, double cores)
+    : machine_(machine),
+      cost_(machine, initiator, cores),
+      view_(machine, initiator),
+      line_(static_cast<double>(machine.parts().line.value)) {}
+
+void TimeLaw::price(Seconds core, const Traffic& by_place, Demand& demand) const {
+  demand.core = core.value;
+  demand.exposed = 0;
+  demand.busy.assign(view_.places(), 0);
+  for (std::size_t i = 0; i < view_.places(); ++i) {
+    const auto& traffic = by_place[i];
+    const auto& path = view_.path(static_cast<PlaceId>(i));
+    demand.exposed += cost_.exposure(traffic) * path.latency.value;
+    demand.busy[i] = static_cast<double>(traffic.read()) * line_ / path.read.value +
+                     static_cast<double>(traffic.written) * line_ / path.write.value;
+  }
+}
+
+CopyDemand TimeLaw::copy(PlaceId from, PlaceId to) const {
+  if (free_copies_) return {from, to, std::numeric_limits<double>::max(), 0, 0};
+  CopyDemand copy{from, to, 0, 1 / view_.path(from).read.value, 1 / view_.path(to).write.value};
+  copy.rate =
+      std::min({machine_.copy_bandwidth(from, to).value, view_.path(from).read.value, view_.path(to).write.value});
+  return copy;
+}
+
+}  // namespace terrace::sim

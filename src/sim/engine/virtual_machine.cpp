@@ -1,0 +1,224 @@
+// Making time of quanta and transfers. See virtual_machine.hpp.
+#include "sim/engine/virtual_machine.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace terrace::sim {
+
+TimeAccount operator-(TimeAccount later, const TimeAccount& earlier) {
+  later.core -= earlier.core;
+  later.exposed -= earlier.exposed;
+  later.bandwidth_bound -= earlier.bandwidth_bound;
+  later.waited -= earlier.waited;
+  later.charged -= earlier.charged;
+  later.carried -= earlier.carried;
+  later.accesses -= earlier.accesses;
+  later.instructions -= earlier.instructions;
+  later.misses -= earlier.misses;
+  return later;
+}
+
+VirtualMachine::VirtualMachine(const machine::Machine& machine, InitiatorId initiator, double cores,
+                               memory::ChunkTable& chunks, memory::Ledger& ledger)
+    : machine_(machine),
+      law_(machine, initiator, cores),
+      chunks_(chunks),
+      ledger_(ledger),
+      engine_(machine, law_, chunks, ledger),
+      by_place_(machine.places().size()) {}
+
+// --- time
+// --------------------------------------------------------------------------------------------------------
+
+void VirtualMachine::tallied(const observe::Quantum& quantum, const observe::Tally& tally) {
+  serve(quantum, tally);
+  account_.accesses += quantum.accesses;
+  account_.instructions += quantum.instructions;
+
+  runs(quantum.thread);
+  const auto core = law_.cost().core_time(quantum);
+  law_.price(core, by_place_, demand_);
+  begin_copies();
+  const bool copies_are_ahead = engine_.running() != nullptr && copied_until_ > now();
+  if (several_ || copies_are_ahead)
+    price_among_others(core, tally);
+  else
+    price_alone(core, tally);
+}
+
+// Which places the quantum's misses fall on.
+void VirtualMachine::serve(const observe::Quantum& quantum, const observe::Tally& tally) {
+  std::fill(by_place_.begin(), by_place_.end(), observe::ChunkTraffic{});
+  account_.misses += tally.unowned().read();
+  if (!cache_) by_place_[law_.view().unowned()] += tally.unowned();
+  for (const auto& [chunk, traffic] : tally.chunks()) {
+    touch(chunk);
+    account_.misses += traffic.read();
+    if (!cache_) by_place_[law_.view().place_of(chunks_[chunk])] += traffic;
+  }
+  if (cache_) cache_->serve(quantum, law_.view(), by_place_);
+}
+
+void VirtualMachine::cache_mode(DomainId domain, Bytes capacity) {
+  cache_ = std::make_unique<MemoryCache>(chunks_, machine_.fastest_first(domain).front(), machine_.home(domain),
+                                         capacity, machine_.parts().line);
+}
+
+void VirtualMachine::pass(double seconds, double progress) {
+  clocks_[running_] += Seconds{seconds};
+  account_.core += Seconds{demand_.core * progress};
+  account_.exposed += Seconds{demand_.exposed * progress};
+  account_.bandwidth_bound += Seconds{seconds - (demand_.core + demand_.exposed) * progress};
+}
+
+// The running transfer is complete: what is left of the quantum falls on the chunk's new place.
+void VirtualMachine::copied(Seconds core, const observe::Tally& tally) {
+  const auto copied = engine_.complete(copied_until_);
+  if (const auto* traffic = tally.find(copied.chunk)) {
+    by_place_[copied.from] -= *traffic;
+    by_place_[copied.to] += *traffic;
+    law_.price(core, by_place_, demand_);
+  }
+}
+
+void VirtualMachine::price_alone(Seconds core, const observe::Tally& tally) {
+  double progress_left = 1;  // of the quantum
+  while (auto* running = engine_.running()) {
+    const auto speeds = share(demand_, paced(running->demand));
+    const auto until_end = progress_left / speeds.program;
+    const auto until_copied = running->left / speeds.copy;
+    if (until_end < until_copied) {
+      running->left = std::max(0.0, running->left - until_end * speeds.copy);
+      pass(until_end, progress_left);
+      copied_until_ = now();
+      return;
+    }
+    const auto progress = std::min(progress_left, until_copied * speeds.program);
+    pass(until_copied, progress);
+    progress_left -= progress;
+    copied_until_ = now();
+    copied(core, tally);
+  }
+  pass(progress_left * demand_.longest(), progress_left);
+}
+
+// The program stands still, the copies go on; those that another thread has followed further already are done.
+void VirtualMachine::advance_copies(Seconds duration) {
+  const auto end = now() + duration;
+  begin_copies();
+  while (auto* running = engine_.running()) {
+    const auto rate = paced(running->demand).rate;
+    const Seconds until_copied{running->left / rate};
+    if (copied_until_ + until_copied > end) {
+      if (end > copied_until_) {
+        running->left = std::max(0.0, running->left - (end - copied_until_).value * rate);
+        copied_until_ = end;
+      }
+      break;
+    }
+    finish_running(pace_);
+  }
+  clocks_[running_] = end;
+}
+
+void VirtualMachine::finish_running(double pace) {
+  const auto* running = engine_.running();
+  copied_until_ += Seconds{running->left / (running->demand.rate * pace)};
+  engine_.complete(copied_until_);
+}
+
+Seconds VirtualMachine::wait_until(Seconds time) {
+  const auto waited = std::max(time - now(), Seconds{});
+  clocks_[running_] = std::max(now(), time);
+  return waited;
+}
+
+void VirtualMachine::charge(Seconds cost) {
+  if (!std::isfinite(cost.value) || cost.value <= 0) return;
+  advance_copies(cost);
+  account_.charged += cost;
+}
+
+void VirtualMachine::carry(Seconds time) {
+  if (!std::isfinite(time.value) || time.value <= 0) return;
+  advance_copies(time);
+  account_.carried += time;
+}
+
+// --- memory
+// ------------------------------------------------------------------------------------------------------
+
+void VirtualMachine::touch(ChunkId id) {
+  if (id >= touched_.size()) touched_.resize(std::max<std::size_t>(chunks_.size(), id + 1), false);
+  if (touched_[id]) return;
+  touched_[id] = true;
+  auto& chunk = chunks_[id];
+  if (chunk.place.load(std::memory_order_relaxed) != k_no_place) return;
+  auto place = law_.view().home(chunk.domain);
+  if (!ledger_.take(place, Bytes{chunk.size})) {
+    for (const auto other : machine_.domains()[chunk.domain].places)
+      if (law_.view().reaches(other) && ledger_.available(other) > ledger_.available(place)) place = other;
+    // Without room anywhere the program has more data than the machine has memory, and the account stays full.
+    (void)ledger_.take(place, Bytes{chunk.size});
+  }
+  chunks_.put(chunk, place);
+}
+
+bool VirtualMachine::settle(ChunkId first, std::uint32_t count, PlaceId place) {
+  if (place >= machine_.places().size() || !law_.view().reaches(place)) return false;
+  for (auto id = first; id < first + count; ++id)
+    if (machine_.place(place).domain != chunks_[id].domain) return false;
+  for (auto id = first; id < first + count; ++id) chunks_.put(chunks_[id], place);
+  return true;
+}
+
+PlaceId VirtualMachine::where(ChunkId chunk) {
+  return chunk < touched_.size() && touched_[chunk] ? chunks_[chunk].place.load(std::memory_order_relaxed)
+                                                    : k_no_place;
+}
+
+// --- transfers
+// ---------------------------------------------------------------------------------------------------
+
+transfer::Ticket VirtualMachine::submit(std::span<const transfer::TransferRequest> requests) {
+  if (engine_.running() == nullptr) copied_until_ = now();
+  return engine_.submit(requests, now());
+}
+
+CopyDemand VirtualMachine::paced(CopyDemand copy) const {
+  copy.rate *= pace_;
+  return copy;
+}
+
+void VirtualMachine::pace(double share) {
+  if (share == pace_) return;
+  begin_copies();
+  pace_ = share;
+}
+
+void VirtualMachine::wait(transfer::Ticket ticket) {
+  begin_copies();
+  while (!engine_.done(ticket)) {
+    if (engine_.running() != nullptr) {
+      finish_running(1);
+      account_.waited += wait_until(copied_until_);
+    } else {
+      engine_.refuse_head(now());  // the program stands still: nobody will make room
+    }
+  }
+}
+
+void VirtualMachine::forget(ChunkId first, std::uint32_t count) {
+  if (engine_.running() == nullptr) copied_until_ = now();
+  engine_.forget_queued(first, count, now());
+  if (const auto* running = engine_.running()) {
+    const auto chunk = running->result.chunk;
+    if (chunk >= first && chunk - first < count) {
+      finish_running(1);
+      account_.waited += wait_until(copied_until_);
+    }
+  }
+}
+
+}  // namespace terrace::sim

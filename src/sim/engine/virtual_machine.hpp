@@ -1,0 +1,137 @@
+// A machine in virtual time: the clock, the memory and the mover of a program whose misses it is told, quantum by
+// quantum. Same quanta, same calls: same times to the last digit; nothing here looks at host addresses, host time
+// or the order of a hash table.
+//
+// A quantum is priced with every chunk where it lies, its traffic spread evenly over the quantum. Transfers run
+// beside it (time_law.hpp says how the two share the memories); where one completes, the quantum is cut: from that
+// instant on the chunk's remaining traffic falls on the new place, the source's room is free, and the next
+// transfer begins. So a chunk's place changes only when its copy is complete, at most one place serves it at a
+// time, and the sums over any stretch obey the rows of the placement problem.
+//
+// Quanta and calls come one after the other, their owner sees to that (turns.hpp). Each thread has its own clock,
+// and what one takes of a place's time others cannot have (occupancy.hpp). With one thread none of that is needed:
+// it has the places to itself but for transfers.
+//
+// Who keeps the ledger: the runtime takes room when it settles chunks and gives it when it frees them; transfers
+// take and give here, and so does the first touch of a chunk that nobody settled, which lies in its domain's home
+// place (or, if its budget is spent, in the domain's place with the most room left).
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "memory/backing.hpp"
+#include "memory/ledger.hpp"
+#include "observe/tally.hpp"
+#include "sim/engine/copy_engine.hpp"
+#include "sim/engine/memory_cache.hpp"
+#include "sim/engine/occupancy.hpp"
+#include "sim/engine/time_law.hpp"
+#include "sim/scheduler/thread_clocks.hpp"
+#include "transfer/mover.hpp"
+
+namespace terrace::sim {
+
+// Where the time went; core + exposed + bandwidth_bound + waited + charged + carried is the clock of a program
+// with one thread. With more it is summed over the threads, without the time in which they waited for one another.
+struct TimeAccount {
+  Seconds core;             // C
+  Seconds exposed;          // D
+  Seconds bandwidth_bound;  // beyond C + D, because a place was saturated, by the program or by transfers
+  Seconds waited;           // for transfers
+  Seconds charged;          // the runtime's own work, and what the program slept
+  Seconds carried;          // stretches that were not followed, whatever they spent it on
+  std::uint64_t accesses = 0;
+  std::uint64_t instructions = 0;
+  std::uint64_t misses = 0;  // write-backs not counted
+
+  [[nodiscard]] Seconds total() const { return core + exposed + bandwidth_bound + waited + charged + carried; }
+};
+TimeAccount operator-(TimeAccount later, const TimeAccount& earlier);
+
+class VirtualMachine final : public Clock,
+                             public memory::Backing,
+                             public transfer::Mover,
+                             public ThreadClocks,
+                             public observe::TallySink {
+ public:
+  // Machine, table and ledger outlive it. `cores`: one program thread stands for that many, each doing the same on
+  // its share: C and D are divided by it, traffic is not. Throws Error{invalid, not_found} as CoreCost does.
+  VirtualMachine(const machine::Machine& machine, InitiatorId initiator, double cores, memory::ChunkTable& chunks,
+                 memory::Ledger& ledger);
+
+  // The clock of the thread that runs.
+  Seconds now() override { return clocks_[running_]; }
+  void charge(Seconds cost) override;
+  void carry(Seconds time) override;
+  Seconds finished_beside(Seconds cost) override { return now() + cost; }
+
+  void runs(std::uint32_t thread) override { running_ = thread_index(thread); }
+  void alive(std::uint32_t threads) override;
+  void follow(std::uint32_t thread, std::uint32_t other) override;
+  void meet(std::span<const std::uint32_t> threads) override;
+  void release(std::uint64_t thing) override;
+  void acquire(std::uint64_t thing) override;
+
+  bool settle(ChunkId first, std::uint32_t count, PlaceId place) override;
+  PlaceId where(ChunkId chunk) override;
+
+  using transfer::Mover::submit;
+  transfer::Ticket submit(std::span<const transfer::TransferRequest> requests) override;
+  bool done(transfer::Ticket ticket) override { return engine_.done(ticket); }
+  void wait(transfer::Ticket ticket) override;
+  void pace(double share) override;
+  void forget(ChunkId first, std::uint32_t count) override;
+  std::vector<transfer::TransferResult> harvest() override { return engine_.harvest(); }
+
+  void tallied(const observe::Quantum& quantum, const observe::Tally& tally) override;
+  // A cache looks at each line.
+  [[nodiscard]] bool wants_misses() const override { return cache_ != nullptr; }
+
+  // The first of the domain's places caches lines of its home, `capacity` of it (memory_cache.hpp). Before
+  // anything runs; nothing may be moved to that place or settled there. Throws as MemoryCache does.
+  void cache_mode(DomainId domain, Bytes capacity);
+
+  void set_instruction_time(Seconds time) { law_.set_instruction_time(time); }
+  void make_copies_free() { law_.make_copies_free(); }
+
+  // Since the beginning. The difference of two is the account of what lies between.
+  [[nodiscard]] const TimeAccount& account() const { return account_; }
+
+ private:
+  void touch(ChunkId chunk);
+  void serve(const observe::Quantum& quantum, const observe::Tally& tally);
+  [[nodiscard]] std::uint32_t thread_index(std::uint32_t thread);
+  [[nodiscard]] CopyDemand paced(CopyDemand copy) const;
+  void begin_copies();
+  void price_alone(Seconds core, const observe::Tally& tally);
+  void price_among_others(Seconds core, const observe::Tally& tally);
+  [[nodiscard]] Speeds speeds_in(const Occupancy::Slot& slot, bool beside_copy) const;
+  void pass(double seconds, double progress);  // of the quantum at hand
+  void copied(Seconds core, const observe::Tally& tally);
+  void advance_copies(Seconds duration);  // the clock moves on, the program stands still
+  void finish_running(double pace);       // until the running transfer is done
+  Seconds wait_until(Seconds time);       // how long that is
+
+  const machine::Machine& machine_;
+  TimeLaw law_;
+  memory::ChunkTable& chunks_;
+  memory::Ledger& ledger_;
+  CopyEngine engine_;
+  std::unique_ptr<MemoryCache> cache_;
+  std::vector<Seconds> clocks_{Seconds{}};  // by thread
+  std::uint32_t running_ = 0;
+  double pace_ = 1;                       // of copies that nobody waits for
+  Seconds copied_until_;                  // the transfer under way has been followed up to here
+  bool several_ = false;                  // threads are alive
+  std::unique_ptr<Occupancy> occupancy_;  // once there were several
+  std::unordered_map<std::uint64_t, Seconds> released_;
+  TimeAccount account_;
+  std::vector<bool> touched_;  // by chunk
+  TimeLaw::Traffic by_place_;  // of the quantum at hand
+  Demand demand_;
+};
+
+}  // namespace terrace::sim

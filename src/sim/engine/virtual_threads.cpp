@@ -1,0 +1,125 @@
+// Several threads on one virtual machine: their clocks, and a quantum priced beside what others have taken of the
+// places. See virtual_machine.hpp and occupancy.hpp.
+#include <algorithm>
+#include <limits>
+
+#include "sim/engine/virtual_machine.hpp"
+
+namespace terrace::sim {
+
+std::uint32_t VirtualMachine::thread_index(std::uint32_t thread) {
+  if (thread >= clocks_.size()) clocks_.resize(thread + 1);
+  return thread;
+}
+
+void VirtualMachine::alive(std::uint32_t threads) {
+  several_ = threads > 1;
+  if (several_ && !occupancy_) occupancy_ = std::make_unique<Occupancy>(machine_.places().size());
+}
+
+void VirtualMachine::follow(std::uint32_t thread, std::uint32_t other) {
+  const auto from = clocks_[thread_index(other)];
+  auto& clock = clocks_[thread_index(thread)];
+  clock = std::max(clock, from);
+}
+
+void VirtualMachine::meet(std::span<const std::uint32_t> threads) {
+  Seconds latest;
+  for (const auto thread : threads) latest = std::max(latest, clocks_[thread_index(thread)]);
+  for (const auto thread : threads) clocks_[thread] = latest;
+}
+
+void VirtualMachine::release(std::uint64_t thing) {
+  auto& at = released_[thing];
+  at = std::max(at, now());
+}
+
+void VirtualMachine::acquire(std::uint64_t thing) {
+  const auto at = released_.find(thing);
+  if (at != released_.end()) clocks_[running_] = std::max(now(), at->second);
+}
+
+// Copies go on up to where the running thread is; where none is under way the next begins here.
+void VirtualMachine::begin_copies() {
+  while (auto* running = engine_.running()) {
+    if (copied_until_ >= now()) return;
+    // No thread's quantum has passed through here: the copy had the places to itself.
+    const auto until_now = (now() - copied_until_).value;
+    const auto rate = paced(running->demand).rate;
+    if (running->left > until_now * rate) {
+      running->left -= until_now * rate;
+      copied_until_ = now();
+      return;
+    }
+    finish_running(pace_);
+  }
+  copied_until_ = now();
+  engine_.start(copied_until_);
+}
+
+// How fast the quantum at hand and the running transfer go on what others have left of a slot's rest.
+Speeds VirtualMachine::speeds_in(const Occupancy::Slot& slot, bool beside_copy) const {
+  constexpr double k_nothing = 1e-6;  // so little of a slot is left to nobody
+  const auto now = clocks_[running_];
+  const auto free = [&](std::size_t place) {
+    const auto share = occupancy_->free_share(slot, now, place);
+    return share < k_nothing ? 0.0 : share;
+  };
+  Demand demand = demand_;
+  bool stands_still = false;
+  for (std::size_t place = 0; place < demand.busy.size(); ++place) {
+    if (demand.busy[place] <= 0) continue;
+    const auto share = free(place);
+    if (share > 0)
+      demand.busy[place] /= share;
+    else
+      stands_still = true;
+  }
+  if (stands_still) demand = Demand{0, 0, std::vector<double>(demand_.busy.size(), 0.0)};
+  Speeds speeds{stands_still ? 0 : 1 / demand.longest(), 0};
+  if (!beside_copy) return speeds;
+  auto copy = paced(engine_.running()->demand);
+  const auto from = free(copy.from);
+  const auto to = free(copy.to);
+  if (from <= 0 || to <= 0) return speeds;
+  copy.from_byte /= from;
+  copy.to_byte /= to;
+  if (stands_still) {
+    for (const auto byte : {copy.from_byte, copy.to_byte})
+      if (byte > 0) copy.rate = std::min(copy.rate, 1 / byte);
+    return {0, copy.rate};
+  }
+  return share(demand, copy);
+}
+
+void VirtualMachine::price_among_others(Seconds core, const observe::Tally& tally) {
+  if (!occupancy_) occupancy_ = std::make_unique<Occupancy>(machine_.places().size());
+  double progress_left = 1;  // of the quantum
+  while (progress_left > 0 && demand_.longest() > 0) {
+    auto* const running = engine_.running();
+    const bool beside_copy = running != nullptr && copied_until_ <= now();
+    const auto slot = occupancy_->at(now());
+    const auto speeds = speeds_in(slot, beside_copy);
+    constexpr auto k_never = std::numeric_limits<double>::infinity();
+    const auto until_end = speeds.program > 0 ? progress_left / speeds.program : k_never;
+    const auto until_copied = beside_copy && speeds.copy > 0 ? running->left / speeds.copy : k_never;
+    // Where the copy has been followed further than here its share of the slots is taken already.
+    const auto until_copy = running != nullptr && !beside_copy ? (copied_until_ - now()).value : k_never;
+    const auto duration = std::min({slot.end - now().value, until_end, until_copied, until_copy});
+    const auto progress = duration >= until_end ? progress_left : speeds.program * duration;
+    for (std::size_t place = 0; place < demand_.busy.size(); ++place)
+      if (demand_.busy[place] > 0) occupancy_->take(slot, place, progress * demand_.busy[place]);
+    pass(duration, progress);
+    if (duration >= until_copy) clocks_[running_] = copied_until_;  // to the last digit
+    progress_left = duration >= until_end ? 0 : progress_left - progress;
+    if (!beside_copy) continue;
+    const auto bytes = speeds.copy * duration;
+    occupancy_->take(slot, running->demand.from, bytes * running->demand.from_byte);
+    occupancy_->take(slot, running->demand.to, bytes * running->demand.to_byte);
+    running->left = std::max(0.0, running->left - bytes);
+    copied_until_ = now();
+    if (duration >= until_copied) copied(core, tally);
+  }
+}
+
+}  // namespace terrace::sim

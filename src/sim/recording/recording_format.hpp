@@ -1,0 +1,125 @@
+// The recording: the classified misses of a program and all that it did between them, so that other worlds can be
+// priced without running it again. docs/recording.md is its specification.
+//
+// A file is frames, one after the other, each written by one call at the file's end, so that several processes may
+// share a file and what is killed leaves whole frames behind. A frame is a skippable frame of zstd's format, with
+// the head below in it, and three compressed ones, the columns; a file is therefore good input for zstd itself.
+// Nothing in a frame needs an earlier frame to be decoded.
+//
+//   events   everything in the order in which it happened; of each quantum the sums by chunk and kind of miss
+//   classes  which of these each miss is, and the weights of the dependent ones
+//   lines    where in its chunk each miss falls
+//
+// Who needs sums only, which is everyone but a collector that draws samples, reads no more than the first column.
+// The first frame of a process holds a RecordingHeader instead of events.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/blob.hpp"
+#include "machine/machine.hpp"
+
+namespace terrace::sim {
+
+inline constexpr std::uint32_t k_recording_version = 7;
+
+enum Column : std::uint8_t { k_events, k_classes, k_lines, k_columns };
+
+// What precedes an event's fields. Numbers are LEB128, signed ones in zigzag, texts a length and bytes, times
+// the eight bytes of a double.
+enum class EventTag : std::uint8_t {
+  quantum = 1,
+  object_added = 2,
+  object_removed = 3,
+  loop_begun = 4,
+  loop_ended = 5,
+  phase_begun = 6,
+  slept = 7,
+  unfollowed = 8,
+  noted = 9,
+  finished = 10,
+  // Of threads (ThreadClocks).
+  runs = 11,
+  alive = 12,
+  follow = 13,
+  meet = 14,
+  release = 15,
+  acquire = 16,
+  reached = 17,  // a length, and a record as journals have it
+  hinted = 18
+};
+
+// Threads are numbered from 0 in the order in which they begin; a process can have no more (PID_MAX_LIMIT).
+inline constexpr std::uint32_t k_most_recorded_threads = 1U << 22;
+
+// What a header may say. Recorders write 16,384 accesses and 64 chunks.
+inline constexpr std::uint64_t k_most_quantum_accesses = std::uint64_t{1} << 20;
+// In a quantum, for each access that fills it; what goes with one access is at most a sixteenth of that.
+inline constexpr std::uint64_t k_most_instructions = std::uint64_t{1} << 20;
+inline constexpr std::uint32_t k_most_chunks_per_object = 4096;
+// Chunks are what a recording can ask for without paying in bytes: whoever replays it keeps each in memory, and
+// looks at all of them in every loop. An object has about `chunks_per_object`, unless it is so large that these
+// would be larger than `largest_chunk`; what such objects have beyond that is limited. At 1 GiB a chunk, that is
+// 128 TiB at a time, which is what a process can address, and 1 PiB over the run.
+inline constexpr std::uint64_t k_most_chunks_beyond = std::uint64_t{1} << 17;
+inline constexpr std::uint64_t k_most_chunks_beyond_ever = std::uint64_t{1} << 20;
+
+// Bits of a quantum's flags.
+inline constexpr std::uint8_t k_in_stride = 1;  // the program went on; without it, a flush ended the quantum
+inline constexpr std::uint8_t k_wide = 2;       // classes of two bytes: there are more than 256
+
+// What a machine's caches make of a program: recorded misses hold wherever this is the same.
+struct CacheShape {
+  struct Level {
+    std::uint64_t size = 0;
+    std::uint32_t ways = 0;
+    bool shared = false;
+    bool operator==(const Level&) const = default;
+  };
+  struct Tlb {
+    std::uint32_t entries = 0;  // 0: none
+    std::uint32_t ways = 0;
+    std::uint64_t page = 0;
+    bool operator==(const Tlb&) const = default;
+  };
+  std::uint64_t line = 0;
+  std::uint32_t miss_registers = 0;
+  std::uint32_t window = 0;   // of accesses
+  std::vector<Level> levels;  // from the core outwards
+  Tlb tlb{};
+  bool operator==(const CacheShape&) const = default;
+};
+CacheShape cache_shape(const machine::Machine& machine, InitiatorId initiator);
+// In words, what the second has that the first has not: "l2 is 512KiB in 8 ways there and 256KiB in 8 here". Empty
+// when they are the same. `there` and `here` are what the message calls them.
+std::string difference(const CacheShape& a, const CacheShape& b, std::string_view there, std::string_view here);
+
+// Which process of which program was recorded.
+struct ProgramIdentity {
+  std::uint32_t process = 0;
+  std::uint32_t parent = 0;
+  std::int64_t started_unix_ns = 0;
+  std::string host;
+  std::string program;  // path of the executable
+  std::vector<std::string> arguments;
+};
+
+struct RecordingHeader {
+  ProgramIdentity identity;
+  CacheShape caches;
+  std::uint64_t quantum_accesses = 0;
+  // How objects were cut into chunks (runtime::ChunkRule).
+  std::uint32_t chunks_per_object = 0;
+  std::uint64_t smallest_chunk = 0;
+  std::uint64_t largest_chunk = 0;
+
+  void to_blob(BlobWriter& out) const;
+  // Throws Error{corrupt} when the bytes make no header, or one that no recorder writes.
+  static RecordingHeader from_blob(BlobReader& in);
+};
+
+}  // namespace terrace::sim

@@ -1,0 +1,80 @@
+// One frame of a recording: its head, and its columns compressed. recording_format.hpp says what they are for.
+//
+// Layout, native byte order: u32 0x184D2A54 (zstd's mark of a skippable frame), u32 size of the rest of the head,
+// "TERRACEM", u32 version, u32 number of the frame within its process, u32 process id, u32 zero, i64 when the
+// process began (ns since 1970), for each column u32 size as stored, u32 size, u32 CRC-32C as stored, then u32
+// CRC-32C of the head so far. The columns follow.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/recording/recording_format.hpp"
+
+namespace terrace::sim {
+
+// Larger columns are not written, and not believed.
+inline constexpr std::uint32_t k_largest_column = 64U << 20;
+
+struct FrameHead {
+  std::uint32_t number = 0;  // of the process's frames; 0 is its header
+  std::uint32_t process = 0;
+  std::int64_t started_unix_ns = 0;
+};
+
+// Compresses; keeps its memory from frame to frame. It is what enters users' processes.
+class FrameWriter {
+ public:
+  // `level`: zstd's.
+  explicit FrameWriter(int level);
+  ~FrameWriter();
+  FrameWriter(const FrameWriter&) = delete;
+  FrameWriter& operator=(const FrameWriter&) = delete;
+  // The frame's bytes, valid until the next call. Throws Error{failed} where there is no memory.
+  std::span<const std::byte> make(const FrameHead& head,
+                                  const std::array<std::span<const std::byte>, k_columns>& columns);
+
+ private:
+  struct Context;
+  Context* context_;
+  int level_;
+  std::vector<std::byte> bytes_;
+};
+
+// A frame of a file, as its head describes it; nothing is decompressed yet.
+struct Frame {
+  struct Stored {
+    std::span<const std::byte> bytes;
+    std::uint32_t size = 0;  // decompressed
+    std::uint32_t sum = 0;
+  };
+  FrameHead head;
+  std::size_t at = 0;  // in the file
+  std::array<Stored, k_columns> columns;
+};
+
+// The frame that begins at `at` and how far it reaches. Throws Error{corrupt} saying what is wrong with it: the
+// head is damaged, or the file ends within the frame. What the columns hold is checked by `check_columns`.
+Frame read_frame(std::span<const std::byte> file, std::size_t at, std::size_t& end);
+// Whether every column is as it was written.
+[[nodiscard]] bool columns_are_whole(const Frame& frame);
+
+class Decompressor {
+ public:
+  Decompressor();
+  ~Decompressor();
+  Decompressor(const Decompressor&) = delete;
+  Decompressor& operator=(const Decompressor&) = delete;
+  // Replaces `out`. Throws Error{corrupt} when that is no such column.
+  void column(const Frame::Stored& stored, std::vector<std::byte>& out);
+
+ private:
+  struct Context;
+  Context* context_;
+};
+
+}  // namespace terrace::sim

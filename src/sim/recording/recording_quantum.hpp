@@ -1,0 +1,110 @@
+// One quantum in a recording's columns.
+//
+// Page walks follow the hits at each level, then calls of libm's functions: how many functions were called, and of
+// each, in order, its number less the last one's and how often.
+//
+// The quantum's misses fall into classes: a chunk, a kind of miss, and whether they have weights. The events
+// column lists the classes in the order in which they were first met, with how many misses (and what sum of
+// weights) each has: that is a observe::Tally, in its own order. The column of classes holds the position of each
+// miss's class in that list (a byte, or two where there are more than 256) and then a byte for each weight that is
+// not 0. The column of lines holds, for each miss, its line less the one that would follow the last miss of its
+// class: streams are zeros there.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "observe/access_sink.hpp"
+#include "observe/tally.hpp"
+#include "sim/recording/recording_codec.hpp"
+
+namespace terrace::sim {
+
+// The columns of a frame while it is being filled.
+struct RecordingColumns {
+  std::vector<std::byte> events;
+  std::vector<std::byte> classes;
+  std::vector<std::byte> lines;
+
+  [[nodiscard]] std::size_t size() const { return events.size() + classes.size() + lines.size(); }
+  void clear() {
+    events.clear();
+    classes.clear();
+    lines.clear();
+  }
+};
+
+class QuantumEncoder {
+ public:
+  // Appends the quantum, its event's tag included.
+  void put(RecordingColumns& out, const observe::Quantum& quantum);
+
+ private:
+  struct Class {
+    ChunkId chunk = 0;
+    std::uint8_t code = 0;  // the kind of miss, and whether the misses have weights
+    std::uint16_t next_line = 0;
+    std::uint32_t count = 0;
+    std::uint64_t weight = 0;
+  };
+  std::uint32_t class_of(const observe::Miss& miss);
+  std::uint32_t& slot_of(ChunkId chunk, std::uint8_t code);
+  void put_classes(std::vector<std::byte>& out, bool wide) const;
+
+  std::vector<std::uint32_t> slots_;  // by chunk + 1 (0: no chunk) and code: the class's position + 1, 0 for none
+  std::vector<Class> classes_;
+  std::vector<std::uint16_t> of_miss_;
+  std::vector<std::byte> weights_;
+};
+
+class QuantumDecoder {
+ public:
+  // What a quantum is at the least: its sums. `tally` is replaced.
+  struct Sums {
+    observe::Quantum quantum;  // without its misses; its calls are valid until the next
+    std::uint32_t misses = 0;
+  };
+  // `quantum_accesses`: the header's; longer quanta are not believed.
+  explicit QuantumDecoder(std::uint64_t quantum_accesses) : most_accesses_(quantum_accesses) {}
+  // The sizes of the frame's columns of classes and lines: more misses than they have room for are not believed,
+  // also where nobody asks for them.
+  void begin_frame(std::size_t classes, std::size_t lines) {
+    class_end_ = line_end_ = 0;
+    class_bytes_ = classes;
+    line_bytes_ = lines;
+  }
+  // Reads what follows the tag. Chunks from `chunks` on are not believed.
+  Sums sums(ColumnReader& events, ChunkId chunks, observe::Tally& tally);
+  // The misses of the quantum whose sums were read last. The columns are the frame's, whole; valid until the next
+  // call. Throws Error{corrupt} when they do not add up to the sums.
+  std::span<const observe::Miss> misses(std::span<const std::byte> classes, std::span<const std::byte> lines);
+
+ private:
+  struct Class {
+    observe::Miss first;  // its chunk and kind
+    std::uint32_t count = 0;
+    std::uint64_t weight = 0;
+    std::uint32_t met = 0;
+    std::uint64_t weight_met = 0;
+    std::uint16_t next_line = 0;
+    bool weighed = false;
+  };
+  void read_calls(ColumnReader& events);
+  template <class Number>
+  void put_classes(std::span<const std::byte> numbers);
+  void put_weights(ColumnReader weights);
+  void put_lines(ColumnReader lines);
+
+  std::vector<Class> classes_;
+  std::vector<std::uint32_t> of_miss_;
+  std::vector<observe::Miss> misses_;
+  std::vector<observe::LibraryCalls> calls_;
+  std::uint64_t most_accesses_;
+  std::size_t class_bytes_ = 0, line_bytes_ = 0;
+  std::uint32_t count_ = 0;
+  bool wide_ = false;
+  std::size_t class_begin_ = 0, class_end_ = 0;  // of this quantum in the frame's columns
+  std::size_t line_begin_ = 0, line_end_ = 0;
+};
+
+}  // namespace terrace::sim

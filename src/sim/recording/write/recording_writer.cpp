@@ -1,0 +1,196 @@
+// Events into columns, columns into frames, frames into the file. See recording_writer.hpp.
+#include "sim/recording/write/recording_writer.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace terrace::sim {
+
+namespace {
+
+constexpr int k_level = 1;  // zstd's: the program waits for it, and higher ones gain little (docs/recording.md)
+
+// A file that is too long raises a signal, which would be the program's end.
+bool allowed(int file, std::size_t more) {
+  rlimit limit{};
+  struct stat status {};
+  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || fstat(file, &status) != 0 ||
+         static_cast<std::uint64_t>(status.st_size) + more <= limit.rlim_cur;
+}
+
+}  // namespace
+
+RecordingWriter::RecordingWriter(const std::string& path, const RecordingHeader& header, Complaint ends_early,
+                                 std::size_t frame_bytes)
+    : frame_bytes_(frame_bytes),
+      file_(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC)),
+      process_(getpid()),
+      frames_(k_level) {
+  std::string problem = file_ < 0 ? std::string("cannot open it: ") + std::strerror(errno) : std::string();
+  ends_early_ = [&](const std::string& why) { problem = why; };
+  head_ = {0, header.identity.process, header.identity.started_unix_ns};
+  BlobWriter blob;
+  header.to_blob(blob);
+  columns_.events.assign(blob.bytes().begin(), blob.bytes().end());
+  if (problem.empty()) end_frame();
+  ends_early_ = std::move(ends_early);
+  if (problem.empty()) return;
+  if (file_ >= 0) close(file_);
+  throw Error(Code::failed, "recording " + path + ": " + problem);
+}
+
+RecordingWriter::~RecordingWriter() { close(file_); }
+
+void RecordingWriter::quantum(const observe::Quantum& quantum) {
+  if (closed_) return;
+  running_ = quantum.thread;
+  quanta_.put(columns_, quantum);
+  if (columns_.size() >= frame_bytes_) end_frame();
+}
+
+template <class Put>
+void RecordingWriter::event(EventTag tag, Put put) {
+  if (closed_) return;
+  put_byte(columns_.events, static_cast<std::uint8_t>(tag));
+  put(columns_.events);
+  if (columns_.size() >= frame_bytes_) end_frame();
+}
+
+void RecordingWriter::hinted(const observe::ProgramHint& hint) {
+  event(EventTag::hinted, [&](auto& out) {
+    put_byte(out, static_cast<std::uint8_t>(hint.what));
+    put_text(out, hint.of);
+    put_text(out, hint.says);
+    put_time(out, hint.value);
+  });
+}
+
+void RecordingWriter::object_added(const observe::NewObject& object) {
+  event(EventTag::object_added, [&](auto& out) {
+    put_text(out, object.name);
+    put_byte(out, static_cast<std::uint8_t>(object.kind));
+    put_number(out, object.address);
+    put_number(out, object.size.value);
+    put_number(out, object.id);
+    put_number(out, object.first_chunk);
+    put_number(out, object.chunks);
+  });
+}
+
+void RecordingWriter::object_removed(ObjectId object) {
+  event(EventTag::object_removed, [&](auto& out) { put_number(out, object); });
+}
+
+void RecordingWriter::loop_begun(std::string_view name) {
+  event(EventTag::loop_begun, [&](auto& out) { put_text(out, name); });
+}
+
+void RecordingWriter::loop_ended() {
+  event(EventTag::loop_ended, [](auto&) {});
+}
+
+void RecordingWriter::phase_begun(std::string_view name) {
+  event(EventTag::phase_begun, [&](auto& out) { put_text(out, name); });
+}
+
+void RecordingWriter::slept(Seconds duration) {
+  event(EventTag::slept, [&](auto& out) { put_time(out, duration.value); });
+}
+
+// Every world asks, at the same moments.
+void RecordingWriter::unfollowed(std::uint64_t unseen, std::uint64_t dropped) {
+  if (unseen == unseen_ && dropped == dropped_) return;
+  unseen_ = unseen;
+  dropped_ = dropped;
+  event(EventTag::unfollowed, [&](auto& out) {
+    put_number(out, unseen);
+    put_number(out, dropped);
+  });
+}
+
+void RecordingWriter::reached(std::span<const std::byte> record) {
+  event(EventTag::reached, [&](auto& out) {
+    put_number(out, record.size());
+    out.insert(out.end(), record.begin(), record.end());
+  });
+}
+
+void RecordingWriter::noted(std::string_view severity, std::string_view text) {
+  event(EventTag::noted, [&](auto& out) {
+    put_text(out, severity);
+    put_text(out, text);
+  });
+}
+
+void RecordingWriter::finished(std::string_view how) {
+  event(EventTag::finished, [&](auto& out) { put_text(out, how); });
+  if (!closed_ && columns_.size() > 0) end_frame();
+  closed_ = true;
+}
+
+// Said at every turn, mostly of who ran before.
+void RecordingWriter::runs(std::uint32_t thread) {
+  if (thread == running_) return;
+  running_ = thread;
+  event(EventTag::runs, [&](auto& out) { put_number(out, thread); });
+}
+
+void RecordingWriter::alive(std::uint32_t threads) {
+  event(EventTag::alive, [&](auto& out) { put_number(out, threads); });
+}
+
+void RecordingWriter::follow(std::uint32_t thread, std::uint32_t other) {
+  event(EventTag::follow, [&](auto& out) {
+    put_number(out, thread);
+    put_number(out, other);
+  });
+}
+
+void RecordingWriter::meet(std::span<const std::uint32_t> threads) {
+  event(EventTag::meet, [&](auto& out) {
+    put_number(out, threads.size());
+    for (const auto thread : threads) put_number(out, thread);
+  });
+}
+
+void RecordingWriter::release(std::uint64_t thing) {
+  event(EventTag::release, [&](auto& out) { put_number(out, thing); });
+}
+
+void RecordingWriter::acquire(std::uint64_t thing) {
+  event(EventTag::acquire, [&](auto& out) { put_number(out, thing); });
+}
+
+void RecordingWriter::end_frame() {
+  if (getpid() != process_) return;
+  const int error = errno;
+  try {
+    append(frames_.make(head_, {columns_.events, columns_.classes, columns_.lines}));
+  } catch (const std::exception& failure) {
+    closed_ = true;
+    if (ends_early_) ends_early_(failure.what());
+  }
+  columns_.clear();
+  ++head_.number;
+  errno = error;
+}
+
+void RecordingWriter::append(std::span<const std::byte> bytes) {
+  if (!allowed(file_, bytes.size())) throw Error(Code::failed, std::strerror(EFBIG));
+  while (!bytes.empty()) {
+    const auto n = write(file_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) throw Error(Code::failed, std::strerror(n < 0 ? errno : ENOSPC));
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+}
+
+}  // namespace terrace::sim

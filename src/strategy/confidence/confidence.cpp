@@ -1,0 +1,211 @@
+#include "strategy/confidence/confidence.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "core/error.hpp"
+#include "model/moves.hpp"
+#include "model/uncertainty/sampling_error.hpp"
+#include "strategy/search/refine.hpp"
+
+namespace terrace::strategy {
+namespace {
+
+using model::Placement;
+using model::Problem;
+
+constexpr double k_near_work = 5e6;         // of a refinement: items x phases that are predicted
+constexpr std::size_t k_thorough = 20'000;  // items x phases
+
+// What a draw's own plan does, as far as it is compared.
+struct Other {
+  double regret = 0;
+  Placement initial;
+  std::vector<double> shares;  // by object
+};
+
+std::vector<double> placed_shares(const Problem& problem, const model::Schedule& schedule) {
+  double time = 0;
+  for (const auto& phase : problem.phases) time += phase.measured.value;
+  std::vector<double> shares(problem.objects.size(), 0), sizes(problem.objects.size(), 0);
+  for (const auto& item : problem.items) sizes[item.object] += static_cast<double>(item.size.value);
+  for (std::size_t k = 0; k < schedule.phases.size(); ++k) {
+    const auto part =
+        time > 0 ? problem.phases[k].measured.value / time : 1 / static_cast<double>(schedule.phases.size());
+    for (std::size_t i = 0; i < problem.items.size(); ++i) {
+      const auto& item = problem.items[i];
+      if (schedule.phases[k][i] != model::home_of(problem, item.domain))
+        shares[item.object] += part * static_cast<double>(item.size.value) / sizes[item.object];
+    }
+  }
+  return shares;
+}
+
+// A search from scratch may miss what lies next to the plan.
+Decision best_of(const Problem& truth, const model::Calibration& calibration, const Planner& planner,
+                 const Decision& chosen, Effort effort) {
+  auto own = planner.decide(truth, calibration, effort);
+  const bool searches = planner.name() == "auto" || planner.name() == "joint";
+  if (!searches || effort == Effort::quick) return own;
+  Decision near;
+  near.schedule = chosen.schedule;
+  near.prediction = model::predict(truth, chosen.schedule);
+  refine(truth, k_near_work, 1, near);
+  return near.prediction.total < own.prediction.total ? near : own;
+}
+
+Regret regret_of(const Problem& estimate, const Problem& truth, const model::Calibration& calibration,
+                 const Planner& planner, const Decision& chosen, Effort effort) {
+  Regret regret;
+  regret.best = best_of(truth, calibration, planner, chosen, effort);
+  const auto gain = [&](const Problem& problem) {
+    const auto kept = model::predict(problem, chosen.schedule).total;
+    return std::max(0.0, (kept - model::predict(problem, regret.best.schedule).total).value);
+  };
+  regret.seconds = std::max(0.0, gain(truth) - gain(estimate));
+  return regret;
+}
+
+Effort effort_for(const Problem& problem) {
+  return problem.items.size() * problem.phases.size() <= k_thorough ? Effort::thorough : Effort::quick;
+}
+
+void check_same(const Problem& a, const Problem& b) {
+  const bool same = a.phases.size() == b.phases.size() && a.places.size() == b.places.size() &&
+                    std::ranges::equal(a.items, b.items, [&](const model::Item& x, const model::Item& y) {
+                      return x.object == y.object && x.ordinal == y.ordinal && x.chunks == y.chunks &&
+                             x.size == y.size && x.domain == y.domain;
+                    });
+  if (!same)
+    throw Error(Code::invalid,
+                "the two problems have other items, phases or places: take both from the same "
+                "iteration, with as many items");
+}
+
+Other as_other(const Problem& drawn, const Regret& regret) {
+  Other other;
+  other.regret = regret.seconds;
+  const auto& schedule = regret.best.schedule;
+  other.initial = model::initial_placement(schedule, model::moves_of(drawn, schedule));
+  other.shares = placed_shares(drawn, schedule);
+  return other;
+}
+
+// Calls function(0 .. count - 1), on as many threads as there are processors. What it throws comes out here.
+template <class Function>
+void for_all(std::uint32_t count, Function function) {
+  std::atomic<std::uint32_t> next{0};
+  std::exception_ptr thrown;
+  std::mutex mutex;
+  const auto work = [&] {
+    for (auto d = next++; d < count; d = next++) {
+      try {
+        function(d);
+      } catch (...) {
+        const std::scoped_lock lock(mutex);
+        if (!thrown) thrown = std::current_exception();
+        next = count;
+      }
+    }
+  };
+  std::vector<std::jthread> threads;
+  const auto processors = std::max(1u, std::thread::hardware_concurrency());
+  for (auto t = 1u; t < std::min<std::uint32_t>(processors, count); ++t) threads.emplace_back(work);
+  work();
+  threads.clear();
+  if (thrown) std::rethrow_exception(thrown);
+}
+
+// By object and part: bytes of the part that an initial placement has where the plan has them, as a share.
+std::vector<std::vector<double>> part_shares(const Problem& problem, const Placement& planned, const Plan& plan,
+                                             const std::vector<Other>& others) {
+  std::vector<std::vector<double>> shares, sizes;
+  for (const auto& object : plan.objects) {
+    shares.emplace_back(object.parts.size(), 0);
+    sizes.emplace_back(object.parts.size(), 0);
+  }
+  for (std::size_t i = 0; i < problem.items.size(); ++i) {
+    const auto& item = problem.items[i];
+    const auto& parts = plan.objects[item.object].parts;
+    const auto part = std::find_if(parts.begin(), parts.end(), [&](const PlanPart& p) {
+      return item.ordinal >= p.chunks.first && item.ordinal < p.chunks.first + p.chunks.count;
+    });
+    if (part == parts.end()) continue;
+    const auto p = static_cast<std::size_t>(part - parts.begin());
+    const auto same = std::count_if(others.begin(), others.end(),
+                                    [&](const Other& other) { return other.initial[i] == planned[i]; });
+    const auto size = static_cast<double>(item.size.value);
+    shares[item.object][p] += size * static_cast<double>(same) / static_cast<double>(others.size());
+    sizes[item.object][p] += size;
+  }
+  for (std::size_t o = 0; o < shares.size(); ++o)
+    for (std::size_t p = 0; p < shares[o].size(); ++p)
+      if (sizes[o][p] > 0) shares[o][p] /= sizes[o][p];
+  return shares;
+}
+
+}  // namespace
+
+Seconds Confidence::regret() const {
+  if (regrets.empty()) return {};
+  return Seconds{std::accumulate(regrets.begin(), regrets.end(), 0.0) / static_cast<double>(regrets.size())};
+}
+
+Seconds Confidence::regret_at(double share) const {
+  if (regrets.empty()) return {};
+  auto sorted = regrets;
+  std::sort(sorted.begin(), sorted.end());
+  const auto at = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const auto above = std::min(below + 1, sorted.size() - 1);
+  return Seconds{sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below])};
+}
+
+Regret regret_under(const Problem& estimate, const Problem& truth, const model::Calibration& calibration,
+                    const Planner& planner, const Decision& chosen) {
+  check_same(estimate, truth);
+  return regret_of(estimate, truth, calibration, planner, chosen, effort_for(estimate));
+}
+
+Confidence confidence_of(const Problem& problem, const model::Calibration& calibration, const Planner& planner,
+                         const Decision& chosen, const Plan& plan, std::uint32_t draws) {
+  const auto planned = model::initial_placement(chosen.schedule, model::moves_of(problem, chosen.schedule));
+  const auto shares = placed_shares(problem, chosen.schedule);
+  const model::SamplingError error(problem);
+  std::vector<Other> others(draws);
+  if (error.none()) {  // every draw is the problem, and its plan the plan
+    std::fill(others.begin(), others.end(), Other{0, planned, shares});
+  } else {
+    const auto effort = effort_for(problem);
+    const auto judged = effort == Effort::quick ? planner.decide(problem, calibration, effort) : chosen;
+    for_all(draws, [&](std::uint32_t d) {
+      const auto drawn = error.draw(d);
+      others[d] = as_other(drawn, regret_of(problem, drawn, calibration, planner, judged, effort));
+    });
+  }
+  Confidence confidence;
+  for (const auto share : shares) confidence.objects.push_back({share, {}});
+  for (const auto& other : others) {
+    confidence.regrets.push_back(other.regret);
+    for (std::size_t o = 0; o < shares.size(); ++o) confidence.objects[o].drawn.push_back(other.shares[o]);
+  }
+  if (draws > 0) confidence.parts = part_shares(problem, planned, plan, others);
+  return confidence;
+}
+
+void annotate(Plan& plan, const Confidence& confidence) {
+  plan.draws = static_cast<std::uint32_t>(confidence.regrets.size());
+  plan.regret = confidence.regret();
+  plan.regret_low = confidence.regret_at(0.05);
+  plan.regret_high = confidence.regret_at(0.95);
+  for (std::size_t o = 0; o < confidence.parts.size(); ++o)
+    for (std::size_t p = 0; p < confidence.parts[o].size(); ++p)
+      plan.objects[o].parts[p].confidence = confidence.parts[o][p];
+}
+
+}  // namespace terrace::strategy

@@ -1,0 +1,210 @@
+// Rent or buy. See early_moves.hpp.
+#include "strategy/early_moves.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace terrace::strategy {
+
+namespace {
+
+constexpr double k_most_guests = 0.125;   // of fast memory
+constexpr double k_stay = 3;              // times as long as it is used
+constexpr std::uint32_t k_patience = 64;  // stretches for which a guest waits for its use, at least
+constexpr std::uint32_t k_ahead = 4;      // times as long as it will be used: a guest comes two before it
+
+// Seconds that a line of each sort takes of a place's bandwidth, and an exposed access of the core's time.
+struct Prices {
+  double read, write, exposed;
+};
+
+Prices prices(const machine::Machine& machine, InitiatorId initiator, PlaceId place) {
+  const auto& path = machine.path(initiator, place);
+  const auto line = static_cast<double>(machine.parts().line.value);
+  return {line / path.read.value, line / path.write.value, path.latency.value};
+}
+
+double busy(const observe::Cell& cell, const Prices& of) {
+  return cell.read_lines * of.read + cell.write_lines * of.write;
+}
+
+}  // namespace
+
+// By the time law: what the stretch took was the stalls of the core, or the place that was busiest.
+void EarlyMoves::passed(const observe::Phase& stretch, const Tiers& tiers, double times) {
+  const auto fast = prices(machine_, initiator_, tiers.fast);
+  const auto slow = prices(machine_, initiator_, tiers.slow);
+  double stalled = stretch.core.value, slow_busy = 0;
+  for (const auto& cell : stretch.cells) {
+    const bool in_slow = tiers.on(cell.chunk, tiers.slow);
+    stalled += cell.exposure * (in_slow ? slow : fast).exposed;
+    if (in_slow) slow_busy += busy(cell, slow);
+  }
+  credit_ = std::min(credit_, 0.0) + times * stretch.time.value;
+  const auto to_fast = machine_.copy_bandwidth(tiers.slow, tiers.fast).value;
+  uses_.clear();
+  for (const auto& cell : stretch.cells) {
+    const auto gain =
+        slow_busy > stalled ? busy(cell, slow) - busy(cell, fast) : cell.exposure * (slow.exposed - fast.exposed);
+    if (gain <= 0) continue;  // what is only written back, say, long after a sweep passed
+    uses_.push_back({cell.chunk, gain, 1});
+    if (cell.chunk >= paid_.size()) {
+      paid_.resize(cell.chunk + std::size_t{1}, 0);
+      lost_.resize(paid_.size(), 0);
+    }
+    paid_[cell.chunk] += times * gain;
+    if (tiers.on(cell.chunk, tiers.fast)) {
+      lost_[cell.chunk] = 0;
+    } else if (tiers.on(cell.chunk, tiers.slow)) {
+      lost_[cell.chunk] += times * gain;
+      if (lost_[cell.chunk] * to_fast >= static_cast<double>(tiers.size(cell.chunk).value))
+        wanting_.push_back(cell.chunk);
+    }
+  }
+  sweeps_.passed(uses_, *tiers.chunks);
+  ahead_.insert(ahead_.end(), sweeps_.next().begin(), sweeps_.next().end());
+}
+
+std::vector<transfer::TransferRequest> EarlyMoves::wishes(const Tiers& tiers) {
+  if (!found_) find_residents(tiers);
+  for (const auto chunk : std::exchange(coming_, {}))
+    if (tiers.on(chunk, tiers.fast)) admit(chunk, tiers);  // else the system refused to move it
+  Making making{tiers, tiers.free, {}};
+  bring_ahead(making);
+  bring_what_paid(making);
+  for (const auto& move : making.moves)
+    if (move.to == tiers.fast && !is_guest(move.chunk)) coming_.push_back(move.chunk);
+  return std::move(making.moves);
+}
+
+// Room for so many bytes, where what has to go for them is worth less by both copies; false where there is none.
+bool EarlyMoves::make_room(Making& making, Bytes size, double worth, bool for_guest) {
+  const auto& tiers = making.tiers;
+  const auto both = copies(tiers);
+  Bytes guests;
+  std::erase_if(guests_, [&](const Guest& guest) {
+    const bool there = tiers.on(guest.chunk, tiers.fast);
+    if (!there && guest.came < sweeps_.stretch()) return true;  // it is gone, or the system refused to move it
+    const bool passed = there && making.free < size && has_passed(guest);
+    if (passed) {
+      making.free += tiers.size(guest.chunk);
+      making.moves.push_back({guest.chunk, tiers.slow});
+    } else {
+      guests += tiers.size(guest.chunk);
+    }
+    return passed;
+  });
+  if (for_guest &&
+      static_cast<double>((guests + size).value) > k_most_guests * static_cast<double>(tiers.capacity.value))
+    return false;
+  auto free = making.free;
+  std::vector<ChunkId> going;
+  while (free < size) {
+    const auto* least = least_worth(tiers);
+    if (least == nullptr || least->worth + both > worth) {
+      for (const auto chunk : going) admit(chunk, tiers);  // too little goes for it: all stay
+      return false;
+    }
+    free += tiers.size(least->chunk);
+    going.push_back(least->chunk);
+    expel_one();
+  }
+  making.free = free;
+  for (const auto chunk : going) making.moves.push_back({chunk, tiers.slow});
+  return true;
+}
+
+// It was used and is no more, or was not used for so long that its sweep must have ended before it. Where a sweep
+// takes many stretches for a chunk, samples leave gaps of some.
+bool EarlyMoves::has_passed(const Guest& guest) const {
+  if (sweeps_.in_use(guest.chunk)) return false;
+  const auto last = sweeps_.last_use(guest.chunk);
+  if (last > guest.came) return sweeps_.stretch() > last + guest.stretches / Sweeps::k_lull;
+  return sweeps_.stretch() > guest.came + std::max(k_patience, k_ahead * guest.stretches);
+}
+
+// What a sweep uses next stays for as long as it is used, if that pays for both copies. The copies of one stretch
+// may take longer than it; then what comes next waits until so much time has passed.
+void EarlyMoves::bring_ahead(Making& making) {
+  const auto& tiers = making.tiers;
+  const auto both = copies(tiers);
+  auto kept = ahead_.begin();
+  for (const auto& use : ahead_) {
+    const auto bytes = static_cast<double>(tiers.size(use.chunk).value);
+    if (!tiers.on(use.chunk, tiers.slow) || is_guest(use.chunk) || sweeps_.in_use(use.chunk) ||
+        use.gain < bytes * both)
+      continue;
+    // What a resident has gained in all, this gains in the time in which it comes, is used and goes.
+    const auto rate = (use.gain / bytes - both) / (k_stay * use.stretches);
+    const auto worth = both + rate * sweeps_.stretch();
+    if (credit_ <= 0 || !make_room(making, tiers.size(use.chunk), worth, true)) {
+      *kept++ = use;
+      continue;
+    }
+    credit_ -= bytes * both;
+    making.free -= tiers.size(use.chunk);
+    making.moves.push_back({use.chunk, tiers.fast});
+    guests_.push_back({use.chunk, sweeps_.stretch(), use.stretches});
+  }
+  ahead_.erase(kept, ahead_.end());
+}
+
+void EarlyMoves::bring_what_paid(Making& making) {
+  const auto& tiers = making.tiers;
+  std::sort(wanting_.begin(), wanting_.end());
+  wanting_.erase(std::unique(wanting_.begin(), wanting_.end()), wanting_.end());
+  std::erase_if(wanting_, [&](ChunkId chunk) { return !tiers.on(chunk, tiers.slow) || is_guest(chunk); });
+  std::stable_sort(wanting_.begin(), wanting_.end(),
+                   [&](ChunkId a, ChunkId b) { return worth(a, tiers) > worth(b, tiers); });
+  for (const auto chunk : wanting_) {
+    const auto size = tiers.size(chunk);
+    if (!make_room(making, size, worth(chunk, tiers), false)) break;
+    making.free -= size;
+    making.moves.push_back({chunk, tiers.fast});
+  }
+  wanting_.clear();
+}
+
+// Seconds a byte, there and back.
+double EarlyMoves::copies(const Tiers& tiers) const {
+  return 1 / machine_.copy_bandwidth(tiers.slow, tiers.fast).value +
+         1 / machine_.copy_bandwidth(tiers.fast, tiers.slow).value;
+}
+
+bool EarlyMoves::is_guest(ChunkId chunk) const {
+  return std::ranges::find(guests_, chunk, &Guest::chunk) != guests_.end();
+}
+
+void EarlyMoves::find_residents(const Tiers& tiers) {
+  found_ = true;
+  for (ChunkId chunk = 0; chunk < tiers.chunks->size(); ++chunk)
+    if (tiers.on(chunk, tiers.fast)) admit(chunk, tiers);
+}
+
+void EarlyMoves::admit(ChunkId chunk, const Tiers& tiers) {
+  residents_.push_back({chunk, worth(chunk, tiers)});
+  std::push_heap(residents_.begin(), residents_.end(), [](auto a, auto b) { return a.worth > b.worth; });
+}
+
+void EarlyMoves::expel_one() {
+  std::pop_heap(residents_.begin(), residents_.end(), [](auto a, auto b) { return a.worth > b.worth; });
+  residents_.pop_back();
+}
+
+// Worth only grows: whose has grown since it was put here takes its new place, and the next one is looked at.
+const EarlyMoves::Resident* EarlyMoves::least_worth(const Tiers& tiers) {
+  while (!residents_.empty()) {
+    const auto [chunk, then] = residents_.front();
+    if (!tiers.on(chunk, tiers.fast)) {  // it is gone
+      expel_one();
+    } else if (worth(chunk, tiers) > then) {
+      expel_one();
+      admit(chunk, tiers);
+    } else {
+      return &residents_.front();
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace terrace::strategy

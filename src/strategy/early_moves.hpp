@@ -1,0 +1,79 @@
+// What moves before there is a plan, while the program is profiled: rent or buy. A chunk in slow memory pays rent,
+// the time that its accesses would take less in fast memory, and comes in once it has paid what copying it costs
+// (the rule that is never twice as dear as knowing the future: Karlin, Manasse, Rudolph and Sleator, "Competitive
+// snoopy caching", Algorithmica 3, 1988). Where there is no room, chunks go whose accesses have gained less, by so
+// much that both copies are paid for.
+//
+// Where the program sweeps through an object, what it uses next comes ahead of it as a guest, if the chunks before
+// paid for a copy there and back while they were used; when the sweep has passed, guests make room first.
+//
+// What the counts are is what the profile is made of; nothing else is asked of the machine.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "profile/profile.hpp"
+#include "strategy/policy.hpp"
+#include "strategy/sweeps.hpp"
+#include "transfer/mover.hpp"
+
+namespace terrace::strategy {
+
+class EarlyMoves {
+ public:
+  // The machine outlives it.
+  EarlyMoves(const machine::Machine& machine, InitiatorId initiator) : machine_(machine), initiator_(initiator) {}
+
+  // A stretch of the program is over, and stands for the time since the last one: `times` its own.
+  void passed(const observe::Phase& stretch, const Tiers& tiers, double times = 1);
+  // What is worth moving now, room made first. What was wished for last time is done.
+  [[nodiscard]] std::vector<transfer::TransferRequest> wishes(const Tiers& tiers);
+
+ private:
+  struct Resident {
+    ChunkId chunk = 0;
+    double worth = 0;  // when it was put here: it has grown since
+  };
+  [[nodiscard]] double paid(ChunkId chunk) const { return chunk < paid_.size() ? paid_[chunk] : 0; }
+  [[nodiscard]] double worth(ChunkId chunk, const Tiers& tiers) const {
+    return paid(chunk) / static_cast<double>(tiers.size(chunk).value);
+  }
+  struct Making {  // of wishes
+    const Tiers& tiers;
+    Bytes free;
+    std::vector<transfer::TransferRequest> moves;
+  };
+  struct Guest {
+    ChunkId chunk = 0;
+    std::uint32_t came = 0;       // stretch
+    std::uint32_t stretches = 1;  // for which the one before it was used
+  };
+  [[nodiscard]] bool make_room(Making& making, Bytes size, double worth, bool for_guest);
+  [[nodiscard]] bool has_passed(const Guest& guest) const;
+  void bring_ahead(Making& making);
+  void bring_what_paid(Making& making);
+  [[nodiscard]] double copies(const Tiers& tiers) const;
+  [[nodiscard]] bool is_guest(ChunkId chunk) const;
+  void admit(ChunkId chunk, const Tiers& tiers);
+  void expel_one();
+  void find_residents(const Tiers& tiers);
+  const Resident* least_worth(const Tiers& tiers);
+
+  const machine::Machine& machine_;
+  InitiatorId initiator_;
+  std::vector<double> paid_;         // by chunk: seconds, in slow memory or saved in fast memory
+  std::vector<double> lost_;         // of these in slow memory, since it was in fast memory
+  std::vector<ChunkId> wanting_;     // those that have paid enough to come in
+  std::vector<ChunkId> coming_;      // what was wished for last
+  std::vector<Resident> residents_;  // of fast memory: a heap, the least worth on top
+  bool found_ = false;
+  Sweeps sweeps_;
+  std::vector<Sweeps::Use> uses_;   // of the last stretch
+  std::vector<Sweeps::Use> ahead_;  // what sweeps use next, and did not come yet
+  double credit_ = 0;               // seconds in which to copy it
+  std::vector<Guest> guests_;       // in the order in which they came
+};
+
+}  // namespace terrace::strategy

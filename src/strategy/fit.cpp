@@ -1,0 +1,26 @@
+// Greedy, by worth for a byte. See fit.hpp.
+#include "strategy/fit.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+
+namespace terrace::strategy {
+
+std::vector<bool> left_out(const std::vector<Guest>& guests, machine::Budget budget) {
+  std::vector<std::size_t> order(guests.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto density = [&](std::size_t i) {
+    return guests[i].worth.value / static_cast<double>(std::max<std::uint64_t>(guests[i].size.value, 1));
+  };
+  std::ranges::stable_sort(order, [&](auto a, auto b) { return density(a) > density(b); });
+  std::vector<bool> out(guests.size(), false);
+  for (const auto i : order) {
+    auto& room = budget[guests[i].place];
+    out[i] = guests[i].size > room;
+    if (!out[i]) room -= guests[i].size;
+  }
+  return out;
+}
+
+}  // namespace terrace::strategy

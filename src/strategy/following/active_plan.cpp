@@ -1,0 +1,136 @@
+#include "strategy/following/active_plan.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/segment_name.hpp"
+
+namespace terrace::strategy {
+
+ActivePlan::ActivePlan(Plan plan, const machine::Machine& machine, DomainId domain)
+    : plan_(std::move(plan)), machine_(&machine), domain_(domain), asks_(plan_.phases.size()) {
+  for (const auto& name : plan_.phases) {
+    offsets_.push_back(terrace::segment_offset(name));
+    if (offsets_.back() == 0) starts_.push_back(static_cast<PhaseIndex>(offsets_.size() - 1));
+  }
+  planned_offsets_ = offsets_;
+}
+
+void ActivePlan::bind(const observe::Object& object) {
+  const auto expanded =
+      expand_object(plan_, *machine_, {object.name, object.size, object.chunks, domain_}, object.id, notes_);
+  if (initial_.size() <= object.id) {
+    initial_.resize(object.id + 1);
+    worth_.resize(object.id + 1);
+  }
+  initial_[object.id] = expanded.initial;
+  worth_[object.id] = expanded.worth;
+  scaled_ = scaled_ || expanded.scaled;
+  if (const auto known = find_object(plan_, object.name); known < plan_.objects.size()) {
+    planned_size_ += plan_.objects[known].size;
+    size_ += object.size;
+  }
+  back_.clear();
+  for (auto move : expanded.moves) {
+    move_to_answered(move);
+    if (move.ask >= asks_.size()) asks_.resize(move.ask + 1);
+    asks_[move.ask].push_back({move, object.first_chunk + move.chunk, object.id});
+    sorted_ = false;
+  }
+}
+
+namespace {
+
+PlaceId place_in(const ActivePlan::Places& places, const observe::Object& object, std::uint32_t ordinal) {
+  if (object.id >= places.size() || ordinal >= places[object.id].size()) return k_no_place;
+  return places[object.id][ordinal];
+}
+
+}  // namespace
+
+PlaceId ActivePlan::initial_place(const observe::Object& object, std::uint32_t ordinal) const {
+  return place_in(initial_, object, ordinal);
+}
+
+ActivePlan::Places ActivePlan::places_before(PhaseIndex phase) {
+  auto places = initial_;
+  for (PhaseIndex earlier = 0; earlier < phase; ++earlier)
+    for (const auto& move : asked_in(earlier)) places[move.object][move.planned.chunk] = move.planned.to;
+  return places;
+}
+
+std::vector<ActiveMove> ActivePlan::moves_to(const Places& places, const observe::Object& object,
+                                             const std::function<PlaceId(ChunkId)>& lies, PlaceId home) {
+  std::vector<ActiveMove> moves;
+  for (std::uint32_t ordinal = 0; ordinal < object.chunks; ++ordinal) {
+    const auto chunk = object.first_chunk + ordinal;
+    const auto wanted = place_in(places, object, ordinal);
+    ChunkMove planned;
+    planned.object = object.id;
+    planned.chunk = ordinal;
+    planned.to = wanted == k_no_place ? home : wanted;
+    planned.awaited = false;
+    if (lies(chunk) != planned.to) moves.push_back({planned, chunk, object.id});
+  }
+  return moves;
+}
+
+std::optional<PhaseIndex> ActivePlan::find_phase(PhaseIndex index, std::string_view name) const {
+  if (plan_.phases.empty()) return index;  // written by hand, without moves: any phases will do
+  if (!passed_.empty()) return index < passed_.size() && passed_[index] == name ? answers_[index] : std::nullopt;
+  if (index >= starts_.size() || plan_.phases[starts_[index]] != name) return std::nullopt;
+  return starts_[index];
+}
+
+bool ActivePlan::expects(PhaseIndex index, std::string_view name) const {
+  if (!passed_.empty()) return index < passed_.size() && passed_[index] == name;
+  return find_phase(index, name).has_value();
+}
+
+std::span<ActiveMove> ActivePlan::asked_in(PhaseIndex index) {
+  if (!std::exchange(sorted_, true))
+    for (auto& asks : asks_)
+      std::stable_sort(asks.begin(), asks.end(),
+                       [](const ActiveMove& a, const ActiveMove& b) { return a.planned.order < b.planned.order; });
+  return index < asks_.size() ? std::span(asks_[index]) : std::span<ActiveMove>();
+}
+
+const Repeat* ActivePlan::repeat_of(PhaseIndex last) const {
+  const auto found = std::ranges::find(plan_.repeats, last, &Repeat::last);
+  return found != plan_.repeats.end() ? &*found : nullptr;
+}
+
+// The last segment ends when the phase does and is short: half another one is enough to tell that the phase goes
+// on. In a run of other sizes it counts as long as the others, and nobody knows how long until an iteration has
+// passed.
+std::optional<ActivePlan::GoingOn> ActivePlan::going_on(PhaseIndex last) const {
+  const auto* repeat = repeat_of(last);
+  if (!repeat || (scaled_ && passed_.empty())) return std::nullopt;
+  const auto back = segment_offset(last) - segment_offset(repeat->from);
+  const auto segment = back / (last - repeat->from);
+  return GoingOn{repeat->from, segment_offset(last) + segment / 2 + (passed_.empty() ? 0 : segment), back};
+}
+
+std::span<ActiveMove> ActivePlan::moves_back(PhaseIndex last) {
+  const auto* repeat = repeat_of(last);
+  if (!repeat) return {};
+  const auto [found, is_new] = back_.try_emplace(last);
+  if (!is_new) return found->second;
+  const auto places = places_before(repeat->from);
+  std::set<ChunkId> known;
+  for (auto k = repeat->from; k <= last; ++k)
+    for (auto move : asked_in(k)) {
+      if (!known.insert(move.chunk).second) continue;
+      move.planned.to = places[move.object][move.planned.chunk];
+      move.planned.awaited = false;
+      move.planned.benefit = move.planned.cost = Seconds{};
+      move.name = ActiveMove::k_not_named;
+      found->second.push_back(move);
+    }
+  return found->second;
+}
+
+std::vector<std::string> ActivePlan::take_notes() { return std::exchange(notes_, {}); }
+
+}  // namespace terrace::strategy

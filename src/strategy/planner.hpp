@@ -1,0 +1,59 @@
+// A planner: problem -> schedule. Each is a file of its own that registers under its name in planner_table.cpp.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/plan.hpp"
+#include "model/calibration.hpp"
+#include "model/problem.hpp"
+
+namespace terrace::strategy {
+
+struct Decision {
+  model::Schedule schedule;
+  model::Prediction prediction;
+  double gap = 0;          // share of the objective that an inexact search may have missed; 0 when it was exact
+  double lower_bound = 0;  // an iteration, s; 0 when it was not computed
+};
+
+// How much time planning may take: quick while the program runs on without a plan, unhurried while it obeys one,
+// thorough before it runs.
+enum class Effort { quick, unhurried, thorough };
+
+class Planner {
+ public:
+  virtual ~Planner() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  // False for one that looks at no traffic: its choice is made when memory is, without an iteration to learn from.
+  [[nodiscard]] virtual bool needs_profile() const { return true; }
+  [[nodiscard]] virtual Decision decide(const model::Problem& problem, const model::Calibration& calibration,
+                                        Effort effort) const = 0;
+  // The same, where what meanwhile() decides with that effort is known.
+  [[nodiscard]] virtual Decision decide_after(const Decision&, const model::Problem& problem,
+                                              const model::Calibration& calibration, Effort effort) const {
+    return decide(problem, calibration, effort);
+  }
+  // Whether it finds more with that effort than in a hurry.
+  [[nodiscard]] virtual bool gains_by(const model::Problem& problem, Effort effort) const;
+  // Of a processor beside the program, in virtual time (model/costs.hpp); meanwhile()'s part is in it.
+  [[nodiscard]] virtual Seconds takes(const model::Problem& problem, Effort effort) const;
+  // Another one that decides much sooner, whose plan may be obeyed until this one has decided; nullptr for none.
+  [[nodiscard]] virtual const Planner* meanwhile() const { return nullptr; }
+};
+
+// "auto" (joint, which is never predicted to be slower than unimem; the default) and its sisters,
+// planner_table.cpp has them all; throws Error{invalid} with the list for any other name. fast-only ignores the
+// budget.
+const Planner& find_planner(std::string_view name);
+std::vector<std::string_view> planner_names();
+
+// The decision in names: initial places, moves with the phase that asks and the phase that waits. What lies where
+// when the loop begins is what the schedule's first phase wants, so that some moves find their data in place
+// already in the first iteration: they are then nothing to do. Computes the lower bound where the decision has
+// none.
+Plan make_plan(const model::Problem& problem, const Decision& decision, std::string_view planner_name);
+
+}  // namespace terrace::strategy

@@ -1,0 +1,37 @@
+// ecoHMEM (Jorda et al., "ecoHMEM: Improving object placement methodology for hybrid memory systems in HPC", IEEE
+// CLUSTER 2022; after Servat et al., "Automating the application data placement in hybrid memory systems", IEEE
+// CLUSTER 2017): allocation call sites, here objects by their names, ranked by last-level misses a byte, loads and
+// stores weighted; greedy, whole objects, one placement for the run.
+//
+// A line loaded weighs 1. A line stored weighs what writing costs at home against reading there (1 where both are
+// as fast): the published weights are set by hand for each machine. Latency and phases are not looked at.
+#include "strategy/planners/planners.hpp"
+#include "strategy/search/choose.hpp"
+#include "strategy/search/whole_objects.hpp"
+
+namespace terrace::strategy {
+namespace {
+
+class EcoHmem final : public Planner {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "ecohmem"; }
+  [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&, Effort) const override {
+    std::vector<double> misses(problem.items.size(), 0);
+    for (const auto& phase : problem.phases) {
+      for (const auto& cell : phase.cells) {
+        const auto& home = problem.places[model::home_of(problem, problem.items[cell.item].domain)];
+        misses[cell.item] += cell.read_bytes + cell.write_bytes * home.read_bandwidth / home.write_bandwidth;
+      }
+    }
+    return stay(problem, place_whole_objects(problem, misses));
+  }
+};
+
+}  // namespace
+
+const Planner& ecohmem_planner() {
+  static const EcoHmem planner;
+  return planner;
+}
+
+}  // namespace terrace::strategy

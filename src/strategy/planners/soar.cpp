@@ -1,0 +1,46 @@
+// SOAR, the static half of Liu et al., "Tiered memory management beyond hotness", OSDI 2025: whole objects ranked
+// by misses that are weighted with the amortised offcore latency (AOL, latency over memory-level parallelism) of
+// the time in which they came, over the size; one placement for the run, made at allocation.
+//
+// AOL is a property of a stretch of the run, not of an object: of each phase (or segment of one, where a plan has
+// them), the exposed latency of all its misses over their number. So misses of a phase that hides its latencies
+// count for little, whatever their number.
+#include "model/loads.hpp"
+#include "strategy/planners/planners.hpp"
+#include "strategy/search/choose.hpp"
+#include "strategy/search/whole_objects.hpp"
+
+namespace terrace::strategy {
+namespace {
+
+// Seconds that a byte read in this phase exposes, with everything at home.
+double amortised_latency(const model::Problem& problem, const model::ProblemPhase& phase) {
+  double exposed = 0, read = 0;
+  for (const auto& cell : phase.cells) {
+    exposed += model::exposed_time(cell, problem.places[model::home_of(problem, problem.items[cell.item].domain)]);
+    read += cell.read_bytes;
+  }
+  return read > 0 ? exposed / read : 0;
+}
+
+class Soar final : public Planner {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "soar"; }
+  [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&, Effort) const override {
+    std::vector<double> criticality(problem.items.size(), 0);
+    for (const auto& phase : problem.phases) {
+      const auto latency = amortised_latency(problem, phase);
+      for (const auto& cell : phase.cells) criticality[cell.item] += cell.read_bytes * latency;
+    }
+    return stay(problem, place_whole_objects(problem, criticality));
+  }
+};
+
+}  // namespace
+
+const Planner& soar_planner() {
+  static const Soar planner;
+  return planner;
+}
+
+}  // namespace terrace::strategy

@@ -1,0 +1,25 @@
+// Unimem's planner: phase-local and cross-phase global search, and the better of the two by predicted time.
+#include "strategy/planners/planners.hpp"
+
+namespace terrace::strategy {
+namespace {
+
+class Unimem final : public Planner {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "unimem"; }
+  [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration& calibration,
+                                Effort effort) const override {
+    auto global = global_planner().decide(problem, calibration, effort);
+    auto local = local_planner().decide(problem, calibration, effort);
+    return local.prediction.total < global.prediction.total ? local : global;
+  }
+};
+
+}  // namespace
+
+const Planner& unimem_planner() {
+  static const Unimem planner;
+  return planner;
+}
+
+}  // namespace terrace::strategy

@@ -1,0 +1,48 @@
+// X-Mem (Dulloor et al., "Data tiering in heterogeneous memory systems", EuroSys 2016): whole data structures, one
+// placement for the whole run that an earlier run's profile decides, moves cost nothing because there are none.
+//
+// The paper classifies each structure's accesses as streaming, random or pointer chasing, since a prefetched line
+// gains from bandwidth and a chased one from latency, and ranks structures by what an access of their kind gains,
+// times the accesses, over the size. Here the profile says the same in numbers: lines read and written, and the
+// latencies that they exposed; a structure gains, phase by phase, the larger of what its bytes and its exposed
+// latencies take less. Two of the paper's parts are left out: its own instrumentation (the profile is ours), and
+// the split of the last structure that does not fit (the text speaks of whole ones).
+#include <algorithm>
+
+#include "model/loads.hpp"
+#include "strategy/planners/planners.hpp"
+#include "strategy/search/choose.hpp"
+#include "strategy/search/whole_objects.hpp"
+
+namespace terrace::strategy {
+namespace {
+
+// In the fastest place instead of at home; a structure that ends up in a kind between the two gains in proportion.
+double gain(const model::Problem& problem, const model::ItemCell& cell) {
+  const auto domain = problem.items[cell.item].domain;
+  const auto& home = problem.places[model::home_of(problem, domain)];
+  const auto& fast = problem.places[model::fastest_first(problem, domain).front()];
+  const auto streamed = model::busy_time(cell, home) - model::busy_time(cell, fast);
+  const auto waited = model::exposed_time(cell, home) - model::exposed_time(cell, fast);
+  return std::max({streamed, waited, 0.0});
+}
+
+class XMem final : public Planner {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "xmem"; }
+  [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&, Effort) const override {
+    std::vector<double> worth(problem.items.size(), 0);
+    for (const auto& phase : problem.phases)
+      for (const auto& cell : phase.cells) worth[cell.item] += gain(problem, cell);
+    return stay(problem, place_whole_objects(problem, worth));
+  }
+};
+
+}  // namespace
+
+const Planner& xmem_planner() {
+  static const XMem planner;
+  return planner;
+}
+
+}  // namespace terrace::strategy

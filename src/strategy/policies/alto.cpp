@@ -1,0 +1,32 @@
+// ALTO, the moving half of Liu et al., "Tiered memory management beyond hotness", OSDI 2025: promotion is held
+// back while the amortised offcore latency (AOL: time that misses stall the core, over their number) is low,
+// because then the program hides its latencies and a move gains nothing. It regulates another system; here, as in
+// the paper's NBT-ALTO, the kernel's tiering (kernel_tiering.hpp), whose parameters it keeps.
+//
+// The paper's thresholds are cycles of its two machines. Here they are shares of slow memory's latency: nothing is
+// promoted below a tenth of it (what ten misses side by side leave of each), everything from a third on, and
+// between the two the share rises in proportion. These two figures are ours.
+#include <algorithm>
+
+#include "strategy/policies/kernel_tiering.hpp"
+#include "strategy/policies/policies.hpp"
+
+namespace terrace::strategy {
+namespace {
+
+constexpr double k_none_below = 1.0 / 10;
+constexpr double k_all_from = 1.0 / 3;
+
+class Alto final : public KernelTiering {
+  [[nodiscard]] double promoted_share(const observe::Observation& seen, const Tiers& tiers) const override {
+    if (seen.reads <= 0) return 0;
+    const auto amortised = seen.stalled.value / seen.reads / seen.places[tiers.slow].latency.value;
+    return std::clamp((amortised - k_none_below) / (k_all_from - k_none_below), 0.0, 1.0);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_alto() { return std::make_unique<Alto>(); }
+
+}  // namespace terrace::strategy

@@ -1,0 +1,111 @@
+// Colloid (Vuppalapati and Agarwal, "Tiered memory management: access latency is the key!", SOSP 2024): the loaded
+// latencies of both tiers are to be equal. While fast memory is the quicker of the two, hot chunks come in; where
+// it is not, because it is overloaded, hot chunks go out. How many: a binary search for p, the share of the
+// accesses that fast memory serves, between p_low and p_high; chunks whose accesses make up the difference move.
+// Published parameters: delta = 0.05 (latencies that differ by less are equal), epsilon = 0.01 (when the search is
+// over, it begins anew: the balance may have shifted).
+//
+// It needs another system's hotness; here, as in the paper's integration with MEMTIS, samples that age
+// (memtis.cpp, its period and cooling), bins (only what is in a hotter one takes another's room) and a quantum of
+// 500 ms, a thousandth of that here (policy.hpp). Latencies are observe::loaded_latency of an interval's
+// utilisation: the paper reads occupancies and rates from the memory controllers. An interval's averages are exact
+// in virtual time, so the paper's smoothing of noisy counters is left out; so is its limit on migration below what
+// copying allows.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "strategy/policies/policies.hpp"
+#include "strategy/tiering/hotness.hpp"
+#include "strategy/tiering/swap.hpp"
+
+namespace terrace::strategy {
+namespace {
+
+constexpr std::uint32_t k_sample_period = 199;
+constexpr auto k_cooling = static_cast<std::uint64_t>(2'000'000 / k_shorter);
+constexpr Seconds k_interval{0.5 / k_shorter};
+constexpr double k_delta = 0.05;
+constexpr double k_epsilon = 0.01;
+
+class Colloid final : public Policy {
+ public:
+  [[nodiscard]] PolicyNeeds needs() const override { return {k_interval, k_sample_period}; }
+  void decide(const observe::Observation& seen, const Tiers& tiers, Wishes& wishes) override {
+    hotness_.add(seen);
+    const auto fast = seen.places[tiers.fast];
+    const auto slow = seen.places[tiers.slow];
+    if (fast.reads + slow.reads <= 0) return;
+    const auto share = fast.reads / (fast.reads + slow.reads);
+    const bool fast_is_quicker = fast.latency < slow.latency;
+    if (std::abs(fast.latency.value - slow.latency.value) < k_delta * fast.latency.value) return;
+    const auto shift = shift_from(share, fast_is_quicker);
+    if (fast_is_quicker)
+      bring_in(tiers, shift, wishes);
+    else
+      send_out(tiers, shift, wishes);
+  }
+
+ private:
+  // By how much the share that fast memory serves should change.
+  double shift_from(double share, bool fast_is_quicker) {
+    if (fast_is_quicker) {
+      low_ = share;
+      if (high_ <= low_) high_ = 1;
+    } else {
+      high_ = share;
+      if (low_ >= high_) low_ = 0;
+    }
+    if (std::abs(high_ - low_) < k_epsilon) (fast_is_quicker ? high_ : low_) = fast_is_quicker ? 1 : 0;
+    return std::abs((low_ + high_) / 2 - share);
+  }
+
+  // The hottest of them whose samples are together no more than that share of all.
+  [[nodiscard]] std::vector<ChunkId> hottest_of_share(const std::vector<RankedChunk>& ranked, double all_samples,
+                                                      double share) const {
+    std::vector<ChunkId> chosen;
+    auto left = share * all_samples;
+    for (const auto& [chunk, density] : ranked) {
+      const auto samples = static_cast<double>(hotness_.samples(chunk));
+      if (samples == 0) break;
+      if (samples > left) continue;
+      left -= samples;
+      chosen.push_back(chunk);
+    }
+    return chosen;
+  }
+
+  [[nodiscard]] double samples_of(const std::vector<RankedChunk>& ranked) const {
+    double sum = 0;
+    for (const auto& [chunk, density] : ranked) sum += static_cast<double>(hotness_.samples(chunk));
+    return sum;
+  }
+
+  void bring_in(const Tiers& tiers, double shift, Wishes& wishes) const {
+    const auto slow = hottest_first(tiers, hotness_, tiers.slow);
+    auto fast = hottest_first(tiers, hotness_, tiers.fast);
+    const auto hot = hottest_of_share(slow, samples_of(slow) + samples_of(fast), shift);
+    std::vector<ChunkId> cold;
+    for (auto ranked = fast.rbegin(); ranked != fast.rend(); ++ranked) cold.push_back(ranked->chunk);
+    // By bins, or single samples would decide between chunks that are as hot as each other.
+    const auto bin = [&](ChunkId chunk) { return hotness_bin(hotness_.density(chunk, tiers.size(chunk))); };
+    promote(tiers, hot, cold, Bytes{}, wishes,
+            [&](auto candidate, auto victim) { return bin(candidate) > bin(victim); });
+  }
+
+  void send_out(const Tiers& tiers, double shift, Wishes& wishes) const {
+    const auto fast = hottest_first(tiers, hotness_, tiers.fast);
+    const auto all = samples_of(fast) + samples_of(hottest_first(tiers, hotness_, tiers.slow));
+    for (const auto chunk : hottest_of_share(fast, all, shift)) wishes.moves.push_back({chunk, tiers.slow});
+  }
+
+  Hotness hotness_{k_cooling};
+  double low_ = 0;
+  double high_ = 1;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_colloid() { return std::make_unique<Colloid>(); }
+
+}  // namespace terrace::strategy

@@ -1,0 +1,73 @@
+// A policy: decides chunk by chunk while the program runs, interval by interval, from what a collector sees,
+// without a profile and without a plan. It does not know whose clock, memory or mover it works with. Each is a
+// file of its own in policy/ that registers under its name in policy/policy_table.cpp.
+//
+// Published policies count in seconds on programs that run for minutes; programs in virtual time run for
+// milliseconds. k_shorter divides what a policy waits for: intervals, thresholds in time, numbers of samples.
+// Rates (bytes a second, faults a second) stay, and so does the cost of a fault.
+//
+// Two kinds take part: the fastest place of the program's domain and its home. What is between stays empty.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "memory/chunk_table.hpp"
+#include "observe/observation.hpp"
+#include "transfer/mover.hpp"
+
+namespace terrace::strategy {
+
+inline constexpr double k_shorter = 1000;
+
+// What it wants to be told, and when.
+struct PolicyNeeds {
+  Seconds interval;                 // between two decisions
+  std::uint32_t sample_period = 1;  // misses for one sample
+  Seconds fault_cost{};             // what a hint fault takes of the program's time
+};
+
+// The memory that it decides about.
+struct Tiers {
+  const memory::ChunkTable* chunks = nullptr;
+  DomainId domain = 0;
+  PlaceId fast = 0;
+  PlaceId slow = 0;
+  Bytes capacity;  // of the fast place, by the budget
+  Bytes free;      // of that
+
+  // Whether the policy may move the chunk, and it lies on that tier.
+  [[nodiscard]] bool on(ChunkId id, PlaceId place) const {
+    const auto& chunk = (*chunks)[id];
+    return chunk.live && chunk.domain == domain && chunk.place.load(std::memory_order_relaxed) == place;
+  }
+  [[nodiscard]] Bytes size(ChunkId id) const { return Bytes{(*chunks)[id].size}; }
+};
+
+struct Wishes {
+  // In this order; one into the fast place for which there is no room by then is left out by the runtime.
+  std::vector<transfer::TransferRequest> moves;
+  std::vector<ChunkId> protect;  // their next access shall fault
+};
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  [[nodiscard]] virtual PolicyNeeds needs() const = 0;
+  // An interval is over, and what was wished for last time is done.
+  virtual void decide(const observe::Observation& seen, const Tiers& tiers, Wishes& wishes) = 0;
+};
+
+// A new one of that name, or null where there is no such policy.
+std::unique_ptr<Policy> make_policy(std::string_view name);
+bool is_policy(std::string_view name);
+std::vector<std::string_view> policy_names();
+
+// Not a policy, but as little a planner, and chosen in the same way: the simulated machine runs fast memory as a
+// cache of slow memory's lines (src/sim/memory_cache.hpp).
+inline constexpr std::string_view k_cache_mode = "cache-mode";
+
+}  // namespace terrace::strategy

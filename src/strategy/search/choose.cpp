@@ -1,0 +1,67 @@
+#include "strategy/search/choose.hpp"
+
+#include <algorithm>
+
+namespace terrace::strategy {
+
+Choice choose(const model::Problem& problem, const std::vector<std::uint32_t>& items,
+              const std::vector<std::vector<double>>& values, const std::vector<Bytes>& budgets,
+              std::size_t most_states) {
+  Choice choice;
+  choice.places.resize(items.size(), k_no_place);
+  for (std::size_t d = 0; d < model::domain_count(problem); ++d) {
+    const auto& places = model::fastest_first(problem, static_cast<DomainId>(d));
+    Knapsack knapsack;
+    for (const auto place : places) knapsack.capacity.push_back(budgets[place].value);
+    std::vector<std::size_t> entries;
+    for (std::size_t n = 0; n < items.size(); ++n) {
+      const auto& item = problem.items[items[n]];
+      if (item.domain != d) continue;
+      entries.push_back(n);
+      KnapsackItem entry{item.size.value, {}};
+      for (const auto place : places) {
+        const bool allowed = item.pinned == k_no_place || item.pinned == place;
+        entry.value.push_back(allowed ? values[n][place] : k_not_allowed);
+      }
+      knapsack.items.push_back(std::move(entry));
+    }
+    if (entries.empty()) continue;
+    const auto answer = solve(knapsack, most_states);
+    for (std::size_t e = 0; e < entries.size(); ++e) choice.places[entries[e]] = places[answer.bin[e]];
+    choice.value += answer.value;
+    choice.gap += answer.gap();
+    choice.feasible = choice.feasible && answer.feasible;
+  }
+  return choice;
+}
+
+std::vector<Bytes> budgets_of(const model::Problem& problem) {
+  std::vector<Bytes> budgets;
+  for (const auto& place : problem.places) budgets.push_back(place.budget);
+  return budgets;
+}
+
+std::vector<Bytes> room_beside_pins(const model::Problem& problem) {
+  auto room = budgets_of(problem);
+  for (const auto& item : problem.items)
+    if (item.pinned != k_no_place) room[item.pinned] -= std::min(room[item.pinned], item.size);
+  return room;
+}
+
+model::Placement at_home(const model::Problem& problem) {
+  model::Placement placement;
+  for (const auto& item : problem.items) {
+    placement.push_back(item.pinned != k_no_place ? item.pinned : model::home_of(problem, item.domain));
+  }
+  return placement;
+}
+
+Decision stay(const model::Problem& problem, const model::Placement& placement, double gap) {
+  Decision decision;
+  decision.schedule.phases.assign(problem.phases.size(), placement);
+  decision.prediction = model::predict(problem, decision.schedule);
+  decision.gap = gap;
+  return decision;
+}
+
+}  // namespace terrace::strategy

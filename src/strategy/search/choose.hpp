@@ -1,0 +1,41 @@
+// What several planners share: one placement for given values of (item, place), and schedules that never move.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "model/problem.hpp"
+#include "strategy/planner.hpp"
+#include "strategy/search/knapsack.hpp"
+
+namespace terrace::strategy {
+
+// What those that hold copies back try (Schedule::copies_keep).
+inline constexpr std::array k_keeps = {0.1, 0.25, model::k_held_back_by_nothing};
+
+struct Choice {
+  std::vector<PlaceId> places;  // by entry of `items`
+  double value = 0;
+  double gap = 0;        // what the knapsacks left open, in the values' unit
+  bool feasible = true;  // false: a domain's memory is too small for its items, whatever is chosen
+};
+
+// A knapsack for each domain. values[n][place] is for items[n]; places of other domains are ignored, pinned items
+// go where they are pinned. `budgets` is by place.
+Choice choose(const model::Problem& problem, const std::vector<std::uint32_t>& items,
+              const std::vector<std::vector<double>>& values, const std::vector<Bytes>& budgets,
+              std::size_t most_states = k_most_states);
+
+std::vector<Bytes> budgets_of(const model::Problem& problem);
+
+// By place: its budget less what is pinned there.
+std::vector<Bytes> room_beside_pins(const model::Problem& problem);
+
+// Every item in its domain's home, or where it is pinned.
+model::Placement at_home(const model::Problem& problem);
+
+// The placement in every phase, with its prediction.
+Decision stay(const model::Problem& problem, const model::Placement& placement, double gap = 0);
+
+}  // namespace terrace::strategy

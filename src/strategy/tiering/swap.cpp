@@ -1,0 +1,26 @@
+// Demotions that make room. See swap.hpp.
+#include "strategy/tiering/swap.hpp"
+
+namespace terrace::strategy {
+
+Bytes promote(const Tiers& tiers, std::span<const ChunkId> candidates, std::span<const ChunkId> victims,
+              Bytes reserve, Wishes& wishes, const std::function<bool(ChunkId candidate, ChunkId victim)>& worth) {
+  auto free = tiers.free;
+  std::size_t gone = 0;
+  Bytes promoted;
+  for (const auto candidate : candidates) {
+    const auto needed = tiers.size(candidate) + reserve;
+    auto freed = free;
+    auto until = gone;
+    while (freed < needed && until < victims.size() && worth(candidate, victims[until]))
+      freed += tiers.size(victims[until++]);
+    if (freed < needed) continue;
+    for (; gone < until; ++gone) wishes.moves.push_back({victims[gone], tiers.slow});
+    wishes.moves.push_back({candidate, tiers.fast});
+    free = freed - tiers.size(candidate);
+    promoted += tiers.size(candidate);
+  }
+  return promoted;
+}
+
+}  // namespace terrace::strategy

@@ -1,0 +1,52 @@
+"""Worlds of a simulated run: a plan that is given is the one that is obeyed."""
+
+import pytest
+from conftest import BUILD
+from terrace import _core
+from terrace.errors import TerraceError
+from terrace.lab import study
+from terrace.lab.study import World
+from terrace.store.reader import Store
+
+MG = [str(BUILD / "tests" / "integration" / "hooked" / "mg"), "--class", "S"]
+MACHINE, FAST = "unimem-lat4", 300 << 10
+CACHE = ["--cache", "l2=16KiB", "--cache", "l3=60KiB"]
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory):
+    """MG's, with moves, and the folder it is in."""
+    folder = tmp_path_factory.mktemp("study")
+    study.record(MG, [MACHINE], folder, "mg", CACHE)
+    kept = _core.Store(str(folder / f"mg.{MACHINE}.terrace"))
+    run = kept.runs()[0].id
+    machine = kept.machine(run)
+    problem = _core.Problem(kept.profile(run), machine, machine.fast_budget(FAST))
+    made = _core.plan(problem, "auto", kept.calibration(run))
+    assert made.moves
+    made.write(str(folder / "plan.toml"))
+    return folder / "plan.toml"
+
+
+def test_a_plan_is_obeyed_as_it_is(plan):
+    """Long enough for a planner to have made another plan, had one been there."""
+    worlds = [World("planned", MACHINE, fast=FAST, plan=plan), World("live", MACHINE, fast=FAST)]
+    outcomes, _ = study.simulate([*MG, "--iterations", "20"], worlds, plan.parent, "run", CACHE)
+    planned, live = (Store(outcomes[label].store) for label in ("planned", "live"))
+    (obeyed,) = planned.plans(planned.run())
+    given = _core.Plan.read(str(plan))
+    assert (obeyed.at, obeyed.why) == (0.0, "given by --plan")
+    assert len(obeyed.moves) == len(given.moves)
+    assert [item.name for item in obeyed.objects] == [item["name"] for item in given.objects]
+    assert len(live.plans(live.run())) > 0
+    with pytest.raises(TerraceError, match="has the planner 'auto' and"):
+        study.obeyed(live.path)
+
+
+def test_a_bettered_plan_is_not_taken_for_one_that_was_obeyed(plan):
+    store = plan.parent / "bettered.terrace"
+    words = ["simulate", "-q", "-m", MACHINE, *CACHE, "--fast", FAST, "--plan", plan, "--better-plan", "-o", store]
+    study.run_terrace([*map(str, words), "--", *MG, "--iterations", "20"])
+    assert len(Store(store).plans(Store(store).run())) > 1
+    with pytest.raises(TerraceError, match="one plan record and no planner"):
+        study.obeyed(store)

@@ -1,0 +1,171 @@
+"""`terrace report`: one well-formed page that needs nothing outside of itself, and tells the truth."""
+
+import base64
+import gzip
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from conftest import charts_of
+from plotly.offline import get_plotlyjs
+from terrace.report.facts import Facts
+from terrace.report.page import render
+from terrace.solve.model import CurvePoint, Pricing
+from terrace.verbs.report import gather
+
+VOID = {"meta", "br", "img", "hr", "input", "link"}
+
+
+class Page(HTMLParser):
+    """Checks that elements nest, and keeps what they refer to."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.references, self.charts, self.text = [], [], [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        named = dict(attributes)
+        if "id" in named:
+            self.ids.append(named["id"])
+        self.references += [named[key] for key in ("src", "href", "xlink:href", "data", "action") if key in named]
+        if named.get("role") == "img":
+            self.charts.append((named["id"], named["aria-label"]))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def parse(html):
+    page = Page()
+    page.feed(html)
+    page.close()
+    assert page.open == []
+    return page
+
+
+def without_library(html):
+    """The page less plotly.js."""
+    begin, _, rest = html.partition('<script type="text/plain" id="plotly">')
+    return begin + rest.partition("</script>")[2]
+
+
+@pytest.fixture(scope="module", params=[4001, 4002], ids=["placed", "killed"])
+def html(request, store_path):
+    return render(gather(store_path, request.param))
+
+
+def test_page_is_whole_and_alone(html):
+    page = parse(html)
+    assert page.references == []
+    style = re.search(r"<style>(.*?)</style>", html, re.DOTALL)[1]
+    assert "url(" not in style
+    assert "@import" not in style
+    assert "http" not in without_library(html)
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_page_draws_with_plotly_itself(html):
+    packed = re.search(r'<script type="text/plain" id="plotly">([^<]*)</script>', html)[1]
+    assert gzip.decompress(base64.b64decode(packed)).decode() == get_plotlyjs()
+    assert len(html) < 2_300_000
+
+
+def test_charts_have_words_and_colours(html):
+    charts = charts_of(html)
+    assert list(charts) == ["curve", "heat", "benefit", "timeline", "machine"]
+    assert [name for name, _ in parse(html).charts] == list(charts)
+    assert all(words for _, words in parse(html).charts)
+    style = re.search(r"<style>(.*?)</style>", html, re.DOTALL)[1]
+    used = set(re.findall(r"var\((--[a-z0-9]+)\)", html))
+    assert used >= {"--ink", "--fast", "--slow"}
+    for name in used:  # each has a light value and a dark one
+        assert len(re.findall(rf"{name}: #", style)) == 2
+
+
+def test_the_curve_is_the_pricing(store_path):
+    facts = gather(store_path)
+    drawn = {trace["name"]: trace for trace in charts_of(render(facts))["curve"]["data"]}
+    assert drawn["planned"]["x"] == [point.size for point in facts.pricing.curve]
+    assert drawn["planned"]["y"] == [point.predicted for point in facts.pricing.curve]
+    assert drawn["lower bound"]["y"] == [point.lower_bound for point in facts.pricing.curve]
+
+
+def test_the_timeline_has_every_phase_and_move(store_path):
+    facts = gather(store_path)
+    drawn = {trace["name"]: trace for trace in charts_of(render(facts))["timeline"]["data"]}
+    shown = [i for i in facts.instances if i.iteration < 4]
+    start = min(i.begun for i in shown)
+    assert drawn["phases"]["base"] == [i.begun - start for i in shown]
+    into = {m.object for m in facts.moves if facts.is_fast(m.target) and not m.refused}
+    assert len(set(drawn["into fast memory"]["y"])) == len(into)
+
+
+def test_numbers_are_numbers(html):
+    text = " ".join(parse(without_library(html)).text)
+    assert not re.search(r"\b(nan|NaN|inf|Infinity|None)\b", text)
+
+
+def test_names_are_escaped(store_path):
+    facts = gather(store_path)
+    object.__setattr__(facts.profile.objects[0], "name", "<b>&\"'")
+    page = parse(render(facts))
+    assert "b" not in page.open
+    assert any("<b>&" in text for text in page.text)
+    drawn = json.dumps(charts_of(render(facts)))
+    assert "&lt;b&gt;" in drawn  # Plotly takes a text for HTML
+    assert "<b>" not in drawn
+
+
+def test_every_move_is_told(store_path):
+    html = render(gather(store_path))
+    moves = html.split("Moves that were made")[1].split("</table>")[0]
+    assert moves.count("<tr>") == 1 + 12
+    assert "waits for" not in moves
+
+
+def test_a_plan_without_a_prediction_promises_nothing(store_path):
+    facts = gather(store_path)
+    assert facts.plan is not None
+    assert "measured; predicted" in render(facts)
+    object.__setattr__(facts.plan, "predicted", 0.0)
+    assert "measured; predicted" not in render(facts)
+
+
+def facts_with(store_path: Path, curve: list[CurvePoint], slow: float, fast: float) -> Facts:
+    facts = gather(store_path)
+    facts.pricing = Pricing(slow, fast, facts.pricing.benefits, curve, "auto", None, False)
+    return facts
+
+
+def test_the_sentence_is_true(store_path):
+    mib = 1 << 20
+    size = gather(store_path).footprint
+    curve = [CurvePoint(8 * mib, 8.0), CurvePoint(16 * mib, 2.8), CurvePoint(size, 2.0)]
+    facts = facts_with(store_path, curve, 10.0, 2.0)
+    assert size == 92 * mib
+    assert facts.sentence == "17 % of the data holds 90 % of the gain; 16MiB is enough."
+    curve[1] = CurvePoint(16 * mib, 2.9)
+    facts = facts_with(store_path, curve, 10.0, 2.0)
+    assert facts.sentence.startswith("The gain is spread over all the data: 16MiB")
+    facts = facts_with(store_path, curve, 10.0, 9.95)
+    assert facts.sentence.startswith("Placement has nothing to win")
+
+
+def test_the_command_writes_the_page(terrace, store_path, tmp_path):
+    target = tmp_path / "page.html"
+    done = terrace("report", store_path, "-o", target)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(target)
+    parse(target.read_text())

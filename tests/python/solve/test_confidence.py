@@ -1,0 +1,202 @@
+"""How sure ranks and plans are: closed forms against what is printed, and exact counts against what is stated."""
+
+import csv
+import io
+import json
+import shutil
+import sqlite3
+
+import numpy as np
+import pytest
+from conftest import BUILD
+from scipy import stats
+from terrace import _core
+from terrace.lab.study import run_terrace
+from terrace.solve import confidence
+from terrace.solve.model import Model
+from terrace.store.reader import Store
+
+_DRAWS = confidence.BENEFIT_DRAWS
+
+
+@pytest.fixture(scope="module")
+def two_counts(store_path, tmp_path_factory):
+    """The synthetic job, but `index` and `u` alone are met, by 30 and 22 time samples of one phase."""
+    path = tmp_path_factory.mktemp("two") / "two.terrace"
+    shutil.copy(store_path, path)
+    with sqlite3.connect(path) as database:
+        (run,) = database.execute("SELECT id FROM run WHERE process = 4001").fetchone()
+        chunks = dict(database.execute("SELECT name, first_chunk FROM object WHERE run = ?", (run,)))
+        iterations = "(SELECT id FROM iteration WHERE run = ? AND NOT exact)"
+        kept = database.execute(f"SELECT min(id) FROM ({iterations[1:-1]})", (run,)).fetchone()[0]
+        database.execute(f"DELETE FROM cell WHERE iteration IN {iterations}", (run,))
+        database.execute("DELETE FROM iteration WHERE run = ? AND NOT exact AND id != ?", (run, kept))
+        # Memory is no limit, time is: every sample is worth the same.
+        database.execute("UPDATE phase SET time = 1, core = 1e-3, samples = 1000 WHERE iteration = ?", (kept,))
+        database.execute("UPDATE phase SET samples_with_access = 52 WHERE iteration = ? AND phase = 0", (kept,))
+        database.executemany(
+            "INSERT INTO cell VALUES(?, 0, ?, 1, 0, ?, ?, 1, 0, 0)",
+            [(kept, chunks["index"], 300.0, 30), (kept, chunks["u"], 220.0, 22)],
+        )
+    return path
+
+
+def test_a_swap_of_two_objects_is_as_probable_as_skellam_says(terrace, two_counts):
+    document = json.loads(terrace("show", two_counts, "--json").stdout)
+    first, second = (next(o for o in document["objects"] if o["name"] == name) for name in ("index", "u"))
+    assert (first["rank"], second["rank"]) == (1, 2)
+    assert first["may_swap_with"] == "u"
+    assert second["may_swap_with"] == "index"
+    # Counts that were met k and l times again: the difference of two Poissons. Given that they were, of the truth:
+    # Gamma(k) < Gamma(l), a beta distribution. They differ by less than the draws show.
+    skellam = stats.skellam.cdf(-1, 30, 22) + stats.skellam.pmf(0, 30, 22) / 2
+    exact = stats.beta.sf(0.5, 22, 30)
+    assert skellam == pytest.approx(exact, abs=0.01)
+    error = 4 * np.sqrt(exact * (1 - exact) / _DRAWS)
+    assert first["swap_probability"] == pytest.approx(skellam, abs=error)
+    assert second["swap_probability"] == first["swap_probability"]
+    shown = terrace("show", two_counts).stdout
+    assert f"1, may swap with u (p = {first['swap_probability']:.2f})" in shown
+    # 90 % of Gamma(30), of which 1,000 samples make little of a difference.
+    for end, share in (("benefit_low_s", 0.05), ("benefit_high_s", 0.95)):
+        assert first[end] / first["benefit_s"] == pytest.approx(stats.gamma.ppf(share, 30) / 30, rel=0.05)
+
+
+def test_exports_and_pages_have_the_same_figures(terrace, two_counts, tmp_path):
+    shown = {o["name"]: o for o in json.loads(terrace("show", two_counts, "--json").stdout)["objects"]}
+    words = ("export", two_counts, "--format", "csv", "--table", "benefit")
+    rows = [row for row in csv.DictReader(io.StringIO(terrace(*words).stdout)) if row["exact"] == "0"]
+    assert [row["object"] for row in rows if row["process"] == "4001"] == ["u", "index"]
+    for row in rows[:2]:
+        for key in ("benefit_s", "benefit_low_s", "benefit_high_s", "swap_probability"):
+            assert float(row[key]) == shown[row["object"]][key]
+    exported = json.loads(terrace("export", two_counts, "--format", "json").stdout)["benefits"]
+    assert exported[0]["benefit_s"] == float(rows[0]["benefit_s"])
+    page = tmp_path / "page.html"
+    assert terrace("report", two_counts, "-o", page).returncode == 0
+    assert f"1, may swap with u (p = {shown['index']['swap_probability']:.2f})" in page.read_text()
+
+
+def test_an_exact_profile_is_certain(terrace, store_path):
+    document = json.loads(terrace("show", store_path, "--exact", "--json").stdout)
+    ranked = [o for o in document["objects"] if o["rank"] is not None]
+    assert ranked
+    for item in ranked:
+        assert item["benefit_low_s"] == pytest.approx(item["benefit_s"], rel=1e-12)
+        assert item["benefit_high_s"] == pytest.approx(item["benefit_s"], rel=1e-12)
+        assert item["may_swap_with"] is None
+    plan = json.loads(terrace("plan", store_path, "--fast", "24MiB", "--exact", "--json").stdout)
+    assert plan["confidence"]["regret_s"] == plan["confidence"]["regret_high_s"] == 0
+    assert {c for o in plan["objects"] for c in o["confidences"]} == {1.0}
+    assert plan["confidence"]["may_swap"] == []
+
+
+def test_a_plan_says_how_sure_it_is(terrace, store_path, tmp_path):
+    target = tmp_path / "plan.toml"
+    words = ("plan", store_path, "--fast", "24MiB", "--confidence", 10, "-o", target)
+    shown = " ".join(terrace(*words).stdout.split())
+    assert "Sampling error costs" in shown
+    assert "certain: " in shown
+    read = _core.Plan.read(str(target))
+    assert read.draws == 10
+    assert all(0 <= c <= 1 for item in read.objects for c in item["confidences"])
+    text = target.read_text()
+    assert terrace(*words).returncode == 0
+    assert target.read_text() == text, "the same draws every time"
+    regret = confidence.sampling_regret(Store(store_path), "24MiB", draws=10)
+    assert (regret.seconds, regret.low, regret.high) == pytest.approx(tuple(read.regret))
+    assert regret.predicted == read.predicted
+
+
+def test_without_draws_nothing_is_said(terrace, store_path, tmp_path):
+    target = tmp_path / "plan.toml"
+    done = terrace("plan", store_path, "--fast", "24MiB", "--confidence", 0, "-o", target)
+    assert "Sampling error" not in done.stdout
+    assert "draws" not in target.read_text()
+    assert "confidence" not in target.read_text()
+    assert json.loads(terrace("plan", store_path, "--confidence", 0, "--json").stdout)["confidence"] is None
+    assert terrace("plan", store_path, "--confidence", -1).returncode == 2
+
+
+@pytest.fixture(scope="module", params=["cg", "mg"])
+def recorded(request, tmp_path_factory):
+    """Class S, seen by samples and exactly."""
+    path = tmp_path_factory.mktemp("recorded") / f"{request.param}.terrace"
+    program = BUILD / "tests" / "integration" / "hooked" / request.param
+    words = ["record", "--quiet", "--exact", "--machine", "unimem-lat4", "--cache", "l2=16KiB"]
+    words += ["l3=60KiB", "--output", path, "--", program, "--class", "S"]
+    run_terrace(words)
+    return path
+
+
+def test_intervals_hold_the_exact_counts(recorded):
+    stored = _core.Store(str(recorded))
+    run = stored.runs()[0].id
+    machine = stored.machine(run)
+    estimate, truth = (
+        _core.Problem(stored.profile(run, exact).only(0), machine, [], True, 1 << 20) for exact in (False, True)
+    )
+    exposed, exact = _exposures(estimate), _exposures(truth)
+    drawn = np.array([_exposures(_core.draw(estimate, number)) for number in range(100)])
+    met = exposed > 0
+    low, high = np.quantile(drawn, (0.05, 0.95), axis=0)
+    held = ((exact >= low) & (exact <= high))[met]
+    assert held.size > 100
+    # Stratified samples do better than what is stated, or as well: never worse than by chance.
+    assert held.mean() >= 0.9 - 3 * np.sqrt(0.9 * 0.1 / held.size)
+
+
+def _exposures(problem):
+    """Latencies exposed, [phase, object]."""
+    document = json.loads(problem.to_json())
+    result = np.zeros((len(document["phases"]), len(document["objects"])))
+    for number, phase in enumerate(document["phases"]):
+        for cell in phase["cells"]:
+            result[number, document["items"][int(cell[0])]["object"]] += cell[3]
+    return result
+
+
+# Today's figures of the test below, which virtual time repeats to the digit: how many of the 8 intervals hold, and
+# the sum of the real regrets over the sum of the intervals' upper ends. 7 of 8 and 1 were promised
+# (acceptance/planning, "confidence", has it as falling short); here it may not get worse.
+_HELD = {"cg": 4, "mg": 3}
+_OVER = {"cg": 1.193, "mg": 0.466}
+
+
+def test_the_real_regret_is_no_farther_from_the_stated_one_than_today(recorded):
+    stored = _core.Store(str(recorded))
+    run = stored.runs()[0].id
+    machine, calibration = stored.machine(run), stored.calibration(run)
+    footprint = stored.profile(run).footprint
+    profiles = [stored.profile(run, exact).only(0) for exact in (False, True)]
+    low = real = high = 0.0
+    held = 0
+    for share in (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6):
+        budget = machine.fast_budget(int(share * footprint))
+        estimate, truth = (_core.Problem(profile, machine, budget, True, 1 << 20) for profile in profiles)
+        sure = _core.sure_plan(estimate, "auto", calibration, 20)
+        cost = _core.regret_under(estimate, truth, sure.decision, "auto", calibration)
+        _, lowest, highest = sure.plan.regret  # as printed
+        held += lowest <= cost <= highest
+        real, low, high = real + cost, low + lowest, high + highest
+    assert held >= _HELD[recorded.stem]
+    assert 0 < low <= real <= _OVER[recorded.stem] * high
+    assert high < 3 * low, "an interval that says something"
+
+
+def test_more_samples_are_surer(tmp_path):
+    few = tmp_path / "few.terrace"
+    program = BUILD / "tests" / "integration" / "hooked" / "mg"
+    widths = []
+    for cycles in (4000, 500):
+        target = few.with_suffix(f".{cycles}.terrace")
+        words = ["simulate", "--quiet", "--sample", str(cycles), "--machine", "unimem-lat4", "--fast", "300KiB"]
+        words += ["--cache", "l2=16KiB", "l3=60KiB", "--output", target, "--", program, "--class", "S"]
+        run_terrace(words)
+        store = Store(target)
+        run = store.run()
+        names = [item.name for item in store.profile(run).objects]
+        found = [b for b in confidence.benefits(Model(store, run), names) if b.rank is not None]
+        found.sort(key=lambda benefit: benefit.rank)
+        widths.append(sum(b.high - b.low for b in found[:3]) / sum(b.seconds for b in found[:3]))
+    assert widths[1] < widths[0]

@@ -1,0 +1,121 @@
+"""`terrace plan` and `terrace bounds`: what is predicted keeps to its order, and plans to their budget."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from terrace import _core, units
+from terrace.output import console
+from terrace.verbs.plan import parse_sweep, print_moves
+
+MIB = 1 << 20
+
+
+def plan(terrace, store_path, *words):
+    done = terrace("plan", store_path, *words, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_plan_lies_between_its_bounds(terrace, store_path):
+    document = plan(terrace, store_path, "--fast", "24MiB")
+    assert document["predicted_s"] < document["slow_only_s"]
+    assert document["lower_bound_s"] <= document["predicted_s"] * (1 + 1e-9)
+
+
+def test_a_plan_keeps_its_budget(terrace, store_path):
+    for fast in (1, 8, 24):
+        document = plan(terrace, store_path, "--fast", f"{fast}MiB")
+        held = sum(
+            item["size"] * count / item["chunks"]
+            for item in document["objects"]
+            for _, count, place in item["parts"]
+            if place == "dram"
+        )
+        assert held <= fast * MIB
+
+
+def test_a_budget_reads_the_same_everywhere(terrace, store_path, tmp_path):
+    target = tmp_path / "plan.toml"
+    document = plan(terrace, store_path, "--budget", "dram=1000000", "-o", target)
+    assert document["budget"] == ["dram=1MB"]
+    assert 'budget = ["dram=1MB"]' in target.read_text()
+    assert "dram=1MB" in terrace("plan", store_path, "--budget", "dram=1MB").stdout
+    assert ", dram=1MB; seconds" in terrace("bounds", store_path, "--budget", "dram=1000000").stdout
+
+
+def test_the_plan_file_reads_back(terrace, store_path, tmp_path):
+    target = tmp_path / "plan.toml"
+    assert terrace("plan", store_path, "--fast", "24MiB", "-o", target).returncode == 0
+    document = plan(terrace, store_path, "--fast", "24MiB")
+    read = _core.Plan.read(str(target))
+    assert read.predicted == pytest.approx(document["predicted_s"])
+    assert {item["name"] for item in read.objects if item["parts"]} == {
+        item["name"] for item in document["objects"] if item["parts"]
+    }
+
+
+@pytest.mark.parametrize(("objects", "lines"), [(1, 20), (2, 4), (10, 20), (30, 20)])
+def test_moves_fill_twenty_lines_and_add_up(capsys, objects, lines):
+    each = 10
+    moves = [
+        {
+            "object": f"o{number}",
+            "bytes": MIB,
+            "to": to,
+            "ask": 0,
+            "need": 1,
+            "awaited": True,
+            "benefit": 1e-3,
+            "cost": 1e-4,
+        }
+        for number in range(objects)
+        for to in ("dram", "nvm")
+        for _ in range(each)
+    ]
+    print_moves(console(), SimpleNamespace(moves=moves, phases=["a", "b"]))
+    head, _, *rows = capsys.readouterr().out.strip().splitlines()
+    assert head.startswith(f"{len(moves)} moves of {units.size(len(moves) * MIB)} in every iteration")
+    if len(moves) > 20:
+        assert "--json" in rows.pop()
+        # The fourth column from the right says how many moves.
+        assert sum(int(row.split()[-4]) for row in rows) == len(moves)
+    assert len(rows) == lines
+
+
+def test_more_fast_memory_never_bounds_higher(terrace, store_path):
+    document = plan(terrace, store_path, "--sweep", "fast=1MiB:64MiB")
+    points = document["points"]
+    assert points[0]["bytes"] == MIB
+    assert points[-1]["bytes"] == 64 * MIB
+    bounds = [point["lower_bound_s"] for point in points]
+    assert bounds == sorted(bounds, reverse=True)
+    assert all(point["lower_bound_s"] <= point["predicted_s"] * (1 + 1e-9) for point in points)
+
+
+def test_sweeps_have_their_ends_and_round_sizes():
+    kind, sizes = parse_sweep("hbm=5MiB:20MiB")
+    assert kind == "hbm"
+    assert [size // MIB for size in sizes] == [5, 6, 8, 12, 16, 20]
+
+
+def test_bounds_keep_their_order(terrace, store_path):
+    done = terrace("bounds", store_path, "--fast", "24MiB", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    slack = 1 + 1e-6
+    assert document["source"] == "predicted from exact counters"
+    assert document["lower_bound_s"] <= document["managed_s"] * slack
+    assert document["managed_s"] <= document["slow_only_s"] * slack
+    alone = [phase["lower_bound_s"] for phase in document["phases"]]
+    assert sum(alone) <= document["lower_bound_s"] * slack
+    # fast-only knows no budget, so it may be under a phase's bound.
+    for phase in document["phases"]:
+        assert phase["lower_bound_s"] <= min(phase["managed_s"], phase["slow_only_s"]) * slack
+
+
+def test_slow_only_is_what_was_measured(terrace, store_path):
+    # The synthetic job was profiled with everything in slow memory, and its times follow the time law.
+    done = terrace("bounds", store_path, "--json")
+    document = json.loads(done.stdout)
+    assert document["slow_only_s"] == pytest.approx(0.02329364352, rel=1e-9)

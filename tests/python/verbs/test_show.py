@@ -1,0 +1,137 @@
+"""`terrace show`: shares are shares, and sensitivity is Unimem's."""
+
+import html
+import json
+from dataclasses import replace
+
+import pytest
+from terrace.report.seen import core_time, uncalibrated, warnings, what_was_seen
+from terrace.solve import model
+from terrace.store.reader import Store
+from terrace.store.summary import by_name
+
+
+@pytest.fixture(scope="module")
+def document(terrace, store_path):
+    return json.loads(terrace("show", store_path, "--json").stdout)
+
+
+def test_shares_sum_to_one(document):
+    assert sum(item["share_of_misses"] for item in document["objects"]) == pytest.approx(1)
+
+
+def test_objects_are_ordered_by_traffic(document):
+    traffic = [sum(phase["bytes"] for phase in item["phases"]) for item in document["objects"]]
+    assert traffic == sorted(traffic, reverse=True)
+    assert document["objects"][0]["name"] == "u"
+
+
+def test_phases_have_all_that_ran(document):
+    assert [phase["name"] for phase in document["phases"]] == ["smooth", "residual", "restrict", "exchange"]
+    assert all(phase["runs"] == 6 and len(phase["iterations_s"]) == 6 for phase in document["phases"])
+    assert document["unseen_share"] == pytest.approx(1.8 / 91.8)
+
+
+def test_what_was_not_seen_is_said_and_only_then(terrace, store_path):
+    run, counters = Store(store_path).run(), Store(store_path).counters(Store(store_path).run())
+    said = " ".join(what_was_seen(run, counters, None))
+    assert "90M accesses were seen" in said
+    assert "1.8M more, 2.0 % of all, were not seen" in said
+    assert "belongs to no object" not in said
+    assert "1.8M more" in " ".join(terrace("show", store_path).stdout.split())
+
+    everything = what_was_seen(run, replace(counters, unseen=0), None)
+    assert len(everything) == 2
+    assert "90M accesses were seen" in everything[0]
+    assert "was not measured" in everything[1]
+    dropped = replace(counters, unseen=0, dropped=900_000)
+    assert "900k of those seen, 1.0 %," in what_was_seen(run, dropped, None)[1]
+
+    assert "killed" in what_was_seen(replace(run, how=None), None, None)[0]
+    assert "a real run does not count" in what_was_seen(run, None, None)[0]
+
+
+def test_code_without_hooks_is_named_with_its_share(terrace, store_path, document):
+    shown = " ".join(terrace("show", store_path).stdout.split())
+    # 60 of 300 samples, the others at half: 60 / (60 + 120); the library has two thirds of it.
+    assert "Code without hooks took 33.3 % of the time in the main loop" in shown
+    assert "(libsolver.so.3 22.2 %, libm.so.6 11.1 %)" in shown
+    assert "5.0 % of the heap, 3.81MiB of 76.3MiB, was used by code without hooks only (lists 6MiB)" in shown
+    assert "warning: 33 % of the time was spent in code without hooks" in shown
+    assert "Build all of libsolver.so.3 with terrace-cc and its sisters. Of libm.so.6 nothing can be seen" in shown
+    assert document["reach"]["time_share_without_hooks"] == pytest.approx(1 / 3)
+    assert document["reach"]["heap_share_unreached"] == pytest.approx(0.05)
+    assert len(document["reach"]["warnings"]) == 1
+
+
+def test_warnings_are_of_what_is_much_and_sure(store_path):
+    store = Store(store_path)
+    run = store.run()
+    reach = store.reach(run)
+    assert len(warnings(run, reach)) == 1
+    assert warnings(run, replace(reach, time_at_least=0.1)) == []
+    assert warnings(run, None) == []
+    heap = warnings(run, replace(reach, time_at_least=0.0, heap_unreached=reach.heap / 5))
+    assert len(heap) == 1
+    little = replace(reach, time_at_least=0.0, heap=1e6, heap_unreached=5e5)
+    assert warnings(run, little) == []
+    assert heap[0].startswith("20 % of the heap")
+    assert "lists 6MiB" in heap[0]
+    program = replace(reach.code[0], hooks=False, path=run.program)
+    assert "Build all of the program with terrace-cc" in warnings(run, replace(reach, code=[program]))[0]
+    said = " ".join(what_was_seen(run, None, replace(reach, code=[program, replace(program, hooks=True)])))
+    assert f"(parts of {program.name} 33.3 %)" in said
+
+
+def test_what_could_not_be_measured_is_said(store_path):
+    store = Store(store_path)
+    run = store.run()
+    reach = store.reach(run)
+    refused = replace(reach, not_sampled="the kernel said no", samples=0, time_at_least=0.0)
+    assert "was not measured: the kernel said no." in " ".join(what_was_seen(run, None, refused))
+    assert "too short to sample" in " ".join(what_was_seen(run, None, replace(reach, samples=3)))
+    assert store.reach(store.run(4002)) is None
+
+
+def test_streams_are_bandwidth_sensitive_and_chases_latency_sensitive(store_path):
+    store = Store(store_path)
+    run = store.run()
+    profile = by_name(store.profile(run))
+    found = model.sensitivities(store, run, profile)
+    names = [item.name for item in profile.objects]
+    # In "smooth" `u` moves 36 of 50 MiB; `index` is a pointer chase in "restrict".
+    assert found[names.index("u")][0] == "bandwidth"
+    assert found[names.index("index")][2] == "latency"
+    assert found[names.index("index")][0] == ""
+
+
+def test_a_killed_process_can_be_shown(terrace, store_path):
+    done = terrace("show", store_path, "--process", 4002)
+    assert done.returncode == 0, done.stderr
+    assert "killed before it could say" in done.stdout
+    assert "did not end by itself" in done.stdout
+
+
+def test_every_verb_says_whose_core_time_it_is(terrace, store_path, tmp_path):
+    store = Store(store_path)
+    run = store.run()
+    said = uncalibrated(run, store.machine(run))
+    assert said.startswith("compute uncalibrated: core time is the machine's 250ps an instruction, not the")
+    page = tmp_path / "page.html"
+    terrace("report", store_path, "-o", page)
+    texts = [terrace(*words, store_path).stdout for words in (("show",), ("plan",), ("bounds",))]
+    for text in (*texts, html.unescape(page.read_text())):
+        assert " ".join(text.split()).count(f"note: {said}") == 1
+    for verb in ("show", "plan", "bounds"):
+        document = json.loads(terrace(verb, store_path, "--json").stdout)
+        assert document["core_time"] == {"instruction_s": 0.25e-9, "calibrated": False}
+
+
+def test_a_core_time_that_was_fitted_or_is_real_needs_no_note(store_path):
+    store = Store(store_path)
+    run, machine = store.run(), store.machine(store.run())
+    fitted, real = replace(run, core_time_fitted=True), replace(run, core_time_fitted=None)
+    assert uncalibrated(fitted, machine) is None
+    assert core_time(fitted, machine) == {"instruction_s": 0.25e-9, "calibrated": True}
+    assert uncalibrated(real, machine) is None
+    assert core_time(real, machine) is None

@@ -1,0 +1,109 @@
+// Terrace's own heap: blocks do not overlap, are aligned, keep their contents, from several threads.
+#include "agent/heap/internal_heap.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace terrace::agent {
+namespace {
+
+struct Held {
+  unsigned char* block;
+  std::size_t size;
+  unsigned char mark;
+};
+
+// Every byte, so that a block that reaches into another one is found.
+void fill(const Held& held) { std::memset(held.block, held.mark, held.size); }
+bool intact(const Held& held) {
+  for (std::size_t i = 0; i < held.size; ++i)
+    if (held.block[i] != held.mark) return false;
+  return true;
+}
+
+std::size_t random_size(std::mt19937& random) {
+  switch (random() % 10) {
+    case 0:
+      return random() % 200'000;  // beyond the biggest class
+    case 1:
+    case 2:
+      return random() % 20'000;
+    default:
+      return random() % 300;
+  }
+}
+
+void churn(InternalHeap& heap, unsigned seed, int steps) {
+  std::mt19937 random(seed);
+  std::vector<Held> held;
+  for (int step = 0; step < steps; ++step) {
+    if (held.size() < 300 && random() % 3 != 0) {
+      const auto size = random_size(random);
+      const std::size_t alignment = random() % 4 == 0 ? std::size_t{16} << (random() % 9) : 16;
+      auto* const block = static_cast<unsigned char*>(heap.allocate(size, alignment));
+      ASSERT_NE(block, nullptr);
+      ASSERT_EQ(reinterpret_cast<std::uintptr_t>(block) % alignment, 0U) << size << " at " << alignment;
+      held.push_back({block, size, static_cast<unsigned char>(random())});
+      fill(held.back());
+    } else if (!held.empty()) {
+      std::swap(held[random() % held.size()], held.back());
+      ASSERT_TRUE(intact(held.back())) << "block of " << held.back().size;
+      heap.release(held.back().block);
+      held.pop_back();
+    }
+  }
+  for (const auto& one : held) {
+    ASSERT_TRUE(intact(one));
+    heap.release(one.block);
+  }
+}
+
+TEST(InternalHeap, RandomHistoriesKeepContents) {
+  for (unsigned seed = 0; seed < 5; ++seed) {
+    InternalHeap heap;
+    churn(heap, seed, 5000);
+  }
+}
+
+TEST(InternalHeap, ThreadsDoNotMeet) {
+  InternalHeap heap;
+  std::vector<std::thread> threads;
+  for (unsigned seed = 0; seed < 4; ++seed) threads.emplace_back([&heap, seed] { churn(heap, seed, 4000); });
+  for (auto& thread : threads) thread.join();
+}
+
+TEST(InternalHeap, EverySizeOfEveryClass) {
+  InternalHeap heap;
+  for (std::size_t size = 0; size <= 20'000; size += size < 600 ? 1 : 37) {
+    const Held first{static_cast<unsigned char*>(heap.allocate(size)), size, 1};
+    const Held second{static_cast<unsigned char*>(heap.allocate(size)), size, 2};
+    fill(first);
+    fill(second);
+    ASSERT_TRUE(intact(first)) << size;
+    heap.release(first.block);
+    heap.release(second.block);
+  }
+}
+
+TEST(InternalHeap, ReusesWhatIsReleased) {
+  InternalHeap heap;
+  void* const first = heap.allocate(100);
+  heap.release(first);
+  EXPECT_EQ(heap.allocate(100), first);
+  heap.release(nullptr);
+}
+
+TEST(InternalHeap, RefusesTheImpossible) {
+  InternalHeap heap;
+  EXPECT_EQ(heap.allocate(SIZE_MAX), nullptr);
+  EXPECT_EQ(heap.allocate(SIZE_MAX / 2), nullptr);
+  EXPECT_EQ(heap.allocate(1, 1 << 20), nullptr);
+}
+
+}  // namespace
+}  // namespace terrace::agent

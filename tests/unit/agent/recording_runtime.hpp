@@ -1,0 +1,26 @@
+// A runtime for tests of the front doors: it writes down what it is told, and does nothing else.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "profile/profile.hpp"
+#include "runtime/runtime.hpp"
+
+namespace terrace::test {
+
+// What a runtime was told. For `removed` only `id` is set; for `event` only `name` ("phase smooth", "finish
+// exit").
+struct Told {
+  enum class What { added, removed, event } what = What::event;
+  ObjectId id = 0;
+  std::string name;
+  observe::ObjectKind kind = observe::ObjectKind::heap;
+  std::uint64_t low = 0, size = 0;
+};
+
+std::unique_ptr<runtime::Runtime> make_recording_runtime(std::function<void(const Told&)> tell);
+
+}  // namespace terrace::test

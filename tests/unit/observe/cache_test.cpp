@@ -1,0 +1,188 @@
+// Both caches against a list per set: the line used longest ago goes.
+#include "observe/cache/cache.hpp"
+
+#include <gtest/gtest.h>
+
+#include <list>
+#include <random>
+#include <unordered_map>
+
+#include "observe/cache/first_cache.hpp"
+
+namespace terrace::observe {
+namespace {
+
+// True LRU, as it is defined.
+class Model {
+ public:
+  Model(std::uint64_t sets, std::uint32_t ways) : sets_(sets), ways_(ways) {}
+  struct Outcome {
+    bool hit = false;
+    bool evicted = false;
+    std::uint64_t victim = 0;
+    bool victim_dirty = false;
+  };
+  Outcome access(std::uint64_t line, bool store) {
+    auto& set = content_[line % sets_];
+    for (auto at = set.begin(); at != set.end(); ++at) {
+      if (at->line != line) continue;
+      at->dirty = at->dirty || store;
+      set.splice(set.begin(), set, at);
+      return {true, false, 0, false};
+    }
+    set.push_front({line, store});
+    if (set.size() <= ways_) return {};
+    const Entry last = set.back();
+    set.pop_back();
+    return {false, true, last.line, last.dirty};
+  }
+  // Dirty without being used, when it is here.
+  bool mark(std::uint64_t line) {
+    for (Entry& entry : content_[line % sets_]) {
+      if (entry.line == line) return entry.dirty = true;
+    }
+    return false;
+  }
+  [[nodiscard]] std::uint64_t resident() const {
+    std::uint64_t n = 0;
+    for (const auto& [index, set] : content_) n += set.size();
+    return n;
+  }
+
+ private:
+  struct Entry {
+    std::uint64_t line;
+    bool dirty;
+  };
+  std::uint64_t sets_;
+  std::uint32_t ways_;
+  std::unordered_map<std::uint64_t, std::list<Entry>> content_;
+};
+
+struct Form {
+  std::uint64_t size;
+  std::uint32_t ways;
+};
+
+// Lines with the locality of programs: some often, some in order, some from anywhere (also high addresses).
+std::vector<std::uint64_t> lines_of(std::uint64_t capacity, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::uint64_t> lines;
+  std::uint64_t at = 0;
+  for (int i = 0; i < 30000; ++i) {
+    switch (random() % 4) {
+      case 0:
+        lines.push_back(random() % (capacity / 2 + 1));
+        break;
+      case 1:
+        lines.push_back(at++);
+        break;
+      case 2:
+        lines.push_back(random() % (4 * capacity));
+        break;
+      default:
+        lines.push_back((random() % 3 << 40) + random() % (capacity + 1));
+        break;
+    }
+  }
+  return lines;
+}
+
+class Caches : public testing::TestWithParam<Form> {};
+
+TEST_P(Caches, OuterCacheIsTrueLru) {
+  const auto [size, ways] = GetParam();
+  Cache cache(Bytes{size}, ways, Bytes{64});
+  Model model(cache.shape().sets, cache.shape().ways);
+  std::mt19937_64 random(7);
+  std::uint64_t hits = 0;
+  const auto lines = lines_of(size / 64, size + ways);
+  for (const std::uint64_t line : lines) {
+    const auto action = random() % 8;
+    if (action == 0 && model.mark(line)) {
+      ASSERT_TRUE(cache.write_back(line).hit);
+      ++hits;
+      continue;
+    }
+    const bool store = action < 4;
+    const auto expected = model.access(line, store);
+    const auto outcome = action == 0 ? cache.write_back(line) : cache.access(line, store ? word::k_dirty : 0);
+    ASSERT_EQ(outcome.hit, expected.hit);
+    ASSERT_EQ(outcome.victim != 0, expected.evicted);
+    if (expected.evicted) {
+      ASSERT_EQ(word::line(outcome.victim), expected.victim);
+      ASSERT_EQ((outcome.victim & word::k_dirty) != 0, expected.victim_dirty);
+    }
+    hits += outcome.hit ? 1 : 0;
+  }
+  EXPECT_EQ(hits + cache.fills(), lines.size());
+  EXPECT_EQ(cache.fills(), cache.evictions() + cache.resident());
+  EXPECT_EQ(cache.resident(), model.resident());
+}
+
+TEST_P(Caches, FirstCacheIsTrueLru) {
+  const auto [size, ways] = GetParam();
+  FastTable table(size / 64);
+  FirstCache cache(Bytes{size}, ways, Bytes{64}, table);
+  const Shape shape(Bytes{size}, ways, Bytes{64});
+  Model model(shape.sets, shape.ways);
+  std::mt19937_64 random(9);
+  std::uint64_t clock = 0;
+  std::uint64_t hits = 0;
+  const auto lines = lines_of(size / 64, size + ways + 1);
+  constexpr std::uint64_t k_base = 0x7f0000000000;
+  for (const std::uint64_t line : lines) {
+    const bool store = random() % 2 == 0;
+    const std::uint64_t from = k_base + line * 64;
+    const auto expected = model.access(line, store);
+    // The table says what the cache says, or nothing.
+    const FastLine& fast = table.of(from, 6);
+    if (fast.serves(from, 0, false)) {
+      ASSERT_TRUE(expected.hit);
+    }
+    std::uint32_t slot = cache.find(line);
+    ASSERT_EQ(slot != FirstCache::k_nowhere, expected.hit);
+    if (expected.hit) {
+      if (fast.serves(from, 0, false)) {
+        ASSERT_EQ(fast.slot, slot);
+      }
+      if (fast.serves(from, 0, true)) {
+        ASSERT_NE(cache.word(slot) & word::k_dirty, 0u);
+      }
+      if (store) cache.word(slot) |= word::k_dirty;
+      ++hits;
+    } else {
+      std::uint64_t victim = 0;
+      slot = cache.insert(line, store ? word::k_dirty : 0, from, victim);
+      ASSERT_EQ(victim != 0, expected.evicted);
+      if (expected.evicted) {
+        ASSERT_EQ(word::line(victim), expected.victim);
+        ASSERT_EQ((victim & word::k_dirty) != 0, expected.victim_dirty);
+      }
+    }
+    cache.used()[slot] = ++clock;
+    cache.install(slot, from, from, 2);
+  }
+  EXPECT_EQ(hits + cache.fills(), lines.size());
+  EXPECT_EQ(cache.fills(), cache.evictions() + cache.resident());
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, Caches,
+                         testing::Values(Form{32768, 8}, Form{49152, 12}, Form{651264, 20}, Form{4096, 64},
+                                         Form{64, 8}, Form{6400, 3}, Form{65536, 1}, Form{8192, 17}));
+
+TEST(Shape, SetsNeedNotBeAPowerOfTwo) {
+  const Shape shape(Bytes{636 * 1024}, 20, Bytes{64});
+  EXPECT_EQ(shape.sets, 508u);
+  std::mt19937_64 random(3);
+  for (const std::uint64_t sets : {1ull, 2ull, 3ull, 7ull, 508ull, 4096ull, 1000003ull}) {
+    const Shape some(Bytes{sets * 64}, 1, Bytes{64});
+    for (int i = 0; i < 10000; ++i) {
+      const std::uint64_t line = random() >> (random() % 58);
+      ASSERT_EQ(some.index(line), line % sets) << line << " in " << sets;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace terrace::observe

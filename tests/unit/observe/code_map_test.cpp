@@ -1,0 +1,212 @@
+// Time by loaded file: counts by address, libraries that come and go, the kernel's samples of this very thread.
+#include "observe/coverage/code_map.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <ctime>
+#include <thread>
+#include <vector>
+
+#include "observe/coverage/time_samples.hpp"
+
+namespace terrace::observe {
+namespace {
+
+const LoadedCode k_program{0x400000, 0x500000, "/bin/app", CodeKind::hooks};
+const LoadedCode k_library{0x7000000, 0x7100000, "/lib/libm.so.6", CodeKind::no_hooks};
+const LoadedCode k_plugin{0x8000000, 0x8004000, "/lib/plugin.so", CodeKind::no_hooks};
+
+TimeSplit time_of(const CodeMap& map, const std::string& path) {
+  for (const auto& time : map.times())
+    if (time.path == path) return time.time;
+  return {};
+}
+
+TEST(CodeMap, CountsByAddressInLoopsAndElsewhere) {
+  CodeMap map;
+  map.update({k_library, k_program});
+  map.count(0x400000, 1);
+  map.count(0x4fffff, 2);
+  map.set_in_loop(true);
+  map.count(0x7000010, 10);
+  map.count(0x400000, 5);
+  EXPECT_EQ(time_of(map, "/bin/app").elsewhere, 3U);
+  EXPECT_EQ(time_of(map, "/bin/app").in_loop, 5U);
+  EXPECT_EQ(time_of(map, "/lib/libm.so.6").in_loop, 10U);
+  EXPECT_EQ(map.times().size(), 2U);
+  for (const auto& time : map.times())
+    EXPECT_EQ(time.kind, time.path == "/bin/app" ? CodeKind::hooks : CodeKind::no_hooks);
+}
+
+TEST(CodeMap, KnowsLaterWhatWasLoadedLately) {
+  CodeMap map;
+  map.update({k_program});
+  map.count(0x8000123, 4);
+  map.count(0x8002123, 3);
+  map.count(0x5500000, 2);  // code of no file
+  EXPECT_EQ(time_of(map, "(no file)").elsewhere, 9U);
+  map.update({k_program, k_plugin});
+  EXPECT_EQ(time_of(map, "/lib/plugin.so").elsewhere, 7U);
+  EXPECT_EQ(time_of(map, "(no file)").elsewhere, 2U);
+}
+
+TEST(CodeMap, KeepsTheCountsOfWhatWasUnloaded) {
+  CodeMap map;
+  map.update({k_program, k_plugin});
+  map.count(0x8000123, 4);
+  map.update({k_program});
+  map.count(0x8000123, 1);
+  auto elsewhere = k_plugin;
+  elsewhere.low += 0x1000000;
+  elsewhere.high += 0x1000000;
+  map.update({k_program, elsewhere});
+  map.count(0x9000123, 2);
+  EXPECT_EQ(time_of(map, "/lib/plugin.so").elsewhere, 6U);
+  EXPECT_EQ(time_of(map, "(no file)").elsewhere, 1U);
+}
+
+// However many pages of unknown code there are, no sample is lost.
+TEST(CodeMap, LosesNothing) {
+  CodeMap map;
+  for (std::uint64_t page = 1; page <= 1000; ++page) map.count(page << 12, 1);
+  map.count_own(5);
+  map.count_reported(6);
+  std::uint64_t sum = 0;
+  for (const auto& time : map.times()) sum += time.time.elsewhere;
+  EXPECT_EQ(sum, 1011U);
+}
+
+TEST(CodeMap, CountsBesideUpdates) {
+  CodeMap map;
+  map.update({k_program});
+  std::atomic<bool> stop{false};
+  std::thread counter([&] {
+    for (int i = 0; i < 100000; ++i) map.count(i % 2 == 0 ? 0x400000 : 0x8000123, 1);
+    stop.store(true);
+  });
+  for (bool with = true; !stop.load(); with = !with)
+    map.update(with ? std::vector{k_program, k_plugin} : std::vector{k_program});
+  counter.join();
+  map.update({k_program, k_plugin});
+  EXPECT_EQ(time_of(map, "/bin/app").elsewhere, 50000U);
+  EXPECT_EQ(time_of(map, "/lib/plugin.so").elsewhere, 50000U);
+}
+
+// Processor time, until there are samples; long enough on any machine.
+template <class Done>
+bool burn_until(Done done) {
+  const std::clock_t begun = std::clock();
+  while (!done()) {
+    volatile double sum = 0;
+    for (int i = 0; i < 100000; ++i) sum = sum + i;
+    if (std::clock() - begun > 20 * CLOCKS_PER_SEC) return false;
+  }
+  return true;
+}
+
+class Samples : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    int refused = 0;
+    samples_ = TimeSamples::begin(map_, 0, refused);
+    if (!samples_) GTEST_SKIP() << "the kernel lets nobody sample itself: " << strerror(refused);
+    t_thread.samples = samples_;
+    // Everything below is one file.
+    map_.update({{0, ~std::uint64_t{0}, "all", CodeKind::hooks}});
+  }
+  void TearDown() override {
+    t_thread.samples = nullptr;
+    if (samples_) TimeSamples::end(samples_);
+  }
+  // Samples of this thread.
+  std::uint64_t count(const std::string& path) const { return time_of(map_, path).elsewhere / k_sample_period_ns; }
+
+  CodeMap map_;
+  TimeSamples* samples_ = nullptr;
+};
+
+TEST_F(Samples, FallOnTheCodeThatRuns) {
+  EXPECT_TRUE(burn_until([&] {
+    samples_->look(TimeSamples::As::by_address);
+    return count("all") >= 3;
+  }));
+  EXPECT_EQ(count("(terrace)"), 0U);
+}
+
+TEST_F(Samples, InAScopeOfTerraceAreItsOwn) {
+  samples_->look(TimeSamples::As::by_address);
+  const auto before = count("all");
+  EXPECT_TRUE(burn_until([&] {
+    const OwnTime own;
+    const OwnTime nested;
+    burn_until([n = 0]() mutable { return ++n > 50; });
+    return count("(terrace)") >= 3;
+  }));
+  samples_->look(TimeSamples::As::by_address);
+  EXPECT_LE(count("all"), before + 2) << "but for what lies between the scopes";
+}
+
+TEST_F(Samples, OfReportedCopiesAreKnown) {
+  EXPECT_TRUE(burn_until([&] {
+    before_reported();
+    burn_until([n = 0]() mutable { return ++n > 50; });
+    after_reported();
+    return count("(reported copies)") >= 3;
+  }));
+}
+
+// Nobody looks while code without hooks runs; others may look from outside.
+TEST_F(Samples, WaitUntilSomeoneLooks) {
+  ASSERT_TRUE(burn_until([&, begun = std::clock()] { return std::clock() - begun > CLOCKS_PER_SEC / 5; }));
+  EXPECT_EQ(count("all"), 0U);
+  std::thread([&] { samples_->look(TimeSamples::As::by_address); }).join();
+  EXPECT_GE(count("all"), 10U);
+}
+
+// Each of them ends before its first sample would come.
+TEST_F(Samples, OfShortThreadsStandForAllOfThem) {
+  CodeMap map;
+  std::uint64_t owed = 0, spent_ns = 0;
+  for (int i = 0; i < 100; ++i) {
+    std::thread([&] {
+      int refused = 0;
+      auto* const samples = TimeSamples::begin(map, owed, refused);
+      ASSERT_NE(samples, nullptr) << refused;
+      struct timespec begun {
+      }, now{};
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begun);
+      do {
+        burn_until([n = 0]() mutable { return ++n > 1; });
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+      } while (now.tv_sec == begun.tv_sec && now.tv_nsec - begun.tv_nsec < 1'000'000);
+      spent_ns +=
+          static_cast<std::uint64_t>((now.tv_sec - begun.tv_sec) * 1'000'000'000 + now.tv_nsec - begun.tv_nsec);
+      owed = TimeSamples::end(samples);
+    }).join();
+  }
+  const auto counted = static_cast<double>(time_of(map, "(no file)").elsewhere);
+  EXPECT_NEAR(counted, static_cast<double>(spent_ns), 0.3 * static_cast<double>(spent_ns));
+}
+
+// In a child, however it was forked, there is no ring to look at.
+TEST_F(Samples, AreNotTheChilds) {
+  const auto child = fork();
+  if (child == 0) {
+    const OwnTime own;
+    before_reported();
+    after_reported();
+    samples_->look(TimeSamples::As::by_address);
+    _exit(7);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
+}  // namespace
+}  // namespace terrace::observe

@@ -1,0 +1,130 @@
+// How many instructions go with accesses and blocks: sampled, against what was executed.
+#include "observe/pipeline/code_work.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "recording.hpp"
+
+namespace terrace::observe::test {
+namespace {
+
+using Instructions = std::map<std::uint64_t, std::uint32_t>;  // by site
+
+// A pipeline whose code has these sites.
+class Sites {
+ public:
+  explicit Sites(Instructions instructions)
+      : work_([this, instructions = std::move(instructions)](std::uint64_t site) {
+          ++asked;
+          return instructions.at(site);
+        }) {}
+  [[nodiscard]] PipelineConfig config(std::uint64_t quantum = 16384) {
+    auto config = small_config();
+    config.work = &work_;
+    config.quantum_accesses = quantum;
+    return config;
+  }
+  int asked = 0;
+
+ private:
+  CodeWork work_;
+};
+
+std::uint64_t address_of(const void* at) { return reinterpret_cast<std::uint64_t>(at); }
+
+TEST(CodeWork, AccessesOfOneSiteCountExactly) {
+  Sites sites(Instructions{{0x401000, 7}});
+  Bench bench(1 << 16, sites.config(1000));
+  for (int i = 0; i < 12345; ++i)
+    bench.pipeline->access(address_of(bench.as<double>() + i % 512), 8, i % 3 == 0, 0x401000);
+  bench.pipeline->flush();
+  EXPECT_EQ(bench.sink.instructions, 12345u * 7);
+  EXPECT_EQ(sites.asked, 1);
+}
+
+// Loops of all lengths, powers of two and multiples of the sampling's own distances among them: nothing beats in
+// time with the samples.
+TEST(CodeWork, MixturesComeOutWithinTheirSampling) {
+  constexpr int k_accesses = 2'000'000;
+  for (const int period : {2, 3, 16, 64, 100, 127, 128, 256, 1000}) {
+    Sites sites(Instructions{{1, 0}, {2, 100}});
+    Bench bench(1 << 16, sites.config());
+    for (int i = 0; i < k_accesses; ++i)
+      bench.pipeline->access(address_of(bench.as<double>()), 8, false, i % period == 0 ? 2 : 1);
+    bench.pipeline->flush();
+    const double expected = 100.0 * k_accesses / period;
+    // Samples of a Bernoulli variable, one in some 128 accesses.
+    const double samples = k_accesses / 160.0;
+    const double share = 1.0 / period;
+    const double deviation = 100.0 * k_accesses * std::sqrt(share * (1 - share) / samples);
+    EXPECT_NEAR(static_cast<double>(bench.sink.instructions), expected, 4 * deviation) << period;
+  }
+}
+
+TEST(CodeWork, IsTheSameEveryTime) {
+  const auto once = [] {
+    Sites sites(Instructions{{1, 3}, {2, 50}, {3, 11}});
+    Bench bench(1 << 16, sites.config());
+    std::minstd_rand random(1);
+    for (int i = 0; i < 100'000; ++i)
+      bench.pipeline->access(address_of(bench.as<double>() + random() % 4096), 8, false, 1 + random() % 3);
+    bench.pipeline->flush();
+    return bench.sink.instructions;
+  };
+  EXPECT_EQ(once(), once());
+}
+
+TEST(CodeWork, BlocksCountExactlyAndEndQuanta) {
+  Sites sites(Instructions{{5, 40}, {6, 2}});
+  Bench bench(1 << 16, sites.config(1000));
+  for (int i = 0; i < 1000; ++i) {
+    bench.pipeline->block(5);
+    bench.pipeline->block(6);
+  }
+  bench.pipeline->flush();
+  EXPECT_EQ(bench.sink.instructions, 42000u);
+  EXPECT_EQ(bench.sink.accesses, 0u);
+  EXPECT_EQ(bench.sink.quanta, 3u) << "16 instructions for each access of a full one";
+}
+
+TEST(CodeWork, CodeThatNobodyLookedIntoIsAverage) {
+  Bench bench(1 << 16);
+  for (int i = 0; i < 777; ++i) bench.load(bench.as<double>() + i % 8);
+  bench.pipeline->flush();
+  EXPECT_EQ(bench.sink.instructions, 777u * observe::k_instructions_of_an_access);
+}
+
+// Whatever the accesses around them are.
+TEST(CodeWork, RangesCountByTheirLines) {
+  Sites sites(Instructions{{1, 1000}});
+  Bench bench(1 << 16, sites.config());
+  for (int i = 0; i < 100; ++i) bench.pipeline->range(address_of(bench.as<char>()), 64 * 100, i % 2 == 0, 9);
+  bench.pipeline->flush();
+  EXPECT_EQ(bench.sink.instructions, 100u * 100 * k_instructions_of_a_line);
+  EXPECT_EQ(sites.asked, 0);
+}
+
+TEST(CodeWork, WhatIsForgottenIsAskedForAgain) {
+  std::uint32_t there = 3;
+  CodeWork work([&](std::uint64_t) { return there; });
+  std::uint32_t instructions = 0;
+  EXPECT_FALSE(work.has(4, instructions));
+  EXPECT_EQ(work.find(4), 3u);
+  EXPECT_TRUE(work.has(4, instructions));
+  EXPECT_FALSE(work.has(4 + 8192, instructions)) << "it shares the entry";
+  there = 8;
+  work.forget();
+  EXPECT_FALSE(work.has(4, instructions));
+  EXPECT_EQ(work.find(4), 8u);
+  there = 1 << 20;
+  EXPECT_EQ(work.find(5), 65535u);
+  EXPECT_TRUE(work.has(5, instructions));
+  EXPECT_EQ(instructions, 65535u);
+}
+
+}  // namespace
+}  // namespace terrace::observe::test

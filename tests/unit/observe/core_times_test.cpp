@@ -1,0 +1,28 @@
+// Which phase takes which time.
+#include "observe/core_times.hpp"
+
+#include <gtest/gtest.h>
+
+namespace terrace::observe {
+namespace {
+
+TEST(CoreTimes, TheFirstPatternThatMatchesDecides) {
+  const CoreTimes times{{{"psinv.5", {1}}, {"psinv.*", {2}}, {"resid.[0-3]", {3}}, {"*inv*", {4}}}};
+  EXPECT_EQ(times.of("psinv.5"), Seconds{1});
+  EXPECT_EQ(times.of("psinv.12"), Seconds{2});
+  EXPECT_EQ(times.of("resid.3"), Seconds{3});
+  EXPECT_EQ(times.of("inverse/2"), Seconds{4});
+  for (const char* other : {"resid.4", "psin", "", "resid.33"}) EXPECT_EQ(times.of(other), std::nullopt) << other;
+  EXPECT_EQ(CoreTimes{}.of("psinv.5"), std::nullopt);
+}
+
+TEST(CoreTimes, ReadBack) {
+  const CoreTimes times{{{"b", {0.1}}, {"a*", {1e-300}}}};
+  BlobWriter out;
+  times.to_blob(out);
+  BlobReader in(out.bytes());
+  EXPECT_EQ(CoreTimes::from_blob(in).phases, times.phases);
+}
+
+}  // namespace
+}  // namespace terrace::observe

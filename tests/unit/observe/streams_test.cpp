@@ -1,0 +1,94 @@
+// Which misses a stream prefetcher would have had coming.
+#include "observe/cache/streams.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace terrace::observe {
+namespace {
+
+constexpr std::uint64_t k_start = std::uint64_t{1} << 20;
+
+TEST(Streams, AscendingIsPrefetchedFromTheFourthLineOn) {
+  Streams streams;
+  for (std::uint64_t i = 0; i < 1000; ++i) ASSERT_EQ(streams.miss(k_start + i), i >= 3) << i;
+}
+
+TEST(Streams, DescendingToo) {
+  Streams streams;
+  for (std::uint64_t i = 0; i < 1000; ++i) ASSERT_EQ(streams.miss(k_start + 63 - i), i >= 3) << i;
+}
+
+TEST(Streams, SmallStridesToo) {
+  for (std::uint64_t stride = 2; stride <= static_cast<std::uint64_t>(k_longest_stride); ++stride) {
+    Streams streams;
+    for (std::uint64_t i = 0; i < 200; ++i) ASSERT_EQ(streams.miss(k_start + i * stride), i >= 3) << stride;
+  }
+}
+
+TEST(Streams, LargeStridesAreNone) {
+  Streams streams;
+  for (std::uint64_t i = 0; i < 1000; ++i) ASSERT_FALSE(streams.miss(k_start + i * 64));
+}
+
+TEST(Streams, SixteenInterleavedAreFollowedAndMoreAreNot) {
+  const auto share = [](std::uint64_t interleaved) {
+    Streams streams;
+    std::uint64_t prefetched = 0;
+    for (std::uint64_t i = 0; i < 500; ++i) {
+      for (std::uint64_t s = 0; s < interleaved; ++s) prefetched += streams.miss(k_start + s * 100003 + i) ? 1 : 0;
+    }
+    return static_cast<double>(prefetched) / static_cast<double>(500 * interleaved);
+  };
+  EXPECT_GE(share(k_streams), 0.99);
+  EXPECT_LE(share(4 * k_streams), 0.05);
+}
+
+TEST(Streams, NeighboursInOneWindowAreTwo) {
+  Streams streams;
+  std::uint64_t prefetched = 0;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    prefetched += streams.miss(k_start + i) ? 1 : 0;
+    prefetched += streams.miss(k_start + 40 + i + 2000) ? 1 : 0;
+  }
+  EXPECT_GE(prefetched, 1990u);
+}
+
+TEST(Streams, SkipsLinesThatWereCached) {
+  Streams streams;
+  std::uint64_t prefetched = 0, misses = 0;
+  std::mt19937_64 random(1);
+  for (std::uint64_t i = 0; i < 4000; ++i) {
+    if (i > 10 && random() % 3 == 0) continue;  // a hit: streams do not see it
+    ++misses;
+    prefetched += streams.miss(k_start + i) ? 1 : 0;
+  }
+  EXPECT_GE(static_cast<double>(prefetched), 0.97 * static_cast<double>(misses));
+}
+
+TEST(Streams, RandomMissesDoNotPolluteTheTable) {
+  // A stream goes on being followed with 32 random misses between its lines, and random misses are no stream.
+  Streams streams;
+  std::mt19937_64 random(2);
+  std::uint64_t followed = 0, mistaken = 0;
+  constexpr std::uint64_t k_lines = 2000, k_between = 32;
+  for (std::uint64_t i = 0; i < k_lines; ++i) {
+    followed += streams.miss(k_start + i) ? 1 : 0;
+    for (std::uint64_t k = 0; k < k_between; ++k)
+      mistaken += streams.miss((1 << 24) + random() % (1 << 20)) ? 1 : 0;
+  }
+  EXPECT_GE(static_cast<double>(followed), 0.99 * k_lines);
+  EXPECT_LE(static_cast<double>(mistaken), 0.001 * k_lines * k_between);
+}
+
+TEST(Streams, RandomMissesInASmallAreaAreFewStreams) {
+  Streams streams;
+  std::mt19937_64 random(3);
+  std::uint64_t mistaken = 0;
+  for (int i = 0; i < 100000; ++i) mistaken += streams.miss(k_start + random() % 16384) ? 1 : 0;
+  EXPECT_LE(mistaken, 1000u);
+}
+
+}  // namespace
+}  // namespace terrace::observe

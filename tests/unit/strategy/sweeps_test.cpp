@@ -1,0 +1,114 @@
+// Sweeps: what comes next is known, up and down, slowly and fast; and where nothing is swept, nothing is.
+#include "strategy/sweeps.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+namespace terrace::strategy {
+namespace {
+
+// Two objects of 20 chunks each.
+struct Objects {
+  Objects() {
+    for (ChunkId i = 0; i < 40; ++i) chunks.add(0, 65536, i / 20, 0, 1);
+  }
+  std::vector<ChunkId> next_after(const std::vector<ChunkId>& used) {
+    std::vector<Sweeps::Use> uses;
+    uses.reserve(used.size());
+    for (const auto chunk : used) uses.push_back({chunk, 1e-6, 1});
+    sweeps.passed(uses, chunks);
+    std::vector<ChunkId> next;
+    for (const auto& use : sweeps.next()) next.push_back(use.chunk);
+    return next;
+  }
+
+  memory::ChunkTable chunks;
+  Sweeps sweeps;
+};
+
+using Chunks = std::vector<ChunkId>;
+
+TEST(Sweeps, GoUp) {
+  Objects of;
+  EXPECT_EQ(of.next_after({3}), Chunks{});
+  EXPECT_EQ(of.next_after({4}), (Chunks{5, 6}));
+  EXPECT_EQ(of.next_after({4}), Chunks{});
+  EXPECT_EQ(of.next_after({4, 5}), (Chunks{6, 7}));
+}
+
+TEST(Sweeps, GoDown) {
+  Objects of;
+  EXPECT_EQ(of.next_after({17}), Chunks{});
+  EXPECT_EQ(of.next_after({16, 17}), (Chunks{15, 14}));
+}
+
+// Three chunks a stretch: those of the stretch that has begun would come too late.
+TEST(Sweeps, GoFast) {
+  Objects of;
+  EXPECT_EQ(of.next_after({0, 1, 2}), Chunks{});
+  EXPECT_EQ(of.next_after({3, 4, 5}), (Chunks{9, 10, 11}));
+}
+
+TEST(Sweeps, GoSideBySide) {
+  Objects of;
+  EXPECT_EQ(of.next_after({2, 30}), Chunks{});
+  EXPECT_EQ(of.next_after({3, 29}), (Chunks{4, 5, 28, 27}));
+}
+
+TEST(Sweeps, EndWhereTheObjectDoes) {
+  Objects of;
+  of.next_after({17});
+  EXPECT_EQ(of.next_after({18}), Chunks{19});
+  EXPECT_EQ(of.next_after({19}), Chunks{});
+  EXPECT_EQ(of.next_after({20}), Chunks{});  // another object, which nobody has been in
+  of.next_after({1});
+  EXPECT_EQ(of.next_after({0}), Chunks{});
+}
+
+TEST(Sweeps, GainWhatTheChunkBeforeGainedFromItsFirstUseToItsLast) {
+  Objects of;
+  for (int stretch = 0; stretch < 4; ++stretch) of.next_after({7});
+  of.next_after({7, 8});
+  ASSERT_EQ(of.sweeps.next().size(), 2U);
+  EXPECT_NEAR(of.sweeps.next()[0].gain, 5e-6, 1e-12);
+  EXPECT_EQ(of.sweeps.next()[0].stretches, 5U);
+}
+
+// Uses all over an object are no sweep: of 10,000 in 20 chunks hardly one in ten is foretold.
+TEST(Sweeps, AreNotSeenInRandomUses) {
+  Objects of;
+  std::mt19937 random(3);
+  std::size_t foretold = 0;
+  for (int stretch = 0; stretch < 1000; ++stretch) {
+    Chunks used;
+    for (ChunkId chunk = 0; chunk < 20; ++chunk)
+      if (random() % 2 == 0) used.push_back(chunk);
+    foretold += of.next_after(used).size();
+  }
+  EXPECT_LT(foretold, 10000U / 10);
+}
+
+// Whatever is used: what is foretold is a chunk of an object in use, and is not in use itself.
+TEST(Sweeps, ForetellOnlyWhatIsThere) {
+  std::mt19937 random(5);
+  for (int n = 0; n < 100; ++n) {
+    Objects of;
+    for (int stretch = 0; stretch < 50; ++stretch) {
+      Chunks used;
+      for (ChunkId chunk = static_cast<ChunkId>(random() % 3); chunk < 40;
+           chunk += static_cast<ChunkId>(1 + random() % 9))
+        used.push_back(chunk);
+      for (const auto chunk : of.next_after(used)) {
+        ASSERT_LT(chunk, 40U);
+        EXPECT_FALSE(of.sweeps.in_use(chunk));
+        EXPECT_TRUE(std::any_of(used.begin(), used.end(), [&](ChunkId u) { return u / 20 == chunk / 20; }));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace terrace::strategy

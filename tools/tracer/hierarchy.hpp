@@ -1,0 +1,41 @@
+// The caches of a machine without time: which accesses miss the last level. The contract is the pipeline's (filled
+// from the outside in, dirty victims go outwards), in the few lines that it takes without dependences, streams and
+// speed. For traces, where every miss needs its instruction; and to check the pipeline by.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "observe/cache/cache.hpp"
+#include "observe/pipeline/pipeline.hpp"
+
+namespace terrace::tracer {
+
+class Hierarchy {
+ public:
+  // Throws Error{invalid} where private caches lie behind shared ones, or the line is not a power of two.
+  explicit Hierarchy(const observe::PipelineConfig& config);
+
+  // One access of a thread to a line (address / line size); true when it comes from memory.
+  bool access(std::uint32_t thread, std::uint64_t line, bool store);
+  [[nodiscard]] std::uint64_t fetched() const { return fetched_; }
+  [[nodiscard]] std::uint64_t written() const { return written_; }  // lines back to memory
+
+ private:
+  void add_thread(std::uint32_t thread);
+  void write_out(std::uint32_t thread, std::size_t level, std::uint64_t line);
+  [[nodiscard]] observe::Cache& level_of(std::uint32_t thread, std::size_t level) {
+    return level < private_levels_ ? own_[thread][level] : shared_[level - private_levels_];
+  }
+
+  observe::PipelineConfig config_;
+  std::size_t private_levels_ = 0;
+  std::size_t levels_ = 0;
+  std::vector<std::vector<observe::Cache>> own_;  // by thread; empty for those that never came
+  std::vector<observe::Cache> shared_;
+  std::vector<std::uint64_t> victims_;  // of the access under way, by level
+  std::uint64_t fetched_ = 0;
+  std::uint64_t written_ = 0;
+};
+
+}  // namespace terrace::tracer

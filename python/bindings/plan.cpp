@@ -146,14 +146,8 @@ void bind_plan(nb::module_& module) {
           },
           "What sampling error costs an iteration, predicted: mean, and 90 % interval.");
   module.def("planners", &strategy::planner_names, "The planners' names.");
-  module.def(
-      "policies",
-      [] {
-        auto names = strategy::policy_names();
-        names.emplace_back(strategy::k_cache_mode);
-        return names;
-      },
-      "The names of what decides while a program runs in virtual time, without a plan; cache mode, too.");
+  module.def("policies", &strategy::simulated_names,
+             "The names of what decides while a program runs in virtual time, without a plan; cache mode, too.");
   module.def("decide", &decide, "problem"_a, "planner"_a = "auto", "calibration"_a = nb::none(), "quick"_a = false,
              "What a planner would do; `quick`: as beside a running program.");
   module.def(

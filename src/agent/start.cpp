@@ -28,7 +28,7 @@
 #include "observe/symbols/symbols.hpp"
 #include "observe/threads/calls.hpp"
 #include "observe/threads/thread.hpp"
-#include "runtime/assembly/worlds.hpp"
+#include "runtime/assembly/configurations.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/runtime_parts.hpp"
 #include "runtime/session/session.hpp"
@@ -74,21 +74,21 @@ class SerialSink final : public observe::AccessSink {
   sim::RecordingWriter* recorder_ = nullptr;
 };
 
-// What the program lets pass by itself, asleep, passes in every world: they all price the same program.
+// What the program lets pass by itself, asleep, passes in every configuration: they all price the same program.
 class ProgramClock final : public Clock {
  public:
   explicit ProgramClock(std::mutex& mutex) : mutex_(mutex) {}
-  void add(Clock& world) { worlds_.push_back(&world); }
+  void add(Clock& configuration) { configurations_.push_back(&configuration); }
   void report_to(sim::Turns& turns) { turns_ = &turns; }
   Seconds now() override {
     const std::lock_guard lock(mutex_);
-    return worlds_.front()->now();
+    return configurations_.front()->now();
   }
   void charge(Seconds cost) override {
     // What was accessed before comes before.
     if (auto* const pipeline = observe::t_thread.pipeline) pipeline->flush();
     const std::lock_guard lock(mutex_);
-    for (auto* const world : worlds_) world->charge(cost);
+    for (auto* const configuration : configurations_) configuration->charge(cost);
     if (recorder_) recorder_->slept(cost);
     if (turns_) turns_->advance(observe::t_thread.number, static_cast<std::uint64_t>(cost.value * 1e9));
   }
@@ -96,43 +96,43 @@ class ProgramClock final : public Clock {
 
  private:
   std::mutex& mutex_;
-  std::vector<Clock*> worlds_;
+  std::vector<Clock*> configurations_;
   observe::ProgramEvents* recorder_ = nullptr;
   sim::Turns* turns_ = nullptr;
 };
 
-// What happens between threads happens in every world.
+// What happens between threads happens in every configuration.
 class EveryThreadClock final : public sim::ThreadClocks {
  public:
   explicit EveryThreadClock(std::mutex& mutex) : mutex_(mutex) {}
-  void add(sim::ThreadClocks& world) { worlds_.push_back(&world); }
+  void add(sim::ThreadClocks& configuration) { configurations_.push_back(&configuration); }
   void runs(std::uint32_t thread) override {
-    in_each([=](auto& world) { world.runs(thread); });
+    in_each([=](auto& configuration) { configuration.runs(thread); });
   }
   void alive(std::uint32_t threads) override {
-    in_each([=](auto& world) { world.alive(threads); });
+    in_each([=](auto& configuration) { configuration.alive(threads); });
   }
   void follow(std::uint32_t thread, std::uint32_t other) override {
-    in_each([=](auto& world) { world.follow(thread, other); });
+    in_each([=](auto& configuration) { configuration.follow(thread, other); });
   }
   void meet(std::span<const std::uint32_t> threads) override {
-    in_each([=](auto& world) { world.meet(threads); });
+    in_each([=](auto& configuration) { configuration.meet(threads); });
   }
   void release(std::uint64_t thing) override {
-    in_each([=](auto& world) { world.release(thing); });
+    in_each([=](auto& configuration) { configuration.release(thing); });
   }
   void acquire(std::uint64_t thing) override {
-    in_each([=](auto& world) { world.acquire(thing); });
+    in_each([=](auto& configuration) { configuration.acquire(thing); });
   }
 
  private:
   template <class Work>
   void in_each(Work work) {
     const std::lock_guard lock(mutex_);
-    for (auto* const world : worlds_) work(*world);
+    for (auto* const configuration : configurations_) work(*configuration);
   }
   std::mutex& mutex_;
-  std::vector<sim::ThreadClocks*> worlds_;
+  std::vector<sim::ThreadClocks*> configurations_;
 };
 
 // Everything that lives as long as the process. Never destroyed: threads may still run when it ends.
@@ -191,13 +191,14 @@ void function_entered(void*, std::uint64_t function, std::uint64_t call_site) {
   g_everything->runtime->function_entered(function, call_site);
 }
 
-// Several worlds share the caches, so the first one's stand for all.
+// Several configurations share the caches, so the first one's stand for all.
 void make_recorder(Everything& all, const sim::ProgramIdentity& program) {
   const auto& session = all.session;
-  const auto& world = session.worlds.front();
+  const auto& configuration = session.configurations.front();
   sim::RecordingHeader header;
   header.identity = program;
-  header.caches = sim::cache_shape(world.machine, world.machine.domains()[world.domain].initiator);
+  header.caches =
+      sim::cache_shape(configuration.machine, configuration.machine.domains()[configuration.domain].initiator);
   header.quantum_accesses = session.quantum_accesses;
   header.chunks_per_object = session.chunk_rule.chunks_per_object;
   header.smallest_chunk = session.chunk_rule.smallest.value;
@@ -230,22 +231,22 @@ void make_runtime(Everything& all) {
   if (!all.session.recording.empty()) make_recorder(all, program);
   runtime::RuntimeParts parts;
   parts.events = all.recorder.get();
-  for (const auto& world : all.session.worlds) {
-    auto built = runtime::build_world(all.session, world, all.session.hooks, program);
+  for (const auto& configuration : all.session.configurations) {
+    auto built = runtime::build_configuration(all.session, configuration, all.session.hooks, program);
     for (auto* sink : built.sinks) all.sink.add(*sink);
     all.clock.add(*built.parts.clock);
     if (built.thread_clocks) all.thread_clocks.add(*built.thread_clocks);
     if (built.parts.totals)
-      built.parts.totals = [of_world = std::move(built.parts.totals), &all] {
-        auto totals = of_world();
+      built.parts.totals = [of_configuration = std::move(built.parts.totals), &all] {
+        auto totals = of_configuration();
         totals.unseen = observe::unseen_accesses();
         totals.dropped = observe::unknown_accesses(*all.shared);
         if (all.recorder) all.recorder->unfollowed(totals.unseen, totals.dropped);
         return totals;
       };
-    parts.worlds.push_back(std::move(built.parts));
+    parts.configurations.push_back(std::move(built.parts));
   }
-  const auto& first = all.session.worlds.front();
+  const auto& first = all.session.configurations.front();
   const auto& initiator = first.machine.initiators()[first.machine.domains()[first.domain].initiator];
   all.pipelines.caches = initiator.caches;
   all.pipelines.tlb = initiator.tlb;

@@ -53,7 +53,7 @@ void JournalFolder::merge(const LaunchOptions& options, const fs::path& job) {
   add_journals_in(journals, path_);
   try {
     for (const auto& [label, files] : journals) {
-      const auto merged = profile::merge_journals(files, output_of_world(output, label));
+      const auto merged = profile::merge_journals(files, output_of_configuration(output, label));
       if (!options.quiet) print_summary(merged, label, options.json);
     }
   } catch (const Error& error) {

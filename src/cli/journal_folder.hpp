@@ -19,7 +19,8 @@ class JournalFolder {
   JournalFolder& operator=(const JournalFolder&) = delete;
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
-  // Merges the journals into a profile for each world and prints the summaries, as the options say; without
+  // Merges the journals into a profile for each configuration and prints the summaries, as the options say;
+  // without
   // --output the profile is called after `job`. Throws Error when it cannot be written; the journals stay then.
   void merge(const LaunchOptions& options, const std::filesystem::path& job);
 

@@ -20,7 +20,7 @@ void add_journals_in(Journals& journals, const fs::path& folder) {
     if (entry.path().extension() == ".journal") add_journal(journals, entry.path());
 }
 
-std::string output_of_world(const std::string& output, const std::string& label) {
+std::string output_of_configuration(const std::string& output, const std::string& label) {
   if (label.empty()) return output;
   const std::string ending = ".terrace";
   const auto stem = output.ends_with(ending) ? output.substr(0, output.size() - ending.size()) : output;

@@ -1,4 +1,4 @@
-// Journals by the world that they are of, and the profile that each world gets.
+// Journals by the configuration that they are of, and the profile that each configuration gets.
 #pragma once
 
 #include <filesystem>
@@ -16,6 +16,6 @@ void add_journal(Journals& journals, const std::filesystem::path& file);
 void add_journals_in(Journals& journals, const std::filesystem::path& folder);
 
 // "out.terrace", "out.LABEL.terrace".
-std::string output_of_world(const std::string& output, const std::string& label);
+std::string output_of_configuration(const std::string& output, const std::string& label);
 
 }  // namespace terrace::cli

@@ -49,7 +49,7 @@ int merge_verb(int argc, char** argv) {
   app.footer(
       "Example:\n  terrace merge /tmp/terrace-x7Qd2k -o app.terrace\nJournals lie in $TMPDIR/terrace-*. They stay "
       "where "
-      "they are; a world with a label gets a file of its own.");
+      "they are; a configuration with a label gets a file of its own.");
   app.add_option("journals", given, "a folder with journals, or journals")
       ->required()
       ->type_name("FOLDER|JOURNAL");
@@ -58,7 +58,7 @@ int merge_verb(int argc, char** argv) {
   app.add_flag("--quiet,-q", quiet, "print no summary");
   if (!parse_words(app, "merge", argc, argv)) return 0;
   for (const auto& [label, journals] : find_journals(given)) {
-    const auto merged = profile::merge_journals(journals, output_of_world(output, label));
+    const auto merged = profile::merge_journals(journals, output_of_configuration(output, label));
     if (!quiet) print_summary(merged, label, json);
   }
   return 0;

@@ -7,10 +7,17 @@
 
 #include "cli/parse.hpp"
 #include "core/error.hpp"
+#include "strategy/planner.hpp"
 
 namespace terrace::cli {
 
 namespace {
+
+std::string names_in_words(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (const auto name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
 
 struct VerbText {
   const char* name;
@@ -27,7 +34,7 @@ constexpr VerbText k_verbs[] = {
      "Examples:\n  terrace run --plan plan.toml -- ./app\n  terrace run --fast 16GiB -- mpirun -n 4 ./app"},
     {"simulate", "run a program in virtual time on a machine file",
      "Examples:\n  terrace simulate --machine unimem-bw2 --fast 64MiB -- ./cg --class W\n  terrace simulate "
-     "--machine unimem-lat4 --world 'label=slow planner=slow-only' --world 'label=auto fast=8MiB' -- ./cg"},
+     "--machine unimem-lat4 --config 'label=slow planner=slow-only' --config 'label=auto fast=8MiB' -- ./cg"},
     {"replay", "price a recording of a program's misses: what simulate would say, much sooner",
      "Examples:\n  terrace simulate --misses cg.misses --machine unimem-bw2 -- ./cg --class W\n  terrace replay "
      "cg.misses --machine unimem-lat4 --fast 64MiB\nThe machine's caches must be those that were recorded "
@@ -53,46 +60,47 @@ std::uint32_t followed_every(const std::optional<std::uint32_t>& given, const La
 
 bool yes_or_no(const std::string& key, const std::string& value) {
   if (value == "yes" || value == "no") return value == "yes";
-  throw Error(Code::invalid, "--world: '" + key + "=" + value + "' is neither yes nor no");
+  throw Error(Code::invalid, "--config: '" + key + "=" + value + "' is neither yes nor no");
 }
 
 }  // namespace
 
-WorldOptions parse_world(const std::string& text, const WorldOptions& defaults) {
-  auto world = defaults;
+ConfigurationOptions parse_configuration(const std::string& text, const ConfigurationOptions& defaults) {
+  auto configuration = defaults;
   std::istringstream words(text);
   for (std::string word; words >> word;) {
     const auto equals = word.find('=');
     const auto key = word.substr(0, equals);
     const auto value = equals == std::string::npos ? std::string() : word.substr(equals + 1);
-    if (value.empty()) throw Error(Code::invalid, "--world: '" + word + "' is not key=value");
+    if (value.empty()) throw Error(Code::invalid, "--config: '" + word + "' is not key=value");
     if (key == "label")
-      world.label = value;
+      configuration.label = value;
     else if (key == "machine")
-      world.machine = value;
+      configuration.machine = value;
     else if (key == "budget")
-      world.budget = value;
+      configuration.budget = value;
     else if (key == "fast")
-      world.fast = value;
+      configuration.fast = value;
     else if (key == "planner")
-      world.planner = value;
+      configuration.planner = value;
     else if (key == "plan")
-      world.plan = value;
+      configuration.plan = value;
     else if (key == "better-plan")
-      world.better_plan = yes_or_no(key, value);
+      configuration.better_plan = yes_or_no(key, value);
     else if (key == "free-moves")
-      world.free_moves = yes_or_no(key, value);
+      configuration.free_moves = yes_or_no(key, value);
     else if (key == "hints")
-      world.hints = value;
+      configuration.hints = value;
     else if (key == "cores")
-      world.cores = value;
+      configuration.cores = value;
     else
-      throw Error(Code::invalid, "--world: unknown key '" + key +
+      throw Error(Code::invalid, "--config: unknown key '" + key +
                                      "'; there are label, machine, budget, fast, planner, plan, better-plan, "
                                      "free-moves, hints, cores");
   }
-  if (world.label.empty()) throw Error(Code::invalid, "--world '" + text + "' needs a label=NAME of its own");
-  return world;
+  if (configuration.label.empty())
+    throw Error(Code::invalid, "--config '" + text + "' needs a label=NAME of its own");
+  return configuration;
 }
 
 std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, char** argv) {
@@ -109,9 +117,10 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   else
     app.prefix_command(true);
   app.get_formatter()->column_width(34);
-  auto& world = options.world;
+  auto& configuration = options.configuration;
   const bool simulated = verb != "run";
-  app.add_option("--machine,-m", world.machine, "machine file or name of a shipped one; default: this machine");
+  app.add_option("--machine,-m", configuration.machine,
+                 "machine file or name of a shipped one; default: this machine");
   app.add_option("--output,-o", options.output,
                  std::string("profile to write; default ") + (replayed ? "FILE" : "PROGRAM") + ".JOB.terrace");
   if (!replayed)
@@ -119,7 +128,7 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
            "--phases", options.phases,
            "functions (qualified, or a unique end) whose entry begins a phase, the first an iteration; or auto")
         ->delimiter(',');
-  app.add_option("--domain", world.domain, "domain that the program runs in")->capture_default_str();
+  app.add_option("--domain", configuration.domain, "domain that the program runs in")->capture_default_str();
   app.add_option("--sample", options.sample_cycles, "cycles between two samples of the collector")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -129,34 +138,32 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
                    "follow the main loop's first two iterations, then every Nth; 1 for all; default 16")
         ->check(CLI::PositiveNumber);
   } else {
-    app.add_option("--budget,-b", world.budget, "bytes allowed of each kind: hbm=16GiB,cxl=64GiB");
-    app.add_option("--fast,-f", world.fast, "bytes allowed of the fastest kind");
-    app.add_option("--planner,-p", world.planner,
-                   simulated
-                       ? "who chooses the places: a planner, a policy (kernel-tiering, memtis, colloid, alto), "
-                         "or cache-mode"
-                       : "who chooses the places")
-        ->default_str("auto");
-    app.add_option("--plan", world.plan,
+    app.add_option("--budget,-b", configuration.budget, "bytes allowed of each kind: hbm=16GiB,cxl=64GiB");
+    app.add_option("--fast,-f", configuration.fast, "bytes allowed of the fastest kind");
+    app.add_option("--planner,-p", configuration.planner,
+                   "who chooses the places: " + names_in_words(strategy::planner_names()) +
+                       (simulated ? ", " + names_in_words(strategy::simulated_names()) : ""))
+        ->default_str(std::string(strategy::k_default_variant));
+    app.add_option("--plan", configuration.plan,
                    "obey this plan as it is, from the first instruction to the last, instead of learning one");
-    app.add_flag("--better-plan", world.better_plan,
+    app.add_flag("--better-plan", configuration.better_plan,
                  "let the planner (--planner, default auto) better the plan of --plan while the program runs");
     app.add_option(
-        "--hints", world.hints,
+        "--hints", configuration.hints,
         "file that says how often objects are referred to, for where they lie at first, and which phases "
         "use them");
     app.add_option("--let", options.lets,
                    "value of a name in the hints' expressions: niter=75; goes before the file's")
         ->allow_extra_args(false);
   }
-  std::vector<std::string> worlds;
+  std::vector<std::string> configurations;
   if (simulated) {
-    app.add_option("--cache", world.caches, "another size for a cache: l3=640KiB");
-    app.add_option("--core-time", world.core_times,
+    app.add_option("--cache", configuration.caches, "another size for a cache: l3=640KiB");
+    app.add_option("--core-time", configuration.core_times,
                    "core time of an instruction, as terrace lab validate fits it: 0.05ns; of the phases that a "
                    "pattern matches: 'psinv.*=0.08ns', the first one decides; default: the machine's")
         ->allow_extra_args(false);
-    app.add_option("--cores", world.cores, "cores that the program's thread stands for, or all")
+    app.add_option("--cores", configuration.cores, "cores that the program's thread stands for, or all")
         ->capture_default_str();
     app.add_flag("--exact", options.exact, "keep the exact counters of every iteration, too");
   }
@@ -165,16 +172,16 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   if (replayed)
     app.add_flag("--profile", options.profile, "profile every iteration and plan nothing, as terrace record does");
   if (simulated && verb != "record")
-    app.add_flag("--free-moves", world.free_moves,
+    app.add_flag("--free-moves", configuration.free_moves,
                  "let moves take no time and no bandwidth: what they cost is the difference");
   if (simulated)
-    app.add_option("--world", worlds,
-                   "a world of this run; several are priced at once: 'label=x machine=m fast=1GiB'");
+    app.add_option("--config", configurations,
+                   "a configuration of this run; several are priced at once: 'label=x machine=m fast=1GiB'");
   app.add_flag("--json", options.json, "print the summary as JSON on standard error");
   app.add_flag("--quiet,-q", options.quiet, "print no summary");
   app.add_flag("--keep-journals", options.keep_journals, "leave the journals beside the profile");
   if (!parse_words(app, verb, argc, argv)) return std::nullopt;
-  for (const auto& one : worlds) options.worlds.push_back(parse_world(one, world));
+  for (const auto& one : configurations) options.configurations.push_back(parse_configuration(one, configuration));
   if (replayed) return options;
   if (verb == "record") options.every = followed_every(every, options);
   options.command = app.remaining();

@@ -10,8 +10,9 @@
 
 namespace terrace::cli {
 
-// One world as the user describes it: the options themselves, or `--world "label=a machine=knl fast=1GiB"`.
-struct WorldOptions {
+// One configuration as the user describes it: the options themselves, or `--config "label=a machine=knl
+// fast=1GiB"`.
+struct ConfigurationOptions {
   std::string label;
   std::string machine;                  // name or file; "" for the running machine
   std::string budget;                   // "hbm=16GiB"
@@ -29,10 +30,11 @@ struct WorldOptions {
 
 struct LaunchOptions {
   std::string verb;
-  WorldOptions world;
-  std::vector<WorldOptions> worlds;  // of --world; then `world` gives their defaults
-  std::vector<std::string> phases;   // function names, or "auto"
-  std::vector<std::string> lets;     // "niter=75"
+  ConfigurationOptions configuration;
+  std::vector<ConfigurationOptions>
+      configurations;               // of --configuration; then `configuration` gives their defaults
+  std::vector<std::string> phases;  // function names, or "auto"
+  std::vector<std::string> lets;    // "niter=75"
   bool exact = false;
   std::uint32_t every = 1;  // of the loop's iterations are followed, after the first two
   double sample_cycles = 1000;

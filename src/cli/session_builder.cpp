@@ -25,7 +25,6 @@
 #include "strategy/files/hints_file.hpp"
 #include "strategy/files/plan_file.hpp"
 #include "strategy/planner.hpp"
-#include "strategy/policy.hpp"
 
 namespace terrace::cli {
 
@@ -44,22 +43,18 @@ double cores_of(const std::string& text, const machine::Initiator& initiator) {
   return cores;
 }
 
-// A policy's name, or cache-mode: what is no planner needs what no real machine delivers yet (samples and loads by
-// interval), or another machine.
-bool only_simulated(const std::string& name) {
-  return strategy::is_policy(name) || name == strategy::k_cache_mode;
-}
-
-std::string chooser(const std::string& name, const std::string& verb) {
-  if (!only_simulated(name)) return std::string(strategy::find_planner(name).name());
-  if (verb == "simulate" || verb == "replay") return name;
+// What decides in virtual time only needs what no real machine delivers yet (samples and loads by interval), or
+// another machine.
+const strategy::Variant& variant_for(const std::string& name, const std::string& verb) {
+  const auto& variant = strategy::find_variant(name);
+  if (!variant.only_simulated() || verb == "simulate" || verb == "replay") return variant;
   throw Error(Code::invalid, "--planner " + name + ": it works in virtual time only, not in `terrace " + verb +
                                  "`; use `terrace simulate`");
 }
 
 // A plan that is given is obeyed as it is, so a planner beside it has nothing to do, unless it is asked to better
 // it.
-void check_who_plans(const WorldOptions& options) {
+void check_who_plans(const ConfigurationOptions& options) {
   if (options.better_plan && options.plan.empty())
     throw Error(Code::invalid, "--better-plan: there is no plan to better; name its file with --plan");
   if (options.plan.empty() || options.planner.empty()) return;
@@ -68,12 +63,14 @@ void check_who_plans(const WorldOptions& options) {
                 "--planner " + options.planner +
                     " beside --plan: a plan that is given is obeyed as it is. Leave --planner out, " +
                     "or add --better-plan for the planner to better the plan while the program runs");
-  if (only_simulated(options.planner) || !strategy::find_planner(options.planner).needs_profile())
+  const auto* planner = strategy::find_variant(options.planner).planner();
+  if (!planner || !planner->needs_profile())
     throw Error(Code::invalid, "--better-plan: --planner " + options.planner +
-                                   " makes no plan from a profile; leave it out, or give --planner auto");
+                                   " makes no plan from a profile; leave it out, or give one that does");
 }
 
-runtime::SessionWorld build_world(const WorldOptions& options, const LaunchOptions& launch) {
+runtime::SessionConfiguration build_configuration(const ConfigurationOptions& options,
+                                                  const LaunchOptions& launch) {
   auto machine = machine::with_cache_sizes(load_machine(options.machine), options.caches);
   const auto core_times = read_core_times(options.core_times);
   if (core_times.program) machine = machine::with_core_time(machine, *core_times.program);
@@ -82,40 +79,45 @@ runtime::SessionWorld build_world(const WorldOptions& options, const LaunchOptio
                                    std::to_string(machine.domains().size()) + " domains, counted from 0");
   const auto domain = static_cast<DomainId>(options.domain);
   const auto initiator = machine.domains()[domain].initiator;
-  runtime::SessionWorld world{options.label, machine};
-  world.domain = domain;
-  world.cores = cores_of(options.cores, machine.initiators()[initiator]);
+  runtime::SessionConfiguration configuration{options.label, machine};
+  configuration.domain = domain;
+  configuration.cores = cores_of(options.cores, machine.initiators()[initiator]);
   check_who_plans(options);
-  world.planner = chooser(options.planner.empty() ? "auto" : options.planner, launch.verb);
+  const auto name = options.planner.empty() ? std::string(strategy::k_default_variant) : options.planner;
+  const auto& variant = variant_for(name, launch.verb);
+  configuration.planner = variant.name();
   if (!options.plan.empty()) {
-    world.plan = strategy::read_plan_file(options.plan);
-    if (!options.better_plan) world.planner = runtime::k_given_plan;
+    configuration.plan = strategy::read_plan_file(options.plan);
+    configuration.better_plan = options.better_plan;
+    if (!options.better_plan) configuration.planner = "plan";
   }
-  if (!options.hints.empty()) world.hints = strategy::read_hints_file(options.hints);
-  strategy::let(world.hints, launch.lets);
-  if (launch.profile && !world.hints.empty())
+  if (!options.hints.empty()) configuration.hints = strategy::read_hints_file(options.hints);
+  strategy::let(configuration.hints, launch.lets);
+  if (launch.profile && !configuration.hints.empty())
     throw Error(Code::invalid, "--profile plans nothing and has no use for hints; leave out --hints and --let");
   if (!options.fast.empty() && !options.budget.empty())
     throw Error(Code::invalid, "--fast and --budget exclude each other; write the fast kind into --budget");
-  world.budget_text = options.fast.empty() ? options.budget : options.fast;
-  if (world.budget_text.empty() && world.plan)
-    for (const auto& part : world.plan->budget) world.budget_text += (world.budget_text.empty() ? "" : ",") + part;
-  if (!world.budget_text.empty()) world.budget_text = machine::format_budget(world.budget_text);
+  configuration.budget_text = options.fast.empty() ? options.budget : options.fast;
+  if (configuration.budget_text.empty() && configuration.plan)
+    for (const auto& part : configuration.plan->budget)
+      configuration.budget_text += (configuration.budget_text.empty() ? "" : ",") + part;
+  if (!configuration.budget_text.empty())
+    configuration.budget_text = machine::format_budget(configuration.budget_text);
   // Without a budget, and for the planner that ignores it, places are allowed whole; those that compute only to a
   // plan, which names what is to lie there.
-  if (world.budget_text.empty() && world.plan)
-    for (const auto& place : machine.places()) world.budget.push_back(place.capacity);
-  else if (world.budget_text.empty() || world.planner == "fast-only")
-    world.budget = machine::whole_budget(machine);
+  if (configuration.budget_text.empty() && configuration.plan)
+    for (const auto& place : machine.places()) configuration.budget.push_back(place.capacity);
+  else if (configuration.budget_text.empty() || (!configuration.plan && variant.ignores_budget()))
+    configuration.budget = machine::whole_budget(machine);
   else
-    world.budget = machine::parse_budget(machine, world.budget_text);
-  world.calibration = sim::measure_calibration(machine, initiator, world.cores);
-  world.core_time_fitted = !options.core_times.empty();
-  world.core_times = core_times.phases;
-  world.record_only = launch.verb == "record" || launch.profile;
-  world.keep_exact = launch.exact;
-  world.free_moves = options.free_moves;
-  return world;
+    configuration.budget = machine::parse_budget(machine, configuration.budget_text);
+  configuration.calibration = sim::measure_calibration(machine, initiator, configuration.cores);
+  configuration.core_time_fitted = !options.core_times.empty();
+  configuration.core_times = core_times.phases;
+  configuration.record_only = launch.verb == "record" || launch.profile;
+  configuration.keep_exact = launch.exact;
+  configuration.free_moves = options.free_moves;
+  return configuration;
 }
 
 std::vector<std::string> functions_in(const std::vector<std::string>& symbol_files) {
@@ -144,19 +146,22 @@ runtime::Session build_session(const LaunchOptions& options, const std::string& 
   session.mode = options.verb;
   session.backend = options.verb == "run" ? runtime::Backend::real : runtime::Backend::virtual_time;
   session.directory = directory;
-  if (options.worlds.empty()) session.worlds.push_back(build_world(options.world, options));
-  for (const auto& world : options.worlds) session.worlds.push_back(build_world(world, options));
-  const auto caches_of = [](const runtime::SessionWorld& world) {
-    return sim::cache_shape(world.machine, world.machine.domains()[world.domain].initiator);
+  if (options.configurations.empty())
+    session.configurations.push_back(build_configuration(options.configuration, options));
+  for (const auto& configuration : options.configurations)
+    session.configurations.push_back(build_configuration(configuration, options));
+  const auto caches_of = [](const runtime::SessionConfiguration& configuration) {
+    return sim::cache_shape(configuration.machine,
+                            configuration.machine.domains()[configuration.domain].initiator);
   };
-  for (const auto& world : session.worlds) {
-    const auto difference = sim::difference(caches_of(session.worlds.front()), caches_of(world),
-                                            "on " + session.worlds.front().machine.name(), "there");
+  for (const auto& configuration : session.configurations) {
+    const auto difference = sim::difference(caches_of(session.configurations.front()), caches_of(configuration),
+                                            "on " + session.configurations.front().machine.name(), "there");
     if (!difference.empty())
-      throw Error(Code::invalid, "worlds of one run share the caches: " + world.machine.name() + " has others (" +
-                                     difference + "); simulate it in a run of its own");
+      throw Error(Code::invalid, "configurations of one run share the caches: " + configuration.machine.name() +
+                                     " has others (" + difference + "); simulate it in a run of its own");
   }
-  const auto& first = session.worlds.front();
+  const auto& first = session.configurations.front();
   const auto& initiator = first.machine.initiators()[first.machine.domains()[first.domain].initiator];
   const auto frequency = initiator.frequency_hz > 0 ? initiator.frequency_hz : 1e9;
   session.sample_interval = Seconds{options.sample_cycles / frequency};
@@ -164,8 +169,10 @@ runtime::Session build_session(const LaunchOptions& options, const std::string& 
   if (options.verb == "replay") return session;
   session.follow_every = options.every;
   // A cache of lines has to tell a chunk's lines apart.
-  const auto cached = [](const runtime::SessionWorld& world) { return world.planner == strategy::k_cache_mode; };
-  if (std::any_of(session.worlds.begin(), session.worlds.end(), cached)) {
+  const auto cached = [](const runtime::SessionConfiguration& configuration) {
+    return !configuration.plan && strategy::find_variant(configuration.planner).fast_memory_is_cache();
+  };
+  if (std::any_of(session.configurations.begin(), session.configurations.end(), cached)) {
     const auto largest = sim::k_most_lines_of_a_cached_chunk * first.machine.parts().line.value;
     session.chunk_rule.largest = std::min(session.chunk_rule.largest, Bytes{largest});
   }

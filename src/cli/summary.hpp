@@ -1,4 +1,4 @@
-// What a launch says when the program has ended: one line a world, on standard error.
+// What a launch says when the program has ended: one line a configuration, on standard error.
 #pragma once
 
 #include <string>

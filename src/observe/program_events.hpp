@@ -1,7 +1,7 @@
 // What a program does beside its accesses, as its runtime understands it: objects, loops and phases by whatever
 // source, sleeps, what nobody followed, the end. The runtime tells of each event when it has happened, so whatever
 // accesses it brought to the sinks came before it. Whoever hears all of this and every quantum of an AccessSink
-// can have the same happen again in other worlds: none of it depends on where data lies.
+// can have the same happen again in other configurations: none of it depends on where data lies.
 //
 // Calls come one at a time. A new kind of event is a new function here, and in those who write events down and
 // read them back (src/sim/recording_*).
@@ -46,7 +46,7 @@ class ProgramEvents {
   virtual void loop_begun(std::string_view name) = 0;
   virtual void loop_ended() = 0;
   virtual void phase_begun(std::string_view name) = 0;
-  // Time that passed in every world because the program wanted it to.
+  // Time that passed in every configuration because the program wanted it to.
   virtual void slept(Seconds duration) = 0;
   // Accesses so far that nobody followed, as CountersRecord has them (records.hpp).
   virtual void unfollowed(std::uint64_t unseen, std::uint64_t dropped) = 0;

@@ -10,7 +10,7 @@
 namespace terrace::runtime {
 
 Program::Program(RuntimeParts parts) : parts_(std::move(parts)), following_(parts_.follow_every) {
-  for (auto& world : parts_.worlds) worlds_.emplace_back(std::move(world), parts_.granule, parts_.domain);
+  for (auto& one : parts_.configurations) configurations_.emplace_back(std::move(one), parts_.domain, objects_);
 }
 
 std::string Program::unique_name(std::string_view name) {
@@ -45,7 +45,7 @@ ObjectId Program::add_object(std::string_view name, observe::ObjectKind kind, st
   next_chunk_ += object.chunks;
   objects_.push_back(object);
   addresses_.push_back(extent.address);
-  for (auto& world : worlds_) world.object_added(memory, objects_);
+  for (auto& configuration : configurations_) configuration.object_added(memory);
   if (parts_.reach) parts_.reach->object_added(object, memory.address);
   map_chunks(memory);
   if (parts_.events)
@@ -67,19 +67,19 @@ void Program::remove_object(ObjectId id) {
   objects_[id].live = false;
   if (parts_.map && objects_[id].kind != observe::ObjectKind::named)
     parts_.map->remove_range(addresses_[id], objects_[id].size.value);
-  for (auto& world : worlds_) world.object_removed(objects_[id]);
+  for (auto& configuration : configurations_) configuration.object_removed(objects_[id]);
   if (parts_.events) parts_.events->object_removed(id);
 }
 
 void Program::hinted(const observe::ProgramHint& hint) {
-  for (auto& world : worlds_) world.hinted(hint);
+  for (auto& configuration : configurations_) configuration.hinted(hint);
   if (parts_.events) parts_.events->hinted(hint);
 }
 
 void Program::loop_begun(std::string_view name) {
   tracker_.begin_loop(name);
   following_.begin_loop();
-  for (auto& world : worlds_) world.loop_begin(tracker_, objects_);
+  for (auto& configuration : configurations_) configuration.loop_begin(tracker_);
   if (parts_.reach) parts_.reach->set_in_loop(true);
   if (parts_.events) parts_.events->loop_begun(name);
 }
@@ -87,7 +87,7 @@ void Program::loop_begun(std::string_view name) {
 void Program::loop_ended() {
   if (!in_loop()) return;
   if (tracker_.in_phase()) end_phase();
-  for (auto& world : worlds_) world.loop_end(tracker_, following_.iterations());
+  for (auto& configuration : configurations_) configuration.loop_end(tracker_, following_.iterations());
   const bool paused = !following_.now();
   following_.end_loop();
   if (paused) follow(true);
@@ -103,27 +103,27 @@ void Program::phase_begun(std::string_view name) {
   const bool begins_iteration = tracker_.marker(name) == PhaseTracker::Step::iteration;
   const bool paused = !following_.now();
   phase_followed_ = following_.phase(tracker_, begins_iteration);
-  for (auto& world : worlds_) {
-    world.phase_begin(tracker_, begins_iteration, phase_followed_, objects_);
-    if (following_.samples() && phase_followed_) world.begin_measuring();
+  for (auto& configuration : configurations_) {
+    configuration.phase_begin(tracker_, begins_iteration, phase_followed_);
+    if (following_.samples() && phase_followed_) configuration.left_out().begin_measuring();
   }
   if (begins_iteration || (paused && phase_followed_))
-    follow(phase_followed_ &&
-           std::any_of(worlds_.begin(), worlds_.end(), [](const World& world) { return world.listens(); }));
+    follow(phase_followed_ && std::any_of(configurations_.begin(), configurations_.end(),
+                                          [](const Configuration& one) { return one.listens(); }));
   if (parts_.events) parts_.events->phase_begun(name);
 }
 
 void Program::end_phase() {
-  for (auto& world : worlds_) {
-    if (following_.samples() && phase_followed_) world.keep_measured(tracker_);
-    if (!following_.now()) world.carry_over(tracker_);
-    world.phase_end(tracker_, phase_followed_);
+  for (auto& configuration : configurations_) {
+    if (following_.samples() && phase_followed_) configuration.left_out().keep_measured(tracker_);
+    if (!following_.now()) configuration.left_out().count(tracker_);
+    configuration.phase_end(tracker_, phase_followed_);
   }
 }
 
 void Program::progressed(std::uint32_t thread, std::uint64_t accesses, bool in_stride) {
   if (!tracker_.in_phase()) return;
-  for (auto& world : worlds_) world.progressed(tracker_, thread, accesses, in_stride);
+  for (auto& configuration : configurations_) configuration.progressed(tracker_, thread, accesses, in_stride);
 }
 
 void Program::follow(bool wanted) {
@@ -136,7 +136,7 @@ void Program::follow_everything() {
   const bool paused = !following_.now();
   following_.everything();
   if (!paused) return;
-  for (auto& world : worlds_) world.carry_over(tracker_);
+  for (auto& configuration : configurations_) configuration.left_out().count(tracker_);
   follow(true);
 }
 
@@ -149,20 +149,21 @@ const char* Program::where(std::uint64_t address) const {
     const auto& object = objects_[id];
     const auto offset = address - addresses_[id];
     if (!object.live || offset >= object.size.value) continue;
-    return worlds_.front().place_name(object.first_chunk + static_cast<ChunkId>(offset / object.chunk_size.value));
+    return configurations_.front().place_name(object.first_chunk +
+                                              static_cast<ChunkId>(offset / object.chunk_size.value));
   }
   return nullptr;
 }
 
 void Program::note(std::string_view severity, std::string_view text) {
-  for (auto& world : worlds_) world.note(severity, text);
+  for (auto& configuration : configurations_) configuration.note(severity, text);
   if (parts_.events) parts_.events->noted(severity, text);
 }
 
 void Program::write_reach() {
   const auto reach = parts_.reach ? parts_.reach->so_far() : std::nullopt;
   if (!reach) return;
-  for (auto& world : worlds_) world.reached(*reach);
+  for (auto& configuration : configurations_) configuration.reached(*reach);
   if (!parts_.events) return;
   BlobWriter record;
   profile::encode(record, *reach);
@@ -171,7 +172,7 @@ void Program::write_reach() {
 
 void Program::finish(std::string_view how) {
   write_reach();
-  for (auto& world : worlds_) world.finish(how, objects_);
+  for (auto& configuration : configurations_) configuration.finish(how);
   if (parts_.events) parts_.events->finished(how);
 }
 

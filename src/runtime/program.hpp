@@ -12,10 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/configuration.hpp"
 #include "runtime/following.hpp"
 #include "runtime/phase_tracker.hpp"
 #include "runtime/runtime_parts.hpp"
-#include "runtime/world.hpp"
 
 namespace terrace::runtime {
 
@@ -39,12 +39,12 @@ class Program {
   // The program is about to have more than one thread: nothing is left out from now on.
   void several_threads();
 
-  [[nodiscard]] Seconds now() { return worlds_.front().now(); }
+  [[nodiscard]] Seconds now() { return configurations_.front().now(); }
   [[nodiscard]] const char* where(std::uint64_t address) const;
   void note(std::string_view severity, std::string_view text);
   // In the configurations' journals alone: it is no part of what the program did.
   void warn_configurations(std::string_view text) {
-    for (auto& world : worlds_) world.note("warning", text);
+    for (auto& configuration : configurations_) configuration.note("warning", text);
   }
   void finish(std::string_view how);
 
@@ -57,8 +57,8 @@ class Program {
   void write_reach();
 
   RuntimeParts parts_;
-  std::deque<World> worlds_;
   std::vector<observe::Object> objects_;  // by id
+  std::deque<Configuration> configurations_;
   std::vector<std::uint64_t> addresses_;  // by id
   std::unordered_map<std::string, std::uint32_t> names_;
   ChunkId next_chunk_ = 0;

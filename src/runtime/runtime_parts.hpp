@@ -1,7 +1,7 @@
-// What a Runtime is made of. One program may run in several worlds at a time: each world is a machine with its own
-// clock, memory, budget and planner, and all of them see the same objects, phases and quanta of misses. A real
-// run has one world; a simulation may have many, because what the caches let through does not depend on where
-// data lies. This is how one execution prices many machines, budgets and planners.
+// What a Runtime is made of. One program may run in several configurations at a time: each is a machine with its
+// own clock, memory, budget and strategy, and all of them see the same objects, phases and quanta of misses. A
+// real run has one; a simulation may have many, because what the caches let through does not depend on where data
+// resides. This is how one execution prices many machines, budgets and strategies.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@
 #include "profile/profile.hpp"
 #include "runtime/extent.hpp"
 #include "strategy/hints/hints.hpp"
-#include "strategy/policy.hpp"
+#include "strategy/variant.hpp"
 #include "transfer/mover.hpp"
 
 namespace terrace::observe {
@@ -38,7 +38,7 @@ namespace terrace::runtime {
 
 class Reach;
 
-struct Totals {  // of a world so far, for the journal's counters
+struct Totals {  // of a configuration so far, for the journal's counters
   std::uint64_t accesses = 0;
   std::uint64_t instructions = 0;
   std::uint64_t misses = 0;
@@ -49,10 +49,10 @@ struct Totals {  // of a world so far, for the journal's counters
   Totals& operator-=(const Totals& less);
 };
 
-// How a world chooses places.
+// Who chooses places.
 struct Steering {
-  std::string planner = "auto";        // or "fast-only", "slow-only", "first-touch", ...
-  std::optional<Plan> plan;            // given: obeyed from the start
+  std::string planner{strategy::k_default_variant};  // the variant's name (strategy/variant.hpp)
+  std::optional<Plan> plan;                          // given: obeyed from the start
   bool better_plan = false;            // it is, until the planner has made one of the first iteration; else always
   strategy::Hints hints;               // given by the user
   std::uint32_t learn_iterations = 1;  // profiled before planning
@@ -61,7 +61,7 @@ struct Steering {
   bool keep_exact = false;             // write exact counters of every iteration, too
 };
 
-struct WorldParts {
+struct ConfigurationParts {
   std::string label;
   const machine::Machine* machine = nullptr;
   InitiatorId initiator = 0;
@@ -77,9 +77,8 @@ struct WorldParts {
   transfer::Mover* mover = nullptr;
   memory::Ledger* ledger = nullptr;
   observe::Collector* sampled = nullptr;
-  observe::Collector* exact = nullptr;  // null where there is no oracle (a real machine)
-  strategy::Policy* policy = nullptr;   // decides in the planner's stead, from what `watched` sees
-  observe::IntervalCollector* watched = nullptr;
+  observe::Collector* exact = nullptr;            // null where there is no oracle (a real machine)
+  observe::IntervalCollector* watched = nullptr;  // where the variant watches
   Journal* journal = nullptr;
   std::function<Totals()> totals;
   // Of phases that have times of their own, and whom to tell what an instruction takes from now on.
@@ -96,8 +95,8 @@ struct PhaseSpec {
 };
 
 struct RuntimeParts {
-  std::vector<WorldParts> worlds;      // at least one; the first one's clock is the program's
-  observe::AddressMap* map = nullptr;  // null when accesses are not followed
+  std::vector<ConfigurationParts> configurations;  // at least one; the first one's clock is the program's
+  observe::AddressMap* map = nullptr;              // null when accesses are not followed
   std::function<std::string(std::uint64_t address)> function_name;  // for phases by function entry; may be empty
   ChunkRule chunk_rule;
   PhaseSpec phases;

@@ -1,4 +1,4 @@
-// A planner: problem -> schedule. Each is a file of its own that registers under its name in planner_table.cpp.
+// A planner: problem -> schedule. Each is a file of its own in planners/ (variant.hpp).
 #pragma once
 
 #include <memory>
@@ -9,6 +9,7 @@
 #include "core/plan.hpp"
 #include "model/calibration.hpp"
 #include "model/problem.hpp"
+#include "strategy/variant.hpp"
 
 namespace terrace::strategy {
 
@@ -23,10 +24,11 @@ struct Decision {
 // thorough before it runs.
 enum class Effort { quick, unhurried, thorough };
 
-class Planner {
+class Planner : public Variant {
  public:
-  virtual ~Planner() = default;
-  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] const Planner* planner() const final { return this; }
+  // Its plans of what is profiled are followed, while the program runs.
+  [[nodiscard]] std::unique_ptr<Strategy> start(const Context& context) const override;
   // False for one that looks at no traffic: its choice is made when memory is, without an iteration to learn from.
   [[nodiscard]] virtual bool needs_profile() const { return true; }
   [[nodiscard]] virtual Decision decide(const model::Problem& problem, const model::Calibration& calibration,
@@ -44,11 +46,15 @@ class Planner {
   [[nodiscard]] virtual const Planner* meanwhile() const { return nullptr; }
 };
 
-// "auto" (joint, which is never predicted to be slower than unimem; the default) and its sisters,
-// planner_table.cpp has them all; throws Error{invalid} with the list for any other name. fast-only ignores the
-// budget.
+// The variant of that name, which has to be one that makes plans; throws Error{invalid} for any other.
 const Planner& find_planner(std::string_view name);
 std::vector<std::string_view> planner_names();
+// The names of those that decide in virtual time only, while the program runs.
+std::vector<std::string_view> simulated_names();
+
+// The plan is followed as it is; with `better`, which needs a profile, until that has made one of the first
+// iteration.
+std::unique_ptr<Strategy> follow_plan(const Context& context, const Plan& plan, const Planner* better);
 
 // The decision in names: initial places, moves with the phase that asks and the phase that waits. What lies where
 // when the loop begins is what the schedule's first phase wants, so that some moves find their data in place

@@ -1,6 +1,6 @@
 // A policy: decides chunk by chunk while the program runs, interval by interval, from what a collector sees,
 // without a profile and without a plan. It does not know whose clock, memory or mover it works with. Each is a
-// file of its own in policy/ that registers under its name in policy/policy_table.cpp.
+// file of its own in policies/ (variant.hpp).
 //
 // Published policies count in seconds on programs that run for minutes; programs in virtual time run for
 // milliseconds. k_shorter divides what a policy waits for: intervals, thresholds in time, numbers of samples.
@@ -60,14 +60,5 @@ class Policy {
   // An interval is over, and what was wished for last time is done.
   virtual void decide(const observe::Observation& seen, const Tiers& tiers, Wishes& wishes) = 0;
 };
-
-// A new one of that name, or null where there is no such policy.
-std::unique_ptr<Policy> make_policy(std::string_view name);
-bool is_policy(std::string_view name);
-std::vector<std::string_view> policy_names();
-
-// Not a policy, but as little a planner, and chosen in the same way: the simulated machine runs fast memory as a
-// cache of slow memory's lines (src/sim/memory_cache.hpp).
-inline constexpr std::string_view k_cache_mode = "cache-mode";
 
 }  // namespace terrace::strategy

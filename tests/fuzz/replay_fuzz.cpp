@@ -1,5 +1,5 @@
 // Fuzzes replays as a whole: a recording whose checksums are right and which says anything drives the runtime, two
-// simulated worlds that learn and plan, and their journals; it ends or throws terrace::Error.
+// simulated configurations that learn and plan, and their journals; it ends or throws terrace::Error.
 #include <unistd.h>
 
 #include <cstdint>
@@ -22,14 +22,15 @@ std::string make_folder() {
   return name;
 }
 
-runtime::SessionWorld make_world(const machine::Machine& machine, const char* label, const char* planner) {
-  runtime::SessionWorld world{label, machine};
-  world.planner = planner;
-  world.budget.assign(machine.places().size(), Bytes{1 << 30});
-  world.budget.front() = Bytes{1 << 20};
-  world.calibration.places.resize(machine.places().size(), {1e9, 1, 1});
-  world.keep_exact = true;
-  return world;
+runtime::SessionConfiguration make_configuration(const machine::Machine& machine, const char* label,
+                                                 const char* planner) {
+  runtime::SessionConfiguration configuration{label, machine};
+  configuration.planner = planner;
+  configuration.budget.assign(machine.places().size(), Bytes{1 << 30});
+  configuration.budget.front() = Bytes{1 << 20};
+  configuration.calibration.places.resize(machine.places().size(), {1e9, 1, 1});
+  configuration.keep_exact = true;
+  return configuration;
 }
 
 }  // namespace
@@ -42,7 +43,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   session.backend = runtime::Backend::virtual_time;
   session.directory = folder;
   session.sample_interval = Seconds{1e-6};
-  session.worlds = {make_world(machine, "a", "auto"), make_world(machine, "b", "first-touch")};
+  session.configurations = {make_configuration(machine, "a", "auto"),
+                            make_configuration(machine, "b", "first-touch")};
   auto header = sim::example_header();
   header.caches = sim::cache_shape(machine, machine.domains().front().initiator);
   const auto file = sim::recording_of({reinterpret_cast<const std::byte*>(data), size}, header);

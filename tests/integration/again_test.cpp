@@ -17,7 +17,7 @@ class Again : public ProgramTest {
     EXPECT_EQ(built.status, 0) << built.output;
   }
   void simulate(const std::string& file, const std::string& arguments, const std::string& options = "") {
-    const auto done = run(TERRACE_LAUNCHER " simulate -q -o " + file + " " + world_ + options +
+    const auto done = run(TERRACE_LAUNCHER " simulate -q -o " + file + " " + options_ + options +
                           " --phases often,seldom -- ./turns " + arguments);
     ASSERT_EQ(done.status, 0) << done.output;
   }
@@ -38,7 +38,7 @@ class Again : public ProgramTest {
                   "(SELECT iterations - 2 FROM loop)");
   }
 
-  const std::string world_ = "-m unimem-bw4 --cache l2=16KiB --cache l3=40KiB --fast 288KiB --planner global ";
+  const std::string options_ = "-m unimem-bw4 --cache l2=16KiB --cache l3=40KiB --fast 288KiB --planner global ";
 };
 
 TEST_F(Again, AdaptsAndReplaysTheSame) {
@@ -55,7 +55,7 @@ TEST_F(Again, AdaptsAndReplaysTheSame) {
   EXPECT_LE(in_fast("turned.terrace", 0), 32 << 10);
   EXPECT_LE(last_iteration("turned.terrace"), 1.01 * last_iteration("half.terrace"));
 
-  const auto replayed = run(TERRACE_LAUNCHER " replay app.misses -q -o replayed.terrace " + world_);
+  const auto replayed = run(TERRACE_LAUNCHER " replay app.misses -q -o replayed.terrace " + options_);
   ASSERT_EQ(replayed.status, 0) << replayed.output;
   EXPECT_EQ(rows("turned.terrace", k_of_both), rows("replayed.terrace", k_of_both));
 }

@@ -1,5 +1,5 @@
-// CG under every baseline, in one execution with a world for each: the program's verified result, no place over
-// its budget at any instant, the same in a replay, and orders that must hold whatever the baseline.
+// CG under every baseline, in one execution with a configuration for each: the program's verified result, no place
+// over its budget at any instant, the same in a replay, and orders that must hold whatever the baseline.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,10 +15,10 @@ class Baselines : public ProgramTest {
   Baselines() : ProgramTest("baselines") {
     std::filesystem::create_symlink(std::string(TERRACE_HOOKED) + "/cg", root_ + "/cg");
   }
-  static std::string worlds() {
+  static std::string configurations() {
     std::string options = "--machine unimem-lat4 --cache l3=120KiB --fast " + std::to_string(k_fast);
     for (const auto* planner : k_planners)
-      options += std::string(" --world 'label=") + planner + " planner=" + planner + "'";
+      options += std::string(" --config 'label=") + planner + " planner=" + planner + "'";
     return options;
   }
   // What its loop took, in virtual time.
@@ -46,11 +46,11 @@ constexpr const char* k_most_held =
     "AS held FROM change)";
 
 TEST_F(Baselines, CgVerifiesWithinEveryBudgetAndReplays) {
-  const auto done = run(TERRACE_LAUNCHER " simulate -q -o e.terrace --misses app.misses " + worlds() +
+  const auto done = run(TERRACE_LAUNCHER " simulate -q -o e.terrace --misses app.misses " + configurations() +
                         " -- ./cg --class S --iterations 15");
   ASSERT_EQ(done.status, 0) << done.output;
   EXPECT_NE(done.output.find("SUCCESSFUL"), std::string::npos) << done.output;
-  const auto replayed = run(TERRACE_LAUNCHER " replay app.misses -q -o r.terrace " + worlds());
+  const auto replayed = run(TERRACE_LAUNCHER " replay app.misses -q -o r.terrace " + configurations());
   ASSERT_EQ(replayed.status, 0) << replayed.output;
   const auto fast = seconds("e", "fast-only"), slow = seconds("e", "slow-only");
   EXPECT_LT(fast, slow);
@@ -80,9 +80,9 @@ TEST_F(Baselines, ThreadsTakeTheirTurnsUnderPolicies) {
                                           "/tests/integration/programs/openmp_sweeps.c");
   ASSERT_EQ(built.status, 0) << built.output;
   const std::string options =
-      "--machine unimem-lat4 --cache l3=120KiB --fast 2MiB --world 'label=memtis planner=memtis' "
-      "--world 'label=kernel planner=kernel-tiering' --world 'label=colloid planner=colloid' "
-      "--world 'label=cache planner=cache-mode'";
+      "--machine unimem-lat4 --cache l3=120KiB --fast 2MiB --config 'label=memtis planner=memtis' "
+      "--config 'label=kernel planner=kernel-tiering' --config 'label=colloid planner=colloid' "
+      "--config 'label=cache planner=cache-mode'";
   const auto recorded = run(TERRACE_LAUNCHER " simulate -q -o e.terrace --misses app.misses " + options +
                             " --phases sweep -- ./sweeps 2");
   ASSERT_EQ(recorded.status, 0) << recorded.output;
@@ -91,9 +91,11 @@ TEST_F(Baselines, ThreadsTakeTheirTurnsUnderPolicies) {
   ASSERT_EQ(again.status, 0) << again.output;
   const auto replayed = run(TERRACE_LAUNCHER " replay app.misses -q -o r.terrace " + options);
   ASSERT_EQ(replayed.status, 0) << replayed.output;
-  for (const std::string world : {"memtis", "kernel", "colloid", "cache"}) {
-    EXPECT_EQ(rows(store("e", world), k_of_both), rows(store("a", world), k_of_both)) << world;
-    EXPECT_EQ(rows(store("e", world), k_of_both), rows(store("r", world), k_of_both)) << world;
+  for (const std::string configuration : {"memtis", "kernel", "colloid", "cache"}) {
+    EXPECT_EQ(rows(store("e", configuration), k_of_both), rows(store("a", configuration), k_of_both))
+        << configuration;
+    EXPECT_EQ(rows(store("e", configuration), k_of_both), rows(store("r", configuration), k_of_both))
+        << configuration;
   }
   EXPECT_GT(number(store("e", "colloid"), "SELECT COUNT(*) FROM move"), 0);
 }

@@ -68,9 +68,9 @@ TEST_P(Carried, APlanOfASmallRunServesALargeOne) {
   plan("S", of.small_budget);
   plan("W", of.budget);
   const std::string fast = std::string(" fast=") + of.budget;
-  launch("simulate " + machine + of.cache + " --world 'label=carried plan=S.toml" + fast +
-         "' --world 'label=bettered plan=S.toml better-plan=yes" + fast + "' --world 'label=own plan=W.toml" +
-         fast + "' --world 'label=slow planner=slow-only' -o x.terrace -- ./" + program + " --class W");
+  launch("simulate " + machine + of.cache + " --config 'label=carried plan=S.toml" + fast +
+         "' --config 'label=bettered plan=S.toml better-plan=yes" + fast + "' --config 'label=own plan=W.toml" +
+         fast + "' --config 'label=slow planner=slow-only' -o x.terrace -- ./" + program + " --class W");
   const auto own = steady("x.own.terrace");
   const auto slow = steady("x.slow.terrace");
   const auto carried = steady("x.carried.terrace");
@@ -100,7 +100,7 @@ TEST_P(Carried, APlanOfASmallRunServesALargeOne) {
   }
   // Bettering is asked for: a planner's name alone is none, and without a plan there is nothing to better.
   for (const std::string words :
-       {"--plan S.toml --planner auto", "--better-plan", "--world 'label=x better-plan=yes'"}) {
+       {"--plan S.toml --planner auto", "--better-plan", "--config 'label=x better-plan=yes'"}) {
     const auto refused = run(TERRACE_LAUNCHER " simulate -m unimem-lat4 " + words + " -- ./" + program);
     EXPECT_EQ(refused.status, 2) << refused.output;
     EXPECT_NE(refused.output.find("--better-plan"), std::string::npos) << refused.output;

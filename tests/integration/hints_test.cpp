@@ -50,9 +50,9 @@ TEST_F(Hints, TheRunIsFasterUntilThereIsAPlan) {
   write("cg.toml", "[values]\nnnz = 78148\n[refs]\n\"" + std::string(k_columns) + "\" = \"26*nnz*niter\"\n");
   write("plan.toml", "[[object]]\nname = \"" + std::string(k_columns) + "\"\nplace = \"dram\"\n");
   launch(
-      "simulate -q -m unimem-lat4 --cache l3=120KiB --let niter=15 --fast 320KiB --world 'label=without "
-      "planner=unimem' --world 'label=hints planner=unimem hints=cg.toml' --world 'label=auto hints=cg.toml' "
-      "--world 'label=plan plan=plan.toml' -o x.terrace -- ./cg --class S");
+      "simulate -q -m unimem-lat4 --cache l3=120KiB --let niter=15 --fast 320KiB --config 'label=without "
+      "planner=unimem' --config 'label=hints planner=unimem hints=cg.toml' --config 'label=auto hints=cg.toml' "
+      "--config 'label=plan plan=plan.toml' -o x.terrace -- ./cg --class S");
   EXPECT_EQ(number("x.hints.terrace",
                    "SELECT count(*) FROM move WHERE iteration = 0 AND asked < (SELECT begun FROM "
                    "loop)"),
@@ -75,7 +75,7 @@ TEST_F(Hints, TheRunIsFasterUntilThereIsAPlan) {
 TEST_F(Hints, ADirectiveKeepsWhatTheProfiledIterationDidNotUse) {
   write("uses.toml", "[[phase]]\nname = \"middle\"\nuses = [\"u\"]\n");
   launch(
-      "simulate -q -m unimem-bw4 --cache l2=16KiB --cache l3=40KiB --fast 288KiB --world label=without --world "
+      "simulate -q -m unimem-bw4 --cache l2=16KiB --cache l3=40KiB --fast 288KiB --config label=without --config "
       "'label=with hints=uses.toml' -o x.terrace -- ./missed 12");
   const auto middle = [&](const std::string& store) {
     return number(store, "SELECT ended - begun FROM phase_instance WHERE iteration = 10 AND name = 'middle'");
@@ -85,10 +85,11 @@ TEST_F(Hints, ADirectiveKeepsWhatTheProfiledIterationDidNotUse) {
 }
 
 TEST_F(Hints, WhatTheProgramTellsIsRecordedAndReplayed) {
-  const std::string world = "-m unimem-bw4 --cache l2=16KiB --cache l3=40KiB --fast 288KiB ";
+  const std::string configuration = "-m unimem-bw4 --cache l2=16KiB --cache l3=40KiB --fast 288KiB ";
   write("other.toml", "[refs]\nw = \"4*bytes('v')\"\n[[phase]]\nname = \"middle\"\nspares = [\"u\"]\n");
-  launch("simulate -q " + world + "--misses app.misses -o told.terrace -- ./missed 12 told");
-  launch("simulate -q " + world + "--hints other.toml --let niter=100 -o other.terrace -- ./missed 12 told");
+  launch("simulate -q " + configuration + "--misses app.misses -o told.terrace -- ./missed 12 told");
+  launch("simulate -q " + configuration +
+         "--hints other.toml --let niter=100 -o other.terrace -- ./missed 12 told");
   EXPECT_EQ(notes("told.terrace",
                   "initial placement by reference counts: ''u'' 9830400, 256KiB in dram; ''v'' "
                   "9437184, 32KiB in dram"),
@@ -97,9 +98,9 @@ TEST_F(Hints, WhatTheProgramTellsIsRecordedAndReplayed) {
                   "initial placement by reference counts: ''u'' 81920000, 256KiB in dram; ''v'' "
                   "78643200, 32KiB in dram; ''w'' 1048576, 256KiB in nvm"),
             1);
-  launch("replay app.misses -q " + world + "-o again.terrace");
+  launch("replay app.misses -q " + configuration + "-o again.terrace");
   EXPECT_EQ(rows("told.terrace", k_of_both), rows("again.terrace", k_of_both));
-  launch("replay app.misses -q " + world + "--hints other.toml --let niter=100 -o again2.terrace");
+  launch("replay app.misses -q " + configuration + "--hints other.toml --let niter=100 -o again2.terrace");
   EXPECT_EQ(rows("other.terrace", k_of_both), rows("again2.terrace", k_of_both));
 }
 
@@ -125,8 +126,8 @@ TEST_F(Hints, BadHintsAreRefusedInOneLine) {
             "terrace: key.toml:1: value: unknown key; did you mean 'values'?\n");
   EXPECT_EQ(refusal("simulate -m unimem-bw4 --let n" + program),
             "terrace: --let n: there is no '='; write for example niter=75\n");
-  EXPECT_EQ(refusal("simulate -m unimem-bw4 --world 'label=a hint=x'" + program)
-                .find("terrace: --world: unknown key 'hint'"),
+  EXPECT_EQ(refusal("simulate -m unimem-bw4 --config 'label=a hint=x'" + program)
+                .find("terrace: --config: unknown key 'hint'"),
             0U);
 }
 

@@ -109,9 +109,9 @@ TEST_F(Libm, ReplayIsExecution) {
     for (const char* file : {"app.misses", "here.terrace", "there.terrace"}) fs::remove(root_ + "/" + file);
     simulate("-m round.toml --misses app.misses -o here.terrace", program);
     simulate("-m other.toml -o there.terrace", program);
-    for (const std::string world : {"round here", "other there"}) {
-      const auto machine = world.substr(0, world.find(' '));
-      const auto executed = world.substr(world.find(' ') + 1);
+    for (const std::string configuration : {"round here", "other there"}) {
+      const auto machine = configuration.substr(0, configuration.find(' '));
+      const auto executed = configuration.substr(configuration.find(' ') + 1);
       const auto replayed =
           run(TERRACE_LAUNCHER " replay app.misses -q -m " + machine + ".toml -o replayed.terrace");
       ASSERT_EQ(replayed.status, 0) << replayed.output;

@@ -71,14 +71,14 @@ TEST_F(Process, SleepsInVirtualTime) {
 }
 
 // Four days, which nobody waits for.
-TEST_F(Process, ReturnsFromItsSleepAtOnceInEveryWorld) {
+TEST_F(Process, ReturnsFromItsSleepAtOnceInEveryConfiguration) {
   const auto outcome =
-      simulate("./sleeper 86400", "--world 'label=one planner=slow-only' --world 'label=two planner=fast-only'");
+      simulate("./sleeper 86400", "--config 'label=one planner=slow-only' --config 'label=two planner=fast-only'");
   EXPECT_EQ(outcome.status, 0) << outcome.output;
-  for (const char* world : {"one", "two"}) {
-    const auto slept = ask("profile." + std::string(world) + ".terrace", "select round(ended) from run");
+  for (const char* configuration : {"one", "two"}) {
+    const auto slept = ask("profile." + std::string(configuration) + ".terrace", "select round(ended) from run");
     ASSERT_EQ(slept.size(), 1U);
-    EXPECT_EQ(slept.front(), "345602.0") << world;
+    EXPECT_EQ(slept.front(), "345602.0") << configuration;
   }
 }
 
@@ -162,7 +162,7 @@ TEST_F(Process, MergesWhatAKilledLauncherLeaves) {
   const auto launched = run_program(
       "cd '" + root.string() + "' && TMPDIR='" + folder.string() +
       "' " TERRACE_LAUNCHER
-      " simulate -q --machine unimem-lat4 -o profile.terrace --world label=one --world label=two -- sh -c"
+      " simulate -q --machine unimem-lat4 -o profile.terrace --config label=one --config label=two -- sh -c"
       " 'kill -9 $PPID; exec ./words a b c' 2>&1");
   EXPECT_EQ(launched.status, 128 + 9);
   EXPECT_NE(launched.output.find("29400\n"), std::string::npos) << launched.output;
@@ -173,10 +173,10 @@ TEST_F(Process, MergesWhatAKilledLauncherLeaves) {
   const auto merged = merge("'" + left.string() + "' -o late.terrace");
   EXPECT_EQ(merged.status, 0) << merged.output;
   EXPECT_NE(merged.output.find("profile in late.one.terrace"), std::string::npos) << merged.output;
-  for (const char* world : {"one", "two"})
-    EXPECT_EQ(
-        ask("late." + std::string(world) + ".terrace", "select count(*) from run where whole and how = 'exit'"),
-        std::vector<std::string>{"1"});
+  for (const char* configuration : {"one", "two"})
+    EXPECT_EQ(ask("late." + std::string(configuration) + ".terrace",
+                  "select count(*) from run where whole and how = 'exit'"),
+              std::vector<std::string>{"1"});
 
   const auto single = merge("-q '" + left.string() + "'/one.*.journal -o single.terrace");
   EXPECT_EQ(single.status, 0) << single.output;

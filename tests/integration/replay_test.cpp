@@ -1,5 +1,6 @@
-// Recording and replay of whole programs: what a replay says of a world is what executing the program in that
-// world says, in every row and to the last bit, whichever world it was recorded in; and recording changes nothing.
+// Recording and replay of whole programs: what a replay says of a configuration is what executing the program in
+// that configuration says, in every row and to the last bit, whichever configuration it was recorded in; and
+// recording changes nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -74,7 +75,8 @@ constexpr Case k_cases[] = {
 
 class Workload : public Replays, public ::testing::WithParamInterface<Case> {};
 
-// Recorded in one world; replayed in that and in others, which differ in machine, budget, planner and cores.
+// Recorded in one configuration; replayed in that and in others, which differ in machine, budget, planner and
+// cores.
 TEST_P(Workload, ReplayIsExecution) {
   const auto& of = GetParam();
   const std::string options = of.options;
@@ -157,10 +159,10 @@ TEST_F(Replays, ProfileAsRecordDoes) {
   EXPECT_GT(count(executed, "cell"), 100U);
 }
 
-TEST_F(Replays, PriceSeveralWorldsAtOnce) {
+TEST_F(Replays, PriceSeveralConfigurationsAtOnce) {
   simulate("recorded.terrace", std::string(k_there) + "--planner slow-only --misses app.misses", k_stencil);
   const std::string options =
-      std::string(k_there) + "--world 'label=a fast=256KiB' --world 'label=b machine=unimem-bw2 fast=128KiB'";
+      std::string(k_there) + "--config 'label=a fast=256KiB' --config 'label=b machine=unimem-bw2 fast=128KiB'";
   simulate("e.terrace", options, k_stencil);
   ASSERT_EQ(replay("r.terrace", options).status, 0);
   for (const std::string label : {"a", "b"})

@@ -13,8 +13,8 @@ namespace terrace::agent {
 // Whether the process's threads would take turns if there were several.
 [[nodiscard]] bool in_virtual_time() noexcept;
 
-// The functions below are for threads that take turns. Each brings what the thread accessed so far to the worlds
-// where its time matters.
+// The functions below are for threads that take turns. Each brings what the thread accessed so far to the
+// configurations where its time matters.
 
 // Waits until somebody wakes the key. May also come back for no reason: look again. The clock is then the
 // waker's, where that is later.

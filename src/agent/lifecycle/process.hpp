@@ -39,7 +39,7 @@ struct Process {
   Clock* clock = nullptr;                      // the program's
   ObjectRegistry* objects = nullptr;           // made by the front doors when start() has returned
   sim::Turns* turns = nullptr;                 // null on the real machine, where threads run as the system wants
-  sim::ThreadClocks* thread_clocks = nullptr;  // of all worlds
+  sim::ThreadClocks* thread_clocks = nullptr;  // of all configurations
   observe::CodeMap* code = nullptr;            // null where the program's time is not sampled
   bool simulated = false;                      // the program's clocks show virtual time
   std::uint64_t big_block = 16384;             // blocks from this size on are objects of their own

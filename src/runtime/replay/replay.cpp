@@ -9,7 +9,7 @@
 
 #include "core/error.hpp"
 #include "profile/records.hpp"
-#include "runtime/assembly/worlds.hpp"
+#include "runtime/assembly/configurations.hpp"
 #include "runtime/reach.hpp"
 #include "runtime/runtime.hpp"
 
@@ -41,22 +41,22 @@ class Replay final : public sim::ReplaySink {
                     Bytes{recorded.header.largest_chunk}} {
     RuntimeParts parts;
     granule_ = parts.granule;
-    for (const auto& world : session.worlds) {
-      auto built = build_world(session, world, session.hooks, recorded.header.identity);
+    for (const auto& configuration : session.configurations) {
+      auto built = build_configuration(session, configuration, session.hooks, recorded.header.identity);
       for (auto* sink : built.sinks) sinks_.add(*sink);
       clocks_.push_back(built.parts.clock);
       if (built.thread_clocks) thread_clocks_.push_back(built.thread_clocks);
       chunks_ = built.parts.chunks;
-      built.parts.totals = [this, of_world = std::move(built.parts.totals)] {
-        auto totals = of_world();
+      built.parts.totals = [this, of_configuration = std::move(built.parts.totals)] {
+        auto totals = of_configuration();
         totals.unseen = unseen_;
         totals.dropped = dropped_;
         return totals;
       };
-      parts.worlds.push_back(std::move(built.parts));
+      parts.configurations.push_back(std::move(built.parts));
     }
     parts.reach = &reach_;
-    parts.domain = session.worlds.front().domain;
+    parts.domain = session.configurations.front().domain;
     parts.chunk_rule = chunk_rule_;
     runtime_ = std::make_unique<Runtime>(std::move(parts));
   }
@@ -98,29 +98,29 @@ class Replay final : public sim::ReplaySink {
   void finished(std::string_view how) override { runtime_->finish(how); }
 
   void runs(std::uint32_t thread) override {
-    for (auto* const world : thread_clocks_) world->runs(thread);
+    for (auto* const configuration : thread_clocks_) configuration->runs(thread);
   }
   void alive(std::uint32_t threads) override {
-    for (auto* const world : thread_clocks_) world->alive(threads);
+    for (auto* const configuration : thread_clocks_) configuration->alive(threads);
   }
   void follow(std::uint32_t thread, std::uint32_t other) override {
-    for (auto* const world : thread_clocks_) world->follow(thread, other);
+    for (auto* const configuration : thread_clocks_) configuration->follow(thread, other);
   }
   void meet(std::span<const std::uint32_t> threads) override {
-    for (auto* const world : thread_clocks_) world->meet(threads);
+    for (auto* const configuration : thread_clocks_) configuration->meet(threads);
   }
   void release(std::uint64_t thing) override {
-    for (auto* const world : thread_clocks_) world->release(thing);
+    for (auto* const configuration : thread_clocks_) configuration->release(thing);
   }
   void acquire(std::uint64_t thing) override {
-    for (auto* const world : thread_clocks_) world->acquire(thing);
+    for (auto* const configuration : thread_clocks_) configuration->acquire(thing);
   }
 
  private:
   observe::Tee sinks_;
   std::vector<Clock*> clocks_;
   std::vector<sim::ThreadClocks*> thread_clocks_;
-  memory::ChunkTable* chunks_ = nullptr;  // a world's; all have the same chunks
+  memory::ChunkTable* chunks_ = nullptr;  // a configuration's; all have the same chunks
   ChunkRule chunk_rule_;
   Bytes granule_;
   std::uint64_t unseen_ = 0, dropped_ = 0;
@@ -131,12 +131,14 @@ class Replay final : public sim::ReplaySink {
 }  // namespace
 
 sim::ReplayEnd replay(const sim::RecordedProcess& recorded, const Session& session) {
-  for (const auto& world : session.worlds) {
-    const auto shape = sim::cache_shape(world.machine, world.machine.domains()[world.domain].initiator);
+  for (const auto& configuration : session.configurations) {
+    const auto shape =
+        sim::cache_shape(configuration.machine, configuration.machine.domains()[configuration.domain].initiator);
     const auto difference = sim::difference(recorded.header.caches, shape, "recorded", "there");
     if (!difference.empty())
-      throw Error(Code::invalid, "the misses were recorded with other caches than " + world.machine.name() +
-                                     " has (" + difference + "); record on it, or give --cache");
+      throw Error(Code::invalid, "the misses were recorded with other caches than " +
+                                     configuration.machine.name() + " has (" + difference +
+                                     "); record on it, or give --cache");
   }
   Replay sink(recorded, session);
   return sim::replay_process(recorded, sink);

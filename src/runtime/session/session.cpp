@@ -26,45 +26,48 @@ std::vector<std::string> get_list(BlobReader& in) {
   return list;
 }
 
-void put_world(BlobWriter& out, const SessionWorld& world) {
-  out.put(world.label);
-  world.machine.to_blob(out);
-  out.put(world.domain);
-  out.put(world.cores);
-  out.put(static_cast<std::uint32_t>(world.budget.size()));
-  for (const auto bytes : world.budget) out.put(bytes.value);
-  out.put(world.budget_text);
-  out.put(world.planner);
-  out.put(world.plan.has_value());
-  if (world.plan) world.plan->to_blob(out);
-  world.hints.to_blob(out);
-  world.calibration.to_blob(out);
-  out.put(world.core_time_fitted);
-  world.core_times.to_blob(out);
-  out.put(world.learn_iterations);
-  out.put(world.record_only);
-  out.put(world.keep_exact);
-  out.put(world.free_moves);
+void put_configuration(BlobWriter& out, const SessionConfiguration& configuration) {
+  out.put(configuration.label);
+  configuration.machine.to_blob(out);
+  out.put(configuration.domain);
+  out.put(configuration.cores);
+  out.put(static_cast<std::uint32_t>(configuration.budget.size()));
+  for (const auto bytes : configuration.budget) out.put(bytes.value);
+  out.put(configuration.budget_text);
+  out.put(configuration.planner);
+  out.put(configuration.plan.has_value());
+  if (configuration.plan) configuration.plan->to_blob(out);
+  out.put(configuration.better_plan);
+  configuration.hints.to_blob(out);
+  configuration.calibration.to_blob(out);
+  out.put(configuration.core_time_fitted);
+  configuration.core_times.to_blob(out);
+  out.put(configuration.learn_iterations);
+  out.put(configuration.record_only);
+  out.put(configuration.keep_exact);
+  out.put(configuration.free_moves);
 }
 
-SessionWorld get_world(BlobReader& in) {
+SessionConfiguration get_configuration(BlobReader& in) {
   auto label = in.get_string();
-  SessionWorld world{std::move(label), machine::Machine::from_blob(in)};
-  world.domain = in.get<DomainId>();
-  world.cores = in.get<double>();
-  for (auto n = in.get<std::uint32_t>(); n > 0; --n) world.budget.push_back(Bytes{in.get<std::uint64_t>()});
-  world.budget_text = in.get_string();
-  world.planner = in.get_string();
-  if (in.get<bool>()) world.plan = Plan::from_blob(in);
-  world.hints = strategy::Hints::from_blob(in);
-  world.calibration = model::Calibration::from_blob(in);
-  world.core_time_fitted = in.get<bool>();
-  world.core_times = observe::CoreTimes::from_blob(in);
-  world.learn_iterations = in.get<std::uint32_t>();
-  world.record_only = in.get<bool>();
-  world.keep_exact = in.get<bool>();
-  world.free_moves = in.get<bool>();
-  return world;
+  SessionConfiguration configuration{std::move(label), machine::Machine::from_blob(in)};
+  configuration.domain = in.get<DomainId>();
+  configuration.cores = in.get<double>();
+  for (auto n = in.get<std::uint32_t>(); n > 0; --n)
+    configuration.budget.push_back(Bytes{in.get<std::uint64_t>()});
+  configuration.budget_text = in.get_string();
+  configuration.planner = in.get_string();
+  if (in.get<bool>()) configuration.plan = Plan::from_blob(in);
+  configuration.better_plan = in.get<bool>();
+  configuration.hints = strategy::Hints::from_blob(in);
+  configuration.calibration = model::Calibration::from_blob(in);
+  configuration.core_time_fitted = in.get<bool>();
+  configuration.core_times = observe::CoreTimes::from_blob(in);
+  configuration.learn_iterations = in.get<std::uint32_t>();
+  configuration.record_only = in.get<bool>();
+  configuration.keep_exact = in.get<bool>();
+  configuration.free_moves = in.get<bool>();
+  return configuration;
 }
 
 [[noreturn]] void refuse(const std::string& path, const char* what) {
@@ -77,8 +80,8 @@ void Session::to_blob(BlobWriter& out) const {
   out.put(mode);
   out.put(backend);
   out.put(directory);
-  out.put(static_cast<std::uint32_t>(worlds.size()));
-  for (const auto& world : worlds) put_world(out, world);
+  out.put(static_cast<std::uint32_t>(configurations.size()));
+  for (const auto& configuration : configurations) put_configuration(out, configuration);
   put_list(out, symbol_files);
   out.put(phases.source);
   put_list(out, phases.functions);
@@ -98,7 +101,7 @@ Session Session::from_blob(BlobReader& in) {
   session.mode = in.get_string();
   session.backend = in.get<Backend>();
   session.directory = in.get_string();
-  for (auto n = in.get<std::uint32_t>(); n > 0; --n) session.worlds.push_back(get_world(in));
+  for (auto n = in.get<std::uint32_t>(); n > 0; --n) session.configurations.push_back(get_configuration(in));
   session.symbol_files = get_list(in);
   session.phases.source = in.get<PhaseSource>();
   session.phases.functions = get_list(in);

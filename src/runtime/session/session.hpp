@@ -16,23 +16,22 @@
 
 namespace terrace::runtime {
 
-inline constexpr std::uint32_t k_session_version = 6;
+inline constexpr std::uint32_t k_session_version = 7;
 inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of the session file
 
 enum class Backend : std::uint8_t { real, virtual_time };
 
-inline constexpr std::string_view k_given_plan = "plan";  // as a planner: nobody beside the plan that was given
-
-// One world of the run (runtime_parts.hpp).
-struct SessionWorld {
-  std::string label;  // distinguishes journals; "" when there is one world
+// One configuration of the run (runtime_parts.hpp).
+struct SessionConfiguration {
+  std::string label;  // distinguishes journals; "" when there is one configuration
   machine::Machine machine;
   DomainId domain = 0;
   double cores = 1;
   machine::Budget budget{};
   std::string budget_text{};
-  std::string planner = "auto";
+  std::string planner{strategy::k_default_variant};  // the variant's name; "plan" where a plan alone decides
   std::optional<Plan> plan{};
+  bool better_plan = false;  // the planner betters the plan after the first iteration
   strategy::Hints hints{};
   model::Calibration calibration{};
   bool core_time_fitted = false;  // core time is the program's own: the machine's instruction_time or some phases'
@@ -47,7 +46,7 @@ struct Session {
   std::string mode;  // "record", "run", "simulate"
   Backend backend = Backend::real;
   std::string directory;  // journals, the ledger; node-local
-  std::vector<SessionWorld> worlds;
+  std::vector<SessionConfiguration> configurations;
   std::vector<std::string> symbol_files;
   PhaseSpec phases;
   std::uint32_t follow_every = 1;  // of the loop's iterations; more in virtual time only

@@ -1,5 +1,5 @@
-// The recording: the classified misses of a program and all that it did between them, so that other worlds can be
-// priced without running it again. docs/recording.md is its specification.
+// The recording: the classified misses of a program and all that it did between them, so that other configurations
+// can be priced without running it again. docs/recording.md is its specification.
 //
 // A file is frames, one after the other, each written by one call at the file's end, so that several processes may
 // share a file and what is killed leaves whole frames behind. A frame is a skippable frame of zstd's format, with

@@ -3,8 +3,9 @@
 // races repeat.
 //
 // Progress counts what does not depend on where data lies (accesses, misses, virtual sleep), in nominal
-// nanoseconds. It is not any world's clock: the same order of execution then holds for every placement, machine
-// and planner, which is what lets one execution price many worlds and a recording stand for an execution.
+// nanoseconds. It is not any configuration's clock: the same order of execution then holds for every placement,
+// machine and planner, which is what lets one execution price many configurations and a recording stand for an
+// execution.
 //
 // Waiting is by key, any number that stands for what is waited for. Who waits is made able to run by `wake`, in
 // the order of turns, so nothing depends on which thread the system lets go first; a turn may even be given to a

@@ -15,19 +15,10 @@
 #include "machine/machine.hpp"
 #include "memory/chunk_table.hpp"
 #include "profile/profile.hpp"
+#include "strategy/active_move.hpp"
 #include "strategy/plan_expansion.hpp"
 
 namespace terrace::strategy {
-
-// A move of one chunk of this run.
-struct ActiveMove {
-  static constexpr std::uint32_t k_not_named = UINT32_MAX;
-
-  ChunkMove planned;
-  ChunkId chunk = 0;
-  ObjectId object = 0;
-  std::uint32_t name = k_not_named;  // in the journal: its position among the moves that were written down
-};
 
 struct PassedPhase {
   std::string name;

@@ -31,4 +31,6 @@ const Planner& auto_planner() {
   return planner;
 }
 
+const Variant& auto_variant() { return auto_planner(); }
+
 }  // namespace terrace::strategy

@@ -34,4 +34,6 @@ const Planner& ecohmem_planner() {
   return planner;
 }
 
+const Variant& ecohmem_variant() { return ecohmem_planner(); }
+
 }  // namespace terrace::strategy

@@ -37,4 +37,6 @@ const Planner& global_planner() {
   return planner;
 }
 
+const Variant& global_variant() { return global_planner(); }
+
 }  // namespace terrace::strategy

@@ -269,4 +269,6 @@ const Planner& joint_planner() {
   return planner;
 }
 
+const Variant& joint_variant() { return joint_planner(); }
+
 }  // namespace terrace::strategy

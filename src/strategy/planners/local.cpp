@@ -220,4 +220,6 @@ const Planner& local_planner() {
   return planner;
 }
 
+const Variant& local_variant() { return local_planner(); }
+
 }  // namespace terrace::strategy

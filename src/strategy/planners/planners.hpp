@@ -1,15 +1,10 @@
-// The planners, one file each. planner_table.cpp registers them.
+// Planners that others build on.
 #pragma once
 
 #include "strategy/planner.hpp"
 
 namespace terrace::strategy {
 
-const Planner& fast_only_planner();
-const Planner& slow_only_planner();
-const Planner& first_touch_planner();
-const Planner& interleave_planner();
-const Planner& weighted_interleave_planner();
 const Planner& xmem_planner();
 const Planner& ecohmem_planner();
 const Planner& soar_planner();

@@ -43,4 +43,6 @@ const Planner& soar_planner() {
   return planner;
 }
 
+const Variant& soar_variant() { return soar_planner(); }
+
 }  // namespace terrace::strategy

@@ -400,4 +400,6 @@ const Planner& stream_planner() {
   return planner;
 }
 
+const Variant& stream_variant() { return stream_planner(); }
+
 }  // namespace terrace::strategy

@@ -22,4 +22,6 @@ const Planner& unimem_planner() {
   return planner;
 }
 
+const Variant& unimem_variant() { return unimem_planner(); }
+
 }  // namespace terrace::strategy

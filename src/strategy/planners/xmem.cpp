@@ -45,4 +45,6 @@ const Planner& xmem_planner() {
   return planner;
 }
 
+const Variant& xmem_variant() { return xmem_planner(); }
+
 }  // namespace terrace::strategy

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "strategy/policies/kernel_tiering.hpp"
-#include "strategy/policies/policies.hpp"
+#include "strategy/tiering/policy_variant.hpp"
 
 namespace terrace::strategy {
 namespace {
@@ -27,6 +27,9 @@ class Alto final : public KernelTiering {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_alto() { return std::make_unique<Alto>(); }
+const Variant& alto_variant() {
+  static const PolicyVariant<Alto> variant("alto");
+  return variant;
+}
 
 }  // namespace terrace::strategy

@@ -15,8 +15,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "strategy/policies/policies.hpp"
 #include "strategy/tiering/hotness.hpp"
+#include "strategy/tiering/policy_variant.hpp"
 #include "strategy/tiering/swap.hpp"
 
 namespace terrace::strategy {
@@ -106,6 +106,9 @@ class Colloid final : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_colloid() { return std::make_unique<Colloid>(); }
+const Variant& colloid_variant() {
+  static const PolicyVariant<Colloid> variant("colloid");
+  return variant;
+}
 
 }  // namespace terrace::strategy

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "strategy/policies/policies.hpp"
+#include "strategy/tiering/policy_variant.hpp"
 #include "strategy/tiering/swap.hpp"
 
 namespace terrace::strategy {
@@ -93,6 +93,9 @@ void KernelTiering::decide(const observe::Observation& seen, const Tiers& tiers,
   scan(seen, tiers, wishes);
 }
 
-std::unique_ptr<Policy> make_kernel_tiering() { return std::make_unique<KernelTiering>(); }
+const Variant& kernel_tiering_variant() {
+  static const PolicyVariant<KernelTiering> variant("kernel-tiering");
+  return variant;
+}
 
 }  // namespace terrace::strategy

@@ -14,8 +14,8 @@
 #include <algorithm>
 #include <array>
 
-#include "strategy/policies/policies.hpp"
 #include "strategy/tiering/hotness.hpp"
+#include "strategy/tiering/policy_variant.hpp"
 #include "strategy/tiering/swap.hpp"
 
 namespace terrace::strategy {
@@ -70,6 +70,9 @@ class Memtis final : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_memtis() { return std::make_unique<Memtis>(); }
+const Variant& memtis_variant() {
+  static const PolicyVariant<Memtis> variant("memtis");
+  return variant;
+}
 
 }  // namespace terrace::strategy

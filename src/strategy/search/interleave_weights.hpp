@@ -1,10 +1,8 @@
-// Round robin over places, as the kernel interleaves pages over nodes, for whoever places memory when it is made:
-// the planners of these names and the runtime.
+// Round robin over places, as the kernel interleaves pages over nodes.
 #pragma once
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,9 +35,6 @@ class RoundRobin {
   std::size_t at_ = 0;
   std::uint32_t given_ = 0;  // to the place whose turn it is
 };
-
-inline constexpr std::string_view k_interleave = "interleave";
-inline constexpr std::string_view k_weighted_interleave = "weighted-interleave";
 
 // Over the places, in their order: 1:1, or by the lesser of their read and write bandwidths, as the kernel takes
 // it from the firmware's tables.

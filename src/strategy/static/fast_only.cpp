@@ -1,14 +1,20 @@
 // Everything in the fastest place of its domain, whatever the budget: what placement can gain at the very best.
-#include "strategy/planners/planners.hpp"
+#include "strategy/fixed_placement.hpp"
 #include "strategy/search/choose.hpp"
 
 namespace terrace::strategy {
 namespace {
 
-class FastOnly final : public Planner {
+class FastOnly final : public FixedPlacement {
  public:
   [[nodiscard]] std::string_view name() const override { return "fast-only"; }
-  [[nodiscard]] bool needs_profile() const override { return false; }
+  [[nodiscard]] bool ignores_budget() const override { return true; }
+  [[nodiscard]] std::unique_ptr<Strategy> start(const Context& context) const override {
+    return std::make_unique<FixedStrategy>(
+        [fastest = context.places().front()](const observe::Object&, std::uint32_t left) {
+          return Stretch{fastest, left};
+        });
+  }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&, Effort) const override {
     std::vector<PlaceId> fastest;
     for (std::size_t d = 0; d < model::domain_count(problem); ++d) {
@@ -24,9 +30,9 @@ class FastOnly final : public Planner {
 
 }  // namespace
 
-const Planner& fast_only_planner() {
-  static const FastOnly planner;
-  return planner;
+const Variant& fast_only_variant() {
+  static const FastOnly variant;
+  return variant;
 }
 
 }  // namespace terrace::strategy

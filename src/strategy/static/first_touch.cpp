@@ -1,15 +1,20 @@
 // First come, first served: objects in the order in which the program makes them, each chunk in the fastest place
 // that still has room.
-#include "strategy/planners/planners.hpp"
+#include "strategy/fixed_placement.hpp"
 #include "strategy/search/choose.hpp"
+#include "strategy/tiering/first_fit.hpp"
 
 namespace terrace::strategy {
 namespace {
 
-class FirstTouch final : public Planner {
+class FirstTouch final : public FixedPlacement {
  public:
   [[nodiscard]] std::string_view name() const override { return "first-touch"; }
-  [[nodiscard]] bool needs_profile() const override { return false; }
+  [[nodiscard]] std::unique_ptr<Strategy> start(const Context& context) const override {
+    return std::make_unique<FixedStrategy>([context](const observe::Object& object, std::uint32_t left) {
+      return first_fit(context, object, left).value_or(Stretch{context.home(), left});
+    });
+  }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&, Effort) const override {
     auto placement = at_home(problem);
     auto room = room_beside_pins(problem);
@@ -29,9 +34,9 @@ class FirstTouch final : public Planner {
 
 }  // namespace
 
-const Planner& first_touch_planner() {
-  static const FirstTouch planner;
-  return planner;
+const Variant& first_touch_variant() {
+  static const FirstTouch variant;
+  return variant;
 }
 
 }  // namespace terrace::strategy

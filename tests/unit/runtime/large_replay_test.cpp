@@ -21,11 +21,11 @@ class Replays : public testing::Test {
     session_.backend = runtime::Backend::virtual_time;
     session_.directory = folder();
     session_.sample_interval = Seconds{1e-6};
-    auto& world = session_.worlds.emplace_back(runtime::SessionWorld{"", machine_});
-    world.planner = "slow-only";
-    world.budget.assign(machine_.places().size(), Bytes{std::uint64_t{1} << 50});
-    world.calibration.places.resize(machine_.places().size(), {1e9, 1, 1});
-    world.keep_exact = true;
+    auto& configuration = session_.configurations.emplace_back(runtime::SessionConfiguration{"", machine_});
+    configuration.planner = "slow-only";
+    configuration.budget.assign(machine_.places().size(), Bytes{std::uint64_t{1} << 50});
+    configuration.calibration.places.resize(machine_.places().size(), {1e9, 1, 1});
+    configuration.keep_exact = true;
   }
   ~Replays() override { std::filesystem::remove_all(folder()); }
 

@@ -1,5 +1,5 @@
-// The runtime on the simulator, for tests: a world whose journal can be read back, and a program that alternates
-// between a hot and a cold object.
+// The runtime on the simulator, for tests: a configuration whose journal can be read back, and a program that
+// alternates between a hot and a cold object.
 #pragma once
 
 #include <fcntl.h>
@@ -95,7 +95,7 @@ class TestRun {
         quantum.accesses = quantum.instructions = misses.size() * 8;
         quantum.misses = misses;
         tee.quantum(quantum);
-        if (policy || choice.segments) runtime.progressed(quantum);
+        if (watched || choice.segments) runtime.progressed(quantum);
       }
   }
   // Nothing but instructions; unseen as those of a sweep are.
@@ -184,7 +184,6 @@ class TestRun {
   sim::VirtualMachine vm{machine, 0, 1, chunks, ledger};
   observe::SamplingCollector sampled{machine, 0, 1, chunks, k_sample_interval};
   observe::ExactCollector exact{machine, 0, 1, chunks};
-  std::unique_ptr<strategy::Policy> policy = strategy::make_policy(choice.planner);
   std::optional<observe::IntervalCollector> watched = watch();
   observe::Tee tee;
   Runtime runtime{parts()};
@@ -198,44 +197,43 @@ class TestRun {
     return name;
   }
   std::optional<observe::IntervalCollector> watch() {
-    if (!policy) return std::nullopt;
-    return std::make_optional<observe::IntervalCollector>(machine, 0, 1, chunks, vm,
-                                                          policy->needs().sample_period);
+    const auto needs = strategy::find_variant(choice.planner).watches();
+    if (!needs) return std::nullopt;
+    return std::make_optional<observe::IntervalCollector>(machine, 0, 1, chunks, vm, needs->sample_period);
   }
   RuntimeParts parts() {
-    WorldParts world;
-    world.machine = &machine;
-    world.budget = budget;
-    world.steering.planner = choice.planner;
-    world.steering.plan = choice.plan;
-    world.steering.better_plan = choice.better_plan;
-    world.steering.hints = choice.hints;
-    world.steering.learn_at_home = choice.learn_at_home;
-    world.steering.record_only = choice.every > 0;
-    world.steering.keep_exact = choice.keep_exact;
-    world.calibration = sim::measure_calibration(machine, 0, 1);
-    world.sample_interval = k_sample_interval;
-    world.chunks = &chunks;
-    world.clock = &vm;
-    world.backing = &vm;
-    world.mover = &vm;
-    world.ledger = &ledger;
-    world.sampled = &sampled;
-    world.exact = &exact;
-    world.policy = policy.get();
-    world.watched = watched ? &*watched : nullptr;
-    world.journal = &journal;
-    world.core_times = choice.core_times;
-    world.instructions_take = [this](Seconds time) {
+    ConfigurationParts configuration;
+    configuration.machine = &machine;
+    configuration.budget = budget;
+    configuration.steering.planner = choice.planner;
+    configuration.steering.plan = choice.plan;
+    configuration.steering.better_plan = choice.better_plan;
+    configuration.steering.hints = choice.hints;
+    configuration.steering.learn_at_home = choice.learn_at_home;
+    configuration.steering.record_only = choice.every > 0;
+    configuration.steering.keep_exact = choice.keep_exact;
+    configuration.calibration = sim::measure_calibration(machine, 0, 1);
+    configuration.sample_interval = k_sample_interval;
+    configuration.chunks = &chunks;
+    configuration.clock = &vm;
+    configuration.backing = &vm;
+    configuration.mover = &vm;
+    configuration.ledger = &ledger;
+    configuration.sampled = &sampled;
+    configuration.exact = &exact;
+    configuration.watched = watched ? &*watched : nullptr;
+    configuration.journal = &journal;
+    configuration.core_times = choice.core_times;
+    configuration.instructions_take = [this](Seconds time) {
       vm.set_instruction_time(time);
       sampled.set_instruction_time(time);
       exact.set_instruction_time(time);
     };
-    world.totals = [this] { return runtime::totals_of(vm.account()); };
+    configuration.totals = [this] { return runtime::totals_of(vm.account()); };
     RuntimeParts parts;
     if (choice.every > 0) parts.follow_every = choice.every;
     parts.follow = [this](bool wanted) { followed = wanted; };
-    parts.worlds.push_back(std::move(world));
+    parts.configurations.push_back(std::move(configuration));
     return parts;
   }
 };

@@ -1,5 +1,5 @@
-// Policies in a running world on the simulator: they begin as the kernel does, stay within the budget, find the
-// hot object, are paid for, and do the same every time.
+// Policies in a running configuration on the simulator: they begin as the kernel does, stay within the budget,
+// find the hot object, are paid for, and do the same every time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,9 +35,9 @@ struct LateRun {
   ObjectId late = 0;
 };
 
-class PolicyInAWorld : public testing::TestWithParam<std::string> {};
+class PolicyInARun : public testing::TestWithParam<std::string> {};
 
-TEST_P(PolicyInAWorld, KeepsTheBudgetAndRepeats) {
+TEST_P(PolicyInARun, KeepsTheBudgetAndRepeats) {
   LateRun once(GetParam()), again(GetParam());
   EXPECT_LE(once.run.most_held(), 5 * k_mib);
   EXPECT_EQ(once.run.vm.now().value, again.run.vm.now().value);
@@ -49,24 +49,24 @@ TEST_P(PolicyInAWorld, KeepsTheBudgetAndRepeats) {
   EXPECT_TRUE(once.run.records<profile::NoteRecord>().empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, PolicyInAWorld, testing::Values("kernel-tiering", "memtis", "colloid", "alto"),
+INSTANTIATE_TEST_SUITE_P(All, PolicyInARun, testing::Values("kernel-tiering", "memtis", "colloid", "alto"),
                          [](const auto& policy) {
                            auto name = policy.param;
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
 
-TEST(PolicyInAWorld, BeginsAsFirstTouchDoes) {
+TEST(PolicyInARun, BeginsAsFirstTouchDoes) {
   TestRun run({.planner = "memtis", .fast = Bytes{5 * k_mib}});
   EXPECT_EQ(run.ledger.held(0).value, 5 * k_mib);
 }
 
-TEST(PolicyInAWorld, MemtisBringsTheHotObjectIn) {
+TEST(PolicyInARun, MemtisBringsTheHotObjectIn) {
   LateRun run("memtis");
   EXPECT_EQ(run.run.in_fast_memory(run.late), 4 * k_mib);
 }
 
-TEST(PolicyInAWorld, TheKernelBringsTheHotObjectInAndIsPaidFor) {
+TEST(PolicyInARun, TheKernelBringsTheHotObjectInAndIsPaidFor) {
   LateRun run("kernel-tiering");
   EXPECT_GE(run.run.in_fast_memory(run.late), 3 * k_mib);
   // Chunks fault before they come in, at 1.5 us each.
@@ -74,12 +74,12 @@ TEST(PolicyInAWorld, TheKernelBringsTheHotObjectInAndIsPaidFor) {
 }
 
 // Streams hide their latency here (prefetch_mlp = 200): nothing is worth a move.
-TEST(PolicyInAWorld, AltoLeavesStreamsAlone) {
+TEST(PolicyInARun, AltoLeavesStreamsAlone) {
   LateRun run("alto");
   EXPECT_EQ(run.run.in_fast_memory(run.late), 0U);
 }
 
-TEST(InterleaveInAWorld, ChunksTakeTurnsAsTheyAreMade) {
+TEST(InterleaveInARun, ChunksTakeTurnsAsTheyAreMade) {
   TestRun run({.planner = "interleave", .fast = Bytes{64 * k_mib}});
   for (ChunkId chunk = 0; chunk < run.chunks.size(); ++chunk)
     EXPECT_EQ(run.chunks[chunk].place.load(), chunk % 2) << chunk;

@@ -1,5 +1,5 @@
 // Rent or buy: against the best that somebody who knows the future can do, and within the budget.
-#include "strategy/early_moves.hpp"
+#include "strategy/learning/early_moves.hpp"
 
 #include <gtest/gtest.h>
 

@@ -53,9 +53,14 @@ struct Bench {
   Wishes wishes;
 };
 
-TEST(Policies, UnknownNamesAreNone) {
-  EXPECT_EQ(make_policy("auto"), nullptr);
-  for (const auto name : policy_names()) EXPECT_NE(make_policy(name), nullptr) << name;
+TEST(Policies, EachIsFoundByItsName) {
+  for (const std::string name : {"kernel-tiering", "memtis", "colloid", "alto"}) {
+    const auto& variant = find_variant(name);
+    EXPECT_EQ(variant.planner(), nullptr) << name;
+    EXPECT_TRUE(variant.watches()) << name;
+    EXPECT_GT(variant.watches()->interval.value, 0) << name;
+  }
+  EXPECT_FALSE(find_variant("auto").watches());
 }
 
 TEST(Policies, APlannerOfAPolicysNameIsRefusedInOneLine) {
@@ -89,7 +94,7 @@ TEST(Swap, MakesJustAsMuchRoomAsIsNeeded) {
 
 // 100 and 50 samples a chunk of 2 MiB in slow memory, 1 and 0 in fast memory, which holds two: both change sides.
 TEST(Memtis, TheHottestThatFitComeInAndTheColdestMakeRoom) {
-  const auto policy = make_policy("memtis");
+  const auto policy = find_variant("memtis").policy();
   Bench bench({k_fast, k_fast, k_slow, k_slow});
   bench.touch(0, 1);
   bench.touch(2, 100);
@@ -99,7 +104,7 @@ TEST(Memtis, TheHottestThatFitComeInAndTheColdestMakeRoom) {
 
 // Where a whole bin does not fit nobody can tell who is hotter, and everything stays.
 TEST(Memtis, EquallyHotChunksStay) {
-  const auto policy = make_policy("memtis");
+  const auto policy = find_variant("memtis").policy();
   Bench bench({k_fast, k_fast, k_slow, k_slow});
   for (ChunkId chunk = 0; chunk < 4; ++chunk) bench.touch(chunk, 40 + chunk);
   EXPECT_TRUE(bench.decide(*policy).empty());
@@ -108,7 +113,7 @@ TEST(Memtis, EquallyHotChunksStay) {
 // After 2,000 samples counts are halved: a chunk that was hot once gives way to one that is hot now. 2,100 become
 // 1,050, then 525 beside 1,000, then stay beside 2,000; without ageing both would be in the bin of 2,048 to 4,095.
 TEST(Memtis, WhatWasHotAges) {
-  const auto policy = make_policy("memtis");
+  const auto policy = find_variant("memtis").policy();
   Bench bench({k_fast, k_slow});
   bench.touch(0, 2100);
   EXPECT_TRUE(bench.decide(*policy).empty());
@@ -122,7 +127,7 @@ TEST(Memtis, WhatWasHotAges) {
 // --- the kernel's tiering
 
 TEST(KernelTiering, PromotesWhatFaultsSoonAndDemotesWhatIsIdle) {
-  const auto policy = make_policy("kernel-tiering");
+  const auto policy = find_variant("kernel-tiering").policy();
   Bench bench({k_fast, k_fast, k_fast, k_slow, k_slow});
   bench.touch(0, 0);
   bench.touch(1, 0);
@@ -136,7 +141,7 @@ TEST(KernelTiering, PromotesWhatFaultsSoonAndDemotesWhatIsIdle) {
 }
 
 TEST(KernelTiering, DemotesNothingThatIsInUse) {
-  const auto policy = make_policy("kernel-tiering");
+  const auto policy = find_variant("kernel-tiering").policy();
   Bench bench({k_fast, k_fast, k_slow});
   bench.touch(0, 0);
   bench.touch(1, 0);
@@ -147,7 +152,7 @@ TEST(KernelTiering, DemotesNothingThatIsInUse) {
 // 256 MiB a second are a chunk of 2 MiB every 7.8 ms, the first at once: four in 31 ms, round and round, slow
 // memory only.
 TEST(KernelTiering, ScansSlowMemoryAtTheKernelsRate) {
-  const auto policy = make_policy("kernel-tiering");
+  const auto policy = find_variant("kernel-tiering").policy();
   Bench bench({k_fast, k_slow, k_slow});
   std::vector<ChunkId> scanned;
   for (int ms = 0; ms < 31; ++ms) {
@@ -162,7 +167,7 @@ TEST(KernelTiering, ScansSlowMemoryAtTheKernelsRate) {
 
 TEST(Alto, PromotesOnlyWhatStallsTheCore) {
   for (const auto& [stalled, promoted] : {std::pair{0.05, 0U}, {0.5, 4U}, {0.2166667, 2U}}) {
-    const auto policy = make_policy("alto");
+    const auto policy = find_variant("alto").policy();
     Bench bench({k_fast, k_slow, k_slow, k_slow, k_slow}, 5);
     bench.seen.faults = {{1, {}}, {2, {}}, {3, {}}, {4, {}}};
     bench.seen.reads = 1000;
@@ -176,7 +181,7 @@ TEST(Alto, PromotesOnlyWhatStallsTheCore) {
 // Fast memory serves half and is the quicker one: p goes from 0.5 towards 1, by 0.25, so chunks with a quarter of
 // the samples come in, for colder ones.
 TEST(Colloid, BringsInWhileFastMemoryIsQuicker) {
-  const auto policy = make_policy("colloid");
+  const auto policy = find_variant("colloid").policy();
   Bench bench({k_fast, k_fast, k_slow, k_slow});
   bench.touch(0, 50);
   bench.touch(1, 0);
@@ -188,7 +193,7 @@ TEST(Colloid, BringsInWhileFastMemoryIsQuicker) {
 
 // 16 and 24 samples are the same power of two: no reason to change them for one another.
 TEST(Colloid, AsHotChunksDoNotTakeEachOthersRoom) {
-  const auto policy = make_policy("colloid");
+  const auto policy = find_variant("colloid").policy();
   Bench bench({k_fast, k_fast, k_slow, k_slow});
   bench.touch(0, 60);
   bench.touch(1, 16);
@@ -198,7 +203,7 @@ TEST(Colloid, AsHotChunksDoNotTakeEachOthersRoom) {
 }
 
 TEST(Colloid, SendsOutWhenFastMemoryIsTheSlowerOne) {
-  const auto policy = make_policy("colloid");
+  const auto policy = find_variant("colloid").policy();
   Bench bench({k_fast, k_fast, k_fast, k_slow});
   bench.touch(0, 60);
   bench.touch(1, 25);
@@ -208,7 +213,7 @@ TEST(Colloid, SendsOutWhenFastMemoryIsTheSlowerOne) {
 }
 
 TEST(Colloid, EqualLatenciesAreLeftAlone) {
-  const auto policy = make_policy("colloid");
+  const auto policy = find_variant("colloid").policy();
   Bench bench({k_fast, k_slow});
   bench.touch(0, 10);
   bench.touch(1, 10);
@@ -225,7 +230,7 @@ class EveryPolicy : public testing::TestWithParam<std::string> {};
 TEST_P(EveryPolicy, NeverAsksForMoreThanThereIs) {
   std::mt19937 random(17);
   for (int n = 0; n < 40; ++n) {
-    const auto policy = make_policy(GetParam());
+    const auto policy = find_variant(GetParam()).policy();
     Bench bench({k_fast, k_fast, k_fast, k_slow, k_slow, k_slow, k_slow, k_slow, k_slow}, random() % 2);
     const auto capacity = bench.tiers.capacity;
     for (int interval = 0; interval < 60; ++interval) {
@@ -263,7 +268,8 @@ TEST_P(EveryPolicy, NeverAsksForMoreThanThereIs) {
 
 std::vector<std::string> names() {
   std::vector<std::string> all;
-  for (const auto name : policy_names()) all.emplace_back(name);
+  for (const auto* variant : variants())
+    if (variant->watches()) all.emplace_back(variant->name());
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(All, EveryPolicy, testing::ValuesIn(names()), [](const auto& policy) {

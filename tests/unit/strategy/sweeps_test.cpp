@@ -1,5 +1,5 @@
 // Sweeps: what comes next is known, up and down, slowly and fast; and where nothing is swept, nothing is.
-#include "strategy/sweeps.hpp"
+#include "strategy/learning/sweeps.hpp"
 
 #include <gtest/gtest.h>
 

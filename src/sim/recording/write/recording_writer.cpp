@@ -105,7 +105,7 @@ void RecordingWriter::slept(Seconds duration) {
   event(EventTag::slept, [&](auto& out) { put_time(out, duration.value); });
 }
 
-// Every world asks, at the same moments.
+// Every configuration asks, at the same moments.
 void RecordingWriter::unfollowed(std::uint64_t unseen, std::uint64_t dropped) {
   if (unseen == unseen_ && dropped == dropped_) return;
   unseen_ = unseen;

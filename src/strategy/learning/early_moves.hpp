@@ -16,7 +16,7 @@
 #include "machine/machine.hpp"
 #include "profile/profile.hpp"
 #include "strategy/policy.hpp"
-#include "strategy/sweeps.hpp"
+#include "strategy/learning/sweeps.hpp"
 #include "transfer/mover.hpp"
 
 namespace terrace::strategy {

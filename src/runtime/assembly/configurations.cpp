@@ -1,5 +1,5 @@
-// The parts of a world, put together. See worlds.hpp.
-#include "runtime/assembly/worlds.hpp"
+// The parts of a configuration, put together. See configurations.hpp.
+#include "runtime/assembly/configurations.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -20,7 +20,6 @@
 #include "profile/records.hpp"
 #include "runtime/assembly/simulated_totals.hpp"
 #include "sim/engine/virtual_machine.hpp"
-#include "strategy/policy.hpp"
 #include "transfer/numa_mover.hpp"
 
 namespace terrace::runtime {
@@ -43,13 +42,13 @@ class RealClock final : public Clock {
   double begun_ = kernel_seconds();
 };
 
-std::string file_label(const SessionWorld& world) { return world.label.empty() ? "-" : world.label; }
+std::string file_label(const SessionConfiguration& configuration) { return configuration.label.empty() ? "-" : configuration.label; }
 
-// One ledger a world and node, shared by the processes of the job: made by whoever comes first.
+// One ledger a configuration and node, shared by the processes of the job: made by whoever comes first.
 class MappedLedger {
  public:
-  MappedLedger(const Session& session, const SessionWorld& world) {
-    const auto path = session.directory + "/" + file_label(world) + ".ledger";
+  MappedLedger(const Session& session, const SessionConfiguration& configuration) {
+    const auto path = session.directory + "/" + file_label(configuration) + ".ledger";
     const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0 || ftruncate(file, sizeof(memory::LedgerPage)) != 0)
       throw Error(Code::failed, path + ": the ledger cannot be made: " + std::strerror(errno));
@@ -66,13 +65,13 @@ class MappedLedger {
   void* map_;
 };
 
-// Everything that a world's pointers point to. Sides that only one backend has stay empty in the other.
+// Everything that a configuration's pointers point to. Sides that only one backend has stay empty in the other.
 struct Parts {
-  Parts(const Session& session, const SessionWorld& world, const std::string& journal_path)
-      : machine(world.machine), page(session, world), ledger(page.page(), world.budget), journal(journal_path) {
-    const auto initiator = machine.domains()[world.domain].initiator;
+  Parts(const Session& session, const SessionConfiguration& configuration, const std::string& journal_path)
+      : machine(configuration.machine), page(session, configuration), ledger(page.page(), configuration.budget), journal(journal_path) {
+    const auto initiator = machine.domains()[configuration.domain].initiator;
     if (session.backend == Backend::virtual_time) {
-      simulated = std::make_unique<sim::VirtualMachine>(machine, initiator, world.cores, chunks, ledger);
+      simulated = std::make_unique<sim::VirtualMachine>(machine, initiator, configuration.cores, chunks, ledger);
     } else {
       clock = std::make_unique<RealClock>();
       backing = std::make_unique<memory::NumaBacking>(machine, chunks);
@@ -91,14 +90,13 @@ struct Parts {
   std::unique_ptr<transfer::NumaMover> mover;
   std::unique_ptr<observe::SamplingCollector> sampled;
   std::unique_ptr<observe::ExactCollector> exact;
-  std::unique_ptr<strategy::Policy> policy;
   std::unique_ptr<observe::IntervalCollector> watched;
 };
 
 // LABEL.PROCESS.N.journal: one process may become several programs, one after another.
-std::string journal_path(const Session& session, const SessionWorld& world) {
+std::string journal_path(const Session& session, const SessionConfiguration& configuration) {
   for (int n = 0;; ++n) {
-    auto path = session.directory + "/" + file_label(world) + "." + std::to_string(getpid()) + "." +
+    auto path = session.directory + "/" + file_label(configuration) + "." + std::to_string(getpid()) + "." +
                 std::to_string(n) + ".journal";
     if (::access(path.c_str(), F_OK) != 0) return path;
   }
@@ -117,7 +115,7 @@ std::vector<std::string> own_arguments() {
   return arguments;
 }
 
-profile::RunRecord run_record(const Session& session, const SessionWorld& world, InitiatorId initiator,
+profile::RunRecord run_record(const Session& session, const SessionConfiguration& configuration, InitiatorId initiator,
                               const sim::ProgramIdentity& program) {
   profile::RunRecord run;
   run.process = program.process;
@@ -128,12 +126,12 @@ profile::RunRecord run_record(const Session& session, const SessionWorld& world,
   run.arguments = program.arguments;
   run.backend = session.backend == Backend::real ? "real" : "virtual";
   run.mode = session.mode;
-  run.planner = world.planner;
-  run.budget = world.budget_text;
+  run.planner = configuration.planner;
+  run.budget = configuration.budget_text;
   run.initiator = initiator;
-  run.cores = world.cores;
+  run.cores = configuration.cores;
   run.sample_interval = session.sample_interval;
-  run.core_time_fitted = world.core_time_fitted;
+  run.core_time_fitted = configuration.core_time_fitted;
   return run;
 }
 
@@ -155,10 +153,10 @@ sim::ProgramIdentity this_program() {
   return identity;
 }
 
-BuiltWorld build_world(const Session& session, const SessionWorld& world, bool accesses_followed,
+BuiltConfiguration build_configuration(const Session& session, const SessionConfiguration& configuration, bool accesses_followed,
                        const sim::ProgramIdentity& program) {
-  auto parts = std::make_shared<Parts>(session, world, journal_path(session, world));
-  const auto initiator = parts->machine.domains()[world.domain].initiator;
+  auto parts = std::make_shared<Parts>(session, configuration, journal_path(session, configuration));
+  const auto initiator = parts->machine.domains()[configuration.domain].initiator;
   BlobWriter blob;
   const auto write = [&](profile::RecordType type, auto&& encode) {
     blob.clear();
@@ -166,56 +164,54 @@ BuiltWorld build_world(const Session& session, const SessionWorld& world, bool a
     parts->journal.append(static_cast<std::uint16_t>(type), blob.bytes());
   };
   write(profile::RecordType::run,
-        [&](BlobWriter& out) { profile::encode(out, run_record(session, world, initiator, program)); });
+        [&](BlobWriter& out) { profile::encode(out, run_record(session, configuration, initiator, program)); });
   write(profile::RecordType::machine, [&](BlobWriter& out) { parts->machine.to_blob(out); });
-  write(profile::RecordType::calibration, [&](BlobWriter& out) { world.calibration.to_blob(out); });
+  write(profile::RecordType::calibration, [&](BlobWriter& out) { configuration.calibration.to_blob(out); });
 
-  BuiltWorld built;
+  BuiltConfiguration built;
   auto& given = built.parts;
-  given.label = world.label;
+  given.label = configuration.label;
   given.machine = &parts->machine;
   given.initiator = initiator;
-  given.cores = world.cores;
-  given.budget = world.budget;
-  given.budget_text = world.budget_text;
-  given.steering.planner = world.planner;
-  given.steering.plan = world.plan;
-  given.steering.better_plan = world.plan.has_value() && world.planner != k_given_plan;
-  given.steering.hints = world.hints;
-  given.steering.learn_iterations = world.learn_iterations;
-  given.steering.record_only = world.record_only;
+  given.cores = configuration.cores;
+  given.budget = configuration.budget;
+  given.budget_text = configuration.budget_text;
+  given.steering.planner = configuration.planner;
+  given.steering.plan = configuration.plan;
+  given.steering.better_plan = configuration.better_plan;
+  given.steering.hints = configuration.hints;
+  given.steering.learn_iterations = configuration.learn_iterations;
+  given.steering.record_only = configuration.record_only;
   // On a real machine nothing is touched before it is known what for: the iteration that is learned from is what
   // the run is compared with.
   given.steering.learn_at_home = parts->simulated == nullptr;
-  given.steering.keep_exact = world.keep_exact;
-  given.calibration = world.calibration;
+  given.steering.keep_exact = configuration.keep_exact;
+  given.calibration = configuration.calibration;
   given.sample_interval = session.sample_interval;
   given.chunks = &parts->chunks;
   given.ledger = &parts->ledger;
   given.journal = &parts->journal;
   if (accesses_followed) {
-    parts->sampled = std::make_unique<observe::SamplingCollector>(parts->machine, initiator, world.cores,
+    parts->sampled = std::make_unique<observe::SamplingCollector>(parts->machine, initiator, configuration.cores,
                                                                   parts->chunks, session.sample_interval);
     given.sampled = parts->sampled.get();
     built.sinks.push_back(parts->sampled.get());
   }
   if (auto* machine = parts->simulated.get()) {
-    if (world.free_moves) machine->make_copies_free();
-    if (world.planner == strategy::k_cache_mode) {
-      const auto fast = parts->machine.fastest_first(world.domain).front();
-      machine->cache_mode(world.domain, std::min(world.budget[fast], parts->machine.place(fast).capacity));
-      given.steering.planner = "slow-only";
+    if (configuration.free_moves) machine->make_copies_free();
+    const auto* variant = configuration.plan ? nullptr : &strategy::find_variant(configuration.planner);
+    if (variant && variant->fast_memory_is_cache()) {
+      const auto fast = parts->machine.fastest_first(configuration.domain).front();
+      machine->cache_mode(configuration.domain, std::min(configuration.budget[fast], parts->machine.place(fast).capacity));
     }
-    parts->policy = strategy::make_policy(world.planner);
-    if (parts->policy) {
+    if (const auto needs = variant ? variant->watches() : std::nullopt) {
       parts->watched = std::make_unique<observe::IntervalCollector>(
-          parts->machine, initiator, world.cores, parts->chunks, *machine, parts->policy->needs().sample_period);
-      given.policy = parts->policy.get();
+          parts->machine, initiator, configuration.cores, parts->chunks, *machine, needs->sample_period);
       given.watched = parts->watched.get();
       built.sinks.push_back(parts->watched.get());
     }
     parts->exact =
-        std::make_unique<observe::ExactCollector>(parts->machine, initiator, world.cores, parts->chunks);
+        std::make_unique<observe::ExactCollector>(parts->machine, initiator, configuration.cores, parts->chunks);
     given.exact = parts->exact.get();
     built.sinks.push_back(parts->exact.get());
     built.sinks.push_back(machine);
@@ -223,7 +219,7 @@ BuiltWorld build_world(const Session& session, const SessionWorld& world, bool a
     given.clock = machine;
     given.backing = machine;
     given.mover = machine;
-    given.core_times = world.core_times;
+    given.core_times = configuration.core_times;
     given.instructions_take = [machine, &of = *parts](Seconds time) {
       machine->set_instruction_time(time);
       of.exact->set_instruction_time(time);

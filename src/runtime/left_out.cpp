@@ -1,5 +1,5 @@
-// What a phase that was not followed counts for: what the last one of its like took. See world.hpp.
-#include "runtime/world.hpp"
+// See left_out.hpp.
+#include "runtime/left_out.hpp"
 
 namespace terrace::runtime {
 
@@ -28,20 +28,26 @@ Totals& Totals::operator-=(const Totals& less) {
   return *this;
 }
 
-void World::keep_measured(const PhaseTracker& tracker) {
+void LeftOut::keep_measured(const PhaseTracker& tracker) {
   auto took = so_far();
-  took -= before_phase_;
+  took -= before_;
   // Sleeps and Terrace's own work happen again in a phase that is not followed, and are charged then.
   took.charged = {};
   measured_[{tracker.index(), tracker.phase()}] = took;
 }
 
-void World::carry_over(const PhaseTracker& tracker) {
+void LeftOut::count(const PhaseTracker& tracker) {
   const auto found = measured_.find({tracker.index(), tracker.phase()});
   if (found == measured_.end()) return;
   const auto& took = found->second;
   parts_.clock->carry(took.core + took.exposed + took.bandwidth_bound + took.waited);
   carried_ += took;
+}
+
+Totals LeftOut::totals() const {
+  auto totals = so_far();
+  totals += carried_;
+  return totals;
 }
 
 }  // namespace terrace::runtime

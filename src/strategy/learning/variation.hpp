@@ -21,7 +21,7 @@
 #include "core/units.hpp"
 #include "profile/profile.hpp"
 
-namespace terrace::runtime {
+namespace terrace::strategy {
 
 class Variation {
  public:
@@ -64,4 +64,4 @@ class Variation {
   std::uint32_t iterations_ = 0;  // under the plan in force
 };
 
-}  // namespace terrace::runtime
+}  // namespace terrace::strategy

@@ -1,12 +1,12 @@
 // When a program is said to do something else: iterations of made-up times.
-#include "runtime/variation.hpp"
+#include "strategy/learning/variation.hpp"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <vector>
 
-namespace terrace::runtime {
+namespace terrace::strategy {
 namespace {
 
 // Phases "a", "b", ... that take these times; says in which iterations, from 0 on, the variation was noticed. The
@@ -93,4 +93,4 @@ TEST(Variation, SaysWhatVaried) {
 }
 
 }  // namespace
-}  // namespace terrace::runtime
+}  // namespace terrace::strategy

@@ -1,5 +1,5 @@
 // Rent or buy. See early_moves.hpp.
-#include "strategy/early_moves.hpp"
+#include "strategy/learning/early_moves.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 // Sweeps through objects. See sweeps.hpp.
-#include "strategy/sweeps.hpp"
+#include "strategy/learning/sweeps.hpp"
 
 #include <algorithm>
 

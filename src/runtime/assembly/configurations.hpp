@@ -1,4 +1,4 @@
-// Makes the worlds of a session: simulated machines in virtual time, or the real one. What they are made of lives
+// Makes the configurations of a session: simulated machines in virtual time, or the real one. What they are made of lives
 // as long as the process.
 #pragma once
 
@@ -13,16 +13,16 @@
 
 namespace terrace::runtime {
 
-// A world and the sinks that must hear of the program's misses for it, in order.
-struct BuiltWorld {
-  WorldParts parts;
+// A configuration and the sinks that must hear of the program's misses for it, in order.
+struct BuiltConfiguration {
+  ConfigurationParts parts;
   std::vector<observe::TallySink*> sinks;
   sim::ThreadClocks* thread_clocks = nullptr;  // in virtual time
 };
 
 // Collectors are made only where accesses are followed. Throws Error when the journal or the ledger cannot be
 // made.
-BuiltWorld build_world(const Session& session, const SessionWorld& world, bool accesses_followed,
+BuiltConfiguration build_configuration(const Session& session, const SessionConfiguration& configuration, bool accesses_followed,
                        const sim::ProgramIdentity& program);
 
 // The process that asks.

@@ -1,10 +1,10 @@
 // Settling and comparing. See variation.hpp.
-#include "runtime/variation.hpp"
+#include "strategy/learning/variation.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace terrace::runtime {
+namespace terrace::strategy {
 
 namespace {
 
@@ -84,4 +84,4 @@ Variation::Varied Variation::give_up(std::size_t phase, Seconds now) {
   return varied;
 }
 
-}  // namespace terrace::runtime
+}  // namespace terrace::strategy

@@ -1,0 +1,84 @@
+// See chunk_binding.hpp.
+#include "runtime/chunk_binding.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace terrace::runtime {
+
+// Takes room for as many of the chunks, from the first on, as the place has room for. Returns the first without.
+ChunkId ChunkBinding::take_room(ChunkId first, ChunkId end, PlaceId place) {
+  const auto& chunks = *parts_.chunks;
+  const auto room = parts_.ledger->available(place).value;
+  std::uint64_t wanted = 0;
+  auto stop = first;
+  for (; stop < end && wanted + chunks[stop].size <= room; ++stop) wanted += chunks[stop].size;
+  if (stop == first || parts_.ledger->take(place, Bytes{wanted})) return stop;
+  // Another process of the job was quicker.
+  stop = first;
+  while (stop < end && parts_.ledger->take(place, Bytes{chunks[stop].size})) ++stop;
+  return stop;
+}
+
+void ChunkBinding::bind(ChunkId first, std::uint32_t count, PlaceId place) {
+  auto& chunks = *parts_.chunks;
+  const auto home = parts_.machine->home(domain_);
+  // Neighbours go to the system in one call; what the ledger has no room for goes home.
+  ChunkId begin = first;
+  const auto end = first + count;
+  while (begin < end) {
+    auto target = place;
+    auto held = take_room(begin, end, place);
+    auto stop = held;
+    if (held == begin) {  // and there is none for what follows and is as large
+      for (stop = begin + 1; stop < end && chunks[stop].size >= chunks[begin].size;) ++stop;
+      target = home;
+      if (place != home) held = take_room(begin, stop, home);
+    }
+    const bool bound = parts_.backing->settle(begin, stop - begin, target);
+    for (auto chunk = begin; chunk < stop; ++chunk) {
+      if (bound)
+        chunks.put(chunks[chunk], target);
+      else if (chunk < held)
+        parts_.ledger->give(target, Bytes{chunks[chunk].size});
+    }
+    if (!bound) migrations_.note_refusal("lets no memory be put on " + parts_.machine->place(target).name);
+    begin = stop;
+  }
+}
+
+void ChunkBinding::add(const ObjectMemory& memory, strategy::Strategy& strategy) {
+  const auto& object = memory.object;
+  strategy.observe(strategy::ObjectAdded{object}, migrations_);
+  for (std::uint32_t i = 0; i < object.chunks; ++i) {
+    const auto offset = i * object.chunk_size.value;
+    const auto size = std::min(object.chunk_size.value, object.size.value - offset);
+    parts_.chunks->add(memory.address + offset, static_cast<std::uint32_t>(size), object.id, domain_, k_no_place);
+  }
+  for (std::uint32_t made = 0; made < object.chunks;) {
+    const auto stretch = strategy.initial(object, made, object.chunks - made);
+    bind(object.first_chunk + made, stretch.chunks, stretch.place);
+    made += stretch.chunks;
+  }
+  const auto end = object.first_chunk + object.chunks;
+  profile::ObjectRecord record{object, parts_.clock->now(), {}, memory.address};
+  for (auto chunk = object.first_chunk; chunk < end; ++chunk)
+    record.places.push_back((*parts_.chunks)[chunk].place.load(std::memory_order_relaxed));
+  journal_.write(record);
+}
+
+void ChunkBinding::remove(const observe::Object& object) {
+  migrations_.forget(object.first_chunk, object.chunks);
+  std::vector<std::uint64_t> freed(parts_.machine->places().size(), 0);
+  for (std::uint32_t i = 0; i < object.chunks; ++i) {
+    auto& chunk = (*parts_.chunks)[object.first_chunk + i];
+    if (const auto place = chunk.place.load(std::memory_order_relaxed); place != k_no_place)
+      freed[place] += chunk.size;
+    chunk.live = false;
+  }
+  for (std::size_t place = 0; place < freed.size(); ++place)
+    if (freed[place] > 0) parts_.ledger->give(static_cast<PlaceId>(place), Bytes{freed[place]});
+  journal_.write(profile::ObjectEndRecord{object.id, parts_.clock->now()});
+}
+
+}  // namespace terrace::runtime

@@ -1,0 +1,167 @@
+// See configuration.hpp.
+#include "runtime/configuration.hpp"
+
+#include <utility>
+
+#include "model/costs.hpp"
+#include "strategy/fixed_placement.hpp"
+#include "strategy/planner.hpp"
+
+namespace terrace::runtime {
+
+Configuration::Configuration(ConfigurationParts parts, DomainId domain,
+                             const std::vector<observe::Object>& objects)
+    : parts_(std::move(parts)),
+      objects_(objects),
+      journal_(*parts_.journal),
+      hints_(parts_.steering.hints),
+      hints_are_new_(!hints_.empty()),
+      migrations_(parts_, journal_),
+      strategy_(start(domain, objects)),
+      binding_(parts_, domain, journal_, migrations_),
+      profiling_(parts_, journal_, *strategy_, migrations_),
+      left_out_(parts_) {
+  if (const auto& plan = parts_.steering.plan) migrations_.adopted(*plan, "given by --plan");
+  price(observe::k_before_loop);
+}
+
+std::unique_ptr<strategy::Strategy> Configuration::start(DomainId domain,
+                                                         const std::vector<observe::Object>& objects) {
+  strategy::Context context;
+  context.machine = parts_.machine;
+  context.initiator = parts_.initiator;
+  context.domain = domain;
+  context.cores = parts_.cores;
+  context.budget = parts_.budget;
+  context.calibration = parts_.calibration;
+  context.sample_interval = parts_.sample_interval;
+  context.chunks = parts_.chunks;
+  context.ledger = parts_.ledger;
+  context.clock = parts_.clock;
+  context.objects = &objects;
+  context.hints = &hints_;
+  context.watched = parts_.watched;
+  context.profiles = parts_.sampled != nullptr;
+  context.learn_iterations = parts_.steering.learn_iterations;
+  context.learn_at_home = parts_.steering.learn_at_home;
+  const auto& steering = parts_.steering;
+  if (steering.plan) {
+    const auto* better = steering.better_plan ? &strategy::find_planner(steering.planner) : nullptr;
+    return strategy::follow_plan(context, *steering.plan, better);
+  }
+  const auto& variant = strategy::find_variant(steering.planner);
+  const auto* planner = variant.planner();
+  // Who only records plans nothing.
+  if (steering.record_only && planner && planner->needs_profile()) return strategy::stay_at_home(context);
+  return variant.start(context);
+}
+
+void Configuration::hinted(const observe::ProgramHint& hint) {
+  hints_.tell(hint);
+  hints_are_new_ = true;
+}
+
+void Configuration::loop_begin(const PhaseTracker& tracker) {
+  journal_.write(profile::LoopRecord{tracker.loop(), now()});
+  profiling_.begin_loop();
+  left_out_.begin_loop();
+  iterations_ = 0;
+  price(observe::k_before_loop);
+  const bool new_hints = std::exchange(hints_are_new_, false) && !parts_.steering.record_only;
+  if (new_hints && !strategy_->takes_hints()) {
+    const auto who = parts_.steering.plan ? std::string("the plan that was given")
+                                          : "the planner '" + parts_.steering.planner + "'";
+    note("note", "hints: " + who + " places data its own way; reference counts and directives take no part");
+  }
+  strategy_->observe(strategy::LoopBegun{tracker.loop(), new_hints}, migrations_);
+}
+
+void Configuration::phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool followed) {
+  const auto iteration = tracker.iteration();
+  price(tracker.phase());
+  parts_.clock->charge(model::k_marker_cost);
+  if (begins_iteration) {
+    if (iteration > 0) profiling_.end_iteration();
+    strategy_->observe(strategy::IterationBegins{tracker.loop(), iteration}, migrations_);
+    iterations_ = iteration + 1;
+    profiling_.begin_iteration(iteration, followed);
+  }
+  strategy_->observe(strategy::PhaseBegins{tracker.index(), tracker.phase(), iteration}, migrations_);
+  if (!hints_.empty()) phase_names_.insert(tracker.phase());
+  phase_begun_ = now();
+  static_cast<void>(migrations_.take_waited());
+  progress_ = 0;
+  migrations_.write();
+  strategy_->observe(strategy::PhaseBegun{tracker.index(), tracker.phase(), iteration}, migrations_);
+  profiling_.begin_phase(tracker);
+}
+
+void Configuration::progressed(const PhaseTracker& tracker, std::uint32_t thread, std::uint64_t accesses,
+                               bool in_stride) {
+  progress_ += accesses;
+  profiling_.progressed(tracker, thread, progress_, in_stride);
+  strategy_->observe(strategy::Progressed{accesses, in_stride, tracker.index(), tracker.iteration()}, migrations_);
+}
+
+void Configuration::phase_end(const PhaseTracker& tracker, bool followed) {
+  const auto at = now();
+  strategy_->observe(
+      strategy::PhaseEnded{tracker.index(), tracker.phase(), tracker.iteration(), progress_, at - phase_begun_},
+      migrations_);
+  profiling_.end_phase(tracker, at);
+  journal_.write(profile::PhaseRecord{tracker.iteration(), tracker.index(), tracker.phase(), phase_begun_, at,
+                                      migrations_.take_waited(), followed});
+}
+
+void Configuration::loop_end(const PhaseTracker&, std::uint32_t followed) {
+  migrations_.write();
+  if (iterations_ > 0) profiling_.end_iteration();
+  profiling_.end_loop();
+  journal_.write(profile::LoopEndRecord{now(), iterations_, followed});
+  write_counters();
+  price(observe::k_after_loop);
+}
+
+// Each quantum is priced as one of the phase in which it ends: accesses come before an event.
+void Configuration::price(std::string_view phase) {
+  if (parts_.core_times.empty()) return;
+  auto known = core_times_.find(phase);
+  if (known == core_times_.end()) {
+    const auto name = std::string(phase);
+    const auto machines = parts_.machine->initiators()[parts_.initiator].instruction_time;
+    known = core_times_.emplace(name, parts_.core_times.of(name).value_or(machines)).first;
+    journal_.write(profile::CoreTimeRecord{name, known->second});
+  }
+  parts_.instructions_take(known->second);
+}
+
+void Configuration::write_counters() {
+  if (!parts_.totals) return;
+  const auto totals = left_out_.totals();
+  journal_.write(profile::CountersRecord{totals.accesses, totals.instructions, totals.misses, totals.unseen,
+                                         totals.dropped, totals.core, totals.exposed, totals.bandwidth_bound,
+                                         totals.waited, totals.charged});
+}
+
+void Configuration::note_unused_hints() {
+  if (hints_.empty() || !strategy_->takes_hints()) return;
+  std::vector<std::string> names;
+  names.reserve(objects_.size());
+  for (const auto& object : objects_) names.push_back(object.name);
+  for (const auto& sentence : hints_.unused(names, {phase_names_.begin(), phase_names_.end()}))
+    note("warning", sentence);
+}
+
+void Configuration::finish(std::string_view how) {
+  migrations_.write();
+  note_unused_hints();
+  write_counters();
+  journal_.write(profile::EndRecord{now(), std::string(how)});
+}
+
+const char* Configuration::place_name(ChunkId chunk) const {
+  const auto place = (*parts_.chunks)[chunk].place.load(std::memory_order_relaxed);
+  return place == k_no_place ? nullptr : parts_.machine->place(place).name.c_str();
+}
+
+}  // namespace terrace::runtime

@@ -1,0 +1,182 @@
+// See migrations.hpp.
+#include "runtime/migrations.hpp"
+
+#include <algorithm>
+#include <system_error>
+
+#include "model/costs.hpp"
+
+namespace terrace::runtime {
+
+void Migrations::ask(std::span<strategy::ActiveMove* const> moves, std::uint32_t iteration) {
+  requests_.clear();
+  std::vector<strategy::ActiveMove*> asked;
+  asked.reserve(moves.size());
+  for (auto* move : moves) {
+    if (!(*parts_.chunks)[move->chunk].live) continue;
+    requests_.push_back({move->chunk, move->planned.to});
+    asked.push_back(move);
+  }
+  if (requests_.empty()) return;
+  auto ticket = submit();
+  for (auto* move : asked) {
+    if (move->name == strategy::ActiveMove::k_not_named) name(*move);
+    pending_.push_back({move->name, move->chunk, move->planned.to, iteration, {}});
+    if (move->planned.awaited) {
+      if (needed_.size() <= move->planned.need) needed_.resize(move->planned.need + 1);
+      needed_[move->planned.need].push_back(ticket);
+    }
+    ++ticket;
+  }
+}
+
+void Migrations::ask(std::span<const transfer::TransferRequest> moves, PhaseIndex phase, std::uint32_t iteration) {
+  requests_.assign(moves.begin(), moves.end());
+  if (requests_.empty()) return;
+  static_cast<void>(submit());
+  for (const auto& move : requests_)
+    pending_.push_back({name_of(move, phase), move.chunk, move.to, iteration, {}});
+}
+
+// Asking takes time of the program's.
+transfer::Ticket Migrations::submit() {
+  parts_.clock->charge(model::k_ask_cost + static_cast<double>(requests_.size()) * model::k_move_cost);
+  const auto ticket = parts_.mover->submit(requests_);
+  if (pending_.empty()) first_pending_ = ticket;
+  return ticket;
+}
+
+bool Migrations::all_done() {
+  collect();
+  return pending_.empty();
+}
+
+std::vector<std::pair<ChunkId, PlaceId>> Migrations::under_way() {
+  collect();
+  std::vector<std::pair<ChunkId, PlaceId>> moves;
+  for (const auto& pending : pending_)
+    if (!pending.complete) moves.emplace_back(pending.chunk, pending.to);
+  return moves;
+}
+
+bool Migrations::live(transfer::Ticket ticket) const {
+  return ticket >= first_pending_ && (*parts_.chunks)[pending_[ticket - first_pending_].chunk].live;
+}
+
+// Ascending tickets, and a mover works in their order.
+void Migrations::wait_for(PhaseIndex phase) {
+  if (phase >= needed_.size()) return;
+  const auto& tickets = needed_[phase];
+  const auto last = std::find_if(tickets.rbegin(), tickets.rend(), [&](auto ticket) { return live(ticket); });
+  if (last == tickets.rend() || parts_.mover->done(*last)) return;
+  for (const auto ticket : tickets) {
+    if (ticket < first_pending_ || parts_.mover->done(ticket)) continue;
+    const auto before = parts_.clock->now();
+    parts_.mover->wait(ticket);
+    const auto waited = parts_.clock->now() - before;
+    pending_[ticket - first_pending_].waited = waited;
+    waited_ += waited;
+  }
+}
+
+void Migrations::stop_waiting_for(PhaseIndex phase) {
+  if (phase >= needed_.size()) return;
+  late_.insert(late_.end(), needed_[phase].begin(), needed_[phase].end());
+  needed_[phase].clear();
+}
+
+bool Migrations::late() {
+  collect();
+  std::erase_if(late_, [&](transfer::Ticket ticket) { return parts_.mover->done(ticket); });
+  return !late_.empty();
+}
+
+void Migrations::forget_needs() {
+  needed_.clear();
+  late_.clear();
+}
+
+void Migrations::wait_for_all() {
+  if (!pending_.empty()) parts_.mover->wait(last_asked());
+  write();
+}
+
+void Migrations::limit_rate(double share) {
+  if (std::exchange(rate_, share) != share) parts_.mover->pace(share);
+}
+
+void Migrations::note(std::string_view severity, std::string_view text) {
+  journal_.write(profile::NoteRecord{std::string(severity), std::string(text), parts_.clock->now()});
+}
+
+void Migrations::adopted(const Plan& plan, std::string_view why) {
+  journal_.write(profile::PlanRecord{plan, parts_.clock->now(), std::string(why)});
+}
+
+void Migrations::forget(ChunkId first, std::uint32_t count) {
+  parts_.mover->forget(first, count);
+  collect();
+}
+
+void Migrations::note_refusal(const std::string& what) {
+  if (!std::exchange(refusal_noted_, true))
+    note("warning", "the system " + what + ": such data stays where it is (see real-memory in the documentation)");
+}
+
+// Takes what the mover has completed.
+void Migrations::collect() {
+  for (const auto& result : parts_.mover->harvest()) {
+    if (result.ticket < first_pending_ || result.ticket - first_pending_ >= pending_.size()) continue;
+    if (result.error != 0)
+      note_refusal("refused to move memory to " + parts_.machine->place(result.to).name + " (" +
+                   std::generic_category().message(result.error) + ")");
+    auto& pending = pending_[result.ticket - first_pending_];
+    pending.complete = true;
+    log(pending, result);
+  }
+  while (!pending_.empty() && pending_.front().complete) {
+    pending_.pop_front();
+    ++first_pending_;
+  }
+}
+
+void Migrations::write() {
+  collect();
+  if (finished_.transfers.empty()) return;
+  parts_.clock->charge(model::k_log_cost);
+  if (!named_.moves.empty()) journal_.write(named_);
+  journal_.write(finished_);
+  named_.moves.clear();
+  finished_.transfers.clear();
+}
+
+// What is the same in every iteration is written down once.
+void Migrations::name(strategy::ActiveMove& move) {
+  const auto& planned = move.planned;
+  move.name = names_++;
+  named_.moves.push_back({move.object, planned.chunk, 1, planned.ask, planned.need, planned.to,
+                          Bytes{(*parts_.chunks)[move.chunk].size}, planned.benefit, planned.cost});
+}
+
+// As a plan's moves are, though no phase asks for it again: the phase is that of the first time.
+std::uint32_t Migrations::name_of(const transfer::TransferRequest& move, PhaseIndex phase) {
+  const auto [known, is_new] = names_by_move_.try_emplace({move.chunk, move.to}, names_);
+  if (is_new) {
+    const auto& chunks = *parts_.chunks;
+    const auto object = chunks[move.chunk].object;
+    const auto [first, unknown] = first_chunks_.try_emplace(object, move.chunk);
+    if (unknown)
+      while (first->second > 0 && chunks[first->second - 1].object == object) --first->second;
+    ++names_;
+    named_.moves.push_back({object, move.chunk - first->second, 1, phase, phase, move.to,
+                            Bytes{chunks[move.chunk].size}, Seconds{}, Seconds{}});
+  }
+  return known->second;
+}
+
+void Migrations::log(const Pending& pending, const transfer::TransferResult& result) {
+  finished_.transfers.push_back({pending.move, pending.iteration, result.from, result.refused, result.size,
+                                 result.asked, result.begun, result.done, pending.waited});
+}
+
+}  // namespace terrace::runtime

@@ -1,0 +1,37 @@
+// A placement that looks at no traffic: chosen when memory is made, and nothing moves afterwards.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "strategy/planner.hpp"
+
+namespace terrace::strategy {
+
+class FixedPlacement : public Planner {
+ public:
+  [[nodiscard]] bool needs_profile() const final { return false; }
+};
+
+// `initial` answers Strategy::initial.
+class FixedStrategy final : public Strategy {
+ public:
+  using Initial = std::function<Stretch(const observe::Object& object, std::uint32_t left)>;
+  explicit FixedStrategy(Initial initial) : initial_(std::move(initial)) {}
+  [[nodiscard]] Stretch initial(const observe::Object& object, std::uint32_t, std::uint32_t left) override {
+    return initial_(object, left);
+  }
+
+ private:
+  Initial initial_;
+};
+
+// Everything in the domain's home.
+inline std::unique_ptr<Strategy> stay_at_home(const Context& context) {
+  return std::make_unique<FixedStrategy>([home = context.home()](const observe::Object&, std::uint32_t left) {
+    return Stretch{home, left};
+  });
+}
+
+}  // namespace terrace::strategy

@@ -1,0 +1,183 @@
+// See followed_plan.hpp.
+#include "strategy/following/followed_plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "strategy/following/arrivals.hpp"
+
+namespace terrace::strategy {
+
+namespace {
+
+std::vector<ActiveMove*> pointers_to(std::span<ActiveMove> moves) {
+  std::vector<ActiveMove*> each;
+  each.reserve(moves.size());
+  for (auto& move : moves) each.push_back(&move);
+  return each;
+}
+
+}  // namespace
+
+FollowedPlan::FollowedPlan(const Plan& plan, const Context& context, bool of_another_run)
+    : context_(&context), active_(plan, *context.machine, context.domain), of_another_run_(of_another_run) {}
+
+void FollowedPlan::bind(const observe::Object& object, Requests& requests) {
+  active_.bind(object);
+  for (const auto& text : active_.take_notes()) requests.note("note", text);
+}
+
+Stretch FollowedPlan::initial(const observe::Object& object, std::uint32_t ordinal, std::uint32_t left) const {
+  const auto planned = active_.initial_place(object, ordinal);
+  std::uint32_t same = 1;
+  while (same < left && active_.initial_place(object, ordinal + same) == planned) ++same;
+  return {planned == k_no_place ? context_->home() : planned, same};
+}
+
+// A plan of a run with other sizes has chunks of its own size, so what it asks for may come before what makes room
+// for it; since a mover lets everything wait behind what has no room, that is left out.
+void FollowedPlan::ask(const std::vector<ActiveMove*>& moves, std::uint32_t iteration, Requests& requests) {
+  if (moves.empty()) return;
+  if (!active_.scaled()) return requests.ask(moves, iteration);
+  RoomAhead room(*context_, requests.under_way());
+  std::vector<ActiveMove*> fitting;
+  for (auto* move : moves)
+    if ((*context_->chunks)[move->chunk].live && room.move(move->chunk, move->planned.to)) fitting.push_back(move);
+  requests.ask(fitting, iteration);
+}
+
+// What is not on its way to where it is wanted: what leaves first, then what comes in.
+void FollowedPlan::ask_for_missing(std::vector<ActiveMove*> moves, std::uint32_t iteration, Requests& requests) {
+  const Arrivals arrivals(*context_->chunks, requests.under_way());
+  std::erase_if(moves, [&](const ActiveMove* move) { return arrivals.of(move->chunk) == move->planned.to; });
+  const auto home = context_->home();
+  std::stable_partition(moves.begin(), moves.end(),
+                        [&](const ActiveMove* move) { return move->planned.to == home; });
+  ask(moves, iteration, requests);
+}
+
+void FollowedPlan::gather(Requests& requests, PhaseIndex phase, std::uint32_t iteration) {
+  const Arrivals arrivals(*context_->chunks, requests.under_way());
+  const auto resides = [&](ChunkId chunk) { return arrivals.of(chunk); };
+  const auto home = context_->home();
+  const auto places = active_.places_before(phase);
+  std::vector<ActiveMove> moves;
+  for (const auto& object : *context_->objects) {
+    if (!object.live) continue;
+    const auto of_object = ActivePlan::moves_to(places, object, resides, home);
+    moves.insert(moves.end(), of_object.begin(), of_object.end());
+  }
+  std::stable_partition(moves.begin(), moves.end(),
+                        [&](const ActiveMove& move) { return move.planned.to == home; });
+  ask(pointers_to(moves), iteration, requests);
+}
+
+void FollowedPlan::loop_begun(Requests& requests) {
+  at_.reset();
+  passed_.clear();
+  strayed_ = false;
+  requests.limit_rate(1);
+}
+
+// What fits of another run's plan is known when the loop begins, which phases answer to its own after the first
+// iteration.
+void FollowedPlan::iteration_begins(const IterationBegins& at, Requests& requests) {
+  if (!of_another_run_ || at.iteration > 1) return;
+  if (at.iteration == 0) {
+    if (!active_.scaled()) return;
+    active_.scale_segments_by_size();
+    if (const auto misfit =
+            active_.fit(*context_->objects, *context_->chunks, context_->budget, context_->home())) {
+      requests.note("note", *misfit);
+      gather(requests, 0, 0);
+    }
+    return;
+  }
+  if (!strayed_ && !active_.scaled()) return;
+  const auto answered = active_.answer(passed_);
+  if (!std::exchange(strayed_, false)) return;
+  requests.note("note", "plan: made of an iteration of " + std::to_string(active_.phases()) +
+                            " phases, and there are " + std::to_string(passed_.size()) +
+                            " here: " + std::to_string(answered) +
+                            " of them answer to the plan's by their names; what the others ask for is asked for "
+                            "by the next");
+  gather(requests, 0, at.iteration);
+}
+
+// A phase that was shorter than the plan expects did not reach its last segments: where their moves lead is due
+// now, and nothing on the way there.
+void FollowedPlan::catch_up(std::uint32_t iteration, Requests& requests) {
+  if (!at_) return;
+  std::map<ChunkId, ActiveMove*> last;
+  while (active_.segment_offset(*at_ + 1) != 0) {
+    requests.stop_waiting_for(++*at_);
+    for (auto& move : active_.asked_in(*at_)) last[move.chunk] = &move;
+  }
+  std::vector<ActiveMove*> missing;
+  missing.reserve(last.size());
+  for (const auto& [chunk, move] : last) missing.push_back(move);
+  if (!missing.empty()) ask_for_missing(std::move(missing), iteration, requests);
+}
+
+bool FollowedPlan::phase_begun(const PhaseBegun& at, bool hurry, Requests& requests) {
+  progress_ = 0;
+  catch_up(at.iteration, requests);
+  at_.reset();
+  const bool expected = active_.expects(at.phase, at.name);
+  strayed_ = strayed_ || (of_another_run_ && at.iteration == 0 && !expected);
+  if (strayed_) {
+    requests.limit_rate(1);
+    return false;
+  }
+  at_ = active_.find_phase(at.phase, at.name);
+  if (!expected && !std::exchange(mismatch_noted_, true))
+    requests.note("warning", "phase " + std::to_string(at.phase) + " is \"" + at.name +
+                                 "\", which the plan does not expect there: its moves are left out");
+  if (at_)
+    enter(*at_, true, at.iteration, hurry, requests);
+  else
+    requests.limit_rate(1);
+  return true;
+}
+
+void FollowedPlan::enter(PhaseIndex phase, bool may_wait, std::uint32_t iteration, bool hurry,
+                         Requests& requests) {
+  const auto settle_needs = [&] {
+    if (may_wait) requests.wait_for(phase);
+    requests.stop_waiting_for(phase);
+  };
+  settle_needs();
+  ask(pointers_to(active_.asked_in(phase)), iteration, requests);
+  settle_needs();  // those that this very phase needs
+  // What is late goes at full speed, and so does everything to where a new plan has it.
+  const bool late = requests.late();
+  requests.limit_rate(late || hurry ? 1 : active_.pace(phase));
+}
+
+// The plan's segments that the program has reached. Behind the last one of a phase that goes on the plan goes back
+// to the one that it knows to be like what follows.
+void FollowedPlan::progressed(const Progressed& by, bool hurry, Requests& requests) {
+  progress_ += by.accesses;
+  if (!by.in_stride || !at_) return;
+  for (;;) {
+    const auto next = active_.segment_offset(*at_ + 1);
+    if (next != 0) {
+      if (progress_ < next) return;
+      enter(++*at_, false, by.iteration, hurry, requests);
+      continue;
+    }
+    const auto going_on = active_.going_on(*at_);
+    if (!going_on || progress_ < going_on->after) return;
+    ask_for_missing(pointers_to(active_.moves_back(*at_)), by.iteration, requests);
+    progress_ -= going_on->back;
+    at_ = going_on->from;
+    enter(*at_, false, by.iteration, hurry, requests);
+  }
+}
+
+void FollowedPlan::phase_ended(const PhaseEnded& at) {
+  if (of_another_run_ && at.iteration == 0) passed_.push_back({at.name, at.accesses});
+}
+
+}  // namespace terrace::strategy

@@ -1,0 +1,56 @@
+// A plan being obeyed while the program runs: which moves to ask for when a phase or a segment begins, which to
+// wait for, and what to do where the program's phases are not the plan's.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "strategy/following/active_plan.hpp"
+#include "strategy/strategy.hpp"
+
+namespace terrace::strategy {
+
+class FollowedPlan {
+ public:
+  // `of_another_run`: it was given, and its phases may not be this program's.
+  FollowedPlan(const Plan& plan, const Context& context, bool of_another_run);
+
+  void bind(const observe::Object& object, Requests& requests);
+  [[nodiscard]] const ActivePlan& plan() const { return active_; }
+  [[nodiscard]] Stretch initial(const observe::Object& object, std::uint32_t ordinal, std::uint32_t left) const;
+  // The plan's phase at which the program is when this one begins.
+  [[nodiscard]] std::optional<PhaseIndex> find(const PhaseBegins& at) const {
+    return at.phase == 0 ? 0 : active_.find_phase(at.phase, at.name);
+  }
+
+  // Asks for what brings everything from where it resides, or is on its way to, to where the plan has it when the
+  // phase begins: what leaves first.
+  void gather(Requests& requests, PhaseIndex phase, std::uint32_t iteration);
+  void loop_begun(Requests& requests);
+  void iteration_begins(const IterationBegins& at, Requests& requests);
+  // False where the program has left the plan: its phases are others, and the plan is followed no further.
+  [[nodiscard]] bool phase_begun(const PhaseBegun& at, bool hurry, Requests& requests);
+  void progressed(const Progressed& by, bool hurry, Requests& requests);
+  void phase_ended(const PhaseEnded& at);
+
+ private:
+  void ask(const std::vector<ActiveMove*>& moves, std::uint32_t iteration, Requests& requests);
+  void ask_for_missing(std::vector<ActiveMove*> moves, std::uint32_t iteration, Requests& requests);
+  void catch_up(std::uint32_t iteration, Requests& requests);
+  void enter(PhaseIndex phase, bool may_wait, std::uint32_t iteration, bool hurry, Requests& requests);
+
+  const Context* context_;
+  ActivePlan active_;
+  bool of_another_run_;
+  bool mismatch_noted_ = false;
+  // In the first iteration of a loop under another run's plan: its phases so far, and whether the plan expects
+  // others. It is then left alone until its phases are known.
+  std::vector<PassedPhase> passed_;
+  bool strayed_ = false;
+  std::optional<PhaseIndex> at_;  // of the plan's phases, where the program is now
+  std::uint64_t progress_ = 0;    // accesses into the phase, less where it goes back
+};
+
+}  // namespace terrace::strategy

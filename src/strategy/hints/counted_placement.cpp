@@ -1,0 +1,117 @@
+// See counted_placement.hpp.
+#include "strategy/hints/counted_placement.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <set>
+
+#include "model/costs.hpp"
+#include "strategy/hints/gathering.hpp"
+
+namespace terrace::strategy {
+
+namespace {
+
+constexpr std::size_t k_most_named = 20;  // objects, in a note
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.15g", value);
+  return text;
+}
+
+// "4MiB in hbm and 2MiB in ddr": home only where it is all there is.
+std::string places_in_words(const observe::Object& object, const Context& context) {
+  std::string places;
+  for (const auto place : context.places()) {
+    std::uint64_t size = 0;
+    for (auto chunk = object.first_chunk; chunk < object.first_chunk + object.chunks; ++chunk)
+      if ((*context.chunks)[chunk].place.load(std::memory_order_relaxed) == place)
+        size += (*context.chunks)[chunk].size;
+    if (size > 0 && (place != context.home() || places.empty()))
+      places +=
+          (places.empty() ? "" : " and ") + format(Bytes{size}) + " in " + context.machine->place(place).name;
+  }
+  return places;
+}
+
+}  // namespace
+
+Expression::Outcome CountedPlacement::references(const Count& count) const {
+  const auto bytes = [&](const std::string& name) -> std::optional<double> {
+    double sum = 0;
+    bool any = false;
+    for (const auto& object : *context_.objects) {
+      if (!object.live || !model::names(name, object.name)) continue;
+      sum += static_cast<double>(object.size.value);
+      any = true;
+    }
+    return any ? std::optional(sum) : std::nullopt;
+  };
+  auto outcome =
+      count.references.evaluate({[&](const std::string& name) { return context_.hints->value(name); }, bytes});
+  if (outcome.problem.empty() && outcome.value < 0) outcome.problem = "it is negative, " + number(outcome.value);
+  return outcome;
+}
+
+// When data is made: what has references goes to the fastest memory with room, as far as it goes; what has none,
+// or is not known to have any yet, is made at home, where it takes no room from what has. The loop's begin puts
+// right what came in a poor order.
+Stretch CountedPlacement::initial(const observe::Object& object, std::uint32_t left) const {
+  const auto* const count = context_.hints->count_of(object.name);
+  const auto outcome = count ? references(*count) : Expression::Outcome{};
+  if (outcome.problem.empty() && outcome.value > 0) {
+    for (const auto place : context_.places()) {
+      const auto room = context_.ledger->available(place).value / object.chunk_size.value;
+      if (place == context_.home()) break;
+      if (room > 0) return {place, static_cast<std::uint32_t>(std::min<std::uint64_t>(room, left))};
+    }
+  }
+  return {context_.home(), left};
+}
+
+void CountedPlacement::place(Requests& requests) const {
+  Gathering gathering(context_);
+  std::vector<std::pair<double, const observe::Object*>> counted;
+  std::set<std::string> unknown;
+  for (const auto& object : *context_.objects) {
+    if (!object.live) continue;
+    const auto* const count = context_.hints->count_of(object.name);
+    const auto outcome = count ? references(*count) : Expression::Outcome{};
+    if (count && !outcome.problem.empty() && unknown.insert(count->object).second)
+      requests.note("warning", "hints: the references of '" + count->object + "', " + count->references.text() +
+                                   ", are not known: " + outcome.problem +
+                                   "; it takes no part in the initial placement");
+    if (count && outcome.problem.empty()) {
+      gathering.add(object, outcome.value);
+      counted.emplace_back(outcome.value, &object);
+    } else {
+      gathering.add_uncounted(object);
+    }
+  }
+  if (counted.empty()) return;
+  context_.clock->charge(static_cast<double>(gathering.chunks()) * model::k_plan_cost);
+  auto moves = gathering.moves();
+  std::vector<ActiveMove*> each;
+  each.reserve(moves.size());
+  for (auto& move : moves) each.push_back(&move);
+  requests.ask(each, 0);
+  requests.wait_for_all();
+  say(std::move(counted), requests);
+}
+
+void CountedPlacement::say(std::vector<std::pair<double, const observe::Object*>> counted,
+                           Requests& requests) const {
+  std::stable_sort(counted.begin(), counted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text = "initial placement by reference counts:";
+  for (std::size_t i = 0; i < std::min(counted.size(), k_most_named); ++i) {
+    const auto& [references, object] = counted[i];
+    text += (i == 0 ? " '" : "; '") + object->name + "' " + number(references) + ", " +
+            places_in_words(*object, context_);
+  }
+  if (counted.size() > k_most_named) text += "; and " + std::to_string(counted.size() - k_most_named) + " more";
+  requests.note("note", text);
+}
+
+}  // namespace terrace::strategy

@@ -1,0 +1,29 @@
+// From a problem to plans in the order in which they will be there.
+#pragma once
+
+#include <deque>
+#include <string>
+
+#include "core/clock.hpp"
+#include "core/plan.hpp"
+#include "model/calibration.hpp"
+#include "model/problem.hpp"
+#include "strategy/planner.hpp"
+
+namespace terrace::strategy {
+
+// A plan that is being made: in force from the first phase that begins after `at`.
+struct ComingPlan {
+  Plan plan;
+  Seconds at;
+  std::string why;
+};
+
+// Where planning goes on beside the program, that need not wait for the best plan: it has a good one first, and
+// better ones after it. `has_plan`: it obeys one that it keeps meanwhile. Where the program itself waits for its
+// plan, a search has to be a short one.
+std::deque<ComingPlan> coming_plans(const Planner& planner, const model::Problem& problem,
+                                    const model::Calibration& calibration, Clock& clock, bool has_plan,
+                                    const std::string& why);
+
+}  // namespace terrace::strategy

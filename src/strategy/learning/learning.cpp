@@ -1,0 +1,195 @@
+// See learning.hpp.
+#include "strategy/learning/learning.hpp"
+
+#include <exception>
+#include <utility>
+
+#include "core/error.hpp"
+#include "model/problem.hpp"
+#include "strategy/planner.hpp"
+#include "strategy/tiering/first_fit.hpp"
+
+namespace terrace::strategy {
+
+namespace {
+
+// Numbers with a point need the part of the C++ library that needs libm, which must stay out of users' processes.
+std::string microseconds(Seconds time) {
+  const auto halves = static_cast<std::uint64_t>(time.value * 2e6);
+  return std::to_string((halves + 1) / 2) + "us";
+}
+
+}  // namespace
+
+Learning::Learning(const Context& context, const Planner* planner, const std::optional<Plan>& given)
+    : context_(context), planner_(planner), given_(given.has_value()), counted_(context_) {
+  if (given) plan_.emplace(*given, context_, true);
+}
+
+bool Learning::learns(std::uint32_t iteration) const {
+  return context_.profiles && planner_ != nullptr && !gave_up_ && !plan_ && iteration < context_.learn_iterations;
+}
+
+// Who corrects placement while the program runs may begin as the kernel does: learning then costs less.
+Stretch Learning::initial(const observe::Object& object, std::uint32_t ordinal, std::uint32_t left) {
+  if (plan_) return plan_->initial(object, ordinal, left);
+  if (places_by_counts() && !gave_up_) return counted_.initial(object, left);
+  if (!context_.learn_at_home && learns(0))
+    if (const auto fit = first_fit(context_, object, left)) return *fit;
+  return {context_.home(), left};
+}
+
+void Learning::observe(const ObjectAdded& event, Requests& requests) {
+  if (plan_) plan_->bind(event.object, requests);
+}
+
+void Learning::observe(const LoopBegun& event, Requests& requests) {
+  learned_.clear();
+  coming_.clear();
+  variation_.forget();
+  again_ = moved_early_ = false;
+  last_arrival_.reset();
+  early_.reset();
+  iteration_ = 0;
+  if (plan_)
+    plan_->loop_begun(requests);
+  else
+    requests.limit_rate(1);
+  if (!given_ || bettered_) plan_.reset();  // a second loop is learned anew
+  if (takes_hints() && event.new_hints && !gave_up_) counted_.place(requests);
+}
+
+void Learning::observe(const IterationProfiled& event, Requests&) {
+  learned_.push_back(event.iteration);
+  places_at_start_ = event.places;
+}
+
+void Learning::observe(const IterationBegins& event, Requests& requests) {
+  const bool learned = event.iteration == context_.learn_iterations && learns(event.iteration - 1);
+  if (again_ || learned) learn(event.loop, requests);
+  again_ = false;
+  iteration_ = event.iteration;
+  if (plan_ && given_) plan_->iteration_begins(event, requests);
+  if (event.iteration == 0 && plan_ && given_ && planner_) {
+    again_ = true;
+    why_ = "learned in the first iteration, under the plan that was given";
+  }
+  watch(event.iteration, requests);
+}
+
+// Phases that take other times than they did: the iteration that begins is profiled again, and the plan in force
+// is obeyed meanwhile.
+void Learning::watch(std::uint32_t iteration, Requests& requests) {
+  if (last_arrival_ && requests.done(*last_arrival_)) {
+    last_arrival_.reset();
+    variation_.watch();
+    return;
+  }
+  const auto varied = variation_.iteration_ended();
+  if (!varied) return;
+  again_ = true;
+  learned_.clear();
+  why_ = "learned again in iteration " + std::to_string(iteration + 1) + ": phase " +
+         std::to_string(varied->phase + 1) + ", \"" + varied->name + "\", took " + microseconds(varied->now) +
+         " instead of " + microseconds(varied->usual) + ", " + std::to_string(varied->iterations) +
+         " iterations running";
+  requests.note("note", why_);
+}
+
+void Learning::learn(std::string_view loop, Requests& requests) {
+  profile::Profile profile;
+  profile.loop = loop;
+  profile.sample_interval = context_.sample_interval;
+  profile.initiator = context_.initiator;
+  profile.cores = context_.cores;
+  profile.objects = *context_.objects;
+  profile.iterations = learned_;
+  profile.places = places_at_start_;
+  profile.moving = again_ || moved_early_;
+  if (!again_) why_ = "learned in the first iteration";
+  try {
+    auto problem = model::make_problem(profile, *context_.machine, context_.budget,
+                                       model::affordable_items(profile), context_.hints->directives());
+    model::leave_out_unreached(problem);
+    if (model::cell_count(problem) == 0)
+      throw Error(Code::not_found, "no accesses were seen: build with terrace-cc and its sisters, or give --plan");
+    coming_ = coming_plans(*planner_, problem, context_.calibration, *context_.clock, again_, why_);
+  } catch (const std::exception& error) {
+    learned_.clear();
+    if (again_) {
+      requests.note("warning",
+                    std::string("no new plan was made, the one before stays in force: ") + error.what());
+      return variation_.watch();
+    }
+    requests.note("warning", std::string("no plan was made, data stays where it is: ") + error.what());
+    gave_up_ = true;
+  }
+}
+
+void Learning::observe(const PhaseBegins& event, Requests& requests) {
+  if (again_) return;
+  while (!coming_.empty() && context_.clock->now() >= coming_.front().at &&
+         adopt(coming_.front(), event, requests))
+    coming_.pop_front();
+}
+
+// From the phase that begins; false where the plan does not expect that one there.
+bool Learning::adopt(const ComingPlan& coming, const PhaseBegins& at, Requests& requests) {
+  if (plan_ && plan_->plan().places_as(coming.plan)) {
+    requests.note("note", "the new plan is the old one, which stays in force");
+    variation_.watch();
+    return true;
+  }
+  FollowedPlan adopted(coming.plan, context_, false);
+  const auto phase = adopted.find(at);
+  if (!phase) return false;
+  requests.adopted(coming.plan, coming.why);
+  requests.forget_needs();
+  bettered_ = given_;
+  plan_.emplace(std::move(adopted));
+  for (const auto& object : *context_.objects)
+    if (object.live) plan_->bind(object, requests);
+  plan_->gather(requests, *phase, at.iteration + 1);
+  if (requests.all_done())
+    variation_.watch();
+  else
+    last_arrival_ = requests.last_asked();
+  return true;
+}
+
+// A plan of an iteration with other phases says where data resides at first. Where another is to follow it anyway,
+// the first iteration is one to learn from like any other.
+void Learning::observe(const PhaseBegun& event, Requests& requests) {
+  if (!plan_ || plan_->phase_begun(event, last_arrival_.has_value(), requests) || !planner_) return;
+  requests.note("note",
+                "plan: made of an iteration with other phases; data resides where it says and is learned "
+                "from there");
+  plan_.reset();
+  again_ = false;
+  moved_early_ = true;
+}
+
+void Learning::observe(const Progressed& event, Requests& requests) {
+  if (plan_) plan_->progressed(event, last_arrival_.has_value(), requests);
+}
+
+void Learning::observe(const PhaseEnded& event, Requests&) {
+  variation_.phase_ended(event.phase, event.name, event.time);
+  if (plan_ && given_) plan_->phase_ended(event);
+}
+
+// Who plans with a first plan does not wait for it, either: where it is not the iteration to compare with, data
+// moves as soon as what was seen of it says so. Where reference counts have placed it, they know more than the
+// beginning of an iteration.
+bool Learning::moves_early() const {
+  return planner_ && !gave_up_ && !places_by_counts() && !again_ && !plan_ && !context_.learn_at_home &&
+         planner_->meanwhile() != nullptr;
+}
+
+void Learning::observe(const StretchProfiled& event, Requests& requests) {
+  if (!moves_early()) return;
+  if (!early_) early_.emplace(context_);
+  moved_early_ = early_->profiled(event, requests) || moved_early_;
+}
+
+}  // namespace terrace::strategy

@@ -1,0 +1,70 @@
+// Follows plans that a planner makes of what was profiled: of the first iteration of each loop, and again where
+// the program begins to do something else. A plan that was given is followed from the start; with a planner beside
+// it, it is bettered after the first iteration.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "strategy/following/followed_plan.hpp"
+#include "strategy/hints/counted_placement.hpp"
+#include "strategy/learning/coming_plans.hpp"
+#include "strategy/learning/moves_while_learning.hpp"
+#include "strategy/learning/variation.hpp"
+#include "strategy/strategy.hpp"
+
+namespace terrace::strategy {
+
+class Learning final : public Strategy {
+ public:
+  // Without a planner (null) the plan that was given is all there is. One of the two is there.
+  Learning(const Context& context, const Planner* planner, const std::optional<Plan>& given);
+
+  [[nodiscard]] Stretch initial(const observe::Object& object, std::uint32_t ordinal, std::uint32_t left) override;
+  using Strategy::observe;
+  void observe(const ObjectAdded& event, Requests& requests) override;
+  void observe(const LoopBegun& event, Requests& requests) override;
+  void observe(const StretchProfiled& event, Requests& requests) override;
+  void observe(const IterationProfiled& event, Requests& requests) override;
+  void observe(const IterationBegins& event, Requests& requests) override;
+  void observe(const PhaseBegins& event, Requests& requests) override;
+  void observe(const PhaseBegun& event, Requests& requests) override;
+  void observe(const Progressed& event, Requests& requests) override;
+  void observe(const PhaseEnded& event, Requests& requests) override;
+
+  [[nodiscard]] bool wants_profile() const override { return again_ || learns(iteration_); }
+  [[nodiscard]] bool moved_while_profiled() const override { return again_ || moved_early_; }
+  [[nodiscard]] bool takes_hints() const override { return planner_ != nullptr && !given_; }
+
+ private:
+  [[nodiscard]] bool learns(std::uint32_t iteration) const;
+  [[nodiscard]] bool moves_early() const;
+  [[nodiscard]] bool places_by_counts() const { return takes_hints() && context_.hints->has_counts(); }
+  void learn(std::string_view loop, Requests& requests);
+  void watch(std::uint32_t iteration, Requests& requests);
+  [[nodiscard]] bool adopt(const ComingPlan& coming, const PhaseBegins& at, Requests& requests);
+
+  Context context_;
+  const Planner* planner_;
+  bool given_;  // there was a plan at the start
+  CountedPlacement counted_;
+  std::optional<FollowedPlan> plan_;  // in force
+  bool bettered_ = false;             // the plan that was given: by one that was made of its first iteration
+  bool gave_up_ = false;              // no plan could be made: data stays where it is
+  std::deque<ComingPlan> coming_;     // in the order in which they will be done
+  std::string why_;                   // a plan is made
+  std::vector<observe::Iteration> learned_;
+  std::vector<PlaceId> places_at_start_;  // by chunk, when the profiled iteration began
+  Variation variation_;
+  bool again_ = false;  // this iteration is profiled once more, under a plan
+  // Of the moves to where the plan in force has everything: when it is done, phases are watched.
+  std::optional<transfer::Ticket> last_arrival_;
+  std::optional<MovesWhileLearning> early_;
+  bool moved_early_ = false;  // in the iteration that is profiled
+  std::uint32_t iteration_ = 0;
+};
+
+}  // namespace terrace::strategy

@@ -1,0 +1,67 @@
+// What all planners share, and how they are found. See planner.hpp and variant.hpp.
+#include "strategy/planner.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "model/costs.hpp"
+#include "strategy/learning/learning.hpp"
+
+namespace terrace::strategy {
+
+bool Planner::gains_by(const model::Problem&, Effort) const { return false; }
+
+Seconds Planner::takes(const model::Problem& problem, Effort) const {
+  return static_cast<double>(model::cell_count(problem)) * model::k_plan_cost +
+         static_cast<double>(problem.items.size() * problem.phases.size()) * model::k_way_cost;
+}
+
+std::unique_ptr<Strategy> Planner::start(const Context& context) const {
+  return std::make_unique<Learning>(context, this, std::nullopt);
+}
+
+std::unique_ptr<Strategy> follow_plan(const Context& context, const Plan& plan, const Planner* better) {
+  return std::make_unique<Learning>(context, better, plan);
+}
+
+namespace {
+
+template <class Wanted>
+std::vector<std::string_view> names_of(Wanted wanted) {
+  std::vector<std::string_view> names;
+  for (const auto* variant : variants())
+    if (wanted(*variant)) names.push_back(variant->name());
+  return names;
+}
+
+std::string list(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (const auto name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string_view> planner_names() {
+  return names_of([](const Variant& variant) { return variant.planner() != nullptr; });
+}
+
+std::vector<std::string_view> simulated_names() {
+  return names_of([](const Variant& variant) { return variant.only_simulated(); });
+}
+
+const Variant& find_variant(std::string_view name) {
+  const auto found = std::ranges::find(variants(), name, [](const Variant* variant) { return variant->name(); });
+  if (found != variants().end()) return **found;
+  throw Error(Code::invalid, "there is no planner '" + std::string(name) + "'; there are " +
+                                 list(planner_names()) + ", and in virtual time " + list(simulated_names()));
+}
+
+const Planner& find_planner(std::string_view name) {
+  const auto& variant = find_variant(name);
+  if (const auto* planner = variant.planner()) return *planner;
+  throw Error(Code::invalid, "--planner " + std::string(name) + ": it works while the program runs and makes no " +
+                                 "plan; give it to terrace simulate or terrace replay");
+}
+
+}  // namespace terrace::strategy

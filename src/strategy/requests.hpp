@@ -1,0 +1,54 @@
+// What a strategy asks of whoever carries it out: moves, waits for moves, a rate limit, words for the journal. All
+// of it is done at once and in this order.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/plan.hpp"
+#include "strategy/active_move.hpp"
+#include "transfer/mover.hpp"
+
+namespace terrace::strategy {
+
+class Requests {
+ public:
+  virtual ~Requests() = default;
+
+  // In this order. Chunks whose object is gone are left out. A move with a phase that needs it (`awaited`) is
+  // waited for by wait_for() of that phase.
+  virtual void ask(std::span<ActiveMove* const> moves, std::uint32_t iteration) = 0;
+  // Moves of no plan, asked for in `phase`.
+  virtual void ask(std::span<const transfer::TransferRequest> moves, PhaseIndex phase,
+                   std::uint32_t iteration) = 0;
+
+  // Everything that was asked for is done.
+  [[nodiscard]] virtual bool all_done() = 0;
+  // What was asked for and is not done, in the order of asking: chunks, and where to.
+  [[nodiscard]] virtual std::vector<std::pair<ChunkId, PlaceId>> under_way() = 0;
+  // The ticket of what was asked for last; only while not everything is done.
+  [[nodiscard]] virtual transfer::Ticket last_asked() const = 0;
+  [[nodiscard]] virtual bool done(transfer::Ticket ticket) = 0;
+
+  // Returns when the moves that this phase needs are done.
+  virtual void wait_for(PhaseIndex phase) = 0;
+  // Nobody waits for what this phase needs any more: it is late, where it is not done.
+  virtual void stop_waiting_for(PhaseIndex phase) = 0;
+  // Something that a phase needed is not done.
+  [[nodiscard]] virtual bool late() = 0;
+  // Another plan: no phase needs what was asked for so far.
+  virtual void forget_needs() = 0;
+  virtual void wait_for_all() = 0;
+  // Of moves that nobody waits for: this share of full speed.
+  virtual void limit_rate(double share) = 0;
+
+  // "note" or "warning".
+  virtual void note(std::string_view severity, std::string_view text) = 0;
+  // A plan is in force from now on, and why.
+  virtual void adopted(const Plan& plan, std::string_view why) = 0;
+};
+
+}  // namespace terrace::strategy

@@ -1,0 +1,45 @@
+// See interleave.hpp.
+#include "strategy/search/interleave.hpp"
+
+#include <algorithm>
+
+#include "strategy/search/choose.hpp"
+#include "strategy/search/interleave_weights.hpp"
+
+namespace terrace::strategy {
+
+Decision Interleave::decide(const model::Problem& problem, const model::Calibration&, Effort) const {
+  auto placement = at_home(problem);
+  auto room = room_beside_pins(problem);
+  std::vector<RoundRobin> turns;
+  for (std::size_t d = 0; d < model::domain_count(problem); ++d) {
+    const auto& places = model::fastest_first(problem, static_cast<DomainId>(d));
+    std::vector<double> bandwidths;
+    for (const auto place : places)
+      bandwidths.push_back(std::min(problem.places[place].read_bandwidth, problem.places[place].write_bandwidth));
+    turns.push_back(round_robin(weighted_, places, bandwidths));
+  }
+  for (std::size_t i = 0; i < placement.size(); ++i) {
+    const auto& item = problem.items[i];
+    if (item.pinned != k_no_place) continue;
+    const auto place = turns[item.domain].next();
+    if (room[place] < item.size) continue;
+    room[place] -= item.size;
+    placement[i] = place;
+  }
+  return stay(problem, placement);
+}
+
+std::unique_ptr<Strategy> Interleave::start(const Context& context) const {
+  std::vector<double> bandwidths;
+  for (const auto place : context.places()) {
+    const auto& path = context.machine->path(context.initiator, place);
+    bandwidths.push_back(std::min(path.read.value, path.write.value));
+  }
+  return std::make_unique<FixedStrategy>([turns = round_robin(weighted_, context.places(), bandwidths)](
+                                             const observe::Object&, std::uint32_t) mutable {
+    return Stretch{turns.next(), 1};
+  });
+}
+
+}  // namespace terrace::strategy

@@ -1,0 +1,24 @@
+// The simulated machine runs fast memory as a cache of slow memory's lines: what Intel's cache and memory modes do
+// (sim/engine/memory_cache.hpp). Everything else resides at home.
+#include "strategy/fixed_placement.hpp"
+
+namespace terrace::strategy {
+namespace {
+
+class CacheMode final : public Variant {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "cache-mode"; }
+  [[nodiscard]] bool fast_memory_is_cache() const override { return true; }
+  [[nodiscard]] std::unique_ptr<Strategy> start(const Context& context) const override {
+    return stay_at_home(context);
+  }
+};
+
+}  // namespace
+
+const Variant& cache_mode_variant() {
+  static const CacheMode variant;
+  return variant;
+}
+
+}  // namespace terrace::strategy

@@ -1,0 +1,36 @@
+// See ask_within_room.hpp.
+#include "strategy/tiering/ask_within_room.hpp"
+
+#include <vector>
+
+namespace terrace::strategy {
+
+Tiers tiers_of(const Context& context) {
+  const auto fast = context.places().front();
+  return {context.chunks,
+          context.domain,
+          fast,
+          context.home(),
+          context.ledger->budget(fast),
+          context.ledger->available(fast)};
+}
+
+void ask_within_room(std::span<const transfer::TransferRequest> wanted, const Context& context, PhaseIndex phase,
+                     std::uint32_t iteration, Requests& requests) {
+  const auto tiers = tiers_of(context);
+  auto free = tiers.free;
+  std::vector<transfer::TransferRequest> fitting;
+  for (const auto& move : wanted) {
+    const auto size = tiers.size(move.chunk);
+    if (tiers.on(move.chunk, move.to)) continue;
+    if (move.to == tiers.fast && free < size) continue;
+    if (move.to == tiers.fast)
+      free -= size;
+    else if (tiers.on(move.chunk, tiers.fast))
+      free += size;
+    fitting.push_back(move);
+  }
+  requests.ask(fitting, phase, iteration);
+}
+
+}  // namespace terrace::strategy

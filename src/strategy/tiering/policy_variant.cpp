@@ -1,0 +1,52 @@
+// See policy_variant.hpp.
+#include "strategy/tiering/policy_variant.hpp"
+
+#include "strategy/tiering/ask_within_room.hpp"
+#include "strategy/tiering/first_fit.hpp"
+
+namespace terrace::strategy {
+namespace {
+
+class PolicyStrategy final : public Strategy {
+ public:
+  PolicyStrategy(std::unique_ptr<Policy> policy, const Context& context)
+      : policy_(std::move(policy)), needs_(policy_->needs()), context_(context) {}
+
+  [[nodiscard]] Stretch initial(const observe::Object& object, std::uint32_t, std::uint32_t left) override {
+    return first_fit(context_, object, left).value_or(Stretch{context_.home(), left});
+  }
+  using Strategy::observe;
+  void observe(const LoopBegun&, Requests&) override { watching_ = false; }
+  // Once an interval is over and what it asked for is done.
+  void observe(const Progressed& event, Requests& requests) override {
+    auto& watched = *context_.watched;
+    auto& clock = *context_.clock;
+    if (!watching_) {
+      watching_ = true;
+      decided_ = clock.now();
+      static_cast<void>(watched.take());
+    }
+    clock.charge(static_cast<double>(watched.take_faults()) * needs_.fault_cost);
+    if (clock.now() - decided_ < needs_.interval || !requests.all_done()) return;
+    Wishes wishes;
+    policy_->decide(watched.take(), tiers_of(context_), wishes);
+    decided_ = clock.now();
+    ask_within_room(wishes.moves, context_, event.phase, event.iteration, requests);
+    watched.protect(wishes.protect);
+  }
+
+ private:
+  std::unique_ptr<Policy> policy_;
+  PolicyNeeds needs_;
+  Context context_;
+  Seconds decided_;        // when it decided last
+  bool watching_ = false;  // since the loop began
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> start_policy(std::unique_ptr<Policy> policy, const Context& context) {
+  return std::make_unique<PolicyStrategy>(std::move(policy), context);
+}
+
+}  // namespace terrace::strategy

@@ -88,6 +88,9 @@ class Golden:
 
     def __init__(self, terrace: Path, workloads: Path, work: Path) -> None:
         self._terrace, self._workloads, self._work = terrace, workloads, work
+        # Its name before configurations had theirs.
+        text = subprocess.run([terrace, "simulate", "--help"], capture_output=True, text=True).stdout
+        self._option = "--config" if "--config" in text else "--world"
 
     def rows(self, known: dict[str, dict]) -> Iterator[tuple[str, dict]]:
         """Each row by name; of executions all of whose rows are known, none is made again."""
@@ -115,7 +118,7 @@ class Golden:
         recorded = ["record", *of, "--every", "1", "--exact", "--misses", misses, "-o", profile, "--", *command]
         self._run(recorded)
         yield f"{title} {machine} record", _row(profile)
-        worlds = [f"label={strategy} machine={machine} planner={strategy} fast={fast}" for strategy in STRATEGIES]
+        configurations = [f"label={strategy} machine={machine} planner={strategy} fast={fast}" for strategy in STRATEGIES]
         for planner in PLANNED:
             plan = folder / f"{planner}.toml"
             self._run(["plan", profile, "--fast", str(fast), "--planner", planner, "-o", plan])
@@ -123,7 +126,7 @@ class Golden:
             self._run(["replay", misses, *of, "--plan", plan, "-o", replayed])
             yield f"{title} {machine} planned {planner}", {**_row(replayed), "plan": _digest(_lines(plan))}
         store = folder / "run.terrace"
-        options = [word for world in worlds for word in ("--world", world)]
+        options = [word for one in configurations for word in (self._option, one)]
         self._run(["simulate", *of, "-o", store, *options, "--", *command])
         for strategy in STRATEGIES:
             yield f"{title} {machine} {strategy}", _row(folder / f"run.{strategy}.terrace")

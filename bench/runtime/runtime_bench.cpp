@@ -169,7 +169,7 @@ void marker(benchmark::State& state) {
   configuration.steering.planner = "slow-only";
   configuration.chunks = &chunks;
   configuration.clock = &vm;
-  configuration.backing = &vm;
+  configuration.provider = &vm;
   configuration.mover = &vm;
   configuration.ledger = &ledger;
   configuration.journal = &journal;
@@ -233,7 +233,7 @@ void obey(benchmark::State& state, std::uint32_t chunks_each, Plan plan, Turn tu
   configuration.steering.plan = std::move(plan);
   configuration.chunks = &chunks;
   configuration.clock = &vm;
-  configuration.backing = &vm;
+  configuration.provider = &vm;
   configuration.mover = &mover;
   configuration.ledger = &ledger;
   configuration.journal = &journal;

@@ -19,6 +19,12 @@ std::string names_in_words(const std::vector<std::string_view>& names) {
   return text;
 }
 
+std::vector<std::string_view> collector_names() {
+  std::vector<std::string_view> names;
+  for (const auto* variant : observe::collectors()) names.push_back(variant->name());
+  return names;
+}
+
 struct VerbText {
   const char* name;
   const char* about;
@@ -131,6 +137,9 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   app.add_option("--domain", configuration.domain, "domain that the program runs in")->capture_default_str();
   app.add_option("--sample", options.sample_cycles, "cycles between two samples of the collector")
       ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--collector", options.collector,
+                 "who fills the profile that plans are made of: " + names_in_words(collector_names()))
       ->capture_default_str();
   std::optional<std::uint32_t> every;
   if (verb == "record") {

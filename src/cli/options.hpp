@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/units.hpp"
+#include "observe/collector_variant.hpp"
 
 namespace terrace::cli {
 
@@ -38,6 +39,7 @@ struct LaunchOptions {
   bool exact = false;
   std::uint32_t every = 1;  // of the loop's iterations are followed, after the first two
   double sample_cycles = 1000;
+  std::string collector{observe::k_default_collector};
   std::string output;  // "" = PROGRAM.JOB.terrace here
   std::string misses;  // where to record the classified misses; "" for nowhere
   bool json = false;

@@ -165,6 +165,7 @@ runtime::Session build_session(const LaunchOptions& options, const std::string& 
   const auto& initiator = first.machine.initiators()[first.machine.domains()[first.domain].initiator];
   const auto frequency = initiator.frequency_hz > 0 ? initiator.frequency_hz : 1e9;
   session.sample_interval = Seconds{options.sample_cycles / frequency};
+  session.collector = observe::find_collector(options.collector).name();
   // A recording has its names and phases.
   if (options.verb == "replay") return session;
   session.follow_every = options.every;

@@ -27,6 +27,8 @@ class Collector : public TallySink {
   }
   // The phases since begin_iteration.
   Iteration take_iteration();
+  // What an instruction takes from now on.
+  virtual void set_instruction_time(Seconds time) = 0;
   // An inactive collector hears nothing and costs nothing.
   void set_active(bool active) { active_ = active; }
   [[nodiscard]] bool active() const { return active_; }

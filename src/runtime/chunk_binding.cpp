@@ -35,7 +35,7 @@ void ChunkBinding::bind(ChunkId first, std::uint32_t count, PlaceId place) {
       target = home;
       if (place != home) held = take_room(begin, stop, home);
     }
-    const bool bound = parts_.backing->settle(begin, stop - begin, target);
+    const bool bound = parts_.provider->bind(begin, stop - begin, target);
     for (auto chunk = begin; chunk < stop; ++chunk) {
       if (bound)
         chunks.put(chunks[chunk], target);

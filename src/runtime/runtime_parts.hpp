@@ -16,12 +16,12 @@
 #include "core/journal.hpp"
 #include "core/plan.hpp"
 #include "machine/machine.hpp"
-#include "memory/backing.hpp"
 #include "memory/chunk_table.hpp"
 #include "memory/ledger.hpp"
+#include "memory/provider.hpp"
 #include "model/calibration.hpp"
+#include "observe/collecting/interval_collector.hpp"
 #include "observe/collector.hpp"
-#include "observe/collectors/interval_collector.hpp"
 #include "observe/core_times.hpp"
 #include "observe/program_events.hpp"
 #include "profile/profile.hpp"
@@ -73,7 +73,7 @@ struct ConfigurationParts {
   Seconds sample_interval;
   memory::ChunkTable* chunks = nullptr;
   Clock* clock = nullptr;
-  memory::Backing* backing = nullptr;
+  memory::Provider* provider = nullptr;
   transfer::Mover* mover = nullptr;
   memory::Ledger* ledger = nullptr;
   observe::Collector* sampled = nullptr;

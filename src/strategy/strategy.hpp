@@ -15,7 +15,7 @@
 #include "memory/chunk_table.hpp"
 #include "memory/ledger.hpp"
 #include "model/calibration.hpp"
-#include "observe/collectors/interval_collector.hpp"
+#include "observe/collecting/interval_collector.hpp"
 #include "profile/profile.hpp"
 #include "strategy/hints/hints.hpp"
 #include "strategy/requests.hpp"

@@ -14,9 +14,9 @@
 #include <random>
 #include <thread>
 
-#include "memory/providers/numa_backing.hpp"
+#include "memory/numa_provider.hpp"
 #include "support/real_memory.hpp"
-#include "transfer/numa_mover.hpp"
+#include "transfer/move_queue.hpp"
 
 namespace terrace::transfer {
 namespace {
@@ -87,16 +87,16 @@ class TwoNodes : public ::testing::Test {
     machine::Budget bytes;
     for (const auto one : budget) bytes.push_back(Bytes{one});
     ledger_ = std::make_unique<memory::Ledger>(page_, bytes);
-    backing_ = std::make_unique<memory::NumaBacking>(*machine_, chunks_);
-    mover_ = std::make_unique<NumaMover>(*machine_, chunks_, *ledger_, clock_);
+    provider_ = std::make_unique<memory::NumaProvider>(*machine_, chunks_);
+    mover_ = std::make_unique<MoveQueue>(*machine_, chunks_, *ledger_, clock_);
   }
-  // Chunks over the whole mapping, settled on `place` and on its account.
-  void settle_all(std::size_t pages, PlaceId place, std::size_t chunk_pages = k_chunk_pages) {
+  // Chunks over the whole mapping, bound to `place` and on its account.
+  void bind_all(std::size_t pages, PlaceId place, std::size_t chunk_pages = k_chunk_pages) {
     for (std::size_t at = 0; at < pages; at += chunk_pages) {
       const auto size = static_cast<std::uint32_t>(chunk_pages * k_page);
       const auto chunk = chunks_.add(map_->address(at), size, 0, 0, k_no_place);
       ASSERT_TRUE(ledger_->take(place, Bytes{size}));
-      ASSERT_TRUE(backing_->settle(chunk, 1, place));
+      ASSERT_TRUE(provider_->bind(chunk, 1, place));
       chunks_[chunk].place = place;
     }
   }
@@ -120,8 +120,8 @@ class TwoNodes : public ::testing::Test {
   std::unique_ptr<machine::Machine> machine_;
   std::unique_ptr<Mapping> map_;
   std::unique_ptr<memory::Ledger> ledger_;
-  std::unique_ptr<memory::NumaBacking> backing_;
-  std::unique_ptr<NumaMover> mover_;
+  std::unique_ptr<memory::NumaProvider> provider_;
+  std::unique_ptr<MoveQueue> mover_;
 };
 
 TEST_F(TwoNodes, ChunksSettleWhereTheyAreTold) {
@@ -129,11 +129,11 @@ TEST_F(TwoNodes, ChunksSettleWhereTheyAreTold) {
   for (std::size_t i = 0; i < 32; ++i)
     chunks_.add(map_->address(i * k_chunk_pages), k_chunk_size, 0, 0, k_no_place);
   for (ChunkId chunk = 0; chunk < 32; chunk += 2)
-    ASSERT_TRUE(backing_->settle(chunk, 2, static_cast<PlaceId>(chunk / 2 % 2)));
+    ASSERT_TRUE(provider_->bind(chunk, 2, static_cast<PlaceId>(chunk / 2 % 2)));
   map_->touch(0, 32 * k_chunk_pages);
   for (ChunkId chunk = 0; chunk < 32; ++chunk) {
     expect_all_on(chunk, static_cast<int>(chunk / 2 % 2));
-    EXPECT_EQ(backing_->where(chunk), chunk / 2 % 2);
+    EXPECT_EQ(provider_->where(chunk), chunk / 2 % 2);
   }
 }
 
@@ -143,7 +143,7 @@ TEST_F(TwoNodes, WhatIsTouchedAlreadyIsBroughtAlong) {
     chunks_.add(map_->address(i * k_chunk_pages), k_chunk_size, 0, 0, k_no_place);
   ASSERT_EQ(::madvise(map_->page(0), 4 * k_chunk_size, MADV_NOHUGEPAGE), 0);
   map_->touch(0, 3 * k_chunk_pages / 2);
-  ASSERT_TRUE(backing_->settle(0, 2, 1));
+  ASSERT_TRUE(provider_->bind(0, 2, 1));
   const auto early = kernel_nodes(map_->address(), 3 * k_chunk_pages / 2);
   EXPECT_EQ(std::count(early.begin(), early.end(), 1), static_cast<long>(early.size()));
   map_->touch(3 * k_chunk_pages / 2, k_chunk_pages / 2);
@@ -153,7 +153,7 @@ TEST_F(TwoNodes, WhatIsTouchedAlreadyIsBroughtAlong) {
 
 TEST_F(TwoNodes, MovesEveryPageAndNoOtherAndKeepsContents) {
   start(8 * k_chunk_pages);
-  settle_all(8 * k_chunk_pages, 1);
+  bind_all(8 * k_chunk_pages, 1);
   map_->touch(0, 8 * k_chunk_pages);
   Ticket last = 0;
   for (const ChunkId chunk : {1, 2, 5}) last = mover_->submit({chunk, 0});
@@ -170,7 +170,7 @@ TEST_F(TwoNodes, MovesEveryPageAndNoOtherAndKeepsContents) {
 
 TEST_F(TwoNodes, WhatIsTouchedAfterAMoveLiesOnTheTarget) {
   start(2 * k_chunk_pages);
-  settle_all(2 * k_chunk_pages, 1);
+  bind_all(2 * k_chunk_pages, 1);
   ASSERT_EQ(::madvise(map_->page(0), 2 * k_chunk_size, MADV_NOHUGEPAGE), 0);
   map_->touch(0, 5);
   EXPECT_FALSE(move(0, 0).refused);
@@ -187,7 +187,7 @@ TEST_F(TwoNodes, WhatIsTouchedAfterAMoveLiesOnTheTarget) {
 TEST_F(TwoNodes, AHugePageDoesNotDragItsNeighboursAlong) {
   constexpr std::size_t k_pages = 4 * k_huge / k_page;
   start(k_pages);
-  settle_all(k_pages, 1);
+  bind_all(k_pages, 1);
   ASSERT_EQ(::madvise(map_->page(0), 4 * k_huge, MADV_HUGEPAGE), 0);
   map_->touch(0, k_pages);
   ASSERT_TRUE(in_huge_page(map_->address(512))) << "the kernel gave no huge pages: this test shows nothing";
@@ -201,7 +201,7 @@ TEST_F(TwoNodes, AHugePageDoesNotDragItsNeighboursAlong) {
 TEST_F(TwoNodes, HugePagesThatAChunkCoversMoveWhole) {
   constexpr std::size_t k_pages = 4 * k_huge / k_page;
   start(k_pages);
-  settle_all(k_pages, 1, 512);
+  bind_all(k_pages, 1, 512);
   ASSERT_EQ(::madvise(map_->page(0), 4 * k_huge, MADV_HUGEPAGE), 0);
   map_->touch(0, k_pages);
   ASSERT_TRUE(in_huge_page(map_->address(512)));
@@ -214,7 +214,7 @@ TEST_F(TwoNodes, HugePagesThatAChunkCoversMoveWhole) {
 TEST_F(TwoNodes, AFullNodeRefusesAndNobodyIsKilled) {
   const auto pages = (free_memory(0) + (16u << 20)) / (256 * k_page) * 256;
   start(pages);
-  settle_all(pages, 1, 256);
+  bind_all(pages, 1, 256);
   map_->touch(0, pages);
   const auto kills = vmstat("oom_kill");
   for (ChunkId chunk = 0; chunk < chunks_.size(); ++chunk) mover_->submit({chunk, 0});
@@ -241,7 +241,7 @@ TEST_F(TwoNodes, AFullNodeRefusesAndNobodyIsKilled) {
 TEST_F(TwoNodes, AnObjectMayBeFreedWhileItsMovesAreQueued) {
   constexpr std::size_t k_pages = 256 * k_chunk_pages;
   start(k_pages);
-  settle_all(k_pages, 1);
+  bind_all(k_pages, 1);
   map_->touch(0, k_pages);
   for (int round = 0; round < 5; ++round) {
     for (ChunkId chunk = 0; chunk < 256; ++chunk) mover_->submit({chunk, static_cast<PlaceId>(round % 2)});
@@ -272,7 +272,7 @@ TEST_F(TwoNodes, TheBudgetHoldsByTheKernelsAccount) {
   constexpr std::size_t k_chunks = 64;
   constexpr std::uint64_t k_fast = 10;
   start(k_chunks * k_chunk_pages, {k_fast * k_chunk_size, 1ULL << 30});
-  settle_all(k_chunks * k_chunk_pages, 1);
+  bind_all(k_chunks * k_chunk_pages, 1);
   map_->touch(0, k_chunks * k_chunk_pages);
   std::atomic<bool> stop{false};
   std::uint64_t written = 0;
@@ -332,7 +332,7 @@ class Sharer {
 
 TEST_F(TwoNodes, PagesSharedWithAChildStayWholeUntilItEnds) {
   start(2 * k_chunk_pages);
-  settle_all(2 * k_chunk_pages, 1);
+  bind_all(2 * k_chunk_pages, 1);
   ASSERT_EQ(::madvise(map_->page(0), 2 * k_chunk_size, MADV_NOHUGEPAGE), 0);
   map_->touch(0, 2 * k_chunk_pages);
   {
@@ -358,7 +358,7 @@ TEST_F(TwoNodes, AChunkInPartsIsHeldOnEachOfThem) {
     std::construct_at(&chunks_);
     page_.slots[0].held[0] = page_.slots[0].held[1] = page_.slots[0].held[2] = 0;
     start(k_chunk_pages, {1ULL << 30, 1ULL << 30, 1ULL << 30}, {0, 1, 1000});
-    settle_all(k_chunk_pages, 1);
+    bind_all(k_chunk_pages, 1);
     ASSERT_EQ(::madvise(map_->page(0), k_chunk_size, MADV_NOHUGEPAGE), 0);
     map_->touch(0, k_chunk_pages);
     ledger_->give(1, Bytes{k_chunk_size});

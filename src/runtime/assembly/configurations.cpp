@@ -12,15 +12,15 @@
 #include <cstdio>
 #include <cstring>
 
-#include "memory/providers/numa_backing.hpp"
-#include "observe/collectors/exact_collector.hpp"
-#include "observe/collectors/interval_collector.hpp"
-#include "observe/collectors/sampling_collector.hpp"
+#include "memory/provider.hpp"
+#include "observe/collecting/exact_collector.hpp"
+#include "observe/collecting/interval_collector.hpp"
+#include "observe/collector_variant.hpp"
 #include "observe/threads/thread.hpp"
 #include "profile/records.hpp"
 #include "runtime/assembly/simulated_totals.hpp"
 #include "sim/engine/virtual_machine.hpp"
-#include "transfer/numa_mover.hpp"
+#include "transfer/move_queue.hpp"
 
 namespace terrace::runtime {
 
@@ -42,7 +42,9 @@ class RealClock final : public Clock {
   double begun_ = kernel_seconds();
 };
 
-std::string file_label(const SessionConfiguration& configuration) { return configuration.label.empty() ? "-" : configuration.label; }
+std::string file_label(const SessionConfiguration& configuration) {
+  return configuration.label.empty() ? "-" : configuration.label;
+}
 
 // One ledger a configuration and node, shared by the processes of the job: made by whoever comes first.
 class MappedLedger {
@@ -68,14 +70,17 @@ class MappedLedger {
 // Everything that a configuration's pointers point to. Sides that only one backend has stay empty in the other.
 struct Parts {
   Parts(const Session& session, const SessionConfiguration& configuration, const std::string& journal_path)
-      : machine(configuration.machine), page(session, configuration), ledger(page.page(), configuration.budget), journal(journal_path) {
+      : machine(configuration.machine),
+        page(session, configuration),
+        ledger(page.page(), configuration.budget),
+        journal(journal_path) {
     const auto initiator = machine.domains()[configuration.domain].initiator;
     if (session.backend == Backend::virtual_time) {
       simulated = std::make_unique<sim::VirtualMachine>(machine, initiator, configuration.cores, chunks, ledger);
     } else {
       clock = std::make_unique<RealClock>();
-      backing = std::make_unique<memory::NumaBacking>(machine, chunks);
-      mover = std::make_unique<transfer::NumaMover>(machine, chunks, ledger, *clock,
+      provider = std::make_unique<memory::ProvidersByPlace>(machine, chunks);
+      mover = std::make_unique<transfer::MoveQueue>(machine, chunks, ledger, *clock,
                                                     [] { ++observe::t_thread.inside; });
     }
   }
@@ -86,9 +91,9 @@ struct Parts {
   Journal journal;
   std::unique_ptr<sim::VirtualMachine> simulated;
   std::unique_ptr<RealClock> clock;
-  std::unique_ptr<memory::NumaBacking> backing;
-  std::unique_ptr<transfer::NumaMover> mover;
-  std::unique_ptr<observe::SamplingCollector> sampled;
+  std::unique_ptr<memory::ProvidersByPlace> provider;
+  std::unique_ptr<transfer::MoveQueue> mover;
+  std::unique_ptr<observe::Collector> sampled;
   std::unique_ptr<observe::ExactCollector> exact;
   std::unique_ptr<observe::IntervalCollector> watched;
 };
@@ -115,8 +120,8 @@ std::vector<std::string> own_arguments() {
   return arguments;
 }
 
-profile::RunRecord run_record(const Session& session, const SessionConfiguration& configuration, InitiatorId initiator,
-                              const sim::ProgramIdentity& program) {
+profile::RunRecord run_record(const Session& session, const SessionConfiguration& configuration,
+                              InitiatorId initiator, const sim::ProgramIdentity& program) {
   profile::RunRecord run;
   run.process = program.process;
   run.parent = program.parent;
@@ -153,8 +158,8 @@ sim::ProgramIdentity this_program() {
   return identity;
 }
 
-BuiltConfiguration build_configuration(const Session& session, const SessionConfiguration& configuration, bool accesses_followed,
-                       const sim::ProgramIdentity& program) {
+BuiltConfiguration build_configuration(const Session& session, const SessionConfiguration& configuration,
+                                       bool accesses_followed, const sim::ProgramIdentity& program) {
   auto parts = std::make_shared<Parts>(session, configuration, journal_path(session, configuration));
   const auto initiator = parts->machine.domains()[configuration.domain].initiator;
   BlobWriter blob;
@@ -192,8 +197,9 @@ BuiltConfiguration build_configuration(const Session& session, const SessionConf
   given.ledger = &parts->ledger;
   given.journal = &parts->journal;
   if (accesses_followed) {
-    parts->sampled = std::make_unique<observe::SamplingCollector>(parts->machine, initiator, configuration.cores,
-                                                                  parts->chunks, session.sample_interval);
+    parts->sampled =
+        observe::find_collector(session.collector)
+            .make({parts->machine, initiator, configuration.cores, parts->chunks, session.sample_interval});
     given.sampled = parts->sampled.get();
     built.sinks.push_back(parts->sampled.get());
   }
@@ -202,11 +208,12 @@ BuiltConfiguration build_configuration(const Session& session, const SessionConf
     const auto* variant = configuration.plan ? nullptr : &strategy::find_variant(configuration.planner);
     if (variant && variant->fast_memory_is_cache()) {
       const auto fast = parts->machine.fastest_first(configuration.domain).front();
-      machine->cache_mode(configuration.domain, std::min(configuration.budget[fast], parts->machine.place(fast).capacity));
+      machine->cache_mode(configuration.domain,
+                          std::min(configuration.budget[fast], parts->machine.place(fast).capacity));
     }
     if (const auto needs = variant ? variant->watches() : std::nullopt) {
-      parts->watched = std::make_unique<observe::IntervalCollector>(
-          parts->machine, initiator, configuration.cores, parts->chunks, *machine, needs->sample_period);
+      parts->watched = std::make_unique<observe::IntervalCollector>(parts->machine, initiator, configuration.cores,
+                                                                    parts->chunks, *machine, needs->sample_period);
       given.watched = parts->watched.get();
       built.sinks.push_back(parts->watched.get());
     }
@@ -217,7 +224,7 @@ BuiltConfiguration build_configuration(const Session& session, const SessionConf
     built.sinks.push_back(machine);
     built.thread_clocks = machine;
     given.clock = machine;
-    given.backing = machine;
+    given.provider = machine;
     given.mover = machine;
     given.core_times = configuration.core_times;
     given.instructions_take = [machine, &of = *parts](Seconds time) {
@@ -228,7 +235,7 @@ BuiltConfiguration build_configuration(const Session& session, const SessionConf
     given.totals = [machine] { return totals_of(machine->account()); };
   } else {
     given.clock = parts->clock.get();
-    given.backing = parts->backing.get();
+    given.provider = parts->provider.get();
     given.mover = parts->mover.get();
   }
   given.owner = std::move(parts);

@@ -92,6 +92,7 @@ void Session::to_blob(BlobWriter& out) const {
   out.put(big_block.value);
   out.put(quantum_accesses);
   out.put(sample_interval.value);
+  out.put(collector);
   out.put(recording);
   out.put(hooks);
 }
@@ -112,6 +113,7 @@ Session Session::from_blob(BlobReader& in) {
   session.big_block.value = in.get<std::uint64_t>();
   session.quantum_accesses = in.get<std::uint64_t>();
   session.sample_interval.value = in.get<double>();
+  session.collector = in.get_string();
   session.recording = in.get_string();
   session.hooks = in.get<bool>();
   return session;

@@ -11,6 +11,7 @@
 #include "core/plan.hpp"
 #include "machine/machine.hpp"
 #include "model/calibration.hpp"
+#include "observe/collector_variant.hpp"
 #include "observe/core_times.hpp"
 #include "runtime/runtime_parts.hpp"
 
@@ -53,9 +54,10 @@ struct Session {
   ChunkRule chunk_rule;
   Bytes big_block{16384};  // blocks from this size on are objects of their own
   std::uint64_t quantum_accesses = 16384;
-  Seconds sample_interval;  // 0: 1,000 cycles of the initiator
-  std::string recording;    // where to write down what happens; "" for nowhere
-  bool hooks = true;        // follow accesses where the program was built with the wrappers
+  Seconds sample_interval;                              // 0: 1,000 cycles of the initiator
+  std::string collector{observe::k_default_collector};  // who fills the profile
+  std::string recording;                                // where to write down what happens; "" for nowhere
+  bool hooks = true;  // follow accesses where the program was built with the wrappers
 
   void to_blob(BlobWriter& out) const;
   static Session from_blob(BlobReader& in);

@@ -5,7 +5,7 @@
 #include <array>
 #include <memory>
 
-#include "observe/collectors/sampling_collector.hpp"
+#include "observe/collecting/sampling_collector.hpp"
 #include "sim/engine/synthetic.hpp"
 #include "sim/engine/virtual_machine.hpp"
 

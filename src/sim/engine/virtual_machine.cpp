@@ -165,7 +165,7 @@ void VirtualMachine::touch(ChunkId id) {
   chunks_.put(chunk, place);
 }
 
-bool VirtualMachine::settle(ChunkId first, std::uint32_t count, PlaceId place) {
+bool VirtualMachine::bind(ChunkId first, std::uint32_t count, PlaceId place) {
   if (place >= machine_.places().size() || !law_.view().reaches(place)) return false;
   for (auto id = first; id < first + count; ++id)
     if (machine_.place(place).domain != chunks_[id].domain) return false;

@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "memory/backing.hpp"
 #include "memory/ledger.hpp"
+#include "memory/provider.hpp"
 #include "observe/tally.hpp"
 #include "sim/engine/copy_engine.hpp"
 #include "sim/engine/memory_cache.hpp"
@@ -52,7 +52,7 @@ struct TimeAccount {
 TimeAccount operator-(TimeAccount later, const TimeAccount& earlier);
 
 class VirtualMachine final : public Clock,
-                             public memory::Backing,
+                             public memory::Provider,
                              public transfer::Mover,
                              public ThreadClocks,
                              public observe::TallySink {
@@ -75,7 +75,7 @@ class VirtualMachine final : public Clock,
   void release(std::uint64_t thing) override;
   void acquire(std::uint64_t thing) override;
 
-  bool settle(ChunkId first, std::uint32_t count, PlaceId place) override;
+  bool bind(ChunkId first, std::uint32_t count, PlaceId place) override;
   PlaceId where(ChunkId chunk) override;
 
   using transfer::Mover::submit;

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "../observe/collected_program.hpp"
-#include "observe/collectors/exact_collector.hpp"
-#include "observe/collectors/sampling_collector.hpp"
+#include "observe/collecting/exact_collector.hpp"
+#include "observe/collecting/sampling_collector.hpp"
 #include "random_problem.hpp"
 
 namespace terrace::model {

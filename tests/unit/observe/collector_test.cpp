@@ -6,7 +6,7 @@
 #include <map>
 
 #include "collected_program.hpp"
-#include "observe/collectors/exact_collector.hpp"
+#include "observe/collecting/exact_collector.hpp"
 
 namespace terrace::observe {
 namespace {

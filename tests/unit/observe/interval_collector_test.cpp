@@ -1,5 +1,5 @@
 // The collector for policies: counts by hand.
-#include "observe/collectors/interval_collector.hpp"
+#include "observe/collecting/interval_collector.hpp"
 
 #include <gtest/gtest.h>
 

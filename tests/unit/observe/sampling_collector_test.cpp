@@ -1,5 +1,5 @@
 // Sampled counters against exact ones, within the error that sampling_collector.hpp states.
-#include "observe/collectors/sampling_collector.hpp"
+#include "observe/collecting/sampling_collector.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "collected_program.hpp"
 #include "core/error.hpp"
-#include "observe/collectors/exact_collector.hpp"
+#include "observe/collecting/exact_collector.hpp"
 
 namespace terrace::observe {
 namespace {

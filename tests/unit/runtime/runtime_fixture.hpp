@@ -20,9 +20,9 @@
 #include <utility>
 #include <vector>
 
-#include "observe/collectors/exact_collector.hpp"
-#include "observe/collectors/interval_collector.hpp"
-#include "observe/collectors/sampling_collector.hpp"
+#include "observe/collecting/exact_collector.hpp"
+#include "observe/collecting/interval_collector.hpp"
+#include "observe/collecting/sampling_collector.hpp"
 #include "profile/records.hpp"
 #include "runtime/assembly/simulated_totals.hpp"
 #include "runtime/runtime.hpp"
@@ -216,7 +216,7 @@ class TestRun {
     configuration.sample_interval = k_sample_interval;
     configuration.chunks = &chunks;
     configuration.clock = &vm;
-    configuration.backing = &vm;
+    configuration.provider = &vm;
     configuration.mover = &vm;
     configuration.ledger = &ledger;
     configuration.sampled = &sampled;

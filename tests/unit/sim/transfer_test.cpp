@@ -286,13 +286,13 @@ TEST(Backing, UntouchedDataGoesHomeWhenItIsTouched) {
 TEST(Backing, SettledDataLiesWhereItWasSettled) {
   TestWorld world;
   const auto first = world.add_chunks(3, k_mib, k_no_place);
-  EXPECT_TRUE(world.virtual_machine.settle(first, 2, k_fast));
+  EXPECT_TRUE(world.virtual_machine.bind(first, 2, k_fast));
   EXPECT_EQ(world.virtual_machine.where(first), k_no_place) << "not touched yet";
   read_lines(world, first, 10);
   EXPECT_EQ(world.virtual_machine.where(first), k_fast);
   EXPECT_EQ(world.chunks[first + 1].place, k_fast);
   EXPECT_EQ(world.chunks[first + 2].place, k_no_place);
-  EXPECT_FALSE(world.virtual_machine.settle(first + 2, 1, 9));
+  EXPECT_FALSE(world.virtual_machine.bind(first + 2, 1, 9));
 }
 
 TEST(Backing, NothingLiesWhereTheInitiatorCannotSeeIt) {
@@ -302,9 +302,9 @@ TEST(Backing, NothingLiesWhereTheInitiatorCannotSeeIt) {
   parts.places[2].domain = 1;  // the CXL memory belongs to the other domain, and only that sees it
   TestWorld world{machine::Machine(parts)};
   const auto chunk = world.chunks.add(0, 4096, 0, 1, k_no_place);
-  EXPECT_FALSE(world.virtual_machine.settle(chunk, 1, 2));
-  EXPECT_FALSE(world.virtual_machine.settle(chunk, 1, 0)) << "another domain";
-  EXPECT_TRUE(world.virtual_machine.settle(chunk, 1, 3));
+  EXPECT_FALSE(world.virtual_machine.bind(chunk, 1, 2));
+  EXPECT_FALSE(world.virtual_machine.bind(chunk, 1, 0)) << "another domain";
+  EXPECT_TRUE(world.virtual_machine.bind(chunk, 1, 3));
   world.virtual_machine.submit({chunk, 2});
   world.virtual_machine.submit({chunk, 0});
   for (const auto& result : world.virtual_machine.harvest()) EXPECT_TRUE(result.refused);

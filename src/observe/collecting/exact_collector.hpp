@@ -25,7 +25,7 @@ class ExactCollector final : public Collector {
   ExactCollector(const machine::Machine& machine, InitiatorId initiator, double cores,
                  const memory::ChunkTable& chunks);
 
-  void set_instruction_time(Seconds time) { cost_.set_instruction_time(time); }
+  void set_instruction_time(Seconds time) override { cost_.set_instruction_time(time); }
 
  private:
   struct Lines {

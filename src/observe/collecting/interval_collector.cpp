@@ -1,5 +1,5 @@
 // Watching a run by intervals. See interval_collector.hpp.
-#include "observe/collectors/interval_collector.hpp"
+#include "observe/collecting/interval_collector.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 // Settling and asking, page by page against the kernel. One node is enough; tests/guest has two.
-#include "memory/providers/numa_backing.hpp"
+#include "memory/numa_provider.hpp"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ int preferring(std::uint64_t low, std::uint64_t high) {
   return count;
 }
 
-class NumaBackingTest : public ::testing::Test {
+class NumaProviderTest : public ::testing::Test {
  protected:
   // Chunks of 4 pages each from the mapping's beginning.
   void add_chunks(const Mapping& map, std::uint32_t count) {
@@ -35,67 +35,67 @@ class NumaBackingTest : public ::testing::Test {
   }
   const machine::Machine machine_ = tests::machine_on({0, k_no_such_node, -1});
   ChunkTable chunks_;
-  NumaBacking backing_{machine_, chunks_};
+  NumaProvider provider_{machine_, chunks_};
 };
 
-TEST_F(NumaBackingTest, UntouchedChunksLieNowhere) {
+TEST_F(NumaProviderTest, UntouchedChunksLieNowhere) {
   const Mapping map(8 * k_page);
   add_chunks(map, 2);
-  EXPECT_EQ(backing_.where(0), k_no_place);
-  EXPECT_TRUE(backing_.settle(0, 2, 0));
-  EXPECT_EQ(backing_.where(0), k_no_place) << "settling touches nothing";
+  EXPECT_EQ(provider_.where(0), k_no_place);
+  EXPECT_TRUE(provider_.bind(0, 2, 0));
+  EXPECT_EQ(provider_.where(0), k_no_place) << "settling touches nothing";
   EXPECT_EQ(tests::kernel_nodes(map.address(), 8), std::vector<int>(8, -ENOENT));
 }
 
-TEST_F(NumaBackingTest, SettlesARunOfChunksAndNotItsNeighbours) {
+TEST_F(NumaProviderTest, SettlesARunOfChunksAndNotItsNeighbours) {
   const Mapping map(32 * k_page);
   add_chunks(map, 8);
-  ASSERT_TRUE(backing_.settle(2, 3, 0));
+  ASSERT_TRUE(provider_.bind(2, 3, 0));
   EXPECT_EQ(preferring(map.address(), map.address(32)), 1);
   EXPECT_EQ(preferring(map.address(8), map.address(9)), 1) << "from the run's first page";
   map.touch(0, 32);
-  EXPECT_EQ(backing_.where(2), 0);
-  EXPECT_EQ(backing_.where(4), 0);
+  EXPECT_EQ(provider_.where(2), 0);
+  EXPECT_EQ(provider_.where(4), 0);
 }
 
-TEST_F(NumaBackingTest, SaysNoWhereTheSystemDoes) {
+TEST_F(NumaProviderTest, SaysNoWhereTheSystemDoes) {
   const Mapping map(8 * k_page);
   add_chunks(map, 2);
-  EXPECT_FALSE(backing_.settle(0, 1, 1)) << "a node that is not there";
-  EXPECT_FALSE(backing_.settle(0, 1, 2)) << "a place without a node";
+  EXPECT_FALSE(provider_.bind(0, 1, 1)) << "a node that is not there";
+  EXPECT_FALSE(provider_.bind(0, 1, 2)) << "a place without a node";
   map.touch(0, 8);
-  EXPECT_EQ(backing_.where(0), 0) << "the memory is usable all the same";
+  EXPECT_EQ(provider_.where(0), 0) << "the memory is usable all the same";
   EXPECT_EQ(*map.page(7), 8);
 }
 
-TEST_F(NumaBackingTest, SettlesWhatIsTouchedAlready) {
+TEST_F(NumaProviderTest, SettlesWhatIsTouchedAlready) {
   const Mapping map(8 * k_page);
   add_chunks(map, 2);
   map.touch(0, 5);
-  EXPECT_TRUE(backing_.settle(0, 2, 0));
-  EXPECT_EQ(backing_.where(0), 0);
-  EXPECT_EQ(backing_.where(1), 0) << "one page there, three to come";
+  EXPECT_TRUE(provider_.bind(0, 2, 0));
+  EXPECT_EQ(provider_.where(0), 0);
+  EXPECT_EQ(provider_.where(1), 0) << "one page there, three to come";
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(*map.page(i), i + 1);
 }
 
-TEST_F(NumaBackingTest, SettlesWhatIsMappedOfARange) {
+TEST_F(NumaProviderTest, SettlesWhatIsMappedOfARange) {
   const Mapping map(32 * k_page);
   add_chunks(map, 8);
   ASSERT_EQ(::munmap(map.page(0), 6 * k_page), 0);  // the first chunk and a half
-  EXPECT_TRUE(backing_.settle(0, 8, 0));
+  EXPECT_TRUE(provider_.bind(0, 8, 0));
   EXPECT_EQ(preferring(map.address(8), map.address(32)), 1);
-  EXPECT_FALSE(backing_.settle(0, 1, 0)) << "nothing of it is mapped";
+  EXPECT_FALSE(provider_.bind(0, 1, 0)) << "nothing of it is mapped";
 }
 
-TEST_F(NumaBackingTest, KnowsNothingOfMemoryThatIsGone) {
+TEST_F(NumaProviderTest, KnowsNothingOfMemoryThatIsGone) {
   {
     const Mapping map(4 * k_page);
     add_chunks(map, 1);
     map.touch(0, 4);
-    EXPECT_EQ(backing_.where(0), 0);
+    EXPECT_EQ(provider_.where(0), 0);
   }
-  EXPECT_EQ(backing_.where(0), k_no_place);
-  EXPECT_FALSE(backing_.settle(0, 1, 0));
+  EXPECT_EQ(provider_.where(0), k_no_place);
+  EXPECT_FALSE(provider_.bind(0, 1, 0));
 }
 
 }  // namespace

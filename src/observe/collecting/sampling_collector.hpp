@@ -55,7 +55,7 @@ class SamplingCollector final : public Collector {
   [[nodiscard]] std::uint64_t taken() const { return taken_; }
   [[nodiscard]] bool wants_misses() const override { return listens(); }
 
-  void set_instruction_time(Seconds time) { cost_.set_instruction_time(time); }
+  void set_instruction_time(Seconds time) override { cost_.set_instruction_time(time); }
 
  private:
   struct Sums {

@@ -1,7 +1,10 @@
-#include "transfer/copiers/numa_carrier.hpp"
-
+// Between NUMA nodes by move_pages(2): policy, pages and account of each chunk.
 #include <algorithm>
+#include <array>
 #include <utility>
+
+#include "memory/numa_node.hpp"
+#include "transfer/copier.hpp"
 
 namespace terrace::transfer {
 
@@ -17,17 +20,46 @@ PlaceSet only(PlaceId place) { return place == k_no_place ? 0 : PlaceSet{1} << p
 
 PlaceSet held_on(const Load& load) { return load.further | only(place_of(*load.chunk)); }
 
-}  // namespace
+class NumaMovePages final : public Copier {
+ public:
+  NumaMovePages(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger);
 
-NumaCarrier::NumaCarrier(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger)
+  void carry(std::span<Load> loads, PlaceId to) noexcept override;
+
+ private:
+  // The pages of one call, and the load that each belongs to.
+  struct Batch {
+    std::array<void*, memory::k_page_batch> pages;
+    std::array<int, memory::k_page_batch> where;
+    std::array<Load*, memory::k_page_batch> load;
+    std::size_t count = 0;
+  };
+  bool set_out(Load& load, PlaceId to) noexcept;
+  void move(std::span<Load> loads, int node) noexcept;
+  void move_batch(int node) noexcept;
+  void arrive(Load& load, PlaceId to) noexcept;
+  void retreat(Load& load, PlaceId to) noexcept;
+  void prefer(const memory::Chunk& chunk, PlaceId place) noexcept;
+  void keep_on(Load& load, PlaceSet places) noexcept;
+  [[nodiscard]] PlaceSet places_with_pages(const memory::Chunk& chunk) noexcept;
+  [[nodiscard]] PlaceId place_count() const noexcept { return static_cast<PlaceId>(machine_.places().size()); }
+  [[nodiscard]] int node_of(PlaceId place) const noexcept;  // -1 where it has none
+
+  const machine::Machine& machine_;
+  memory::ChunkTable& chunks_;
+  memory::Ledger& ledger_;
+  std::unique_ptr<Batch> batch_;
+};
+
+NumaMovePages::NumaMovePages(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger)
     : machine_(machine), chunks_(chunks), ledger_(ledger), batch_(std::make_unique<Batch>()) {}
 
-int NumaCarrier::node_of(PlaceId place) const noexcept {
+int NumaMovePages::node_of(PlaceId place) const noexcept {
   const auto& places = machine_.places();
   return place < places.size() ? places[place].numa_node : -1;
 }
 
-void NumaCarrier::carry(std::span<Load> loads, PlaceId to) noexcept {
+void NumaMovePages::carry(std::span<Load> loads, PlaceId to) noexcept {
   for (auto& load : loads) load.underway = set_out(load, to);
   move(loads, node_of(to));
   for (auto& load : loads) {
@@ -41,7 +73,7 @@ void NumaCarrier::carry(std::span<Load> loads, PlaceId to) noexcept {
 }
 
 // Room and policy. False when there is nothing to move: it lies there already, or was refused.
-bool NumaCarrier::set_out(Load& load, PlaceId to) noexcept {
+bool NumaMovePages::set_out(Load& load, PlaceId to) noexcept {
   const auto& chunk = *load.chunk;
   if (place_of(chunk) == to && load.further == 0) return false;
   if ((held_on(load) & only(to)) == 0 && !ledger_.take(to, Bytes{chunk.size})) {
@@ -59,7 +91,7 @@ bool NumaCarrier::set_out(Load& load, PlaceId to) noexcept {
   return false;
 }
 
-void NumaCarrier::prefer(const memory::Chunk& chunk, PlaceId place) noexcept {
+void NumaMovePages::prefer(const memory::Chunk& chunk, PlaceId place) noexcept {
   if (const auto node = node_of(place); node >= 0)
     memory::prefer_node(chunk.address, range_of(chunk), node);
   else
@@ -67,7 +99,7 @@ void NumaCarrier::prefer(const memory::Chunk& chunk, PlaceId place) noexcept {
 }
 
 // The account's side of a move that has ended: the chunk is held on `places` and, always, on its own.
-void NumaCarrier::keep_on(Load& load, PlaceSet places) noexcept {
+void NumaMovePages::keep_on(Load& load, PlaceSet places) noexcept {
   const auto own = only(place_of(*load.chunk));
   for (PlaceId place = 0; place < place_count(); ++place)
     if ((load.further & ~own & ~places & only(place)) != 0) ledger_.give(place, Bytes{load.chunk->size});
@@ -76,7 +108,7 @@ void NumaCarrier::keep_on(Load& load, PlaceSet places) noexcept {
 
 // Moves what the loads have in memory to `node`, many chunks a call; leaves in each load how much of it stayed
 // behind.
-void NumaCarrier::move(std::span<Load> loads, int node) noexcept {
+void NumaMovePages::move(std::span<Load> loads, int node) noexcept {
   batch_->count = 0;
   for (auto& load : loads) {
     if (!load.underway) continue;
@@ -91,7 +123,7 @@ void NumaCarrier::move(std::span<Load> loads, int node) noexcept {
   move_batch(node);
 }
 
-void NumaCarrier::move_batch(int node) noexcept {
+void NumaMovePages::move_batch(int node) noexcept {
   auto& batch = *batch_;
   const auto n = std::exchange(batch.count, 0);
   if (n == 0) return;
@@ -104,7 +136,7 @@ void NumaCarrier::move_batch(int node) noexcept {
   }
 }
 
-void NumaCarrier::arrive(Load& load, PlaceId to) noexcept {
+void NumaMovePages::arrive(Load& load, PlaceId to) noexcept {
   auto& chunk = *load.chunk;
   load.further |= only(place_of(chunk));
   chunks_.put(chunk, to);
@@ -115,7 +147,7 @@ void NumaCarrier::arrive(Load& load, PlaceId to) noexcept {
 
 // Some of it could not go: all of it goes back. Where the way back is closed as well, the chunk stays in parts and
 // is held wherever there is one, until a later move brings them together or its object is freed.
-void NumaCarrier::retreat(Load& load, PlaceId to) noexcept {
+void NumaMovePages::retreat(Load& load, PlaceId to) noexcept {
   auto& chunk = *load.chunk;
   const auto home = place_of(chunk);
   const int error = load.error;
@@ -127,7 +159,7 @@ void NumaCarrier::retreat(Load& load, PlaceId to) noexcept {
   keep_on(load, load.behind == 0 ? only(home) : places_with_pages(chunk));
 }
 
-PlaceSet NumaCarrier::places_with_pages(const memory::Chunk& chunk) noexcept {
+PlaceSet NumaMovePages::places_with_pages(const memory::Chunk& chunk) noexcept {
   PlaceSet places = 0;
   auto& where = batch_->where;
   for (std::size_t at = 0; at < pages_of(chunk); at += where.size()) {
@@ -140,6 +172,25 @@ PlaceSet NumaCarrier::places_with_pages(const memory::Chunk& chunk) noexcept {
         places |= only(place);
   }
   return places;
+}
+
+class Variant final : public CopierVariant {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "numa_move_pages"; }
+  [[nodiscard]] bool serves(const machine::Place& from, const machine::Place& to) const override {
+    return from.numa_node >= 0 && to.numa_node >= 0;
+  }
+  [[nodiscard]] std::unique_ptr<Copier> make(const machine::Machine& machine, memory::ChunkTable& chunks,
+                                             memory::Ledger& ledger) const override {
+    return std::make_unique<NumaMovePages>(machine, chunks, ledger);
+  }
+};
+
+}  // namespace
+
+const CopierVariant& numa_move_pages_copier() {
+  static const Variant variant;
+  return variant;
 }
 
 }  // namespace terrace::transfer

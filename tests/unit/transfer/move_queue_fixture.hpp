@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "support/real_memory.hpp"
-#include "transfer/numa_mover.hpp"
+#include "transfer/move_queue.hpp"
 
 namespace terrace::transfer {
 
@@ -59,7 +59,7 @@ class GatedClock final : public Clock {
   std::uint64_t ticks_ = 0;
 };
 
-class NumaMoverTest : public ::testing::Test {
+class MoveQueueTest : public ::testing::Test {
  protected:
   // `count` touched chunks of 16 KiB, of which the budget of place 0 holds `fast`; they lie on place 1, on the
   // account.
@@ -74,7 +74,7 @@ class NumaMoverTest : public ::testing::Test {
       chunks_.add(map_->address(4 * i), k_chunk_size, 0, 0, 1);
       ASSERT_TRUE(ledger_->take(1, Bytes{k_chunk_size}));
     }
-    mover_ = std::make_unique<NumaMover>(*machine_, chunks_, *ledger_, clock_);
+    mover_ = std::make_unique<MoveQueue>(*machine_, chunks_, *ledger_, clock_);
   }
   void TearDown() override { clock_.open(); }
 
@@ -87,7 +87,7 @@ class NumaMoverTest : public ::testing::Test {
   std::unique_ptr<machine::Machine> machine_;
   std::unique_ptr<Mapping> map_;
   std::unique_ptr<memory::Ledger> ledger_;
-  std::unique_ptr<NumaMover> mover_;
+  std::unique_ptr<MoveQueue> mover_;
 };
 
 }  // namespace terrace::transfer

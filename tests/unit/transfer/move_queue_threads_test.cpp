@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "numa_mover_fixture.hpp"
+#include "move_queue_fixture.hpp"
 
 namespace terrace::transfer {
 namespace {
 
 // Everything at once: several threads ask, wait, free and harvest while a fourth watches the account.
-TEST_F(NumaMoverTest, ManyThreadsKeepOrderAndAccount) {
+TEST_F(MoveQueueTest, ManyThreadsKeepOrderAndAccount) {
   constexpr std::uint32_t k_chunks = 96;
   constexpr std::uint32_t k_fast = 20;
   constexpr int k_steps = 400;

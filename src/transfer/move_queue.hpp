@@ -1,5 +1,6 @@
-// Moves chunks between NUMA nodes: one helper thread, transfers in the order in which they were asked for. Small
-// chunks that follow one another to the same place share the kernel's calls: they begin and are done together.
+// Moves chunks between places: one helper thread, transfers in the order in which they were asked for, each by the
+// copier of its way. Small chunks that follow one another on the same way share the kernel's calls: they begin and
+// are done together.
 #pragma once
 
 #include <pthread.h>
@@ -10,20 +11,20 @@
 
 #include "core/clock.hpp"
 #include "memory/ledger.hpp"
-#include "transfer/copiers/numa_carrier.hpp"
+#include "transfer/copier.hpp"
 #include "transfer/mover.hpp"
 
 namespace terrace::transfer {
 
 // In the child of a fork there is no helper thread: a mover is of use in the process that made it only.
-class NumaMover final : public Mover {
+class MoveQueue final : public Mover {
  public:
   // All outlive the mover; the clock and the ledger are used from its thread, too. Starts the thread with every
   // signal blocked: signals are the program's. `enter` is called first on that thread, so that who watches the
   // program's threads leaves it alone. Throws Error{failed} when the system gives no thread.
-  NumaMover(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger, Clock& clock,
+  MoveQueue(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger, Clock& clock,
             void (*enter)() = nullptr);
-  ~NumaMover() override;  // the transfer under way is finished, those behind it are not begun
+  ~MoveQueue() override;  // the transfer under way is finished, those behind it are not begun
 
   // Throws Error{invalid} for a place that the machine does not have; nothing is asked for then.
   using Mover::submit;
@@ -41,7 +42,7 @@ class NumaMover final : public Mover {
     // are.
     memory::Chunk* chunk = nullptr;
   };
-  struct InParts {  // a chunk that is held on further places (numa_carrier.hpp)
+  struct InParts {  // a chunk that is held on further places (copier.hpp)
     ChunkId chunk = 0;
     PlaceSet further = 0;
   };
@@ -59,9 +60,10 @@ class NumaMover final : public Mover {
   memory::Ledger& ledger_;
   Clock& clock_;
   void (*enter_)();
-  NumaCarrier carrier_;
+  CopiersByWay copiers_;
   pthread_t thread_{};
   std::vector<Load> loads_;  // of the group; the thread's own
+  Copier* copier_ = nullptr;  // the same; null where there is none for the way
 
   // Guarded by the mutex, in every member function above but carry_group().
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;

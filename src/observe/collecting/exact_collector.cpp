@@ -1,5 +1,5 @@
 // Exact sums by phase and chunk. See exact_collector.hpp.
-#include "observe/collectors/exact_collector.hpp"
+#include "observe/collecting/exact_collector.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "transfer/numa_mover.hpp"
+#include "transfer/move_queue.hpp"
 
 #include <signal.h>
 #include <time.h>
@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "core/error.hpp"
+#include "memory/numa_node.hpp"
 
 namespace terrace::transfer {
 
@@ -38,14 +39,14 @@ void make_room(std::vector<Element>& list, std::size_t elements) {
 
 }  // namespace
 
-NumaMover::NumaMover(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger,
+MoveQueue::MoveQueue(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger,
                      Clock& clock, void (*enter)())
     : machine_(machine),
       chunks_(chunks),
       ledger_(ledger),
       clock_(clock),
       enter_(enter),
-      carrier_(machine, chunks, ledger) {
+      copiers_(machine, chunks, ledger) {
   loads_.reserve(k_group_chunks);
   group_.reserve(k_group_chunks);
   sigset_t all;
@@ -58,7 +59,7 @@ NumaMover::NumaMover(const machine::Machine& machine, memory::ChunkTable& chunks
   pthread_setname_np(thread_, "terrace-mover");
 }
 
-NumaMover::~NumaMover() {
+MoveQueue::~MoveQueue() {
   {
     const Lock lock(mutex_);
     stop_ = true;
@@ -67,7 +68,7 @@ NumaMover::~NumaMover() {
   pthread_join(thread_, nullptr);
 }
 
-Ticket NumaMover::submit(std::span<const TransferRequest> requests) {
+Ticket MoveQueue::submit(std::span<const TransferRequest> requests) {
   for (const auto& request : requests)
     if (request.to >= machine_.places().size())
       throw Error(Code::invalid, "a move to a place that the machine lacks");
@@ -88,19 +89,19 @@ Ticket NumaMover::submit(std::span<const TransferRequest> requests) {
   return first;
 }
 
-bool NumaMover::finished(Ticket ticket) const {
+bool MoveQueue::finished(Ticket ticket) const {
   const auto is_it = [&](const Transfer& one) { return one.result.ticket == ticket; };
   const auto before = [](const Transfer& one, Ticket wanted) { return one.result.ticket < wanted; };
   const auto queued = std::lower_bound(queue_.begin(), queue_.end(), ticket, before);
   return (queued == queue_.end() || !is_it(*queued)) && std::none_of(group_.begin(), group_.end(), is_it);
 }
 
-bool NumaMover::done(Ticket ticket) {
+bool MoveQueue::done(Ticket ticket) {
   const Lock lock(mutex_);
   return finished(ticket);
 }
 
-void NumaMover::wait(Ticket ticket) {
+void MoveQueue::wait(Ticket ticket) {
   const Lock lock(mutex_);
   ++waiting_;
   pthread_cond_signal(&asked_);
@@ -108,14 +109,14 @@ void NumaMover::wait(Ticket ticket) {
   --waiting_;
 }
 
-void NumaMover::pace(double share) {
+void MoveQueue::pace(double share) {
   const Lock lock(mutex_);
   pace_ = share;
   pthread_cond_signal(&asked_);
 }
 
 // After so much work, as long as makes the pace; not while somebody waits.
-void NumaMover::rest(Seconds worked) {
+void MoveQueue::rest(Seconds worked) {
   timespec begun{};
   clock_gettime(CLOCK_MONOTONIC, &begun);
   while (pace_ < 1 && waiting_ == 0 && !stop_) {
@@ -126,12 +127,12 @@ void NumaMover::rest(Seconds worked) {
   }
 }
 
-bool NumaMover::in_group(ChunkId first, std::uint32_t count) const {
+bool MoveQueue::in_group(ChunkId first, std::uint32_t count) const {
   return std::any_of(group_.begin(), group_.end(),
                      [&](const Transfer& one) { return one.result.chunk - first < count; });
 }
 
-void NumaMover::forget(ChunkId first, std::uint32_t count) {
+void MoveQueue::forget(ChunkId first, std::uint32_t count) {
   const Lock lock(mutex_);
   ++forgetting_;
   const auto now = clock_.now();
@@ -160,21 +161,21 @@ void NumaMover::forget(ChunkId first, std::uint32_t count) {
   if (--forgetting_ == 0) pthread_cond_signal(&asked_);
 }
 
-std::vector<TransferResult> NumaMover::harvest() {
+std::vector<TransferResult> MoveQueue::harvest() {
   const Lock lock(mutex_);
   std::vector<TransferResult> results(finished_.begin(), finished_.end());
   finished_.clear();  // keeps its room
   return results;
 }
 
-void* NumaMover::thread_body(void* self) {
-  auto& mover = *static_cast<NumaMover*>(self);
+void* MoveQueue::thread_body(void* self) {
+  auto& mover = *static_cast<MoveQueue*>(self);
   if (mover.enter_ != nullptr) mover.enter_();
   mover.run();
   return nullptr;
 }
 
-void NumaMover::run() noexcept {
+void MoveQueue::run() noexcept {
   const Lock lock(mutex_);
   for (;;) {
     while ((queue_.empty() || forgetting_ > 0) && !stop_) pthread_cond_wait(&asked_, &mutex_);
@@ -190,13 +191,16 @@ void NumaMover::run() noexcept {
   }
 }
 
-// The transfers at the head of the queue that go to one place, up to a good call's worth; a chunk is there once.
-void NumaMover::take_group() {
+// The transfers at the head of the queue that one copier brings to one place, up to a good call's worth; a chunk is
+// there once.
+void MoveQueue::take_group() {
   loads_.clear();
   std::size_t bytes = 0;
   while (!queue_.empty() && group_.size() < k_group_chunks) {
     const auto& next = queue_.front();
-    if (!group_.empty() && (next.result.to != group_.front().result.to ||
+    auto* const copier = copiers_.of(next.chunk->place.load(std::memory_order_relaxed), next.result.to);
+    if (group_.empty()) copier_ = copier;
+    if (!group_.empty() && (copier != copier_ || next.result.to != group_.front().result.to ||
                             bytes + next.chunk->size > k_group_bytes || in_group(next.result.chunk, 1)))
       break;
     bytes += next.chunk->size;
@@ -214,18 +218,21 @@ void NumaMover::take_group() {
   }
 }
 
-void NumaMover::carry_group() {
+void MoveQueue::carry_group() {
   const auto begun = clock_.now();
   for (auto& transfer : group_) {
     transfer.result.begun = begun;
     transfer.result.from = transfer.chunk->place.load(std::memory_order_relaxed);
   }
-  carrier_.carry(loads_, group_.front().result.to);
+  if (copier_)
+    copier_->carry(loads_, group_.front().result.to);
+  else
+    for (auto& load : loads_) load.refuse(ENOTSUP);
   const auto done = clock_.now();
   for (auto& transfer : group_) transfer.result.done = done;
 }
 
-void NumaMover::book_group() {
+void MoveQueue::book_group() {
   for (std::size_t i = 0; i < group_.size(); ++i) {
     auto& result = group_[i].result;
     result.size = loads_[i].size;

@@ -1,5 +1,5 @@
 // Drawing samples from quanta. See sampling_collector.hpp.
-#include "observe/collectors/sampling_collector.hpp"
+#include "observe/collecting/sampling_collector.hpp"
 
 #include <algorithm>
 #include <cmath>

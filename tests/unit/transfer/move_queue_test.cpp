@@ -1,6 +1,6 @@
 // The mover's tickets, order and account. Its places share one node here, so that every machine can run this:
 // pages need no copying, all else is as ever. tests/guest moves between two nodes.
-#include "transfer/numa_mover.hpp"
+#include "transfer/move_queue.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,12 +11,13 @@
 #include <thread>
 
 #include "core/error.hpp"
-#include "numa_mover_fixture.hpp"
+#include "memory/numa_node.hpp"
+#include "move_queue_fixture.hpp"
 
 namespace terrace::transfer {
 namespace {
 
-TEST_F(NumaMoverTest, MovesAndKeepsTheAccount) {
+TEST_F(MoveQueueTest, MovesAndKeepsTheAccount) {
   start(4, 2);
   const auto ticket = mover_->submit({2, 0});
   mover_->wait(ticket);
@@ -39,7 +40,7 @@ TEST_F(NumaMoverTest, MovesAndKeepsTheAccount) {
   EXPECT_TRUE(mover_->harvest().empty()) << "each result comes once";
 }
 
-TEST_F(NumaMoverTest, TransfersEndInTheOrderInWhichTheyWereAsked) {
+TEST_F(MoveQueueTest, TransfersEndInTheOrderInWhichTheyWereAsked) {
   start(64, 64);
   std::vector<Ticket> asked;
   for (int round = 0; round < 4; ++round)
@@ -60,7 +61,7 @@ TEST_F(NumaMoverTest, TransfersEndInTheOrderInWhichTheyWereAsked) {
   EXPECT_EQ(held(1), 32u);
 }
 
-TEST_F(NumaMoverTest, RefusesWhatTheLedgerHasNoRoomForAndGoesOn) {
+TEST_F(MoveQueueTest, RefusesWhatTheLedgerHasNoRoomForAndGoesOn) {
   start(4, 2);
   Ticket last = 0;
   for (ChunkId chunk = 0; chunk < 4; ++chunk) last = mover_->submit({chunk, 0});
@@ -77,7 +78,7 @@ TEST_F(NumaMoverTest, RefusesWhatTheLedgerHasNoRoomForAndGoesOn) {
   EXPECT_EQ(held(1), 2u);
 }
 
-TEST_F(NumaMoverTest, AMoveInMayRelyOnTheMoveOutBeforeIt) {
+TEST_F(MoveQueueTest, AMoveInMayRelyOnTheMoveOutBeforeIt) {
   start(4, 1);
   mover_->wait(mover_->submit({0, 0}));
   mover_->harvest();
@@ -95,7 +96,7 @@ TEST_F(NumaMoverTest, AMoveInMayRelyOnTheMoveOutBeforeIt) {
   EXPECT_EQ(held(0), 1u);
 }
 
-TEST_F(NumaMoverTest, ToTheSamePlaceIsDoneAtOnce) {
+TEST_F(MoveQueueTest, ToTheSamePlaceIsDoneAtOnce) {
   start(1, 1);
   const auto ticket = mover_->submit({0, 1});
   mover_->wait(ticket);
@@ -106,7 +107,7 @@ TEST_F(NumaMoverTest, ToTheSamePlaceIsDoneAtOnce) {
   EXPECT_EQ(held(1), 1u);
 }
 
-TEST_F(NumaMoverTest, RefusalsOfTheSystemLeaveChunkAndAccountAsTheyWere) {
+TEST_F(MoveQueueTest, RefusalsOfTheSystemLeaveChunkAndAccountAsTheyWere) {
   start(2, 2);
   const auto ticket = mover_->submit({0, 2});  // its node does not exist
   mover_->wait(ticket);
@@ -121,7 +122,7 @@ TEST_F(NumaMoverTest, RefusalsOfTheSystemLeaveChunkAndAccountAsTheyWere) {
   EXPECT_EQ(*map_->page(0), 1);
 }
 
-TEST_F(NumaMoverTest, RefusesMemoryThatNobodyMapped) {
+TEST_F(MoveQueueTest, RefusesMemoryThatNobodyMapped) {
   start(2, 2);
   // Below what the kernel lets anyone map; a range that was unmapped might be somebody else's by now.
   const auto chunk = chunks_.add(memory::k_page, k_chunk_size, 0, 0, k_no_place);
@@ -134,14 +135,14 @@ TEST_F(NumaMoverTest, RefusesMemoryThatNobodyMapped) {
   EXPECT_EQ(held(0), 0u);
 }
 
-TEST_F(NumaMoverTest, AcceptsNoPlaceThatIsNot) {
+TEST_F(MoveQueueTest, AcceptsNoPlaceThatIsNot) {
   start(1, 1);
   EXPECT_THROW(mover_->submit({0, 3}), Error);
   EXPECT_THROW(mover_->submit({0, k_no_place}), Error);
   EXPECT_TRUE(mover_->done(1000)) << "a ticket that was never given is nothing to wait for";
 }
 
-TEST_F(NumaMoverTest, ForgetsWhatHasNotBegun) {
+TEST_F(MoveQueueTest, ForgetsWhatHasNotBegun) {
   start(8, 8);
   clock_.shut();
   const auto begun = mover_->submit({7, 0});
@@ -164,7 +165,7 @@ TEST_F(NumaMoverTest, ForgetsWhatHasNotBegun) {
 }
 
 // A move in that counts on the room of a move out finds it, too, when the data of that are freed instead.
-TEST_F(NumaMoverTest, WhatIsForgottenGivesItsRoomBack) {
+TEST_F(MoveQueueTest, WhatIsForgottenGivesItsRoomBack) {
   start(8, 1);
   mover_->wait(mover_->submit({0, 0}));
   clock_.shut();
@@ -181,7 +182,7 @@ TEST_F(NumaMoverTest, WhatIsForgottenGivesItsRoomBack) {
   EXPECT_EQ(held(0), 1u);
 }
 
-TEST_F(NumaMoverTest, ForgetWaitsForWhatHasBegun) {
+TEST_F(MoveQueueTest, ForgetWaitsForWhatHasBegun) {
   start(2, 2);
   clock_.shut();
   const auto ticket = mover_->submit({1, 0});
@@ -200,7 +201,7 @@ TEST_F(NumaMoverTest, ForgetWaitsForWhatHasBegun) {
   EXPECT_EQ(mover_->harvest().size(), 1u) << "it was done, so it is told";
 }
 
-TEST_F(NumaMoverTest, NeighboursInTheQueueShareTheKernelsCalls) {
+TEST_F(MoveQueueTest, NeighboursInTheQueueShareTheKernelsCalls) {
   start(200, 200);
   clock_.shut();
   mover_->submit({199, 0});
@@ -221,7 +222,7 @@ TEST_F(NumaMoverTest, NeighboursInTheQueueShareTheKernelsCalls) {
   EXPECT_EQ(held(0), 130u);
 }
 
-TEST_F(NumaMoverTest, AChunkIsInAGroupOnce) {
+TEST_F(MoveQueueTest, AChunkIsInAGroupOnce) {
   start(2, 1);
   clock_.shut();
   mover_->submit({1, 1});
@@ -239,13 +240,13 @@ TEST_F(NumaMoverTest, AChunkIsInAGroupOnce) {
   EXPECT_EQ(held(0), 1u);
 }
 
-TEST_F(NumaMoverTest, BigChunksTakeManyCalls) {
+TEST_F(MoveQueueTest, BigChunksTakeManyCalls) {
   start(1, 1);
   constexpr std::size_t k_pages = 3 * memory::k_page_batch + 5;
   const Mapping big(k_pages * k_page);
   big.touch(0, k_pages);
   ledger_ = std::make_unique<memory::Ledger>(page_, machine::Budget{{1ULL << 30}, {1ULL << 30}, {0}});
-  mover_ = std::make_unique<NumaMover>(*machine_, chunks_, *ledger_, clock_);
+  mover_ = std::make_unique<MoveQueue>(*machine_, chunks_, *ledger_, clock_);
   const auto chunk = chunks_.add(big.address(), k_pages * k_page, 0, 0, k_no_place);
   mover_->wait(mover_->submit({chunk, 0}));
   const auto results = mover_->harvest();
@@ -257,7 +258,7 @@ TEST_F(NumaMoverTest, BigChunksTakeManyCalls) {
 
 // The clock says that each transfer takes a second; at half speed the mover then rests, a tenth of a second at
 // most.
-TEST_F(NumaMoverTest, RestsBetweenTransfersWhereItIsHeldBack) {
+TEST_F(MoveQueueTest, RestsBetweenTransfersWhereItIsHeldBack) {
   start(8, 8);
   mover_->pace(0.5);
   const auto begun = std::chrono::steady_clock::now();
@@ -269,7 +270,7 @@ TEST_F(NumaMoverTest, RestsBetweenTransfersWhereItIsHeldBack) {
   EXPECT_EQ(place(0), 0);
 }
 
-TEST_F(NumaMoverTest, DoesNotRestWhileSomebodyWaits) {
+TEST_F(MoveQueueTest, DoesNotRestWhileSomebodyWaits) {
   start(8, 8);
   mover_->pace(0.5);
   const auto begun = std::chrono::steady_clock::now();
@@ -280,7 +281,7 @@ TEST_F(NumaMoverTest, DoesNotRestWhileSomebodyWaits) {
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(20)) << "30 s with rests";
 }
 
-TEST_F(NumaMoverTest, EndsWithTransfersInTheQueue) {
+TEST_F(MoveQueueTest, EndsWithTransfersInTheQueue) {
   start(32, 32);
   clock_.shut();
   mover_->submit({0, 0});

@@ -1,4 +1,5 @@
-#include "memory/providers/numa_backing.hpp"
+// Places that are nodes of the operating system: NUMA memory. See numa_provider.hpp.
+#include "memory/numa_provider.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +13,7 @@ namespace terrace::memory {
 namespace {
 
 // Bringing pages along stops all processors for a moment, even where there is none: so the kernel is asked first.
-int settle_range(std::uint64_t low, std::uint64_t high, int node) {
+int bind_range(std::uint64_t low, std::uint64_t high, int node) {
   const bool touched = any_present(low, high - low);
   if (touched) part_from_neighbours(low, high - low);
   return prefer_node(low, high - low, node, touched);
@@ -20,22 +21,22 @@ int settle_range(std::uint64_t low, std::uint64_t high, int node) {
 
 }  // namespace
 
-NumaBacking::NumaBacking(const machine::Machine& machine, const ChunkTable& chunks)
+NumaProvider::NumaProvider(const machine::Machine& machine, const ChunkTable& chunks)
     : machine_(machine), chunks_(chunks) {}
 
-bool NumaBacking::settle(ChunkId first, std::uint32_t count, PlaceId place) {
+bool NumaProvider::bind(ChunkId first, std::uint32_t count, PlaceId place) {
   const auto node = machine_.place(place).numa_node;
   const auto& last = chunks_[first + count - 1];
-  const auto error = settle_range(chunks_[first].address, last.address + last.size, node);
+  const auto error = bind_range(chunks_[first].address, last.address + last.size, node);
   if (error != EFAULT || count == 1) return error == 0;
-  // A part of it is not mapped (a stack that has not grown yet): what is there settles.
+  // A part of it is not mapped (a stack that has not grown yet): what is there is bound.
   bool some = false;
   for (auto chunk = first; chunk < first + count; ++chunk)
-    some |= settle_range(chunks_[chunk].address, chunks_[chunk].address + chunks_[chunk].size, node) == 0;
+    some |= bind_range(chunks_[chunk].address, chunks_[chunk].address + chunks_[chunk].size, node) == 0;
   return some;
 }
 
-PlaceId NumaBacking::where(ChunkId id) {
+PlaceId NumaProvider::where(ChunkId id) {
   const auto& chunk = chunks_[id];
   const auto& places = machine_.places();
   std::vector<std::size_t> counts(places.size(), 0);
@@ -51,6 +52,25 @@ PlaceId NumaBacking::where(ChunkId id) {
   const auto most = std::max_element(counts.begin(), counts.end());
   if (most == counts.end() || *most == 0) return k_no_place;
   return static_cast<PlaceId>(most - counts.begin());
+}
+
+namespace {
+
+class Numa final : public ProviderVariant {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "numa"; }
+  [[nodiscard]] bool serves(const machine::Place& place) const override { return place.numa_node >= 0; }
+  [[nodiscard]] std::unique_ptr<Provider> make(const machine::Machine& machine,
+                                               const ChunkTable& chunks) const override {
+    return std::make_unique<NumaProvider>(machine, chunks);
+  }
+};
+
+}  // namespace
+
+const ProviderVariant& numa_provider() {
+  static const Numa variant;
+  return variant;
 }
 
 }  // namespace terrace::memory

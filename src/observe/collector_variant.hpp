@@ -1,0 +1,36 @@
+// Which collector fills the profile that decisions rest on. Each is one file in collectors/; the build makes the
+// table of them (cmake/Variants.cmake).
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "memory/chunk_table.hpp"
+#include "observe/collector.hpp"
+
+namespace terrace::observe {
+
+struct CollectorParts {  // all outlive the collector
+  const machine::Machine& machine;
+  InitiatorId initiator = 0;
+  double cores = 1;
+  const memory::ChunkTable& chunks;
+  Seconds sample_interval;
+};
+
+class CollectorVariant {
+ public:
+  virtual ~CollectorVariant() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual std::unique_ptr<Collector> make(const CollectorParts& parts) const = 0;
+};
+
+inline constexpr std::string_view k_default_collector = "simulated-sampling";
+
+const std::vector<const CollectorVariant*>& collectors();
+// Throws Error{invalid} with the list of names where there is none.
+const CollectorVariant& find_collector(std::string_view name);
+
+}  // namespace terrace::observe

@@ -1,0 +1,77 @@
+// What moves chunks from one place to another: room, pages and account of each, and the way back when the system
+// refuses. Which copier moves a chunk is a matter of the two places: several of them serve one run. Each is one
+// file in copiers/; the build makes the table of them (cmake/Variants.cmake). Who asked, and when, is the queue's
+// business (move_queue.hpp). What a move costs the machine file says ([[copy]]), for those who plan and those who
+// simulate.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/units.hpp"
+#include "machine/machine.hpp"
+#include "memory/chunk_table.hpp"
+#include "memory/ledger.hpp"
+
+namespace terrace::transfer {
+
+// A set of places, one bit each: a ledger has no more of them (k_ledger_places).
+using PlaceSet = std::uint64_t;
+static_assert(memory::k_ledger_places <= 64);
+
+// One chunk on its way, and what became of it.
+struct Load {
+  memory::Chunk* chunk = nullptr;
+  // Places beside its own that have pages of the chunk, because the kernel refused the way on and the way back.
+  // The ledger holds the chunk on each of them as well.
+  PlaceSet further = 0;
+  Bytes size;  // that changed places
+  bool refused = false;
+  int error = 0;  // errno, where it was the system that refused
+  void refuse(int why) {
+    refused = true;
+    error = why;
+  }
+  bool underway = false;   // its pages are being moved
+  std::size_t behind = 0;  // of them on another node than the one wanted
+};
+
+class Copier {
+ public:
+  virtual ~Copier() = default;
+  // Brings the chunks, each of them there once, to `to`: takes room, sets the policy of their ranges so that what
+  // is touched meanwhile comes from there, moves what is there, gives back the room that they leave, and stores
+  // their new place. A chunk of which a page cannot go is brought back and keeps its place: it was refused.
+  virtual void carry(std::span<Load> loads, PlaceId to) noexcept = 0;
+};
+
+class CopierVariant {
+ public:
+  virtual ~CopierVariant() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual bool serves(const machine::Place& from, const machine::Place& to) const = 0;
+  // For the ways that it serves. All outlive it. It takes here all the memory that it will ever need.
+  [[nodiscard]] virtual std::unique_ptr<Copier> make(const machine::Machine& machine, memory::ChunkTable& chunks,
+                                                     memory::Ledger& ledger) const = 0;
+};
+const std::vector<const CopierVariant*>& copiers();
+
+// Each pair of places by the first variant that serves it.
+class CopiersByWay {
+ public:
+  CopiersByWay(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger);
+  // Null where nobody serves the way. From k_no_place: who moves within `to`.
+  [[nodiscard]] Copier* of(PlaceId from, PlaceId to) const {
+    return of_[(from == k_no_place ? to : from) * places_ + to];
+  }
+
+ private:
+  std::size_t places_;
+  std::vector<std::unique_ptr<Copier>> made_;
+  std::vector<Copier*> of_;  // by from and to
+};
+
+}  // namespace terrace::transfer

@@ -22,7 +22,7 @@ TraceMisses misses_of(const std::string& path, const machine::Machine& given, un
   if (initiator >= machine.initiators().size())
     throw Error(Code::invalid, machine.name() + " has no initiator " + std::to_string(initiator));
   tracer::TraceMissesOptions options;
-  options.caches.caches = machine.initiators()[initiator].caches;
+  options.caches.levels = machine.initiators()[initiator].caches;
   options.caches.line = machine.parts().line;
   options.big_block = big_block;
   options.whole_run = whole_run;

@@ -3,11 +3,16 @@
 
 #include "memory/ledger.hpp"
 #include "runtime/migrations.hpp"
-#include "runtime/object_memory.hpp"
 #include "runtime/runtime_parts.hpp"
 #include "strategy/strategy.hpp"
 
 namespace terrace::runtime {
+
+// Where an object's chunks are, the same in every configuration.
+struct ObjectMemory {
+  observe::Object object;
+  std::uint64_t address = 0;  // of the first chunk, a multiple of the granule
+};
 
 class ChunkBinding {
  public:

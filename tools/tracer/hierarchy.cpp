@@ -7,26 +7,26 @@
 
 namespace terrace::tracer {
 
-Hierarchy::Hierarchy(const observe::PipelineConfig& config) : config_(config), levels_(config.caches.size()) {
-  if (!std::has_single_bit(config.line.value))
+Hierarchy::Hierarchy(const Caches& caches) : caches_(caches), levels_(caches.levels.size()) {
+  if (!std::has_single_bit(caches.line.value))
     throw Error(Code::invalid,
-                "a cache line of " + std::to_string(config.line.value) + " bytes: it must be a power of two");
-  for (const auto& cache : config.caches) {
+                "a cache line of " + std::to_string(caches.line.value) + " bytes: it must be a power of two");
+  for (const auto& cache : caches.levels) {
     if (cache.shared) {
-      shared_.emplace_back(cache.size, cache.ways, config.line);
+      shared_.emplace_back(cache.size, cache.ways, caches.line);
     } else if (shared_.empty()) {
       ++private_levels_;
     } else {
       throw Error(Code::invalid, "cache " + cache.name + " is private and lies behind a shared one");
     }
   }
-  victims_.resize(levels_);
+  written_out_.resize(levels_);
 }
 
 void Hierarchy::add_thread(std::uint32_t thread) {
   if (thread >= own_.size()) own_.resize(thread + 1);
-  for (const auto& cache : config_.caches)
-    if (!cache.shared) own_[thread].emplace_back(cache.size, cache.ways, config_.line);
+  for (const auto& cache : caches_.levels)
+    if (!cache.shared) own_[thread].emplace_back(cache.size, cache.ways, caches_.line);
 }
 
 bool Hierarchy::access(std::uint32_t thread, std::uint64_t line, bool store) {
@@ -35,13 +35,12 @@ bool Hierarchy::access(std::uint32_t thread, std::uint64_t line, bool store) {
   std::size_t found = 0;
   for (; found < levels_; ++found) {
     // A line is dirty where it was written: in the first cache.
-    const auto outcome = level_of(thread, found).access(line, store && found == 0 ? observe::word::k_dirty : 0);
+    const auto outcome = level_of(thread, found).access(line, store && found == 0);
     if (outcome.hit) break;
-    victims_[found] = outcome.victim;
+    written_out_[found] = outcome.written_out;
   }
   for (std::size_t level = 0; level < found; ++level)
-    if ((victims_[level] & observe::word::k_dirty) != 0)
-      write_out(thread, level + 1, observe::word::line(victims_[level]));
+    if (written_out_[level]) write_out(thread, level + 1, *written_out_[level]);
   if (found < levels_) return false;
   ++fetched_;
   return true;
@@ -49,9 +48,9 @@ bool Hierarchy::access(std::uint32_t thread, std::uint64_t line, bool store) {
 
 void Hierarchy::write_out(std::uint32_t thread, std::size_t level, std::uint64_t line) {
   for (; level < levels_; ++level) {
-    const auto victim = level_of(thread, level).write_back(line).victim;
-    if ((victim & observe::word::k_dirty) == 0) return;
-    line = observe::word::line(victim);
+    const auto next = level_of(thread, level).write_back(line).written_out;
+    if (!next) return;
+    line = *next;
   }
   ++written_;
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "observe/pipeline/pipeline.hpp"
+#include "tracer/hierarchy.hpp"
 #include "tracer/trace_memory.hpp"
 #include "tracer/trace_reader.hpp"
 
@@ -18,7 +18,7 @@ enum class TraceCode : std::uint8_t { program, memory_functions, libraries };
 inline constexpr std::size_t k_trace_codes = 3;
 
 struct TraceMissesOptions {
-  observe::PipelineConfig caches;
+  Caches caches;
   std::uint64_t big_block = 16384;  // bytes from which on a block is an object of its own
   bool whole_run = false;           // count everything, not only the main loops
 };

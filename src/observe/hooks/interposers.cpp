@@ -1,4 +1,5 @@
-#include "observe/hooks/interposers.hpp"
+// memcpy, memmove, memset and their sisters, interposed: code compiled with -fno-builtin-memcpy and so on calls
+// them where the compiler would have copied unseen; libraries that are not instrumented are seen through them too.
 
 #include <dlfcn.h>
 
@@ -86,15 +87,14 @@ void resolve(std::atomic<Function>& pointer, const char* name) {
   return result;
 }
 
-__attribute__((constructor(101))) void at_start() { access_interposers(); }
-
-}  // namespace
-
-void access_interposers() {
+// Until then (other libraries' constructors may copy before ours run) simple loops do the work.
+__attribute__((constructor(101))) void find_real_functions() {
   resolve(real_memcpy, "memcpy");
   resolve(real_memmove, "memmove");
   resolve(real_memset, "memset");
 }
+
+}  // namespace
 
 }  // namespace terrace::observe
 

@@ -52,7 +52,7 @@ TEST(Hierarchy, MissesWhatThePipelineMisses) {
   std::uint64_t seed = 0;
   for (const auto& config : configs()) {
     Bench bench(k_bytes, config);
-    Hierarchy caches(config);
+    Hierarchy caches({config.caches, config.line});
     for (const auto& [offset, store] : any_accesses(++seed, k_bytes)) {
       bench.pipeline->range(bench.base + offset, 8, store, 1);
       caches.access(0, offset / 64, store);
@@ -65,7 +65,7 @@ TEST(Hierarchy, MissesWhatThePipelineMisses) {
 }
 
 TEST(Hierarchy, ThreadsShareTheSharedLevelsOnly) {
-  Hierarchy caches(small_config());
+  Hierarchy caches({small_config().caches, small_config().line});
   EXPECT_TRUE(caches.access(0, 7, false));
   EXPECT_FALSE(caches.access(3, 7, false));  // in the shared level
   Hierarchy apart({{cache(4096, 8, false)}, Bytes{64}});
@@ -75,11 +75,10 @@ TEST(Hierarchy, ThreadsShareTheSharedLevelsOnly) {
 }
 
 TEST(Hierarchy, RefusesWhatCannotBe) {
-  observe::PipelineConfig config;
-  config.caches = {cache(4096, 8, true), cache(4096, 8, false)};
+  Caches config;
+  config.levels = {cache(4096, 8, true), cache(4096, 8, false)};
   EXPECT_THROW(Hierarchy{config}, Error);
-  config = small_config();
-  config.line = Bytes{48};
+  config = {small_config().caches, Bytes{48}};
   EXPECT_THROW(Hierarchy{config}, Error);
 }
 

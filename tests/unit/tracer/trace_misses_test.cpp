@@ -52,7 +52,7 @@ class Program {
     const auto file = writer_.take();
     auto reader = reader_of(file);
     TraceMissesOptions options;
-    options.caches = small_config();
+    options.caches = {small_config().caches, small_config().line};
     options.whole_run = whole_run;
     return find_misses(reader, options);
   }

@@ -260,6 +260,7 @@ void make_runtime(Everything& all) {
   parts.map = all.session.hooks ? &all.map : nullptr;
   parts.chunk_rule = all.session.chunk_rule;
   parts.phases = all.session.phases;
+  parts.progress = &observe::find_progress(all.session.progress);
   parts.domain = first.domain;
   parts.function_name = [](std::uint64_t function) { return g_everything->names.find(function); };
   parts.mutex = &all.mutex;

@@ -19,9 +19,9 @@ std::string names_in_words(const std::vector<std::string_view>& names) {
   return text;
 }
 
-std::vector<std::string_view> collector_names() {
+std::vector<std::string_view> names_of(const auto& variants) {
   std::vector<std::string_view> names;
-  for (const auto* variant : observe::collectors()) names.push_back(variant->name());
+  for (const auto* variant : variants) names.push_back(variant->name());
   return names;
 }
 
@@ -138,8 +138,12 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   app.add_option("--sample", options.sample_cycles, "cycles between two samples of the collector")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--collector", options.collector,
-                 "who fills the profile that plans are made of: " + names_in_words(collector_names()))
+  app.add_option("--progress", options.progress,
+                 "what phases are cut into segments by: " + names_in_words(names_of(observe::progresses())))
+      ->default_str(std::string(observe::k_default_progress));
+  app.add_option(
+         "--collector", options.collector,
+         "who fills the profile that plans are made of: " + names_in_words(names_of(observe::collectors())))
       ->capture_default_str();
   std::optional<std::uint32_t> every;
   if (verb == "record") {

@@ -8,6 +8,7 @@
 
 #include "core/units.hpp"
 #include "observe/collector_variant.hpp"
+#include "observe/progress_variant.hpp"
 
 namespace terrace::cli {
 
@@ -39,6 +40,7 @@ struct LaunchOptions {
   bool exact = false;
   std::uint32_t every = 1;  // of the loop's iterations are followed, after the first two
   double sample_cycles = 1000;
+  std::string progress;  // "" for the plan's, or else the default
   std::string collector{observe::k_default_collector};
   std::string output;  // "" = PROGRAM.JOB.terrace here
   std::string misses;  // where to record the classified misses; "" for nowhere

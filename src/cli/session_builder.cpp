@@ -120,6 +120,19 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   return configuration;
 }
 
+// Plans count in what the run counts in.
+std::string progress_of(const LaunchOptions& options, const runtime::Session& session) {
+  std::string name = options.progress;
+  for (const auto& configuration : session.configurations) {
+    if (!configuration.plan) continue;
+    if (name.empty()) name = configuration.plan->progress;
+    if (configuration.plan->progress != name)
+      throw Error(Code::invalid, "--plan: its segments begin by " + configuration.plan->progress + ", not by " +
+                                     name + ": all plans of a run, and --progress, have to say the same");
+  }
+  return std::string(observe::find_progress(name.empty() ? observe::k_default_progress : name).name());
+}
+
 std::vector<std::string> functions_in(const std::vector<std::string>& symbol_files) {
   observe::SymbolTable table;
   for (const auto& file : symbol_files) table.add_file(file.c_str());
@@ -166,6 +179,7 @@ runtime::Session build_session(const LaunchOptions& options, const std::string& 
   const auto frequency = initiator.frequency_hz > 0 ? initiator.frequency_hz : 1e9;
   session.sample_interval = Seconds{options.sample_cycles / frequency};
   session.collector = observe::find_collector(options.collector).name();
+  session.progress = progress_of(options, session);
   // A recording has its names and phases.
   if (options.verb == "replay") return session;
   session.follow_every = options.every;

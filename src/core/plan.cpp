@@ -9,7 +9,7 @@
 namespace terrace {
 namespace {
 
-constexpr std::uint32_t k_plan_version = 5;
+constexpr std::uint32_t k_plan_version = 6;
 constexpr double k_not_asked = -1;  // a part's confidence
 
 void put(BlobWriter& out, Seconds seconds) { out.put(seconds.value); }
@@ -108,6 +108,7 @@ void Plan::to_blob(BlobWriter& out) const {
   out.put(std::string_view(planner));
   out.put(std::string_view(machine));
   out.put(std::string_view(loop));
+  out.put(std::string_view(progress));
   put(out, budget);
   put(out, phases);
   out.put(static_cast<std::uint32_t>(paces.size()));
@@ -140,6 +141,7 @@ Plan Plan::from_blob(BlobReader& in) {
   plan.planner = in.get_string();
   plan.machine = in.get_string();
   plan.loop = in.get_string();
+  plan.progress = in.get_string();
   plan.budget = get_texts(in);
   plan.phases = get_texts(in);
   plan.paces.resize(get_count(in));

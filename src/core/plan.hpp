@@ -59,9 +59,10 @@ struct Plan {
   std::string planner;  // "local", "global", "first-touch", "hand", ...
   std::string machine;
   std::string loop;
-  std::vector<std::string> budget;  // "hbm=16GiB", as the user may write it
-  std::vector<std::string> phases;  // names in the order of the iteration
-  std::vector<Repeat> repeats;      // where phases go on that go on beyond their last segment, ascending
+  std::string progress = "accesses";  // what segments of phases begin by
+  std::vector<std::string> budget;    // "hbm=16GiB", as the user may write it
+  std::vector<std::string> phases;    // names in the order of the iteration
+  std::vector<Repeat> repeats;        // where phases go on that go on beyond their last segment, ascending
   std::vector<double> paces;  // by phase: how fast moves go, of full speed (Mover::pace); empty: at full speed
   std::vector<PlanObject> objects;
   std::vector<PlanMove> moves;  // in the order in which they are asked for

@@ -251,6 +251,7 @@ Problem make_problem(const profile::Profile& profile, const machine::Machine& ma
   Problem problem;
   problem.machine = machine.name();
   problem.loop = profile.loop;
+  problem.progress = profile.progress;
   problem.cores = profile.cores;
   problem.exact = profile.exact;
   problem.asking = k_move_cost.value;

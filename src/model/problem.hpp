@@ -74,6 +74,7 @@ struct ProblemPlace {
 struct Problem {
   std::string machine;
   std::string loop;
+  std::string progress = "accesses";                // what its phases' segments were cut by
   std::vector<ProblemPlace> places;                 // indexed by PlaceId
   std::vector<PlaceId> homes;                       // by domain: where data lies that nobody placed
   std::vector<std::vector<PlaceId>> fastest_first;  // by domain: its places in the machine's order of speed

@@ -50,7 +50,8 @@ struct RunRecord {  // first in every journal
   InitiatorId initiator = 0;
   double cores = 1;
   Seconds sample_interval;
-  bool core_time_fitted = false;  // virtual time: core time is the program's own, not the machine's
+  bool core_time_fitted = false;      // virtual time: core time is the program's own, not the machine's
+  std::string progress = "accesses";  // what segments of phases are cut by (observe/progress_variant.hpp)
 };
 struct ObjectRecord {
   observe::Object object;

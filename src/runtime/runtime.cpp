@@ -20,6 +20,7 @@ struct Runtime::State {
   explicit State(RuntimeParts parts)
       : mutex(parts.mutex ? *parts.mutex : own_mutex),
         bring_accesses(std::move(parts.bring_accesses)),
+        progress(*parts.progress),
         sources(std::move(parts.phases), std::move(parts.function_name)),
         program(std::move(parts)) {}
 
@@ -59,6 +60,7 @@ struct Runtime::State {
   std::mutex own_mutex;
   std::mutex& mutex;  // of the program
   std::function<void()> bring_accesses;
+  const observe::ProgressVariant& progress;
   PhaseSources sources;
   Program program;
   bool finished = false;
@@ -151,7 +153,7 @@ void Runtime::progressed(const observe::Quantum& quantum) noexcept {
   auto& state = *state_;
   if (state.finished) return;
   try {
-    state.program.progressed(quantum.thread, quantum.accesses, quantum.in_stride);
+    state.program.progressed(quantum.thread, state.progress.of(quantum), quantum.in_stride);
   } catch (const std::exception& error) {
     if (!std::exchange(state.failed, true))
       state.program.warn_configurations(std::string("Terrace went on without an event: ") + error.what());

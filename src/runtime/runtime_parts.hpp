@@ -24,6 +24,7 @@
 #include "observe/collector.hpp"
 #include "observe/core_times.hpp"
 #include "observe/program_events.hpp"
+#include "observe/progress_variant.hpp"
 #include "profile/profile.hpp"
 #include "runtime/extent.hpp"
 #include "strategy/hints/hints.hpp"
@@ -71,6 +72,7 @@ struct ConfigurationParts {
   Steering steering;
   model::Calibration calibration;
   Seconds sample_interval;
+  std::string progress{observe::k_default_progress};  // what segments are cut by
   memory::ChunkTable* chunks = nullptr;
   Clock* clock = nullptr;
   memory::Provider* provider = nullptr;
@@ -109,6 +111,7 @@ struct RuntimeParts {
   std::function<void(bool)> follow;          // whether accesses are wanted from now on; may be empty
   observe::ProgramEvents* events = nullptr;  // hears of all that happens; may be null
   Reach* reach = nullptr;                    // measures what the hooks see of the program; may be null
+  const observe::ProgressVariant* progress = &observe::find_progress(observe::k_default_progress);
   std::mutex* mutex = nullptr;  // of the configurations and what they hear of accesses by; null: the runtime's own
 };
 

@@ -160,6 +160,7 @@ Plan make_plan(const model::Problem& problem, const Decision& decision, std::str
   plan.planner = planner_name;
   plan.machine = problem.machine;
   plan.loop = problem.loop;
+  plan.progress = problem.progress;
   plan.budget = budget_words(problem, names);
   for (const auto& phase : problem.phases) plan.phases.push_back(phase.name);
   const auto list = model::moves_of(problem, decision.schedule);

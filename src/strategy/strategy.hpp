@@ -39,6 +39,7 @@ struct Context {
   const std::vector<observe::Object>* objects = nullptr;  // all that there have been
   const HintBook* hints = nullptr;
   observe::IntervalCollector* watched = nullptr;  // where the variant watches (variant.hpp)
+  std::string progress;                           // what segments are cut by
   bool profiles = false;                          // a collector can fill a profile
   std::uint32_t learn_iterations = 1;             // profiled before planning
   bool learn_at_home = true;                      // false: with data where first touch puts it, fast memory first

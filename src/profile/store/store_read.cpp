@@ -175,13 +175,14 @@ Profile Store::profile(std::int64_t run, bool exact) const {
   profile.unseen = impl_->unseen(run);
   Statement facts(database,
                   "SELECT initiator, cores, sample_interval, "
-                  "(SELECT name FROM loop WHERE run = ?1 AND number = ?2) FROM run WHERE id = ?1");
+                  "(SELECT name FROM loop WHERE run = ?1 AND number = ?2), progress FROM run WHERE id = ?1");
   facts.bind_all(run, loop);
   if (facts.step()) {
     profile.initiator = static_cast<InitiatorId>(facts.integer(0));
     profile.cores = facts.real(1);
     if (!exact) profile.sample_interval = {facts.real(2)};
     profile.loop = facts.text(3);
+    profile.progress = facts.text(4);
   }
   return profile;
 }

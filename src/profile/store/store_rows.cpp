@@ -86,12 +86,12 @@ void RunRows::add(const RunRecord& r) {
   Statement update(database_,
                    "UPDATE run SET process = ?, parent = ?, started_unix_ns = ?, host = ?, program = ?, "
                    "arguments = ?, backend = ?, mode = ?, planner = ?, budget = ?, initiator = ?, cores = ?, "
-                   "sample_interval = ?, core_time_fitted = ? WHERE id = ?");
+                   "sample_interval = ?, core_time_fitted = ?, progress = ? WHERE id = ?");
   std::optional<bool> fitted;
   if (r.backend == "virtual") fitted = r.core_time_fitted;
   const auto arguments = json_list(r.arguments);
   update.run(r.process, r.parent, r.started_unix_ns, r.host, r.program, arguments, r.backend, r.mode, r.planner,
-             r.budget, r.initiator, r.cores, r.sample_interval, fitted, id_);
+             r.budget, r.initiator, r.cores, r.sample_interval, fitted, r.progress, id_);
 }
 
 void RunRows::add(const ObjectRecord& r) {

@@ -137,6 +137,7 @@ profile::RunRecord run_record(const Session& session, const SessionConfiguration
   run.cores = configuration.cores;
   run.sample_interval = session.sample_interval;
   run.core_time_fitted = configuration.core_time_fitted;
+  run.progress = session.progress;
   return run;
 }
 
@@ -193,6 +194,7 @@ BuiltConfiguration build_configuration(const Session& session, const SessionConf
   given.steering.keep_exact = configuration.keep_exact;
   given.calibration = configuration.calibration;
   given.sample_interval = session.sample_interval;
+  given.progress = session.progress;
   given.chunks = &parts->chunks;
   given.ledger = &parts->ledger;
   given.journal = &parts->journal;

@@ -58,6 +58,7 @@ class Replay final : public sim::ReplaySink {
     parts.reach = &reach_;
     parts.domain = session.configurations.front().domain;
     parts.chunk_rule = chunk_rule_;
+    parts.progress = &observe::find_progress(session.progress);
     runtime_ = std::make_unique<Runtime>(std::move(parts));
   }
 

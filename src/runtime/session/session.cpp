@@ -93,6 +93,7 @@ void Session::to_blob(BlobWriter& out) const {
   out.put(quantum_accesses);
   out.put(sample_interval.value);
   out.put(collector);
+  out.put(progress);
   out.put(recording);
   out.put(hooks);
 }
@@ -114,6 +115,7 @@ Session Session::from_blob(BlobReader& in) {
   session.quantum_accesses = in.get<std::uint64_t>();
   session.sample_interval.value = in.get<double>();
   session.collector = in.get_string();
+  session.progress = in.get_string();
   session.recording = in.get_string();
   session.hooks = in.get<bool>();
   return session;

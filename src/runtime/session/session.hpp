@@ -13,6 +13,7 @@
 #include "model/calibration.hpp"
 #include "observe/collector_variant.hpp"
 #include "observe/core_times.hpp"
+#include "observe/progress_variant.hpp"
 #include "runtime/runtime_parts.hpp"
 
 namespace terrace::runtime {
@@ -56,6 +57,7 @@ struct Session {
   std::uint64_t quantum_accesses = 16384;
   Seconds sample_interval;                              // 0: 1,000 cycles of the initiator
   std::string collector{observe::k_default_collector};  // who fills the profile
+  std::string progress{observe::k_default_progress};    // what phases are cut into segments by
   std::string recording;                                // where to write down what happens; "" for nowhere
   bool hooks = true;  // follow accesses where the program was built with the wrappers
 

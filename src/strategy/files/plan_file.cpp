@@ -144,7 +144,7 @@ PlanMove get_move(const TomlTable& table, const Plan& plan, const std::map<std::
 }
 
 Plan get_plan(const TomlTable& table) {
-  table.allow_only({"schema", "planner", "machine", "loop", "budget", "phases", "paces", "predicted",
+  table.allow_only({"schema", "planner", "machine", "loop", "progress", "budget", "phases", "paces", "predicted",
                     "predicted_slow", "lower_bound", "gap", "draws", "regret", "regret_low", "regret_high",
                     "object", "move", "repeat"});
   Plan plan;
@@ -152,6 +152,7 @@ Plan get_plan(const TomlTable& table) {
   plan.planner = table.has("planner") ? table.text("planner") : "hand";
   if (table.has("machine")) plan.machine = table.text("machine");
   if (table.has("loop")) plan.loop = table.text("loop");
+  if (table.has("progress")) plan.progress = table.text("progress");
   if (table.has("budget")) plan.budget = table.texts("budget");
   if (table.has("phases")) plan.phases = table.texts("phases");
   if (static_cast<std::int64_t>(plan.phases.size()) > k_most_phases) table.refuse("phases", "there are too many");

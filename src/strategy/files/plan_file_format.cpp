@@ -116,6 +116,7 @@ std::string format_plan(const Plan& plan) {
   text("planner", plan.planner);
   text("machine", plan.machine);
   text("loop", plan.loop);
+  if (plan.progress != Plan().progress) text("progress", plan.progress);
   if (!plan.budget.empty()) out += "budget = " + list(plan.budget) + "\n";
   if (!plan.phases.empty()) out += "phases = " + list(plan.phases) + "\n";
   if (!plan.paces.empty()) out += "paces = " + list(plan.paces) + "\n";

@@ -99,6 +99,7 @@ void Learning::watch(std::uint32_t iteration, Requests& requests) {
 void Learning::learn(std::string_view loop, Requests& requests) {
   profile::Profile profile;
   profile.loop = loop;
+  profile.progress = context_.progress;
   profile.sample_interval = context_.sample_interval;
   profile.initiator = context_.initiator;
   profile.cores = context_.cores;

@@ -1,0 +1,20 @@
+// Phases that never come on, so that none has segments.
+#include "observe/progress_variant.hpp"
+
+namespace terrace::observe {
+namespace {
+
+class Dummy final : public ProgressVariant {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "dummy"; }
+  [[nodiscard]] std::uint64_t of(const Quantum&) const override { return 0; }
+};
+
+}  // namespace
+
+const ProgressVariant& dummy_progress() {
+  static const Dummy variant;
+  return variant;
+}
+
+}  // namespace terrace::observe

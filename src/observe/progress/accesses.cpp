@@ -1,0 +1,20 @@
+// By the accesses that the hooks report.
+#include "observe/progress_variant.hpp"
+
+namespace terrace::observe {
+namespace {
+
+class Accesses final : public ProgressVariant {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "accesses"; }
+  [[nodiscard]] std::uint64_t of(const Quantum& quantum) const override { return quantum.accesses; }
+};
+
+}  // namespace
+
+const ProgressVariant& accesses_progress() {
+  static const Accesses variant;
+  return variant;
+}
+
+}  // namespace terrace::observe

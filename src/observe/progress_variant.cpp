@@ -1,0 +1,20 @@
+// See progress_variant.hpp.
+#include "observe/progress_variant.hpp"
+
+#include <string>
+
+#include "core/error.hpp"
+
+namespace terrace::observe {
+
+const ProgressVariant& find_progress(std::string_view name) {
+  std::string known;
+  for (const auto* variant : progresses()) {
+    if (variant->name() == name) return *variant;
+    known += (known.empty() ? "" : ", ") + std::string(variant->name());
+  }
+  throw Error(Code::invalid,
+              "--progress: nothing counts progress in '" + std::string(name) + "'; there are " + known);
+}
+
+}  // namespace terrace::observe

@@ -118,7 +118,9 @@ class Golden:
         recorded = ["record", *of, "--every", "1", "--exact", "--misses", misses, "-o", profile, "--", *command]
         self._run(recorded)
         yield f"{title} {machine} record", _row(profile)
-        configurations = [f"label={strategy} machine={machine} planner={strategy} fast={fast}" for strategy in STRATEGIES]
+        configurations = [
+            f"label={strategy} machine={machine} planner={strategy} fast={fast}" for strategy in STRATEGIES
+        ]
         for planner in PLANNED:
             plan = folder / f"{planner}.toml"
             self._run(["plan", profile, "--fast", str(fast), "--planner", planner, "-o", plan])

@@ -96,7 +96,9 @@ def simulated(*options: str) -> Callable[[Copy], str]:
 
     def use(tree: Copy) -> str:
         store = tree.store()
-        done = tree.terrace(*SIMULATE, "--fast", "512KiB", *options, "-o", store, "--", tree.program("cg"), "--class", "S")
+        done = tree.terrace(
+            *SIMULATE, "--fast", "512KiB", *options, "-o", store, "--", tree.program("cg"), "--class", "S"
+        )
         if done.returncode != 0:
             return ""
         ((planner,),) = ask(store, "SELECT planner FROM run")
@@ -131,7 +133,7 @@ def moved(tree: Copy) -> str:
     )
     if done.returncode != 0:
         return ""
-    sql = 'SELECT count(*), sum(refused) FROM "move" JOIN place ON place.id = target WHERE place.name = \'odd\''
+    sql = "SELECT count(*), sum(refused) FROM \"move\" JOIN place ON place.id = target WHERE place.name = 'odd'"
     ((moves, refused),) = ask(store, sql)
     return f"{moves} moves to the odd place" if moves and not refused else ""
 

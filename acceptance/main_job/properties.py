@@ -14,7 +14,7 @@ from pathlib import Path
 
 from harness import ROOT, Line, Measured, Unavailable, run
 from terrace.lab import study
-from terrace.lab.study import World
+from terrace.lab.study import Configuration
 from terrace.store.reader import Store
 
 from main_job.common import Recorded, fresh, recorded
@@ -24,7 +24,7 @@ UNIT = ROOT / "build" / "release" / "tests" / "unit"
 CASES = 10_000
 # Fewer than CASES for a quick look: then the line cannot hold.
 PLANS = int(os.environ.get("TERRACE_RANDOM_PLANS", "10000"))
-WORLDS = 250  # an execution
+CONFIGURATIONS = 250  # an execution
 SEED = 1
 
 
@@ -109,14 +109,14 @@ def simulate_plans(about: Recorded, count: int, margin: Margin) -> None:
     dice = random.Random(SEED)
     folder = fresh(f"plans-{about.name}")
     among = settings(about)
-    for first in range(0, count, WORLDS):
-        chosen = {f"p{n}": among[n % len(among)] for n in range(first, min(first + WORLDS, count))}
-        worlds = []
+    for first in range(0, count, CONFIGURATIONS):
+        chosen = {f"p{n}": among[n % len(among)] for n in range(first, min(first + CONFIGURATIONS, count))}
+        configurations = []
         for label, setting in chosen.items():
             plan = folder / f"{label}.toml"
             plan.write_text(random_plan(setting.ground, setting.fast, dice))
-            worlds.append(World(label, setting.machine, fast=setting.fast, plan=plan))
-        outcomes, _ = study.simulate(about.command, worlds, folder, "part", about.caches)
+            configurations.append(Configuration(label, setting.machine, fast=setting.fast, plan=plan))
+        outcomes, _ = study.simulate(about.command, configurations, folder, "part", about.caches)
         for label, outcome in outcomes.items():
             compare(about, chosen[label], outcome, margin)
         for label in chosen:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from harness import Line, Measured
 from terrace.lab import study
-from terrace.lab.study import World
+from terrace.lab.study import Configuration
 from terrace.solve.figures import hold_bound
 from terrace.store.reader import Store
 
@@ -21,7 +21,7 @@ from main_job.common import Recorded, fresh, recorded
 
 OBJECTS = 12  # at most: the 11 biggest, and the others as one
 GOAL = 0.02
-WORLDS = 400  # an execution
+CONFIGURATIONS = 400  # an execution
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,14 @@ def obeyed(store: Path, chosen: tuple[Group, ...]) -> bool:
     return inside == wanted and not inside & outside and not kept.moves(kept.run())
 
 
-def simulate_all(about: Recorded, worlds: list[World], folder: Path) -> dict[str, study.Outcome]:
-    """The study's number of iterations in every world, WORLDS of them an execution."""
+def simulate_all(about: Recorded, configurations: list[Configuration], folder: Path) -> dict[str, study.Outcome]:
+    """The study's number of iterations in every configuration, CONFIGURATIONS of them an execution."""
     command = [*about.command, "--iterations", str(study.WORKLOADS[about.name].study_iterations)]
     outcomes: dict[str, study.Outcome] = {}
-    for first in range(0, len(worlds), WORLDS):
-        part, _ = study.simulate(command, worlds[first : first + WORLDS], folder, f"part{first}", about.caches)
+    for first in range(0, len(configurations), CONFIGURATIONS):
+        part, _ = study.simulate(
+            command, configurations[first : first + CONFIGURATIONS], folder, f"part{first}", about.caches
+        )
         outcomes |= part
     return outcomes
 
@@ -92,7 +94,7 @@ def against_subsets(name: str) -> tuple[list[str], bool]:
     about = recorded(name)
     folder = fresh(f"static-{name}")
     tried: dict[str, tuple[Group, ...]] = {}
-    worlds, columns = [], []
+    configurations, columns = [], []
     for machine in study.MACHINES:
         among = groups(about.stores[machine])
         for ratio, fast in about.sizes.items():
@@ -100,12 +102,12 @@ def against_subsets(name: str) -> tuple[list[str], bool]:
             columns.append((label, machine, ratio, fast, len(among)))
             plan = folder / f"{label}.toml"
             about.plan(machine, fast).write(str(plan))
-            worlds.append(World(f"{label}-planned", machine, fast=fast, plan=plan))
+            configurations.append(Configuration(f"{label}-planned", machine, fast=fast, plan=plan))
             for number, chosen in enumerate(subsets(among, fast)):
                 tried[f"{label}-{number}"] = chosen
                 hand = write_plan(folder / f"{label}-{number}.toml", chosen)
-                worlds.append(World(f"{label}-{number}", machine, fast=fast, plan=hand))
-    outcomes = simulate_all(about, worlds, folder)
+                configurations.append(Configuration(f"{label}-{number}", machine, fast=fast, plan=hand))
+    outcomes = simulate_all(about, configurations, folder)
     wrong = [label for label, chosen in tried.items() if not obeyed(outcomes[label].store, chosen)]
     lines, holds = [], not wrong
     for label, machine, ratio, fast, count in columns:

@@ -15,7 +15,7 @@ from harness import Line, Measured, every_workload
 from terrace import _core
 from terrace.errors import TerraceError
 from terrace.lab import study
-from terrace.lab.study import World
+from terrace.lab.study import Configuration
 from terrace.solve.certificate import whole_phases
 from terrace.solve.figures import hold_bound
 from terrace.solve.linear import linear_bound
@@ -131,15 +131,15 @@ def simulated() -> Measured:
     for name, size in every_workload(SMALL).items():
         stores = recorded(name)
         folder = fresh(f"simulated-{name}")
-        worlds = []
+        configurations = []
         for machine, share, planner in _cases():
             problem = _problem(stores[machine], share)
             label = f"{machine}-{share}-{planner}"
             plan = folder / f"{label}.toml"
             _core.plan(problem, planner).write(str(plan))
-            worlds.append(World(label, machine, fast=problem.footprint // share, plan=plan))
+            configurations.append(Configuration(label, machine, fast=problem.footprint // share, plan=plan))
         command = [str(program(name)), *size.split()]
-        outcomes, printed = study.simulate(command, worlds, folder, name, CACHE)
+        outcomes, printed = study.simulate(command, configurations, folder, name, CACHE)
         if "SUCCESSFUL" not in printed:
             return Measured(f"{name} did not verify", False)
         for machine in MACHINES:

@@ -10,7 +10,7 @@ from harness import ROOT, Line, Measured, every_workload
 from main_job.account import Audit
 from terrace import _core
 from terrace.lab import study
-from terrace.lab.study import World
+from terrace.lab.study import Configuration
 
 from planning_lines.common import CACHE, MACHINES, SMALL, fresh, program
 
@@ -30,8 +30,8 @@ def instants() -> Measured:
         folder = fresh(f"instants-{name}")
         command = [str(program(name)), *size.split()]
         fast = study.footprint(command, folder, name) // SHARE
-        worlds = [World(f"{m}-{who}", m, who, fast) for m in MACHINES for who in DECIDERS]
-        outcomes, printed = study.simulate(command, worlds, folder, name, CACHE)
+        configurations = [Configuration(f"{m}-{who}", m, who, fast) for m in MACHINES for who in DECIDERS]
+        outcomes, printed = study.simulate(command, configurations, folder, name, CACHE)
         if "SUCCESSFUL" not in printed:
             problems.append(f"{name} did not verify")
         for label, outcome in outcomes.items():
@@ -68,7 +68,7 @@ def _slower(text: str, dice: random.Random) -> tuple[str, str]:
 
 
 def monotone() -> Measured:
-    """One plan with moves in every world of one execution; where a place is slower the run may not be faster."""
+    """One plan with moves in every configuration of one execution; where a place is slower the run may not be faster."""
     dice = random.Random(1)
     folder = fresh("monotone")
     command = [str(program("mg")), *SMALL["mg"].split()]
@@ -80,7 +80,7 @@ def monotone() -> Measured:
     plan = folder / "plan.toml"
     made = _core.plan(_core.Problem(kept.profile(run), machine, machine.fast_budget(fast)), "joint")
     made.write(str(plan))
-    worlds, pairs = [], []
+    configurations, pairs = [], []
     for number in range(PAIRS):
         text = (ROOT / "machines" / f"{MACHINES[number % 2]}.toml").read_text()
         for _ in range(dice.randint(0, 2)):  # not only from the machines that there are
@@ -89,9 +89,9 @@ def monotone() -> Measured:
         for label, content in (("before", text), ("after", after)):
             file = folder / f"{number}-{label}.toml"
             file.write_text(content)
-            worlds.append(World(f"{number}-{label}", str(file), fast=fast, plan=plan))
+            configurations.append(Configuration(f"{number}-{label}", str(file), fast=fast, plan=plan))
         pairs.append(what)
-    outcomes, _ = study.simulate(command, worlds, folder, "mg", CACHE)
+    outcomes, _ = study.simulate(command, configurations, folder, "mg", CACHE)
     falls = []
     moved = 0
     for number, what in enumerate(pairs):

@@ -30,7 +30,7 @@ TRIAD, GATHER, CHASE = 11, 8, 4
 
 
 @dataclass(frozen=True)
-class World:
+class Setting:
     """A shipped machine as a closed form needs it."""
 
     about: dict
@@ -96,35 +96,36 @@ class World:
         return max((core + exposed) / threads, *busy)
 
 
-def stream(world: World, place: str, threads: int) -> float:
+def stream(setting: Setting, place: str, threads: int) -> float:
     """Triad: two arrays read, and the third, into which it stores; that one is written back."""
-    n = world.lines
-    return world.time(
-        core=world.core_time(TRIAD * n * world.line / DOUBLE),
-        exposed=3 * n * world.streamed(place),
+    n = setting.lines
+    return setting.time(
+        core=setting.core_time(TRIAD * n * setting.line / DOUBLE),
+        exposed=3 * n * setting.streamed(place),
         read={place: 3 * n},
         written={place: n},
         threads=threads,
     )
 
 
-def gather(world: World, places: list[str], home: str, threads: int) -> float:
+def gather(setting: Setting, places: list[str], home: str, threads: int) -> float:
     """Equal parts of the table on each of the places, its index at home."""
-    n, index = world.lines, world.lines * INDEX / world.line
+    n, index = setting.lines, setting.lines * INDEX / setting.line
     read = dict.fromkeys(places, n / len(places))
     read[home] = read.get(home, 0) + index
-    return world.time(
-        core=world.core_time(GATHER * n),
-        exposed=sum(n / len(places) * world.gathered(place) for place in places) + index * world.streamed(home),
+    return setting.time(
+        core=setting.core_time(GATHER * n),
+        exposed=sum(n / len(places) * setting.gathered(place) for place in places)
+        + index * setting.streamed(home),
         read=read,
         written={},
         threads=threads,
     )
 
 
-def chase(world: World, place: str) -> float:
+def chase(setting: Setting, place: str) -> float:
     """One step."""
-    return world.core_time(CHASE) + world.path(place)["latency"]
+    return setting.core_time(CHASE) + setting.path(place)["latency"]
 
 
 # --- measured ---------------------------------------------------------------------------------------------------
@@ -147,10 +148,10 @@ def _everything_in(folder: Path, place: str) -> list[str]:
     return ["--plan", str(plan)]
 
 
-def _patterns(world: World, folder: Path, plan: list[str], pattern: str, threads: int) -> float:
+def _patterns(setting: Setting, folder: Path, plan: list[str], pattern: str, threads: int) -> float:
     """Seconds of a pattern's timed pass by the program's own clock."""
-    command: Words = [program(OWN / "patterns.c", "-fopenmp"), pattern, str(world.lines), str(threads)]
-    return float(_obeying(folder, [*world.options(), *plan], command, OMP_SCHEDULE="static"))
+    command: Words = [program(OWN / "patterns.c", "-fopenmp"), pattern, str(setting.lines), str(threads)]
+    return float(_obeying(folder, [*setting.options(), *plan], command, OMP_SCHEDULE="static"))
 
 
 def _obeying(folder: Path, options: Words, command: Words, **environment: str) -> str:
@@ -161,10 +162,10 @@ def _obeying(folder: Path, options: Words, command: Words, **environment: str) -
     return printed
 
 
-def _chase(world: World, folder: Path, plan: list[str]) -> float:
-    size = world.lines * world.line
+def _chase(setting: Setting, folder: Path, plan: list[str]) -> float:
+    size = setting.lines * setting.line
     command: Words = [workload("chase", True), "--size", str(size), "--steps", str(STEPS), "--repetitions", "2"]
-    said = _obeying(folder, [*world.options(), *plan], command)
+    said = _obeying(folder, [*setting.options(), *plan], command)
     found = re.search(r"^Best\s+([0-9.]+) ns a step", said, re.M)
     if found is None:
         raise RuntimeError(f"chase does not say its nanoseconds a step: {said[:200]}")
@@ -179,38 +180,38 @@ class Form:
     off: float
 
 
-def _forms(world: World, folder: Path) -> dict[str, list[Form]]:
+def _forms(setting: Setting, folder: Path) -> dict[str, list[Form]]:
     """By kind of form."""
     found: dict[str, list[Form]] = {}
 
     def add(kind: str, where: str, measured: float, expected: float) -> None:
-        found.setdefault(kind, []).append(Form(f"{world.about['name']} {where}", measured / expected - 1))
+        found.setdefault(kind, []).append(Form(f"{setting.about['name']} {where}", measured / expected - 1))
 
-    for place in world.places:
+    for place in setting.places:
         plan = _everything_in(folder, place)
-        add("chase", place, _chase(world, folder, plan), chase(world, place))
+        add("chase", place, _chase(setting, folder, plan), chase(setting, place))
         for threads in (1, 2):
             add(
                 f"STREAM {threads}",
                 place,
-                _patterns(world, folder, plan, "stream", threads),
-                stream(world, place, threads),
+                _patterns(setting, folder, plan, "stream", threads),
+                stream(setting, place, threads),
             )
             add(
                 f"gather {threads}",
                 place,
-                _patterns(world, folder, plan, "gather", threads),
-                gather(world, [place], place, threads),
+                _patterns(setting, folder, plan, "gather", threads),
+                gather(setting, [place], place, threads),
             )
-    if len(world.places) > 1:
-        halves, home = [world.places[0], world.places[-1]], world.domain["home"]
+    if len(setting.places) > 1:
+        halves, home = [setting.places[0], setting.places[-1]], setting.domain["home"]
         plan = _plan(folder, {"table": halves, "order": [home]})
         for threads in (1, 2):
             add(
                 f"halves {threads}",
                 " + ".join(halves),
-                _patterns(world, folder, plan, "gather", threads),
-                gather(world, halves, home, threads),
+                _patterns(setting, folder, plan, "gather", threads),
+                gather(setting, halves, home, threads),
             )
     return found
 
@@ -219,7 +220,7 @@ def closed_forms() -> Measured:
     folder = fresh("forms")
     found: dict[str, list[Form]] = {}
     for name in machines():
-        for kind, forms in _forms(World(machine(name)), folder).items():
+        for kind, forms in _forms(Setting(machine(name)), folder).items():
             found.setdefault(kind, []).extend(forms)
     lines = []
     for kind, forms in sorted(found.items()):

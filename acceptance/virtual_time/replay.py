@@ -1,4 +1,4 @@
-"""Replays against executions: the same profiles to the bit, in the world of the recording and in another; how much
+"""Replays against executions: the same profiles to the bit, in the configuration of the recording and in another; how much
 faster; and what is left of a recording that was cut.
 
 Seconds are processor time, user and system, of the command and all that it started: an execution and a replay take

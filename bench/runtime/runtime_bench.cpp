@@ -15,7 +15,7 @@
 #include "runtime/runtime.hpp"
 #include "runtime/runtime_parts.hpp"
 #include "sim/engine/virtual_machine.hpp"
-#include "strategy/early_moves.hpp"
+#include "strategy/learning/early_moves.hpp"
 #include "strategy/planner.hpp"
 
 namespace {

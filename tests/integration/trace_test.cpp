@@ -133,7 +133,7 @@ TEST_F(Tracer, MissesAreThoseThatOneCountsByHand) {
   auto reader = tracer::TraceReader::open(traced.file);
   tracer::TraceMissesOptions options;
   // Far smaller than what a sweep touches: each line that a sweep or a copy meets comes from memory.
-  options.caches.caches = {{"l1", Bytes{4096}, 8, false, {}}, {"l2", Bytes{32768}, 16, true, {}}};
+  options.caches.levels = {{"l1", Bytes{4096}, 8, false, {}}, {"l2", Bytes{32768}, 16, true, {}}};
   const auto misses = find_misses(reader, options);
   EXPECT_TRUE(misses.loops_only);
   bool found_table = false;

@@ -1,6 +1,6 @@
 """Runs workloads in virtual time in every column that a result has, and gathers the numbers.
 
-One execution of a program prices any number of worlds (machine, budget, planner) at once: what the caches let
+One execution of a program prices any number of configurations (machine, budget, planner) at once: what the caches let
 through does not depend on where data lies. The columns are those of docs/virtual-time.md: slow-only, live (the
 first iteration learned on the spot, moves paid for), steady (the later half of that run's iterations, against
 the same iterations of fast-only), planned (obeying a plan made from an earlier profile, as it is, from the first
@@ -43,8 +43,8 @@ MACHINES = ("unimem-bw2", "unimem-lat4")
 
 
 @dataclass(frozen=True)
-class World:
-    """One world of a run, as `terrace simulate --world` takes it. A plan is obeyed as it is: no planner beside it.
+class Configuration:
+    """One configuration of a run, as `terrace simulate --config` takes it. A plan is obeyed as it is: no planner beside it.
     Free moves take neither time nor bandwidth: what moves cost is the difference."""
 
     label: str
@@ -55,7 +55,7 @@ class World:
     free_moves: bool = False
 
     def text(self) -> str:
-        """What follows --world."""
+        """What follows --config."""
         words = [f"label={self.label}", f"machine={self.machine}"]
         words.append(f"planner={self.planner}" if self.plan is None else f"plan={self.plan}")
         if self.fast is not None:
@@ -67,7 +67,7 @@ class World:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one world of a run came to. Times are virtual seconds of the main loop."""
+    """What one configuration of a run came to. Times are virtual seconds of the main loop."""
 
     store: Path
     loop: float
@@ -106,7 +106,7 @@ def run_terrace(words: Sequence[str | os.PathLike[str]], environment: Mapping[st
 
 
 def outcome(path: Path) -> Outcome:
-    """Reads what a world's journal said of its last main loop."""
+    """Reads what a configuration's journal said of its last main loop."""
     store = Store(path)
     run = store.run()
     loop = store.loop(run)
@@ -154,31 +154,33 @@ def record(
         *options,
     ]
     for machine in machines:
-        words += ["--world", World(machine, machine).text()]
+        words += ["--config", Configuration(machine, machine).text()]
     run_terrace([*words, "--", *program])
 
 
 def simulate(
     program: Sequence[str | os.PathLike[str]],
-    worlds: Sequence[World],
+    configurations: Sequence[Configuration],
     folder: Path,
     name: str,
     options: Sequence[str] = (),
 ) -> tuple[dict[str, Outcome], str]:
-    """One execution, priced in every world, and what the program printed. Raises TerraceError when it fails, and
-    where a world did not obey the plan that it was given."""
+    """One execution, priced in every configuration, and what the program printed. Raises TerraceError when it fails, and
+    where a configuration did not obey the plan that it was given."""
     folder.mkdir(parents=True, exist_ok=True)
     output = folder / f"{name}.terrace"
     for old in folder.glob(f"{name}*.terrace"):
         old.unlink()
     words: list[str | os.PathLike[str]] = ["simulate", "--quiet", "--output", output, *options]
-    for world in worlds:
-        words += ["--world", world.text()]
+    for configuration in configurations:
+        words += ["--config", configuration.text()]
     printed = run_terrace([*words, "--", *program])
-    stores = {world.label: folder / f"{name}.{world.label}.terrace" for world in worlds}
-    for world in worlds:
-        if world.plan is not None:
-            obeyed(stores[world.label])
+    stores = {
+        configuration.label: folder / f"{name}.{configuration.label}.terrace" for configuration in configurations
+    }
+    for configuration in configurations:
+        if configuration.plan is not None:
+            obeyed(stores[configuration.label])
     return {label: outcome(store) for label, store in stores.items()}, printed
 
 

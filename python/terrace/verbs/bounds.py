@@ -1,6 +1,6 @@
 """`terrace bounds`: what any placement could win, at best; overall and by phase.
 
-From a program: up to five worlds in one simulated run (everything in slow memory, fast memory as a cache of lines,
+From a program: up to five configurations in one simulated run (everything in slow memory, fast memory as a cache of lines,
 placed by hand, placed by the planner, everything in fast memory), and the bound from exact counters. From a file:
 the same but for the cache and the hand, predicted by the model from the profile.
 """
@@ -173,7 +173,7 @@ def from_program(
     core_times: Sequence[str] = (),
     guided: Path | None = None,
 ) -> Bounds:
-    """One simulated run of the program, priced in every world; the bound from its exact counters."""
+    """One simulated run of the program, priced in every configuration; the bound from its exact counters."""
     options = ["--exact", "--quiet"]
     options += ["--machine", machine] if machine else []
     options += ["--budget", limit] if limit else []
@@ -183,16 +183,16 @@ def from_program(
         options += ["--core-time", one]
     with tempfile.TemporaryDirectory(prefix="terrace-bounds-") as folder:
         options += ["--output", str(Path(folder) / "b.terrace")]
-        worlds = {**_WORLDS, "placed": f"planner={planner}"}
+        configurations = {**_CONFIGURATIONS, "placed": f"planner={planner}"}
         if guided:
-            worlds["guided"] = f"plan={guided.resolve()}"
-        for label, who in worlds.items():
-            options += ["--world", f"label={label} {who}"]
+            configurations["guided"] = f"plan={guided.resolve()}"
+        for label, who in configurations.items():
+            options += ["--config", f"label={label} {who}"]
         with progress(f"running {Path(command[0]).name} in virtual time"):
             _simulate(options, command)
         if guided:
             study.obeyed(Path(folder) / "b.guided.terrace")
-        return _measured({label: Store(Path(folder) / f"b.{label}.terrace") for label in worlds}, limit)
+        return _measured({label: Store(Path(folder) / f"b.{label}.terrace") for label in configurations}, limit)
 
 
 def _simulate(options: Sequence[str], command: Sequence[str]) -> None:
@@ -213,7 +213,7 @@ def _simulate(options: Sequence[str], command: Sequence[str]) -> None:
     raise TerraceError(f"{command[0]} ended with {how}" + (f": {last[0]}" if last else ""))
 
 
-_WORLDS = {"slow": "planner=slow-only", "cache": "planner=cache-mode", "fast": "planner=fast-only"}
+_CONFIGURATIONS = {"slow": "planner=slow-only", "cache": "planner=cache-mode", "fast": "planner=fast-only"}
 
 
 def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:

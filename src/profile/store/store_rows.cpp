@@ -75,7 +75,7 @@ RunRows::RunRows(Database& database, const std::string& journal)
   Statement insert(
       database,
       "INSERT INTO run VALUES(NULL, ?, 0, 0, 0, '', '', '[]', '', '', '', '', 0, 1, 0, NULL, NULL, NULL, "
-      "NULL, NULL, 0)");
+      "NULL, NULL, NULL, 0)");
   insert.run(journal);
   id_ = database.last_row();
 }

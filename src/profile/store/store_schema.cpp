@@ -38,7 +38,8 @@ CREATE TABLE run(
   id INTEGER PRIMARY KEY, journal TEXT NOT NULL, process INTEGER NOT NULL, parent INTEGER NOT NULL,
   started_unix_ns INTEGER NOT NULL, host TEXT NOT NULL, program TEXT NOT NULL, arguments TEXT NOT NULL,
   backend TEXT NOT NULL, mode TEXT NOT NULL, planner TEXT NOT NULL, budget TEXT NOT NULL,
-  initiator INTEGER NOT NULL, cores REAL NOT NULL, sample_interval REAL NOT NULL, core_time_fitted INTEGER, progress TEXT,
+  initiator INTEGER NOT NULL, cores REAL NOT NULL, sample_interval REAL NOT NULL, core_time_fitted INTEGER,
+  progress TEXT,
   machine INTEGER REFERENCES machine(id), calibration BLOB, ended REAL, how TEXT, whole INTEGER NOT NULL);
 CREATE TABLE object(
   run INTEGER NOT NULL REFERENCES run(id), id INTEGER NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,

@@ -1,11 +1,11 @@
-"""Worlds of a simulated run: a plan that is given is the one that is obeyed."""
+"""Configurations of a simulated run: a plan that is given is the one that is obeyed."""
 
 import pytest
 from conftest import BUILD
 from terrace import _core
 from terrace.errors import TerraceError
 from terrace.lab import study
-from terrace.lab.study import World
+from terrace.lab.study import Configuration
 from terrace.store.reader import Store
 
 MG = [str(BUILD / "tests" / "integration" / "hooked" / "mg"), "--class", "S"]
@@ -30,8 +30,11 @@ def plan(tmp_path_factory):
 
 def test_a_plan_is_obeyed_as_it_is(plan):
     """Long enough for a planner to have made another plan, had one been there."""
-    worlds = [World("planned", MACHINE, fast=FAST, plan=plan), World("live", MACHINE, fast=FAST)]
-    outcomes, _ = study.simulate([*MG, "--iterations", "20"], worlds, plan.parent, "run", CACHE)
+    configurations = [
+        Configuration("planned", MACHINE, fast=FAST, plan=plan),
+        Configuration("live", MACHINE, fast=FAST),
+    ]
+    outcomes, _ = study.simulate([*MG, "--iterations", "20"], configurations, plan.parent, "run", CACHE)
     planned, live = (Store(outcomes[label].store) for label in ("planned", "live"))
     (obeyed,) = planned.plans(planned.run())
     given = _core.Plan.read(str(plan))

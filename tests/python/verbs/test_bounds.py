@@ -1,4 +1,4 @@
-"""The columns of `terrace bounds`: one run of a program, priced in every world."""
+"""The columns of `terrace bounds`: one run of a program, priced in every configuration."""
 
 import json
 

@@ -18,7 +18,7 @@ import typer
 from terrace import _core
 from terrace.errors import TerraceError
 from terrace.lab import study
-from terrace.lab.study import MACHINES, STUDY_CACHE, STUDY_FAST, WORKLOADS, Outcome, Workload, World
+from terrace.lab.study import MACHINES, STUDY_CACHE, STUDY_FAST, WORKLOADS, Configuration, Outcome, Workload
 from terrace.output import console, table
 from terrace.report.gather import gather
 from terrace.report.page import render
@@ -115,23 +115,26 @@ def _workload(workload: Workload, binaries: dict[str, Path], folder: Path, probl
     # An earlier run of the official length, profiled on each machine: plans are made from it.
     stores = {m: folder / f"{workload.name}-record.{m}.terrace" for m in MACHINES}
     study.record(program, list(MACHINES), folder, f"{workload.name}-record", caches)
-    worlds = []
+    configurations = []
     bounds: dict[tuple[str, str], float] = {}
     for machine in MACHINES:
-        worlds += [World(f"{machine}-slow", machine, "slow-only"), World(f"{machine}-fast", machine, "fast-only")]
+        configurations += [
+            Configuration(f"{machine}-slow", machine, "slow-only"),
+            Configuration(f"{machine}-fast", machine, "fast-only"),
+        ]
         for ratio, fast in sizes.items():
             label = f"{machine}-{ratio}"
-            worlds.append(World(f"{label}-live", machine, "auto", fast))
+            configurations.append(Configuration(f"{label}-live", machine, "auto", fast))
             for profile in ("planned", "oracle"):
                 plan = folder / f"{workload.name}-{label}-{profile}.toml"
                 made = _plan(stores[machine], fast, profile == "oracle")
                 made.write(str(plan))
-                worlds.append(World(f"{label}-{profile}", machine, plan=plan))
+                configurations.append(Configuration(f"{label}-{profile}", machine, plan=plan))
                 if profile == "planned" and made.moves:
-                    worlds.append(World(f"{label}-free", machine, plan=plan, free_moves=True))
+                    configurations.append(Configuration(f"{label}-free", machine, plan=plan, free_moves=True))
             bounds[machine, ratio] = certificate(stores[machine], fast).shortest
     long = [*program, "--iterations", str(workload.study_iterations)]
-    outcomes, printed = study.simulate(long, worlds, folder, f"{workload.name}-live", caches)
+    outcomes, printed = study.simulate(long, configurations, folder, f"{workload.name}-live", caches)
     verified = "SUCCESSFUL" in printed
     return [
         _row(workload, machine, ratio, fast, footprint, outcomes, bounds[machine, ratio], verified)

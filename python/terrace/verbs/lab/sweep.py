@@ -38,7 +38,7 @@ Examples:
 
 @dataclass(frozen=True)
 class Point:
-    """A world of the sweep."""
+    """A configuration of the sweep."""
 
     machine: str
     budget: str  # as --budget takes it; "" for all of every place

@@ -51,8 +51,13 @@ build: setup $(BUILD)/build.ninja
 
 # --- run -------------------------------------------------------------------------------------------------------------
 
-.PHONY: demo test bench acceptance sanitize coverage
-demo: build
+.PHONY: demo demo-build test bench acceptance sanitize coverage
+# Only what the demo needs; what else is missing in $(VENV) comes with `make build`.
+demo-build: setup $(BUILD)/build.ninja
+	@cmake --build --preset release -j $(JOBS) --target demo_parts
+	@cmake --install $(BUILD) --prefix $(VENV) > $(BUILD)/install.log || { cat $(BUILD)/install.log; exit 1; }
+
+demo: demo-build
 	@$(VENV)/bin/terrace lab demo
 
 test: build

@@ -42,9 +42,23 @@ if(TERRACE_COVERAGE)
   add_link_options(--coverage)
 endif()
 
+# Standard headers that most files include anyway are compiled once. Builds that check (sanitizers, coverage) do
+# without, so that a file that forgets an include is found.
+include(CMakeDependentOption)
+cmake_dependent_option(TERRACE_PRECOMPILE "Precompile standard headers" ON
+  "NOT TERRACE_SANITIZE;NOT TERRACE_COVERAGE;CMAKE_CXX_COMPILER_ID STREQUAL GNU" OFF)
+set(TERRACE_STANDARD_HEADERS <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <deque> <functional> <map>
+  <memory> <mutex> <optional> <set> <span> <stdexcept> <string> <string_view> <unordered_map> <utility> <vector>)
+if(TERRACE_PRECOMPILE)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "int main() { return 0; }\n")
+  add_library(terrace_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
+  target_link_libraries(terrace_precompiled PRIVATE terrace_flags)
+  target_precompile_headers(terrace_precompiled PRIVATE ${TERRACE_STANDARD_HEADERS})
+endif()
+
 # Every .cpp of the folders is part of it (relative to the list file that asks), so a new file needs no line here.
 function(terrace_room name)
-  cmake_parse_arguments(ROOM "" "" "FOLDERS;SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "FOLDERS;SOURCES;DEPENDS;OPTIONS" ${ARGN})
   foreach(folder IN LISTS ROOM_FOLDERS)
     file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
     list(APPEND ROOM_SOURCES ${found})
@@ -55,4 +69,11 @@ function(terrace_room name)
   foreach(dependency IN LISTS ROOM_DEPENDS)
     target_link_libraries(terrace_${name} PUBLIC ${dependency})
   endforeach()
+  target_compile_options(terrace_${name} PRIVATE ${ROOM_OPTIONS})
+  if(NOT TERRACE_PRECOMPILE)
+  elseif(ROOM_OPTIONS)
+    target_precompile_headers(terrace_${name} PRIVATE ${TERRACE_STANDARD_HEADERS})
+  else()
+    target_precompile_headers(terrace_${name} REUSE_FROM terrace_precompiled)
+  endif()
 endfunction()

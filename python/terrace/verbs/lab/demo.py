@@ -18,6 +18,7 @@ import typer
 from terrace import _core
 from terrace.errors import TerraceError
 from terrace.lab import study
+from terrace.lab.bars import bars
 from terrace.lab.study import MACHINES, STUDY_CACHE, STUDY_FAST, WORKLOADS, Configuration, Outcome, Workload
 from terrace.output import console, table
 from terrace.report.gather import gather
@@ -25,6 +26,8 @@ from terrace.report.page import render
 from terrace.solve import figures
 from terrace.solve.certificate import certificate
 
+# Of the footprint: the sizes of fast memory in the picture at the end, on the last machine of the study.
+_PICTURE_SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2)
 _EPILOG = """\b
 Example:
   terrace lab demo --output out/demo
@@ -79,7 +82,7 @@ def demo(
     binaries = _build(build, output / "bin")
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         parts = list(pool.map(lambda w: _workload(w, binaries, output, problem_class), WORKLOADS.values()))
-    rows = [row for part in parts for row in part]
+    rows = [row for part, _ in parts for row in part]
     report = output / "report.html"
     report.write_text(render(gather(output / "mg-live.unimem-lat4-quarter-live.terrace")), encoding="utf-8")
     seconds = time.monotonic() - begun
@@ -91,6 +94,9 @@ def demo(
     }
     (output / "results.json").write_text(json.dumps(document, indent=1) + "\n")
     _print(rows, problem_class)
+    for _, picture in parts:
+        print(f"\n{picture}")
+    print()
     print(f"{seconds:.0f} s; {output / 'results.json'}; report: {report}")
     if not all(row.verified for row in rows):
         raise TerraceError("a workload did not verify")
@@ -106,7 +112,10 @@ def _build(script: Path, folder: Path) -> dict[str, Path]:
     return {name: folder / name for name in WORKLOADS}
 
 
-def _workload(workload: Workload, binaries: dict[str, Path], folder: Path, problem_class: str) -> list[Row]:
+def _workload(
+    workload: Workload, binaries: dict[str, Path], folder: Path, problem_class: str
+) -> tuple[list[Row], str]:
+    """The table's rows, and the picture of time over fast memory."""
     program = [str(binaries[workload.name]), "--class", problem_class]
     footprint = study.footprint(program, folder, workload.name)
     scale = footprint / workload.study_footprint
@@ -133,14 +142,27 @@ def _workload(workload: Workload, binaries: dict[str, Path], folder: Path, probl
                 if profile == "planned" and made.moves:
                     configurations.append(Configuration(f"{label}-free", machine, plan=plan, free_moves=True))
             bounds[machine, ratio] = certificate(stores[machine], fast).shortest
+    shares = {share: f"{MACHINES[-1]}-share{number}" for number, share in enumerate(_PICTURE_SHARES)}
+    for share, label in shares.items():
+        configurations.append(Configuration(label, MACHINES[-1], "auto", int(footprint * share)))
     long = [*program, "--iterations", str(workload.study_iterations)]
     outcomes, printed = study.simulate(long, configurations, folder, f"{workload.name}-live", caches)
     verified = "SUCCESSFUL" in printed
-    return [
+    rows = [
         _row(workload, machine, ratio, fast, footprint, outcomes, bounds[machine, ratio], verified)
         for machine in MACHINES
         for ratio, fast in sizes.items()
     ]
+    picture = bars(
+        f"{workload.name}.{problem_class} on {MACHINES[-1]}: the main loop's time over the share of the data that fast "
+        "memory holds, placed live",
+        [
+            ("slow-only", outcomes[f"{MACHINES[-1]}-slow"].loop),
+            *((f"{share:.0%}", outcomes[label].loop) for share, label in shares.items()),
+            ("fast-only", outcomes[f"{MACHINES[-1]}-fast"].loop),
+        ],
+    )
+    return rows, picture
 
 
 def _plan(store: Path, fast: int, exact: bool) -> _core.Plan:

@@ -1,8 +1,8 @@
 """A new variant is one new file: each kind is tried with a dummy in a copy of the tree.
 
 The copy is cloned and built once. For each kind, `git status` has to show the dummy's file and nothing else, the
-incremental build has to take it in, the command line has to know it, and what it does has to be seen in the store or
-on the terminal. Without the file the same command has to fail, or to show something else.
+incremental build has to take it in, the command line has to know it, and what it does has to be seen in the store
+or on the terminal. Without the file the same command has to fail, or to show something else.
 """
 
 from __future__ import annotations

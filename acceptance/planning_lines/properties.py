@@ -68,7 +68,7 @@ def _slower(text: str, dice: random.Random) -> tuple[str, str]:
 
 
 def monotone() -> Measured:
-    """One plan with moves in every configuration of one execution; where a place is slower the run may not be faster."""
+    """One plan with moves in every configuration of an execution; where a place is slower the run is no faster."""
     dice = random.Random(1)
     folder = fresh("monotone")
     command = [str(program("mg")), *SMALL["mg"].split()]

@@ -1,5 +1,5 @@
-"""Replays against executions: the same profiles to the bit, in the configuration of the recording and in another; how much
-faster; and what is left of a recording that was cut.
+"""Replays against executions: the same profiles to the bit, in the recording's configuration and in another; how
+much faster; and what is left of a recording that was cut.
 
 Seconds are processor time, user and system, of the command and all that it started: an execution and a replay take
 turns, three times, and the medians count.

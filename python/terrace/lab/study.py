@@ -1,6 +1,6 @@
 """Runs workloads in virtual time in every column that a result has, and gathers the numbers.
 
-One execution of a program prices any number of configurations (machine, budget, planner) at once: what the caches let
+One execution of a program prices any number of configurations (machine, budget, planner) at once: what caches let
 through does not depend on where data lies. The columns are those of docs/virtual-time.md: slow-only, live (the
 first iteration learned on the spot, moves paid for), steady (the later half of that run's iterations, against
 the same iterations of fast-only), planned (obeying a plan made from an earlier profile, as it is, from the first
@@ -44,7 +44,7 @@ MACHINES = ("unimem-bw2", "unimem-lat4")
 
 @dataclass(frozen=True)
 class Configuration:
-    """One configuration of a run, as `terrace simulate --config` takes it. A plan is obeyed as it is: no planner beside it.
+    """One configuration of a run, as `terrace simulate --config` takes it. A plan is obeyed as it is.
     Free moves take neither time nor bandwidth: what moves cost is the difference."""
 
     label: str
@@ -165,8 +165,8 @@ def simulate(
     name: str,
     options: Sequence[str] = (),
 ) -> tuple[dict[str, Outcome], str]:
-    """One execution, priced in every configuration, and what the program printed. Raises TerraceError when it fails, and
-    where a configuration did not obey the plan that it was given."""
+    """One execution, priced in every configuration, and what the program printed. Raises TerraceError when it
+    fails, and where a configuration did not obey the plan that it was given."""
     folder.mkdir(parents=True, exist_ok=True)
     output = folder / f"{name}.terrace"
     for old in folder.glob(f"{name}*.terrace"):

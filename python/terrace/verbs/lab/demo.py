@@ -154,8 +154,8 @@ def _workload(
         for ratio, fast in sizes.items()
     ]
     picture = bars(
-        f"{workload.name}.{problem_class} on {MACHINES[-1]}: the main loop's time over the share of the data that fast "
-        "memory holds, placed live",
+        f"{workload.name}.{problem_class} on {MACHINES[-1]}: the main loop's time over the share of the data that "
+        "fast memory holds, placed live",
         [
             ("slow-only", outcomes[f"{MACHINES[-1]}-slow"].loop),
             *((f"{share:.0%}", outcomes[label].loop) for share, label in shares.items()),

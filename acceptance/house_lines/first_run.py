@@ -1,0 +1,65 @@
+"""A first run in a fresh clone, without a compiler cache: how long `make demo` and `make test` take."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+
+from harness import ROOT, SETTINGS, Line, Measured
+
+BUILD_MINUTES = 4
+RUN_SECONDS = 60
+TEST_MINUTES = 15
+
+
+def _make(tree: Path, target: str) -> float:
+    """Seconds of `make TARGET`; raises with its last lines when it fails."""
+    environment = {**os.environ, "CCACHE_DISABLE": "1"}
+    begun = time.monotonic()
+    done = subprocess.run(["make", target], cwd=tree, env=environment, text=True, capture_output=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"make {target}: " + " | ".join((done.stdout + done.stderr).splitlines()[-6:]))
+    return time.monotonic() - begun
+
+
+@cache
+def clone() -> tuple[Path, float]:
+    """A fresh clone with set-up done (packages are the network's time, not ours), and how long that took."""
+    tree = Path(tempfile.mkdtemp(prefix="terrace-first-run.")) / "terrace"
+    subprocess.run(["git", "clone", "--quiet", ROOT, tree], check=True)
+    return tree, _make(tree, "setup")
+
+
+def demo() -> Measured:
+    tree, setup = clone()
+    build = _make(tree, "demo-build")
+    whole = _make(tree, "demo")
+    ran = json.loads((tree / "out" / "demo" / "results.json").read_text())["run_seconds"]
+    text = (
+        f"set-up {setup:.0f} s, build {build:.0f} s, `make demo` after it {whole:.0f} s ({ran} s of it the demo)"
+    )
+    return Measured(text, build <= BUILD_MINUTES * 60 and whole <= RUN_SECONDS)
+
+
+def tests() -> Measured:
+    tree, _ = clone()
+    seconds = _make(tree, "test")
+    if not SETTINGS.keep:
+        shutil.rmtree(tree.parent, ignore_errors=True)
+    return Measured(f"{seconds / 60:.1f} minutes, the rest of the build included", seconds <= TEST_MINUTES * 60)
+
+
+LINES = [
+    Line(
+        "first run",
+        f"`make demo` builds in at most {BUILD_MINUTES} minutes and runs in at most {RUN_SECONDS} s",
+        demo,
+    ),
+    Line("tests", f"`make test` after it takes at most {TEST_MINUTES} minutes", tests),
+]

@@ -1,0 +1,20 @@
+"""Acceptance of the house: the digits as before, variants, rooms, the first run. One function a line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from harness import main
+from house_lines import digits, first_run, rooms, variants
+
+# In the order of what was promised.
+LINES = [*digits.LINES, *variants.LINES, *rooms.LINES, *first_run.LINES]
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--keep", action="store_true", help="keep the clones that were built")
+
+
+if __name__ == "__main__":
+    sys.exit(main("house", LINES, options))

@@ -1,5 +1,5 @@
 // The chunks of a running program: which object each belongs to, where it is, on which place it lies. One table a
-// process; attribution, movers, backings and the runtime all speak of chunks by their number in it.
+// process; attribution, movers, providers and the runtime all speak of chunks by their number in it.
 //
 // Numbers are handed out in order and never reused, so a table is also the history of the run. Only the owner
 // (the runtime) adds chunks; `place` alone changes afterwards, by the mover that finished a transfer.

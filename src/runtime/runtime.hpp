@@ -1,5 +1,5 @@
 // The runtime: objects and phases of a running program; profiles the first iteration, plans, moves, adapts. It
-// asks the Clock for the time, the Backing and the Mover for memory, and cannot tell a real machine from a
+// asks the Clock for the time, the Provider and the Mover for memory, and cannot tell a real machine from a
 // simulated one. The front doors call it; all calls are safe from any thread and never throw.
 #pragma once
 

@@ -1,4 +1,4 @@
-"""How sure ranks and plans are: sampling error carried through the model (src/strategy/confidence/confidence.hpp)."""
+"""How sure ranks and plans are: sampling error carried through the model (src/strategy/confidence)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

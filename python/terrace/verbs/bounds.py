@@ -1,8 +1,8 @@
 """`terrace bounds`: what any placement could win, at best; overall and by phase.
 
 From a program: up to five configurations in one simulated run (everything in slow memory, fast memory as a cache
-of lines, placed by hand, placed by the planner, everything in fast memory), and the bound from exact counters. From
-a file: the same but for the cache and the hand, predicted by the model from the profile.
+of lines, placed by hand, placed by the planner, everything in fast memory), and the bound from exact counters.
+From a file: the same but for the cache and the hand, predicted by the model from the profile.
 """
 
 import json as json_format

@@ -27,7 +27,8 @@ help:
 	@echo 'make test      set up, build, run every test'
 	@echo 'make build     set up, build, put an up-to-date copy into $(VENV)'
 	@echo 'make bench     benchmarks, one after the other; JSON in out/bench'
-	@echo 'make acceptance  what was promised against what is measured; JSON in out/acceptance'
+	@echo 'make acceptance  what was promised against what is measured; goes on where it stopped'
+	@echo 'make results   all of that on one commit, and docs/results from it; ARGS="--help" has the options'
 	@echo 'make sanitize  unit tests under the address, undefined-behaviour and thread sanitizers'
 	@echo 'make coverage  which lines the unit tests reach; out/coverage/index.html'
 	@echo 'make lint      formatters, clang-tidy, ruff, mypy; changes nothing'
@@ -51,7 +52,7 @@ build: setup $(BUILD)/build.ninja
 
 # --- run -------------------------------------------------------------------------------------------------------------
 
-.PHONY: demo demo-build test bench acceptance sanitize coverage
+.PHONY: demo demo-build test bench acceptance results sanitize coverage
 # Only what the demo needs; what else is missing in $(VENV) comes with `make build`.
 demo-build: setup $(BUILD)/build.ninja
 	@cmake --build --preset release -j $(JOBS) --target demo_parts
@@ -68,6 +69,9 @@ bench: build
 
 acceptance: build
 	@scripts/acceptance
+
+results: build
+	@scripts/results $(ARGS)
 
 sanitize: setup
 	@for kind in asan ubsan tsan; do \

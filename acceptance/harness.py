@@ -1,16 +1,22 @@
 """What every acceptance program is made of: lines with a goal, a measurement and a verdict.
 
 A line's function returns Measured(text, holds). It may raise Unavailable when this machine cannot run it at
-all; the line then counts as fallen short, with the reason. The table goes to standard output as lines finish,
-the whole to out/acceptance/NAME.json, and the exit status is 1 unless every line holds.
+all; the line then counts as fallen short, with the reason, and so does one that failed. Lines are printed as they
+finish. Exit status: 0 where every line holds, 1 where one falls short, 3 where the time was up before all were
+measured, 2 for a wrong call.
+
+What was measured on a commit is kept in out/results/COMMIT/NAME.json, and not measured again: a program that was
+interrupted goes on with the line that it did not finish. What failed, or could not be run, is tried again. A line
+of many parts keeps each with `keep_part`. With changes in the tree, or options that make lines smaller, nothing is
+kept from one call to the next: the document goes to out/acceptance/NAME.json (--allow-dirty takes the changes as
+if they were committed; the result pages say so).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
+import shutil
 import subprocess
 import sys
 import time
@@ -18,14 +24,34 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from results.kept import (
+    FALLS_SHORT,
+    HOLDS,
+    NOT_RUN,
+    Document,
+    Refused,
+    folder_of,
+    keep,
+    made,
+    read_own,
+    write_whole,
+)
+from results.version import Version, WrongTree, machine, version
 
 ROOT = Path(__file__).resolve().parent.parent
 TERRACE = ROOT / ".venv" / "bin" / "terrace"
 SETTINGS = argparse.Namespace()  # what the command line said; main() fills it before the first line is measured
+UNFINISHED = 3  # exit status
 
 
 class Unavailable(Exception):
     """This machine cannot run the line; the text says why."""
+
+
+class Unfinished(Exception):
+    """The time of this call is up. What the line has kept so far stays; it is measured by another call."""
 
 
 @dataclass(frozen=True)
@@ -73,59 +99,170 @@ def run(
     return done
 
 
+# --- what is kept ------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Session:
+    """What main() found out before the first line."""
+
+    version: Version
+    folder: Path
+    keeps: bool  # from one call to the next
+    deadline: float | None = None  # of time.monotonic()
+
+
+_SESSION = _Session(Version("", True), ROOT / "out" / "acceptance", False)
+
+
+def work(name: str) -> Path:
+    """A folder for what a program builds, records and plans: of this commit where results are kept, so that
+    nothing of another commit is used."""
+    return _SESSION.folder / "work" / name
+
+
+def step_document(step: str) -> Document:
+    """What another step of the result pages left on this commit and this machine; empty where it left nothing."""
+    if not _SESSION.keeps:
+        return {}
+    document = read_own(_SESSION.folder, _SESSION.version).documents.get(step, {})
+    return document if document.get("machine") == machine() else {}
+
+
+def seconds_left() -> float | None:
+    """Until the time of this call is up; None where it has no end."""
+    return None if _SESSION.deadline is None else max(_SESSION.deadline - time.monotonic(), 0.0)
+
+
+def keep_part(name: str, make: Callable[[], Any], *, timed: bool = False) -> Any:
+    """What `make` returns, as JSON has it. It is kept, so that a line of many parts goes on with those that are
+    missing; where it was `timed` by the clock only on the same machine. Raises Unfinished where the time is up
+    before the part was begun."""
+    path = work("parts") / f"{name}.json"
+    if _SESSION.keeps and path.is_file():
+        before = json.loads(path.read_text(encoding="utf-8"))
+        if not timed or before["machine"] == machine():
+            return before["value"]
+    if seconds_left() == 0:
+        raise Unfinished
+    text = json.dumps({**made(), "value": make()})
+    if _SESSION.keeps:
+        write_whole(path, text + "\n")
+    return json.loads(text)["value"]
+
+
+# --- the program -------------------------------------------------------------------------------------------------
+
+
 def main(
     name: str, lines: Sequence[Line], options: Callable[[argparse.ArgumentParser], None] = lambda parser: None
 ) -> int:
-    """Runs the lines (all, or those whose item contains --only) and reports; `options` adds some of its own."""
-    parser = argparse.ArgumentParser(description=f"acceptance of {name}: item, goal, measured, verdict")
-    options(parser)
-    parser.add_argument("--only", default="", help="run only the lines whose item contains this")
+    """Measures the lines (all, or those whose item contains --only) and reports; `options` adds some of its own,
+    each of which makes lines smaller or other than what was promised."""
+    own = argparse.ArgumentParser(add_help=False)
+    options(own)
+    parser = argparse.ArgumentParser(
+        description=f"acceptance of {name}: item, goal, measured, verdict", parents=[own]
+    )
+    parser.add_argument("--only", default="", help="only the lines whose item contains this")
     parser.add_argument("--list", action="store_true", help="list the lines and end")
+    parser.add_argument("--budget", type=float, metavar="MINUTES", help="begin nothing more after so many")
+    parser.add_argument("--allow-dirty", action="store_true", help="keep results of a tree with changes, too")
     arguments = parser.parse_args(namespace=SETTINGS)
     chosen = [line for line in lines if arguments.only in line.item]
     if arguments.list:
         for line in chosen:
             print(f"{line.item}: {line.goal}")
         return 0
-    rows = []
-    for line in chosen:
-        begun = time.monotonic()
+    quick = [name for name, value in vars(own.parse_args([])).items() if getattr(arguments, name) != value]
+    try:
+        before = _begin(name, quick)
+    except (WrongTree, Refused) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 2
+    if arguments.budget is not None:
+        _SESSION.deadline = time.monotonic() + 60 * arguments.budget
+    rows = {line.item: _as_before(line, before) for line in lines}
+    _write(name, rows)
+    for line in _still_to_measure(chosen, rows):
+        if seconds_left() == 0:
+            break
         try:
-            measured = line.measure()
-        except Unavailable as reason:
-            measured = Measured(f"could not be run here: {reason}", False)
-        except Exception as error:  # a broken line must not hide the others
-            traceback.print_exc()
-            measured = Measured(f"failed: {error}", False)
-        seconds = time.monotonic() - begun
-        rows.append(
-            {
-                "item": line.item,
-                "goal": line.goal,
-                "measured": measured.text,
-                "verdict": "holds" if measured.holds else "falls short",
-                "seconds": round(seconds, 1),
-            }
-        )
-        print(f"{'holds      ' if measured.holds else 'FALLS SHORT'}  {line.item}")
-        print(f"             goal      {line.goal}")
-        for number, text in enumerate(measured.text.splitlines() or [""]):
-            print(f"             {'measured ' if number == 0 else '         '} {text}")
-        sys.stdout.flush()
-    held = sum(row["verdict"] == "holds" for row in rows)
-    folder = ROOT / "out" / "acceptance"
-    folder.mkdir(parents=True, exist_ok=True)
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, text=True, capture_output=True).stdout.strip()
-    result = {
-        "schema": 1,
-        "name": name,
-        "commit": commit,
-        "date": time.strftime("%Y-%m-%d"),
-        "processor": platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "complete": len(chosen) == len(lines),
-        "lines": rows,
+            rows[line.item] = _measured(line)
+        except Unfinished:
+            break
+        _print(rows[line.item])
+        _write(name, rows)
+    return _close(name, [rows[line.item] for line in chosen])
+
+
+def _begin(name: str, quick: Sequence[str]) -> dict[str, Document]:
+    """Settles where results go; those of earlier calls, by item."""
+    _SESSION.version = version(ROOT)
+    dirty, allowed = _SESSION.version.dirty, SETTINGS.allow_dirty
+    _SESSION.keeps = not quick and (allowed or not dirty)
+    if not _SESSION.keeps:
+        because = f"--{quick[0].replace('_', '-')} was given" if quick else "the tree has changes"
+        print(f"{name}: {because}: nothing is kept for the result pages", file=sys.stderr)
+        shutil.rmtree(work("experiments"), ignore_errors=True)  # whose cells another call answered
+        return {}
+    _SESSION.folder = folder_of(ROOT, _SESSION.version)
+    lines = read_own(_SESSION.folder, _SESSION.version).documents.get(name, {}).get("lines", [])
+    return {line["item"]: line for line in lines}
+
+
+def _as_before(line: Line, before: Mapping[str, Document]) -> Document:
+    row = before.get(line.item)
+    if row is not None and row["goal"] == line.goal:
+        return row
+    return {"item": line.item, "goal": line.goal, "measured": None, "verdict": NOT_RUN}
+
+
+def _still_to_measure(lines: Sequence[Line], rows: Mapping[str, Document]) -> list[Line]:
+    """Those that were not measured yet, then those that failed."""
+    new = [line for line in lines if rows[line.item]["verdict"] == NOT_RUN]
+    return [*new, *(line for line in lines if rows[line.item].get("failed"))]
+
+
+def _measured(line: Line) -> Document:
+    begun, failed = time.monotonic(), True
+    try:
+        measured = line.measure()
+        failed = False
+    except Unavailable as reason:
+        measured = Measured(f"could not be run here: {reason}", False)
+    except Unfinished:
+        raise
+    except Exception as error:  # a broken line must not hide the others
+        traceback.print_exc()
+        measured = Measured(f"failed: {error}", False)
+    return {
+        "item": line.item,
+        "goal": line.goal,
+        "measured": measured.text.replace(f"{ROOT}/", ""),  # where the tree lies is no result
+        "verdict": HOLDS if measured.holds else FALLS_SHORT,
+        "failed": failed,
+        "seconds": round(time.monotonic() - begun, 1),
+        **made(),
     }
-    (folder / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n")
-    print(f"{held} of {len(rows)} lines hold; out/acceptance/{name}.json")
-    return 0 if held == len(rows) else 1
+
+
+def _write(name: str, rows: Mapping[str, Document]) -> None:
+    keep(_SESSION.folder, _SESSION.version, name, f"acceptance/{name}", {"lines": list(rows.values())})
+
+
+def _print(row: Document) -> None:
+    print(f"{'holds      ' if row['verdict'] == HOLDS else 'FALLS SHORT'}  {row['item']}")
+    print(f"             goal      {row['goal']}")
+    for number, text in enumerate(row["measured"].splitlines() or [""]):
+        print(f"             {'measured ' if number == 0 else '         '} {text}")
+    sys.stdout.flush()
+
+
+def _close(name: str, rows: Sequence[Document]) -> int:
+    """The last line, and the exit status."""
+    held, short, missing = (sum(row["verdict"] == v for row in rows) for v in (HOLDS, FALLS_SHORT, NOT_RUN))
+    where = (_SESSION.folder / f"{name}.json").relative_to(ROOT)
+    rest = f", {missing} are still to be measured" if missing else ""
+    print(f"{held} of {len(rows)} lines hold{rest}; {where}")
+    return UNFINISHED if missing else 1 if short else 0

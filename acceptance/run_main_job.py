@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 
 from harness import main
@@ -21,5 +22,20 @@ LINES = [
     *cleanliness.LINES,
 ]
 
+
+def options(parser: argparse.ArgumentParser) -> None:
+    few = "with fewer the line cannot hold"
+    parser.add_argument(
+        "--fuzz-seconds",
+        type=int,
+        default=robustness.GOAL_SECONDS,
+        metavar="N",
+        help=f"for each fuzzer ({robustness.GOAL_SECONDS}); {few}",
+    )
+    parser.add_argument(
+        "--random-plans", type=int, default=properties.CASES, metavar="N", help=f"({properties.CASES}); {few}"
+    )
+
+
 if __name__ == "__main__":
-    sys.exit(main("main-job", LINES))
+    sys.exit(main("main-job", LINES, options))

@@ -1,4 +1,4 @@
-"""Programs and profiles that several lines use: built and recorded once, in out/acceptance."""
+"""Programs and profiles that several lines use: built and recorded once."""
 
 from __future__ import annotations
 
@@ -10,18 +10,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness import ROOT, TERRACE, run
+from harness import work as work_of
 from terrace import _core
 from terrace.lab import study
 from terrace.solve.certificate import certificate
 
-WORK = ROOT / "out" / "acceptance" / "main-job.work"
 BIN = TERRACE.parent
+
+
+def work() -> Path:
+    """What these lines build and record lies there."""
+    return work_of("main-job")
 
 
 @functools.cache
 def workload(name: str, hooked: bool) -> Path:
     """A workload built natively or with nothing but CXX changed."""
-    folder = WORK / ("hooked" if hooked else "native")
+    folder = work() / ("hooked" if hooked else "native")
     compiler = str(BIN / "terrace-c++") if hooked else "c++"
     run([ROOT / "workloads" / "build.sh", folder, name], env={**os.environ, "CXX": compiler})
     return folder / name
@@ -42,7 +47,7 @@ def largest_slowdown(machine: str) -> float:
 
 def fresh(name: str) -> Path:
     """An empty folder of that name."""
-    folder = WORK / name
+    folder = work() / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder

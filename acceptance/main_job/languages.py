@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness import ROOT, TERRACE, Line, Measured, run
+from terrace import _core
 from terrace.lab import study
+from terrace.solve.certificate import certificate
+from terrace.solve.figures import hold_bound
 from terrace.store.reader import Store
 
 from main_job.common import BIN, fresh
@@ -66,7 +69,7 @@ def language(program: Program) -> tuple[str, bool]:
     native = run([plain]).stdout
     profile, plan, placed = (folder / name for name in ("profile.terrace", "plan.toml", "placed.terrace"))
     phases = ["--phases", program.phases]
-    recorded = run([TERRACE, "record", *SIMULATE, *phases, "-o", profile, "--", hooked]).stdout
+    recorded = run([TERRACE, "record", "--exact", *SIMULATE, *phases, "-o", profile, "--", hooked]).stdout
     run([TERRACE, "plan", profile, "--fast", program.fast, "-o", plan])
     obeyed = run(
         [
@@ -92,6 +95,9 @@ def language(program: Program) -> tuple[str, bool]:
     wanted |= {move["object"] for move in text.get("move", []) if move["to"] == "dram"}
     named = sorted(name for name in wanted if name.startswith(program.objects))
     before, after = study.outcome(profile), study.outcome(placed)
+    bound = certificate(profile, int(_core.parse_size(program.fast))).loop
+    for what, found in (("recorded", before), ("placed", after)):
+        hold_bound(f"{program.language}, {what}", bound, found.loop)
     same = native == recorded == obeyed == run([hooked]).stdout
     holds = not missing and bool(named) and same and after.loop < before.loop
     return (

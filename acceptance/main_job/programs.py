@@ -10,14 +10,14 @@ from pathlib import Path
 
 from harness import TERRACE, Line, Measured, run
 
-from main_job.common import WORK, workload
+from main_job.common import work, workload
 
 
 def verifies() -> Measured:
     lines, holds = [], True
     for name in ("cg", "mg"):
         for size in ("S", "W", "A"):
-            output = WORK / "verify.terrace"
+            output = work() / "verify.terrace"
             output.unlink(missing_ok=True)
             hooked = [workload(name, True), "--class", size]
             simulate = [TERRACE, "simulate", "--quiet", "--machine", "unimem-lat4", "--fast", "4MiB", "-o", output]
@@ -33,7 +33,7 @@ def verifies() -> Measured:
 
 
 def _digits(options: list[str], command: list[str | Path]) -> str:
-    output = WORK / "repeat.terrace"
+    output = work() / "repeat.terrace"
     output.unlink(missing_ok=True)
     done = run(
         [

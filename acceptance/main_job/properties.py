@@ -6,13 +6,13 @@ against random plans that are simulated, in one execution for many of them.
 
 from __future__ import annotations
 
-import os
+import functools
 import random
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from harness import ROOT, Line, Measured, Unavailable, run
+from harness import ROOT, SETTINGS, Line, Measured, Unavailable, keep_part, run
 from terrace.lab import study
 from terrace.lab.study import Configuration
 from terrace.store.reader import Store
@@ -22,8 +22,6 @@ from main_job.random_plans import Ground, random_plan
 
 UNIT = ROOT / "build" / "release" / "tests" / "unit"
 CASES = 10_000
-# Fewer than CASES for a quick look: then the line cannot hold.
-PLANS = int(os.environ.get("TERRACE_RANDOM_PLANS", "10000"))
 CONFIGURATIONS = 250  # an execution
 SEED = 1
 
@@ -49,8 +47,8 @@ def counted(source: str, pattern: str) -> int:
 
 
 def knapsack() -> Measured:
-    names = passed("placement/knapsack_test", "*KnapsackBins.EqualsBruteForce*")
-    each = counted("placement/knapsack_test.cpp", r"EqualsBruteForce\) \{.*?i < ([\d']+);")
+    names = passed("strategy/knapsack_test", "*KnapsackBins.EqualsBruteForce*")
+    each = counted("strategy/knapsack_test.cpp", r"EqualsBruteForce\) \{.*?i < ([\d']+);")
     total = each * len(names)
     return Measured(
         f"{total} random cases equal brute force, {each} each with {len(names)} numbers of kinds (2, 3, 4)",
@@ -60,8 +58,8 @@ def knapsack() -> Measured:
 
 def budgets() -> Measured:
     """Of plans as every planner makes them, and of transfers as the simulator carries them out."""
-    planners = passed("placement/planners_test", "*EveryPlanner.KeepsBudgetsPinsAndDomains*")
-    problems = 5 * counted("placement/planners_test.cpp", r"KeepsBudgetsPinsAndDomains\) \{.*?n < ([\d']+);")
+    planners = passed("strategy/planners_test", "*EveryPlanner.KeepsBudgetsPinsAndDomains*")
+    problems = 5 * counted("strategy/planners_test.cpp", r"KeepsBudgetsPinsAndDomains\) \{.*?n < ([\d']+);")
     passed("sim/sim_test", "Property.TheBudgetHoldsAtEveryInstant")
     runs = counted("sim/property_test.cpp", r"TheBudgetHoldsAtEveryInstant\) \{.*?seed < ([\d']+);")
     return Measured(
@@ -86,6 +84,16 @@ class Margin:
         default_factory=dict
     )  # by machine: iteration over bound, and where
 
+    def add(self, other: Margin) -> None:
+        """Of other plans."""
+        self.plans += other.plans
+        self.iterations += other.iterations
+        self.moves += other.moves
+        self.refused += other.refused
+        self.below += other.below
+        for machine, (share, where) in other.least.items():
+            self.least[machine] = min((share, where), self.least.get(machine, (share, where)))
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -95,8 +103,10 @@ class Setting:
     bound: float
 
 
-def settings(about: Recorded) -> list[Setting]:
+@functools.cache
+def settings(name: str) -> list[Setting]:
     """Both machines, fast memory of an eighth, a quarter, the study's ratio, and all."""
+    about = recorded(name)
     result = []
     for machine, store in about.stores.items():
         ground = Ground(store)
@@ -106,21 +116,30 @@ def settings(about: Recorded) -> list[Setting]:
 
 
 def simulate_plans(about: Recorded, count: int, margin: Margin) -> None:
-    dice = random.Random(SEED)
-    folder = fresh(f"plans-{about.name}")
-    among = settings(about)
+    """Some in each execution, each execution a part of the line."""
     for first in range(0, count, CONFIGURATIONS):
-        chosen = {f"p{n}": among[n % len(among)] for n in range(first, min(first + CONFIGURATIONS, count))}
-        configurations = []
-        for label, setting in chosen.items():
-            plan = folder / f"{label}.toml"
-            plan.write_text(random_plan(setting.ground, setting.fast, dice))
-            configurations.append(Configuration(label, setting.machine, fast=setting.fast, plan=plan))
-        outcomes, _ = study.simulate(about.command, configurations, folder, "part", about.caches)
-        for label, outcome in outcomes.items():
-            compare(about, chosen[label], outcome, margin)
-        for label in chosen:
-            (folder / f"{label}.toml").unlink()
+        numbers = range(first, min(first + CONFIGURATIONS, count))
+        part = keep_part(
+            f"random-plans-{about.name}-{first}", lambda numbers=numbers: asdict(_part(about, numbers))
+        )
+        margin.add(Margin(**part))
+
+
+def _part(about: Recorded, numbers: range) -> Margin:
+    dice = random.Random(f"{SEED} {about.name} {numbers.start}")
+    folder = fresh(f"plans-{about.name}")
+    among = settings(about.name)
+    chosen = {f"p{n}": among[n % len(among)] for n in numbers}
+    configurations = []
+    for label, setting in chosen.items():
+        plan = folder / f"{label}.toml"
+        plan.write_text(random_plan(setting.ground, setting.fast, dice))
+        configurations.append(Configuration(label, setting.machine, fast=setting.fast, plan=plan))
+    outcomes, _ = study.simulate(about.command, configurations, folder, "part", about.caches)
+    margin = Margin()
+    for label, outcome in outcomes.items():
+        compare(about, chosen[label], outcome, margin)
+    return margin
 
 
 def refusals(path: Path) -> int:
@@ -147,8 +166,9 @@ def compare(about: Recorded, setting: Setting, outcome: study.Outcome, margin: M
 def bound() -> Measured:
     margin = Margin()
     names = list(study.WORKLOADS)
+    plans = SETTINGS.random_plans
     for number, name in enumerate(names):
-        simulate_plans(recorded(name), PLANS // len(names) + (number < PLANS % len(names)), margin)
+        simulate_plans(recorded(name), plans // len(names) + (number < plans % len(names)), margin)
     return Measured(
         f"{margin.plans} random plans simulated, CG and MG in class S, {margin.iterations} iterations with "
         f"{margin.moves} moves of chunks ({margin.refused} refused): {margin.below} iterations below the bound; "

@@ -16,14 +16,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from harness import ROOT, TERRACE, Line, Measured, Unavailable, run
+from harness import ROOT, SETTINGS, TERRACE, Line, Measured, Unavailable, run
 
 from main_job.common import fresh, workload
 
 FUZZERS = ("machine_file_fuzz", "journal_fuzz")
-# Less than GOAL_SECONDS for a quick look: then the line cannot hold.
 GOAL_SECONDS = 600
-SECONDS = int(os.environ.get("TERRACE_FUZZ_SECONDS", str(GOAL_SECONDS)))
 BUILD = ROOT / "build" / "fuzz"
 KILLS = 50
 SEED = 1
@@ -78,7 +76,8 @@ class Fuzzed:
 
 
 def fuzz_all(binaries: Path) -> list[Fuzzed]:
-    """Every fuzzer at once, each for SECONDS."""
+    """Every fuzzer at once, each for --fuzz-seconds."""
+    seconds = SETTINGS.fuzz_seconds
     folder = fresh("fuzz")
     for name in FUZZERS:
         (folder / name / "corpus").mkdir(parents=True)
@@ -91,7 +90,7 @@ def fuzz_all(binaries: Path) -> list[Fuzzed]:
     for name in FUZZERS:
         own = folder / name
         words = [word.replace("CORPUS", str(own / "corpus")) for word in extra[name]]
-        command = [binaries / name, f"-max_total_time={SECONDS}", f"-seed={SEED}", "-print_final_stats=1"]
+        command = [binaries / name, f"-max_total_time={seconds}", f"-seed={SEED}", "-print_final_stats=1"]
         with (own / "log").open("w") as log:
             running.append(
                 subprocess.Popen(
@@ -101,7 +100,7 @@ def fuzz_all(binaries: Path) -> list[Fuzzed]:
                     cwd=own,
                 )
             )
-    statuses = [one.wait(timeout=SECONDS + 300) for one in running]
+    statuses = [one.wait(timeout=seconds + 300) for one in running]
     return [read_log(name, status, folder / name) for name, status in zip(FUZZERS, statuses, strict=True)]
 
 

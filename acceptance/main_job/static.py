@@ -7,11 +7,12 @@ that memory's bandwidth to the fast one's, so a smaller subset may win.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
-from harness import Line, Measured
+from harness import Line, Measured, keep_part
 from terrace.lab import study
 from terrace.lab.study import Configuration
 from terrace.solve.figures import hold_bound
@@ -77,23 +78,52 @@ def obeyed(store: Path, chosen: tuple[Group, ...]) -> bool:
     return inside == wanted and not inside & outside and not kept.moves(kept.run())
 
 
-def simulate_all(about: Recorded, configurations: list[Configuration], folder: Path) -> dict[str, study.Outcome]:
-    """The study's number of iterations in every configuration, CONFIGURATIONS of them an execution."""
-    command = [*about.command, "--iterations", str(study.WORKLOADS[about.name].study_iterations)]
-    outcomes: dict[str, study.Outcome] = {}
+Tried = dict[str, tuple[Group, ...]]  # the subsets, by configuration
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a configuration came to: its loop in seconds, and whether its subset lay in fast memory."""
+
+    loop: float
+    iterations: int
+    obeyed: bool
+
+
+def simulate_all(
+    about: Recorded, configurations: list[Configuration], tried: Tried, folder: Path
+) -> dict[str, Run]:
+    """The study's number of iterations in every configuration, CONFIGURATIONS of them an execution: parts of a line."""
+    runs: dict[str, Run] = {}
     for first in range(0, len(configurations), CONFIGURATIONS):
-        part, _ = study.simulate(
-            command, configurations[first : first + CONFIGURATIONS], folder, f"part{first}", about.caches
+        some = configurations[first : first + CONFIGURATIONS]
+        part = keep_part(f"subsets-{about.name}-{first}", lambda some=some: _execution(about, some, tried, folder))
+        runs |= {label: Run(**found) for label, found in part.items()}
+    return runs
+
+
+def _execution(
+    about: Recorded, configurations: list[Configuration], tried: Tried, folder: Path
+) -> dict[str, dict[str, Any]]:
+    command = [*about.command, "--iterations", str(study.WORKLOADS[about.name].study_iterations)]
+    outcomes, _ = study.simulate(command, configurations, folder, "part", about.caches)
+    return {
+        label: asdict(
+            Run(
+                loop=found.loop,
+                iterations=len(found.iterations),
+                obeyed=label not in tried or obeyed(found.store, tried[label]),
+            )
         )
-        outcomes |= part
-    return outcomes
+        for label, found in outcomes.items()
+    }
 
 
 def against_subsets(name: str) -> tuple[list[str], bool]:
     """One workload on both machines at both ratios."""
     about = recorded(name)
     folder = fresh(f"static-{name}")
-    tried: dict[str, tuple[Group, ...]] = {}
+    tried: Tried = {}
     configurations, columns = [], []
     for machine in study.MACHINES:
         among = groups(about.stores[machine])
@@ -107,14 +137,14 @@ def against_subsets(name: str) -> tuple[list[str], bool]:
                 tried[f"{label}-{number}"] = chosen
                 hand = write_plan(folder / f"{label}-{number}.toml", chosen)
                 configurations.append(Configuration(f"{label}-{number}", machine, fast=fast, plan=hand))
-    outcomes = simulate_all(about, configurations, folder)
-    wrong = [label for label, chosen in tried.items() if not obeyed(outcomes[label].store, chosen)]
+    runs = simulate_all(about, configurations, tried, folder)
+    wrong = [label for label in tried if not runs[label].obeyed]
     lines, holds = [], not wrong
     for label, machine, ratio, fast, count in columns:
         bound = about.bound(machine, fast)
 
         def held(one: str, bound: float = bound) -> float:
-            return hold_bound(f"{name}, {one}", bound * len(outcomes[one].iterations), outcomes[one].loop)
+            return hold_bound(f"{name}, {one}", bound * runs[one].iterations, runs[one].loop)
 
         mine = {one: held(one) for one in tried if one.startswith(f"{label}-")}
         best = min(mine, key=mine.__getitem__)

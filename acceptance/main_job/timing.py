@@ -9,7 +9,7 @@ from pathlib import Path
 from harness import ROOT, TERRACE, Line, Measured, run
 from terrace.lab import study
 
-from main_job.common import WORK, machines, workload
+from main_job.common import machines, work, workload
 
 
 def _machine(name: str | Path) -> dict[str, object]:
@@ -18,7 +18,7 @@ def _machine(name: str | Path) -> dict[str, object]:
 
 def _simulate(machine: str | Path, options: list[str], command: list[str | Path]) -> str:
     """Under the plan that is among the options."""
-    output = WORK / "timing.terrace"
+    output = work() / "timing.terrace"
     output.unlink(missing_ok=True)
     done = run([TERRACE, "simulate", "--quiet", "--machine", machine, "-o", output, *options, "--", *command])
     study.obeyed(output)
@@ -26,7 +26,7 @@ def _simulate(machine: str | Path, options: list[str], command: list[str | Path]
 
 
 def _everything_in(place: str) -> list[str]:
-    plan = WORK / f"everything-in-{place}.toml"
+    plan = work() / f"everything-in-{place}.toml"
     plan.parent.mkdir(parents=True, exist_ok=True)
     plan.write_text(f'schema = 1\n\n[[object]]\nname = "*"\nplace = "{place}"\npin = true\n')
     return ["--plan", str(plan)]
@@ -78,7 +78,7 @@ def closed_forms() -> Measured:
 def proportion() -> Measured:
     """The same file with every bandwidth and latency scaled."""
     text = (ROOT / "machines" / "unimem-bw2.toml").read_text()
-    scaled = WORK / "scaled.toml"
+    scaled = work() / "scaled.toml"
     scaled.parent.mkdir(parents=True, exist_ok=True)
     changed = re.sub(r'"(\d+)GB/s"', lambda m: f'"{int(m[1]) * 3 / 4}GB/s"', text)
     changed = re.sub(r'^latency = "86ns"', 'latency = "215ns"', changed, flags=re.M)

@@ -7,32 +7,49 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import ROOT, Line, Measured
+from harness import ROOT, Line, Measured, Unfinished, keep_part, seconds_left
 from terrace.lab import study
 from terrace.lab.experiment import measure, unimem
-from terrace.lab.experiment.cells import Cell
-from terrace.lab.experiment.recording import Place, build, profile, record, recording
+from terrace.lab.experiment.cells import Answers, Cell
+from terrace.lab.experiment.recording import Place, recording
+from terrace.lab.experiment.runner import run
+from terrace.lab.experiment.setting import Reader
 
-from planning_lines.common import WORK
+from planning_lines.common import experiment
 
 PROGRAMS = ("cg", "mg")
 SMALL, LARGE = "W", "A"
 SIZE = "256MB"  # the study's share of the data
 LOST = 0.02  # of fast-only's time
+PLANNED = "planned auto"
+LARGE_METHODS = {"slow-only": "", "fast-only": "", PLANNED: SIZE, "bound": SIZE}
+JOBS = 2
 
 
 def _place(problem_class: str) -> Place:
-    return Place(WORK / f"unimem-{problem_class}", ROOT, problem_class)
+    return Place(experiment("unimem", problem_class), ROOT, problem_class)
 
 
-def _loop(place: Place, name: str, machine: str, plan: Path, *, better: bool = False) -> float:
-    of = recording(place, name, machine)
-    fast = measure.fast_bytes(Cell(name, machine, "planned auto", SIZE), of.footprint)
-    store = place.folder / "carried.terrace"
+def _answer() -> None:
+    """Class W's plans, and class A's own runs."""
+    asked = {SMALL: {PLANNED: SIZE}, LARGE: LARGE_METHODS}
+    for problem_class, methods in asked.items():
+        cells = [Cell(name, m, *how) for name in PROGRAMS for m in unimem.MANAGED for how in methods.items()]
+        if run(_place(problem_class), cells, JOBS, seconds=seconds_left()).left:
+            raise Unfinished
+
+
+def _carried(name: str, machine: str, *, better: bool) -> float:
+    """Seconds of class A's loop under class W's plan."""
+    small, large = _place(SMALL), _place(LARGE)
+    cell = Cell(name, machine, PLANNED, SIZE)
+    of = recording(large, name, machine)
+    store = large.folder / "carried.terrace"
     store.unlink(missing_ok=True)
     words: list[str | Path] = ["replay", of.misses, "--quiet", "--machine", machine, *of.options]
+    words += ["--plan", small.folder / "plans" / f"{cell.name}.toml"]
     options = ["--better-plan"] if better else []
-    study.run_terrace([*words, "--plan", plan, *options, "--fast", str(fast), "--output", store])
+    study.run_terrace([*words, *options, "--fast", str(measure.fast_bytes(cell, of.footprint)), "--output", store])
     if not better:
         study.obeyed(store)
     return study.outcome(store).loop
@@ -62,28 +79,25 @@ class Case:
 
 @functools.cache
 def _cases() -> list[Case]:
+    _answer()
     cases = []
     for name in PROGRAMS:
-        for problem_class in (SMALL, LARGE):
-            place = _place(problem_class)
-            build(place, [name])
-            for machine in unimem.MANAGED:
-                record(place, name, machine)
-                profile(place, name, machine)
         for machine in unimem.MANAGED:
-            cell = Cell(name, machine, "planned auto", SIZE)
-            for problem_class in (SMALL, LARGE):
-                measure.answer(_place(problem_class), cell)  # which makes the plan
-            small, large = _place(SMALL), _place(LARGE)
-            plan = f"plans/{cell.name}.toml"
+            reader = Reader(Answers(_place(LARGE).folder), name, machine)
+
+            def carried(better: bool, name: str = name, machine: str = machine, reader: Reader = reader) -> float:
+                part = f"carried-{name}-{machine}-{'bettered' if better else 'kept'}"
+                seconds = keep_part(part, lambda: _carried(name, machine, better=better))
+                return reader.held(part, SIZE, seconds)
+
             cases.append(
                 Case(
                     f"{name} on {machine}",
-                    own=_loop(large, name, machine, large.folder / plan),
-                    kept=_loop(large, name, machine, small.folder / plan),
-                    bettered=_loop(large, name, machine, small.folder / plan, better=True),
-                    fast=measure.answer(large, Cell(name, machine, "fast-only")).loop_s,
-                    slow=measure.answer(large, Cell(name, machine, "slow-only")).loop_s,
+                    own=reader.get(PLANNED, SIZE).loop_s,
+                    kept=carried(False),
+                    bettered=carried(True),
+                    fast=reader.fast,
+                    slow=reader.slow,
                 )
             )
     return cases

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from harness import ROOT, TERRACE, run
+from harness import work as work_of
 from terrace.lab import study
 
 Dump = dict[str, Any]
 
-WORK = ROOT / "out" / "acceptance" / "planning.work"
 
 # Each workload at a size that simulates in seconds. Lines about every workload go through harness.every_workload.
 SMALL = {
@@ -43,6 +43,16 @@ MACHINES = ("unimem-bw2", "unimem-lat4")
 CACHE = ["--cache", "l3=64KiB"]
 
 
+def work() -> Path:
+    """What these lines build and record lies there."""
+    return work_of("planning")
+
+
+def experiment(name: str, problem_class: str) -> Path:
+    """The folder of `terrace lab experiment NAME` in a class: the same for all lines, and for the result pages."""
+    return work_of("experiments") / f"{name}-{problem_class}"
+
+
 @functools.cache
 def recorded(name: str) -> dict[str, Path]:
     """A workload's profile on each machine, from samples and exact."""
@@ -53,7 +63,7 @@ def recorded(name: str) -> dict[str, Path]:
 
 def fresh(name: str) -> Path:
     """An empty folder of that name."""
-    folder = WORK / name
+    folder = work() / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
@@ -62,7 +72,7 @@ def fresh(name: str) -> Path:
 @functools.cache
 def program(name: str) -> Path:
     """A workload with nothing but CXX changed."""
-    folder = WORK / "bin"
+    folder = work() / "bin"
     compiler = TERRACE.with_name("terrace-c++")
     run(["sh", ROOT / "workloads" / "build.sh", folder, name], env={**os.environ, "CXX": str(compiler)})
     return folder / name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness import Line, Measured, every_workload
 from terrace import _core
-from terrace.confidence import DRAWS
+from terrace.solve.confidence import DRAWS
 
 from planning_lines.common import SMALL, recorded
 

@@ -3,10 +3,13 @@ place gets slower."""
 
 from __future__ import annotations
 
+import functools
 import random
 import tomllib
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
-from harness import ROOT, Line, Measured, every_workload
+from harness import ROOT, Line, Measured, every_workload, keep_part
 from main_job.account import Audit
 from terrace import _core
 from terrace.lab import study
@@ -21,32 +24,49 @@ PAIRS = 24  # machines, each with one of which a place is slower
 SLACK = 1e-9  # of a run: sums are rounded
 
 
+@dataclass
+class Played:
+    """What the stores of some runs show."""
+
+    runs: int = 0
+    moves: int = 0
+    over: int = 0  # their budget
+    fullest: float = 0.0
+    problems: list[str] = field(default_factory=list)
+
+
 def instants() -> Measured:
     """Every decider on every workload, one execution each; each store is played from its beginning."""
-    runs = moves = over = 0
-    fullest = 0.0
-    problems: list[str] = []
-    for name, size in every_workload(SMALL).items():
-        folder = fresh(f"instants-{name}")
-        command = [str(program(name)), *size.split()]
-        fast = study.footprint(command, folder, name) // SHARE
-        configurations = [Configuration(f"{m}-{who}", m, who, fast) for m in MACHINES for who in DECIDERS]
-        outcomes, printed = study.simulate(command, configurations, folder, name, CACHE)
-        if "SUCCESSFUL" not in printed:
-            problems.append(f"{name} did not verify")
-        for label, outcome in outcomes.items():
-            audited = Audit(outcome.store)
-            account = audited.run()
-            problems += [f"{name}, {label}: {text}" for text in account.problems]
-            held = max(most for place, most in account.most.items() if audited.places[place][0] == "dram")
-            runs, moves = runs + 1, moves + account.moves
-            fullest = max(fullest, held / fast)
-            over += held > fast
+    parts = [
+        Played(**keep_part(f"instants-{name}", functools.partial(_play, name, size)))
+        for name, size in every_workload(SMALL).items()
+    ]
+    runs, moves, over = (sum(getattr(part, what) for part in parts) for what in ("runs", "moves", "over"))
+    problems = [text for part in parts for text in part.problems]
     text = (
-        f"{runs} runs of {len(SMALL)} workloads, {moves} moves of chunks played: {over} over their budget, the "
-        f"fullest at {fullest:.1%}; {len(problems)} problems"
+        f"{runs} runs of {len(parts)} workloads, {moves} moves of chunks played: {over} over their budget, the "
+        f"fullest at {max(part.fullest for part in parts):.1%}; {len(problems)} problems"
     )
     return Measured("\n".join([text, *problems[:5]]), over == 0 and not problems and moves > 0)
+
+
+def _play(name: str, size: str) -> dict[str, Any]:
+    folder, seen = fresh(f"instants-{name}"), Played()
+    command = [str(program(name)), *size.split()]
+    fast = study.footprint(command, folder, name) // SHARE
+    configurations = [Configuration(f"{m}-{who}", m, who, fast) for m in MACHINES for who in DECIDERS]
+    outcomes, printed = study.simulate(command, configurations, folder, name, CACHE)
+    if "SUCCESSFUL" not in printed:
+        seen.problems.append(f"{name} did not verify")
+    for label, outcome in outcomes.items():
+        audited = Audit(outcome.store)
+        account = audited.run()
+        seen.problems += [f"{name}, {label}: {text}" for text in account.problems]
+        held = max(most for place, most in account.most.items() if audited.places[place][0] == "dram")
+        seen.runs, seen.moves = seen.runs + 1, seen.moves + account.moves
+        seen.fullest = max(seen.fullest, held / fast)
+        seen.over += held > fast
+    return asdict(seen)
 
 
 def _slower(text: str, dice: random.Random) -> tuple[str, str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-from harness import ROOT, SETTINGS, Line, Measured
+from harness import ROOT, SETTINGS, Line, Measured, Unfinished, seconds_left
 from terrace.lab.experiment import unimem
 from terrace.lab.experiment.cells import Answers, Cell
 from terrace.lab.experiment.recording import Place
 from terrace.lab.experiment.runner import run
 from terrace.lab.experiment.setting import Reader
 
-from planning_lines.common import WORK
+from planning_lines.common import experiment
 
 SIZES = ("1/16", "1/8", "1/4", "1/2", "3/4", "1/1")
 METHODS = ("planned auto", "bound")
@@ -38,7 +38,7 @@ def programs() -> tuple[str, ...]:
 def place() -> Place:
     """Where the study keeps its recordings in the class that was chosen."""
     problem_class = getattr(SETTINGS, "size", "W")
-    return Place(WORK / f"unimem-{problem_class}", ROOT, problem_class)
+    return Place(experiment("unimem", problem_class), ROOT, problem_class)
 
 
 @functools.cache
@@ -51,7 +51,8 @@ def _cases() -> list[Case]:
         for method, sizes in [("slow-only", ("",)), *((method, SIZES) for method in METHODS)]
         for size in sizes
     ]
-    run(at, cells, JOBS, None)
+    if run(at, cells, JOBS, seconds=seconds_left()).left:
+        raise Unfinished
     answers = Answers(at.folder)
     cases = []
     for name in programs():

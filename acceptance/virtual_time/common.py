@@ -16,8 +16,8 @@ from itertools import zip_longest
 from pathlib import Path
 
 from harness import ROOT, TERRACE, run
+from harness import work as work_of
 
-WORK = ROOT / "out" / "acceptance" / "virtual-time.work"
 BIN = TERRACE.parent
 PROGRAMS = ROOT / "tests" / "integration" / "programs"  # those of the tests
 OWN = Path(__file__).parent / "programs"
@@ -33,9 +33,14 @@ OF_THE_EXECUTION = OF_THE_VERB | {
 }
 
 
+def work() -> Path:
+    """What these lines build and record lies there."""
+    return work_of("virtual-time")
+
+
 def fresh(name: str) -> Path:
     """An empty folder of that name."""
-    folder = WORK / name
+    folder = work() / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
@@ -48,7 +53,7 @@ def fresh(name: str) -> Path:
 def workload(name: str, hooked: bool, threads: bool = False, scalar: bool = False) -> Path:
     """A workload as `workloads/build.sh` makes it, natively or with nothing but CXX changed."""
     kind = ("hooked" if hooked else "native") + ("-openmp" if threads else "") + ("-scalar" if scalar else "")
-    folder = WORK / kind
+    folder = work() / kind
     environment = {**os.environ, "CXX": str(BIN / "terrace-c++") if hooked else "c++"}
     flags = ["-O2", "-g"] + ["-fopenmp"] * threads + ["-fno-tree-vectorize"] * scalar
     environment["CXXFLAGS"] = " ".join(flags)
@@ -59,7 +64,7 @@ def workload(name: str, hooked: bool, threads: bool = False, scalar: bool = Fals
 @functools.cache
 def program(source: Path, *flags: str) -> Path:
     """A C or C++ file built with the wrappers, terrace.h and its library at hand."""
-    output = WORK / "programs" / source.stem
+    output = work() / "programs" / source.stem
     output.parent.mkdir(parents=True, exist_ok=True)
     where = {**os.environ, "PKG_CONFIG_PATH": str(BIN.parent / "lib" / "pkgconfig")}
     terrace = run(["pkg-config", "--cflags", "--libs", "terrace"], env=where).stdout.split()

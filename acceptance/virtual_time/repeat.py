@@ -6,10 +6,12 @@ process numbers, the hour, the system's addresses; and what is measured of the r
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
-from harness import Line, Measured, every_workload
+from harness import Line, Measured, every_workload, keep_part
 
 from virtual_time.common import (
     OWN,
@@ -102,15 +104,20 @@ def threads() -> Measured:
     return _together(series)
 
 
+def _by_threads(folder: Path, name: str, size: str) -> dict[str, str | bool]:
+    made = workload(name, True, True)
+    found = {n: _twice(folder, SMALL_MACHINE, [made, *size.split(), "--threads", str(n)]) for n in THREADS}
+    return asdict(_series(name, found))
+
+
 def workloads() -> Measured:
     folder = fresh("repeat-workloads")
     series = []
     for name, size in every_workload(SMALL).items():
         if not size:
             continue
-        made = workload(name, True, True)
-        found = {n: _twice(folder, SMALL_MACHINE, [made, *size.split(), "--threads", str(n)]) for n in THREADS}
-        series.append(_series(name, found))
+        part = keep_part(f"repeat-{name}", functools.partial(_by_threads, folder, name, size))
+        series.append(Measured(**part))
     return _together(series)
 
 

@@ -7,11 +7,12 @@ turns, three times, and the medians count.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from statistics import median
 
-from harness import TERRACE, Line, Measured, every_workload, run
+from harness import TERRACE, Line, Measured, every_workload, keep_part, run
 
 from virtual_time.common import OF_THE_VERB, Words, compare, fresh, query, replay, simulate, workload
 
@@ -74,7 +75,10 @@ def _one(name: str, threads: int) -> tuple[str, bool, float]:
 
 def replays() -> Measured:
     cases = [(name, 1) for name in every_workload(SIZES)] + [(name, 2) for name in WITH_THREADS]
-    found = [_one(name, threads) for name, threads in cases]
+    found = [
+        keep_part(f"replay-{name}-{threads}", functools.partial(_one, name, threads), timed=True)
+        for name, threads in cases
+    ]
     speeds = [faster for _, _, faster in found]
     mean = math.exp(sum(map(math.log, speeds)) / len(speeds))
     equal = sum(same for _, same, _ in found)

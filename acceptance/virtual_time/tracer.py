@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
 import shutil
+from typing import Any
 
-from harness import TERRACE, Line, Measured, Unavailable, every_workload, run
+from harness import TERRACE, Line, Measured, Unavailable, every_workload, keep_part, run
 
 from virtual_time.common import Words, fresh, workload
 
@@ -45,22 +47,19 @@ def needs_qemu() -> None:
         raise Unavailable(f"{name} is not installed (Debian: qemu-user)")
 
 
+def _coverage(name: str, arguments: str) -> dict[str, Any]:
+    native, hooked = (workload(name, built) for built in (False, True))
+    words: Words = ["lab", "coverage", *MACHINE, "--json", "--native", native, "--", hooked]
+    found: dict[str, Any] = json.loads(run([TERRACE, *words, *arguments.split()]).stdout)
+    return found
+
+
 def seen() -> Measured:
     """By workload, and by each object, however few its misses are."""
     needs_qemu()
     lines, holds = [], True
     for name, arguments in every_workload(CLASS_S).items():
-        words: Words = [
-            "lab",
-            "coverage",
-            *MACHINE,
-            "--json",
-            "--native",
-            workload(name, False),
-            "--",
-            workload(name, True),
-        ]
-        found = json.loads(run([TERRACE, *words, *arguments.split()]).stdout)
+        found = keep_part(f"tracer-{name}", functools.partial(_coverage, name, arguments))
         objects = [o for o in found["objects"] if o["traced"] > 0]
         below = sorted((o for o in objects if o["seen"] < GOAL * o["traced"]), key=lambda o: -o["traced"])
         holds = holds and found["seen_share"] >= GOAL and not below

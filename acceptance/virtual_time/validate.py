@@ -26,7 +26,7 @@ def validates() -> Measured:
     )
     run([TERRACE, "machine", "measure", "-o", machine])
     words = ["--native", native, "--hooked", hooked, "--machine", machine, "--json", output]
-    words += ["--plot", ROOT / "out" / "acceptance" / "validate.html"]
+    words += ["--plot", folder.parent / "validate.html"]
     done = run([TERRACE, "lab", "validate", cases, *words], check=False, timeout=HOURS)
     if not output.exists():
         said = (done.stderr + done.stdout).strip().splitlines() or ["it said nothing"]

@@ -6,16 +6,19 @@ import json
 import signal
 
 import pytest
-from audit import check_journal, check_plan, most_on_node
+from audit import check_journal, check_plan, history, most_on_node
 
 pytestmark = pytest.mark.guest
 
 NEAR, FAR = 0, 1  # the guest's nodes
 
 
-def fine(verdict):
-    """No chunk was on a wrong node; says the first few that were."""
-    assert not verdict.problems, f"{len(verdict.problems)} chunks, as in:\n" + "\n".join(verdict.problems[:10])
+def fine(verdict, samples=(), run=None):
+    """No chunk was on a wrong node; says the first few that were, and of the first one how it came there."""
+    told = [f"{len(verdict.problems)} chunks, as in:", *verdict.problems[:10]]
+    if verdict.where and run:
+        told += history(samples, run, *verdict.where)
+    assert not verdict.problems, "\n".join(told)
     return verdict
 
 
@@ -50,7 +53,7 @@ def test_at_each_phases_start_every_page_lies_where_the_plan_says(guest, job, it
     run, samples = guest.run(job, "cg"), guest.samples(job)
     assert run.backend == "real"
     assert len(samples) == iterations * 53
-    verdict = fine(check_plan(samples, run, guest.plans / f"{job}.toml", home="cxl"))
+    verdict = fine(check_plan(samples, run, guest.plans / f"{job}.toml", home="cxl"), samples, run)
     assert verdict.exact > 5 * verdict.either, "most of it was certain"
     both = [name for name, nodes in verdict.seen.items() if nodes == {NEAR, FAR}]
     assert len(both) >= moved, f"the kernel saw only {both} on both nodes"
@@ -69,7 +72,7 @@ def test_the_comparison_sees_a_plan_that_was_not_obeyed(guest, job, tmp_path):
 @pytest.mark.parametrize("job", ["cg_s", "cg_w", "live"])
 def test_the_journals_moves_are_the_kernels(guest, job):
     run = guest.run(job, "cg")
-    verdict = fine(check_journal(guest.samples(job), run))
+    verdict = fine(check_journal(guest.samples(job), run), guest.samples(job), run)
     assert verdict.exact > verdict.either
     assert run.moves
     died = {one.id: one.died for one in run.objects}

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from terrace import _core
 from terrace.errors import TerraceError
 from terrace.solve import figures
 from terrace.store.reader import Store
@@ -40,6 +41,7 @@ WORKLOADS = {
     "mg": Workload("mg", 921e6, 20),
 }
 MACHINES = ("unimem-bw2", "unimem-lat4")
+_GIVEN = "given by --plan"  # why a plan is in force, as the journal has it
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,24 @@ def obeyed(path: Path) -> None:
         )
 
 
+def decided(path: Path, planner: str) -> None:
+    """Raises TerraceError unless the run was left to that planner: its journal then names it, holds no plan that
+    was given, and none at all where it makes none."""
+    store = Store(path)
+    run = store.run()
+    reasons = store.plan_reasons(run)
+    if run.planner != planner or _GIVEN in reasons or (reasons and not _plans(planner)):
+        raise TerraceError(
+            f"{path}: a run that is left to '{planner}' has its name and only plans of its own; this one has the "
+            f"planner '{run.planner}' and {len(reasons)} plan records ({'; '.join(reasons) or 'none'})"
+        )
+
+
+def _plans(planner: str) -> bool:
+    """Whether it makes plans while the program runs: those of one memory and policies decide without."""
+    return planner not in ("slow-only", "fast-only", *_core.policies())
+
+
 def record(
     program: Sequence[str | os.PathLike[str]],
     machines: Sequence[str],
@@ -166,7 +186,7 @@ def simulate(
     options: Sequence[str] = (),
 ) -> tuple[dict[str, Outcome], str]:
     """One execution, priced in every configuration, and what the program printed. Raises TerraceError when it
-    fails, and where a configuration did not obey the plan that it was given."""
+    fails, and where a configuration's journal does not hold the plans that its label promises (`obeyed`, `decided`)."""
     folder.mkdir(parents=True, exist_ok=True)
     output = folder / f"{name}.terrace"
     for old in folder.glob(f"{name}*.terrace"):
@@ -181,6 +201,8 @@ def simulate(
     for configuration in configurations:
         if configuration.plan is not None:
             obeyed(stores[configuration.label])
+        else:
+            decided(stores[configuration.label], configuration.planner)
     return {label: outcome(store) for label, store in stores.items()}, printed
 
 

@@ -188,6 +188,20 @@ def test_a_killed_run_goes_on(begun, mg):
     assert {table: (begun / f"{table}.csv").read_text() for table in TABLES} == mg
 
 
+def test_a_run_whose_time_is_up_goes_on(begun, mg):
+    none = run("unimem", begun, "--only", "mg", "--stop-after", "0")
+    assert none.returncode == 3
+    assert none.stdout.startswith("0 cells answered, 0 had been")
+    some = run("unimem", begun, "--only", "mg", "--stop-after", "0.02")  # somewhere in the middle
+    assert (begun / "managed.csv").exists() == (some.returncode == 0)
+    there = {path: path.read_bytes() for path in begun.glob("cells/**/[!.]*.json")}
+    again = run("unimem", begun, "--only", "mg")
+    assert again.returncode == 0, again.stderr
+    assert f"{len(there)} had been" in again.stdout
+    assert all(path.read_bytes() == content for path, content in there.items())
+    assert {table: (begun / f"{table}.csv").read_text() for table in TABLES} == mg
+
+
 def test_shards_together_are_the_whole(begun, mg):
     answered = 0
     for shard in ("1/2", "2/2"):
@@ -232,6 +246,29 @@ def test_two_level(tmp_path):
     for machine, name in (("two-level-sandy-bridge", "Dual socket"), ("knl-7210-flat", "Knights Landing")):
         bars = next(trace for trace in drawn if trace["name"] == f"{name}, ours")
         assert dict(zip(bars["x"], bars["y"], strict=True)) == {p: s for (m, p), s in ours.items() if m == machine}
+
+
+def test_baselines_side_by_side(tmp_path):
+    """Each number against the cells, and that nothing beats the bound."""
+    folder = tmp_path / "baselines"
+    done = run("baselines", folder)
+    assert done.returncode == 0, done.stderr
+    found = rows(folder, "relative")
+    of_policies = [row["strategy"] for row in found if row["how"] == "live" and row["machine"] == "unimem-bw2"]
+    assert {*_core.policies(), "auto", "unimem"} <= set(of_policies)
+
+    def cell(machine, size, method):
+        return json.loads((folder / "cells" / "mg" / machine / size / f"{method}.json").read_text())["loop_s"]
+
+    for row in found:
+        for size in ("1/4", "1/2"):
+            below = f"{size[0]}-of-{size[2]}"
+            where = below if row["how"] else "any"
+            method = f"{row['how']}-{row['strategy']}" if row["how"] else row["strategy"]
+            seconds, fast = cell(row["machine"], where, method), cell(row["machine"], "any", "fast-only")
+            assert float(row[f"mg {size}"]) == seconds / fast
+            if row["strategy"] != "cache-mode":
+                assert seconds >= cell(row["machine"], below, "bound")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Configurations of a simulated run: a plan that is given is the one that is obeyed."""
 
+import sqlite3
+
 import pytest
 from conftest import BUILD
 from terrace import _core
@@ -53,3 +55,22 @@ def test_a_bettered_plan_is_not_taken_for_one_that_was_obeyed(plan):
     assert len(Store(store).plans(Store(store).run())) > 1
     with pytest.raises(TerraceError, match="one plan record and no planner"):
         study.obeyed(store)
+
+
+def test_a_run_that_is_left_to_a_planner_is_held_to_it(plan):
+    """Other configurations' journals stand for columns that do not hold what they say."""
+    named = ("auto", "unimem", "slow-only", "fast-only", "memtis", "first-touch", "interleave", "cache-mode")
+    configurations = [Configuration(name, MACHINE, name, FAST) for name in named] + [
+        Configuration("given", MACHINE, fast=FAST, plan=plan)
+    ]
+    outcomes, _ = study.simulate([*MG, "--iterations", "20"], configurations, plan.parent, "left", CACHE)
+    for name in named:
+        study.decided(outcomes[name].store, name)
+    for path, planner in (("auto", "unimem"), ("unimem", "auto"), ("given", "auto"), ("given", "plan")):
+        with pytest.raises(TerraceError, match=f"a run that is left to '{planner}' has its name"):
+            study.decided(outcomes[path].store, planner)
+    live = outcomes["auto"].store
+    with sqlite3.connect(live) as database:  # a policy makes no plans
+        database.execute("UPDATE run SET planner = 'memtis'")
+    with pytest.raises(TerraceError, match="a run that is left to 'memtis' has its name"):
+        study.decided(live, "memtis")

@@ -24,7 +24,12 @@ Small = Annotated[bool, typer.Option("--small", help="Few programs in class S, a
 Only = Annotated[str | None, typer.Option("--only", help="These programs only, with commas between them.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes at a time.")]
 Shard = Annotated[str | None, typer.Option(help="Answer only part I of N: 2/8; all without --shard gathers.")]
+StopAfter = Annotated[
+    float | None,
+    typer.Option(min=0, metavar="MINUTES", help="Begin nothing more after so many; called again, it goes on."),
+]
 Source = Annotated[Path, typer.Option(help="Terrace's source tree, for the workloads.")]
+UNFINISHED = 3  # exit status where cells are missing because the time was up
 CORES = os.cpu_count() or 1
 EPILOG = """\b
 Examples:
@@ -43,8 +48,10 @@ def run_experiment(
     source: Path,
     jobs: int,
     shard: str | None,
+    stop_after: float | None,
 ) -> None:
-    """Answers the cells of this shard; writes the report where all are answered."""
+    """Answers the cells of this shard; writes the report where all are answered. Exits with UNFINISHED where the
+    time was up before."""
     if setting.problem_class not in CLASSES:
         raise WrongCallError(f"--class {setting.problem_class}: there are {', '.join(CLASSES)}")
     part = parse_shard(shard) if shard else None
@@ -52,8 +59,11 @@ def run_experiment(
     place = Place(folder, source, setting.problem_class)
     _settle(folder, {"experiment": name, "class": setting.problem_class})
     asked = list(cells(setting))
-    done = run(place, asked, jobs, part)
+    done = run(place, asked, jobs, part, None if stop_after is None else 60 * stop_after)
     print(f"{done.answered} cells answered, {done.before} had been; {folder}")
+    if done.left:
+        print(f"the time is up: {done.left} are left; the same command goes on")
+        raise typer.Exit(UNFINISHED)
     if part is None:
         report(setting, Answers(folder)).write(folder)
         print(f"tables and pictures: {folder}; report: {folder / 'report.html'}")

@@ -154,6 +154,8 @@ def _replay(place: Place, cell: Cell, of: Recording, fast: int, options: list[st
     study.run_terrace([*words, *of.options, *options, "--output", store])
     if "--plan" in options:
         study.obeyed(store)
+    else:
+        study.decided(store, options[options.index("--planner") + 1])
     result = _read(store, fast, of.footprint)
     store.unlink()
     return result

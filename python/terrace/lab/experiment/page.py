@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from terrace.lab.experiment.cells import write_whole
-from terrace.lab.experiment.tables import Row, Table, Value
+from terrace.lab.experiment.tables import Row, Table, heading, shown
 from terrace.report import charts, parts
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _picture(picture: Picture, above: str) -> str:
 def _table(table: Table) -> str:
     words = {name for row in table.rows for name, value in row.items() if isinstance(value, str)}
     head = "".join(
-        f'<th class="left">{escape(_words(name))}</th>' if name in words else f"<th>{escape(_words(name))}</th>"
+        f'<th class="left">{escape(heading(name))}</th>' if name in words else f"<th>{escape(heading(name))}</th>"
         for name in table.columns
     )
     rows = "".join(f"<tr>{_cells(row)}</tr>\n" for row in table.rows)
@@ -100,27 +100,6 @@ def _table(table: Table) -> str:
 
 def _cells(row: Row) -> str:
     return "".join(
-        f'<td class="left">{escape(value)}</td>' if isinstance(value, str) else f"<td>{_shown(name, value)}</td>"
+        f'<td class="left">{escape(value)}</td>' if isinstance(value, str) else f"<td>{shown(name, value)}</td>"
         for name, value in row.items()
     )
-
-
-def _words(column: str) -> str:
-    """ "slow_only_s" as a heading."""
-    name, _, unit = column.rpartition("_")
-    return {"s": f"{name}, ms", "bytes": f"{name}, MB"}.get(unit, column).replace("_", " ")
-
-
-def _shown(column: str, value: Value) -> str:
-    """Seconds as ms, bytes as MB, shares in percent."""
-    if value is None:
-        return ""
-    if column.endswith("_s"):
-        return f"{float(value) * 1e3:.2f}"
-    if column.endswith("_bytes"):
-        return f"{float(value) / 1e6:.2f}"
-    if column.endswith(("gap", "over_bound")):
-        return f"{float(value):+.1%}"
-    if column.endswith(("share", "overlap")):
-        return f"{float(value):.1%}"
-    return f"{value:.2f}" if isinstance(value, float) else str(value)

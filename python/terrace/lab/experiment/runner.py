@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import shutil
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,31 +24,45 @@ class Done:
 
     answered: int
     before: int
+    left: int  # of its own, where the time was up
     missing: int  # of all cells, after it
 
 
-def run(place: Place, cells: Sequence[Cell], jobs: int, shard: tuple[int, int] | None) -> Done:
-    """Answers this shard's cells: programs first, then recordings, profiles and the cells themselves."""
+def run(
+    place: Place,
+    cells: Sequence[Cell],
+    jobs: int,
+    shard: tuple[int, int] | None = None,
+    seconds: float | None = None,
+) -> Done:
+    """Answers this shard's cells: programs first, then recordings, profiles and the cells themselves. After so
+    many seconds nothing more is begun; another call goes on."""
+    deadline = None if seconds is None else time.monotonic() + seconds
     answers = Answers(place.folder)
     own = [cell for cell in cells if shard is None or cell.belongs_to(shard)]
     pending = [cell for cell in own if not answers.has(cell)]
     if pending:
         build(place, sorted({cell.workload for cell in pending}))
-        _stages(place, pending, jobs)
+        _stages(place, pending, jobs, deadline)
         if shard is None:
             shutil.rmtree(place.folder / "scratch", ignore_errors=True)
     missing = sum(not answers.has(cell) for cell in cells)
-    return Done(len(pending), len(own) - len(pending), missing)
+    answered = sum(answers.has(cell) for cell in pending)
+    return Done(answered, len(own) - len(pending), len(pending) - answered, missing)
 
 
-def _stages(place: Place, pending: Sequence[Cell], jobs: int) -> None:
+def _stages(place: Place, pending: Sequence[Cell], jobs: int, deadline: float | None) -> None:
     recordings = dict.fromkeys((cell.workload, shape(cell.machine)) for cell in pending)
     profiles = dict.fromkeys((c.workload, c.machine) for c in pending if measure.needs_profile(c))
     # Processes, since planning holds the interpreter; new ones, since we have threads by then.
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        _all(pool, "recordings", [(record, (place, *what)) for what in recordings])
-        _all(pool, "profiles", [(profile, (place, *what)) for what in profiles])
-        _all(pool, "cells", [(answer, (place, cell)) for cell in pending])
+        for what, work in (
+            ("recordings", [(record, (place, *of)) for of in recordings]),
+            ("profiles", [(profile, (place, *of)) for of in profiles]),
+            ("cells", [(answer, (place, cell)) for cell in pending]),
+        ):
+            if not _all(pool, what, work, deadline):
+                return
 
 
 def answer(place: Place, cell: Cell) -> None:
@@ -55,14 +70,24 @@ def answer(place: Place, cell: Cell) -> None:
     Answers(place.folder).keep(cell, measure.answer(place, cell))
 
 
-def _all(pool: ProcessPoolExecutor, what: str, work: Iterable[Work]) -> None:
-    """Does all of it. At the first failure what has not begun is given up, and what has been done is kept."""
-    futures = [pool.submit(function, *arguments) for function, arguments in work]
-    with progress(what, len(futures)) as steps:
+def _all(pool: ProcessPoolExecutor, what: str, work: Sequence[Work], deadline: float | None) -> bool:
+    """Does all of it, and says whether it did. At the first failure, or when the time is up, what has not begun is
+    given up, and what has been done is kept."""
+    if deadline is not None and time.monotonic() >= deadline:
+        return not work
+    waiting = {pool.submit(function, *arguments) for function, arguments in work}
+    with progress(what, len(waiting)) as steps:
         try:
-            for future in as_completed(futures):
-                future.result()
-                steps.done()
+            while waiting:
+                left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
+                done, waiting = wait(waiting, left, FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                    steps.done()
+                if left == 0.0 and waiting:
+                    pool.shutdown(cancel_futures=True)
+                    return False
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+    return True

@@ -41,3 +41,24 @@ class Table:
 def mean(values: list[float]) -> float | None:
     """None of nothing."""
     return sum(values) / len(values) if values else None
+
+
+def heading(column: str) -> str:
+    """ "slow_only_s" as a heading."""
+    name, _, unit = column.rpartition("_")
+    return {"s": f"{name}, ms", "bytes": f"{name}, MB"}.get(unit, column).replace("_", " ")
+
+
+def shown(column: str, value: Value) -> str:
+    """Seconds as ms, bytes as MB, shares in percent."""
+    if value is None:
+        return ""
+    if column.endswith("_s"):
+        return f"{float(value) * 1e3:.2f}"
+    if column.endswith("_bytes"):
+        return f"{float(value) / 1e6:.2f}"
+    if column.endswith(("gap", "over_bound")):
+        return f"{float(value):+.1%}"
+    if column.endswith(("share", "overlap")):
+        return f"{float(value):.1%}"
+    return f"{value:.2f}" if isinstance(value, float) else str(value)

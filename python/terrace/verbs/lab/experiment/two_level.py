@@ -17,6 +17,7 @@ from terrace.lab.experiment.command import (
     Shard,
     Small,
     Source,
+    StopAfter,
     run_experiment,
 )
 from terrace.lab.experiment.setting import Setting
@@ -35,9 +36,12 @@ def two_level_verb(
     only: Only = None,
     jobs: Jobs = CORES,
     shard: Shard = None,
+    stop_after: StopAfter = None,
     source: Source = Path(),
 ) -> None:
     """The two-level-memory study: STREAM, a hydrodynamics code, and which metric picks the right data."""
     programs = two_level.SMALL if small and only is None else chosen(only, two_level.PROGRAMS)
     setting = Setting(programs, "S" if small else problem_class, small)
-    run_experiment("two-level", setting, two_level.cells, two_level_page.report, output, source, jobs, shard)
+    run_experiment(
+        "two-level", setting, two_level.cells, two_level_page.report, output, source, jobs, shard, stop_after
+    )

@@ -17,6 +17,7 @@ from terrace.lab.experiment.command import (
     Shard,
     Small,
     Source,
+    StopAfter,
     run_experiment,
 )
 from terrace.lab.experiment.setting import Setting
@@ -35,9 +36,10 @@ def unimem_verb(
     only: Only = None,
     jobs: Jobs = CORES,
     shard: Shard = None,
+    stop_after: StopAfter = None,
     source: Source = Path(),
 ) -> None:
     """Unimem's evaluation: slowdowns, placement against the bound and the baselines, techniques, moves."""
     programs = unimem.SMALL if small and only is None else chosen(only, unimem.PROGRAMS)
     setting = Setting(programs, "S" if small else problem_class, small)
-    run_experiment("unimem", setting, unimem.cells, unimem_page.report, output, source, jobs, shard)
+    run_experiment("unimem", setting, unimem.cells, unimem_page.report, output, source, jobs, shard, stop_after)

@@ -1,0 +1,115 @@
+"""The JSON documents of one commit: each says what made it, of which commit, on which machine, on which day.
+
+They lie in out/results/COMMIT (COMMIT-dirty where the tree had changes), a file for each step. A folder with
+documents of two commits is refused: no page may show figures of both.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from results.version import Version, machine, today
+
+SCHEMA = 1
+
+Document = dict[str, Any]
+HOLDS, FALLS_SHORT, NOT_RUN = "holds", "falls short", "not run"
+
+
+class Refused(Exception):
+    """The documents cannot be used together; the text says which and why."""
+
+
+def folder_of(root: Path, version: Version) -> Path:
+    """Where a version's documents lie."""
+    return root / "out" / "results" / version.name
+
+
+def made() -> Document:
+    """Here and now: what each measurement says of itself."""
+    return {"date": today(), "machine": machine()}
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Writes a file that is there whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The documents of a folder, by step."""
+
+    folder: Path
+    documents: Mapping[str, Document]
+
+    @property
+    def version(self) -> Version | None:
+        """What all of them are of; None where there is none."""
+        for document in self.documents.values():
+            return Version(document["commit"], document["dirty"])
+        return None
+
+    def line(self, step: str, item: str) -> Document | None:
+        """A line of an acceptance program that was measured."""
+        lines = self.documents.get(step, {}).get("lines", [])
+        return next((line for line in lines if line["item"] == item and line["verdict"] != NOT_RUN), None)
+
+
+def read(folder: Path) -> Kept:
+    """All documents of a folder. Raises Refused where one cannot be read, or is of another version."""
+    documents = {}
+    for path in sorted(folder.glob("*.json")):
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+            if document["schema"] != SCHEMA:
+                raise Refused(f"{path} has schema {document['schema']}, this is schema {SCHEMA}: remove it")
+            documents[path.stem] = document
+            of = {"commit": str(document["commit"]), "dirty": bool(document["dirty"])}
+        except (ValueError, KeyError, TypeError) as error:
+            raise Refused(f"{path} is no result that could be read ({error!r}): remove it") from error
+        first = next(iter(documents))
+        if of != {key: documents[first][key] for key in of}:
+            raise Refused(
+                f"{folder} holds results of two versions: {first}.json is of {_named(documents[first])}, "
+                f"{path.name} of {_named(document)}; remove those of one"
+            )
+    return Kept(folder, documents)
+
+
+def read_own(folder: Path, version: Version) -> Kept:
+    """As `read`; raises Refused where the documents are not of `version`, too."""
+    kept = read(folder)
+    if kept.version not in (None, version):
+        first = next(iter(kept.documents))
+        raise Refused(
+            f"{folder} holds results of two versions: {first}.json is of {_named(kept.documents[first])}, the "
+            f"tree is at {version.name}; remove the folder"
+        )
+    return kept
+
+
+def keep(folder: Path, version: Version, step: str, command: str, content: Mapping[str, Any]) -> Path:
+    """Writes a step's document."""
+    document = {
+        "schema": SCHEMA,
+        "step": step,
+        "command": command,
+        "commit": version.commit,
+        "dirty": version.dirty,
+        **content,
+    }
+    path = folder / f"{step}.json"
+    write_whole(path, json.dumps(document, indent=1) + "\n")
+    return path
+
+
+def _named(document: Document) -> str:
+    return Version(document["commit"], document["dirty"]).name

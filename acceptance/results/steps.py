@@ -1,0 +1,204 @@
+"""What there is to run for the result pages: each step is one command that leaves one document.
+
+    demo                  terrace lab demo
+    NAME of bench/        its benchmark
+    NAME-CLASS            terrace lab experiment NAME --class CLASS, for each of which a template shows a table
+    NAME of acceptance/   its program, which goes on line by line
+    picture-NAME          a picture of a page that one of the others made
+
+A step that is interrupted has no document. What it built, recorded and answered until then lies in the folder
+`work` beside the documents, and serves its next call.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from results.kept import FALLS_SHORT, NOT_RUN, Kept, keep, made, read_own
+from results.pictures import PICTURES, draw
+from results.templates import texts
+from results.version import Version
+
+UNFINISHED = 3  # exit status of an experiment and of an acceptance program whose time was up
+CLASSES = "SWA"
+
+
+class Failed(Exception):
+    """A step's command ended badly; the text says which and how."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a step is told of this call."""
+
+    root: Path
+    folder: Path  # of the documents
+    version: Version
+    line: str = ""  # only the lines of an acceptance program whose item contains this
+    deadline: float | None = None  # of time.monotonic()
+
+    @property
+    def minutes_left(self) -> float | None:
+        """Until the time is up."""
+        return None if self.deadline is None else max(self.deadline - time.monotonic(), 0.0) / 60
+
+    @property
+    def work(self) -> Path:
+        """Where steps build and record."""
+        return self.folder / "work"
+
+    def keep(self, step: Step, begun: float, content: Mapping[str, Any]) -> None:
+        """Writes the step's document."""
+        seconds = round(time.monotonic() - begun, 1)
+        keep(self.folder, self.version, step.name, step.command, {**made(), "seconds": seconds, **content})
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command, one document."""
+
+    name: str
+    command: str  # as a reader would type it
+    run: Callable[[Step, Call], bool]  # whether it is finished
+    lines: bool = False  # an acceptance program's, each of which is finished by itself
+
+    def finished(self, kept: Kept) -> bool:
+        """Whether its document is there, and whole."""
+        document = kept.documents.get(self.name)
+        if document is None:
+            return False
+        return not any(line["verdict"] == NOT_RUN or line.get("failed") for line in document.get("lines", []))
+
+    def state(self, kept: Kept) -> str:
+        """In words."""
+        document = kept.documents.get(self.name)
+        if document is None:
+            return NOT_RUN
+        if not self.lines:
+            return "done"
+        verdicts = [line["verdict"] for line in document["lines"]]
+        missing, short = verdicts.count(NOT_RUN), verdicts.count(FALLS_SHORT)
+        text = f"{len(verdicts) - missing} of {len(verdicts)} lines measured"
+        return f"{text}, falling short: {short}" if short else text
+
+
+def all_steps(root: Path) -> list[Step]:
+    """In the order in which they run: programs use what benchmarks and experiments left, pictures all."""
+    return [
+        Step("demo", "terrace lab demo", _demo),
+        *(Step(name, f"build/release/bench/bin/{name}", _benchmark) for name in benchmarks(root)),
+        *(
+            Step(f"{name}-{size}", f"terrace lab experiment {name} --class {size}", _experiment)
+            for name, size in experiments(root)
+        ),
+        *(Step(name, f"acceptance/{name}", _program, lines=True) for name in programs(root)),
+        *(Step(f"picture-{one.name}", one.command, _picture) for one in PICTURES),
+    ]
+
+
+# --- what there is ----------------------------------------------------------------------------------------------
+
+
+def benchmarks(root: Path) -> list[str]:
+    """By their sources."""
+    return sorted(path.stem for path in (root / "bench").glob("*/*_bench.cpp"))
+
+
+def experiments(root: Path) -> list[tuple[str, str]]:
+    """Those of which a template shows a table, each with its class."""
+    verbs = root / "python" / "terrace" / "verbs" / "lab" / "experiment"
+    there = {path.stem.replace("_", "-") for path in verbs.glob("*.py") if path.stem != "__init__"}
+    asked = {
+        (name, size)
+        for text in texts(root).values()
+        for name, size in re.findall(rf"\{{\{{ table ([a-z-]+)-([{CLASSES}]) ", text)
+    }
+    return sorted((one for one in asked if one[0] in there), key=lambda one: (one[0], CLASSES.index(one[1])))
+
+
+def programs(root: Path) -> list[str]:
+    """The acceptance programs."""
+    files = sorted((root / "acceptance").iterdir())
+    return [path.name for path in files if path.is_file() and os.access(path, os.X_OK)]
+
+
+# --- how each kind is run ----------------------------------------------------------------------------------------
+
+
+def _demo(step: Step, call: Call) -> bool:
+    begun, folder = time.monotonic(), call.work / "demo"
+    _run(call, [_terrace(), "lab", "demo", "--output", folder])
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    title = f"CG and MG in class {results['class']}"
+    call.keep(step, begun, {"tables": {"demo": {"title": title, "rows": results["rows"]}}})
+    return True
+
+
+def _benchmark(step: Step, call: Call) -> bool:
+    begun, out = time.monotonic(), call.work / "bench" / f"{step.name}.json"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    _run(call, [call.root / step.command, f"--benchmark_out={out}", "--benchmark_out_format=json"])
+    call.keep(step, begun, {"benchmarks": json.loads(out.read_text(encoding="utf-8"))["benchmarks"]})
+    return True
+
+
+def _experiment(step: Step, call: Call) -> bool:
+    begun, folder = time.monotonic(), call.work / "experiments" / step.name
+    words: list[str | Path] = [_terrace(), *step.command.split()[1:], "--output", folder]
+    if call.minutes_left is not None:
+        words += ["--stop-after", str(call.minutes_left)]
+    if _run(call, words, allowed=(0, UNFINISHED)) == UNFINISHED:
+        return False
+    tables = {}
+    for path in sorted(folder.glob("*.json")):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if "table" in document:
+            tables[document["table"]] = {"title": document["title"], "rows": document["rows"]}
+    call.keep(step, begun, {"tables": tables})
+    return True
+
+
+def _program(step: Step, call: Call) -> bool:
+    words: list[str | Path] = [call.root / step.command, "--only", call.line]
+    if call.minutes_left is not None:
+        words += ["--budget", str(call.minutes_left)]
+    if call.version.dirty:
+        words.append("--allow-dirty")
+    status = _run(call, words, allowed=(0, 1, UNFINISHED))
+    lines = read_own(call.folder, call.version).documents.get(step.name, {}).get("lines", [])
+    missing = [line["item"] for line in lines if call.line in line["item"] and line["verdict"] == NOT_RUN]
+    if status != UNFINISHED and (missing or not lines):
+        raise Failed(f"{step.command} ended with {status} before all was measured")
+    return not missing
+
+
+def _picture(step: Step, call: Call) -> bool:
+    begun = time.monotonic()
+    (picture,) = (one for one in PICTURES if step.name == f"picture-{one.name}")
+    if not (call.work / picture.page).is_file() and not picture.makes_page:
+        print(f"{step.name}: {picture.of} has to be run before it", flush=True)
+        return False
+    draw(picture, call.root, call.work, lambda words: _run(call, words))
+    call.keep(step, begun, {"file": picture.file})
+    return True
+
+
+def _run(call: Call, words: Sequence[str | Path], allowed: Sequence[int] = (0,)) -> int:
+    """Its exit status. Raises Failed when that is none of those that are allowed."""
+    done = subprocess.run([str(word) for word in words], cwd=call.root, stdin=subprocess.DEVNULL)
+    if done.returncode not in allowed:
+        raise Failed(f"{' '.join(map(str, words))[:160]} ended with {done.returncode}")
+    return done.returncode
+
+
+def _terrace() -> Path:
+    return Path(sys.executable).with_name("terrace")

@@ -1,0 +1,54 @@
+"""`{{ lines PROGRAM }}`: an acceptance program's lines: goal, figure, verdict; those that fall short say so."""
+
+from __future__ import annotations
+
+from results.kept import FALLS_SHORT, HOLDS, NOT_RUN, Document
+from results.markdown import Pages, escaped, machines, table
+
+
+def view(pages: Pages, program: str) -> str:
+    """A row a line; what a line says beyond its first sentence stands below the table."""
+    document = pages.document(program)
+    if document is None:
+        return pages.not_run(program)
+    lines = document["lines"]
+    measured = [line for line in lines if line["verdict"] != NOT_RUN]
+    if not measured:
+        return f"{pages.not_run(program)}\n\n{_table(lines, [])}"
+    verdicts = [line["verdict"] for line in lines]
+    count = ", ".join(
+        f"{words}: {verdicts.count(verdict)}"
+        for verdict, words in ((HOLDS, "hold"), (FALLS_SHORT, "**fall short**"), (NOT_RUN, "not run"))
+        if verdict in verdicts
+    )
+    more = [_more(line) for line in measured if "\n" in line["measured"]]
+    return "\n\n".join(
+        [f"{pages.made(program, measured)} {len(lines)} lines; {count}.", _table(lines, measured), *more]
+    )
+
+
+def _table(lines: list[Document], measured: list[Document]) -> str:
+    """Where lines were measured on several machines, a column says on which."""
+    several = machines(measured)
+    columns = ["line", "goal", "measured", "verdict"] + ["machine"] * (len(several) > 1)
+    rows = []
+    for line in lines:
+        row = [line["item"], line["goal"], _first(line), _verdict(line)]
+        if len(several) > 1:
+            row.append(str(several.index(line["machine"]) + 1) if "machine" in line else "")
+        rows.append(row)
+    return table(columns, rows)
+
+
+def _first(line: Document) -> str:
+    """What was measured, the first sentence."""
+    return "" if line["verdict"] == NOT_RUN else str(line["measured"]).partition("\n")[0]
+
+
+def _verdict(line: Document) -> str:
+    return {HOLDS: "holds", FALLS_SHORT: "**falls short**", NOT_RUN: "*not run on this commit*"}[line["verdict"]]
+
+
+def _more(line: Document) -> str:
+    sentences = str(line["measured"]).splitlines()
+    return "\n".join([f"*{line['item']}*:", "", *(f"- {escaped(text.strip())}" for text in sentences)])

@@ -1,0 +1,15 @@
+"""`{{ picture NAME LINK }}`: a picture that was drawn on this commit; LINK is the way from the page to docs/."""
+
+from __future__ import annotations
+
+from results.markdown import Pages
+from results.pictures import PICTURES
+
+
+def view(pages: Pages, name: str, link: str) -> str:
+    """Nothing else is shown: a picture of another commit would pass for one of this."""
+    step = f"picture-{name}"
+    (picture,) = (one for one in PICTURES if one.name == name)
+    if pages.document(step) is None:
+        return pages.not_run(step)
+    return f"![{picture.words}]({link}/{picture.file.removeprefix('docs/')})"

@@ -1,0 +1,249 @@
+"""The pages: what falls short is printed so, the README's block is replaced in place, twice is the same."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "acceptance"))
+
+from results.steps import all_steps  # noqa: E402
+from results.templates import texts  # noqa: E402
+
+PAGE = "docs/results/toy.md"
+DEMO = {
+    "workload": "cg", "machine": "unimem-lat4", "ratio": "study",
+    "fast_bytes": 5_300_000, "footprint_bytes": 6_500_000,
+    "slow_only_s": 5.0539, "managed_s": 1.743, "live_s": 1.7502, "steady_s": 0.9, "steady_fast_only_s": 0.89,
+    "fast_only_s": 1.7207, "lower_bound_s": 1.7181, "gap": 0.0129, "steady_gap": 0.011, "moves": 102448,
+    "moved_bytes": 1, "overlap": None, "oracle_s": 1.7426, "iterations": 75, "verified": True,
+}  # fmt: skip
+
+
+def test_a_line_that_falls_short_is_printed_so(tree):
+    tree.run("--only", "toy")
+    page = tree.read(PAGE)
+    assert "| first | at least 3 | 4 of 5 | holds |" in page
+    assert "| second | at most 7 % | 9.25 % on average | **falls short** |" in page
+    assert "3 lines; hold: 2, **fall short**: 1." in page
+    assert "*second*:\n\n- 9.25 % on average\n- cg 9 %\n- mg 9.5 %" in page
+    assert "3 of 3 lines measured, falling short: 1" in tree.read("docs/results/index.md")
+
+
+def test_what_made_a_table_stands_beside_it(tree):
+    tree.run("--only", "toy")
+    line = tree.document()["lines"][0]
+    page = tree.read(PAGE)
+    assert f"`acceptance/toy`, commit `{tree.git('rev-parse', 'HEAD')[:12]}`, {line['date']}; " in page
+    assert f"{line['machine']['processor']}, {line['machine']['cores']} core" in page
+
+
+def test_lines_of_two_machines_say_which(tree):
+    tree.run("--only", "toy")
+    content = tree.document()
+    content["lines"][1]["machine"] = {**content["lines"][1]["machine"], "processor": "Another one"}
+    content["lines"][1]["date"] = "2031-01-02"
+    tree.keep("toy", content)
+    tree.run("--pages")
+    page = tree.read(PAGE)
+    assert "to 2031-01-02" in page
+    assert "; Another one, " in page
+    assert "| line | goal | measured | verdict | machine |" in page
+    assert "| 9.25 % on average | **falls short** | 2 |" in page
+
+
+def test_what_was_not_run_is_said_with_its_goal(tree):
+    tree.run("--only", "toy", "--budget", "0")
+    page = tree.read(PAGE)
+    assert "*Not run on this commit: `acceptance/toy`.*" in page
+    assert "| second | at most 7 % |  | *not run on this commit* |" in page
+    assert "commit `" not in page
+
+
+def test_the_readmes_block_is_replaced_in_place(tree):
+    before = tree.read("README.md")
+    tree.run("--pages")
+    assert "17 %" not in tree.read("README.md")
+    assert "*Not run on this commit: `terrace lab demo`.*" in tree.read("README.md")
+    tree.keep("demo", {"tables": {"demo": {"title": "CG and MG in class W", "rows": [DEMO]}}})
+    tree.run("--pages")
+    after = tree.read("README.md")
+    row = "| CG | unimem-lat4 | 5.3 MB (82%) | 5053.9 ms | 1743.0 ms | 1720.7 ms | +1.3% | 1718.1 ms |"
+    assert row in after
+    begin, end = "<!-- results: begin -->", "<!-- results: end -->"
+    assert after.count(row) == after.count(begin) == after.count(end) == 1
+    assert after.index(begin) < after.index(row) < after.index(end)
+    for text, position in (("before", 0), ("after", -1)):
+        cut = begin if text == "before" else end
+        assert after.split(cut)[position] == before.split(cut)[position]
+
+
+def test_a_readme_without_the_markers_is_refused(tree):
+    tree.write("README.md", "# Title\n")
+    tree.commit("Drop the markers")
+    done = tree.run("--pages")
+    assert done.returncode == 2
+    assert "README.md has no lines '<!-- results: begin -->'" in done.stderr
+    assert tree.read("README.md") == "# Title\n"
+
+
+def test_pages_written_twice_are_equal(tree):
+    tree.run("--only", "toy")
+    tree.keep("demo", {"tables": {"demo": {"title": "CG and MG in class W", "rows": [DEMO]}}})
+
+    def all_of_them():
+        files = [*(tree.root / "docs").rglob("*"), tree.root / "README.md"]
+        return {path: path.read_bytes() for path in files if path.is_file()}
+
+    tree.run("--pages")
+    first = all_of_them()
+    tree.run("--pages")
+    assert all_of_them() == first
+    assert len(first) == 3
+
+
+def test_a_page_that_nothing_makes_goes(tree):
+    tree.write("docs/results/old.md", "17 % faster\n")
+    tree.run("--pages")
+    assert not (tree.root / "docs/results/old.md").exists()
+
+
+def test_a_new_program_has_a_page_without_a_template(tree):
+    (tree.root / "acceptance/results/templates/toy.md").unlink()
+    tree.commit("Drop the template")
+    tree.run("--only", "toy")
+    assert tree.read(PAGE).startswith("# toy\n\n`acceptance/toy`, commit")
+    assert "- [toy](toy.md)" in tree.read("docs/results/index.md")
+
+
+# --- views -------------------------------------------------------------------------------------------------------
+
+
+def shown(tree, fill_in):
+    """What a template of one line comes to."""
+    tree.write("acceptance/results/templates/toy.md", f"# Toy\n\n{{{{ {fill_in} }}}}\n")
+    done = tree.run("--pages", "--allow-dirty")
+    assert done.returncode == 0, done.stderr
+    return tree.read(PAGE)
+
+
+@pytest.fixture
+def experiment(tree):
+    """A tree with an experiment's table."""
+    tree.write("python/terrace/verbs/lab/experiment/two_sizes.py", "")
+    tree.write("acceptance/results/templates/other.md", "# Other\n\n{{ table two-sizes-W managed }}\n")
+    rows = [
+        {
+            "workload": "cg",
+            "machine": "a",
+            "size": "1/4",
+            "loop_s": 0.5,
+            "gap": 0.25,
+            "part": -0.125,
+            "share": None,
+        },
+        {"workload": "mg", "machine": "b", "size": "1/4", "loop_s": 1.5, "gap": 0.5, "part": 0.25, "share": 0.5},
+    ]
+    content = {"dirty": True, "tables": {"managed": {"title": "Every column", "rows": rows}}}
+    tree.keep("two-sizes-W", content)
+    tree.folder().rename(tree.folder(dirty=True))
+    return tree
+
+
+def test_a_table_of_an_experiment(experiment):
+    page = shown(experiment, "table two-sizes-W managed workload,loop_s,gap,part%,share machine=b size=1/4")
+    assert "Every column (b, 1/4): `make two-sizes-W`, commit `" in page
+    assert "| workload | loop, ms | gap | part | share |\n| --- | --- | --- | --- | --- |\n" in page
+    assert "| mg | 1500.00 | +50.0% | +25.0% | 50.0% |\n" in page
+    assert "cg" not in page
+    assert "| cg | a | 1/4 | 500.00 | +25.0% | -0.12 |  |" in experiment.read("docs/results/other.md")
+
+
+def test_an_experiment_of_which_a_page_shows_a_table_is_a_step(experiment):
+    listed = experiment.run("--list", "--allow-dirty").stdout
+    assert "two-sizes-W " in listed
+    assert "terrace lab experiment two-sizes --class W" in listed
+    assert "two-sizes-S" not in listed
+
+
+def test_benchmarks(tree):
+    tree.write("bench/pim/pim_bench.cpp", "")
+    tree.write("bench/runtime/runtime_bench.cpp", "")
+    tree.commit("Add benchmarks")
+    figure = {"section": "full array", "measure": "new total", "unit": "ns", "threads": 1, "samples": []}
+    rows = [
+        {**figure, "series": "1 MiB", "contender": "terrace", "median": 340e3, "low": 330e3, "high": 1.5e6},
+        {**figure, "series": "1 MiB", "contender": "glibc", "median": 2.3e6, "low": 2e6, "high": 2.6e6},
+        {**figure, "series": "8 B", "contender": "glibc", "median": 9.0, "low": 8.0, "high": 10.0},
+        {**figure, "series": "8 B", "contender": "glibc", "measure": "total", "median": 1, "low": 1, "high": 1},
+    ]
+    timed = {
+        "name": "plan/50/100",
+        "cpu_time": 47.123,
+        "real_time": 50.0,
+        "time_unit": "ms",
+        "iterations": 3,
+        "cells": 800.0,
+    }
+    for step, found in (("pim_bench", rows), ("runtime_bench", [timed])):
+        tree.keep(step, {"dirty": True, "benchmarks": found})
+    tree.folder().rename(tree.folder(dirty=True))
+    page = shown(tree, "contenders pim_bench new-total full array")
+    assert "|  | threads | terrace | glibc |" in page
+    assert "| 1 MiB | 1 | 340 us (330 us to 1.5 ms) | 2.3 ms (2 ms to 2.6 ms) |" in page
+    assert "| 8 B | 1 |  | 9 ns (8 ns to 10 ns) |" in page
+    assert "| `plan/50/100` | 47.12 ms | cells 800 |" in shown(tree, "benchmark runtime_bench")
+
+
+def test_a_picture_of_another_commit_is_not_shown(tree):
+    tree.write("docs/pictures/report.png", "an old one")
+    assert "*Not run on this commit: `scripts/picture.py report.html" in shown(tree, "picture report ..")
+    tree.git("checkout", "-q", "--", "acceptance")
+    tree.keep("picture-report", {"file": "docs/pictures/report.png"})
+    tree.write("acceptance/results/templates/toy.md", "# Toy\n\n{{ picture report .. }}\n")
+    tree.folder().rename(tree.folder(dirty=True))
+    path = tree.folder(dirty=True) / "picture-report.json"
+    path.write_text(path.read_text().replace('"dirty": false', '"dirty": true'))
+    tree.run("--pages", "--allow-dirty")
+    assert "](../pictures/report.png)" in tree.read(PAGE)
+
+
+# --- the templates that are shipped ------------------------------------------------------------------------------
+
+
+def prose(text):
+    """Without code, the ways of links, and what is filled in."""
+    for pattern in (r"^\{\{ .* \}\}$", r"^    .*$", r"`[^`]*`", r"\]\([^)]*\)"):
+        text = re.sub(pattern, "", text, flags=re.MULTILINE)
+    return text
+
+
+def test_prose_has_no_figures():
+    assert prose("a `9`\n{{ table x-9 }}\n    9\n[b](9.md) 8\n").split() == ["a", "[b", "8"]
+    for name, text in texts(ROOT).items():
+        assert not re.findall(r"\d", prose(text)), f"{name}: {re.findall(r'.*[0-9].*', prose(text))}"
+
+
+def test_every_fill_in_can_be_made():
+    steps = {step.name for step in all_steps(ROOT)}
+    views = {path.stem for path in (ROOT / "acceptance/results/views").glob("*.py")} - {"__init__"}
+    for text in texts(ROOT).values():
+        for fill_in in re.findall(r"^\{\{ (.*) \}\}$", text, re.MULTILINE):
+            view, *words = fill_in.split()
+            assert view in views
+            if view in ("lines", "table", "benchmark", "contenders"):
+                assert words[0] in steps, fill_in
+            if view == "picture":
+                assert f"picture-{words[0]}" in steps
+
+
+def test_every_page_is_made():
+    """And committed: none is kept by hand."""
+    listed = subprocess.run(
+        ["git", "ls-files", "docs/results"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    pages = {Path(name).stem for name in listed.stdout.split()}
+    assert pages == set(texts(ROOT)) - {"block"}

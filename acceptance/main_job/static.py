@@ -93,7 +93,7 @@ class Run:
 def simulate_all(
     about: Recorded, configurations: list[Configuration], tried: Tried, folder: Path
 ) -> dict[str, Run]:
-    """The study's number of iterations in every configuration, CONFIGURATIONS of them an execution: parts of a line."""
+    """The study's number of iterations in every configuration, some of them an execution: parts of a line."""
     runs: dict[str, Run] = {}
     for first in range(0, len(configurations), CONFIGURATIONS):
         some = configurations[first : first + CONFIGURATIONS]

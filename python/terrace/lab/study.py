@@ -186,7 +186,7 @@ def simulate(
     options: Sequence[str] = (),
 ) -> tuple[dict[str, Outcome], str]:
     """One execution, priced in every configuration, and what the program printed. Raises TerraceError when it
-    fails, and where a configuration's journal does not hold the plans that its label promises (`obeyed`, `decided`)."""
+    fails, and where a configuration's journal does not hold the plans that its label promises."""
     folder.mkdir(parents=True, exist_ok=True)
     output = folder / f"{name}.terrace"
     for old in folder.glob(f"{name}*.terrace"):

@@ -1,0 +1,70 @@
+// The tables of variants are the folders: each file is in its table once, under a name of its own.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "core/error.hpp"
+#include "memory/provider.hpp"
+#include "observe/collector_variant.hpp"
+#include "observe/progress_variant.hpp"
+#include "strategy/planner.hpp"
+#include "transfer/copier.hpp"
+
+namespace terrace {
+namespace {
+
+std::size_t files_in(const std::string& folder) {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(TERRACE_SOURCE_DIR "/src/" + folder))
+    files += entry.path().extension() == ".cpp";
+  return files;
+}
+
+std::size_t names_of(const auto& variants) {
+  std::set<std::string> names;
+  for (const auto* variant : variants) names.emplace(variant->name());
+  return names.size();
+}
+
+TEST(Variants, AreTheFilesOfTheirFolders) {
+  const auto strategies =
+      files_in("strategy/planners") + files_in("strategy/static") + files_in("strategy/policies");
+  EXPECT_GT(strategies, 15u);
+  EXPECT_EQ(names_of(strategy::variants()), strategies);
+  EXPECT_EQ(names_of(memory::providers()), files_in("memory/providers"));
+  EXPECT_EQ(names_of(transfer::copiers()), files_in("transfer/copiers"));
+  EXPECT_EQ(names_of(observe::collectors()), files_in("observe/collectors"));
+  EXPECT_EQ(names_of(observe::progresses()), files_in("observe/progress"));
+}
+
+TEST(Variants, AreFoundByTheirNames) {
+  for (const auto* variant : strategy::variants()) EXPECT_EQ(&strategy::find_variant(variant->name()), variant);
+  EXPECT_EQ(observe::find_collector(observe::k_default_collector).name(), observe::k_default_collector);
+  EXPECT_EQ(observe::find_progress(observe::k_default_progress).name(), observe::k_default_progress);
+  EXPECT_EQ(strategy::find_variant(strategy::k_default_variant).name(), strategy::k_default_variant);
+}
+
+TEST(Variants, UnknownOnesAreRefusedWithTheList) {
+  const auto refused = [](auto find, const std::string& known) {
+    try {
+      find();
+      ADD_FAILURE() << known;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::invalid);
+      EXPECT_NE(std::string(error.what()).find(known), std::string::npos) << error.what();
+    }
+  };
+  refused([] { strategy::find_variant("none"); }, "memtis");
+  refused([] { observe::find_collector("none"); }, "exact");
+  refused([] { observe::find_progress("none"); }, "instructions");
+}
+
+TEST(Variants, WhatDecidesInVirtualTimeOnlyMakesNoPlan) {
+  for (const auto* variant : strategy::variants())
+    EXPECT_NE(variant->planner() != nullptr, variant->only_simulated());
+}
+
+}  // namespace
+}  // namespace terrace

@@ -15,7 +15,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from terrace import units
+
 SCHEMA = 1
+_BAR_WIDTH = 48  # characters of the longest bar
 _SILENT_SECONDS = 2.0
 _PIPE_WIDTH = 100_000
 
@@ -89,3 +92,18 @@ class Steps:
 def warn(text: str) -> None:
     """One line on standard error that is no failure."""
     print(f"terrace: {text}", file=sys.stderr)
+
+
+def bars(title: str, rows: Sequence[tuple[str, float]], encoding: str | None = None) -> str:
+    """The rows (label, seconds) as bars in proportion to their times, the longest over the whole width.
+
+    Blocks where the terminal can show them, number signs elsewhere. Raises ValueError without rows.
+    """
+    longest = max(seconds for _, seconds in rows)
+    width = max(len(label) for label, _ in rows)
+    block = "█" if "utf" in (encoding or sys.stdout.encoding or "").lower() else "#"
+    lines = [title]
+    for label, seconds in rows:
+        bar = block * max(1, round(_BAR_WIDTH * seconds / longest))
+        lines.append(f"  {label:>{width}}  {bar} {units.seconds(seconds)}")
+    return "\n".join(lines)

@@ -1,11 +1,14 @@
 """The pages: what falls short is printed so, the README's block is replaced in place, twice is the same."""
 
+# The fixture is imported by name.
+# ruff: noqa: F401, F811
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from results_tree import tree
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "acceptance"))

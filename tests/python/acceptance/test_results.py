@@ -1,8 +1,11 @@
 """`make results` in a tree of its own: it goes on where it stopped, and mixes no commits."""
 
+# The fixture is imported by name.
+# ruff: noqa: F401, F811
 import json
 
 import pytest
+from results_tree import tree
 
 PAGE = "docs/results/toy.md"
 

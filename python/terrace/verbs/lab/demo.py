@@ -18,9 +18,8 @@ import typer
 from terrace import _core
 from terrace.errors import TerraceError
 from terrace.lab import study
-from terrace.lab.bars import bars
 from terrace.lab.study import MACHINES, STUDY_CACHE, STUDY_FAST, WORKLOADS, Configuration, Outcome, Workload
-from terrace.output import console, table
+from terrace.output import bars, console, table
 from terrace.report.gather import gather
 from terrace.report.page import render
 from terrace.solve import figures

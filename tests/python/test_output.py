@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from terrace.lab.bars import bars
+from terrace.output import bars
 
 
 def test_bars_are_in_proportion_to_their_times():

@@ -52,7 +52,7 @@ build: setup $(BUILD)/build.ninja
 
 # --- run -------------------------------------------------------------------------------------------------------------
 
-.PHONY: demo demo-build test bench acceptance results sanitize coverage
+.PHONY: demo demo-build test benchmarks bench acceptance results sanitize coverage
 # Only what the demo needs; what else is missing in $(VENV) comes with `make build`.
 demo-build: setup $(BUILD)/build.ninja
 	@cmake --build --preset release -j $(JOBS) --target demo_parts
@@ -64,13 +64,16 @@ demo: demo-build
 test: build
 	@$(VENV)/bin/python scripts/run_tests.py --build $(BUILD) --jobs $(JOBS)
 
-bench: build
+benchmarks: build
+	@cmake --build --preset release -j $(JOBS) --target benchmarks
+
+bench: benchmarks
 	@scripts/bench $(BUILD) out/bench
 
-acceptance: build
+acceptance: benchmarks
 	@scripts/acceptance
 
-results: build
+results: benchmarks
 	@scripts/results $(ARGS)
 
 sanitize: setup
@@ -87,7 +90,7 @@ coverage: setup
 # --- keep ------------------------------------------------------------------------------------------------------------
 
 .PHONY: lint format docs clean
-lint: build
+lint: benchmarks
 	@scripts/lint
 
 format: setup

@@ -49,12 +49,27 @@ cmake_dependent_option(TERRACE_PRECOMPILE "Precompile standard headers" ON
   "NOT TERRACE_SANITIZE;NOT TERRACE_COVERAGE;CMAKE_CXX_COMPILER_ID STREQUAL GNU" OFF)
 set(TERRACE_STANDARD_HEADERS <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <deque> <functional> <map>
   <memory> <mutex> <optional> <set> <span> <stdexcept> <string> <string_view> <unordered_map> <utility> <vector>)
-if(TERRACE_PRECOMPILE)
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "int main() { return 0; }\n")
-  add_library(terrace_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
-  target_link_libraries(terrace_precompiled PRIVATE terrace_flags)
-  target_precompile_headers(terrace_precompiled PRIVATE ${TERRACE_STANDARD_HEADERS})
-endif()
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "int main() { return 0; }\n")
+
+# terrace_precompile(TARGET NAME [HEADERS ...] [OPTIONS ...] [LIBRARIES ...]): the target takes the precompiled headers
+# called NAME, which the first call makes: the standard ones and HEADERS, compiled with OPTIONS, as the target's own are.
+function(terrace_precompile target name)
+  cmake_parse_arguments(PRECOMPILE "" "" "HEADERS;OPTIONS;LIBRARIES" ${ARGN})
+  if(NOT TERRACE_PRECOMPILE)
+    return()
+  endif()
+  set(holder terrace_precompiled_${name})
+  if(NOT TARGET ${holder})
+    add_library(${holder} OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
+    target_link_libraries(${holder} PRIVATE terrace_flags ${PRECOMPILE_LIBRARIES})
+    target_compile_options(${holder} PRIVATE ${PRECOMPILE_OPTIONS})
+    target_precompile_headers(${holder} PRIVATE ${PRECOMPILE_HEADERS} ${TERRACE_STANDARD_HEADERS})
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${holder})
+endfunction()
+
+# What stays outside of programs and waits for files, not for the processor: compiled with this it is built sooner.
+set(TERRACE_OUTSIDE -O1)
 
 # Every .cpp of the folders is part of it (relative to the list file that asks), so a new file needs no line here.
 function(terrace_room name)
@@ -70,10 +85,6 @@ function(terrace_room name)
     target_link_libraries(terrace_${name} PUBLIC ${dependency})
   endforeach()
   target_compile_options(terrace_${name} PRIVATE ${ROOM_OPTIONS})
-  if(NOT TERRACE_PRECOMPILE)
-  elseif(ROOM_OPTIONS)
-    target_precompile_headers(terrace_${name} PRIVATE ${TERRACE_STANDARD_HEADERS})
-  else()
-    target_precompile_headers(terrace_${name} REUSE_FROM terrace_precompiled)
-  endif()
+  string(MAKE_C_IDENTIFIER "room${ROOM_OPTIONS}" headers)
+  terrace_precompile(terrace_${name} ${headers} OPTIONS ${ROOM_OPTIONS})
 endfunction()

@@ -154,7 +154,7 @@ def refusals(path: Path) -> int:
 def compare(about: Recorded, setting: Setting, outcome: study.Outcome, margin: Margin) -> None:
     margin.plans += 1
     margin.iterations += len(outcome.iterations)
-    margin.moves += sum(move.chunks for move in outcome.moves)
+    margin.moves += outcome.moved_chunks
     margin.refused += refusals(outcome.store)
     for iteration in outcome.iterations:
         share = iteration / setting.bound

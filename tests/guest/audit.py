@@ -372,20 +372,22 @@ def check_journal(samples: list[Sample], run: Run) -> Verdict:
 
 
 def history(samples: list[Sample], run: Run, at: int, object_id: int, chunk: int) -> list[str]:
-    """Where the kernel had the chunk in the samples around that one, and the journal's moves of it: a line each."""
+    """Where the kernel had the chunk in the samples around that one, and its moves by the journal: a line each."""
     one = next(other for other in run.objects if other.id == object_id)
     (middle,) = [i for i, sample in enumerate(samples) if sample.after == at]
     near = samples[max(middle - 4, 0) : middle + 5]
     low, _ = clock_offset(samples, run)
     lines = [f"{one.name} chunk {chunk}, {one.range(chunk)[0]:x}, in the samples around:"]
     lines += [
-        f"  iteration {s.iteration}, phase {s.position}, {s.after * 1e-9 - low:.6f} to {s.end * 1e-9 - low:.6f} s: "
-        f"{dict(s.nodes(*one.range(chunk)))}, the object's pages {dict(s.nodes(one.address, one.address + one.size))}"
+        f"  iteration {s.iteration}, phase {s.position}, {s.after * 1e-9 - low:.6f} "
+        f"to {s.end * 1e-9 - low:.6f} s: "
+        f"{dict(s.nodes(*one.range(chunk)))}, "
+        f"the object's pages {dict(s.nodes(one.address, one.address + one.size))}"
         for s in near
     ]
     lines += [
-        f"  moved {move.source} to {move.target}: asked {move.asked:.6f}, begun {move.begun:.6f}, done {move.done:.6f}"
-        f"{', refused' if move.refused else ''}"
+        f"  moved {move.source} to {move.target}: asked {move.asked:.6f}, begun {move.begun:.6f}, "
+        f"done {move.done:.6f}{', refused' if move.refused else ''}"
         for move in run.moves
         if (move.object, move.chunk) == (object_id, chunk)
         and near[0].before * 1e-9 - low - 1 < move.done < near[-1].end * 1e-9 - low + 1

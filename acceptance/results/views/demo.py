@@ -33,7 +33,6 @@ _COLUMNS: dict[str, Callable[[Row], str]] = {
     "slow-only": _ms("slow_only_s"),
     "live": _ms("live_s"),
     "planned": _ms("managed_s"),
-    "oracle": _ms("oracle_s"),
     "fast-only": _ms("fast_only_s"),
     "bound": _ms("lower_bound_s"),
     "planned gap": _gap("gap"),

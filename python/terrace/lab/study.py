@@ -12,14 +12,14 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from terrace import _core
 from terrace.errors import TerraceError
 from terrace.solve import figures
 from terrace.store.reader import Store
-from terrace.store.values import Move, Run
+from terrace.store.values import Moved, Run
 
 # Unimem's study (systems.md, section 1): 256 MB of fast memory beside class C on 4 ranks, and a last-level cache
 # of 20 MB.
@@ -76,12 +76,22 @@ class Outcome:
     iterations: list[float]
     waited: float
     copying: float  # of each move its size over the copy bandwidth
-    moves: list[Move] = field(repr=False)
+    moved: list[Moved]
+
+    @property
+    def moves(self) -> int:
+        """How many transfers were not refused."""
+        return sum(pair.moves for pair in self.moved)
+
+    @property
+    def moved_chunks(self) -> int:
+        """In all of them."""
+        return sum(pair.chunks for pair in self.moved)
 
     @property
     def moved_bytes(self) -> int:
-        """Of all transfers that were not refused."""
-        return sum(move.size for move in self.moves)
+        """In all of them."""
+        return sum(pair.size for pair in self.moved)
 
     @property
     def steady(self) -> float:
@@ -119,10 +129,10 @@ def outcome(path: Path) -> Outcome:
     for phase in store.phase_instances(run):
         per_iteration[phase.iteration] = per_iteration.get(phase.iteration, 0.0) + phase.ended - phase.begun
         waited += phase.waited
-    moves = [move for move in store.moves(run) if not move.refused]
+    moved = store.moved(run)
     iterations = [per_iteration[i] for i in sorted(per_iteration)]
-    copying = figures.copying(store.machine(run), moves)
-    return Outcome(path, loop.ended - loop.begun, iterations, waited, copying, moves)
+    copying = figures.copying(store.machine(run), moved)
+    return Outcome(path, loop.ended - loop.begun, iterations, waited, copying, moved)
 
 
 def obeyed(path: Path) -> None:

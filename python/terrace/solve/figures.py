@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from terrace.errors import TerraceError
-from terrace.store.values import Machine, Move
+from terrace.store.values import Machine, Move, Moved
 
 T = TypeVar("T")
 _ROUNDING = 1e-9  # of a time: sums of the same numbers in other orders
@@ -24,12 +24,12 @@ def steady(iterations: Sequence[float]) -> float:
     return math.fsum(later_half(iterations))
 
 
-def copying(machine: Machine, moves: Iterable[Move]) -> float:
+def copying(machine: Machine, moves: Iterable[Move | Moved]) -> float:
     """Seconds that the moves' own copies take: the sum of size over copy bandwidth."""
     return math.fsum(move.size / _copy_bandwidth(machine, move) for move in moves if move.size)
 
 
-def _copy_bandwidth(machine: Machine, move: Move) -> float:
+def _copy_bandwidth(machine: Machine, move: Move | Moved) -> float:
     """As the machine file says, else what the source reads and the target writes."""
     given = machine.copies.get((move.source, move.target))
     paths = {path.place: path for path in machine.paths if path.initiator == machine.domains[0].initiator}

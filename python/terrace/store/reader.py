@@ -21,6 +21,7 @@ from terrace.store.values import (
     Machine,
     MachinePath,
     Move,
+    Moved,
     Node,
     Note,
     Object,
@@ -247,6 +248,15 @@ class Store:
     def moves(self, run: Run) -> list[Move]:
         """Its transfers, in the order in which they were asked for."""
         return self._each(Move, "FROM move WHERE run = ? ORDER BY asked, id", run.id)
+
+    def moved(self, run: Run) -> list[Moved]:
+        """Its transfers in all, for each pair of places."""
+        rows = self._all(
+            "SELECT source, target, count(*), sum(chunks), sum(size) FROM move WHERE run = ? AND NOT refused "
+            "GROUP BY source, target",
+            run.id,
+        )
+        return [Moved(*row) for row in rows]
 
     def plans(self, run: Run) -> list[Plan]:
         """Its plans, in the order in which they were made."""

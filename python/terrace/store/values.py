@@ -212,6 +212,17 @@ class Move:
 
 
 @dataclass(frozen=True)
+class Moved:
+    """All transfers from one place to another, without those that were refused."""
+
+    source: int
+    target: int
+    moves: int
+    chunks: int
+    size: int  # bytes
+
+
+@dataclass(frozen=True)
 class PlanPart:
     """Chunks [first, first + chunks) of an object (in the plan's own units) lie on `place` at first."""
 

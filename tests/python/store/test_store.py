@@ -161,3 +161,18 @@ def test_what_was_not_followed_is_said_wherever_it_matters(terrace, store_path, 
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE loop SET followed = 2")
     assert all(sentence in text for text in said())
+
+
+def test_moves_in_all_are_the_sums_of_the_moves(store_path):
+    store = Store(store_path)
+    run = store.run(4001)
+    each = [move for move in store.moves(run) if not move.refused]
+    assert each
+    for pair in store.moved(run):
+        of = [move for move in each if (move.source, move.target) == (pair.source, pair.target)]
+        assert (pair.moves, pair.chunks, pair.size) == (
+            len(of),
+            sum(move.chunks for move in of),
+            sum(move.size for move in of),
+        )
+    assert sum(pair.moves for pair in store.moved(run)) == len(each)

@@ -177,7 +177,7 @@ def _read(path: Path, fast: int, footprint: int) -> Answer:
         steady_s=outcome.steady,
         waited_s=outcome.waited,
         charged_s=counters.charged if counters else 0.0,
-        moves=len(outcome.moves),
+        moves=outcome.moves,
         moved_bytes=outcome.moved_bytes,
         copying_s=outcome.copying,
         phases=phases,

@@ -159,7 +159,7 @@ def _row(point: Point, path: Path) -> Row:
     for run in store.runs():
         loop = store.loop(run)
         ended = loop is not None and loop.ended is not None
-        moves = [move for move in store.moves(run) if not move.refused]
+        moved = store.moved(run)
         rows.append(
             Row(
                 point.machine, point.budget, point.planner,
@@ -167,8 +167,8 @@ def _row(point: Point, path: Path) -> Row:
                 loop_s=loop.ended - loop.begun if loop is not None and loop.ended is not None else None,
                 iterations=(loop.iterations or 0) if loop is not None and ended else 0,
                 waited_s=sum(phase.waited for phase in store.phase_instances(run)),
-                moves=len(moves),
-                moved_bytes=sum(move.size for move in moves),
+                moves=sum(pair.moves for pair in moved),
+                moved_bytes=sum(pair.size for pair in moved),
             )
         )  # fmt: skip
     return max(rows, key=lambda row: (row.loop_s or 0.0, row.total_s or 0.0))

@@ -1,5 +1,5 @@
 // What the runtime's own work costs on this machine: a marker with nothing to do, a plan by its cells, a move
-// asked for and harvested. src/model/costs.hpp states these costs for virtual time.
+// asked for and collected. src/model/costs.hpp states these costs for virtual time.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -201,9 +201,9 @@ class InstantMover final : public transfer::Mover {
   }
   bool done(transfer::Ticket) override { return true; }
   void wait(transfer::Ticket) override {}
-  void pace(double) override {}
+  void limit_rate(double) override {}
   void forget(ChunkId, std::uint32_t) override {}
-  std::vector<transfer::TransferResult> harvest() override { return std::exchange(finished_, {}); }
+  std::vector<transfer::TransferResult> completions() override { return std::exchange(finished_, {}); }
 
  private:
   memory::ChunkTable& chunks_;

@@ -131,7 +131,7 @@ void bind_plan(nb::module_& module) {
       .def_ro("loop", &Plan::loop)
       .def_ro("budget", &Plan::budget)
       .def_ro("phases", &Plan::phases)
-      .def_ro("paces", &Plan::paces, "by phase, of full speed; empty: all at full speed")
+      .def_ro("rate_limits", &Plan::rate_limits, "by phase, of full speed; empty: all at full speed")
       .def_prop_ro("objects", &objects_of)
       .def_prop_ro("moves", &moves_of)
       .def_prop_ro("predicted", [](const Plan& self) { return self.predicted.value; })

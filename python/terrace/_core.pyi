@@ -139,7 +139,7 @@ class Plan:
     loop: str
     budget: list[str]
     phases: list[str]
-    paces: list[float]
+    rate_limits: list[float]
     objects: list[dict[str, Any]]
     moves: list[dict[str, Any]]
     predicted: float

@@ -16,7 +16,7 @@ class WrongCallError(TerraceError):
 
 
 class core_errors:  # noqa: N801  (reads as what it does)
-    """Turns the C++ side's errors into ours."""
+    """Scheduler the C++ side's errors into ours."""
 
     def __enter__(self) -> None:
         """Nothing to begin."""

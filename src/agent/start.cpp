@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "agent/function_names.hpp"
-#include "agent/interpose/turns.hpp"
+#include "agent/interpose/scheduling.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "agent/lifecycle/process.hpp"
-#include "agent/program_reach.hpp"
+#include "agent/program_coverage.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "memory/region_space.hpp"
@@ -34,7 +34,7 @@
 #include "runtime/session/session.hpp"
 #include "sim/recording/write/recording_writer.hpp"
 #include "sim/scheduler/thread_clocks.hpp"
-#include "sim/scheduler/turns.hpp"
+#include "sim/scheduler/scheduler.hpp"
 
 namespace terrace::agent {
 
@@ -48,14 +48,14 @@ class SerialSink final : public observe::AccessSink {
   void quantum(const observe::Quantum& quantum) override {
     const observe::OwnTime own;
     const std::lock_guard lock(mutex_);
-    if (turns_) turns_->advance(quantum.thread, progress(quantum));
+    if (scheduler_) scheduler_->advance(quantum.thread, progress(quantum));
     if (recorder_) recorder_->quantum(quantum);
     tee_.quantum(quantum);
     if (runtime_) runtime_->progressed(quantum);
   }
   void report_to(runtime::Runtime& runtime) { runtime_ = &runtime; }
   void record_to(sim::RecordingWriter* recorder) { recorder_ = recorder; }
-  void report_to(sim::Turns& turns) { turns_ = &turns; }
+  void report_to(sim::Scheduler& scheduler) { scheduler_ = &scheduler; }
 
  private:
   // In nominal nanoseconds: one for an access, or for four instructions where there are fewer.
@@ -68,7 +68,7 @@ class SerialSink final : public observe::AccessSink {
   }
 
   std::mutex& mutex_;
-  sim::Turns* turns_ = nullptr;
+  sim::Scheduler* scheduler_ = nullptr;
   observe::Tee tee_;
   runtime::Runtime* runtime_ = nullptr;
   sim::RecordingWriter* recorder_ = nullptr;
@@ -79,7 +79,7 @@ class ProgramClock final : public Clock {
  public:
   explicit ProgramClock(std::mutex& mutex) : mutex_(mutex) {}
   void add(Clock& configuration) { configurations_.push_back(&configuration); }
-  void report_to(sim::Turns& turns) { turns_ = &turns; }
+  void report_to(sim::Scheduler& scheduler) { scheduler_ = &scheduler; }
   Seconds now() override {
     const std::lock_guard lock(mutex_);
     return configurations_.front()->now();
@@ -90,7 +90,7 @@ class ProgramClock final : public Clock {
     const std::lock_guard lock(mutex_);
     for (auto* const configuration : configurations_) configuration->charge(cost);
     if (recorder_) recorder_->slept(cost);
-    if (turns_) turns_->advance(observe::t_thread.number, static_cast<std::uint64_t>(cost.value * 1e9));
+    if (scheduler_) scheduler_->advance(observe::t_thread.number, static_cast<std::uint64_t>(cost.value * 1e9));
   }
   void record_to(sim::RecordingWriter* recorder) { recorder_ = recorder; }
 
@@ -98,7 +98,7 @@ class ProgramClock final : public Clock {
   std::mutex& mutex_;
   std::vector<Clock*> configurations_;
   observe::ProgramEvents* recorder_ = nullptr;
-  sim::Turns* turns_ = nullptr;
+  sim::Scheduler* scheduler_ = nullptr;
 };
 
 // What happens between threads happens in every configuration.
@@ -144,8 +144,8 @@ struct Everything {
   SerialSink sink;
   ProgramClock clock;
   EveryThreadClock thread_clocks;
-  std::optional<sim::Turns> turns;
-  std::optional<ProgramReach> reach;
+  std::optional<sim::Scheduler> scheduler;
+  std::optional<ProgramCoverage> coverage;
   observe::AddressMap map;
   observe::SymbolTable symbols;
   memory::RegionSpace regions;
@@ -156,7 +156,7 @@ struct Everything {
   std::unique_ptr<runtime::Runtime> runtime;
   observe::FunctionObserver observer;
   FunctionNames names;
-  bool following = true;  // accesses are wanted
+  bool observing = true;  // accesses are wanted
   Process process;
 };
 
@@ -227,7 +227,7 @@ void set_aside_unless(bool wanted) {
 void make_runtime(Everything& all) {
   const auto program = runtime::this_program();
   if (all.session.backend == runtime::Backend::virtual_time && all.session.hooks)
-    all.sink.add(all.reach.emplace().sink());
+    all.sink.add(all.coverage.emplace().sink());
   if (!all.session.recording.empty()) make_recorder(all, program);
   runtime::RuntimeParts parts;
   parts.events = all.recorder.get();
@@ -241,7 +241,7 @@ void make_runtime(Everything& all) {
         auto totals = of_configuration();
         totals.unseen = observe::unseen_accesses();
         totals.dropped = observe::unknown_accesses(*all.shared);
-        if (all.recorder) all.recorder->unfollowed(totals.unseen, totals.dropped);
+        if (all.recorder) all.recorder->unobserved(totals.unseen, totals.dropped);
         return totals;
       };
     parts.configurations.push_back(std::move(built.parts));
@@ -270,34 +270,34 @@ void make_runtime(Everything& all) {
   // In virtual time every access counts, but for iterations that are left out; on the real machine only those that
   // somebody learns from.
   if (all.session.backend == runtime::Backend::real) {
-    all.following = false;
-    parts.follow = [](bool wanted) {
-      g_everything->following = wanted;
+    all.observing = false;
+    parts.observe = [](bool wanted) {
+      g_everything->observing = wanted;
       if (!wanted)
         observe::t_thread.pipeline = nullptr;
       else if (!observe::t_thread.pipeline)
         attach_thread();
     };
-  } else if (all.session.follow_every > 1) {
-    parts.follow_every = all.session.follow_every;
-    parts.follow = set_aside_unless;
+  } else if (all.session.sample_every > 1) {
+    parts.sample_every = all.session.sample_every;
+    parts.observe = set_aside_unless;
   }
-  parts.reach = all.reach ? &*all.reach : nullptr;
+  parts.coverage = all.coverage ? &*all.coverage : nullptr;
   all.runtime = std::make_unique<runtime::Runtime>(std::move(parts));
   all.sink.report_to(*all.runtime);
 }
 
-// In memory that other processes could map, too: see turns.hpp.
+// In memory that other processes could map, too: see scheduler.hpp.
 void make_turns(Everything& all) {
   void* const page =
-      mmap(nullptr, sizeof(sim::TurnsPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) throw Error(Code::failed, "no memory for the threads' turns");
-  all.turns.emplace(*static_cast<sim::TurnsPage*>(page), observe::t_thread.number);
-  all.sink.report_to(*all.turns);
-  all.clock.report_to(*all.turns);
-  all.process.turns = &*all.turns;
+      mmap(nullptr, sizeof(sim::SchedulerPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) throw Error(Code::failed, "no memory for the threads' scheduler");
+  all.scheduler.emplace(*static_cast<sim::SchedulerPage*>(page), observe::t_thread.number);
+  all.sink.report_to(*all.scheduler);
+  all.clock.report_to(*all.scheduler);
+  all.process.scheduler = &*all.scheduler;
   all.process.thread_clocks = &all.thread_clocks;
-  observe::t_thread.takes_turns = true;
+  observe::t_thread.is_scheduled = true;
 }
 
 Process* build(const char* session_path) {
@@ -316,7 +316,7 @@ Process* build(const char* session_path) {
   process.symbols = &all->symbols;
   process.work = &*all->work;
   process.clock = &all->clock;
-  process.code = all->reach ? &all->reach->code() : nullptr;
+  process.code = all->coverage ? &all->coverage->code() : nullptr;
   process.simulated = all->session.backend == runtime::Backend::virtual_time;
   if (process.simulated) make_turns(*all);
   process.big_block = all->session.big_block.value;
@@ -349,9 +349,9 @@ void attach_thread() noexcept {
   if (!all) return;
   auto& thread = observe::t_thread;
   thread.watching = all->session.phases.source != runtime::PhaseSource::markers;
-  if (!all->session.hooks || !all->following || thread.pipeline) return;
+  if (!all->session.hooks || !all->observing || thread.pipeline) return;
   const observe::Inside inside;
-  if (all->reach) all->reach->begin_thread();
+  if (all->coverage) all->coverage->begin_thread();
   try {
     // A thread's pipeline outlives it: what its caches hold is still to be written back.
     thread.pipeline = new observe::Pipeline(
@@ -367,7 +367,7 @@ void detach_thread() noexcept {
   const observe::Inside inside;
   if (thread.pipeline) thread.pipeline->flush();
   thread.pipeline = t_set_aside = nullptr;
-  if (g_everything && g_everything->reach) g_everything->reach->end_thread();
+  if (g_everything && g_everything->coverage) g_everything->coverage->end_thread();
 }
 
 // The mover's thread and the other threads are not in the child, and its pages are copies in the making: it is
@@ -378,7 +378,7 @@ Process* after_fork() noexcept {
   observe::t_thread.pipeline = t_set_aside = nullptr;
   observe::t_thread.samples = nullptr;
   observe::t_thread.watching = false;
-  observe::t_thread.takes_turns = false;
+  observe::t_thread.is_scheduled = false;
   observe::several_threads().store(false, std::memory_order_relaxed);
   observe::set_function_observer(nullptr);
   g_everything = nullptr;

@@ -182,7 +182,7 @@ runtime::Session build_session(const LaunchOptions& options, const std::string& 
   session.progress = progress_of(options, session);
   // A recording has its names and phases.
   if (options.verb == "replay") return session;
-  session.follow_every = options.every;
+  session.sample_every = options.every;
   // A cache of lines has to tell a chunk's lines apart.
   const auto cached = [](const runtime::SessionConfiguration& configuration) {
     return !configuration.plan && strategy::find_variant(configuration.planner).fast_memory_is_cache();

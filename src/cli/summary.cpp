@@ -18,12 +18,12 @@ struct LoopSummary {
   std::string program, planner, backend;
   double loop = 0;  // seconds in the main loop
   std::int64_t iterations = 0;
-  std::int64_t followed = 0;  // of them
+  std::int64_t observed = 0;  // of them
   std::int64_t moves = 0;
   std::int64_t moved = 0;  // bytes
   // Shares that code without hooks takes; 0 where they were not measured.
   double time_share = 0, time_at_least = 0, heap_share = 0;
-  double heap_unreached = 0;  // bytes
+  double heap_uncovered = 0;  // bytes
   // Virtual time: seconds of core time an instruction, and whether they were fitted for the program.
   double instruction_time = 0;
   bool core_time_fitted = false;
@@ -37,17 +37,17 @@ LoopSummary longest_loop(const std::string& path) {
   profile::Statement query(
       database,
       "SELECT run.program, run.planner, run.backend, COALESCE(SUM(loop.ended - loop.begun), 0) AS t,"
-      " COALESCE(SUM(loop.iterations), 0), COALESCE(SUM(loop.followed), 0),"
+      " COALESCE(SUM(loop.iterations), 0), COALESCE(SUM(loop.observed), 0),"
       " (SELECT COUNT(*) FROM move WHERE move.run = run.id AND NOT refused),"
       " (SELECT COALESCE(SUM(size), 0) FROM move WHERE move.run = run.id AND NOT refused),"
-      " (SELECT time_share FROM reach WHERE reach.run = run.id),"
-      " (SELECT time_at_least FROM reach WHERE reach.run = run.id),"
-      " (SELECT heap_unreached / heap FROM reach WHERE reach.run = run.id),"
-      " (SELECT heap_unreached FROM reach WHERE reach.run = run.id),"
+      " (SELECT time_share FROM coverage WHERE coverage.run = run.id),"
+      " (SELECT time_at_least FROM coverage WHERE coverage.run = run.id),"
+      " (SELECT heap_uncovered / heap FROM coverage WHERE coverage.run = run.id),"
+      " (SELECT heap_uncovered FROM coverage WHERE coverage.run = run.id),"
       " (SELECT instruction_time FROM initiator i WHERE i.machine = run.machine AND i.id = run.initiator),"
       " COALESCE(core_time_fitted, 0), run.id"
       " FROM run LEFT JOIN loop ON loop.run = run.id GROUP BY run.id"
-      " ORDER BY t DESC, (SELECT samples FROM reach WHERE reach.run = run.id) DESC LIMIT 1");
+      " ORDER BY t DESC, (SELECT samples FROM coverage WHERE coverage.run = run.id) DESC LIMIT 1");
   LoopSummary summary;
   query.bind_all();
   if (!query.step()) return summary;
@@ -56,13 +56,13 @@ LoopSummary longest_loop(const std::string& path) {
   summary.backend = query.text(2);
   summary.loop = query.real(3);
   summary.iterations = query.integer(4);
-  summary.followed = query.integer(5);
+  summary.observed = query.integer(5);
   summary.moves = query.integer(6);
   summary.moved = query.integer(7);
   summary.time_share = query.real(8);
   summary.time_at_least = query.real(9);
   summary.heap_share = query.real(10);
-  summary.heap_unreached = query.real(11);
+  summary.heap_uncovered = query.real(11);
   summary.instruction_time = query.real(12);
   summary.core_time_fitted = query.integer(13) != 0;
   profile::Statement phases(database,
@@ -92,7 +92,7 @@ void print_reach(const LoopSummary& loop, const std::string& path) {
                100 * share, of, path);
   };
   if (loop.time_at_least > k_much) warn(loop.time_share, "time was spent in");
-  if (loop.heap_share > k_much && loop.heap_unreached > k_little && loop.iterations > 0)
+  if (loop.heap_share > k_much && loop.heap_uncovered > k_little && loop.iterations > 0)
     warn(loop.heap_share, "heap was used only by");
 }
 
@@ -119,11 +119,11 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
                                    {"incomplete", merged.incomplete},
                                    {"loop_s", loop.loop},
                                    {"iterations", loop.iterations},
-                                   {"followed", loop.followed},
+                                   {"observed", loop.observed},
                                    {"moves", loop.moves},
                                    {"moved_bytes", loop.moved},
                                    {"time_share_without_hooks", loop.time_share},
-                                   {"heap_share_unreached", loop.heap_share}};
+                                   {"heap_share_uncovered", loop.heap_share}};
     if (loop.backend == "virtual") {
       auto& core_time = line["core_time"];
       core_time = {{"instruction_s", loop.instruction_time}, {"calibrated", loop.core_time_fitted}};
@@ -141,9 +141,9 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
   else
     fmt::print(stderr, "terrace: {}no main loop was seen (mark it, or try --phases auto); profile in {}\n", name,
                merged.path);
-  if (loop.followed < loop.iterations)
-    fmt::print(stderr, "terrace: followed {} of {} iterations; the others count as the last one followed\n",
-               loop.followed, loop.iterations);
+  if (loop.observed < loop.iterations)
+    fmt::print(stderr, "terrace: observed {} of {} iterations; the others count as the last one observed\n",
+               loop.observed, loop.iterations);
   print_missing_phases(merged.path);
   print_reach(loop, merged.path);
   print_core_time(loop, name);

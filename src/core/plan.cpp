@@ -68,9 +68,9 @@ std::optional<double> get_confidence(BlobReader& in) {
   const auto value = in.get<double>();
   return value >= 0 ? std::optional(value) : std::nullopt;
 }
-double get_pace(BlobReader& in) {
+double get_rate_limit(BlobReader& in) {
   const auto pace = in.get<double>();
-  if (!is_pace(pace)) throw Error(Code::corrupt, "a plan moves at no pace");
+  if (!is_rate_limit(pace)) throw Error(Code::corrupt, "a plan moves at no pace");
   return pace;
 }
 PlanObject get_object(BlobReader& in) {
@@ -111,8 +111,8 @@ void Plan::to_blob(BlobWriter& out) const {
   out.put(std::string_view(progress));
   put(out, budget);
   put(out, phases);
-  out.put(static_cast<std::uint32_t>(paces.size()));
-  for (const auto pace : paces) out.put(pace);
+  out.put(static_cast<std::uint32_t>(rate_limits.size()));
+  for (const auto pace : rate_limits) out.put(pace);
   out.put(static_cast<std::uint32_t>(repeats.size()));
   for (const auto& repeat : repeats) {
     out.put(repeat.last);
@@ -144,10 +144,10 @@ Plan Plan::from_blob(BlobReader& in) {
   plan.progress = in.get_string();
   plan.budget = get_texts(in);
   plan.phases = get_texts(in);
-  plan.paces.resize(get_count(in));
-  for (auto& pace : plan.paces) pace = get_pace(in);
-  if (!plan.paces.empty() && plan.paces.size() != plan.phases.size())
-    throw Error(Code::corrupt, "a plan has paces of other phases than its own");
+  plan.rate_limits.resize(get_count(in));
+  for (auto& pace : plan.rate_limits) pace = get_rate_limit(in);
+  if (!plan.rate_limits.empty() && plan.rate_limits.size() != plan.phases.size())
+    throw Error(Code::corrupt, "a plan has rate_limits of other phases than its own");
   plan.repeats.resize(get_count(in));
   for (auto& repeat : plan.repeats) {
     repeat.last = in.get<std::uint32_t>();

@@ -63,7 +63,7 @@ struct Plan {
   std::vector<std::string> budget;    // "hbm=16GiB", as the user may write it
   std::vector<std::string> phases;    // names in the order of the iteration
   std::vector<Repeat> repeats;        // where phases go on that go on beyond their last segment, ascending
-  std::vector<double> paces;  // by phase: how fast moves go, of full speed (Mover::pace); empty: at full speed
+  std::vector<double> rate_limits;  // by phase: how fast moves go, of full speed (Mover::limit_rate); empty: at full speed
   std::vector<PlanObject> objects;
   std::vector<PlanMove> moves;  // in the order in which they are asked for
   Seconds predicted;            // an iteration
@@ -82,7 +82,7 @@ struct Plan {
 };
 
 // Whether moves can go at so much of full speed.
-inline bool is_pace(double share) { return share > 0 && share <= 1; }
+inline bool is_rate_limit(double share) { return share > 0 && share <= 1; }
 
 // Whether its segments are those of one phase, the last one of it among them.
 bool is_repeat(const std::vector<std::string>& phases, const Repeat& repeat);

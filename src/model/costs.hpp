@@ -1,6 +1,6 @@
 // What the runtime's own work costs in virtual time: stated here, charged to the clock wherever the work is done.
 // The figures are this library's own on a 2020s server core, rounded, taken by bench/runtime_bench (marker
-// with nothing to do; segments that ask for moves; each chunk, asked for, harvested and logged; a phase's record
+// with nothing to do; segments that ask for moves; each chunk, asked for, collected and logged; a phase's record
 // in the journal; planning by cells; cells looked at before there is a plan). Planning runs beside the program.
 #pragma once
 

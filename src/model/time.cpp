@@ -6,7 +6,7 @@
 
 #include "model/loads.hpp"
 #include "model/moves.hpp"
-#include "model/pace.hpp"
+#include "model/rate_limits.hpp"
 
 namespace terrace::model {
 namespace {
@@ -38,7 +38,7 @@ class Timeline {
       asked_[list.moves[m].ask].push_back(m);
       if (list.moves[m].awaited) awaited_[list.moves[m].need] = true;
     }
-    paces_ = paces(problem_, schedule, loads_, list);
+    rate_limits_ = rate_limits(problem_, schedule, loads_, list);
   }
 
   Prediction iteration() {
@@ -75,8 +75,8 @@ class Timeline {
     hold_back(k);
     const bool late = std::any_of(queue_.begin(), queue_.end(),
                                   [&](const Pending& one) { return one.late && list_.moves[one.move].awaited; });
-    const auto pace = paces_.empty() || late ? 1 : paces_[k];
-    const auto [running, copying] = run_beside(problem_.phases[k].unexplained.value, pace, time);
+    const auto rate_limit = rate_limits_.empty() || late ? 1 : rate_limits_[k];
+    const auto [running, copying] = run_beside(problem_.phases[k].unexplained.value, rate_limit, time);
     time.bandwidth = *std::max_element(busy_.begin(), busy_.end());
     time.copies = time.waiting + copying;
     time.total = running + time.waiting + time.asking;
@@ -138,7 +138,7 @@ class Timeline {
   };
   // The phase beside what is queued: both are fluids, and of a place that both want more of than there is each
   // gets at least half (the simulator's law), but copies go no faster than at their pace.
-  Beside run_beside(double unexplained, double pace, PhaseTime& time) {
+  Beside run_beside(double unexplained, double rate_limit, PhaseTime& time) {
     Beside beside;
     double left = 1;  // share of the phase that is still to run
     while (!queue_.empty() && left > 0) {
@@ -151,7 +151,7 @@ class Timeline {
       const double from = bytes / problem_.places[move.from].read_bandwidth / move.seconds;
       const double to = bytes / problem_.places[move.to].write_bandwidth / move.seconds;
       const auto copy_share = [&](std::size_t place) { return std::max(1 - now_.busy(place) / alone, 0.5); };
-      const double rate = std::min({pace, copy_share(move.from) / from, copy_share(move.to) / to});
+      const double rate = std::min({rate_limit, copy_share(move.from) / from, copy_share(move.to) / to});
       double speed = 1 / alone;
       if (now_.busy(move.from) > 0) speed = std::min(speed, (1 - rate * from) / now_.busy(move.from));
       if (now_.busy(move.to) > 0) speed = std::min(speed, (1 - rate * to) / now_.busy(move.to));
@@ -178,7 +178,7 @@ class Timeline {
   const Problem& problem_;
   const MoveList& list_;
   std::vector<PhaseLoad> loads_;
-  std::vector<double> paces_;                    // of copies, by phase; empty where all go at full speed
+  std::vector<double> rate_limits_;                    // of copies, by phase; empty where all go at full speed
   PhaseLoad now_;                                // of the phase that runs, with what is late where it lies
   std::vector<double> busy_;                     // seconds of each place that it takes, copies with it
   std::vector<std::vector<std::size_t>> asked_;  // moves, by phase

@@ -23,7 +23,7 @@ struct Object {
 };
 
 // An object of which the hooks did not see all.
-struct UnreachedObject {
+struct UncoveredObject {
   ObjectId object = 0;
   Bytes size;  // of what was touched, and no access to it was ever reported
 };

@@ -49,10 +49,10 @@ class ProgramEvents {
   // Time that passed in every configuration because the program wanted it to.
   virtual void slept(Seconds duration) = 0;
   // Accesses so far that nobody followed, as CountersRecord has them (records.hpp).
-  virtual void unfollowed(std::uint64_t unseen, std::uint64_t dropped) = 0;
-  // What the hooks have reached so far: profile::ReachRecord, encoded. It was measured, and is no part of what the
+  virtual void unobserved(std::uint64_t unseen, std::uint64_t dropped) = 0;
+  // What the hooks have reached so far: profile::CoverageRecord, encoded. It was measured, and is no part of what the
   // program did: who prices it again keeps it as it is.
-  virtual void reached(std::span<const std::byte> record) = 0;
+  virtual void covered(std::span<const std::byte> record) = 0;
   virtual void noted(std::string_view severity, std::string_view text) = 0;
   // The last one.
   virtual void finished(std::string_view how) = 0;

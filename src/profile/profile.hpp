@@ -28,7 +28,7 @@ struct Profile {
   std::vector<PlaceId> places;                 // by chunk: where it lay while it was profiled (iteration start)
   bool moving = false;                         // they lay elsewhere, too, meanwhile: a plan was in force
   std::string progress = "accesses";           // what its segments were cut by
-  double unseen = 0;                           // share of the accesses that was not followed
+  double unseen = 0;                           // share of the accesses that was not observed
 };
 
 }  // namespace terrace::profile

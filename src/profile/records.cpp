@@ -60,11 +60,11 @@ void fields(Io& io, R& r) {
 }
 template <class Io, IsOne<LoopEndRecord> R>
 void fields(Io& io, R& r) {
-  io(r.at, r.iterations, r.followed);
+  io(r.at, r.iterations, r.observed);
 }
 template <class Io, IsOne<PhaseRecord> R>
 void fields(Io& io, R& r) {
-  io(r.iteration, r.index, r.name, r.begun, r.ended, r.waited, r.followed);
+  io(r.iteration, r.index, r.name, r.begun, r.ended, r.waited, r.observed);
 }
 template <class Io, IsOne<CoreTimeRecord> R>
 void fields(Io& io, R& r) {
@@ -91,17 +91,17 @@ void fields(Io& io, R& r) {
   io(r.accesses, r.instructions, r.misses, r.unseen, r.dropped, r.core, r.exposed, r.bandwidth_bound, r.waited,
      r.charged);
 }
-template <class Io, IsOne<CodeReach> R>
+template <class Io, IsOne<CodeCoverage> R>
 void fields(Io& io, R& r) {
   io(r.path, r.hooks, r.in_loop, r.elsewhere);
 }
-template <class Io, IsOne<observe::UnreachedObject> R>
+template <class Io, IsOne<observe::UncoveredObject> R>
 void fields(Io& io, R& r) {
   io(r.object, r.size);
 }
-template <class Io, IsOne<ReachRecord> R>
+template <class Io, IsOne<CoverageRecord> R>
 void fields(Io& io, R& r) {
-  io(r.sample_period, r.not_sampled, r.code, r.heap, r.heap_unreached, r.objects);
+  io(r.sample_period, r.not_sampled, r.code, r.heap, r.heap_uncovered, r.objects);
 }
 template <class Io, IsOne<EndRecord> R>
 void fields(Io& io, R& r) {
@@ -231,7 +231,7 @@ void encode(BlobWriter& out, const IterationRecord& record) { write(out, record)
 void encode(BlobWriter& out, const MovesRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const NoteRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const CountersRecord& record) { write(out, record); }
-void encode(BlobWriter& out, const ReachRecord& record) { write(out, record); }
+void encode(BlobWriter& out, const CoverageRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const EndRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const MachineRecord& record) { write_whole(out, record.blob); }
 void encode(BlobWriter& out, const CalibrationRecord& record) { write_whole(out, record.blob); }
@@ -247,7 +247,7 @@ void decode(BlobReader& in, IterationRecord& record) { read(in, record); }
 void decode(BlobReader& in, MovesRecord& record) { read(in, record); }
 void decode(BlobReader& in, NoteRecord& record) { read(in, record); }
 void decode(BlobReader& in, CountersRecord& record) { read(in, record); }
-void decode(BlobReader& in, ReachRecord& record) { read(in, record); }
+void decode(BlobReader& in, CoverageRecord& record) { read(in, record); }
 void decode(BlobReader& in, EndRecord& record) { read(in, record); }
 void decode(BlobReader& in, MachineRecord& record) { record.blob = read_whole(in); }
 void decode(BlobReader& in, CalibrationRecord& record) { record.blob = read_whole(in); }

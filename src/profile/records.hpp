@@ -32,7 +32,7 @@ enum class RecordType : std::uint16_t {
   machine = 13,
   calibration = 14,
   transfers = 15,
-  reach = 16,
+  coverage = 16,
   core_time = 17
 };
 
@@ -70,7 +70,7 @@ struct LoopRecord {
 struct LoopEndRecord {
   Seconds at;
   std::uint32_t iterations = 0;
-  std::uint32_t followed = 0;  // of them, whole; the others' phases count as the last ones that were followed
+  std::uint32_t observed = 0;  // of them, whole; the others' phases count as the last ones that were observed
 };
 struct PhaseRecord {  // a phase that has ended
   std::uint32_t iteration = 0;
@@ -79,7 +79,7 @@ struct PhaseRecord {  // a phase that has ended
   Seconds begun;
   Seconds ended;
   Seconds waited;        // for transfers, within the phase's time
-  bool followed = true;  // false: its accesses were not, and its time is that of the last one that was
+  bool observed = true;  // false: its accesses were not, and its time is that of the last one that was
 };
 struct CoreTimeRecord {  // where some phases have times of their own: when the first of that name begins
   std::string phase;
@@ -135,18 +135,18 @@ struct CountersRecord {  // of the whole process so far; the last one counts
 };
 // How much of the process the hooks reached, so far; the last one counts. Measured in the run itself, never in
 // virtual time: two runs differ.
-struct CodeReach {
+struct CodeCoverage {
   std::string path;  // of a loaded file, or what else it is, in brackets
   bool hooks = false;
   Seconds in_loop,
       elsewhere;  // of the program's threads on processors, as sampled; Terrace's own work is left out
 };
-struct ReachRecord {
+struct CoverageRecord {
   Seconds sample_period;    // 0: time was not sampled
   std::string not_sampled;  // why
-  std::vector<CodeReach> code;
-  double heap = 0, heap_unreached = 0;  // bytes, means over the time in main loops; without one, over all time
-  std::vector<observe::UnreachedObject> objects;  // the largest
+  std::vector<CodeCoverage> code;
+  double heap = 0, heap_uncovered = 0;  // bytes, means over the time in main loops; without one, over all time
+  std::vector<observe::UncoveredObject> objects;  // the largest
 };
 struct EndRecord {
   Seconds at;
@@ -173,7 +173,7 @@ void encode(BlobWriter& out, const TransfersRecord& record);
 void encode(BlobWriter& out, const PlanRecord& record);
 void encode(BlobWriter& out, const NoteRecord& record);
 void encode(BlobWriter& out, const CountersRecord& record);
-void encode(BlobWriter& out, const ReachRecord& record);
+void encode(BlobWriter& out, const CoverageRecord& record);
 void encode(BlobWriter& out, const EndRecord& record);
 void encode(BlobWriter& out, const MachineRecord& record);
 void encode(BlobWriter& out, const CalibrationRecord& record);
@@ -190,7 +190,7 @@ void decode(BlobReader& in, TransfersRecord& record);
 void decode(BlobReader& in, PlanRecord& record);
 void decode(BlobReader& in, NoteRecord& record);
 void decode(BlobReader& in, CountersRecord& record);
-void decode(BlobReader& in, ReachRecord& record);
+void decode(BlobReader& in, CoverageRecord& record);
 void decode(BlobReader& in, EndRecord& record);
 void decode(BlobReader& in, MachineRecord& record);
 void decode(BlobReader& in, CalibrationRecord& record);
@@ -222,7 +222,7 @@ inline constexpr RecordType k_record_type<NoteRecord> = RecordType::note;
 template <>
 inline constexpr RecordType k_record_type<CountersRecord> = RecordType::counters;
 template <>
-inline constexpr RecordType k_record_type<ReachRecord> = RecordType::reach;
+inline constexpr RecordType k_record_type<CoverageRecord> = RecordType::coverage;
 template <>
 inline constexpr RecordType k_record_type<EndRecord> = RecordType::end;
 template <>

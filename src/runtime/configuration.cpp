@@ -77,7 +77,7 @@ void Configuration::loop_begin(const PhaseTracker& tracker) {
   strategy_->observe(strategy::LoopBegun{tracker.loop(), new_hints}, migrations_);
 }
 
-void Configuration::phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool followed) {
+void Configuration::phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool observed) {
   const auto iteration = tracker.iteration();
   price(tracker.phase());
   parts_.clock->charge(model::k_marker_cost);
@@ -85,7 +85,7 @@ void Configuration::phase_begin(const PhaseTracker& tracker, bool begins_iterati
     if (iteration > 0) profiling_.end_iteration();
     strategy_->observe(strategy::IterationBegins{tracker.loop(), iteration}, migrations_);
     iterations_ = iteration + 1;
-    profiling_.begin_iteration(iteration, followed);
+    profiling_.begin_iteration(iteration, observed);
   }
   strategy_->observe(strategy::PhaseBegins{tracker.index(), tracker.phase(), iteration}, migrations_);
   if (!hints_.empty()) phase_names_.insert(tracker.phase());
@@ -104,21 +104,21 @@ void Configuration::progressed(const PhaseTracker& tracker, std::uint32_t thread
   strategy_->observe(strategy::Progressed{accesses, in_stride, tracker.index(), tracker.iteration()}, migrations_);
 }
 
-void Configuration::phase_end(const PhaseTracker& tracker, bool followed) {
+void Configuration::phase_end(const PhaseTracker& tracker, bool observed) {
   const auto at = now();
   strategy_->observe(
       strategy::PhaseEnded{tracker.index(), tracker.phase(), tracker.iteration(), progress_, at - phase_begun_},
       migrations_);
   profiling_.end_phase(tracker, at);
   journal_.write(profile::PhaseRecord{tracker.iteration(), tracker.index(), tracker.phase(), phase_begun_, at,
-                                      migrations_.take_waited(), followed});
+                                      migrations_.take_waited(), observed});
 }
 
-void Configuration::loop_end(const PhaseTracker&, std::uint32_t followed) {
+void Configuration::loop_end(const PhaseTracker&, std::uint32_t observed) {
   migrations_.write();
   if (iterations_ > 0) profiling_.end_iteration();
   profiling_.end_loop();
-  journal_.write(profile::LoopEndRecord{now(), iterations_, followed});
+  journal_.write(profile::LoopEndRecord{now(), iterations_, observed});
   write_counters();
   price(observe::k_after_loop);
 }

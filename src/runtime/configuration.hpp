@@ -36,20 +36,20 @@ class Configuration {
   void hinted(const observe::ProgramHint& hint);
 
   void loop_begin(const PhaseTracker& tracker);
-  // `followed`: iterations of the loop that were followed whole.
-  void loop_end(const PhaseTracker& tracker, std::uint32_t followed);
-  // `followed`: its accesses were, from the first to the last.
-  void phase_end(const PhaseTracker& tracker, bool followed);
+  // `observed`: iterations of the loop that were observed whole.
+  void loop_end(const PhaseTracker& tracker, std::uint32_t observed);
+  // `observed`: its accesses were, from the first to the last.
+  void phase_end(const PhaseTracker& tracker, bool observed);
   // The program has made that many accesses more, and they have been priced. `in_stride`: it goes on, so that a
   // segment may begin here.
   void progressed(const PhaseTracker& tracker, std::uint32_t thread, std::uint64_t accesses, bool in_stride);
-  // `begins_iteration`: the phase is the first of an iteration; what the last one taught is used now. `followed`:
+  // `begins_iteration`: the phase is the first of an iteration; what the last one taught is used now. `observed`:
   // its accesses will be heard of.
-  void phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool followed);
+  void phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool observed);
   [[nodiscard]] LeftOut& left_out() { return left_out_; }
 
   void note(std::string_view severity, std::string_view text) { migrations_.note(severity, text); }
-  void reached(const profile::ReachRecord& reach) { journal_.write(reach); }
+  void covered(const profile::CoverageRecord& coverage) { journal_.write(coverage); }
   void finish(std::string_view how);
   [[nodiscard]] bool listens() const { return profiling_.listens(); }
   [[nodiscard]] Seconds now() const { return parts_.clock->now(); }

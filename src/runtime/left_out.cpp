@@ -31,7 +31,7 @@ Totals& Totals::operator-=(const Totals& less) {
 void LeftOut::keep_measured(const PhaseTracker& tracker) {
   auto took = so_far();
   took -= before_;
-  // Sleeps and Terrace's own work happen again in a phase that is not followed, and are charged then.
+  // Sleeps and Terrace's own work happen again in a phase that is not observed, and are charged then.
   took.charged = {};
   measured_[{tracker.index(), tracker.phase()}] = took;
 }

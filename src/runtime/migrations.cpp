@@ -102,7 +102,7 @@ void Migrations::wait_for_all() {
 }
 
 void Migrations::limit_rate(double share) {
-  if (std::exchange(rate_, share) != share) parts_.mover->pace(share);
+  if (std::exchange(rate_, share) != share) parts_.mover->limit_rate(share);
 }
 
 void Migrations::note(std::string_view severity, std::string_view text) {
@@ -125,7 +125,7 @@ void Migrations::note_refusal(const std::string& what) {
 
 // Takes what the mover has completed.
 void Migrations::collect() {
-  for (const auto& result : parts_.mover->harvest()) {
+  for (const auto& result : parts_.mover->completions()) {
     if (result.ticket < first_pending_ || result.ticket - first_pending_ >= pending_.size()) continue;
     if (result.error != 0)
       note_refusal("refused to move memory to " + parts_.machine->place(result.to).name + " (" +

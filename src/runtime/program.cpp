@@ -5,11 +5,11 @@
 
 #include "observe/objects/address_map.hpp"
 #include "profile/records.hpp"
-#include "runtime/reach.hpp"
+#include "runtime/coverage.hpp"
 
 namespace terrace::runtime {
 
-Program::Program(RuntimeParts parts) : parts_(std::move(parts)), following_(parts_.follow_every) {
+Program::Program(RuntimeParts parts) : parts_(std::move(parts)), sampling_(parts_.sample_every) {
   for (auto& one : parts_.configurations) configurations_.emplace_back(std::move(one), parts_.domain, objects_);
 }
 
@@ -46,7 +46,7 @@ ObjectId Program::add_object(std::string_view name, observe::ObjectKind kind, st
   objects_.push_back(object);
   addresses_.push_back(extent.address);
   for (auto& configuration : configurations_) configuration.object_added(memory);
-  if (parts_.reach) parts_.reach->object_added(object, memory.address);
+  if (parts_.coverage) parts_.coverage->object_added(object, memory.address);
   map_chunks(memory);
   if (parts_.events)
     parts_.events->object_added({name, kind, address, size, object.id, object.first_chunk, object.chunks});
@@ -63,7 +63,7 @@ void Program::grow_object(ObjectId id, Bytes size) {
 
 void Program::remove_object(ObjectId id) {
   if (!is_live(id)) return;
-  if (parts_.reach) parts_.reach->object_removed(id);
+  if (parts_.coverage) parts_.coverage->object_removed(id);
   objects_[id].live = false;
   if (parts_.map && objects_[id].kind != observe::ObjectKind::named)
     parts_.map->remove_range(addresses_[id], objects_[id].size.value);
@@ -78,21 +78,21 @@ void Program::hinted(const observe::ProgramHint& hint) {
 
 void Program::loop_begun(std::string_view name) {
   tracker_.begin_loop(name);
-  following_.begin_loop();
+  sampling_.begin_loop();
   for (auto& configuration : configurations_) configuration.loop_begin(tracker_);
-  if (parts_.reach) parts_.reach->set_in_loop(true);
+  if (parts_.coverage) parts_.coverage->set_in_loop(true);
   if (parts_.events) parts_.events->loop_begun(name);
 }
 
 void Program::loop_ended() {
   if (!in_loop()) return;
   if (tracker_.in_phase()) end_phase();
-  for (auto& configuration : configurations_) configuration.loop_end(tracker_, following_.iterations());
-  const bool paused = !following_.now();
-  following_.end_loop();
-  if (paused) follow(true);
-  if (parts_.reach) parts_.reach->set_in_loop(false);
-  write_reach();
+  for (auto& configuration : configurations_) configuration.loop_end(tracker_, sampling_.iterations());
+  const bool paused = !sampling_.now();
+  sampling_.end_loop();
+  if (paused) observe(true);
+  if (parts_.coverage) parts_.coverage->set_in_loop(false);
+  write_coverage();
   tracker_.end_loop();
   if (parts_.events) parts_.events->loop_ended();
 }
@@ -101,23 +101,23 @@ void Program::phase_begun(std::string_view name) {
   if (!in_loop()) return;
   if (tracker_.in_phase()) end_phase();
   const bool begins_iteration = tracker_.marker(name) == PhaseTracker::Step::iteration;
-  const bool paused = !following_.now();
-  phase_followed_ = following_.phase(tracker_, begins_iteration);
+  const bool paused = !sampling_.now();
+  phase_observed_ = sampling_.phase(tracker_, begins_iteration);
   for (auto& configuration : configurations_) {
-    configuration.phase_begin(tracker_, begins_iteration, phase_followed_);
-    if (following_.samples() && phase_followed_) configuration.left_out().begin_measuring();
+    configuration.phase_begin(tracker_, begins_iteration, phase_observed_);
+    if (sampling_.samples() && phase_observed_) configuration.left_out().begin_measuring();
   }
-  if (begins_iteration || (paused && phase_followed_))
-    follow(phase_followed_ && std::any_of(configurations_.begin(), configurations_.end(),
+  if (begins_iteration || (paused && phase_observed_))
+    observe(phase_observed_ && std::any_of(configurations_.begin(), configurations_.end(),
                                           [](const Configuration& one) { return one.listens(); }));
   if (parts_.events) parts_.events->phase_begun(name);
 }
 
 void Program::end_phase() {
   for (auto& configuration : configurations_) {
-    if (following_.samples() && phase_followed_) configuration.left_out().keep_measured(tracker_);
-    if (!following_.now()) configuration.left_out().count(tracker_);
-    configuration.phase_end(tracker_, phase_followed_);
+    if (sampling_.samples() && phase_observed_) configuration.left_out().keep_measured(tracker_);
+    if (!sampling_.now()) configuration.left_out().count(tracker_);
+    configuration.phase_end(tracker_, phase_observed_);
   }
 }
 
@@ -126,22 +126,22 @@ void Program::progressed(std::uint32_t thread, std::uint64_t accesses, bool in_s
   for (auto& configuration : configurations_) configuration.progressed(tracker_, thread, accesses, in_stride);
 }
 
-void Program::follow(bool wanted) {
-  if (parts_.follow) parts_.follow(wanted);
-  if (parts_.reach) parts_.reach->set_followed(wanted);
+void Program::observe(bool wanted) {
+  if (parts_.observe) parts_.observe(wanted);
+  if (parts_.coverage) parts_.coverage->set_observed(wanted);
 }
 
 // What was left out of this phase counts as the whole of the last one of its like: nobody knows how much it was.
-void Program::follow_everything() {
-  const bool paused = !following_.now();
-  following_.everything();
+void Program::observe_everything() {
+  const bool paused = !sampling_.now();
+  sampling_.everything();
   if (!paused) return;
   for (auto& configuration : configurations_) configuration.left_out().count(tracker_);
-  follow(true);
+  observe(true);
 }
 
 void Program::several_threads() {
-  if (following_.samples()) follow_everything();
+  if (sampling_.samples()) observe_everything();
 }
 
 const char* Program::where(std::uint64_t address) const {
@@ -160,18 +160,18 @@ void Program::note(std::string_view severity, std::string_view text) {
   if (parts_.events) parts_.events->noted(severity, text);
 }
 
-void Program::write_reach() {
-  const auto reach = parts_.reach ? parts_.reach->so_far() : std::nullopt;
-  if (!reach) return;
-  for (auto& configuration : configurations_) configuration.reached(*reach);
+void Program::write_coverage() {
+  const auto coverage = parts_.coverage ? parts_.coverage->so_far() : std::nullopt;
+  if (!coverage) return;
+  for (auto& configuration : configurations_) configuration.covered(*coverage);
   if (!parts_.events) return;
   BlobWriter record;
-  profile::encode(record, *reach);
-  parts_.events->reached(record.bytes());
+  profile::encode(record, *coverage);
+  parts_.events->covered(record.bytes());
 }
 
 void Program::finish(std::string_view how) {
-  write_reach();
+  write_coverage();
   for (auto& configuration : configurations_) configuration.finish(how);
   if (parts_.events) parts_.events->finished(how);
 }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "runtime/configuration.hpp"
-#include "runtime/following.hpp"
+#include "runtime/iteration_sampling.hpp"
 #include "runtime/phase_tracker.hpp"
 #include "runtime/runtime_parts.hpp"
 
@@ -50,11 +50,11 @@ class Program {
 
  private:
   void end_phase();
-  void follow(bool wanted);
-  void follow_everything();
+  void observe(bool wanted);
+  void observe_everything();
   std::string unique_name(std::string_view name);
   void map_chunks(const ObjectMemory& memory);
-  void write_reach();
+  void write_coverage();
 
   RuntimeParts parts_;
   std::vector<observe::Object> objects_;  // by id
@@ -63,8 +63,8 @@ class Program {
   std::unordered_map<std::string, std::uint32_t> names_;
   ChunkId next_chunk_ = 0;
   PhaseTracker tracker_;
-  Following following_;
-  bool phase_followed_ = true;  // this phase, from its first access on
+  IterationSampling sampling_;
+  bool phase_observed_ = true;  // this phase, from its first access on
 };
 
 }  // namespace terrace::runtime

@@ -37,7 +37,7 @@ class AddressMap;
 
 namespace terrace::runtime {
 
-class Reach;
+class Coverage;
 
 struct Totals {  // of a configuration so far, for the journal's counters
   std::uint64_t accesses = 0;
@@ -98,19 +98,19 @@ struct PhaseSpec {
 
 struct RuntimeParts {
   std::vector<ConfigurationParts> configurations;  // at least one; the first one's clock is the program's
-  observe::AddressMap* map = nullptr;              // null when accesses are not followed
+  observe::AddressMap* map = nullptr;              // null when accesses are not observed
   std::function<std::string(std::uint64_t address)> function_name;  // for phases by function entry; may be empty
   ChunkRule chunk_rule;
   PhaseSpec phases;
-  std::uint32_t follow_every = 1;  // of the loop's iterations (following.hpp); needs `follow`
+  std::uint32_t sample_every = 1;  // of the loop's iterations (iteration_sampling.hpp); needs `observe`
   Bytes granule{4096};
   DomainId domain = 0;  // of the program's threads: where its objects' chunks belong
   // Brings every access of the running thread so far to the configurations, as a quantum that is not in stride;
   // may be empty. Called without a lock.
   std::function<void()> bring_accesses;
-  std::function<void(bool)> follow;          // whether accesses are wanted from now on; may be empty
+  std::function<void(bool)> observe;         // whether accesses are wanted from now on; may be empty
   observe::ProgramEvents* events = nullptr;  // hears of all that happens; may be null
-  Reach* reach = nullptr;                    // measures what the hooks see of the program; may be null
+  Coverage* coverage = nullptr;                  // measures what the hooks see of the program; may be null
   const observe::ProgressVariant* progress = &observe::find_progress(observe::k_default_progress);
   std::mutex* mutex = nullptr;  // of the configurations and what they hear of accesses by; null: the runtime's own
 };

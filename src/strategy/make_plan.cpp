@@ -5,7 +5,7 @@
 #include "model/loads.hpp"
 #include "model/lower_bound.hpp"
 #include "model/moves.hpp"
-#include "model/pace.hpp"
+#include "model/rate_limits.hpp"
 #include "model/repeats.hpp"
 #include "strategy/planner.hpp"
 #include "strategy/search/choose.hpp"
@@ -169,7 +169,7 @@ Plan make_plan(const model::Problem& problem, const Decision& decision, std::str
   add_objects(plan, index, loads, model::initial_placement(decision.schedule, list), list, names);
   add_moves(plan, index, loads, decision, list, names);
   if (!plan.moves.empty()) plan.repeats = model::repeats(problem);
-  plan.paces = model::paces(problem, decision.schedule, loads, list);
+  plan.rate_limits = model::rate_limits(problem, decision.schedule, loads, list);
   plan.predicted = decision.prediction.total;
   plan.predicted_slow = stay(problem, at_home(problem)).prediction.total;
   plan.lower_bound = Seconds{decision.lower_bound > 0 ? decision.lower_bound : bound_of(problem, plan.predicted)};

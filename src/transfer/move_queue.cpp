@@ -109,7 +109,7 @@ void MoveQueue::wait(Ticket ticket) {
   --waiting_;
 }
 
-void MoveQueue::pace(double share) {
+void MoveQueue::limit_rate(double share) {
   const Lock lock(mutex_);
   pace_ = share;
   pthread_cond_signal(&asked_);
@@ -161,7 +161,7 @@ void MoveQueue::forget(ChunkId first, std::uint32_t count) {
   if (--forgetting_ == 0) pthread_cond_signal(&asked_);
 }
 
-std::vector<TransferResult> MoveQueue::harvest() {
+std::vector<TransferResult> MoveQueue::completions() {
   const Lock lock(mutex_);
   std::vector<TransferResult> results(finished_.begin(), finished_.end());
   finished_.clear();  // keeps its room

@@ -31,9 +31,9 @@ class MoveQueue final : public Mover {
   Ticket submit(std::span<const TransferRequest> requests) override;
   [[nodiscard]] bool done(Ticket ticket) override;
   void wait(Ticket ticket) override;
-  void pace(double share) override;
+  void limit_rate(double share) override;
   void forget(ChunkId first, std::uint32_t count) override;
-  std::vector<TransferResult> harvest() override;
+  std::vector<TransferResult> completions() override;
 
  private:
   struct Transfer {

@@ -44,13 +44,13 @@ class Mover {
   virtual void wait(Ticket ticket) = 0;
   // How fast transfers go from now on, as a share of full speed, (0, 1]; 1 at first. What the program needs of a
   // place's bandwidth is not taken from it then. One that somebody waits for goes at full speed.
-  virtual void pace(double share) = 0;
+  virtual void limit_rate(double share) = 0;
   // For chunks whose object is freed: transfers that have not begun are refused, one that has begun is waited for.
   // A mover that works beside the program also gives their room back, before it begins what may count on it: then
   // they lie nowhere (k_no_place).
   virtual void forget(ChunkId first, std::uint32_t count) = 0;
   // What was finished since the last call, in the order in which it finished.
-  virtual std::vector<TransferResult> harvest() = 0;
+  virtual std::vector<TransferResult> completions() = 0;
 };
 
 }  // namespace terrace::transfer

@@ -64,8 +64,8 @@ class Checker final : public ReplaySink {
   void loop_ended() override {}
   void phase_begun(std::string_view name) override { text(name); }
   void slept(terrace::Seconds) override {}
-  void unfollowed(std::uint64_t, std::uint64_t) override {}
-  void reached(std::span<const std::byte> record) override {
+  void unobserved(std::uint64_t, std::uint64_t) override {}
+  void covered(std::span<const std::byte> record) override {
     text({reinterpret_cast<const char*>(record.data()), record.size()});
   }
   void noted(std::string_view severity, std::string_view said) override {

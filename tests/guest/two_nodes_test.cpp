@@ -111,7 +111,7 @@ class TwoNodes : public ::testing::Test {
   std::uint64_t held(PlaceId where) { return ledger_->held(where).value; }
   TransferResult move(ChunkId chunk, PlaceId to) {
     mover_->wait(mover_->submit({chunk, to}));
-    return mover_->harvest().back();
+    return mover_->completions().back();
   }
 
   StepClock clock_;
@@ -158,7 +158,7 @@ TEST_F(TwoNodes, MovesEveryPageAndNoOtherAndKeepsContents) {
   Ticket last = 0;
   for (const ChunkId chunk : {1, 2, 5}) last = mover_->submit({chunk, 0});
   mover_->wait(last);
-  for (const auto& result : mover_->harvest()) {
+  for (const auto& result : mover_->completions()) {
     EXPECT_FALSE(result.refused);
     EXPECT_EQ(result.size, Bytes{k_chunk_size});
   }
@@ -221,7 +221,7 @@ TEST_F(TwoNodes, AFullNodeRefusesAndNobodyIsKilled) {
   mover_->wait(chunks_.size());
   std::uint64_t accepted = 0;
   std::uint64_t refused = 0;
-  for (const auto& result : mover_->harvest()) {
+  for (const auto& result : mover_->completions()) {
     expect_all_on(result.chunk, result.refused ? 1 : 0);
     EXPECT_EQ(place(result.chunk), result.refused ? 1 : 0);
     if (result.refused) {
@@ -263,7 +263,7 @@ TEST_F(TwoNodes, AnObjectMayBeFreedWhileItsMovesAreQueued) {
       chunks_[chunk].place = 1;
     }
     map_->touch(64 * k_chunk_pages, 128 * k_chunk_pages);
-    mover_->harvest();
+    mover_->completions();
   }
 }
 
@@ -288,7 +288,7 @@ TEST_F(TwoNodes, TheBudgetHoldsByTheKernelsAccount) {
     for (int i = 0; i < 12; ++i)
       last = mover_->submit({static_cast<ChunkId>(random() % k_chunks), static_cast<PlaceId>(random() % 3 != 0)});
     mover_->wait(last);
-    for (const auto& result : mover_->harvest()) {
+    for (const auto& result : mover_->completions()) {
       if (result.refused) {
         EXPECT_EQ(result.error, 0) << "only the ledger says no";
       }

@@ -1,5 +1,5 @@
 // Recordings that leave iterations out, against recordings of the same programs that leave out none: what counts
-// as what was followed, whose the misses are of what was allocated meanwhile, and that it all repeats to the
+// as what was observed, whose the misses are of what was allocated meanwhile, and that it all repeats to the
 // digit.
 #include <gtest/gtest.h>
 
@@ -42,13 +42,13 @@ class Every : public ProgramTest {
 };
 
 TEST_F(Every, WorkloadsCountAsIfAllHadBeenFollowed) {
-  for (const auto& [program, followed, of] :
+  for (const auto& [program, observed, of] :
        {std::tuple{"cg --class S", 5, 15}, std::tuple{"mg --class S", 2, 4}}) {
     const auto whole = record("--every 1", program, "whole.terrace");
     const auto some = record("--every 4", program, "some.terrace");
-    EXPECT_EQ(whole.find("followed"), std::string::npos) << whole;
-    EXPECT_NE(some.find("followed " + std::to_string(followed) + " of " + std::to_string(of) +
-                        " iterations; the others count as the last one followed\n"),
+    EXPECT_EQ(whole.find("observed"), std::string::npos) << whole;
+    EXPECT_NE(some.find("observed " + std::to_string(observed) + " of " + std::to_string(of) +
+                        " iterations; the others count as the last one observed\n"),
               std::string::npos)
         << some;
     EXPECT_NE(some.find("SUCCESSFUL"), std::string::npos) << some;
@@ -58,8 +58,8 @@ TEST_F(Every, WorkloadsCountAsIfAllHadBeenFollowed) {
     expect_near("SELECT misses FROM counters", 0.01);
     expect_near("SELECT core + exposed + bandwidth_bound + charged FROM counters", 0.03);
     expect_near("SELECT count(*) FROM phase_instance", 0);
-    EXPECT_EQ(number("some.terrace", "SELECT count(*) FROM iteration"), followed);
-    EXPECT_EQ(number("some.terrace", "SELECT followed FROM loop"), followed);
+    EXPECT_EQ(number("some.terrace", "SELECT count(*) FROM iteration"), observed);
+    EXPECT_EQ(number("some.terrace", "SELECT observed FROM loop"), observed);
     // The clock is what it was spent on.
     EXPECT_NEAR(number("some.terrace", "SELECT core + exposed + bandwidth_bound + waited + charged FROM counters"),
                 number("some.terrace", "SELECT ended FROM run"), 1e-9);
@@ -73,7 +73,7 @@ TEST_F(Every, TheSameCommandGivesTheSameDigits) {
   EXPECT_TRUE(first == rows("some.terrace", k_of_the_execution));
 }
 
-// Iterations 0, 1, 5 and 9 are followed; the block is made in 3.
+// Iterations 0, 1, 5 and 9 are observed; the block is made in 3.
 TEST_F(Every, MissesOnWhatWasAllocatedMeanwhileAreItsOwn) {
   build("");
   const auto whole = record("--every 1", "program 12", "whole.terrace");
@@ -98,10 +98,10 @@ TEST_F(Every, MissesOnWhatWasAllocatedMeanwhileAreItsOwn) {
 TEST_F(Every, SeveralThreadsAreFollowedWhole) {
   build("-fopenmp");
   record("--every 4", "program 12 1", "some.terrace");
-  EXPECT_EQ(number("some.terrace", "SELECT followed FROM loop"), 4);
+  EXPECT_EQ(number("some.terrace", "SELECT observed FROM loop"), 4);
   const auto output = record("--every 4", "program 12 2", "some.terrace");
-  EXPECT_EQ(number("some.terrace", "SELECT followed FROM loop"), 12);
-  EXPECT_EQ(output.find("followed"), std::string::npos) << output;
+  EXPECT_EQ(number("some.terrace", "SELECT observed FROM loop"), 12);
+  EXPECT_EQ(output.find("observed"), std::string::npos) << output;
   record("--every 1", "program 12 2", "whole.terrace");
   expect_near("SELECT ended FROM run", 0);
 }
@@ -114,7 +114,7 @@ TEST_F(Every, WhatMustBeWholeIsNotThinnedOut) {
                                   option.substr(0, option.find(' ')) +
                                   " keeps all of them; give one of the two\n");
     record(option, "cg --class S", "some.terrace");
-    EXPECT_EQ(number("some.terrace", "SELECT followed FROM loop"), 15);
+    EXPECT_EQ(number("some.terrace", "SELECT observed FROM loop"), 15);
   }
 }
 

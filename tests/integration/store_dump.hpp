@@ -60,8 +60,8 @@ inline double store_number(const std::string& path, const std::string& query) {
 /// same verb, what was measured of the run itself among it; and both.
 inline const std::set<std::string> k_of_the_verb = {"run.journal", "run.mode"};
 inline const std::set<std::string> k_of_the_execution = {"run.journal",         "run.process",    "run.parent",
-                                                         "run.started_unix_ns", "object.address", "reach",
-                                                         "reach_code",          "reach_object"};
+                                                         "run.started_unix_ns", "object.address", "coverage",
+                                                         "coverage_code",          "coverage_object"};
 inline const std::set<std::string> k_of_both = [] {
   auto both = k_of_the_execution;
   both.insert(k_of_the_verb.begin(), k_of_the_verb.end());

@@ -174,20 +174,20 @@ class Story {
         journal_,
         profile::CountersRecord{
             90'000'000, 200'000'000, 3'000'000, 1'800'000, 0, {20e-3}, {9e-3}, {4e-3}, {0.2e-3}, {0.1e-3}});
-    profile::append(journal_, reach());
+    profile::append(journal_, coverage());
     profile::append(journal_, profile::NoteRecord{"note", "compute uncalibrated", {now_}});
     profile::append(journal_, profile::EndRecord{{now_ + 2e-4}, "exit"});
   }
 
   // 60 samples of 300 in the loop without hooks, 40 of them in a library of the program's own.
-  static profile::ReachRecord reach() {
-    profile::ReachRecord record;
+  static profile::CoverageRecord coverage() {
+    profile::CoverageRecord record;
     record.sample_period = {4e-3};
     record.code = {{"/opt/app/heat", true, {240 * 4e-3}, {10 * 4e-3}},
                    {"/opt/app/libsolver.so.3", false, {40 * 4e-3}, {}},
                    {"/lib/libm.so.6", false, {20 * 4e-3}, {500 * 4e-3}}};
     record.heap = 80e6;
-    record.heap_unreached = 4e6;
+    record.heap_uncovered = 4e6;
     record.objects = {{5, Bytes{6 << 20}}};  // "lists"
     return record;
   }

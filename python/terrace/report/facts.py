@@ -20,7 +20,7 @@ from terrace.store.values import (
     Plan,
     PlanObject,
     Profile,
-    Reach,
+    Coverage,
     Run,
 )
 
@@ -43,7 +43,7 @@ class Facts:
     moves: list[Move]
     plan: Plan | None
     counters: Counters | None
-    reach: Reach | None
+    coverage: Coverage | None
     notes: list[Note]
     all_objects: list[Object] = field(default_factory=list)
     certainty: list[Benefit] = field(default_factory=list)

@@ -71,7 +71,7 @@ def _header(facts: Facts) -> str:
 
 
 def _warnings(facts: Facts) -> str:
-    return "".join(f"<p class=warning>{escape(text)}</p>\n" for text in seen.warnings(facts.run, facts.reach))
+    return "".join(f"<p class=warning>{escape(text)}</p>\n" for text in seen.warnings(facts.run, facts.coverage))
 
 
 def _tiles(facts: Facts) -> str:
@@ -299,9 +299,9 @@ def _machine_table(facts: Facts) -> str:
 
 
 def _notes(facts: Facts) -> str:
-    sentence = seen.followed(facts.loop)
+    sentence = seen.observed(facts.loop)
     items = [sentence] if sentence else []
-    items += seen.what_was_seen(facts.run, facts.counters, facts.reach, facts.loop)
+    items += seen.what_was_seen(facts.run, facts.counters, facts.coverage, facts.loop)
     if uncalibrated := seen.uncalibrated(facts.run, facts.machine):
         items.append(f"note: {uncalibrated}")
     items += [f"{note.severity}: {note.text}" for note in facts.notes]

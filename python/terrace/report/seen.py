@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from terrace import units
-from terrace.store.values import Counters, Loop, Machine, Reach, Run
+from terrace.store.values import Counters, Loop, Machine, Coverage, Run
 
 # From here on what was not seen is warned of.
 _MUCH = 0.1
@@ -20,27 +20,27 @@ _SYSTEM = (
 )  # fmt: skip
 
 
-def followed(loop: Loop | None) -> str | None:
-    """A sentence, where not every iteration was followed."""
-    if loop is None or loop.iterations is None or loop.followed is None or loop.followed >= loop.iterations:
+def observed(loop: Loop | None) -> str | None:
+    """A sentence, where not every iteration was observed."""
+    if loop is None or loop.iterations is None or loop.observed is None or loop.observed >= loop.iterations:
         return None
-    return f"Followed {loop.followed} of {loop.iterations} iterations; the others count as the last one followed."
+    return f"Observed {loop.observed} of {loop.iterations} iterations; the others count as the last one observed."
 
 
 def iterations(loop: Loop | None) -> dict[str, int | None]:
     """The same for a JSON document."""
     return {
         "iterations": loop.iterations if loop else None,
-        "followed_iterations": loop.followed if loop else None,
+        "observed_iterations": loop.observed if loop else None,
     }
 
 
-def what_was_seen(run: Run, counters: Counters | None, reach: Reach | None, loop: Loop | None = None) -> list[str]:
+def what_was_seen(run: Run, counters: Counters | None, coverage: Coverage | None, loop: Loop | None = None) -> list[str]:
     """Sentences; what came to nothing is not mentioned."""
     if counters is None:
         why = "the process was killed before it could say" if run.how is None else "a real run does not count"
-        return [f"How many accesses were seen is unknown: {why}.", *_reached(reach)]
-    seen = "seen, or count as seen where nothing was followed" if followed(loop) else "seen"
+        return [f"How many accesses were seen is unknown: {why}.", *_covered(coverage)]
+    seen = "seen, or count as seen where nothing was observed" if observed(loop) else "seen"
     said = [f"{units.count(counters.accesses)} accesses were {seen}."]
     if counters.unseen > 0:
         said.append(
@@ -53,23 +53,23 @@ def what_was_seen(run: Run, counters: Counters | None, reach: Reach | None, loop
             f"{units.count(counters.dropped)} of those seen, {share}, went to memory that belongs to no object, "
             "and cost no time."
         )
-    return said + _reached(reach)
+    return said + _covered(coverage)
 
 
-def warnings(run: Run, reach: Reach | None) -> list[str]:
+def warnings(run: Run, coverage: Coverage | None) -> list[str]:
     """Sentences on what was not seen, where it is so much that no prediction can be trusted."""
-    if reach is None:
+    if coverage is None:
         return []
     said = []
-    if reach.time_at_least > _MUCH:
+    if coverage.time_at_least > _MUCH:
         said.append(
-            f"{units.percent(reach.time_share, 0)} of the time was spent in code without hooks: what it does to "
-            f"memory is in no prediction. {_what_to_build(run, reach)}"
+            f"{units.percent(coverage.time_share, 0)} of the time was spent in code without hooks: what it does to "
+            f"memory is in no prediction. {_what_to_build(run, coverage)}"
         )
-    if reach.heap_share > _MUCH and reach.heap_unreached > _LITTLE:
+    if coverage.heap_share > _MUCH and coverage.heap_uncovered > _LITTLE:
         said.append(
-            f"{units.percent(reach.heap_share, 0)} of the heap was used by code without hooks only, so it seems "
-            f"idle here: {_list(_objects(reach))}."
+            f"{units.percent(coverage.heap_share, 0)} of the heap was used by code without hooks only, so it seems "
+            f"idle here: {_list(_objects(coverage))}."
         )
     return said
 
@@ -96,62 +96,62 @@ def core_time(run: Run, machine: Machine) -> dict[str, Any] | None:
     }
 
 
-def document(run: Run, reach: Reach | None) -> dict[str, Any] | None:
+def document(run: Run, coverage: Coverage | None) -> dict[str, Any] | None:
     """The same as a JSON document; None where it was not measured."""
-    if reach is None:
+    if coverage is None:
         return None
-    measured = reach.samples > 0
+    measured = coverage.samples > 0
     return {
-        "samples": reach.samples,
-        "sample_period_s": reach.sample_period,
-        "not_sampled": reach.not_sampled or None,
-        "time_share_without_hooks": reach.time_share if measured else None,
-        "time_share_at_least": reach.time_at_least if measured else None,
-        "heap_bytes": reach.heap,
-        "heap_bytes_unreached": reach.heap_unreached,
-        "heap_share_unreached": reach.heap_share,
+        "samples": coverage.samples,
+        "sample_period_s": coverage.sample_period,
+        "not_sampled": coverage.not_sampled or None,
+        "time_share_without_hooks": coverage.time_share if measured else None,
+        "time_share_at_least": coverage.time_at_least if measured else None,
+        "heap_bytes": coverage.heap,
+        "heap_bytes_uncovered": coverage.heap_uncovered,
+        "heap_share_uncovered": coverage.heap_share,
         "code": [
             {"path": c.path, "hooks": c.hooks, "in_loop_s": c.in_loop, "elsewhere_s": c.elsewhere}
-            for c in reach.code
+            for c in coverage.code
         ],
-        "objects": [{"name": name, "bytes_unreached": size} for name, size in reach.objects],
-        "warnings": warnings(run, reach),
+        "objects": [{"name": name, "bytes_uncovered": size} for name, size in coverage.objects],
+        "warnings": warnings(run, coverage),
     }
 
 
-def _reached(reach: Reach | None) -> list[str]:
-    if reach is None:
+def _covered(coverage: Coverage | None) -> list[str]:
+    if coverage is None:
         return ["What share of the run is code without hooks was not measured."]
-    return [_time(reach), *_heap(reach)]
+    return [_time(coverage), *_heap(coverage)]
 
 
-def _time(reach: Reach) -> str:
-    if reach.not_sampled:
-        return f"What share of the time code without hooks took was not measured: {reach.not_sampled}."
-    where = "in the main loop" if reach.in_loop else "of the program"
-    if reach.samples < _FEW:
+def _time(coverage: Coverage) -> str:
+    if coverage.not_sampled:
+        return f"What share of the time code without hooks took was not measured: {coverage.not_sampled}."
+    where = "in the main loop" if coverage.in_loop else "of the program"
+    if coverage.samples < _FEW:
         return f"What share of the time {where} code without hooks took is unknown: it was too short to sample."
-    parts = _list([f"{reach.label(c)} {units.percent(share)}" for c, share in reach.unreached()])
+    parts = _list([f"{coverage.label(c)} {units.percent(share)}" for c, share in coverage.uncovered()])
     named = f" ({parts})" if parts else ""
-    return f"Code without hooks took {units.percent(reach.time_share)} of the time {where}{named}."
+    return f"Code without hooks took {units.percent(coverage.time_share)} of the time {where}{named}."
 
 
-def _heap(reach: Reach) -> list[str]:
-    if reach.heap_unreached <= 0:
+def _heap(coverage: Coverage) -> list[str]:
+    if coverage.heap_uncovered <= 0:
         return []
     return [
-        f"{units.percent(reach.heap_share)} of the heap, {units.size(reach.heap_unreached)} of "
-        f"{units.size(reach.heap)}, was used by code without hooks only ({_list(_objects(reach))})."
+        f"{units.percent(coverage.heap_share)} of the heap, {units.size(coverage.heap_uncovered)} of "
+        f"{units.size(coverage.heap)}, was used by code without hooks only ({_list(_objects(coverage))})."
     ]
 
 
-def _objects(reach: Reach) -> list[str]:
-    return [f"{name} {units.size(size)}" for name, size in reach.objects]
+def _objects(coverage: Coverage) -> list[str]:
+    return [f"{name} {units.size(size)}" for name, size in coverage.objects]
 
 
-def _what_to_build(run: Run, reach: Reach) -> str:
+def _what_to_build(run: Run, coverage: Coverage) -> str:
     """What the user can do about the files that matter most."""
-    named = [c for c, share in reach.unreached() if share >= _MUCH * reach.time_share]
+    named = [c for c, share in coverage.uncovered() if share >= _MUCH * coverage.time_share]
     own = [
         f"all of {'the program' if c.path == run.program else c.name}"
         for c in named

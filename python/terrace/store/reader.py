@@ -33,8 +33,8 @@ from terrace.store.values import (
     PlanPart,
     Profile,
     ProfiledPhase,
-    Reach,
-    ReachedCode,
+    Coverage,
+    CoveredCode,
     Run,
 )
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="DataclassInstance")
 APPLICATION = 0x54455252
-VERSION = 10
+VERSION = 11
 _SHARES = (
     "WITH mean(iteration, share) AS (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') "
     "FROM json_each(?))"
@@ -210,11 +210,11 @@ class Store:
         )
 
     def _shares(self, run: Run, profiled: Sequence[tuple[int, int, int]]) -> list[tuple[int, float]]:
-        """Of a mean over the iterations (id, number, loop), by id. What was not followed counts as the last one
+        """Of a mean over the iterations (id, number, loop), by id. What was not observed counts as the last one
         before it."""
         left_out = self._all(
             "SELECT iteration FROM phase_instance WHERE run = ? AND loop = ? GROUP BY iteration "
-            "HAVING NOT min(followed)",
+            "HAVING NOT min(observed)",
             run.id,
             profiled[0][2],
         )
@@ -296,24 +296,24 @@ class Store:
         found = self._each(Counters, "FROM counters WHERE run = ?", run.id)
         return found[0] if found else None
 
-    def reach(self, run: Run) -> Reach | None:
+    def coverage(self, run: Run) -> Coverage | None:
         """How much of it the hooks reached; None where that was not measured."""
         row = self._first(
-            "SELECT sample_period, not_sampled, samples, time_share, time_at_least, heap, heap_unreached "
-            "FROM reach WHERE run = ?",
+            "SELECT sample_period, not_sampled, samples, time_share, time_at_least, heap, heap_uncovered "
+            "FROM coverage WHERE run = ?",
             run.id,
         )
         if row is None:
             return None
         code = self._each(
-            ReachedCode, "FROM reach_code WHERE run = ? ORDER BY in_loop DESC, elsewhere DESC, path", run.id
+            CoveredCode, "FROM coverage_code WHERE run = ? ORDER BY in_loop DESC, elsewhere DESC, path", run.id
         )
         objects = self._all(
-            "SELECT name, unreached FROM reach_object JOIN object ON object.run = reach_object.run "
-            "AND object.id = reach_object.object WHERE reach_object.run = ? ORDER BY unreached DESC, id",
+            "SELECT name, uncovered FROM coverage_object JOIN object ON object.run = coverage_object.run "
+            "AND object.id = coverage_object.object WHERE coverage_object.run = ? ORDER BY uncovered DESC, id",
             run.id,
         )
-        return Reach(*[*row, self.loop(run) is not None, code, [(name, size) for name, size in objects]])
+        return Coverage(*[*row, self.loop(run) is not None, code, [(name, size) for name, size in objects]])
 
     def notes(self, run: Run) -> list[Note]:
         """What was noted about it and about the job as a whole."""

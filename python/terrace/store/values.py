@@ -141,19 +141,19 @@ class Object:
 
 @dataclass(frozen=True)
 class Loop:
-    """A main loop; `ended`, `iterations` and `followed` are None when the process died inside."""
+    """A main loop; `ended`, `iterations` and `observed` are None when the process died inside."""
 
     number: int
     name: str
     begun: float
     ended: float | None
     iterations: int | None
-    followed: int | None  # of the iterations, whole; the others count as the last one followed
+    observed: int | None  # of the iterations, whole; the others count as the last one observed
 
 
 @dataclass(frozen=True)
 class PhaseInstance:
-    """One phase of one iteration, as it ran, or as long as the last one of its like that was followed."""
+    """One phase of one iteration, as it ran, or as long as the last one of its like that was observed."""
 
     iteration: int
     phase: int
@@ -298,7 +298,7 @@ class Counters:
 
 
 @dataclass(frozen=True)
-class ReachedCode:
+class CoveredCode:
     """Seconds of the program's time in a loaded file's code; `path` is in brackets where it is no file."""
 
     path: str
@@ -313,7 +313,7 @@ class ReachedCode:
 
 
 @dataclass(frozen=True)
-class Reach:
+class Coverage:
     """How much of a process the hooks reached, measured in the run itself; shares are of 1, sizes bytes."""
 
     sample_period: float
@@ -322,21 +322,21 @@ class Reach:
     time_share: float
     time_at_least: float
     heap: float
-    heap_unreached: float
+    heap_uncovered: float
     in_loop: bool  # shares are of the time in main loops
-    code: list[ReachedCode]  # most time first
+    code: list[CoveredCode]  # most time first
     objects: list[tuple[str, int]]  # name, and bytes that only code without hooks used
 
     @property
     def heap_share(self) -> float:
         """The share of the heap that only code without hooks used."""
-        return self.heap_unreached / self.heap if self.heap > 0 else 0.0
+        return self.heap_uncovered / self.heap if self.heap > 0 else 0.0
 
-    def label(self, code: ReachedCode) -> str:
+    def label(self, code: CoveredCode) -> str:
         """Its name; where only some of the file's code has no hooks, that."""
         return f"parts of {code.name}" if any(c.hooks and c.path == code.path for c in self.code) else code.name
 
-    def unreached(self) -> list[tuple[ReachedCode, float]]:
+    def uncovered(self) -> list[tuple[CoveredCode, float]]:
         """Code without hooks, with its part of `time_share`, most first."""
         code = [
             (item, item.in_loop + (0 if self.in_loop else item.elsewhere)) for item in self.code if not item.hooks

@@ -53,7 +53,7 @@ class Bounds:
     machine: str
     budget: str
     iterations: int
-    followed: str | None  # of all iterations, where not each one was
+    observed: str | None  # of all iterations, where not each one was
     solver: str
     warnings: list[str]  # of what was not seen
     core_time: dict[str, Any] | None  # seen.core_time
@@ -156,9 +156,9 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
         machine=model.machine.name,
         budget=units.budget(limit) if limit else "no limit",
         iterations=model.profile.iterations,
-        followed=seen.followed(store.loop(run)),
+        observed=seen.observed(store.loop(run)),
         solver=solver,
-        warnings=seen.warnings(run, store.reach(run)),
+        warnings=seen.warnings(run, store.coverage(run)),
         core_time=seen.core_time(run, store.machine(run)),
         uncalibrated=seen.uncalibrated(run, store.machine(run)),
     )
@@ -250,9 +250,9 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
         machine=slow.machine(run).name,
         budget=units.budget(limit) if limit else "no limit",
         iterations=len(times),
-        followed=None,
+        observed=None,
         solver=solver,
-        warnings=seen.warnings(run, slow.reach(run)),
+        warnings=seen.warnings(run, slow.coverage(run)),
         core_time=seen.core_time(run, slow.machine(run)),
         uncalibrated=seen.uncalibrated(run, slow.machine(run)),
     )
@@ -371,8 +371,8 @@ def _print(out: Console, result: Bounds) -> None:
             "placements holds for.",
             markup=False,
         )
-    if result.followed:
-        out.print(f"\n{result.followed}", markup=False)
+    if result.observed:
+        out.print(f"\n{result.observed}", markup=False)
     for sentence in result.warnings:
         out.print(f"\nwarning: {sentence}", markup=False)
     if result.uncalibrated:

@@ -17,7 +17,7 @@ from terrace.solve.confidence import DRAWS, Certainty, regret_of
 from terrace.solve.model import CurvePoint, Model
 from terrace.store.reader import Store
 from terrace.store.summary import phase_labels
-from terrace.store.values import Loop, Machine, Reach, Run
+from terrace.store.values import Loop, Machine, Coverage, Run
 
 # Lines of moves; more are added up.
 _MANY = 20
@@ -73,7 +73,7 @@ def plan(
         raise WrongCallError("--fast is shorthand for --budget: give one of the two")
     store = Store(file)
     run = store.run(process)
-    reach, own_machine, loop = store.reach(run), store.machine(run), store.loop(run)
+    coverage, own_machine, loop = store.coverage(run), store.machine(run), store.loop(run)
     model = Model(store, run, machine, exact, hints)
     if sweep:
         if budget or fast or output:
@@ -82,7 +82,7 @@ def plan(
             )
         _sweep(model, sweep, planner, json)
         if not json:
-            _warn(run, reach, own_machine, loop, model)
+            _warn(run, coverage, own_machine, loop, model)
         return
     problem = model.problem(model.budget(budget or fast))
     with progress(f"planning with {planner}"):
@@ -93,21 +93,21 @@ def plan(
     if output:
         chosen.write(str(output))
     if json:
-        rests_on = {"reach": seen.document(run, reach), "core_time": seen.core_time(run, own_machine)}
+        rests_on = {"coverage": seen.document(run, coverage), "core_time": seen.core_time(run, own_machine)}
         print_json({**_document(chosen, fast_only, certainty), **seen.iterations(loop), **rests_on})
     else:
         _print(console(), chosen, fast_only, certainty)
-        _warn(run, reach, own_machine, loop, model)
+        _warn(run, coverage, own_machine, loop, model)
         if output:
             print(f"\nwritten to {output}; `terrace simulate --plan {output} -- PROGRAM` obeys it")
 
 
-def _warn(run: Run, reach: Reach | None, machine: Machine, loop: Loop | None, model: Model) -> None:
+def _warn(run: Run, coverage: Coverage | None, machine: Machine, loop: Loop | None, model: Model) -> None:
     for unused in model.unused_hints():
         console().print(f"\nwarning: {unused}", markup=False)
-    if sentence := seen.followed(loop):
+    if sentence := seen.observed(loop):
         console().print(f"\n{sentence}", markup=False)
-    for sentence in seen.warnings(run, reach):
+    for sentence in seen.warnings(run, coverage):
         console().print(f"\nwarning: {sentence}", markup=False)
     if uncalibrated := seen.uncalibrated(run, machine):
         console().print(f"\nnote: {uncalibrated}", markup=False)

@@ -12,7 +12,7 @@ from terrace.report import seen
 from terrace.solve import confidence, model
 from terrace.store.reader import Store
 from terrace.store.summary import PhaseSummary, by_name, summarise_phases
-from terrace.store.values import Counters, Floats, Loop, Machine, Note, Profile, Reach, Run
+from terrace.store.values import Counters, Floats, Loop, Machine, Note, Profile, Coverage, Run
 
 _EPILOG = """\b
 Examples:
@@ -58,7 +58,7 @@ def show(
             model.Model(store, run, exact=profile.exact), [item.name for item in profile.objects]
         ),
         counters=store.counters(run),
-        reach=store.reach(run),
+        coverage=store.coverage(run),
         notes=store.notes(run),
         others=len(store.runs()) - 1,
     )
@@ -82,7 +82,7 @@ class View:
         sensitivity: list[list[str]],
         benefits: list[confidence.Benefit],
         counters: Counters | None,
-        reach: Reach | None,
+        coverage: Coverage | None,
         notes: list[Note],
         others: int,
     ) -> None:
@@ -90,7 +90,7 @@ class View:
         self.run, self.machine, self.loop, self.profile = run, machine, loop, profile
         known = {phase.name: phase for phase in phases}
         self.phases = [known.get(phase.name, PhaseSummary(phase.name)) for phase in profile.phases]
-        self.sensitivity, self.counters, self.reach = sensitivity, counters, reach
+        self.sensitivity, self.counters, self.coverage = sensitivity, counters, coverage
         self.benefits = benefits
         self.notes, self.others = notes, others
         lines = profile.reads + profile.writes
@@ -115,7 +115,7 @@ class View:
             "unseen_share": self.counters.unseen_share if self.counters else None,
             "accesses": self.counters.accesses if self.counters else None,
             "accesses_of_no_object": self.counters.dropped if self.counters else None,
-            "reach": seen.document(self.run, self.reach),
+            "coverage": seen.document(self.run, self.coverage),
             "core_time": seen.core_time(self.run, self.machine),
             "phases": [
                 {
@@ -169,9 +169,9 @@ class View:
         out.print()
         self._print_objects(out, None if everything else _MANY, shown)
         self._print_benefits(out, None if everything else _MANY)
-        for sentence in seen.what_was_seen(self.run, self.counters, self.reach, self.loop):
+        for sentence in seen.what_was_seen(self.run, self.counters, self.coverage, self.loop):
             out.print(sentence, markup=False)
-        for sentence in seen.warnings(self.run, self.reach):
+        for sentence in seen.warnings(self.run, self.coverage):
             out.print(f"warning: {sentence}", markup=False)
         if uncalibrated := seen.uncalibrated(self.run, self.machine):
             out.print(f"note: {uncalibrated}", markup=False)
@@ -185,7 +185,7 @@ class View:
         if self.others > 0:
             out.print(f"({self.others} more in this file; --process chooses)", markup=False)
         source = "the simulator's own counters" if self.profile.exact else "estimates from samples"
-        if sentence := seen.followed(self.loop):
+        if sentence := seen.observed(self.loop):
             out.print(sentence, markup=False)
         many = self.profile.iterations
         out.print(

@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "agent/heap/object_registry.hpp"
-#include "agent/lifecycle/guest.hpp"
+#include "agent/lifecycle/in_process.hpp"
 #include "memory/region_space.hpp"
 #include "observe/program_events.hpp"
 #include "observe/threads/thread.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "agent/lifecycle/guest.hpp"
+#include "agent/lifecycle/in_process.hpp"
 
 namespace terrace::agent {
 

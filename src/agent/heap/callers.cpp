@@ -10,7 +10,7 @@
 #include <array>
 #include <cstring>
 
-#include "agent/lifecycle/guest.hpp"
+#include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "observe/symbols/symbol_names.hpp"

@@ -10,7 +10,7 @@
 #include "agent/heap/callers.hpp"
 #include "agent/heap/object_registry.hpp"
 #include "agent/interpose/next.hpp"
-#include "agent/lifecycle/guest.hpp"
+#include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "memory/region_space.hpp"
 #include "observe/coverage/time_samples.hpp"

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <new>
 
-#include "agent/interpose/turns.hpp"
+#include "agent/interpose/scheduling.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace terrace::agent {

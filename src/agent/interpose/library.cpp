@@ -16,7 +16,7 @@
 #include <cstdint>
 
 #include "agent/interpose/next.hpp"
-#include "agent/lifecycle/guest.hpp"
+#include "agent/lifecycle/in_process.hpp"
 #include "observe/pipeline/pipeline.hpp"
 #include "observe/threads/thread.hpp"
 

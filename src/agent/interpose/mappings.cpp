@@ -8,7 +8,7 @@
 
 #include "agent/heap/callers.hpp"
 #include "agent/heap/object_registry.hpp"
-#include "agent/lifecycle/guest.hpp"
+#include "agent/lifecycle/in_process.hpp"
 #include "observe/coverage/time_samples.hpp"
 #include "observe/threads/thread.hpp"
 

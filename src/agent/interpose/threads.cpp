@@ -1,5 +1,5 @@
 // The program's threads: each is told of its number by its creator, is followed from its first instruction on, and
-// has its stack registered. In virtual time they take turns (turns.hpp).
+// has its stack registered. In virtual time they take turns (scheduler.hpp).
 #include "agent/interpose/threads.hpp"
 
 #include <pthread.h>
@@ -10,8 +10,8 @@
 
 #include "agent/heap/object_registry.hpp"
 #include "agent/interpose/next.hpp"
-#include "agent/interpose/turns.hpp"
-#include "agent/lifecycle/guest.hpp"
+#include "agent/interpose/scheduling.hpp"
+#include "agent/lifecycle/in_process.hpp"
 #include "observe/objects/spin_lock.hpp"
 #include "observe/threads/thread.hpp"
 
@@ -25,7 +25,7 @@ struct Beginning {
   Function function;
   void* argument;
   std::uint32_t number;
-  bool takes_turns;
+  bool is_scheduled;
 };
 
 struct StackRange {
@@ -71,7 +71,7 @@ void end_thread(void*) {
     const auto stack = find_stack();
     here->objects->remove(stack.low, stack.high);
     detach_thread();
-    if (here->turns) end_turns();
+    if (here->scheduler) end_turns();
   }
   observe::leave_thread();
 }
@@ -93,10 +93,10 @@ void* run(void* data) {
     if (process()) {
       observe::enter_thread(beginning.number);
       pthread_setspecific(end_key_of_threads(), &observe::t_thread);
-      if (beginning.takes_turns) arrive(beginning.number);
+      if (beginning.is_scheduled) arrive(beginning.number);
     }
   }
-  if (beginning.takes_turns || !in_virtual_time()) follow_this_thread();
+  if (beginning.is_scheduled || !in_virtual_time()) follow_this_thread();
   return beginning.function(beginning.argument);
 }
 
@@ -144,20 +144,20 @@ extern "C" TERRACE_EXPORT int pthread_create(pthread_t* thread, const pthread_at
   if (!agent::process() || terrace::observe::t_thread.inside > 0)
     return (*next)(thread, attributes, function, argument);
   // A worker of another library takes turns when it works, and its library says when.
-  const bool takes_turns = agent::in_virtual_time() && !agent::t_makes_workers;
+  const bool is_scheduled = agent::in_virtual_time() && !agent::t_makes_workers;
   agent::Beginning* beginning = nullptr;
   const auto number = terrace::observe::next_thread_number();
   {
     const terrace::observe::Inside inside;
-    beginning = new (std::nothrow) agent::Beginning{function, argument, number, takes_turns};
+    beginning = new (std::nothrow) agent::Beginning{function, argument, number, is_scheduled};
   }
   if (!beginning) return (*next)(thread, attributes, function, argument);
-  if (takes_turns) agent::begin_thread(number);
+  if (is_scheduled) agent::begin_thread(number);
   const int error = (*next)(thread, attributes, agent::run, beginning);
   if (error != 0) {
     delete beginning;
-    if (takes_turns) agent::never_began(number);
-  } else if (takes_turns) {
+    if (is_scheduled) agent::never_began(number);
+  } else if (is_scheduled) {
     agent::know(*thread, number);
   }
   return error;

@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "agent/heap/object_registry.hpp"
-#include "agent/lifecycle/guest.hpp"
+#include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "observe/coverage/time_samples.hpp"
 #include "observe/objects/address_map.hpp"

@@ -9,8 +9,8 @@
 
 #include "agent/interpose/clock_time.hpp"
 #include "agent/interpose/next.hpp"
-#include "agent/interpose/turns.hpp"
-#include "agent/lifecycle/guest.hpp"
+#include "agent/interpose/scheduling.hpp"
+#include "agent/lifecycle/in_process.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace agent = terrace::agent;

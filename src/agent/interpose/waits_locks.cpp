@@ -11,8 +11,8 @@
 #include "agent/interpose/barriers.hpp"
 #include "agent/interpose/clock_time.hpp"
 #include "agent/interpose/next.hpp"
-#include "agent/interpose/turns.hpp"
-#include "agent/lifecycle/guest.hpp"
+#include "agent/interpose/scheduling.hpp"
+#include "agent/lifecycle/in_process.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace agent = terrace::agent;

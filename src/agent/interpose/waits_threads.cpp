@@ -6,8 +6,8 @@
 
 #include "agent/interpose/next.hpp"
 #include "agent/interpose/threads.hpp"
-#include "agent/interpose/turns.hpp"
-#include "agent/lifecycle/guest.hpp"
+#include "agent/interpose/scheduling.hpp"
+#include "agent/lifecycle/in_process.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace agent = terrace::agent;

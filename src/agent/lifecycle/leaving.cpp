@@ -12,7 +12,7 @@
 #include <cstdlib>
 
 #include "agent/interpose/next.hpp"
-#include "agent/lifecycle/guest.hpp"
+#include "agent/lifecycle/in_process.hpp"
 
 namespace terrace::agent {
 

@@ -17,7 +17,7 @@
 
 #include "agent/heap/object_registry.hpp"
 #include "agent/heap/static_data.hpp"
-#include "agent/lifecycle/guest.hpp"
+#include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/module_code.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "observe/access_sink.hpp"

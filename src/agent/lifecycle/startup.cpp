@@ -12,7 +12,7 @@
 #include "agent/heap/internal_heap.hpp"
 #include "agent/heap/object_registry.hpp"
 #include "agent/interpose/next.hpp"
-#include "agent/lifecycle/guest.hpp"
+#include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "memory/region_space.hpp"
 #include "observe/threads/thread.hpp"

@@ -136,8 +136,8 @@ bool add_record(RunRows& rows, const JournalRecord& record) {
     case RecordType::counters:
       add_decoded<CountersRecord>(rows, record.payload);
       return true;
-    case RecordType::reach:
-      add_decoded<ReachRecord>(rows, record.payload);
+    case RecordType::coverage:
+      add_decoded<CoverageRecord>(rows, record.payload);
       return true;
     case RecordType::end:
       add_decoded<EndRecord>(rows, record.payload);

@@ -112,7 +112,7 @@ class Store::Impl {
   void count_what_was_left_out(std::int64_t run, std::int64_t loop, std::vector<observe::Iteration>& iterations) {
     Statement query(database,
                     "SELECT iteration FROM phase_instance WHERE run = ? AND loop = ? GROUP BY iteration "
-                    "HAVING NOT min(followed)");
+                    "HAVING NOT min(observed)");
     query.bind_all(run, loop);
     while (query.step()) {
       const auto after = std::upper_bound(

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "core/error.hpp"
-#include "profile/store/time_reach.hpp"
+#include "profile/store/time_coverage.hpp"
 
 namespace terrace::profile {
 namespace {
@@ -116,12 +116,12 @@ void RunRows::add(const LoopRecord& r) {
 
 void RunRows::add(const LoopEndRecord& r) {
   Statement update(database_,
-                   "UPDATE loop SET ended = ?, iterations = ?, followed = ? WHERE run = ? AND number = ?");
-  update.run(r.at, r.iterations, r.followed, id_, loop_);
+                   "UPDATE loop SET ended = ?, iterations = ?, observed = ? WHERE run = ? AND number = ?");
+  update.run(r.at, r.iterations, r.observed, id_, loop_);
 }
 
 void RunRows::add(const PhaseRecord& r) {
-  phase_instance_.run(id_, loop_, r.iteration, r.index, r.name, r.begun, r.ended, r.waited, r.followed);
+  phase_instance_.run(id_, loop_, r.iteration, r.index, r.name, r.begun, r.ended, r.waited, r.observed);
 }
 
 void RunRows::add(const CoreTimeRecord& r) {
@@ -198,18 +198,18 @@ void RunRows::add(const CountersRecord& r) {
              r.waited, r.charged);
 }
 
-void RunRows::add(const ReachRecord& r) {
-  for (const char* table : {"reach", "reach_code", "reach_object"}) {
+void RunRows::add(const CoverageRecord& r) {
+  for (const char* table : {"coverage", "coverage_code", "coverage_object"}) {
     Statement clear(database_, std::string("DELETE FROM ") + table + " WHERE run = ?");
     clear.run(id_);
   }
-  const auto time = time_reach(r, loop_ >= 0);
-  Statement insert(database_, "INSERT INTO reach VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+  const auto time = time_coverage(r, loop_ >= 0);
+  Statement insert(database_, "INSERT INTO coverage VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
   insert.run(id_, r.sample_period, r.not_sampled, time.samples, time.share, time.at_least, r.heap,
-             r.heap_unreached);
-  Statement code(database_, "INSERT OR REPLACE INTO reach_code VALUES(?, ?, ?, ?, ?)");
+             r.heap_uncovered);
+  Statement code(database_, "INSERT OR REPLACE INTO coverage_code VALUES(?, ?, ?, ?, ?)");
   for (const auto& one : r.code) code.run(id_, one.path, one.hooks, one.in_loop, one.elsewhere);
-  Statement object(database_, "INSERT OR REPLACE INTO reach_object VALUES(?, ?, ?)");
+  Statement object(database_, "INSERT OR REPLACE INTO coverage_object VALUES(?, ?, ?)");
   for (const auto& one : r.objects) object.run(id_, one.object, one.size);
 }
 

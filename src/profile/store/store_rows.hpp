@@ -30,7 +30,7 @@ class RunRows {
   void add(const PlanRecord& record);
   void add(const NoteRecord& record);
   void add(const CountersRecord& record);
-  void add(const ReachRecord& record);
+  void add(const CoverageRecord& record);
   void add(const EndRecord& record);
   void add(const MachineRecord& record);
   void add(const CalibrationRecord& record);

@@ -50,11 +50,11 @@ CREATE TABLE object_place(
   place INTEGER NOT NULL, PRIMARY KEY(run, object, first)) WITHOUT ROWID;
 CREATE TABLE loop(
   run INTEGER NOT NULL REFERENCES run(id), number INTEGER NOT NULL, name TEXT NOT NULL, begun REAL NOT NULL,
-  ended REAL, iterations INTEGER, followed INTEGER, PRIMARY KEY(run, number)) WITHOUT ROWID;
+  ended REAL, iterations INTEGER, observed INTEGER, PRIMARY KEY(run, number)) WITHOUT ROWID;
 CREATE TABLE phase_instance(
   run INTEGER NOT NULL REFERENCES run(id), loop INTEGER NOT NULL, iteration INTEGER NOT NULL,
   phase INTEGER NOT NULL, name TEXT NOT NULL, begun REAL NOT NULL, ended REAL NOT NULL, waited REAL NOT NULL,
-  followed INTEGER NOT NULL);
+  observed INTEGER NOT NULL);
 CREATE INDEX phase_instance_by_run ON phase_instance(run, loop, iteration, phase);
 CREATE TABLE core_time(
   run INTEGER NOT NULL REFERENCES run(id), phase TEXT NOT NULL, instruction_time REAL NOT NULL,
@@ -104,15 +104,15 @@ CREATE TABLE counters(
   run INTEGER PRIMARY KEY REFERENCES run(id), accesses INTEGER NOT NULL, instructions INTEGER NOT NULL, misses INTEGER NOT NULL,
   unseen INTEGER NOT NULL, dropped INTEGER NOT NULL, core REAL NOT NULL, exposed REAL NOT NULL,
   bandwidth_bound REAL NOT NULL, waited REAL NOT NULL, charged REAL NOT NULL);
-CREATE TABLE reach(
+CREATE TABLE coverage(
   run INTEGER PRIMARY KEY REFERENCES run(id), sample_period REAL NOT NULL, not_sampled TEXT NOT NULL,
   samples INTEGER NOT NULL, time_share REAL NOT NULL, time_at_least REAL NOT NULL, heap REAL NOT NULL,
-  heap_unreached REAL NOT NULL);
-CREATE TABLE reach_code(
+  heap_uncovered REAL NOT NULL);
+CREATE TABLE coverage_code(
   run INTEGER NOT NULL REFERENCES run(id), path TEXT NOT NULL, hooks INTEGER NOT NULL, in_loop REAL NOT NULL,
   elsewhere REAL NOT NULL, PRIMARY KEY(run, path, hooks)) WITHOUT ROWID;
-CREATE TABLE reach_object(
-  run INTEGER NOT NULL REFERENCES run(id), object INTEGER NOT NULL, unreached INTEGER NOT NULL,
+CREATE TABLE coverage_object(
+  run INTEGER NOT NULL REFERENCES run(id), object INTEGER NOT NULL, uncovered INTEGER NOT NULL,
   PRIMARY KEY(run, object)) WITHOUT ROWID;
 CREATE TABLE note(
   run INTEGER REFERENCES run(id), at REAL, severity TEXT NOT NULL, text TEXT NOT NULL);

@@ -160,7 +160,7 @@ sim::ProgramIdentity this_program() {
 }
 
 BuiltConfiguration build_configuration(const Session& session, const SessionConfiguration& configuration,
-                                       bool accesses_followed, const sim::ProgramIdentity& program) {
+                                       bool accesses_observed, const sim::ProgramIdentity& program) {
   auto parts = std::make_shared<Parts>(session, configuration, journal_path(session, configuration));
   const auto initiator = parts->machine.domains()[configuration.domain].initiator;
   BlobWriter blob;
@@ -198,7 +198,7 @@ BuiltConfiguration build_configuration(const Session& session, const SessionConf
   given.chunks = &parts->chunks;
   given.ledger = &parts->ledger;
   given.journal = &parts->journal;
-  if (accesses_followed) {
+  if (accesses_observed) {
     parts->sampled =
         observe::find_collector(session.collector)
             .make({parts->machine, initiator, configuration.cores, parts->chunks, session.sample_interval});

@@ -20,9 +20,9 @@ struct BuiltConfiguration {
   sim::ThreadClocks* thread_clocks = nullptr;  // in virtual time
 };
 
-// Collectors are made only where accesses are followed. Throws Error when the journal or the ledger cannot be
+// Collectors are made only where accesses are observed. Throws Error when the journal or the ledger cannot be
 // made.
-BuiltConfiguration build_configuration(const Session& session, const SessionConfiguration& configuration, bool accesses_followed,
+BuiltConfiguration build_configuration(const Session& session, const SessionConfiguration& configuration, bool accesses_observed,
                        const sim::ProgramIdentity& program);
 
 // The process that asks.

@@ -10,7 +10,7 @@
 #include "core/error.hpp"
 #include "profile/records.hpp"
 #include "runtime/assembly/configurations.hpp"
-#include "runtime/reach.hpp"
+#include "runtime/coverage.hpp"
 #include "runtime/runtime.hpp"
 
 namespace terrace::runtime {
@@ -18,20 +18,20 @@ namespace terrace::runtime {
 namespace {
 
 // What was measured when the recording was made.
-class RecordedReach final : public Reach {
+class RecordedCoverage final : public Coverage {
  public:
   void object_added(const observe::Object&, std::uint64_t) override {}
   void object_removed(ObjectId) override {}
   void set_in_loop(bool) override {}
-  void set_followed(bool) override {}
-  std::optional<profile::ReachRecord> so_far() override { return record_; }
+  void set_observed(bool) override {}
+  std::optional<profile::CoverageRecord> so_far() override { return record_; }
   void set(std::span<const std::byte> encoded) {
     BlobReader in(encoded);
     profile::decode(in, record_.emplace());
   }
 
  private:
-  std::optional<profile::ReachRecord> record_;
+  std::optional<profile::CoverageRecord> record_;
 };
 
 class Replay final : public sim::ReplaySink {
@@ -55,7 +55,7 @@ class Replay final : public sim::ReplaySink {
       };
       parts.configurations.push_back(std::move(built.parts));
     }
-    parts.reach = &reach_;
+    parts.coverage = &coverage_;
     parts.domain = session.configurations.front().domain;
     parts.chunk_rule = chunk_rule_;
     parts.progress = &observe::find_progress(session.progress);
@@ -90,11 +90,11 @@ class Replay final : public sim::ReplaySink {
   void slept(Seconds duration) override {
     for (auto* const clock : clocks_) clock->charge(duration);
   }
-  void unfollowed(std::uint64_t unseen, std::uint64_t dropped) override {
+  void unobserved(std::uint64_t unseen, std::uint64_t dropped) override {
     unseen_ = unseen;
     dropped_ = dropped;
   }
-  void reached(std::span<const std::byte> record) override { reach_.set(record); }
+  void covered(std::span<const std::byte> record) override { coverage_.set(record); }
   void noted(std::string_view severity, std::string_view text) override { runtime_->note(severity, text); }
   void finished(std::string_view how) override { runtime_->finish(how); }
 
@@ -125,7 +125,7 @@ class Replay final : public sim::ReplaySink {
   ChunkRule chunk_rule_;
   Bytes granule_;
   std::uint64_t unseen_ = 0, dropped_ = 0;
-  RecordedReach reach_;
+  RecordedCoverage coverage_;
   std::unique_ptr<Runtime> runtime_;
 };
 

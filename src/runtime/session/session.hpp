@@ -51,7 +51,7 @@ struct Session {
   std::vector<SessionConfiguration> configurations;
   std::vector<std::string> symbol_files;
   PhaseSpec phases;
-  std::uint32_t follow_every = 1;  // of the loop's iterations; more in virtual time only
+  std::uint32_t sample_every = 1;  // of the loop's iterations; more in virtual time only
   ChunkRule chunk_rule;
   Bytes big_block{16384};  // blocks from this size on are objects of their own
   std::uint64_t quantum_accesses = 16384;

@@ -117,6 +117,6 @@ bool CopyEngine::done(Ticket ticket) const {
   return at == queue_.end() || at->ticket != ticket;
 }
 
-std::vector<TransferResult> CopyEngine::harvest() { return std::exchange(finished_, {}); }
+std::vector<TransferResult> CopyEngine::completions() { return std::exchange(finished_, {}); }
 
 }  // namespace terrace::sim

@@ -46,7 +46,7 @@ class CopyEngine {
   void refuse_head(Seconds now);
   void forget_queued(ChunkId first, std::uint32_t count, Seconds now);
   [[nodiscard]] bool done(transfer::Ticket ticket) const;
-  [[nodiscard]] std::vector<transfer::TransferResult> harvest();
+  [[nodiscard]] std::vector<transfer::TransferResult> completions();
 
  private:
   enum class Room { taken, wait, never };

@@ -85,7 +85,7 @@ void VirtualMachine::copied(Seconds core, const observe::Tally& tally) {
 void VirtualMachine::price_alone(Seconds core, const observe::Tally& tally) {
   double progress_left = 1;  // of the quantum
   while (auto* running = engine_.running()) {
-    const auto speeds = share(demand_, paced(running->demand));
+    const auto speeds = share(demand_, limited(running->demand));
     const auto until_end = progress_left / speeds.program;
     const auto until_copied = running->left / speeds.copy;
     if (until_end < until_copied) {
@@ -108,7 +108,7 @@ void VirtualMachine::advance_copies(Seconds duration) {
   const auto end = now() + duration;
   begin_copies();
   while (auto* running = engine_.running()) {
-    const auto rate = paced(running->demand).rate;
+    const auto rate = limited(running->demand).rate;
     const Seconds until_copied{running->left / rate};
     if (copied_until_ + until_copied > end) {
       if (end > copied_until_) {
@@ -186,12 +186,12 @@ transfer::Ticket VirtualMachine::submit(std::span<const transfer::TransferReques
   return engine_.submit(requests, now());
 }
 
-CopyDemand VirtualMachine::paced(CopyDemand copy) const {
+CopyDemand VirtualMachine::limited(CopyDemand copy) const {
   copy.rate *= pace_;
   return copy;
 }
 
-void VirtualMachine::pace(double share) {
+void VirtualMachine::limit_rate(double share) {
   if (share == pace_) return;
   begin_copies();
   pace_ = share;

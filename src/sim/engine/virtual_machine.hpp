@@ -8,7 +8,7 @@
 // transfer begins. So a chunk's place changes only when its copy is complete, at most one place serves it at a
 // time, and the sums over any stretch obey the rows of the placement problem.
 //
-// Quanta and calls come one after the other, their owner sees to that (turns.hpp). Each thread has its own clock,
+// Quanta and calls come one after the other, their owner sees to that (scheduler.hpp). Each thread has its own clock,
 // and what one takes of a place's time others cannot have (occupancy.hpp). With one thread none of that is needed:
 // it has the places to itself but for transfers.
 //
@@ -82,9 +82,9 @@ class VirtualMachine final : public Clock,
   transfer::Ticket submit(std::span<const transfer::TransferRequest> requests) override;
   bool done(transfer::Ticket ticket) override { return engine_.done(ticket); }
   void wait(transfer::Ticket ticket) override;
-  void pace(double share) override;
+  void limit_rate(double share) override;
   void forget(ChunkId first, std::uint32_t count) override;
-  std::vector<transfer::TransferResult> harvest() override { return engine_.harvest(); }
+  std::vector<transfer::TransferResult> completions() override { return engine_.completions(); }
 
   void tallied(const observe::Quantum& quantum, const observe::Tally& tally) override;
   // A cache looks at each line.
@@ -104,7 +104,7 @@ class VirtualMachine final : public Clock,
   void touch(ChunkId chunk);
   void serve(const observe::Quantum& quantum, const observe::Tally& tally);
   [[nodiscard]] std::uint32_t thread_index(std::uint32_t thread);
-  [[nodiscard]] CopyDemand paced(CopyDemand copy) const;
+  [[nodiscard]] CopyDemand limited(CopyDemand copy) const;
   void begin_copies();
   void price_alone(Seconds core, const observe::Tally& tally);
   void price_among_others(Seconds core, const observe::Tally& tally);

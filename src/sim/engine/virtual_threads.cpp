@@ -45,7 +45,7 @@ void VirtualMachine::begin_copies() {
     if (copied_until_ >= now()) return;
     // No thread's quantum has passed through here: the copy had the places to itself.
     const auto until_now = (now() - copied_until_).value;
-    const auto rate = paced(running->demand).rate;
+    const auto rate = limited(running->demand).rate;
     if (running->left > until_now * rate) {
       running->left -= until_now * rate;
       copied_until_ = now();
@@ -78,7 +78,7 @@ Speeds VirtualMachine::speeds_in(const Occupancy::Slot& slot, bool beside_copy) 
   if (stands_still) demand = Demand{0, 0, std::vector<double>(demand_.busy.size(), 0.0)};
   Speeds speeds{stands_still ? 0 : 1 / demand.longest(), 0};
   if (!beside_copy) return speeds;
-  auto copy = paced(engine_.running()->demand);
+  auto copy = limited(engine_.running()->demand);
   const auto from = free(copy.from);
   const auto to = free(copy.to);
   if (from <= 0 || to <= 0) return speeds;

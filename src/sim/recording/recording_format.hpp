@@ -39,7 +39,7 @@ enum class EventTag : std::uint8_t {
   loop_ended = 5,
   phase_begun = 6,
   slept = 7,
-  unfollowed = 8,
+  unobserved = 8,
   noted = 9,
   finished = 10,
   // Of threads (ThreadClocks).
@@ -49,7 +49,7 @@ enum class EventTag : std::uint8_t {
   meet = 14,
   release = 15,
   acquire = 16,
-  reached = 17,  // a length, and a record as journals have it
+  covered = 17,  // a length, and a record as journals have it
   hinted = 18
 };
 

@@ -59,13 +59,13 @@ std::optional<double> get_confidence(const TomlTable& table) {
 }
 
 std::vector<double> get_paces(const TomlTable& table, std::size_t phases) {
-  auto paces = table.numbers("paces");
-  if (!paces.empty() && paces.size() != phases)
-    table.refuse("paces", "has " + std::to_string(paces.size()) + " numbers for " + std::to_string(phases) +
+  auto rate_limits = table.numbers("rate_limits");
+  if (!rate_limits.empty() && rate_limits.size() != phases)
+    table.refuse("rate_limits", "has " + std::to_string(rate_limits.size()) + " numbers for " + std::to_string(phases) +
                               " phases; give each its own, or none");
-  if (!std::all_of(paces.begin(), paces.end(), is_pace))
-    table.refuse("paces", "are shares of full speed, above 0 and at most 1");
-  return paces;
+  if (!std::all_of(rate_limits.begin(), rate_limits.end(), is_rate_limit))
+    table.refuse("rate_limits", "are shares of full speed, above 0 and at most 1");
+  return rate_limits;
 }
 
 Repeat get_repeat(const TomlTable& table, const std::vector<std::string>& phases) {
@@ -144,7 +144,7 @@ PlanMove get_move(const TomlTable& table, const Plan& plan, const std::map<std::
 }
 
 Plan get_plan(const TomlTable& table) {
-  table.allow_only({"schema", "planner", "machine", "loop", "progress", "budget", "phases", "paces", "predicted",
+  table.allow_only({"schema", "planner", "machine", "loop", "progress", "budget", "phases", "rate_limits", "predicted",
                     "predicted_slow", "lower_bound", "gap", "draws", "regret", "regret_low", "regret_high",
                     "object", "move", "repeat"});
   Plan plan;
@@ -156,7 +156,7 @@ Plan get_plan(const TomlTable& table) {
   if (table.has("budget")) plan.budget = table.texts("budget");
   if (table.has("phases")) plan.phases = table.texts("phases");
   if (static_cast<std::int64_t>(plan.phases.size()) > k_most_phases) table.refuse("phases", "there are too many");
-  if (table.has("paces")) plan.paces = get_paces(table, plan.phases.size());
+  if (table.has("rate_limits")) plan.rate_limits = get_paces(table, plan.phases.size());
   plan.predicted = Seconds{get_number(table, "predicted", 0)};
   plan.predicted_slow = Seconds{get_number(table, "predicted_slow", 0)};
   plan.lower_bound = Seconds{get_number(table, "lower_bound", 0)};

@@ -119,7 +119,7 @@ std::string format_plan(const Plan& plan) {
   if (plan.progress != Plan().progress) text("progress", plan.progress);
   if (!plan.budget.empty()) out += "budget = " + list(plan.budget) + "\n";
   if (!plan.phases.empty()) out += "phases = " + list(plan.phases) + "\n";
-  if (!plan.paces.empty()) out += "paces = " + list(plan.paces) + "\n";
+  if (!plan.rate_limits.empty()) out += "rate_limits = " + list(plan.rate_limits) + "\n";
   time("predicted", plan.predicted.value);
   time("predicted_slow", plan.predicted_slow.value);
   time("lower_bound", plan.lower_bound.value);

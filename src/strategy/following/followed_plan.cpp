@@ -152,7 +152,7 @@ void FollowedPlan::enter(PhaseIndex phase, bool may_wait, std::uint32_t iteratio
   settle_needs();  // those that this very phase needs
   // What is late goes at full speed, and so does everything to where a new plan has it.
   const bool late = requests.late();
-  requests.limit_rate(late || hurry ? 1 : active_.pace(phase));
+  requests.limit_rate(late || hurry ? 1 : active_.rate_limit(phase));
 }
 
 // The plan's segments that the program has reached. Behind the last one of a phase that goes on the plan goes back

@@ -123,8 +123,8 @@ def test_iterations_that_were_left_out_count_as_the_last_one_followed(store_path
     run = Store(path).run(4001)
     with sqlite3.connect(path) as connection:
         # A second iteration in the profile, with other times and reads, and four that were left out behind it.
-        connection.execute("UPDATE loop SET followed = 2")
-        connection.execute("UPDATE phase_instance SET followed = 0 WHERE iteration > 1")
+        connection.execute("UPDATE loop SET observed = 2")
+        connection.execute("UPDATE phase_instance SET observed = 0 WHERE iteration > 1")
         connection.execute(
             "INSERT INTO iteration SELECT 99, run, loop, 1, 0, 0 FROM iteration WHERE run = 1 AND NOT exact"
         )
@@ -156,10 +156,10 @@ def test_what_was_not_followed_is_said_wherever_it_matters(terrace, store_path, 
         assert all(one.returncode == 0 for one in done), done
         return [*(" ".join(one.stdout.split()) for one in done[:3]), page.read_text()]
 
-    sentence = "Followed 2 of 6 iterations; the others count as the last one followed."
+    sentence = "Observed 2 of 6 iterations; the others count as the last one observed."
     assert not any(sentence in text for text in said())
     with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE loop SET followed = 2")
+        connection.execute("UPDATE loop SET observed = 2")
     assert all(sentence in text for text in said())
 
 

@@ -59,38 +59,38 @@ def test_code_without_hooks_is_named_with_its_share(terrace, store_path, documen
     assert "5.0 % of the heap, 3.81MiB of 76.3MiB, was used by code without hooks only (lists 6MiB)" in shown
     assert "warning: 33 % of the time was spent in code without hooks" in shown
     assert "Build all of libsolver.so.3 with terrace-cc and its sisters. Of libm.so.6 nothing can be seen" in shown
-    assert document["reach"]["time_share_without_hooks"] == pytest.approx(1 / 3)
-    assert document["reach"]["heap_share_unreached"] == pytest.approx(0.05)
-    assert len(document["reach"]["warnings"]) == 1
+    assert document["coverage"]["time_share_without_hooks"] == pytest.approx(1 / 3)
+    assert document["coverage"]["heap_share_uncovered"] == pytest.approx(0.05)
+    assert len(document["coverage"]["warnings"]) == 1
 
 
 def test_warnings_are_of_what_is_much_and_sure(store_path):
     store = Store(store_path)
     run = store.run()
-    reach = store.reach(run)
-    assert len(warnings(run, reach)) == 1
-    assert warnings(run, replace(reach, time_at_least=0.1)) == []
+    coverage = store.coverage(run)
+    assert len(warnings(run, coverage)) == 1
+    assert warnings(run, replace(coverage, time_at_least=0.1)) == []
     assert warnings(run, None) == []
-    heap = warnings(run, replace(reach, time_at_least=0.0, heap_unreached=reach.heap / 5))
+    heap = warnings(run, replace(coverage, time_at_least=0.0, heap_uncovered=coverage.heap / 5))
     assert len(heap) == 1
-    little = replace(reach, time_at_least=0.0, heap=1e6, heap_unreached=5e5)
+    little = replace(coverage, time_at_least=0.0, heap=1e6, heap_uncovered=5e5)
     assert warnings(run, little) == []
     assert heap[0].startswith("20 % of the heap")
     assert "lists 6MiB" in heap[0]
-    program = replace(reach.code[0], hooks=False, path=run.program)
-    assert "Build all of the program with terrace-cc" in warnings(run, replace(reach, code=[program]))[0]
-    said = " ".join(what_was_seen(run, None, replace(reach, code=[program, replace(program, hooks=True)])))
+    program = replace(coverage.code[0], hooks=False, path=run.program)
+    assert "Build all of the program with terrace-cc" in warnings(run, replace(coverage, code=[program]))[0]
+    said = " ".join(what_was_seen(run, None, replace(coverage, code=[program, replace(program, hooks=True)])))
     assert f"(parts of {program.name} 33.3 %)" in said
 
 
 def test_what_could_not_be_measured_is_said(store_path):
     store = Store(store_path)
     run = store.run()
-    reach = store.reach(run)
-    refused = replace(reach, not_sampled="the kernel said no", samples=0, time_at_least=0.0)
+    coverage = store.coverage(run)
+    refused = replace(coverage, not_sampled="the kernel said no", samples=0, time_at_least=0.0)
     assert "was not measured: the kernel said no." in " ".join(what_was_seen(run, None, refused))
-    assert "too short to sample" in " ".join(what_was_seen(run, None, replace(reach, samples=3)))
-    assert store.reach(store.run(4002)) is None
+    assert "too short to sample" in " ".join(what_was_seen(run, None, replace(coverage, samples=3)))
+    assert store.coverage(store.run(4002)) is None
 
 
 def test_streams_are_bandwidth_sensitive_and_chases_latency_sensitive(store_path):

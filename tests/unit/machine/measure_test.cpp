@@ -148,7 +148,7 @@ TEST(Measure, FillsEveryPathAndSurvivesBeingWritten) {
                                     [&](const auto& row) { return row.place == place && row.pages == ordinary; });
   ASSERT_NE(latency, measured.latencies.end());
   EXPECT_EQ(machine.path(initiator, place).latency.value, latency->seconds.median);
-  // Beside the other cores' reading, at rising paces; nothing where there is no other core.
+  // Beside the other cores' reading, at rising rate_limits; nothing where there is no other core.
   const auto loaded = std::count_if(measured.latencies.begin(), measured.latencies.end(), [&](const auto& row) {
     return row.initiator == initiator && row.place == place && row.load > 0 && row.seconds.median > 0;
   });

@@ -42,13 +42,13 @@ RunRecord example_run() {
           {1e-6}};
 }
 
-ReachRecord example_reach() {
-  ReachRecord record;
+CoverageRecord example_reach() {
+  CoverageRecord record;
   record.sample_period = {4e-3};
   record.not_sampled = "no \"reason\"";
   record.code = {{"/home/u/cg", true, {7}, {1}}, {"", false, {0.25}, {}}};
   record.heap = 1e9;
-  record.heap_unreached = 1.5e8;
+  record.heap_uncovered = 1.5e8;
   record.objects = {{9, {1 << 20}}};
   return record;
 }
@@ -258,13 +258,13 @@ TEST(Records, TheSmallOnesReadBack) {
 }
 
 TEST(Records, ReachReadsBack) {
-  const auto read = decoded<ReachRecord>(encoded(example_reach()));
+  const auto read = decoded<CoverageRecord>(encoded(example_reach()));
   EXPECT_EQ(encoded(read), encoded(example_reach()));
   EXPECT_EQ(read.not_sampled, "no \"reason\"");
   ASSERT_EQ(read.code.size(), 2U);
   EXPECT_TRUE(read.code[0].hooks);
   EXPECT_EQ(read.code[1].in_loop, Seconds{0.25});
-  EXPECT_EQ(read.heap_unreached, 1.5e8);
+  EXPECT_EQ(read.heap_uncovered, 1.5e8);
   ASSERT_EQ(read.objects.size(), 1U);
   EXPECT_EQ(read.objects[0].size.value, 1U << 20);
 }

@@ -20,7 +20,7 @@
 #include "core/error.hpp"
 #include "core/journal.hpp"
 #include "profile/store/store_database.hpp"
-#include "profile/store/time_reach.hpp"
+#include "profile/store/time_coverage.hpp"
 #include "support/synthetic_job.hpp"
 
 namespace terrace::profile {
@@ -119,43 +119,43 @@ TEST_F(StoreTest, GivesBackMachineAndPlan) {
 }
 
 // Against the formulas of docs/store.md, worked out by hand.
-TEST(TimeReach, CountsTheTimeOfCodeWithHooksHalf) {
-  ReachRecord record;
+TEST(TimeCoverage, CountsTheTimeOfCodeWithHooksHalf) {
+  CoverageRecord record;
   record.sample_period = {0.5};
-  EXPECT_EQ(time_reach(record, false).share, 0);
+  EXPECT_EQ(time_coverage(record, false).share, 0);
   record.code = {{"app", true, {120}, {5}}, {"libm", false, {30}, {250}}};
-  const auto in_loop = time_reach(record, true);
+  const auto in_loop = time_coverage(record, true);
   EXPECT_EQ(in_loop.samples, 300U);
   EXPECT_NEAR(in_loop.share, 60.0 / (60 + 120), 1e-12);
   const double least = 60 - 2 * std::sqrt(60 * 240 / 300.0);
   EXPECT_NEAR(in_loop.at_least, least / (least + (300 - least) / 2), 1e-12);
-  const auto in_all = time_reach(record, false);
+  const auto in_all = time_coverage(record, false);
   EXPECT_EQ(in_all.samples, 810U);
   EXPECT_NEAR(in_all.share, 560.0 / (560 + 125), 1e-12);
   record.code = {{"libm", false, {15}, {}}};
-  EXPECT_EQ(time_reach(record, true).share, 1);
-  EXPECT_EQ(time_reach(record, true).at_least, 1);
+  EXPECT_EQ(time_coverage(record, true).share, 1);
+  EXPECT_EQ(time_coverage(record, true).at_least, 1);
   record.code = {{"libm", false, {9.6}, {}}};
-  EXPECT_EQ(time_reach(record, true).at_least, 0) << "few samples prove nothing";
+  EXPECT_EQ(time_coverage(record, true).at_least, 0) << "few samples prove nothing";
   record.code = {{"app", true, {15}, {}}, {"libm", false, {1.5}, {}}};
-  EXPECT_EQ(time_reach(record, true).at_least, 0) << "nor do few of the kind";
+  EXPECT_EQ(time_coverage(record, true).at_least, 0) << "nor do few of the kind";
   record.code = {{"damaged", false, {-1}, {}}};
-  EXPECT_EQ(time_reach(record, true).samples, 0U);
+  EXPECT_EQ(time_coverage(record, true).samples, 0U);
 }
 
 TEST_F(StoreTest, KeepsWhatTheHooksReached) {
   const auto merged = merge_two();
   Database database(merged.path, Database::Mode::read);
-  Statement reach(database, "SELECT samples, time_share, heap, heap_unreached FROM reach WHERE run = 1");
-  reach.bind_all();
-  ASSERT_TRUE(reach.step());
-  EXPECT_EQ(reach.integer(0), 300);
-  EXPECT_NEAR(reach.real(1), 1.0 / 3, 1e-12);
-  EXPECT_EQ(reach.real(2), 80e6);
-  EXPECT_EQ(reach.real(3), 4e6);
-  EXPECT_EQ(count(merged.path, "reach_code WHERE run = 1 AND NOT hooks"), 2);
-  EXPECT_EQ(count(merged.path, "reach_object WHERE run = 1 AND object = 5"), 1);
-  EXPECT_EQ(count(merged.path, "reach WHERE run = 2"), 0) << "it was killed before its loop ended";
+  Statement coverage(database, "SELECT samples, time_share, heap, heap_uncovered FROM coverage WHERE run = 1");
+  coverage.bind_all();
+  ASSERT_TRUE(coverage.step());
+  EXPECT_EQ(coverage.integer(0), 300);
+  EXPECT_NEAR(coverage.real(1), 1.0 / 3, 1e-12);
+  EXPECT_EQ(coverage.real(2), 80e6);
+  EXPECT_EQ(coverage.real(3), 4e6);
+  EXPECT_EQ(count(merged.path, "coverage_code WHERE run = 1 AND NOT hooks"), 2);
+  EXPECT_EQ(count(merged.path, "coverage_object WHERE run = 1 AND object = 5"), 1);
+  EXPECT_EQ(count(merged.path, "coverage WHERE run = 2"), 0) << "it was killed before its loop ended";
 }
 
 // What a process says again replaces what it said before.
@@ -163,15 +163,15 @@ TEST_F(StoreTest, KeepsTheLastReach) {
   {
     Journal journal(path("j"));
     append(journal, RunRecord{});
-    append(journal, ReachRecord{{4e-3}, "", {{"a", true, {1}, {}}, {"b", false, {1}, {}}}, 10, 5, {{1, {4096}}}});
-    append(journal, ReachRecord{{4e-3}, "", {{"a", true, {3}, {}}}, 10, 0, {}});
+    append(journal, CoverageRecord{{4e-3}, "", {{"a", true, {1}, {}}, {"b", false, {1}, {}}}, 10, 5, {{1, {4096}}}});
+    append(journal, CoverageRecord{{4e-3}, "", {{"a", true, {3}, {}}}, 10, 0, {}});
     append(journal, EndRecord{{1}, "exit"});
   }
   const auto merged = merge_journals({path("j")}, path("x.terrace"));
-  EXPECT_EQ(count(merged.path, "reach"), 1);
-  EXPECT_EQ(count(merged.path, "reach_code"), 1);
-  EXPECT_EQ(count(merged.path, "reach_code WHERE elsewhere + in_loop = 3"), 1);
-  EXPECT_EQ(count(merged.path, "reach_object"), 0);
+  EXPECT_EQ(count(merged.path, "coverage"), 1);
+  EXPECT_EQ(count(merged.path, "coverage_code"), 1);
+  EXPECT_EQ(count(merged.path, "coverage_code WHERE elsewhere + in_loop = 3"), 1);
+  EXPECT_EQ(count(merged.path, "coverage_object"), 0);
 }
 
 // Iterations 0, 1 and 5 of seven were followed, and the end of 3, which is not in the profile.

@@ -45,7 +45,7 @@ TEST(CarriedPlan, MovesWhatHasRoomWhateverCameBefore) {
 // Nobody waits for these moves, and the program needs no memory meanwhile: each takes as long as its pace says.
 TEST(CarriedPlan, MovesAtThePaceOfThePlan) {
   auto plan = plan_of_a_smaller_run();
-  plan.paces = {0.25, 1};
+  plan.rate_limits = {0.25, 1};
   TestRun run({.plan = plan});
   run.runtime.loop_begin("main");
   for (int i = 0; i < 3; ++i) {
@@ -80,7 +80,7 @@ TEST(CarriedPlan, MovesAtThePaceOfThePlan) {
 // Where the program goes another way than the plan, what is under way is no longer held back.
 TEST(CarriedPlan, HoldsNothingBackOnceItIsLeft) {
   auto plan = plan_of_a_smaller_run();
-  plan.paces = {0.01, 1};
+  plan.rate_limits = {0.01, 1};
   TestRun run({.plan = plan});
   run.runtime.loop_begin("main");
   run.runtime.phase("solve");

@@ -55,9 +55,9 @@ TEST(RuntimeEveryTest, IterationsThatAreLeftOutCountAsTheLastOneFollowed) {
   expect_same(seen, record(1, program));
   EXPECT_EQ(seen.profiled, (std::vector<std::uint32_t>{0, 1, 5, 9}));
   EXPECT_EQ(seen.loop.iterations, 11U);
-  EXPECT_EQ(seen.loop.followed, 4U);
+  EXPECT_EQ(seen.loop.observed, 4U);
   for (const auto& phase : seen.phases)
-    EXPECT_EQ(phase.followed, phase.iteration < 2 || phase.iteration == 5 || phase.iteration == 9);
+    EXPECT_EQ(phase.observed, phase.iteration < 2 || phase.iteration == 5 || phase.iteration == 9);
 }
 
 TEST(RuntimeEveryTest, WhatComesAfterTheLoopIsFollowedAgain) {
@@ -67,9 +67,9 @@ TEST(RuntimeEveryTest, WhatComesAfterTheLoopIsFollowedAgain) {
       run.runtime.phase("solve");
       run.sweep(run.hot, 1);
     }
-    EXPECT_EQ(run.followed, run.choice.every == 1);
+    EXPECT_EQ(run.observed, run.choice.every == 1);
     run.runtime.loop_end();
-    EXPECT_TRUE(run.followed);
+    EXPECT_TRUE(run.observed);
     run.sweep(run.cold, 1);
     run.runtime.finish("exit");
   };
@@ -116,17 +116,17 @@ TEST(RuntimeEveryTest, NothingIsLeftOutOnceThereAreThreads) {
   for (int i = 0; i < 6; ++i) {
     run.runtime.phase("solve");
     if (i == 3) {
-      EXPECT_FALSE(run.followed);
+      EXPECT_FALSE(run.observed);
       run.runtime.several_threads();
     }
-    EXPECT_EQ(run.followed, i != 2) << i;
+    EXPECT_EQ(run.observed, i != 2) << i;
     run.sweep(run.hot, 1);
   }
   run.runtime.loop_end();
-  EXPECT_EQ(run.records<profile::LoopEndRecord>().back().followed, 4U);
-  std::vector<bool> followed;
-  for (const auto& phase : run.records<profile::PhaseRecord>()) followed.push_back(phase.followed);
-  EXPECT_EQ(followed, (std::vector<bool>{true, true, false, false, true, true}));
+  EXPECT_EQ(run.records<profile::LoopEndRecord>().back().observed, 4U);
+  std::vector<bool> observed;
+  for (const auto& phase : run.records<profile::PhaseRecord>()) observed.push_back(phase.observed);
+  EXPECT_EQ(observed, (std::vector<bool>{true, true, false, false, true, true}));
 }
 
 }  // namespace

@@ -231,8 +231,8 @@ class TestRun {
     };
     configuration.totals = [this] { return runtime::totals_of(vm.account()); };
     RuntimeParts parts;
-    if (choice.every > 0) parts.follow_every = choice.every;
-    parts.follow = [this](bool wanted) { followed = wanted; };
+    if (choice.every > 0) parts.sample_every = choice.every;
+    parts.observe = [this](bool wanted) { followed = wanted; };
     parts.configurations.push_back(std::move(configuration));
     return parts;
   }

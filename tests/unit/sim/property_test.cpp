@@ -85,7 +85,7 @@ TEST(Property, AStretchTakesAtLeastEveryRow) {
     for (int i = 0; i < 40; ++i) run.step();
     run.finish();
     for (const auto& seen : run.quanta) rows.add_quantum(world, choice, seen, cores);
-    for (const auto& result : world.virtual_machine.harvest()) rows.add_transfer(world, result);
+    for (const auto& result : world.virtual_machine.completions()) rows.add_transfer(world, result);
     const double time = world.now();
     const double slack = time * 1e-9;
     ASSERT_GE(time + slack, rows.core_and_exposed) << seed;
@@ -129,7 +129,7 @@ TEST(Property, TheBudgetHoldsAtEveryInstant) {
       std::int64_t change;
     };
     std::vector<Event> events;
-    const auto results = world.virtual_machine.harvest();
+    const auto results = world.virtual_machine.completions();
     for (std::size_t i = 0; i < results.size(); ++i) {
       const auto& result = results[i];
       if (result.refused) ++refused;
@@ -170,7 +170,7 @@ TEST(Property, TransfersOfOneMoverNeverOverlap) {
     RandomRun run(seed, world, 12);
     for (int i = 0; i < 60; ++i) run.step();
     run.finish();
-    const auto results = world.virtual_machine.harvest();
+    const auto results = world.virtual_machine.completions();
     for (std::size_t i = 1; i < results.size(); ++i) {
       ASSERT_GE(results[i].begun, results[i - 1].done);
       ASSERT_GT(results[i].ticket, results[i - 1].ticket);
@@ -192,7 +192,7 @@ TEST(Property, RepeatsAreTheSameToTheLastDigit) {
       std::vector<double> digits{world->now(), world->virtual_machine.account().exposed.value,
                                  world->virtual_machine.account().bandwidth_bound.value,
                                  world->virtual_machine.account().waited.value};
-      for (const auto& result : world->virtual_machine.harvest())
+      for (const auto& result : world->virtual_machine.completions())
         digits.insert(digits.end(), {result.asked.value, result.begun.value, result.done.value});
       return digits;
     };
@@ -258,7 +258,7 @@ TEST(Property, NoChunkLeavesItsDomain) {
         ASSERT_LE(world.ledger.held(static_cast<PlaceId>(p)), budget[p]);
     }
     run.finish();
-    for (const auto& result : world.virtual_machine.harvest()) {
+    for (const auto& result : world.virtual_machine.completions()) {
       const bool crosses = machine.place(result.to).domain != domain[result.chunk];
       ASSERT_TRUE(!crosses || result.refused);
       ++(result.refused ? refused : moved);

@@ -114,11 +114,11 @@ class TranscriptSink : public ReplaySink {
   void loop_ended() override { said.event("loop ended"); }
   void phase_begun(std::string_view name) override { said.event("phase", name); }
   void slept(Seconds duration) override { said.event("slept", duration.value); }
-  void unfollowed(std::uint64_t unseen, std::uint64_t dropped) override {
-    said.event("unfollowed", unseen, dropped);
+  void unobserved(std::uint64_t unseen, std::uint64_t dropped) override {
+    said.event("unobserved", unseen, dropped);
   }
-  void reached(std::span<const std::byte> record) override {
-    said.event("reached", std::string_view(reinterpret_cast<const char*>(record.data()), record.size()));
+  void covered(std::span<const std::byte> record) override {
+    said.event("covered", std::string_view(reinterpret_cast<const char*>(record.data()), record.size()));
   }
   void noted(std::string_view severity, std::string_view text) override { said.event("noted", severity, text); }
   void finished(std::string_view how) override { said.event("finished", how); }
@@ -169,7 +169,7 @@ class RandomProgram {
         return both(to, [time = 1e-3 / static_cast<double>(1 + below(999))](auto& s) { s.slept(Seconds{time}); });
       case 6:
         ++unseen_;  // the recorder leaves out what it has said already
-        return both(to, [&, dropped = random_()](auto& s) { s.unfollowed(unseen_, dropped); });
+        return both(to, [&, dropped = random_()](auto& s) { s.unobserved(unseen_, dropped); });
       case 7:
         return both(to, [](auto& s) { s.noted("warning", std::string("a\0b\n", 4)); });
       case 8:
@@ -193,7 +193,7 @@ class RandomProgram {
       case 14: {
         std::vector<std::byte> record(below(300));
         for (auto& byte : record) byte = static_cast<std::byte>(below(256));
-        return both(to, [&](auto& s) { s.reached(record); });
+        return both(to, [&](auto& s) { s.covered(record); });
       }
       case 15:
         return both(to, [what = static_cast<observe::ProgramHint::What>(below(4)),

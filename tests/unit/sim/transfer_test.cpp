@@ -49,13 +49,13 @@ TEST(Transfer, RunsBehindComputationForNothing) {
   compute(world, 1.5e-3);
   EXPECT_TRUE(world.virtual_machine.done(ticket));
   EXPECT_NEAR(world.now(), 2e-3, 1e-12);
-  const auto results = world.virtual_machine.harvest();
+  const auto results = world.virtual_machine.completions();
   ASSERT_EQ(results.size(), 1u);
   EXPECT_NEAR(results[0].done.value, k_mib / 1e9, 1e-12) << "at the instant of completion, not a quantum later";
   EXPECT_EQ(results[0].size.value, k_mib);
   EXPECT_EQ(results[0].from, k_slow);
   EXPECT_EQ(results[0].to, k_fast);
-  EXPECT_TRUE(world.virtual_machine.harvest().empty());
+  EXPECT_TRUE(world.virtual_machine.completions().empty());
 }
 
 TEST(Transfer, WaitingPaysOnlyForTheRest) {
@@ -79,7 +79,7 @@ TEST(Transfer, SharesASaturatedMemoryEquallyAndLosesNothingOfIt) {
   world.virtual_machine.submit({moved, k_fast});
   const std::size_t lines = 64 * k_mib / 64;
   read_lines(world, data, lines);
-  const auto results = world.virtual_machine.harvest();
+  const auto results = world.virtual_machine.completions();
   ASSERT_EQ(results.size(), 1u);
   EXPECT_NEAR(results[0].done.value, 16 * k_mib / 4e9, 1e-12);
   EXPECT_NEAR(world.now(), (64 + 16) * k_mib / 8e9, 1e-12);
@@ -106,7 +106,7 @@ TEST(Transfer, TakesNoMoreThanItsCopyBandwidth) {
   const auto moved = world.add_chunks(1, k_mib, k_slow);
   world.virtual_machine.submit({moved, k_fast});
   read_lines(world, data, 64 * k_mib / 64);
-  const auto results = world.virtual_machine.harvest();
+  const auto results = world.virtual_machine.completions();
   ASSERT_EQ(results.size(), 1u);
   EXPECT_NEAR(results[0].done.value, k_mib / 1e9, 1e-12);
   EXPECT_NEAR(world.now(), (64 + 1) * k_mib / 8e9, 1e-12);
@@ -122,7 +122,7 @@ TEST(Transfer, UsesWhatALatencyBoundProgramLeaves) {
   world.virtual_machine.submit({moved, k_fast});
   read_lines(world, data, lines);
   EXPECT_NEAR(world.now(), alone, 1e-12);
-  const auto results = world.virtual_machine.harvest();
+  const auto results = world.virtual_machine.completions();
   ASSERT_EQ(results.size(), 1u);
   EXPECT_NEAR(results[0].done.value, k_mib / (8e9 - 64 * 5 / 86e-9), 1e-12);
 }
@@ -135,7 +135,7 @@ TEST(Transfer, LeavesTheProgramWhatItsPaceLeaves) {
   world.virtual_machine.pace(0.25);
   world.virtual_machine.submit({moved, k_fast});
   read_lines(world, data, 64 * k_mib / 64);
-  const auto results = world.virtual_machine.harvest();
+  const auto results = world.virtual_machine.completions();
   ASSERT_EQ(results.size(), 1u);
   EXPECT_NEAR(results[0].done.value, 4 * k_mib / 2e9, 1e-12);
   EXPECT_NEAR(world.now(), (64 + 4) * k_mib / 8e9, 1e-12) << "nothing of the memory is lost";
@@ -184,7 +184,7 @@ TEST(Transfer, OneAtATimeInTheOrderInWhichTheyWereAsked) {
   EXPECT_TRUE(world.virtual_machine.done(tickets[1]));
   EXPECT_FALSE(world.virtual_machine.done(tickets[3]));
   world.virtual_machine.wait(tickets[3]);
-  const auto results = world.virtual_machine.harvest();
+  const auto results = world.virtual_machine.completions();
   ASSERT_EQ(results.size(), 4u);
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(results[i].ticket, tickets[i]);
@@ -203,7 +203,7 @@ TEST(Transfer, AMoveInUsesTheRoomOfTheMoveOutBeforeIt) {
   EXPECT_EQ(world.ledger.held(k_slow).value, 2u * k_mib)
       << "the move out has taken its room, the move in none yet";
   world.virtual_machine.wait(ticket);
-  for (const auto& result : world.virtual_machine.harvest()) EXPECT_FALSE(result.refused);
+  for (const auto& result : world.virtual_machine.completions()) EXPECT_FALSE(result.refused);
   EXPECT_EQ(world.chunks[in].place, k_fast);
   EXPECT_EQ(world.chunks[out].place, k_slow);
   EXPECT_EQ(world.ledger.held(k_fast).value, k_mib);
@@ -220,7 +220,7 @@ TEST(Transfer, WaitsForRoomThatTheProgramFrees) {
   world.ledger.give(k_fast, {k_mib});  // the program frees the other chunk
   compute(world, 2e-3);
   EXPECT_TRUE(world.virtual_machine.done(ticket));
-  const auto results = world.virtual_machine.harvest();
+  const auto results = world.virtual_machine.completions();
   ASSERT_EQ(results.size(), 1u);
   EXPECT_FALSE(results[0].refused);
   EXPECT_NEAR(results[0].begun.value, 1e-3, 1e-12);
@@ -235,7 +235,7 @@ TEST(Transfer, WaitingForRoomThatNobodyCanMakeRefuses) {
   EXPECT_FALSE(world.virtual_machine.done(behind)) << "in order: the first one keeps its turn";
   world.virtual_machine.wait(behind);
   EXPECT_TRUE(world.virtual_machine.done(first));
-  const auto results = world.virtual_machine.harvest();
+  const auto results = world.virtual_machine.completions();
   ASSERT_EQ(results.size(), 2u);
   EXPECT_TRUE(results[0].refused);
   EXPECT_FALSE(results[1].refused);
@@ -252,7 +252,7 @@ TEST(Transfer, RefusesWhatCouldNeverBe) {
            {large, k_fast}, {freed, k_fast}, {large, 9}, {ChunkId{77}, k_fast}}) {
     EXPECT_TRUE(world.virtual_machine.done(world.virtual_machine.submit(request)));
   }
-  const auto results = world.virtual_machine.harvest();
+  const auto results = world.virtual_machine.completions();
   ASSERT_EQ(results.size(), 4u);
   for (const auto& result : results) EXPECT_TRUE(result.refused);
   EXPECT_EQ(world.ledger.held(k_fast).value, 0u);
@@ -307,7 +307,7 @@ TEST(Backing, NothingLiesWhereTheInitiatorCannotSeeIt) {
   EXPECT_TRUE(world.virtual_machine.bind(chunk, 1, 3));
   world.virtual_machine.submit({chunk, 2});
   world.virtual_machine.submit({chunk, 0});
-  for (const auto& result : world.virtual_machine.harvest()) EXPECT_TRUE(result.refused);
+  for (const auto& result : world.virtual_machine.completions()) EXPECT_TRUE(result.refused);
   EXPECT_EQ(world.chunks[chunk].place, 3);
 }
 

@@ -89,15 +89,15 @@ TEST(PlanFile, RefusesRepeatsThatLeaveTheirPhase) {
 
 TEST(PlanFile, RefusesPacesThatAreNone) {
   const std::string phases = "phases = [\"a\", \"b\"]\n";
-  EXPECT_EQ(refusal(phases + "paces = [1.0]\n"),
-            "p.toml:2: paces: has 1 numbers for 2 phases; give each its own, or none");
-  EXPECT_EQ(refusal(phases + "paces = [1.0, 0.0]\n"),
-            "p.toml:2: paces: are shares of full speed, above 0 and at most 1");
-  EXPECT_NE(refusal(phases + "paces = [1.0, 1.5]\n"), "accepted");
-  EXPECT_NE(refusal(phases + "paces = [1.0, nan]\n"), "accepted");
-  EXPECT_NE(refusal(phases + "paces = [1.0, \"fast\"]\n"), "accepted");
-  EXPECT_NE(refusal(phases + "paces = 0.5\n"), "accepted");
-  EXPECT_EQ(refusal(phases + "paces = [1, 0.25]\n"), "accepted");
+  EXPECT_EQ(refusal(phases + "rate_limits = [1.0]\n"),
+            "p.toml:2: rate_limits: has 1 numbers for 2 phases; give each its own, or none");
+  EXPECT_EQ(refusal(phases + "rate_limits = [1.0, 0.0]\n"),
+            "p.toml:2: rate_limits: are shares of full speed, above 0 and at most 1");
+  EXPECT_NE(refusal(phases + "rate_limits = [1.0, 1.5]\n"), "accepted");
+  EXPECT_NE(refusal(phases + "rate_limits = [1.0, nan]\n"), "accepted");
+  EXPECT_NE(refusal(phases + "rate_limits = [1.0, \"fast\"]\n"), "accepted");
+  EXPECT_NE(refusal(phases + "rate_limits = 0.5\n"), "accepted");
+  EXPECT_EQ(refusal(phases + "rate_limits = [1, 0.25]\n"), "accepted");
 }
 
 TEST(PlanFile, TakesAHandWrittenPlan) {

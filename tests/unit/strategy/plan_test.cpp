@@ -21,7 +21,7 @@ Plan sample() {
   plan.loop = "main";
   plan.budget = {"hbm=1GiB"};
   plan.phases = {"x", "x@10", "y"};
-  plan.paces = {0.25, 1, 0.5};
+  plan.rate_limits = {0.25, 1, 0.5};
   plan.repeats = {{1, 0}};
   plan.objects = {{"a", Bytes{64 << 20}, 16, false, {{{0, 4}, "hbm", Seconds{4e-3}}, {{8, 1}, "ddr"}}},
                   {"work_*", Bytes{0}, 1, true, {{{0, 1}, "hbm"}}}};
@@ -49,7 +49,7 @@ TEST(PlanBlob, ReadsBackAsItWas) {
   EXPECT_EQ(plan.objects[0].parts[1].place, "ddr");
   EXPECT_EQ(plan.objects[0].parts[0].benefit.value, 4e-3);
   EXPECT_EQ(plan.moves[1].need, 5U);
-  EXPECT_EQ(plan.paces, sample().paces);
+  EXPECT_EQ(plan.rate_limits, sample().rate_limits);
   EXPECT_EQ(plan.repeats, sample().repeats);
 }
 

@@ -25,7 +25,7 @@ TEST_F(MoveQueueTest, MovesAndKeepsTheAccount) {
   EXPECT_EQ(place(2), 0);
   EXPECT_EQ(held(0), 1u);
   EXPECT_EQ(held(1), 3u);
-  const auto results = mover_->harvest();
+  const auto results = mover_->completions();
   ASSERT_EQ(results.size(), 1u);
   const auto& one = results.front();
   EXPECT_EQ(one.ticket, ticket);
@@ -37,7 +37,7 @@ TEST_F(MoveQueueTest, MovesAndKeepsTheAccount) {
   EXPECT_EQ(one.error, 0);
   EXPECT_LT(one.asked, one.begun);
   EXPECT_LT(one.begun, one.done);
-  EXPECT_TRUE(mover_->harvest().empty()) << "each result comes once";
+  EXPECT_TRUE(mover_->completions().empty()) << "each result comes once";
 }
 
 TEST_F(MoveQueueTest, TransfersEndInTheOrderInWhichTheyWereAsked) {
@@ -50,7 +50,7 @@ TEST_F(MoveQueueTest, TransfersEndInTheOrderInWhichTheyWereAsked) {
   for (const auto ticket : asked) EXPECT_TRUE(mover_->done(ticket));
   std::vector<Ticket> ended;
   Seconds last;
-  for (const auto& result : mover_->harvest()) {
+  for (const auto& result : mover_->completions()) {
     ended.push_back(result.ticket);
     EXPECT_LE(last, result.done);
     last = result.done;
@@ -66,7 +66,7 @@ TEST_F(MoveQueueTest, RefusesWhatTheLedgerHasNoRoomForAndGoesOn) {
   Ticket last = 0;
   for (ChunkId chunk = 0; chunk < 4; ++chunk) last = mover_->submit({chunk, 0});
   mover_->wait(last);
-  const auto results = mover_->harvest();
+  const auto results = mover_->completions();
   ASSERT_EQ(results.size(), 4u);
   for (const auto& result : results) {
     EXPECT_EQ(result.refused, result.chunk >= 2) << result.chunk;
@@ -81,7 +81,7 @@ TEST_F(MoveQueueTest, RefusesWhatTheLedgerHasNoRoomForAndGoesOn) {
 TEST_F(MoveQueueTest, AMoveInMayRelyOnTheMoveOutBeforeIt) {
   start(4, 1);
   mover_->wait(mover_->submit({0, 0}));
-  mover_->harvest();
+  mover_->completions();
   clock_.shut();
   const auto blocker = mover_->submit({3, 1});
   clock_.await_arrival();
@@ -91,7 +91,7 @@ TEST_F(MoveQueueTest, AMoveInMayRelyOnTheMoveOutBeforeIt) {
   mover_->submit({2, 0});
   clock_.open();
   mover_->wait(blocker + 4);
-  for (const auto& result : mover_->harvest()) EXPECT_FALSE(result.refused) << result.ticket;
+  for (const auto& result : mover_->completions()) EXPECT_FALSE(result.refused) << result.ticket;
   EXPECT_EQ(place(2), 0);
   EXPECT_EQ(held(0), 1u);
 }
@@ -100,7 +100,7 @@ TEST_F(MoveQueueTest, ToTheSamePlaceIsDoneAtOnce) {
   start(1, 1);
   const auto ticket = mover_->submit({0, 1});
   mover_->wait(ticket);
-  const auto results = mover_->harvest();
+  const auto results = mover_->completions();
   ASSERT_EQ(results.size(), 1u);
   EXPECT_EQ(results[0].size, Bytes{0}) << "nothing changed its place";
   EXPECT_FALSE(results[0].refused);
@@ -111,7 +111,7 @@ TEST_F(MoveQueueTest, RefusalsOfTheSystemLeaveChunkAndAccountAsTheyWere) {
   start(2, 2);
   const auto ticket = mover_->submit({0, 2});  // its node does not exist
   mover_->wait(ticket);
-  const auto results = mover_->harvest();
+  const auto results = mover_->completions();
   ASSERT_EQ(results.size(), 1u);
   EXPECT_TRUE(results[0].refused);
   EXPECT_EQ(results[0].error, EINVAL);
@@ -127,7 +127,7 @@ TEST_F(MoveQueueTest, RefusesMemoryThatNobodyMapped) {
   // Below what the kernel lets anyone map; a range that was unmapped might be somebody else's by now.
   const auto chunk = chunks_.add(memory::k_page, k_chunk_size, 0, 0, k_no_place);
   mover_->wait(mover_->submit({chunk, 0}));
-  const auto results = mover_->harvest();
+  const auto results = mover_->completions();
   ASSERT_EQ(results.size(), 1u);
   EXPECT_TRUE(results[0].refused);
   EXPECT_EQ(results[0].error, EFAULT);
@@ -158,7 +158,7 @@ TEST_F(MoveQueueTest, ForgetsWhatHasNotBegun) {
   mover_->wait(tickets.back());
   std::set<ChunkId> moved;
   std::set<ChunkId> given_up;
-  for (const auto& result : mover_->harvest()) (result.refused ? given_up : moved).insert(result.chunk);
+  for (const auto& result : mover_->completions()) (result.refused ? given_up : moved).insert(result.chunk);
   EXPECT_EQ(moved, (std::set<ChunkId>{0, 1, 5, 7}));
   EXPECT_EQ(given_up, (std::set<ChunkId>{2, 3, 4}));
   EXPECT_EQ(held(0), 4u);
@@ -198,7 +198,7 @@ TEST_F(MoveQueueTest, ForgetWaitsForWhatHasBegun) {
   clock_.open();
   freeing.join();
   EXPECT_TRUE(mover_->done(ticket));
-  EXPECT_EQ(mover_->harvest().size(), 1u) << "it was done, so it is told";
+  EXPECT_EQ(mover_->completions().size(), 1u) << "it was done, so it is told";
 }
 
 TEST_F(MoveQueueTest, NeighboursInTheQueueShareTheKernelsCalls) {
@@ -212,7 +212,7 @@ TEST_F(MoveQueueTest, NeighboursInTheQueueShareTheKernelsCalls) {
   clock_.open();
   mover_->wait(last);
   std::map<double, std::vector<ChunkId>> groups;
-  for (const auto& result : mover_->harvest()) groups[result.begun.value].push_back(result.chunk);
+  for (const auto& result : mover_->completions()) groups[result.begun.value].push_back(result.chunk);
   // 16 KiB chunks: 128 of them are 512 pages, the other way is another group.
   std::vector<std::size_t> sizes;
   sizes.reserve(groups.size());
@@ -231,7 +231,7 @@ TEST_F(MoveQueueTest, AChunkIsInAGroupOnce) {
   const auto second = mover_->submit({0, 0});
   clock_.open();
   mover_->wait(second);
-  const auto results = mover_->harvest();
+  const auto results = mover_->completions();
   ASSERT_EQ(results.size(), 3u);
   EXPECT_EQ(results[1].ticket, first);
   EXPECT_EQ(results[1].size, Bytes{k_chunk_size});
@@ -249,7 +249,7 @@ TEST_F(MoveQueueTest, BigChunksTakeManyCalls) {
   mover_ = std::make_unique<MoveQueue>(*machine_, chunks_, *ledger_, clock_);
   const auto chunk = chunks_.add(big.address(), k_pages * k_page, 0, 0, k_no_place);
   mover_->wait(mover_->submit({chunk, 0}));
-  const auto results = mover_->harvest();
+  const auto results = mover_->completions();
   ASSERT_EQ(results.size(), 1u);
   EXPECT_EQ(results[0].size.value, k_pages * k_page);
   EXPECT_EQ(place(chunk), 0);

@@ -14,7 +14,7 @@
 namespace terrace::transfer {
 namespace {
 
-// Everything at once: several threads ask, wait, free and harvest while a fourth watches the account.
+// Everything at once: several threads ask, wait, free and completions while a fourth watches the account.
 TEST_F(MoveQueueTest, ManyThreadsKeepOrderAndAccount) {
   constexpr std::uint32_t k_chunks = 96;
   constexpr std::uint32_t k_fast = 20;
@@ -25,7 +25,7 @@ TEST_F(MoveQueueTest, ManyThreadsKeepOrderAndAccount) {
   std::set<Ticket> open;
   std::set<Ticket> forgotten;
   std::set<ChunkId> gone;
-  std::vector<TransferResult> harvested;
+  std::vector<TransferResult> collected;
   std::atomic<bool> stop{false};
   std::atomic<int> over{0};
   std::thread watcher([&] {
@@ -62,7 +62,7 @@ TEST_F(MoveQueueTest, ManyThreadsKeepOrderAndAccount) {
           break;
         case 2: {
           const std::lock_guard lock(mutex);
-          for (const auto& result : mover_->harvest()) harvested.push_back(result);
+          for (const auto& result : mover_->completions()) collected.push_back(result);
           break;
         }
         default: {
@@ -86,13 +86,13 @@ TEST_F(MoveQueueTest, ManyThreadsKeepOrderAndAccount) {
   for (auto* thread : {&a, &b, &c, &grow}) thread->join();
   stop = true;
   watcher.join();
-  for (const auto& result : mover_->harvest()) harvested.push_back(result);
+  for (const auto& result : mover_->completions()) collected.push_back(result);
   EXPECT_EQ(over.load(), 0);
   std::set<Ticket> told;
   std::map<ChunkId, PlaceId> last;
   for (ChunkId chunk = 0; chunk < k_chunks; ++chunk) last[chunk] = 1;
   Ticket before = 0;
-  for (const auto& result : harvested) {
+  for (const auto& result : collected) {
     EXPECT_TRUE(told.insert(result.ticket).second);
     if (result.refused && forgotten.contains(result.ticket)) continue;
     EXPECT_LT(before, result.ticket) << "results come in the order of the asking";

@@ -98,14 +98,14 @@ class FrameReplay {
         return sink_.phase_begun(in.text());
       case EventTag::slept:
         return slept(in);
-      case EventTag::unfollowed: {
+      case EventTag::unobserved: {
         const auto unseen = in.number();
-        return sink_.unfollowed(unseen, in.number());
+        return sink_.unobserved(unseen, in.number());
       }
       case EventTag::hinted:
         return hinted(in);
-      case EventTag::reached:
-        return sink_.reached(in.take(in.number()));
+      case EventTag::covered:
+        return sink_.covered(in.take(in.number()));
       case EventTag::noted: {
         const auto severity = in.text();
         return sink_.noted(severity, in.text());

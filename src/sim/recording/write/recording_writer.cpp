@@ -106,18 +106,18 @@ void RecordingWriter::slept(Seconds duration) {
 }
 
 // Every configuration asks, at the same moments.
-void RecordingWriter::unfollowed(std::uint64_t unseen, std::uint64_t dropped) {
+void RecordingWriter::unobserved(std::uint64_t unseen, std::uint64_t dropped) {
   if (unseen == unseen_ && dropped == dropped_) return;
   unseen_ = unseen;
   dropped_ = dropped;
-  event(EventTag::unfollowed, [&](auto& out) {
+  event(EventTag::unobserved, [&](auto& out) {
     put_number(out, unseen);
     put_number(out, dropped);
   });
 }
 
-void RecordingWriter::reached(std::span<const std::byte> record) {
-  event(EventTag::reached, [&](auto& out) {
+void RecordingWriter::covered(std::span<const std::byte> record) {
+  event(EventTag::covered, [&](auto& out) {
     put_number(out, record.size());
     out.insert(out.end(), record.begin(), record.end());
   });

@@ -42,8 +42,8 @@ class RecordingWriter final : public observe::ProgramEvents, public ThreadClocks
   void loop_ended() override;
   void phase_begun(std::string_view name) override;
   void slept(Seconds duration) override;
-  void unfollowed(std::uint64_t unseen, std::uint64_t dropped) override;
-  void reached(std::span<const std::byte> record) override;
+  void unobserved(std::uint64_t unseen, std::uint64_t dropped) override;
+  void covered(std::span<const std::byte> record) override;
   void noted(std::string_view severity, std::string_view text) override;
   void finished(std::string_view how) override;
 

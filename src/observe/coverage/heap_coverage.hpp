@@ -18,23 +18,23 @@
 namespace terrace::observe {
 
 struct HeapShare {
-  double bytes = 0, unreached = 0;       // means over the time in main loops; without one, over all time
-  std::vector<UnreachedObject> objects;  // what of them weighs most, in that order
+  double bytes = 0, uncovered = 0;       // means over the time in main loops; without one, over all time
+  std::vector<UncoveredObject> objects;  // what of them weighs most, in that order
 };
 
-class HeapReach final : public TallySink {
+class HeapCoverage final : public TallySink {
  public:
   static constexpr std::size_t k_most_objects = 16;
 
   // `touched`: bytes of [low, high) that the system has given memory for. `now` never goes back.
-  HeapReach(std::function<Bytes(std::uint64_t low, std::uint64_t high)> touched, std::function<Seconds()> now);
+  HeapCoverage(std::function<Bytes(std::uint64_t low, std::uint64_t high)> touched, std::function<Seconds()> now);
 
   // Objects that are no heap are left out.
   void object_added(const Object& object, std::uint64_t address);
   void object_removed(ObjectId object);  // its memory is still there
   void set_in_loop(bool in_loop);
   // While accesses are not reported time stands still here: who used the heap then nobody knows.
-  void set_followed(bool followed);
+  void set_observed(bool observed);
   void tallied(const Quantum& quantum, const Tally& tally) override;
   // So far; asks of every live object.
   [[nodiscard]] HeapShare share();
@@ -49,13 +49,13 @@ class HeapReach final : public TallySink {
     std::uint64_t address = 0;
     Times born;
   };
-  struct Unreached {
-    UnreachedObject object;
+  struct Uncovered {
+    UncoveredObject object;
     Times weight;  // bytes x seconds
   };
   struct Sums {  // bytes x seconds
-    Times bytes, unreached;
-    std::vector<Unreached> largest;
+    Times bytes, uncovered;
+    std::vector<Uncovered> largest;
   };
   Times times();  // now
   void account(const Live& live, const Times& now, Sums& sums) const;
@@ -66,7 +66,7 @@ class HeapReach final : public TallySink {
   std::map<ObjectId, Live> live_;
   Sums gone_;  // of objects that are removed
   bool in_loop_ = false;
-  bool followed_ = true;
+  bool observed_ = true;
   double looked_;  // when times_ was brought up to date
   Times times_;
 };

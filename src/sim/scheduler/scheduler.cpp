@@ -1,5 +1,5 @@
-// Taking turns. See turns.hpp.
-#include "sim/scheduler/turns.hpp"
+// Taking turns. See scheduler.hpp.
+#include "sim/scheduler/scheduler.hpp"
 
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -42,9 +42,9 @@ char system_state(std::uint32_t system_thread) {
 }  // namespace
 
 // For a few dozen instructions at a time.
-class Turns::Locked {
+class Scheduler::Locked {
  public:
-  explicit Locked(const Turns& turns) : lock_(turns.page_.lock) {
+  explicit Locked(const Scheduler& scheduler) : lock_(scheduler.page_.lock) {
     for (unsigned tries = 0; lock_.exchange(1, std::memory_order_acquire) != 0; ++tries)
       if (tries > 100) syscall(SYS_sched_yield);
   }
@@ -56,7 +56,7 @@ class Turns::Locked {
   std::atomic<std::uint32_t>& lock_;
 };
 
-Turns::Turns(TurnsPage& page, std::uint32_t thread) : page_(page) {
+Scheduler::Scheduler(SchedulerPage& page, std::uint32_t thread) : page_(page) {
   TurnSlot& slot = page_.slots[0];
   slot.thread = thread;
   slot.state = TurnState::running;
@@ -65,7 +65,7 @@ Turns::Turns(TurnsPage& page, std::uint32_t thread) : page_(page) {
   page_.alive.store(1, std::memory_order_relaxed);
 }
 
-TurnSlot* Turns::find(std::uint32_t thread) const {
+TurnSlot* Scheduler::find(std::uint32_t thread) const {
   for (std::uint32_t i = 0; i < page_.slots_used; ++i) {
     TurnSlot& slot = page_.slots[i];
     if (slot.state != TurnState::none && slot.thread == thread) return &slot;
@@ -76,7 +76,7 @@ TurnSlot* Turns::find(std::uint32_t thread) const {
 // --- whose turn it is
 // ------------------------------------------------------------------------------------------------
 
-void Turns::give() {
+void Scheduler::give() {
   TurnSlot* next = nullptr;
   std::uint64_t furthest_behind = 0;
   for (std::uint32_t i = 0; i < page_.slots_used; ++i) {
@@ -99,7 +99,7 @@ void Turns::give() {
   call(next->called);
 }
 
-void Turns::await(TurnSlot& slot) {
+void Scheduler::await(TurnSlot& slot) {
   std::uint32_t looks = 0;
   std::uint64_t seen = 0;
   while (slot.called.load(std::memory_order_acquire) == 0 && page_.stopped.load(std::memory_order_relaxed) == 0) {
@@ -115,7 +115,7 @@ void Turns::await(TurnSlot& slot) {
 
 // Nothing has happened for a while. Whoever has the turn may work where nobody sees it, and all is well; but not
 // for ever: it could be looking again and again for what another one is to do.
-void Turns::look_after(bool stuck) {
+void Scheduler::look_after(bool stuck) {
   for (std::uint32_t i = 0; i < page_.slots_used; ++i) {
     TurnSlot& slot = page_.slots[i];
     if (slot.state != TurnState::running) continue;
@@ -135,7 +135,7 @@ void Turns::look_after(bool stuck) {
   give();
 }
 
-bool Turns::pass(std::uint32_t thread) {
+bool Scheduler::pass(std::uint32_t thread) {
   TurnSlot* slot = nullptr;
   {
     const Locked locked(*this);
@@ -153,7 +153,7 @@ bool Turns::pass(std::uint32_t thread) {
   return true;
 }
 
-void Turns::stop() {
+void Scheduler::stop() {
   const Locked locked(*this);
   page_.stopped.store(1, std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < page_.slots_used; ++i)
@@ -163,7 +163,7 @@ void Turns::stop() {
 // --- threads
 // ---------------------------------------------------------------------------------------------------------
 
-bool Turns::begin(std::uint32_t thread, std::uint32_t creator) {
+bool Scheduler::begin(std::uint32_t thread, std::uint32_t creator) {
   const Locked locked(*this);
   std::uint32_t at = 0;
   while (at < page_.slots_used && page_.slots[at].state != TurnState::none) ++at;
@@ -186,7 +186,7 @@ bool Turns::begin(std::uint32_t thread, std::uint32_t creator) {
   return true;
 }
 
-void Turns::arrive(std::uint32_t thread) {
+void Scheduler::arrive(std::uint32_t thread) {
   TurnSlot* slot = nullptr;
   {
     const Locked locked(*this);
@@ -197,7 +197,7 @@ void Turns::arrive(std::uint32_t thread) {
   await(*slot);
 }
 
-void Turns::end(std::uint32_t thread) {
+void Scheduler::end(std::uint32_t thread) {
   const Locked locked(*this);
   TurnSlot* const slot = find(thread);
   if (!slot) return;
@@ -206,24 +206,24 @@ void Turns::end(std::uint32_t thread) {
   give();
 }
 
-bool Turns::ended(std::uint32_t thread) const {
+bool Scheduler::ended(std::uint32_t thread) const {
   const Locked locked(*this);
   const TurnSlot* const slot = find(thread);
   return !slot || slot->state == TurnState::ended;
 }
 
-void Turns::forget(std::uint32_t thread) {
+void Scheduler::forget(std::uint32_t thread) {
   const Locked locked(*this);
   TurnSlot* const slot = find(thread);
   if (slot && slot->state == TurnState::ended) slot->state = TurnState::none;
 }
 
-void Turns::advance(std::uint32_t thread, std::uint64_t progress) {
+void Scheduler::advance(std::uint32_t thread, std::uint64_t progress) {
   const Locked locked(*this);
   if (TurnSlot* const slot = find(thread)) slot->progress += progress;
 }
 
-std::uint64_t Turns::progress(std::uint32_t thread) const {
+std::uint64_t Scheduler::progress(std::uint32_t thread) const {
   const Locked locked(*this);
   const TurnSlot* const slot = find(thread);
   return slot ? slot->progress : 0;
@@ -232,7 +232,7 @@ std::uint64_t Turns::progress(std::uint32_t thread) const {
 // --- waiting
 // ---------------------------------------------------------------------------------------------------------
 
-bool Turns::wait(std::uint32_t thread, std::uint64_t key, std::uint64_t deadline) {
+bool Scheduler::wait(std::uint32_t thread, std::uint64_t key, std::uint64_t deadline) {
   TurnSlot* slot = nullptr;
   {
     const Locked locked(*this);
@@ -251,7 +251,7 @@ bool Turns::wait(std::uint32_t thread, std::uint64_t key, std::uint64_t deadline
   return slot->timed_out == 0;
 }
 
-std::uint32_t Turns::wake(std::uint32_t waker, std::uint64_t key, std::uint32_t most,
+std::uint32_t Scheduler::wake(std::uint32_t waker, std::uint64_t key, std::uint32_t most,
                           std::span<std::uint32_t> woken) {
   const Locked locked(*this);
   const TurnSlot* const from = find(waker);
@@ -272,7 +272,7 @@ std::uint32_t Turns::wake(std::uint32_t waker, std::uint64_t key, std::uint32_t 
   return count;
 }
 
-void Turns::meet(std::span<const std::uint32_t> threads) {
+void Scheduler::meet(std::span<const std::uint32_t> threads) {
   const Locked locked(*this);
   std::uint64_t furthest = 0;
   for (const auto thread : threads)
@@ -281,7 +281,7 @@ void Turns::meet(std::span<const std::uint32_t> threads) {
     if (TurnSlot* const slot = find(thread)) slot->progress = furthest;
 }
 
-bool Turns::wake_thread(std::uint32_t waker, std::uint32_t thread) {
+bool Scheduler::wake_thread(std::uint32_t waker, std::uint32_t thread) {
   const Locked locked(*this);
   const TurnSlot* const from = find(waker);
   TurnSlot* const slot = find(thread);
@@ -292,7 +292,7 @@ bool Turns::wake_thread(std::uint32_t waker, std::uint32_t thread) {
   return true;
 }
 
-std::uint32_t Turns::requeue(std::uint64_t from, std::uint64_t to, std::uint32_t most) {
+std::uint32_t Scheduler::requeue(std::uint64_t from, std::uint64_t to, std::uint32_t most) {
   const Locked locked(*this);
   std::uint32_t count = 0;
   for (; count < most; ++count) {
@@ -308,7 +308,7 @@ std::uint32_t Turns::requeue(std::uint64_t from, std::uint64_t to, std::uint32_t
   return count;
 }
 
-void Turns::leave(std::uint32_t thread) {
+void Scheduler::leave(std::uint32_t thread) {
   const Locked locked(*this);
   TurnSlot* const slot = find(thread);
   if (!slot) return;
@@ -316,6 +316,6 @@ void Turns::leave(std::uint32_t thread) {
   give();
 }
 
-void Turns::come_back(std::uint32_t thread) { pass(thread); }
+void Scheduler::come_back(std::uint32_t thread) { pass(thread); }
 
 }  // namespace terrace::sim

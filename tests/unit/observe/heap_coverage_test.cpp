@@ -1,5 +1,5 @@
 // What of the heap the hooks reach, against sums by hand.
-#include "observe/coverage/heap_reach.hpp"
+#include "observe/coverage/heap_coverage.hpp"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ class HeapReachTest : public ::testing::Test {
     object.first_chunk = next_;
     object.chunks = static_cast<std::uint32_t>(chunks);
     next_ += object.chunks;
-    reach_.object_added(object, object.first_chunk * k_chunk);
+    coverage_.object_added(object, object.first_chunk * k_chunk);
   }
   void access(const std::vector<ChunkId>& chunks) {
     std::vector<observe::Miss> misses;
@@ -31,12 +31,12 @@ class HeapReachTest : public ::testing::Test {
     for (const auto chunk : chunks) misses.push_back({chunk, 0, 0, observe::MissKind::prefetched});
     observe::Quantum quantum;
     quantum.misses = misses;
-    reach_.quantum(quantum);
+    coverage_.quantum(quantum);
   }
 
   std::set<std::uint64_t> untouched_;
   double now_ = 0;
-  HeapReach reach_{[this](std::uint64_t low, std::uint64_t high) {
+  HeapCoverage coverage_{[this](std::uint64_t low, std::uint64_t high) {
                      return untouched_.contains(low / k_chunk) ? Bytes{0} : Bytes{high - low};
                    },
                    [this] { return Seconds{now_}; }};
@@ -52,9 +52,9 @@ TEST_F(HeapReachTest, IsWhatNoAccessWasReportedOf) {
   access({0, 1, 3});
   untouched_ = {5};
   now_ = 2;
-  const auto share = reach_.share();
+  const auto share = coverage_.share();
   EXPECT_EQ(share.bytes, 5 * k_chunk);  // without what nobody touched
-  EXPECT_EQ(share.unreached, 2 * k_chunk);
+  EXPECT_EQ(share.uncovered, 2 * k_chunk);
   ASSERT_EQ(share.objects.size(), 2U);
   for (const auto& object : share.objects) EXPECT_EQ(object.size.value, k_chunk);
 }
@@ -63,18 +63,18 @@ TEST_F(HeapReachTest, TimeStandsStillWhileNothingIsFollowed) {
   add(0, 1);
   access({0});
   now_ = 2;
-  reach_.set_followed(false);
+  coverage_.set_observed(false);
   add(1, 3);  // comes and goes unseen
   now_ = 5;
-  reach_.object_removed(1);
+  coverage_.object_removed(1);
   add(2, 1);  // stays, and is seen later
   now_ = 7;
-  reach_.set_followed(true);
+  coverage_.set_observed(true);
   access({4});
   now_ = 9;
-  const auto share = reach_.share();
+  const auto share = coverage_.share();
   EXPECT_DOUBLE_EQ(share.bytes, k_chunk * (4 + 2) / 4.0);
-  EXPECT_EQ(share.unreached, 0);
+  EXPECT_EQ(share.uncovered, 0);
   EXPECT_TRUE(share.objects.empty());
 }
 
@@ -84,28 +84,28 @@ TEST_F(HeapReachTest, IsAMeanOverTime) {
   now_ = 3;
   add(1, 3);  // lives for 1 of 4 seconds
   now_ = 4;
-  reach_.object_removed(1);
-  reach_.object_removed(1);  // known no more
-  const auto share = reach_.share();
+  coverage_.object_removed(1);
+  coverage_.object_removed(1);  // known no more
+  const auto share = coverage_.share();
   EXPECT_DOUBLE_EQ(share.bytes, k_chunk * (1 + 3.0 / 4));
-  EXPECT_DOUBLE_EQ(share.unreached, k_chunk * 3.0 / 4);
+  EXPECT_DOUBLE_EQ(share.uncovered, k_chunk * 3.0 / 4);
 }
 
 TEST_F(HeapReachTest, IsOfTheLoopsWhereThereAreAny) {
   add(0, 100);  // gone when the loop begins
   now_ = 10;
-  reach_.object_removed(0);
-  EXPECT_EQ(reach_.share().unreached, 100 * k_chunk);
+  coverage_.object_removed(0);
+  EXPECT_EQ(coverage_.share().uncovered, 100 * k_chunk);
   add(1, 1);
   add(2, 1);
   access({100});
-  reach_.set_in_loop(true);
+  coverage_.set_in_loop(true);
   now_ = 11;
-  reach_.set_in_loop(false);
+  coverage_.set_in_loop(false);
   now_ = 20;
-  const auto share = reach_.share();
+  const auto share = coverage_.share();
   EXPECT_DOUBLE_EQ(share.bytes, 2 * k_chunk);
-  EXPECT_DOUBLE_EQ(share.unreached, k_chunk);
+  EXPECT_DOUBLE_EQ(share.uncovered, k_chunk);
   ASSERT_EQ(share.objects.size(), 1U);
   EXPECT_EQ(share.objects[0].object, 2U);
 }
@@ -113,18 +113,18 @@ TEST_F(HeapReachTest, IsOfTheLoopsWhereThereAreAny) {
 TEST_F(HeapReachTest, NamesTheLargest) {
   for (ObjectId id = 0; id < 40; ++id) add(id, 1 + (id * 7) % 40);
   now_ = 1;
-  const auto share = reach_.share();
-  ASSERT_EQ(share.objects.size(), HeapReach::k_most_objects);
+  const auto share = coverage_.share();
+  ASSERT_EQ(share.objects.size(), HeapCoverage::k_most_objects);
   EXPECT_EQ(share.objects[0].size.value, 40 * k_chunk);
   EXPECT_TRUE(std::ranges::is_sorted(share.objects, std::ranges::greater{},
-                                     [](const UnreachedObject& object) { return object.size.value; }));
+                                     [](const UncoveredObject& object) { return object.size.value; }));
 }
 
 TEST_F(HeapReachTest, OfNothingIsNothing) {
-  EXPECT_EQ(reach_.share().bytes, 0);
+  EXPECT_EQ(coverage_.share().bytes, 0);
   now_ = 1;
-  EXPECT_EQ(reach_.share().bytes, 0);
-  EXPECT_TRUE(reach_.share().objects.empty());
+  EXPECT_EQ(coverage_.share().bytes, 0);
+  EXPECT_TRUE(coverage_.share().objects.empty());
 }
 
 }  // namespace

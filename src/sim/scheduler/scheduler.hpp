@@ -48,7 +48,7 @@ struct TurnSlot {
   std::atomic<std::uint32_t> called;  // a futex: 1 when it has been given its turn
 };
 
-struct TurnsPage {
+struct SchedulerPage {
   std::atomic<std::uint32_t> lock;
   std::atomic<std::uint32_t> stopped;
   std::atomic<std::uint32_t> unrepeatable;
@@ -59,12 +59,12 @@ struct TurnsPage {
   TurnSlot slots[k_most_threads];
 };
 
-class Turns {
+class Scheduler {
  public:
   static constexpr std::uint64_t k_forever = std::numeric_limits<std::uint64_t>::max();
 
   // `page` is all zero at first. The calling thread is `thread`, and it is its turn.
-  Turns(TurnsPage& page, std::uint32_t thread);
+  Scheduler(SchedulerPage& page, std::uint32_t thread);
 
   // Whether there is anybody to take turns with.
   [[nodiscard]] bool alone() const { return page_.alive.load(std::memory_order_relaxed) <= 1; }
@@ -114,7 +114,7 @@ class Turns {
   void await(TurnSlot& slot);
   void look_after(bool stuck);
 
-  TurnsPage& page_;
+  SchedulerPage& page_;
 };
 
 }  // namespace terrace::sim

@@ -1,4 +1,4 @@
-#include "observe/coverage/heap_reach.hpp"
+#include "observe/coverage/heap_coverage.hpp"
 
 #include <algorithm>
 
@@ -13,56 +13,56 @@ bool is_heap(ObjectKind kind) {
 
 }  // namespace
 
-HeapReach::HeapReach(std::function<Bytes(std::uint64_t, std::uint64_t)> touched, std::function<Seconds()> now)
+HeapCoverage::HeapCoverage(std::function<Bytes(std::uint64_t, std::uint64_t)> touched, std::function<Seconds()> now)
     : touched_(std::move(touched)), now_(std::move(now)), looked_(now_().value) {}
 
-HeapReach::Times HeapReach::times() {
+HeapCoverage::Times HeapCoverage::times() {
   const auto now = now_().value;
-  if (followed_) times_.all += now - looked_;
-  if (followed_ && in_loop_) times_.in_loop += now - looked_;
+  if (observed_) times_.all += now - looked_;
+  if (observed_ && in_loop_) times_.in_loop += now - looked_;
   looked_ = now;
   return times_;
 }
 
-void HeapReach::set_in_loop(bool in_loop) {
+void HeapCoverage::set_in_loop(bool in_loop) {
   times();
   in_loop_ = in_loop;
 }
 
-void HeapReach::set_followed(bool followed) {
+void HeapCoverage::set_observed(bool observed) {
   times();
-  followed_ = followed;
+  observed_ = observed;
 }
 
-void HeapReach::object_added(const Object& object, std::uint64_t address) {
+void HeapCoverage::object_added(const Object& object, std::uint64_t address) {
   if (is_heap(object.kind)) live_.insert_or_assign(object.id, Live{object, address, times()});
 }
 
-void HeapReach::object_removed(ObjectId object) {
+void HeapCoverage::object_removed(ObjectId object) {
   const auto found = live_.find(object);
   if (found == live_.end()) return;
   account(found->second, times(), gone_);
   live_.erase(found);
 }
 
-void HeapReach::tallied(const Quantum&, const Tally& tally) {
+void HeapCoverage::tallied(const Quantum&, const Tally& tally) {
   for (const auto& [chunk, traffic] : tally.chunks()) {
     if (chunk >= reached_.size()) reached_.resize(std::max<std::size_t>(2 * reached_.size(), chunk + 1));
     reached_[chunk] = true;
   }
 }
 
-void HeapReach::account(const Live& live, const Times& now, Sums& sums) const {
+void HeapCoverage::account(const Live& live, const Times& now, Sums& sums) const {
   const auto& object = live.object;
-  std::uint64_t reached = 0, unreached = 0;
+  std::uint64_t covered = 0, uncovered = 0;
   for (std::uint32_t i = 0; i < object.chunks; ++i) {
     const auto chunk = std::size_t{object.first_chunk} + i;
     const auto offset = i * object.chunk_size.value;
     const auto size = std::min(object.chunk_size.value, object.size.value - offset);
     if (chunk < reached_.size() && reached_[chunk])
-      reached += size;
+      covered += size;
     else
-      unreached += touched_(live.address + offset, live.address + offset + size).value;
+      uncovered += touched_(live.address + offset, live.address + offset + size).value;
   }
   const auto weight = [&](std::uint64_t bytes) {
     return Times{static_cast<double>(bytes) * (now.in_loop - live.born.in_loop),
@@ -72,18 +72,18 @@ void HeapReach::account(const Live& live, const Times& now, Sums& sums) const {
     sum.in_loop += more.in_loop;
     sum.all += more.all;
   };
-  add(sums.bytes, weight(reached + unreached));
-  if (unreached == 0) return;
-  const Unreached one{{object.id, Bytes{unreached}}, weight(unreached)};
-  add(sums.unreached, one.weight);
+  add(sums.bytes, weight(covered + uncovered));
+  if (uncovered == 0) return;
+  const Uncovered one{{object.id, Bytes{uncovered}}, weight(uncovered)};
+  add(sums.uncovered, one.weight);
   auto& largest = sums.largest;
   largest.insert(std::find_if(largest.begin(), largest.end(),
-                              [&](const Unreached& other) { return other.weight < one.weight; }),
+                              [&](const Uncovered& other) { return other.weight < one.weight; }),
                  one);
   if (largest.size() > k_most_objects) largest.pop_back();
 }
 
-HeapShare HeapReach::share() {
+HeapShare HeapCoverage::share() {
   const auto now = times();
   auto sums = gone_;
   for (const auto& [id, live] : live_) account(live, now, sums);
@@ -92,7 +92,7 @@ HeapShare HeapReach::share() {
   HeapShare share;
   if (time > 0) {
     share.bytes = part(sums.bytes) / time;
-    share.unreached = part(sums.unreached) / time;
+    share.uncovered = part(sums.uncovered) / time;
   }
   for (const auto& one : sums.largest)
     if (part(one.weight) > 0) share.objects.push_back(one.object);

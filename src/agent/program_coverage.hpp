@@ -5,16 +5,16 @@
 #include <vector>
 
 #include "observe/coverage/code_map.hpp"
-#include "observe/coverage/heap_reach.hpp"
+#include "observe/coverage/heap_coverage.hpp"
 #include "observe/coverage/time_samples.hpp"
 #include "observe/objects/spin_lock.hpp"
-#include "runtime/reach.hpp"
+#include "runtime/coverage.hpp"
 
 namespace terrace::agent {
 
-class ProgramReach final : public runtime::Reach {
+class ProgramCoverage final : public runtime::Coverage {
  public:
-  ProgramReach();
+  ProgramCoverage();
 
   // The calling thread's time is sampled, or no longer.
   void begin_thread() noexcept;
@@ -27,8 +27,8 @@ class ProgramReach final : public runtime::Reach {
   void object_added(const observe::Object& object, std::uint64_t address) override;
   void object_removed(ObjectId object) override { heap_.object_removed(object); }
   void set_in_loop(bool in_loop) override;
-  void set_followed(bool followed) override { heap_.set_followed(followed); }
-  std::optional<profile::ReachRecord> so_far() override;
+  void set_observed(bool observed) override { heap_.set_observed(observed); }
+  std::optional<profile::CoverageRecord> so_far() override;
 
  private:
   void look_at_all() noexcept;
@@ -40,7 +40,7 @@ class ProgramReach final : public runtime::Reach {
   int refused_ = 0;            // by the system, its errno
   bool sampled_ = false;
   bool filtered_;  // system calls, when the program began
-  observe::HeapReach heap_;
+  observe::HeapCoverage heap_;
 };
 
 }  // namespace terrace::agent

@@ -1,5 +1,5 @@
-// Turns against a plain loop that always runs whoever is furthest behind; and threads that wait in unknown ways.
-#include "sim/scheduler/turns.hpp"
+// Scheduler against a plain loop that always runs whoever is furthest behind; and threads that wait in unknown ways.
+#include "sim/scheduler/scheduler.hpp"
 
 #include <gtest/gtest.h>
 
@@ -31,103 +31,103 @@ std::vector<std::uint32_t> expected_order(const std::vector<Steps>& threads) {
   }
 }
 
-TEST(Turns, GoToWhoeverIsFurthestBehind) {
+TEST(Scheduler, GoToWhoeverIsFurthestBehind) {
   std::mt19937 random(7);
   for (int round = 0; round < 20; ++round) {
     std::vector<Steps> threads(1 + random() % 6);
     for (auto& steps : threads)
       for (auto n = 1 + random() % 40; n > 0; --n) steps.push_back(1 + random() % 5);
-    const auto page = std::make_unique<TurnsPage>();
+    const auto page = std::make_unique<SchedulerPage>();
     constexpr std::uint32_t k_main = 1000;
-    Turns turns(*page, k_main);
+    Scheduler scheduler(*page, k_main);
     std::vector<std::uint32_t> order;  // by whoever has the turn: needs no lock
     std::vector<std::thread> running;
-    for (std::uint32_t i = 0; i < threads.size(); ++i) ASSERT_TRUE(turns.begin(i, k_main));
+    for (std::uint32_t i = 0; i < threads.size(); ++i) ASSERT_TRUE(scheduler.begin(i, k_main));
     for (std::uint32_t i = 0; i < threads.size(); ++i)
       running.emplace_back([&, i] {
-        turns.arrive(i);
+        scheduler.arrive(i);
         for (const auto step : threads[i]) {
           order.push_back(i);
-          turns.advance(i, step);
-          turns.pass(i);
+          scheduler.advance(i, step);
+          scheduler.pass(i);
         }
-        turns.end(i);
+        scheduler.end(i);
       });
-    turns.end(k_main);
+    scheduler.end(k_main);
     for (auto& thread : running) thread.join();
     EXPECT_EQ(order, expected_order(threads)) << "round " << round;
-    EXPECT_TRUE(turns.repeatable());
+    EXPECT_TRUE(scheduler.repeatable());
   }
 }
 
-TEST(Turns, WaitsEndByWakingOrInTime) {
-  const auto page = std::make_unique<TurnsPage>();
-  Turns turns(*page, 0);
+TEST(Scheduler, WaitsEndByWakingOrInTime) {
+  const auto page = std::make_unique<SchedulerPage>();
+  Scheduler scheduler(*page, 0);
   bool woken = false;
   bool in_time = true;
-  ASSERT_TRUE(turns.begin(1, 0));
+  ASSERT_TRUE(scheduler.begin(1, 0));
   std::thread other([&] {
-    turns.arrive(1);
-    woken = turns.wait(1, 42);
-    in_time = turns.wait(1, 43, turns.progress(1) + 1000);
-    turns.end(1);
+    scheduler.arrive(1);
+    woken = scheduler.wait(1, 42);
+    in_time = scheduler.wait(1, 43, scheduler.progress(1) + 1000);
+    scheduler.end(1);
   });
-  turns.advance(0, 10);
-  turns.pass(0);  // 1 runs, and waits
-  turns.advance(0, 500);
+  scheduler.advance(0, 10);
+  scheduler.pass(0);  // 1 runs, and waits
+  scheduler.advance(0, 500);
   std::uint32_t who[4] = {};
-  EXPECT_EQ(turns.wake(0, 7, 4, who), 0u);
-  EXPECT_EQ(turns.wake(0, 42, 4, who), 1u);
+  EXPECT_EQ(scheduler.wake(0, 7, 4, who), 0u);
+  EXPECT_EQ(scheduler.wake(0, 42, 4, who), 1u);
   EXPECT_EQ(who[0], 1u);
-  EXPECT_EQ(turns.progress(1), 510u) << "no further behind than who woke it";
-  turns.advance(0, 5000);
-  turns.pass(0);
-  EXPECT_TRUE(turns.ended(1));
+  EXPECT_EQ(scheduler.progress(1), 510u) << "no further behind than who woke it";
+  scheduler.advance(0, 5000);
+  scheduler.pass(0);
+  EXPECT_TRUE(scheduler.ended(1));
   other.join();
   EXPECT_TRUE(woken);
   EXPECT_FALSE(in_time);
-  EXPECT_TRUE(turns.repeatable());
-  EXPECT_TRUE(turns.alone());
+  EXPECT_TRUE(scheduler.repeatable());
+  EXPECT_TRUE(scheduler.alone());
 }
 
 // One that looks again and again without an access for what another is to do would stop everybody, too.
-TEST(Turns, AreTakenFromWhoeverSpinsForSeconds) {
-  const auto page = std::make_unique<TurnsPage>();
-  Turns turns(*page, 0);
+TEST(Scheduler, AreTakenFromWhoeverSpinsForSeconds) {
+  const auto page = std::make_unique<SchedulerPage>();
+  Scheduler scheduler(*page, 0);
   std::atomic<bool> go{false};
-  ASSERT_TRUE(turns.begin(1, 0));
+  ASSERT_TRUE(scheduler.begin(1, 0));
   std::thread other([&] {
-    turns.arrive(1);
+    scheduler.arrive(1);
     while (!go.load()) continue;
-    turns.come_back(1);
-    turns.end(1);
+    scheduler.come_back(1);
+    scheduler.end(1);
   });
-  turns.advance(0, 10);
-  EXPECT_TRUE(turns.pass(0));
-  EXPECT_FALSE(turns.repeatable());
+  scheduler.advance(0, 10);
+  EXPECT_TRUE(scheduler.pass(0));
+  EXPECT_FALSE(scheduler.repeatable());
   go.store(true);
-  while (!turns.ended(1)) turns.wait(0, 99, turns.progress(0) + 1);
+  while (!scheduler.ended(1)) scheduler.wait(0, 99, scheduler.progress(0) + 1);
   other.join();
 }
 
 // A wait that nobody told of would stop everybody: the turn is taken away, and this is known.
-TEST(Turns, AreTakenFromWhoeverSleepsWithThem) {
-  const auto page = std::make_unique<TurnsPage>();
-  Turns turns(*page, 0);
+TEST(Scheduler, AreTakenFromWhoeverSleepsWithThem) {
+  const auto page = std::make_unique<SchedulerPage>();
+  Scheduler scheduler(*page, 0);
   std::atomic<std::uint32_t> word{0};
-  ASSERT_TRUE(turns.begin(1, 0));
+  ASSERT_TRUE(scheduler.begin(1, 0));
   std::thread other([&] {
-    turns.arrive(1);
+    scheduler.arrive(1);
     while (word.load() == 0) futex_wait(word, 0);
-    turns.come_back(1);
-    turns.end(1);
+    scheduler.come_back(1);
+    scheduler.end(1);
   });
-  turns.advance(0, 10);
-  EXPECT_TRUE(turns.pass(0));  // returns although 1 never lets go
-  EXPECT_FALSE(turns.repeatable());
+  scheduler.advance(0, 10);
+  EXPECT_TRUE(scheduler.pass(0));  // returns although 1 never lets go
+  EXPECT_FALSE(scheduler.repeatable());
   word.store(1);
   futex_wake_all(word);
-  while (!turns.ended(1)) turns.wait(0, 99, turns.progress(0) + 1);
+  while (!scheduler.ended(1)) scheduler.wait(0, 99, scheduler.progress(0) + 1);
   other.join();
 }
 

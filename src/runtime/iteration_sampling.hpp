@@ -1,9 +1,9 @@
-// Which iterations of the main loop are followed where not all are: the first two (the first one finds the caches
-// cold), then every Nth. The others count as the last one that was followed, phase by phase.
+// Which iterations of the main loop are observed where not all are: the first two (the first one finds the caches
+// cold), then every Nth. The others count as the last one that was observed, phase by phase.
 //
-// So a phase whose like (its name, its position in the iteration) was never followed ends the pause at once, and
-// the next iteration is followed whole: the program has begun to do something else. An iteration of which only the
-// end was followed is none of those that were.
+// So a phase whose like (its name, its position in the iteration) was never observed ends the pause at once, and
+// the next iteration is observed whole: the program has begun to do something else. An iteration of which only the
+// end was observed is none of those that were.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace terrace::runtime {
 
-class Following {
+class IterationSampling {
  public:
-  explicit Following(std::uint32_t every) : every_(every) {}
+  explicit IterationSampling(std::uint32_t every) : every_(every) {}
 
   void begin_loop() {
     known_.clear();
@@ -25,7 +25,7 @@ class Following {
     whole_ = 0;
   }
   void end_loop() { now_ = true; }
-  // A phase begins: is it followed?
+  // A phase begins: is it observed?
   bool phase(const PhaseTracker& tracker, bool begins_iteration) {
     if (begins_iteration) {
       now_ = wanted(tracker.iteration());
@@ -45,7 +45,7 @@ class Following {
 
   [[nodiscard]] bool samples() const { return every_ > 1; }
   [[nodiscard]] bool now() const { return now_; }
-  // Of this loop, followed whole.
+  // Of this loop, observed whole.
   [[nodiscard]] std::uint32_t iterations() const { return iterations_; }
 
  private:
@@ -55,7 +55,7 @@ class Following {
 
   std::uint32_t every_;
   std::set<std::pair<PhaseIndex, std::string>> known_;
-  std::uint32_t whole_ = 0;  // an iteration that is followed whatever its number
+  std::uint32_t whole_ = 0;  // an iteration that is observed whatever its number
   std::uint32_t iterations_ = 0;
   bool now_ = true;
 };

@@ -1,4 +1,4 @@
-#include "agent/program_reach.hpp"
+#include "agent/program_coverage.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -66,9 +66,9 @@ std::string why_not(int error) {
 
 }  // namespace
 
-ProgramReach::ProgramReach() : filtered_(system_calls_filtered()), heap_(touched, kernel_time) {}
+ProgramCoverage::ProgramCoverage() : filtered_(system_calls_filtered()), heap_(touched, kernel_time) {}
 
-void ProgramReach::begin_thread() noexcept {
+void ProgramCoverage::begin_thread() noexcept {
   auto& thread = observe::t_thread;
   // A program that has locked itself in since may be killed for a system call that it does not expect.
   if (thread.samples || system_calls_filtered() != filtered_) return;
@@ -85,7 +85,7 @@ void ProgramReach::begin_thread() noexcept {
   }
 }
 
-void ProgramReach::end_thread() noexcept {
+void ProgramCoverage::end_thread() noexcept {
   auto* const samples = std::exchange(observe::t_thread.samples, nullptr);
   if (!samples) return;
   const std::lock_guard guard(lock_);
@@ -93,26 +93,26 @@ void ProgramReach::end_thread() noexcept {
   owed_ns_ += observe::TimeSamples::end(samples);
 }
 
-void ProgramReach::look_at_all() noexcept {
+void ProgramCoverage::look_at_all() noexcept {
   const std::lock_guard guard(lock_);
   for (auto* const samples : threads_)
     if (samples != observe::t_thread.samples) samples->look();
 }
 
-void ProgramReach::object_added(const observe::Object& object, std::uint64_t address) {
+void ProgramCoverage::object_added(const observe::Object& object, std::uint64_t address) {
   heap_.object_added(object, address);
 }
 
 // What this thread did before is known already: it is inside Terrace.
-void ProgramReach::set_in_loop(bool in_loop) {
+void ProgramCoverage::set_in_loop(bool in_loop) {
   look_at_all();
   code_.set_in_loop(in_loop);
   heap_.set_in_loop(in_loop);
 }
 
-std::optional<profile::ReachRecord> ProgramReach::so_far() {
+std::optional<profile::CoverageRecord> ProgramCoverage::so_far() {
   look_at_all();
-  profile::ReachRecord record;
+  profile::CoverageRecord record;
   if (sampled_)
     record.sample_period = Seconds{1e-9 * static_cast<double>(observe::k_sample_period_ns)};
   else
@@ -124,7 +124,7 @@ std::optional<profile::ReachRecord> ProgramReach::so_far() {
                              seconds(code.time.in_loop), seconds(code.time.elsewhere)});
   auto share = heap_.share();
   record.heap = share.bytes;
-  record.heap_unreached = share.unreached;
+  record.heap_uncovered = share.uncovered;
   record.objects = std::move(share.objects);
   return record;
 }

@@ -1,4 +1,4 @@
-#include "model/pace.hpp"
+#include "model/rate_limits.hpp"
 
 #include <algorithm>
 #include <set>
@@ -29,23 +29,23 @@ std::set<Taken> taken_by(const Problem& problem, const MoveList& list) {
 
 }  // namespace
 
-std::vector<double> paces(const Problem& problem, const Schedule& schedule, const std::vector<PhaseLoad>& loads,
+std::vector<double> rate_limits(const Problem& problem, const Schedule& schedule, const std::vector<PhaseLoad>& loads,
                           const MoveList& list) {
-  std::vector<double> paces;
-  if (schedule.copies_keep >= k_held_back_by_nothing || list.moves.empty()) return paces;
+  std::vector<double> rate_limits;
+  if (schedule.copies_keep >= k_held_back_by_nothing || list.moves.empty()) return rate_limits;
   const auto taken = taken_by(problem, list);
   for (std::size_t k = 0; k < loads.size(); ++k) {
     const auto alone = loads[k].time() + problem.phases[k].unexplained.value;
-    double pace = 1;
+    double rate_limit = 1;
     for (const auto& [place, seconds] : taken) {
       if (alone <= 0) continue;
       const auto left = std::max(1 - loads[k].busy(place) / alone, schedule.copies_keep);
-      pace = std::min(pace, left / seconds);
+      rate_limit = std::min(rate_limit, left / seconds);
     }
-    const auto nearest = static_cast<int>((pace + k_half_a_step) * k_steps);
-    paces.push_back(std::max(nearest, 1) / k_steps);
+    const auto nearest = static_cast<int>((rate_limit + k_half_a_step) * k_steps);
+    rate_limits.push_back(std::max(nearest, 1) / k_steps);
   }
-  return paces;
+  return rate_limits;
 }
 
 }  // namespace terrace::model

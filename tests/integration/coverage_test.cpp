@@ -1,6 +1,6 @@
 // What the hooks do not reach is measured: libraries without hooks, linked and loaded, on every thread, and what
 // they allocate; it is kept, also in recordings; it warns; and the program notices nothing of it. The programs are
-// those of tests/integration/programs/reach, with one library built by the wrappers and by the plain compiler.
+// those of tests/integration/programs/coverage, with one library built by the wrappers and by the plain compiler.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <unistd.h>
@@ -20,11 +20,11 @@ namespace fs = std::filesystem;
 // Sweeps that take about half a second in all.
 constexpr const char* k_long = "500";
 
-class Reach : public ::testing::Test {
+class Coverage : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    root = fs::temp_directory_path() / ("reach-" + std::to_string(getpid()));
-    fs::copy(TERRACE_SOURCE_DIR "/tests/integration/programs/reach", root, fs::copy_options::recursive);
+    root = fs::temp_directory_path() / ("coverage-" + std::to_string(getpid()));
+    fs::copy(TERRACE_SOURCE_DIR "/tests/integration/programs/coverage", root, fs::copy_options::recursive);
     const auto made = run_program("env -u MAKEFLAGS -u MAKELEVEL make -s -C '" + root.string() +
                                   "' CC=" TERRACE_WRAPPERS "/terrace-cc 2>&1");
     ASSERT_EQ(made.status, 0) << made.output;
@@ -63,75 +63,75 @@ class Reach : public ::testing::Test {
     sqlite3_close(store);
     return result;
   }
-  static bool sampled() { return number("select sample_period from reach") > 0; }
+  static bool sampled() { return number("select sample_period from coverage") > 0; }
   // Seconds.
   static double spent(const std::string& file) {
-    return number("select coalesce(sum(in_loop + elsewhere), 0) from reach_code where path like '%/" + file + "'");
+    return number("select coalesce(sum(in_loop + elsewhere), 0) from coverage_code where path like '%/" + file + "'");
   }
 
   static fs::path root;
 };
 
-fs::path Reach::root;
+fs::path Coverage::root;
 
 // Where the kernel lets nobody sample itself, the profile says so; time cannot be tested there.
 #define NEEDS_SAMPLES() \
   if (!sampled()) GTEST_SKIP() << "the kernel lets nobody sample itself"
 
-TEST_F(Reach, ALibraryWithoutHooksIsNotSeen) {
+TEST_F(Coverage, ALibraryWithoutHooksIsNotSeen) {
   simulate("./outside " + std::string(k_long));
   // Its block lives while it solves: most of the time, and a third of the heap that is used.
-  EXPECT_GT(number("select heap_unreached / heap from reach"), 0.1);
+  EXPECT_GT(number("select heap_uncovered / heap from coverage"), 0.1);
   EXPECT_EQ(
-      number("select count(*) from reach_object join object on object.run = reach_object.run and id = object "
-             "where size = 2097152 and unreached = 2097152"),
+      number("select count(*) from coverage_object join object on object.run = coverage_object.run and id = object "
+             "where size = 2097152 and uncovered = 2097152"),
       2)
       << "those of the loop that was found";
   NEEDS_SAMPLES();
-  EXPECT_GT(number("select time_at_least from reach"), 0.5);
+  EXPECT_GT(number("select time_at_least from coverage"), 0.5);
   EXPECT_GT(spent("libplain.so"), 0.2);
-  EXPECT_EQ(number("select hooks from reach_code where path like '%/libplain.so'"), 0);
-  EXPECT_NE(number("select hooks from reach_code where path like '%/outside'"), 0);
+  EXPECT_EQ(number("select hooks from coverage_code where path like '%/libplain.so'"), 0);
+  EXPECT_NE(number("select hooks from coverage_code where path like '%/outside'"), 0);
 }
 
 // Its functions call malloc, and no hook: so they were built without.
-TEST_F(Reach, NorIsAnObjectWithoutHooksInAProgramWith) {
+TEST_F(Coverage, NorIsAnObjectWithoutHooksInAProgramWith) {
 #if !defined(__x86_64__)
   GTEST_SKIP() << "only on x86-64";
 #endif
   simulate("./mixed " + std::string(k_long));
-  EXPECT_GT(number("select heap_unreached / heap from reach"), 0.1);
+  EXPECT_GT(number("select heap_uncovered / heap from coverage"), 0.1);
   NEEDS_SAMPLES();
-  EXPECT_GT(number("select time_at_least from reach"), 0.5);
-  EXPECT_GT(number("select in_loop from reach_code where path like '%/mixed' and not hooks"), 0.08);
+  EXPECT_GT(number("select time_at_least from coverage"), 0.5);
+  EXPECT_GT(number("select in_loop from coverage_code where path like '%/mixed' and not hooks"), 0.08);
 }
 
-TEST_F(Reach, TheSameLibraryWithHooksIs) {
+TEST_F(Coverage, TheSameLibraryWithHooksIs) {
   simulate("./inside 3");
-  EXPECT_LT(number("select heap_unreached / heap from reach"), 0.05);
+  EXPECT_LT(number("select heap_uncovered / heap from coverage"), 0.05);
   EXPECT_EQ(
-      number("select count(*) from reach_object join object on object.run = reach_object.run and id = object "
+      number("select count(*) from coverage_object join object on object.run = coverage_object.run and id = object "
              "where size = 2097152"),
       0);
   NEEDS_SAMPLES();
-  EXPECT_LT(number("select time_at_least from reach"), 0.1);
-  EXPECT_NE(number("select hooks from reach_code where path like '%/libhooked.so'"), 0);
+  EXPECT_LT(number("select time_at_least from coverage"), 0.1);
+  EXPECT_NE(number("select hooks from coverage_code where path like '%/libhooked.so'"), 0);
 }
 
-TEST_F(Reach, OfEveryThread) {
+TEST_F(Coverage, OfEveryThread) {
   simulate("./threads 10000");
   NEEDS_SAMPLES();
   EXPECT_GT(spent("libplain.so"), 0.2);
-  EXPECT_GT(number("select time_at_least from reach"), 0.5);
+  EXPECT_GT(number("select time_at_least from coverage"), 0.5);
 }
 
-TEST_F(Reach, OfLibrariesThatAreLoadedLate) {
+TEST_F(Coverage, OfLibrariesThatAreLoadedLate) {
   simulate("./plugged 10000");
   NEEDS_SAMPLES();
   EXPECT_GT(spent("plugin.so"), 0.2);
 }
 
-TEST_F(Reach, WarnsAboveATenth) {
+TEST_F(Coverage, WarnsAboveATenth) {
   const auto warned = simulate("./outside " + std::string(k_long), "");
   EXPECT_NE(warned.output.find(" % of the heap was used only by code without hooks; terrace show"),
             std::string::npos)
@@ -146,7 +146,7 @@ TEST_F(Reach, WarnsAboveATenth) {
 }
 
 // The program is the same program: same results, same descriptors, whatever kind of child.
-TEST_F(Reach, CannotBeNoticed) {
+TEST_F(Coverage, CannotBeNoticed) {
   const auto native = run("env TERRACE=off ./outside 3");
   EXPECT_NE(native.output.find("0 samplers, child 3"), std::string::npos) << native.output;
   EXPECT_EQ(simulate("./outside 3").output, native.output);
@@ -155,16 +155,16 @@ TEST_F(Reach, CannotBeNoticed) {
 }
 
 // What was measured in the run is kept by its recording: prices of replays come with the same warning.
-TEST_F(Reach, IsInRecordings) {
+TEST_F(Coverage, IsInRecordings) {
   simulate("./outside " + std::string(k_long), "-q --misses app.misses");
   const auto replayed = run(TERRACE_LAUNCHER " replay app.misses -q -m unimem-lat4 -o replay.terrace");
   ASSERT_EQ(replayed.status, 0) << replayed.output;
   for (const std::string query :
-       {"select time_share from reach", "select heap_unreached from reach", "select samples from reach",
-        "select sum(in_loop) from reach_code", "select sum(elsewhere) from reach_code",
-        "select sum(unreached) from reach_object"})
+       {"select time_share from coverage", "select heap_uncovered from coverage", "select samples from coverage",
+        "select sum(in_loop) from coverage_code", "select sum(elsewhere) from coverage_code",
+        "select sum(uncovered) from coverage_object"})
     EXPECT_EQ(number(query), number(query, "replay.terrace")) << query;
-  EXPECT_EQ(number("select count(*) from reach", "replay.terrace"), 1);
+  EXPECT_EQ(number("select count(*) from coverage", "replay.terrace"), 1);
 }
 
 }  // namespace

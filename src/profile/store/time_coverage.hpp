@@ -8,19 +8,19 @@
 namespace terrace::profile {
 
 // Code with hooks is slower for them, Terrace's own work not counted: about twice, by the workloads
-// (docs/reach.md). So much less of its time is the program's.
+// (docs/coverage.md). So much less of its time is the program's.
 inline constexpr double k_hook_slowdown = 2;
 
 // Fewer samples say nothing.
 inline constexpr std::uint64_t k_least_samples = 20;
 
-struct TimeReach {
+struct TimeCoverage {
   std::uint64_t samples = 0;  // that it rests on
   double share = 0;           // of the time that the program would take without hooks, spent in code without hooks
   double at_least = 0;        // two standard deviations below it; nothing where there are few samples
 };
 
 // In the main loops; of a program without one, in all.
-TimeReach time_reach(const ReachRecord& record, bool in_loop);
+TimeCoverage time_coverage(const CoverageRecord& record, bool in_loop);
 
 }  // namespace terrace::profile

@@ -1,5 +1,5 @@
-// Which iterations are followed, by the phases that a loop goes through.
-#include "runtime/following.hpp"
+// Which iterations are observed, by the phases that a loop goes through.
+#include "runtime/iteration_sampling.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,19 +8,19 @@
 namespace terrace::runtime {
 namespace {
 
-// Marks phases as a program does; a followed phase shows in capitals.
+// Marks phases as a program does; a observed phase shows in capitals.
 class Loop {
  public:
-  explicit Loop(std::uint32_t every) : following_(every) { begin(); }
+  explicit Loop(std::uint32_t every) : sampling_(every) { begin(); }
   void begin() {
     tracker_.begin_loop("main");
-    following_.begin_loop();
+    sampling_.begin_loop();
   }
   std::string iteration(const std::string& phases) {
     std::string seen;
     for (const char phase : phases) {
       const bool begins = tracker_.marker(std::string(1, phase)) == PhaseTracker::Step::iteration;
-      seen += following_.phase(tracker_, begins) ? static_cast<char>(phase - 'a' + 'A') : phase;
+      seen += sampling_.phase(tracker_, begins) ? static_cast<char>(phase - 'a' + 'A') : phase;
     }
     return seen;
   }
@@ -29,14 +29,14 @@ class Loop {
     for (int i = 0; i < count; ++i) seen += iteration(phases) + ' ';
     return seen;
   }
-  Following& following() { return following_; }
+  IterationSampling& following() { return sampling_; }
 
  private:
   PhaseTracker tracker_;
-  Following following_;
+  IterationSampling sampling_;
 };
 
-TEST(Following, TakesTheFirstTwoIterationsAndEveryNth) {
+TEST(IterationSampling, TakesTheFirstTwoIterationsAndEveryNth) {
   Loop loop(4);
   EXPECT_EQ(loop.iterations(11, "ab"), "AB AB ab ab ab AB ab ab ab AB ab ");
   EXPECT_EQ(loop.following().iterations(), 4U);
@@ -45,28 +45,28 @@ TEST(Following, TakesTheFirstTwoIterationsAndEveryNth) {
   EXPECT_TRUE(loop.following().now());
 }
 
-TEST(Following, TakesAllWhereNothingIsLeftOut) {
+TEST(IterationSampling, TakesAllWhereNothingIsLeftOut) {
   Loop loop(1);
   EXPECT_EQ(loop.iterations(5, "ab"), "AB AB AB AB AB ");
   EXPECT_EQ(loop.following().iterations(), 5U);
   EXPECT_FALSE(loop.following().samples());
 }
 
-TEST(Following, BeginsAtOnceWithAPhaseThatIsNewAndTakesTheNextIterationWhole) {
+TEST(IterationSampling, BeginsAtOnceWithAPhaseThatIsNewAndTakesTheNextIterationWhole) {
   Loop loop(100);
   EXPECT_EQ(loop.iterations(3, "abc"), "ABC ABC abc ");
   EXPECT_EQ(loop.iteration("abdc"), "abDC");  // c too: it is the fourth phase here
   EXPECT_EQ(loop.iterations(3, "abdc"), "ABDC abdc abdc ");
-  EXPECT_EQ(loop.following().iterations(), 3U);  // the one that was followed from d on does not count
+  EXPECT_EQ(loop.following().iterations(), 3U);  // the one that was observed from d on does not count
 }
 
-TEST(Following, IsNotSurprisedByAnIterationThatEndsEarly) {
+TEST(IterationSampling, IsNotSurprisedByAnIterationThatEndsEarly) {
   Loop loop(100);
   EXPECT_EQ(loop.iterations(3, "abc"), "ABC ABC abc ");
   EXPECT_EQ(loop.iteration("ab"), "ab");
 }
 
-TEST(Following, KnowsNothingOfAnotherLoop) {
+TEST(IterationSampling, KnowsNothingOfAnotherLoop) {
   Loop loop(100);
   EXPECT_EQ(loop.iterations(3, "ab"), "AB AB ab ");
   loop.following().end_loop();
@@ -75,7 +75,7 @@ TEST(Following, KnowsNothingOfAnotherLoop) {
   EXPECT_EQ(loop.following().iterations(), 2U);
 }
 
-TEST(Following, LeavesNothingOutOnceItIsTold) {
+TEST(IterationSampling, LeavesNothingOutOnceItIsTold) {
   Loop loop(100);
   EXPECT_EQ(loop.iterations(3, "ab"), "AB AB ab ");
   loop.following().everything();

@@ -1,5 +1,5 @@
-// The doors' side of taking turns. See turns.hpp.
-#include "agent/interpose/turns.hpp"
+// The doors' side of taking turns. See scheduler.hpp.
+#include "agent/interpose/scheduling.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,7 @@
 #include "observe/threads/thread.hpp"
 #include "runtime/runtime.hpp"
 #include "sim/scheduler/thread_clocks.hpp"
-#include "sim/scheduler/turns.hpp"
+#include "sim/scheduler/scheduler.hpp"
 
 namespace terrace::agent {
 
@@ -39,7 +39,7 @@ void stop_resting() {
     samples->leave_own();
 }
 
-sim::Turns& turns() { return *process()->turns; }
+sim::Scheduler& scheduler() { return *process()->scheduler; }
 sim::ThreadClocks& clocks() { return *process()->thread_clocks; }
 
 // What this thread accessed so far has its price.
@@ -49,7 +49,7 @@ void bring() {
 
 void note_unless_repeatable() {
   static constinit std::atomic<bool> noted{false};
-  if (turns().repeatable() || noted.exchange(true)) return;
+  if (scheduler().repeatable() || noted.exchange(true)) return;
   process()->runtime->note("warning",
                            "not repeatable: a thread waited in a way that Terrace cannot follow, so the order in "
                            "which threads ran was the system's");
@@ -67,20 +67,20 @@ void count_alive(std::uint32_t threads) {
 }
 
 void pass_turn() {
-  if (turns().pass(this_thread())) go_on();
+  if (scheduler().pass(this_thread())) go_on();
 }
 
 }  // namespace
 
 bool in_virtual_time() noexcept {
   const auto* const here = process();
-  return here && here->turns && observe::t_thread.inside == 0;
+  return here && here->scheduler && observe::t_thread.inside == 0;
 }
 
 bool taking_turns() noexcept {
   const auto* const here = process();
-  return here && here->turns && observe::t_thread.inside == 0 && observe::t_thread.takes_turns &&
-         !here->turns->alone() && !here->turns->stopped();
+  return here && here->scheduler && observe::t_thread.inside == 0 && observe::t_thread.is_scheduled &&
+         !here->scheduler->alone() && !here->scheduler->stopped();
 }
 
 std::uint32_t this_thread() noexcept { return observe::t_thread.number; }
@@ -88,7 +88,7 @@ std::uint32_t this_thread() noexcept { return observe::t_thread.number; }
 void wait_for(std::uint64_t key) noexcept {
   const Ours ours;
   bring();
-  turns().wait(this_thread(), key);
+  scheduler().wait(this_thread(), key);
   go_on();
 }
 
@@ -97,8 +97,8 @@ bool wait_for(std::uint64_t key, double until) noexcept {
   bring();
   auto& clock = *process()->clock;
   const auto left = std::clamp(until - clock.now().value, 0.0, 1e9);
-  const auto deadline = turns().progress(this_thread()) + static_cast<std::uint64_t>(left * k_nominal);
-  const bool woken = turns().wait(this_thread(), key, deadline);
+  const auto deadline = scheduler().progress(this_thread()) + static_cast<std::uint64_t>(left * k_nominal);
+  const bool woken = scheduler().wait(this_thread(), key, deadline);
   go_on();
   if (!woken) clock.charge(Seconds{std::max(until - clock.now().value, 0.0)});
   return woken;
@@ -111,7 +111,7 @@ std::uint32_t wake(std::uint64_t key, std::uint32_t most) noexcept {
   std::uint32_t count = 0;
   while (count < most) {
     const auto some =
-        turns().wake(this_thread(), key, std::min<std::uint32_t>(most - count, std::size(woken)), woken);
+        scheduler().wake(this_thread(), key, std::min<std::uint32_t>(most - count, std::size(woken)), woken);
     for (std::uint32_t i = 0; i < some; ++i) clocks().follow(woken[i], this_thread());
     count += some;
     if (some < std::size(woken)) break;
@@ -121,13 +121,13 @@ std::uint32_t wake(std::uint64_t key, std::uint32_t most) noexcept {
 
 std::uint32_t requeue(std::uint64_t from, std::uint64_t to, std::uint32_t most) noexcept {
   const Ours ours;
-  return turns().requeue(from, to, most);
+  return scheduler().requeue(from, to, most);
 }
 
 void interrupt(std::uint32_t thread) noexcept {
   const Ours ours;
   bring();
-  if (turns().wake_thread(this_thread(), thread)) clocks().follow(thread, this_thread());
+  if (scheduler().wake_thread(this_thread(), thread)) clocks().follow(thread, this_thread());
 }
 
 void let_go(std::uint64_t thing) noexcept {
@@ -146,7 +146,7 @@ void meet(std::span<const std::uint32_t> threads) noexcept {
   const Ours ours;
   bring();
   clocks().meet(threads);
-  turns().meet(threads);
+  scheduler().meet(threads);
 }
 
 void follow(std::uint32_t thread, std::uint32_t other) noexcept {
@@ -156,14 +156,14 @@ void follow(std::uint32_t thread, std::uint32_t other) noexcept {
 }
 
 void next_turn() noexcept {
-  if (!process() || !process()->turns || process()->turns->alone() || !observe::t_thread.takes_turns) return;
+  if (!process() || !process()->scheduler || process()->scheduler->alone() || !observe::t_thread.is_scheduled) return;
   const observe::OwnTime time;
   pass_turn();
 }
 
 void compete() noexcept {
   const Ours ours;
-  turns().advance(this_thread(), k_competition);
+  scheduler().advance(this_thread(), k_competition);
   if (auto* const pipeline = observe::t_thread.pipeline) pipeline->contend();
   pass_turn();
 }
@@ -171,7 +171,7 @@ void compete() noexcept {
 void try_later() noexcept {
   const Ours ours;
   bring();
-  turns().advance(this_thread(), k_attempt);
+  scheduler().advance(this_thread(), k_attempt);
   process()->clock->charge(Seconds{static_cast<double>(k_attempt) / k_nominal});
   pass_turn();
 }
@@ -180,44 +180,44 @@ void begin_thread(std::uint32_t thread) noexcept {
   const Ours ours;
   process()->runtime->several_threads();
   bring();
-  turns().begin(thread, this_thread());
-  count_alive(turns().alive());
+  scheduler().begin(thread, this_thread());
+  count_alive(scheduler().alive());
   clocks().follow(thread, this_thread());
 }
 
 void arrive(std::uint32_t thread) noexcept {
   const Ours ours;
-  turns().arrive(thread);
-  observe::t_thread.takes_turns = true;
+  scheduler().arrive(thread);
+  observe::t_thread.is_scheduled = true;
   stop_resting();
   go_on();
 }
 
 void never_began(std::uint32_t thread) noexcept {
   const Ours ours;
-  count_alive(turns().alive() - 1);
-  turns().end(thread);
-  turns().forget(thread);
+  count_alive(scheduler().alive() - 1);
+  scheduler().end(thread);
+  scheduler().forget(thread);
 }
 
 void end_turns() noexcept {
   const Ours ours;
-  if (!observe::t_thread.takes_turns) return;
+  if (!observe::t_thread.is_scheduled) return;
   wake(end_key(this_thread()), k_everybody);
-  observe::t_thread.takes_turns = false;
-  count_alive(turns().alive() - 1);
-  turns().end(this_thread());
+  observe::t_thread.is_scheduled = false;
+  count_alive(scheduler().alive() - 1);
+  scheduler().end(this_thread());
   rest();
 }
 
 bool has_ended(std::uint32_t thread) noexcept {
   const Ours ours;
-  return turns().ended(thread);
+  return scheduler().ended(thread);
 }
 
 void forget_thread(std::uint32_t thread) noexcept {
   const Ours ours;
-  turns().forget(thread);
+  scheduler().forget(thread);
 }
 
 std::uint64_t end_key(std::uint32_t thread) noexcept {
@@ -228,14 +228,14 @@ Elsewhere::Elsewhere() noexcept : left_(taking_turns()) {
   if (!left_) return;
   const Ours ours;
   bring();
-  turns().not_repeatable();
-  turns().leave(this_thread());
+  scheduler().not_repeatable();
+  scheduler().leave(this_thread());
 }
 
 Elsewhere::~Elsewhere() {
   if (!left_) return;
   const Ours ours;
-  turns().come_back(this_thread());
+  scheduler().come_back(this_thread());
   go_on();
 }
 

@@ -99,6 +99,7 @@ format: setup
 docs: build
 	@scripts/setup docs
 	@$(VENV)/bin/python scripts/command_line_page.py
+	@$(VENV)/bin/python scripts/workload_tables.py
 	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict
 	@echo 'site/index.html'
 

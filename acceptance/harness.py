@@ -15,6 +15,7 @@ if they were committed; the result pages say so).
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import shutil
 import subprocess
@@ -39,6 +40,7 @@ from results.kept import (
     write_whole,
 )
 from results.version import Version, WrongTree, machine, version
+from terrace.lab.workloads import Workload, of_study, read_all
 
 ROOT = Path(__file__).resolve().parent.parent
 TERRACE = ROOT / ".venv" / "bin" / "terrace"
@@ -67,16 +69,20 @@ class Line:
     measure: Callable[[], Measured]
 
 
-def workloads() -> tuple[str, ...]:
-    """The names of all shipped workloads: each is a folder with a program of its name."""
-    return tuple(sorted(p.stem for p in (ROOT / "workloads").glob("*/*.cpp") if p.stem == p.parent.name))
+@functools.cache
+def workloads() -> dict[str, Workload]:
+    """All shipped workloads by name, as their manifests have them."""
+    return read_all(ROOT / "workloads")
 
 
-def every_workload(sizes: Mapping[str, str]) -> dict[str, str]:
-    """The sizes, by workload; raises where one has none: then a line would not be about every workload."""
-    if without := sorted(set(workloads()) - set(sizes)):
-        raise RuntimeError(f"no size is given for {', '.join(without)}: the line is about every workload")
-    return dict(sizes)
+def every_workload(size: str) -> dict[str, list[str]]:
+    """What each is called with in a size that all of them have (terrace.lab.workloads.EVERYWHERE)."""
+    return {name: workload.words(size) for name, workload in workloads().items()}
+
+
+def studied(study: str) -> tuple[str, ...]:
+    """The names of the workloads that are in a study."""
+    return tuple(workload.name for workload in of_study(workloads(), study))
 
 
 def run(

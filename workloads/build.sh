@@ -1,10 +1,9 @@
 #!/bin/sh
 # Builds workloads with any compiler command, as a user's build system would:
 #   CXX=terrace-c++ [CXXFLAGS="-O2 -g"] workloads/build.sh OUTDIR [NAME ...]
-# NAME is a workload's folder; all when none is given. The programs are OUTDIR/NAME. -fopenmp in CXXFLAGS gives
-# those that know --threads theirs.
+# NAME is a workload's folder, which has a workload.toml; all when none is given. The programs are OUTDIR/NAME.
+# -fopenmp in CXXFLAGS gives those that know --threads theirs.
 set -eu
-all="stream chase cg mg gups hashjoin spmv stencil btree sort hydro bt sp lu ft graph mergejoin tensor eddy"
 if [ $# -lt 1 ]; then
   echo "usage: [CXX=COMPILER] [CXXFLAGS=FLAGS] $0 OUTDIR [NAME ...]" >&2
   exit 2
@@ -12,6 +11,10 @@ fi
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 out=$1
 shift
+all=
+for manifest in "$here"/*/workload.toml; do
+  all="$all $(basename "$(dirname "$manifest")")"
+done
 # shellcheck disable=SC2086
 [ $# -gt 0 ] || set -- $all
 
@@ -19,6 +22,11 @@ shift
 compile() {
   # shellcheck disable=SC2086
   ${CXX:-c++} -std=c++20 ${CXXFLAGS:--O2 -g} -I"$here" -I"$here/../include" -c "$1" -o "$2"
+}
+
+# The folders whose sources a workload shares: the words of `shared = ["cfd"]` in its manifest.
+shared() {
+  sed -n 's/^shared = \[\(.*\)\]$/\1/p' "$here/$1/workload.toml" | tr "\"'," '   '
 }
 
 mkdir -p "$out/obj"
@@ -29,17 +37,12 @@ for source in "$here"/common/*.cpp; do
   common="$common $object"
 done
 for name in "$@"; do
-  if [ "$name" = common ] || [ ! -f "$here/$name/$name.cpp" ]; then
-    echo "$0: no workload '$name'; there are $all" >&2
+  if [ ! -f "$here/$name/workload.toml" ]; then
+    echo "$0: no workload '$name'; there are$all" >&2
     exit 2
   fi
-  # The three flow solvers share a folder.
-  case $name in
-    bt | sp | lu) folders="cfd $name" ;;
-    *) folders=$name ;;
-  esac
   objects=
-  for folder in $folders; do
+  for folder in $(shared "$name") "$name"; do
     for source in "$here/$folder"/*.cpp; do
       object=$out/obj/${folder}_$(basename "$source" .cpp).o
       compile "$source" "$object"

@@ -7,7 +7,7 @@ kept as they are made, so a run that was interrupted goes on where it stopped.
 
 A row is one configuration of one execution: the loop's seconds, and a SHA-256 over every phase's times and every
 move (what, from where, to where, asked, begun, done) in the order of the journal. It reads the profile store with
-SQL alone, so it needs nothing of the package under test.
+SQL alone, and the programs' words from this tree's manifests, so it needs nothing of the package under test.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "python"))  # the reader of manifests, which needs nothing that is built
+
+from terrace.lab.workloads import read_all  # noqa: E402
+
 # Machines, with caches so small that class S does not fit.
 MACHINES = {
     "unimem-lat4": ("l2=32KiB", "l3=128KiB"),
@@ -58,30 +62,6 @@ STRATEGIES = (
 )
 PLANNED = ("joint", "unimem")  # whose plans, made of a profile, are obeyed in a later run
 
-# Small sizes, a class S of each program's own.
-WORKLOADS = {
-    "stream": "--size 1MiB --repetitions 4",
-    "chase": "--size 1MiB --steps 20000 --repetitions 3",
-    "cg": "--class S",
-    "mg": "--class S",
-    "ft": "--class S",
-    "bt": "--class S --iterations 60",
-    "sp": "--class S --iterations 100",
-    "lu": "--class S --iterations 50",
-    "gups": "--size 1MiB --iterations 3",
-    "hashjoin": "--tuples 16384 --iterations 3",
-    "mergejoin": "--tuples 16384 --iterations 3",
-    "spmv": "--scale 12 --iterations 4",
-    "graph": "--scale 12 --iterations 4",
-    "stencil": "--side 48 --iterations 4",
-    "btree": "--records 65536 --lookups 32768 --iterations 3",
-    "sort": "--keys 65536 --iterations 2",
-    "tensor": "--scale 13 --iterations 4",
-    "hydro": "--side 64 --steps 6",
-    "eddy": "--elements 6 --steps 6",
-}
-THREADED = ("cg", "stencil", "hydro")  # once more with two threads
-
 
 class Golden:
     """Makes the rows with one installation, in a folder of its own."""
@@ -94,10 +74,13 @@ class Golden:
 
     def rows(self, known: dict[str, dict]) -> Iterator[tuple[str, dict]]:
         """Each row by name; of executions all of whose rows are known, none is made again."""
-        for name, words in WORKLOADS.items():
-            yield from self._program(name, name, words.split(), known)
-        for name in THREADED:
-            yield from self._program(f"{name}-2", name, [*WORKLOADS[name].split(), "--threads", "2"], known)
+        there = read_all(ROOT / "workloads")
+        for name, workload in there.items():
+            yield from self._program(name, name, workload.words("golden"), known)
+        for name, workload in there.items():
+            if "golden" in workload.two_threads:
+                words = [*workload.words("golden"), "--threads", "2"]
+                yield from self._program(f"{name}-2", name, words, known)
 
     def _program(
         self, title: str, name: str, words: list[str], known: dict[str, dict]

@@ -9,7 +9,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import ROOT, TERRACE, run
+from harness import ROOT, TERRACE, run, workloads
 from harness import work as work_of
 from terrace import _core
 from terrace.lab import study
@@ -59,6 +59,7 @@ class Recorded:
 
     name: str
     command: list[str]
+    long: list[str]  # the same with class C's number of iterations
     caches: list[str]
     sizes: dict[str, int]  # bytes of fast memory by "study" and "quarter"
     stores: dict[str, Path]  # by machine: the profile of a run of the official length
@@ -81,15 +82,16 @@ class Recorded:
 def recorded(name: str) -> Recorded:
     """Records class S of a workload of the study on both of its machines."""
     folder = fresh(f"record-{name}")
-    about = study.WORKLOADS[name]
-    command = [str(workload(name, True)), "--class", "S"]
+    about = workloads()[name]
+    command = [str(workload(name, True)), *about.words("S")]
     footprint = study.footprint(command, folder, name)
-    scale = footprint / about.study_footprint
+    scale = footprint / about.study.footprint
     caches = ["--cache", f"l3={int(study.STUDY_CACHE * scale)}"]
     study.record(command, study.MACHINES, folder, name, caches)
     return Recorded(
         name=name,
         command=command,
+        long=[command[0], *about.study.words["S"]],
         caches=caches,
         sizes={"study": int(study.STUDY_FAST * scale), "quarter": footprint // 4},
         stores={machine: folder / f"{name}.{machine}.terrace" for machine in study.MACHINES},

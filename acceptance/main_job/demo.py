@@ -8,7 +8,7 @@ import shutil
 import time
 from typing import Any
 
-from harness import ROOT, Line, Measured, keep_part, run
+from harness import ROOT, Line, Measured, keep_part, run, studied
 
 from main_job.common import largest_slowdown, work
 
@@ -42,7 +42,9 @@ def _clone_and_run() -> dict[str, Any]:
 
 def runs_fresh() -> Measured:
     about = fresh_demo()
-    wanted = {(w, m, r) for w in ("cg", "mg") for m in ("unimem-bw2", "unimem-lat4") for r in ("study", "quarter")}
+    wanted = {
+        (w, m, r) for w in studied("demo") for m in ("unimem-bw2", "unimem-lat4") for r in ("study", "quarter")
+    }
     there = {(row["workload"], row["machine"], row["ratio"]) for row in about["rows"]}
     seconds = float(about["run_seconds"])
     size = about["report_bytes"]

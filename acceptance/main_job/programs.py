@@ -8,25 +8,27 @@ import subprocess
 import threading
 from pathlib import Path
 
-from harness import TERRACE, Line, Measured, run
+from harness import TERRACE, Line, Measured, run, studied, workloads
+from terrace.lab.workloads import CLASSES
 
 from main_job.common import work, workload
 
 
 def verifies() -> Measured:
     lines, holds = [], True
-    for name in ("cg", "mg"):
-        for size in ("S", "W", "A"):
+    for name in studied("demo"):
+        about = workloads()[name]
+        for size in CLASSES:
             output = work() / "verify.terrace"
             output.unlink(missing_ok=True)
-            hooked = [workload(name, True), "--class", size]
+            hooked = [workload(name, True), *about.words(size)]
             simulate = [TERRACE, "simulate", "--quiet", "--machine", "unimem-lat4", "--fast", "4MiB", "-o", output]
             ways = {
-                "native": [workload(name, False), "--class", size],
+                "native": [workload(name, False), *about.words(size)],
                 "hooks": hooked,
                 "simulated": [*simulate, "--", *hooked],
             }
-            good = [way for way, command in ways.items() if "SUCCESSFUL" in run(command, check=False).stdout]
+            good = [way for way, command in ways.items() if about.verified(run(command, check=False).stdout)]
             holds = holds and len(good) == len(ways)
             lines.append(f"{name}.{size}: verified {', '.join(good) or 'nowhere'}")
     return Measured("\n".join(lines), holds)
@@ -60,7 +62,7 @@ def repeatable() -> Measured:
     busy = subprocess.Popen(["sh", "-c", "while :; do :; done"])
     lines, same = [], True
     try:
-        for name in ("cg", "mg"):
+        for name in studied("demo"):
             command = [workload(name, True), "--class", "S", "--iterations", "40"]  # enough to learn and to move
             quiet = _digits(["--fast", "512KiB"], command)
             again = _digits(["--fast", "512KiB"], command)

@@ -12,7 +12,7 @@ import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from harness import ROOT, SETTINGS, Line, Measured, Unavailable, keep_part, run
+from harness import ROOT, SETTINGS, Line, Measured, Unavailable, keep_part, run, studied
 from terrace.lab import study
 from terrace.lab.study import Configuration
 from terrace.store.reader import Store
@@ -165,7 +165,7 @@ def compare(about: Recorded, setting: Setting, outcome: study.Outcome, margin: M
 
 def bound() -> Measured:
     margin = Margin()
-    names = list(study.WORKLOADS)
+    names = studied("demo")
     plans = SETTINGS.random_plans
     for number, name in enumerate(names):
         simulate_plans(recorded(name), plans // len(names) + (number < plans % len(names)), margin)

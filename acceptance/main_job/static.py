@@ -12,7 +12,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from harness import Line, Measured, keep_part
+from harness import Line, Measured, keep_part, studied
 from terrace.lab import study
 from terrace.lab.study import Configuration
 from terrace.solve.figures import hold_bound
@@ -105,8 +105,7 @@ def simulate_all(
 def _execution(
     about: Recorded, configurations: list[Configuration], tried: Tried, folder: Path
 ) -> dict[str, dict[str, Any]]:
-    command = [*about.command, "--iterations", str(study.WORKLOADS[about.name].study_iterations)]
-    outcomes, _ = study.simulate(command, configurations, folder, "part", about.caches)
+    outcomes, _ = study.simulate(about.long, configurations, folder, "part", about.caches)
     return {
         label: asdict(
             Run(
@@ -162,7 +161,7 @@ def against_subsets(name: str) -> tuple[list[str], bool]:
 
 
 def measure() -> Measured:
-    parts = [against_subsets(name) for name in study.WORKLOADS]
+    parts = [against_subsets(name) for name in studied("demo")]
     return Measured("\n".join(line for lines, _ in parts for line in lines), all(holds for _, holds in parts))
 
 

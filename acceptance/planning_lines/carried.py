@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import ROOT, Line, Measured, Unfinished, keep_part, seconds_left
+from harness import ROOT, Line, Measured, Unfinished, keep_part, seconds_left, studied
 from terrace.lab import study
 from terrace.lab.experiment import measure, unimem
 from terrace.lab.experiment.cells import Answers, Cell
@@ -17,7 +17,6 @@ from terrace.lab.experiment.setting import Reader
 
 from planning_lines.common import experiment
 
-PROGRAMS = ("cg", "mg")
 SMALL, LARGE = "W", "A"
 SIZE = "256MB"  # the study's share of the data
 LOST = 0.02  # of fast-only's time
@@ -34,7 +33,9 @@ def _answer() -> None:
     """Class W's plans, and class A's own runs."""
     asked = {SMALL: {PLANNED: SIZE}, LARGE: LARGE_METHODS}
     for problem_class, methods in asked.items():
-        cells = [Cell(name, m, *how) for name in PROGRAMS for m in unimem.MANAGED for how in methods.items()]
+        cells = [
+            Cell(name, m, *how) for name in studied("carried") for m in unimem.MANAGED for how in methods.items()
+        ]
         if run(_place(problem_class), cells, JOBS, seconds=seconds_left()).left:
             raise Unfinished
 
@@ -49,7 +50,9 @@ def _carried(name: str, machine: str, *, better: bool) -> float:
     words: list[str | Path] = ["replay", of.misses, "--quiet", "--machine", machine, *of.options]
     words += ["--plan", small.folder / "plans" / f"{cell.name}.toml"]
     options = ["--better-plan"] if better else []
-    study.run_terrace([*words, *options, "--fast", str(measure.fast_bytes(cell, of.footprint)), "--output", store])
+    study.run_terrace(
+        [*words, *options, "--fast", str(measure.fast_bytes(large, cell, of.footprint)), "--output", store]
+    )
     if not better:
         study.obeyed(store)
     return study.outcome(store).loop
@@ -81,7 +84,7 @@ class Case:
 def _cases() -> list[Case]:
     _answer()
     cases = []
-    for name in PROGRAMS:
+    for name in studied("carried"):
         for machine in unimem.MANAGED:
             reader = Reader(Answers(_place(LARGE).folder), name, machine)
 

@@ -8,35 +8,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from harness import ROOT, TERRACE, run
+from harness import ROOT, TERRACE, run, workloads
 from harness import work as work_of
 from terrace.lab import study
 
 Dump = dict[str, Any]
-
-
-# Each workload at a size that simulates in seconds. Lines about every workload go through harness.every_workload.
-SMALL = {
-    "cg": "--class S",
-    "mg": "--class S",
-    "ft": "--class S",
-    "bt": "--class S",
-    "sp": "--class S",
-    "lu": "--class S",
-    "gups": "--size 1MiB --iterations 4",
-    "hashjoin": "--tuples 30000 --ratio 4 --iterations 3",
-    "mergejoin": "--tuples 30000 --ratio 4 --iterations 3",
-    "spmv": "--scale 12 --per-row 12 --iterations 6",
-    "graph": "--scale 11 --per-vertex 9 --iterations 6",
-    "tensor": "--scale 13 --rank 7 --iterations 10",
-    "stencil": "--side 40 --iterations 6",
-    "hydro": "--side 40 --steps 20",
-    "eddy": "--elements 9 --order 6 --steps 6",
-    "stream": "--size 512KiB --repetitions 5",
-    "chase": "--size 1MiB --steps 100000 --repetitions 4",
-    "btree": "--records 50000 --lookups 50000 --iterations 4",
-    "sort": "--keys 100003 --iterations 3",
-}
 
 
 MACHINES = ("unimem-bw2", "unimem-lat4")
@@ -57,7 +33,7 @@ def experiment(name: str, problem_class: str) -> Path:
 def recorded(name: str) -> dict[str, Path]:
     """A workload's profile on each machine, from samples and exact."""
     folder = fresh(f"recorded-{name}")
-    study.record([str(program(name)), *SMALL[name].split()], MACHINES, folder, name, CACHE)
+    study.record([str(program(name)), *workloads()[name].words("small")], MACHINES, folder, name, CACHE)
     return {machine: folder / f"{name}.{machine}.terrace" for machine in MACHINES}
 
 

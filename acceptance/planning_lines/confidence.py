@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from harness import Line, Measured, every_workload
+from harness import Line, Measured, workloads
 from terrace import _core
 from terrace.solve.confidence import DRAWS
 
-from planning_lines.common import SMALL, recorded
+from planning_lines.common import recorded
 
 MACHINE = "unimem-lat4"
 SHARE = 0.15  # of the footprint, fast
@@ -31,7 +31,7 @@ def _case(name: str) -> tuple[bool, str]:
 
 def intervals() -> Measured:
     """One case a workload, so that none counts more than another."""
-    cases = [_case(name) for name in every_workload(SMALL)]
+    cases = [_case(name) for name in workloads()]
     held = sum(fine for fine, _ in cases)
     lines = [f"{held} of {len(cases)} real costs lie in the stated interval", *(text for _, text in cases)]
     return Measured("\n".join(lines), held >= HELD * len(cases))

@@ -12,7 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import Line, Measured, every_workload, keep_part
+from harness import Line, Measured, every_workload, keep_part, workloads
 from terrace import _core
 from terrace.errors import TerraceError
 from terrace.lab import study
@@ -22,7 +22,7 @@ from terrace.solve.figures import hold_bound
 from terrace.solve.linear import linear_bound
 from terrace.solve.optimum import executable_optimum
 
-from planning_lines.common import CACHE, MACHINES, SMALL, Dump, fresh, program, recorded
+from planning_lines.common import CACHE, MACHINES, Dump, fresh, program, recorded
 from planning_lines.instances import MOST_CHUNKS, MOST_PHASES, instance
 
 INSTANCES = 200
@@ -120,8 +120,8 @@ def _class_s(name_and_machine: tuple[str, str]) -> Compared:
 
 def class_s() -> Measured:
     """Whole phases, chunks merged to about 12 items: what branch and bound can solve."""
-    cases = [(name, machine) for name in every_workload(SMALL) for machine in MACHINES]
-    for name in SMALL:
+    cases = [(name, machine) for name in workloads() for machine in MACHINES]
+    for name in workloads():
         recorded(name)
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         return _judged(list(pool.map(_class_s, cases)))
@@ -130,8 +130,8 @@ def class_s() -> Measured:
 def simulated() -> Measured:
     """Plans of the joint planner and of the paper's two, made from one profile and obeyed in one execution."""
     rows: list[tuple[float, str]] = []
-    for name, size in every_workload(SMALL).items():
-        found = keep_part(f"simulated-{name}", functools.partial(_simulate, name, size))
+    for name, words in every_workload("small").items():
+        found = keep_part(f"simulated-{name}", functools.partial(_simulate, name, words))
         if found is None:
             return Measured(f"{name} did not verify", False)
         rows += [(over, where) for over, where in found]
@@ -141,7 +141,7 @@ def simulated() -> Measured:
     return Measured(text + f"at most {over:+.2%} ({where})", over <= SLOWER)
 
 
-def _simulate(name: str, size: str) -> list[tuple[float, str]] | None:
+def _simulate(name: str, words: list[str]) -> list[tuple[float, str]] | None:
     """By case, what joint takes over the better of the others; None where the program did not verify."""
     stores = recorded(name)
     folder = fresh(f"simulated-{name}")
@@ -154,9 +154,9 @@ def _simulate(name: str, size: str) -> list[tuple[float, str]] | None:
         configurations.append(Configuration(label, machine, fast=fast, plan=plan))
         if (machine, share) not in bounds:
             bounds[machine, share] = certificate(stores[machine], fast).loop
-    command = [str(program(name)), *size.split()]
+    command = [str(program(name)), *words]
     outcomes, printed = study.simulate(command, configurations, folder, name, CACHE)
-    if "SUCCESSFUL" not in printed:
+    if not workloads()[name].verified(printed):
         return None
     rows = []
     for (machine, share), bound in bounds.items():

@@ -9,13 +9,13 @@ import tomllib
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from harness import ROOT, Line, Measured, every_workload, keep_part
+from harness import ROOT, Line, Measured, every_workload, keep_part, workloads
 from main_job.account import Audit
 from terrace import _core
 from terrace.lab import study
 from terrace.lab.study import Configuration
 
-from planning_lines.common import CACHE, MACHINES, SMALL, fresh, program
+from planning_lines.common import CACHE, MACHINES, fresh, program
 
 DECIDERS = ("auto", "unimem", "first-touch", "interleave", "weighted-interleave",
             "kernel-tiering", "memtis", "colloid", "alto")  # fmt: skip
@@ -38,8 +38,8 @@ class Played:
 def instants() -> Measured:
     """Every decider on every workload, one execution each; each store is played from its beginning."""
     parts = [
-        Played(**keep_part(f"instants-{name}", functools.partial(_play, name, size)))
-        for name, size in every_workload(SMALL).items()
+        Played(**keep_part(f"instants-{name}", functools.partial(_play, name, words)))
+        for name, words in every_workload("small").items()
     ]
     runs, moves, over = (sum(getattr(part, what) for part in parts) for what in ("runs", "moves", "over"))
     problems = [text for part in parts for text in part.problems]
@@ -50,13 +50,13 @@ def instants() -> Measured:
     return Measured("\n".join([text, *problems[:5]]), over == 0 and not problems and moves > 0)
 
 
-def _play(name: str, size: str) -> dict[str, Any]:
+def _play(name: str, words: list[str]) -> dict[str, Any]:
     folder, seen = fresh(f"instants-{name}"), Played()
-    command = [str(program(name)), *size.split()]
+    command = [str(program(name)), *words]
     fast = study.footprint(command, folder, name) // SHARE
     configurations = [Configuration(f"{m}-{who}", m, who, fast) for m in MACHINES for who in DECIDERS]
     outcomes, printed = study.simulate(command, configurations, folder, name, CACHE)
-    if "SUCCESSFUL" not in printed:
+    if not workloads()[name].verified(printed):
         seen.problems.append(f"{name} did not verify")
     for label, outcome in outcomes.items():
         audited = Audit(outcome.store)
@@ -91,7 +91,7 @@ def monotone() -> Measured:
     """One plan with moves in every configuration of an execution; where a place is slower the run is no faster."""
     dice = random.Random(1)
     folder = fresh("monotone")
-    command = [str(program("mg")), *SMALL["mg"].split()]
+    command = [str(program("mg")), *workloads()["mg"].words("small")]
     fast = study.footprint(command, folder, "mg") // SHARE
     study.record(command, ["unimem-lat4"], folder, "mg", CACHE)
     kept = _core.Store(str(folder / "mg.unimem-lat4.terrace"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-from harness import ROOT, SETTINGS, Line, Measured, Unfinished, seconds_left
+from harness import ROOT, SETTINGS, Line, Measured, Unfinished, seconds_left, studied
 from terrace.lab.experiment import unimem
 from terrace.lab.experiment.cells import Answers, Cell
 from terrace.lab.experiment.recording import Place
@@ -32,7 +32,7 @@ class Case:
 def programs() -> tuple[str, ...]:
     """All of the study's, or those that --programs names."""
     named = getattr(SETTINGS, "programs", None)
-    return tuple(named.split(",")) if named else unimem.PROGRAMS
+    return tuple(named.split(",")) if named else studied("unimem")
 
 
 def place() -> Place:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from harness import Line, Measured, every_workload, keep_part
+from harness import Line, Measured, keep_part, workloads
 
 from virtual_time.common import (
     OWN,
@@ -28,29 +28,8 @@ from virtual_time.common import (
 THREADS = (1, 2, 4)
 MACHINE = ["--machine", "xeon-max-9480-snc4"]
 LINES_OF_PATTERNS = "20000"  # 1.2 MiB an array
-# Sizes at which threads meet often, and the last level scaled with them.
+# The last level is scaled with the size `repeat`.
 SMALL_MACHINE = ["--machine", "unimem-lat4", "--cache", "l3=256KiB", "--fast", "512KiB"]
-SMALL = {
-    "stream": "--size 256KiB --repetitions 3",
-    "cg": "--class S",
-    "mg": "--class S",
-    "gups": "--size 1MiB --iterations 1",
-    "hashjoin": "--tuples 30000 --ratio 4 --iterations 1",
-    "spmv": "--scale 12 --per-row 12 --iterations 3",
-    "stencil": "--side 40 --iterations 3",
-    "btree": "--records 50000 --lookups 30000 --iterations 1",
-    "sort": "--keys 100003 --iterations 1",
-    "hydro": "--side 32 --steps 40",
-    "ft": "--class S",
-    "graph": "--scale 12 --per-vertex 12 --iterations 3",
-    "mergejoin": "--tuples 30000 --ratio 4 --iterations 1",
-    "tensor": "--scale 14 --iterations 3",
-    "bt": "--class S",
-    "sp": "--class S",
-    "lu": "--class S",
-    "eddy": "--elements 6 --order 5 --steps 2",
-    "chase": "",  # has no threads
-}
 
 
 def _twice(folder: Path, options: Sequence[str], command: Sequence[str | Path], **environment: str) -> Measured:
@@ -104,19 +83,19 @@ def threads() -> Measured:
     return _together(series)
 
 
-def _by_threads(folder: Path, name: str, size: str) -> dict[str, str | bool]:
+def _by_threads(folder: Path, name: str, words: list[str]) -> dict[str, str | bool]:
     made = workload(name, True, True)
-    found = {n: _twice(folder, SMALL_MACHINE, [made, *size.split(), "--threads", str(n)]) for n in THREADS}
+    found = {n: _twice(folder, SMALL_MACHINE, [made, *words, "--threads", str(n)]) for n in THREADS}
     return asdict(_series(name, found))
 
 
-def workloads() -> Measured:
+def every_program() -> Measured:
     folder = fresh("repeat-workloads")
     series = []
-    for name, size in every_workload(SMALL).items():
-        if not size:
+    for name, about in workloads().items():
+        if not about.openmp:
             continue
-        part = keep_part(f"repeat-{name}", functools.partial(_by_threads, folder, name, size))
+        part = keep_part(f"repeat-{name}", functools.partial(_by_threads, folder, name, about.words("repeat")))
         series.append(Measured(**part))
     return _together(series)
 
@@ -126,5 +105,5 @@ _GOAL = "virtual time and every row of the profile equal to the last bit, idle a
 LINES = [
     Line("same digits: OpenMP", f"static and dynamic schedules: {_GOAL}", openmp),
     Line("same digits: locks and atomics", _GOAL, threads),
-    Line("same digits: workloads", f"every workload with threads: {_GOAL}", workloads),
+    Line("same digits: workloads", f"every workload with threads: {_GOAL}", every_program),
 ]

@@ -12,7 +12,7 @@ import math
 import re
 from statistics import median
 
-from harness import TERRACE, Line, Measured, every_workload, keep_part, run
+from harness import TERRACE, Line, Measured, keep_part, run, workloads
 
 from virtual_time.common import OF_THE_VERB, Words, compare, fresh, query, replay, simulate, workload
 
@@ -20,35 +20,12 @@ FASTER = 10
 ROUNDS = 3
 RECORDED = ["--machine", "unimem-bw2", "--planner", "slow-only"]
 OTHER = ["--machine", "unimem-lat4", "--fast", "16MiB"]
-# Sizes that execute for some seconds, beyond the machine's last level of 20 MiB where that can be had so soon.
-SIZES = {
-    "stream": "--size 24MiB --repetitions 10",
-    "chase": "--size 64MiB --steps 1000000 --repetitions 8",
-    "cg": "--class W",
-    "mg": "--class W",
-    "gups": "--size 64MiB --iterations 1",
-    "hashjoin": "--tuples 1000000 --ratio 4 --iterations 2",
-    "spmv": "--scale 17 --per-row 16 --iterations 10",
-    "stencil": "--side 160 --iterations 10",
-    "btree": "--records 1000000 --lookups 500000 --iterations 6",
-    "sort": "--keys 8000000 --iterations 1",
-    "hydro": "--side 300 --steps 20",
-    "ft": "--class W",
-    "graph": "--scale 18 --per-vertex 16 --iterations 4",
-    "mergejoin": "--tuples 400000 --ratio 4 --iterations 1",
-    "tensor": "--scale 20 --iterations 3",
-    "bt": "--class S",
-    "sp": "--class S",
-    "lu": "--class S",
-    "eddy": "--elements 16 --steps 3",
-}
-WITH_THREADS = ("cg", "stencil", "spmv")
 
 
 def _one(name: str, threads: int) -> tuple[str, bool, float]:
     """What is to be said of a workload, whether it is equal throughout, and how much faster its replay is."""
     folder = fresh(f"replay-{name}-{threads}")
-    command: Words = [workload(name, True, threads > 1), *SIZES[name].split()]
+    command: Words = [workload(name, True, threads > 1), *workloads()[name].words("replay")]
     if threads > 1:
         command += ["--threads", str(threads)]
     recording = folder / "app.misses"
@@ -74,7 +51,8 @@ def _one(name: str, threads: int) -> tuple[str, bool, float]:
 
 
 def replays() -> Measured:
-    cases = [(name, 1) for name in every_workload(SIZES)] + [(name, 2) for name in WITH_THREADS]
+    cases = [(name, 1) for name in workloads()]
+    cases += [(name, 2) for name, about in workloads().items() if "replay" in about.two_threads]
     found = [
         keep_part(f"replay-{name}-{threads}", functools.partial(_one, name, threads), timed=True)
         for name, threads in cases

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from harness import Line, Measured, Unavailable
+from harness import Line, Measured, Unavailable, workloads
 
 from virtual_time.common import Done, fresh, query, simulate, timed, workload
 
@@ -37,11 +37,13 @@ class Program:
         return [workload(self.name, hooked), *(arguments or self.arguments).split()]
 
 
-PROGRAMS = (
-    Program("cg", "--class A", "--class W"),
-    Program("mg", "--class A", "--class W"),
-    Program("hydro", "--side 512 --steps 20", "--side 128 --steps 20"),
-)
+def programs() -> list[Program]:
+    """Those that state the size `speed`."""
+    return [
+        Program(about.name, " ".join(about.words("speed")), " ".join(about.words("cachegrind")))
+        for about in workloads().values()
+        if about.has("speed")
+    ]
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def _mean(values: list[float]) -> float:
 
 def speed() -> Measured:
     folder = fresh("speed")
-    found = [_measure(program, folder) for program in PROGRAMS]
+    found = [_measure(program, folder) for program in programs()]
     means = {way: _mean([one.factor(way) for one in found]) for way in WAYS[1:]}
     accesses = _mean([one.accesses for one in found])
     summary = (
@@ -120,7 +122,7 @@ def beside_cachegrind() -> Measured:
         raise Unavailable("valgrind is not installed")
     folder = fresh("cachegrind")
     lines, ratios = [], []
-    for program in PROGRAMS:
+    for program in programs():
         arguments = program.smaller
         native, slow = _cachegrind(program, arguments)
         whole = median(timed(program.command(False)).cpu for _ in range(ROUNDS))
@@ -141,7 +143,8 @@ def beside_cachegrind() -> Measured:
 LINES = [
     Line(
         "speed",
-        f"CG, MG, hydro in class A sizes, native being 1: hooks off at most {HOOKS_OFF:.0f}x, profile "
+        f"{', '.join(program.name for program in programs())} in class A sizes, native being 1: hooks off at most "
+        f"{HOOKS_OFF:.0f}x, profile "
         f"{PROFILE:.0f}x, simulated {SIMULATED:.0f}x and at least {ACCESSES / 1e6:.0f} million accesses a second",
         speed,
     ),

@@ -13,30 +13,8 @@ from harness import TERRACE, Line, Measured, Unavailable, every_workload, keep_p
 
 from virtual_time.common import Words, fresh, workload
 
-# Class S, and the like of it where a workload has no classes: a few MiB at most. The caches are scaled with it: at
-# their own size everything would stay in them.
+# At the size `coverage` the caches are scaled: at their own size everything would stay in them.
 MACHINE = ["--machine", "unimem-lat4", "--cache", "l2=32KiB", "--cache", "l3=128KiB"]
-CLASS_S = {
-    "cg": "--class S",
-    "mg": "--class S",
-    "stream": "--size 512KiB --repetitions 5",
-    "chase": "--size 1MiB --steps 100000",
-    "gups": "--size 1MiB",
-    "hashjoin": "--tuples 30000 --ratio 4 --iterations 2",
-    "spmv": "--scale 13 --per-row 12 --iterations 5",
-    "stencil": "--side 48 --iterations 5",
-    "btree": "--records 50000 --lookups 50000 --iterations 2",
-    "sort": "--keys 100003 --iterations 2",
-    "hydro": "--side 48",
-    "ft": "--class S",
-    "graph": "--scale 13 --per-vertex 12 --iterations 3",
-    "mergejoin": "--tuples 30000 --ratio 4 --iterations 1",
-    "tensor": "--scale 15 --iterations 3",
-    "bt": "--class S",
-    "sp": "--class S",
-    "lu": "--class S",
-    "eddy": "--elements 9 --order 6 --steps 2",
-}
 GOAL = 0.99
 LISTED = 5  # objects below it, by name
 
@@ -47,10 +25,10 @@ def needs_qemu() -> None:
         raise Unavailable(f"{name} is not installed (Debian: qemu-user)")
 
 
-def _coverage(name: str, arguments: str) -> dict[str, Any]:
+def _coverage(name: str, arguments: list[str]) -> dict[str, Any]:
     native, hooked = (workload(name, built) for built in (False, True))
     words: Words = ["lab", "coverage", *MACHINE, "--json", "--native", native, "--", hooked]
-    found: dict[str, Any] = json.loads(run([TERRACE, *words, *arguments.split()]).stdout)
+    found: dict[str, Any] = json.loads(run([TERRACE, *words, *arguments]).stdout)
     return found
 
 
@@ -58,7 +36,7 @@ def seen() -> Measured:
     """By workload, and by each object, however few its misses are."""
     needs_qemu()
     lines, holds = [], True
-    for name, arguments in every_workload(CLASS_S).items():
+    for name, arguments in every_workload("coverage").items():
         found = keep_part(f"tracer-{name}", functools.partial(_coverage, name, arguments))
         objects = [o for o in found["objects"] if o["traced"] > 0]
         below = sorted((o for o in objects if o["seen"] < GOAL * o["traced"]), key=lambda o: -o["traced"])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import tomllib
 
-from harness import ROOT, TERRACE, Line, Measured, run
+from harness import ROOT, TERRACE, Line, Measured, run, workloads
 
 from virtual_time.common import fresh, workload
 
@@ -18,16 +17,14 @@ HOURS = 4 * 3600.0
 def validates() -> Measured:
     folder = fresh("validate")
     output, machine = folder / "validate.json", folder / "here.toml"
-    cases = ROOT / "workloads" / "validate.toml"
-    with cases.open("rb") as file:
-        programs = [entry["name"] for entry in tomllib.load(file)["program"]]
+    programs = [name for name, about in workloads().items() if about.has("measure")]
     native, hooked = (
         {workload(name, built, threads=True).parent for name in programs}.pop() for built in (False, True)
     )
     run([TERRACE, "machine", "measure", "-o", machine])
     words = ["--native", native, "--hooked", hooked, "--machine", machine, "--json", output]
-    words += ["--plot", folder.parent / "validate.html"]
-    done = run([TERRACE, "lab", "validate", cases, *words], check=False, timeout=HOURS)
+    words += ["--plot", folder.parent / "validate.html", "--source", ROOT]
+    done = run([TERRACE, "lab", "validate", *words], check=False, timeout=HOURS)
     if not output.exists():
         said = (done.stderr + done.stdout).strip().splitlines() or ["it said nothing"]
         return Measured(f"terrace lab validate ended with {done.returncode}: {' | '.join(said[-4:])}", False)

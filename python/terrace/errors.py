@@ -1,7 +1,5 @@
 """Errors that a person reads: one line that says what was asked, what was found, and what to do."""
 
-from terrace import _core
-
 
 class TerraceError(Exception):
     """The call failed: exit status 1."""
@@ -23,6 +21,8 @@ class core_errors:  # noqa: N801  (reads as what it does)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         """Raises the same line again, with its exit status."""
+        from terrace import _core  # here: whoever calls nothing in C++ needs nothing that is built
+
         if isinstance(error, _core.InvalidError):
             raise WrongCallError(str(error)) from error
         if isinstance(error, _core.Error):

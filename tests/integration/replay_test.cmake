@@ -2,12 +2,12 @@
 # times of their own; programs that are profiled again; plans of smaller runs; hints. The workloads are built once, with the wrappers.
 if(TARGET terrace_cli AND TARGET terrace_wrapper AND NOT TERRACE_SANITIZE)
   find_package(SQLite3 REQUIRED)
-  set(names cg mg stencil gups sort btree hashjoin spmv eddy)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/hooked)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/workloads/*.[ch]pp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/workloads/*.[ch]pp
+    ${PROJECT_SOURCE_DIR}/workloads/*/workload.toml)
   add_custom_command(OUTPUT ${folder}/built
     COMMAND ${CMAKE_COMMAND} -E env CXX=$<TARGET_FILE_DIR:terrace_wrapper>/terrace-c++
-      sh ${PROJECT_SOURCE_DIR}/workloads/build.sh ${folder} ${names}
+      sh ${PROJECT_SOURCE_DIR}/workloads/build.sh ${folder} ${TERRACE_HOOKED_WORKLOADS}
     COMMAND ${CMAKE_COMMAND} -E touch ${folder}/built
     DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/workloads/build.sh terrace_wrapper terrace
     COMMENT "Building the workloads with the wrappers" VERBATIM)
@@ -18,5 +18,6 @@ if(TARGET terrace_cli AND TARGET terrace_wrapper AND NOT TERRACE_SANITIZE)
     target_compile_definitions(${test} PRIVATE TERRACE_WRAPPERS="$<TARGET_FILE_DIR:terrace_wrapper>"
       TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>" TERRACE_HOOKED="${folder}")
   endforeach()
+  target_include_directories(replay_test PRIVATE ${TERRACE_WORKLOAD_TABLE})
   target_link_libraries(carried_test PRIVATE terrace_store terrace_plan_io)
 endif()

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "program_fixture.hpp"
+#include "workload.hpp"
 
 namespace terrace::test {
 namespace {
@@ -18,8 +19,9 @@ class Replays : public ProgramTest {
  protected:
   Replays() : ProgramTest("replays") {
     // Where programs lie shows in their names only, but their environment lies on their stacks.
-    for (const char* name : {"cg", "mg", "stencil", "gups", "sort", "btree", "hashjoin", "spmv", "eddy"})
-      fs::create_symlink(std::string(TERRACE_HOOKED) + "/" + name, root_ + "/" + name);
+    for (const auto& workload : k_all_workloads)
+      if (workload.is_hooked())
+        fs::create_symlink(std::string(TERRACE_HOOKED) + "/" + workload.name, root_ + "/" + workload.name);
   }
 
   // Programs of tests/integration/programs, each in a folder of its own.
@@ -53,34 +55,31 @@ class Replays : public ProgramTest {
 };
 
 struct Case {
-  const char* name;
-  const char* program;
-  const char* options;  // caches and phases
+  std::string name;
+  std::string program;
+  std::string options;  // caches and phases
 };
 void PrintTo(const Case& of, std::ostream* out) { *out << of.name; }
 
-constexpr Case k_cases[] = {
-    {"cg", "cg --class S --iterations 15", "--cache l3=120KiB"},
-    {"mg", "mg --class S", "--cache l3=120KiB"},
-    {"stencil", "stencil --side 40 --iterations 4", "--cache l3=120KiB"},
-    {"gups", "gups --size 512KiB --iterations 3", "--cache l3=120KiB"},
-    {"sort", "sort --keys 60007 --iterations 2", "--cache l3=120KiB"},
-    {"btree", "btree --records 30011 --lookups 20000 --iterations 2", "--cache l3=120KiB"},
-    {"hashjoin", "hashjoin --tuples 10007 --ratio 3 --iterations 2", "--cache l3=120KiB"},
-    {"spmv", "spmv --scale 11 --per-row 9 --iterations 3", "--cache l3=120KiB"},
-    {"eddy", "eddy --elements 8 --order 5 --steps 2", "--cache l3=120KiB"},
-    {"functions", "c/heat 3", "--cache l3=120KiB --phases heat_cells,record_history,nowhere"},
-    {"found", "c/heat 8", "--cache l3=120KiB --phases auto"},
-};
+std::vector<Case> cases() {
+  std::vector<Case> all{
+      {"functions", "c/heat 3", "--cache l3=120KiB --phases heat_cells,record_history,nowhere"},
+      {"found", "c/heat 8", "--cache l3=120KiB --phases auto"},
+  };
+  for (const auto& workload : k_all_workloads)
+    if (workload.is_hooked())
+      all.push_back({workload.name, std::string(workload.name) + " " + workload.hooked, "--cache l3=120KiB"});
+  return all;
+}
 
-class Workload : public Replays, public ::testing::WithParamInterface<Case> {};
+class Programs : public Replays, public ::testing::WithParamInterface<Case> {};
 
 // Recorded in one configuration; replayed in that and in others, which differ in machine, budget, planner and
 // cores.
-TEST_P(Workload, ReplayIsExecution) {
+TEST_P(Programs, ReplayIsExecution) {
   const auto& of = GetParam();
-  const std::string options = of.options;
-  if (std::string(of.program).starts_with("c/")) make("c");
+  const std::string& options = of.options;
+  if (of.program.starts_with("c/")) make("c");
   const std::string first = "--machine unimem-bw2 --fast 128KiB ";
   simulate("recorded.terrace", first + options + " --misses app.misses", of.program);
   simulate("plain.terrace", first + options, of.program);
@@ -105,8 +104,8 @@ TEST_P(Workload, ReplayIsExecution) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Workload, ::testing::ValuesIn(k_cases),
-                         [](const auto& of) { return std::string(of.param.name); });
+INSTANTIATE_TEST_SUITE_P(All, Programs, ::testing::ValuesIn(cases()),
+                         [](const auto& of) { return of.param.name; });
 
 constexpr const char* k_stencil = "stencil --side 40 --iterations 4";
 constexpr const char* k_there = "--machine unimem-lat4 --cache l3=120KiB ";

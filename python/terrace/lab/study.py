@@ -27,19 +27,6 @@ STUDY_FAST = 256e6
 STUDY_CACHE = 20e6
 
 
-@dataclass(frozen=True)
-class Workload:
-    """A program of the study: its footprint in class C on each of 4 ranks (bytes), and class C's iterations."""
-
-    name: str
-    study_footprint: float
-    study_iterations: int
-
-
-WORKLOADS = {
-    "cg": Workload("cg", 311e6, 75),
-    "mg": Workload("mg", 921e6, 20),
-}
 MACHINES = ("unimem-bw2", "unimem-lat4")
 _GIVEN = "given by --plan"  # why a plan is in force, as the journal has it
 

@@ -39,6 +39,14 @@ SOMEWHERE = {
     "cachegrind": "slowdown beside cachegrind's, where `speed` is too long for it",
 }
 CLASSES = ("S", "W", "A")
+# Studies that take their programs from here.
+STUDIES = {
+    "demo": "`terrace lab demo`",
+    "unimem": "`terrace lab experiment unimem`",
+    "two-level": "`terrace lab experiment two-level`",
+    "baselines": "`terrace lab experiment baselines`",
+    "carried": "acceptance: plans of class W in class A",
+}
 # What more threads do to the results.
 OPENMP = ("same", "rounded", "races")
 # Sizes that may be run once more with two threads.
@@ -73,7 +81,7 @@ class Study:
 
     names: tuple[str, ...]
     small: tuple[str, ...]  # those in which it stays when few programs are asked for
-    words: Mapping[str, tuple[str, ...]]  # by class
+    words: Mapping[str, tuple[str, ...]]  # by class, with class C's number of iterations
     footprint: float  # bytes of a rank's data in class C on 4 ranks
     published: bool  # whether Unimem's study has it
     arrays: str  # the file of the workload's folder in which its arrays are made; empty: unknown
@@ -129,7 +137,9 @@ def read_all(folder: Path) -> dict[str, Workload]:
     for the first thing that is wrong in a manifest."""
     found = [read(path.parent) for path in sorted(folder.glob(f"*/{MANIFEST}"))]
     if not found:
-        raise WrongCallError(f"{folder}: no folder in it has a {MANIFEST}; Terrace's source tree has workloads/")
+        raise WrongCallError(
+            f"{folder}: no folder in it has a {MANIFEST}: run this in Terrace's source tree, or give --source"
+        )
     return {one.name: one for one in sorted(found, key=lambda one: (one.order, one.name))}
 
 
@@ -202,7 +212,7 @@ def _loop(table: _Table) -> Loop:
 
 
 def _study(table: _Table) -> Study:
-    names = table.words("in")
+    names = table.words("in", STUDIES)
     return Study(
         names=names,
         small=table.words("small", names),

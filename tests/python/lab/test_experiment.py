@@ -15,7 +15,7 @@ from conftest import charts_of
 from terrace import _core
 from terrace.lab.experiment import metrics, published, unimem
 from terrace.lab.experiment.cells import Cell, parse_shard
-from terrace.lab.experiment.setting import Setting, baselines
+from terrace.lab.experiment.setting import baselines, read_setting
 from terrace.lab.study import obeyed, outcome
 
 BIN = Path(sys.executable).parent
@@ -179,7 +179,7 @@ def test_a_killed_run_goes_on(begun, mg):
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait()
     there = {path: path.read_bytes() for path in begun.glob("cells/**/[!.]*.json")}
-    all_of_them = len(unimem.cells(Setting(("mg",), "S", small=True)))
+    all_of_them = len(unimem.cells(read_setting("unimem", ROOT, "mg", "S", small=True)))
     assert 6 <= len(there) < all_of_them
     again = run("unimem", begun, "--only", "mg")
     assert again.returncode == 0, again.stderr
@@ -209,7 +209,7 @@ def test_shards_together_are_the_whole(begun, mg):
         assert done.returncode == 0, done.stderr
         answered += int(done.stdout.split()[0])
         assert not (begun / "managed.csv").exists()
-    assert answered == len(unimem.cells(Setting(("mg",), "S", small=True)))
+    assert answered == len(unimem.cells(read_setting("unimem", ROOT, "mg", "S", small=True)))
     gathered = run("unimem", begun, "--only", "mg")
     assert gathered.returncode == 0, gathered.stderr
     assert gathered.stdout.startswith("0 cells answered")
@@ -217,7 +217,7 @@ def test_shards_together_are_the_whole(begun, mg):
 
 
 def test_a_cell_belongs_to_one_shard():
-    cells = unimem.cells(Setting(unimem.PROGRAMS, "W", small=False))
+    cells = unimem.cells(read_setting("unimem", ROOT, None, "W", small=False))
     assert len({cell.name for cell in cells}) == len(cells)
     for count in (1, 3, 7):
         owners = [[i for i in range(1, count + 1) if cell.belongs_to((i, count))] for cell in cells]
@@ -276,7 +276,7 @@ def test_baselines_side_by_side(tmp_path):
     [
         (["--only", "cg,nothing"], "there is no 'nothing' here"),
         (["--shard", "3/2"], "write for example 2/8"),
-        (["--source", "/nowhere"], "/nowhere/workloads/build.sh is not there"),
+        (["--source", "/nowhere"], "/nowhere/workloads: no folder in it has a workload.toml"),
     ],
 )
 def test_wrong_calls_say_what_is_wrong(tmp_path, words, said):

@@ -7,8 +7,6 @@ from terrace.lab.experiment.page import Report, Section
 from terrace.lab.experiment.setting import Reader, Setting, baselines
 from terrace.lab.experiment.tables import Row, Table
 
-PROGRAMS = ("cg", "mg")
-SMALL = ("mg",)
 MACHINES = ("unimem-lat4", "unimem-bw2")
 SIZES = ("1/4", "1/2")
 OURS = ("planned auto", "live auto", "live unimem")

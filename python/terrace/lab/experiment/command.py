@@ -16,7 +16,7 @@ from terrace.lab.experiment.page import Report
 from terrace.lab.experiment.recording import Place
 from terrace.lab.experiment.runner import run
 from terrace.lab.experiment.setting import Setting
-from terrace.lab.experiment.workloads import CLASSES
+from terrace.lab.workloads import CLASSES
 
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder; default: out/NAME.")]
 Class = Annotated[str, typer.Option("--class", help="Size of the programs: S, W or A.")]

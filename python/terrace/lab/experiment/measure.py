@@ -25,7 +25,7 @@ from terrace.lab import study
 from terrace.lab.experiment import metrics
 from terrace.lab.experiment.cells import Answer, Cell, write_whole
 from terrace.lab.experiment.recording import Place, Recording, recording
-from terrace.lab.experiment.workloads import WORKLOADS
+from terrace.lab.workloads import Workload
 from terrace.solve.certificate import certificate
 from terrace.store.reader import Store
 
@@ -39,21 +39,21 @@ def needs_profile(cell: Cell) -> bool:
     return cell.method.split()[0] in _WITH_PROFILE
 
 
-def fast_bytes(cell: Cell, footprint: int) -> int:
+def fast_bytes(place: Place, cell: Cell, footprint: int) -> int:
     """The size of fast memory: "256MB" in the study's ratio to the footprint, "1/4" of it; 0 for none."""
     if not cell.size:
         return 0
     if "/" in cell.size:
         above, _, below = cell.size.partition("/")
         return footprint * int(above) // int(below)
-    return int(_core.parse_size(cell.size) * footprint / WORKLOADS[cell.workload].study_footprint)
+    return int(_core.parse_size(cell.size) * footprint / place.workload(cell.workload).study.footprint)
 
 
 def answer(place: Place, cell: Cell) -> Answer:
     """Answers the cell; its recording has to be there, and its profile where it needs one."""
     with core_errors():
         of = recording(place, cell.workload, cell.machine)
-        fast = fast_bytes(cell, of.footprint)
+        fast = fast_bytes(place, cell, of.footprint)
         if cell.method == "bound":
             return _bound(place, cell, of, fast)
         return _replay(place, cell, of, fast, _options(place, cell, fast))
@@ -119,7 +119,7 @@ class _Profiled:
 
     def alone(self, array: str) -> str:
         dump = json.loads(self._problem([], objects=True).to_json())
-        sites = arrays(self._place.source, self._cell.workload)
+        sites = arrays(self._place.workload(self._cell.workload))
         items = [i for i, item in enumerate(dump["items"]) if sites.get(_site(dump, item)) == array]
         if not items:
             raise TerraceError(f"{self._cell.workload}: no object of its profile is made where '{array}' is")
@@ -136,9 +136,9 @@ def _site(dump: metrics.Dump, item: metrics.Dump) -> str:
     return str(dump["objects"][item["object"]]["name"]).rpartition(" ")[2]
 
 
-def arrays(source: Path, workload: str) -> dict[str, str]:
+def arrays(workload: Workload) -> dict[str, str]:
     """By place in the source ("sp.cpp:63"), the name of the array that is made there."""
-    path = source / "workloads" / WORKLOADS[workload].array_file
+    path = workload.folder / workload.study.arrays
     found = {}
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if made := re.match(r"\s+Array (\w+)\(", line):

@@ -20,7 +20,7 @@ from terrace import _core
 from terrace.errors import TerraceError
 from terrace.lab import study
 from terrace.lab.experiment.cells import document, write_whole
-from terrace.lab.experiment.workloads import WORKLOADS, Workload
+from terrace.lab.workloads import Workload, read
 
 # Unimem's machines have the same caches: one recording serves all of them.
 _SHARED = {"unimem": "unimem-bw2"}
@@ -34,6 +34,10 @@ class Place:
     folder: Path
     source: Path  # Terrace's source tree
     problem_class: str
+
+    def workload(self, name: str) -> Workload:
+        """What its manifest says."""
+        return read(self.source / "workloads" / name)
 
     def program(self, name: str) -> Path:
         """A workload, built with the wrappers."""
@@ -91,8 +95,8 @@ def record(place: Place, name: str, machine: str) -> None:
     machine = shape(machine)
     if place.facts(name, machine).exists():
         return
-    workload = WORKLOADS[name]
-    command = [str(place.program(name)), *workload.command(place.problem_class)]
+    workload = place.workload(name)
+    command = [str(place.program(name)), *workload.study.words[place.problem_class]]
     scratch = place.folder / "scratch" / f"record.{name}.{machine}.{os.getpid()}"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
@@ -148,7 +152,7 @@ def _options(workload: Workload, machine: str, footprint: int) -> list[str]:
     if shape(machine) not in _SHARED.values():
         shares = 1 if caches[-1]["shared"] else initiator["cores"]
         last = _core.parse_size(caches[-1]["size"]) * shares
-    size = last * footprint / workload.study_footprint
+    size = last * footprint / workload.study.footprint
     options: list[str] = []
     for cache in reversed(caches):
         if cache is not caches[-1]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from terrace import _core
+from terrace.lab import workloads
 from terrace.lab.experiment.cells import Answer, Answers, Cell
+from terrace.lab.workloads import Workload
 from terrace.solve.figures import hold_bound
 
 _OURS = ("auto", "joint", "stream", "unimem", "global", "local", "slow-only", "fast-only")
@@ -19,9 +22,26 @@ _WITHOUT_PROFILE = ("first-touch", "interleave", "weighted-interleave")
 class Setting:
     """Which programs in which class; `small` asks fewer questions of each."""
 
-    workloads: tuple[str, ...]
+    programs: tuple[Workload, ...]
     problem_class: str
     small: bool
+
+    @property
+    def workloads(self) -> tuple[str, ...]:
+        """The programs' names."""
+        return tuple(program.name for program in self.programs)
+
+    def program(self, name: str) -> Workload:
+        """The one of that name, which has to be there."""
+        return next(program for program in self.programs if program.name == name)
+
+
+def read_setting(study: str, source: Path, only: str | None, problem_class: str, small: bool) -> Setting:
+    """The study's programs, as the manifests in Terrace's source tree have them; `only` names some of them. A
+    small setting has class S and, unless they are named, few programs."""
+    there = workloads.read_all(source / "workloads")
+    few = workloads.of_study(there, study, small=small and only is None)
+    return Setting(workloads.chosen(only, few), "S" if small else problem_class, small)
 
 
 def baselines() -> dict[str, str]:

@@ -8,8 +8,6 @@ from terrace.lab.experiment.metrics import METRICS
 from terrace.lab.experiment.setting import Reader, Setting, baselines
 from terrace.lab.experiment.tables import Row, Table, mean
 
-PROGRAMS = ("stream", "hydro", "cg", "mg", "ft", "bt", "sp", "lu", "eddy", "graph", "tensor", "mergejoin")
-SMALL = ("stream", "hydro")
 MACHINES = ("two-level-sandy-bridge", "knl-7210-flat")
 CODE = "hydro"  # stands for LULESH
 QUARTER = "1/4"

@@ -9,11 +9,8 @@ from terrace.lab.experiment import published
 from terrace.lab.experiment.cells import Answers, Cell, unique
 from terrace.lab.experiment.setting import Reader, Setting, baselines
 from terrace.lab.experiment.tables import Row, Table, mean
-from terrace.lab.experiment.workloads import WORKLOADS
 from terrace.solve.figures import overlap
 
-PROGRAMS = ("cg", "mg", "ft", "bt", "sp", "lu", "eddy", "graph", "tensor", "mergejoin")
-SMALL = ("mg", "sp")
 BANDWIDTHS = ("unimem-bw2", "unimem-bw4", "unimem-bw8")
 LATENCIES = ("unimem-lat2", "unimem-lat4", "unimem-lat8")
 MANAGED = ("unimem-bw2", "unimem-lat4")
@@ -74,7 +71,7 @@ def sizes(setting: Setting, workload: str) -> tuple[str, ...]:
     """Of fast memory. A quarter of the footprint is the study's ratio where the study has no such program."""
     if setting.small:
         return (STUDY,)
-    return (STUDY, "128MB", "512MB", *(("1/4",) if WORKLOADS[workload].in_study else ()))
+    return (STUDY, "128MB", "512MB", *(("1/4",) if setting.program(workload).study.published else ()))
 
 
 def machines(setting: Setting) -> tuple[str, ...]:
@@ -245,15 +242,16 @@ def moves(setting: Setting, answers: Answers) -> Table:
     rows: list[Row] = []
     for name in setting.workloads:
         for machine in MANAGED:
-            rows += [_moves(Reader(answers, name, machine), how) for how in ("live", "planned")]
+            reader = Reader(answers, name, machine)
+            rows += [_moves(reader, how, setting.program(name).study.footprint) for how in ("live", "planned")]
     return Table("moves", "Table 4: moves, what they cost, and how much of them is hidden", rows)
 
 
-def _moves(reader: Reader, how: str) -> Row:
+def _moves(reader: Reader, how: str, class_c: float) -> Row:
     method = f"{how} auto"
     done, free = reader.get(method, STUDY), reader.get(f"{method} free", STUDY)
     said = published.MOVES.get(reader.workload) if reader.machine == HALF else None
-    scale = WORKLOADS[reader.workload].study_footprint / done.footprint_bytes
+    scale = class_c / done.footprint_bytes
     return {
         "workload": reader.workload, "machine": reader.machine, "how": how, "moves": done.moves,
         "moved_bytes": done.moved_bytes, "moved_in_class_c_bytes": done.moved_bytes * scale,

@@ -16,9 +16,10 @@ from typing import Annotated
 import typer
 
 from terrace import _core
-from terrace.errors import TerraceError
-from terrace.lab import study
-from terrace.lab.study import MACHINES, STUDY_CACHE, STUDY_FAST, WORKLOADS, Configuration, Outcome, Workload
+from terrace.errors import TerraceError, WrongCallError
+from terrace.lab import study, workloads
+from terrace.lab.study import MACHINES, STUDY_CACHE, STUDY_FAST, Configuration, Outcome
+from terrace.lab.workloads import CLASSES, Workload
 from terrace.output import bars, console, table
 from terrace.report.gather import gather
 from terrace.report.page import render
@@ -72,14 +73,14 @@ def demo(
 ) -> None:
     """Profile, plan and run CG and MG on the machines of Unimem's study; write a table and a report."""
     begun = time.monotonic()
-    build = source / "workloads" / "build.sh"
-    if not build.is_file():
-        raise TerraceError(f"{build} is not there: run the demo in Terrace's source tree, or give --source")
+    if problem_class not in CLASSES:
+        raise WrongCallError(f"--class {problem_class}: there are {', '.join(CLASSES)}")
+    programs = workloads.of_study(workloads.read_all(source / "workloads"), "demo")
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir(parents=True)
-    binaries = _build(build, output / "bin")
+    binaries = _build(source / "workloads" / "build.sh", [one.name for one in programs], output / "bin")
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        parts = list(pool.map(lambda w: _workload(w, binaries, output, problem_class), WORKLOADS.values()))
+        parts = list(pool.map(lambda w: _workload(w, binaries, output, problem_class), programs))
     rows = [row for part, _ in parts for row in part]
     report = output / "report.html"
     report.write_text(render(gather(output / "mg-live.unimem-lat4-quarter-live.terrace")), encoding="utf-8")
@@ -100,23 +101,24 @@ def demo(
         raise TerraceError("a workload did not verify")
 
 
-def _build(script: Path, folder: Path) -> dict[str, Path]:
-    """CG and MG with nothing but CXX changed."""
+def _build(script: Path, names: Sequence[str], folder: Path) -> dict[str, Path]:
+    """The programs with nothing but CXX changed."""
     compiler = Path(study.terrace_program()).with_name("terrace-c++")
-    command = ["sh", str(script.resolve()), str(folder.resolve()), *WORKLOADS]
+    command = ["sh", str(script.resolve()), str(folder.resolve()), *names]
     done = subprocess.run(command, env={**os.environ, "CXX": str(compiler)}, capture_output=True, text=True)
     if done.returncode != 0:
         raise TerraceError(f"building the workloads failed: {done.stderr.strip().splitlines()[-1]}")
-    return {name: folder / name for name in WORKLOADS}
+    return {name: folder / name for name in names}
 
 
 def _workload(
     workload: Workload, binaries: dict[str, Path], folder: Path, problem_class: str
 ) -> tuple[list[Row], str]:
     """The table's rows, and the picture of time over fast memory."""
-    program = [str(binaries[workload.name]), "--class", problem_class]
+    binary = str(binaries[workload.name])
+    program = [binary, *workload.words(problem_class)]
     footprint = study.footprint(program, folder, workload.name)
-    scale = footprint / workload.study_footprint
+    scale = footprint / workload.study.footprint
     caches = ["--cache", f"l3={int(STUDY_CACHE * scale)}"]
     sizes = {"study": int(STUDY_FAST * scale), "quarter": footprint // 4}
     # An earlier run of the official length, profiled on each machine: plans are made from it.
@@ -143,9 +145,9 @@ def _workload(
     for share, label in shares.items():
         configurations.append(Configuration(label, MACHINES[-1], "auto", int(footprint * share)))
     shares = dict(sorted({**shares, 1 / 4: f"{MACHINES[-1]}-quarter-live"}.items()))
-    long = [*program, "--iterations", str(workload.study_iterations)]
+    long = [binary, *workload.study.words[problem_class]]
     outcomes, printed = study.simulate(long, configurations, folder, f"{workload.name}-live", caches)
-    verified = "SUCCESSFUL" in printed
+    verified = workload.verified(printed)
     rows = [
         _row(workload, machine, ratio, fast, footprint, outcomes, bounds[machine, ratio], verified)
         for machine in MACHINES

@@ -8,6 +8,8 @@ The core time of an instruction is no property of a machine alone: it is fitted 
 phases at a size that the caches hold, by the same program's native times there with one thread, and then used at
 the sizes that are compared, with any number of threads (core_times.py). A program without such a size gets the
 machine's, and is marked as uncalibrated.
+
+The programs are the workloads whose manifests state the size `measure`, or those of a file.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ import typer
 
 from terrace import units
 from terrace.errors import TerraceError, WrongCallError
-from terrace.lab import study
+from terrace.lab import study, workloads
 from terrace.output import console, progress, table
 from terrace.report import charts, parts
 from terrace.solve import core_times
@@ -39,7 +41,8 @@ from terrace.store.values import PhaseInstance
 SCHEMA = 2
 
 _EPILOG = """\b
-A case of the file, where {threads} stands for the number of threads:
+Without a file of cases: the workloads in workloads/ that state the size `measure`.
+A case of a file, where {threads} stands for the number of threads:
   [[program]]
   name = "cg"                                       # in both folders
   measure = ["--class", "A", "--threads", "{threads}"]
@@ -48,7 +51,7 @@ A case of the file, where {threads} stands for the number of threads:
 \b
 Example:
   terrace machine measure -o here.toml
-  terrace lab validate cases.toml --native native/ --hooked hooked/ -m here.toml --plot error.html
+  terrace lab validate --native native/ --hooked hooked/ -m here.toml --plot error.html
 """
 
 # "Time   0.25 s", "Time in seconds =   0.25"
@@ -94,18 +97,21 @@ def register(app: typer.Typer) -> None:
 
 
 def validate(
-    cases: Annotated[Path, typer.Argument(help="TOML file of programs; workloads/validate.toml is one.")],
     native: Annotated[Path, typer.Option(help="Folder of the programs as the compiler alone makes them.")],
     hooked: Annotated[Path, typer.Option(help="Folder of the same programs built with the wrappers.")],
     machine: Annotated[str, typer.Option("--machine", "-m", help="File of this machine, as measured.")],
+    cases: Annotated[Path | None, typer.Argument(help="TOML file of programs; default: the workloads.")] = None,
     threads: Annotated[str, typer.Option(help="Numbers of threads, with commas between them.")] = "1,2",
     only: Annotated[list[str] | None, typer.Option(help="Only this program. May be repeated.")] = None,
     repetitions: Annotated[int, typer.Option(min=1, help="Native runs of each, interleaved.")] = 9,
     plot: Annotated[Path | None, typer.Option(help="Also draw the errors there: .html.")] = None,
     output: Annotated[Path | None, typer.Option("--json", help="Also write the table there.")] = None,
+    source: Annotated[Path, typer.Option(help="Terrace's source tree, for the workloads.")] = Path(),
 ) -> None:
     """Compare virtual time with the clock, on this machine, for programs of any kind."""
-    found = compare(read_cases(cases, only or []), native, hooked, machine, _numbers(threads), repetitions)
+    programs = of_workloads(source / "workloads") if cases is None else read_cases(cases)
+    chosen = _named(programs, only or [], cases or source / "workloads")
+    found = compare(chosen, native, hooked, machine, _numbers(threads), repetitions)
     document = summary(found, machine, repetitions)
     if output is not None:
         output.write_text(json.dumps({"schema": SCHEMA, **document}, indent=1) + "\n")
@@ -114,7 +120,21 @@ def validate(
     _print(found, document)
 
 
-def read_cases(path: Path, only: Sequence[str]) -> list[Case]:
+def of_workloads(folder: Path) -> list[Case]:
+    """Those of the folder whose manifests state the size `measure`."""
+    return [
+        Case(
+            one.name,
+            [*one.words("measure"), *(["--threads", "{threads}"] if one.openmp else [])],
+            one.words("calibrate") if one.has("calibrate") else None,
+            one.time or _TIME,
+        )
+        for one in workloads.read_all(folder).values()
+        if one.has("measure")
+    ]
+
+
+def read_cases(path: Path) -> list[Case]:
     """The programs of a file. Raises WrongCallError naming what is wrong in it."""
     try:
         with path.open("rb") as file:
@@ -128,9 +148,15 @@ def read_cases(path: Path, only: Sequence[str]) -> list[Case]:
             what = f"has no use for '{min(unknown)}'" if unknown else "needs a name and what to measure"
             raise WrongCallError(f"{path}: program {len(cases) + 1} {what}")
         cases.append(Case(entry["name"], entry["measure"], entry.get("calibrate"), entry.get("time", _TIME)))
-    missing = set(only) - {case.name for case in cases}
-    if missing or not cases:
-        raise WrongCallError(f"{path}: there is no [[program]] {min(missing, default='in it')}")
+    if not cases:
+        raise WrongCallError(f"{path}: there is no [[program]] in it")
+    return cases
+
+
+def _named(cases: Sequence[Case], only: Sequence[str], where: Path) -> list[Case]:
+    """Those that --only names; all where it names none."""
+    if missing := set(only) - {case.name for case in cases}:
+        raise WrongCallError(f"{where}: there is no program '{min(missing)}' to validate")
     return [case for case in cases if not only or case.name in only]
 
 

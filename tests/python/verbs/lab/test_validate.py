@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from terrace.errors import TerraceError, WrongCallError
+from terrace.lab import workloads
 from terrace.solve import core_times
 from terrace.verbs.lab import validate
 
@@ -16,6 +17,7 @@ calibrate = ["2000"]
 measure = ["60000"]
 """
 MACHINE = "unimem-lat4"
+WORKLOADS = Path(__file__).resolve().parents[4] / "workloads"
 
 
 def test_the_fit_gives_the_native_time_at_the_size_of_calibration(folders: tuple[Path, Path]) -> None:
@@ -77,8 +79,30 @@ def test_bad_files_of_cases(tmp_path: Path, text: str, message: str) -> None:
     """One line that says what is wrong."""
     (tmp_path / "cases.toml").write_text(text)
     with pytest.raises(WrongCallError) as raised:
-        validate.read_cases(tmp_path / "cases.toml", [])
+        validate.read_cases(tmp_path / "cases.toml")
     assert message in str(raised.value)
+
+
+def test_the_workloads_are_cases() -> None:
+    """Those that state what to measure, each with how it prints its time."""
+    there = {case.name: case for case in validate.of_workloads(WORKLOADS)}
+    assert there.keys() == {one.name for one in workloads.read_all(WORKLOADS).values() if one.has("measure")}
+    assert len(there) >= 10
+    stream = there["stream"]
+    assert stream.measure == ["--size", "64MiB", "--repetitions", "6", "--threads", "{threads}"]
+    assert stream.calibrate == ["--size", "96KiB", "--repetitions", "250"]
+    assert validate._time(stream, "copy 1 2\nTime   0.25 s\n") == 0.25
+    assert validate._time(there["cg"], " Time in seconds =  1.5\n") == 1.5
+
+
+def test_a_program_that_is_not_there(terrace: Callable[..., object], tmp_path: Path) -> None:
+    """Of the workloads, and of a file of cases."""
+    (tmp_path / "cases.toml").write_text(CASES)
+    words = ["lab", "validate", "--native", "n", "--hooked", "h", "-m", MACHINE, "--source", WORKLOADS.parent]
+    for cases, where in (((), WORKLOADS), ((tmp_path / "cases.toml",), tmp_path / "cases.toml")):
+        done = terrace(*words, *cases, "--only", "chase")
+        assert getattr(done, "returncode") == 2  # noqa: B009
+        assert f"{where}: there is no program 'chase' to validate" in str(getattr(done, "stderr"))  # noqa: B009
 
 
 def test_a_program_without_a_time(folders: tuple[Path, Path]) -> None:

@@ -20,8 +20,7 @@ from terrace.lab.experiment.command import (
     StopAfter,
     run_experiment,
 )
-from terrace.lab.experiment.setting import Setting
-from terrace.lab.experiment.workloads import chosen
+from terrace.lab.experiment.setting import read_setting
 
 
 def register(app: typer.Typer) -> None:
@@ -40,8 +39,7 @@ def baselines_verb(
     source: Source = Path(),
 ) -> None:
     """Every published planner and policy on CG and MG, with fast memory for a quarter and a half of the data."""
-    programs = baselines.SMALL if small and only is None else chosen(only, baselines.PROGRAMS)
-    setting = Setting(programs, "S" if small else problem_class, small)
+    setting = read_setting("baselines", source, only, problem_class, small)
     run_experiment(
         "baselines", setting, baselines.cells, baselines.report, output, source, jobs, shard, stop_after
     )

@@ -20,8 +20,7 @@ from terrace.lab.experiment.command import (
     StopAfter,
     run_experiment,
 )
-from terrace.lab.experiment.setting import Setting
-from terrace.lab.experiment.workloads import chosen
+from terrace.lab.experiment.setting import read_setting
 
 
 def register(app: typer.Typer) -> None:
@@ -40,8 +39,7 @@ def two_level_verb(
     source: Source = Path(),
 ) -> None:
     """The two-level-memory study: STREAM, a hydrodynamics code, and which metric picks the right data."""
-    programs = two_level.SMALL if small and only is None else chosen(only, two_level.PROGRAMS)
-    setting = Setting(programs, "S" if small else problem_class, small)
+    setting = read_setting("two-level", source, only, problem_class, small)
     run_experiment(
         "two-level", setting, two_level.cells, two_level_page.report, output, source, jobs, shard, stop_after
     )

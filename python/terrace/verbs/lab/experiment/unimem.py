@@ -20,8 +20,7 @@ from terrace.lab.experiment.command import (
     StopAfter,
     run_experiment,
 )
-from terrace.lab.experiment.setting import Setting
-from terrace.lab.experiment.workloads import chosen
+from terrace.lab.experiment.setting import read_setting
 
 
 def register(app: typer.Typer) -> None:
@@ -40,6 +39,5 @@ def unimem_verb(
     source: Source = Path(),
 ) -> None:
     """Unimem's evaluation: slowdowns, placement against the bound and the baselines, techniques, moves."""
-    programs = unimem.SMALL if small and only is None else chosen(only, unimem.PROGRAMS)
-    setting = Setting(programs, "S" if small else problem_class, small)
+    setting = read_setting("unimem", source, only, problem_class, small)
     run_experiment("unimem", setting, unimem.cells, unimem_page.report, output, source, jobs, shard, stop_after)

@@ -33,8 +33,8 @@
 #include "runtime/runtime_parts.hpp"
 #include "runtime/session/session.hpp"
 #include "sim/recording/write/recording_writer.hpp"
-#include "sim/scheduler/thread_clocks.hpp"
 #include "sim/scheduler/scheduler.hpp"
+#include "sim/scheduler/thread_clocks.hpp"
 
 namespace terrace::agent {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <system_error>
 
-#include "core/error.hpp"
 #include "cli/launch.hpp"
+#include "core/error.hpp"
 
 namespace terrace::cli {
 

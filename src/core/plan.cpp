@@ -69,9 +69,9 @@ std::optional<double> get_confidence(BlobReader& in) {
   return value >= 0 ? std::optional(value) : std::nullopt;
 }
 double get_rate_limit(BlobReader& in) {
-  const auto pace = in.get<double>();
-  if (!is_rate_limit(pace)) throw Error(Code::corrupt, "a plan moves at no pace");
-  return pace;
+  const auto limit = in.get<double>();
+  if (!is_rate_limit(limit)) throw Error(Code::corrupt, "a plan has a rate limit that is no share of full speed");
+  return limit;
 }
 PlanObject get_object(BlobReader& in) {
   PlanObject object;
@@ -112,7 +112,7 @@ void Plan::to_blob(BlobWriter& out) const {
   put(out, budget);
   put(out, phases);
   out.put(static_cast<std::uint32_t>(rate_limits.size()));
-  for (const auto pace : rate_limits) out.put(pace);
+  for (const auto limit : rate_limits) out.put(limit);
   out.put(static_cast<std::uint32_t>(repeats.size()));
   for (const auto& repeat : repeats) {
     out.put(repeat.last);
@@ -145,7 +145,7 @@ Plan Plan::from_blob(BlobReader& in) {
   plan.budget = get_texts(in);
   plan.phases = get_texts(in);
   plan.rate_limits.resize(get_count(in));
-  for (auto& pace : plan.rate_limits) pace = get_rate_limit(in);
+  for (auto& limit : plan.rate_limits) limit = get_rate_limit(in);
   if (!plan.rate_limits.empty() && plan.rate_limits.size() != plan.phases.size())
     throw Error(Code::corrupt, "a plan has rate_limits of other phases than its own");
   plan.repeats.resize(get_count(in));

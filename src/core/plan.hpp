@@ -63,7 +63,8 @@ struct Plan {
   std::vector<std::string> budget;    // "hbm=16GiB", as the user may write it
   std::vector<std::string> phases;    // names in the order of the iteration
   std::vector<Repeat> repeats;        // where phases go on that go on beyond their last segment, ascending
-  std::vector<double> rate_limits;  // by phase: how fast moves go, of full speed (Mover::limit_rate); empty: at full speed
+  std::vector<double>
+      rate_limits;  // by phase: how fast moves go, of full speed (Mover::limit_rate); empty: at full speed
   std::vector<PlanObject> objects;
   std::vector<PlanMove> moves;  // in the order in which they are asked for
   Seconds predicted;            // an iteration

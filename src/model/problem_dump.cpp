@@ -108,8 +108,7 @@ void write_places(Json& json, const Problem& problem) {
   json.open('[');
   for (std::size_t d = 0; d < domain_count(problem); ++d) {
     json.open('[');
-    for (const auto place : fastest_first(problem, static_cast<DomainId>(d)))
-      json.value(std::uint64_t{place});
+    for (const auto place : fastest_first(problem, static_cast<DomainId>(d))) json.value(std::uint64_t{place});
     json.close(']');
   }
   json.close(']');

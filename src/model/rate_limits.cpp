@@ -29,8 +29,8 @@ std::set<Taken> taken_by(const Problem& problem, const MoveList& list) {
 
 }  // namespace
 
-std::vector<double> rate_limits(const Problem& problem, const Schedule& schedule, const std::vector<PhaseLoad>& loads,
-                          const MoveList& list) {
+std::vector<double> rate_limits(const Problem& problem, const Schedule& schedule,
+                                const std::vector<PhaseLoad>& loads, const MoveList& list) {
   std::vector<double> rate_limits;
   if (schedule.copies_keep >= k_held_back_by_nothing || list.moves.empty()) return rate_limits;
   const auto taken = taken_by(problem, list);

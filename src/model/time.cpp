@@ -178,7 +178,7 @@ class Timeline {
   const Problem& problem_;
   const MoveList& list_;
   std::vector<PhaseLoad> loads_;
-  std::vector<double> rate_limits_;                    // of copies, by phase; empty where all go at full speed
+  std::vector<double> rate_limits_;              // of copies, by phase; empty where all go at full speed
   PhaseLoad now_;                                // of the phase that runs, with what is late where it lies
   std::vector<double> busy_;                     // seconds of each place that it takes, copies with it
   std::vector<std::vector<std::size_t>> asked_;  // moves, by phase

@@ -50,8 +50,8 @@ class ProgramEvents {
   virtual void slept(Seconds duration) = 0;
   // Accesses so far that nobody followed, as CountersRecord has them (records.hpp).
   virtual void unobserved(std::uint64_t unseen, std::uint64_t dropped) = 0;
-  // What the hooks have reached so far: profile::CoverageRecord, encoded. It was measured, and is no part of what the
-  // program did: who prices it again keeps it as it is.
+  // What the hooks have reached so far: profile::CoverageRecord, encoded. It was measured, and is no part of what
+  // the program did: who prices it again keeps it as it is.
   virtual void covered(std::span<const std::byte> record) = 0;
   virtual void noted(std::string_view severity, std::string_view text) = 0;
   // The last one.

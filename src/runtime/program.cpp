@@ -109,7 +109,7 @@ void Program::phase_begun(std::string_view name) {
   }
   if (begins_iteration || (paused && phase_observed_))
     observe(phase_observed_ && std::any_of(configurations_.begin(), configurations_.end(),
-                                          [](const Configuration& one) { return one.listens(); }));
+                                           [](const Configuration& one) { return one.listens(); }));
   if (parts_.events) parts_.events->phase_begun(name);
 }
 

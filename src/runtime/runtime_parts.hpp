@@ -110,7 +110,7 @@ struct RuntimeParts {
   std::function<void()> bring_accesses;
   std::function<void(bool)> observe;         // whether accesses are wanted from now on; may be empty
   observe::ProgramEvents* events = nullptr;  // hears of all that happens; may be null
-  Coverage* coverage = nullptr;                  // measures what the hooks see of the program; may be null
+  Coverage* coverage = nullptr;              // measures what the hooks see of the program; may be null
   const observe::ProgressVariant* progress = &observe::find_progress(observe::k_default_progress);
   std::mutex* mutex = nullptr;  // of the configurations and what they hear of accesses by; null: the runtime's own
 };

@@ -111,16 +111,16 @@ void MoveQueue::wait(Ticket ticket) {
 
 void MoveQueue::limit_rate(double share) {
   const Lock lock(mutex_);
-  pace_ = share;
+  rate_limit_ = share;
   pthread_cond_signal(&asked_);
 }
 
-// After so much work, as long as makes the pace; not while somebody waits.
+// After so much work, as long as keeps the rate limit; not while somebody waits.
 void MoveQueue::rest(Seconds worked) {
   timespec begun{};
   clock_gettime(CLOCK_MONOTONIC, &begun);
-  while (pace_ < 1 && waiting_ == 0 && !stop_) {
-    const auto pause = std::min(worked.value * (1 / pace_ - 1), k_longest_rest);
+  while (rate_limit_ < 1 && waiting_ == 0 && !stop_) {
+    const auto pause = std::min(worked.value * (1 / rate_limit_ - 1), k_longest_rest);
     const auto nanoseconds = begun.tv_nsec + static_cast<std::int64_t>(pause * k_nanoseconds);
     const timespec end{begun.tv_sec + nanoseconds / k_nanoseconds, nanoseconds % k_nanoseconds};
     if (pthread_cond_clockwait(&asked_, &mutex_, CLOCK_MONOTONIC, &end) == ETIMEDOUT) return;
@@ -191,8 +191,8 @@ void MoveQueue::run() noexcept {
   }
 }
 
-// The transfers at the head of the queue that one copier brings to one place, up to a good call's worth; a chunk is
-// there once.
+// The transfers at the head of the queue that one copier brings to one place, up to a good call's worth; a chunk
+// is there once.
 void MoveQueue::take_group() {
   loads_.clear();
   std::size_t bytes = 0;

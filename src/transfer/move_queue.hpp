@@ -62,7 +62,7 @@ class MoveQueue final : public Mover {
   void (*enter_)();
   CopiersByWay copiers_;
   pthread_t thread_{};
-  std::vector<Load> loads_;  // of the group; the thread's own
+  std::vector<Load> loads_;   // of the group; the thread's own
   Copier* copier_ = nullptr;  // the same; null where there is none for the way
 
   // Guarded by the mutex, in every member function above but carry_group().
@@ -74,7 +74,7 @@ class MoveQueue final : public Mover {
   std::vector<TransferResult> finished_;
   std::vector<InParts> in_parts_;
   bool stop_ = false;
-  double pace_ = 1;
+  double rate_limit_ = 1;
   int waiting_ = 0;  // threads that wait for a transfer
   // Threads that give up moves out and have not given their room back yet: moves in behind them may count on it.
   int forgetting_ = 0;

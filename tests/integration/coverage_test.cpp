@@ -66,7 +66,8 @@ class Coverage : public ::testing::Test {
   static bool sampled() { return number("select sample_period from coverage") > 0; }
   // Seconds.
   static double spent(const std::string& file) {
-    return number("select coalesce(sum(in_loop + elsewhere), 0) from coverage_code where path like '%/" + file + "'");
+    return number("select coalesce(sum(in_loop + elsewhere), 0) from coverage_code where path like '%/" + file +
+                  "'");
   }
 
   static fs::path root;
@@ -83,8 +84,9 @@ TEST_F(Coverage, ALibraryWithoutHooksIsNotSeen) {
   // Its block lives while it solves: most of the time, and a third of the heap that is used.
   EXPECT_GT(number("select heap_uncovered / heap from coverage"), 0.1);
   EXPECT_EQ(
-      number("select count(*) from coverage_object join object on object.run = coverage_object.run and id = object "
-             "where size = 2097152 and uncovered = 2097152"),
+      number(
+          "select count(*) from coverage_object join object on object.run = coverage_object.run and id = object "
+          "where size = 2097152 and uncovered = 2097152"),
       2)
       << "those of the loop that was found";
   NEEDS_SAMPLES();
@@ -110,8 +112,9 @@ TEST_F(Coverage, TheSameLibraryWithHooksIs) {
   simulate("./inside 3");
   EXPECT_LT(number("select heap_uncovered / heap from coverage"), 0.05);
   EXPECT_EQ(
-      number("select count(*) from coverage_object join object on object.run = coverage_object.run and id = object "
-             "where size = 2097152"),
+      number(
+          "select count(*) from coverage_object join object on object.run = coverage_object.run and id = object "
+          "where size = 2097152"),
       0);
   NEEDS_SAMPLES();
   EXPECT_LT(number("select time_at_least from coverage"), 0.1);

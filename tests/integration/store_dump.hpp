@@ -61,7 +61,7 @@ inline double store_number(const std::string& path, const std::string& query) {
 inline const std::set<std::string> k_of_the_verb = {"run.journal", "run.mode"};
 inline const std::set<std::string> k_of_the_execution = {"run.journal",         "run.process",    "run.parent",
                                                          "run.started_unix_ns", "object.address", "coverage",
-                                                         "coverage_code",          "coverage_object"};
+                                                         "coverage_code",       "coverage_object"};
 inline const std::set<std::string> k_of_both = [] {
   auto both = k_of_the_execution;
   both.insert(k_of_the_verb.begin(), k_of_the_verb.end());

@@ -1,5 +1,6 @@
 // A planner that leaves everything at home.
 #include "strategy/planner.hpp"
+
 #include "strategy/search/choose.hpp"
 
 namespace terrace::strategy {

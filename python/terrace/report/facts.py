@@ -10,6 +10,7 @@ from terrace.solve.model import ENOUGH, CurvePoint, Pricing
 from terrace.store.summary import PhaseSummary, phase_labels
 from terrace.store.values import (
     Counters,
+    Coverage,
     Floats,
     Loop,
     Machine,
@@ -20,7 +21,6 @@ from terrace.store.values import (
     Plan,
     PlanObject,
     Profile,
-    Coverage,
     Run,
 )
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from terrace import units
-from terrace.store.values import Counters, Loop, Machine, Coverage, Run
+from terrace.store.values import Counters, Coverage, Loop, Machine, Run
 
 # From here on what was not seen is warned of.
 _MUCH = 0.1
@@ -35,7 +35,9 @@ def iterations(loop: Loop | None) -> dict[str, int | None]:
     }
 
 
-def what_was_seen(run: Run, counters: Counters | None, coverage: Coverage | None, loop: Loop | None = None) -> list[str]:
+def what_was_seen(
+    run: Run, counters: Counters | None, coverage: Coverage | None, loop: Loop | None = None
+) -> list[str]:
     """Sentences; what came to nothing is not mentioned."""
     if counters is None:
         why = "the process was killed before it could say" if run.how is None else "a real run does not count"
@@ -63,13 +65,13 @@ def warnings(run: Run, coverage: Coverage | None) -> list[str]:
     said = []
     if coverage.time_at_least > _MUCH:
         said.append(
-            f"{units.percent(coverage.time_share, 0)} of the time was spent in code without hooks: what it does to "
-            f"memory is in no prediction. {_what_to_build(run, coverage)}"
+            f"{units.percent(coverage.time_share, 0)} of the time was spent in code without hooks: what it does "
+            f"to memory is in no prediction. {_what_to_build(run, coverage)}"
         )
     if coverage.heap_share > _MUCH and coverage.heap_uncovered > _LITTLE:
         said.append(
-            f"{units.percent(coverage.heap_share, 0)} of the heap was used by code without hooks only, so it seems "
-            f"idle here: {_list(_objects(coverage))}."
+            f"{units.percent(coverage.heap_share, 0)} of the heap was used by code without hooks only, so it "
+            f"seems idle here: {_list(_objects(coverage))}."
         )
     return said
 

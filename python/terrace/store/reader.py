@@ -14,6 +14,8 @@ import numpy.typing as npt
 from terrace.errors import TerraceError, WrongCallError
 from terrace.store.values import (
     Counters,
+    Coverage,
+    CoveredCode,
     Domain,
     Floats,
     Initiator,
@@ -33,8 +35,6 @@ from terrace.store.values import (
     PlanPart,
     Profile,
     ProfiledPhase,
-    Coverage,
-    CoveredCode,
     Run,
 )
 

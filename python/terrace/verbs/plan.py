@@ -17,7 +17,7 @@ from terrace.solve.confidence import DRAWS, Certainty, regret_of
 from terrace.solve.model import CurvePoint, Model
 from terrace.store.reader import Store
 from terrace.store.summary import phase_labels
-from terrace.store.values import Loop, Machine, Coverage, Run
+from terrace.store.values import Coverage, Loop, Machine, Run
 
 # Lines of moves; more are added up.
 _MANY = 20

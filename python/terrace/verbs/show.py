@@ -12,7 +12,7 @@ from terrace.report import seen
 from terrace.solve import confidence, model
 from terrace.store.reader import Store
 from terrace.store.summary import PhaseSummary, by_name, summarise_phases
-from terrace.store.values import Counters, Floats, Loop, Machine, Note, Profile, Coverage, Run
+from terrace.store.values import Counters, Coverage, Floats, Loop, Machine, Note, Profile, Run
 
 _EPILOG = """\b
 Examples:

@@ -10,8 +10,8 @@
 #include "observe/pipeline/pipeline.hpp"
 #include "observe/threads/thread.hpp"
 #include "runtime/runtime.hpp"
-#include "sim/scheduler/thread_clocks.hpp"
 #include "sim/scheduler/scheduler.hpp"
+#include "sim/scheduler/thread_clocks.hpp"
 
 namespace terrace::agent {
 
@@ -156,7 +156,8 @@ void follow(std::uint32_t thread, std::uint32_t other) noexcept {
 }
 
 void next_turn() noexcept {
-  if (!process() || !process()->scheduler || process()->scheduler->alone() || !observe::t_thread.is_scheduled) return;
+  if (!process() || !process()->scheduler || process()->scheduler->alone() || !observe::t_thread.is_scheduled)
+    return;
   const observe::OwnTime time;
   pass_turn();
 }

@@ -1,6 +1,6 @@
 // The program's threads in virtual time, as the doors see them: one at a time runs, in the order of turns
-// (sim/scheduler/scheduler.hpp), and every wait that the doors know of goes through here. Where threads do not take turns (on
-// the real machine, in programs with one thread) nothing here is in the way.
+// (sim/scheduler/scheduler.hpp), and every wait that the doors know of goes through here. Where threads do not
+// take turns (on the real machine, in programs with one thread) nothing here is in the way.
 #pragma once
 
 #include <cstdint>

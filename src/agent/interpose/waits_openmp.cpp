@@ -13,8 +13,8 @@
 
 #include "agent/interpose/barriers.hpp"
 #include "agent/interpose/next.hpp"
-#include "agent/interpose/threads.hpp"
 #include "agent/interpose/scheduling.hpp"
+#include "agent/interpose/threads.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "core/futex.hpp"
 #include "observe/coverage/time_samples.hpp"

@@ -5,8 +5,8 @@
 #include <sched.h>
 
 #include "agent/interpose/next.hpp"
-#include "agent/interpose/threads.hpp"
 #include "agent/interpose/scheduling.hpp"
+#include "agent/interpose/threads.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "observe/threads/thread.hpp"
 

@@ -1,7 +1,7 @@
-// Terrace's own objects of static storage are not destroyed: what has to be done at the end is done by leaving.cpp,
-// and other threads may be inside of Terrace until the process is gone. So their destructors do not enter the C
-// library's list, either, which takes memory of the program's heap when it grows and so would shift the program's
-// addresses.
+// Terrace's own objects of static storage are not destroyed: what has to be done at the end is done by
+// leaving.cpp, and other threads may be inside of Terrace until the process is gone. So their destructors do not
+// enter the C library's list, either, which takes memory of the program's heap when it grows and so would shift
+// the program's addresses.
 
 extern "C" {
 

@@ -38,7 +38,7 @@ struct Process {
   observe::CodeWork* work = nullptr;           // null: no accesses are followed
   Clock* clock = nullptr;                      // the program's
   ObjectRegistry* objects = nullptr;           // made by the front doors when start() has returned
-  sim::Scheduler* scheduler = nullptr;                 // null on the real machine, where threads run as the system wants
+  sim::Scheduler* scheduler = nullptr;         // null on the real machine, where threads run as the system wants
   sim::ThreadClocks* thread_clocks = nullptr;  // of all configurations
   observe::CodeMap* code = nullptr;            // null where the program's time is not sampled
   bool simulated = false;                      // the program's clocks show virtual time

@@ -1,12 +1,11 @@
 // Places that are nodes of the operating system: NUMA memory. See numa_provider.hpp.
-#include "memory/numa_provider.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <vector>
 
 #include "memory/numa_node.hpp"
+#include "memory/numa_provider.hpp"
 
 namespace terrace::memory {
 

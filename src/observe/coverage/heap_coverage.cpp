@@ -13,7 +13,8 @@ bool is_heap(ObjectKind kind) {
 
 }  // namespace
 
-HeapCoverage::HeapCoverage(std::function<Bytes(std::uint64_t, std::uint64_t)> touched, std::function<Seconds()> now)
+HeapCoverage::HeapCoverage(std::function<Bytes(std::uint64_t, std::uint64_t)> touched,
+                           std::function<Seconds()> now)
     : touched_(std::move(touched)), now_(std::move(now)), looked_(now_().value) {}
 
 HeapCoverage::Times HeapCoverage::times() {

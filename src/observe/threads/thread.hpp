@@ -20,7 +20,7 @@ struct Thread {
   std::uint32_t number = 0;        // in the order of creation
   bool watching = false;           // function entries are reported to the observer
   bool followed = false;           // its stack is known, its accesses have been followed
-  bool is_scheduled = false;        // with other threads, in virtual time
+  bool is_scheduled = false;       // with other threads, in virtual time
   bool rests = false;              // after its last turn: its time is sampled as Terrace's own
   TimeSamples* samples = nullptr;  // null: its time is not sampled
   struct Call {

@@ -1,5 +1,5 @@
-// Makes the configurations of a session: simulated machines in virtual time, or the real one. What they are made of lives
-// as long as the process.
+// Makes the configurations of a session: simulated machines in virtual time, or the real one. What they are made
+// of lives as long as the process.
 #pragma once
 
 #include <memory>
@@ -22,8 +22,8 @@ struct BuiltConfiguration {
 
 // Collectors are made only where accesses are observed. Throws Error when the journal or the ledger cannot be
 // made.
-BuiltConfiguration build_configuration(const Session& session, const SessionConfiguration& configuration, bool accesses_observed,
-                       const sim::ProgramIdentity& program);
+BuiltConfiguration build_configuration(const Session& session, const SessionConfiguration& configuration,
+                                       bool accesses_observed, const sim::ProgramIdentity& program);
 
 // The process that asks.
 sim::ProgramIdentity this_program();

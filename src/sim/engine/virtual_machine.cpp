@@ -117,14 +117,14 @@ void VirtualMachine::advance_copies(Seconds duration) {
       }
       break;
     }
-    finish_running(pace_);
+    finish_running(rate_limit_);
   }
   clocks_[running_] = end;
 }
 
-void VirtualMachine::finish_running(double pace) {
+void VirtualMachine::finish_running(double rate) {
   const auto* running = engine_.running();
-  copied_until_ += Seconds{running->left / (running->demand.rate * pace)};
+  copied_until_ += Seconds{running->left / (running->demand.rate * rate)};
   engine_.complete(copied_until_);
 }
 
@@ -187,14 +187,14 @@ transfer::Ticket VirtualMachine::submit(std::span<const transfer::TransferReques
 }
 
 CopyDemand VirtualMachine::limited(CopyDemand copy) const {
-  copy.rate *= pace_;
+  copy.rate *= rate_limit_;
   return copy;
 }
 
 void VirtualMachine::limit_rate(double share) {
-  if (share == pace_) return;
+  if (share == rate_limit_) return;
   begin_copies();
-  pace_ = share;
+  rate_limit_ = share;
 }
 
 void VirtualMachine::wait(transfer::Ticket ticket) {

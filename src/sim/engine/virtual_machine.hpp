@@ -8,9 +8,9 @@
 // transfer begins. So a chunk's place changes only when its copy is complete, at most one place serves it at a
 // time, and the sums over any stretch obey the rows of the placement problem.
 //
-// Quanta and calls come one after the other, their owner sees to that (scheduler.hpp). Each thread has its own clock,
-// and what one takes of a place's time others cannot have (occupancy.hpp). With one thread none of that is needed:
-// it has the places to itself but for transfers.
+// Quanta and calls come one after the other, their owner sees to that (scheduler.hpp). Each thread has its own
+// clock, and what one takes of a place's time others cannot have (occupancy.hpp). With one thread none of that is
+// needed: it has the places to itself but for transfers.
 //
 // Who keeps the ledger: the runtime takes room when it settles chunks and gives it when it frees them; transfers
 // take and give here, and so does the first touch of a chunk that nobody settled, which lies in its domain's home
@@ -112,7 +112,7 @@ class VirtualMachine final : public Clock,
   void pass(double seconds, double progress);  // of the quantum at hand
   void copied(Seconds core, const observe::Tally& tally);
   void advance_copies(Seconds duration);  // the clock moves on, the program stands still
-  void finish_running(double pace);       // until the running transfer is done
+  void finish_running(double rate);       // until the running transfer is done
   Seconds wait_until(Seconds time);       // how long that is
 
   const machine::Machine& machine_;
@@ -123,7 +123,7 @@ class VirtualMachine final : public Clock,
   std::unique_ptr<MemoryCache> cache_;
   std::vector<Seconds> clocks_{Seconds{}};  // by thread
   std::uint32_t running_ = 0;
-  double pace_ = 1;                       // of copies that nobody waits for
+  double rate_limit_ = 1;                 // of copies that nobody waits for
   Seconds copied_until_;                  // the transfer under way has been followed up to here
   bool several_ = false;                  // threads are alive
   std::unique_ptr<Occupancy> occupancy_;  // once there were several

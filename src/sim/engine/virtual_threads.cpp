@@ -51,7 +51,7 @@ void VirtualMachine::begin_copies() {
       copied_until_ = now();
       return;
     }
-    finish_running(pace_);
+    finish_running(rate_limit_);
   }
   copied_until_ = now();
   engine_.start(copied_until_);

@@ -252,7 +252,7 @@ bool Scheduler::wait(std::uint32_t thread, std::uint64_t key, std::uint64_t dead
 }
 
 std::uint32_t Scheduler::wake(std::uint32_t waker, std::uint64_t key, std::uint32_t most,
-                          std::span<std::uint32_t> woken) {
+                              std::span<std::uint32_t> woken) {
   const Locked locked(*this);
   const TurnSlot* const from = find(waker);
   std::uint32_t count = 0;

@@ -1,6 +1,6 @@
 // Threads on a machine whose time is made: each has a clock of its own, and where one waits for another its clock
-// takes the later time. Who runs, and in which order, is not decided here (sim/scheduler/scheduler.hpp); what happened is said
-// here, in that order, to every configuration.
+// takes the later time. Who runs, and in which order, is not decided here (sim/scheduler/scheduler.hpp); what
+// happened is said here, in that order, to every configuration.
 //
 // Threads are known by their number, 0 for the main thread. Everything that a thread did before must have been
 // priced when it is named here: its quantum is ended first.

@@ -61,8 +61,8 @@ std::optional<double> get_confidence(const TomlTable& table) {
 std::vector<double> get_paces(const TomlTable& table, std::size_t phases) {
   auto rate_limits = table.numbers("rate_limits");
   if (!rate_limits.empty() && rate_limits.size() != phases)
-    table.refuse("rate_limits", "has " + std::to_string(rate_limits.size()) + " numbers for " + std::to_string(phases) +
-                              " phases; give each its own, or none");
+    table.refuse("rate_limits", "has " + std::to_string(rate_limits.size()) + " numbers for " +
+                                    std::to_string(phases) + " phases; give each its own, or none");
   if (!std::all_of(rate_limits.begin(), rate_limits.end(), is_rate_limit))
     table.refuse("rate_limits", "are shares of full speed, above 0 and at most 1");
   return rate_limits;
@@ -144,9 +144,9 @@ PlanMove get_move(const TomlTable& table, const Plan& plan, const std::map<std::
 }
 
 Plan get_plan(const TomlTable& table) {
-  table.allow_only({"schema", "planner", "machine", "loop", "progress", "budget", "phases", "rate_limits", "predicted",
-                    "predicted_slow", "lower_bound", "gap", "draws", "regret", "regret_low", "regret_high",
-                    "object", "move", "repeat"});
+  table.allow_only({"schema", "planner", "machine", "loop", "progress", "budget", "phases", "rate_limits",
+                    "predicted", "predicted_slow", "lower_bound", "gap", "draws", "regret", "regret_low",
+                    "regret_high", "object", "move", "repeat"});
   Plan plan;
   if (table.has("schema")) static_cast<void>(table.integer("schema", 1, 1));
   plan.planner = table.has("planner") ? table.text("planner") : "hand";

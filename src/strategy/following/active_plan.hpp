@@ -76,7 +76,9 @@ class ActivePlan {
   // From where the plan has everything then to where it has it before that segment.
   [[nodiscard]] std::span<ActiveMove> moves_back(PhaseIndex last);
   // How fast moves go in the plan's phase, of full speed.
-  [[nodiscard]] double rate_limit(PhaseIndex phase) const { return phase < plan_.rate_limits.size() ? plan_.rate_limits[phase] : 1; }
+  [[nodiscard]] double rate_limit(PhaseIndex phase) const {
+    return phase < plan_.rate_limits.size() ? plan_.rate_limits[phase] : 1;
+  }
   // Moves to ask for when the plan's phase begins, in the plan's order.
   [[nodiscard]] std::span<ActiveMove> asked_in(PhaseIndex index);
   [[nodiscard]] std::vector<std::string> take_notes();

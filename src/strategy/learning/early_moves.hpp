@@ -15,8 +15,8 @@
 
 #include "machine/machine.hpp"
 #include "profile/profile.hpp"
-#include "strategy/policy.hpp"
 #include "strategy/learning/sweeps.hpp"
+#include "strategy/policy.hpp"
 #include "transfer/mover.hpp"
 
 namespace terrace::strategy {

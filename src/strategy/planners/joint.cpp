@@ -98,12 +98,12 @@ class Joint final : public Planner {
         consider(index, round_moves(problem, bound.prices), best);
         polish(index, bound.prices, best);
       }
-      if (effort != Effort::quick) pace(index, best);
+      if (effort != Effort::quick) limit_rates(index, best);
       if (close(best, bound, unexplained) || best.prediction.total == before) break;
     }
     if (effort != Effort::quick && !close(best, bound, unexplained)) {
       refine(problem, hurried ? k_soon_work : k_thorough_work, seed, best);
-      pace(index, best);
+      limit_rates(index, best);
     }
     prove(bound.seconds, best);
     return best;
@@ -159,7 +159,7 @@ class Joint final : public Planner {
   }
 
   // The same moves, held back more or less.
-  static void pace(const model::ProblemIndex& index, Decision& best) {
+  static void limit_rates(const model::ProblemIndex& index, Decision& best) {
     for (const auto keep : k_keeps) {
       auto schedule = best.schedule;
       schedule.copies_keep = keep;

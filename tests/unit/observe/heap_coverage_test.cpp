@@ -37,9 +37,9 @@ class HeapReachTest : public ::testing::Test {
   std::set<std::uint64_t> untouched_;
   double now_ = 0;
   HeapCoverage coverage_{[this](std::uint64_t low, std::uint64_t high) {
-                     return untouched_.contains(low / k_chunk) ? Bytes{0} : Bytes{high - low};
-                   },
-                   [this] { return Seconds{now_}; }};
+                           return untouched_.contains(low / k_chunk) ? Bytes{0} : Bytes{high - low};
+                         },
+                         [this] { return Seconds{now_}; }};
 
  private:
   ChunkId next_ = 0;

@@ -241,10 +241,10 @@ TEST(Records, TheSmallOnesReadBack) {
   EXPECT_EQ(decoded<LoopRecord>(encoded(LoopRecord{"main", {2}})).name, "main");
   const auto loop_end = decoded<LoopEndRecord>(encoded(LoopEndRecord{{2}, 15, 3}));
   EXPECT_EQ(loop_end.iterations, 15U);
-  EXPECT_EQ(loop_end.followed, 3U);
+  EXPECT_EQ(loop_end.observed, 3U);
   const auto phase = decoded<PhaseRecord>(encoded(PhaseRecord{1, 2, "p", {3}, {4}, {5}, false}));
   EXPECT_EQ(phase.waited, Seconds{5});
-  EXPECT_FALSE(phase.followed);
+  EXPECT_FALSE(phase.observed);
   const auto core_time = decoded<CoreTimeRecord>(encoded(CoreTimeRecord{"p", {2e-10}}));
   EXPECT_EQ(core_time.phase, "p");
   EXPECT_EQ(core_time.instruction, Seconds{2e-10});
@@ -283,7 +283,7 @@ TEST(Records, ThatEndEarlyLeaveNewFieldsAtTheirDefaults) {
   const auto older = decoded<PhaseRecord>(std::span(bytes).first(bytes.size() - sizeof(double) - sizeof(bool)));
   EXPECT_EQ(older.ended, Seconds{2.0});
   EXPECT_EQ(older.waited, Seconds{0});
-  EXPECT_TRUE(older.followed);
+  EXPECT_TRUE(older.observed);
   // But a record that ends inside of a field is damaged.
   EXPECT_THROW(decoded<PhaseRecord>(std::span(bytes).first(bytes.size() - 2)), Error);
 }

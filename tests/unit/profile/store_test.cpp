@@ -163,7 +163,8 @@ TEST_F(StoreTest, KeepsTheLastReach) {
   {
     Journal journal(path("j"));
     append(journal, RunRecord{});
-    append(journal, CoverageRecord{{4e-3}, "", {{"a", true, {1}, {}}, {"b", false, {1}, {}}}, 10, 5, {{1, {4096}}}});
+    append(journal,
+           CoverageRecord{{4e-3}, "", {{"a", true, {1}, {}}, {"b", false, {1}, {}}}, 10, 5, {{1, {4096}}}});
     append(journal, CoverageRecord{{4e-3}, "", {{"a", true, {3}, {}}}, 10, 0, {}});
     append(journal, EndRecord{{1}, "exit"});
   }

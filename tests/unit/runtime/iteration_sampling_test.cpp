@@ -29,7 +29,7 @@ class Loop {
     for (int i = 0; i < count; ++i) seen += iteration(phases) + ' ';
     return seen;
   }
-  IterationSampling& following() { return sampling_; }
+  IterationSampling& sampling() { return sampling_; }
 
  private:
   PhaseTracker tracker_;
@@ -39,17 +39,17 @@ class Loop {
 TEST(IterationSampling, TakesTheFirstTwoIterationsAndEveryNth) {
   Loop loop(4);
   EXPECT_EQ(loop.iterations(11, "ab"), "AB AB ab ab ab AB ab ab ab AB ab ");
-  EXPECT_EQ(loop.following().iterations(), 4U);
-  EXPECT_FALSE(loop.following().now());
-  loop.following().end_loop();
-  EXPECT_TRUE(loop.following().now());
+  EXPECT_EQ(loop.sampling().iterations(), 4U);
+  EXPECT_FALSE(loop.sampling().now());
+  loop.sampling().end_loop();
+  EXPECT_TRUE(loop.sampling().now());
 }
 
 TEST(IterationSampling, TakesAllWhereNothingIsLeftOut) {
   Loop loop(1);
   EXPECT_EQ(loop.iterations(5, "ab"), "AB AB AB AB AB ");
-  EXPECT_EQ(loop.following().iterations(), 5U);
-  EXPECT_FALSE(loop.following().samples());
+  EXPECT_EQ(loop.sampling().iterations(), 5U);
+  EXPECT_FALSE(loop.sampling().samples());
 }
 
 TEST(IterationSampling, BeginsAtOnceWithAPhaseThatIsNewAndTakesTheNextIterationWhole) {
@@ -57,7 +57,7 @@ TEST(IterationSampling, BeginsAtOnceWithAPhaseThatIsNewAndTakesTheNextIterationW
   EXPECT_EQ(loop.iterations(3, "abc"), "ABC ABC abc ");
   EXPECT_EQ(loop.iteration("abdc"), "abDC");  // c too: it is the fourth phase here
   EXPECT_EQ(loop.iterations(3, "abdc"), "ABDC abdc abdc ");
-  EXPECT_EQ(loop.following().iterations(), 3U);  // the one that was observed from d on does not count
+  EXPECT_EQ(loop.sampling().iterations(), 3U);  // the one that was observed from d on does not count
 }
 
 TEST(IterationSampling, IsNotSurprisedByAnIterationThatEndsEarly) {
@@ -69,19 +69,19 @@ TEST(IterationSampling, IsNotSurprisedByAnIterationThatEndsEarly) {
 TEST(IterationSampling, KnowsNothingOfAnotherLoop) {
   Loop loop(100);
   EXPECT_EQ(loop.iterations(3, "ab"), "AB AB ab ");
-  loop.following().end_loop();
+  loop.sampling().end_loop();
   loop.begin();
   EXPECT_EQ(loop.iterations(3, "ab"), "AB AB ab ");
-  EXPECT_EQ(loop.following().iterations(), 2U);
+  EXPECT_EQ(loop.sampling().iterations(), 2U);
 }
 
 TEST(IterationSampling, LeavesNothingOutOnceItIsTold) {
   Loop loop(100);
   EXPECT_EQ(loop.iterations(3, "ab"), "AB AB ab ");
-  loop.following().everything();
-  EXPECT_TRUE(loop.following().now());
+  loop.sampling().everything();
+  EXPECT_TRUE(loop.sampling().now());
   EXPECT_EQ(loop.iterations(2, "ab"), "AB AB ");
-  EXPECT_EQ(loop.following().iterations(), 4U);
+  EXPECT_EQ(loop.sampling().iterations(), 4U);
 }
 
 }  // namespace

@@ -82,9 +82,9 @@ class TestRun {
 
   static const void* address(std::uint64_t n) { return reinterpret_cast<const void*>(n << 32); }
 
-  // `passes` sweeps over the object's chunks, every line once; unseen where accesses are not followed.
+  // `passes` sweeps over the object's chunks, every line once; unseen where accesses are not observed.
   void sweep(ObjectId object, int passes) {
-    if (!followed) return;
+    if (!observed) return;
     for (int pass = 0; pass < passes; ++pass)
       for (ChunkId chunk = 0; chunk < chunks.size(); ++chunk) {
         if (chunks[chunk].object != object) continue;
@@ -100,7 +100,7 @@ class TestRun {
   }
   // Nothing but instructions; unseen as those of a sweep are.
   void compute(std::uint64_t instructions) {
-    if (!followed) return;
+    if (!observed) return;
     observe::Quantum quantum;
     quantum.instructions = instructions;
     tee.quantum(quantum);
@@ -173,7 +173,7 @@ class TestRun {
   }
 
   const RunChoice choice;
-  bool followed = true;  // what the runtime asks for
+  bool observed = true;  // what the runtime asks for
   machine::Machine machine = two_places();
   machine::Budget budget = machine::fast_budget(machine, choice.fast);
   memory::ChunkTable chunks;
@@ -232,7 +232,7 @@ class TestRun {
     configuration.totals = [this] { return runtime::totals_of(vm.account()); };
     RuntimeParts parts;
     if (choice.every > 0) parts.sample_every = choice.every;
-    parts.observe = [this](bool wanted) { followed = wanted; };
+    parts.observe = [this](bool wanted) { observed = wanted; };
     parts.configurations.push_back(std::move(configuration));
     return parts;
   }

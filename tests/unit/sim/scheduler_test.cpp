@@ -1,4 +1,5 @@
-// Scheduler against a plain loop that always runs whoever is furthest behind; and threads that wait in unknown ways.
+// Scheduler against a plain loop that always runs whoever is furthest behind; and threads that wait in unknown
+// ways.
 #include "sim/scheduler/scheduler.hpp"
 
 #include <gtest/gtest.h>

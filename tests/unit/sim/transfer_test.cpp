@@ -132,7 +132,7 @@ TEST(Transfer, LeavesTheProgramWhatItsPaceLeaves) {
   TestWorld world(test_machine({.bandwidth = 0.5, .instruction_ns = 0, .prefetch_mlp = 1000}));
   const auto data = world.add_chunks(1, 64 * k_mib, k_slow);
   const auto moved = world.add_chunks(1, 4 * k_mib, k_slow);
-  world.virtual_machine.pace(0.25);
+  world.virtual_machine.limit_rate(0.25);
   world.virtual_machine.submit({moved, k_fast});
   read_lines(world, data, 64 * k_mib / 64);
   const auto results = world.virtual_machine.completions();
@@ -146,13 +146,13 @@ TEST(Transfer, ChangesItsPaceUnderWay) {
   TestWorld world(test_machine({.copy = 1e9}));
   const auto chunk = world.add_chunks(1, 4 * k_mib, k_slow);
   const auto ticket = world.virtual_machine.submit({chunk, k_fast});
-  world.virtual_machine.pace(0.5);
+  world.virtual_machine.limit_rate(0.5);
   compute(world, 1e-3);  // 0.5 MB
-  world.virtual_machine.pace(0.1);
+  world.virtual_machine.limit_rate(0.1);
   world.virtual_machine.charge({1e-3});  // 0.1 MB
-  world.virtual_machine.pace(1);
+  world.virtual_machine.limit_rate(1);
   compute(world, 1e-3);  // 1 MB
-  world.virtual_machine.pace(0.01);
+  world.virtual_machine.limit_rate(0.01);
   world.virtual_machine.wait(ticket);
   EXPECT_NEAR(world.now(), 3e-3 + (4 * k_mib - 1.6e6) / 1e9, 1e-12);
 }

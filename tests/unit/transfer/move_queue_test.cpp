@@ -260,7 +260,7 @@ TEST_F(MoveQueueTest, BigChunksTakeManyCalls) {
 // most.
 TEST_F(MoveQueueTest, RestsBetweenTransfersWhereItIsHeldBack) {
   start(8, 8);
-  mover_->pace(0.5);
+  mover_->limit_rate(0.5);
   const auto begun = std::chrono::steady_clock::now();
   const auto passed = [&] { return std::chrono::steady_clock::now() - begun; };
   Ticket last = 0;
@@ -272,7 +272,7 @@ TEST_F(MoveQueueTest, RestsBetweenTransfersWhereItIsHeldBack) {
 
 TEST_F(MoveQueueTest, DoesNotRestWhileSomebodyWaits) {
   start(8, 8);
-  mover_->pace(0.5);
+  mover_->limit_rate(0.5);
   const auto begun = std::chrono::steady_clock::now();
   Ticket last = 0;
   for (int round = 0; round < 300; ++round)

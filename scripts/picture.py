@@ -3,8 +3,8 @@
     scripts/picture.py out/demo/report.html docs/pictures/report.png --height 2600
     scripts/picture.py out/imi/replay.html docs/pictures/pim-map.png --chart fullest
 
-The result pages' own are made by `make results` (acceptance/results/pictures.py). Needs Chromium (Debian: apt install
-chromium). Nothing else does: pages are drawn by the reader's browser.
+The result pages' own are made by `make results` (acceptance/results/pictures.py). Needs Chromium (Debian: apt
+install chromium). Nothing else does: pages are drawn by the reader's browser.
 """
 
 import argparse

@@ -37,7 +37,8 @@ class Format(StrEnum):
 TABLES = (
     "run", "object", "object_place", "loop", "phase_instance", "core_time", "iteration", "phase", "cell",
     "chunk_place", "move", "plan", "plan_object", "plan_part", "plan_move", "counters", "coverage",
-    "coverage_code", "coverage_object", "note", "machine", "node", "place", "initiator", "cache", "domain", "path", "copy",
+    "coverage_code", "coverage_object", "note", "machine", "node", "place", "initiator", "cache", "domain", "path",
+    "copy",
 )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ Bytes touched(std::uint64_t low, std::uint64_t high) {
   return Bytes{std::min(count * k_page, high - low)};
 }
 
-// Past every interposer: how long objects lie in the real run.
+// Past every interposer: how long objects are in the real run.
 Seconds kernel_time() {
   struct timespec now {};
   syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);

@@ -1,4 +1,4 @@
-// Finds the other parts of this installation from where the executable lies: PREFIX/bin/terrace,
+// Finds the other parts of this installation from where the executable is: PREFIX/bin/terrace,
 // PREFIX/lib/terrace/libterrace.so, PREFIX/bin/python; in a build tree the paths that CMake knew.
 #include <unistd.h>
 

@@ -12,7 +12,7 @@ namespace terrace::cli {
 using Journals = std::map<std::string, std::vector<std::string>>;
 
 void add_journal(Journals& journals, const std::filesystem::path& file);
-// Every journal that lies in the folder itself.
+// Every journal that is in the folder itself.
 void add_journals_in(Journals& journals, const std::filesystem::path& folder);
 
 // "out.terrace", "out.LABEL.terrace".

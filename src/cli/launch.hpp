@@ -26,7 +26,7 @@ Ending run_child(const std::vector<std::string>& command, const std::vector<std:
 // Ends this process as the child ended: same status, or same signal.
 int end_like(const Ending& ending);
 
-// Where the parts of this installation lie, relative to the executable (or the build tree).
+// Where the parts of this installation are, relative to the executable (or the build tree).
 std::string library_path();    // libterrace.so
 std::string python_command();  // the interpreter that has the package
 
@@ -36,7 +36,7 @@ struct Verb {
   std::string about;
 };
 
-// The verbs that analyse, by name; nothing where the package does not lie beside its interpreter.
+// The verbs that analyse, by name; nothing where the package is not beside its interpreter.
 std::optional<std::vector<Verb>> python_verbs();
 
 // Becomes `python -m terrace VERB ...`; throws Error{failed} when there is no interpreter.

@@ -104,7 +104,7 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   if (!configuration.budget_text.empty())
     configuration.budget_text = machine::format_budget(configuration.budget_text);
   // Without a budget, and for the planner that ignores it, places are allowed whole; those that compute only to a
-  // plan, which names what is to lie there.
+  // plan, which names what is to be there.
   if (configuration.budget_text.empty() && configuration.plan)
     for (const auto& place : machine.places()) configuration.budget.push_back(place.capacity);
   else if (configuration.budget_text.empty() || (!configuration.plan && variant.ignores_budget()))

@@ -1,4 +1,4 @@
-// The system's way to wait for a word to change. Also across processes, if the word lies in shared memory.
+// The system's way to wait for a word to change. Also across processes, if the word is in shared memory.
 #pragma once
 
 #include <linux/futex.h>

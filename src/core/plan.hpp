@@ -1,4 +1,4 @@
-// The plan: where every object lies at first, and the moves with the phase that triggers each. It names objects,
+// The plan: where every object is at first, and the moves with the phase that triggers each. It names objects,
 // phases and places, not addresses, so that it can be read, edited and used for another run of the program.
 #pragma once
 
@@ -29,7 +29,7 @@ struct Span {
   bool operator==(const Span&) const = default;
 };
 
-struct PlanPart {  // where a part of an object lies when the loop begins
+struct PlanPart {  // where a part of an object is when the loop begins
   Span chunks;
   std::string place;  // a place's or a kind's name; a kind means that of the chunk's domain
   Seconds benefit{};  // predicted, an iteration, of what never moves; 0 for the rest: their moves have it
@@ -41,7 +41,7 @@ struct PlanObject {
   Bytes size;
   std::uint32_t chunks = 1;     // into how many equal parts the spans below count
   bool pinned = false;          // "never move"
-  std::vector<PlanPart> parts;  // uncovered parts lie in the domain's home place
+  std::vector<PlanPart> parts;  // uncovered parts are in the domain's home place
 };
 
 struct PlanMove {

@@ -34,7 +34,7 @@ std::string digits(double value, int significant) {
   return {buffer.data(), result.ptr};
 }
 
-// Three significant digits in the unit in which the number lies between 1 and 1000.
+// Three significant digits in the unit in which the number is between 1 and 1000.
 std::string in_decimal_unit(double value, std::span<const Unit> units) {
   const Unit* best = &units.front();
   for (const auto& unit : units) {

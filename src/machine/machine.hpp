@@ -142,7 +142,7 @@ class Machine {
   [[nodiscard]] const Path& path(InitiatorId initiator, PlaceId place) const;
   [[nodiscard]] BytesPerSecond copy_bandwidth(PlaceId from, PlaceId to) const;
 
-  // The place of a domain that data lies in when nobody asks for another: the one with the most capacity. A place
+  // The place of a domain that data is in when nobody asks for another: the one with the most capacity. A place
   // that computes is one only where the domain has no other.
   [[nodiscard]] PlaceId home(DomainId domain) const;
   // A domain's places, fastest first: the one order of places by speed, by least line_time(); those that compute

@@ -52,7 +52,7 @@ void check_tree(const MachineParts& parts) {
     } else if (*node.parent >= nodes.size()) {
       refuse(parts, "node " + quoted(node.name) + " has a parent that does not exist");
     } else if (nodes[*node.parent].place) {
-      refuse(parts, "node " + quoted(node.name) + " lies below the place " + quoted(nodes[*node.parent].name) +
+      refuse(parts, "node " + quoted(node.name) + " is below the place " + quoted(nodes[*node.parent].name) +
                         "; a place is a leaf");
     }
     if (node.place) {
@@ -148,7 +148,7 @@ void check_initiator(const MachineParts& parts, const Initiator& initiator) {
     if (!std::isfinite(cache.latency.value) || cache.latency.value < 0) {
       refuse(parts, in_cache + "its latency is not a time");
     }
-    if (shared && !cache.shared) refuse(parts, in_cache + "it is private but lies outside a shared cache");
+    if (shared && !cache.shared) refuse(parts, in_cache + "it is private but is outside a shared cache");
     shared = cache.shared;
   }
 }

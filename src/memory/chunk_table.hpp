@@ -1,4 +1,4 @@
-// The chunks of a running program: which object each belongs to, where it is, on which place it lies. One table a
+// The chunks of a running program: which object each belongs to, where it is, on which place it is. One table a
 // process; attribution, movers, providers and the runtime all speak of chunks by their number in it.
 //
 // Numbers are handed out in order and never reused, so a table is also the history of the run. Only the owner
@@ -38,12 +38,12 @@ class ChunkTable {
     put(chunk, place);
     return static_cast<ChunkId>(chunks_.size() - 1);
   }
-  // The chunk, one of the table's, lies there from now on. Any thread.
+  // The chunk, one of the table's, is there from now on. Any thread.
   void put(Chunk& chunk, PlaceId place) {
     chunk.place.store(place, std::memory_order_relaxed);
     changes_.fetch_add(1, std::memory_order_release);
   }
-  // While this is the same, so are all chunks and where they lie. Read it before them.
+  // While this is the same, so are all chunks and where they are. Read it before them.
   [[nodiscard]] std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
   [[nodiscard]] std::size_t size() const { return chunks_.size(); }
   [[nodiscard]] auto begin() const { return chunks_.begin(); }

@@ -1,4 +1,4 @@
-// The account of one job on one node: who holds how much of which place, against the budget. It lies in shared
+// The account of one job on one node: who holds how much of which place, against the budget. It is in shared
 // memory, so that the processes of a job see one account; each process writes its own slot only, and a slot
 // whose process has died counts for nothing. In this process's own accounts nothing is ever over budget.
 #pragma once

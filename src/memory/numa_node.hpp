@@ -11,7 +11,7 @@ namespace terrace::memory {
 inline constexpr std::size_t k_page = 4096;        // of x86-64; chunks are whole numbers of them
 inline constexpr std::size_t k_page_batch = 4096;  // pages a call: beyond 512 the cost of a page hardly falls
 
-// Whether a page's status says that nothing lies there: never touched, swapped out, the shared page of zeros, or
+// Whether a page's status says that nothing is there: never touched, swapped out, the shared page of zeros, or
 // not mapped. What is touched there later comes by the range's policy.
 bool is_absent(int status) noexcept;
 
@@ -36,7 +36,7 @@ int query_pages(std::span<void* const> pages, std::span<int> nodes) noexcept;
 int query_pages(std::uint64_t address, std::span<int> nodes) noexcept;
 
 // Moves the pages that are there to `node`; they keep their addresses. `where` gets each page's node afterwards,
-// or a negative errno value. 0 when all that is there lies on `node`; else the reason why some do not: ENOMEM (the
+// or a negative errno value. 0 when all that is there is on `node`; else the reason why some is not: ENOMEM (the
 // node is full), EACCES (shared with another process, or a node that this process may not use), EBUSY (the kernel
 // or a device holds them), EPERM (the system forbids the call). At most k_page_batch pages.
 int move_pages_to(std::span<void* const> pages, int node, std::span<int> where) noexcept;

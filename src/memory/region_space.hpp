@@ -3,7 +3,7 @@
 // more begin at a multiple of it: huge pages fit.
 //
 // Addresses, relative to the base, depend on the history of calls alone (address-ordered first fit). A block is
-// all zero when it is handed out: what is given back goes back to the system. What is known about blocks lies
+// all zero when it is handed out: what is given back goes back to the system. What is known about blocks is
 // outside of them. Safe from several threads.
 #pragma once
 
@@ -38,7 +38,7 @@ class RegionSpace {
   // Makes the block longer or shorter where it is; false, and nothing changed, when the place behind it is taken.
   bool resize(void* address, std::size_t size) noexcept;
 
-  // Whether the address lies in the reserved range. Takes no lock.
+  // Whether the address is in the reserved range. Takes no lock.
   [[nodiscard]] bool contains(const void* address) const noexcept {
     return reinterpret_cast<std::uint64_t>(address) - base_ < reserved_;
   }

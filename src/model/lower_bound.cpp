@@ -99,7 +99,7 @@ class Ascent {
   }
 
   // The better of two guesses of each phase's prices: on the row that bounds it with everything at home, and on
-  // what bounds it wherever its data lies.
+  // what bounds it wherever its data is.
   [[nodiscard]] Multipliers start() {
     const auto home = prices_at_home(problem_);
     auto anywhere = no_prices(problem_);

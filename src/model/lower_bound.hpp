@@ -25,7 +25,7 @@ int affordable_passes(const Problem& problem);
 
 // Climbs by averaged subgradients towards `target`, the time of the best schedule that is known. The problem's
 // `cyclic` says whether items must end an iteration where they began it; without it the bound holds for every
-// single iteration of a run. `start` are prices to begin with; empty ones begin where all items lie at home.
+// single iteration of a run. `start` are prices to begin with; empty ones begin where all items are at home.
 // An exact problem's `unexplained` times are no part of the bound: they depend on the placement.
 LowerBound lower_bound(const Problem& problem, double target, AscentLimits limits = {}, Multipliers start = {});
 

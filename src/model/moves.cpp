@@ -72,7 +72,8 @@ void find_need(const ProblemIndex& index, const Schedule& schedule, Move& move) 
 }
 
 // Asks earlier while its target has room. An item that goes to slower memory is not touched meanwhile; one that
-// comes to faster memory serves from where it lies until it is there, but is not asked for earlier than it takes.
+// comes to faster memory serves from where it resides until it is there, but is not asked for earlier than it
+// takes.
 void ask_early(const ProblemIndex& index, const Schedule& schedule, bool to_slower, Occupancy& occupancy,
                Move& move) {
   const auto& problem = index.problem();
@@ -96,7 +97,7 @@ void ask_early(const ProblemIndex& index, const Schedule& schedule, bool to_slow
   }
 }
 
-// Orders the moves that are asked for at the start of one phase; `held` is what lies where before them.
+// Orders the moves that are asked for at the start of one phase; `held` is what is where before them.
 class GroupOrder {
  public:
   GroupOrder(const ProblemIndex& index, std::vector<std::uint64_t>& held, MoveList& list)
@@ -242,7 +243,7 @@ MoveList moves_of(const ProblemIndex& index, const Schedule& schedule) {
     if (to_slower(a) != to_slower(b)) return to_slower(a);
     return !to_slower(a) && wait_steps(a) < wait_steps(b);
   });
-  // What lies where before the first phase's moves is what lay there in the last phase, where it is a cycle.
+  // What is where before the first phase's moves is what was there in the last phase, where it is a cycle.
   auto held = occupancy.in(problem.cyclic ? phases - 1 : 0);
   for (auto it = moves.begin(); it != moves.end();) {
     const auto end = std::find_if(it, moves.end(), [&](const Move& m) { return m.ask != it->ask; });

@@ -30,14 +30,14 @@ struct MoveList {
 
 // A move is asked for as early as its target has room for it in every phase from then on: one to slower memory
 // after the last phase that touches the item (Unimem section 3.1.3), one to faster memory also while the item is
-// in use, which is served from where it lies until the copy is done, but then no earlier than twice the copy's own
-// time. Moves asked for together are ordered so that each finds room when those before it are done: to faster
+// in use, which is served from where it resides until the copy is done, but then no earlier than twice the copy's
+// own time. Moves asked for together are ordered so that each finds room when those before it are done: to faster
 // memory by need, each behind as many evictions as make its room; what the phase uses where it goes to leaves
 // right after what that phase needs; other evictions come last.
 MoveList moves_of(const ProblemIndex& index, const Schedule& schedule);
 MoveList moves_of(const Problem& problem, const Schedule& schedule);
 
-// Where everything lies when the first phase begins: where the schedule wants it then, but for moves that it or
+// Where everything is when the first phase begins: where the schedule wants it then, but for moves that it or
 // the iteration before asks for early, which are done already.
 Placement initial_placement(const Schedule& schedule, const MoveList& list);
 
@@ -45,7 +45,7 @@ Placement initial_placement(const Schedule& schedule, const MoveList& list);
 std::vector<std::size_t> speed_ranks(const Problem& problem);
 
 // predict() with the moves made beforehand; `lost`, where given, gets what phases lose by each move: waiting for
-// it, or using its data where they lay before.
+// it, or using its data where they were before.
 Prediction predict(const ProblemIndex& index, const Schedule& schedule, const MoveList& list,
                    std::vector<double>* lost = nullptr);
 Prediction predict(const ProblemIndex& index, const Schedule& schedule);

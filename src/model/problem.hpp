@@ -22,7 +22,7 @@ struct Item {  // a chunk, or several that are placed together
   std::uint32_t object = 0;   // index into Problem::objects
   std::uint32_t ordinal = 0;  // its first chunk's place in the object
   std::uint32_t chunks = 1;
-  PlaceId pinned = k_no_place;  // lies there and never moves
+  PlaceId pinned = k_no_place;  // is there and never moves
 };
 
 struct ItemCell {
@@ -76,20 +76,20 @@ struct Problem {
   std::string loop;
   std::string progress = "accesses";                // what its phases' segments were cut by
   std::vector<ProblemPlace> places;                 // indexed by PlaceId
-  std::vector<PlaceId> homes;                       // by domain: where data lies that nobody placed
+  std::vector<PlaceId> homes;                       // by domain: where data resides that nobody placed
   std::vector<std::vector<PlaceId>> fastest_first;  // by domain: its places in the machine's order of speed
   std::vector<std::vector<double>> copy;            // bytes/s, [from][to]
   std::vector<ProblemObject> objects;
   std::vector<Item> items;
   std::vector<ProblemPhase> phases;
-  std::vector<PlaceId> measured_at;  // by item: where it lay when it was measured
+  std::vector<PlaceId> measured_at;  // by item: where it was when it was measured
   double cores = 1;
   double asking = 0;  // seconds that the program spends on asking for a chunk's move and having it logged
   bool cyclic = true;
   bool exact = false;  // from an oracle: no estimates, and `unexplained` is no constant
 };
 
-// Where each item lies in each phase: place[phase][item], constant within a phase.
+// Where each item is in each phase: place[phase][item], constant within a phase.
 using Placement = std::vector<PlaceId>;
 inline constexpr double k_held_back_by_nothing = 0.5;
 struct Schedule {
@@ -151,7 +151,7 @@ PhaseTime phase_time(const Problem& problem, std::size_t phase, const Placement&
 // with the phases that it runs beside, and the phase that needs the item waits for the rest.
 Prediction predict(const Problem& problem, const Schedule& schedule);
 
-// Everything in one place for the whole run; pinned items lie where they are pinned.
+// Everything in one place for the whole run; pinned items are where they are pinned.
 Schedule everything_in(const Problem& problem, const std::vector<PlaceId>& place_by_domain);
 
 // A domain's places, fastest first, and its home, as the machine has them (Machine::fastest_first). Both throw

@@ -17,7 +17,7 @@ struct Pending {
   std::size_t move = 0;
   double seconds = 0;
   bool late = false;               // a phase that counts on it has begun
-  const ItemCell* used = nullptr;  // of an item that is late: what the phase does with it where it lies
+  const ItemCell* used = nullptr;  // of an item that is late: what the phase does with it where it resides
 };
 
 // One mover that works through its moves in the order in which they were asked, beside the phases.
@@ -101,7 +101,7 @@ class Timeline {
   }
 
   // Nothing waits at a segment, in the middle of the program's work, nor anywhere for what goes to slower memory:
-  // until its copy is done, an item is used where it lies. Its uses are spread evenly over the segment.
+  // until its copy is done, an item is used where it resides. Its uses are spread evenly over the segment.
   void hold_back(std::size_t k) {
     for (auto& pending : queue_) {
       const auto& move = list_.moves[pending.move];
@@ -179,7 +179,7 @@ class Timeline {
   const MoveList& list_;
   std::vector<PhaseLoad> loads_;
   std::vector<double> rate_limits_;              // of copies, by phase; empty where all go at full speed
-  PhaseLoad now_;                                // of the phase that runs, with what is late where it lies
+  PhaseLoad now_;                                // of the phase that runs, with what is late where it resides
   std::vector<double> busy_;                     // seconds of each place that it takes, copies with it
   std::vector<std::vector<std::size_t>> asked_;  // moves, by phase
   std::vector<bool> awaited_;                    // whether a phase waits for any

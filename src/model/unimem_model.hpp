@@ -25,7 +25,7 @@ Sensitivity sensitivity(double consumed, double peak, const Calibration& calibra
 double bandwidth_gain(const ItemCell& cell, const ProblemPlace& slow, const ProblemPlace& fast);
 double latency_gain(double accesses, const ProblemPlace& slow, const ProblemPlace& fast);
 
-// Time that one phase gains when the item lies on `to` instead of on `from`; negative where `to` is slower. What
+// Time that one phase gains when the item is on `to` instead of on `from`; negative where `to` is slower. What
 // it is sensitive to is asked of its whole object: a chunk alone is met by too few samples to tell.
 class UnimemModel {
  public:

@@ -2,7 +2,7 @@
 // (the simulator), counts them (a collector) or writes them down (a recorder) is an AccessSink.
 //
 // A quantum is a stretch of one thread's run of a fixed number of accesses (a call of libm counts for some), or
-// less where a phase ended. Its contents do not depend on where data lies: that is what makes replays and the
+// less where a phase ended. Its contents do not depend on where data resides: that is what makes replays and the
 // lower bound sound.
 #pragma once
 

@@ -1,5 +1,5 @@
 // A collector fills the profile: it hears of every quantum while it is active, and of the phases and iterations in
-// which they fall. What it writes down about them is its own affair; the bookkeeping is the same for all and lies
+// which they fall. What it writes down about them is its own affair; the bookkeeping is the same for all and is
 // here.
 #pragma once
 

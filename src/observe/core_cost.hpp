@@ -1,5 +1,5 @@
-// What a quantum costs the core that ran it, as far as that does not depend on where data lies: the core time C of
-// the time law, and how many latencies its misses expose (D, once the latency of each place is known). The
+// What a quantum costs the core that ran it, as far as that does not depend on where data resides: the core time C
+// of the time law, and how many latencies its misses expose (D, once the latency of each place is known). The
 // simulator makes time of both, the exact collector reports them, the sampling collector's clock runs on them.
 //
 // C = instructions x what one takes + hits at each level of the caches beyond the first x what one of many such
@@ -27,7 +27,7 @@ class CoreCost {
   void set_instruction_time(Seconds time) { instruction_ = time.value / cores_; }
 
   [[nodiscard]] Seconds core_time(const Quantum& quantum) const;
-  // Latencies exposed, in units of the latency of the place where the data lies.
+  // Latencies exposed, in units of the latency of the place where the data resides.
   [[nodiscard]] double exposure(const ChunkTraffic& traffic) const {
     return static_cast<double>(traffic.prefetched) * prefetched_ +
            static_cast<double>(traffic.independent) * independent_ + static_cast<double>(traffic.weight) * weight_;

@@ -1,4 +1,4 @@
-// The places as one initiator sees them, and on which of them a chunk lies now.
+// The places as one initiator sees them, and on which of them a chunk is now.
 #pragma once
 
 #include <vector>
@@ -19,13 +19,13 @@ class PlaceView {
   [[nodiscard]] const machine::Path& path(PlaceId place) const { return paths_[place]; }
   [[nodiscard]] std::size_t places() const { return paths_.size(); }
 
-  // Data that nobody has settled lies in its domain's home place.
+  // Data that nobody has bound is in its domain's home place.
   [[nodiscard]] PlaceId place_of(const memory::Chunk& chunk) const {
     const auto place = chunk.place.load(std::memory_order_relaxed);
     return place == k_no_place ? home(chunk.domain) : place;
   }
   [[nodiscard]] PlaceId home(DomainId domain) const { return homes_[domain]; }
-  // Where memory lies that belongs to no chunk: at home in the initiator's domain.
+  // Where memory is that belongs to no chunk: at home in the initiator's domain.
   [[nodiscard]] PlaceId unowned() const { return homes_[domain_]; }
 
  private:

@@ -1,7 +1,7 @@
 // What a program does beside its accesses, as its runtime understands it: objects, loops and phases by whatever
 // source, sleeps, what nobody followed, the end. The runtime tells of each event when it has happened, so whatever
 // accesses it brought to the sinks came before it. Whoever hears all of this and every quantum of an AccessSink
-// can have the same happen again in other configurations: none of it depends on where data lies.
+// can have the same happen again in other configurations: none of it depends on where data resides.
 //
 // Calls come one at a time. A new kind of event is a new function here, and in those who write events down and
 // read them back (src/sim/recording_*).

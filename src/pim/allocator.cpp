@@ -105,7 +105,7 @@ void check(const Geometry& geometry, const Request& request) {
 void check_member(const Geometry& geometry, const Request& request) {
   check(geometry, request);
   if (request.fit == Fit::best || request.beside)
-    throw Error(Code::invalid, "a block of a group has neither a best fit nor a block beside which it lies");
+    throw Error(Code::invalid, "a block of a group has neither a best fit nor a block beside it");
 }
 
 Handle Allocator::allocate(const Request& request) {

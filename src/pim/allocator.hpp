@@ -1,5 +1,5 @@
 // Gives out rectangles of a device's memory, from any number of threads. Exact: a request fails only when no
-// rectangle of its shape is free where it may lie.
+// rectangle of its shape is free where it may be.
 //
 // Every bank has a lock of its own. A thread begins its search at a bank that it has to itself (the first, until
 // it meets another thread there) and goes on from bank to bank; only what no single bank holds, and what fails,
@@ -42,7 +42,7 @@ struct Request {
 
 // Throws Error{invalid} for a shape that no empty device could hold, and for an alignment of 0.
 void check(const Geometry& geometry, const Request& request);
-// The same for a block of a group, which has no best fit either, and no block beside which it lies.
+// The same for a block of a group, which has no best fit either, and no block beside which it is.
 void check_member(const Geometry& geometry, const Request& request);
 
 enum class Released : std::uint8_t { done, already, foreign };
@@ -121,13 +121,13 @@ class Allocator {
   Handle across(std::uint32_t device, const Request& request);
   Handle place(std::uint32_t device, const Board::Range& range, const Request& request);
   Handle take(const Place& place, const Shape& shape);
-  // visit(bank, units) for each bank that the block lies in.
+  // visit(bank, units) for each bank that the block is in.
   template <typename Visit>
   void each_bank(const Place& place, const Shape& shape, Visit visit);
 
   Geometry geometry_;
   std::uint8_t tag_;
-  std::uint64_t birth_;           // tells apart allocators that lay at the same address, one after the other
+  std::uint64_t birth_;           // tells apart allocators that were at the same address, one after the other
   std::vector<Board> boards_;     // of each device
   std::vector<Refused> refused_;  // of each device
   std::unique_ptr<Bank[]> banks_;

@@ -70,13 +70,13 @@ void Array::need_inside(const char* what, const Line& line) const {
     return;
   if (line.subarrays == 0) throw Error(Code::invalid, std::string(what) + ": a row of no subarrays");
   throw Error(Code::invalid, std::string(what) + ": row " + std::to_string(line.row) + " of " + place(line) +
-                                 " lies outside of " + describe(geometry_));
+                                 " is outside of " + describe(geometry_));
 }
 
 void Array::need_beside(const char* what, const Line& to, const Line& other) const {
   need_inside(what, other);
   if (to.device == other.device && to.subarray == other.subarray && to.subarrays == other.subarrays) return;
-  throw Error(Code::invalid, std::string(what) + ": an operand lies in " + place(other) + ", the target in " +
+  throw Error(Code::invalid, std::string(what) + ": an operand is in " + place(other) + ", the target in " +
                                  place(to) + "; bring it there first");
 }
 

@@ -1,7 +1,7 @@
 // The bits of devices that compute inside their memory, and what their sense amplifiers do with whole rows. Every
 // operation does what the device would do, bit for bit, and counts the row cycles that it would take.
 //
-// The operands of an operation lie in the same subarray: their columns meet in one stripe of sense amplifiers.
+// The operands of an operation are in the same subarray: their columns meet in one stripe of sense amplifiers.
 // What does not is brought there first by transfer(), at a price of its own.
 #pragma once
 
@@ -39,7 +39,7 @@ struct Where {
 
 enum class Gate : std::uint8_t { and_, nand, or_, nor, xor_, xnor };
 
-// All functions throw Error{invalid} for a line that lies outside the devices, and for operands that do not lie in
+// All functions throw Error{invalid} for a line that is outside the devices, and for operands that are not in
 // the same subarrays. A target may be one of its operands. Rows never written hold zeros and take no memory.
 class Array {
  public:

@@ -8,7 +8,7 @@
 
 namespace terrace::pim {
 
-// How a vector's elements lie: their bits along a row, or down a column.
+// How a vector's elements are: their bits along a row, or down a column.
 enum class Dim : std::uint8_t { horizontal, vertical };
 enum class Fit : std::uint8_t { first, best };
 // What a block may not leave, or what the blocks of a group have in common.
@@ -37,7 +37,7 @@ Bytes size_of(const Geometry& geometry, const Shape& shape);
 // The rectangle for so many bytes: horizontally as few rows as can be, vertically as few subarrays, and of the
 // other no more than they need. Throws Error{invalid} for 0 bytes, and for more than a device has.
 Shape shape_of(const Geometry& geometry, Bytes size, Dim dim);
-// The rectangle for `count` elements of `bits` each. Vertically each lies in a column of its own, `bits` rows
+// The rectangle for `count` elements of `bits` each. Vertically each is in a column of its own, `bits` rows
 // deep, as many side by side as there are columns; horizontally no element crosses from one subarray into the
 // next. Throws Error{invalid} for none, and where a subarray is too small for an element or a device for all.
 Shape shape_of_elements(const Geometry& geometry, std::uint64_t count, std::uint32_t bits, Dim dim);

@@ -1,7 +1,7 @@
 // Which rows of which subarrays of one device are free, and where among them a rectangle fits.
 //
 // One bit for a row of a subarray, set while it is free. 64 rows of a subarray are a word, and the words of all
-// subarrays for the same 64 rows (a stripe) lie side by side: ANDing neighbouring words finds the subarrays that
+// subarrays for the same 64 rows (a stripe) are side by side: ANDing neighbouring words finds the subarrays that
 // are free together, shifting finds the rows, 64 at a time. A board knows nothing of threads: who works on a range
 // of subarrays keeps others from it.
 #pragma once

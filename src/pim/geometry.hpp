@@ -26,7 +26,7 @@ struct Address {
   bool operator==(const Address&) const = default;
 };
 
-// Bits counted through: columns fastest, then rows, subarrays, banks, devices. Throws Error{invalid} for what lies
+// Bits counted through: columns fastest, then rows, subarrays, banks, devices. Throws Error{invalid} for what is
 // outside.
 std::uint64_t linear_bit(const Geometry& geometry, const Address& address);
 Address address_of(const Geometry& geometry, std::uint64_t bit);

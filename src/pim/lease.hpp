@@ -18,7 +18,7 @@ class Lease {
 
   // Throws Error{no_memory} where there is no room beside it, and Error{invalid} as Allocator::allocate() does.
   Block operator()(const Shape& shape);
-  // All with the same first subarray, or none: throws Error{no_memory}. The next blocks lie beside these.
+  // All with the same first subarray, or none: throws Error{no_memory}. The next blocks are beside these.
   std::vector<Block> together(const std::vector<Shape>& shapes);
 
  private:

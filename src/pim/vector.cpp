@@ -1,4 +1,4 @@
-// Where vectors lie, and how they get in, out and from place to place.
+// Where vectors are, and how they get in, out and from place to place.
 #include "pim/vector.hpp"
 
 #include <algorithm>
@@ -118,7 +118,7 @@ void check(const Geometry& geometry, const Vector& vector) {
   if (block.shape.rows == 0 || block.shape.subarrays == 0 || block.device >= geometry.devices ||
       std::uint64_t{block.row} + block.shape.rows > geometry.rows ||
       std::uint64_t{block.subarray} + block.shape.subarrays > geometry.width())
-    throw Error(Code::invalid, named(vector) + ": the block lies outside of " + describe(geometry));
+    throw Error(Code::invalid, named(vector) + ": the block is outside of " + describe(geometry));
   const auto groups = (lanes_of(geometry, vector) - 1) / block.shape.subarrays + 1;
   const auto deep = vector.dim == Dim::vertical ? vector.bits : 1;
   if (groups > block.shape.rows / deep)

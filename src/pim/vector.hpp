@@ -1,9 +1,9 @@
 // Vectors of whole numbers in the memory's blocks, as shape_of_elements() lays them out, and what is computed on
 // them.
 //
-// Vertically an element lies down a column, bit i in the i-th of `bits` rows; when the lanes (rows' worth of
+// Vertically an element is down a column, bit i in the i-th of `bits` rows; when the lanes (rows' worth of
 // elements) are more than the block's subarrays, they go on in the next layer, `bits` rows deeper. Horizontally
-// elements lie side by side along a row, none crossing a subarray's edge, the row's subarrays filled one after the
+// elements are side by side along a row, none crossing a subarray's edge, the row's subarrays filled one after the
 // other, then the next row's. What the rows of a vector hold beyond its last element is undefined.
 #pragma once
 
@@ -24,11 +24,11 @@ struct Vector {
   std::uint64_t count = 0;
   std::uint32_t bits = 0;
   Dim dim = Dim::vertical;
-  // Vertical only: bit i lies in row (i + turn) mod bits of its layer. See rotated().
+  // Vertical only: bit i is in row (i + turn) mod bits of its layer. See rotated().
   std::uint32_t turn = 0;
 };
 
-// Throws Error{invalid} where the block lies outside the devices or is too small, and for bits beyond k_most_bits.
+// Throws Error{invalid} where the block is outside the devices or is too small, and for bits beyond k_most_bits.
 void check(const Geometry& geometry, const Vector& vector);
 // What the vector fills of its block; throws as check() does.
 Shape extent_of(const Geometry& geometry, const Vector& vector);
@@ -100,7 +100,7 @@ class Alu {
 
  private:
   void need_target(const Vector& to) const;
-  // `may_be_target`: it may lie exactly where the target lies.
+  // `may_be_target`: it may be exactly where the target is.
   void need_operand(const Vector& to, const Vector& a, bool may_be_target = true) const;
   void need_mask(const Vector& mask, const Vector& a) const;
   void need_scratch(const Vector& to) const;

@@ -25,8 +25,8 @@ struct Profile {
   double cores = 1;  // cores that the program's one thread stood for
   std::vector<observe::Object> objects;
   std::vector<observe::Iteration> iterations;  // those that were profiled
-  std::vector<PlaceId> places;                 // by chunk: where it lay while it was profiled (iteration start)
-  bool moving = false;                         // they lay elsewhere, too, meanwhile: a plan was in force
+  std::vector<PlaceId> places;                 // by chunk: where it was while it was profiled (iteration start)
+  bool moving = false;                         // they were elsewhere, too, meanwhile: a plan was in force
   std::string progress = "accesses";           // what its segments were cut by
   double unseen = 0;                           // share of the accesses that was not observed
 };

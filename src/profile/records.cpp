@@ -110,7 +110,7 @@ void fields(Io& io, R& r) {
 
 // --- writing ------------------------------------------------------------------------------------------------
 
-// What lies in memory as it lies in a record.
+// What is in memory as it is in a record.
 template <class T>
 inline constexpr bool k_is_flat =
     std::is_arithmetic_v<T> || std::is_enum_v<T> || std::same_as<T, Seconds> || std::same_as<T, Bytes>;

@@ -25,7 +25,7 @@ void PhaseFinder::remember(Function function) {
 std::uint32_t PhaseFinder::find_period() const {
   const auto n = static_cast<std::uint32_t>(sequence_.size());
   const auto end = sequence_.end();
-  // Whether the last `length` entries repeat what lies `p` before them.
+  // Whether the last `length` entries repeat what is `p` before them.
   const auto repeats = [&](std::ptrdiff_t p, std::ptrdiff_t length) {
     return std::equal(end - length, end, end - length - p);
   };

@@ -50,7 +50,7 @@ class Runtime {
   void several_threads() noexcept;
 
   [[nodiscard]] Seconds now() noexcept;
-  // The place's name where the byte lies, nullptr when it is not known.
+  // The place's name where the byte is, nullptr when it is not known.
   [[nodiscard]] const char* where(const void* address) noexcept;
   void note(std::string_view severity, std::string_view text) noexcept;
   // The process is about to end ("exit"), to become another program ("exec").

@@ -1,6 +1,6 @@
 // Cuts phases into segments by the program's own progress, so that a plan can act inside a phase: stream an array
 // that does not fit through fast memory, chunk by chunk, beside the computation. Progress is counted in accesses
-// (on a machine with counters: in retired instructions), which does not depend on where data lies.
+// (on a machine with counters: in retired instructions), which does not depend on where data resides.
 //
 // How long a phase is nobody knows the first time: every report of progress ends a segment, and when there are
 // more than k_most_segments, the two neighbours that took least time together become one. So segments are short

@@ -7,18 +7,18 @@
 
 namespace terrace::strategy {
 
-std::vector<bool> left_out(const std::vector<Guest>& guests, machine::Budget budget) {
-  std::vector<std::size_t> order(guests.size());
+std::vector<bool> left_out(const std::vector<AwayChunk>& away, machine::Budget budget) {
+  std::vector<std::size_t> order(away.size());
   std::iota(order.begin(), order.end(), 0);
   const auto density = [&](std::size_t i) {
-    return guests[i].worth.value / static_cast<double>(std::max<std::uint64_t>(guests[i].size.value, 1));
+    return away[i].worth.value / static_cast<double>(std::max<std::uint64_t>(away[i].size.value, 1));
   };
   std::ranges::stable_sort(order, [&](auto a, auto b) { return density(a) > density(b); });
-  std::vector<bool> out(guests.size(), false);
+  std::vector<bool> out(away.size(), false);
   for (const auto i : order) {
-    auto& room = budget[guests[i].place];
-    out[i] = guests[i].size > room;
-    if (!out[i]) room -= guests[i].size;
+    auto& room = budget[away[i].place];
+    out[i] = away[i].size > room;
+    if (!out[i]) room -= away[i].size;
   }
   return out;
 }

@@ -8,7 +8,7 @@
 
 namespace terrace::strategy {
 
-struct Guest {  // a chunk that the plan has away from home
+struct AwayChunk {  // a chunk that the plan has away from home
   Bytes size;
   Seconds worth;  // an iteration
   PlaceId place = 0;
@@ -16,6 +16,6 @@ struct Guest {  // a chunk that the plan has away from home
 
 // Which of them stay at home, so that no place holds more than its budget: by worth for a byte, the first ones
 // first where it is equal, each that still fits is let in.
-std::vector<bool> left_out(const std::vector<Guest>& guests, machine::Budget budget);
+std::vector<bool> left_out(const std::vector<AwayChunk>& away, machine::Budget budget);
 
 }  // namespace terrace::strategy

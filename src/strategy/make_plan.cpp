@@ -49,7 +49,7 @@ std::vector<std::string> budget_words(const model::Problem& problem, const Place
   return words;
 }
 
-// What an iteration would take longer if the item, which never moves, lay at home.
+// What an iteration would take longer if the item, which never moves, was at home.
 Seconds benefit_of_staying(const model::Problem& problem, std::uint32_t item, PlaceId place,
                            const std::vector<model::Use>& uses, const std::vector<model::PhaseLoad>& loads) {
   Seconds benefit;

@@ -13,7 +13,7 @@ PlaceId resolve(const machine::Machine& machine, DomainId domain, const std::str
   return machine.find_kind(domain, word).value_or(k_no_place);
 }
 
-// Whether a running chunk lies in a span that counts in other parts: by the chunk's middle.
+// Whether a running chunk is in a span that counts in other parts: by the chunk's middle.
 bool covers(const Span& span, std::uint32_t parts, std::uint32_t chunk, std::uint32_t chunks) {
   const auto part = (2 * std::uint64_t{chunk} + 1) * parts / (2 * std::uint64_t{chunks});
   return part >= span.first && part < std::uint64_t{span.first} + span.count;

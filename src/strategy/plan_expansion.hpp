@@ -34,10 +34,10 @@ struct ChunkMove {
 };
 
 struct ExpandedObject {
-  bool known = false;  // the plan names it; otherwise it lies at home
+  bool known = false;  // the plan names it; otherwise it is at home
   bool pinned = false;
   bool scaled = false;           // it had another size when the plan was made
-  std::vector<PlaceId> initial;  // by chunk: where it lies when the loop begins
+  std::vector<PlaceId> initial;  // by chunk: where it resides when the loop begins
   std::vector<Seconds> worth;    // by chunk: what an iteration gains by where the plan has it
   std::vector<ChunkMove> moves;  // in the plan's order
 };

@@ -56,7 +56,7 @@ std::vector<std::string_view> simulated_names();
 // iteration.
 std::unique_ptr<Strategy> follow_plan(const Context& context, const Plan& plan, const Planner* better);
 
-// The decision in names: initial places, moves with the phase that asks and the phase that waits. What lies where
+// The decision in names: initial places, moves with the phase that asks and the phase that waits. What is where
 // when the loop begins is what the schedule's first phase wants, so that some moves find their data in place
 // already in the first iteration: they are then nothing to do. Computes the lower bound where the decision has
 // none.

@@ -39,7 +39,7 @@ struct Tiers {
   Bytes capacity;  // of the fast place, by the budget
   Bytes free;      // of that
 
-  // Whether the policy may move the chunk, and it lies on that tier.
+  // Whether the policy may move the chunk, and it is on that tier.
   [[nodiscard]] bool on(ChunkId id, PlaceId place) const {
     const auto& chunk = (*chunks)[id];
     return chunk.live && chunk.domain == domain && chunk.place.load(std::memory_order_relaxed) == place;

@@ -47,7 +47,7 @@ class Mover {
   virtual void limit_rate(double share) = 0;
   // For chunks whose object is freed: transfers that have not begun are refused, one that has begun is waited for.
   // A mover that works beside the program also gives their room back, before it begins what may count on it: then
-  // they lie nowhere (k_no_place).
+  // they are nowhere (k_no_place).
   virtual void forget(ChunkId first, std::uint32_t count) = 0;
   // What was finished since the last call, in the order in which it finished.
   virtual std::vector<TransferResult> completions() = 0;

@@ -13,7 +13,7 @@ class Again : public ProgramTest {
  protected:
   Again() : ProgramTest("again") {
     const auto built = run(TERRACE_WRAPPERS "/terrace-cc -O1 -g -o turns " TERRACE_SOURCE_DIR
-                                            "/tests/integration/programs/scheduler.c");
+                                            "/tests/integration/programs/turns.c");
     EXPECT_EQ(built.status, 0) << built.output;
   }
   void simulate(const std::string& file, const std::string& arguments, const std::string& options = "") {
@@ -23,7 +23,7 @@ class Again : public ProgramTest {
   }
   // Bytes that came to fast memory and did not leave it, of the array made first or second.
   double in_fast(const std::string& file, int array) {
-    const auto of = "(SELECT id FROM object WHERE name LIKE '%scheduler.c%' ORDER BY id LIMIT 1 OFFSET " +
+    const auto of = "(SELECT id FROM object WHERE name LIKE '%turns.c%' ORDER BY id LIMIT 1 OFFSET " +
                     std::to_string(array) + ")";
     const auto fast = "(SELECT id FROM place WHERE kind = 'dram')";
     const auto sum = [&](const std::string& side) {

@@ -19,7 +19,7 @@ struct Caches {
 
 class Hierarchy {
  public:
-  // Throws Error{invalid} where private caches lie behind shared ones, or the line is not a power of two.
+  // Throws Error{invalid} where private caches are behind shared ones, or the line is not a power of two.
   explicit Hierarchy(const Caches& caches);
 
   // One access of a thread to a line (address / line size); true when it comes from memory.

@@ -2,7 +2,7 @@
 // whose memory and whose code they are. docs/trace-format.md describes the bytes.
 //
 // A trace is a row of zstd frames, each decodable alone and with a checksum of its own. The first holds the
-// header, the others a stretch of records each; nothing that is needed to read a frame's records lies in another
+// header, the others a stretch of records each; nothing that is needed to read a frame's records is in another
 // frame.
 #pragma once
 

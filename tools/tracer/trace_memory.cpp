@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t k_page = 4096;
 constexpr std::uint64_t k_first_canonical = std::uint64_t{1} << 20;
-// What keeps its address lies beyond all that get fresh ones.
+// What keeps its address is beyond all that get fresh ones.
 constexpr std::uint64_t k_in_place = std::uint64_t{1} << 60;
 constexpr std::size_t k_recent = 4096;
 

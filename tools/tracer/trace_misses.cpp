@@ -14,7 +14,7 @@ namespace terrace::tracer {
 
 namespace {
 
-// Whose code lies where: what was mapped from files, and what the tracer brought in.
+// Whose code is where: what was mapped from files, and what the tracer brought in.
 class CodeRanges {
  public:
   struct Owner {
@@ -44,13 +44,13 @@ class CodeRanges {
   }
 
  private:
-  // The last that was added: what it lies in was mapped before.
+  // The last that was added: what it is in was mapped before.
   const Owner* owner_of(std::uint64_t pc) {
     if (last_ && pc >= last_->low && pc < last_->high) return last_;
     const auto found = std::find_if(owners_.rbegin(), owners_.rend(),
                                     [&](const Owner& owner) { return pc >= owner.low && pc < owner.high; });
     if (found == owners_.rend()) return nullptr;
-    // Only a range that nothing lies in may be remembered.
+    // Only a range that nothing is in may be remembered.
     if (found->code == TraceCode::memory_functions) last_ = &*found;
     return &*found;
   }

@@ -1,4 +1,4 @@
-// The executable of a trace: where its segments lay in the process, what its functions, lines and variables are
+// The executable of a trace: where its segments were in the process, what its functions, lines and variables are
 // called. An executable that is not there any more, or another by now, has no names; nothing else fails.
 #pragma once
 

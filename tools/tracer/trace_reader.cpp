@@ -110,7 +110,7 @@ bool TraceReader::next(TraceRecord& record) {
   return false;
 }
 
-// As much of the file as the buffer takes: then the longest frame lies in it whole.
+// As much of the file as the buffer takes: then the longest frame is in it whole.
 void TraceReader::fill() {
   if (at_end_ || to_ - from_ >= k_longest_frame) return;
   std::memmove(file_.get(), file_.get() + from_, to_ - from_);

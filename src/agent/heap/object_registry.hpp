@@ -1,6 +1,6 @@
 // Which ranges of this process's memory are objects. The runtime wants whole pages that belong to one object each;
 // programs allocate, name, trim and unmap as they please. This is where the one becomes the other: a new object
-// takes its pages from what lay there before, and what is left of that goes on under its old name.
+// takes its pages from what was there before, and what is left of that goes on under its old name.
 //
 // Safe from several threads, and when it is entered again from below (the runtime may touch unknown memory while
 // an object is added): then it does nothing.
@@ -29,13 +29,13 @@ class ObjectRegistry {
   // [low, high) is an object. Its first and its last page are its own if it covers more of them than the object
   // that has them now (or than half, where nobody has them). False when not a single page is left for it.
   bool add(std::string_view name, observe::ObjectKind kind, std::uint64_t low, std::uint64_t high) noexcept;
-  // As add(), with the pages [first, last) settled by the caller.
+  // As add(), with the pages [first, last) bound by the caller.
   bool add_pages(std::string_view name, observe::ObjectKind kind, std::uint64_t first, std::uint64_t last,
                  std::uint64_t low, std::uint64_t high) noexcept;
   // Memory that has its pages to itself: `size` bytes from a page's beginning on, and what is left of the last
   // page.
   bool add_whole(std::string_view name, observe::ObjectKind kind, std::uint64_t low, std::uint64_t size) noexcept;
-  // Whatever lies in [low, high) is memory no more (free, munmap).
+  // Whatever is in [low, high) is memory no more (free, munmap).
   void remove(std::uint64_t low, std::uint64_t high) noexcept;
   // The object that begins at `low` (or whose first page does) is given up; false when there is none.
   bool forget(std::uint64_t low) noexcept;

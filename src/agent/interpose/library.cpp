@@ -1,7 +1,7 @@
 // Calls of libm: each costs the calling thread core time, by function, and goes on to the next definition.
 //
 // A program may have another function of such a name (a library's `log` that writes lines), with other parameters:
-// where we know how, all registers in which parameters can lie pass through as they are.
+// where we know how, all registers in which parameters can be pass through as they are.
 //
 // The thread is charged before the call, so that errno and the floating-point flags are what the function leaves.
 // Calls from the program's other libraries are the program's, too. libm is not ours to bring along: most programs

@@ -1,4 +1,4 @@
-// Finding what lies behind us. See next.hpp.
+// Finding what is behind us. See next.hpp.
 #include "agent/interpose/next.hpp"
 
 #include <dlfcn.h>

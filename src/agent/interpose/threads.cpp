@@ -52,7 +52,7 @@ void know(pthread_t thread, std::uint32_t number) {
   known_threads().push_back({thread, number});
 }
 
-// Where this thread's stack lies. Asking allocates in the C library: inside Terrace.
+// Where this thread's stack is. Asking allocates in the C library: inside Terrace.
 StackRange find_stack() {
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};

@@ -33,7 +33,7 @@ using observe::ObjectKind;
 constexpr std::uint64_t k_page = 4096;
 // A stack is taken in steps that double, from its beginning on.
 constexpr std::uint64_t k_stack_step = 256 << 10;
-// What lies above the main function's frame: arguments and environment.
+// What is above the main function's frame: arguments and environment.
 constexpr std::uint64_t k_above_stack = 256 << 10;
 
 constinit std::atomic<std::uint64_t> g_stack_top{0};
@@ -123,7 +123,7 @@ void map_above_stack(observe::AddressMap& map, std::uint64_t low, std::uint64_t 
       if (low <= piece.low && piece.high <= high)
         map.add_at(piece.low, piece.high - piece.low, base + piece.place);
   } catch (const std::exception&) {
-    // No memory: what has no place of its own lies as the system put it.
+    // No memory: what has no place of its own is as the system put it.
   }
 }
 
@@ -178,7 +178,7 @@ void note_main_stack(Process& process, std::uint64_t top, std::vector<StackPiece
 }
 
 void note_thread_stack(Process& process, std::uint64_t low, std::uint64_t high) noexcept {
-  // Its lower part becomes known when it is used, through the mapping that it lies in.
+  // Its lower part becomes known when it is used, through the mapping that it is in.
   const auto top = high / k_page * k_page;
   process.objects->add("(thread stack)", ObjectKind::stack, std::max(low, top - std::min(top, k_stack_step)), top);
 }

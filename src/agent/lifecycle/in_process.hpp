@@ -22,7 +22,7 @@ void begin(int count, char** words, std::uint64_t stack_top) noexcept;
 // The process ends or becomes another program. Does nothing in a child of vfork, which is still its parent.
 void finish(const char* how) noexcept;
 
-// Whether the address lies in the injected library.
+// Whether the address is in the injected library.
 bool is_in_terrace(std::uint64_t address) noexcept;
 
 // Remembers what a child's environment must have, so that it is under Terrace, too.
@@ -37,7 +37,7 @@ struct Mapping {
 // False when nothing is mapped there. Allocates nothing.
 bool find_mapping(std::uint64_t address, Mapping& mapping) noexcept;
 
-// The main thread's stack below `top` is the object "(stack)", as far down as it is used; above lies what the
+// The main thread's stack below `top` is the object "(stack)", as far down as it is used; above is what the
 // system has put there.
 void note_main_stack(Process& process, std::uint64_t top, std::vector<StackPiece> above) noexcept;
 void note_thread_stack(Process& process, std::uint64_t low, std::uint64_t high) noexcept;

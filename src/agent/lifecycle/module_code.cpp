@@ -95,7 +95,7 @@ class Code {
   [[nodiscard]] bool contains(std::uint64_t address) const { return is_in(segments_, address); }
   [[nodiscard]] bool has_data(std::uint64_t address) const { return is_in(data_, address); }
   [[nodiscard]] std::size_t functions() const { return functions_.size(); }
-  // With what lies between it and the next one.
+  // With what is between it and the next one.
   [[nodiscard]] Range function(std::size_t i) const {
     Range range{functions_[i], i + 1 < functions_.size() ? functions_[i + 1] : 0};
     for (const auto& segment : segments_)
@@ -144,7 +144,7 @@ class CallScanner {
   }
 
  private:
-  // 0xff and one of these: call or jmp to where an address says that lies at a distance from the instruction.
+  // 0xff and one of these: call or jmp to where an address says that is at a distance from the instruction.
   static constexpr std::uint8_t k_call_by = 0x15;
   static constexpr std::uint8_t k_jump_by = 0x25;
   static std::uint64_t distance(std::uint64_t field) {

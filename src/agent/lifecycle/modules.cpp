@@ -108,7 +108,7 @@ const char* base_name(const char* path) {
   return slash ? slash + 1 : path;
 }
 
-// A segment's variables, and what lies between them, as objects.
+// A segment's variables, and what is between them, as objects.
 void register_segment(Process& process, std::size_t index, const Range& segment) {
   const auto& module = process.symbols->module(index);
   std::vector<Range> ranges;

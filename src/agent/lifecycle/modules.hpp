@@ -12,10 +12,10 @@ namespace terrace::agent {
 struct Process;
 
 // Takes note of modules that were loaded since the last call. Those that a symbol file describes get their static
-// data registered: every variable of at least a page is an object, what lies between them is "(globals NAME)".
+// data registered: every variable of at least a page is an object, what is between them is "(globals NAME)".
 void note_modules(Process& process) noexcept;
 
-// What runs, or lies, at an address.
+// What runs, or is, at an address.
 struct FoundSymbol {
   observe::SymbolTable::Site site;
   const char* path = "";   // the module's; stays valid

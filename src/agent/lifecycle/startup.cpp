@@ -110,7 +110,7 @@ void begin(int count, char** words, std::uint64_t stack_top) noexcept {
   try {
     note_main_stack(*made, stack_top, lay_out_stack(count, words));
   } catch (const std::exception&) {
-    note_main_stack(*made, stack_top, {});  // no memory: where arguments lie shows in virtual time
+    note_main_stack(*made, stack_top, {});  // no memory: where arguments are shows in virtual time
   }
   note_modules(*made);
   note_small_blocks(*made);

@@ -10,7 +10,7 @@ namespace terrace::cli {
 
 enum class WrapperLanguage { c, cxx, fortran };
 
-// Where the parts lie that the command points to.
+// Where the parts are that the command points to.
 struct WrapperLayout {
   std::string library;    // the folder of libterrace.so
   std::string stand_ins;  // the folder of what takes the place of the compiler's libtsan

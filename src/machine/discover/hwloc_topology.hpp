@@ -20,7 +20,7 @@ class HwlocTopology {
   [[nodiscard]] hwloc_topology_t get() const { return topology_.get(); }
   [[nodiscard]] bool is_this_system() const { return hwloc_topology_is_thissystem(get()) != 0; }
   [[nodiscard]] std::vector<hwloc_obj_t> objects(hwloc_obj_type_t type) const;
-  // Those of the type whose processing units all lie in the set.
+  // Those of the type whose processing units all are in the set.
   [[nodiscard]] std::vector<hwloc_obj_t> objects_within(hwloc_obj_type_t type, hwloc_const_cpuset_t set) const;
   // A memory attribute of a node as the set's processing units see it, in hwloc's unit (MiB/s, ns).
   [[nodiscard]] std::optional<double> attribute(hwloc_memattr_id_t id, hwloc_obj_t node,

@@ -11,7 +11,7 @@ KindVerdict kind_of(const NodeEvidence& evidence) {
   if (subtype == "NVM" || evidence.dax_type == "NVM") return {"nvm"};
   if (subtype == "DRAM") return {"ddr"};
   // Memory with cores of its own is what the machine was built around; without, its figures tell it apart. The
-  // thresholds lie well outside of what two nodes of one technology differ by.
+  // thresholds are well outside of what two nodes of one technology differ by.
   if (evidence.has_cores) return {"ddr"};
   if (evidence.relative_bandwidth && *evidence.relative_bandwidth >= 1.5) return {"hbm", true};
   if (evidence.relative_latency && *evidence.relative_latency >= 1.5) return {"cxl", true};

@@ -246,7 +246,7 @@ class Parser {
                                  " for each of " + std::to_string(cache.ways) + " ways");
       }
       if (!initiator.caches.empty() && initiator.caches.back().shared && !cache.shared) {
-        table.refuse("shared", "a private cache lies outside the shared cache '" + initiator.caches.back().name +
+        table.refuse("shared", "a private cache is outside the shared cache '" + initiator.caches.back().name +
                                    "'; list caches from the core outwards");
       }
       initiator.caches.push_back(cache);

@@ -32,7 +32,7 @@ void scalar_triad(std::span<double> a, std::span<const double> b, std::span<cons
 void read_apart(std::span<const std::uint64_t> far, std::span<std::uint64_t> near, std::size_t reads,
                 std::uint64_t& seed);
 
-// Calls the function for each of its arguments, `passes` times; no call waits for another. Beside each call lie a
+// Calls the function for each of its arguments, `passes` times; no call waits for another. Beside each call are a
 // load and a store, of data in the first-level cache.
 inline constexpr std::size_t k_library_arguments = 1024;
 void call_library(LibraryFunction function, std::size_t passes);
@@ -46,7 +46,7 @@ struct alignas(64) ChaseLine {
 class ChaseCycle {
  public:
   ChaseCycle(std::span<ChaseLine> lines, std::uint64_t seed);  // 2 to 2^32 - 1 lines, else Error{invalid}
-  // One line of each page of `page_lines` lines, of each page the line after the last one's, so that the lines lie
+  // One line of each page of `page_lines` lines, of each page the line after the last one's, so that the lines are
   // in different sets of a cache.
   static ChaseCycle one_a_page(std::span<ChaseLine> memory, std::size_t page_lines, std::uint64_t seed);
   // The k-th of n starting lines (n up to 64), evenly apart along the cycle, so that chases can start apart.

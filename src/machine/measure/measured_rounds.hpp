@@ -43,7 +43,7 @@ std::vector<std::pair<double, Spread>> loaded_hops(std::span<const int> processo
                                                    std::size_t repetitions);
 
 // How many accesses a core has under way at once: independent misses of `memory`, a power of two of elements, that
-// lie so far apart no longer overlap. 0 when none were found to be far enough apart.
+// are so far apart no longer overlap. 0 when none were found to be far enough apart.
 std::uint32_t reorder_window(int processor, std::span<const std::uint64_t> memory, std::size_t repetitions);
 
 // Bytes a second of "copy", "scale", "add", "triad" (bytes as STREAM counts them), "read" and "write", with one

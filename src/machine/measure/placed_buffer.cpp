@@ -74,7 +74,7 @@ std::optional<double> PlacedBuffer::share_on(int numa_node) const {
   std::vector<void*> pages;
   for (std::size_t at = 0; at < size_; at += step) pages.push_back(begin_ + at);
   std::vector<int> status(pages.size(), -1);
-  // Without target nodes the call moves nothing and reports where each page lies.
+  // Without target nodes the call moves nothing and reports where each page is.
   if (::syscall(SYS_move_pages, 0, pages.size(), pages.data(), nullptr, status.data(), 0) != 0)
     return std::nullopt;
   const auto there = std::count(status.begin(), status.end(), numa_node);

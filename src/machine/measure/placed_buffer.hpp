@@ -27,7 +27,7 @@ class PlacedBuffer {
   }
   // The share of (sampled) pages that the kernel reports on the node; nothing where it does not tell.
   [[nodiscard]] std::optional<double> share_on(int numa_node) const;
-  // The share that lies in huge pages, by /proc/self/smaps; nothing where it cannot be read.
+  // The share that is in huge pages, by /proc/self/smaps; nothing where it cannot be read.
   [[nodiscard]] std::optional<double> share_huge() const;
 
  private:

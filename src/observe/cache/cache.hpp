@@ -12,7 +12,7 @@
 
 namespace terrace::observe {
 
-// A line as it lies in a cache: its number, and what is known of it. 0 is an empty way.
+// A line as it is in a cache: its number, and what is known of it. 0 is an empty way.
 namespace word {
 inline constexpr std::uint64_t k_valid = 1;
 inline constexpr std::uint64_t k_dirty = 2;

@@ -1,7 +1,7 @@
 // Which misses had to wait for the data of another: pointer and index chases.
 //
 // Values that are loaded from a line which a demand miss brought lately (not a stream) are kept. A later miss is
-// dependent when its address less such a value lies in [0, 4096) (a pointer to a structure), or when it is
+// dependent when its address less such a value is in [0, 4096) (a pointer to a structure), or when it is
 // base + scale x value with the base and scale (4, 8, 16) that the call site has shown before (an index). Values
 // are read as the load is about to: the hook runs before it. Control dependence is not seen.
 //
@@ -54,7 +54,7 @@ class Dependence {
     Level level = 0;
   };
   // A call site whose misses may follow values affinely. Addresses are canonical, so that the law holds whatever
-  // the system randomised; and so is the index, which uses the bits of the site that lie within a page.
+  // the system randomised; and so is the index, which uses the bits of the site that are within a page.
   struct Site {
     std::uint64_t site = 0;
     std::uint64_t base = 0;

@@ -1,7 +1,7 @@
 // How much latency demand misses expose, beyond what misses that overlap expose anyway (latency / mlp each).
 //
 // A core has so many miss registers: that many demand misses are under way at once. It retires accesses in their
-// order and has so many of them under way, its reorder window: an access begins when the one that lies a window
+// order and has so many of them under way, its reorder window: an access begins when the one that is a window
 // before it is done. A miss begins when the data that it waits for have arrived, when the miss as many places
 // before it as there are registers is done, and when every miss at least a window of accesses before it is.
 // Counting time in latencies ("levels"), it ends one level after it begins. The growth of the highest level is
@@ -44,7 +44,7 @@ class Exposure {
     Level highest = 0;     // of this miss and all before it
   };
 
-  // The level at which all misses are done that lie a window before `now`.
+  // The level at which all misses are done that are a window before `now`.
   Level retired(std::uint64_t now);
 
   std::vector<Level> ends_;  // a ring: where each of the last misses ended

@@ -13,7 +13,7 @@
 
 namespace terrace::observe {
 
-// Where a line of this process's memory lies in the first cache. A load needs the line to be there and no longer
+// Where a line of this process's memory is in the first cache. A load needs the line to be there and no longer
 // fresh, a store needs it to be dirty already; what needs more work finds no match.
 struct alignas(16) FastLine {
   // No program has addresses up there.
@@ -24,7 +24,7 @@ struct alignas(16) FastLine {
   std::uint32_t generation = 1;  // of the address map; odd ones never match
   std::uint32_t slot = 0;
 
-  // Whether the `line - room` bytes from the address on lie in the line.
+  // Whether the `line - room` bytes from the address on are in the line.
   [[nodiscard]] bool serves(std::uint64_t address, std::uint64_t room, bool store) const {
     const std::uint64_t offset = address - from;
     return store ? (offset & ~k_no_load) <= room : offset << 1 <= room << 1;
@@ -37,7 +37,7 @@ class FastTable {
   explicit FastTable(std::uint64_t lines)
       : shift_(64 - std::clamp(static_cast<unsigned>(std::bit_width(lines)), k_least_bits, k_most_bits)),
         lines_(std::make_unique<FastLine[]>(std::size_t{1} << (64 - shift_))) {}
-  // By multiplication (Knuth's golden ratio): arrays lie at multiples of large powers of two.
+  // By multiplication (Knuth's golden ratio): arrays are at multiples of large powers of two.
   [[nodiscard]] FastLine& of(std::uint64_t address, unsigned line_bits) {
     return lines_[((address >> line_bits) * 0x9E3779B97F4A7C15u) >> shift_];
   }
@@ -64,7 +64,7 @@ class FirstCache {
         [=](std::uint32_t at) { return (ways[at] & ~(word::k_dirty | word::k_fresh)) == word::of(line); });
     return way == k_nowhere ? k_nowhere : static_cast<std::uint32_t>(first) + way;
   }
-  // The slot for a line that is not here: an empty one, or the least recently used. `victim` is the word that lay
+  // The slot for a line that is not here: an empty one, or the least recently used. `victim` is the word that was
   // there, which the table forgets. `from` is where the line begins in this process.
   std::uint32_t insert(std::uint64_t line, std::uint64_t flags, std::uint64_t from, std::uint64_t& victim);
 

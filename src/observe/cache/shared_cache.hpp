@@ -22,7 +22,7 @@ class SharedCache {
   std::atomic<std::uint64_t> unknown{0};  // line accesses whose address nobody knew
 
   // Whether a pipeline has to lock the levels: once there is a second pipeline. One that is in the levels at that
-  // moment has not locked them; the worst of that is a line that lies in its set twice.
+  // moment has not locked them; the worst of that is a line that is in its set twice.
   [[nodiscard]] bool contended() const { return pipelines_.load(std::memory_order_relaxed) > 1; }
   void join() { pipelines_.fetch_add(1, std::memory_order_relaxed); }
 

@@ -2,7 +2,7 @@
 // results of their own; no decision may rest on them.
 //
 // Cells hold what placement cannot change (lines read and written, latencies exposed), so a profile is the same
-// wherever the data lay; `bandwidth_time` alone speaks of the placement of that iteration. `core` is C of the time
+// wherever the data was; `bandwidth_time` alone speaks of the placement of that iteration. `core` is C of the time
 // law, with the exposed latency of misses on memory that belongs to no chunk (always at home) in it: that is time
 // which no placement can win back. Where several threads ran in a phase, `core` and exposures are what they come
 // to for each of them, evenly: the phase cannot have been shorter.

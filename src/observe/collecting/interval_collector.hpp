@@ -4,7 +4,7 @@
 // Samples are one in every `sample_period` lines, reads and write-backs counted apart; within a quantum lines
 // count chunk by chunk. Misses on memory that belongs to no chunk are not seen.
 //
-// Comes before the memory in the row of sinks: what a quantum touches is where it lay when the quantum began.
+// Comes before the memory in the row of sinks: what a quantum touches is where it was when the quantum began.
 #pragma once
 
 #include <cstdint>

@@ -57,7 +57,7 @@ void SamplingCollector::count(const Quantum& quantum, const Tally& tally) {
 
 double SamplingCollector::sample_time(const Quantum& quantum, const Tally& tally) {
   const auto before = samples_;
-  // Core time lies evenly between the misses; memory that belongs to no chunk stalls the core unseen.
+  // Core time is spread evenly between the misses; memory that belongs to no chunk stalls the core unseen.
   double core = cost_.core_time(quantum).value;
   core += cost_.exposure(tally.unowned()) * view_.path(view_.unowned()).latency.value;
   double all = core;

@@ -2,13 +2,13 @@
 // simulator's stream of misses.
 //
 // *Time samples*, one in each interval (Unimem's 1,000 cycles) of a core's own progress, that is core time
-// plus exposed latency with the data where it lies now; time lost to saturated memories passes no instruction and
-// is not in it. Every core is sampled: a thread that stands for N cores gives the samples of N threads, each of
-// which stands for a share of the interval, interval / N. A sample meets either an exposed access, and then the
+// plus exposed latency with the data where it resides now; time lost to saturated memories passes no instruction
+// and is not in it. Every core is sampled: a thread that stands for N cores gives the samples of N threads, each
+// of which stands for a share of the interval, interval / N. A sample meets either an exposed access, and then the
 // chunk of its address, or none. They give
 //   samples, samples_with_access, a cell's samples   what eq. 1 divides: the share of a phase's time that accesses
 //                                                    an object is (its samples / samples) x phase time
-//   exposure      samples of a cell x that share / latency of the place where the chunk lay
+//   exposure      samples of a cell x that share / latency of the place where the chunk was
 //   core          samples without access x that share
 //
 // *Miss samples*, one in each block of N misses (write-backs included: what sampled stores stand for): each counts
@@ -26,7 +26,7 @@
 // binomial and claims no more than that: a standard error of sqrt(p (1 - p) / n) of the phase. A phase of 10 ms at
 // 2.4 GHz takes 24,000 samples: a chunk with 1 % of its time is known within 0.06 % of the phase, 6 % of itself; a
 // chunk with a tenth of that to 20 %. Phases shorter than a few hundred intervals are noise chunk by chunk, and
-// right on average only. The first and the last interval of a phase lie half in its neighbours: their samples are
+// right on average only. The first and the last interval of a phase are half in its neighbours: their samples are
 // one too many or too few, with a triangular error of variance 1/6 at either end. Miss samples err alike, in units
 // of the N of their block, and independently of time samples. Misses on memory that belongs to no chunk look like
 // core time.
@@ -81,13 +81,13 @@ class SamplingCollector final : public Collector {
   std::uint64_t taken_ = 0;
 
   double to_sample_ = 0;          // seconds of progress until the next time sample
-  double in_interval_ = 0;        // where in its interval it lies, as a share
+  double in_interval_ = 0;        // where in its interval it is, as a share
   std::uint64_t block_ = 1;       // misses that the next miss sample stands for
   std::uint64_t to_miss_ = 0;     // misses until that sample
   std::uint64_t block_left_ = 1;  // misses until the block ends
   std::uint64_t rate_ = 1;        // misses per time sample in the last quantum that had both
 
-  std::vector<double> latency_;  // by chunk, where it lies in this quantum; stale for chunks that are not in it
+  std::vector<double> latency_;  // by chunk, where it resides in this quantum; stale for chunks that are not in it
   ChunkScratch<Sums> sums_;
   double samples_ = 0;
   double samples_with_access_ = 0;

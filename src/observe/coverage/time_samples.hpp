@@ -55,7 +55,7 @@ class TimeSamples {
   void count_new(As as) noexcept;
   void count(As as, std::uint64_t samples) noexcept;
 
-  // All of this lies on a page that the kernel empties in the child of a fork, however it was forked: there is no
+  // All of this is on a page that the kernel empties in the child of a fork, however it was forked: there is no
   // ring there.
   CodeMap& code_;
   perf_event_mmap_page* ring_;

@@ -8,7 +8,7 @@ namespace terrace::observe {
 
 __extension__ using Wide = unsigned __int128;
 
-// Stores `desired` where `expected` lies; returns what lay there.
+// Stores `desired` where `expected` is; returns what was there.
 Wide wide_compare_exchange(volatile Wide* at, Wide expected, Wide desired);
 // The memory must be writable: what x86-64 has is a store of what is there already.
 Wide wide_load(const volatile Wide* at);

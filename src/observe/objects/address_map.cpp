@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t k_page = 4096;
 // The first canonical page: no canonical address is 0.
 constexpr std::uint64_t k_first_canonical = std::uint64_t{1} << 20;
-// Canonical addresses cost nothing, so a stack has them for any size: what lies below and above the reference must
+// Canonical addresses cost nothing, so a stack has them for any size: what is below and above the reference must
 // not decide where the next object begins.
 constexpr std::uint64_t k_stack_below = std::uint64_t{1} << 40;
 constexpr std::uint64_t k_stack_above = std::uint64_t{1} << 32;

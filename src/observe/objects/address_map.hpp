@@ -37,8 +37,8 @@ class AddressMap {
   // that neither randomisation nor the size of the environment shows below it. It has room to grow by a tebibyte.
   // Returns the canonical address of `reference`, a multiple of 4096.
   std::uint64_t add_stack(std::uint64_t low, std::uint64_t reference, std::uint64_t high);
-  // [low, low + size) lies at `canonical`, within room that was given before. False, and nothing is changed, where
-  // other memory lies there.
+  // [low, low + size) is at `canonical`, within room that was given before. False, and nothing is changed, where
+  // other memory is there.
   bool add_at(std::uint64_t low, std::uint64_t size, std::uint64_t canonical);
   // [low, low + size) continues the piece of memory that holds `anchor`, within the room that it was given. False
   // when nothing is known at `anchor`.

@@ -1,5 +1,5 @@
 // Disjoint segments of an address space, in order. One writer at a time changes it; readers search beside the
-// writer without locks. Segments lie in blocks that are small enough to shift, under one directory; memory that a
+// writer without locks. Segments are in blocks that are small enough to shift, under one directory; memory that a
 // reader may still look at is reused, but not given back, until the index is destroyed. A reader that ran into a
 // change gets nonsense, never a fault: whoever owns the index keeps a generation counter and throws such answers
 // away.
@@ -30,11 +30,11 @@ class SegmentIndex {
   // The segment that holds `address`. Reads only.
   [[nodiscard]] bool find(std::uint64_t address, Segment& found) const;
 
-  // Whether anything lies in [low, high). The writer's, like the rest.
+  // Whether anything is in [low, high). The writer's, like the rest.
   [[nodiscard]] bool overlaps(std::uint64_t low, std::uint64_t high) const;
   // The rest is the writer's. `insert` expects that nothing overlaps.
   void insert(const Segment& segment);
-  // Takes out what lies in [low, high), cutting segments that reach over its ends; returns the pieces, in order.
+  // Takes out what is in [low, high), cutting segments that reach over its ends; returns the pieces, in order.
   std::vector<Segment> cut(std::uint64_t low, std::uint64_t high);
   [[nodiscard]] std::size_t size() const { return size_; }
 

@@ -33,7 +33,7 @@ class CodeWork {
     entries_[site % k_entries].store(site << k_bits | instructions, std::memory_order_relaxed);
     return instructions;
   }
-  // Other code may lie where some was before.
+  // Other code may be where some was before.
   void forget() {
     for (auto& entry : entries_) entry.store(0, std::memory_order_relaxed);
   }

@@ -30,9 +30,8 @@ void check(const PipelineConfig& config) {
   }
   for (std::size_t i = 1; i < config.caches.size(); ++i) {
     if (config.caches[i - 1].shared && !config.caches[i].shared) {
-      throw Error(Code::invalid, "cache " + config.caches[i].name +
-                                     " is private and lies behind the shared cache " + config.caches[i - 1].name +
-                                     ": private caches come first");
+      throw Error(Code::invalid, "cache " + config.caches[i].name + " is private and is behind the shared cache " +
+                                     config.caches[i - 1].name + ": private caches come first");
     }
   }
 }

@@ -2,7 +2,7 @@
 // streams, dependence, quanta. One Pipeline a thread over one SharedCache a process. Knows nothing of time.
 //
 // The contract is virtual-time.md ("Making time"): streams train before they are allocated in the table; a miss is
-// dependent when its address less a value lately loaded from a missed line lies in [0, 4096) or follows it
+// dependent when its address less a value lately loaded from a missed line is in [0, 4096) or follows it
 // affinely (scales 4, 8, 16 a call site). How much of their latencies demand misses expose: exposure.hpp.
 //
 // The way of an access: `access` below is all that most of them need (the line is in the first cache);

@@ -82,7 +82,7 @@ Pipeline::State::Touched Pipeline::State::touch(const Line& line, bool store, st
 void Pipeline::State::remember(std::uint64_t address, const Translation& page, const Touched& touched,
                                std::uint64_t now) {
   const std::uint64_t from = ((address + page.delta) >> line_bits << line_bits) - page.delta;
-  // A line that holds more than one piece of memory (arguments of a program lie side by side): the next access may
+  // A line that holds more than one piece of memory (arguments of a program are side by side): the next access may
   // be to the other.
   const bool whole =
       from - page.low <= page.size - (std::uint64_t{1} << line_bits) && page.size >= std::uint64_t{1} << line_bits;
@@ -92,7 +92,7 @@ void Pipeline::State::remember(std::uint64_t address, const Translation& page, c
     return;
   }
   // Other threads may evict from a first cache that is shared. Only the line that was used last is sure to hit: no
-  // use of another line lies between.
+  // use of another line is between.
   if (last_line_ != nullptr) last_line_->from = FastLine::k_none;
   last_line_ = nullptr;
   if (!whole) return;

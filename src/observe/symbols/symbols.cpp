@@ -131,7 +131,7 @@ int SymbolTable::add_module(const LoadedModule& module) noexcept {
     auto& modules = state_->modules;
     for (std::size_t i = 0; i < modules.size(); ++i)
       if (modules[i].loaded.low == module.low && modules[i].path == module.path) return static_cast<int>(i);
-    // What lay there before was unloaded.
+    // What was there before was unloaded.
     for (auto& old : modules)
       if (old.loaded.low < module.high && module.low < old.loaded.high) old.loaded.low = old.loaded.high = 0;
     auto& added = modules.emplace_back();

@@ -13,7 +13,7 @@ constinit std::atomic<const FunctionObserver*> current{nullptr};
 
 constexpr std::uint64_t k_searched_frame = 4096;  // bytes; a function with more on its stack is believed
 
-// The address at which `word` lies, from `begin` upwards; `end` when it does not. Reads whatever lies there, so
+// The address at which `word` is, from `begin` upwards; `end` when it is nowhere. Reads whatever is there, so
 // address sanitizers must look away.
 __attribute__((no_sanitize("address"))) std::uint64_t search(std::uint64_t begin, std::uint64_t end,
                                                              std::uint64_t word) {
@@ -64,7 +64,7 @@ std::size_t capture_calls(std::uint64_t* frames, std::size_t n, std::uint64_t ab
   if (thread.calls == nullptr) return 0;
   const std::size_t kept = std::min(thread.depth, k_shadow_stack_depth);
   if (kept == 0) return 0;
-  // Live calls lie one above the other: each one's frame, then its return address, then its caller's frame. What
+  // Live calls are one above the other: each one's frame, then its return address, then its caller's frame. What
   // does not fit in between, or has lost its return address, was left by a jump.
   const std::uint64_t top =
       thread.calls[0].stack_pointer;  // the outermost has no caller to tell where its frame ends

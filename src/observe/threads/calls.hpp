@@ -26,7 +26,7 @@ void set_function_observer(const FunctionObserver* observer);
 // its caller was called, and so on. Returns how many there are, `n` at most. Calls that were left by a jump and
 // not noticed yet are recognised by their return address, which is no longer on the stack.
 std::size_t capture_calls(std::uint64_t* frames, std::size_t n);
-// The same for a running function whose frame lies at `above`.
+// The same for a running function whose frame is at `above`.
 std::size_t capture_calls(std::uint64_t* frames, std::size_t n, std::uint64_t above);
 
 // Drops entries that were left without an exit hook (longjmp, exceptions): those at or below a stack pointer that

@@ -6,10 +6,10 @@
 //
 // What the paper leaves open, and what is done here:
 // - Which elements of the vectors are computed anew when a block is taken or given back. The kinder reading: those
-//   of the rows and of the subarrays that the block lies in. The other, all of them, is Update::all.
+//   of the rows and of the subarrays that the block is in. The other, all of them, is Update::all.
 // - How far the first crossing section reaches, and what follows when nothing is found in it. Here it is the first
 //   whole run of rows and the first whole run of subarrays whose elements suffice, and what is missed in one is
-//   looked for in the next. A free rectangle lies in such a crossing with all of its rows and subarrays: so it is
+//   looked for in the next. A free rectangle is in such a crossing with all of its rows and subarrays: so it is
 //   found whenever there is one.
 // - How the dense search keeps to O(p x q). Here one pass over the rows carries how deep each subarray is free.
 // - How threads are kept apart. One lock around everything, as a library with these global vectors needs.

@@ -10,7 +10,7 @@
 namespace terrace::pim {
 
 // Of the shape that is looked for, the largest that is free: `share` is that against what the same number of free
-// units would hold if they lay side by side on one device, or on as few as they need. `fragmentation` is 1 less
+// units would hold if they were side by side on one device, or on as few as they need. `fragmentation` is 1 less
 // that; 0 where nothing is free.
 struct LargestFree {
   Block block;  // no rows, no subarrays: nothing is free

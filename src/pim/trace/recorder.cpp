@@ -11,7 +11,7 @@ Operation Recorder::written(const Request& request, Handle handle, Handle beside
   Operation operation;
   operation.id = ++last_;
   operation.request = request;
-  // Whom it was put beside may be gone by now: where it came to lie is still true.
+  // Whom it was put beside may be gone by now: where it came to be is still true.
   if (const auto neighbour = ids_.find(beside.value); neighbour != ids_.end())
     operation.beside = neighbour->second;
   operation.outcome = Outcome{allocator_.block(handle)};

@@ -1,7 +1,7 @@
 // Writes down what an allocator is asked, as it is asked, from any number of threads.
 //
 // Threads do not wait for one another's searches, only for the line that is being written. A release is written
-// before it happens and an allocation after it: so in the order of the lines no block lies where another still
+// before it happens and an allocation after it: so in the order of the lines no block is where another still
 // does.
 #pragma once
 

@@ -47,7 +47,7 @@ struct ReplaySummary {
 using Watch = std::function<void(const ReplaySummary& so_far)>;
 
 // Stops as soon as `most` operations are done; a group is one piece. The allocator's device may be another than
-// the trace's: what lies beyond it finds no room. A release of what found none is counted and does nothing; an
+// the trace's: what is beyond it finds no room. A release of what found none is counted and does nothing; an
 // allocation beside one finds none either.
 ReplaySummary replay(const Trace& trace, Allocator& allocator, const Watch& watch = {},
                      std::size_t most = std::numeric_limits<std::size_t>::max());

@@ -36,7 +36,7 @@ std::string json_list(const std::vector<std::string>& texts) {
   return json + "]";
 }
 
-// Chunks mostly lie in long stretches on one place: one row a stretch, none for what lies nowhere yet.
+// Chunks mostly are in long stretches on one place: one row a stretch, none for what is nowhere yet.
 template <class Row>
 void for_each_stretch(const std::vector<PlaceId>& places, Row row) {
   for (std::size_t first = 0; first < places.size();) {

@@ -3,11 +3,11 @@
 // says.
 //
 // Room: a transfer takes its target's room from the ledger when it begins and gives its source's back when it is
-// done, so neither place is over its budget while the chunk lies on both. One that finds no room keeps its turn
+// done, so neither place is over its budget while the chunk is on both. One that finds no room keeps its turn
 // and waits, with all behind it, until the program frees some; it is refused when its target's whole budget is
 // less than its size, and when someone waits for it (or for one behind it) while nothing can make room any more.
 // Refused, too: freed chunks, a place in another domain than the chunk's, one that the initiator has no path to.
-// A chunk that lies there already is done at once, and one that nobody has touched or settled has nothing to copy.
+// A chunk that is there already is done at once, and one that nobody has touched or bound has nothing to copy.
 #pragma once
 
 #include <deque>
@@ -40,7 +40,7 @@ class CopyEngine {
   // nullptr while nothing is being copied.
   [[nodiscard]] Running* running() { return running_ ? &*running_ : nullptr; }
   [[nodiscard]] const Running* running() const { return running_ ? &*running_ : nullptr; }
-  // The running transfer is complete: its chunk lies on the target from now on. Begins the next.
+  // The running transfer is complete: its chunk is on the target from now on. Begins the next.
   transfer::TransferResult complete(Seconds now);
   // The transfer at the head of the queue has no room and will get none.
   void refuse_head(Seconds now);

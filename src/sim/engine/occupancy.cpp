@@ -14,7 +14,7 @@ Occupancy::Slot Occupancy::at(Seconds time) {
   if (static_cast<double>(number + 1) * k_slot <= time.value) ++number;  // by rounding, time was on the slot's end
   constexpr auto k_row = static_cast<std::int64_t>(k_slots);
   if (number > newest_) {
-    // What the new slots lie on is as old as the row is long.
+    // What the new slots are on is as old as the row is long.
     for (auto fresh = std::max(newest_ + 1, number - k_row + 1); fresh <= number; ++fresh)
       std::fill_n(row_.begin() + (fresh % k_row) * static_cast<std::int64_t>(places_), places_, 0.0);
     newest_ = number;

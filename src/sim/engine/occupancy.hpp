@@ -2,10 +2,10 @@
 //
 // Threads are priced quantum by quantum, each on its own clock, and the one that is priced first may be ahead of
 // the next in time. So a place's time is a row of slots; whoever comes takes what is left of the slots that it
-// passes through, also of those that lie behind what another has taken already. A slot is never taken for more
+// passes through, also of those that are behind what another has taken already. A slot is never taken for more
 // than all of it.
 //
-// What lies further back than the row is long counts as free.
+// What is further back than the row is long counts as free.
 #pragma once
 
 #include <cstddef>

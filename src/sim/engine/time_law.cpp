@@ -44,7 +44,7 @@ Speeds share(const Demand& demand, const CopyDemand& copy) {
     return rate;
   };
   // The faster the program, the slower the copy, and the more that leaves to the program: a speed that answers to
-  // itself lies between what a copy at full rate leaves and the program's own pace.
+  // itself is between what a copy at full rate leaves and the program's own pace.
   auto low = program_beside(copy.rate);
   if (program_beside(copy_beside(low)) > low) {
     auto high = own_pace;

@@ -2,7 +2,7 @@
 // quantum. Same quanta, same calls: same times to the last digit; nothing here looks at host addresses, host time
 // or the order of a hash table.
 //
-// A quantum is priced with every chunk where it lies, its traffic spread evenly over the quantum. Transfers run
+// A quantum is priced with every chunk where it resides, its traffic spread evenly over the quantum. Transfers run
 // beside it (time_law.hpp says how the two share the memories); where one completes, the quantum is cut: from that
 // instant on the chunk's remaining traffic falls on the new place, the source's room is free, and the next
 // transfer begins. So a chunk's place changes only when its copy is complete, at most one place serves it at a
@@ -12,8 +12,8 @@
 // clock, and what one takes of a place's time others cannot have (occupancy.hpp). With one thread none of that is
 // needed: it has the places to itself but for transfers.
 //
-// Who keeps the ledger: the runtime takes room when it settles chunks and gives it when it frees them; transfers
-// take and give here, and so does the first touch of a chunk that nobody settled, which lies in its domain's home
+// Who keeps the ledger: the runtime takes room when it binds chunks and gives it when it frees them; transfers
+// take and give here, and so does the first touch of a chunk that nobody bound, which is in its domain's home
 // place (or, if its budget is spent, in the domain's place with the most room left).
 #pragma once
 
@@ -91,13 +91,13 @@ class VirtualMachine final : public Clock,
   [[nodiscard]] bool wants_misses() const override { return cache_ != nullptr; }
 
   // The first of the domain's places caches lines of its home, `capacity` of it (memory_cache.hpp). Before
-  // anything runs; nothing may be moved to that place or settled there. Throws as MemoryCache does.
+  // anything runs; nothing may be moved to that place or bound there. Throws as MemoryCache does.
   void cache_mode(DomainId domain, Bytes capacity);
 
   void set_instruction_time(Seconds time) { law_.set_instruction_time(time); }
   void make_copies_free() { law_.make_copies_free(); }
 
-  // Since the beginning. The difference of two is the account of what lies between.
+  // Since the beginning. The difference of two is the account of what is between.
   [[nodiscard]] const TimeAccount& account() const { return account_; }
 
  private:

@@ -1,4 +1,4 @@
-// How numbers lie in a recording's columns: LEB128 (seven bits a byte, the lowest first, the high bit where more
+// How numbers are in a recording's columns: LEB128 (seven bits a byte, the lowest first, the high bit where more
 // follow), signed ones in zigzag (0, -1, 1, -2, ...). A reader never looks past the end and throws Error{corrupt}.
 #pragma once
 

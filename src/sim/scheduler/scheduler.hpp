@@ -2,7 +2,7 @@
 // ends or it waits. So a program with threads does the same in every run: dynamic schedules, critical sections and
 // races repeat.
 //
-// Progress counts what does not depend on where data lies (accesses, misses, virtual sleep), in nominal
+// Progress counts what does not depend on where data resides (accesses, misses, virtual sleep), in nominal
 // nanoseconds. It is not any configuration's clock: the same order of execution then holds for every placement,
 // machine and planner, which is what lets one execution price many configurations and a recording stand for an
 // execution.

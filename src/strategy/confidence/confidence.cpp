@@ -46,7 +46,7 @@ std::vector<double> placed_shares(const Problem& problem, const model::Schedule&
   return shares;
 }
 
-// A search from scratch may miss what lies next to the plan.
+// A search from scratch may miss what is next to the plan.
 Decision best_of(const Problem& truth, const model::Calibration& calibration, const Planner& planner,
                  const Decision& chosen, Effort effort) {
   auto own = planner.decide(truth, calibration, effort);

@@ -13,7 +13,7 @@
 
 namespace terrace::strategy {
 
-// An object's share, by bytes and by the phases' times, that does not lie at home.
+// An object's share, by bytes and by the phases' times, that is not at home.
 struct PlacedShare {
   double planned = 0;
   std::vector<double> drawn;  // by draw

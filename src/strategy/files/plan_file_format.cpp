@@ -104,7 +104,7 @@ std::string move_text(const Plan& plan, const PlanMove& move) {
 
 std::string format_plan(const Plan& plan) {
   std::string out =
-      "# A plan of Terrace: where each object lies when the loop begins, and what moves in which phase of an\n"
+      "# A plan of Terrace: where each object is when the loop begins, and what moves in which phase of an\n"
       "# iteration. Objects that are not named lie at home. Times are seconds of one iteration.\n"
       "schema = 1\n";
   const auto text = [&](const char* key, const std::string& value) {

@@ -51,7 +51,7 @@ class ActivePlan {
   // is done: with phase 0, when an iteration begins.
   using Places = std::vector<std::vector<PlaceId>>;
   [[nodiscard]] Places places_before(PhaseIndex phase);
-  // From where the object's chunks lie (`lies`) to `places`; what the plan does not know goes `home`.
+  // From where the object's chunks are (`lies`) to `places`; what the plan does not know goes `home`.
   [[nodiscard]] static std::vector<ActiveMove> moves_to(const Places& places, const observe::Object& object,
                                                         const std::function<PlaceId(ChunkId)>& lies, PlaceId home);
   // Whether another plan has everything at the same places at the same times, whatever it promises.

@@ -26,14 +26,14 @@ std::string percent(double share) {
 // What does not fit, beside all that was to.
 class Misfit {
  public:
-  void add(const Guest& guest, const std::string& object, bool out) {
-    size_ += guest.size;
-    gain_ += guest.worth;
+  void add(const AwayChunk& chunk, const std::string& object, bool out) {
+    size_ += chunk.size;
+    gain_ += chunk.worth;
     if (!out) return;
-    lost_ += guest.size;
-    lost_gain_ += guest.worth;
+    lost_ += chunk.size;
+    lost_gain_ += chunk.worth;
     if (of_object_.empty() || of_object_.back().first != object) of_object_.emplace_back(object, Bytes{});
-    of_object_.back().second += guest.size;
+    of_object_.back().second += chunk.size;
   }
   [[nodiscard]] std::optional<std::string> in_words() const {
     if (of_object_.empty()) return std::nullopt;
@@ -60,7 +60,7 @@ std::optional<std::string> ActivePlan::fit(const std::vector<observe::Object>& o
   std::set<ChunkId> moving;
   for (std::uint32_t phase = 0; phase < asks_.size(); ++phase)
     for (const auto& move : asked_in(phase)) moving.insert(move.chunk);
-  std::vector<Guest> guests;
+  std::vector<AwayChunk> away;
   std::vector<std::pair<const observe::Object*, std::uint32_t>> whose;  // and which of its chunks
   for (const auto& object : objects) {
     if (!object.live || object.id >= initial_.size()) continue;
@@ -68,15 +68,15 @@ std::optional<std::string> ActivePlan::fit(const std::vector<observe::Object>& o
       const auto chunk = object.first_chunk + ordinal;
       const auto place = initial_[object.id][ordinal];
       if (place == home || moving.contains(chunk)) continue;
-      guests.push_back({Bytes{chunks[chunk].size}, worth_[object.id][ordinal], place});
+      away.push_back({Bytes{chunks[chunk].size}, worth_[object.id][ordinal], place});
       whose.emplace_back(&object, ordinal);
     }
   }
-  const auto out = left_out(guests, budget);
+  const auto out = left_out(away, budget);
   Misfit misfit;
-  for (std::size_t i = 0; i < guests.size(); ++i) {
+  for (std::size_t i = 0; i < away.size(); ++i) {
     const auto& [object, ordinal] = whose[i];
-    misfit.add(guests[i], object->name, out[i]);
+    misfit.add(away[i], object->name, out[i]);
     if (!out[i]) continue;
     initial_[object->id][ordinal] = home;
   }

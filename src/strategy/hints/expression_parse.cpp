@@ -194,7 +194,7 @@ class Parser {
     exponent += unit.ten - places;
     auto value = static_cast<double>(digits);
     if (digits != 0 && (exponent > k_exact_ten || exponent < -k_exact_ten))
-      return refuse_at(begin, "the number is out of range; its exponent lies between -22 and 22");
+      return refuse_at(begin, "the number is out of range; its exponent is between -22 and 22");
     if (digits != 0) value = exponent < 0 ? value / ten_to(-exponent) : value * ten_to(exponent);
     steps_.push_back({Op::number, value * static_cast<double>(std::uint64_t{1} << unit.two), {}});
   }

@@ -1,4 +1,4 @@
-// Initial placement by reference counts (Unimem, section 3.2): what is referred to most lies in fast memory, as
+// Initial placement by reference counts (Unimem, section 3.2): what is referred to most is in fast memory, as
 // far as there is room. The sum of references is what counts, not their density: an exact knapsack finds the
 // largest sum that fits. With more places than two, a reference is worth the time by which a line comes sooner
 // from the place than from the slowest; with two that is one and the same factor.

@@ -8,10 +8,10 @@ namespace terrace::strategy {
 
 namespace {
 
-constexpr double k_most_guests = 0.125;   // of fast memory
+constexpr double k_most_early = 0.125;    // of fast memory
 constexpr double k_stay = 3;              // times as long as it is used
-constexpr std::uint32_t k_patience = 64;  // stretches for which a guest waits for its use, at least
-constexpr std::uint32_t k_ahead = 4;      // times as long as it will be used: a guest comes two before it
+constexpr std::uint32_t k_patience = 64;  // stretches for which a chunk brought early waits for its use, at least
+constexpr std::uint32_t k_ahead = 4;      // times as long as it will be used: an early chunk comes two before it
 
 // Seconds that a line of each sort takes of a place's bandwidth, and an exposed access of the core's time.
 struct Prices {
@@ -81,21 +81,21 @@ std::vector<transfer::TransferRequest> EarlyMoves::wishes(const Tiers& tiers) {
 bool EarlyMoves::make_room(Making& making, Bytes size, double worth, bool for_guest) {
   const auto& tiers = making.tiers;
   const auto both = copies(tiers);
-  Bytes guests;
-  std::erase_if(guests_, [&](const Guest& guest) {
-    const bool there = tiers.on(guest.chunk, tiers.fast);
-    if (!there && guest.came < sweeps_.stretch()) return true;  // it is gone, or the system refused to move it
-    const bool passed = there && making.free < size && has_passed(guest);
+  Bytes early;
+  std::erase_if(early_, [&](const EarlyChunk& one) {
+    const bool there = tiers.on(one.chunk, tiers.fast);
+    if (!there && one.came < sweeps_.stretch()) return true;  // it is gone, or the system refused to move it
+    const bool passed = there && making.free < size && has_passed(one);
     if (passed) {
-      making.free += tiers.size(guest.chunk);
-      making.moves.push_back({guest.chunk, tiers.slow});
+      making.free += tiers.size(one.chunk);
+      making.moves.push_back({one.chunk, tiers.slow});
     } else {
-      guests += tiers.size(guest.chunk);
+      early += tiers.size(one.chunk);
     }
     return passed;
   });
   if (for_guest &&
-      static_cast<double>((guests + size).value) > k_most_guests * static_cast<double>(tiers.capacity.value))
+      static_cast<double>((early + size).value) > k_most_early * static_cast<double>(tiers.capacity.value))
     return false;
   auto free = making.free;
   std::vector<ChunkId> going;
@@ -116,11 +116,11 @@ bool EarlyMoves::make_room(Making& making, Bytes size, double worth, bool for_gu
 
 // It was used and is no more, or was not used for so long that its sweep must have ended before it. Where a sweep
 // takes many stretches for a chunk, samples leave gaps of some.
-bool EarlyMoves::has_passed(const Guest& guest) const {
-  if (sweeps_.in_use(guest.chunk)) return false;
-  const auto last = sweeps_.last_use(guest.chunk);
-  if (last > guest.came) return sweeps_.stretch() > last + guest.stretches / Sweeps::k_lull;
-  return sweeps_.stretch() > guest.came + std::max(k_patience, k_ahead * guest.stretches);
+bool EarlyMoves::has_passed(const EarlyChunk& one) const {
+  if (sweeps_.in_use(one.chunk)) return false;
+  const auto last = sweeps_.last_use(one.chunk);
+  if (last > one.came) return sweeps_.stretch() > last + one.stretches / Sweeps::k_lull;
+  return sweeps_.stretch() > one.came + std::max(k_patience, k_ahead * one.stretches);
 }
 
 // What a sweep uses next stays for as long as it is used, if that pays for both copies. The copies of one stretch
@@ -144,7 +144,7 @@ void EarlyMoves::bring_ahead(Making& making) {
     credit_ -= bytes * both;
     making.free -= tiers.size(use.chunk);
     making.moves.push_back({use.chunk, tiers.fast});
-    guests_.push_back({use.chunk, sweeps_.stretch(), use.stretches});
+    early_.push_back({use.chunk, sweeps_.stretch(), use.stretches});
   }
   ahead_.erase(kept, ahead_.end());
 }
@@ -172,7 +172,7 @@ double EarlyMoves::copies(const Tiers& tiers) const {
 }
 
 bool EarlyMoves::is_guest(ChunkId chunk) const {
-  return std::ranges::find(guests_, chunk, &Guest::chunk) != guests_.end();
+  return std::ranges::find(early_, chunk, &EarlyChunk::chunk) != early_.end();
 }
 
 void EarlyMoves::find_residents(const Tiers& tiers) {

@@ -4,8 +4,9 @@
 // snoopy caching", Algorithmica 3, 1988). Where there is no room, chunks go whose accesses have gained less, by so
 // much that both copies are paid for.
 //
-// Where the program sweeps through an object, what it uses next comes ahead of it as a guest, if the chunks before
-// paid for a copy there and back while they were used; when the sweep has passed, guests make room first.
+// Where the program sweeps through an object, what it uses next is brought early, if the chunks before
+// paid for a copy there and back while they were used; when the sweep has passed, chunks brought early make room
+// first.
 //
 // What the counts are is what the profile is made of; nothing else is asked of the machine.
 #pragma once
@@ -45,13 +46,13 @@ class EarlyMoves {
     Bytes free;
     std::vector<transfer::TransferRequest> moves;
   };
-  struct Guest {
+  struct EarlyChunk {
     ChunkId chunk = 0;
     std::uint32_t came = 0;       // stretch
     std::uint32_t stretches = 1;  // for which the one before it was used
   };
   [[nodiscard]] bool make_room(Making& making, Bytes size, double worth, bool for_guest);
-  [[nodiscard]] bool has_passed(const Guest& guest) const;
+  [[nodiscard]] bool has_passed(const EarlyChunk& one) const;
   void bring_ahead(Making& making);
   void bring_what_paid(Making& making);
   [[nodiscard]] double copies(const Tiers& tiers) const;
@@ -73,7 +74,7 @@ class EarlyMoves {
   std::vector<Sweeps::Use> uses_;   // of the last stretch
   std::vector<Sweeps::Use> ahead_;  // what sweeps use next, and did not come yet
   double credit_ = 0;               // seconds in which to copy it
-  std::vector<Guest> guests_;       // in the order in which they came
+  std::vector<EarlyChunk> early_;   // in the order in which they came
 };
 
 }  // namespace terrace::strategy

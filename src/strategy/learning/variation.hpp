@@ -3,7 +3,7 @@
 // counts:
 //
 //   settled   A phase has a usual time once two iterations running agree on it within that bound, counted from
-//             when everything lies where the plan has it. A phase that takes one time and another by turns never
+//             when everything is where the plan has it. A phase that takes one time and another by turns never
 //             has one, and never counts.
 //   varies    It takes over 10 % more or less than usual, and that is over 1 % of the iteration: noise of a short
 //             phase is nothing to plan for.
@@ -35,7 +35,7 @@ class Variation {
 
   // Another loop: nothing is known of it.
   void forget();
-  // A plan is in force, and everything lies where it has it: phases settle, and are watched.
+  // A plan is in force, and everything is where it has it: phases settle, and are watched.
   void watch();
   void phase_ended(PhaseIndex phase, std::string_view name, Seconds time);
   // What has varied for as long as patience lasts; it is then watched no more.

@@ -3,7 +3,7 @@
 //
 // - Every scan period (numa_balancing_scan_period_min_ms, 1,000 ms) the next 256 MB (numa_balancing_scan_size_mb)
 // of
-//   what lies in slow memory are protected; the kernel prolongs the period where little is remote, which is left
+//   what is in slow memory are protected; the kernel prolongs the period where little is remote, which is left
 //   out here. Both are a thousandth of that here (policy.hpp), so as many bytes a second are scanned.
 // - A fault costs the program 1.5 us (page faults of 1 to 2 us; stated, not measured).
 // - A chunk whose fault came within the hot threshold (1,000 ms, here 1 ms) after it was protected is promoted; so

@@ -7,7 +7,7 @@
 //   (htmm_adaptation_period), moves are made every 500 ms; each a thousandth of that here (policy.hpp).
 // - 16 bins; bin n holds chunks of 2^n to 2^(n+1) samples for each 2 MiB, which is how the paper compares pages
 //   of two sizes; the lowest threshold is bin 1 (htmm_thres_hot).
-// - What is hot and lies in slow memory comes in, hottest first; what is below the threshold makes room, coldest
+// - What is hot and is in slow memory comes in, hottest first; what is below the threshold makes room, coldest
 //   first, and only as much as is needed.
 //
 // Huge pages are not split: chunks stay as they are.

@@ -149,7 +149,7 @@ class Refinement {
   // What an item's places were over an interval, put back unless the change is kept.
   class Change {
    public:
-    // From wherever it lies, or only where it lies in `from`.
+    // From wherever it is, or only where it resides in `from`.
     Change(Refinement& search, std::uint32_t item, Interval interval, PlaceId to, PlaceId from = k_no_place)
         : search_(search), item_(item), interval_(interval) {
       for (std::uint32_t n = 0; n < interval.length; ++n) {

@@ -1,5 +1,5 @@
 // The last step of the joint planner where a problem is small: schedules that differ from the best one by where
-// one or two items lie over an interval of phases, each judged by the whole prediction.
+// one or two items are over an interval of phases, each judged by the whole prediction.
 #pragma once
 
 #include <cstdint>

@@ -72,7 +72,7 @@ void NumaMovePages::carry(std::span<Load> loads, PlaceId to) noexcept {
   }
 }
 
-// Room and policy. False when there is nothing to move: it lies there already, or was refused.
+// Room and policy. False when there is nothing to move: it is there already, or was refused.
 bool NumaMovePages::set_out(Load& load, PlaceId to) noexcept {
   const auto& chunk = *load.chunk;
   if (place_of(chunk) == to && load.further == 0) return false;

@@ -307,7 +307,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"latency = \"5ns\"",
             "latency = \"5ns\"\nshared = true\n[[initiator.cache]]\nname = \"l1\"\nsize = \"32KiB\"\nways = 8\n"
             "latency = \"1ns\"",
-            "x.toml:24: initiator.cache.shared: a private cache lies outside the shared cache 'l2'; list caches "
+            "x.toml:24: initiator.cache.shared: a private cache is outside the shared cache 'l2'; list caches "
             "from "
             "the core outwards"},
         Bad{"name = \"dram\"", "name = \"d=ram\"",

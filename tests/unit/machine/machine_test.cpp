@@ -171,7 +171,7 @@ TEST(Machine, RefusesPartsThatMakeNoMachine) {
          p = Machine(p).parts();
          p.nodes.pop_back();
        }},
-      {"node 'x' lies below the place 'hbm0'; a place is a leaf",
+      {"node 'x' is below the place 'hbm0'; a place is a leaf",
        [](auto& p) {
          p = Machine(p).parts();
          p.nodes.push_back({"x", 1, std::nullopt});

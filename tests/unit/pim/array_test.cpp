@@ -199,13 +199,13 @@ TEST(Array, RefusesOperandsOfDifferentSubarraysAndWhatLiesOutside) {
       [&] {
         array.logic(Gate::and_, row(0), row(1), {0, 1, 1, 1});
       },
-      "and: an operand lies in subarray 1 of device 0, the target in subarray 0 of device 0; bring it");
+      "and: an operand is in subarray 1 of device 0, the target in subarray 0 of device 0; bring it");
   expect_refused([&] { array.copy(row(0), {1, 0, 1, 1}); }, "bring it there first");
   expect_refused([&] { array.invert(row(0, 2), row(1)); }, "the target in subarrays 0-1 of device 0");
   expect_refused([&] { array.fill(row(0), true, Where{{0, 3, 0, 1}}); }, "bring it there first");
   expect_refused([&] { array.fill(row(16), true); },
-                 "set: row 16 of subarray 0 of device 0 lies outside of 2 devices");
-  expect_refused([&] { array.fill(row(0, 7), true); }, "subarrays 0-6 of device 0 lies outside");
+                 "set: row 16 of subarray 0 of device 0 is outside of 2 devices");
+  expect_refused([&] { array.fill(row(0, 7), true); }, "subarrays 0-6 of device 0 is outside");
   expect_refused([&] { array.fill(row(0, 0), true); }, "no subarrays");
   expect_refused([&] { array.shift(row(0), row(1), 0); }, "shift by 0 columns");
   expect_refused([&] { array.shift(row(0), row(1), -136); }, "a subarray has 136");

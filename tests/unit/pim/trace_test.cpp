@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"share=subarray", "in=subarray",
             "t:8: 'in=subarray' is nothing of a group; write for example 'g 2 share=subarray'"},
         Bad{"a 5 4 1 v", "a 5 4 1 v best",
-            "t:9: a block of a group has neither a best fit nor a block beside which it lies"},
+            "t:9: a block of a group has neither a best fit nor a block beside it"},
         Bad{"a 5 4 1 v", "a 5 4 1 v beside=1", "t:9: a block of a group has no 'beside'; remove it"},
         Bad{"f 2", "f 2\nf 2", "t:12: block 2 was released before; remove this"},
         Bad{"f 2", "f 4", "t:11: block 4 found no room; remove this"},

@@ -259,7 +259,7 @@ TEST(Vectors, RefuseWhatDoesNotMatchInOneLine) {
   expect_refused([&] { alu.add(to, a, fewer); }, "operands differ: 99 vertical of 8 bits, 100 vertical of 8 bits");
   expect_refused([&] { alu.add(to, a, along); }, "operands differ");
   expect_refused([&] { alu.add(to, a, narrow); }, "operands differ");
-  expect_refused([&] { alu.add(to, a, outside); }, "the block lies outside of 2 devices");
+  expect_refused([&] { alu.add(to, a, outside); }, "the block is outside of 2 devices");
   expect_refused([&] { alu.logic(Gate::and_, to, to, rotated(to, 1)); }, "overlaps");
   expect_refused([&] { alu.multiply(to, to, a); }, "it must lie apart");
   expect_refused([&] { alu.select(to, mask, to, a); }, "it must lie apart");

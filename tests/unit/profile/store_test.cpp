@@ -175,7 +175,7 @@ TEST_F(StoreTest, KeepsTheLastReach) {
   EXPECT_EQ(count(merged.path, "coverage_object"), 0);
 }
 
-// Iterations 0, 1 and 5 of seven were followed, and the end of 3, which is not in the profile.
+// Iterations 0, 1 and 5 of seven were observed, and the end of 3, which is not in the profile.
 TEST_F(StoreTest, CountsIterationsThatWereLeftOutAsTheLastOneInTheProfile) {
   {
     Journal journal(path("j"));
@@ -196,8 +196,8 @@ TEST_F(StoreTest, CountsIterationsThatWereLeftOutAsTheLastOneInTheProfile) {
     append(journal, EndRecord{{14}, "exit"});
   }
   const auto merged = merge_journals({path("j")}, path("x.terrace"));
-  EXPECT_EQ(count(merged.path, "loop WHERE iterations = 7 AND followed = 3"), 1);
-  EXPECT_EQ(count(merged.path, "phase_instance WHERE NOT followed"), 7);
+  EXPECT_EQ(count(merged.path, "loop WHERE iterations = 7 AND observed = 3"), 1);
+  EXPECT_EQ(count(merged.path, "phase_instance WHERE NOT observed"), 7);
   std::vector<double> stand_for;
   for (const auto& iteration : Store(merged.path).profile(1, false).iterations)
     stand_for.push_back(iteration.stands_for);

@@ -82,7 +82,7 @@ TEST(MemoryCache, IsADirectMappedCache) {
 TEST(MemoryCache, KeepsTheKindsOfWhatItServes) {
   TestWorld world;
   world.add_chunks(1, 4096, 1);
-  world.add_chunks(1, 4096, 0);  // lies in fast memory: goes past the cache
+  world.add_chunks(1, 4096, 0);  // is in fast memory: goes past the cache
   MemoryCache cache(world.chunks, 0, 1, Bytes{4096}, Bytes{64});
   const observe::PlaceView view(world.machine, 0);
   TimeLaw::Traffic traffic(2);

@@ -95,7 +95,7 @@ TEST(Expression, RefusesInOneLineWithTheColumn) {
             "'min(2)', column 6: min and max take two values or more; write for example min(n, 100)");
   EXPECT_EQ(refusal("12345678901234567890"),
             "'12345678901234567890', column 1: a number has at most 15 digits; write for example 1.5e20");
-  EXPECT_EQ(refusal("1e23"), "'1e23', column 1: the number is out of range; its exponent lies between -22 and 22");
+  EXPECT_EQ(refusal("1e23"), "'1e23', column 1: the number is out of range; its exponent is between -22 and 22");
   EXPECT_EQ(refusal("2e"), "'2e', column 1: the exponent after the e is missing");
   EXPECT_EQ(refusal("a\n+1"), "'a?+1', column 2: '?' stands where an operator or the end belongs");
   EXPECT_NE(refusal(std::string(2000, '1')).find("more than 1000 characters"), std::string::npos);

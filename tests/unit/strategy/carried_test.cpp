@@ -72,36 +72,36 @@ TEST(MatchPhases, ANumberBeyondAllNumbersIsPartOfTheName) {
 }
 
 TEST(LeftOut, NothingWhereAllFits) {
-  const std::vector<Guest> guests = {{Bytes{10}, Seconds{1}, 0}, {Bytes{10}, Seconds{0}, 0}};
-  EXPECT_EQ(left_out(guests, {Bytes{20}}), (std::vector<bool>{false, false}));
+  const std::vector<AwayChunk> away = {{Bytes{10}, Seconds{1}, 0}, {Bytes{10}, Seconds{0}, 0}};
+  EXPECT_EQ(left_out(away, {Bytes{20}}), (std::vector<bool>{false, false}));
 }
 
 TEST(LeftOut, WhatIsWorthLeastForItsBytes) {
-  const std::vector<Guest> guests = {
+  const std::vector<AwayChunk> away = {
       {Bytes{30}, Seconds{3}, 0}, {Bytes{10}, Seconds{2}, 0}, {Bytes{20}, Seconds{1}, 0}};
-  EXPECT_EQ(left_out(guests, {Bytes{40}}), (std::vector<bool>{false, false, true}));
+  EXPECT_EQ(left_out(away, {Bytes{40}}), (std::vector<bool>{false, false, true}));
   // What is smaller may still fit.
-  EXPECT_EQ(left_out(guests, {Bytes{30}}), (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(left_out(away, {Bytes{30}}), (std::vector<bool>{true, false, false}));
 }
 
-// Random guests: never over the budget, counted here anew; and nobody is left out who would fit.
+// Random away: never over the budget, counted here anew; and nobody is left out who would fit.
 TEST(LeftOut, KeepsTheBudgetAndWastesNothing) {
   std::mt19937 random(3);
   const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
   for (int n = 0; n < 300; ++n) {
     const machine::Budget budget = {Bytes{below(300)}, Bytes{below(300)}};
-    std::vector<Guest> guests(below(12));
-    for (auto& guest : guests)
-      guest = {Bytes{1 + below(100)}, Seconds{below(10) * 1e-3}, static_cast<PlaceId>(below(2))};
-    const auto out = left_out(guests, budget);
+    std::vector<AwayChunk> away(below(12));
+    for (auto& chunk : away)
+      chunk = {Bytes{1 + below(100)}, Seconds{below(10) * 1e-3}, static_cast<PlaceId>(below(2))};
+    const auto out = left_out(away, budget);
     const auto fit = [&](std::size_t also) {
       std::uint64_t held[2] = {0, 0};
-      for (std::size_t i = 0; i < guests.size(); ++i)
-        if (!out[i] || i == also) held[guests[i].place] += guests[i].size.value;
+      for (std::size_t i = 0; i < away.size(); ++i)
+        if (!out[i] || i == also) held[away[i].place] += away[i].size.value;
       return held[0] <= budget[0].value && held[1] <= budget[1].value;
     };
-    EXPECT_TRUE(fit(guests.size())) << n;
-    for (std::size_t i = 0; i < guests.size(); ++i)
+    EXPECT_TRUE(fit(away.size())) << n;
+    for (std::size_t i = 0; i < away.size(); ++i)
       if (out[i]) {
         EXPECT_FALSE(fit(i)) << n;
       }

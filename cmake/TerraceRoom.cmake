@@ -79,7 +79,10 @@ function(terrace_precompile target name)
 endfunction()
 
 # What stays outside of programs and waits for files, not for the processor: compiled with this it is built sooner.
-set(TERRACE_OUTSIDE -O1)
+set(TERRACE_OUTSIDE "")
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  set(TERRACE_OUTSIDE -O1)
+endif()
 
 # Every .cpp of the folders is part of it (relative to the list file that asks), so a new file needs no line here.
 function(terrace_room name)

@@ -34,6 +34,7 @@ def measure() -> Measured:
     lines = [summary.strip("= ")]
     lines += [f"failed: {name.rsplit('::', 1)[-1]}" for name in failed]
     sys.path.insert(0, str(TESTS))
+    import accounts
     import audit
 
     counted = 0
@@ -42,9 +43,9 @@ def measure() -> Measured:
         for job in ("cg_s", "cg_w"):
             study.obeyed(folder / f"{job}.terrace")
             (dump,) = folder.glob(f"{job}.audit.*")
-            samples, about = audit.read_samples(dump), audit.read_run(folder / f"{job}.terrace", "cg")
+            samples, about = accounts.read_samples(dump), accounts.read_run(folder / f"{job}.terrace", "cg")
             verdict = audit.check_plan(samples, about, BUILD / f"tests/guest/{job}.toml", home="cxl")
-            pages = sum((last - first) // audit.PAGE for one in samples for first, last, _ in one.runs)
+            pages = sum((last - first) // accounts.PAGE for one in samples for first, last, _ in one.runs)
             compared = verdict.exact + verdict.either
             counted += verdict.exact
             lines.append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from audit import Object, Run
+from accounts import Object, Run
 
 PHASES = ["init"] + ["matvec", "update"] * 25 + ["residual", "normalise"]
 

@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import audit
+import accounts
 import cg_plans
 import vm
 
@@ -42,12 +42,12 @@ class Results:
     def errors(self, job: str) -> str:
         return (self.folder / f"{job}.errors").read_text()
 
-    def run(self, job: str, program: str) -> audit.Run:
-        return audit.read_run(self.folder / f"{job}.terrace", program)
+    def run(self, job: str, program: str) -> accounts.Run:
+        return accounts.read_run(self.folder / f"{job}.terrace", program)
 
-    def samples(self, job: str) -> list[audit.Sample]:
+    def samples(self, job: str) -> list[accounts.Sample]:
         (dump,) = self.folder.glob(f"{job}.audit.*")
-        return audit.read_samples(dump)
+        return accounts.read_samples(dump)
 
 
 @pytest.fixture(scope="session")
@@ -76,7 +76,7 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Results:
             stdout=subprocess.DEVNULL,
         )
         plan = build / f"tests/guest/cg_{problem_class.lower()}.toml"
-        plan.write_text(make(audit.read_run(store, "cg")))
+        plan.write_text(make(accounts.read_run(store, "cg")))
     status, output = vm.run(
         [str(HERE / "jobs.sh"), str(build)], vm.parse_nodes(NODES), cwd=HERE, out=folder, timeout=500
     )

@@ -11,6 +11,8 @@ function(terrace_variants room)
   foreach(folder IN LISTS TABLE_FOLDERS)
     file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
     list(SORT files)
+    # By themselves: a variant's names need not differ from another's.
+    set_source_files_properties(${files} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     foreach(file IN LISTS files)
       get_filename_component(name ${file} NAME_WE)
       string(APPEND declarations "const ${TABLE_TYPE}& ${name}_${TABLE_SUFFIX}();\n")

@@ -161,7 +161,7 @@ def _row(store: Path) -> dict:
     loops = _query(store, "SELECT begun, ended, iterations FROM loop ORDER BY run, number")
     phases = _query(
         store,
-        "SELECT loop, iteration, phase, name, begun, ended, waited, followed FROM phase_instance"
+        "SELECT loop, iteration, phase, name, begun, ended, waited, observed FROM phase_instance"
         " ORDER BY run, loop, iteration, phase",
     )
     moves = _query(
@@ -183,8 +183,8 @@ def _row(store: Path) -> dict:
 
 
 def _lines(plan: Path) -> list[tuple]:
-    # What made the plan and of what is said in comments.
-    return [(line,) for line in plan.read_text().splitlines() if not line.startswith("#")]
+    # What made the plan and of what is said in comments. The set was made when rate limits were called paces.
+    return [(line.replace("rate_limits", "paces"),) for line in plan.read_text().splitlines() if not line.startswith("#")]
 
 
 def _digest(rows: list[tuple]) -> str:

@@ -29,7 +29,7 @@ OF_THE_VERB = frozenset({"run.journal", "run.mode"})
 # Tables as columns: what the hooks did not reach was measured by the clock.
 OF_THE_EXECUTION = OF_THE_VERB | {
     *("run.process", "run.parent", "run.started_unix_ns", "object.address"),
-    *("reach", "coverage_code", "coverage_object"),
+    *("coverage", "coverage_code", "coverage_object"),
 }
 
 

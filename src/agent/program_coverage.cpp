@@ -13,11 +13,11 @@
 #include <exception>
 #include <mutex>
 
+#include "core/rounding.hpp"
+
 namespace terrace::agent {
 
 namespace {
-
-constexpr std::uint64_t k_page = 4096;
 
 // Bytes of [low, high) that the system has given memory for.
 Bytes touched(std::uint64_t low, std::uint64_t high) {

@@ -19,8 +19,8 @@ std::vector<std::string> program_environment(const fs::path& session, runtime::B
   const auto library = library_path();
   const auto preload = environment("LD_PRELOAD");
   std::vector<std::string> variables{
-      std::string(runtime::k_session_variable) + "=" + session.string(),
-      "LD_PRELOAD=" + library + (preload.empty() ? "" : ":" + preload),
+      fmt::format("{}={}", runtime::k_session_variable, session.string()),
+      fmt::format("LD_PRELOAD={}{}{}", library, preload.empty() ? "" : ":", preload),
       // UCX's memory hooks replace mmap and would hide the program's mappings from an interposer.
       "UCX_MEM_MMAP_HOOK_MODE=none"};
   // In virtual time one thread runs at a time: idle workers that spin would take the core from it.

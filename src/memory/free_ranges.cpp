@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/rounding.hpp"
+
 namespace terrace::memory {
 
 namespace {
@@ -14,10 +16,6 @@ std::uint64_t priority(std::uint64_t start) {
   x = (x ^ (x >> 33)) * 0xff51afd7ed558ccd;
   x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53;
   return x ^ (x >> 33);
-}
-
-std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
-  return (value + alignment - 1) & ~(alignment - 1);
 }
 
 bool fits(const FreeRanges::Range& range, std::uint64_t length, std::uint64_t alignment) {

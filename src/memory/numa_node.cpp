@@ -8,6 +8,8 @@
 #include <array>
 #include <cerrno>
 
+#include "core/rounding.hpp"
+
 #ifndef MADV_COLD
 #define MADV_COLD 20  // <linux/mman.h>, since Linux 5.4
 #endif
@@ -20,7 +22,6 @@ constexpr unsigned k_mpol_default = 0;  // <linux/mempolicy.h>
 constexpr unsigned k_mpol_preferred = 1;
 constexpr unsigned k_mpol_mf_move = 2;
 constexpr std::size_t k_node_bits = 1024;
-constexpr std::uint64_t k_huge_page = 2ULL << 20;
 constexpr int k_rounds = 4;  // of moving what stayed behind
 
 int set_policy(std::uint64_t address, std::size_t size, unsigned mode, const std::uint64_t* mask, unsigned flags) {

@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <span>
 
+#include "core/rounding.hpp"
+
 namespace terrace::memory {
 
-inline constexpr std::size_t k_page = 4096;        // of x86-64; chunks are whole numbers of them
 inline constexpr std::size_t k_page_batch = 4096;  // pages a call: beyond 512 the cost of a page hardly falls
 
 // Whether a page's status says that nothing is there: never touched, swapped out, the shared page of zeros, or

@@ -11,19 +11,16 @@
 #include <algorithm>
 #include <new>
 
+#include "core/rounding.hpp"
+
 namespace terrace::memory {
 
 namespace {
 
 constexpr std::uint64_t k_least = 64ULL << 20;
-constexpr std::uint64_t k_huge_page = 2ULL << 20;
 // Accessible memory counts against strict overcommit and data limits whether it is used or not: no more than this
 // ahead of what was asked for.
 constexpr std::uint64_t k_step = 16ULL << 20;
-
-std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
-  return (value + alignment - 1) & ~(alignment - 1);
-}
 
 // The kernel itself, not mmap(): where this is linked into a program's allocator, mmap() is the allocator's own.
 void* map(void* address, std::uint64_t size, int protection, int flags) {

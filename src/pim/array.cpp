@@ -5,11 +5,10 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/rounding.hpp"
 
 namespace terrace::pim {
 namespace {
-
-std::uint64_t divided_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
 std::string place(const Line& line) {
   const auto last = std::uint64_t{line.subarray} + line.subarrays - 1;

@@ -3,11 +3,10 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/rounding.hpp"
 
 namespace terrace::pim {
 namespace {
-
-std::uint64_t divided_up(std::uint64_t a, std::uint64_t b) { return a / b + (a % b == 0 ? 0 : 1); }
 
 // As many units as `count`, with as little as can be of `first`, which there is `most` of; and no more of the
 // other than that takes.

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "core/rounding.hpp"
+
 namespace terrace::runtime {
 
 namespace {
-
-constexpr std::uint64_t k_huge_page = 2 << 20;
 
 Bytes chunk_size(const ChunkRule& rule, Bytes granule, Bytes size) {
   const auto wanted = size.value / rule.chunks_per_object;

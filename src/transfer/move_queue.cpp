@@ -15,7 +15,7 @@ namespace {
 
 // A call on this many pages costs little more a page than a bigger one; waiting for one chunk of a group is
 // waiting for the whole.
-constexpr std::size_t k_group_bytes = 512 * memory::k_page;
+constexpr std::size_t k_group_bytes = 512 * k_page;
 constexpr std::size_t k_group_chunks = 512;
 constexpr double k_longest_rest = 0.1;  // seconds
 constexpr std::int64_t k_nanoseconds = 1'000'000'000;

@@ -9,6 +9,7 @@
 
 #include "agent/heap/object_registry.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "core/rounding.hpp"
 #include "memory/region_space.hpp"
 #include "observe/program_events.hpp"
 #include "observe/threads/thread.hpp"
@@ -17,8 +18,6 @@
 namespace terrace::agent {
 
 namespace {
-
-constexpr std::size_t k_page = 4096;
 
 thread_local char t_error[256] __attribute__((tls_model("initial-exec")));
 
@@ -91,7 +90,7 @@ void* terrace_malloc(const char* name, size_t size) {
   }
   void* block = nullptr;
   if (auto* const here = agent::process()) block = agent::allocate_named(*here, name, size);
-  if (!block && posix_memalign(&block, agent::k_page, size) != 0) {
+  if (!block && posix_memalign(&block, terrace::k_page, size) != 0) {
     std::snprintf(agent::t_error, sizeof agent::t_error, "terrace_malloc: no memory for %zu bytes (%.100s)", size,
                   name);
     return nullptr;

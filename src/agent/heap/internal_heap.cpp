@@ -9,6 +9,8 @@
 #include <bit>
 #include <mutex>
 
+#include "core/rounding.hpp"
+
 namespace terrace::agent {
 
 namespace {
@@ -63,7 +65,7 @@ void* allocate_big(std::size_t size, std::size_t alignment) {
   if (size > PTRDIFF_MAX - 3 * k_slab) return nullptr;
   const auto offset = std::max(alignment, k_header);
   if (offset >= k_slab) return nullptr;
-  const auto total = (size + offset + k_slab + 4095) / 4096 * 4096;
+  const auto total = page_up(size + offset + k_slab);
   auto* const mapping = map(total);
   if (!mapping) return nullptr;
   auto* const start = align_up(mapping, k_slab);

@@ -4,16 +4,12 @@
 #include <algorithm>
 #include <exception>
 
+#include "core/rounding.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace terrace::agent {
 
 namespace {
-
-constexpr std::uint64_t k_page = 4096;
-
-constexpr std::uint64_t page_down(std::uint64_t address) { return address & ~(k_page - 1); }
-constexpr std::uint64_t page_up(std::uint64_t address) { return page_down(address + k_page - 1); }
 
 std::uint64_t overlap(std::uint64_t low, std::uint64_t high, std::uint64_t page) {
   const auto from = std::max(low, page);

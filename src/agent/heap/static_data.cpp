@@ -3,14 +3,11 @@
 
 #include <algorithm>
 
+#include "core/rounding.hpp"
+
 namespace terrace::agent {
 
 namespace {
-
-constexpr std::uint64_t k_page = 4096;
-
-constexpr std::uint64_t page_down(std::uint64_t address) { return address & ~(k_page - 1); }
-constexpr std::uint64_t page_up(std::uint64_t address) { return page_down(address + k_page - 1); }
 
 std::uint64_t covered(const Range& range, std::uint64_t page) {
   const auto from = std::max(range.low, page);

@@ -12,6 +12,7 @@
 #include "agent/interpose/next.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/process.hpp"
+#include "core/rounding.hpp"
 #include "memory/region_space.hpp"
 #include "observe/coverage/time_samples.hpp"
 #include "observe/threads/thread.hpp"
@@ -19,8 +20,6 @@
 namespace terrace::agent {
 
 namespace {
-
-constexpr std::size_t k_page = 4096;
 
 // The process, if a block of this size is to be an object.
 Process* wants(std::size_t size) {
@@ -181,14 +180,14 @@ TERRACE_EXPORT void* valloc(size_t size) noexcept {
   if (auto* const here = agent::wants(size))
     if (void* const block = agent::allocate_big(*here, size)) return block;
   const auto* const next = agent::next_allocator();
-  return next ? next->valloc(size) : agent::from_arena(size, agent::k_page);
+  return next ? next->valloc(size) : agent::from_arena(size, terrace::k_page);
 }
 
 TERRACE_EXPORT void* pvalloc(size_t size) noexcept {
   if (auto* const here = agent::wants(size))
     if (void* const block = agent::allocate_big(*here, size)) return block;
   const auto* const next = agent::next_allocator();
-  return next ? next->pvalloc(size) : agent::from_arena(size, agent::k_page);
+  return next ? next->pvalloc(size) : agent::from_arena(size, terrace::k_page);
 }
 
 TERRACE_EXPORT size_t malloc_usable_size(void* block) noexcept {

@@ -20,6 +20,7 @@
 #include "agent/heap/object_registry.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/modules.hpp"
+#include "core/rounding.hpp"
 #include "observe/coverage/time_samples.hpp"
 #include "observe/objects/address_map.hpp"
 #include "observe/threads/thread.hpp"
@@ -30,7 +31,6 @@ namespace {
 
 using observe::ObjectKind;
 
-constexpr std::uint64_t k_page = 4096;
 // A stack is taken in steps that double, from its beginning on.
 constexpr std::uint64_t k_stack_step = 256 << 10;
 // What is above the main function's frame: arguments and environment.

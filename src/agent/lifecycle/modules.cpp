@@ -20,6 +20,7 @@
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/module_code.hpp"
 #include "agent/lifecycle/process.hpp"
+#include "core/rounding.hpp"
 #include "observe/access_sink.hpp"
 #include "observe/coverage/code_map.hpp"
 #include "observe/objects/spin_lock.hpp"
@@ -29,8 +30,6 @@
 namespace terrace::agent {
 
 namespace {
-
-constexpr std::uint64_t k_page = 4096;
 
 constinit observe::SpinLock g_lock;  // of the symbol table
 constinit std::atomic<unsigned long long> g_loads_seen{

@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json tree(const MachineParts& parts) {
+Json tree_of(const MachineParts& parts) {
   auto nodes = Json::array();
   for (const auto& node : parts.nodes) {
     Json entry{{"name", node.name}};
@@ -56,7 +56,7 @@ Json translation(const Tlb& tlb) {
   return {{"entries", tlb.entries}, {"ways", tlb.ways}, {"page", tlb.page.value}, {"walk", tlb.walk.value}};
 }
 
-Json initiators(const MachineParts& parts) {
+Json initiators_of(const MachineParts& parts) {
   auto initiators = Json::array();
   for (const auto& initiator : parts.initiators) {
     auto caches = Json::array();
@@ -161,9 +161,9 @@ std::string describe_json(const Machine& machine, const Measurement* measured) {
             {"name", parts.name},
             {"description", parts.description},
             {"line", parts.line.value},
-            {"tree", tree(parts)},
+            {"tree", tree_of(parts)},
             {"places", places(parts)},
-            {"initiators", initiators(parts)},
+            {"initiators", initiators_of(parts)},
             {"domains", domains(machine)},
             {"paths", paths(parts)},
             {"copies", copies(machine)}};

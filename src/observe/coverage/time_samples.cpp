@@ -12,6 +12,8 @@
 #include <new>
 #include <utility>
 
+#include "core/rounding.hpp"
+
 namespace terrace::observe {
 
 namespace {
@@ -19,8 +21,6 @@ namespace {
 // Of a ring, which then holds a minute: code without hooks may run for long, and nobody looks meanwhile. Less
 // where a user may not lock so much memory.
 constexpr std::uint64_t k_most_pages = 64;
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t page) { return (value + page - 1) / page * page; }
 
 // The kernel itself, here and below: the program's mmap and open are Terrace's.
 void* map(std::uint64_t size, int flags, int file) {
@@ -75,7 +75,7 @@ TimeSamples* TimeSamples::begin(CodeMap& code, std::uint64_t owed_ns, int& refus
   constexpr auto k_shortest = k_sample_period_ns / 4;
   const auto period = std::max(k_sample_period_ns - std::min(owed_ns, k_sample_period_ns), k_shortest);
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  const auto size = round_up(sizeof(TimeSamples), page);
+  const auto size = align_up(sizeof(TimeSamples), page);
   TimeSamples* samples = nullptr;
   if (void* const memory = map(size, MAP_PRIVATE | MAP_ANONYMOUS, -1)) {
     std::uint64_t mapped = 0;
@@ -99,7 +99,7 @@ std::uint64_t TimeSamples::end(TimeSamples* samples) noexcept {
   const auto spent = thread_time_ns() - samples->begun_ns_;
   const auto rest = samples->owed_ns_ + spent - std::min(spent, samples->counted_ns_);
   if (samples->ring_) syscall(SYS_munmap, samples->ring_, samples->mapped_);
-  syscall(SYS_munmap, samples, round_up(sizeof *samples, static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))));
+  syscall(SYS_munmap, samples, align_up(sizeof *samples, static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))));
   return std::min(rest, k_sample_period_ns);
 }
 

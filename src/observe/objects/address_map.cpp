@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "core/rounding.hpp"
 #include "observe/objects/segment_index.hpp"
 #include "observe/objects/spin_lock.hpp"
 #include "observe/threads/thread.hpp"
@@ -11,15 +12,12 @@ namespace terrace::observe {
 
 namespace {
 
-constexpr std::uint64_t k_page = 4096;
 // The first canonical page: no canonical address is 0.
 constexpr std::uint64_t k_first_canonical = std::uint64_t{1} << 20;
 // Canonical addresses cost nothing, so a stack has them for any size: what is below and above the reference must
 // not decide where the next object begins.
 constexpr std::uint64_t k_stack_below = std::uint64_t{1} << 40;
 constexpr std::uint64_t k_stack_above = std::uint64_t{1} << 32;
-
-std::uint64_t round_up(std::uint64_t value) { return (value + k_page - 1) & ~(k_page - 1); }
 
 }  // namespace
 
@@ -85,7 +83,7 @@ AddressMap::~AddressMap() = default;
 
 std::uint64_t AddressMap::add_range(std::uint64_t low, std::uint64_t size, std::uint64_t room) {
   const State::Change change(*state_);
-  const std::uint64_t base = round_up(state_->next) + low % k_page;
+  const std::uint64_t base = page_up(state_->next) + low % k_page;
   state_->next = base + std::max({size, room, std::uint64_t{1}});
   state_->replace(low, low + size, base - low);
   return base;
@@ -93,7 +91,7 @@ std::uint64_t AddressMap::add_range(std::uint64_t low, std::uint64_t size, std::
 
 std::uint64_t AddressMap::add_stack(std::uint64_t low, std::uint64_t reference, std::uint64_t high) {
   const State::Change change(*state_);
-  const std::uint64_t base = round_up(state_->next);
+  const std::uint64_t base = page_up(state_->next);
   const std::uint64_t origin = base + k_stack_below;
   state_->next = origin + k_stack_above;
   low = std::max(low, reference - std::min(reference, k_stack_below));

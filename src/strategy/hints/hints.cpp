@@ -15,7 +15,7 @@ namespace {
 using Sentences = std::vector<std::string>;
 
 constexpr std::size_t k_longest_name = 1000;
-constexpr std::size_t k_shown = 60;  // characters of what is not a name
+constexpr std::size_t k_shown_of_name = 60;  // characters of what is not a name
 
 bool any_is(const std::string& name_or_pattern, const std::vector<std::string>& all) {
   return std::ranges::any_of(all, [&](const std::string& name) { return model::names(name_or_pattern, name); });
@@ -89,7 +89,7 @@ void HintBook::tell(const observe::ProgramHint& hint) {
 
 void HintBook::tell_value(const std::string& name, double value) {
   if (!is_value_name(name))
-    throw Error(Code::invalid, "'" + name.substr(0, k_shown) +
+    throw Error(Code::invalid, "'" + name.substr(0, k_shown_of_name) +
                                    "' is no name of a value; use letters, digits, _ and ., no digit first");
   if (!std::isfinite(value)) throw Error(Code::invalid, "the value of '" + name + "' is no finite number");
   told_.values[name] = value;

@@ -10,7 +10,7 @@
 namespace terrace::strategy {
 namespace {
 constexpr double k_never = std::numeric_limits<double>::infinity();
-constexpr double k_least_gain = 1e-9;  // of a phase's time: less is rounding
+constexpr double k_least_phase_gain = 1e-9;  // of a phase's time: less is rounding
 
 }  // namespace
 
@@ -321,7 +321,7 @@ bool JointSearch::improve(std::uint32_t item, const Pricing& pricing) {
   if (way.empty()) way = before;
   put_in(item, way);
   if (way == before) return false;
-  if (by_time && seconds() >= least * (1 - k_least_gain)) {
+  if (by_time && seconds() >= least * (1 - k_least_phase_gain)) {
     take_out(item);
     put_in(item, before);
     return false;
@@ -344,7 +344,7 @@ bool JointSearch::exchange(std::uint32_t a, std::uint32_t b) {
     put_in(a, way_b);
     if (fits(b, way_a)) {
       put_in(b, way_a);
-      if (seconds() < before * (1 - k_least_gain)) return true;
+      if (seconds() < before * (1 - k_least_phase_gain)) return true;
       take_out(b);
     }
     take_out(a);

@@ -13,7 +13,7 @@
 namespace terrace::strategy {
 namespace {
 
-constexpr double k_least_gain = 1e-7;  // of an iteration: less is rounding
+constexpr double k_least_iteration_gain = 1e-7;  // of an iteration: less is rounding
 // What a prediction costs beside its items x phases, what it costs to see that none is needed, and what a phase of
 // an interval costs to look at.
 constexpr double k_prediction = 300;
@@ -210,10 +210,10 @@ class Refinement {
   bool keep(const Change& change, const Change* other = nullptr) {
     // Copies only add to what phases take without any.
     left_ -= k_glance;
-    if (without_copies() >= seconds_ * (1 - k_least_gain)) return false;
+    if (without_copies() >= seconds_ * (1 - k_least_iteration_gain)) return false;
     left_ -= static_cast<double>(problem_.items.size() * phases_) + k_prediction;
     auto prediction = model::predict(index_, now_);
-    if (!(prediction.total.value < seconds_ * (1 - k_least_gain))) return false;
+    if (!(prediction.total.value < seconds_ * (1 - k_least_iteration_gain))) return false;
     seconds_ = prediction.total.value;
     change.keep();
     if (other != nullptr) other->keep();

@@ -8,7 +8,7 @@
 namespace terrace::strategy {
 namespace {
 
-constexpr double k_least_gain = 1e-9;  // of what two items' phases take: less is rounding
+constexpr double k_least_item_gain = 1e-9;  // of what two items' phases take: less is rounding
 
 }  // namespace
 
@@ -111,7 +111,7 @@ bool StaySearch::exchange(std::uint32_t a, std::uint32_t b) {
   put(of_a, of_b);
   const bool room =
       held_[of_a] <= problem_.places[of_a].budget.value && held_[of_b] <= problem_.places[of_b].budget.value;
-  if (room && taken() < before * (1 - k_least_gain)) {
+  if (room && taken() < before * (1 - k_least_item_gain)) {
     std::swap(placement_[a], placement_[b]);
     return true;
   }

@@ -10,9 +10,9 @@ namespace terrace::transfer {
 
 namespace {
 
-std::size_t pages_of(const memory::Chunk& chunk) { return (chunk.size + memory::k_page - 1) / memory::k_page; }
+std::size_t pages_of(const memory::Chunk& chunk) { return (chunk.size + k_page - 1) / k_page; }
 
-std::size_t range_of(const memory::Chunk& chunk) { return pages_of(chunk) * memory::k_page; }
+std::size_t range_of(const memory::Chunk& chunk) { return pages_of(chunk) * k_page; }
 
 PlaceId place_of(const memory::Chunk& chunk) { return chunk.place.load(std::memory_order_relaxed); }
 
@@ -114,7 +114,7 @@ void NumaMovePages::move(std::span<Load> loads, int node) noexcept {
     if (!load.underway) continue;
     load.behind = 0;
     for (std::size_t page = 0; page < pages_of(*load.chunk); ++page) {
-      const auto address = load.chunk->address + page * memory::k_page;
+      const auto address = load.chunk->address + page * k_page;
       batch_->pages[batch_->count] = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
       batch_->load[batch_->count] = &load;
       if (++batch_->count == memory::k_page_batch) move_batch(node);
@@ -165,7 +165,7 @@ PlaceSet NumaMovePages::places_with_pages(const memory::Chunk& chunk) noexcept {
   for (std::size_t at = 0; at < pages_of(chunk); at += where.size()) {
     const auto nodes = std::span(where).first(std::min(where.size(), pages_of(chunk) - at));
     // Who cannot ask must believe that every place has some.
-    if (memory::query_pages(chunk.address + at * memory::k_page, nodes) != 0) return ~PlaceSet{0};
+    if (memory::query_pages(chunk.address + at * k_page, nodes) != 0) return ~PlaceSet{0};
     for (PlaceId place = 0; place < place_count(); ++place)
       if (const auto node = node_of(place);
           node >= 0 && std::find(nodes.begin(), nodes.end(), node) != nodes.end())

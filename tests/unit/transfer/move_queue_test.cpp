@@ -125,7 +125,7 @@ TEST_F(MoveQueueTest, RefusalsOfTheSystemLeaveChunkAndAccountAsTheyWere) {
 TEST_F(MoveQueueTest, RefusesMemoryThatNobodyMapped) {
   start(2, 2);
   // Below what the kernel lets anyone map; a range that was unmapped might be somebody else's by now.
-  const auto chunk = chunks_.add(memory::k_page, k_chunk_size, 0, 0, k_no_place);
+  const auto chunk = chunks_.add(k_page, k_chunk_size, 0, 0, k_no_place);
   mover_->wait(mover_->submit({chunk, 0}));
   const auto results = mover_->completions();
   ASSERT_EQ(results.size(), 1u);

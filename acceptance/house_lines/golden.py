@@ -184,7 +184,11 @@ def _row(store: Path) -> dict:
 
 def _lines(plan: Path) -> list[tuple]:
     # What made the plan and of what is said in comments. The set was made when rate limits were called paces.
-    return [(line.replace("rate_limits", "paces"),) for line in plan.read_text().splitlines() if not line.startswith("#")]
+    return [
+        (line.replace("rate_limits", "paces"),)
+        for line in plan.read_text().splitlines()
+        if not line.startswith("#")
+    ]
 
 
 def _digest(rows: list[tuple]) -> str:

@@ -7,9 +7,10 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Annotated
 
@@ -26,8 +27,8 @@ from terrace.report.page import render
 from terrace.solve import figures
 from terrace.solve.certificate import certificate
 
-# Of the footprint: sizes of fast memory in the last picture, on the last machine; a quarter is there anyway.
-_PICTURE_SHARES = (1 / 16, 1 / 8, 1 / 2)
+# Of the footprint, with labels: sizes of fast memory in the picture, on the last machine; a quarter is there too.
+_PICTURE_SHARES = {1 / 16: "sixteenth", 1 / 8: "eighth", 1 / 2: "half"}
 _EPILOG = """\b
 Example:
   terrace lab demo --output out/demo
@@ -59,6 +60,43 @@ class Row:
     verified: bool
 
 
+@dataclass(frozen=True)
+class Ran:
+    """A workload's outcomes by their configurations' labels, and whether its results verified."""
+
+    by_label: Mapping[str, Outcome]
+    verified: bool
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A workload's profile on a machine and a size of fast memory: a plan is made of them, and a bound."""
+
+    workload: str
+    machine: str
+    ratio: str
+    fast: int  # bytes
+    profile: Path
+    plan: Path
+
+    @property
+    def label(self) -> str:
+        """Of the machine and the size: what its configurations are called by."""
+        return f"{self.machine}-{self.ratio}"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A workload, built and profiled on each machine in a run of its official length."""
+
+    workload: Workload
+    binary: Path
+    folder: Path
+    footprint: int
+    caches: tuple[str, ...]  # options: the last level scaled with the footprint
+    cells: tuple[Cell, ...]
+
+
 def register(app: typer.Typer) -> None:
     """Adds the command to `terrace lab`."""
     app.command("demo", epilog=_EPILOG)(demo)
@@ -68,22 +106,36 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for results, profiles and report.")
     ] = Path("out/demo"),
-    problem_class: Annotated[str, typer.Option("--class", help="Size of CG and MG: S, W or A.")] = "W",
+    problem_class: Annotated[str, typer.Option("--class", help="Size of CG and MG: S, W or A.")] = "S",
     source: Annotated[Path, typer.Option(help="Terrace's source tree, for the workloads.")] = Path(),
 ) -> None:
     """Profile, plan and run CG and MG on the machines of Unimem's study; write a table and a report."""
     begun = time.monotonic()
     if problem_class not in CLASSES:
         raise WrongCallError(f"--class {problem_class}: there are {', '.join(CLASSES)}")
-    programs = workloads.of_study(workloads.read_all(source / "workloads"), "demo")
+    chosen = workloads.of_study(workloads.read_all(source / "workloads"), "demo")
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir(parents=True)
-    binaries = _build(source / "workloads" / "build.sh", [one.name for one in programs], output / "bin")
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        parts = list(pool.map(lambda w: _workload(w, binaries, output, problem_class), programs))
-    rows = [row for part, _ in parts for row in part]
     report = output / "report.html"
-    report.write_text(render(gather(output / "mg-live.unimem-lat4-quarter-live.terrace")), encoding="utf-8")
+    # On all cores: the programs, their plans, then the runs beside the bounds and the report of the last program.
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        programs = list(pool.map(_prepare, chosen, repeat(source), repeat(output), repeat(problem_class)))
+        cells = [cell for program in programs for cell in program.cells]
+        moving = [cell for cell, moves in zip(cells, pool.map(_plan, cells), strict=True) if moves]
+        ran = [pool.submit(_run, program, moving, problem_class) for program in programs]
+        ran[-1].result()
+        reported = pool.submit(
+            _report, output / f"{chosen[-1].name}-live.{MACHINES[-1]}-quarter-live.terrace", report
+        )
+        longest_first = sorted(cells, key=lambda cell: cell.profile.stat().st_size, reverse=True)
+        bounds = dict(zip(longest_first, pool.map(_bound, longest_first), strict=True))
+        reported.result()
+        outcomes = {program.workload.name: run.result() for program, run in zip(programs, ran, strict=True)}
+    rows = [
+        _row(cell, program, outcomes[cell.workload], bounds[cell])
+        for program in programs
+        for cell in program.cells
+    ]
     seconds = time.monotonic() - begun
     document = {
         "schema": 2,
@@ -93,108 +145,120 @@ def demo(
     }
     (output / "results.json").write_text(json.dumps(document, indent=1) + "\n")
     _print(rows, problem_class)
-    for _, picture in parts:
-        print(f"\n{picture}")
+    for program in programs:
+        print(f"\n{_picture(program, outcomes[program.workload.name].by_label, problem_class)}")
     print()
     print(f"{seconds:.0f} s; {output / 'results.json'}; report: {report}")
     if not all(row.verified for row in rows):
         raise TerraceError("a workload did not verify")
 
 
-def _build(script: Path, names: Sequence[str], folder: Path) -> dict[str, Path]:
-    """The programs with nothing but CXX changed."""
+def _build(script: Path, name: str, folder: Path) -> Path:
+    """The program with nothing but CXX changed."""
     compiler = Path(study.terrace_program()).with_name("terrace-c++")
-    command = ["sh", str(script.resolve()), str(folder.resolve()), *names]
+    command = ["sh", str(script.resolve()), str(folder.resolve()), name]
     done = subprocess.run(command, env={**os.environ, "CXX": str(compiler)}, capture_output=True, text=True)
     if done.returncode != 0:
         raise TerraceError(f"building the workloads failed: {done.stderr.strip().splitlines()[-1]}")
-    return {name: folder / name for name in names}
+    return folder / name
 
 
-def _workload(
-    workload: Workload, binaries: dict[str, Path], folder: Path, problem_class: str
-) -> tuple[list[Row], str]:
-    """The table's rows, and the picture of time over fast memory."""
-    binary = str(binaries[workload.name])
-    program = [binary, *workload.words(problem_class)]
-    footprint = study.footprint(program, folder, workload.name)
+def _prepare(workload: Workload, source: Path, folder: Path, problem_class: str) -> Program:
+    """Builds the program and profiles a run of the official length on each machine."""
+    name = workload.name
+    binary = _build(source / "workloads" / "build.sh", name, folder / "bin")
+    command: Sequence[str | Path] = [binary, *workload.words(problem_class)]
+    footprint = study.footprint(command, folder, name)
     scale = footprint / workload.study.footprint
-    caches = ["--cache", f"l3={int(STUDY_CACHE * scale)}"]
-    sizes = {"study": int(STUDY_FAST * scale), "quarter": footprint // 4}
-    # An earlier run of the official length, profiled on each machine: plans are made from it.
-    stores = {m: folder / f"{workload.name}-record.{m}.terrace" for m in MACHINES}
-    study.record(program, list(MACHINES), folder, f"{workload.name}-record", caches)
+    caches = ("--cache", f"l3={int(STUDY_CACHE * scale)}")
+    study.record(command, list(MACHINES), folder, f"{name}-record", caches)
+    cells = tuple(
+        Cell(
+            name, machine, ratio, fast, folder / f"{name}-record.{machine}.terrace",
+            folder / f"{name}-{machine}-{ratio}.toml",
+        )
+        for machine in MACHINES
+        for ratio, fast in (("study", int(STUDY_FAST * scale)), ("quarter", footprint // 4))
+    )  # fmt: skip
+    return Program(workload, binary, folder, footprint, caches, cells)
+
+
+def _plan(cell: Cell) -> bool:
+    """Writes the plan of the default planner from the profile; whether it moves anything."""
+    kept = _core.Store(str(cell.profile))
+    run = kept.runs()[0].id
+    machine = kept.machine(run)
+    problem = _core.Problem(kept.profile(run), machine, machine.fast_budget(cell.fast))
+    made = _core.plan(problem, "auto", kept.calibration(run))
+    made.write(str(cell.plan))
+    return bool(made.moves)
+
+
+def _bound(cell: Cell) -> float:
+    """Seconds of an iteration that no placement by software can beat."""
+    return certificate(cell.profile, cell.fast).shortest
+
+
+def _run(program: Program, moving: Sequence[Cell], problem_class: str) -> Ran:
+    """One execution with class C's number of iterations, in all configurations."""
     configurations = []
-    bounds: dict[tuple[str, str], float] = {}
     for machine in MACHINES:
         configurations += [
             Configuration(f"{machine}-slow", machine, "slow-only"),
             Configuration(f"{machine}-fast", machine, "fast-only"),
         ]
-        for ratio, fast in sizes.items():
-            label = f"{machine}-{ratio}"
-            configurations.append(Configuration(f"{label}-live", machine, "auto", fast))
-            plan = folder / f"{workload.name}-{label}.toml"
-            made = _plan(stores[machine], fast)
-            made.write(str(plan))
-            configurations.append(Configuration(f"{label}-planned", machine, plan=plan))
-            if made.moves:
-                configurations.append(Configuration(f"{label}-free", machine, plan=plan, free_moves=True))
-            bounds[machine, ratio] = certificate(stores[machine], fast).shortest
-    shares = {share: f"{MACHINES[-1]}-share{number}" for number, share in enumerate(_PICTURE_SHARES)}
-    for share, label in shares.items():
-        configurations.append(Configuration(label, MACHINES[-1], "auto", int(footprint * share)))
-    shares = dict(sorted({**shares, 1 / 4: f"{MACHINES[-1]}-quarter-live"}.items()))
-    long = [binary, *workload.study.words[problem_class]]
-    outcomes, printed = study.simulate(long, configurations, folder, f"{workload.name}-live", caches)
-    verified = workload.verified(printed)
-    rows = [
-        _row(workload, machine, ratio, fast, footprint, outcomes, bounds[machine, ratio], verified)
-        for machine in MACHINES
-        for ratio, fast in sizes.items()
+    for cell in program.cells:
+        configurations += [
+            Configuration(f"{cell.label}-live", cell.machine, "auto", cell.fast),
+            Configuration(f"{cell.label}-planned", cell.machine, plan=cell.plan),
+        ]
+        if cell in moving:
+            configurations.append(
+                Configuration(f"{cell.label}-free", cell.machine, plan=cell.plan, free_moves=True)
+            )
+    configurations += [
+        Configuration(label, MACHINES[-1], "auto", int(program.footprint * share))
+        for share, label in _PICTURE_SHARES.items()
     ]
-    picture = bars(
-        f"{workload.name}.{problem_class} on {MACHINES[-1]}: the main loop's time over the share of the data that "
-        "fast memory holds, placed live",
+    workload = program.workload
+    command: Sequence[str | Path] = [program.binary, *workload.study.words[problem_class]]
+    outcomes, printed = study.simulate(
+        command, configurations, program.folder, f"{workload.name}-live", program.caches
+    )
+    return Ran(outcomes, workload.verified(printed))
+
+
+def _report(store: Path, page: Path) -> None:
+    page.write_text(render(gather(store)), encoding="utf-8")
+
+
+def _picture(program: Program, outcomes: Mapping[str, Outcome], problem_class: str) -> str:
+    """The main loop's time over the size of fast memory, as bars."""
+    shares = sorted({**_PICTURE_SHARES, 1 / 4: f"{MACHINES[-1]}-quarter-live"}.items())
+    return bars(
+        f"{program.workload.name}.{problem_class} on {MACHINES[-1]}: the main loop's time over the share of the "
+        "data that fast memory holds, placed live",
         [
             ("slow-only", outcomes[f"{MACHINES[-1]}-slow"].loop),
-            *((f"{share:.0%}", outcomes[label].loop) for share, label in shares.items()),
+            *((f"{share:.0%}", outcomes[label].loop) for share, label in shares),
             ("fast-only", outcomes[f"{MACHINES[-1]}-fast"].loop),
         ],
     )
-    return rows, picture
 
 
-def _plan(store: Path, fast: int) -> _core.Plan:
-    """The plan of the default planner from a recorded profile."""
-    kept = _core.Store(str(store))
-    run = kept.runs()[0].id
-    machine = kept.machine(run)
-    problem = _core.Problem(kept.profile(run), machine, machine.fast_budget(fast))
-    return _core.plan(problem, "auto", kept.calibration(run))
-
-
-def _row(
-    workload: Workload,
-    machine: str,
-    ratio: str,
-    fast: int,
-    footprint: int,
-    outcomes: dict[str, Outcome],
-    bound: float,
-    verified: bool,
-) -> Row:
-    label = f"{machine}-{ratio}"
+def _row(cell: Cell, program: Program, ran: Ran, bound: float) -> Row:
+    outcomes, machine, label = ran.by_label, cell.machine, cell.label
     slow, best = outcomes[f"{machine}-slow"], outcomes[f"{machine}-fast"]
     live, planned = outcomes[f"{label}-live"], outcomes[f"{label}-planned"]
     free = outcomes.get(f"{label}-free", planned)
 
     def held(column: str, seconds: float, iterations: Sequence[float]) -> float:
-        cell = f"{workload.name} on {machine}, {ratio}, {column}"
-        return figures.hold_bound(cell, bound * len(iterations), seconds)
+        where = f"{cell.workload} on {machine}, {cell.ratio}, {column}"
+        return figures.hold_bound(where, bound * len(iterations), seconds)
 
     return Row(
-        workload=workload.name, machine=machine, ratio=ratio, fast_bytes=fast, footprint_bytes=footprint,
+        workload=cell.workload, machine=machine, ratio=cell.ratio, fast_bytes=cell.fast,
+        footprint_bytes=program.footprint,
         slow_only_s=held("slow-only", slow.loop, slow.iterations),
         managed_s=held("planned", planned.loop, planned.iterations),
         live_s=held("live", live.loop, live.iterations),
@@ -203,7 +267,7 @@ def _row(
         lower_bound_s=bound * len(planned.iterations), gap=planned.loop / best.loop - 1,
         steady_gap=live.steady / best.steady - 1, moves=planned.moves, moved_bytes=planned.moved_bytes,
         overlap=figures.overlap(planned.loop, free.loop, planned.copying),
-        iterations=len(planned.iterations), verified=verified,
+        iterations=len(planned.iterations), verified=ran.verified,
     )  # fmt: skip
 
 

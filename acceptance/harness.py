@@ -5,7 +5,7 @@ all; the line then counts as fallen short, with the reason, and so does one that
 finish. Exit status: 0 where every line holds, 1 where one falls short, 3 where the time was up before all were
 measured, 2 for a wrong call.
 
-What was measured on a commit is kept in out/results/COMMIT/NAME.json, and not measured again: a program that was
+What was measured on a commit is kept in docs/results/data/COMMIT/NAME.json, and not measured again: a program that was
 interrupted goes on with the line that it did not finish. What failed, or could not be run, is tried again. A line
 of many parts keeps each with `keep_part`. With changes in the tree, or options that make lines smaller, nothing is
 kept from one call to the next: the document goes to out/acceptance/NAME.json (--allow-dirty takes the changes as
@@ -37,6 +37,7 @@ from results.kept import (
     keep,
     made,
     read_own,
+    work_of,
     write_whole,
 )
 from results.version import Version, WrongTree, machine, version
@@ -113,18 +114,19 @@ class _Session:
     """What main() found out before the first line."""
 
     version: Version
-    folder: Path
+    folder: Path  # of the documents
+    work: Path
     keeps: bool  # from one call to the next
     deadline: float | None = None  # of time.monotonic()
 
 
-_SESSION = _Session(Version("", True), ROOT / "out" / "acceptance", False)
+_SESSION = _Session(Version("", True), ROOT / "out" / "acceptance", ROOT / "out" / "acceptance" / "work", False)
 
 
 def work(name: str) -> Path:
     """A folder for what a program builds, records and plans: of this commit where results are kept, so that
     nothing of another commit is used."""
-    return _SESSION.folder / "work" / name
+    return _SESSION.work / name
 
 
 def step_document(step: str) -> Document:
@@ -213,6 +215,7 @@ def _begin(name: str, quick: Sequence[str]) -> dict[str, Document]:
         shutil.rmtree(work("experiments"), ignore_errors=True)  # whose cells another call answered
         return {}
     _SESSION.folder = folder_of(ROOT, _SESSION.version)
+    _SESSION.work = work_of(ROOT, _SESSION.version) / "work"
     lines = read_own(_SESSION.folder, _SESSION.version).documents.get(name, {}).get("lines", [])
     return {line["item"]: line for line in lines}
 
@@ -245,7 +248,7 @@ def _measured(line: Line) -> Document:
     return {
         "item": line.item,
         "goal": line.goal,
-        "measured": measured.text.replace(f"{ROOT}/", ""),  # where the tree lies is no result
+        "measured": measured.text.replace(f"{ROOT}/", ""),  # the place of the tree is no result
         "verdict": HOLDS if measured.holds else FALLS_SHORT,
         "failed": failed,
         "seconds": round(time.monotonic() - begun, 1),

@@ -1,6 +1,6 @@
 """Says which file breaks the order of the rooms: reads Python's imports and the includes of src/.
 
-A room is a folder, or a module that lies beside the folders. It may use those before it in the declared order:
+A room is a folder, or a module beside the folders. It may use those before it in the declared order:
 
     Python  the line with arrows (`a -> b -> c`) in the docstring of python/terrace/__init__.py
     C++     the list of rooms in src/CMakeLists.txt

@@ -138,7 +138,7 @@ class Golden:
         return folder / name
 
     def _environment(self) -> dict[str, str]:
-        """As long wherever the installation lies: how far the environment reaches down the stack decides which
+        """As long wherever the installation is: how far the environment reaches down the stack decides which
         lines of it main's first variables share."""
         name = str(self._terrace.parent.parent)
         return {"PATH": "/usr/bin:/bin", "HOME": "/", "TMPDIR": "/tmp", "FILL": "x" * (200 - len(name))}

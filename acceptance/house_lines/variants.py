@@ -110,7 +110,7 @@ def simulated(*options: str) -> Callable[[Copy], str]:
 
 
 def placed(tree: Copy) -> str:
-    """A real run on a machine with memory of the kind "dummy", the faster one: what the store says lies there."""
+    """A real run on a machine with memory of the kind "dummy", the faster one: what the store says is there."""
     store = tree.store()
     done = tree.terrace(
         *("run", "--quiet", "--machine", DUMMIES / "machine.toml", "--planner", "fast-only", "-o", store),

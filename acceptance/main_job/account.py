@@ -1,6 +1,6 @@
-"""Where every chunk of a simulated run lay at every instant, from its store alone.
+"""Where every chunk of a simulated run was at every instant, from its store alone.
 
-Objects say where their chunks lay at birth, moves say what went where and when. A transfer that is under way
+Objects say where their chunks were at birth, moves say what went where and when. A transfer that is under way
 counts on both places, from its beginning until it is done. The one mover carries one at a time, which is checked
 against the rows' times.
 """
@@ -34,7 +34,7 @@ class Account:
     """What an audit of a store found; `most` is by place, in bytes."""
 
     most: dict[int, int]
-    domains: set[int]  # of every place that a chunk lay on
+    domains: set[int]  # of every place that a chunk was on
     moves: int = 0  # chunks
     refused: int = 0  # chunks
     problems: list[str] = field(default_factory=list)
@@ -44,7 +44,7 @@ Piece = tuple[int, int]  # an object and one of its chunks
 
 
 class _Playing:
-    """What lies where, event by event."""
+    """What is where, event by event."""
 
     def __init__(self, account: Account) -> None:
         self._account = account

@@ -19,7 +19,7 @@ BIN = TERRACE.parent
 
 
 def work() -> Path:
-    """What these lines build and record lies there."""
+    """What these lines build and record is kept there."""
     return work_of("main-job")
 
 

@@ -67,7 +67,7 @@ def repeatable() -> Measured:
             quiet = _digits(["--fast", "512KiB"], command)
             again = _digits(["--fast", "512KiB"], command)
             digits = [quiet, again]
-            for size in (17, 3333, 3349):  # moves the stack, and what lies in one cache line there
+            for size in (17, 3333, 3349):  # moves the stack, and what is in one cache line there
                 os.environ["TERRACE_ACCEPTANCE_PADDING"] = "x" * size
                 digits.append(_digits(["--fast", "512KiB"], command))
                 del os.environ["TERRACE_ACCEPTANCE_PADDING"]

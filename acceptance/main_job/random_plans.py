@@ -59,7 +59,7 @@ class Ground:
 
 
 class _Draw:
-    """One plan in the making: what lies in fast memory after the moves so far, and the moves."""
+    """One plan in the making: what is in fast memory after the moves so far, and the moves."""
 
     def __init__(self, ground: Ground, fast: int, dice: random.Random) -> None:
         self._ground, self._fast, self._dice = ground, fast, dice

@@ -66,7 +66,7 @@ def write_plan(path: Path, chosen: tuple[Group, ...]) -> Path:
 
 
 def obeyed(store: Path, chosen: tuple[Group, ...]) -> bool:
-    """Whether exactly these objects lay in fast memory when the loop began, wholly."""
+    """Whether exactly these objects were in fast memory when the loop began, wholly."""
     kept = Store(store)
     fast = {place.id for place in kept.machine(kept.run()).places if place.name == "dram"}
     wanted = {name for one in chosen for name in one.names}
@@ -83,7 +83,7 @@ Tried = dict[str, tuple[Group, ...]]  # the subsets, by configuration
 
 @dataclass(frozen=True)
 class Run:
-    """What a configuration came to: its loop in seconds, and whether its subset lay in fast memory."""
+    """What a configuration came to: its loop in seconds, and whether its subset was in fast memory."""
 
     loop: float
     iterations: int

@@ -20,7 +20,7 @@ CACHE = ["--cache", "l3=64KiB"]
 
 
 def work() -> Path:
-    """What these lines build and record lies there."""
+    """What these lines build and record is kept there."""
     return work_of("planning")
 
 

@@ -33,7 +33,7 @@ def intervals() -> Measured:
     """One case a workload, so that none counts more than another."""
     cases = [_case(name) for name in workloads()]
     held = sum(fine for fine, _ in cases)
-    lines = [f"{held} of {len(cases)} real costs lie in the stated interval", *(text for _, text in cases)]
+    lines = [f"{held} of {len(cases)} real costs are in the stated interval", *(text for _, text in cases)]
     return Measured("\n".join(lines), held >= HELD * len(cases))
 
 

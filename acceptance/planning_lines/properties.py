@@ -129,7 +129,7 @@ def monotone() -> Measured:
 LINES = [
     Line(
         "budgets and bytes",
-        "no placement over its budget at any instant, transfers in flight on both places; what moves lay where it "
+        "no placement over its budget at any instant, transfers in flight on both places; what moves was where it "
         "came from",
         instants,
     ),

@@ -1,7 +1,7 @@
 """The result pages: every step that they need, what each came to, and the pages themselves.
 
 version    which commit, machine and day a result belongs to
-kept       the JSON documents of one commit, in out/results/COMMIT
+kept       the JSON documents of one commit, in docs/results/data/COMMIT
 steps      what there is to run: demo, benchmarks, experiments, acceptance programs, pictures
 runner     runs the steps whose documents are not there
 pages      writes docs/results and the README's block, from the documents and the templates alone

@@ -1,7 +1,8 @@
 """The JSON documents of one commit: each says what made it, of which commit, on which machine, on which day.
 
-They lie in out/results/COMMIT (COMMIT-dirty where the tree had changes), a file for each step. A folder with
-documents of two commits is refused: no page may show figures of both.
+They are in docs/results/data/COMMIT, a file for each step, and go into the repository with the pages that show them;
+those of a tree with changes are in out/results/COMMIT-dirty. A folder with documents of two commits is refused: no page
+may show figures of both.
 """
 
 from __future__ import annotations
@@ -26,7 +27,17 @@ class Refused(Exception):
 
 
 def folder_of(root: Path, version: Version) -> Path:
-    """Where a version's documents lie."""
+    """Where a version's documents are."""
+    return work_of(root, version) if version.dirty else data(root) / version.name
+
+
+def data(root: Path) -> Path:
+    """Of the documents of commits, a folder for each."""
+    return root / "docs" / "results" / "data"
+
+
+def work_of(root: Path, version: Version) -> Path:
+    """Where steps of a version build, record and answer."""
     return root / "out" / "results" / version.name
 
 

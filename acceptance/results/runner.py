@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from results import pages
-from results.kept import Kept, Refused, folder_of, read, read_own
+from results.kept import Kept, Refused, data, folder_of, read, read_own
 from results.steps import UNFINISHED, Call, Failed, Step, all_steps
 from results.version import WrongTree, changes, version
 
@@ -137,10 +137,10 @@ def _write(root: Path, folder: Path, steps: list[Step]) -> int:
 
 
 def _write_old(root: Path, commit: str) -> int:
-    there = sorted(path.name for path in (root / "out" / "results").glob("*") if path.is_dir())
+    there = sorted(path.name for path in data(root).glob("*") if path.is_dir())
     found = [name for name in there if name in (commit, commit[:12])]
     if not found:
         raise WrongTree(
             f"--of {commit}: nothing is kept of it; there are {', '.join(there) or 'no results at all'}"
         )
-    return _write(root, root / "out" / "results" / found[0], all_steps(root))
+    return _write(root, data(root) / found[0], all_steps(root))

@@ -6,8 +6,8 @@
     NAME of acceptance/   its program, which goes on line by line
     picture-NAME          a picture of a page that one of the others made
 
-A step that is interrupted has no document. What it built, recorded and answered until then lies in the folder
-`work` beside the documents, and serves its next call.
+A step that is interrupted has no document. What it built, recorded and answered until then is in
+out/results/COMMIT/work, and serves its next call.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from results.kept import FALLS_SHORT, NOT_RUN, Kept, keep, made, read_own
+from results.kept import FALLS_SHORT, NOT_RUN, Kept, keep, made, read_own, work_of
 from results.pictures import PICTURES, draw
 from results.templates import texts
 from results.version import Version
@@ -54,7 +54,7 @@ class Call:
     @property
     def work(self) -> Path:
         """Where steps build and record."""
-        return self.folder / "work"
+        return work_of(self.root, self.version) / "work"
 
     def keep(self, step: Step, begun: float, content: Mapping[str, Any]) -> None:
         """Writes the step's document."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 GENERATED = ("docs/results/", "docs/pictures/")  # folders that the result pages are written to
-BLOCKS = ("README.md",)  # files of which only what lies between the two markers is written
+BLOCKS = ("README.md",)  # files of which only what is between the two markers is written
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 
 Machine = dict[str, str | int]
@@ -66,7 +66,7 @@ def today() -> str:
 
 
 def rest(text: str) -> str:
-    """A file without what lies between its markers."""
+    """A file without what is between its markers."""
     head, begin, tail = text.partition(BEGIN)
     _, end, after = tail.partition(END)
     return head + begin + end + after if end else text

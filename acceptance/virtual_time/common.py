@@ -24,7 +24,7 @@ OWN = Path(__file__).parent / "programs"
 
 Words = list[str | Path]  # of a command
 
-# Where a profile lay and which verb wrote it, and what two executions of a program differ in.
+# Where a profile was and which verb wrote it, and what two executions of a program differ in.
 OF_THE_VERB = frozenset({"run.journal", "run.mode"})
 # Tables as columns: what the hooks did not reach was measured by the clock.
 OF_THE_EXECUTION = OF_THE_VERB | {
@@ -34,7 +34,7 @@ OF_THE_EXECUTION = OF_THE_VERB | {
 
 
 def work() -> Path:
-    """What these lines build and record lies there."""
+    """What these lines build and record is kept there."""
     return work_of("virtual-time")
 
 

@@ -163,7 +163,7 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
                  "let the planner (--planner, default auto) better the plan of --plan while the program runs");
     app.add_option(
         "--hints", configuration.hints,
-        "file that says how often objects are referred to, for where they lie at first, and which phases "
+        "file that says how often objects are referred to, for where they are at first, and which phases "
         "use them");
     app.add_option("--let", options.lets,
                    "value of a name in the hints' expressions: niter=75; goes before the file's")

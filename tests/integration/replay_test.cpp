@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 class Replays : public ProgramTest {
  protected:
   Replays() : ProgramTest("replays") {
-    // Where programs lie shows in their names only, but their environment lies on their stacks.
+    // Where programs are shows in their names only, but their environment is on their stacks.
     for (const auto& workload : k_all_workloads)
       if (workload.is_hooked())
         fs::create_symlink(std::string(TERRACE_HOOKED) + "/" + workload.name, root_ + "/" + workload.name);

@@ -1,7 +1,7 @@
 """Runs workloads in virtual time in every column that a result has, and gathers the numbers.
 
 One execution of a program prices any number of configurations (machine, budget, planner) at once: what caches let
-through does not depend on where data lies. The columns are those of docs/virtual-time.md: slow-only, live (the
+through does not depend on where data is. The columns are those of docs/virtual-time.md: slow-only, live (the
 first iteration learned on the spot, moves paid for), steady (the later half of that run's iterations, against
 the same iterations of fast-only), planned (obeying a plan made from an earlier profile, as it is, from the first
 instruction to the last), fast-only, and the bound that no placement can beat.

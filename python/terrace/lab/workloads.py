@@ -34,7 +34,7 @@ SOMEWHERE = {
     "A": "problem class A",
     "hooked": "replays against executions, in the integration tests",
     "calibrate": "`terrace lab validate`: stays in a core's own caches, for some hundredths of a second",
-    "measure": "`terrace lab validate`: lies in memory, for a few tenths of a second",
+    "measure": "`terrace lab validate`: in memory rather than in caches, for a few tenths of a second",
     "speed": "slowdown under the hooks",
     "cachegrind": "slowdown beside cachegrind's, where `speed` is too long for it",
 }

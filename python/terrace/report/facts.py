@@ -63,7 +63,7 @@ class Facts:
 
     @property
     def gain(self) -> float:
-        """What an iteration could gain if all data lay in fast memory, seconds."""
+        """What an iteration could gain if all data were in fast memory, seconds."""
         return self.pricing.slow_only - self.pricing.fast_only
 
     def share_of_gain(self, point: CurvePoint) -> float:

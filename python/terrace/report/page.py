@@ -28,7 +28,7 @@ def render(facts: Facts) -> str:
         parts.section(
             "benefit",
             "What is worth its room",
-            "Each dot is an object: how large it is, and how much time an iteration gains when it alone lies in "
+            "Each dot is an object: how large it is, and how much time an iteration gains when it alone is in "
             "fast memory. Worth most are those at the upper left.",
             benefit.draw(facts),
             _benefit_table(facts),
@@ -110,7 +110,7 @@ def _curve_text(facts: Facts) -> str:
     return (
         f"The time of an iteration that the planner {escape(facts.pricing.planner)} predicts for each size of the "
         "fast memory, between slow-only and fast-only. The vertical axis does not begin at zero. The bound "
-        "is that of every software placement under that size; it can lie below fast-only, where both memories "
+        "is that of every software placement under that size; it can be below fast-only, where both memories "
         "together carry more than one."
     )
 
@@ -250,7 +250,7 @@ def _plan_tables(facts: Facts) -> str:
         for move in facts.moves
     ]
     return (
-        parts.details("Where things lie at first", ["object", "size", "share", "place", ""], placed, (0, 3, 4))
+        parts.details("Where things are at first", ["object", "size", "share", "place", ""], placed, (0, 3, 4))
         + parts.details(
             "Moves of every iteration",
             ["object", "share", "to", "asked for at", "needed by", "benefit", "cost"],

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from terrace import _core
 
 _ABOUT_FRAGMENTATION = (
-    "1 less what the largest free block holds, against what it could if all free rows lay together: of any "
+    "1 less what the largest free block holds, against what it could if all free rows were together: of any "
     "rectangle, of a run of subarrays in one row (horizontal), of a run of rows in one subarray (vertical). At 0 "
-    "the free rows lie together as well as they can; near 1 only small blocks still find room."
+    "the free rows are together as well as they can; near 1 only small blocks still find room."
 )
 
 
@@ -26,7 +26,7 @@ def render(facts: Facts) -> str:
         parts.section(
             "occupancy-over-time",
             "How full the device was",
-            "The share of all rows that blocks lie in, by the direction in which their elements lie.",
+            "The share of all rows that blocks occupy, by the direction of their elements.",
             pim_curves.occupancy(facts),
         ),
         parts.section(
@@ -116,7 +116,7 @@ def _differences(facts: Facts) -> str:
     rows = [[f"{line:,}", str(block), recorded, replayed] for line, block, recorded, replayed in whole.differences]
     left_out = whole.differ - len(rows)
     about = (
-        f"{whole.differ:,} of {whole.compared:,} blocks came to lie elsewhere than the trace says, or found room "
+        f"{whole.differ:,} of {whole.compared:,} blocks came elsewhere than the trace says, or found room "
         "where it says there was none, or the other way round. Traces of several threads, of other devices and of "
         "other allocators do that."
     )

@@ -5,7 +5,7 @@ The linear program (docs/planning.md) has dual values: prices. Any prices prove 
 merged into whole phases and into a few parts of phases, where HiGHS takes seconds; bettered by subgradients on all
 its segments; and again for each iteration that is not like the mean.
 
-What they prove is counted on the recorded iterations' own counters, one after the other: data lies where an
+What they prove is counted on the recorded iterations' own counters, one after the other: data is where an
 iteration left it when the next one begins, and anywhere when the first one begins. Nothing is merged or averaged
 there.
 """

@@ -93,7 +93,7 @@ class _Program:
     A phase has its time, which counts, and rows that bound it; an item its shares in every place of its domain but
     the slowest, which has the rest, when each phase begins; what moves in a phase from place to place; and of what
     it is read there, written, and the latency that this exposes, the shares that each place but the slowest
-    serves: at most what lies there or comes. The three need not come at the same time in the phase, so an item
+    serves: at most what is there or comes. The three need not come at the same time in the phase, so an item
     that moves meanwhile may be in different places for them. What a prefetched line takes and what it exposes do.
     """
 
@@ -198,7 +198,7 @@ class _Program:
         self._serve(places, items, now, moves)
 
     def _pin(self, items: Indices, places: list[int]) -> None:
-        """Pinned items lie where they are pinned and never move: bounds of the shares and moves made last."""
+        """Pinned items are where they are pinned and never move: bounds of the shares and moves made last."""
         others = len(places) - 1
         shares = [bounds[-2].reshape(self._starts, len(items), others) for bounds in (self._lower, self._upper)]
         moves = self._upper[-1].reshape(len(self._phases), len(items), others * len(places))
@@ -263,7 +263,7 @@ class _Program:
         """The shares of a part of each cell's traffic that the places serve; `k` are the cells' phases."""
         slowest, count = places[-1], len(places) - 1
         served = self._variables(here.shape, 1)
-        rows = self._new_rows(here.shape, -np.inf, 0)  # at most what lies there or comes
+        rows = self._new_rows(here.shape, -np.inf, 0)  # at most what is there or comes
         self._enter(rows, served, 1)
         self._enter(rows, here, -1)
         rest = self._new_rows((len(k),), 0, np.inf)  # and the slowest: it serves what the others do not

@@ -1,6 +1,6 @@
 """The placement problem solved exactly, by HiGHS: what the planners are held against.
 
-`executable_optimum` is the mixed-integer program whose solutions can be carried out: every item lies in one place
+`executable_optimum` is the mixed-integer program whose solutions can be carried out: every item is in one place
 in each phase, moves take their time before the phase that changes. linear.py has the bound below it.
 """
 
@@ -86,7 +86,7 @@ class _Common:
         self.byte = max([1, *(item["size"] for item in self.items)])
 
     def allowed(self, item: Dump) -> list[int]:
-        """Places in which the item may lie."""
+        """Places in which the item may be."""
         if "pinned" in item:
             return [item["pinned"]]
         return [p for p, place in enumerate(self.places) if place["domain"] == item["domain"]]
@@ -158,7 +158,7 @@ def _hold(program: _Program, common: _Common, held: list[dict[int, list[tuple[in
 
 
 def _lie(program: _Program, common: _Common, integer: bool) -> list[dict[int, int]]:
-    """For each item the variables that say where it lies: all of it somewhere."""
+    """For each item the variables that say where it is: all of it somewhere."""
     now = [{p: program.variable(1, integer=integer) for p in common.allowed(item)} for item in common.items]
     for here in now:
         program.row([(v, 1.0) for v in here.values()], 1, 1)
@@ -170,7 +170,7 @@ class _Change:
     """An item comes to another place before phase `before`; part of its copy runs beside phases around that.
 
     A copy to a faster place runs beside the phases before it, nearest first, while the item is still served where
-    it lay; one to a slower place beside those after it. `active` are 0 or 1, by phase: a copy runs there.
+    it was; one to a slower place beside those after it. `active` are 0 or 1, by phase: a copy runs there.
     """
 
     before: int
@@ -204,7 +204,7 @@ class _Executable:
             self.rows[k].add(self.program, phase["core"] / common.second)
 
     def _connect(self, k: int, i: int) -> None:
-        """Where item i lies in phase k follows from where it lay in the one before: a flow from place to place."""
+        """Where item i is in phase k follows from where it was in the one before: a flow from place to place."""
         before, after = self.place[k - 1][i], self.place[k][i]
         flow = {(p, q): self.program.variable(1) for p in before for q in after}
         for p, v in before.items():
@@ -240,7 +240,7 @@ class _Executable:
         self.changes[i].append(_Change(k, source, target, ahead, active))
 
     def _hold_at(self, k: int) -> None:
-        """Before phase k, and after what it waits for: what lies in a place, what is on its way there, what has
+        """Before phase k, and after what it waits for: what is in a place, what is on its way there, what has
         not left it. Between two boundaries what leaves does so before others come."""
         last = (k - 1) % self.count
         ends, begins = [], []

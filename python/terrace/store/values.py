@@ -81,7 +81,7 @@ class Initiator:
 
 @dataclass(frozen=True)
 class Domain:
-    """An initiator with the places nearest to it; `home` is where data lies when nobody asks for another place."""
+    """An initiator with the places nearest to it; `home` is where data is when nobody asks for another place."""
 
     id: int
     name: str
@@ -224,7 +224,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class PlanPart:
-    """Chunks [first, first + chunks) of an object (in the plan's own units) lie on `place` at first."""
+    """Chunks [first, first + chunks) of an object (in the plan's own units) are on `place` at first."""
 
     object: int
     first: int

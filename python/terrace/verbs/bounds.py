@@ -268,7 +268,7 @@ def _by_name(problem: _core.Problem, prediction: _core.Prediction) -> list[float
 def _lower_bounds(problem: _core.Problem, target: float) -> tuple[list[float | None], float, str]:
     """By name of phase and in all, and by which means: the linear program itself where it is small, or its prices.
 
-    A phase's own bound lets data lie anywhere when it begins and anywhere when it ends.
+    A phase's own bound lets data be anywhere when it begins and anywhere when it ends.
     """
     from terrace.solve import (  # take SciPy, which takes a second to load: here, not for every verb
         certificate,
@@ -294,7 +294,7 @@ def _lower_bounds(problem: _core.Problem, target: float) -> tuple[list[float | N
 
 
 def _alone(dump: dict[str, Any], phase: dict[str, Any]) -> dict[str, Any]:
-    """The problem of one phase: what it does not touch may lie anywhere, and is left out."""
+    """The problem of one phase: what it does not touch may be anywhere, and is left out."""
     touched = {int(cell[0]): n for n, cell in enumerate(phase["cells"])}
     cells = [[n, *cell[1:]] for n, cell in enumerate(phase["cells"])]
     items = [dump["items"][item] for item in touched]

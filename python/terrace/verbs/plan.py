@@ -175,7 +175,7 @@ def _print(out: Console, chosen: _core.Plan, fast_only: float, certainty: Certai
 
 
 def _print_places(out: Console, chosen: _core.Plan) -> None:
-    rows = table("object", "size", "share", "lies on", left=(0, 3))
+    rows = table("object", "size", "share", "place", left=(0, 3))
     home = 0
     for item in chosen.objects:
         if not item["parts"]:

@@ -148,7 +148,7 @@ class Tree:
     def folder(self, commit: str | None = None, dirty: bool = False) -> Path:
         """Of the documents."""
         name = (commit or self.git("rev-parse", "HEAD"))[:12] + ("-dirty" if dirty else "")
-        return self.root / "out" / "results" / name
+        return self.root / ("out/results" if dirty else "docs/results/data") / name
 
     def document(self, step: str = "toy") -> dict:
         """Of the commit that the tree is at."""

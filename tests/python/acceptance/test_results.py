@@ -213,6 +213,7 @@ def test_a_program_alone_keeps_nothing_of_a_tree_with_changes(tree):
     done = tree.toy()
     assert "the tree has changes: nothing is kept" in done.stderr
     assert not (tree.root / "out" / "results").exists()
+    assert not (tree.root / "docs" / "results" / "data").exists()
     tree.measured()
     tree.toy()
     assert tree.measured() == ["first", "second", "part0", "part1", "part2"]

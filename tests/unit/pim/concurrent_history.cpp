@@ -21,13 +21,13 @@ struct Step {
   std::optional<Block> block{};  // where it was
   Released outcome = Released::done;
 };
-using History = std::array<std::vector<Step>, k_threads>;
+using Histories = std::array<std::vector<Step>, k_threads>;
 
 // Looks for an order in which one after the other could have done what was seen (Wing and Gong, "Testing and
 // verifying concurrent objects", 1993).
 class Order {
  public:
-  Order(const Geometry& geometry, const History& history) : truth_(geometry), history_(history) {}
+  Order(const Geometry& geometry, const Histories& history) : truth_(geometry), history_(history) {}
 
   bool exists() {
     std::uint64_t first_end = ~std::uint64_t{0};
@@ -86,7 +86,7 @@ class Order {
   }
 
   BruteForce truth_;
-  const History& history_;
+  const Histories& history_;
   std::array<std::size_t, k_threads> done_{};
   std::vector<Handle> live_;
 };

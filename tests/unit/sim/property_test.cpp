@@ -120,7 +120,7 @@ TEST(Property, TheBudgetHoldsAtEveryInstant) {
     }
     run.finish();
 
-    // The same from the transfers' own times: a chunk lies on both places from its beginning until it is done.
+    // The same from the transfers' own times: a chunk is on both places from its beginning until it is done.
     // Of events at one instant the giving comes first, as it does when a transfer begins where another ended.
     struct Event {
       double at;

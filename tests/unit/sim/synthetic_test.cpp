@@ -18,21 +18,21 @@ using observe::MissKind;
 using observe::test::Bench;
 using observe::test::RecordingSink;
 
-constexpr std::uint32_t k_lines = 16384;       // of each array: 16 times the last-level cache
+constexpr std::uint32_t k_array_lines = 16384;       // of each array: 16 times the last-level cache
 constexpr std::uint32_t k_chunk_lines = 1024;  // 64 KiB, as in the bench
-constexpr std::uint32_t k_elements = k_lines * 8;
+constexpr std::uint32_t k_elements = k_array_lines * 8;
 constexpr double k_cached_lines = 65536.0 / 64;  // what the last-level cache still holds at the end
 
 // Misses by array and kind.
 std::map<std::pair<std::uint32_t, MissKind>, double> by_array(const RecordingSink& sink) {
   std::map<std::pair<std::uint32_t, MissKind>, double> counts;
-  for (const auto& miss : sink.misses) counts[{miss.chunk * k_chunk_lines / k_lines, miss.kind}] += 1;
+  for (const auto& miss : sink.misses) counts[{miss.chunk * k_chunk_lines / k_array_lines, miss.kind}] += 1;
   return counts;
 }
 
 std::array<SyntheticArray, 3> arrays() {
   std::array<SyntheticArray, 3> arrays;
-  for (std::uint32_t i = 0; i < 3; ++i) arrays[i] = {i * (k_lines / k_chunk_lines), k_lines, k_chunk_lines};
+  for (std::uint32_t i = 0; i < 3; ++i) arrays[i] = {i * (k_array_lines / k_chunk_lines), k_array_lines, k_chunk_lines};
   return arrays;
 }
 
@@ -43,15 +43,15 @@ void expect_like(const RecordingSink& synthetic, const RecordingSink& real) {
   for (std::uint32_t array = 0; array < 3; ++array) {
     // A few lines train the prefetcher in the real one.
     EXPECT_NEAR((counts[{array, MissKind::prefetched}]), (expected[{array, MissKind::prefetched}]),
-                0.01 * k_lines);
-    EXPECT_LT((expected[{array, MissKind::independent}]), 0.01 * k_lines);
+                0.01 * k_array_lines);
+    EXPECT_LT((expected[{array, MissKind::independent}]), 0.01 * k_array_lines);
     EXPECT_NEAR((counts[{array, MissKind::writeback}]), (expected[{array, MissKind::writeback}]), k_cached_lines);
   }
   EXPECT_EQ(real.count(MissKind::dependent), 0u);
 }
 
 TEST(Synthetic, TriadIsTheRealOne) {
-  Bench bench(3ull * k_lines * 64);
+  Bench bench(3ull * k_array_lines * 64);
   auto* b = bench.as<double>();
   auto* c = b + k_elements;
   auto* a = c + k_elements;
@@ -67,7 +67,7 @@ TEST(Synthetic, TriadIsTheRealOne) {
 }
 
 TEST(Synthetic, CopyIsTheRealOne) {
-  Bench bench(3ull * k_lines * 64);
+  Bench bench(3ull * k_array_lines * 64);
   auto* a = bench.as<double>();
   auto* c = a + k_elements;
   for (std::uint32_t i = 0; i < k_elements; ++i) bench.store(c + i, bench.load(a + i, 1), 2);
@@ -86,24 +86,24 @@ TEST(Synthetic, ChaseIsTheRealOne) {
     Line* next;
     std::uint64_t padding[7];
   };
-  Bench bench(std::uint64_t{k_lines} * 64);
+  Bench bench(std::uint64_t{k_array_lines} * 64);
   auto* lines = bench.as<Line>();
-  std::vector<std::uint32_t> order(k_lines);
+  std::vector<std::uint32_t> order(k_array_lines);
   std::iota(order.begin(), order.end(), 0u);
   std::shuffle(order.begin(), order.end(), std::mt19937(5));
-  for (std::uint32_t i = 0; i < k_lines; ++i) lines[order[i]].next = &lines[order[(i + 1) % k_lines]];
+  for (std::uint32_t i = 0; i < k_array_lines; ++i) lines[order[i]].next = &lines[order[(i + 1) % k_array_lines]];
   const auto* at = &lines[order[0]];
-  for (std::uint32_t i = 0; i < k_lines; ++i) at = bench.load(&at->next);
+  for (std::uint32_t i = 0; i < k_array_lines; ++i) at = bench.load(&at->next);
   bench.pipeline->flush();
 
   RecordingSink sink;
   Synthetic program(sink, {64});
-  program.chase({0, k_lines, k_chunk_lines}, k_lines);
+  program.chase({0, k_array_lines, k_chunk_lines}, k_array_lines);
   program.flush();
   EXPECT_EQ(sink.accesses, bench.sink.accesses);
-  EXPECT_EQ(sink.count(MissKind::dependent), k_lines);
-  EXPECT_NEAR(static_cast<double>(bench.sink.count(MissKind::dependent)), k_lines, 0.02 * k_lines);
-  EXPECT_NEAR(bench.sink.exposed(), sink.exposed(), 0.02 * k_lines);
+  EXPECT_EQ(sink.count(MissKind::dependent), k_array_lines);
+  EXPECT_NEAR(static_cast<double>(bench.sink.count(MissKind::dependent)), k_array_lines, 0.02 * k_array_lines);
+  EXPECT_NEAR(bench.sink.exposed(), sink.exposed(), 0.02 * k_array_lines);
 }
 
 }  // namespace

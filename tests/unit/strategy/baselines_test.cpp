@@ -9,11 +9,10 @@
 #include "strategy/planner.hpp"
 #include "strategy/search/interleave_weights.hpp"
 #include "strategy/search/whole_objects.hpp"
+#include "two_places.hpp"
 
 namespace terrace::strategy {
 namespace {
-
-constexpr PlaceId k_fast = 0, k_slow = 1;
 
 // Fast memory of 1 MiB with 16 GB/s and 86 ns beside 8 GB/s and 344 ns.
 model::Problem two_kinds() {

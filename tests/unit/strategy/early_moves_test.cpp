@@ -8,10 +8,10 @@
 #include <random>
 #include <vector>
 
+#include "two_places.hpp"
+
 namespace terrace::strategy {
 namespace {
-
-constexpr PlaceId k_fast = 0, k_slow = 1;
 
 // 10 GB/s and 100 ns beside 10 GB/s and 400 ns.
 machine::Machine two_latencies() {

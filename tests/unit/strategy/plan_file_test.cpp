@@ -19,7 +19,7 @@ std::vector<std::byte> bytes_of(const Plan& plan) {
   return {out.bytes().begin(), out.bytes().end()};
 }
 
-std::string refusal(const std::string& text) {
+std::string refusal_of_plan(const std::string& text) {
   try {
     parse_plan(text, "p.toml");
   } catch (const Error& error) {
@@ -58,20 +58,20 @@ TEST(PlanFile, ReadsBackToTheLastDigit) {
 
 TEST(PlanFile, RefusesConfidencesThatAreNone) {
   const std::string object = "[[object]]\nname = \"a\"\n";
-  EXPECT_EQ(refusal("regret = 1e-3\n"), "p.toml:1: regret: is found by draws; say how many: draws = 100");
-  EXPECT_EQ(refusal("draws = 9\nregret_low = 2.0\nregret_high = 1.0\n"),
+  EXPECT_EQ(refusal_of_plan("regret = 1e-3\n"), "p.toml:1: regret: is found by draws; say how many: draws = 100");
+  EXPECT_EQ(refusal_of_plan("draws = 9\nregret_low = 2.0\nregret_high = 1.0\n"),
             "p.toml:3: regret_high: is below regret_low");
-  EXPECT_NE(refusal(object + "place = \"hbm\"\nconfidence = 1.5\n").find("is a share of the draws, from 0 to 1"),
+  EXPECT_NE(refusal_of_plan(object + "place = \"hbm\"\nconfidence = 1.5\n").find("is a share of the draws, from 0 to 1"),
             std::string::npos);
-  EXPECT_NE(refusal(object + "place = \"hbm\"\nconfidence = nan\n"), "accepted");
-  EXPECT_NE(refusal(object + "confidence = 0.5\n").find("is of a place"), std::string::npos);
-  EXPECT_EQ(refusal(object + "place = \"hbm\"\nconfidence = 1.0\n"), "accepted");
+  EXPECT_NE(refusal_of_plan(object + "place = \"hbm\"\nconfidence = nan\n"), "accepted");
+  EXPECT_NE(refusal_of_plan(object + "confidence = 0.5\n").find("is of a place"), std::string::npos);
+  EXPECT_EQ(refusal_of_plan(object + "place = \"hbm\"\nconfidence = 1.0\n"), "accepted");
 }
 
 TEST(PlanFile, RefusesRepeatsThatLeaveTheirPhase) {
   const std::string phases = "phases = [\"a\", \"a@10\", \"a@20\", \"b\", \"b@10\"]\n";
   const auto repeat = [&](int last, int from) {
-    return refusal(phases + "[[repeat]]\nlast = " + std::to_string(last) + "\nfrom = " + std::to_string(from) +
+    return refusal_of_plan(phases + "[[repeat]]\nlast = " + std::to_string(last) + "\nfrom = " + std::to_string(from) +
                    "\n");
   };
   EXPECT_EQ(repeat(2, 1), "accepted");
@@ -82,22 +82,22 @@ TEST(PlanFile, RefusesRepeatsThatLeaveTheirPhase) {
       "p.toml:3: repeat.last: is to be the last segment of a phase, and from an earlier one of the same phase");
   for (const auto& [last, from] : {std::pair{2, 2}, {4, 1}, {3, 2}, {3, 3}, {5, 3}, {-1, 0}, {2, -1}})
     EXPECT_NE(repeat(last, from), "accepted") << last << " " << from;
-  EXPECT_NE(refusal("[[repeat]]\nlast = 0\nfrom = 0\n"), "accepted");
-  EXPECT_NE(refusal(phases + "[[repeat]]\nlast = 2\n"), "accepted");
-  EXPECT_NE(refusal(phases + "[[repeat]]\nlast = 2\nfrom = 1\nthen = 1\n"), "accepted");
+  EXPECT_NE(refusal_of_plan("[[repeat]]\nlast = 0\nfrom = 0\n"), "accepted");
+  EXPECT_NE(refusal_of_plan(phases + "[[repeat]]\nlast = 2\n"), "accepted");
+  EXPECT_NE(refusal_of_plan(phases + "[[repeat]]\nlast = 2\nfrom = 1\nthen = 1\n"), "accepted");
 }
 
 TEST(PlanFile, RefusesPacesThatAreNone) {
   const std::string phases = "phases = [\"a\", \"b\"]\n";
-  EXPECT_EQ(refusal(phases + "rate_limits = [1.0]\n"),
+  EXPECT_EQ(refusal_of_plan(phases + "rate_limits = [1.0]\n"),
             "p.toml:2: rate_limits: has 1 numbers for 2 phases; give each its own, or none");
-  EXPECT_EQ(refusal(phases + "rate_limits = [1.0, 0.0]\n"),
+  EXPECT_EQ(refusal_of_plan(phases + "rate_limits = [1.0, 0.0]\n"),
             "p.toml:2: rate_limits: are shares of full speed, above 0 and at most 1");
-  EXPECT_NE(refusal(phases + "rate_limits = [1.0, 1.5]\n"), "accepted");
-  EXPECT_NE(refusal(phases + "rate_limits = [1.0, nan]\n"), "accepted");
-  EXPECT_NE(refusal(phases + "rate_limits = [1.0, \"fast\"]\n"), "accepted");
-  EXPECT_NE(refusal(phases + "rate_limits = 0.5\n"), "accepted");
-  EXPECT_EQ(refusal(phases + "rate_limits = [1, 0.25]\n"), "accepted");
+  EXPECT_NE(refusal_of_plan(phases + "rate_limits = [1.0, 1.5]\n"), "accepted");
+  EXPECT_NE(refusal_of_plan(phases + "rate_limits = [1.0, nan]\n"), "accepted");
+  EXPECT_NE(refusal_of_plan(phases + "rate_limits = [1.0, \"fast\"]\n"), "accepted");
+  EXPECT_NE(refusal_of_plan(phases + "rate_limits = 0.5\n"), "accepted");
+  EXPECT_EQ(refusal_of_plan(phases + "rate_limits = [1, 0.25]\n"), "accepted");
 }
 
 TEST(PlanFile, TakesAHandWrittenPlan) {
@@ -120,30 +120,30 @@ place = "ddr"
 }
 
 TEST(PlanFile, NamesFileLineAndKeyOfAMistake) {
-  EXPECT_EQ(refusal("[[object]]\nname = \"a\"\nplcae = \"hbm\"\n"),
+  EXPECT_EQ(refusal_of_plan("[[object]]\nname = \"a\"\nplcae = \"hbm\"\n"),
             "p.toml:3: object.plcae: unknown key; did you mean 'place'?");
-  EXPECT_NE(refusal("[[object]]\nplace = \"hbm\"\n").find("p.toml:1: object.name"), std::string::npos);
-  EXPECT_NE(refusal("[[object]]\nname = \"a\"\nchunks = 4\n[[object.part]]\nchunks = \"2-9\"\nplace = \"hbm\"\n")
+  EXPECT_NE(refusal_of_plan("[[object]]\nplace = \"hbm\"\n").find("p.toml:1: object.name"), std::string::npos);
+  EXPECT_NE(refusal_of_plan("[[object]]\nname = \"a\"\nchunks = 4\n[[object.part]]\nchunks = \"2-9\"\nplace = \"hbm\"\n")
                 .find("p.toml:5: object.part.chunks: reaches to chunk 9"),
             std::string::npos);
-  EXPECT_NE(refusal("[[object]]\nname = \"a\"\nchunks = 0\n").find("p.toml:3: object.chunks"), std::string::npos);
-  EXPECT_NE(refusal("[[object]]\nname = \"a\"\n[[object]]\nname = \"a\"\n").find("p.toml:4: object.name"),
+  EXPECT_NE(refusal_of_plan("[[object]]\nname = \"a\"\nchunks = 0\n").find("p.toml:3: object.chunks"), std::string::npos);
+  EXPECT_NE(refusal_of_plan("[[object]]\nname = \"a\"\n[[object]]\nname = \"a\"\n").find("p.toml:4: object.name"),
             std::string::npos);
   EXPECT_NE(
-      refusal("phases = [\"x\"]\n[[object]]\nname = \"a\"\n[[move]]\nobject = \"b\"\nto = \"hbm\"\nask = 0\n")
+      refusal_of_plan("phases = [\"x\"]\n[[object]]\nname = \"a\"\n[[move]]\nobject = \"b\"\nto = \"hbm\"\nask = 0\n")
           .find("p.toml:5: move.object"),
       std::string::npos);
   EXPECT_NE(
-      refusal("phases = [\"x\"]\n[[object]]\nname = \"a\"\n[[move]]\nobject = \"a\"\nto = \"hbm\"\nask = 1\n")
+      refusal_of_plan("phases = [\"x\"]\n[[object]]\nname = \"a\"\n[[move]]\nobject = \"a\"\nto = \"hbm\"\nask = 1\n")
           .find("p.toml:7: move.ask"),
       std::string::npos);
   EXPECT_NE(
-      refusal("phases = [\"x\"]\n[[object]]\nname = \"a\"\npin = true\n[[move]]\nobject = \"a\"\nto = \"hbm\"\n"
+      refusal_of_plan("phases = [\"x\"]\n[[object]]\nname = \"a\"\npin = true\n[[move]]\nobject = \"a\"\nto = \"hbm\"\n"
               "ask = 0\n")
           .find("is pinned and never moves"),
       std::string::npos);
-  EXPECT_NE(refusal("[[object]\n").find("p.toml:1: "), std::string::npos);
-  EXPECT_NE(refusal("schema = 2\n").find("p.toml:1: schema"), std::string::npos);
+  EXPECT_NE(refusal_of_plan("[[object]\n").find("p.toml:1: "), std::string::npos);
+  EXPECT_NE(refusal_of_plan("schema = 2\n").find("p.toml:1: schema"), std::string::npos);
 }
 
 TEST(PlanFile, IsWrittenWholeAndReadBack) {

@@ -9,11 +9,11 @@
 #include "strategy/planner.hpp"
 #include "strategy/policy.hpp"
 #include "strategy/tiering/swap.hpp"
+#include "two_places.hpp"
 
 namespace terrace::strategy {
 namespace {
 
-constexpr PlaceId k_fast = 0, k_slow = 1;
 constexpr std::uint32_t k_chunk = 2 << 20;
 using Moves = std::vector<std::pair<ChunkId, PlaceId>>;
 
@@ -266,13 +266,13 @@ TEST_P(EveryPolicy, NeverAsksForMoreThanThereIs) {
   }
 }
 
-std::vector<std::string> names() {
+std::vector<std::string> policy_names() {
   std::vector<std::string> all;
   for (const auto* variant : variants())
     if (variant->watches()) all.emplace_back(variant->name());
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(All, EveryPolicy, testing::ValuesIn(names()), [](const auto& policy) {
+INSTANTIATE_TEST_SUITE_P(All, EveryPolicy, testing::ValuesIn(policy_names()), [](const auto& policy) {
   auto name = policy.param;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;

@@ -65,7 +65,7 @@ def _averages(table: Table) -> Section:
         "Live: learned in the first iteration, moves paid for. Steady: the later half of that run's iterations, "
         "against the same ones of fast-only. Planned: obeying a plan from an earlier profile, as it is, from the "
         "first instruction to the last. Gaps are to fast-only; no placement by software can be "
-        "below the bound, which may lie below fast-only: it knows neither the runtime's own cost nor what the "
+        "below the bound, which may be below fast-only: it knows neither the runtime's own cost nor what the "
         "first iterations have more to do, and two memories together have more bandwidth than the fast one.",
         tables=[table],
     )

@@ -36,7 +36,7 @@ def trace(
     limit: Annotated[str, typer.Option(help="Size at which the trace ends; the program goes on.")] = "4GiB",
     loop: Annotated[bool, typer.Option("--loop", help="Only the main loop, as its markers tell it.")] = False,
     sysroot: Annotated[
-        Path | None, typer.Option(help="Where the libraries of another instruction set lie.")
+        Path | None, typer.Option(help="Where the libraries of another instruction set are.")
     ] = None,
 ) -> int:
     """Run a program under QEMU and write its access stream as a trace. It ends as the program ends."""

@@ -7,9 +7,6 @@ A room is a folder, or a module beside the folders. It may use those before it i
 
 Wrong is: an arrow to a later room; a circle, between rooms or between files; a file of over 400 lines; a file of
 under 30 lines that one other file alone uses (it belongs there). Exit status 1 if there is any.
-
-    scripts/rooms.py          what is wrong in Python; of C++ only how much is, which does not count
-    scripts/rooms.py --cpp    C++ counts, too
 """
 
 import argparse
@@ -178,18 +175,10 @@ def main() -> int:
     """Says what is wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=Path, default=ROOT)
-    parser.add_argument("--cpp", action="store_true", help="C++ counts, too")
-    arguments = parser.parse_args()
-    root = arguments.root.resolve()
-    python, cpp = wrong(python_house(root)), cpp_house(root)
-    found = [*python, *(wrong(cpp) if arguments.cpp else [])]
+    root = parser.parse_args().root.resolve()
+    found = [*wrong(python_house(root)), *wrong(cpp_house(root))]
     for line in found:
         print(line)
-    if not arguments.cpp:
-        print(
-            f"rooms: C++ has {len(upward(cpp))} arrows upwards, {len(circles(cpp))} circles and {len(sizes(cpp))} "
-            "files of a wrong size (--cpp lists them)"
-        )
     return 1 if found else 0
 
 

@@ -297,7 +297,7 @@ void segments(benchmark::State& state) {
 }
 BENCHMARK(segments)->Iterations(2000);
 
-// Before there is a plan: stretches of 64 chunks of 1,024, a quarter of which have room, and what is wished for.
+// Before there is a plan: stretches of 64 chunks of 1,024, a quarter of which have room, and what is chosen.
 void early(benchmark::State& state) {
   constexpr std::uint32_t k_chunks = 1024, k_stretch = 64, k_size = 65536;
   const auto machine = two_places();
@@ -313,7 +313,7 @@ void early(benchmark::State& state) {
       stretch.cells.push_back({(at + i) % k_chunks, 1024, 0, 70.0 + (at + i) * 37 % 50, 0, 0});
     at += k_stretch;
     early.passed(stretch, tiers);
-    for (const auto& move : early.wishes(tiers)) chunks.put(chunks[move.chunk], move.to);
+    for (const auto& move : early.choose(tiers)) chunks.put(chunks[move.chunk], move.to);
   }
   state.counters["s_per_cell"] =
       benchmark::Counter(k_stretch, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);

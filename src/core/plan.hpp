@@ -72,7 +72,7 @@ struct Plan {
   Seconds lower_bound;          // an iteration; 0 when it was not computed
   double gap = 0;               // of the search itself, where it was not exact: share of the objective
   // What sampling error costs, predicted, an iteration: its mean and 90 % interval over `draws` problems that the
-  // samples might have come from (placement/confidence.hpp). No draws: nobody asked.
+  // samples might have come from (strategy/confidence/confidence.hpp). No draws: nobody asked.
   std::uint32_t draws = 0;
   Seconds regret{};
   Seconds regret_low{};

@@ -1,4 +1,4 @@
-// What the caches let through. The access room turns loads and stores into quanta; whoever makes time of them
+// What the caches let through. The room observe turns loads and stores into quanta; whoever makes time of them
 // (the simulator), counts them (a collector) or writes them down (a recorder) is an AccessSink.
 //
 // A quantum is a stretch of one thread's run of a fixed number of accesses (a call of libm counts for some), or

@@ -28,7 +28,7 @@ struct NewObject {
   std::uint32_t chunks = 0;
 };
 
-// What the program says of itself (placement/hints.hpp).
+// What the program says of itself (strategy/hints/hints.hpp).
 struct ProgramHint {
   enum class What : std::uint8_t { value, references, uses, spares };
   What what = What::value;

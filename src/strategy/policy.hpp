@@ -47,7 +47,7 @@ struct Tiers {
   [[nodiscard]] Bytes size(ChunkId id) const { return Bytes{(*chunks)[id].size}; }
 };
 
-struct Wishes {
+struct PolicyChoice {
   // In this order; one into the fast place for which there is no room by then is left out by the runtime.
   std::vector<transfer::TransferRequest> moves;
   std::vector<ChunkId> protect;  // their next access shall fault
@@ -57,8 +57,8 @@ class Policy {
  public:
   virtual ~Policy() = default;
   [[nodiscard]] virtual PolicyNeeds needs() const = 0;
-  // An interval is over, and what was wished for last time is done.
-  virtual void decide(const observe::Observation& seen, const Tiers& tiers, Wishes& wishes) = 0;
+  // An interval is over, and what was asked for last time is done.
+  virtual void decide(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) = 0;
 };
 
 }  // namespace terrace::strategy

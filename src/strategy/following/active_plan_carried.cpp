@@ -23,7 +23,7 @@ std::string percent(double share) {
   return text;
 }
 
-// What does not fit, beside all that was to.
+// The chunks that do not fit, as a share of all that were to.
 class Misfit {
  public:
   void add(const AwayChunk& chunk, const std::string& object, bool out) {
@@ -120,7 +120,8 @@ void ActivePlan::scale_segments_by_size() {
     if (offsets_[k] != 0) offsets_[k] = scaled_offset(planned_offsets_[k], scale);
 }
 
-// What phases ask for and wait for to which none of the program's answers goes to the next that one does.
+// A planned phase that no phase of the program answers to has moves of its own: they are asked for, and waited for, in
+// the next planned phase that one answers to.
 void ActivePlan::redirect(const std::vector<bool>& answered) {
   const auto phases = static_cast<PhaseIndex>(offsets_.size());
   asked_instead_.resize(phases);

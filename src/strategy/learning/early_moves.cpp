@@ -65,7 +65,7 @@ void EarlyMoves::passed(const observe::Phase& stretch, const Tiers& tiers, doubl
   ahead_.insert(ahead_.end(), sweeps_.next().begin(), sweeps_.next().end());
 }
 
-std::vector<transfer::TransferRequest> EarlyMoves::wishes(const Tiers& tiers) {
+std::vector<transfer::TransferRequest> EarlyMoves::choose(const Tiers& tiers) {
   if (!found_) find_residents(tiers);
   for (const auto chunk : std::exchange(coming_, {}))
     if (tiers.on(chunk, tiers.fast)) admit(chunk, tiers);  // else the system refused to move it

@@ -29,8 +29,8 @@ class EarlyMoves {
 
   // A stretch of the program is over, and stands for the time since the last one: `times` its own.
   void passed(const observe::Phase& stretch, const Tiers& tiers, double times = 1);
-  // What is worth moving now, room made first. What was wished for last time is done.
-  [[nodiscard]] std::vector<transfer::TransferRequest> wishes(const Tiers& tiers);
+  // What is worth moving now, room made first. What was asked for last time is done.
+  [[nodiscard]] std::vector<transfer::TransferRequest> choose(const Tiers& tiers);
 
  private:
   struct Resident {
@@ -41,7 +41,7 @@ class EarlyMoves {
   [[nodiscard]] double worth(ChunkId chunk, const Tiers& tiers) const {
     return paid(chunk) / static_cast<double>(tiers.size(chunk).value);
   }
-  struct Making {  // of wishes
+  struct Making {  // of a choice
     const Tiers& tiers;
     Bytes free;
     std::vector<transfer::TransferRequest> moves;
@@ -67,7 +67,7 @@ class EarlyMoves {
   std::vector<double> paid_;         // by chunk: seconds, in slow memory or saved in fast memory
   std::vector<double> lost_;         // of these in slow memory, since it was in fast memory
   std::vector<ChunkId> wanting_;     // those that have paid enough to come in
-  std::vector<ChunkId> coming_;      // what was wished for last
+  std::vector<ChunkId> coming_;      // what was asked for last
   std::vector<Resident> residents_;  // of fast memory: a heap, the least worth on top
   bool found_ = false;
   Sweeps sweeps_;

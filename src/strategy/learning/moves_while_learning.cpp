@@ -32,7 +32,7 @@ bool MovesWhileLearning::profiled(const StretchProfiled& event, Requests& reques
   const auto tiers = tiers_of(context_);
   early_->passed(stretch, tiers, std::max(since / stretch.time, 1.0));
   if (!requests.all_done()) return false;
-  const auto wanted = early_->wishes(tiers);
+  const auto wanted = early_->choose(tiers);
   ask_within_room(wanted, context_, event.phase, event.iteration, requests);
   return !wanted.empty();
 }

@@ -31,7 +31,7 @@ constexpr double k_epsilon = 0.01;
 class Colloid final : public Policy {
  public:
   [[nodiscard]] PolicyNeeds needs() const override { return {k_interval, k_sample_period}; }
-  void decide(const observe::Observation& seen, const Tiers& tiers, Wishes& wishes) override {
+  void decide(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) override {
     hotness_.add(seen);
     const auto fast = seen.places[tiers.fast];
     const auto slow = seen.places[tiers.slow];
@@ -41,9 +41,9 @@ class Colloid final : public Policy {
     if (std::abs(fast.latency.value - slow.latency.value) < k_delta * fast.latency.value) return;
     const auto shift = shift_from(share, fast_is_quicker);
     if (fast_is_quicker)
-      bring_in(tiers, shift, wishes);
+      bring_in(tiers, shift, choice);
     else
-      send_out(tiers, shift, wishes);
+      send_out(tiers, shift, choice);
   }
 
  private:
@@ -81,7 +81,7 @@ class Colloid final : public Policy {
     return sum;
   }
 
-  void bring_in(const Tiers& tiers, double shift, Wishes& wishes) const {
+  void bring_in(const Tiers& tiers, double shift, PolicyChoice& choice) const {
     const auto slow = hottest_first(tiers, hotness_, tiers.slow);
     auto fast = hottest_first(tiers, hotness_, tiers.fast);
     const auto hot = hottest_of_share(slow, samples_of(slow) + samples_of(fast), shift);
@@ -89,14 +89,14 @@ class Colloid final : public Policy {
     for (auto ranked = fast.rbegin(); ranked != fast.rend(); ++ranked) cold.push_back(ranked->chunk);
     // By bins, or single samples would decide between chunks that are as hot as each other.
     const auto bin = [&](ChunkId chunk) { return hotness_bin(hotness_.density(chunk, tiers.size(chunk))); };
-    promote(tiers, hot, cold, Bytes{}, wishes,
+    promote(tiers, hot, cold, Bytes{}, choice,
             [&](auto candidate, auto victim) { return bin(candidate) > bin(victim); });
   }
 
-  void send_out(const Tiers& tiers, double shift, Wishes& wishes) const {
+  void send_out(const Tiers& tiers, double shift, PolicyChoice& choice) const {
     const auto fast = hottest_first(tiers, hotness_, tiers.fast);
     const auto all = samples_of(fast) + samples_of(hottest_first(tiers, hotness_, tiers.slow));
-    for (const auto chunk : hottest_of_share(fast, all, shift)) wishes.moves.push_back({chunk, tiers.slow});
+    for (const auto chunk : hottest_of_share(fast, all, shift)) choice.moves.push_back({chunk, tiers.slow});
   }
 
   Hotness hotness_{k_cooling};

@@ -71,26 +71,26 @@ void KernelTiering::adjust_threshold(const observe::Observation& seen) {
 }
 
 // Once round at most: what little there is need not be protected twice.
-void KernelTiering::scan(const observe::Observation& seen, const Tiers& tiers, Wishes& wishes) {
+void KernelTiering::scan(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) {
   scan_left_ = std::min(scan_left_, 0.0) + k_scan_size * std::max(1.0, seen.length.value / k_scan_period);
   const auto count = static_cast<ChunkId>(tiers.chunks->size());
   for (ChunkId n = 0; n < count && scan_left_ > 0; ++n) {
     if (next_scan_ >= count) next_scan_ = 0;
     const auto chunk = next_scan_++;
     if (!tiers.on(chunk, tiers.slow)) continue;
-    wishes.protect.push_back(chunk);
+    choice.protect.push_back(chunk);
     scan_left_ -= static_cast<double>(tiers.size(chunk).value);
   }
 }
 
-void KernelTiering::decide(const observe::Observation& seen, const Tiers& tiers, Wishes& wishes) {
+void KernelTiering::decide(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) {
   note_touched(seen);
   adjust_threshold(seen);
   auto hot = candidates(seen, tiers);
   hot.resize(static_cast<std::size_t>(promoted_share(seen, tiers) * static_cast<double>(hot.size())));
   const Bytes watermark{tiers.capacity.value / 250};
-  promote(tiers, hot, idle_longest_first(tiers), watermark, wishes, [](auto, auto) { return true; });
-  scan(seen, tiers, wishes);
+  promote(tiers, hot, idle_longest_first(tiers), watermark, choice, [](auto, auto) { return true; });
+  scan(seen, tiers, choice);
 }
 
 const Variant& kernel_tiering_variant() {

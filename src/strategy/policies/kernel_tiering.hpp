@@ -27,7 +27,7 @@ namespace terrace::strategy {
 class KernelTiering : public Policy {
  public:
   [[nodiscard]] PolicyNeeds needs() const override;
-  void decide(const observe::Observation& seen, const Tiers& tiers, Wishes& wishes) override;
+  void decide(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) override;
 
  protected:
   // The share of the candidates that is promoted: those who regulate this policy give another.
@@ -38,7 +38,7 @@ class KernelTiering : public Policy {
   [[nodiscard]] std::vector<ChunkId> idle_longest_first(const Tiers& tiers) const;
   void note_touched(const observe::Observation& seen);
   void adjust_threshold(const observe::Observation& seen);
-  void scan(const observe::Observation& seen, const Tiers& tiers, Wishes& wishes);
+  void scan(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice);
 
   std::uint64_t interval_ = 0;
   std::vector<std::uint64_t> touched_in_;  // by chunk: the last interval in which it was touched, 0: never

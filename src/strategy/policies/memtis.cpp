@@ -40,7 +40,7 @@ std::size_t threshold_for(const std::array<std::uint64_t, k_hotness_bins>& bytes
 class Memtis final : public Policy {
  public:
   [[nodiscard]] PolicyNeeds needs() const override { return {k_interval, k_sample_period}; }
-  void decide(const observe::Observation& seen, const Tiers& tiers, Wishes& wishes) override {
+  void decide(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) override {
     hotness_.add(seen);
     const auto slow = hottest_first(tiers, hotness_, tiers.slow);
     auto fast = hottest_first(tiers, hotness_, tiers.fast);
@@ -51,7 +51,7 @@ class Memtis final : public Policy {
     std::reverse(fast.begin(), fast.end());
     for (const auto& ranked : fast)
       if (hotness_bin(ranked.density) < threshold_) cold.push_back(ranked.chunk);
-    promote(tiers, hot, cold, Bytes{}, wishes, [](auto, auto) { return true; });
+    promote(tiers, hot, cold, Bytes{}, choice, [](auto, auto) { return true; });
   }
 
  private:

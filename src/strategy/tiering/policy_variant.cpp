@@ -28,11 +28,11 @@ class PolicyStrategy final : public Strategy {
     }
     clock.charge(static_cast<double>(watched.take_faults()) * needs_.fault_cost);
     if (clock.now() - decided_ < needs_.interval || !requests.all_done()) return;
-    Wishes wishes;
-    policy_->decide(watched.take(), tiers_of(context_), wishes);
+    PolicyChoice choice;
+    policy_->decide(watched.take(), tiers_of(context_), choice);
     decided_ = clock.now();
-    ask_within_room(wishes.moves, context_, event.phase, event.iteration, requests);
-    watched.protect(wishes.protect);
+    ask_within_room(choice.moves, context_, event.phase, event.iteration, requests);
+    watched.protect(choice.protect);
   }
 
  private:

@@ -4,7 +4,7 @@
 namespace terrace::strategy {
 
 Bytes promote(const Tiers& tiers, std::span<const ChunkId> candidates, std::span<const ChunkId> victims,
-              Bytes reserve, Wishes& wishes, const std::function<bool(ChunkId candidate, ChunkId victim)>& worth) {
+              Bytes reserve, PolicyChoice& choice, const std::function<bool(ChunkId candidate, ChunkId victim)>& worth) {
   auto free = tiers.free;
   std::size_t gone = 0;
   Bytes promoted;
@@ -15,8 +15,8 @@ Bytes promote(const Tiers& tiers, std::span<const ChunkId> candidates, std::span
     while (freed < needed && until < victims.size() && worth(candidate, victims[until]))
       freed += tiers.size(victims[until++]);
     if (freed < needed) continue;
-    for (; gone < until; ++gone) wishes.moves.push_back({victims[gone], tiers.slow});
-    wishes.moves.push_back({candidate, tiers.fast});
+    for (; gone < until; ++gone) choice.moves.push_back({victims[gone], tiers.slow});
+    choice.moves.push_back({candidate, tiers.fast});
     free = freed - tiers.size(candidate);
     promoted += tiers.size(candidate);
   }

@@ -248,9 +248,10 @@ def test_two_level(tmp_path):
         assert dict(zip(bars["x"], bars["y"], strict=True)) == {p: s for (m, p), s in ours.items() if m == machine}
 
 
-def test_baselines_side_by_side(tmp_path):
+def test_baselines_side_by_side(small, tmp_path):
     """Each number against the cells, and that nothing beats the bound."""
     folder = tmp_path / "baselines"
+    shutil.copytree(small / "bin", folder / "bin")
     done = run("baselines", folder)
     assert done.returncode == 0, done.stderr
     found = rows(folder, "relative")

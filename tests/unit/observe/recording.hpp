@@ -1,4 +1,4 @@
-// A sink that keeps what it is given, and the pieces that most tests of the access room begin with.
+// A sink that keeps what it is given, and the pieces that most tests of the room observe begin with.
 #pragma once
 
 #include <algorithm>

@@ -70,8 +70,12 @@ TEST(CarriedPlan, MovesAtThePaceOfThePlan) {
       });
       paced += in_solve ? 1 : 0;
       unpaced += in_output ? 1 : 0;
-      if (in_solve) EXPECT_NEAR(rate, 0.25 * 4e9, 1e-3 * 4e9);
-      if (in_output) EXPECT_NEAR(rate, 4e9, 1e-3 * 4e9);
+      if (in_solve) {
+        EXPECT_NEAR(rate, 0.25 * 4e9, 1e-3 * 4e9);
+      }
+      if (in_output) {
+        EXPECT_NEAR(rate, 4e9, 1e-3 * 4e9);
+      }
     }
   EXPECT_GT(paced, 10U);
   EXPECT_GT(unpaced, 10U);

@@ -28,7 +28,7 @@ machine::Machine two_latencies() {
   return machine::Machine(parts);
 }
 
-// Chunks that lie where they are said to, and go where they are wished to at once.
+// Chunks that are where they are said to be, and go where they are asked to at once.
 struct Memory {
   Memory(const std::vector<std::uint32_t>& sizes, std::uint64_t fast) : capacity(fast) {
     for (const auto size : sizes) chunks.add(0, size, static_cast<ObjectId>(chunks.size() / 64), 0, k_slow);
@@ -72,7 +72,7 @@ TEST(EarlyMoves, ComeOnceTheyHavePaidForTheirCopy) {
   EarlyMoves early(machine, 0);
   for (int stretch = 1; stretch <= 22; ++stretch) {
     early.passed(exposing({{0, 1}}), memory.tiers());
-    const auto moves = early.wishes(memory.tiers());
+    const auto moves = early.choose(memory.tiers());
     EXPECT_EQ(moves.size(), stretch < 22 ? 0U : 1U) << stretch;
     memory.carry_out(moves, machine);
   }
@@ -85,10 +85,10 @@ TEST(EarlyMoves, SwapForWhatHasLostBothCopiesMore) {
   Memory memory({65536, 65536}, 65536);
   EarlyMoves early(machine, 0);
   early.passed(exposing({{0, 30}}), memory.tiers());
-  memory.carry_out(early.wishes(memory.tiers()), machine);
+  memory.carry_out(early.choose(memory.tiers()), machine);
   for (int stretch = 1; stretch <= 74; ++stretch) {
     early.passed(exposing({{1, 1}}), memory.tiers());
-    const auto moves = early.wishes(memory.tiers());
+    const auto moves = early.choose(memory.tiers());
     ASSERT_EQ(moves.size(), stretch < 74 ? 0U : 2U) << stretch;
     if (stretch < 74) continue;
     EXPECT_EQ(moves[0].chunk, 0U);  // room first
@@ -104,7 +104,7 @@ TEST(EarlyMoves, LoseNothingWhereLatencyIsNotWaitedFor) {
   auto stretch = exposing({{0, 100}});
   stretch.cells[0].read_lines = 1e6;  // 6.4 ms of bandwidth beside 40 us of latency
   early.passed(stretch, memory.tiers());
-  EXPECT_TRUE(early.wishes(memory.tiers()).empty());
+  EXPECT_TRUE(early.choose(memory.tiers()).empty());
 }
 
 // With room for all of it, a chunk costs what it lost in slow memory and its copy: never more than twice what it
@@ -132,7 +132,7 @@ TEST(EarlyMoves, AreNeverTwiceAsDearAsKnowingTheFuture) {
         cells.emplace_back(chunk, exposed);
       }
       early.passed(exposing(cells), memory.tiers());
-      const auto moves = early.wishes(memory.tiers());
+      const auto moves = early.choose(memory.tiers());
       for (const auto& move : moves) copied[move.chunk] += sizes[move.chunk] / 10e9;
       memory.carry_out(moves, machine);
     }
@@ -158,7 +158,7 @@ TEST(EarlyMoves, BringWhatASweepUsesNext) {
     auto of_it = exposing(cells);
     of_it.time = Seconds{20e-6};  // a chunk there and back takes 13 us
     early.passed(of_it, memory.tiers());
-    memory.carry_out(early.wishes(memory.tiers()), machine);
+    memory.carry_out(early.choose(memory.tiers()), machine);
   }
   EXPECT_GT(there, 2 * 128 * 9 / 10);
   for (ChunkId hot = 64; hot < 64 + 14; ++hot) EXPECT_EQ(memory.chunks[hot].place.load(), k_fast);
@@ -181,7 +181,7 @@ TEST(EarlyMoves, BringAheadWhatIsUsedMuchLater) {
     auto of_it = exposing(cells);
     of_it.time = Seconds{5e-6};
     early.passed(of_it, memory.tiers());
-    const auto moves = early.wishes(memory.tiers());
+    const auto moves = early.choose(memory.tiers());
     copies += stretch >= k_chunks * k_stretches ? static_cast<int>(moves.size()) : 0;
     memory.carry_out(moves, machine);
   }
@@ -196,7 +196,7 @@ TEST(EarlyMoves, PutNothingOutForWhatDoesNotComeIn) {
   EarlyMoves early(machine, 0);
   const auto pass = [&](const std::vector<std::pair<ChunkId, double>>& latencies) {
     early.passed(exposing(latencies), memory.tiers());
-    const auto moves = early.wishes(memory.tiers());
+    const auto moves = early.choose(memory.tiers());
     memory.carry_out(moves, machine);
     return moves.size();
   };
@@ -208,7 +208,7 @@ TEST(EarlyMoves, PutNothingOutForWhatDoesNotComeIn) {
   EXPECT_EQ(memory.chunks[2].place.load(), k_fast);
 }
 
-// Room for a part, chunks that die, moves that the system refuses: every wish can be carried out. And each chunk
+// Room for a part, chunks that die, moves that the system refuses: every choice can be carried out. And each chunk
 // pays its own way: its copies into fast memory take no longer than what it lost in slow memory. Today one of the
 // 4,000 falls short: it had to leave before it was used, and what it had paid counted once more.
 TEST(EarlyMoves, StayWithinTheBudgetWhateverHappens) {
@@ -236,7 +236,7 @@ TEST(EarlyMoves, StayWithinTheBudgetWhateverHappens) {
         gone.live = false;
         memory.chunks.put(gone, k_slow);
       }
-      const auto moves = early.wishes(memory.tiers());
+      const auto moves = early.choose(memory.tiers());
       if (random() % 8 == 0) continue;
       for (const auto& move : moves) copied[move.chunk] += move.to == k_fast ? sizes[move.chunk] / 10e9 : 0;
       memory.carry_out(moves, machine);

@@ -40,17 +40,17 @@ struct Bench {
     if (samples > 0) seen.samples.push_back({chunk, samples, 0});
   }
   Moves decide(Policy& policy) {
-    wishes = {};
-    policy.decide(seen, tiers, wishes);
+    choice = {};
+    policy.decide(seen, tiers, choice);
     Moves moves;
-    for (const auto& move : wishes.moves) moves.emplace_back(move.chunk, move.to);
+    for (const auto& move : choice.moves) moves.emplace_back(move.chunk, move.to);
     return moves;
   }
 
   memory::ChunkTable chunks;
   Tiers tiers;
   observe::Observation seen;
-  Wishes wishes;
+  PolicyChoice choice;
 };
 
 TEST(Policies, EachIsFoundByItsName) {
@@ -77,17 +77,17 @@ TEST(Policies, APlannerOfAPolicysNameIsRefusedInOneLine) {
 
 TEST(Swap, MakesJustAsMuchRoomAsIsNeeded) {
   Bench bench({k_fast, k_fast, k_fast, k_slow, k_slow}, 1);
-  Wishes wishes;
+  PolicyChoice choice;
   const auto always = [](auto, auto) { return true; };
   EXPECT_EQ(
-      promote(bench.tiers, std::vector<ChunkId>{3, 4}, std::vector<ChunkId>{1, 0, 2}, Bytes{}, wishes, always)
+      promote(bench.tiers, std::vector<ChunkId>{3, 4}, std::vector<ChunkId>{1, 0, 2}, Bytes{}, choice, always)
           .value,
       2U * k_chunk);
-  ASSERT_EQ(wishes.moves.size(), 3U);
-  EXPECT_EQ(wishes.moves[0].chunk, 3U);
-  EXPECT_EQ(wishes.moves[1].chunk, 1U);
-  EXPECT_EQ(wishes.moves[1].to, k_slow);
-  EXPECT_EQ(wishes.moves[2].chunk, 4U);
+  ASSERT_EQ(choice.moves.size(), 3U);
+  EXPECT_EQ(choice.moves[0].chunk, 3U);
+  EXPECT_EQ(choice.moves[1].chunk, 1U);
+  EXPECT_EQ(choice.moves[1].to, k_slow);
+  EXPECT_EQ(choice.moves[2].chunk, 4U);
 }
 
 // --- MEMTIS
@@ -158,7 +158,7 @@ TEST(KernelTiering, ScansSlowMemoryAtTheKernelsRate) {
   for (int ms = 0; ms < 31; ++ms) {
     bench.clear();
     bench.decide(*policy);
-    scanned.insert(scanned.end(), bench.wishes.protect.begin(), bench.wishes.protect.end());
+    scanned.insert(scanned.end(), bench.choice.protect.begin(), bench.choice.protect.end());
   }
   EXPECT_EQ(scanned, (std::vector<ChunkId>{1, 2, 1, 2}));
 }
@@ -237,7 +237,7 @@ TEST_P(EveryPolicy, NeverAsksForMoreThanThereIs) {
       bench.clear();
       for (ChunkId chunk = 0; chunk < bench.chunks.size(); ++chunk)
         if (random() % 3 > 0) bench.touch(chunk, random() % 2 ? static_cast<std::uint32_t>(random() % 400) : 0);
-      for (const auto chunk : bench.wishes.protect)
+      for (const auto chunk : bench.choice.protect)
         if (random() % 2) bench.seen.faults.push_back({chunk, Seconds{static_cast<double>(random() % 3) * 1e-3}});
       for (auto& place : bench.seen.places) {
         place.reads = static_cast<double>(random() % 1000);

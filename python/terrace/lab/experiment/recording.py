@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,13 +81,18 @@ def build(place: Place, names: Sequence[str]) -> None:
         raise TerraceError(f"{script} is not there: run experiments in Terrace's source tree, or give --source")
     scratch = place.folder / f"bin.{os.getpid()}"
     compiler = Path(study.terrace_program()).with_name("terrace-c++")
-    command = ["sh", str(script.resolve()), str(scratch.resolve()), *missing]
-    done = subprocess.run(command, env={**os.environ, "CXX": str(compiler)}, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise TerraceError(f"building the workloads failed: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
-    for name in missing:
+
+    def one(name: str) -> None:
+        folder = scratch / name
+        command = ["sh", str(script.resolve()), str(folder.resolve()), name]
+        done = subprocess.run(command, env={**os.environ, "CXX": str(compiler)}, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise TerraceError(f"building {name} failed: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
         place.program(name).parent.mkdir(parents=True, exist_ok=True)
-        (scratch / name).replace(place.program(name))
+        (folder / name).replace(place.program(name))
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(one, missing))
     shutil.rmtree(scratch)
 
 

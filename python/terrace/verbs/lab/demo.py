@@ -29,6 +29,7 @@ from terrace.solve.certificate import certificate
 
 # Of the footprint, with labels: sizes of fast memory in the picture, on the last machine; a quarter is there too.
 _PICTURE_SHARES = {1 / 16: "sixteenth", 1 / 8: "eighth", 1 / 2: "half"}
+_MARK = ".terrace-demo"  # in a folder that a demo made
 _EPILOG = """\b
 Example:
   terrace lab demo --output out/demo
@@ -114,8 +115,7 @@ def demo(
     if problem_class not in CLASSES:
         raise WrongCallError(f"--class {problem_class}: there are {', '.join(CLASSES)}")
     chosen = workloads.of_study(workloads.read_all(source / "workloads"), "demo")
-    shutil.rmtree(output, ignore_errors=True)
-    output.mkdir(parents=True)
+    _empty(output)
     report = output / "report.html"
     # On all cores: the programs, their plans, then the runs beside the bounds and the report of the last program.
     with ProcessPoolExecutor(os.cpu_count()) as pool:
@@ -151,6 +151,21 @@ def demo(
     print(f"{seconds:.0f} s; {output / 'results.json'}; report: {report}")
     if not all(row.verified for row in rows):
         raise TerraceError("a workload did not verify")
+
+
+def _empty(folder: Path) -> None:
+    """A new folder, or that of an earlier demo, emptied."""
+    try:
+        if folder.exists() and not (folder / _MARK).exists() and any(folder.iterdir()):
+            raise WrongCallError(
+                f"--output {folder}: files are there that no demo made; name a new or empty folder"
+            )
+        if folder.exists():
+            shutil.rmtree(folder)
+        folder.mkdir(parents=True)
+        (folder / _MARK).touch()
+    except OSError as error:
+        raise WrongCallError(f"--output {folder}: {error.strerror}; name a folder that can be written") from error
 
 
 def _build(script: Path, name: str, folder: Path) -> Path:

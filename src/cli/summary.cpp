@@ -84,7 +84,7 @@ void print_missing_phases(const std::string& path) {
 }
 
 // Names and advice are `terrace show`'s.
-void print_reach(const LoopSummary& loop, const std::string& path) {
+void print_coverage(const LoopSummary& loop, const std::string& path) {
   constexpr double k_much = 0.1;
   constexpr double k_little = 1 << 20;
   const auto warn = [&](double share, const char* of) {
@@ -106,6 +106,8 @@ void print_core_time(const LoopSummary& loop, const std::string& name) {
 }
 
 }  // namespace
+
+constexpr double k_all = 0.98;  // of the time: all, as samples know it
 
 void print_summary(const profile::MergeSummary& merged, const std::string& label, bool json) {
   const auto loop = longest_loop(merged.path);
@@ -138,6 +140,12 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
                loop.iterations, loop.iterations == 1 ? "iteration" : "iterations", format(Seconds{loop.loop}),
                loop.backend, loop.planner, loop.moves, format(Bytes{static_cast<std::uint64_t>(loop.moved)}),
                merged.path);
+  else if (loop.time_at_least > k_all)
+    fmt::print(
+        stderr,
+        "terrace: {}the program has no hooks, so nothing was seen of it: build it with terrace-cc, terrace-c++ "
+        "or terrace-fc; profile in {}\n",
+        name, merged.path);
   else
     fmt::print(stderr, "terrace: {}no main loop was seen (mark it, or try --phases auto); profile in {}\n", name,
                merged.path);
@@ -145,7 +153,7 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
     fmt::print(stderr, "terrace: observed {} of {} iterations; the others count as the last one observed\n",
                loop.observed, loop.iterations);
   print_missing_phases(merged.path);
-  print_reach(loop, merged.path);
+  print_coverage(loop, merged.path);
   print_core_time(loop, name);
   for (const auto& note : merged.notes) fmt::print(stderr, "terrace: {}\n", note);
 }

@@ -80,7 +80,7 @@ double takes(const Problem& truth, const Problem& believed, const char* planner)
   auto list = model::moves_of(believed, schedule);
   for (auto& move : list.moves) {  // what leaves before its last use is used where it goes to from then on
     if (move.awaited) continue;
-    for (auto k = move.ask; k != move.change; k = static_cast<model::PhaseIndex>((k + 1) % truth.phases.size()))
+    for (auto k = move.ask; k != move.change; k = static_cast<PhaseIndex>((k + 1) % truth.phases.size()))
       schedule.phases[k][move.item] = move.to;
     move.change = move.ask;
   }

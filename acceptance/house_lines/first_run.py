@@ -60,8 +60,8 @@ def tests() -> Measured:
 LINES = [
     Line(
         "first run",
-        f"`make demo` builds in at most {BUILD_MINUTES} minutes and runs in at most {RUN_SECONDS} s: class S, on two "
-        "cores, packages fetched before",
+        f"`make demo` builds in at most {BUILD_MINUTES} minutes and runs in at most {RUN_SECONDS} s: class S, on "
+        "two cores, packages fetched before",
         demo,
     ),
     Line("tests", f"`make test` after it takes at most {TEST_MINUTES} minutes, on two cores", tests),

@@ -228,17 +228,16 @@ def test_pages_and_pictures_are_no_changes(tree):
 
 # --- the installed copy ------------------------------------------------------------------------------------------
 
-MAKEFILE = """\
-.PHONY: build benchmarks
-build benchmarks:
-\t@echo $@ >> $(TOY_LOG).made; echo some words; test ! -f $(TOY_LOG).broken
+RULE = """\
+{0}:
+\t@echo {0} >> $(TOY_LOG).made; echo some words; test ! -f $(TOY_LOG).broken
 """
 
 
 @pytest.fixture
 def made(tree):
     """A tree with a Makefile; what was made in it since it was last asked."""
-    tree.write("Makefile", MAKEFILE)
+    tree.write("Makefile", RULE.format("build") + RULE.format("benchmarks"))
     tree.commit("Add a Makefile")
     log = tree.log.with_name("log.made")
 

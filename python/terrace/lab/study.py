@@ -28,6 +28,7 @@ STUDY_CACHE = 20e6
 
 
 MACHINES = ("unimem-bw2", "unimem-lat4")
+STATIC = ("first-touch", "interleave", "weighted-interleave")  # decide when memory is made, and learn nothing
 _GIVEN = "given by --plan"  # why a plan is in force, as the journal has it
 
 
@@ -150,7 +151,7 @@ def decided(path: Path, planner: str) -> None:
 
 def _plans(planner: str) -> bool:
     """Whether it makes plans while the program runs: static placements and policies decide without."""
-    return planner not in (*_STATIC, *_core.policies())
+    return planner not in ("slow-only", "fast-only", *STATIC, *_core.policies())
 
 
 def record(

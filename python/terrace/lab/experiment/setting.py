@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from terrace import _core
-from terrace.lab import workloads
+from terrace.lab import study, workloads
 from terrace.lab.experiment.cells import Answer, Answers, Cell
 from terrace.lab.workloads import Workload
 from terrace.solve.figures import hold_bound
@@ -15,8 +15,6 @@ _OURS = ("auto", "joint", "stream", "unimem", "global", "local", "slow-only", "f
 # What the bound is not about: itself, data beyond the budget, moves that cost nothing, a cache of lines.
 _BEYOND_THE_BOUND = {"bound", "fast-only", "free", "cache-mode"}
 _OF_EVERY_SIZE = "slow-only"  # is asked without a size; `held` compares it where a table shows it beside one
-# They decide when memory is made, and learn nothing.
-_WITHOUT_PROFILE = ("first-touch", "interleave", "weighted-interleave")
 
 
 @dataclass(frozen=True)
@@ -37,11 +35,11 @@ class Setting:
         return next(program for program in self.programs if program.name == name)
 
 
-def read_setting(study: str, source: Path, only: str | None, problem_class: str, small: bool) -> Setting:
-    """The study's programs, as the manifests in Terrace's source tree have them; `only` names some of them. A
+def read_setting(name: str, source: Path, only: str | None, problem_class: str, small: bool) -> Setting:
+    """The programs of the study of that name, as the manifests in Terrace's source tree have them; `only` names some of them. A
     small setting has class S and, unless they are named, few programs."""
     there = workloads.read_all(source / "workloads")
-    few = workloads.of_study(there, study, small=small and only is None)
+    few = workloads.of_study(there, name, small=small and only is None)
     return Setting(workloads.chosen(only, few), "S" if small else problem_class, small)
 
 
@@ -51,7 +49,7 @@ def baselines() -> dict[str, str]:
     planners = [name for name in _core.planners() if name not in _OURS]
     policies = _core.policies()
     live = {name: f"live {name}" for name in [*planners, *policies]}
-    return {name: live[name] if name in _WITHOUT_PROFILE + tuple(policies) else f"planned {name}" for name in live}
+    return {name: live[name] if name in study.STATIC + tuple(policies) else f"planned {name}" for name in live}
 
 
 @dataclass(frozen=True)

@@ -137,8 +137,8 @@ def obeyed(path: Path) -> None:
 
 
 def decided(path: Path, planner: str) -> None:
-    """Raises TerraceError unless the run was left to that planner: its journal then names it and holds no plan that
-    was given; where it makes plans, it made one at least, and else there is none."""
+    """Raises TerraceError unless the run was left to that planner: its journal then names it and holds no plan
+    that was given; where it makes plans, it made one at least, and else there is none."""
     store = Store(path)
     run = store.run()
     reasons = store.plan_reasons(run)

@@ -18,7 +18,7 @@ import typer
 from rich.console import Console
 
 from terrace import _core, units
-from terrace.errors import TerraceError, WrongCallError, core_errors
+from terrace.errors import TerraceError, WrongCallError
 from terrace.lab import study
 from terrace.output import console, print_json, progress, table, warn
 from terrace.report import seen
@@ -235,14 +235,10 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
     times = iteration_times(stores["placed"], stores["placed"].run())
     with progress("bounding"):
         by_phase, overall, solver = _lower_bounds(problem, mean(times))
-        placed = {
-            label: mean(iteration_times(stores[label], stores[label].run()))
-            for label in ("placed", "guided")
-            if label in stores
-        }
-        # The mean iteration's bound is of a loop of equal iterations that ends as it began. Others may be quicker
-        # in the mean: what is held against them is the bound of the loop itself. All of these runs are simulated,
-        # and the counters are exact; times by the clock and estimated counters never come here.
+        software = (label for label in ("placed", "guided") if label in stores)
+        placed = {label: mean(iteration_times(stores[label], stores[label].run())) for label in software}
+        # The mean iteration's bound is of a loop of equal iterations that ends as it began; others may be quicker
+        # in the mean, and are held against their own bound. All runs here are simulated, with exact counters.
         if min(placed.values()) < overall:
             overall, solver = (
                 _bound_of_loop(slow, run, model.budget(limit)),
@@ -279,8 +275,7 @@ def _bound_of_loop(store: Store, run: Run, budget: list[int]) -> float:
     """Seconds of an iteration in the mean, from each iteration's own counters."""
     from terrace.solve.certificate import certificate_of  # takes SciPy
 
-    with core_errors():
-        proven = certificate_of(_core.Store(str(store.path)), run.id, budget)
+    proven = certificate_of(_core.Store(str(store.path)), run.id, budget)
     return proven.loop / proven.iterations
 
 

@@ -76,7 +76,8 @@ def test_a_run_that_is_left_to_a_planner_is_held_to_it(plan):
         study.decided(live, "memtis")
     with sqlite3.connect(live) as database:  # a planner makes one at least
         database.execute("UPDATE run SET planner = 'auto'")
-        study.decided(live, "auto")
+    study.decided(live, "auto")
+    with sqlite3.connect(live) as database:
         database.execute("DELETE FROM plan")
     with pytest.raises(TerraceError, match=r"has the planner 'auto' and 0 plan records \(none\)"):
         study.decided(live, "auto")

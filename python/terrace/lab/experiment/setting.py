@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from terrace import _core
+from terrace.errors import TerraceError
 from terrace.lab import study, workloads
 from terrace.lab.experiment.cells import Answer, Answers, Cell
 from terrace.lab.workloads import Workload
@@ -36,8 +37,8 @@ class Setting:
 
 
 def read_setting(name: str, source: Path, only: str | None, problem_class: str, small: bool) -> Setting:
-    """The programs of the study of that name, as the manifests in Terrace's source tree have them; `only` names some of them. A
-    small setting has class S and, unless they are named, few programs."""
+    """The programs of the study of that name, as the manifests in Terrace's source tree have them; `only` names
+    some of them. A small setting has class S and, unless they are named, few programs."""
     there = workloads.read_all(source / "workloads")
     few = workloads.of_study(there, name, small=small and only is None)
     return Setting(workloads.chosen(only, few), "S" if small else problem_class, small)

@@ -235,15 +235,12 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
     times = iteration_times(stores["placed"], stores["placed"].run())
     with progress("bounding"):
         by_phase, overall, solver = _lower_bounds(problem, mean(times))
-        software = (label for label in ("placed", "guided") if label in stores)
+        software = [label for label in ("placed", "guided") if label in stores]
         placed = {label: mean(iteration_times(stores[label], stores[label].run())) for label in software}
         # The mean iteration's bound is of a loop of equal iterations that ends as it began; others may be quicker
         # in the mean, and are held against their own bound. All runs here are simulated, with exact counters.
         if min(placed.values()) < overall:
-            overall, solver = (
-                _bound_of_loop(slow, run, model.budget(limit)),
-                "prices for each iteration of the loop",
-            )
+            overall, solver = _bound_of_loop(slow, run, model.budget(limit)), "prices of each iteration"
         for label, seconds in placed.items():
             hold_bound(f"{label}, mean iteration", overall, seconds)
 

@@ -5,11 +5,12 @@ all; the line then counts as fallen short, with the reason, and so does one that
 finish. Exit status: 0 where every line holds, 1 where one falls short, 3 where the time was up before all were
 measured, 2 for a wrong call.
 
-What was measured on a commit is kept in docs/results/data/COMMIT/NAME.json, and not measured again: a program that was
-interrupted goes on with the line that it did not finish. What failed, or could not be run, is tried again. A line
-of many parts keeps each with `keep_part`. With changes in the tree, or options that make lines smaller, nothing is
-kept from one call to the next: the document goes to out/acceptance/NAME.json (--allow-dirty takes the changes as
-if they were committed; the result pages say so).
+What was measured on a commit is kept in docs/results/data/COMMIT/NAME.json, and not measured again: a program that
+was interrupted goes on with the line that it did not finish. What failed, or could not be run, is tried again. A
+line of many parts keeps each with `keep_part`. Before the first line `make build` brings the installed copy up to
+date, so that what is measured is of that commit. With changes in the tree, or options that make lines smaller,
+nothing is kept from one call to the next: the document goes to out/acceptance/NAME.json (--allow-dirty takes the
+changes as if they were committed; the result pages say so).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import functools
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -27,6 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from results.installed import bring_up_to_date
 from results.kept import (
     FALLS_SHORT,
     HOLDS,
@@ -185,6 +188,8 @@ def main(
     quick = [name for name, value in vars(own.parse_args([])).items() if getattr(arguments, name) != value]
     try:
         before = _begin(name, quick)
+        if _SESSION.keeps and arguments.budget != 0 and bring_up_to_date(ROOT):
+            os.execv(sys.executable, sys.orig_argv)  # modules of the copy before it are loaded
     except (WrongTree, Refused) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 2
@@ -212,7 +217,8 @@ def _begin(name: str, quick: Sequence[str]) -> dict[str, Document]:
     if not _SESSION.keeps:
         because = f"--{quick[0].replace('_', '-')} was given" if quick else "the tree has changes"
         print(f"{name}: {because}: nothing is kept for the result pages", file=sys.stderr)
-        shutil.rmtree(work("experiments"), ignore_errors=True)  # whose cells another call answered
+        for name in ("experiments", "house"):  # what another call, with another tree, answered
+            shutil.rmtree(work(name), ignore_errors=True)
         return {}
     _SESSION.folder = folder_of(ROOT, _SESSION.version)
     _SESSION.work = work_of(ROOT, _SESSION.version) / "work"

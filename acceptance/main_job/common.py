@@ -40,8 +40,9 @@ def machines() -> list[str]:
 def largest_slowdown(machine: str) -> float:
     """What no program can be slowed down beyond with all data in the slow memory, by its machine file: the largest
     of the two memories' ratios in read bandwidth, write bandwidth and latency."""
-    about = json.loads(run([TERRACE, "machine", machine, "--json"]).stdout)
-    fast, slow = sorted(about["paths"], key=lambda path: (path["latency"], -path["read"]))
+    known = _core.Machine.read(machine)
+    paths = {p["place"]: p for p in json.loads(run([TERRACE, "machine", machine, "--json"]).stdout)["paths"]}
+    fast, slow = (paths[known.places[place]] for place in known.fastest_first(0))
     return max(fast["read"] / slow["read"], fast["write"] / slow["write"], slow["latency"] / fast["latency"])
 
 

@@ -18,7 +18,7 @@ RUN_TIME_GOAL = 180.0
 @functools.cache
 def fresh_demo() -> dict[str, Any]:
     """`make demo` on a clone of what is committed: its rows, its own account of the run, its report's size."""
-    about: dict[str, Any] = keep_part("fresh-demo", _clone_and_run)
+    about: dict[str, Any] = keep_part("fresh-demo", _clone_and_run, timed=True)
     return about
 
 
@@ -32,8 +32,8 @@ def class_w() -> dict[str, Any]:
 def _class_w() -> dict[str, Any]:
     folder = work() / "class-w"
     run([TERRACE, "lab", "demo", "--class", "W", "--output", folder], cwd=ROOT, timeout=3600)
-    about: dict[str, Any] = json.loads((folder / "results.json").read_text())
-    return about
+    about = json.loads((folder / "results.json").read_text())
+    return {"class": about["class"], "rows": about["rows"]}  # the same on every machine, as `run_seconds` is not
 
 
 def _clone_and_run() -> dict[str, Any]:

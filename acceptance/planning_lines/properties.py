@@ -116,7 +116,7 @@ def monotone() -> Measured:
     moved = 0
     for number, what in enumerate(pairs):
         before, after = (outcomes[f"{number}-{label}"] for label in ("before", "after"))
-        moved += len(before.moves)
+        moved += before.moves
         if after.loop < before.loop * (1 - SLACK):
             falls.append((1 - after.loop / before.loop, what))
     text = f"{PAIRS} pairs of machines, {len(made.moves)} moves an iteration: "

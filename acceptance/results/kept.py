@@ -1,8 +1,8 @@
 """The JSON documents of one commit: each says what made it, of which commit, on which machine, on which day.
 
-They are in docs/results/data/COMMIT, a file for each step, and go into the repository with the pages that show them;
-those of a tree with changes are in out/results/COMMIT-dirty. A folder with documents of two commits is refused: no page
-may show figures of both.
+They are in docs/results/data/COMMIT, a file for each step, and go into the repository with the pages that show
+them; those of a tree with changes are in out/results/COMMIT-dirty. A folder with documents of two commits is
+refused: no page may show figures of both.
 """
 
 from __future__ import annotations

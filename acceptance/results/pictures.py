@@ -20,7 +20,7 @@ class Picture:
     of: str  # the step that makes the page; "" where the picture does
     page: str  # under the folder `work`
     options: tuple[str, ...]
-    words: str
+    words: str  # its caption; {NAME} is what the document of `of` has there
     makes_page: Callable[[Path, Run], None] | None = None  # where no other step makes it
 
     @property
@@ -48,7 +48,7 @@ PICTURES = (
         "demo",
         "demo/report.html",
         ("--width", "1200", "--height", "3290"),
-        "A report: MG in class W on a machine whose slow memory has four times the latency",
+        "A report: MG in class {class} on a machine whose slow memory has four times the latency",
     ),
     Picture("validate", "virtual-time", "virtual-time/validate.html", ("--chart", "errors"), "Errors by program"),
     Picture(

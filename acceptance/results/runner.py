@@ -1,7 +1,10 @@
 """Runs what the result pages need and writes the pages: `make results`, `scripts/results --help`.
 
-Steps whose documents are there for this commit are not run again, so that an interrupted run goes on. Exit status:
-0 where all that was asked for is there, 3 where the time was up before, 1 where a step failed, 2 for a wrong call.
+Steps whose documents are there for this commit are not run again, so that an interrupted run goes on. What steps
+run is made of this tree before the first of them.
+
+Exit status: 0 where all that was asked for is there, 3 where the time was up before, 1 where a step failed, 2 for
+a wrong call.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from results import pages
+from results.installed import bring_up_to_date
 from results.kept import Kept, Refused, data, folder_of, read, read_own
 from results.steps import UNFINISHED, Call, Failed, Step, all_steps
 from results.version import WrongTree, changes, version
@@ -72,6 +76,8 @@ def _results(root: Path, arguments: argparse.Namespace) -> int:
         return 0
     deadline = None if arguments.budget is None else time.monotonic() + 60 * arguments.budget
     call = Call(root, folder, at, deadline=deadline)
+    if not arguments.pages and arguments.budget != 0:
+        bring_up_to_date(root, "benchmarks")  # and `build` before it
     status = 0 if arguments.pages else _run(call, steps, chosen)
     return max(_write(root, folder, steps), status)
 

@@ -139,7 +139,8 @@ def _demo(step: Step, call: Call) -> bool:
     _run(call, [_terrace(), "lab", "demo", "--output", folder])
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     title = f"CG and MG in class {results['class']}"
-    call.keep(step, begun, {"tables": {"demo": {"title": title, "rows": results["rows"]}}})
+    tables = {"demo": {"title": title, "rows": results["rows"]}}
+    call.keep(step, begun, {"class": results["class"], "tables": tables})
     return True
 
 

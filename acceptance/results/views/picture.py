@@ -12,4 +12,5 @@ def view(pages: Pages, name: str, link: str) -> str:
     (picture,) = (one for one in PICTURES if one.name == name)
     if pages.document(step) is None:
         return pages.not_run(step)
-    return f"![{picture.words}]({link}/{picture.file.removeprefix('docs/')})"
+    words = picture.words.format_map(pages.document(picture.of) or {})
+    return f"![{words}]({link}/{picture.file.removeprefix('docs/')})"

@@ -28,6 +28,7 @@ STUDY_CACHE = 20e6
 
 
 MACHINES = ("unimem-bw2", "unimem-lat4")
+STATIC = ("first-touch", "interleave", "weighted-interleave")  # decide when memory is made, and learn nothing
 _GIVEN = "given by --plan"  # why a plan is in force, as the journal has it
 
 
@@ -136,12 +137,12 @@ def obeyed(path: Path) -> None:
 
 
 def decided(path: Path, planner: str) -> None:
-    """Raises TerraceError unless the run was left to that planner: its journal then names it, holds no plan that
-    was given, and none at all where it makes none."""
+    """Raises TerraceError unless the run was left to that planner: its journal then names it and holds no plan
+    that was given; where it makes plans, it made one at least, and else there is none."""
     store = Store(path)
     run = store.run()
     reasons = store.plan_reasons(run)
-    if run.planner != planner or _GIVEN in reasons or (reasons and not _plans(planner)):
+    if run.planner != planner or _GIVEN in reasons or bool(reasons) != _plans(planner):
         raise TerraceError(
             f"{path}: a run that is left to '{planner}' has its name and only plans of its own; this one has the "
             f"planner '{run.planner}' and {len(reasons)} plan records ({'; '.join(reasons) or 'none'})"
@@ -149,8 +150,8 @@ def decided(path: Path, planner: str) -> None:
 
 
 def _plans(planner: str) -> bool:
-    """Whether it makes plans while the program runs: those of one memory and policies decide without."""
-    return planner not in ("slow-only", "fast-only", *_core.policies())
+    """Whether it makes plans while the program runs: static placements and policies decide without."""
+    return planner not in ("slow-only", "fast-only", *STATIC, *_core.policies())
 
 
 def record(

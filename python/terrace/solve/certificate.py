@@ -46,8 +46,12 @@ def certificate(store: Path, fast: int) -> Certificate:
     """The recorded loop under `fast` bytes of fast memory, from its exact counters."""
     kept = _core.Store(str(store))
     run = kept.runs()[0].id
+    return certificate_of(kept, run, kept.machine(run).fast_budget(fast))
+
+
+def certificate_of(kept: _core.Store, run: int, budget: list[int]) -> Certificate:
+    """The recorded loop of a run under a budget by place (empty: all), from its exact counters."""
     machine, profile = kept.machine(run), kept.profile(run, True)
-    budget = machine.fast_budget(fast)
 
     def problem(of: _core.Profile, cyclic: bool) -> _core.Problem:
         return _core.Problem(of, machine, budget, cyclic, _ALL, every_segment=True)

@@ -162,6 +162,12 @@ class Tree:
         self.folder().mkdir(parents=True, exist_ok=True)
         (self.folder() / f"{step}.json").write_text(json.dumps({**head, **made, **content}))
 
+    def move_to_dirty(self) -> None:
+        """What was kept so becomes that of a tree with changes."""
+        target = self.folder(dirty=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        self.folder().rename(target)
+
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:

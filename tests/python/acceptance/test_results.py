@@ -224,3 +224,70 @@ def test_pages_and_pictures_are_no_changes(tree):
     tree.write("docs/pictures/report.png", "a picture")
     done = tree.run("--only", "toy")
     assert done.returncode == 0, done.stderr
+
+
+# --- the installed copy ------------------------------------------------------------------------------------------
+
+RULE = """\
+{0}:
+\t@echo {0} >> $(TOY_LOG).made; echo some words; test ! -f $(TOY_LOG).broken
+"""
+
+
+@pytest.fixture
+def made(tree):
+    """A tree with a Makefile; what was made in it since it was last asked."""
+    tree.write("Makefile", RULE.format("build") + RULE.format("benchmarks"))
+    tree.commit("Add a Makefile")
+    log = tree.log.with_name("log.made")
+
+    def words():
+        found = log.read_text().split() if log.exists() else []
+        log.unlink(missing_ok=True)
+        return found
+
+    return words
+
+
+def test_what_is_measured_is_made_of_the_tree_before(tree, made):
+    done = tree.toy("--only", "first")
+    assert done.returncode == 0, done.stderr
+    assert "some words" not in done.stdout
+    assert made() == ["build"]
+    tree.run("--only", "toy")
+    assert made() == ["benchmarks", "build"]
+
+
+def test_nothing_is_made_where_nothing_is_kept_or_measured(tree, made):
+    tree.toy("--budget", "0")
+    tree.toy("--only", "first", "--quick")
+    tree.run("--list")
+    tree.run("--pages")
+    tree.run("--budget", "0")
+    tree.write("new", "")
+    tree.toy("--only", "first")
+    assert made() == []
+
+
+def test_a_tree_that_cannot_be_made_is_not_measured(tree, made):
+    tree.log.with_name("log.broken").write_text("")
+    for done, target in ((tree.toy(), "build"), (tree.run(), "benchmarks")):
+        assert done.returncode == 2
+        assert f"make {target} ended with 2: there is no copy of this tree to run" in done.stderr
+        assert "some words" in done.stdout
+    assert tree.measured() == []
+    assert made() == ["build", "benchmarks"]
+
+
+def test_a_copy_that_changed_is_the_one_that_measures(tree, made):
+    """Modules of the copy before it are loaded: the program begins again, and finds nothing to install."""
+    log = "build/release/install.log"
+    rule = f"build:\n\t@mkdir -p build/release; if test -f {log}; then echo > {log}; "
+    rule += f"else echo '-- Installing: x' > {log}; fi; echo $@ >> $(TOY_LOG).made\n"
+    tree.write("Makefile", rule)
+    tree.write(".gitignore", "/out/\n/build/\n__pycache__/\n")
+    tree.commit("Install")
+    done = tree.toy("--only", "first")
+    assert done.returncode == 0, done.stderr
+    assert made() == ["build", "build"]
+    assert tree.measured() == ["first"]

@@ -59,7 +59,7 @@ def test_a_bettered_plan_is_not_taken_for_one_that_was_obeyed(plan):
 
 def test_a_run_that_is_left_to_a_planner_is_held_to_it(plan):
     """Other configurations' journals stand for columns that do not hold what they say."""
-    named = ("auto", "unimem", "slow-only", "fast-only", "memtis", "first-touch", "interleave", "cache-mode")
+    named = (*_core.planners(), *_core.policies())
     configurations = [Configuration(name, MACHINE, name, FAST) for name in named] + [
         Configuration("given", MACHINE, fast=FAST, plan=plan)
     ]
@@ -74,3 +74,10 @@ def test_a_run_that_is_left_to_a_planner_is_held_to_it(plan):
         database.execute("UPDATE run SET planner = 'memtis'")
     with pytest.raises(TerraceError, match="a run that is left to 'memtis' has its name"):
         study.decided(live, "memtis")
+    with sqlite3.connect(live) as database:  # a planner makes one at least
+        database.execute("UPDATE run SET planner = 'auto'")
+    study.decided(live, "auto")
+    with sqlite3.connect(live) as database:
+        database.execute("DELETE FROM plan")
+    with pytest.raises(TerraceError, match=r"has the planner 'auto' and 0 plan records \(none\)"):
+        study.decided(live, "auto")

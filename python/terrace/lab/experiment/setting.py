@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from terrace import _core
-from terrace.lab import workloads
+from terrace.errors import TerraceError
+from terrace.lab import study, workloads
 from terrace.lab.experiment.cells import Answer, Answers, Cell
 from terrace.lab.workloads import Workload
 from terrace.solve.figures import hold_bound
@@ -14,8 +15,7 @@ from terrace.solve.figures import hold_bound
 _OURS = ("auto", "joint", "stream", "unimem", "global", "local", "slow-only", "fast-only")
 # What the bound is not about: itself, data beyond the budget, moves that cost nothing, a cache of lines.
 _BEYOND_THE_BOUND = {"bound", "fast-only", "free", "cache-mode"}
-# They decide when memory is made, and learn nothing.
-_WITHOUT_PROFILE = ("first-touch", "interleave", "weighted-interleave")
+_OF_EVERY_SIZE = "slow-only"  # is asked without a size; `held` compares it where a table shows it beside one
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class Setting:
         return next(program for program in self.programs if program.name == name)
 
 
-def read_setting(study: str, source: Path, only: str | None, problem_class: str, small: bool) -> Setting:
-    """The study's programs, as the manifests in Terrace's source tree have them; `only` names some of them. A
-    small setting has class S and, unless they are named, few programs."""
+def read_setting(name: str, source: Path, only: str | None, problem_class: str, small: bool) -> Setting:
+    """The programs of the study of that name, as the manifests in Terrace's source tree have them; `only` names
+    some of them. A small setting has class S and, unless they are named, few programs."""
     there = workloads.read_all(source / "workloads")
-    few = workloads.of_study(there, study, small=small and only is None)
+    few = workloads.of_study(there, name, small=small and only is None)
     return Setting(workloads.chosen(only, few), "S" if small else problem_class, small)
 
 
@@ -50,7 +50,7 @@ def baselines() -> dict[str, str]:
     planners = [name for name in _core.planners() if name not in _OURS]
     policies = _core.policies()
     live = {name: f"live {name}" for name in [*planners, *policies]}
-    return {name: live[name] if name in _WITHOUT_PROFILE + tuple(policies) else f"planned {name}" for name in live}
+    return {name: live[name] if name in study.STATIC + tuple(policies) else f"planned {name}" for name in live}
 
 
 @dataclass(frozen=True)
@@ -62,22 +62,25 @@ class Reader:
     machine: str
 
     def get(self, method: str, size: str = "") -> Answer:
-        """The answer; raises TerraceError when it is not there, or beats the bound of its size."""
+        """The answer; raises TerraceError when it is not there, beats the bound of its size, or has none."""
         found = self.answers.get(Cell(self.workload, self.machine, method, size))
-        if not _BEYOND_THE_BOUND & set(method.split()):
+        if not _BEYOND_THE_BOUND & set(method.split()) and (method, size) != (_OF_EVERY_SIZE, ""):
             self.held(method, size, found.loop_s)
-            if (bound := self.bound(size)) is not None:
-                hold_bound(self._cell(f"{method}, steady", size), bound.steady_s, found.steady_s)
+            steady = f"{method}, steady"
+            hold_bound(self._cell(steady, size), self._bound(steady, size).steady_s, found.steady_s)
         return found
 
-    def bound(self, size: str) -> Answer | None:
-        """What no placement by software beats, if that was asked for the size."""
-        return self.answers.find(Cell(self.workload, self.machine, "bound", size))
+    def _bound(self, what: str, size: str) -> Answer:
+        """What no placement by software beats with that size."""
+        bound = self.answers.find(Cell(self.workload, self.machine, "bound", size))
+        if bound is None:
+            raise TerraceError(f"{self._cell(what, size)}: no bound was asked for that size to compare it with")
+        return bound
 
     def held(self, what: str, size: str, seconds: float) -> float:
-        """A loop's seconds that a table is to show. Raises TerraceError where they beat the bound of the size."""
-        bound = self.bound(size)
-        return seconds if bound is None else hold_bound(self._cell(what, size), bound.loop_s, seconds)
+        """A loop's seconds that a table is to show. Raises TerraceError where they beat the bound of the size, or
+        there is none."""
+        return hold_bound(self._cell(what, size), self._bound(what, size).loop_s, seconds)
 
     def _cell(self, what: str, size: str) -> str:
         return f"{self.workload} on {self.machine}, {size or 'any size'}, {what}"

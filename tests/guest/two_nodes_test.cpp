@@ -53,12 +53,15 @@ long vmstat(const std::string& name) {
 }
 
 // Bytes that a node has free.
+// Free, or in files that the kernel may drop.
 std::size_t free_memory(int node) {
   std::ifstream file("/sys/devices/system/node/node" + std::to_string(node) + "/meminfo");
   std::string word;
   std::size_t kib = 0;
   while (file >> word)
-    if (word == "MemFree:") file >> kib;
+    if (std::size_t part = 0;
+        (word == "MemFree:" || word == "FilePages:" || word == "SReclaimable:") && file >> part)
+      kib += part;
   return kib << 10;
 }
 

@@ -194,6 +194,7 @@ def main(
                 raise WrongTree("make build installs files again that it has just installed")
             # Modules of the copy before it are loaded.
             os.execve(sys.executable, sys.orig_argv, {**os.environ, _AGAIN: "1"})
+        os.environ.pop(_AGAIN, None)  # programs that lines start begin for the first time
     except (WrongTree, Refused) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 2

@@ -50,6 +50,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TERRACE = ROOT / ".venv" / "bin" / "terrace"
 SETTINGS = argparse.Namespace()  # what the command line said; main() fills it before the first line is measured
 UNFINISHED = 3  # exit status
+_AGAIN = "ACCEPTANCE_BEGAN_AGAIN"  # in the environment of a program whose installed copy changed under it
 
 
 class Unavailable(Exception):
@@ -189,7 +190,11 @@ def main(
     try:
         before = _begin(name, quick)
         if _SESSION.keeps and arguments.budget != 0 and bring_up_to_date(ROOT):
-            os.execv(sys.executable, sys.orig_argv)  # modules of the copy before it are loaded
+            if _AGAIN in os.environ:
+                raise WrongTree("make build installs files again that it has just installed")
+            # Modules of the copy before it are loaded.
+            os.execve(sys.executable, sys.orig_argv, {**os.environ, _AGAIN: "1"})
+        os.environ.pop(_AGAIN, None)  # programs that lines start begin for the first time
     except (WrongTree, Refused) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 2

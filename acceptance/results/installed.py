@@ -17,9 +17,10 @@ def bring_up_to_date(root: Path, target: str = "build") -> bool:
     makefile = root / "Makefile"
     if not makefile.is_file() or not re.search(rf"^{target}:", makefile.read_text(encoding="utf-8"), re.MULTILINE):
         return False
+    log = root / "build" / "release" / "install.log"
+    log.unlink(missing_ok=True)  # what an earlier call installed is not said again
     done = subprocess.run(["make", target], cwd=root, capture_output=True, text=True, errors="replace")
     if done.returncode != 0:
         print(done.stdout + done.stderr)
         raise WrongTree(f"make {target} ended with {done.returncode}: there is no copy of this tree to run")
-    log = root / "build" / "release" / "install.log"
     return log.is_file() and _NEW in log.read_text(encoding="utf-8", errors="replace")

@@ -282,8 +282,8 @@ def test_a_tree_that_cannot_be_made_is_not_measured(tree, made):
 def test_a_copy_that_changed_is_the_one_that_measures(tree, made):
     """Modules of the copy before it are loaded: the program begins again, and finds nothing to install."""
     log = "build/release/install.log"
-    rule = f"build:\n\t@mkdir -p build/release; if test -f {log}; then echo > {log}; "
-    rule += f"else echo '-- Installing: x' > {log}; fi; echo $@ >> $(TOY_LOG).made\n"
+    rule = f".PHONY: build\nbuild:\n\t@if test -d build; then echo '-- Up-to-date: x' > {log}; "
+    rule += f"else mkdir -p build/release; echo '-- Installing: x' > {log}; fi; echo $@ >> $(TOY_LOG).made\n"
     tree.write("Makefile", rule)
     tree.write(".gitignore", "/out/\n/build/\n__pycache__/\n")
     tree.commit("Install")
@@ -291,3 +291,16 @@ def test_a_copy_that_changed_is_the_one_that_measures(tree, made):
     assert done.returncode == 0, done.stderr
     assert made() == ["build", "build"]
     assert tree.measured() == ["first"]
+
+
+def test_a_copy_that_never_stays_as_it_is_is_refused(tree, made):
+    rule = (
+        ".PHONY: build\nbuild:\n\t@mkdir -p build/release; echo '-- Installing: x' > build/release/install.log\n"
+    )
+    tree.write("Makefile", rule)
+    tree.write(".gitignore", "/out/\n/build/\n__pycache__/\n")
+    tree.commit("Install")
+    done = tree.toy("--only", "first")
+    assert done.returncode == 2
+    assert "installs files again" in done.stderr
+    assert tree.measured() == []

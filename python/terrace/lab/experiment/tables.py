@@ -9,6 +9,9 @@ from pathlib import Path
 
 from terrace.lab.experiment.cells import SCHEMA, document, write_whole
 
+# At the end of the title of a table in which data moves.
+IDEAL = "; moves are ideal: bytes over bandwidth"
+
 Value = str | float | int | None
 Row = dict[str, Value]
 

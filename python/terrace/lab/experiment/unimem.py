@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from terrace.lab.experiment import published
 from terrace.lab.experiment.cells import Answers, Cell, unique
 from terrace.lab.experiment.setting import Reader, Setting, baselines
-from terrace.lab.experiment.tables import Row, Table, mean
+from terrace.lab.experiment.tables import IDEAL, Row, Table, mean
 from terrace.solve.figures import overlap
 
 BANDWIDTHS = ("unimem-bw2", "unimem-bw4", "unimem-bw8")
@@ -139,7 +139,9 @@ def managed(setting: Setting, answers: Answers) -> Table:
         for machine in MANAGED:
             reader = Reader(answers, name, machine)
             rows += [_managed(reader, size) for size in sizes(setting, name)]
-    return Table("managed", "Every column, by program, machine and fast memory; gaps are to fast-only", rows)
+    return Table(
+        "managed", f"Every column, by program, machine and fast memory; gaps are to fast-only{IDEAL}", rows
+    )
 
 
 def _managed(reader: Reader, size: str) -> Row:
@@ -179,7 +181,7 @@ def averages(rows: list[Row]) -> Table:
                     "published_worst_gap": said[2] - 1 if said else None,
                 }
             )  # fmt: skip
-    return Table("averages", "Averages over programs that slow memory slows down by 5 % or more", result)
+    return Table("averages", f"Averages over programs that slow memory slows down by 5 % or more{IDEAL}", result)
 
 
 def compared(setting: Setting, answers: Answers) -> Table:
@@ -199,14 +201,14 @@ def compared(setting: Setting, answers: Answers) -> Table:
                         "over_ours_gap": seconds / ours - 1,
                     }
                 )  # fmt: skip
-    return Table("baselines", "Published planners and policies with the study's fast memory", rows)
+    return Table("baselines", f"Published planners and policies with the study's fast memory{IDEAL}", rows)
 
 
 def contributions(setting: Setting, answers: Answers) -> Table:
     """Figure 11: the techniques added one by one."""
     return Table(
         "techniques",
-        "Figure 11's techniques added one by one, half the bandwidth",
+        f"Figure 11's techniques added one by one, half the bandwidth{IDEAL}",
         _stepwise(setting, answers, STEPS, "published", published.TECHNIQUES),
     )
 
@@ -214,7 +216,7 @@ def contributions(setting: Setting, answers: Answers) -> Table:
 def switched_off(setting: Setting, answers: Answers) -> Table:
     """Each technique switched off in turn."""
     return Table(
-        "switched_off", "Each technique switched off in turn, half the bandwidth",
+        "switched_off", f"Each technique switched off in turn, half the bandwidth{IDEAL}",
         _stepwise(setting, answers, SWITCHES, "", {}),
     )  # fmt: skip
 
@@ -246,7 +248,7 @@ def moves(setting: Setting, answers: Answers) -> Table:
         for machine in MANAGED:
             reader = Reader(answers, name, machine)
             rows += [_moves(reader, how, setting.program(name).study.footprint) for how in ("live", "planned")]
-    return Table("moves", "Table 4: moves, what they cost, and how much of them is hidden", rows)
+    return Table("moves", f"Table 4: moves, what they cost, and how much of them is hidden{IDEAL}", rows)
 
 
 def _moves(reader: Reader, how: str, class_c: float) -> Row:

@@ -118,11 +118,11 @@ class EveryThreadClock final : public sim::ThreadClocks {
   void meet(std::span<const std::uint32_t> threads) override {
     in_each([=](auto& configuration) { configuration.meet(threads); });
   }
-  void release(std::uint64_t thing) override {
-    in_each([=](auto& configuration) { configuration.release(thing); });
+  void release(std::uint64_t lock) override {
+    in_each([=](auto& configuration) { configuration.release(lock); });
   }
-  void acquire(std::uint64_t thing) override {
-    in_each([=](auto& configuration) { configuration.acquire(thing); });
+  void acquire(std::uint64_t lock) override {
+    in_each([=](auto& configuration) { configuration.acquire(lock); });
   }
 
  private:

@@ -130,16 +130,16 @@ void interrupt(std::uint32_t thread) noexcept {
   if (scheduler().wake_thread(this_thread(), thread)) clocks().follow(thread, this_thread());
 }
 
-void let_go(std::uint64_t thing) noexcept {
+void let_go(std::uint64_t lock) noexcept {
   const Ours ours;
   bring();
-  clocks().release(thing);
+  clocks().release(lock);
 }
 
-void take_hold(std::uint64_t thing) noexcept {
+void take_hold(std::uint64_t lock) noexcept {
   const Ours ours;
   bring();
-  clocks().acquire(thing);
+  clocks().acquire(lock);
 }
 
 void meet(std::span<const std::uint32_t> threads) noexcept {

@@ -28,9 +28,9 @@ std::uint32_t requeue(std::uint64_t from, std::uint64_t to, std::uint32_t most) 
 // Interrupts a thread's wait, whatever it waits for.
 void interrupt(std::uint32_t thread) noexcept;
 
-// A thing that threads hold one after another: who takes it goes on no earlier than who let it go.
-void let_go(std::uint64_t thing) noexcept;
-void take_hold(std::uint64_t thing) noexcept;
+// A lock that threads hold one after another: who takes it goes on no earlier than who let it go.
+void let_go(std::uint64_t lock) noexcept;
+void take_hold(std::uint64_t lock) noexcept;
 // All of them are here: they go on at the latest of their times.
 void meet(std::span<const std::uint32_t> threads) noexcept;
 void follow(std::uint32_t thread, std::uint32_t other) noexcept;

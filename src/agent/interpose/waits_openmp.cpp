@@ -46,7 +46,7 @@ constinit thread_local Team* t_team = nullptr;
 constinit Next<int (*)()> next_thread_number{"omp_get_thread_num"};
 constinit Next<int (*)()> next_team_size{"omp_get_num_threads"};
 
-std::uint64_t key_of(const void* thing) { return reinterpret_cast<std::uint64_t>(thing); }
+std::uint64_t key_of(const void* lock) { return reinterpret_cast<std::uint64_t>(lock); }
 
 // A team of several threads that take turns.
 bool in_team() { return t_team && t_team->barrier && taking_turns(); }

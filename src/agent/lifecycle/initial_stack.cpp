@@ -1,4 +1,4 @@
-// Places by what a thing is and is called. See initial_stack.hpp.
+// Places by what is there and how it is called. See initial_stack.hpp.
 #include "agent/lifecycle/initial_stack.hpp"
 
 #include <algorithm>

@@ -110,11 +110,11 @@ class Replay final : public sim::ReplaySink {
   void meet(std::span<const std::uint32_t> threads) override {
     for (auto* const configuration : thread_clocks_) configuration->meet(threads);
   }
-  void release(std::uint64_t thing) override {
-    for (auto* const configuration : thread_clocks_) configuration->release(thing);
+  void release(std::uint64_t lock) override {
+    for (auto* const configuration : thread_clocks_) configuration->release(lock);
   }
-  void acquire(std::uint64_t thing) override {
-    for (auto* const configuration : thread_clocks_) configuration->acquire(thing);
+  void acquire(std::uint64_t lock) override {
+    for (auto* const configuration : thread_clocks_) configuration->acquire(lock);
   }
 
  private:

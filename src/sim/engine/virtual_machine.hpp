@@ -72,8 +72,8 @@ class VirtualMachine final : public Clock,
   void alive(std::uint32_t threads) override;
   void follow(std::uint32_t thread, std::uint32_t other) override;
   void meet(std::span<const std::uint32_t> threads) override;
-  void release(std::uint64_t thing) override;
-  void acquire(std::uint64_t thing) override;
+  void release(std::uint64_t lock) override;
+  void acquire(std::uint64_t lock) override;
 
   bool bind(ChunkId first, std::uint32_t count, PlaceId place) override;
   PlaceId where(ChunkId chunk) override;

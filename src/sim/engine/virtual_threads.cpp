@@ -29,13 +29,13 @@ void VirtualMachine::meet(std::span<const std::uint32_t> threads) {
   for (const auto thread : threads) clocks_[thread] = latest;
 }
 
-void VirtualMachine::release(std::uint64_t thing) {
-  auto& at = released_[thing];
+void VirtualMachine::release(std::uint64_t lock) {
+  auto& at = released_[lock];
   at = std::max(at, now());
 }
 
-void VirtualMachine::acquire(std::uint64_t thing) {
-  const auto at = released_.find(thing);
+void VirtualMachine::acquire(std::uint64_t lock) {
+  const auto at = released_.find(lock);
   if (at != released_.end()) clocks_[running_] = std::max(now(), at->second);
 }
 

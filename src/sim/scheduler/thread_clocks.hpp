@@ -22,10 +22,10 @@ class ThreadClocks {
   virtual void follow(std::uint32_t thread, std::uint32_t other) = 0;
   // They have waited for one another: all take the latest of their clocks.
   virtual void meet(std::span<const std::uint32_t> threads) = 0;
-  // The running thread lets go of a thing (a lock, by any number that stands for it); who takes hold of it later
+  // The running thread lets go of a lock (known by any number that stands for it); who takes hold of it later
   // goes on no earlier.
-  virtual void release(std::uint64_t thing) = 0;
-  virtual void acquire(std::uint64_t thing) = 0;
+  virtual void release(std::uint64_t lock) = 0;
+  virtual void acquire(std::uint64_t lock) = 0;
 };
 
 }  // namespace terrace::sim

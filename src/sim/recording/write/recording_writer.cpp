@@ -161,12 +161,12 @@ void RecordingWriter::meet(std::span<const std::uint32_t> threads) {
   });
 }
 
-void RecordingWriter::release(std::uint64_t thing) {
-  event(EventTag::release, [&](auto& out) { put_number(out, thing); });
+void RecordingWriter::release(std::uint64_t lock) {
+  event(EventTag::release, [&](auto& out) { put_number(out, lock); });
 }
 
-void RecordingWriter::acquire(std::uint64_t thing) {
-  event(EventTag::acquire, [&](auto& out) { put_number(out, thing); });
+void RecordingWriter::acquire(std::uint64_t lock) {
+  event(EventTag::acquire, [&](auto& out) { put_number(out, lock); });
 }
 
 void RecordingWriter::end_frame() {

@@ -51,8 +51,8 @@ class RecordingWriter final : public observe::ProgramEvents, public ThreadClocks
   void alive(std::uint32_t threads) override;
   void follow(std::uint32_t thread, std::uint32_t other) override;
   void meet(std::span<const std::uint32_t> threads) override;
-  void release(std::uint64_t thing) override;
-  void acquire(std::uint64_t thing) override;
+  void release(std::uint64_t lock) override;
+  void acquire(std::uint64_t lock) override;
 
  private:
   template <class Put>

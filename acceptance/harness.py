@@ -222,8 +222,8 @@ def _begin(name: str, quick: Sequence[str]) -> dict[str, Document]:
     if not _SESSION.keeps:
         because = f"--{quick[0].replace('_', '-')} was given" if quick else "the tree has changes"
         print(f"{name}: {because}: nothing is kept for the result pages", file=sys.stderr)
-        for name in ("experiments", "house"):  # what another call, with another tree, answered
-            shutil.rmtree(work(name), ignore_errors=True)
+        for answered in ("experiments", "house"):  # by another call, of another tree
+            shutil.rmtree(work(answered), ignore_errors=True)
         return {}
     _SESSION.folder = folder_of(ROOT, _SESSION.version)
     _SESSION.work = work_of(ROOT, _SESSION.version) / "work"

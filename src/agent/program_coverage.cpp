@@ -24,11 +24,11 @@ Bytes touched(std::uint64_t low, std::uint64_t high) {
   constexpr std::uint64_t k_pages_at_a_time = 4096;
   unsigned char pages[k_pages_at_a_time];
   std::uint64_t count = 0;
-  for (auto at = low & ~(k_page - 1); at < high; at += k_pages_at_a_time * k_page) {
+  for (auto at = page_down(low); at < high; at += k_pages_at_a_time * k_page) {
     const auto end = std::min(high, at + k_pages_at_a_time * k_page);
     if (syscall(SYS_mincore, at, end - at, pages) != 0) continue;  // not mapped any more
-    count += static_cast<std::uint64_t>(std::count_if(pages, pages + (end - at + k_page - 1) / k_page,
-                                                      [](unsigned char page) { return page & 1; }));
+    count += static_cast<std::uint64_t>(
+        std::count_if(pages, pages + divided_up(end - at, k_page), [](unsigned char page) { return page & 1; }));
   }
   return Bytes{std::min(count * k_page, high - low)};
 }

@@ -9,7 +9,9 @@ inline constexpr std::uint64_t k_page = 4096;  // of x86-64; chunks are whole nu
 inline constexpr std::uint64_t k_huge_page = 2ULL << 20;
 
 // To a multiple of the alignment, a power of two.
-constexpr std::uint64_t align_down(std::uint64_t value, std::uint64_t alignment) { return value & ~(alignment - 1); }
+constexpr std::uint64_t align_down(std::uint64_t value, std::uint64_t alignment) {
+  return value & ~(alignment - 1);
+}
 constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
   return align_down(value + alignment - 1, alignment);
 }

@@ -58,7 +58,7 @@ void part_from_neighbours(std::uint64_t address, std::size_t size) noexcept {
 
 bool any_present(std::uint64_t address, std::size_t size) noexcept {
   std::array<unsigned char, k_page_batch> resident;
-  const auto pages = (size + k_page - 1) / k_page;
+  const auto pages = divided_up(size, k_page);
   for (std::size_t at = 0; at < pages; at += resident.size()) {
     const auto n = std::min(resident.size(), pages - at);
     if (syscall(SYS_mincore, address + at * k_page, n * k_page, resident.data()) != 0) return true;

@@ -21,7 +21,6 @@
 namespace terrace::transfer {
 namespace {
 
-using tests::k_page;
 using tests::kernel_nodes;
 using tests::Mapping;
 using transfer::Ticket;

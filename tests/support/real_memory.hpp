@@ -13,12 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "core/rounding.hpp"
 #include "machine/machine.hpp"
 #include "memory/chunk_table.hpp"
 
 namespace terrace::tests {
-
-inline constexpr std::size_t k_page = 4096;
 
 // A machine of one domain whose places p0, p1, ... are these nodes, the first the fastest, the last the home.
 inline machine::Machine machine_on(const std::vector<int>& nodes) {

@@ -105,6 +105,20 @@ def run_terrace(words: Sequence[str | os.PathLike[str]], environment: Mapping[st
     return done.stdout
 
 
+def build(source: Path, name: str, folder: Path) -> Path:
+    """A workload of Terrace's source tree, built into the folder with nothing but CXX changed. Raises TerraceError
+    with the compiler's last line."""
+    script = source / "workloads" / "build.sh"
+    if not script.is_file():
+        raise TerraceError(f"{script} is not there: run this in Terrace's source tree, or give --source")
+    compiler = Path(terrace_program()).with_name("terrace-c++")
+    command = ["sh", str(script.resolve()), str(folder.resolve()), name]
+    done = subprocess.run(command, env={**os.environ, "CXX": str(compiler)}, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise TerraceError(f"building {name} failed: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
+    return folder / name
+
+
 def outcome(path: Path) -> Outcome:
     """Reads what a configuration's journal said of its last main loop."""
     store = Store(path)

@@ -94,8 +94,7 @@ void* reallocate(void* block, std::size_t size) {
     next->free(block);
     return moved;
   }
-  const auto pages = [](std::size_t bytes) { return (bytes + k_page - 1) / k_page; };
-  if (!from_startup && size >= k_page && pages(size) == pages(old_size)) return block;
+  if (!from_startup && size >= k_page && divided_up(size, k_page) == divided_up(old_size, k_page)) return block;
   void* moved = here ? allocate_big(*here, size) : nullptr;
   if (!moved) moved = next ? next->malloc(size) : from_arena(size);
   if (!moved) return nullptr;

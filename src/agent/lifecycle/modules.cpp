@@ -80,8 +80,8 @@ Found examine(const dl_phdr_info& info) {
     const auto low = info.dlpi_addr + header.p_vaddr;
     const auto high = low + header.p_memsz;
     if (header.p_type == PT_LOAD) {
-      module.low = std::min(module.low, low & ~(k_page - 1));
-      module.high = std::max(module.high, (high + k_page - 1) & ~(k_page - 1));
+      module.low = std::min(module.low, page_down(low));
+      module.high = std::max(module.high, page_up(high));
       if ((header.p_flags & PF_W) != 0) found.writable.push_back({low, high});
     } else if (header.p_type == PT_NOTE && found.build_id.empty()) {
       const auto id = find_build_id(info, header);

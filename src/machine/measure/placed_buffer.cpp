@@ -16,11 +16,10 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/rounding.hpp"
 
 namespace terrace::machine {
 namespace {
-
-constexpr std::size_t k_huge = std::size_t{2} << 20;
 
 // Prefers one node for a range; false when the system has no such call or does not allow it.
 bool prefer_node(void* begin, std::size_t size, int node) {
@@ -49,13 +48,13 @@ std::optional<std::uint64_t> number_in(const std::string& path, const char* key)
 }  // namespace
 
 PlacedBuffer::PlacedBuffer(Bytes size, Pages pages, int numa_node) : size_(size.value) {
-  map_size_ = (size_ + k_huge - 1) / k_huge * k_huge + k_huge;
+  map_size_ = align_up(size_, k_huge_page) + k_huge_page;
   map_ = ::mmap(nullptr, map_size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map_ == MAP_FAILED) {
     throw Error(Code::no_memory, "no " + format(size) + " for a measurement: " + std::strerror(errno));
   }
   const auto address = reinterpret_cast<std::uintptr_t>(map_);
-  begin_ = static_cast<std::byte*>(map_) + ((address + k_huge - 1) / k_huge * k_huge - address);
+  begin_ = static_cast<std::byte*>(map_) + (align_up(address, k_huge_page) - address);
   // Advice may be refused (a kernel without transparent huge pages); share_huge() says what came of it.
   ::madvise(map_, map_size_, pages == Pages::huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   if (numa_node >= 0 && !prefer_node(map_, map_size_, numa_node)) {

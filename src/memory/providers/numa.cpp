@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "core/rounding.hpp"
 #include "memory/numa_node.hpp"
 #include "memory/numa_provider.hpp"
 
@@ -40,7 +41,7 @@ PlaceId NumaProvider::where(ChunkId id) {
   const auto& places = machine_.places();
   std::vector<std::size_t> counts(places.size(), 0);
   std::array<int, 512> nodes;
-  const auto pages = (chunk.size + k_page - 1) / k_page;
+  const auto pages = divided_up(chunk.size, k_page);
   for (std::size_t at = 0; at < pages; at += nodes.size()) {
     const std::span slice(nodes.data(), std::min(nodes.size(), pages - at));
     if (query_pages(chunk.address + at * k_page, slice) != 0) return k_no_place;

@@ -1,7 +1,7 @@
 // Access streams with a closed form: STREAM's kernels over arrays that no cache holds, and a pointer chase. They
 // are what the constants of a machine are measured with, and what its time law is tested with. Quanta come out as
-// the room observe makes them of the real programs, once its prefetcher has trained: every line that a kernel reads
-// is prefetched, a line that it stores to is read first and written back later, a hop of the chase is one
+// the room observe makes them of the real programs, once its prefetcher has trained: every line that a kernel
+// reads is prefetched, a line that it stores to is read first and written back later, a hop of the chase is one
 // dependent miss that exposes a whole latency.
 #pragma once
 

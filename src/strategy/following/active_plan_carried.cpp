@@ -120,8 +120,8 @@ void ActivePlan::scale_segments_by_size() {
     if (offsets_[k] != 0) offsets_[k] = scaled_offset(planned_offsets_[k], scale);
 }
 
-// A planned phase that no phase of the program answers to has moves of its own: they are asked for, and waited for, in
-// the next planned phase that one answers to.
+// A planned phase that no phase of the program answers to has moves of its own: they are asked for, and waited
+// for, in the next planned phase that one answers to.
 void ActivePlan::redirect(const std::vector<bool>& answered) {
   const auto phases = static_cast<PhaseIndex>(offsets_.size());
   asked_instead_.resize(phases);

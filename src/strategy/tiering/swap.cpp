@@ -4,7 +4,8 @@
 namespace terrace::strategy {
 
 Bytes promote(const Tiers& tiers, std::span<const ChunkId> candidates, std::span<const ChunkId> victims,
-              Bytes reserve, PolicyChoice& choice, const std::function<bool(ChunkId candidate, ChunkId victim)>& worth) {
+              Bytes reserve, PolicyChoice& choice,
+              const std::function<bool(ChunkId candidate, ChunkId victim)>& worth) {
   auto free = tiers.free;
   std::size_t gone = 0;
   Bytes promoted;

@@ -12,6 +12,7 @@ namespace terrace::strategy {
 // `victims`, in their order, have gone to slow memory as far as it takes. A victim goes only where `worth` says
 // that the candidate is worth it. Returns the bytes promoted.
 Bytes promote(const Tiers& tiers, std::span<const ChunkId> candidates, std::span<const ChunkId> victims,
-              Bytes reserve, PolicyChoice& choice, const std::function<bool(ChunkId candidate, ChunkId victim)>& worth);
+              Bytes reserve, PolicyChoice& choice,
+              const std::function<bool(ChunkId candidate, ChunkId victim)>& worth);
 
 }  // namespace terrace::strategy

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "core/rounding.hpp"
 #include "memory/numa_node.hpp"
 #include "transfer/copier.hpp"
 
@@ -10,7 +11,7 @@ namespace terrace::transfer {
 
 namespace {
 
-std::size_t pages_of(const memory::Chunk& chunk) { return (chunk.size + k_page - 1) / k_page; }
+std::size_t pages_of(const memory::Chunk& chunk) { return divided_up(chunk.size, k_page); }
 
 std::size_t range_of(const memory::Chunk& chunk) { return pages_of(chunk) * k_page; }
 

@@ -157,11 +157,11 @@ def _exposures(problem):
 
 
 # Today's figures of the test below, which virtual time repeats to the digit: at these shares of the footprint, how
-# many of the intervals hold, and the sum of the real regrets over the sum of the intervals' upper ends. Nearly all
-# should hold and the second be at most 1; here it may not get worse.
-_SHARES = {"cg": (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6), "mg": (0.05, 0.15, 0.3, 0.5)}
-_HELD = {"cg": 4, "mg": 2}
-_OVER = {"cg": 1.193, "mg": 0.534}
+# many of the intervals hold, and the sum of the real regrets over the sum of the intervals' upper ends. 7 of 8
+# and 1 were promised; here it may not get worse.
+_SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6)
+_HELD = {"cg": 4, "mg": 3}
+_OVER = {"cg": 1.193, "mg": 0.466}
 
 
 def test_the_real_regret_is_no_farther_from_the_stated_one_than_today(recorded):
@@ -172,7 +172,7 @@ def test_the_real_regret_is_no_farther_from_the_stated_one_than_today(recorded):
     profiles = [stored.profile(run, exact).only(0) for exact in (False, True)]
     low = real = high = 0.0
     held = 0
-    for share in _SHARES[recorded.stem]:
+    for share in _SHARES:
         budget = machine.fast_budget(int(share * footprint))
         estimate, truth = (_core.Problem(profile, machine, budget, True, 1 << 20) for profile in profiles)
         sure = _core.sure_plan(estimate, "auto", calibration, 20)

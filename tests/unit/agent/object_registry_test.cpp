@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "agent/heap/static_data.hpp"
+#include "core/rounding.hpp"
 #include "recording_runtime.hpp"
 
 namespace terrace::agent {
 namespace {
 
-constexpr std::uint64_t k_page = 4096;
 using observe::ObjectKind;
 
 // What the runtime believes: live objects by id. Fails on what a runtime must never be told.

@@ -11,7 +11,6 @@
 
 namespace terrace::memory {
 namespace {
-using tests::k_page;
 using tests::Mapping;
 
 constexpr int k_no_such_node = 1000;

@@ -10,10 +10,10 @@
 #include <random>
 #include <thread>
 
+#include "core/rounding.hpp"
+
 namespace terrace::observe {
 namespace {
-
-constexpr std::uint64_t k_page = 4096;
 
 TEST(AddressMap, KnowsWhatWasAddedAndNothingElse) {
   AddressMap map;

@@ -9,12 +9,11 @@
 #include <unordered_map>
 
 #include "core/error.hpp"
+#include "core/rounding.hpp"
 #include "recording.hpp"
 
 namespace terrace::observe::test {
 namespace {
-
-constexpr std::uint64_t k_page = 4096;
 
 machine::Tlb tlb(std::uint32_t entries, std::uint32_t ways, std::uint64_t page = k_page) {
   return {entries, ways, Bytes{page}, Seconds{1e-9}};

@@ -18,8 +18,8 @@ using observe::MissKind;
 using observe::test::Bench;
 using observe::test::RecordingSink;
 
-constexpr std::uint32_t k_array_lines = 16384;       // of each array: 16 times the last-level cache
-constexpr std::uint32_t k_chunk_lines = 1024;  // 64 KiB, as in the bench
+constexpr std::uint32_t k_array_lines = 16384;  // of each array: 16 times the last-level cache
+constexpr std::uint32_t k_chunk_lines = 1024;   // 64 KiB, as in the bench
 constexpr std::uint32_t k_elements = k_array_lines * 8;
 constexpr double k_cached_lines = 65536.0 / 64;  // what the last-level cache still holds at the end
 
@@ -32,7 +32,8 @@ std::map<std::pair<std::uint32_t, MissKind>, double> by_array(const RecordingSin
 
 std::array<SyntheticArray, 3> arrays() {
   std::array<SyntheticArray, 3> arrays;
-  for (std::uint32_t i = 0; i < 3; ++i) arrays[i] = {i * (k_array_lines / k_chunk_lines), k_array_lines, k_chunk_lines};
+  for (std::uint32_t i = 0; i < 3; ++i)
+    arrays[i] = {i * (k_array_lines / k_chunk_lines), k_array_lines, k_chunk_lines};
   return arrays;
 }
 

@@ -78,13 +78,15 @@ TEST(HintsFile, RefusesInOneLineWithWhatToDo) {
       refusal_of_hints("[refs]\nfields_.u = \"1\"\n"),
       "h.toml:2: refs.fields_: a table stands where an expression belongs; a name with a point takes quotes: "
       "\"fields_.u\" = \"2*nnz\"");
-  EXPECT_NE(refusal_of_hints("[refs]\na = true\n").find("h.toml:2: refs.a: true or false stands where a text belongs"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal_of_hints("[refs]\na = true\n").find("h.toml:2: refs.a: true or false stands where a text belongs"),
+      std::string::npos);
   EXPECT_EQ(refusal_of_hints("[values]\nn = \"m\"\n"), "h.toml:2: values.n: 'm' is no number: m has no value");
   EXPECT_EQ(refusal_of_hints("[values]\n\"a b\" = 1\n"),
             "h.toml:2: values.a b: this is no name of a value; use letters, digits, _ and ., no digit first, and "
             "neither min, max nor bytes");
-  EXPECT_NE(refusal_of_hints("[values]\nn = inf\n").find("h.toml:2: values.n: it must be a number"), std::string::npos);
+  EXPECT_NE(refusal_of_hints("[values]\nn = inf\n").find("h.toml:2: values.n: it must be a number"),
+            std::string::npos);
   EXPECT_EQ(refusal_of_hints("[[phase]]\nuses = [\"u\"]\n"), "h.toml:1: phase.name: this key is missing; add it");
   EXPECT_EQ(refusal_of_hints("[[phase]]\nname = \"p\"\n"),
             "h.toml:2: phase.name: nothing is said of this phase; add uses = [\"an object\"] or spares = [...]");
@@ -92,7 +94,8 @@ TEST(HintsFile, RefusesInOneLineWithWhatToDo) {
             "h.toml:4: phase.spares: 'u' stands there twice; a phase uses an object or spares it");
   EXPECT_EQ(refusal_of_hints("[[phase]]\nname = \"p\"\nuse = [\"u\"]\n"),
             "h.toml:3: phase.use: unknown key; did you mean 'uses'?");
-  EXPECT_NE(refusal_of_hints("[refs]\n\"a\\nb\" = 1\n").find("this is not the name of an object"), std::string::npos);
+  EXPECT_NE(refusal_of_hints("[refs]\n\"a\\nb\" = 1\n").find("this is not the name of an object"),
+            std::string::npos);
   EXPECT_EQ(refusal_of_hints("[refs\n").find("h.toml:1: "), 0U);
   EXPECT_EQ(refusal_of_hints("J=n\nnw\n").find("h.toml:1: "), 0U);
 }

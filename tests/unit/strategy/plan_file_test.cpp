@@ -61,8 +61,9 @@ TEST(PlanFile, RefusesConfidencesThatAreNone) {
   EXPECT_EQ(refusal_of_plan("regret = 1e-3\n"), "p.toml:1: regret: is found by draws; say how many: draws = 100");
   EXPECT_EQ(refusal_of_plan("draws = 9\nregret_low = 2.0\nregret_high = 1.0\n"),
             "p.toml:3: regret_high: is below regret_low");
-  EXPECT_NE(refusal_of_plan(object + "place = \"hbm\"\nconfidence = 1.5\n").find("is a share of the draws, from 0 to 1"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal_of_plan(object + "place = \"hbm\"\nconfidence = 1.5\n").find("is a share of the draws, from 0 to 1"),
+      std::string::npos);
   EXPECT_NE(refusal_of_plan(object + "place = \"hbm\"\nconfidence = nan\n"), "accepted");
   EXPECT_NE(refusal_of_plan(object + "confidence = 0.5\n").find("is of a place"), std::string::npos);
   EXPECT_EQ(refusal_of_plan(object + "place = \"hbm\"\nconfidence = 1.0\n"), "accepted");
@@ -71,8 +72,8 @@ TEST(PlanFile, RefusesConfidencesThatAreNone) {
 TEST(PlanFile, RefusesRepeatsThatLeaveTheirPhase) {
   const std::string phases = "phases = [\"a\", \"a@10\", \"a@20\", \"b\", \"b@10\"]\n";
   const auto repeat = [&](int last, int from) {
-    return refusal_of_plan(phases + "[[repeat]]\nlast = " + std::to_string(last) + "\nfrom = " + std::to_string(from) +
-                   "\n");
+    return refusal_of_plan(phases + "[[repeat]]\nlast = " + std::to_string(last) +
+                           "\nfrom = " + std::to_string(from) + "\n");
   };
   EXPECT_EQ(repeat(2, 1), "accepted");
   EXPECT_EQ(repeat(2, 0), "accepted");
@@ -123,25 +124,27 @@ TEST(PlanFile, NamesFileLineAndKeyOfAMistake) {
   EXPECT_EQ(refusal_of_plan("[[object]]\nname = \"a\"\nplcae = \"hbm\"\n"),
             "p.toml:3: object.plcae: unknown key; did you mean 'place'?");
   EXPECT_NE(refusal_of_plan("[[object]]\nplace = \"hbm\"\n").find("p.toml:1: object.name"), std::string::npos);
-  EXPECT_NE(refusal_of_plan("[[object]]\nname = \"a\"\nchunks = 4\n[[object.part]]\nchunks = \"2-9\"\nplace = \"hbm\"\n")
-                .find("p.toml:5: object.part.chunks: reaches to chunk 9"),
+  EXPECT_NE(
+      refusal_of_plan("[[object]]\nname = \"a\"\nchunks = 4\n[[object.part]]\nchunks = \"2-9\"\nplace = \"hbm\"\n")
+          .find("p.toml:5: object.part.chunks: reaches to chunk 9"),
+      std::string::npos);
+  EXPECT_NE(refusal_of_plan("[[object]]\nname = \"a\"\nchunks = 0\n").find("p.toml:3: object.chunks"),
             std::string::npos);
-  EXPECT_NE(refusal_of_plan("[[object]]\nname = \"a\"\nchunks = 0\n").find("p.toml:3: object.chunks"), std::string::npos);
   EXPECT_NE(refusal_of_plan("[[object]]\nname = \"a\"\n[[object]]\nname = \"a\"\n").find("p.toml:4: object.name"),
             std::string::npos);
-  EXPECT_NE(
-      refusal_of_plan("phases = [\"x\"]\n[[object]]\nname = \"a\"\n[[move]]\nobject = \"b\"\nto = \"hbm\"\nask = 0\n")
-          .find("p.toml:5: move.object"),
-      std::string::npos);
-  EXPECT_NE(
-      refusal_of_plan("phases = [\"x\"]\n[[object]]\nname = \"a\"\n[[move]]\nobject = \"a\"\nto = \"hbm\"\nask = 1\n")
-          .find("p.toml:7: move.ask"),
-      std::string::npos);
-  EXPECT_NE(
-      refusal_of_plan("phases = [\"x\"]\n[[object]]\nname = \"a\"\npin = true\n[[move]]\nobject = \"a\"\nto = \"hbm\"\n"
-              "ask = 0\n")
-          .find("is pinned and never moves"),
-      std::string::npos);
+  EXPECT_NE(refusal_of_plan(
+                "phases = [\"x\"]\n[[object]]\nname = \"a\"\n[[move]]\nobject = \"b\"\nto = \"hbm\"\nask = 0\n")
+                .find("p.toml:5: move.object"),
+            std::string::npos);
+  EXPECT_NE(refusal_of_plan(
+                "phases = [\"x\"]\n[[object]]\nname = \"a\"\n[[move]]\nobject = \"a\"\nto = \"hbm\"\nask = 1\n")
+                .find("p.toml:7: move.ask"),
+            std::string::npos);
+  EXPECT_NE(refusal_of_plan(
+                "phases = [\"x\"]\n[[object]]\nname = \"a\"\npin = true\n[[move]]\nobject = \"a\"\nto = \"hbm\"\n"
+                "ask = 0\n")
+                .find("is pinned and never moves"),
+            std::string::npos);
   EXPECT_NE(refusal_of_plan("[[object]\n").find("p.toml:1: "), std::string::npos);
   EXPECT_NE(refusal_of_plan("schema = 2\n").find("p.toml:1: schema"), std::string::npos);
 }

@@ -13,7 +13,6 @@
 
 namespace terrace::transfer {
 
-using tests::k_page;
 using tests::Mapping;
 using transfer::Ticket;
 using transfer::TransferResult;

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import tomllib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from terrace import _core
-from terrace.errors import TerraceError
 from terrace.lab import study
 from terrace.lab.experiment.cells import document, write_whole
 from terrace.lab.workloads import Workload, read
@@ -76,20 +74,12 @@ def build(place: Place, names: Sequence[str]) -> None:
     missing = [name for name in names if not place.program(name).exists()]
     if not missing:
         return
-    script = place.source / "workloads" / "build.sh"
-    if not script.is_file():
-        raise TerraceError(f"{script} is not there: run experiments in Terrace's source tree, or give --source")
     scratch = place.folder / f"bin.{os.getpid()}"
-    compiler = Path(study.terrace_program()).with_name("terrace-c++")
 
     def one(name: str) -> None:
-        folder = scratch / name
-        command = ["sh", str(script.resolve()), str(folder.resolve()), name]
-        done = subprocess.run(command, env={**os.environ, "CXX": str(compiler)}, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise TerraceError(f"building {name} failed: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
+        built = study.build(place.source, name, scratch / name)
         place.program(name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).replace(place.program(name))
+        built.replace(place.program(name))
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(one, missing))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -168,20 +167,10 @@ def _empty(folder: Path) -> None:
         raise WrongCallError(f"--output {folder}: {error.strerror}; name a folder that can be written") from error
 
 
-def _build(script: Path, name: str, folder: Path) -> Path:
-    """The program with nothing but CXX changed."""
-    compiler = Path(study.terrace_program()).with_name("terrace-c++")
-    command = ["sh", str(script.resolve()), str(folder.resolve()), name]
-    done = subprocess.run(command, env={**os.environ, "CXX": str(compiler)}, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise TerraceError(f"building the workloads failed: {done.stderr.strip().splitlines()[-1]}")
-    return folder / name
-
-
 def _prepare(workload: Workload, source: Path, folder: Path, problem_class: str) -> Program:
     """Builds the program and profiles a run of the official length on each machine."""
     name = workload.name
-    binary = _build(source / "workloads" / "build.sh", name, folder / "bin")
+    binary = study.build(source, name, folder / "bin")
     command: Sequence[str | Path] = [binary, *workload.words(problem_class)]
     footprint = study.footprint(command, folder, name)
     scale = footprint / workload.study.footprint

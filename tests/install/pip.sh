@@ -7,7 +7,7 @@ lent=$("$python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
 
 "$python" -m pip wheel --quiet --no-build-isolation --no-deps --no-index --wheel-dir "$work/wheel" \
   --config-settings=build-dir="$TERRACE_BUILD/wheel" \
-  --config-settings=cmake.define.CMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" "$TERRACE_SOURCE"
+  --config-settings=cmake.define.CMAKE_CXX_FLAGS_RELEASE="-O0 -DNDEBUG" "$TERRACE_SOURCE"
 "$python" -m venv --without-pip "$work/venv"
 "$python" -m pip --python "$work/venv/bin/python" install --quiet --no-deps --no-index "$work"/wheel/terrace-*.whl
 echo "$lent" >"$("$work/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')/lent.pth"

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-# 4 MiB that a cache of 128 KiB does not hold.
-RUN = ("-m", "unimem-lat4", "--cache", "l3=128KiB", "--json")
+# 1 MiB that a cache of 32 KiB does not hold.
+RUN = ("-m", "unimem-lat4", "--cache", "l3=32KiB", "--json")
 COLUMNS = ("slow_only_s", "cache_mode_s", "guided_s", "managed_s", "lower_bound_s", "fast_only_s")
 
 
 def _bounds(terrace, folders, *options):
-    done = terrace("bounds", *RUN, *options, "--", folders[1] / "adds", "524288")
+    done = terrace("bounds", *RUN, *options, "--", folders[1] / "adds", "131072")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -20,14 +20,14 @@ def test_a_plan_by_hand_that_puts_everything_in_fast_memory_takes_what_fast_only
     for place, like in (("dram", "fast_only_s"), ("nvm", "slow_only_s")):
         plan = tmp_path / f"{place}.toml"
         plan.write_text(f'schema = 1\n[[object]]\nname = "*"\nplace = "{place}"\n')
-        document = _bounds(terrace, folders, "--fast", "8MiB", "--guided", plan)
+        document = _bounds(terrace, folders, "--fast", "2MiB", "--guided", plan)
         for row in (document, *document["phases"]):
             assert row["guided_s"] == pytest.approx(row[like], rel=0.01)
 
 
 def test_phases_add_up_in_every_column(terrace, folders):
     """Learning takes no part in the columns of placements that stand still."""
-    document = _bounds(terrace, folders, "--fast", "1MiB")
+    document = _bounds(terrace, folders, "--fast", "256KiB")
     assert document["guided_s"] is None
     for column in COLUMNS:
         if column not in ("guided_s", "lower_bound_s"):
@@ -37,7 +37,7 @@ def test_phases_add_up_in_every_column(terrace, folders):
 
 def test_a_cache_that_holds_everything_is_nearly_fast_memory(terrace, folders):
     """Each line comes from slow memory once; a small one that is swept through is no better than slow memory."""
-    large, small = (_bounds(terrace, folders, "--fast", size) for size in ("8MiB", "1MiB"))
+    large, small = (_bounds(terrace, folders, "--fast", size) for size in ("2MiB", "256KiB"))
     assert large["cache_mode_s"] == pytest.approx(large["fast_only_s"], rel=0.1)
     assert small["cache_mode_s"] >= small["slow_only_s"]
 

@@ -12,7 +12,7 @@ MIB = 1 << 20
 
 
 def plan(terrace, store_path, *words):
-    done = terrace("plan", store_path, *words, "--json")
+    done = terrace("plan", store_path, *words, "--confidence", "0", "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -40,13 +40,13 @@ def test_a_budget_reads_the_same_everywhere(terrace, store_path, tmp_path):
     document = plan(terrace, store_path, "--budget", "dram=1000000", "-o", target)
     assert document["budget"] == ["dram=1MB"]
     assert 'budget = ["dram=1MB"]' in target.read_text()
-    assert "dram=1MB" in terrace("plan", store_path, "--budget", "dram=1MB").stdout
+    assert "dram=1MB" in terrace("plan", store_path, "--budget", "dram=1MB", "--confidence", "0").stdout
     assert ", dram=1MB; seconds" in terrace("bounds", store_path, "--budget", "dram=1000000").stdout
 
 
 def test_the_plan_file_reads_back(terrace, store_path, tmp_path):
     target = tmp_path / "plan.toml"
-    assert terrace("plan", store_path, "--fast", "24MiB", "-o", target).returncode == 0
+    assert terrace("plan", store_path, "--fast", "24MiB", "--confidence", "0", "-o", target).returncode == 0
     document = plan(terrace, store_path, "--fast", "24MiB")
     read = _core.Plan.read(str(target))
     assert read.predicted == pytest.approx(document["predicted_s"])

@@ -119,11 +119,12 @@ def test_every_verb_says_whose_core_time_it_is(terrace, store_path, tmp_path):
     assert said.startswith("compute uncalibrated: core time is the machine's 250ps an instruction, not the")
     page = tmp_path / "page.html"
     terrace("report", store_path, "-o", page)
-    texts = [terrace(*words, store_path).stdout for words in (("show",), ("plan",), ("bounds",))]
+    verbs = (("show",), ("plan", "--confidence", "0"), ("bounds",))
+    texts = [terrace(*words, store_path).stdout for words in verbs]
     for text in (*texts, html.unescape(page.read_text())):
         assert " ".join(text.split()).count(f"note: {said}") == 1
-    for verb in ("show", "plan", "bounds"):
-        document = json.loads(terrace(verb, store_path, "--json").stdout)
+    for words in verbs:
+        document = json.loads(terrace(*words, store_path, "--json").stdout)
         assert document["core_time"] == {"instruction_s": 0.25e-9, "calibrated": False}
 
 

@@ -91,17 +91,16 @@ def studied(study: str) -> tuple[str, ...]:
 
 
 def run(
-    command: Sequence[str | Path], *, check: bool = True, timeout: float = 1800, **options: object
+    command: Sequence[str | Path],
+    *,
+    check: bool = True,
+    timeout: float = 1800,
+    cwd: Path = ROOT,
+    env: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Runs a command with captured text; a failure shows its last lines."""
-    done = subprocess.run(  # type: ignore[call-overload]
-        [str(word) for word in command],
-        text=True,
-        capture_output=True,
-        timeout=timeout,
-        cwd=options.pop("cwd", ROOT),
-        **options,
-    )
+    words = [str(word) for word in command]
+    done = subprocess.run(words, text=True, capture_output=True, timeout=timeout, cwd=cwd, env=env)
     if check and done.returncode != 0:
         tail = (done.stdout + done.stderr).strip().splitlines()[-6:]
         raise RuntimeError(

@@ -23,6 +23,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "python"))  # the reader of manifests, which needs nothing that is built
@@ -61,6 +62,9 @@ STRATEGIES = (
 )
 PLANNED = ("joint", "unimem")  # whose plans, made of a profile, are obeyed in a later run
 
+Words = list[str | Path]  # of a command
+Row = dict[str, str | int]
+
 
 class Golden:
     """Makes the rows with one installation, in a folder of its own."""
@@ -71,7 +75,7 @@ class Golden:
         text = subprocess.run([terrace, "simulate", "--help"], capture_output=True, text=True).stdout
         self._option = "--config" if "--config" in text else "--world"
 
-    def rows(self, known: dict[str, dict]) -> Iterator[tuple[str, dict]]:
+    def rows(self, known: dict[str, Row]) -> Iterator[tuple[str, Row]]:
         """Each row by name; of executions all of whose rows are known, none is made again."""
         there = read_all(ROOT / "workloads")
         for name, workload in there.items():
@@ -82,17 +86,17 @@ class Golden:
                 yield from self._program(f"{name}-2", name, words, known)
 
     def _program(
-        self, title: str, name: str, words: list[str], known: dict[str, dict]
-    ) -> Iterator[tuple[str, dict]]:
+        self, title: str, name: str, words: list[str], known: dict[str, Row]
+    ) -> Iterator[tuple[str, Row]]:
         if f"{title} done" in known:
             return
-        command: list[str | Path] = [self._build(name, title.endswith("-2")), *words]
+        command: Words = [self._build(name, title.endswith("-2")), *words]
         fast = self._footprint(command) // 4
         for machine in MACHINES:
             yield from self._machine(title, machine, command, fast)
         yield f"{title} done", {}
 
-    def _machine(self, title: str, machine: str, command: list, fast: int) -> Iterator[tuple[str, dict]]:
+    def _machine(self, title: str, machine: str, command: Words, fast: int) -> Iterator[tuple[str, Row]]:
         folder = Path(tempfile.mkdtemp(dir=self._work))
         caches = [word for cache in MACHINES[machine] for word in ("--cache", cache)]
         of = ["--quiet", "--machine", machine, *caches]
@@ -120,7 +124,7 @@ class Golden:
             yield f"{title} {machine} replay {strategy}", _row(replayed)
         shutil.rmtree(folder)
 
-    def _footprint(self, command: list) -> int:
+    def _footprint(self, command: Words) -> int:
         store = self._work / "footprint.terrace"
         store.unlink(missing_ok=True)
         self._run(["run", "--quiet", "--planner", "slow-only", "-o", store, "--", *command])
@@ -142,13 +146,13 @@ class Golden:
         name = str(self._terrace.parent.parent)
         return {"PATH": "/usr/bin:/bin", "HOME": "/", "TMPDIR": "/tmp", "FILL": "x" * (200 - len(name))}
 
-    def _run(self, words: list) -> None:
+    def _run(self, words: Words) -> None:
         done = subprocess.run([self._terrace, *words], capture_output=True, text=True, env=self._environment())
         if done.returncode != 0:
             raise SystemExit(f"{' '.join(map(str, words))[:200]}: {done.returncode}: {done.stderr[-400:]}")
 
 
-def _query(store: Path, sql: str) -> list[tuple]:
+def _query(store: Path, sql: str) -> list[tuple[Any, ...]]:
     connection = sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True)
     try:
         return connection.execute(sql).fetchall()
@@ -156,7 +160,7 @@ def _query(store: Path, sql: str) -> list[tuple]:
         connection.close()
 
 
-def _row(store: Path) -> dict:
+def _row(store: Path) -> Row:
     loops = _query(store, "SELECT begun, ended, iterations FROM loop ORDER BY run, number")
     phases = _query(
         store,
@@ -181,7 +185,7 @@ def _row(store: Path) -> dict:
     }
 
 
-def _lines(plan: Path) -> list[tuple]:
+def _lines(plan: Path) -> list[tuple[Any, ...]]:
     # What made the plan and of what is said in comments. The set was made when rate limits were called paces.
     return [
         (line.replace("rate_limits", "paces"),)
@@ -190,7 +194,7 @@ def _lines(plan: Path) -> list[tuple]:
     ]
 
 
-def _digest(rows: list[tuple]) -> str:
+def _digest(rows: list[tuple[Any, ...]]) -> str:
     sha = hashlib.sha256()
     for row in rows:
         sha.update(repr(row).encode() + b"\n")
@@ -200,12 +204,12 @@ def _digest(rows: list[tuple]) -> str:
 # --- the file ------------------------------------------------------------------------------------------------
 
 
-def make(path: Path, terrace: Path, workloads: Path, only: str = "") -> dict[str, dict]:
+def make(path: Path, terrace: Path, workloads: Path, only: str = "") -> dict[str, Row]:
     """All rows, those of an earlier, interrupted run included. Writes the file after each program."""
-    known: dict[str, dict] = json.loads(path.read_text())["rows"] if path.exists() else {}
+    known: dict[str, Row] = json.loads(path.read_text())["rows"] if path.exists() else {}
     work = Path(tempfile.mkdtemp(prefix="golden."))
     try:
-        batch: dict[str, dict] = {}
+        batch: dict[str, Row] = {}
         for name, row in Golden(terrace, workloads, work).rows(known):
             batch[name] = row
             if name.endswith(" done"):
@@ -220,7 +224,7 @@ def make(path: Path, terrace: Path, workloads: Path, only: str = "") -> dict[str
     return known
 
 
-def _write(path: Path, rows: dict[str, dict]) -> None:
+def _write(path: Path, rows: dict[str, Row]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     head = '{"schema": 1, "rows": {\n'
     body = ",\n".join(f" {json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())
@@ -229,7 +233,7 @@ def _write(path: Path, rows: dict[str, dict]) -> None:
     beside.replace(path)
 
 
-def differences(golden: dict[str, dict], now: dict[str, dict]) -> dict[str, str]:
+def differences(golden: dict[str, Row], now: dict[str, Row]) -> dict[str, str]:
     """What is not the same, by row."""
     found = {}
     for name, row in now.items():

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from harness import ROOT, Line, Measured
 
@@ -74,7 +75,7 @@ class Copy:
         self._do("git", "checkout", "--quiet", ".")
 
 
-def ask(store: Path, sql: str) -> list[tuple]:
+def ask(store: Path, sql: str) -> list[tuple[Any, ...]]:
     connection = sqlite3.connect(store)
     try:
         return connection.execute(sql).fetchall()

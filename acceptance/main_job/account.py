@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 EPSILON = 1e-15  # seconds: sums of times are equal up to their last digits
 
@@ -155,8 +156,8 @@ class Audit:
         )
         return [Transfer(*row) for row in rows]
 
-    def _all(self, sql: str, *values: object) -> list[tuple]:
+    def _all(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         return self._database.execute(sql, values).fetchall()
 
-    def _one(self, sql: str, *values: object) -> tuple:
+    def _one(self, sql: str, *values: object) -> tuple[Any, ...]:
         return self._all(sql, *values)[0]

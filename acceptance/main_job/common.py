@@ -43,7 +43,9 @@ def largest_slowdown(machine: str) -> float:
     known = _core.Machine.read(machine)
     paths = {p["place"]: p for p in json.loads(run([TERRACE, "machine", machine, "--json"]).stdout)["paths"]}
     fast, slow = (paths[known.places[place]] for place in known.fastest_first(0))
-    return max(fast["read"] / slow["read"], fast["write"] / slow["write"], slow["latency"] / fast["latency"])
+    ratios: list[float] = [fast[what] / slow[what] for what in ("read", "write")]
+    ratios.append(slow["latency"] / fast["latency"])
+    return max(ratios)
 
 
 def fresh(name: str) -> Path:

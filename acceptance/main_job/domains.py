@@ -69,7 +69,7 @@ def words(budget: dict[str, int]) -> str:
 
 def audited_runs(name: str, domain: int, folder: Path, seen: Seen) -> Seen:
     """Live and planned runs of one workload with each budget."""
-    program = [workload(name, True), "--class", "S"]
+    program: list[str | Path] = [workload(name, True), "--class", "S"]
     for number, (budget, cores) in enumerate(product(BUDGETS, CORES)):
         common = ["--quiet", "--machine", MACHINE, "--domain", str(domain), "--cores", cores, *CACHES]
         profile = folder / f"{name}{domain}-{number}.terrace"
@@ -96,7 +96,8 @@ def keeps_to_its_domain(folder: Path, domain: int) -> tuple[bool, str]:
     plan = folder / "elsewhere.toml"
     plan.write_text(f'schema = 1\n[[object]]\nname = "*"\nplace = "hbm{1 - domain}"\n')
     store = folder / f"elsewhere{domain}.terrace"
-    simulate = [TERRACE, "simulate", "--quiet", "--machine", MACHINE, "--domain", str(domain), "--plan", plan]
+    common = ["--quiet", "--machine", MACHINE, "--domain", str(domain)]
+    simulate: list[str | Path] = [TERRACE, "simulate", *common, "--plan", plan]
     run([*simulate, "-o", store, "--", workload("mg", True), "--class", "S"])
     study.obeyed(store)
     audited = Audit(store)

@@ -122,8 +122,8 @@ def own_libraries() -> Measured:
     hooked = build("inside", folder / "hooked", f"CC={BIN / 'terrace-cc'}") / "inside"
     native = run([plain]).stdout
     checks = [line for line in native.splitlines() if line.startswith("ok ")]
-    output = ["--quiet", "-o", folder / "inside.terrace", "--"]
-    ways = {
+    output: list[str | Path] = ["--quiet", "-o", folder / "inside.terrace", "--"]
+    ways: dict[str, list[str | Path]] = {
         "under hooks": [hooked],
         "under hooks, simulated": [TERRACE, "simulate", "--machine", "unimem-lat4", *output, hooked],
         "under hooks, `terrace run`": [TERRACE, "run", *output, hooked],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import threading
 from pathlib import Path
 
 from harness import TERRACE, Line, Measured, run, studied, workloads
@@ -21,9 +20,10 @@ def verifies() -> Measured:
         for size in CLASSES:
             output = work() / "verify.terrace"
             output.unlink(missing_ok=True)
-            hooked = [workload(name, True), *about.words(size)]
-            simulate = [TERRACE, "simulate", "--quiet", "--machine", "unimem-lat4", "--fast", "4MiB", "-o", output]
-            ways = {
+            hooked: list[str | Path] = [workload(name, True), *about.words(size)]
+            machine = ["--machine", "unimem-lat4", "--fast", "4MiB"]
+            simulate: list[str | Path] = [TERRACE, "simulate", "--quiet", *machine, "-o", output]
+            ways: dict[str, list[str | Path]] = {
                 "native": [workload(name, False), *about.words(size)],
                 "hooks": hooked,
                 "simulated": [*simulate, "--", *hooked],
@@ -58,12 +58,12 @@ def _digits(options: list[str], command: list[str | Path]) -> str:
 
 
 def repeatable() -> Measured:
-    stop = threading.Event()
     busy = subprocess.Popen(["sh", "-c", "while :; do :; done"])
     lines, same = [], True
     try:
         for name in studied("demo"):
-            command = [workload(name, True), "--class", "S", "--iterations", "40"]  # enough to learn and to move
+            # Enough to learn and to move.
+            command: list[str | Path] = [workload(name, True), "--class", "S", "--iterations", "40"]
             quiet = _digits(["--fast", "512KiB"], command)
             again = _digits(["--fast", "512KiB"], command)
             digits = [quiet, again]
@@ -74,7 +74,6 @@ def repeatable() -> Measured:
             same = same and len(set(digits)) == 1
             lines.append(f"{name}: {' | '.join(digits)}")
     finally:
-        stop.set()
         busy.kill()
         busy.wait()
     randomised = Path("/proc/sys/kernel/randomize_va_space").read_text().strip()

@@ -11,6 +11,7 @@ import random
 import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from harness import ROOT, SETTINGS, Line, Measured, Unavailable, keep_part, run, studied
 from terrace.lab import study
@@ -119,13 +120,11 @@ def simulate_plans(about: Recorded, count: int, margin: Margin) -> None:
     """Some in each execution, each execution a part of the line."""
     for first in range(0, count, CONFIGURATIONS):
         numbers = range(first, min(first + CONFIGURATIONS, count))
-        part = keep_part(
-            f"random-plans-{about.name}-{first}", lambda numbers=numbers: asdict(_part(about, numbers))
-        )
+        part = keep_part(f"random-plans-{about.name}-{first}", functools.partial(_part, about, numbers))
         margin.add(Margin(**part))
 
 
-def _part(about: Recorded, numbers: range) -> Margin:
+def _part(about: Recorded, numbers: range) -> dict[str, Any]:
     dice = random.Random(f"{SEED} {about.name} {numbers.start}")
     folder = fresh(f"plans-{about.name}")
     among = settings(about.name)
@@ -139,7 +138,7 @@ def _part(about: Recorded, numbers: range) -> Margin:
     margin = Margin()
     for label, outcome in outcomes.items():
         compare(about, chosen[label], outcome, margin)
-    return margin
+    return asdict(margin)
 
 
 def refusals(path: Path) -> int:

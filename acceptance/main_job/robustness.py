@@ -45,8 +45,9 @@ def journal_seeds(folder: Path) -> None:
     """A real journal, and its records of each type as the fuzzer's second form has them."""
     folder.mkdir(parents=True)
     left = fresh("fuzz-journal")
-    program = [workload("mg", True), "--class", "S", "--iterations", "30"]
-    simulate = [TERRACE, "simulate", "--exact", "--keep-journals", "--machine", "unimem-lat4", "--fast", "256KiB"]
+    program: list[str | Path] = [workload("mg", True), "--class", "S", "--iterations", "30"]
+    machine = ["--machine", "unimem-lat4", "--fast", "256KiB"]
+    simulate: list[str | Path] = [TERRACE, "simulate", "--exact", "--keep-journals", *machine]
     run([*simulate, "-o", left / "mg.terrace", "--", *program], env={**os.environ, "TMPDIR": str(left)})
     (journal,) = left.glob("terrace-*/*.journal")
     text = journal.read_bytes()
@@ -90,7 +91,8 @@ def fuzz_all(binaries: Path) -> list[Fuzzed]:
     for name in FUZZERS:
         own = folder / name
         words = [word.replace("CORPUS", str(own / "corpus")) for word in extra[name]]
-        command = [binaries / name, f"-max_total_time={seconds}", f"-seed={SEED}", "-print_final_stats=1"]
+        limits = [f"-max_total_time={seconds}", f"-seed={SEED}", "-print_final_stats=1"]
+        command: list[str | Path] = [binaries / name, *limits]
         with (own / "log").open("w") as log:
             running.append(
                 subprocess.Popen(

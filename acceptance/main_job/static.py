@@ -6,6 +6,7 @@ that memory's bandwidth to the fast one's, so a smaller subset may win.
 
 from __future__ import annotations
 
+import functools
 import json
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -97,7 +98,8 @@ def simulate_all(
     runs: dict[str, Run] = {}
     for first in range(0, len(configurations), CONFIGURATIONS):
         some = configurations[first : first + CONFIGURATIONS]
-        part = keep_part(f"subsets-{about.name}-{first}", lambda some=some: _execution(about, some, tried, folder))
+        execution = functools.partial(_execution, about, some, tried, folder)
+        part = keep_part(f"subsets-{about.name}-{first}", execution)
         runs |= {label: Run(**found) for label, found in part.items()}
     return runs
 

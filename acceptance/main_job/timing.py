@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from harness import ROOT, TERRACE, Line, Measured, run
 from terrace.lab import study
@@ -12,8 +13,9 @@ from terrace.lab import study
 from main_job.common import machines, work, workload
 
 
-def _machine(name: str | Path) -> dict[str, object]:
-    return json.loads(run([TERRACE, "machine", name, "--json"]).stdout)
+def _machine(name: str | Path) -> dict[str, Any]:
+    about: dict[str, Any] = json.loads(run([TERRACE, "machine", name, "--json"]).stdout)
+    return about
 
 
 def _simulate(machine: str | Path, options: list[str], command: list[str | Path]) -> str:
@@ -30,6 +32,14 @@ def _everything_in(place: str) -> list[str]:
     plan.parent.mkdir(parents=True, exist_ok=True)
     plan.write_text(f'schema = 1\n\n[[object]]\nname = "*"\nplace = "{place}"\npin = true\n')
     return ["--plan", str(plan)]
+
+
+def _said(program: str, pattern: str, text: str) -> float:
+    """The number that a program printed."""
+    found = re.search(pattern, text)
+    if found is None:
+        raise RuntimeError(f"{program} does not say its number ({pattern}): {text[:200]}")
+    return float(found[1])
 
 
 def _closed_forms(machine: str | Path) -> list[tuple[str, str, float]]:
@@ -51,14 +61,14 @@ def _closed_forms(machine: str | Path) -> list[tuple[str, str, float]]:
             [*_everything_in(place["name"]), "--cores", "all"],
             [workload("stream", True), "--size", str(size), "--repetitions", "3"],
         )
-        rate = float(re.search(r"triad\D+([0-9.e+]+)", text, re.I).group(1))
+        rate = _said("stream", r"(?i)triad\D+([0-9.e+]+)", text)
         result.append((about["name"], f"{place['name']} STREAM triad", rate / triad))
         text = _simulate(
             machine,
             _everything_in(place["name"]),
             [workload("chase", True), "--size", str(size), "--steps", "400000"],
         )
-        hop = float(re.search(r"([0-9.]+)\s*ns", text).group(1)) * 1e-9
+        hop = _said("chase", r"([0-9.]+)\s*ns", text) * 1e-9
         initiator = next(i for i in about["initiators"] if i["name"] == domain["initiator"])
         step = path["latency"] + 4 * initiator["instruction_time"]  # a load, and a loop's three instructions
         result.append((about["name"], f"{place['name']} chase", hop / step))

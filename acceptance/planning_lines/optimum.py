@@ -33,6 +33,7 @@ CLOSED = 1e-3  # gap below which the solver's answer is the optimum
 SOLVER_ROUNDING = 1e-6  # of a time: HiGHS keeps its rows to 1e-7, scaled
 SHARES = (4, 2)  # of the footprint, one over that
 PLANNERS = ("joint", "local", "global")
+LIBRARY_ITEMS = 4096  # of a problem, at most, unless told
 
 
 @dataclass(frozen=True)
@@ -104,12 +105,12 @@ def _judged(compared: list[Compared]) -> Measured:
     return Measured(text, bool(compared) and not missed and not slower)
 
 
-def _problem(store: Path, share: int, **options: int) -> _core.Problem:
+def _problem(store: Path, share: int, max_items: int = LIBRARY_ITEMS) -> _core.Problem:
     kept = _core.Store(str(store))
     run = kept.runs()[0].id
     machine, profile = kept.machine(run), kept.profile(run, False)
     whole = _core.Problem(profile, machine)
-    return _core.Problem(profile, machine, machine.fast_budget(whole.footprint // share), **options)
+    return _core.Problem(profile, machine, machine.fast_budget(whole.footprint // share), max_items=max_items)
 
 
 def _class_s(name_and_machine: tuple[str, str]) -> Compared:

@@ -105,8 +105,8 @@ def monotone() -> Measured:
         text = (ROOT / "machines" / f"{MACHINES[number % 2]}.toml").read_text()
         for _ in range(dice.randint(0, 2)):  # not only from the machines that there are
             text, _ = _slower(text, dice)
-        after, what = _slower(text, dice)
-        for label, content in (("before", text), ("after", after)):
+        slower, what = _slower(text, dice)
+        for label, content in (("before", text), ("after", slower)):
             file = folder / f"{number}-{label}.toml"
             file.write_text(content)
             configurations.append(Configuration(f"{number}-{label}", str(file), fast=fast, plan=plan))

@@ -1,5 +1,6 @@
 """The result pages: every step that they need, what each came to, and the pages themselves.
 
+answers    of experiments that are not finished
 version    which commit, machine and day a result belongs to
 kept       the JSON documents of one commit, in docs/results/data/COMMIT
 steps      what there is to run: demo, benchmarks, experiments, acceptance programs, pictures

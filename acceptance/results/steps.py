@@ -7,7 +7,7 @@
     picture-NAME          a picture of a page that one of the others made
 
 A step that is interrupted has no document. What it built, recorded and answered until then is in
-out/results/COMMIT/work, and serves its next call.
+out/results/COMMIT/work, and serves its next call; answers of experiments are also put by in the repository.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from results.answers import bring_back, drop, put_by
 from results.kept import FALLS_SHORT, NOT_RUN, Kept, keep, made, read_own, work_of
 from results.pictures import PICTURES, draw
 from results.templates import texts
@@ -157,8 +158,11 @@ def _experiment(step: Step, call: Call) -> bool:
     words: list[str | Path] = [_terrace(), *step.command.split()[1:], "--output", folder]
     if call.minutes_left is not None:
         words += ["--stop-after", str(call.minutes_left)]
+    bring_back(call.folder, call.version, step.name, folder)
     if _run(call, words, allowed=(0, UNFINISHED)) == UNFINISHED:
+        put_by(call.folder, call.version, step.name, step.command, folder)
         return False
+    drop(call.folder, step.name)
     tables = {}
     for path in sorted(folder.glob("*.json")):
         document = json.loads(path.read_text(encoding="utf-8"))

@@ -10,8 +10,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-GENERATED = ("docs/results/", "docs/pictures/")  # folders that the result pages are written to
-BLOCKS = ("README.md",)  # files of which only what is between the two markers is written
+PROSE = ("docs/", "CHANGELOG.md")  # on which no figure depends; the result pages are written there
+BLOCKS = ("README.md",)  # files of which only what is between the two markers is like that
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 
 Machine = dict[str, str | int]
@@ -35,8 +35,8 @@ class Version:
 
 
 def version(root: Path) -> Version:
-    """Of a tree. The commit is the last one that changed more than what the result pages are written to: to
-    commit the pages makes no other version. Raises WrongTree where there is no commit."""
+    """Of a tree. The commit is the last one that changed more than prose: to commit the pages makes no other
+    version. Raises WrongTree where there is no commit."""
     commit = _git(root, "rev-parse", "HEAD").strip()
     while (parent := _parent(root, commit)) and not _changed(root, parent, commit):
         commit = parent
@@ -44,10 +44,10 @@ def version(root: Path) -> Version:
 
 
 def changes(root: Path) -> list[str]:
-    """Files that are not as they are in HEAD, but for what the result pages are written to."""
+    """Files that are not as they are in HEAD, but for prose."""
     listed = _git(root, "status", "--porcelain", "--no-renames", "--untracked-files=all", "-z").split("\0")
     names = [entry[3:] for entry in listed if entry]
-    return [name for name in names if not _generated(name) and not _block_alone(root, name)]
+    return [name for name in names if not _prose(name) and not _block_alone(root, name)]
 
 
 def machine() -> Machine:
@@ -83,10 +83,10 @@ def _block_alone(root: Path, name: str) -> bool:
 
 
 def _changed(root: Path, before: str, after: str) -> bool:
-    """Whether the commits differ in more than what the result pages are written to."""
+    """Whether the commits differ in more than prose."""
     names = _git(root, "diff", "--name-only", "--no-renames", "-z", before, after).split("\0")
     for name in filter(None, names):
-        if _generated(name):
+        if _prose(name):
             continue
         if name not in BLOCKS:
             return True
@@ -99,8 +99,8 @@ def _changed(root: Path, before: str, after: str) -> bool:
     return False
 
 
-def _generated(name: str) -> bool:
-    return name.startswith(GENERATED)
+def _prose(name: str) -> bool:
+    return name.startswith(PROSE)
 
 
 def _parent(root: Path, commit: str) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 from harness import ROOT, TERRACE, run
 from harness import work as work_of
@@ -109,9 +110,10 @@ def replay(recording: Path, store: Path, options: Sequence[str | Path]) -> Done:
     return timed([TERRACE, "replay", recording, "--quiet", "-o", store, *options])
 
 
-def machine(name: str | Path) -> dict:
+def machine(name: str | Path) -> dict[str, Any]:
     """A machine file as `terrace machine --json` has it."""
-    return json.loads(run([TERRACE, "machine", name, "--json"]).stdout)
+    about: dict[str, Any] = json.loads(run([TERRACE, "machine", name, "--json"]).stdout)
+    return about
 
 
 def machines() -> list[str]:
@@ -135,7 +137,7 @@ class Busy:
 # --- profiles ---------------------------------------------------------------------------------------------------
 
 
-def query(store: Path, sql: str, *values: object) -> list[tuple]:
+def query(store: Path, sql: str, *values: object) -> list[tuple[Any, ...]]:
     """Rows of a profile."""
     connection = sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True)
     try:
@@ -144,7 +146,7 @@ def query(store: Path, sql: str, *values: object) -> list[tuple]:
         connection.close()
 
 
-def dump(store: Path, left_out: frozenset[str]) -> Iterator[tuple]:
+def dump(store: Path, left_out: frozenset[str]) -> Iterator[tuple[Any, ...]]:
     """Every row of every table, less some columns ("run.journal"), in which not a bit is lost."""
     connection = sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True)
     connection.text_factory = bytes
@@ -183,4 +185,5 @@ def compare(a: Path, b: Path, left_out: frozenset[str] = OF_THE_EXECUTION) -> Co
 
 def virtual_seconds(store: Path) -> float:
     """The longest of the processes' times."""
-    return max(row[0] for row in query(store, "SELECT ended FROM run"))
+    seconds: float = max(row[0] for row in query(store, "SELECT ended FROM run"))
+    return seconds

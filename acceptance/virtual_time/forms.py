@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from harness import Line, Measured
 from terrace.lab import study
@@ -33,25 +34,26 @@ TRIAD, GATHER, CHASE = 11, 8, 4
 class Setting:
     """A shipped machine as a closed form needs it."""
 
-    about: dict
+    about: dict[str, Any]
 
     @cached_property
-    def domain(self) -> dict:
-        return self.about["domains"][0]
+    def domain(self) -> dict[str, Any]:
+        first: dict[str, Any] = self.about["domains"][0]
+        return first
 
     @cached_property
-    def core(self) -> dict:
+    def core(self) -> dict[str, Any]:
         return next(one for one in self.about["initiators"] if one["name"] == self.domain["initiator"])
 
     @cached_property
     def line(self) -> int:
-        return self.about["line"]
+        return int(self.about["line"])
 
     @cached_property
     def places(self) -> list[str]:
-        return self.domain["nearest_first"]
+        return list(self.domain["nearest_first"])
 
-    def path(self, place: str) -> dict:
+    def path(self, place: str) -> dict[str, Any]:
         return next(
             one
             for one in self.about["paths"]
@@ -75,20 +77,23 @@ class Setting:
 
     def core_time(self, instructions: float) -> float:
         """C, where no inner cache serves what the outermost does not have."""
-        return instructions * self.core["instruction_time"]
+        return instructions * float(self.core["instruction_time"])
+
+    def latency(self, place: str) -> float:
+        return float(self.path(place)["latency"])
 
     def streamed(self, place: str) -> float:
         """D of a line."""
-        return self.path(place)["latency"] / self.core["prefetch_mlp"]
+        return self.latency(place) / float(self.core["prefetch_mlp"])
 
     def gathered(self, place: str) -> float:
-        return self.path(place)["latency"] / self.core["mlp"]
+        return self.latency(place) / float(self.core["mlp"])
 
     def time(
         self, core: float, exposed: float, read: Mapping[str, float], written: Mapping[str, float], threads: int
     ) -> float:
         """The law; lines read and written by place."""
-        busy = [
+        busy: list[float] = [
             (read.get(place, 0) / self.path(place)["read"] + written.get(place, 0) / self.path(place)["write"])
             * self.line
             for place in self.places
@@ -125,7 +130,7 @@ def gather(setting: Setting, places: list[str], home: str, threads: int) -> floa
 
 def chase(setting: Setting, place: str) -> float:
     """One step."""
-    return setting.core_time(CHASE) + setting.path(place)["latency"]
+    return setting.core_time(CHASE) + setting.latency(place)
 
 
 # --- measured ---------------------------------------------------------------------------------------------------

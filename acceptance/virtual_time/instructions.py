@@ -7,10 +7,9 @@ import math
 import re
 import shutil
 
-from harness import Line, Measured, Unavailable, run
+from harness import Line, Measured, Unavailable, every_workload, run
 
 from virtual_time.common import fresh, query, simulate, workload
-from virtual_time.tracer import CLASS_S
 
 WITHIN = 2.0  # a factor: hooked code keeps pointers and registers that native code does not
 
@@ -29,14 +28,14 @@ def beside_cachegrind() -> Measured:
         raise Unavailable("valgrind is not installed")
     folder = fresh("instructions")
     ratios, lines = [], []
-    for name, text in CLASS_S.items():
-        arguments = text.split()
+    for name, arguments in every_workload("coverage").items():
         store = folder / f"{name}.terrace"
         simulate(store, ["--machine", "unimem-lat4"], [workload(name, True), *arguments])
         ((counted,),) = query(store, "SELECT instructions FROM counters")
         native = _native(name, arguments)
         ratios.append(counted / native)
-        lines.append(f"{name} {text}: {counted:,} counted, {native:,} of the native program, {ratios[-1]:.2f}")
+        text = " ".join([name, *arguments])
+        lines.append(f"{text}: {counted:,} counted, {native:,} of the native program, {ratios[-1]:.2f}")
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     summary = f"{min(ratios):.2f} to {max(ratios):.2f} times the native program's, geometric mean {mean:.2f}"
     return Measured("\n".join([summary, *lines]), all(1 / WITHIN <= ratio <= WITHIN for ratio in ratios))

@@ -6,7 +6,7 @@ import json
 
 from harness import ROOT, TERRACE, Line, Measured, run, workloads
 
-from virtual_time.common import fresh, workload
+from virtual_time.common import Words, fresh, workload
 
 MEAN, LARGEST = 0.20, 0.40
 WORKLOADS = 10
@@ -22,7 +22,7 @@ def validates() -> Measured:
         {workload(name, built, threads=True).parent for name in programs}.pop() for built in (False, True)
     )
     run([TERRACE, "machine", "measure", "-o", machine])
-    words = ["--native", native, "--hooked", hooked, "--machine", machine, "--json", output]
+    words: Words = ["--native", native, "--hooked", hooked, "--machine", machine, "--json", output]
     words += ["--plot", folder.parent / "validate.html", "--source", ROOT]
     done = run([TERRACE, "lab", "validate", *words], check=False, timeout=HOURS)
     if not output.exists():

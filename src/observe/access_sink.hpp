@@ -46,7 +46,7 @@ struct Quantum {
   std::uint64_t accesses = 0;                            // loads and stores, hits included
   std::uint64_t instructions = 0;                        // of the program's code, as far as its hooks tell
   std::array<std::uint64_t, k_max_cache_levels> hits{};  // by level of the initiator's caches
-  std::span<const Miss> misses;                          // in program order
+  std::span<const Miss> misses{};                        // in program order
   std::span<const LibraryCalls> calls{};                 // in the order of their numbers, each once
   std::uint64_t walks = 0;  // page walks of accesses that hit in a cache beyond the first
   // False where an event of the program (a phase's end, a freed object) comes behind it: the accesses belong to

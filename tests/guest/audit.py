@@ -11,6 +11,7 @@ import tomllib
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 from accounts import NO_PLACE, PAGE, Move, Object, Run, Sample
 
@@ -70,19 +71,21 @@ class PlanReader:
             for chunk in range(one.chunks):
                 self._at[one.id, chunk] = self._initial(one, chunk)
 
-    def _entry(self, one: Object) -> dict | None:
+    def _entry(self, one: Object) -> dict[str, Any] | None:
         entries = self._plan.get("object", [])
         exact = [entry for entry in entries if entry["name"] == one.name]
         matching = [entry for entry in entries if fnmatchcase(one.name, entry["name"])]
-        return (exact + matching + [None])[0]
+        found: dict[str, Any] | None = (exact + matching + [None])[0]
+        return found
 
     @staticmethod
-    def _covers(words: str | None, entry: dict, one: Object, chunk: int) -> bool:
+    def _covers(words: str | None, entry: dict[str, Any], one: Object, chunk: int) -> bool:
         """Whether a chunk lies in "0-15" of the plan's equal parts: its middle does."""
         if words is None:
             return True
         first, last = (int(word) for word in (words.split("-") * 2)[:2])
-        return first <= (2 * chunk + 1) * entry.get("chunks", 1) // (2 * one.chunks) <= last
+        parts: int = entry.get("chunks", 1)
+        return first <= (2 * chunk + 1) * parts // (2 * one.chunks) <= last
 
     def _initial(self, one: Object, chunk: int) -> int:
         entry = self._entry(one)

@@ -151,7 +151,12 @@ def test_what_was_not_followed_is_said_wherever_it_matters(terrace, store_path, 
     page = tmp_path / "page.html"
 
     def said() -> list[str]:
-        calls = [("show", path), ("plan", path, "--confidence", "0"), ("bounds", path), ("report", path, "-o", page)]
+        calls = [
+            ("show", path),
+            ("plan", path, "--confidence", "0"),
+            ("bounds", path),
+            ("report", path, "-o", page),
+        ]
         done = [terrace(*words) for words in calls]
         assert all(one.returncode == 0 for one in done), done
         return [*(" ".join(one.stdout.split()) for one in done[:3]), page.read_text()]

@@ -1,0 +1,21 @@
+"""Each program of acceptance/ says what its lines are, and so can at least be loaded."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[3] / "acceptance"
+PROGRAMS = sorted(path.name for path in FOLDER.iterdir() if path.is_file() and os.access(path, os.X_OK))
+
+
+def test_there_are_programs():
+    assert PROGRAMS
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_it_lists_its_lines(name):
+    done = subprocess.run([FOLDER / name, "--list"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()

@@ -1,8 +1,7 @@
 """Runs clang-tidy over the files of a compilation database, and remembers which were clean.
 
-Tests are left out: the macros of their framework take most of the time and are not ours. A file is looked at
-again when anything that its verdict depends on has changed: its preprocessed text, its command, .clang-tidy, or
-clang-tidy itself. Exit status 1 if a file has findings.
+A file is looked at again when anything that its verdict depends on has changed: its preprocessed text, its
+command, .clang-tidy, or clang-tidy itself. Exit status 1 if a file has findings.
 """
 
 import argparse
@@ -16,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("src", "workloads", "python")
 COMPILER_CACHES = ("ccache", "sccache")
 GCC_ALONE = ("-fno-tree-loop-distribute-patterns", "-fprofile-update=")
 

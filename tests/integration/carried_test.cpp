@@ -101,7 +101,8 @@ TEST_P(Carried, APlanOfASmallRunServesALargeOne) {
   // Bettering is asked for: a planner's name alone is none, and without a plan there is nothing to better.
   for (const std::string words :
        {"--plan S.toml --planner auto", "--better-plan", "--config 'label=x better-plan=yes'"}) {
-    const auto refused = run(TERRACE_LAUNCHER " simulate -m unimem-lat4 " + words + " -- ./" + program);
+    auto call = TERRACE_LAUNCHER " simulate -m unimem-lat4 " + words;
+    const auto refused = run(call.append(" -- ./").append(program));
     EXPECT_EQ(refused.status, 2) << refused.output;
     EXPECT_NE(refused.output.find("--better-plan"), std::string::npos) << refused.output;
   }

@@ -15,6 +15,7 @@ Decision Interleave::decide(const model::Problem& problem, const model::Calibrat
   for (std::size_t d = 0; d < model::domain_count(problem); ++d) {
     const auto& places = model::fastest_first(problem, static_cast<DomainId>(d));
     std::vector<double> bandwidths;
+    bandwidths.reserve(places.size());
     for (const auto place : places)
       bandwidths.push_back(std::min(problem.places[place].read_bandwidth, problem.places[place].write_bandwidth));
     turns.push_back(round_robin(weighted_, places, bandwidths));

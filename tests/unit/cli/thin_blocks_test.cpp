@@ -27,7 +27,8 @@ TEST(ThinBlocks, BlocksWithAccessesKeepNone) {
 
 TEST(ThinBlocks, BlocksWithoutAccessesKeepTheirs) {
   for (const std::string end : {".L3:\n", "f:\n", "\tjne\t.L9\n", "\tret\n", "\tjmp\t*%rax\n"}) {
-    const auto text = k_hook + k_work + end + k_access;
+    std::string text = k_hook;
+    text.append(k_work).append(end).append(k_access);
     EXPECT_EQ(thin_blocks(text), text) << end;
   }
   const auto entry = k_hook + "\tcall\t*__tsan_func_exit@GOTPCREL(%rip)\n" + k_work + "\tret\n";

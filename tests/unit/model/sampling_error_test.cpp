@@ -71,9 +71,9 @@ TEST(SamplingError, IntervalsHoldTheExactCountsAsOftenAsTheySay) {
       const Seen seen(seed * 0x9e3779b97f4a7c15u);
       const SamplingError error(seen.estimate);
       const auto object = static_cast<std::uint32_t>(seed % k_objects);  // one a run: they are not independent
-      std::vector<double> drawn;
+      std::vector<double> drawn(k_draws);
       for (int d = 0; d < k_draws; ++d)
-        drawn.push_back(of_object(error.draw(static_cast<std::uint64_t>(d)), object, value));
+        drawn[d] = of_object(error.draw(static_cast<std::uint64_t>(d)), object, value);
       std::sort(drawn.begin(), drawn.end());
       const auto exact = of_object(seen.truth, object, value);
       held += exact >= drawn[k_draws / 20] && exact <= drawn[k_draws - 1 - k_draws / 20] ? 1 : 0;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 from terrace.lab.experiment import measure
 from terrace.lab.experiment.cells import Answers, Cell
 from terrace.lab.experiment.recording import Place, build, profile, record, shape
+from terrace.lab.workers import workers
 from terrace.output import progress
 
 Work = tuple[Callable[..., None], tuple[Any, ...]]
@@ -54,8 +54,7 @@ def run(
 def _stages(place: Place, pending: Sequence[Cell], jobs: int, deadline: float | None) -> None:
     recordings = dict.fromkeys((cell.workload, shape(cell.machine)) for cell in pending)
     profiles = dict.fromkeys((c.workload, c.machine) for c in pending if measure.needs_profile(c))
-    # Processes, since planning holds the interpreter; new ones, since we have threads by then.
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with workers(jobs) as pool:  # processes, since planning holds the interpreter
         for what, work in (
             ("recordings", [(record, (place, *of)) for of in recordings]),
             ("profiles", [(profile, (place, *of)) for of in profiles]),

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import repeat
 from pathlib import Path
@@ -19,6 +17,7 @@ from terrace import _core
 from terrace.errors import TerraceError, WrongCallError
 from terrace.lab import study, workloads
 from terrace.lab.study import MACHINES, STUDY_CACHE, STUDY_FAST, Configuration, Outcome
+from terrace.lab.workers import workers
 from terrace.lab.workloads import CLASSES, Workload
 from terrace.output import bars, console, table
 from terrace.report.gather import gather
@@ -117,7 +116,7 @@ def demo(
     _empty(output)
     report = output / "report.html"
     # On all cores: the programs, their plans, then the runs beside the bounds and the report of the last program.
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    with workers() as pool:
         programs = list(pool.map(_prepare, chosen, repeat(source), repeat(output), repeat(problem_class)))
         cells = [cell for program in programs for cell in program.cells]
         moving = [cell for cell, moves in zip(cells, pool.map(_plan, cells), strict=True) if moves]

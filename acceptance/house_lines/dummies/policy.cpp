@@ -1,4 +1,4 @@
-// A policy that wants nothing.
+// A policy that fills the fast tier in the order of the chunks.
 #include "strategy/tiering/policy_variant.hpp"
 
 namespace terrace::strategy {
@@ -7,7 +7,14 @@ namespace {
 class Dummy final : public Policy {
  public:
   [[nodiscard]] PolicyNeeds needs() const override { return {Seconds{1e-3}, 100}; }
-  void decide(const observe::Observation&, const Tiers&, Wishes&) override {}
+  void decide(const observe::Observation&, const Tiers& tiers, PolicyChoice& choice) override {
+    auto room = tiers.free.value;
+    for (ChunkId id = 0; id < tiers.chunks->size(); ++id) {
+      if (!tiers.on(id, tiers.slow) || tiers.size(id).value > room) continue;
+      room -= tiers.size(id).value;
+      choice.moves.push_back({id, tiers.fast});
+    }
+  }
 };
 
 }  // namespace

@@ -19,3 +19,12 @@ def test_it_lists_its_lines(name):
     done = subprocess.run([FOLDER / name, "--list"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("dummy", sorted((FOLDER / "house_lines" / "dummies").glob("*.cpp")), ids=lambda p: p.stem)
+def test_a_dummy_compiles(dummy):
+    """The line that builds each in a copy of the tree takes minutes."""
+    root = FOLDER.parent
+    words = ["c++", "-std=c++20", "-fsyntax-only", f"-I{root / 'src'}", f"-I{root / 'include'}", dummy]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

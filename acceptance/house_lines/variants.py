@@ -180,7 +180,7 @@ KINDS = (
     Kind("collector", "collector.cpp", "src/observe/collectors/dummy.cpp", simulated("--collector", "dummy")),
     Kind("progress source", "progress.cpp", "src/observe/progress/dummy.cpp", simulated("--progress", "dummy")),
     Kind("verb", "verb.py", "python/terrace/verbs/dummy.py", said("hello from a dummy", "dummy")),
-    Kind("machine file", "machine.toml", "machines/dummy.toml", said("dummy", "machine", "--machine", "dummy")),
+    Kind("machine file", "machine.toml", "machines/dummy.toml", said("dummy", "machine", "dummy")),
     Kind("workload", "workload", "workloads/dummy", built, files=2),
 )
 

@@ -6,9 +6,7 @@ from __future__ import annotations
 import functools
 import json
 import math
-import os
 import statistics
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from terrace import _core
 from terrace.errors import TerraceError
 from terrace.lab import study
 from terrace.lab.study import Configuration
+from terrace.lab.workers import workers
 from terrace.solve.certificate import certificate, whole_phases
 from terrace.solve.figures import hold_bound
 from terrace.solve.linear import linear_bound
@@ -74,7 +73,7 @@ def _random(seed: int) -> Compared:
 
 def random_problems() -> Measured:
     """Up to 12 chunks and 8 phases, every one solved."""
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    with workers() as pool:
         return _judged(list(pool.map(_random, range(INSTANCES))))
 
 
@@ -124,7 +123,7 @@ def class_s() -> Measured:
     cases = [(name, machine) for name in workloads() for machine in MACHINES]
     for name in workloads():
         recorded(name)
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    with workers() as pool:
         return _judged(list(pool.map(_class_s, cases)))
 
 

@@ -91,6 +91,7 @@ class PhaseTime:
     bandwidth: float
     copies: float
     waiting: float
+    asking: float
     total: float
 
 class Prediction:

@@ -20,7 +20,7 @@ _WORTHWHILE = 1.02  # programs that gain less have no gap to share
 
 def shares(setting: Setting) -> tuple[str, ...]:
     """Of the footprint, in fast memory."""
-    return ("1/8", "1/4") if setting.small else SHARES
+    return ("1/4", "1/1") if setting.small else SHARES
 
 
 def studied(setting: Setting) -> list[str]:

@@ -20,6 +20,7 @@
 #include "agent/lifecycle/modules.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "agent/program_coverage.hpp"
+#include "agent/program_loops.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "memory/region_space.hpp"
@@ -156,6 +157,7 @@ struct Everything {
   std::unique_ptr<runtime::Runtime> runtime;
   observe::FunctionObserver observer;
   FunctionNames names;
+  std::optional<ProgramLoops> loops;  // where the main loop is looked for
   bool observing = true;  // accesses are wanted
   Process process;
 };
@@ -180,8 +182,7 @@ bool wants_function(void*, std::uint64_t function) {
   const auto& phases = g_everything->session.phases;
   try {
     const auto name = g_everything->names.learn(g_everything->process, function);
-    return phases.source == runtime::PhaseSource::automatic ||
-           std::find(phases.functions.begin(), phases.functions.end(), name) != phases.functions.end();
+    return std::find(phases.functions.begin(), phases.functions.end(), name) != phases.functions.end();
   } catch (const std::exception&) {
     return false;  // no memory to know it by
   }
@@ -255,7 +256,7 @@ void make_runtime(Everything& all) {
   all.pipelines.window_accesses = initiator.window;
   all.pipelines.quantum_accesses = all.session.quantum_accesses;
   all.pipelines.work =
-      &all.work.emplace([&all](std::uint64_t site) { return find_instructions(all.process, site); });
+      &all.work.emplace([&all](std::uint64_t site) { return find_work(all.process, site).instructions; });
   all.shared = observe::make_shared_cache(all.pipelines);
   parts.map = all.session.hooks ? &all.map : nullptr;
   parts.chunk_rule = all.session.chunk_rule;
@@ -305,7 +306,7 @@ Process* build(const char* session_path) {
   g_everything = all;
   for (const auto& file : all->session.symbol_files) all->symbols.add_file(file.c_str());
   make_runtime(*all);
-  if (all->session.phases.source != runtime::PhaseSource::markers) {
+  if (all->session.phases.source == runtime::PhaseSource::functions) {
     all->observer = {wants_function, function_entered, nullptr};
     observe::set_function_observer(&all->observer);
   }
@@ -320,6 +321,8 @@ Process* build(const char* session_path) {
   process.simulated = all->session.backend == runtime::Backend::virtual_time;
   if (process.simulated) make_turns(*all);
   process.big_block = all->session.big_block.value;
+  if (all->session.phases.source == runtime::PhaseSource::automatic)
+    observe::set_loop_tree(&all->loops.emplace(process).tree());
   struct timespec now {};
   syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
   process.started_unix_ns = std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
@@ -348,7 +351,7 @@ void attach_thread() noexcept {
   auto* const all = g_everything;
   if (!all) return;
   auto& thread = observe::t_thread;
-  thread.watching = all->session.phases.source != runtime::PhaseSource::markers;
+  thread.watching = all->session.phases.source == runtime::PhaseSource::functions;
   if (!all->session.hooks || !all->observing || thread.pipeline) return;
   const observe::Inside inside;
   if (all->coverage) all->coverage->begin_thread();
@@ -378,6 +381,7 @@ Process* after_fork() noexcept {
   observe::t_thread.pipeline = t_set_aside = nullptr;
   observe::t_thread.samples = nullptr;
   observe::t_thread.watching = false;
+  observe::set_loop_tree(nullptr);
   observe::t_thread.is_scheduled = false;
   observe::several_threads().store(false, std::memory_order_relaxed);
   observe::set_function_observer(nullptr);

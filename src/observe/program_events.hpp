@@ -37,13 +37,19 @@ struct ProgramHint {
   double value = 0;
 };
 
+struct NewLoop {
+  std::string_view name;
+  std::string_view why{};          // it was taken for the main loop, where nobody said so
+  std::uint32_t turns_before = 0;  // that it had made when it was
+};
+
 class ProgramEvents {
  public:
   virtual ~ProgramEvents() = default;
   virtual void hinted(const ProgramHint& hint) = 0;
   virtual void object_added(const NewObject& object) = 0;
   virtual void object_removed(ObjectId object) = 0;
-  virtual void loop_begun(std::string_view name) = 0;
+  virtual void loop_begun(const NewLoop& loop) = 0;
   virtual void loop_ended() = 0;
   virtual void phase_begun(std::string_view name) = 0;
   // Time that passed in every configuration because the program wanted it to.

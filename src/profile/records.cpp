@@ -56,7 +56,7 @@ void fields(Io& io, R& r) {
 }
 template <class Io, IsOne<LoopRecord> R>
 void fields(Io& io, R& r) {
-  io(r.name, r.at);
+  io(r.name, r.at, r.why, r.turns_before);
 }
 template <class Io, IsOne<LoopEndRecord> R>
 void fields(Io& io, R& r) {

@@ -62,8 +62,8 @@ void Configuration::hinted(const observe::ProgramHint& hint) {
   hints_are_new_ = true;
 }
 
-void Configuration::loop_begin(const PhaseTracker& tracker) {
-  journal_.write(profile::LoopRecord{tracker.loop(), now()});
+void Configuration::loop_begin(const observe::NewLoop& loop) {
+  journal_.write(profile::LoopRecord{std::string(loop.name), now(), std::string(loop.why), loop.turns_before});
   profiling_.begin_loop();
   left_out_.begin_loop();
   iterations_ = 0;
@@ -74,7 +74,7 @@ void Configuration::loop_begin(const PhaseTracker& tracker) {
                                           : "the planner '" + parts_.steering.planner + "'";
     note("note", "hints: " + who + " places data its own way; reference counts and directives take no part");
   }
-  strategy_->observe(strategy::LoopBegun{tracker.loop(), new_hints}, migrations_);
+  strategy_->observe(strategy::LoopBegun{std::string(loop.name), new_hints}, migrations_);
 }
 
 void Configuration::phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool observed) {

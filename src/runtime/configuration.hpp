@@ -35,7 +35,7 @@ class Configuration {
   // Throws Error{invalid} when the hint makes no sense.
   void hinted(const observe::ProgramHint& hint);
 
-  void loop_begin(const PhaseTracker& tracker);
+  void loop_begin(const observe::NewLoop& loop);
   // `observed`: iterations of the loop that were observed whole.
   void loop_end(const PhaseTracker& tracker, std::uint32_t observed);
   // `observed`: its accesses were, from the first to the last.

@@ -1,5 +1,6 @@
-// What begins phases: the program's own markers, the functions that the user named, or those that are found to
-// repeat. Whatever it is, what comes out is the same: the main loop begins, a phase begins, the loop ends.
+// What begins phases: the program's own markers, the functions that the user named, or what is found in its calls
+// and loops (loop_finder.hpp). Whatever it is, what comes out is the same: the main loop begins, a phase begins, the
+// loop ends.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +8,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include "runtime/phase_finder.hpp"
 #include "runtime/runtime_parts.hpp"
 
 namespace terrace::runtime {
@@ -18,8 +17,10 @@ namespace terrace::runtime {
 // In this order: the loop ends, a loop begins, a phase begins.
 struct Boundary {
   bool ends_loop = false;
-  std::string_view begins_loop;  // its name; empty: none begins
-  std::string phase;             // the name of one that begins; empty: none
+  std::string begins_loop;  // its name; empty: none begins
+  std::string why;          // it is taken for the main loop
+  std::uint32_t turns_before = 0;
+  std::string phase;  // the name of one that begins; empty: none
 
   [[nodiscard]] bool any() const { return ends_loop || !begins_loop.empty() || !phase.empty(); }
 };
@@ -39,17 +40,13 @@ class PhaseSources {
 
  private:
   [[nodiscard]] Boundary named(std::uint64_t function, bool in_loop);
-  [[nodiscard]] Boundary found(std::uint64_t function, bool in_loop);
   [[nodiscard]] std::string name_of(std::uint64_t function) const {
     return name_of_ ? name_of_(function) : std::string();
   }
 
   PhaseSpec spec_;
   std::function<std::string(std::uint64_t)> name_of_;
-  PhaseFinder finder_;
-  std::vector<bool> entered_;                                 // by function that the user named
-  std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  // by address
-  std::vector<std::string> names_;                            // by number
+  std::vector<bool> entered_;  // by function that the user named
 };
 
 }  // namespace terrace::runtime

@@ -76,12 +76,12 @@ void Program::hinted(const observe::ProgramHint& hint) {
   if (parts_.events) parts_.events->hinted(hint);
 }
 
-void Program::loop_begun(std::string_view name) {
-  tracker_.begin_loop(name);
+void Program::loop_begun(const observe::NewLoop& loop) {
+  tracker_.begin_loop(loop.name);
   sampling_.begin_loop();
-  for (auto& configuration : configurations_) configuration.loop_begin(tracker_);
+  for (auto& configuration : configurations_) configuration.loop_begin(loop);
   if (parts_.coverage) parts_.coverage->set_in_loop(true);
-  if (parts_.events) parts_.events->loop_begun(name);
+  if (parts_.events) parts_.events->loop_begun(loop);
 }
 
 void Program::loop_ended() {

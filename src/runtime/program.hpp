@@ -30,7 +30,7 @@ class Program {
   // Throws Error{invalid} for a hint that makes no sense.
   void hinted(const observe::ProgramHint& hint);
 
-  void loop_begun(std::string_view name);
+  void loop_begun(const observe::NewLoop& loop);
   void loop_ended();
   void phase_begun(std::string_view name);
   [[nodiscard]] bool in_loop() const { return tracker_.in_loop(); }

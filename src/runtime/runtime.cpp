@@ -40,10 +40,10 @@ struct Runtime::State {
     bring();
     tell([](Program& to) { to.loop_ended(); });
   }
-  void begin_loop(std::string_view name) {
+  void begin_loop(const observe::NewLoop& loop) {
     end_loop();
     bring();
-    tell([&](Program& to) { to.loop_begun(name); });
+    tell([&](Program& to) { to.loop_begun(loop); });
   }
   void begin_phase(std::string_view name) {
     if (!program.in_loop()) return;
@@ -52,7 +52,7 @@ struct Runtime::State {
   }
   void pass(const Boundary& boundary) {
     if (boundary.ends_loop) end_loop();
-    if (!boundary.begins_loop.empty()) begin_loop(boundary.begins_loop);
+    if (!boundary.begins_loop.empty()) begin_loop({boundary.begins_loop, boundary.why, boundary.turns_before});
     if (!boundary.phase.empty()) begin_phase(boundary.phase);
   }
 
@@ -126,9 +126,11 @@ std::string Runtime::hinted(const observe::ProgramHint& hint) noexcept {
   return complaint;
 }
 
-void Runtime::loop_begin(std::string_view name) noexcept {
+void Runtime::loop_begin(std::string_view name) noexcept { loop_begin(observe::NewLoop{name}); }
+
+void Runtime::loop_begin(const observe::NewLoop& loop) noexcept {
   state_->event([&] {
-    if (state_->sources.by_markers()) state_->begin_loop(name);
+    if (state_->sources.by_markers()) state_->begin_loop(loop);
   });
 }
 
@@ -146,6 +148,10 @@ void Runtime::phase(std::string_view name) noexcept {
 
 void Runtime::function_entered(std::uint64_t function, std::uint64_t) noexcept {
   state_->event([&] { state_->pass(state_->sources.function_entered(function, state_->program.in_loop())); });
+}
+
+void Runtime::pass(const Boundary& boundary) noexcept {
+  state_->event([&] { state_->pass(boundary); });
 }
 
 // The caller holds the program's lock, as it has just told the configurations of these accesses.

@@ -14,12 +14,14 @@
 #include "profile/profile.hpp"
 
 namespace terrace::observe {
+struct NewLoop;
 struct ProgramHint;
 struct Quantum;
 }  // namespace terrace::observe
 
 namespace terrace::runtime {
 
+struct Boundary;      // phase_source.hpp
 struct RuntimeParts;  // runtime_parts.hpp: what it is made of
 
 class Runtime {
@@ -39,10 +41,14 @@ class Runtime {
   std::string hinted(const observe::ProgramHint& hint) noexcept;
 
   void loop_begin(std::string_view name) noexcept;
+  void loop_begin(const observe::NewLoop& loop) noexcept;
   void loop_end() noexcept;
   void phase(std::string_view name) noexcept;
   // A watched function was entered (phases by function entry), or any function while phases are being looked for.
   void function_entered(std::uint64_t function, std::uint64_t call_site) noexcept;
+
+  // What whoever looks for loops and phases has found.
+  void pass(const Boundary& boundary) noexcept;
 
   // The quantum has gone to the configurations. For who holds the program's lock (RuntimeParts::mutex).
   void progressed(const observe::Quantum& quantum) noexcept;

@@ -60,7 +60,10 @@ class Checker final : public ReplaySink {
     text(hint.says);
   }
   void object_removed(terrace::ObjectId object) override { require(object < objects_); }
-  void loop_begun(std::string_view name) override { text(name); }
+  void loop_begun(const observe::NewLoop& loop) override {
+    text(loop.name);
+    text(loop.why);
+  }
   void loop_ended() override {}
   void phase_begun(std::string_view name) override { text(name); }
   void slept(terrace::Seconds) override {}

@@ -9,6 +9,7 @@
 #pragma weak terrace_loop_end
 #pragma weak terrace_phase
 
+#ifndef WORKLOADS_WITHOUT_MARKERS
 namespace workloads {
 namespace {
 
@@ -37,3 +38,4 @@ void phase(const char* name) {
 }
 
 }  // namespace workloads
+#endif

@@ -141,11 +141,14 @@ class Object:
 
 @dataclass(frozen=True)
 class Loop:
-    """A main loop; `ended`, `iterations` and `observed` are None when the process died inside."""
+    """A main loop; `ended`, `iterations` and `observed` are None when the process died inside. `why` says why it was
+    taken for one, where nobody said so: it had made `turns_before` turns by then, which `iterations` has not."""
 
     number: int
     name: str
     begun: float
+    why: str
+    turns_before: int
     ended: float | None
     iterations: int | None
     observed: int | None  # of the iterations, whole; the others count as the last one observed

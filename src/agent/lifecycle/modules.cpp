@@ -194,11 +194,23 @@ FoundSymbol find_symbol(Process& process, std::uint64_t address) noexcept {
   return look();
 }
 
-std::uint32_t find_instructions(Process& process, std::uint64_t site) noexcept {
+observe::SymbolTable::Work find_work(Process& process, std::uint64_t site) noexcept {
+  constexpr observe::SymbolTable::Work k_unknown{.instructions = observe::k_instructions_of_an_access};
   const auto before = find_symbol(process, site - 1);
-  if (!before.described) return observe::k_instructions_of_an_access;
+  if (!before.described) return k_unknown;
   const std::lock_guard lock(g_lock);
-  return process.symbols->instructions(site).value_or(observe::k_instructions_of_an_access);
+  return process.symbols->work(site).value_or(k_unknown);
+}
+
+observe::LoopCode::Loop find_loop(Process& process, observe::LoopId id) noexcept {
+  const std::lock_guard lock(g_lock);
+  return process.symbols->loop(id);
+}
+
+observe::LoopCode::Place find_place(Process& process, std::uint64_t address) noexcept {
+  if (!find_symbol(process, address).described) return {};
+  const std::lock_guard lock(g_lock);
+  return process.symbols->place(address);
 }
 
 std::string_view describe_symbol(Process& process, const observe::SymbolTable::Site& site, std::uint64_t address,

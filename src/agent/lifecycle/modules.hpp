@@ -25,8 +25,11 @@ struct FoundSymbol {
 // Takes note of modules first if the address belongs to none yet.
 FoundSymbol find_symbol(Process& process, std::uint64_t address) noexcept;
 
-// How many instructions of the program's own go with the hook that returns to an address.
-std::uint32_t find_instructions(Process& process, std::uint64_t site) noexcept;
+// What goes with the hook that returns to an address.
+observe::SymbolTable::Work find_work(Process& process, std::uint64_t site) noexcept;
+// As SymbolTable's.
+observe::LoopCode::Loop find_loop(Process& process, observe::LoopId id) noexcept;
+observe::LoopCode::Place find_place(Process& process, std::uint64_t address) noexcept;
 
 // As SymbolTable::describe.
 std::string_view describe_symbol(Process& process, const observe::SymbolTable::Site& site, std::uint64_t address,

@@ -2,10 +2,11 @@
 #include "cli/wrapper/thin_blocks.hpp"
 
 #include <cctype>
+#include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
+#include "observe/code/loop_marks.hpp"
 #include "observe/hooks/hook_names.hpp"
 
 namespace terrace::cli {
@@ -43,6 +44,8 @@ std::string_view label_of(std::string_view line) {
   return !word.starts_with('.') || numbered ? word : std::string_view{};
 }
 
+bool ends_function(std::string_view line) { return line.find("\t.size\t") != std::string_view::npos; }
+
 Hook hook_called(std::string_view line) {
   for (const std::string_view prefix : {"__tsan_", "__sanitizer_cov_"})
     if (const auto at = line.find(prefix); at != std::string_view::npos)
@@ -55,25 +58,31 @@ class Thinner {
   void line(std::string_view line) {
     lines_.push_back(line);
     if (const auto label = label_of(line); !label.empty()) {
-      end_block();
-      labels_.insert(label);
+      begin_block();
+      labels_.emplace(label, blocks_.size() - 1);
+      return;
+    }
+    if (ends_function(line)) {
+      end_function();
       return;
     }
     const auto mnemonic = mnemonic_of(line);
     if (mnemonic.empty()) return;
-    const auto hook = mnemonic == "call" ? hook_called(line) : Hook::none;
+    const bool calls = mnemonic == "call";
+    const auto hook = calls ? hook_called(line) : Hook::none;
     if (hook == Hook::block) {
-      end_block();
-      hook_ = lines_.size() - 1;
+      begin_block();
+      blocks_.back().hook = lines_.size() - 1;
     } else if (hook == Hook::access) {
-      leave_out();
+      blocks_.back().accesses = true;
     } else if (hook == Hook::none) {
-      ++instructions_;
-      if (mnemonic.starts_with('j') || mnemonic.starts_with("ret")) jump(line, mnemonic);
+      ++blocks_.back().instructions;
+      if (calls) blocks_.back().calls = true;
+      if (mnemonic.starts_with('j') || mnemonic.starts_with("ret") || mnemonic == "notrack") jump(line, mnemonic);
     }
   }
   [[nodiscard]] std::string text() {
-    end_block();
+    end_function();
     std::string text;
     for (const auto line : lines_)
       if (line.data() != nullptr) text.append(line).push_back('\n');
@@ -81,27 +90,62 @@ class Thinner {
   }
 
  private:
+  struct Block {
+    std::optional<std::size_t> hook;  // its line
+    bool accesses = false;
+    bool calls = false;
+    bool goes_on = true;
+    bool goes_anywhere = false;
+    int instructions = 0;     // hooks apart
+    std::string_view target;  // of the jump that ends it
+  };
+
+  void begin_block() { blocks_.emplace_back(); }
   void jump(std::string_view line, std::string_view mnemonic) {
+    auto& block = blocks_.back();
+    const bool always = mnemonic == "jmp" || mnemonic == "notrack";  // the latter is a prefix of computed jumps
+    block.goes_on = !always && !mnemonic.starts_with("ret");
     const auto end = static_cast<std::size_t>(mnemonic.data() - line.data()) + mnemonic.size();
     const auto target = line.find_first_not_of(" \t", end);
-    const bool loops = target != std::string_view::npos && labels_.contains(word_at(line, target));
-    if (loops) hook_.reset();  // stays
-    end_block();
+    if (target != std::string_view::npos && mnemonic != "notrack") block.target = word_at(line, target);
+    block.goes_anywhere = always && block.target.empty();
+    begin_block();
   }
-  void end_block() {
-    if (instructions_ < k_few) leave_out();
-    hook_.reset();
-    instructions_ = 0;
+  [[nodiscard]] std::optional<std::size_t> target_of(const Block& block) const {
+    const auto found = labels_.find(block.target);
+    return block.target.empty() || found == labels_.end() ? std::nullopt : std::optional(found->second);
   }
-  void leave_out() {
-    if (hook_) lines_[*hook_] = {};
-    hook_.reset();
+  [[nodiscard]] observe::LoopMarks loop_marks() const {
+    std::vector<observe::FlowBlock> flow;
+    for (const auto& block : blocks_) {
+      auto& one = flow.emplace_back();
+      if (const auto target = target_of(block)) one.targets.push_back(static_cast<observe::BlockIndex>(*target));
+      one.goes_on = block.goes_on;
+      one.goes_anywhere = block.goes_anywhere;
+      one.has_hook = block.hook.has_value();
+      one.calls = block.calls;
+    }
+    return observe::mark_loops(flow);
+  }
+  // What its hook would say is said by its accesses, or costs more than it tells.
+  [[nodiscard]] bool is_dispensable(std::size_t index) const {
+    const auto& block = blocks_[index];
+    const auto target = target_of(block);
+    const bool loops = target && *target <= index;
+    return block.accesses || (block.instructions < k_few && !loops);
+  }
+  void end_function() {
+    const auto marks = loop_marks();
+    for (std::size_t i = 0; i < blocks_.size(); ++i)
+      if (blocks_[i].hook && is_dispensable(i) && !marks.marks(static_cast<observe::BlockIndex>(i)))
+        lines_[*blocks_[i].hook] = {};
+    blocks_.assign(1, {});
+    labels_.clear();
   }
 
   std::vector<std::string_view> lines_;
-  std::optional<std::size_t> hook_;      // of the block, as long as it may be left out
-  int instructions_ = 0;                 // of the block, hooks apart
-  std::set<std::string_view> labels_{};  // so far
+  std::vector<Block> blocks_{1};                   // of the function that is read
+  std::map<std::string_view, std::size_t> labels_;  // the block that each begins
 };
 
 }  // namespace

@@ -65,7 +65,9 @@ TERRACE_HOOK void __tsan_vptr_update(void** vptr, void*) { follow(vptr, sizeof *
 // Every basic block without accesses; with other compilers' code than gcc's, every one.
 TERRACE_HOOK void __sanitizer_cov_trace_pc() {
   const auto& thread = terrace::observe::t_thread;
-  if (thread.pipeline != nullptr && thread.inside == 0) thread.pipeline->block(TERRACE_SITE);
+  if (thread.pipeline == nullptr || thread.inside != 0) return;
+  thread.pipeline->block(TERRACE_SITE);
+  terrace::observe::follow_block(TERRACE_SITE);
 }
 
 TERRACE_HOOK void __tsan_func_entry(void* call_site) {
@@ -73,7 +75,7 @@ TERRACE_HOOK void __tsan_func_entry(void* call_site) {
                                    reinterpret_cast<std::uint64_t>(__builtin_dwarf_cfa()));
 }
 TERRACE_HOOK void __tsan_func_exit() {
-  terrace::observe::leave_function(reinterpret_cast<std::uint64_t>(__builtin_dwarf_cfa()));
+  terrace::observe::leave_function(reinterpret_cast<std::uint64_t>(__builtin_dwarf_cfa()), TERRACE_SITE);
 }
 
 }  // extern "C"

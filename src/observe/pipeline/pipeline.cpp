@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "observe/loops/loop_tree.hpp"
 #include "observe/pipeline/pipeline_state.hpp"
 #include "observe/pipeline/undisturbed.hpp"
 #include "observe/threads/thread.hpp"
@@ -192,6 +193,7 @@ void Pipeline::bring_quantum(bool in_stride) {
   settle_samples();
   if (lines == 0 && called_ == 0 && instructions_ == 0) return;
   if (called_ > 0) take_calls();
+  instructions_before_ += instructions_;
   state.finish(lines, std::exchange(instructions_, 0), in_stride);
 }
 
@@ -218,6 +220,10 @@ void Pipeline::flush(bool in_stride) {
 }
 
 std::uint64_t Pipeline::accesses() const { return clock_ - state_->extra_lines_before - state_->extra_lines; }
+std::uint64_t Pipeline::work() const {
+  return instructions_before_ + instructions_ + (clock_ - sampled_) * instructions_last_ +
+         state_->missed() * k_work_of_a_miss;
+}
 std::uint64_t Pipeline::unknown_accesses() const { return state_->unknown_lines_before + state_->unknown_lines; }
 
 }  // namespace terrace::observe

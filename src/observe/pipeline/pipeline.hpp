@@ -99,6 +99,8 @@ class Pipeline {
   // while.
   void contend();
   [[nodiscard]] std::uint64_t accesses() const;
+  // Instructions so far, with what misses take counted as more of them (loops/loop_tree.hpp).
+  [[nodiscard]] std::uint64_t work() const;
   // Line accesses whose address nobody knew.
   [[nodiscard]] std::uint64_t unknown_accesses() const;
 
@@ -128,6 +130,7 @@ class Pipeline {
   std::uint64_t quantum_end_;  // calls bring it nearer
   std::uint64_t quantum_accesses_;
   std::uint64_t instructions_ = 0;  // in this quantum
+  std::uint64_t instructions_before_ = 0;
   CodeWork* work_;
   std::uint32_t instructions_last_ = k_instructions_of_an_access;  // of the last sample
   std::uint64_t sampled_ = 0;                                      // by the clock, up to here

@@ -4,7 +4,16 @@
 #include <bit>
 #include <mutex>
 
+#include "observe/loops/loop_tree.hpp"
+#include "observe/threads/thread.hpp"
+
 namespace terrace::observe {
+
+namespace {
+
+constexpr unsigned k_region_bits = 16;  // 64 KiB, what a loop's turns are compared by
+
+}  // namespace
 
 Pipeline::State::State(const PipelineConfig& config, SharedCache& shared_caches, const AddressMap& address_map,
                        AccessSink& access_sink, std::uint32_t thread_number, Unknown unknown_address,
@@ -155,6 +164,7 @@ Level Pipeline::State::miss(const Line& line, std::uint64_t site) {
     dependence.missed(line.number, arrives);
   }
   misses_.push_back(miss);
+  if (LoopTree* const loops = t_thread.loops) loops->missed(line.number >> (k_region_bits - line_bits));
   if (exposure.full()) exposure.close(misses_);
   return arrives;
 }
@@ -211,6 +221,7 @@ void Pipeline::State::finish(std::uint64_t lines, std::uint64_t instructions, bo
   in_sink = true;
   sink_.quantum(quantum);
   in_sink = false;
+  missed_before_ += misses_.size();
   misses_.clear();
   calls.clear();
   hits_ = {};

@@ -11,7 +11,7 @@
 namespace terrace::observe {
 
 inline constexpr std::array<char, 8> k_symbol_magic{'T', 'E', 'R', 'R', 'S', 'Y', 'M', 'S'};
-inline constexpr std::uint32_t k_symbol_version = 2;
+inline constexpr std::uint32_t k_symbol_version = 5;
 inline constexpr std::uint32_t k_build_id_bytes = 32;
 
 struct SymbolFileHeader {
@@ -26,6 +26,8 @@ struct SymbolFileHeader {
   std::uint64_t sites = 0;
   std::uint64_t variables = 0;
   std::uint64_t hooks = 0;
+  std::uint64_t loops = 0;
+  std::uint64_t spans = 0;
   std::uint64_t string_bytes = 0;
 };
 
@@ -57,6 +59,23 @@ struct SymbolSite {
 struct SymbolHook {
   std::uint64_t low = 0;
   std::uint32_t instructions = 0;
+  std::uint32_t turns = 0;   // the loop that goes round once more here, from 1; 0: none (code/loop_marks.hpp)
+  std::uint32_t enters = 0;  // the loop that begins behind it, from 1; 0: none
+  std::uint32_t unused = 0;
+};
+
+// A loop, with those in it right behind it, by the address of its head.
+struct SymbolLoop {
+  std::uint64_t low = 0;
+  std::uint64_t back = 0;    // the last instruction before it is begun again; 0: none was found
+  std::uint32_t around = 0;  // the loop around it, from 1; 0: none
+  std::uint32_t last = 0;    // of the loops in it, from 1; itself where there is none
+};
+
+// From `low` to the next one's `low`, code is in this loop and in none of those in it.
+struct SymbolSpan {
+  std::uint64_t low = 0;
+  std::uint32_t loop = 0;  // from 1; 0: in none
   std::uint32_t unused = 0;
 };
 

@@ -27,6 +27,8 @@ struct File {
   std::span<const SymbolSite> sites;
   std::span<const SymbolVariable> variables;
   std::span<const SymbolHook> hooks;
+  std::span<const SymbolLoop> loops;
+  std::span<const SymbolSpan> spans;
   std::span<const char> strings;
   std::size_t mapped = 0;
 
@@ -54,6 +56,7 @@ bool open_tables(std::span<const std::byte> bytes, File& file) {
   };
   if (!take(header.functions, file.functions) || !take(header.sites, file.sites) ||
       !take(header.variables, file.variables) || !take(header.hooks, file.hooks) ||
+      !take(header.loops, file.loops) || !take(header.spans, file.spans) ||
       !take(header.string_bytes, file.strings))
     return false;
   if (file.strings.empty() || file.strings.back() != '\0') return false;
@@ -80,6 +83,11 @@ struct SymbolTable::State {
     const File* file = nullptr;
   };
   [[nodiscard]] const File* file_for(const Module& module) const;
+  // The module that the address is in; null: none that a symbol file describes.
+  [[nodiscard]] const Module* described(std::uint64_t address) const;
+  [[nodiscard]] LoopId loop_id(const Module& module, std::uint32_t loop) const;
+  // Where the function that the code at the offset belongs to begins, in the process; 0: it is not known.
+  [[nodiscard]] std::uint64_t function(const Module& module, std::uint64_t offset) const;
 
   std::deque<File> files;
   std::deque<Module> modules;
@@ -93,6 +101,27 @@ const File* SymbolTable::State::file_for(const Module& module) const {
       return &file;
   }
   return nullptr;
+}
+
+const SymbolTable::State::Module* SymbolTable::State::described(std::uint64_t address) const {
+  for (const auto& module : modules)
+    if (address >= module.loaded.low && address < module.loaded.high) return module.file ? &module : nullptr;
+  return nullptr;
+}
+
+// Modules of so many loops have no others.
+constexpr std::uint32_t k_loops_of_a_module = 1U << 22;
+
+LoopId SymbolTable::State::loop_id(const Module& module, std::uint32_t loop) const {
+  if (loop == 0 || loop > module.file->loops.size() || loop >= k_loops_of_a_module) return 0;
+  for (std::size_t i = 0; i < modules.size(); ++i)
+    if (&modules[i] == &module) return static_cast<LoopId>(i) * k_loops_of_a_module + loop;
+  return 0;
+}
+
+std::uint64_t SymbolTable::State::function(const Module& module, std::uint64_t offset) const {
+  const auto* const row = last_before(module.file->functions, offset);
+  return row && offset - row->low < row->size ? row->low + module.loaded.bias : 0;
 }
 
 SymbolTable::SymbolTable() : state_(std::make_unique<State>()) {}
@@ -172,15 +201,32 @@ SymbolTable::Site SymbolTable::find(std::uint64_t address) const noexcept {
   return site;
 }
 
-std::optional<std::uint32_t> SymbolTable::instructions(std::uint64_t site) const noexcept {
-  for (const auto& module : state_->modules) {
-    if (site < module.loaded.low || site >= module.loaded.high) continue;
-    if (!module.file) return std::nullopt;
-    const auto offset = site - module.loaded.bias;
-    const auto* const row = last_before(module.file->hooks, offset);
-    return row && row->low == offset ? std::optional(row->instructions) : std::nullopt;
-  }
-  return std::nullopt;
+std::optional<SymbolTable::Work> SymbolTable::work(std::uint64_t site) const noexcept {
+  const auto* const module = state_->described(site);
+  if (!module) return std::nullopt;
+  const auto offset = site - module->loaded.bias;
+  const auto* const row = last_before(module->file->hooks, offset);
+  if (!row || row->low != offset) return std::nullopt;
+  return Work{row->instructions, {state_->loop_id(*module, row->turns), state_->loop_id(*module, row->enters)}};
+}
+
+LoopCode::Place SymbolTable::place(std::uint64_t address) const noexcept {
+  const auto* const module = state_->described(address);
+  if (!module) return {};
+  const auto offset = address - module->loaded.bias;
+  const auto* const span = last_before(module->file->spans, offset);
+  return {span ? state_->loop_id(*module, span->loop) : 0, state_->function(*module, offset)};
+}
+
+LoopCode::Loop SymbolTable::loop(LoopId id) const noexcept {
+  const auto index = id / k_loops_of_a_module;
+  const auto number = id % k_loops_of_a_module;
+  if (number == 0 || index >= state_->modules.size()) return {};
+  const auto& module = state_->modules[index];
+  if (!module.file || number > module.file->loops.size()) return {};
+  const auto& row = module.file->loops[number - 1];
+  return {row.low + module.loaded.bias, row.back == 0 ? 0 : row.back + module.loaded.bias, state_->loop_id(module, row.around),
+          state_->loop_id(module, std::max(row.last, number)), state_->function(module, row.low)};
 }
 
 std::size_t SymbolTable::modules() const noexcept { return state_->modules.size(); }

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "observe/loops/loop_code.hpp"
 #include "observe/symbols/symbol_file.hpp"
 
 namespace terrace::observe {
@@ -49,8 +50,17 @@ class SymbolTable {
   // What runs at the address. For a return address ask one byte before it.
   [[nodiscard]] Site find(std::uint64_t address) const noexcept;
 
-  // How many instructions of the program's own go with the hook that returns to this address.
-  [[nodiscard]] std::optional<std::uint32_t> instructions(std::uint64_t site) const noexcept;
+  // What goes with the hook that returns to this address: instructions of the program's own, and what it tells of
+  // loops.
+  struct Work {
+    std::uint32_t instructions = 0;
+    LoopCode::Mark loops{};
+  };
+  [[nodiscard]] std::optional<Work> work(std::uint64_t site) const noexcept;
+
+  // Loops of all modules together; the code at an address.
+  [[nodiscard]] LoopCode::Loop loop(LoopId id) const noexcept;
+  [[nodiscard]] LoopCode::Place place(std::uint64_t address) const noexcept;
 
   [[nodiscard]] std::size_t modules() const noexcept;
   [[nodiscard]] const LoadedModule& module(std::size_t index) const noexcept;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "observe/loops/follow_loops.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace terrace::observe {
@@ -51,18 +52,26 @@ inline void enter_function(std::uint64_t function, std::uint64_t call_site, std:
   thread.depth = depth + 1;
   if (thread.watching) [[unlikely]]
     report_entry(function, call_site);
+  if (thread.loops != nullptr && depth <= thread.followed_depth) [[unlikely]]
+    report_call(function, call_site);
 }
 
-inline void leave_function(std::uint64_t stack_pointer) {
+// `site`: where the exit hook returns to. A compiler may end a function by a jump to the hook, with the stack already
+// cleared away: then that is where the function itself returns to.
+inline void leave_function(std::uint64_t stack_pointer, std::uint64_t site) {
   Thread& thread = t_thread;
   if (thread.calls == nullptr || thread.inside != 0 || thread.depth == 0) return;
   // At its exit a function's stack pointer is where it was at its entry, or lower where it allocated on the stack.
   const std::uint32_t top = thread.depth <= k_shadow_stack_depth ? thread.depth - 1 : k_shadow_stack_depth - 1;
-  if (thread.calls[top].stack_pointer < stack_pointer) [[unlikely]] {
+  bool is_gone = false;
+  if (thread.calls[top].stack_pointer < stack_pointer) {
     unwind(thread, stack_pointer - 1);
-    if (thread.depth == 0) return;
+    is_gone = thread.calls[thread.depth].call_site == site;
+    if (!is_gone && thread.depth == 0) return;
   }
-  --thread.depth;
+  if (!is_gone) --thread.depth;
+  if (thread.loops != nullptr && thread.depth <= thread.followed_depth) [[unlikely]]
+    report_return();
 }
 
 }  // namespace terrace::observe

@@ -8,6 +8,7 @@
 
 namespace terrace::observe {
 
+class LoopTree;
 class Pipeline;
 class TimeSamples;
 
@@ -23,6 +24,8 @@ struct Thread {
   bool is_scheduled = false;       // with other threads, in virtual time
   bool rests = false;              // after its last turn: its time is sampled as Terrace's own
   TimeSamples* samples = nullptr;  // null: its time is not sampled
+  LoopTree* loops = nullptr;         // of what it does; null: its loops are not followed
+  std::uint32_t followed_depth = 0;  // calls from deeper ones are not, in the loops
   struct Call {
     std::uint64_t function;
     std::uint64_t call_site;

@@ -110,8 +110,8 @@ void RunRows::add(const ObjectEndRecord& r) {
 
 void RunRows::add(const LoopRecord& r) {
   ++loop_;
-  Statement insert(database_, "INSERT INTO loop VALUES(?, ?, ?, ?, NULL, NULL, NULL)");
-  insert.run(id_, loop_, r.name, r.at);
+  Statement insert(database_, "INSERT INTO loop VALUES(?, ?, ?, ?, ?, ?, NULL, NULL, NULL)");
+  insert.run(id_, loop_, r.name, r.at, r.why, r.turns_before);
 }
 
 void RunRows::add(const LoopEndRecord& r) {

@@ -50,7 +50,8 @@ CREATE TABLE object_place(
   place INTEGER NOT NULL, PRIMARY KEY(run, object, first)) WITHOUT ROWID;
 CREATE TABLE loop(
   run INTEGER NOT NULL REFERENCES run(id), number INTEGER NOT NULL, name TEXT NOT NULL, begun REAL NOT NULL,
-  ended REAL, iterations INTEGER, observed INTEGER, PRIMARY KEY(run, number)) WITHOUT ROWID;
+  why TEXT NOT NULL, turns_before INTEGER NOT NULL, ended REAL, iterations INTEGER, observed INTEGER,
+  PRIMARY KEY(run, number)) WITHOUT ROWID;
 CREATE TABLE phase_instance(
   run INTEGER NOT NULL REFERENCES run(id), loop INTEGER NOT NULL, iteration INTEGER NOT NULL,
   phase INTEGER NOT NULL, name TEXT NOT NULL, begun REAL NOT NULL, ended REAL NOT NULL, waited REAL NOT NULL,

@@ -84,7 +84,7 @@ class Replay final : public sim::ReplaySink {
       throw Error(Code::corrupt, "the recording has a hint that no program gives: " + complaint);
   }
   void object_removed(ObjectId object) override { runtime_->remove_object(object); }
-  void loop_begun(std::string_view name) override { runtime_->loop_begin(name); }
+  void loop_begun(const observe::NewLoop& loop) override { runtime_->loop_begin(loop); }
   void loop_ended() override { runtime_->loop_end(); }
   void phase_begun(std::string_view name) override { runtime_->phase(name); }
   void slept(Seconds duration) override {

@@ -25,7 +25,7 @@
 
 namespace terrace::sim {
 
-inline constexpr std::uint32_t k_recording_version = 7;
+inline constexpr std::uint32_t k_recording_version = 8;
 
 enum Column : std::uint8_t { k_events, k_classes, k_lines, k_columns };
 

@@ -21,7 +21,9 @@ class Calls : public testing::Test {
     enter_function(function, site, at(height));
   }
   void overwrite(std::uint64_t height, std::uint64_t word) { stack_[height] = word; }
-  void leave(std::uint64_t height) const { leave_function(at(height)); }
+  void leave(std::uint64_t height) const { leave_function(at(height), 0); }
+  // By a jump to the exit hook: the function's frame is gone, its return address was just above it.
+  void jump_out(std::uint64_t height, std::uint64_t site) const { leave_function(at(height + 2), site); }
 
   void SetUp() override { enter_thread(); }
   void TearDown() override {
@@ -50,6 +52,27 @@ TEST_F(Calls, InnermostFirst) {
   leave(7900);  // it allocated on the stack since
   leave(9000);
   leave(9000);  // one too many
+  EXPECT_TRUE(frames().empty());
+}
+
+// Half of what gcc compiles ends so.
+TEST_F(Calls, AJumpToTheExitHookLeavesOneFunction) {
+  enter(1, 101, 9000);
+  enter(2, 102, 8000);
+  enter(3, 103, 7000);
+  jump_out(7000, 103);
+  EXPECT_EQ(frames(), (std::vector<std::uint64_t>{102, 101}));
+  enter(3, 103, 7000);
+  enter(4, 104, 6000);
+  jump_out(7000, 103);  // the innermost was left by a jump of its own
+  EXPECT_EQ(frames(), (std::vector<std::uint64_t>{102, 101}));
+  enter(2, 102, 7000);  // a recursion: the same call site twice
+  enter(2, 102, 6000);
+  jump_out(6000, 102);
+  EXPECT_EQ(frames(), (std::vector<std::uint64_t>{102, 102, 101}));
+  jump_out(7000, 102);
+  jump_out(8000, 102);
+  jump_out(9000, 101);
   EXPECT_TRUE(frames().empty());
 }
 

@@ -36,7 +36,10 @@ TEST(SymbolsCode, InstructionsGoWithTheHooksOfTheirBlock) {
     id.push_back(static_cast<std::uint8_t>(std::stoi(name.substr(i, 2), nullptr, 16)));
   constexpr std::uint64_t k_bias = 1ULL << 40;
   ASSERT_EQ(table.add_module({TERRACE_HOOKED_CODE, k_bias, k_bias, k_bias + (1ULL << 30), id}), 0);
-  const auto at = [&](const std::string& label) { return table.instructions(k_bias + address_of(label)); };
+  const auto at = [&](const std::string& label) -> std::optional<std::uint32_t> {
+    const auto work = table.work(k_bias + address_of(label));
+    return work ? std::optional(work->instructions) : std::nullopt;
+  };
   EXPECT_EQ(at("at_block"), 2u);
   // 21 of the block, 1 of the 2 behind it.
   EXPECT_EQ(at("at_read").value_or(0) + at("at_write").value_or(0), 22u);
@@ -45,7 +48,7 @@ TEST(SymbolsCode, InstructionsGoWithTheHooksOfTheirBlock) {
   EXPECT_EQ(at("at_atomic"), 0u);
   EXPECT_EQ(at("at_other"), 3u);
   EXPECT_EQ(at("mixture"), std::nullopt) << "no hook returns there";
-  EXPECT_EQ(table.instructions(k_bias - 1), std::nullopt);
+  EXPECT_EQ(table.work(k_bias - 1), std::nullopt);
   fs::remove_all(cache);
 }
 

@@ -65,7 +65,7 @@ TEST_F(Replays, ManyThreadsAndTerabytesAndIterations) {
       writer.object_added(object_of(std::uint64_t{1} << 40, id, k_chunks));
     writer.alive(k_threads);
     for (std::uint32_t thread = 1; thread < k_threads; ++thread) writer.follow(thread, 0);
-    writer.loop_begun("main");
+    writer.loop_begun({"main"});
     for (std::uint32_t i = 0; i < k_iterations; ++i) {
       writer.phase_begun("step");
       const observe::Miss miss{i * 500, 0, 0, observe::MissKind::independent};

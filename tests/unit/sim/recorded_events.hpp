@@ -110,7 +110,9 @@ class TranscriptSink : public ReplaySink {
     said.event("hinted", static_cast<int>(hint.what), hint.of, hint.says, hint.value);
   }
   void object_removed(ObjectId object) override { said.event("removed", object); }
-  void loop_begun(std::string_view name) override { said.event("loop", name); }
+  void loop_begun(const observe::NewLoop& loop) override {
+    said.event("loop", loop.name, loop.why, loop.turns_before);
+  }
   void loop_ended() override { said.event("loop ended"); }
   void phase_begun(std::string_view name) override { said.event("phase", name); }
   void slept(Seconds duration) override { said.event("slept", duration.value); }
@@ -160,7 +162,7 @@ class RandomProgram {
       case 1:
         return both(to, [id = static_cast<ObjectId>(below(objects_))](auto& s) { s.object_removed(id); });
       case 2:
-        return both(to, [](auto& s) { s.loop_begun("main"); });
+        return both(to, [](auto& s) { s.loop_begun({"main", "it goes round", 2}); });
       case 3:
         return both(to, [](auto& s) { s.loop_ended(); });
       case 4:

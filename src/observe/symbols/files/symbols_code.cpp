@@ -1,208 +1,24 @@
-// What goes with each call of a hook: a program's functions are taken apart (with Capstone), and the instructions
-// of each basic block that the program itself would execute without hooks are shared out among the hooks in it. To
-// the block's own hook, if it has one; else evenly to its accesses'. See symbols_facts.hpp.
+// What goes with each call of a hook, and loops: a program's functions are taken apart, and the instructions of each
+// basic block that the program itself would execute without hooks are shared out among the hooks in it. To the
+// block's own hook, if it has one; else evenly to its accesses'. See symbols_facts.hpp.
 //
-// Not the program's own are calls of hooks, copies from register to register and to and from the stack, and saved
-// registers: around a call of a hook nearly everything has to be saved. What is left counts as one, but for those
-// that keep a core's divider busy. The loops are still scalar: what a vector unit saves is for the fit of the time
-// of an instruction to find.
-#include <capstone/capstone.h>
+// The loops are still scalar: what a vector unit saves is for the fit of the time of an instruction to find.
 #include <gelf.h>
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <numeric>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "observe/hooks/hook_names.hpp"
+#include "observe/code/loop_marks.hpp"
+#include "observe/symbols/files/disassembly.hpp"
 #include "observe/symbols/files/symbols_facts.hpp"
 
 namespace terrace::observe {
 
 namespace {
-
-// Divisions and square roots of doubles begin every four to six cycles, others of today's instructions four a
-// cycle (Fog, Instruction tables, Intel Ice Lake and AMD Zen 4: DIVSD, SQRTSD).
-constexpr std::uint32_t k_division = 16;
-
-struct Code {
-  std::uint64_t address = 0;
-  std::span<const std::uint8_t> bytes;
-  bool linkage = false;  // jumps to other modules' functions
-};
-
-struct Instruction {
-  std::uint64_t at = 0, next = 0;
-  std::uint64_t target = 0;  // of a jump within the module
-  std::uint32_t work = 0;
-  Hook hook = Hook::none;
-  bool jumps = false;
-};
-
-using Hooks = std::map<std::uint64_t, Hook>;  // by address
-
-bool is_text(std::string_view name) { return !name.starts_with(".plt"); }
-
-std::vector<Code> find_code(Elf* elf) {
-  std::vector<Code> found;
-  std::size_t names = 0;
-  if (elf_getshdrstrndx(elf, &names) != 0) return found;
-  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
-    GElf_Shdr header;
-    if (!gelf_getshdr(section, &header) || header.sh_type != SHT_PROGBITS ||
-        (header.sh_flags & SHF_EXECINSTR) == 0)
-      continue;
-    const Elf_Data* const data = elf_rawdata(section, nullptr);
-    const char* const name = elf_strptr(elf, names, header.sh_name);
-    if (!data || !data->d_buf || !name) continue;
-    found.push_back(
-        {header.sh_addr, {static_cast<const std::uint8_t*>(data->d_buf), data->d_size}, !is_text(name)});
-  }
-  return found;
-}
-
-// Where the module keeps the addresses of hooks.
-Hooks find_slots(Elf* elf) {
-  Hooks slots;
-  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
-    GElf_Shdr header;
-    GElf_Shdr symbols_header;
-    if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA || header.sh_entsize == 0) continue;
-    Elf_Scn* const symbols_section = elf_getscn(elf, header.sh_link);
-    Elf_Data* const data = elf_getdata(section, nullptr);
-    if (!symbols_section || !data || !gelf_getshdr(symbols_section, &symbols_header)) continue;
-    Elf_Data* const symbols = elf_getdata(symbols_section, nullptr);
-    const auto count = static_cast<int>(header.sh_size / header.sh_entsize);
-    for (int i = 0; symbols && i < count; ++i) {
-      GElf_Rela relocation;
-      GElf_Sym symbol;
-      if (!gelf_getrela(data, i, &relocation) ||
-          !gelf_getsym(symbols, static_cast<int>(GELF_R_SYM(relocation.r_info)), &symbol))
-        continue;
-      const char* const name = elf_strptr(elf, symbols_header.sh_link, symbol.st_name);
-      if (const auto hook = name ? hook_of(name) : Hook::none; hook != Hook::none)
-        slots.emplace(relocation.r_offset, hook);
-    }
-  }
-  return slots;
-}
-
-class Disassembler {
- public:
-  explicit Disassembler(Hooks slots) : slots_(std::move(slots)) {
-    if (cs_open(CS_ARCH_X86, CS_MODE_64, &capstone_) != CS_ERR_OK) return;
-    cs_option(capstone_, CS_OPT_DETAIL, CS_OPT_ON);
-    instruction_ = cs_malloc(capstone_);
-  }
-  ~Disassembler() {
-    if (instruction_) cs_free(instruction_, 1);
-    if (capstone_ != 0) cs_close(&capstone_);
-  }
-  Disassembler(const Disassembler&) = delete;
-  Disassembler& operator=(const Disassembler&) = delete;
-
-  // The linker's own jumps to hooks; to be known before code that calls them is read.
-  void learn_linkage(const Code& code) {
-    std::uint64_t begin = code.address;
-    each(code.address, code.bytes, [&](const cs_insn& found) {
-      constexpr std::uint64_t k_entry = 16;  // with its alignment
-      if (found.address % k_entry == 0) begin = found.address;
-      if (in_group(found, CS_GRP_JUMP))
-        if (const auto hook = hook_at(slot_of(found)); hook != Hook::none) {
-          linkage_.emplace(begin, hook);
-          linkage_.emplace(found.address, hook);
-        }
-    });
-  }
-  [[nodiscard]] std::vector<Instruction> read(std::uint64_t address, std::span<const std::uint8_t> bytes) {
-    std::vector<Instruction> all;
-    each(address, bytes, [&](const cs_insn& found) { all.push_back(examine(found)); });
-    return all;
-  }
-
- private:
-  template <class Visit>
-  void each(std::uint64_t address, std::span<const std::uint8_t> bytes, Visit visit) {
-    if (!instruction_) return;
-    const auto* at = bytes.data();
-    auto left = bytes.size();
-    while (left > 0) {
-      if (cs_disasm_iter(capstone_, &at, &left, &address, instruction_)) {
-        visit(*instruction_);
-      } else {  // data, or an instruction that Capstone does not know yet
-        ++at, ++address, --left;
-      }
-    }
-  }
-  [[nodiscard]] bool in_group(const cs_insn& found, cs_group_type group) const {
-    return cs_insn_group(capstone_, &found, static_cast<unsigned>(group));
-  }
-  // Where an instruction finds the address that it goes to: at a distance from itself. 0: elsewhere.
-  static std::uint64_t slot_of(const cs_insn& found) {
-    const auto& x86 = found.detail->x86;
-    if (x86.op_count != 1 || x86.operands[0].type != X86_OP_MEM || x86.operands[0].mem.base != X86_REG_RIP)
-      return 0;
-    return found.address + found.size + static_cast<std::uint64_t>(x86.operands[0].mem.disp);
-  }
-  static std::uint64_t target_of(const cs_insn& found) {
-    const auto& x86 = found.detail->x86;
-    return x86.op_count == 1 && x86.operands[0].type == X86_OP_IMM
-               ? static_cast<std::uint64_t>(x86.operands[0].imm)
-               : 0;
-  }
-  [[nodiscard]] Hook hook_at(std::uint64_t slot) const {
-    const auto found = slots_.find(slot);
-    return found == slots_.end() ? Hook::none : found->second;
-  }
-  [[nodiscard]] Hook hook_called(const cs_insn& found) const {
-    if (const auto hook = hook_at(slot_of(found)); hook != Hook::none) return hook;
-    const auto entry = linkage_.find(target_of(found));
-    return entry == linkage_.end() ? Hook::none : entry->second;
-  }
-
-  [[nodiscard]] Instruction examine(const cs_insn& found) const {
-    Instruction instruction{found.address, found.address + found.size, 0, 0, Hook::none, false};
-    if (in_group(found, CS_GRP_CALL) || in_group(found, CS_GRP_JUMP)) instruction.hook = hook_called(found);
-    instruction.jumps = in_group(found, CS_GRP_JUMP) || in_group(found, CS_GRP_RET);
-    if (in_group(found, CS_GRP_JUMP)) instruction.target = target_of(found);
-    if (instruction.hook == Hook::none) instruction.work = work_of(found);
-    return instruction;
-  }
-
-  static bool is_stack(const cs_x86_op& operand) {
-    return operand.type == X86_OP_MEM && operand.mem.base == X86_REG_RSP;
-  }
-  static bool is_register(const cs_x86_op& operand) { return operand.type == X86_OP_REG; }
-  // Into a register in which hooks take parameters.
-  static bool is_parameter(const cs_x86_op& operand) {
-    return is_register(operand) && (operand.reg == X86_REG_RDI || operand.reg == X86_REG_RSI ||
-                                    operand.reg == X86_REG_EDI || operand.reg == X86_REG_ESI);
-  }
-  static std::uint32_t work_of(const cs_insn& found) {
-    const auto& operands = found.detail->x86.operands;
-    const auto count = found.detail->x86.op_count;
-    const std::string_view name(found.mnemonic);
-    if (name == "nop" || name.starts_with("endbr") || name == "push" || name == "pop") return 0;
-    if (name == "lea" && is_parameter(operands[0])) return 0;
-    if (name.starts_with("mov") && count == 2) {
-      if (is_stack(operands[0]) || is_stack(operands[1])) return 0;
-      if (is_register(operands[0]) && is_register(operands[1]) && operands[0].size == operands[1].size) return 0;
-      if (is_parameter(operands[0]) && operands[1].type == X86_OP_IMM) return 0;
-    }
-    if (name.find("div") != std::string_view::npos || name.find("sqrt") != std::string_view::npos)
-      return k_division;
-    return 1;
-  }
-
-  csh capstone_ = 0;
-  cs_insn* instruction_ = nullptr;
-  Hooks slots_;
-  Hooks linkage_;
-};
 
 using Block = std::span<const Instruction>;
 
@@ -224,13 +40,13 @@ void share_out(Block block, std::uint32_t work, std::vector<SymbolHook>& hooks) 
     if (instruction.hook == Hook::block && own == 0)
       own = instruction.next;
     else if (instruction.hook == Hook::block)
-      hooks.push_back({instruction.next, 0, 0});  // two blocks that the compiler made one
+      hooks.push_back({.low = instruction.next});  // two blocks that the compiler made one
     if (instruction.hook == Hook::access) accesses.push_back(instruction.next);
   }
-  if (own != 0) hooks.push_back({own, std::exchange(work, 0), 0});
+  if (own != 0) hooks.push_back({.low = own, .instructions = std::exchange(work, 0)});
   for (std::size_t i = 0; i < accesses.size(); ++i) {
     const auto share = work / static_cast<std::uint32_t>(accesses.size() - i);
-    hooks.push_back({accesses[i], share, 0});
+    hooks.push_back({.low = accesses[i], .instructions = share});
     work -= share;
   }
 }
@@ -253,11 +69,11 @@ std::vector<Block> cut_blocks(const std::vector<Instruction>& code) {
 
 // Blocks without hooks are small (cli/wrapper/thin_blocks.hpp). Their work goes to the block before them: half of
 // it where that may jump past them.
-void read_function(const std::vector<Instruction>& code, std::vector<SymbolHook>& hooks) {
+void share_out(const std::vector<Block>& blocks, std::vector<SymbolHook>& hooks) {
   Block last;
   std::uint32_t work = 0;  // of that block, in halves
   bool is_passed = false;
-  for (const auto block : cut_blocks(code)) {
+  for (const auto block : blocks) {
     if (has_hook(block)) {
       share_out(last, work / 2, hooks);
       work = 0;
@@ -269,29 +85,127 @@ void read_function(const std::vector<Instruction>& code, std::vector<SymbolHook>
   share_out(last, work / 2, hooks);
 }
 
+// Where the block's own hook returns to; 0: it has none.
+std::uint64_t own_hook(Block block) {
+  const auto found = std::ranges::find(block, Hook::block, &Instruction::hook);
+  return found == block.end() ? 0 : found->next;
+}
+
+LoopMarks loop_marks(const std::vector<Block>& blocks) {
+  std::map<std::uint64_t, BlockIndex> begins;
+  for (const auto block : blocks) begins.emplace(block.front().at, static_cast<BlockIndex>(begins.size()));
+  std::vector<FlowBlock> flow;
+  for (const auto block : blocks) {
+    auto& one = flow.emplace_back();
+    const auto& end = block.back();
+    if (const auto target = begins.find(end.target); end.target != 0 && target != begins.end())
+      one.targets.push_back(target->second);
+    one.goes_on = end.goes_on;
+    one.goes_anywhere = end.goes_anywhere;
+    one.has_hook = own_hook(block) != 0;
+    one.calls = std::ranges::any_of(block, &Instruction::calls);
+  }
+  return mark_loops(flow);
+}
+
+// Loops get their numbers from outside in: those in a loop come right behind it.
+class LoopTables {
+ public:
+  LoopTables(const std::vector<Block>& blocks, SymbolFacts& facts)
+      : blocks_(blocks), marks_(loop_marks(blocks)), facts_(facts), numbers_(blocks.size()), inside_(blocks.size()), back_(blocks.size()) {
+    std::vector<BlockIndex> outermost;
+    for (BlockIndex i = 0; i < blocks.size(); ++i) {
+      if (!marks_.forest.is_head[i]) continue;
+      const auto around = marks_.forest.around[i];
+      (around == k_no_block ? outermost : inside_[around]).push_back(i);
+    }
+    find_jumps_back();
+    for (const auto head : outermost) add(head);
+  }
+  void add_spans() {
+    auto last = ~std::uint32_t{0};
+    for (BlockIndex i = 0; i < blocks_.size(); ++i) {
+      const auto loop = number(marks_.forest.loop_of(i));
+      if (std::exchange(last, loop) != loop) facts_.spans.push_back({.low = blocks_[i].front().at, .loop = loop});
+    }
+  }
+  void mark(std::span<SymbolHook> hooks) const {
+    for (BlockIndex i = 0; i < blocks_.size(); ++i) {
+      if (!marks_.marks(i)) continue;
+      const auto hook = std::ranges::find(hooks, own_hook(blocks_[i]), &SymbolHook::low);
+      if (hook == hooks.end()) continue;
+      hook->turns = number(marks_.turns[i]);
+      hook->enters = number(marks_.enters[i]);
+    }
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t number(BlockIndex head) const { return head == k_no_block ? 0 : numbers_[head]; }
+  void find_jumps_back() {
+    std::map<std::uint64_t, BlockIndex> heads;
+    for (BlockIndex i = 0; i < blocks_.size(); ++i)
+      if (marks_.forest.is_head[i]) heads.emplace(blocks_[i].front().at, i);
+    for (BlockIndex i = 0; i < blocks_.size(); ++i) {
+      const auto& end = blocks_[i].back();
+      for (const auto next : {end.target, end.goes_on ? end.next : 0}) {
+        const auto head = heads.find(next);
+        if (head != heads.end() && marks_.forest.holds(head->second, i)) back_[head->second] = end.at;
+      }
+    }
+  }
+  // Not a recursion: there is code with thousands of loops in one another.
+  void add(BlockIndex outermost) {
+    std::vector<BlockIndex> left{outermost};
+    while (!left.empty()) {
+      const auto head = left.back();
+      if (numbers_[head] != 0) {
+        facts_.loops[numbers_[head] - 1].last = static_cast<std::uint32_t>(facts_.loops.size());
+        left.pop_back();
+        continue;
+      }
+      facts_.loops.push_back({.low = blocks_[head].front().at,
+                              .back = back_[head],
+                              .around = number(marks_.forest.around[head])});
+      numbers_[head] = static_cast<std::uint32_t>(facts_.loops.size());
+      left.insert(left.end(), inside_[head].rbegin(), inside_[head].rend());
+    }
+  }
+
+  const std::vector<Block>& blocks_;
+  LoopMarks marks_;
+  SymbolFacts& facts_;
+  std::vector<std::uint32_t> numbers_;            // of loops, by head; 0: it is none
+  std::vector<std::vector<BlockIndex>> inside_;  // by head: the heads of the loops right in it
+  std::vector<std::uint64_t> back_;              // by head: the last instruction before it is begun again
+};
+
+void read_function(const std::vector<Instruction>& code, SymbolFacts& facts) {
+  const auto blocks = cut_blocks(code);
+  const auto first = facts.hooks.size();
+  share_out(blocks, facts.hooks);
+  LoopTables loops(blocks, facts);
+  loops.add_spans();
+  loops.mark(std::span(facts.hooks).subspan(first));
+}
+
 }  // namespace
 
 void read_code(Elf* elf, SymbolFacts& facts) {
   GElf_Ehdr header;
   if (!gelf_getehdr(elf, &header) || header.e_machine != EM_X86_64) return;
-  auto slots = find_slots(elf);
-  if (slots.empty()) return;
-  const auto code = find_code(elf);
-  Disassembler disassembler(std::move(slots));
-  for (const auto& part : code)
-    if (part.linkage) disassembler.learn_linkage(part);
-  for (const auto& part : code) {
-    if (part.linkage) continue;
+  const Disassembly disassembly(elf);
+  for (const auto& part : disassembly.code()) {
     // From one function's beginning to the next one's.
     const auto end = part.address + part.bytes.size();
     for (auto here = part.address; here < end;) {
       const auto after = std::ranges::upper_bound(facts.functions, here, {}, &SymbolFunction::low);
       const auto next = after == facts.functions.end() ? end : std::min(after->low, end);
-      read_function(disassembler.read(here, part.bytes.subspan(here - part.address, next - here)), facts.hooks);
+      read_function(disassembly.read(here, part.bytes.subspan(here - part.address, next - here)), facts);
       here = next;
     }
   }
   std::ranges::sort(facts.hooks, {}, &SymbolHook::low);
+  std::ranges::sort(facts.spans, {}, &SymbolSpan::low);
 }
 
 }  // namespace terrace::observe

@@ -33,6 +33,8 @@ struct SymbolFacts {
   std::vector<SymbolSite> sites;
   std::vector<SymbolVariable> variables;
   std::vector<SymbolHook> hooks;
+  std::vector<SymbolLoop> loops;
+  std::vector<SymbolSpan> spans;
   StringPool strings;
 };
 
@@ -54,7 +56,7 @@ bool is_allocator_name(std::string_view name);
 void read_build_id(Elf* elf, SymbolFacts& facts);
 // From the ELF symbol tables: functions, variables.
 void read_elf_symbols(Elf* elf, SymbolFacts& facts);
-// From the code itself (x86-64): what goes with each call of a hook.
+// From the code itself (x86-64): what goes with each call of a hook, and loops.
 void read_code(Elf* elf, SymbolFacts& facts);
 // From the debug information, if there is any: sites, better names of variables, members of COMMON blocks.
 void read_debug_information(Elf* elf, SymbolFacts& facts);

@@ -87,10 +87,12 @@ bool write_facts(SymbolFacts& facts, const fs::path& path) {
   header.sites = facts.sites.size();
   header.variables = facts.variables.size();
   header.hooks = facts.hooks.size();
+  header.loops = facts.loops.size();
+  header.spans = facts.spans.size();
   header.string_bytes = facts.strings.bytes().size();
-  const std::span<const std::byte> parts[] = {bytes_of(facts.functions), bytes_of(facts.sites),
-                                              bytes_of(facts.variables), bytes_of(facts.hooks),
-                                              std::as_bytes(std::span(facts.strings.bytes()))};
+  const std::span<const std::byte> parts[] = {
+      bytes_of(facts.functions), bytes_of(facts.sites), bytes_of(facts.variables), bytes_of(facts.hooks),
+      bytes_of(facts.loops),     bytes_of(facts.spans), std::as_bytes(std::span(facts.strings.bytes()))};
   header.file_bytes = sizeof header;
   for (const auto part : parts) {
     header.check = crc32c(part, header.check);

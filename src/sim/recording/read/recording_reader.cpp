@@ -82,6 +82,13 @@ class FrameReplay {
   [[nodiscard]] bool finished() const { return finished_; }
 
  private:
+  void loop_begun(ColumnReader& in) {
+    observe::NewLoop loop;
+    loop.name = in.text();
+    loop.why = in.text();
+    loop.turns_before = static_cast<std::uint32_t>(in.number(~std::uint32_t{0}));
+    sink_.loop_begun(loop);
+  }
   void event(ColumnReader& in) {
     switch (static_cast<EventTag>(in.byte())) {
       case EventTag::quantum:
@@ -91,7 +98,7 @@ class FrameReplay {
       case EventTag::object_removed:
         return object_removed(in);
       case EventTag::loop_begun:
-        return sink_.loop_begun(in.text());
+        return loop_begun(in);
       case EventTag::loop_ended:
         return sink_.loop_ended();
       case EventTag::phase_begun:

@@ -89,8 +89,12 @@ void RecordingWriter::object_removed(ObjectId object) {
   event(EventTag::object_removed, [&](auto& out) { put_number(out, object); });
 }
 
-void RecordingWriter::loop_begun(std::string_view name) {
-  event(EventTag::loop_begun, [&](auto& out) { put_text(out, name); });
+void RecordingWriter::loop_begun(const observe::NewLoop& loop) {
+  event(EventTag::loop_begun, [&](auto& out) {
+    put_text(out, loop.name);
+    put_text(out, loop.why);
+    put_number(out, loop.turns_before);
+  });
 }
 
 void RecordingWriter::loop_ended() {

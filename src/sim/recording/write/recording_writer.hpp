@@ -38,7 +38,7 @@ class RecordingWriter final : public observe::ProgramEvents, public ThreadClocks
   void hinted(const observe::ProgramHint& hint) override;
   void object_added(const observe::NewObject& object) override;
   void object_removed(ObjectId object) override;
-  void loop_begun(std::string_view name) override;
+  void loop_begun(const observe::NewLoop& loop) override;
   void loop_ended() override;
   void phase_begun(std::string_view name) override;
   void slept(Seconds duration) override;

@@ -1,0 +1,39 @@
+// See program_loops.hpp.
+#include "agent/program_loops.hpp"
+
+#include "agent/heap/callers.hpp"
+#include "agent/lifecycle/modules.hpp"
+#include "agent/lifecycle/process.hpp"
+#include "runtime/runtime.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+// "rhs" for a call; "solve:120" for a loop, with the line that it begins in.
+std::string name_of(Process& process, const observe::LoopTree::Node& node) {
+  if (!node.is_loop) return function_name(process, node.code);
+  const auto back = find_loop(process, node.loop).back;
+  const auto site = find_symbol(process, back != 0 ? back : node.code).site;
+  auto name = function_name(process, back != 0 ? back : node.code);
+  if (site.file) return name.append(":").append(std::to_string(site.line));
+  return name.append("+").append(std::to_string(site.function_offset));
+}
+
+}  // namespace
+
+observe::LoopCode::Mark ProgramCode::mark(std::uint64_t site) const { return find_work(process_, site).loops; }
+
+observe::LoopCode::Loop ProgramCode::loop(observe::LoopId id) const { return find_loop(process_, id); }
+
+observe::LoopCode::Place ProgramCode::place(std::uint64_t call_site) const {
+  return find_place(process_, call_site - 1);
+}
+
+ProgramLoops::ProgramLoops(Process& process)
+    : code_(process),
+      finder_(
+          code_, [&process](const observe::LoopTree::Node& node) { return name_of(process, node); },
+          [&process](const runtime::Boundary& boundary) { process.runtime->pass(boundary); }) {}
+
+}  // namespace terrace::agent

@@ -1,0 +1,35 @@
+// The main loop of the program, found while it runs: what its code and its first thread do, told to the runtime.
+#pragma once
+
+#include <string>
+
+#include "observe/loops/loop_code.hpp"
+#include "runtime/loop_finder.hpp"
+
+namespace terrace::agent {
+
+struct Process;
+
+// By the symbol files of the process.
+class ProgramCode final : public observe::LoopCode {
+ public:
+  explicit ProgramCode(Process& process) : process_(process) {}
+  [[nodiscard]] Mark mark(std::uint64_t site) const override;
+  [[nodiscard]] Loop loop(observe::LoopId id) const override;
+  [[nodiscard]] Place place(std::uint64_t call_site) const override;
+
+ private:
+  Process& process_;
+};
+
+class ProgramLoops {
+ public:
+  explicit ProgramLoops(Process& process);
+  [[nodiscard]] observe::LoopTree& tree() { return finder_.tree(); }
+
+ private:
+  ProgramCode code_;
+  runtime::LoopFinder finder_;
+};
+
+}  // namespace terrace::agent

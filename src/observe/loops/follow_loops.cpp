@@ -1,0 +1,42 @@
+#include "observe/loops/follow_loops.hpp"
+
+#include <algorithm>
+
+#include "observe/pipeline/pipeline.hpp"
+
+namespace terrace::observe {
+
+namespace {
+
+// Whatever the listener does is Terrace's own doing.
+template <class Event>
+void report(Event event) {
+  Thread& thread = t_thread;
+  const Inside inside;
+  auto& tree = *thread.loops;
+  event(tree, thread.depth, thread.pipeline ? std::max(thread.pipeline->work(), tree.now()) : tree.now());
+  thread.followed_depth = tree.followed_depth();
+}
+
+}  // namespace
+
+void set_loop_tree(LoopTree* tree) noexcept {
+  t_thread.loops = tree;
+  t_thread.followed_depth = tree ? tree->followed_depth() : 0;
+}
+
+void report_call(std::uint64_t function, std::uint64_t call_site) {
+  report([=](LoopTree& tree, std::uint32_t depth, Work now) { tree.enter(function, call_site, depth, now); });
+}
+
+void report_return() {
+  report([](LoopTree& tree, std::uint32_t depth, Work now) { tree.leave(depth, now); });
+}
+
+void report_block(std::uint64_t site) {
+  const Thread& thread = t_thread;
+  if (!thread.loops->concerns(site, thread.depth)) return;
+  report([=](LoopTree& tree, std::uint32_t depth, Work now) { tree.block(site, depth, now); });
+}
+
+}  // namespace terrace::observe

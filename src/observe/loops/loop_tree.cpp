@@ -1,0 +1,229 @@
+// See loop_tree.hpp.
+#include "observe/loops/loop_tree.hpp"
+
+#include <algorithm>
+
+namespace terrace::observe {
+
+namespace {
+
+constexpr std::uint64_t k_tries = 16;         // visits or turns, before something is closed
+constexpr Work k_little = 4096;               // work of a visit, or of a turn, that is not worth following
+constexpr Work k_little_turn = 1024;
+constexpr std::size_t k_most_nodes = 1 << 16;  // what would be more is not followed
+constexpr std::uint32_t k_few_regions = 16;    // too few to tell anything from
+
+// A loop that tests at its head passes it once more at the end.
+constexpr Work k_part_of_a_turn = 50;
+
+constexpr double k_alike = 0.5;  // the smaller of two turns' work to the larger
+constexpr double k_again = 0.8;
+
+}  // namespace
+
+LoopTree::LoopTree(const LoopCode& code, Listener& listener) : code_(code), listener_(listener) {
+  active_.push_back({.node = k_root, .depth = 0});
+}
+
+LoopCode::Mark LoopTree::mark_of(std::uint64_t site) {
+  auto& known = marks_[(site ^ site >> 12) % k_known_marks];
+  if (known.site != site) known = {site, code_.mark(site)};
+  return known.mark;
+}
+
+bool LoopTree::is_loop_at(std::uint32_t depth) const {
+  return active_.back().loop != 0 && active_.back().depth == depth;
+}
+
+void LoopTree::enter(std::uint64_t function, std::uint64_t call_site, std::uint32_t depth, Work now) {
+  now_ = now;
+  pop_deeper(depth - 1);
+  if (is_loop_at(depth - 1)) {
+    // Code that the compiler moved away, or that is not the function's own, says nothing of its loops.
+    const auto place = code_.place(call_site);
+    if (place.function == active_.back().function) pop_loops_around(place.loop, depth - 1);
+    if (active_.back().is_closed) return;
+  }
+  push(0, function, depth);
+}
+
+void LoopTree::leave(std::uint32_t depth, Work now) {
+  now_ = now;
+  pop_deeper(depth);
+}
+
+bool LoopTree::concerns(std::uint64_t site, std::uint32_t depth) {
+  const auto mark = mark_of(site);
+  if (mark.turns == 0 && mark.enters == 0) return false;
+  const auto& top = active_.back();
+  if (!top.is_closed || !is_loop_at(depth)) return true;
+  const auto holds = [&](LoopId loop) { return loop == 0 || (loop >= top.loop && loop <= top.last); };
+  if (mark.enters == top.loop || !holds(mark.turns) || !holds(mark.enters)) return true;
+  if (mark.turns == top.loop && top.is_counted) ++nodes_[top.node].turns;
+  return false;
+}
+
+void LoopTree::block(std::uint64_t site, std::uint32_t depth, Work now) {
+  if (!concerns(site, depth)) return;
+  const auto mark = mark_of(site);
+  now_ = now;
+  pop_deeper(depth);
+  if (mark.turns != 0) turn(mark.turns, depth);
+  if (mark.enters == 0) return;
+  pop_loops_around(mark.enters, depth);
+  if (is_loop_at(depth)) {
+    if (active_.back().is_closed && active_.back().loop != mark.enters) return;
+    if (active_.back().loop == mark.enters) pop();  // it is entered again
+  }
+  push(mark.enters, code_.loop(mark.enters).head, depth);
+}
+
+void LoopTree::turn(LoopId loop, std::uint32_t depth) {
+  pop_loops_around(loop, depth);
+  if (is_loop_at(depth)) {
+    auto& active = active_.back();
+    if (active.is_closed) return;  // in another loop of it
+    if (active.loop == loop) {
+      end_turn(active);
+      begin_turn(active);
+      listener_.turned(active.node);
+      return;
+    }
+  }
+  push(loop, code_.loop(loop).head, depth);
+}
+
+void LoopTree::pop_deeper(std::uint32_t depth) {
+  while (active_.back().depth > depth) pop();
+}
+
+void LoopTree::pop_loops_around(LoopId inside, std::uint32_t depth) {
+  while (is_loop_at(depth) && (inside < active_.back().loop || inside > active_.back().last)) pop();
+}
+
+bool LoopTree::is_recursion(std::uint64_t function) const {
+  return std::ranges::any_of(active_, [&](const Active& one) {
+    return one.loop == 0 && one.node != k_root && nodes_[one.node].code == function;
+  });
+}
+
+LoopTree::Index LoopTree::child(Index around, LoopId loop, std::uint64_t code) {
+  auto& candidates = children_[code * 31 + around];
+  for (const auto index : candidates)
+    if (nodes_[index].around == around && nodes_[index].code == code && nodes_[index].loop == loop)
+      return index;
+  if (nodes_.size() >= k_most_nodes) return around;
+  candidates.push_back(static_cast<Index>(nodes_.size()));
+  nodes_.push_back({.is_loop = loop != 0, .code = code, .loop = loop, .around = around});
+  return candidates.back();
+}
+
+void LoopTree::push(LoopId loop, std::uint64_t code, std::uint32_t depth) {
+  const bool recursion = loop == 0 && is_recursion(code);
+  const auto around = active_.back().node;
+  const auto turn_at = active_.back().turn_at;
+  const auto turn_begun = active_.back().turn_begun;
+  const auto index = child(around, loop, code);
+  auto& node = nodes_[index];
+  Active active{.node = index, .depth = depth, .loop = loop, .begun = now_};
+  if (loop != 0) {
+    const auto known = code_.loop(loop);
+    active.last = known.last;
+    active.function = known.function;
+  }
+  active.is_counted = index != around;
+  active.is_closed = node.is_closed || recursion || !active.is_counted;
+  if (active.is_counted) {
+    ++node.visits;
+    if (node.begun_in != turn_at || node.visits == 1) node.begins_at = now_ - turn_begun;
+    node.begun_in = turn_at;
+  }
+  begin_turn(active);
+  active.turn_before = 0;
+  active_.push_back(active);
+  set_followed_depth();
+  if (active.is_counted) listener_.entered(index);
+}
+
+void LoopTree::pop() {
+  auto active = active_.back();
+  active_.pop_back();
+  set_followed_depth();
+  if (!active.is_counted) return;
+  auto& node = nodes_[active.node];
+  const bool turned_enough = (now_ - active.turn_begun) * k_part_of_a_turn >= node.turn;
+  if (node.is_loop && !active.is_closed && turned_enough) end_turn(active);
+  node.work += now_ - active.begun;
+  decide_closed(node);
+  listener_.left(active.node);
+}
+
+void LoopTree::begin_turn(Active& active) {
+  active.turn_before = active.turn_at;
+  active.turn_at = ++beginnings_;
+  active.turn_begun = now_;
+  active.regions_before = active.regions;
+  active.regions = active.regions_again = 0;
+}
+
+void LoopTree::end_turn(Active& active) {
+  auto& node = nodes_[active.node];
+  const auto work = now_ - active.turn_begun;
+  ++node.turns;
+  if (active.turn_before != 0) {
+    const auto larger = std::max(work, node.turn);
+    const auto regions = std::max(active.regions, active.regions_before);
+    node.again = regions < k_few_regions ? 1.0 : static_cast<double>(active.regions_again) / regions;
+    const bool alike = static_cast<double>(std::min(work, node.turn)) >= k_alike * static_cast<double>(larger) &&
+                       node.again >= k_again;
+    node.alike = alike ? node.alike + 1 : 0;
+  }
+  node.turn = work;
+}
+
+void LoopTree::decide_closed(Node& node) const {
+  const bool little_turns =
+      node.is_loop && node.turns >= k_tries && node.work < node.turns * k_little_turn;
+  const bool little_visits = node.visits >= k_tries && node.work < node.visits * k_little;
+  if (node.is_closed)
+    node.is_closed = node.work < 4 * node.visits * k_little || (node.is_loop && little_turns);
+  else
+    node.is_closed = little_visits || little_turns;
+}
+
+// A closed call is heard of again when it returns.
+void LoopTree::set_followed_depth() {
+  const auto& top = active_.back();
+  followed_depth_ = top.is_closed && top.loop == 0 ? top.depth - 1 : k_every_depth;
+}
+
+void LoopTree::missed(std::uint64_t region) {
+  if (region == last_region_ && last_missed_at_ == beginnings_) return;
+  last_region_ = region;
+  last_missed_at_ = beginnings_;
+  auto& at = missed_at_[region];
+  for (auto active = active_.rbegin(); active != active_.rend() && at < active->turn_at; ++active) {
+    ++active->regions;
+    if (active->turn_before != 0 && at >= active->turn_before) ++active->regions_again;
+  }
+  at = beginnings_;
+}
+
+Work LoopTree::work_of(Index node) const {
+  auto work = nodes_[node].work;
+  for (const auto& active : active_)
+    if (active.node == node) return work + now_ - active.begun;
+  return work;
+}
+
+bool LoopTree::is_inside(Index node, Index around) const {
+  for (; node != k_root; node = nodes_[node].around)
+    if (node == around) return true;
+  return around == k_root;
+}
+
+bool LoopTree::is_active(Index node) const {
+  return std::ranges::any_of(active_, [&](const Active& one) { return one.node == node; });
+}
+
+}  // namespace terrace::observe

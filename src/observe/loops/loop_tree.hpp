@@ -1,0 +1,129 @@
+// What a thread does, as a tree of calls and loops: which function, called from which loop, called from where, how
+// often, how much work that was, and whether the turns of a loop resemble one another. Fed by the hooks of function
+// entries, exits and basic blocks; nothing of it depends on them, so that others may feed it.
+//
+// A turn of a loop resembles the one before when it takes about as much work and misses lines in the same memory.
+// A loop of such turns is what a plan can learn from; one whose turns go on to other memory sweeps over it once.
+//
+// Calls and loops that turn out to do little are closed: what happens inside is not followed any more.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+#include "observe/loops/loop_code.hpp"
+
+namespace terrace::observe {
+
+// Instructions, with what misses take counted as more of them: what shares of a run are made of.
+using Work = std::uint64_t;
+inline constexpr Work k_work_of_a_miss = 64;
+
+class LoopTree {
+ public:
+  using Index = std::uint32_t;
+  static constexpr Index k_root = 0;
+  static constexpr std::uint32_t k_every_depth = std::numeric_limits<std::uint32_t>::max();
+
+  struct Node {
+    bool is_loop = false;
+    std::uint64_t code = 0;  // of the call, an address in the function; of the loop, its head
+    LoopId loop = 0;
+    Index around = k_root;
+    std::uint64_t visits = 0;  // begun
+    std::uint64_t turns = 0;   // of the loop, ended
+    Work work = 0;             // of what has ended of it, with all that it does inside
+    Work turn = 0;             // of the last turn
+    double again = 0;          // of the memory that the last two turns missed in, what both did
+    std::uint32_t alike = 0;   // turns running that resembled the one before
+    Work begins_at = 0;        // of the last turn around it that it was entered in: the first time
+    std::uint64_t begun_in = 0;  // that turn
+    bool is_closed = false;
+  };
+
+  // Who hears of what begins and ends, as far as it is followed. A visit's first turn begins with it.
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    virtual void entered(Index node) = 0;
+    virtual void turned(Index node) = 0;  // another turn begins
+    virtual void left(Index node) = 0;
+  };
+
+  LoopTree(const LoopCode& code, Listener& listener);
+
+  // The program's events. `depth`: how many calls there are, the one that is entered included, the one that was
+  // left not; `now`: work so far.
+  void enter(std::uint64_t function, std::uint64_t call_site, std::uint32_t depth, Work now);
+  void leave(std::uint32_t depth, Work now);
+  void block(std::uint64_t site, std::uint32_t depth, Work now);
+  // Whether `block` would change anything. Counts the turns of closed loops.
+  [[nodiscard]] bool concerns(std::uint64_t site, std::uint32_t depth);
+  // A line was missed in this piece of memory.
+  void missed(std::uint64_t region);
+
+  // Events of calls deeper than so many change nothing.
+  [[nodiscard]] std::uint32_t followed_depth() const { return followed_depth_; }
+  [[nodiscard]] Work now() const { return now_; }
+  [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
+  // What the node did so far, what has not ended included.
+  [[nodiscard]] Work work_of(Index node) const;
+  [[nodiscard]] bool is_inside(Index node, Index around) const;
+  [[nodiscard]] bool is_active(Index node) const;
+
+ private:
+  struct Active {
+    Index node;
+    std::uint32_t depth;  // of the call that it is, or is in
+    LoopId loop = 0, last = 0;
+    std::uint64_t function = 0;      // of a loop
+    Work begun = 0;                  // the visit
+    Work turn_begun = 0;             // the turn
+    std::uint64_t turn_at = 0;       // by the clock of beginnings
+    std::uint64_t turn_before = 0;   // the turn before, in the same visit; 0: there is none
+    std::uint32_t regions = 0;       // missed in, in this turn
+    std::uint32_t regions_again = 0; // of them, those of the turn before too
+    std::uint32_t regions_before = 0;
+    bool is_closed = false;
+    bool is_counted = true;  // false where there is no node for it: it goes with the one around
+  };
+  struct KnownMark {
+    std::uint64_t site = 0;
+    LoopCode::Mark mark;
+  };
+
+  [[nodiscard]] bool is_loop_at(std::uint32_t depth) const;
+  void push(LoopId loop, std::uint64_t code, std::uint32_t depth);
+  void pop();
+  void pop_deeper(std::uint32_t depth);
+  // Loops of the running function that do not hold that one.
+  void pop_loops_around(LoopId inside, std::uint32_t depth);
+  void turn(LoopId loop, std::uint32_t depth);
+  void end_turn(Active& active);
+  void begin_turn(Active& active);
+  Index child(Index around, LoopId loop, std::uint64_t code);
+  [[nodiscard]] bool is_recursion(std::uint64_t function) const;
+  void decide_closed(Node& node) const;
+  void set_followed_depth();
+  [[nodiscard]] LoopCode::Mark mark_of(std::uint64_t site);
+
+  static constexpr std::size_t k_known_marks = 4096;
+
+  const LoopCode& code_;
+  Listener& listener_;
+  std::vector<Node> nodes_{1};
+  std::unordered_map<std::uint64_t, std::vector<Index>> children_;  // by parent and code
+  std::vector<Active> active_;
+  std::unordered_map<std::uint64_t, std::uint64_t> missed_at_;  // by region: the beginning before it
+  std::uint64_t last_region_ = ~std::uint64_t{0};
+  std::uint64_t last_missed_at_ = 0;
+  std::uint64_t beginnings_ = 0;
+  std::uint32_t followed_depth_ = k_every_depth;
+  Work now_ = 0;
+  std::array<KnownMark, k_known_marks> marks_{};
+};
+
+}  // namespace terrace::observe

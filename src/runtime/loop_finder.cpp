@@ -1,0 +1,198 @@
+// See loop_finder.hpp.
+#include "runtime/loop_finder.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+namespace terrace::runtime {
+
+namespace {
+
+using Work = observe::Work;
+
+constexpr Work k_least_turn = 1 << 18;     // of a main loop
+constexpr Work k_least_visit = 1 << 16;    // of a phase
+constexpr double k_share_of_a_run = 0.05;  // of a main loop, in what was done so far
+constexpr double k_share_of_a_turn = 0.02;  // of a phase
+constexpr double k_much_of_a_turn = 0.25;  // what does more is looked into
+constexpr double k_explained = 0.6;        // by its parts, if they are to be phases in its place
+constexpr double k_most_phases = 512;      // in a turn
+constexpr std::uint32_t k_most_turns = std::numeric_limits<std::uint32_t>::max();
+constexpr double k_gone = 0.1;             // of a turn: so long after its end a loop is over
+
+}  // namespace
+
+// --- the main loop -------------------------------------------------------------------------------------------
+
+bool LoopFinder::deserves(Index index) const {
+  const auto& candidate = node(index);
+  if (candidate.alike == 0 || candidate.turn < k_least_turn) return false;
+  const auto work = static_cast<double>(tree_.work_of(index));
+  if (work < k_share_of_a_run * static_cast<double>(tree_.now())) return false;
+  return main_ == k_none || !is_running_ || (index != main_ && tree_.is_inside(main_, index));
+}
+
+void LoopFinder::turned(Index index) {
+  give_up_ended();
+  if (index == main_ && is_running_) {
+    Boundary boundary;
+    begin_turn(boundary);
+    pass_(boundary);
+  } else if (deserves(index)) {
+    believe(index);
+  }
+}
+
+void LoopFinder::entered(Index index) {
+  give_up_ended();
+  if (index == main_) {
+    is_running_ = true;
+    Boundary boundary;
+    if (!in_loop_) begin_loop(boundary);
+    begin_turn(boundary);
+    pass_(boundary);
+    return;
+  }
+  if (!is_running_ || !is_phase(index)) return;
+  if (index == first_ && std::exchange(first_is_to_come_, false)) return;
+  Boundary boundary;
+  begin_phase(index, boundary);
+  pass_(boundary);
+}
+
+void LoopFinder::left(Index index) {
+  if (index == main_) {
+    is_running_ = false;
+    left_at_ = tree_.now();
+  }
+  give_up_ended();
+}
+
+void LoopFinder::believe(Index index) {
+  main_ = index;
+  is_running_ = true;
+  choose_phases();
+  Boundary boundary;
+  boundary.ends_loop = in_loop_;
+  begin_loop(boundary);
+  boundary.why = why();
+  boundary.turns_before = static_cast<std::uint32_t>(std::min<std::uint64_t>(node(main_).turns, k_most_turns));
+  begin_turn(boundary);
+  pass_(boundary);
+}
+
+std::string LoopFinder::why() const {
+  constexpr double k_million = 1e6;
+  const auto& loop = node(main_);
+  const auto share = static_cast<double>(tree_.work_of(main_)) / static_cast<double>(tree_.now());
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "%llu turns of about %.3g million instructions, misses counted as %llu each, which miss in the same "
+                "memory to %.0f %%; %.0f %% of the run so far",
+                static_cast<unsigned long long>(loop.turns), static_cast<double>(loop.turn) / k_million,
+                static_cast<unsigned long long>(observe::k_work_of_a_miss), 100 * loop.again, 100 * share);
+  return text;
+}
+
+void LoopFinder::begin_loop(Boundary& boundary) {
+  in_loop_ = true;
+  boundary.begins_loop = name_of_(node(main_));
+}
+
+// It may go on: as the inner one of two loops, or called again at once.
+void LoopFinder::give_up_ended() {
+  if (!in_loop_ || is_running_) return;
+  const auto since = static_cast<double>(tree_.now() - left_at_);
+  if (since < k_gone * static_cast<double>(node(main_).turn)) return;
+  in_loop_ = false;
+  Boundary boundary;
+  boundary.ends_loop = true;
+  pass_(boundary);
+}
+
+// --- its phases ----------------------------------------------------------------------------------------------
+
+void LoopFinder::begin_turn(Boundary& boundary) {
+  times_first_ = 0;
+  first_is_to_come_ = first_ != main_;
+  begin_phase(first_, boundary);
+}
+
+// An iteration is known by the name of its first phase, so no other phase has it.
+void LoopFinder::begin_phase(Index index, Boundary& boundary) {
+  boundary.phase = index == first_ ? first_name_ : name_of_(node(index));
+  if (boundary.phase == first_name_ && ++times_first_ > 1)
+    boundary.phase.append("#").append(std::to_string(times_first_));
+}
+
+double LoopFinder::work_in_a_turn(Index index) const {
+  const auto turns = std::max<std::uint64_t>(node(main_).turns, 1);
+  return static_cast<double>(tree_.work_of(index)) / static_cast<double>(turns);
+}
+
+double LoopFinder::visits_in_a_turn(Index index) const {
+  const auto turns = std::max<std::uint64_t>(node(main_).turns, 1);
+  return static_cast<double>(node(index).visits) / static_cast<double>(turns);
+}
+
+std::vector<LoopFinder::Index> LoopFinder::parts_of(Index index) const {
+  std::vector<Index> parts;
+  const auto least = k_share_of_a_turn * work_in_a_turn(main_);
+  for (const auto part : inside_[index])
+    if (work_in_a_turn(part) >= least && tree_.work_of(part) >= node(part).visits * k_least_visit)
+      parts.push_back(part);
+  return parts;
+}
+
+bool LoopFinder::is_worth_looking_into(Index index, const std::vector<Index>& parts) const {
+  const auto& one = node(index);
+  if (work_in_a_turn(index) < k_much_of_a_turn * work_in_a_turn(main_)) return false;
+  if (one.is_loop && one.turns >= 2 * one.visits && one.alike == 0) return false;  // a sweep
+  double explained = 0;
+  double phases = 0;
+  for (const auto part : parts) {
+    explained += work_in_a_turn(part);
+    phases += visits_in_a_turn(part);
+  }
+  return explained >= k_explained * work_in_a_turn(index) && phases_in_a_turn_ + phases <= k_most_phases;
+}
+
+void LoopFinder::choose_phases_in(Index index) {
+  for (const auto part : parts_of(index)) {
+    if (is_worth_looking_into(part, parts_of(part))) {
+      choose_phases_in(part);
+    } else {
+      is_phase_[part] = true;
+      phases_in_a_turn_ += visits_in_a_turn(part);
+    }
+  }
+}
+
+void LoopFinder::choose_phases() {
+  const auto& nodes = tree_.nodes();
+  is_phase_.assign(nodes.size(), false);
+  inside_.assign(nodes.size(), {});
+  for (Index i = 1; i < nodes.size(); ++i) inside_[nodes[i].around].push_back(i);
+  phases_in_a_turn_ = 0;
+  choose_phases_in(main_);
+  inside_.clear();
+  // What comes before the first one is a phase of its own, if it is worth one.
+  first_ = main_;
+  auto earliest = k_share_of_a_turn * work_in_a_turn(main_);
+  for (Index i = 1; i < is_phase_.size(); ++i)
+    if (is_phase_[i] && begins_at(i) < earliest) {
+      earliest = begins_at(i);
+      first_ = i;
+    }
+  first_name_ = name_of_(node(first_));
+}
+
+double LoopFinder::begins_at(Index index) const {
+  Work at = 0;
+  for (; index != main_; index = node(index).around) at += node(index).begins_at;
+  return static_cast<double>(at);
+}
+
+}  // namespace terrace::runtime

@@ -1,0 +1,77 @@
+// Finds the main loop of a program that has no markers, and its phases, in the tree of its calls and loops
+// (observe/loops/loop_tree.hpp).
+//
+// The main loop is the outermost one whose turns resemble one another. Inner ones come first: what is believed is
+// given up for a loop around it as soon as that one has made two such turns, and for a later one when it has ended.
+// Its phases are the calls and loops in it that do a fair part of a turn's work. One that does much of it, and whose
+// own calls and loops do most of that, is looked into.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "observe/loops/loop_tree.hpp"
+#include "runtime/phase_source.hpp"
+
+namespace terrace::runtime {
+
+class LoopFinder final : public observe::LoopTree::Listener {
+ public:
+  using Index = observe::LoopTree::Index;
+  using Node = observe::LoopTree::Node;
+  using Work = observe::Work;
+
+  // "rhs", "solve:120"; comes seldom.
+  using NameOf = std::function<std::string(const Node&)>;
+  using Pass = std::function<void(const Boundary&)>;
+
+  LoopFinder(const observe::LoopCode& code, NameOf name_of, Pass pass)
+      : name_of_(std::move(name_of)), pass_(std::move(pass)), tree_(code, *this) {}
+
+  [[nodiscard]] observe::LoopTree& tree() { return tree_; }
+
+  void entered(Index node) override;
+  void turned(Index node) override;
+  void left(Index node) override;
+
+ private:
+  static constexpr Index k_none = observe::LoopTree::k_root;
+
+  [[nodiscard]] const Node& node(Index index) const { return tree_.nodes()[index]; }
+  [[nodiscard]] bool deserves(Index index) const;
+  void believe(Index index);
+  void begin_loop(Boundary& boundary);
+  [[nodiscard]] std::string why() const;
+  void begin_turn(Boundary& boundary);
+  void begin_phase(Index index, Boundary& boundary);
+  void give_up_ended();
+
+  // Of the main loop's turns.
+  [[nodiscard]] double work_in_a_turn(Index index) const;
+  [[nodiscard]] double visits_in_a_turn(Index index) const;
+  void choose_phases();
+  void choose_phases_in(Index index);
+  [[nodiscard]] std::vector<Index> parts_of(Index index) const;
+  [[nodiscard]] bool is_worth_looking_into(Index index, const std::vector<Index>& parts) const;
+  [[nodiscard]] double begins_at(Index index) const;
+  [[nodiscard]] bool is_phase(Index index) const { return index < is_phase_.size() && is_phase_[index]; }
+
+  NameOf name_of_;
+  Pass pass_;
+  observe::LoopTree tree_;
+  Index main_ = k_none;
+  bool in_loop_ = false;     // as the program was told
+  bool is_running_ = false;  // the main loop, as the tree has it
+  Work left_at_ = 0;         // when it is not
+  std::vector<bool> is_phase_;               // by node
+  std::vector<std::vector<Index>> inside_;   // by node, while phases are chosen
+  double phases_in_a_turn_ = 0;
+  Index first_ = k_none;       // what a turn's first phase is; the main loop: its own beginning
+  std::string first_name_;
+  bool first_is_to_come_ = false;  // the turn began with its name, the tree has not entered it yet
+  std::uint32_t times_first_ = 0;  // in this turn
+};
+
+}  // namespace terrace::runtime

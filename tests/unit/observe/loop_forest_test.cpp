@@ -1,0 +1,163 @@
+// Loops of control flow, against natural loops found by their definition: a block dominates another where every way
+// to that one leads through it, found by taking the block out; a loop is what reaches an edge back to its head.
+#include "observe/code/loop_forest.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "observe/code/loop_marks.hpp"
+
+namespace terrace::observe {
+namespace {
+
+using Edges = std::vector<std::vector<BlockIndex>>;
+using Blocks = std::set<BlockIndex>;
+
+Blocks reached(const Edges& edges, BlockIndex from, BlockIndex without) {
+  Blocks seen;
+  std::vector<BlockIndex> left{from};
+  while (!left.empty()) {
+    const auto block = left.back();
+    left.pop_back();
+    if (block == without || !seen.insert(block).second) continue;
+    left.insert(left.end(), edges[block].begin(), edges[block].end());
+  }
+  return seen;
+}
+
+bool dominates(const Edges& edges, BlockIndex head, BlockIndex block) {
+  return head == block || !reached(edges, 0, head).contains(block);
+}
+
+// By head, all blocks of the natural loops; nothing where the flow is irreducible.
+bool natural_loops(const Edges& edges, std::vector<Blocks>& loops) {
+  const auto live = reached(edges, 0, k_no_block);
+  Edges forward(edges.size());
+  Edges back(edges.size());
+  loops.assign(edges.size(), {});
+  for (const auto from : live)
+    for (const auto to : edges[from]) {
+      back[to].push_back(from);
+      if (!dominates(edges, to, from)) forward[from].push_back(to);
+    }
+  for (const auto block : live)
+    for (const auto next : forward[block])
+      if (reached(forward, next, k_no_block).contains(block)) return false;
+  for (const auto from : live)
+    for (const auto to : edges[from]) {
+      if (!dominates(edges, to, from)) continue;
+      loops[to].insert(to);
+      loops[to].merge(reached(back, from, to));
+    }
+  return true;
+}
+
+Edges random_flow(std::minstd_rand& random) {
+  Edges edges(2 + random() % 14);
+  for (BlockIndex i = 0; i < edges.size(); ++i) {
+    if (i + 1 < edges.size() && random() % 8 != 0) edges[i].push_back(i + 1);
+    while (random() % 5 < 2) edges[i].push_back(static_cast<BlockIndex>(random() % edges.size()));
+  }
+  return edges;
+}
+
+TEST(LoopForest, FindsNaturalLoops) {
+  std::minstd_rand random(7);
+  int reducible = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const auto edges = random_flow(random);
+    const auto forest = find_loops({edges, {}});
+    std::vector<Blocks> loops;
+    if (!natural_loops(edges, loops)) continue;
+    ++reducible;
+    for (const auto block : reached(edges, 0, k_no_block)) {
+      EXPECT_EQ(forest.is_head[block], !loops[block].empty());
+      auto innermost = k_no_block;
+      for (BlockIndex head = 0; head < edges.size(); ++head)
+        if (loops[head].contains(block) && (innermost == k_no_block || loops[head].size() < loops[innermost].size()))
+          innermost = head;
+      ASSERT_EQ(forest.loop_of(block), innermost) << i << ", block " << block;
+      for (BlockIndex head = 0; head < edges.size(); ++head)
+        EXPECT_EQ(forest.is_head[head] && forest.holds(head, block), loops[head].contains(block));
+    }
+  }
+  EXPECT_GT(reducible, 5000);
+}
+
+// Whatever the flow: heads enclose one another without a circle, and every circle has a head.
+TEST(LoopForest, EveryCircleHasAHead) {
+  std::minstd_rand random(8);
+  for (int i = 0; i < 20000; ++i) {
+    auto edges = random_flow(random);
+    const auto forest = find_loops({edges, {}});
+    for (BlockIndex block = 0; block < edges.size(); ++block) {
+      std::size_t depth = 0;
+      for (auto at = forest.around[block]; at != k_no_block; at = forest.around[at]) ASSERT_LT(++depth, edges.size());
+    }
+    const auto live = reached(edges, 0, k_no_block);
+    for (BlockIndex block = 0; block < edges.size(); ++block)
+      std::erase_if(edges[block], [&](BlockIndex to) { return forest.is_head[to]; });
+    for (const auto block : live)
+      for (const auto next : edges[block]) EXPECT_FALSE(reached(edges, next, k_no_block).contains(block));
+  }
+}
+
+TEST(LoopForest, DeepNestsAreNoRecursion) {
+  constexpr BlockIndex k_deep = 100000;
+  Edges edges(k_deep);
+  for (BlockIndex i = 0; i + 1 < k_deep; ++i) edges[i].push_back(i + 1);
+  for (BlockIndex i = 0; i < k_deep; ++i) edges[i].push_back(i);
+  const auto forest = find_loops({edges, {}});
+  EXPECT_TRUE(forest.is_head[k_deep - 1]);
+  EXPECT_EQ(forest.around[k_deep - 1], k_no_block);
+}
+
+FlowBlock block(std::vector<BlockIndex> targets, bool goes_on = true) {
+  return {.targets = std::move(targets), .goes_on = goes_on, .has_hook = true};
+}
+
+// for (...) { work; for (...) sum; if (...) print(); }
+TEST(LoopMarks, OuterLoopsTurnAndInnerOnesAreEntered) {
+  auto print = block({});
+  print.calls = true;
+  const std::vector<FlowBlock> blocks{block({}), block({}), block({2}), block({5}), print, block({1}), block({}, false)};
+  const auto marks = mark_loops(blocks);
+  EXPECT_EQ(marks.turns, (std::vector<BlockIndex>{k_no_block, 1, k_no_block, k_no_block, k_no_block, k_no_block,
+                                                  k_no_block}));
+  EXPECT_EQ(marks.enters[1], 2u);
+  EXPECT_EQ(marks.enters[0], k_no_block);
+  EXPECT_TRUE(marks.marks(1));
+  EXPECT_FALSE(marks.marks(4));
+}
+
+// The head has no hook of its own: the next block on the only way does as well, one on a branch does not.
+TEST(LoopMarks, HooksAreLookedForOnTheOnlyWay) {
+  auto head = block({});
+  head.has_hook = false;
+  auto call = block({});
+  call.calls = true;
+  EXPECT_EQ(mark_loops(std::vector<FlowBlock>{block({}), head, call, block({1})}).turns[2], 1u);
+  // Or back from the end.
+  head.targets = {3};
+  EXPECT_EQ(mark_loops(std::vector<FlowBlock>{block({}), head, call, block({1})}).turns[3], 1u);
+  auto end = block({1});
+  end.has_hook = false;
+  const auto branched = mark_loops(std::vector<FlowBlock>{block({}), head, call, end});
+  EXPECT_EQ(branched.turns, (std::vector<BlockIndex>(4, k_no_block)));
+}
+
+// while (true) switch (next()) { case 0: a(); break; case 1: b(); break; }: nobody can read where it jumps to.
+TEST(LoopMarks, ComputedJumpsLeadToWhatNothingElseLeadsTo) {
+  FlowBlock choice{.targets = {}, .goes_on = false, .goes_anywhere = true, .has_hook = true, .calls = true};
+  const auto marks = mark_loops(std::vector<FlowBlock>{choice, block({0}, false), block({0}, false)});
+  EXPECT_TRUE(marks.forest.is_head[0]);
+  EXPECT_EQ(marks.forest.around[1], 0u);
+  EXPECT_EQ(marks.forest.around[2], 0u);
+  EXPECT_EQ(marks.turns[0], 0u);
+}
+
+}  // namespace
+}  // namespace terrace::observe

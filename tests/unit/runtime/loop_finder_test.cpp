@@ -1,0 +1,199 @@
+// Main loops found in programs whose loops are known: which turn they are found at, with which phases, and what is
+// not taken for one.
+#include "runtime/loop_finder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace terrace::runtime {
+namespace {
+
+using observe::LoopId;
+using Log = std::vector<std::string>;
+
+constexpr std::uint64_t k_heads = 1 << 20;   // loop n begins at k_heads + n
+constexpr std::uint64_t k_turns = 2 << 20;   // its turns are told from k_turns + n
+constexpr std::uint64_t k_enters = 3 << 20;  // and its entries from k_enters + n
+
+// Loops in one another, as numbers: each with the one around it.
+class Code final : public observe::LoopCode {
+ public:
+  explicit Code(std::map<LoopId, Loop> loops) : loops_(std::move(loops)) {}
+  [[nodiscard]] Mark mark(std::uint64_t site) const override {
+    if (site >= k_enters) return {0, static_cast<LoopId>(site - k_enters)};
+    return {static_cast<LoopId>(site - k_turns), 0};
+  }
+  [[nodiscard]] Loop loop(LoopId id) const override {
+    auto loop = loops_.at(id);
+    loop.head = k_heads + id;
+    loop.function = 1;
+    return loop;
+  }
+  // Of a call from loop n: n.
+  [[nodiscard]] Place place(std::uint64_t call_site) const override { return {static_cast<LoopId>(call_site), 1}; }
+
+ private:
+  std::map<LoopId, Loop> loops_;
+};
+
+// A program that says what it does.
+class Program {
+ public:
+  explicit Program(std::map<LoopId, observe::LoopCode::Loop> loops)
+      : code_(std::move(loops)),
+        finder_(
+            code_,
+            [](const LoopFinder::Node& node) {
+              return node.is_loop ? "loop " + std::to_string(node.code - k_heads) : "f" + std::to_string(node.code);
+            },
+            [this](const Boundary& boundary) {
+              if (boundary.ends_loop) log.emplace_back("end");
+              if (!boundary.begins_loop.empty()) log.push_back("begin " + boundary.begins_loop);
+              if (!boundary.phase.empty()) log.push_back(boundary.phase);
+            }) {
+    call(0, 0);
+  }
+  void call(std::uint64_t function, LoopId from) { finder_.tree().enter(function, from, ++depth_, now_); }
+  void leave() { finder_.tree().leave(--depth_, now_); }
+  void turn(LoopId loop) { finder_.tree().block(k_turns + loop, depth_, now_); }
+  void enter(LoopId loop) { finder_.tree().block(k_enters + loop, depth_, now_); }
+  void jump(std::uint32_t calls) { depth_ -= calls; }
+  // Goes over so many regions from that one on.
+  void work(std::uint64_t work, std::uint64_t region = 0, std::uint64_t regions = 32) {
+    now_ += work;
+    for (std::uint64_t i = 0; i < regions; ++i) finder_.tree().missed(region + i);
+  }
+  void run(std::uint64_t function, LoopId from, std::uint64_t amount, std::uint64_t region = 0) {
+    call(function, from);
+    work(amount, region);
+    leave();
+  }
+
+  Log log;
+
+ private:
+  Code code_;
+  LoopFinder finder_;
+  std::uint32_t depth_ = 0;
+  observe::Work now_ = 0;
+};
+
+constexpr observe::Work k_much = 1 << 20;
+
+TEST(LoopFinder, FindsTheTimeLoopAtItsThirdTurn) {
+  Program program({{1, {.last = 1}}, {2, {.last = 2}}});
+  // The set-up has a loop too, over memory that it sees for the first time.
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    program.turn(1);
+    program.run(9, 1, k_much, 100 * i);
+  }
+  for (int i = 0; i < 5; ++i) {
+    program.turn(2);
+    program.run(3, 2, k_much);
+    program.run(4, 2, 3 * k_much);
+    program.work(1000);
+  }
+  program.run(9, 0, 20 * k_much);
+  program.leave();
+  EXPECT_EQ(program.log,
+            (Log{"begin loop 2", "f3", "f4", "f3", "f4", "f3", "f4", "end"}));
+}
+
+TEST(LoopFinder, GoesOnToTheOutermostLoop) {
+  Program program({{1, {.last = 2}}, {2, {.around = 1, .last = 2}}});
+  for (int i = 0; i < 4; ++i) {
+    program.turn(1);
+    program.run(3, 1, k_much);
+    for (int j = 0; j < 3; ++j) {
+      program.turn(2);
+      program.run(4, 2, k_much);
+      program.run(5, 2, k_much);
+    }
+  }
+  program.leave();
+  const Log inner{"begin loop 2", "f4", "f5"};
+  const Log outer{"f3", "f4", "f5", "f4", "f5", "f4", "f5"};
+  Log expected = inner;
+  expected.insert(expected.end(), {"end"});                   // the second turn of the outer one
+  expected.insert(expected.end(), {"begin loop 2", "f4", "f5", "f4", "f5", "f4", "f5"});
+  expected.insert(expected.end(), {"end", "begin loop 1"});
+  for (int i = 0; i < 2; ++i) expected.insert(expected.end(), outer.begin(), outer.end());
+  EXPECT_EQ(program.log, expected);
+}
+
+TEST(LoopFinder, LoopsWithoutCallsArePhases) {
+  Program program({{1, {.last = 3}}, {2, {.around = 1, .last = 2}}, {3, {.around = 1, .last = 3}}});
+  for (int i = 0; i < 3; ++i) {
+    program.turn(1);
+    program.enter(2);
+    program.work(k_much);
+    program.enter(3);
+    program.work(k_much, 50);
+  }
+  program.leave();
+  EXPECT_EQ(program.log, (Log{"begin loop 1", "loop 2", "loop 3"}));
+}
+
+// A function that is called three times in a turn: the turn is known by its first call alone.
+TEST(LoopFinder, TheFirstPhaseHasANameOfItsOwn) {
+  Program program({{1, {.last = 1}}});
+  for (int i = 0; i < 3; ++i) {
+    program.turn(1);
+    for (int j = 0; j < 2; ++j) {
+      program.run(3, 1, k_much);
+      program.run(4, 1, k_much);
+    }
+  }
+  program.leave();
+  EXPECT_EQ(program.log, (Log{"begin loop 1", "f3", "f4", "f3#2", "f4"}));
+}
+
+TEST(LoopFinder, ASweepOverNewMemoryIsNone) {
+  Program program({{1, {.last = 1}}});
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    program.turn(1);
+    program.run(3, 1, k_much, 100 * i);
+  }
+  EXPECT_EQ(program.log, Log{});
+}
+
+TEST(LoopFinder, ShortTurnsAreNone) {
+  Program program({{1, {.last = 1}}});
+  for (int i = 0; i < 100000; ++i) {
+    program.turn(1);
+    program.run(3, 1, 1000);
+  }
+  EXPECT_EQ(program.log, Log{});
+}
+
+// Calls that were left by a jump (longjmp, an exception) end nothing that goes on.
+TEST(LoopFinder, JumpsOutOfCallsAreNoticed) {
+  Program program({{1, {.last = 1}}});
+  for (int i = 0; i < 4; ++i) {
+    program.turn(1);
+    program.call(3, 1);
+    program.call(4, 0);
+    program.work(k_much);
+    program.jump(2);
+  }
+  program.leave();
+  EXPECT_EQ(program.log, (Log{"begin loop 1", "f4", "f4"}));
+}
+
+TEST(LoopFinder, RecursionIsNotFollowed) {
+  Program program({{1, {.last = 1}}});
+  for (int i = 0; i < 3; ++i) {
+    program.turn(1);
+    for (int j = 0; j < 1000; ++j) program.call(3, 1);
+    program.work(k_much);
+    for (int j = 0; j < 1000; ++j) program.leave();
+  }
+  program.leave();
+  EXPECT_EQ(program.log, (Log{"begin loop 1", "f3"}));
+}
+
+}  // namespace
+}  // namespace terrace::runtime

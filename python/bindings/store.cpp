@@ -7,6 +7,7 @@
 #include "bindings.hpp"
 #include "core/plan.hpp"
 #include "model/calibration.hpp"
+#include "model/problem.hpp"
 #include "profile/profile.hpp"
 
 namespace nb = nanobind;
@@ -44,14 +45,8 @@ void bind_profile(nb::module_& module) {
             return sum;
           },
           "Bytes of all objects that are live in the loop.")
-      .def(
-          "only",
-          [](const Profile& self, std::size_t iteration) {
-            auto one = self;
-            one.iterations = {self.iterations.at(iteration)};
-            return one;
-          },
-          "iteration"_a, "The same profile with one of its iterations.");
+      .def("only", &model::only_iteration, "iteration"_a,
+           "The same profile with one of its iterations, and all of its objects.");
 }
 
 void bind_calibration(nb::module_& module) {

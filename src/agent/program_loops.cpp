@@ -1,6 +1,9 @@
 // See program_loops.hpp.
 #include "agent/program_loops.hpp"
 
+#include <exception>
+#include <utility>
+
 #include "agent/heap/callers.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "agent/lifecycle/process.hpp"
@@ -30,10 +33,25 @@ observe::LoopCode::Place ProgramCode::place(std::uint64_t call_site) const {
   return find_place(process_, call_site - 1);
 }
 
-ProgramLoops::ProgramLoops(Process& process)
-    : code_(process),
+ProgramLoops::ProgramLoops(Process& process, std::string wanted)
+    : process_(process),
+      code_(process),
       finder_(
           code_, [&process](const observe::LoopTree::Node& node) { return name_of(process, node); },
-          [&process](const runtime::Boundary& boundary) { process.runtime->pass(boundary); }) {}
+          [&process](const runtime::Boundary& boundary) { process.runtime->pass(boundary); }, std::move(wanted)) {}
+
+void ProgramLoops::finish() {
+  if (!process_.runtime->looks_for_loops()) return;
+  const auto seen = finder_.nothing_found();
+  if (!seen.empty()) process_.runtime->note("note", "no main loop was found: " + seen);
+}
+
+void finish_loops(Process& process) noexcept {
+  try {
+    if (process.loops) process.loops->finish();
+  } catch (const std::exception&) {
+    // No memory to say it with.
+  }
+}
 
 }  // namespace terrace::agent

@@ -24,10 +24,14 @@ class ProgramCode final : public observe::LoopCode {
 
 class ProgramLoops {
  public:
-  explicit ProgramLoops(Process& process);
+  // `wanted`: LoopFinder's.
+  ProgramLoops(Process& process, std::string wanted);
   [[nodiscard]] observe::LoopTree& tree() { return finder_.tree(); }
+  // Notes what was seen where no main loop was.
+  void finish();
 
  private:
+  Process& process_;
   ProgramCode code_;
   runtime::LoopFinder finder_;
 };

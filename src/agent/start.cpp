@@ -158,7 +158,7 @@ struct Everything {
   observe::FunctionObserver observer;
   FunctionNames names;
   std::optional<ProgramLoops> loops;  // where the main loop is looked for
-  bool observing = true;  // accesses are wanted
+  bool observing = true;              // accesses are wanted
   Process process;
 };
 
@@ -321,8 +321,10 @@ Process* build(const char* session_path) {
   process.simulated = all->session.backend == runtime::Backend::virtual_time;
   if (process.simulated) make_turns(*all);
   process.big_block = all->session.big_block.value;
-  if (all->session.phases.source == runtime::PhaseSource::automatic)
-    observe::set_loop_tree(&all->loops.emplace(process).tree());
+  if (all->session.hooks && all->session.phases.follows_loops()) {
+    process.loops = &all->loops.emplace(process, all->session.phases.loop);
+    observe::set_loop_tree(&process.loops->tree());
+  }
   struct timespec now {};
   syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
   process.started_unix_ns = std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;

@@ -35,7 +35,8 @@ struct LaunchOptions {
   ConfigurationOptions configuration;
   std::vector<ConfigurationOptions>
       configurations;               // of --configuration; then `configuration` gives their defaults
-  std::vector<std::string> phases;  // function names, or "auto"
+  std::vector<std::string> phases;  // function names, "auto" or "markers"; none: markers, if the program has some
+  std::string loop;                 // the name of the main loop, or of its function; "": found
   std::vector<std::string> lets;    // "niter=75"
   bool exact = false;
   std::uint32_t every = 1;  // of the loop's iterations are followed, after the first two

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "observe/symbols/symbol_names.hpp"
 
 namespace terrace::cli {
 
@@ -22,13 +23,21 @@ bool is_library_name(const std::string& name) {
 PhaseNames resolve_phases(const std::vector<std::string>& wanted, std::span<const std::string> known) {
   PhaseNames names;
   for (const auto& name : wanted) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) {
-      names.functions.push_back(name);
+    // As the symbol is called: mangled, or with the underscores that Fortran appends.
+    auto plain = observe::readable_name(name.c_str());
+    while (plain.size() > 1 && plain.ends_with('_')) plain.pop_back();
+    const auto whole = std::find_if(known.begin(), known.end(), [&](const std::string& function) {
+      return function == name || function == plain;
+    });
+    if (whole != known.end()) {
+      names.functions.push_back(*whole);
       continue;
     }
     std::set<std::string> candidates;
-    for (const auto& function : known)
-      if (function.ends_with("::" + name) && !is_library_name(function)) candidates.insert(function);
+    for (const auto& function : known) {
+      const bool ends_so = function.ends_with("::" + name) || function.ends_with("::" + plain);
+      if (ends_so && !is_library_name(function)) candidates.insert(function);
+    }
     if (candidates.size() > 1)
       throw Error(Code::invalid, fmt::format("--phases {}: {} functions are called that, {}; write one of them",
                                              name, candidates.size(), fmt::join(candidates, ", ")));

@@ -12,8 +12,9 @@ struct PhaseNames {
   std::vector<std::string> unknown;    // of them, those that no function is called
 };
 
-// A name is a function's whole name ("Particles::push"), or the end of one from a "::" on, where only one ends so.
-// Throws Error{invalid} that lists the candidates where there are several.
+// A name is a function's whole name ("Particles::push"), or the end of one from a "::" on, where only one ends so;
+// or its symbol's, as nm prints it ("_ZN9Particles4pushEv", "conj_grad_"). Throws Error{invalid} that lists the
+// candidates where there are several.
 PhaseNames resolve_phases(const std::vector<std::string>& wanted, std::span<const std::string> known);
 
 }  // namespace terrace::cli

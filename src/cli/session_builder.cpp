@@ -133,11 +133,25 @@ std::string progress_of(const LaunchOptions& options, const runtime::Session& se
   return std::string(observe::find_progress(name.empty() ? observe::k_default_progress : name).name());
 }
 
-std::vector<std::string> functions_in(const std::vector<std::string>& symbol_files) {
+// Where phases come from, as the options say, or else the program.
+runtime::PhaseSpec phases_of(const LaunchOptions& options, const std::vector<std::string>& symbol_files,
+                             std::vector<std::string>& unknown) {
+  using runtime::PhaseSource;
   observe::SymbolTable table;
   for (const auto& file : symbol_files) table.add_file(file.c_str());
+  const bool one = options.phases.size() == 1;
+  if (!options.loop.empty() && !options.phases.empty() && !(one && options.phases.front() == "auto"))
+    throw Error(Code::invalid,
+                "--loop says which loop phases are looked for in, --phases what they are: only one");
+  if (!options.loop.empty()) return {PhaseSource::automatic, {}, options.loop};
+  if (options.phases.empty()) return {table.has_markers() ? PhaseSource::markers : PhaseSource::either, {}, {}};
+  if (one && options.phases.front() == "auto") return {PhaseSource::automatic, {}, {}};
+  if (one && options.phases.front() == "markers") return {PhaseSource::markers, {}, {}};
   const auto names = table.function_names();
-  return {names.begin(), names.end()};
+  const std::vector<std::string> known(names.begin(), names.end());
+  auto wanted = resolve_phases(options.phases, known);
+  if (!known.empty()) unknown = std::move(wanted.unknown);
+  return {PhaseSource::functions, std::move(wanted.functions), {}};
 }
 
 // The program's processes only append. Never overwritten, like profiles: it may have taken an hour to make.
@@ -193,14 +207,7 @@ runtime::Session build_session(const LaunchOptions& options, const std::string& 
   }
   if (!options.misses.empty()) session.recording = create_recording(options.misses);
   session.symbol_files = observe::write_symbol_files(options.command, observe::symbol_cache());
-  if (options.phases.size() == 1 && options.phases.front() == "auto") {
-    session.phases.source = runtime::PhaseSource::automatic;
-  } else if (!options.phases.empty()) {
-    const auto known = functions_in(session.symbol_files);
-    auto names = resolve_phases(options.phases, known);
-    session.phases = {runtime::PhaseSource::functions, std::move(names.functions)};
-    if (!known.empty()) unknown_phases = std::move(names.unknown);
-  }
+  session.phases = phases_of(options, session.symbol_files, unknown_phases);
   return session;
 }
 

@@ -46,7 +46,7 @@ LoopSummary longest_loop(const std::string& path) {
       " (SELECT heap_uncovered FROM coverage WHERE coverage.run = run.id),"
       " (SELECT instruction_time FROM initiator i WHERE i.machine = run.machine AND i.id = run.initiator),"
       " COALESCE(core_time_fitted, 0), run.id"
-      " FROM run LEFT JOIN loop ON loop.run = run.id GROUP BY run.id"
+      " FROM run LEFT JOIN main_loop AS loop ON loop.run = run.id GROUP BY run.id"
       " ORDER BY t DESC, (SELECT samples FROM coverage WHERE coverage.run = run.id) DESC LIMIT 1");
   LoopSummary summary;
   query.bind_all();
@@ -81,6 +81,15 @@ void print_missing_phases(const std::string& path) {
       " GROUP BY text HAVING COUNT(DISTINCT run) = (SELECT COUNT(*) FROM run) ORDER BY MIN(rowid)");
   query.bind_all();
   while (query.step()) fmt::print(stderr, "terrace: {}\n", query.text(0));
+}
+
+// Of loops, where none was taken for the main one.
+std::string what_was_seen(const std::string& path) {
+  constexpr std::string_view k_begins = "no main loop was found";
+  profile::Database database(path, profile::Database::Mode::read);
+  profile::Statement query(database, "SELECT text FROM note WHERE text LIKE 'no main loop was found%' LIMIT 1");
+  query.bind_all();
+  return query.step() ? query.text(0).substr(k_begins.size()) : " (mark it, or try --phases auto)";
 }
 
 // Names and advice are `terrace show`'s.
@@ -147,7 +156,7 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
         "or terrace-fc; profile in {}\n",
         name, merged.path);
   else
-    fmt::print(stderr, "terrace: {}no main loop was seen (mark it, or try --phases auto); profile in {}\n", name,
+    fmt::print(stderr, "terrace: {}no main loop was seen{}; profile in {}\n", name, what_was_seen(merged.path),
                merged.path);
   if (loop.observed < loop.iterations)
     fmt::print(stderr, "terrace: observed {} of {} iterations; the others count as the last one observed\n",

@@ -92,19 +92,28 @@ std::size_t chunk_count(const profile::Profile& profile) {
   return count;
 }
 
+// By object: whether it is to be placed.
+std::vector<bool> to_be_placed(const profile::Profile& profile) {
+  const auto seen = referenced(profile, chunk_count(profile));
+  std::vector<bool> placed;
+  for (const auto& object : profile.objects) {
+    bool traced = false;
+    for (std::uint32_t i = 0; i < object.chunks; ++i) traced = traced || seen[object.first_chunk + i];
+    placed.push_back(object.chunks > 0 && object.size.value > 0 && (object.live || traced));
+  }
+  return placed;
+}
+
 // Chunks in the order of the objects; `item_of` maps a chunk's number to its index there.
 std::vector<ChunkRef> add_objects(Problem& problem, const profile::Profile& profile,
                                   const machine::Machine& machine, std::vector<std::uint32_t>& item_of) {
-  const auto count = chunk_count(profile);
-  const auto seen = referenced(profile, count);
-  item_of.assign(count, k_no_item);
+  const auto placed = to_be_placed(profile);
+  item_of.assign(chunk_count(profile), k_no_item);
   const auto own_domain = machine.initiators().at(profile.initiator).domain;
   std::vector<ChunkRef> chunks;
-  for (const auto& object : profile.objects) {
-    const auto last = object.first_chunk + object.chunks;
-    const bool traced =
-        std::any_of(seen.begin() + object.first_chunk, seen.begin() + last, [](bool b) { return b; });
-    if (object.chunks == 0 || object.size.value == 0 || !(object.live || traced)) continue;
+  for (std::size_t o = 0; o < profile.objects.size(); ++o) {
+    if (!placed[o]) continue;
+    const auto& object = profile.objects[o];
     const auto index = static_cast<std::uint32_t>(problem.objects.size());
     problem.objects.push_back({object.name, object.size, object.chunks});
     for (std::uint32_t i = 0; i < object.chunks; ++i) {
@@ -229,6 +238,14 @@ void leave_out_unreached(Problem& problem) {
   std::erase_if(problem.phases, [](const ProblemPhase& phase) {
     return phase.measured.value == 0 && phase.cells.empty() && segment_offset(phase.name) != 0;
   });
+}
+
+profile::Profile only_iteration(const profile::Profile& profile, std::size_t iteration) {
+  const auto placed = to_be_placed(profile);
+  auto one = profile;
+  one.iterations = {profile.iterations.at(iteration)};
+  for (std::size_t o = 0; o < placed.size(); ++o) one.objects[o].live = placed[o];
+  return one;
 }
 
 std::size_t affordable_items(const profile::Profile& profile) {

@@ -126,6 +126,10 @@ Problem make_problem(const profile::Profile& profile, const machine::Machine& ma
                      const machine::Budget& budget, std::size_t max_items = 4096,
                      const Directives& directives = {});
 
+// The profile with one of its iterations, and the same objects to be placed: also those that live in others only.
+// Throws std::out_of_range.
+profile::Profile only_iteration(const profile::Profile& profile, std::size_t iteration);
+
 // Scales the estimates down to fit the measured times, as make_problem does, and finds anew what they leave
 // unexplained. For estimates that have been changed; they must not be scaled already.
 void hold_against_measured(Problem& problem);

@@ -12,22 +12,33 @@ namespace {
 
 using Work = observe::Work;
 
-constexpr Work k_least_turn = 1 << 18;     // of a main loop
-constexpr Work k_least_visit = 1 << 16;    // of a phase
-constexpr double k_share_of_a_run = 0.05;  // of a main loop, in what was done so far
+constexpr Work k_least_turn = 1 << 18;      // of a main loop
+constexpr Work k_least_visit = 1 << 16;     // of a phase
+constexpr double k_share_of_a_run = 0.05;   // of a main loop, in what was done so far
 constexpr double k_share_of_a_turn = 0.02;  // of a phase
-constexpr double k_much_of_a_turn = 0.25;  // what does more is looked into
-constexpr double k_explained = 0.6;        // by its parts, if they are to be phases in its place
-constexpr double k_most_phases = 512;      // in a turn
+constexpr double k_much_of_a_turn = 0.25;   // what does more is looked into
+constexpr double k_explained = 0.6;         // by its parts, if they are to be phases in its place
+constexpr double k_most_phases = 512;       // in a turn
 constexpr std::uint32_t k_most_turns = std::numeric_limits<std::uint32_t>::max();
-constexpr double k_gone = 0.1;             // of a turn: so long after its end a loop is over
+constexpr double k_gone = 0.1;  // of a turn: so long after its end a loop is over
 
 }  // namespace
 
 // --- the main loop -------------------------------------------------------------------------------------------
 
-bool LoopFinder::deserves(Index index) const {
+bool LoopFinder::is_wanted(Index index) {
+  if (is_wanted_.size() <= index) is_wanted_.resize(tree_.nodes().size());
+  auto& answer = is_wanted_[index];
+  if (answer == 0) {
+    const auto name = name_of_(node(index));
+    answer = name == wanted_ || name.substr(0, name.rfind(':')) == wanted_ ? 1 : -1;
+  }
+  return answer > 0;
+}
+
+bool LoopFinder::deserves(Index index) {
   const auto& candidate = node(index);
+  if (!wanted_.empty()) return main_ == k_none && is_wanted(index);
   if (candidate.alike == 0 || candidate.turn < k_least_turn) return false;
   const auto work = static_cast<double>(tree_.work_of(index));
   if (work < k_share_of_a_run * static_cast<double>(tree_.now())) return false;
@@ -83,16 +94,40 @@ void LoopFinder::believe(Index index) {
   pass_(boundary);
 }
 
+std::string LoopFinder::nothing_found() const {
+  if (main_ != k_none) return {};
+  auto largest = k_none;
+  for (Index i = 1; i < tree_.nodes().size(); ++i)
+    if (node(i).is_loop && node(i).turns > 1 && (largest == k_none || tree_.work_of(i) > tree_.work_of(largest)))
+      largest = i;
+  if (largest == k_none) return "no loop went round twice";
+  const auto& loop = node(largest);
+  const auto share = 100 * static_cast<double>(tree_.work_of(largest)) / static_cast<double>(tree_.now());
+  const char* const but = loop.turn < k_least_turn ? "they are short"
+                          : loop.alike > 0         ? "it was over when that was known"
+                          : loop.turns < 3         ? "it was over before they could be compared"
+                          : loop.again < 0.8       ? "they miss in other memory each time"
+                                                   : "they take much more work one time than another";
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "the largest loop, %s, does %.0f %% of the work in %llu turns, but %s; --loop %s "
+                "takes it all the same",
+                name_of_(loop).c_str(), share, static_cast<unsigned long long>(loop.turns), but,
+                name_of_(loop).c_str());
+  return text;
+}
+
 std::string LoopFinder::why() const {
   constexpr double k_million = 1e6;
   const auto& loop = node(main_);
   const auto share = static_cast<double>(tree_.work_of(main_)) / static_cast<double>(tree_.now());
   char text[256];
-  std::snprintf(text, sizeof text,
-                "%llu turns of about %.3g million instructions, misses counted as %llu each, which miss in the same "
-                "memory to %.0f %%; %.0f %% of the run so far",
-                static_cast<unsigned long long>(loop.turns), static_cast<double>(loop.turn) / k_million,
-                static_cast<unsigned long long>(observe::k_work_of_a_miss), 100 * loop.again, 100 * share);
+  std::snprintf(
+      text, sizeof text,
+      "%llu turns of about %.3g million instructions, misses counted as %llu each, which miss in the same "
+      "memory to %.0f %%; %.0f %% of the run so far",
+      static_cast<unsigned long long>(loop.turns), static_cast<double>(loop.turn) / k_million,
+      static_cast<unsigned long long>(observe::k_work_of_a_miss), 100 * loop.again, 100 * share);
   return text;
 }
 

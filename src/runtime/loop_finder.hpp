@@ -2,9 +2,9 @@
 // (observe/loops/loop_tree.hpp).
 //
 // The main loop is the outermost one whose turns resemble one another. Inner ones come first: what is believed is
-// given up for a loop around it as soon as that one has made two such turns, and for a later one when it has ended.
-// Its phases are the calls and loops in it that do a fair part of a turn's work. One that does much of it, and whose
-// own calls and loops do most of that, is looked into.
+// given up for a loop around it as soon as that one has made two such turns, and for a later one when it has
+// ended. Its phases are the calls and loops in it that do a fair part of a turn's work. One that does much of it,
+// and whose own calls and loops do most of that, is looked into.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,13 @@ class LoopFinder final : public observe::LoopTree::Listener {
   using NameOf = std::function<std::string(const Node&)>;
   using Pass = std::function<void(const Boundary&)>;
 
-  LoopFinder(const observe::LoopCode& code, NameOf name_of, Pass pass)
-      : name_of_(std::move(name_of)), pass_(std::move(pass)), tree_(code, *this) {}
+  // `wanted`: the main loop's name, or its function's, where somebody has said which it is; else empty.
+  LoopFinder(const observe::LoopCode& code, NameOf name_of, Pass pass, std::string wanted = {})
+      : name_of_(std::move(name_of)), pass_(std::move(pass)), wanted_(std::move(wanted)), tree_(code, *this) {}
 
   [[nodiscard]] observe::LoopTree& tree() { return tree_; }
+  // What was seen of loops, in words, where none was taken for the main loop; else empty.
+  [[nodiscard]] std::string nothing_found() const;
 
   void entered(Index node) override;
   void turned(Index node) override;
@@ -40,7 +43,8 @@ class LoopFinder final : public observe::LoopTree::Listener {
   static constexpr Index k_none = observe::LoopTree::k_root;
 
   [[nodiscard]] const Node& node(Index index) const { return tree_.nodes()[index]; }
-  [[nodiscard]] bool deserves(Index index) const;
+  [[nodiscard]] bool deserves(Index index);
+  [[nodiscard]] bool is_wanted(Index index);
   void believe(Index index);
   void begin_loop(Boundary& boundary);
   [[nodiscard]] std::string why() const;
@@ -60,15 +64,17 @@ class LoopFinder final : public observe::LoopTree::Listener {
 
   NameOf name_of_;
   Pass pass_;
+  std::string wanted_;
+  std::vector<signed char> is_wanted_;  // by node; 0: nobody has looked
   observe::LoopTree tree_;
   Index main_ = k_none;
-  bool in_loop_ = false;     // as the program was told
-  bool is_running_ = false;  // the main loop, as the tree has it
-  Work left_at_ = 0;         // when it is not
-  std::vector<bool> is_phase_;               // by node
-  std::vector<std::vector<Index>> inside_;   // by node, while phases are chosen
+  bool in_loop_ = false;                    // as the program was told
+  bool is_running_ = false;                 // the main loop, as the tree has it
+  Work left_at_ = 0;                        // when it is not
+  std::vector<bool> is_phase_;              // by node
+  std::vector<std::vector<Index>> inside_;  // by node, while phases are chosen
   double phases_in_a_turn_ = 0;
-  Index first_ = k_none;       // what a turn's first phase is; the main loop: its own beginning
+  Index first_ = k_none;  // what a turn's first phase is; the main loop: its own beginning
   std::string first_name_;
   bool first_is_to_come_ = false;  // the turn began with its name, the tree has not entered it yet
   std::uint32_t times_first_ = 0;  // in this turn

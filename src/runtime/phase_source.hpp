@@ -1,6 +1,6 @@
 // What begins phases: the program's own markers, the functions that the user named, or what is found in its calls
-// and loops (loop_finder.hpp). Whatever it is, what comes out is the same: the main loop begins, a phase begins, the
-// loop ends.
+// and loops (loop_finder.hpp). Whatever it is, what comes out is the same: the main loop begins, a phase begins,
+// the loop ends.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,17 @@ class PhaseSources {
       : spec_(std::move(spec)), name_of_(std::move(name_of)), entered_(spec_.functions.size()) {}
 
   // Whether the program's own markers count.
-  [[nodiscard]] bool by_markers() const { return spec_.source == PhaseSource::markers; }
+  [[nodiscard]] bool by_markers() const {
+    return spec_.source == PhaseSource::markers || spec_.source == PhaseSource::either;
+  }
+  // Whether what is found counts.
+  [[nodiscard]] bool by_finding() const { return spec_.follows_loops(); }
+  // The program has marked something itself. True the first time that it changes what counts.
+  bool mark() {
+    if (spec_.source != PhaseSource::either) return false;
+    spec_.source = PhaseSource::markers;
+    return true;
+  }
   // What the entry of the function at that address means.
   [[nodiscard]] Boundary function_entered(std::uint64_t function, bool in_loop);
   // Of the functions that the user named, those that were not entered.

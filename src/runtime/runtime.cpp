@@ -50,6 +50,10 @@ struct Runtime::State {
     bring();
     tell([&](Program& to) { to.phase_begun(name); });
   }
+  // A loop that was found before the program spoke for itself is none.
+  void mark() {
+    if (sources.mark()) end_loop();
+  }
   void pass(const Boundary& boundary) {
     if (boundary.ends_loop) end_loop();
     if (!boundary.begins_loop.empty()) begin_loop({boundary.begins_loop, boundary.why, boundary.turns_before});
@@ -130,7 +134,9 @@ void Runtime::loop_begin(std::string_view name) noexcept { loop_begin(observe::N
 
 void Runtime::loop_begin(const observe::NewLoop& loop) noexcept {
   state_->event([&] {
-    if (state_->sources.by_markers()) state_->begin_loop(loop);
+    if (!state_->sources.by_markers()) return;
+    state_->mark();
+    state_->begin_loop(loop);
   });
 }
 
@@ -142,7 +148,9 @@ void Runtime::loop_end() noexcept {
 
 void Runtime::phase(std::string_view name) noexcept {
   state_->event([&] {
-    if (state_->sources.by_markers()) state_->begin_phase(name);
+    if (!state_->sources.by_markers()) return;
+    state_->mark();
+    state_->begin_phase(name);
   });
 }
 
@@ -151,7 +159,15 @@ void Runtime::function_entered(std::uint64_t function, std::uint64_t) noexcept {
 }
 
 void Runtime::pass(const Boundary& boundary) noexcept {
-  state_->event([&] { state_->pass(boundary); });
+  state_->event([&] {
+    if (state_->sources.by_finding()) state_->pass(boundary);
+  });
+}
+
+bool Runtime::looks_for_loops() noexcept {
+  bool looks = false;
+  state_->event([&] { looks = state_->sources.by_finding(); });
+  return looks;
 }
 
 // The caller holds the program's lock, as it has just told the configurations of these accesses.

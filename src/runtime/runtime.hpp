@@ -49,6 +49,8 @@ class Runtime {
 
   // What whoever looks for loops and phases has found.
   void pass(const Boundary& boundary) noexcept;
+  // Whether that counts: not once the program has marked its loop itself.
+  [[nodiscard]] bool looks_for_loops() noexcept;
 
   // The quantum has gone to the configurations. For who holds the program's lock (RuntimeParts::mutex).
   void progressed(const observe::Quantum& quantum) noexcept;

@@ -89,11 +89,21 @@ struct ConfigurationParts {
   std::shared_ptr<void> owner;  // keeps what the pointers above point to
 };
 
-enum class PhaseSource : std::uint8_t { markers, functions, automatic };
+enum class PhaseSource : std::uint8_t {
+  markers,
+  functions,
+  automatic,  // what is found in the program's calls and loops
+  either      // the same, until the program marks its loop itself
+};
 
 struct PhaseSpec {
   PhaseSource source = PhaseSource::markers;
   std::vector<std::string> functions;  // names whose entry begins a phase, the first one an iteration
+  std::string loop;                    // the name of the main loop, or of its function; empty: found
+
+  [[nodiscard]] bool follows_loops() const {
+    return source == PhaseSource::automatic || source == PhaseSource::either;
+  }
 };
 
 struct RuntimeParts {

@@ -32,7 +32,18 @@ def iterations(loop: Loop | None) -> dict[str, int | None]:
     return {
         "iterations": loop.iterations if loop else None,
         "observed_iterations": loop.observed if loop else None,
+        "iterations_before": loop.turns_before if loop else None,
     }
+
+
+def found(loop: Loop | None) -> str:
+    """What was taken for the main loop and why; empty where the program or the user said which it is."""
+    if loop is None or not loop.why:
+        return ""
+    return (
+        f"The main loop was found: {loop.name}, after {loop.turns_before} of its turns, which are not among the "
+        f"iterations: {loop.why}. --loop names another, --phases functions."
+    )
 
 
 def what_was_seen(

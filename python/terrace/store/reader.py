@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="DataclassInstance")
 APPLICATION = 0x54455252
-VERSION = 11
+VERSION = 12
 _SHARES = (
     "WITH mean(iteration, share) AS (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') "
     "FROM json_each(?))"
@@ -150,15 +150,16 @@ class Store:
         return self._each(Object, "FROM object WHERE run = ? ORDER BY first_chunk, id", run.id)
 
     def loop(self, run: Run) -> Loop | None:
-        """Its last main loop, which is the one that profile and plan are of."""
-        loops = self._each(Loop, "FROM loop WHERE run = ? ORDER BY number DESC LIMIT 1", run.id)
+        """Its last main loop, which is the one that profile and plan are of. Where nobody said which it is: the
+        one that took most time, the first of several that took about as much."""
+        loops = self._each(Loop, "FROM main_loop WHERE run = ? ORDER BY number DESC LIMIT 1", run.id)
         return loops[0] if loops else None
 
     def phase_instances(self, run: Run) -> list[PhaseInstance]:
         """The phases of the last loop, as they ran."""
         return self._each(
             PhaseInstance,
-            "FROM phase_instance WHERE run = ?1 AND loop = (SELECT max(number) FROM loop WHERE run = ?1) "
+            "FROM phase_instance WHERE run = ?1 AND loop = (SELECT max(number) FROM main_loop WHERE run = ?1) "
             "ORDER BY iteration, phase, begun",
             run.id,
         )

@@ -141,8 +141,8 @@ class Object:
 
 @dataclass(frozen=True)
 class Loop:
-    """A main loop; `ended`, `iterations` and `observed` are None when the process died inside. `why` says why it was
-    taken for one, where nobody said so: it had made `turns_before` turns by then, which `iterations` has not."""
+    """A main loop; `ended`, `iterations` and `observed` are None when the process died inside. `why` says why it
+    was taken for one, where nobody said so: it had made `turns_before` turns by then, which `iterations` lacks."""
 
     number: int
     name: str

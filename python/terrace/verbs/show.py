@@ -110,6 +110,8 @@ class View:
             "backend": self.run.backend,
             "machine": self.machine.name,
             "exact": self.profile.exact,
+            "loop": self.loop.name if self.loop else None,
+            "loop_found_by": self.loop.why or None if self.loop else None,
             **seen.iterations(self.loop),
             "profiled_iterations": self.profile.iterations,
             "unseen_share": self.counters.unseen_share if self.counters else None,
@@ -186,6 +188,8 @@ class View:
             out.print(f"({self.others} more in this file; --process chooses)", markup=False)
         source = "the simulator's own counters" if self.profile.exact else "estimates from samples"
         if sentence := seen.observed(self.loop):
+            out.print(sentence, markup=False)
+        if sentence := seen.found(self.loop):
             out.print(sentence, markup=False)
         many = self.profile.iterations
         out.print(

@@ -30,6 +30,8 @@ namespace terrace::agent {
 
 class ObjectRegistry;
 
+class ProgramLoops;
+
 struct Process {
   runtime::Runtime* runtime = nullptr;
   observe::AddressMap* map = nullptr;  // null when accesses are not followed
@@ -41,6 +43,7 @@ struct Process {
   sim::Scheduler* scheduler = nullptr;         // null on the real machine, where threads run as the system wants
   sim::ThreadClocks* thread_clocks = nullptr;  // of all configurations
   observe::CodeMap* code = nullptr;            // null where the program's time is not sampled
+  ProgramLoops* loops = nullptr;               // null where nobody looks for the main loop
   bool simulated = false;                      // the program's clocks show virtual time
   std::uint64_t big_block = 16384;             // blocks from this size on are objects of their own
   std::int64_t started_unix_ns = 0;            // what the program's real-time clock showed when it began
@@ -69,5 +72,10 @@ Process* after_fork() noexcept;
 // For Pipeline: makes an address known that no object covers (stacks, small blocks, what others mapped). Never
 // throws.
 bool make_known(std::uint64_t address) noexcept;
+
+// --- implemented in program_loops.cpp ----------------------------------------------------------------------
+
+// The program is over: notes what was seen of loops, where no main loop was found.
+void finish_loops(Process& process) noexcept;
 
 }  // namespace terrace::agent

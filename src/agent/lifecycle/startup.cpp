@@ -126,6 +126,7 @@ void finish(const char* how) noexcept {
   if (!here) return;  // another thread was faster
   detach_thread();
   note_modules(*here);  // time may have been spent in what was loaded lately
+  finish_loops(*here);
   here->runtime->finish(how);
 }
 

@@ -144,7 +144,7 @@ class Thinner {
   }
 
   std::vector<std::string_view> lines_;
-  std::vector<Block> blocks_{1};                   // of the function that is read
+  std::vector<Block> blocks_{1};                    // of the function that is read
   std::map<std::string_view, std::size_t> labels_;  // the block that each begins
 };
 

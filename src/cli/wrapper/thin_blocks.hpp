@@ -1,8 +1,8 @@
 // What the compiler's assembler gets to read: code without the basic blocks' hooks that say nothing new.
 //
 // The accesses of a block tell how often it was executed, so only blocks without any need a hook of their own
-// (observe/symbols/files/symbols_code.cpp shares a block's work out accordingly): one call in three, where inner loops
-// are. Those that tell of loops stay, too (observe/code/loop_marks.hpp).
+// (observe/symbols/files/symbols_code.cpp shares a block's work out accordingly): one call in three, where inner
+// loops are. Those that tell of loops stay, too (observe/code/loop_marks.hpp).
 #pragma once
 
 #include <string>

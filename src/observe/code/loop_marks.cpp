@@ -67,8 +67,8 @@ class Marker {
       if (const auto head = forest().loop_of(i); head != k_no_block && blocks_[i].calls) is_small_[head] = false;
     }
   }
-  // From the head on, as long as there is one way to go within the loop; else back from where it jumps to its head,
-  // as long as there is one way to come from.
+  // From the head on, as long as there is one way to go within the loop; else back from where it jumps to its
+  // head, as long as there is one way to come from.
   void mark_turns(BlockIndex head) {
     auto block = head;
     for (int i = 0; i < k_far && block != k_no_block; ++i, block = only_way_on(head, block))

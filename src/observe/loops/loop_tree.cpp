@@ -7,8 +7,8 @@ namespace terrace::observe {
 
 namespace {
 
-constexpr std::uint64_t k_tries = 16;         // visits or turns, before something is closed
-constexpr Work k_little = 4096;               // work of a visit, or of a turn, that is not worth following
+constexpr std::uint64_t k_tries = 16;  // visits or turns, before something is closed
+constexpr Work k_little = 4096;        // work of a visit, or of a turn, that is not worth following
 constexpr Work k_little_turn = 1024;
 constexpr std::size_t k_most_nodes = 1 << 16;  // what would be more is not followed
 constexpr std::uint32_t k_few_regions = 16;    // too few to tell anything from
@@ -110,8 +110,7 @@ bool LoopTree::is_recursion(std::uint64_t function) const {
 LoopTree::Index LoopTree::child(Index around, LoopId loop, std::uint64_t code) {
   auto& candidates = children_[code * 31 + around];
   for (const auto index : candidates)
-    if (nodes_[index].around == around && nodes_[index].code == code && nodes_[index].loop == loop)
-      return index;
+    if (nodes_[index].around == around && nodes_[index].code == code && nodes_[index].loop == loop) return index;
   if (nodes_.size() >= k_most_nodes) return around;
   candidates.push_back(static_cast<Index>(nodes_.size()));
   nodes_.push_back({.is_loop = loop != 0, .code = code, .loop = loop, .around = around});
@@ -182,8 +181,7 @@ void LoopTree::end_turn(Active& active) {
 }
 
 void LoopTree::decide_closed(Node& node) const {
-  const bool little_turns =
-      node.is_loop && node.turns >= k_tries && node.work < node.turns * k_little_turn;
+  const bool little_turns = node.is_loop && node.turns >= k_tries && node.work < node.turns * k_little_turn;
   const bool little_visits = node.visits >= k_tries && node.work < node.visits * k_little;
   if (node.is_closed)
     node.is_closed = node.work < 4 * node.visits * k_little || (node.is_loop && little_turns);

@@ -1,6 +1,6 @@
 // What a thread does, as a tree of calls and loops: which function, called from which loop, called from where, how
-// often, how much work that was, and whether the turns of a loop resemble one another. Fed by the hooks of function
-// entries, exits and basic blocks; nothing of it depends on them, so that others may feed it.
+// often, how much work that was, and whether the turns of a loop resemble one another. Fed by the hooks of
+// function entries, exits and basic blocks; nothing of it depends on them, so that others may feed it.
 //
 // A turn of a loop resembles the one before when it takes about as much work and misses lines in the same memory.
 // A loop of such turns is what a plan can learn from; one whose turns go on to other memory sweeps over it once.
@@ -33,13 +33,13 @@ class LoopTree {
     std::uint64_t code = 0;  // of the call, an address in the function; of the loop, its head
     LoopId loop = 0;
     Index around = k_root;
-    std::uint64_t visits = 0;  // begun
-    std::uint64_t turns = 0;   // of the loop, ended
-    Work work = 0;             // of what has ended of it, with all that it does inside
-    Work turn = 0;             // of the last turn
-    double again = 0;          // of the memory that the last two turns missed in, what both did
-    std::uint32_t alike = 0;   // turns running that resembled the one before
-    Work begins_at = 0;        // of the last turn around it that it was entered in: the first time
+    std::uint64_t visits = 0;    // begun
+    std::uint64_t turns = 0;     // of the loop, ended
+    Work work = 0;               // of what has ended of it, with all that it does inside
+    Work turn = 0;               // of the last turn
+    double again = 0;            // of the memory that the last two turns missed in, what both did
+    std::uint32_t alike = 0;     // turns running that resembled the one before
+    Work begins_at = 0;          // of the last turn around it that it was entered in: the first time
     std::uint64_t begun_in = 0;  // that turn
     bool is_closed = false;
   };
@@ -79,13 +79,13 @@ class LoopTree {
     Index node;
     std::uint32_t depth;  // of the call that it is, or is in
     LoopId loop = 0, last = 0;
-    std::uint64_t function = 0;      // of a loop
-    Work begun = 0;                  // the visit
-    Work turn_begun = 0;             // the turn
-    std::uint64_t turn_at = 0;       // by the clock of beginnings
-    std::uint64_t turn_before = 0;   // the turn before, in the same visit; 0: there is none
-    std::uint32_t regions = 0;       // missed in, in this turn
-    std::uint32_t regions_again = 0; // of them, those of the turn before too
+    std::uint64_t function = 0;       // of a loop
+    Work begun = 0;                   // the visit
+    Work turn_begun = 0;              // the turn
+    std::uint64_t turn_at = 0;        // by the clock of beginnings
+    std::uint64_t turn_before = 0;    // the turn before, in the same visit; 0: there is none
+    std::uint32_t regions = 0;        // missed in, in this turn
+    std::uint32_t regions_again = 0;  // of them, those of the turn before too
     std::uint32_t regions_before = 0;
     bool is_closed = false;
     bool is_counted = true;  // false where there is no node for it: it goes with the one around

@@ -11,7 +11,7 @@
 namespace terrace::observe {
 
 inline constexpr std::array<char, 8> k_symbol_magic{'T', 'E', 'R', 'R', 'S', 'Y', 'M', 'S'};
-inline constexpr std::uint32_t k_symbol_version = 5;
+inline constexpr std::uint32_t k_symbol_version = 6;
 inline constexpr std::uint32_t k_build_id_bytes = 32;
 
 struct SymbolFileHeader {
@@ -22,7 +22,8 @@ struct SymbolFileHeader {
   std::array<std::uint8_t, k_build_id_bytes> build_id{};
   std::uint32_t build_id_size = 0;  // 0: the module has none
   std::uint32_t path = 0;           // where the module was found (in the strings, as all names here)
-  std::uint64_t functions = 0;      // how many of each
+  std::uint64_t flags = 0;
+  std::uint64_t functions = 0;  // how many of each
   std::uint64_t sites = 0;
   std::uint64_t variables = 0;
   std::uint64_t hooks = 0;
@@ -31,6 +32,7 @@ struct SymbolFileHeader {
   std::uint64_t string_bytes = 0;
 };
 
+inline constexpr std::uint64_t k_symbol_markers = 1;  // of the module: it marks its main loop and phases
 inline constexpr std::uint32_t k_symbol_allocator =
     1;  // it hands out memory for others: not what a block is named by
 inline constexpr std::uint32_t k_symbol_no_code = 2;  // sites: nothing is known from here on

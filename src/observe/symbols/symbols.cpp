@@ -225,8 +225,9 @@ LoopCode::Loop SymbolTable::loop(LoopId id) const noexcept {
   const auto& module = state_->modules[index];
   if (!module.file || number > module.file->loops.size()) return {};
   const auto& row = module.file->loops[number - 1];
-  return {row.low + module.loaded.bias, row.back == 0 ? 0 : row.back + module.loaded.bias, state_->loop_id(module, row.around),
-          state_->loop_id(module, std::max(row.last, number)), state_->function(module, row.low)};
+  return {row.low + module.loaded.bias, row.back == 0 ? 0 : row.back + module.loaded.bias,
+          state_->loop_id(module, row.around), state_->loop_id(module, std::max(row.last, number)),
+          state_->function(module, row.low)};
 }
 
 std::size_t SymbolTable::modules() const noexcept { return state_->modules.size(); }
@@ -238,6 +239,11 @@ bool SymbolTable::described(std::size_t index) const noexcept { return state_->m
 std::span<const SymbolVariable> SymbolTable::variables(std::size_t index) const noexcept {
   const auto* const file = state_->modules[index].file;
   return file ? file->variables : std::span<const SymbolVariable>{};
+}
+
+bool SymbolTable::has_markers() const noexcept {
+  return std::ranges::any_of(state_->files,
+                             [](const File& file) { return (file.header->flags & k_symbol_markers) != 0; });
 }
 
 std::set<std::string> SymbolTable::function_names() const {

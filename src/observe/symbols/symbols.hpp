@@ -71,6 +71,8 @@ class SymbolTable {
   [[nodiscard]] const char* text(std::size_t index, std::uint32_t name) const noexcept;
   // What find() calls the functions of all files that were added, at their first address. Allocates.
   [[nodiscard]] std::set<std::string> function_names() const;
+  // Whether one of the files is of a program that marks its main loop itself.
+  [[nodiscard]] bool has_markers() const noexcept;
 
   // "makea cg.cpp:120", "makea+0x1c", "1a2b3c4d+0x4711" (build-id, else the file's name), "0x7f...". Writes at
   // most `room` bytes, the ending zero among them, and returns the text.

@@ -56,8 +56,8 @@ inline void enter_function(std::uint64_t function, std::uint64_t call_site, std:
     report_call(function, call_site);
 }
 
-// `site`: where the exit hook returns to. A compiler may end a function by a jump to the hook, with the stack already
-// cleared away: then that is where the function itself returns to.
+// `site`: where the exit hook returns to. A compiler may end a function by a jump to the hook, with the stack
+// already cleared away: then that is where the function itself returns to.
 inline void leave_function(std::uint64_t stack_pointer, std::uint64_t site) {
   Thread& thread = t_thread;
   if (thread.calls == nullptr || thread.inside != 0 || thread.depth == 0) return;

@@ -15,15 +15,15 @@ class TimeSamples;
 inline constexpr std::uint32_t k_shadow_stack_depth = 4096;
 
 struct Thread {
-  std::uint32_t inside = 0;        // > 0: hooks and interposers pass through
-  Pipeline* pipeline = nullptr;    // null: accesses are not followed (hooks off)
-  std::uint32_t depth = 0;         // of the shadow stack; may exceed what is kept
-  std::uint32_t number = 0;        // in the order of creation
-  bool watching = false;           // function entries are reported to the observer
-  bool followed = false;           // its stack is known, its accesses have been followed
-  bool is_scheduled = false;       // with other threads, in virtual time
-  bool rests = false;              // after its last turn: its time is sampled as Terrace's own
-  TimeSamples* samples = nullptr;  // null: its time is not sampled
+  std::uint32_t inside = 0;          // > 0: hooks and interposers pass through
+  Pipeline* pipeline = nullptr;      // null: accesses are not followed (hooks off)
+  std::uint32_t depth = 0;           // of the shadow stack; may exceed what is kept
+  std::uint32_t number = 0;          // in the order of creation
+  bool watching = false;             // function entries are reported to the observer
+  bool followed = false;             // its stack is known, its accesses have been followed
+  bool is_scheduled = false;         // with other threads, in virtual time
+  bool rests = false;                // after its last turn: its time is sampled as Terrace's own
+  TimeSamples* samples = nullptr;    // null: its time is not sampled
   LoopTree* loops = nullptr;         // of what it does; null: its loops are not followed
   std::uint32_t followed_depth = 0;  // calls from deeper ones are not, in the loops
   struct Call {

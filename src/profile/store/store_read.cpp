@@ -157,7 +157,8 @@ Profile Store::profile(std::int64_t run, bool exact) const {
   profile.exact = exact;
   Statement iterations(database,
                        "SELECT id, number, loop, anew FROM iteration i WHERE run = ?1 AND exact = ?2 AND loop = "
-                       "(SELECT max(loop) FROM iteration WHERE run = ?1 AND exact = ?2) AND number >= "
+                       "(SELECT max(loop) FROM iteration WHERE run = ?1 AND exact = ?2 AND loop IN "
+                       "(SELECT number FROM main_loop WHERE run = ?1)) AND number >= "
                        "(SELECT ifnull(max(number), 0) FROM iteration WHERE run = ?1 AND exact = ?2 "
                        "AND loop = i.loop AND anew) ORDER BY number, id");
   iterations.bind_all(run, exact);

@@ -85,6 +85,7 @@ void Session::to_blob(BlobWriter& out) const {
   put_list(out, symbol_files);
   out.put(phases.source);
   put_list(out, phases.functions);
+  out.put(phases.loop);
   out.put(sample_every);
   out.put(chunk_rule.chunks_per_object);
   out.put(chunk_rule.smallest.value);
@@ -107,6 +108,7 @@ Session Session::from_blob(BlobReader& in) {
   session.symbol_files = get_list(in);
   session.phases.source = in.get<PhaseSource>();
   session.phases.functions = get_list(in);
+  session.phases.loop = in.get_string();
   session.sample_every = in.get<std::uint32_t>();
   session.chunk_rule.chunks_per_object = in.get<std::uint32_t>();
   session.chunk_rule.smallest.value = in.get<std::uint64_t>();

@@ -73,7 +73,8 @@ namespace terrace::test {
 
 std::unique_ptr<runtime::Runtime> make_recording_runtime(std::function<void(const Told&)> tell) {
   runtime::g_next_listener = &tell;
-  return std::make_unique<runtime::Runtime>(runtime::RuntimeParts{});
+  runtime::RuntimeParts nothing;
+  return std::make_unique<runtime::Runtime>(std::move(nothing));
 }
 
 }  // namespace terrace::test

@@ -92,6 +92,7 @@ void detach_thread() noexcept {
   g_clock->write_line("detached " + std::to_string(observe::t_thread.number));
 }
 
+void finish_loops(Process&) noexcept {}
 Process* after_fork() noexcept { return nullptr; }
 
 }  // namespace terrace::agent

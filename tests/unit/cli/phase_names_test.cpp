@@ -24,6 +24,12 @@ TEST(PhaseNames, EndsDoWhereOnlyOneFunctionHasThem) {
             (Names{"Particles::push", "Cells::add", "far::Cells::drop", "Grid<a::b>::smooth"}));
 }
 
+TEST(PhaseNames, SymbolsDoAsWell) {
+  EXPECT_EQ(resolve_phases({"relax_", "drop__", "_ZN9Particles4pushEv"}, k_known).functions,
+            (Names{"relax", "far::Cells::drop", "Particles::push"}));
+  EXPECT_EQ(resolve_phases({"_"}, k_known).unknown, Names{"_"});
+}
+
 TEST(PhaseNames, SeveralCandidatesAreListed) {
   try {
     resolve_phases({"add", "record"}, k_known);

@@ -91,6 +91,20 @@ TEST(MakeProblem, KeepsDataOutOfAPlaceThatComputesUnlessABudgetNamesIt) {
             Bytes{1ULL << 30});
 }
 
+// An object that is made and freed within one iteration is in the problems of all: they can follow one another.
+TEST(MakeProblem, OneIterationHasTheObjectsOfAll) {
+  const auto machine = example();
+  auto profile = profile_of({{{1, 10, 4, 2.5, 3}}, {{3, 10, 4, 2.5, 3}}}, 1);
+  profile.objects[1].live = false;
+  const auto first = make_problem(only_iteration(profile, 0), machine, {});
+  const auto second = make_problem(only_iteration(profile, 1), machine, {});
+  EXPECT_EQ(first.items.size(), 6U);
+  EXPECT_EQ(second.items.size(), 6U);
+  EXPECT_EQ(in_sequence({first, second}).phases.size(), 2U);
+  profile.objects[2].live = false;  // nobody refers to it
+  EXPECT_EQ(make_problem(only_iteration(profile, 0), machine, {}).items.size(), 5U);
+}
+
 TEST(MakeProblem, AveragesIterations) {
   const auto machine = example();
   const auto problem =

@@ -1,5 +1,6 @@
-// Loops of control flow, against natural loops found by their definition: a block dominates another where every way
-// to that one leads through it, found by taking the block out; a loop is what reaches an edge back to its head.
+// Loops of control flow, against natural loops found by their definition: a block dominates another where every
+// way to that one leads through it, found by taking the block out; a loop is what reaches an edge back to its
+// head.
 #include "observe/code/loop_forest.hpp"
 
 #include <gtest/gtest.h>
@@ -77,7 +78,8 @@ TEST(LoopForest, FindsNaturalLoops) {
       EXPECT_EQ(forest.is_head[block], !loops[block].empty());
       auto innermost = k_no_block;
       for (BlockIndex head = 0; head < edges.size(); ++head)
-        if (loops[head].contains(block) && (innermost == k_no_block || loops[head].size() < loops[innermost].size()))
+        if (loops[head].contains(block) &&
+            (innermost == k_no_block || loops[head].size() < loops[innermost].size()))
           innermost = head;
       ASSERT_EQ(forest.loop_of(block), innermost) << i << ", block " << block;
       for (BlockIndex head = 0; head < edges.size(); ++head)
@@ -95,7 +97,8 @@ TEST(LoopForest, EveryCircleHasAHead) {
     const auto forest = find_loops({edges, {}});
     for (BlockIndex block = 0; block < edges.size(); ++block) {
       std::size_t depth = 0;
-      for (auto at = forest.around[block]; at != k_no_block; at = forest.around[at]) ASSERT_LT(++depth, edges.size());
+      for (auto at = forest.around[block]; at != k_no_block; at = forest.around[at])
+        ASSERT_LT(++depth, edges.size());
     }
     const auto live = reached(edges, 0, k_no_block);
     for (BlockIndex block = 0; block < edges.size(); ++block)
@@ -123,10 +126,11 @@ FlowBlock block(std::vector<BlockIndex> targets, bool goes_on = true) {
 TEST(LoopMarks, OuterLoopsTurnAndInnerOnesAreEntered) {
   auto print = block({});
   print.calls = true;
-  const std::vector<FlowBlock> blocks{block({}), block({}), block({2}), block({5}), print, block({1}), block({}, false)};
+  const std::vector<FlowBlock> blocks{block({}), block({}),  block({2}),      block({5}),
+                                      print,     block({1}), block({}, false)};
   const auto marks = mark_loops(blocks);
-  EXPECT_EQ(marks.turns, (std::vector<BlockIndex>{k_no_block, 1, k_no_block, k_no_block, k_no_block, k_no_block,
-                                                  k_no_block}));
+  EXPECT_EQ(marks.turns,
+            (std::vector<BlockIndex>{k_no_block, 1, k_no_block, k_no_block, k_no_block, k_no_block, k_no_block}));
   EXPECT_EQ(marks.enters[1], 2u);
   EXPECT_EQ(marks.enters[0], k_no_block);
   EXPECT_TRUE(marks.marks(1));

@@ -47,7 +47,8 @@ class Program {
         finder_(
             code_,
             [](const LoopFinder::Node& node) {
-              return node.is_loop ? "loop " + std::to_string(node.code - k_heads) : "f" + std::to_string(node.code);
+              return node.is_loop ? "loop " + std::to_string(node.code - k_heads)
+                                  : "f" + std::to_string(node.code);
             },
             [this](const Boundary& boundary) {
               if (boundary.ends_loop) log.emplace_back("end");
@@ -98,8 +99,7 @@ TEST(LoopFinder, FindsTheTimeLoopAtItsThirdTurn) {
   }
   program.run(9, 0, 20 * k_much);
   program.leave();
-  EXPECT_EQ(program.log,
-            (Log{"begin loop 2", "f3", "f4", "f3", "f4", "f3", "f4", "end"}));
+  EXPECT_EQ(program.log, (Log{"begin loop 2", "f3", "f4", "f3", "f4", "f3", "f4", "end"}));
 }
 
 TEST(LoopFinder, GoesOnToTheOutermostLoop) {
@@ -117,7 +117,7 @@ TEST(LoopFinder, GoesOnToTheOutermostLoop) {
   const Log inner{"begin loop 2", "f4", "f5"};
   const Log outer{"f3", "f4", "f5", "f4", "f5", "f4", "f5"};
   Log expected = inner;
-  expected.insert(expected.end(), {"end"});                   // the second turn of the outer one
+  expected.insert(expected.end(), {"end"});  // the second turn of the outer one
   expected.insert(expected.end(), {"begin loop 2", "f4", "f5", "f4", "f5", "f4", "f5"});
   expected.insert(expected.end(), {"end", "begin loop 1"});
   for (int i = 0; i < 2; ++i) expected.insert(expected.end(), outer.begin(), outer.end());

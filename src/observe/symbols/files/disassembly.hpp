@@ -15,7 +15,7 @@ namespace terrace::observe {
 struct Instruction {
   std::uint64_t at = 0, next = 0;
   std::uint64_t target = 0;  // of a jump within the module
-  std::uint32_t work = 0;      // as much as so many instructions of the program's own
+  std::uint32_t work = 0;    // as much as so many instructions of the program's own
   Hook hook = Hook::none;
   bool jumps = false;
   bool goes_on = true;         // to the next one

@@ -1,6 +1,6 @@
-// What goes with each call of a hook, and loops: a program's functions are taken apart, and the instructions of each
-// basic block that the program itself would execute without hooks are shared out among the hooks in it. To the
-// block's own hook, if it has one; else evenly to its accesses'. See symbols_facts.hpp.
+// What goes with each call of a hook, and loops: a program's functions are taken apart, and the instructions of
+// each basic block that the program itself would execute without hooks are shared out among the hooks in it. To
+// the block's own hook, if it has one; else evenly to its accesses'. See symbols_facts.hpp.
 //
 // The loops are still scalar: what a vector unit saves is for the fit of the time of an instruction to find.
 #include <gelf.h>
@@ -112,7 +112,12 @@ LoopMarks loop_marks(const std::vector<Block>& blocks) {
 class LoopTables {
  public:
   LoopTables(const std::vector<Block>& blocks, SymbolFacts& facts)
-      : blocks_(blocks), marks_(loop_marks(blocks)), facts_(facts), numbers_(blocks.size()), inside_(blocks.size()), back_(blocks.size()) {
+      : blocks_(blocks),
+        marks_(loop_marks(blocks)),
+        facts_(facts),
+        numbers_(blocks.size()),
+        inside_(blocks.size()),
+        back_(blocks.size()) {
     std::vector<BlockIndex> outermost;
     for (BlockIndex i = 0; i < blocks.size(); ++i) {
       if (!marks_.forest.is_head[i]) continue;
@@ -163,9 +168,8 @@ class LoopTables {
         left.pop_back();
         continue;
       }
-      facts_.loops.push_back({.low = blocks_[head].front().at,
-                              .back = back_[head],
-                              .around = number(marks_.forest.around[head])});
+      facts_.loops.push_back(
+          {.low = blocks_[head].front().at, .back = back_[head], .around = number(marks_.forest.around[head])});
       numbers_[head] = static_cast<std::uint32_t>(facts_.loops.size());
       left.insert(left.end(), inside_[head].rbegin(), inside_[head].rend());
     }
@@ -174,7 +178,7 @@ class LoopTables {
   const std::vector<Block>& blocks_;
   LoopMarks marks_;
   SymbolFacts& facts_;
-  std::vector<std::uint32_t> numbers_;            // of loops, by head; 0: it is none
+  std::vector<std::uint32_t> numbers_;           // of loops, by head; 0: it is none
   std::vector<std::vector<BlockIndex>> inside_;  // by head: the heads of the loops right in it
   std::vector<std::uint64_t> back_;              // by head: the last instruction before it is begun again
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <string_view>
 
 #include "observe/symbols/files/symbols_facts.hpp"
 #include "observe/symbols/symbol_names.hpp"
@@ -12,15 +13,23 @@ namespace terrace::observe {
 
 namespace {
 
+// Of include/terrace: what says where the main loop or a phase begins.
+bool is_marker(std::string_view name) {
+  return name == "terrace_loop_begin" || name == "terrace_phase" || name == "terrace_fortran_loop_begin" ||
+         name == "terrace_fortran_phase" || name == "unimem_start";
+}
+
 void read_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, SymbolFacts& facts) {
   Elf_Data* const data = elf_getdata(section, nullptr);
   if (!data || header.sh_entsize == 0) return;
   const auto count = static_cast<int>(header.sh_size / header.sh_entsize);
   for (int i = 0; i < count; ++i) {
     GElf_Sym symbol;
-    if (!gelf_getsym(data, i, &symbol) || symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0) continue;
+    if (!gelf_getsym(data, i, &symbol)) continue;
     const char* const name = elf_strptr(elf, header.sh_link, symbol.st_name);
     if (!name || !*name) continue;
+    if (symbol.st_shndx == SHN_UNDEF && is_marker(name)) facts.has_markers = true;
+    if (symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0) continue;
     const auto type = GELF_ST_TYPE(symbol.st_info);
     if (type == STT_FUNC || type == STT_GNU_IFUNC) {
       const auto text = readable_name(name);

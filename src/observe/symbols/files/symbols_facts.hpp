@@ -29,6 +29,7 @@ class StringPool {
 struct SymbolFacts {
   std::string path;
   std::vector<std::uint8_t> build_id;
+  bool has_markers = false;  // it calls those of terrace.h
   std::vector<SymbolFunction> functions;
   std::vector<SymbolSite> sites;
   std::vector<SymbolVariable> variables;

@@ -83,6 +83,7 @@ bool write_facts(SymbolFacts& facts, const fs::path& path) {
   header.path = facts.strings.add(facts.path);
   header.build_id_size = static_cast<std::uint32_t>(facts.build_id.size());
   std::ranges::copy(facts.build_id, header.build_id.begin());
+  if (facts.has_markers) header.flags |= k_symbol_markers;
   header.functions = facts.functions.size();
   header.sites = facts.sites.size();
   header.variables = facts.variables.size();
@@ -90,9 +91,13 @@ bool write_facts(SymbolFacts& facts, const fs::path& path) {
   header.loops = facts.loops.size();
   header.spans = facts.spans.size();
   header.string_bytes = facts.strings.bytes().size();
-  const std::span<const std::byte> parts[] = {
-      bytes_of(facts.functions), bytes_of(facts.sites), bytes_of(facts.variables), bytes_of(facts.hooks),
-      bytes_of(facts.loops),     bytes_of(facts.spans), std::as_bytes(std::span(facts.strings.bytes()))};
+  const std::span<const std::byte> parts[] = {bytes_of(facts.functions),
+                                              bytes_of(facts.sites),
+                                              bytes_of(facts.variables),
+                                              bytes_of(facts.hooks),
+                                              bytes_of(facts.loops),
+                                              bytes_of(facts.spans),
+                                              std::as_bytes(std::span(facts.strings.bytes()))};
   header.file_bytes = sizeof header;
   for (const auto part : parts) {
     header.check = crc32c(part, header.check);

@@ -1,0 +1,87 @@
+"""This project's own workloads with all markers compiled out: their main loops are known."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import ROOT, TERRACE, Line, Measured, every_workload, keep_part, run, work
+from terrace.store.reader import Store
+
+MACHINE = "unimem-lat4"
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A program's main loop: its name, and its turns, those before it was recognised among them."""
+
+    name: str
+    turns: int
+
+
+def main_loop(store: Store) -> Loop | None:
+    loop = store.loop(store.run())
+    return Loop(loop.name, (loop.iterations or 0) + loop.turns_before) if loop else None
+
+
+@functools.cache
+def programs(*, marked: bool) -> Path:
+    """The folder of all workloads, with nothing but CXX changed, with their markers or without."""
+    folder = work("others") / ("marked" if marked else "bare")
+    flags = "-O2 -g" if marked else "-O2 -g -DWORKLOADS_WITHOUT_MARKERS"
+    compiler = TERRACE.with_name("terrace-c++")
+    environment = {**os.environ, "CXX": str(compiler), "CXXFLAGS": flags}
+    run(["sh", ROOT / "workloads" / "build.sh", folder, *every_workload("small")], env=environment)
+    return folder
+
+
+def simulated(program: Path, words: Iterable[str], *more: str) -> Store:
+    """One run of it, as a user types it."""
+    file = work("others") / f"{program.parent.name}-{program.name}.terrace"
+    file.unlink(missing_ok=True)
+    run([TERRACE, "simulate", "-q", "-m", MACHINE, *more, "-o", file, "--", program, *words])
+    return Store(file)
+
+
+def _turns(name: str, words: list[str]) -> dict[str, int | str]:
+    true = main_loop(simulated(programs(marked=True) / name, words))
+    found = main_loop(simulated(programs(marked=False) / name, words))
+    return {
+        "true": true.turns if true else 0,
+        "found": found.turns if found else 0,
+        "name": found.name if found else "none",
+    }
+
+
+def loops_are_found() -> Measured:
+    wrong = []
+    cases = every_workload("small")
+    for name, words in cases.items():
+        turns = keep_part(f"turns-{name}", functools.partial(_turns, name, words))
+        if turns["true"] != turns["found"]:
+            wrong.append(f"{name} {turns['found']} of {turns['name']} for {turns['true']}")
+    text = f"{len(cases) - len(wrong)} of {len(cases)}"
+    return Measured(text + (f"; else: {', '.join(wrong)}" if wrong else ""), not wrong)
+
+
+def nothing_is_said_of_markers() -> Measured:
+    """A program without markers has none that could be called: what is found comes from its loops alone."""
+    name, words = next(iter(every_workload("small").items()))
+    store = simulated(programs(marked=False) / name, words)
+    shown = json.loads(run([TERRACE, "show", "--json", store.path]).stdout)
+    why = shown["loop_found_by"]
+    return Measured(f"{shown['loop']}: {why}", bool(why))
+
+
+LINES = [
+    Line(
+        "loops of this project's own workloads",
+        "without markers the main loop of each is found, with as many turns as the program says",
+        loops_are_found,
+    ),
+    Line("what show says", "which loop was taken, and why", nothing_is_said_of_markers),
+]

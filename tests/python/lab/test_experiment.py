@@ -152,8 +152,10 @@ def test_nothing_beats_the_bound(small):
 
 def test_free_moves_cost_nothing(small):
     for row in rows(small, "moves"):
-        # A copy cuts a quantum in two, whose times are rounded apart.
-        assert float(row["free_moves_s"]) <= float(row["loop_s"]) * (1 + 1e-12)
+        # A copy cuts a quantum in two, whose times are rounded apart. What is learned in the run depends on when
+        # data arrived, and so does the plan.
+        apart = 1e-12 if row["how"] == "planned" else 5e-3
+        assert float(row["free_moves_s"]) <= float(row["loop_s"]) * (1 + apart)
         # A copy goes as fast as its source is read and its target is written, to and fro.
         machine = tomllib.loads((ROOT / "machines" / f"{row['machine']}.toml").read_text())
         fast, slow = (

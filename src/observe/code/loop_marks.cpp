@@ -46,6 +46,7 @@ class Marker {
     marks_.forest = find_loops(flow);
     marks_.turns.assign(blocks.size(), k_no_block);
     marks_.enters.assign(blocks.size(), k_no_block);
+    marks_.at_end.assign(blocks.size(), false);
   }
   LoopMarks mark() {
     find_small_loops();
@@ -75,7 +76,10 @@ class Marker {
       if (mark_turn(head, block)) return;
     block = only_way_back(head, head);
     for (int i = 0; i < k_far && block != k_no_block && block != head; ++i, block = only_way_back(head, block))
-      if (mark_turn(head, block)) return;
+      if (mark_turn(head, block)) {
+        marks_.at_end[block] = true;
+        return;
+      }
   }
   bool mark_turn(BlockIndex head, BlockIndex block) {
     if (!blocks_[block].has_hook || marks_.turns[block] != k_no_block) return false;

@@ -33,6 +33,10 @@ void report_return() {
   report([](LoopTree& tree, std::uint32_t depth, Work now) { tree.leave(depth, now); });
 }
 
+void report_sample(std::uint64_t site) {
+  report([=](LoopTree& tree, std::uint32_t depth, Work now) { tree.sample(site, depth, now); });
+}
+
 void report_block(std::uint64_t site) {
   const Thread& thread = t_thread;
   if (!thread.loops->concerns(site, thread.depth)) return;

@@ -15,6 +15,7 @@ void set_loop_tree(LoopTree* tree) noexcept;
 void report_call(std::uint64_t function, std::uint64_t call_site);
 void report_return();
 void report_block(std::uint64_t site);
+void report_sample(std::uint64_t site);
 
 inline void follow_block(std::uint64_t site) {
   const Thread& thread = t_thread;

@@ -19,8 +19,9 @@ class LoopCode {
   };
   // What the hook of a basic block tells (code/loop_marks.hpp).
   struct Mark {
-    LoopId turns = 0;   // the loop that goes round once more
-    LoopId enters = 0;  // the loop that begins
+    LoopId turns = 0;     // the loop that goes round once more
+    LoopId enters = 0;    // the loop that begins
+    bool at_end = false;  // the turn ends; whether there is another is not known yet
   };
   struct Place {
     LoopId loop = 0;             // the innermost one

@@ -2,6 +2,7 @@
 #include "observe/loops/loop_tree.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace terrace::observe {
 
@@ -31,6 +32,12 @@ LoopCode::Mark LoopTree::mark_of(std::uint64_t site) {
   return known.mark;
 }
 
+LoopCode::Place LoopTree::place_of(std::uint64_t site) {
+  auto& known = places_[(site ^ site >> 12) % k_known_marks];
+  if (known.site != site) known = {site, code_.place(site)};
+  return known.place;
+}
+
 bool LoopTree::is_loop_at(std::uint32_t depth) const {
   return active_.back().loop != 0 && active_.back().depth == depth;
 }
@@ -52,6 +59,28 @@ void LoopTree::leave(std::uint32_t depth, Work now) {
   pop_deeper(depth);
 }
 
+void LoopTree::sample(std::uint64_t site, std::uint32_t depth, Work now) {
+  if (depth > followed_depth_) return;
+  const auto place = place_of(site);
+  if (place.function == 0) return;
+  const auto& top = active_.back();
+  if (is_loop_at(depth) && top.function == place.function && top.loop == place.loop && !top.is_between) return;
+  now_ = now;
+  pop_deeper(depth);
+  // Of code that the compiler moved away nothing is known.
+  if (is_loop_at(depth) && active_.back().function != place.function) return;
+  pop_loops_around(place.loop, depth);
+  if (place.loop != 0) run(place.loop, depth);
+}
+
+void LoopTree::run(LoopId loop, std::uint32_t depth) {
+  if (is_loop_at(depth) && active_.back().loop == loop) resume();
+  if (is_loop_at(depth) && (active_.back().is_closed || active_.back().loop == loop)) return;
+  const auto known = code_.loop(loop);
+  if (known.around != 0) run(known.around, depth);
+  if (!active_.back().is_closed) push(loop, known.head, depth);
+}
+
 bool LoopTree::concerns(std::uint64_t site, std::uint32_t depth) {
   const auto mark = mark_of(site);
   if (mark.turns == 0 && mark.enters == 0) return false;
@@ -68,7 +97,7 @@ void LoopTree::block(std::uint64_t site, std::uint32_t depth, Work now) {
   const auto mark = mark_of(site);
   now_ = now;
   pop_deeper(depth);
-  if (mark.turns != 0) turn(mark.turns, depth);
+  if (mark.turns != 0) turn(mark, depth);
   if (mark.enters == 0) return;
   pop_loops_around(mark.enters, depth);
   if (is_loop_at(depth)) {
@@ -78,19 +107,28 @@ void LoopTree::block(std::uint64_t site, std::uint32_t depth, Work now) {
   push(mark.enters, code_.loop(mark.enters).head, depth);
 }
 
-void LoopTree::turn(LoopId loop, std::uint32_t depth) {
+void LoopTree::resume() {
+  auto& active = active_.back();
+  if (!std::exchange(active.is_between, false)) return;
+  begin_turn(active);
+  listener_.turned(active.node);
+}
+
+void LoopTree::turn(const LoopCode::Mark& mark, std::uint32_t depth) {
+  const auto loop = mark.turns;
   pop_loops_around(loop, depth);
   if (is_loop_at(depth)) {
     auto& active = active_.back();
     if (active.is_closed) return;  // in another loop of it
     if (active.loop == loop) {
-      end_turn(active);
-      begin_turn(active);
-      listener_.turned(active.node);
+      if (!active.is_between) end_turn(active);
+      active.is_between = true;
+      if (!mark.at_end) resume();
       return;
     }
   }
   push(loop, code_.loop(loop).head, depth);
+  active_.back().is_between = mark.at_end;
 }
 
 void LoopTree::pop_deeper(std::uint32_t depth) {
@@ -118,6 +156,7 @@ LoopTree::Index LoopTree::child(Index around, LoopId loop, std::uint64_t code) {
 }
 
 void LoopTree::push(LoopId loop, std::uint64_t code, std::uint32_t depth) {
+  if (active_.back().loop != 0) resume();
   const bool recursion = loop == 0 && is_recursion(code);
   const auto around = active_.back().node;
   const auto turn_at = active_.back().turn_at;
@@ -151,7 +190,7 @@ void LoopTree::pop() {
   if (!active.is_counted) return;
   auto& node = nodes_[active.node];
   const bool turned_enough = (now_ - active.turn_begun) * k_part_of_a_turn >= node.turn;
-  if (node.is_loop && !active.is_closed && turned_enough) end_turn(active);
+  if (node.is_loop && !active.is_closed && !active.is_between && turned_enough) end_turn(active);
   node.work += now_ - active.begun;
   decide_closed(node);
   listener_.left(active.node);

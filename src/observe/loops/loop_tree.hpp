@@ -60,6 +60,8 @@ class LoopTree {
   void enter(std::uint64_t function, std::uint64_t call_site, std::uint32_t depth, Work now);
   void leave(std::uint32_t depth, Work now);
   void block(std::uint64_t site, std::uint32_t depth, Work now);
+  // An access now and then, by where its hook returns to: loops that no block tells of begin at one.
+  void sample(std::uint64_t site, std::uint32_t depth, Work now);
   // Whether `block` would change anything. Counts the turns of closed loops.
   [[nodiscard]] bool concerns(std::uint64_t site, std::uint32_t depth);
   // A line was missed in this piece of memory.
@@ -87,12 +89,17 @@ class LoopTree {
     std::uint32_t regions = 0;        // missed in, in this turn
     std::uint32_t regions_again = 0;  // of them, those of the turn before too
     std::uint32_t regions_before = 0;
+    bool is_between = false;  // one turn has ended, nothing has been seen of another
     bool is_closed = false;
     bool is_counted = true;  // false where there is no node for it: it goes with the one around
   };
   struct KnownMark {
     std::uint64_t site = 0;
     LoopCode::Mark mark;
+  };
+  struct KnownPlace {
+    std::uint64_t site = 0;
+    LoopCode::Place place;
   };
 
   [[nodiscard]] bool is_loop_at(std::uint32_t depth) const;
@@ -101,7 +108,11 @@ class LoopTree {
   void pop_deeper(std::uint32_t depth);
   // Loops of the running function that do not hold that one.
   void pop_loops_around(LoopId inside, std::uint32_t depth);
-  void turn(LoopId loop, std::uint32_t depth);
+  void turn(const LoopCode::Mark& mark, std::uint32_t depth);
+  // Something happens in the innermost loop: if it is between turns, one begins.
+  void resume();
+  // The loop, and those around it in the running function, run.
+  void run(LoopId loop, std::uint32_t depth);
   void end_turn(Active& active);
   void begin_turn(Active& active);
   Index child(Index around, LoopId loop, std::uint64_t code);
@@ -109,6 +120,7 @@ class LoopTree {
   void decide_closed(Node& node) const;
   void set_followed_depth();
   [[nodiscard]] LoopCode::Mark mark_of(std::uint64_t site);
+  [[nodiscard]] LoopCode::Place place_of(std::uint64_t site);
 
   static constexpr std::size_t k_known_marks = 4096;
 
@@ -124,6 +136,7 @@ class LoopTree {
   std::uint32_t followed_depth_ = k_every_depth;
   Work now_ = 0;
   std::array<KnownMark, k_known_marks> marks_{};
+  std::array<KnownPlace, k_known_marks> places_{};
 };
 
 }  // namespace terrace::observe

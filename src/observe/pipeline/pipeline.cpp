@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "observe/loops/follow_loops.hpp"
 #include "observe/loops/loop_tree.hpp"
 #include "observe/pipeline/pipeline_state.hpp"
 #include "observe/pipeline/undisturbed.hpp"
@@ -157,8 +158,10 @@ std::uint32_t Pipeline::instructions_at(std::uint64_t site) {
 }
 
 void Pipeline::stop(std::uint64_t site) {
-  if (clock_ >= next_sample_) sample(site);
+  const bool sampled = clock_ >= next_sample_;
+  if (sampled) sample(site);
   if (clock_ >= quantum_end_) end_quantum();
+  if (sampled && t_thread.loops != nullptr) report_sample(site);
 }
 
 // Distances are random, so that every access is as likely to be asked whatever the program's loops do (Knuth's

@@ -11,7 +11,7 @@
 namespace terrace::observe {
 
 inline constexpr std::array<char, 8> k_symbol_magic{'T', 'E', 'R', 'R', 'S', 'Y', 'M', 'S'};
-inline constexpr std::uint32_t k_symbol_version = 6;
+inline constexpr std::uint32_t k_symbol_version = 7;
 inline constexpr std::uint32_t k_build_id_bytes = 32;
 
 struct SymbolFileHeader {
@@ -63,7 +63,7 @@ struct SymbolHook {
   std::uint32_t instructions = 0;
   std::uint32_t turns = 0;   // the loop that goes round once more here, from 1; 0: none (code/loop_marks.hpp)
   std::uint32_t enters = 0;  // the loop that begins behind it, from 1; 0: none
-  std::uint32_t unused = 0;
+  std::uint32_t at_end = 0;  // 1: the turn ends here, another may begin
 };
 
 // A loop, with those in it right behind it, by the address of its head.

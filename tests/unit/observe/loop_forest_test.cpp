@@ -146,7 +146,9 @@ TEST(LoopMarks, HooksAreLookedForOnTheOnlyWay) {
   EXPECT_EQ(mark_loops(std::vector<FlowBlock>{block({}), head, call, block({1})}).turns[2], 1u);
   // Or back from the end.
   head.targets = {3};
-  EXPECT_EQ(mark_loops(std::vector<FlowBlock>{block({}), head, call, block({1})}).turns[3], 1u);
+  const auto back = mark_loops(std::vector<FlowBlock>{block({}), head, call, block({1})});
+  EXPECT_EQ(back.turns[3], 1u);
+  EXPECT_TRUE(back.at_end[3]);
   auto end = block({1});
   end.has_hook = false;
   const auto branched = mark_loops(std::vector<FlowBlock>{block({}), head, call, end});

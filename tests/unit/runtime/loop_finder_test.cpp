@@ -17,12 +17,14 @@ using Log = std::vector<std::string>;
 constexpr std::uint64_t k_heads = 1 << 20;   // loop n begins at k_heads + n
 constexpr std::uint64_t k_turns = 2 << 20;   // its turns are told from k_turns + n
 constexpr std::uint64_t k_enters = 3 << 20;  // and its entries from k_enters + n
+constexpr std::uint64_t k_ends = 4 << 20;    // or the ends of its turns from k_ends + n
 
 // Loops in one another, as numbers: each with the one around it.
 class Code final : public observe::LoopCode {
  public:
   explicit Code(std::map<LoopId, Loop> loops) : loops_(std::move(loops)) {}
   [[nodiscard]] Mark mark(std::uint64_t site) const override {
+    if (site >= k_ends) return {static_cast<LoopId>(site - k_ends), 0, true};
     if (site >= k_enters) return {0, static_cast<LoopId>(site - k_enters)};
     return {static_cast<LoopId>(site - k_turns), 0};
   }
@@ -60,7 +62,10 @@ class Program {
   void call(std::uint64_t function, LoopId from) { finder_.tree().enter(function, from, ++depth_, now_); }
   void leave() { finder_.tree().leave(--depth_, now_); }
   void turn(LoopId loop) { finder_.tree().block(k_turns + loop, depth_, now_); }
+  void end_turn(LoopId loop) { finder_.tree().block(k_ends + loop, depth_, now_); }
   void enter(LoopId loop) { finder_.tree().block(k_enters + loop, depth_, now_); }
+  // In that loop.
+  void access(LoopId loop) { finder_.tree().sample(loop, depth_, now_); }
   void jump(std::uint32_t calls) { depth_ -= calls; }
   // Goes over so many regions from that one on.
   void work(std::uint64_t work, std::uint64_t region = 0, std::uint64_t regions = 32) {
@@ -135,6 +140,41 @@ TEST(LoopFinder, LoopsWithoutCallsArePhases) {
   }
   program.leave();
   EXPECT_EQ(program.log, (Log{"begin loop 1", "loop 2", "loop 3"}));
+}
+
+// Told of at the end of each turn: there is none behind the last.
+TEST(LoopFinder, TurnsThatAreToldOfAtTheirEndAreNoMore) {
+  Program program({{1, {.last = 1}}});
+  for (int i = 0; i < 5; ++i) {
+    program.access(1);
+    program.run(3, 1, k_much);
+    program.end_turn(1);
+  }
+  program.run(4, 0, k_much);
+  program.leave();
+  EXPECT_EQ(program.log, (Log{"begin loop 1", "f3", "f3", "f3", "end"}));
+}
+
+// No block tells of the inner ones: accesses do, now and then.
+TEST(LoopFinder, LoopsThatNothingTellsOfAreSeenByAccesses) {
+  Program program({{1, {.last = 4}},
+                   {2, {.around = 1, .last = 2}},
+                   {3, {.around = 1, .last = 4}},
+                   {4, {.around = 3, .last = 4}}});
+  for (int i = 0; i < 3; ++i) {
+    program.turn(1);
+    for (int j = 0; j < 4; ++j) {
+      program.access(2);
+      program.work(k_much / 4);
+    }
+    for (int j = 0; j < 4; ++j) {
+      program.access(4);
+      program.work(k_much / 4, 50);
+    }
+    program.access(1);
+  }
+  program.leave();
+  EXPECT_EQ(program.log, (Log{"begin loop 1", "loop 2", "loop 4"}));
 }
 
 // A function that is called three times in a turn: the turn is known by its first call alone.

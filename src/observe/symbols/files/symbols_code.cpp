@@ -141,6 +141,7 @@ class LoopTables {
       if (hook == hooks.end()) continue;
       hook->turns = number(marks_.turns[i]);
       hook->enters = number(marks_.enters[i]);
+      hook->at_end = marks_.at_end[i] ? 1 : 0;
     }
   }
 

@@ -148,18 +148,18 @@ TEST_F(Process, FindsTheMainLoop) {
       "select name || ' ' || (iterations + turns_before) || ' ' || turns_before from main_loop";
   const std::string phases = "select distinct name from phase_instance where loop >= 0 order by phase";
   ASSERT_EQ(simulate("./steps").status, 0);
-  EXPECT_EQ(ask("profile.terrace", loop), std::vector<std::string>{"main:34 24 2"});
-  EXPECT_EQ(ask("profile.terrace", phases), (std::vector<std::string>{"main:36", "main:38", "norm"}));
+  EXPECT_EQ(ask("profile.terrace", loop), std::vector<std::string>{"main:35 24 2"});
+  EXPECT_EQ(ask("profile.terrace", phases), (std::vector<std::string>{"main:37", "main:39", "norm"}));
   EXPECT_EQ(ask("profile.terrace", "select count(*) from main_loop where why like '2 turns of %'"),
             std::vector<std::string>{"1"});
   fs::remove(root / "profile.terrace");
   // Known before it begins, it has all its turns but the one that its phases are read from.
   ASSERT_EQ(simulate("./steps", "--loop main").status, 0);
-  EXPECT_EQ(ask("profile.terrace", "select name from main_loop"), std::vector<std::string>{"main:34"})
+  EXPECT_EQ(ask("profile.terrace", "select name from main_loop"), std::vector<std::string>{"main:35"})
       << "the first loop of that function";
   fs::remove(root / "profile.terrace");
-  ASSERT_EQ(simulate("./steps", "--loop main:34").status, 0);
-  EXPECT_EQ(ask("profile.terrace", loop), std::vector<std::string>{"main:34 24 1"});
+  ASSERT_EQ(simulate("./steps", "--loop main:35").status, 0);
+  EXPECT_EQ(ask("profile.terrace", loop), std::vector<std::string>{"main:35 24 1"});
   fs::remove(root / "profile.terrace");
   // What the program says goes before what is found.
   ASSERT_EQ(simulate("./marked").status, 0);
@@ -169,7 +169,7 @@ TEST_F(Process, FindsTheMainLoop) {
   ASSERT_EQ(simulate("./marked", "--phases auto").status, 0);
   EXPECT_EQ(ask("profile.terrace", "select iterations + turns_before from main_loop"),
             std::vector<std::string>{"24"});
-  const auto both = simulate("./steps", "--phases norm --loop main:34");
+  const auto both = simulate("./steps", "--phases norm --loop main:35");
   EXPECT_NE(both.status, 0);
   EXPECT_NE(both.output.find("only one"), std::string::npos) << both.output;
 }

@@ -1,12 +1,13 @@
-/* A time loop as people write it: a set-up with loops of its own, then steps of two sweeps without a call and one in
-   a function, and a print every few steps that the compiler moves away. With MARKED it says where it is itself. */
+/* A time loop as people write it: a set-up with loops of its own, then steps of two sweeps without a call and one
+   in a function, and a print every few steps that the compiler moves away. With MARKED it says where it is itself.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
 #ifdef MARKED
-void terrace_loop_begin(const char *name); /* as terrace.h has them */
+void terrace_loop_begin(const char* name); /* as terrace.h has them */
 void terrace_loop_end(void);
-void terrace_phase(const char *name);
+void terrace_phase(const char* name);
 #else
 #define terrace_loop_begin(name)
 #define terrace_loop_end()
@@ -15,21 +16,21 @@ void terrace_phase(const char *name);
 
 enum { N = 1 << 16, STEPS = 24, EVERY = 5 };
 
-static double *made(void) {
-  double *const field = malloc(N * sizeof *field);
+static double* made(void) {
+  double* const field = malloc(N * sizeof *field);
   for (int i = 0; i < N; ++i) field[i] = 1.0 / (1 + i % 7);
   return field;
 }
 
-static __attribute__((noipa)) double norm(const double *field) {
+static __attribute__((noipa)) double norm(const double* field) {
   double sum = 0;
   for (int i = 0; i < N; ++i) sum += field[i] * field[i];
   return sum;
 }
 
 int main(void) {
-  double *const now = made();
-  double *const next = made();
+  double* const now = made();
+  double* const next = made();
   terrace_loop_begin("steps");
   for (int step = 1; step <= STEPS; ++step) {
     terrace_phase("forth");

@@ -103,9 +103,8 @@ def run(
     done = subprocess.run(words, text=True, capture_output=True, timeout=timeout, cwd=cwd, env=env)
     if check and done.returncode != 0:
         tail = (done.stdout + done.stderr).strip().splitlines()[-6:]
-        raise RuntimeError(
-            f"{' '.join(map(str, command))[:200]} ended with {done.returncode}: " + " | ".join(tail)
-        )
+        said = " ".join(words).replace(f"{ROOT}/", "")  # the place of the tree is no result
+        raise RuntimeError(f"{said[:200]} ended with {done.returncode}: {' | '.join(tail)}")
     return done
 
 

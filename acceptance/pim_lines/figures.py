@@ -18,7 +18,7 @@ BENCH = BUILD / "bench" / "bin" / "pim_bench"
 
 @dataclass(frozen=True)
 class Figure:
-    """One measure of one contender in one series: median and quartiles over the rounds."""
+    """One measure of one contender in one series: median, quartiles and the least over the rounds."""
 
     section: str
     series: str
@@ -29,7 +29,7 @@ class Figure:
     median: float
     low: float
     high: float
-    samples: tuple[float, ...]
+    least: float
 
 
 def built(program: Path) -> Path:
@@ -43,10 +43,7 @@ def _section(name: str) -> tuple[Figure, ...]:
     rows = step_document(BENCH.name).get("benchmarks") or keep_part(
         f"pim-{name}", lambda: _measured(name), timed=True
     )
-    wanted = [
-        {key: value for key, value in row.items() if key != "name"} for row in rows if row["section"] == name
-    ]
-    return tuple(Figure(**row | {"samples": tuple(row["samples"])}) for row in wanted)
+    return tuple(Figure(**row) for row in rows if row["section"] == name)
 
 
 def _measured(name: str) -> list[dict[str, Any]]:

@@ -27,8 +27,8 @@ def _filled(series: str) -> Measured:
             f"glibc {theirs.median / 1e3:.0f} us ({theirs.low / 1e3:.0f}-{theirs.high / 1e3:.0f}), "
             f"the paper's algorithm {_one(series, measure, 'paper').median / 1e3:.0f} us"
         )
-    occupancy = min(_one(series, "occupancy", "terrace").samples)
-    full = min(_one(series, "full", "terrace").samples) == 1
+    occupancy = _one(series, "occupancy", "terrace").least
+    full = _one(series, "full", "terrace").least == 1
     lines.append(f"{occupancy:.0f} % of the device taken, one block more {'refused' if full else 'given'}")
     return Measured("\n".join(lines), holds and occupancy == 100 and full)
 

@@ -118,8 +118,22 @@ def keep(folder: Path, version: Version, step: str, command: str, content: Mappi
         **content,
     }
     path = folder / f"{step}.json"
-    write_whole(path, json.dumps(document, indent=1) + "\n")
+    write_whole(path, text_of(document) + "\n")
     return path
+
+
+def text_of(value: Any, margin: str = "") -> str:
+    """A document as JSON: a line a key, and a line a row where a table has many."""
+    if isinstance(value, dict) and value:
+        ends, deeper = "{}", margin + " "
+        parts = [f"{json.dumps(key)}: {text_of(part, deeper)}" for key, part in value.items()]
+    elif isinstance(value, list) and any(isinstance(part, dict) for part in value):
+        ends, deeper = "[]", margin + " "
+        parts = [json.dumps(part, ensure_ascii=False) for part in value]
+    else:
+        return json.dumps(value, ensure_ascii=False)
+    inside = f",\n{deeper}".join(parts)
+    return f"{ends[0]}\n{deeper}{inside}\n{margin}{ends[1]}"
 
 
 def _named(document: Document) -> str:

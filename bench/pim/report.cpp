@@ -97,8 +97,7 @@ void Report::write(const std::string& path, const std::map<std::string, std::str
   auto list = nlohmann::json::array();
   for (const auto& [key, unit, samples] : figures_) {
     const auto [low, median, high] = spread_of(samples);
-    list.push_back({{"name", name_of(key)},
-                    {"section", key.section},
+    list.push_back({{"section", key.section},
                     {"series", key.series},
                     {"threads", key.threads},
                     {"contender", key.contender},
@@ -107,7 +106,7 @@ void Report::write(const std::string& path, const std::map<std::string, std::str
                     {"median", median},
                     {"low", low},
                     {"high", high},
-                    {"samples", samples}});
+                    {"least", *std::min_element(samples.begin(), samples.end())}});
   }
   std::ofstream file(path);
   file << nlohmann::json{{"context", context}, {"benchmarks", list}}.dump(1) << '\n';

@@ -71,36 +71,27 @@ class Marker {
   // From the head on, as long as there is one way to go within the loop; else back from where it jumps to its
   // head, as long as there is one way to come from.
   void mark_turns(BlockIndex head) {
-    auto block = head;
-    for (int i = 0; i < k_far && block != k_no_block; ++i, block = only_way_on(head, block))
-      if (mark_turn(head, block)) return;
-    block = only_way_back(head, head);
-    for (int i = 0; i < k_far && block != k_no_block && block != head; ++i, block = only_way_back(head, block))
-      if (mark_turn(head, block)) {
-        marks_.at_end[block] = true;
-        return;
-      }
+    if (mark_turn(head, head) || mark_along(successors_, head) != k_no_block) return;
+    if (const auto end = mark_along(predecessors_, head); end != k_no_block) marks_.at_end[end] = true;
+  }
+  BlockIndex mark_along(const Edges& edges, BlockIndex head) {
+    auto block = only_way(edges, head, head);
+    for (int i = 0; i < k_far && block != k_no_block && block != head; ++i, block = only_way(edges, head, block))
+      if (mark_turn(head, block)) return block;
+    return k_no_block;
   }
   bool mark_turn(BlockIndex head, BlockIndex block) {
     if (!blocks_[block].has_hook || marks_.turns[block] != k_no_block) return false;
     marks_.turns[block] = head;
     return true;
   }
-  [[nodiscard]] BlockIndex only_way_back(BlockIndex head, BlockIndex block) const {
+  // Where all that leads from a block along these edges and stays in the loop leads to.
+  [[nodiscard]] BlockIndex only_way(const Edges& edges, BlockIndex head, BlockIndex block) const {
     auto way = k_no_block;
-    for (const auto before : predecessors_[block]) {
-      if (!forest().holds(head, before)) continue;
-      if (way != k_no_block && way != before) return k_no_block;
-      way = before;
-    }
-    return way != k_no_block && forest().loop_of(way) == head ? way : k_no_block;
-  }
-  [[nodiscard]] BlockIndex only_way_on(BlockIndex head, BlockIndex block) const {
-    auto way = k_no_block;
-    for (const auto successor : successors_[block]) {
-      if (!forest().holds(head, successor)) continue;
-      if (way != k_no_block && way != successor) return k_no_block;
-      way = successor;
+    for (const auto next : edges[block]) {
+      if (!forest().holds(head, next)) continue;
+      if (way != k_no_block && way != next) return k_no_block;
+      way = next;
     }
     return way != k_no_block && forest().loop_of(way) == head ? way : k_no_block;
   }

@@ -24,8 +24,8 @@ class ProgramCode final : public observe::LoopCode {
 
 class ProgramLoops {
  public:
-  // `wanted`: LoopFinder's.
-  ProgramLoops(Process& process, std::string wanted);
+  // `loop` and `phases`: LoopFinder's.
+  ProgramLoops(Process& process, std::string loop, std::vector<std::string> phases);
   [[nodiscard]] observe::LoopTree& tree() { return finder_.tree(); }
   // Notes what was seen where no main loop was.
   void finish();

@@ -223,6 +223,7 @@ void set_aside_unless(bool wanted) {
   auto& pipeline = observe::t_thread.pipeline;
   if (wanted == (t_set_aside == nullptr)) return;
   std::swap(pipeline, t_set_aside);
+  observe::set_listening(wanted);
 }
 
 void make_runtime(Everything& all) {
@@ -274,6 +275,7 @@ void make_runtime(Everything& all) {
     all.observing = false;
     parts.observe = [](bool wanted) {
       g_everything->observing = wanted;
+      observe::set_listening(wanted);
       if (!wanted)
         observe::t_thread.pipeline = nullptr;
       else if (!observe::t_thread.pipeline)
@@ -322,7 +324,8 @@ Process* build(const char* session_path) {
   if (process.simulated) make_turns(*all);
   process.big_block = all->session.big_block.value;
   if (all->session.hooks && all->session.phases.follows_loops()) {
-    process.loops = &all->loops.emplace(process, all->session.phases.loop);
+    const auto& phases = all->session.phases;
+    process.loops = &all->loops.emplace(process, phases.loop, phases.found);
     observe::set_loop_tree(&process.loops->tree());
   }
   struct timespec now {};
@@ -362,6 +365,7 @@ void attach_thread() noexcept {
     thread.pipeline = new observe::Pipeline(
         all->pipelines, *all->shared, all->map, all->sink, thread.number,
         [](std::uint64_t address) { return make_known(address); }, next_turn);
+    observe::set_listening(true);
   } catch (const std::exception&) {
     thread.pipeline = nullptr;
   }
@@ -380,6 +384,7 @@ void detach_thread() noexcept {
 // the map of addresses), so nothing may lead the child to it any more; what it still needs, to free its blocks,
 // was locked before the fork (startup.cpp).
 Process* after_fork() noexcept {
+  observe::set_listening(false);
   observe::t_thread.pipeline = t_set_aside = nullptr;
   observe::t_thread.samples = nullptr;
   observe::t_thread.watching = false;

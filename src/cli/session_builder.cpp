@@ -14,6 +14,7 @@
 
 #include "cli/core_time_option.hpp"
 #include "cli/phase_names.hpp"
+#include "core/segment_name.hpp"
 #include "machine/discover/cache_sizes.hpp"
 #include "machine/discover/discovery.hpp"
 #include "machine/file/machine_file.hpp"
@@ -143,15 +144,35 @@ runtime::PhaseSpec phases_of(const LaunchOptions& options, const std::vector<std
   if (!options.loop.empty() && !options.phases.empty() && !(one && options.phases.front() == "auto"))
     throw Error(Code::invalid,
                 "--loop says which loop phases are looked for in, --phases what they are: only one");
-  if (!options.loop.empty()) return {PhaseSource::automatic, {}, options.loop};
-  if (options.phases.empty()) return {table.has_markers() ? PhaseSource::markers : PhaseSource::either, {}, {}};
-  if (one && options.phases.front() == "auto") return {PhaseSource::automatic, {}, {}};
-  if (one && options.phases.front() == "markers") return {PhaseSource::markers, {}, {}};
+  if (!options.loop.empty()) return {.source = PhaseSource::automatic, .loop = options.loop};
+  if (options.phases.empty()) return {.source = table.has_markers() ? PhaseSource::markers : PhaseSource::either};
+  if (one && options.phases.front() == "auto") return {.source = PhaseSource::automatic};
+  if (one && options.phases.front() == "markers") return {.source = PhaseSource::markers};
   const auto names = table.function_names();
   const std::vector<std::string> known(names.begin(), names.end());
   auto wanted = resolve_phases(options.phases, known);
   if (!known.empty()) unknown = std::move(wanted.unknown);
-  return {PhaseSource::functions, std::move(wanted.functions), {}};
+  return {.source = PhaseSource::functions, .functions = std::move(wanted.functions)};
+}
+
+// A plan knows the loop that it is for, and its phases. Plans for different ones leave it open.
+void learn_from_plans(const runtime::Session& session, runtime::PhaseSpec& phases) {
+  if (!phases.follows_loops() || !phases.loop.empty()) return;
+  for (const auto& configuration : session.configurations) {
+    if (!configuration.plan) continue;
+    const auto& plan = *configuration.plan;
+    std::vector<std::string> names;
+    for (const auto& segment : plan.phases)
+      if (const std::string name(uncut_name(segment)); std::ranges::count(names, name) == 0) names.push_back(name);
+    if (!phases.loop.empty() && (phases.loop != plan.loop || phases.found != names)) {
+      phases.loop.clear();
+      phases.found.clear();
+      return;
+    }
+    phases.loop = plan.loop;
+    phases.found = std::move(names);
+  }
+  if (phases.found.empty()) phases.loop.clear();
 }
 
 // The program's processes only append. Never overwritten, like profiles: it may have taken an hour to make.
@@ -208,6 +229,7 @@ runtime::Session build_session(const LaunchOptions& options, const std::string& 
   if (!options.misses.empty()) session.recording = create_recording(options.misses);
   session.symbol_files = observe::write_symbol_files(options.command, observe::symbol_cache());
   session.phases = phases_of(options, session.symbol_files, unknown_phases);
+  learn_from_plans(session, session.phases);
   return session;
 }
 

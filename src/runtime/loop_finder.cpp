@@ -29,16 +29,17 @@ constexpr double k_gone = 0.1;  // of a turn: so long after its end a loop is ov
 bool LoopFinder::is_wanted(Index index) {
   if (is_wanted_.size() <= index) is_wanted_.resize(tree_.nodes().size());
   auto& answer = is_wanted_[index];
-  if (answer == 0) {
+  if (answer == Answer::unknown) {
     const auto name = name_of_(node(index));
-    answer = name == wanted_ || name.substr(0, name.rfind(':')) == wanted_ ? 1 : -1;
+    const bool is_its_function = known_.empty() && name.substr(0, name.rfind(':')) == wanted_;
+    answer = name == wanted_ || is_its_function ? Answer::yes : Answer::no;
   }
-  return answer > 0;
+  return answer == Answer::yes;
 }
 
 bool LoopFinder::deserves(Index index) {
   const auto& candidate = node(index);
-  if (!wanted_.empty()) return main_ == k_none && is_wanted(index);
+  if (!wanted_.empty()) return main_ == k_none && known_.empty() && is_wanted(index);
   if (candidate.alike == 0 || candidate.turn < k_least_turn) return false;
   const auto work = static_cast<double>(tree_.work_of(index));
   if (work < k_share_of_a_run * static_cast<double>(tree_.now())) return false;
@@ -58,6 +59,7 @@ void LoopFinder::turned(Index index) {
 
 void LoopFinder::entered(Index index) {
   give_up_ended();
+  if (!known_.empty() && !is_running_ && index != main_ && is_wanted(index)) take_known(index);
   if (index == main_) {
     is_running_ = true;
     Boundary boundary;
@@ -67,10 +69,20 @@ void LoopFinder::entered(Index index) {
     return;
   }
   if (!is_running_ || !is_phase(index)) return;
-  if (index == first_ && std::exchange(first_is_to_come_, false)) return;
+  auto name = name_of_(node(index));
+  if (name == first_name_ && std::exchange(first_is_to_come_, false)) return;
   Boundary boundary;
-  begin_phase(index, boundary);
+  begin_phase(std::move(name), boundary);
   pass_(boundary);
+}
+
+// Of whose phases the names are known.
+void LoopFinder::take_known(Index index) {
+  main_ = index;
+  is_phase_.clear();
+  names_ = {known_.begin(), known_.end()};
+  first_name_ = known_.front();
+  if (first_name_ == wanted_) names_.erase(first_name_);
 }
 
 void LoopFinder::left(Index index) {
@@ -96,6 +108,7 @@ void LoopFinder::believe(Index index) {
 
 std::string LoopFinder::nothing_found() const {
   if (main_ != k_none) return {};
+  if (!known_.empty()) return "the plan is for the loop " + wanted_ + ", which was not entered";
   auto largest = k_none;
   for (Index i = 1; i < tree_.nodes().size(); ++i)
     if (node(i).is_loop && node(i).turns > 1 && (largest == k_none || tree_.work_of(i) > tree_.work_of(largest)))
@@ -151,15 +164,30 @@ void LoopFinder::give_up_ended() {
 
 void LoopFinder::begin_turn(Boundary& boundary) {
   times_first_ = 0;
-  first_is_to_come_ = first_ != main_;
-  begin_phase(first_, boundary);
+  first_is_to_come_ = names_.contains(first_name_);
+  begin_phase(first_name_, boundary);
 }
 
 // An iteration is known by the name of its first phase, so no other phase has it.
-void LoopFinder::begin_phase(Index index, Boundary& boundary) {
-  boundary.phase = index == first_ ? first_name_ : name_of_(node(index));
+void LoopFinder::begin_phase(std::string name, Boundary& boundary) {
+  boundary.phase = std::move(name);
   if (boundary.phase == first_name_ && ++times_first_ > 1)
     boundary.phase.append("#").append(std::to_string(times_first_));
+}
+
+bool LoopFinder::is_phase(Index index) {
+  if (is_phase_.size() <= index) is_phase_.resize(tree_.nodes().size());
+  if (is_phase_[index] == Answer::unknown)
+    is_phase_[index] = tree_.is_inside(index, main_) && !is_in_a_phase(index) && names_.contains(name_of_(node(index)))
+                           ? Answer::yes
+                           : Answer::no;
+  return is_phase_[index] == Answer::yes;
+}
+
+bool LoopFinder::is_in_a_phase(Index index) {
+  for (auto around = node(index).around; around != main_; around = node(around).around)
+    if (is_phase(around)) return true;
+  return false;
 }
 
 double LoopFinder::work_in_a_turn(Index index) const {
@@ -199,7 +227,7 @@ void LoopFinder::choose_phases_in(Index index) {
     if (is_worth_looking_into(part, parts_of(part))) {
       choose_phases_in(part);
     } else {
-      is_phase_[part] = true;
+      chosen_.push_back(part);
       phases_in_a_turn_ += visits_in_a_turn(part);
     }
   }
@@ -207,21 +235,21 @@ void LoopFinder::choose_phases_in(Index index) {
 
 void LoopFinder::choose_phases() {
   const auto& nodes = tree_.nodes();
-  is_phase_.assign(nodes.size(), false);
   inside_.assign(nodes.size(), {});
   for (Index i = 1; i < nodes.size(); ++i) inside_[nodes[i].around].push_back(i);
   phases_in_a_turn_ = 0;
+  chosen_.clear();
   choose_phases_in(main_);
   inside_.clear();
+  is_phase_.clear();
+  names_.clear();
+  for (const auto one : chosen_) names_.insert(name_of_(node(one)));
   // What comes before the first one is a phase of its own, if it is worth one.
-  first_ = main_;
-  auto earliest = k_share_of_a_turn * work_in_a_turn(main_);
-  for (Index i = 1; i < is_phase_.size(); ++i)
-    if (is_phase_[i] && begins_at(i) < earliest) {
-      earliest = begins_at(i);
-      first_ = i;
-    }
-  first_name_ = name_of_(node(first_));
+  const auto first = std::ranges::min_element(chosen_, {}, [this](Index one) { return begins_at(one); });
+  const bool begins_with_it =
+      first != chosen_.end() && begins_at(*first) < k_share_of_a_turn * work_in_a_turn(main_);
+  first_name_ = name_of_(node(begins_with_it ? *first : main_));
+  if (!begins_with_it) names_.erase(first_name_);
 }
 
 double LoopFinder::begins_at(Index index) const {

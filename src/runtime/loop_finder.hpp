@@ -4,11 +4,14 @@
 // The main loop is the outermost one whose turns resemble one another. Inner ones come first: what is believed is
 // given up for a loop around it as soon as that one has made two such turns, and for a later one when it has
 // ended. Its phases are the calls and loops in it that do a fair part of a turn's work. One that does much of it,
-// and whose own calls and loops do most of that, is looked into.
+// and whose own calls and loops do most of that, is looked into. A phase is known by its name: another call or loop
+// of that name in a turn is one too, unless it is within a phase. So names alone are enough to find them again: a
+// run of which loop and phases are known, by a plan, begins with the first turn.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,9 +30,15 @@ class LoopFinder final : public observe::LoopTree::Listener {
   using NameOf = std::function<std::string(const Node&)>;
   using Pass = std::function<void(const Boundary&)>;
 
-  // `wanted`: the main loop's name, or its function's, where somebody has said which it is; else empty.
-  LoopFinder(const observe::LoopCode& code, NameOf name_of, Pass pass, std::string wanted = {})
-      : name_of_(std::move(name_of)), pass_(std::move(pass)), wanted_(std::move(wanted)), tree_(code, *this) {}
+  // `wanted`: the main loop's name, or its function's, where somebody has said which it is; else empty. `phases`:
+  // where they are known too, their names, the first one first; else none.
+  LoopFinder(const observe::LoopCode& code, NameOf name_of, Pass pass, std::string wanted = {},
+             std::vector<std::string> phases = {})
+      : name_of_(std::move(name_of)),
+        pass_(std::move(pass)),
+        wanted_(std::move(wanted)),
+        known_(std::move(phases)),
+        tree_(code, *this) {}
 
   [[nodiscard]] observe::LoopTree& tree() { return tree_; }
   // What was seen of loops, in words, where none was taken for the main loop; else empty.
@@ -41,15 +50,17 @@ class LoopFinder final : public observe::LoopTree::Listener {
 
  private:
   static constexpr Index k_none = observe::LoopTree::k_root;
+  enum class Answer : unsigned char { unknown, yes, no };
 
   [[nodiscard]] const Node& node(Index index) const { return tree_.nodes()[index]; }
   [[nodiscard]] bool deserves(Index index);
   [[nodiscard]] bool is_wanted(Index index);
   void believe(Index index);
+  void take_known(Index index);
   void begin_loop(Boundary& boundary);
   [[nodiscard]] std::string why() const;
   void begin_turn(Boundary& boundary);
-  void begin_phase(Index index, Boundary& boundary);
+  void begin_phase(std::string name, Boundary& boundary);
   void give_up_ended();
 
   // Of the main loop's turns.
@@ -60,22 +71,25 @@ class LoopFinder final : public observe::LoopTree::Listener {
   [[nodiscard]] std::vector<Index> parts_of(Index index) const;
   [[nodiscard]] bool is_worth_looking_into(Index index, const std::vector<Index>& parts) const;
   [[nodiscard]] double begins_at(Index index) const;
-  [[nodiscard]] bool is_phase(Index index) const { return index < is_phase_.size() && is_phase_[index]; }
+  [[nodiscard]] bool is_phase(Index index);
+  [[nodiscard]] bool is_in_a_phase(Index index);
 
   NameOf name_of_;
   Pass pass_;
   std::string wanted_;
-  std::vector<signed char> is_wanted_;  // by node; 0: nobody has looked
+  std::vector<std::string> known_;  // phases
+  std::vector<Answer> is_wanted_;   // by node
   observe::LoopTree tree_;
   Index main_ = k_none;
   bool in_loop_ = false;                    // as the program was told
   bool is_running_ = false;                 // the main loop, as the tree has it
   Work left_at_ = 0;                        // when it is not
-  std::vector<bool> is_phase_;              // by node
+  std::vector<Answer> is_phase_;            // by node
+  std::set<std::string> names_;             // of phases
   std::vector<std::vector<Index>> inside_;  // by node, while phases are chosen
+  std::vector<Index> chosen_;               // as phases
   double phases_in_a_turn_ = 0;
-  Index first_ = k_none;  // what a turn's first phase is; the main loop: its own beginning
-  std::string first_name_;
+  std::string first_name_;           // of the first phase; the main loop's own, where that is how a turn begins
   bool first_is_to_come_ = false;  // the turn began with its name, the tree has not entered it yet
   std::uint32_t times_first_ = 0;  // in this turn
 };

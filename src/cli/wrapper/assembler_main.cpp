@@ -1,7 +1,9 @@
 // The assembler that compilers find in the stand-ins' folder: leaves hooks of basic blocks out that say nothing
-// new (thin_blocks.hpp), and goes on as the real one, TERRACE_AS or the next in PATH. Whatever it does not
-// understand it leaves to that one as it is.
+// new (thin_blocks.hpp), gives functions a version without hooks (unhooked_copies.hpp), and goes on as the real one,
+// TERRACE_AS or the next in PATH. Whatever it does not understand it leaves to that one as it is; what that one does
+// not accept it gets once more, without the copies.
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,6 +21,7 @@
 #include <vector>
 
 #include "cli/wrapper/thin_blocks.hpp"
+#include "cli/wrapper/unhooked_copies.hpp"
 
 namespace {
 
@@ -69,17 +72,44 @@ bool names_no_file(const std::vector<char*>& words) {
   return true;
 }
 
-// Compilers name one file, last, or none. Without the file's name the assembler reads what is offered.
-void thin(std::vector<char*>& words) {
+// Whether the assembler took the text. What it says is shown only then.
+bool assemble(const std::string& assembler, const std::vector<char*>& words, std::string_view text) {
+  const int said = memfd_create("messages", MFD_CLOEXEC);
+  const auto child = fork();
+  if (child == 0) {
+    if (said >= 0) dup2(said, STDERR_FILENO);
+    if (offer(text)) execvp(assembler.c_str(), words.data());
+    _exit(1);
+  }
+  int status = 1;
+  if (child < 0 || waitpid(child, &status, 0) != child || status != 0) return false;
+  char part[4096];
+  lseek(said, 0, SEEK_SET);
+  for (ssize_t n = 0; (n = read(said, part, sizeof part)) > 0;)
+    if (!write_all(STDERR_FILENO, {part, static_cast<std::size_t>(n)})) break;
+  return true;
+}
+
+// Compilers name one file, last, or none. Without the file's name the assembler reads what is offered. Whether
+// all is done.
+bool edit(const std::string& assembler, std::vector<char*>& words) {
   const bool piped = names_no_file(words);
   const std::string_view last = words.back();
-  if (!piped && !last.ends_with(".s")) return;
+  if (!piped && !last.ends_with(".s")) return false;
   std::ifstream file(piped ? "/dev/stdin" : std::string(last));
-  if (!file) return;
+  if (!file) return false;
   const auto text = read_all(file);
   const bool hooked = text.find("__sanitizer_cov_trace_pc") != std::string::npos;
-  if (!hooked && !piped) return;
-  if (offer(hooked ? cli::thin_blocks(text) : text) && !piped) words.pop_back();
+  if (!hooked && !piped) return false;
+  const auto thinned = hooked ? cli::thin_blocks(text) : text;
+  if (hooked) {
+    auto without_file = words;
+    if (!piped) without_file.pop_back();
+    without_file.push_back(nullptr);
+    if (assemble(assembler, without_file, cli::add_unhooked_copies(thinned))) return true;
+  }
+  if (offer(thinned) && !piped) words.pop_back();
+  return false;
 }
 
 }  // namespace
@@ -89,7 +119,7 @@ int main(int count, char** given) {
   std::string assembler = "as";
   try {
     assembler = find_assembler();
-    thin(words);
+    if (edit(assembler, words)) return 0;
   } catch (const std::exception&) {
     // No memory for it: then with all hooks.
   }

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "cli/wrapper/assembly_text.hpp"
 #include "observe/code/loop_marks.hpp"
-#include "observe/hooks/hook_names.hpp"
 
 namespace terrace::cli {
 
@@ -17,28 +17,9 @@ using observe::Hook;
 
 constexpr int k_few = 4;  // instructions
 
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '$';
-}
-
-std::string_view word_at(std::string_view line, std::size_t begin) {
-  std::size_t end = begin;
-  while (end < line.size() && is_word(line[end])) ++end;
-  return line.substr(begin, end - begin);
-}
-
-// "call", "jne"; "" where there is no instruction.
-std::string_view mnemonic_of(std::string_view line) {
-  const auto begin = line.find_first_not_of(" \t");
-  if (begin == std::string_view::npos || begin == 0) return {};
-  const auto word = word_at(line, begin);
-  return word.starts_with('.') ? std::string_view{} : word;
-}
-
 // Where a jump may lead to; "" for other lines, and for labels of debug information.
 std::string_view label_of(std::string_view line) {
-  const auto word = word_at(line, 0);
-  if (word.empty() || word.size() == line.size() || line[word.size()] != ':') return {};
+  const auto word = any_label_of(line);
   const bool numbered =
       word.starts_with(".L") && word.size() > 2 && std::isdigit(static_cast<unsigned char>(word[2]));
   return !word.starts_with('.') || numbered ? word : std::string_view{};
@@ -46,17 +27,10 @@ std::string_view label_of(std::string_view line) {
 
 bool ends_function(std::string_view line) { return line.find("\t.size\t") != std::string_view::npos; }
 
-Hook hook_called(std::string_view line) {
-  for (const std::string_view prefix : {"__tsan_", "__sanitizer_cov_"})
-    if (const auto at = line.find(prefix); at != std::string_view::npos)
-      return observe::hook_of(word_at(line, at));
-  return Hook::none;
-}
-
 class Thinner {
  public:
   void line(std::string_view line) {
-    lines_.push_back(line);
+    lines_.push_back({line});
     if (const auto label = label_of(line); !label.empty()) {
       begin_block();
       labels_.emplace(label, blocks_.size() - 1);
@@ -84,8 +58,8 @@ class Thinner {
   [[nodiscard]] std::string text() {
     end_function();
     std::string text;
-    for (const auto line : lines_)
-      if (line.data() != nullptr) text.append(line).push_back('\n');
+    for (const auto& line : lines_)
+      if (line.text.data() != nullptr) text.append(line.text).append(line.marks).push_back('\n');
     return text;
   }
 
@@ -98,6 +72,11 @@ class Thinner {
     bool goes_anywhere = false;
     int instructions = 0;     // hooks apart
     std::string_view target;  // of the jump that ends it
+  };
+
+  struct Line {
+    std::string_view text;  // null: left out
+    std::string_view marks;
   };
 
   void begin_block() { blocks_.emplace_back(); }
@@ -136,14 +115,19 @@ class Thinner {
   }
   void end_function() {
     const auto marks = loop_marks();
-    for (std::size_t i = 0; i < blocks_.size(); ++i)
-      if (blocks_[i].hook && is_dispensable(i) && !marks.marks(static_cast<observe::BlockIndex>(i)))
-        lines_[*blocks_[i].hook] = {};
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      if (!blocks_[i].hook) continue;
+      auto& line = lines_[*blocks_[i].hook];
+      if (marks.marks(static_cast<observe::BlockIndex>(i)))
+        line.marks = k_loop_mark;
+      else if (is_dispensable(i))
+        line = {};
+    }
     blocks_.assign(1, {});
     labels_.clear();
   }
 
-  std::vector<std::string_view> lines_;
+  std::vector<Line> lines_;
   std::vector<Block> blocks_{1};                    // of the function that is read
   std::map<std::string_view, std::size_t> labels_;  // the block that each begins
 };
@@ -152,11 +136,7 @@ class Thinner {
 
 std::string thin_blocks(std::string_view assembly) {
   Thinner thinner;
-  while (!assembly.empty()) {
-    const auto end = assembly.find('\n');
-    thinner.line(assembly.substr(0, end));
-    assembly = end == std::string_view::npos ? std::string_view{} : assembly.substr(end + 1);
-  }
+  for_each_line(assembly, [&](std::string_view line) { thinner.line(line); });
   return thinner.text();
 }
 

@@ -2,7 +2,7 @@
 //
 // The accesses of a block tell how often it was executed, so only blocks without any need a hook of their own
 // (observe/symbols/files/symbols_code.cpp shares a block's work out accordingly): one call in three, where inner
-// loops are. Those that tell of loops stay, too (observe/code/loop_marks.hpp).
+// loops are. Those that tell of loops stay, too (observe/code/loop_marks.hpp), and a comment says so.
 #pragma once
 
 #include <string>

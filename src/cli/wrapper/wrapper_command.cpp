@@ -156,7 +156,9 @@ void add_compile_flags(const WrapperCall& call, const WrapperRequest& request, c
     words.insert(words.end(), {"-fsanitize=thread", "-U__SANITIZE_THREAD__", "-Wno-tsan",
                                // At basic blocks, too: how much is done between accesses. The assembler in the
                                // folder leaves most of them out again.
-                               "-fsanitize-coverage=trace-pc", "-B" + layout.stand_ins});
+                               "-fsanitize-coverage=trace-pc", "-B" + layout.stand_ins,
+                               // And it puts instructions behind calls, which use a register.
+                               "-fno-ipa-ra"});
   }
   // Hooks are called by their address, not by way of the linker's table: an eighth of what they cost.
   words.emplace_back("-fno-plt");

@@ -11,7 +11,7 @@
 namespace terrace::observe {
 
 inline constexpr std::array<char, 8> k_symbol_magic{'T', 'E', 'R', 'R', 'S', 'Y', 'M', 'S'};
-inline constexpr std::uint32_t k_symbol_version = 7;
+inline constexpr std::uint32_t k_symbol_version = 8;
 inline constexpr std::uint32_t k_build_id_bytes = 32;
 
 struct SymbolFileHeader {
@@ -36,6 +36,7 @@ inline constexpr std::uint64_t k_symbol_markers = 1;  // of the module: it marks
 inline constexpr std::uint32_t k_symbol_allocator =
     1;  // it hands out memory for others: not what a block is named by
 inline constexpr std::uint32_t k_symbol_no_code = 2;  // sites: nothing is known from here on
+inline constexpr std::uint32_t k_symbol_unhooked = 8;  // functions: the version without hooks (code/unhooked.hpp)
 inline constexpr std::uint32_t k_symbol_common = 4;   // variables: a member of a COMMON block
 
 struct SymbolFunction {

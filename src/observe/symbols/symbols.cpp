@@ -251,6 +251,7 @@ std::set<std::string> SymbolTable::function_names() const {
   std::set<std::string> names;
   for (const auto& file : state_->files)
     for (const auto& function : file.functions) {
+      if ((function.flags & k_symbol_unhooked) != 0) continue;
       const auto* const row = last_before(file.sites, function.low);
       names.insert(file.text(row && !(row->flags & k_symbol_no_code) ? row->function : function.name));
     }

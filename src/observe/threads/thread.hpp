@@ -64,6 +64,10 @@ class Inside {
 std::uint64_t unseen_accesses();
 void count_unseen();
 
+// Whether anyone listens to hooks of accesses, in any thread. Where nobody does, programs go on in the versions of
+// their functions without hooks (cli/wrapper/unhooked_copies.hpp). Nobody does to begin with.
+void set_listening(bool listening);
+
 // Whether threads of this process take turns with one another.
 std::atomic<bool>& several_threads();
 

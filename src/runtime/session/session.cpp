@@ -86,6 +86,7 @@ void Session::to_blob(BlobWriter& out) const {
   out.put(phases.source);
   put_list(out, phases.functions);
   out.put(phases.loop);
+  put_list(out, phases.found);
   out.put(sample_every);
   out.put(chunk_rule.chunks_per_object);
   out.put(chunk_rule.smallest.value);
@@ -109,6 +110,7 @@ Session Session::from_blob(BlobReader& in) {
   session.phases.source = in.get<PhaseSource>();
   session.phases.functions = get_list(in);
   session.phases.loop = in.get_string();
+  session.phases.found = get_list(in);
   session.sample_every = in.get<std::uint32_t>();
   session.chunk_rule.chunks_per_object = in.get<std::uint32_t>();
   session.chunk_rule.smallest.value = in.get<std::uint64_t>();

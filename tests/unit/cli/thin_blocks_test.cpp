@@ -1,4 +1,4 @@
-// Which hooks of basic blocks are left out of assembly.
+// Which hooks of basic blocks are left out of assembly, and which are marked as a loop's.
 #include "cli/wrapper/thin_blocks.hpp"
 
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@ namespace terrace::cli {
 namespace {
 
 const std::string k_hook = "\tcall\t*__sanitizer_cov_trace_pc@GOTPCREL(%rip)\n";
+const std::string k_mark = "\t# loop";
 const std::string k_access = "\tcall\t*__tsan_read8@GOTPCREL(%rip)\n";
 const std::string k_work = "\taddq\t$1, %rax\n\taddq\t$1, %rbx\n\taddq\t$1, %rcx\n\taddq\t$1, %rdx\n";
 
@@ -48,6 +49,15 @@ TEST(ThinBlocks, OtherTextStaysAsItIs) {
     EXPECT_EQ(thin_blocks(text), text.empty() || text.ends_with('\n') ? text : text + "\n");
 }
 
+TEST(ThinBlocks, HooksOfTurnsAreMarked) {
+  const auto call = k_hook.substr(0, k_hook.size() - 1);
+  const auto inner = ".L5:\n" + k_access + "\tjne\t.L5\n";
+  const auto loop = [&](const std::string& hook) {
+    return "f:\n.L4:\n" + hook + k_access + inner + "\tjne\t.L4\n\tret\n\t.size\tf, .-f\n";
+  };
+  EXPECT_EQ(thin_blocks(loop(k_hook)), loop(call + k_mark + "\n"));
+}
+
 // Nothing but lines with a block's hook goes, whatever the text is.
 TEST(ThinBlocks, RandomTextLosesHooksAtMost) {
   std::minstd_rand random(5);
@@ -63,6 +73,10 @@ TEST(ThinBlocks, RandomTextLosesHooksAtMost) {
       if (piece != k_hook) rest += piece;
     }
     auto thinned = thin_blocks(text);
+    for (auto at = thinned.find(k_mark); at != std::string::npos; at = thinned.find(k_mark)) {
+      EXPECT_TRUE(std::string_view(thinned).substr(0, at).ends_with(k_hook.substr(0, k_hook.size() - 1)));
+      thinned.erase(at, k_mark.size());
+    }
     EXPECT_LE(thinned.size(), text.size());
     for (auto at = thinned.find(k_hook); at != std::string::npos; at = thinned.find(k_hook))
       thinned.erase(at, k_hook.size());

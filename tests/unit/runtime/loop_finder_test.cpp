@@ -44,7 +44,8 @@ class Code final : public observe::LoopCode {
 // A program that says what it does.
 class Program {
  public:
-  explicit Program(std::map<LoopId, observe::LoopCode::Loop> loops)
+  explicit Program(std::map<LoopId, observe::LoopCode::Loop> loops, const std::string& wanted = "",
+                   const std::vector<std::string>& phases = {})
       : code_(std::move(loops)),
         finder_(
             code_,
@@ -56,7 +57,8 @@ class Program {
               if (boundary.ends_loop) log.emplace_back("end");
               if (!boundary.begins_loop.empty()) log.push_back("begin " + boundary.begins_loop);
               if (!boundary.phase.empty()) log.push_back(boundary.phase);
-            }) {
+            },
+            wanted, phases) {
     call(0, 0);
   }
   void call(std::uint64_t function, LoopId from) { finder_.tree().enter(function, from, ++depth_, now_); }
@@ -77,6 +79,8 @@ class Program {
     work(amount, region);
     leave();
   }
+
+  [[nodiscard]] std::string nothing_found() const { return finder_.nothing_found(); }
 
   Log log;
 
@@ -105,6 +109,41 @@ TEST(LoopFinder, FindsTheTimeLoopAtItsThirdTurn) {
   program.run(9, 0, 20 * k_much);
   program.leave();
   EXPECT_EQ(program.log, (Log{"begin loop 2", "f3", "f4", "f3", "f4", "f3", "f4", "end"}));
+}
+
+TEST(LoopFinder, BeginsWithTheFirstTurnWhereLoopAndPhasesAreKnown) {
+  const auto run = [](Program& program) {
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      program.turn(1);
+      program.run(9, 1, k_much, 100 * i);
+    }
+    for (int i = 0; i < 4; ++i) {
+      program.turn(2);
+      program.run(3, 2, k_much);
+      program.call(4, 2);
+      program.run(3, 0, 10);  // within another phase
+      program.work(3 * k_much);
+      program.leave();
+    }
+    program.run(9, 0, 20 * k_much);
+    program.leave();
+  };
+  const std::map<LoopId, observe::LoopCode::Loop> loops{{1, {.last = 1}}, {2, {.last = 2}}};
+  Program found(loops);
+  run(found);
+  EXPECT_EQ(found.log, (Log{"begin loop 2", "f3", "f4", "f3", "f4", "end"}));
+  Program known(loops, "loop 2", {"f3", "f4"});
+  run(known);
+  EXPECT_EQ(known.log, (Log{"begin loop 2", "f3", "f4", "f3", "f4", "f3", "f4", "f3", "f4", "end"}));
+  // Its turns begin with something of their own.
+  Program own(loops, "loop 2", {"loop 2", "f4"});
+  run(own);
+  EXPECT_EQ(own.log,
+            (Log{"begin loop 2", "loop 2", "f4", "loop 2", "f4", "loop 2", "f4", "loop 2", "f4", "end"}));
+  Program other(loops, "loop 3", {"f3"});
+  run(other);
+  EXPECT_EQ(other.log, Log{});
+  EXPECT_EQ(other.nothing_found(), "the plan is for the loop loop 3, which was not entered");
 }
 
 TEST(LoopFinder, GoesOnToTheOutermostLoop) {

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "observe/code/unhooked.hpp"
+
 namespace terrace::observe {
 
 namespace {
@@ -44,9 +46,14 @@ std::vector<Code> find_code(Elf* elf) {
   return found;
 }
 
-// Where the module keeps the addresses of hooks.
-Hooks find_slots(Elf* elf) {
-  Hooks slots;
+// Where the module keeps the addresses of hooks, and of the byte that says whether anyone listens.
+struct Slots {
+  Hooks hooks;
+  std::uint64_t unhooked = 0;  // 0: it looks nowhere
+};
+
+Slots find_slots(Elf* elf) {
+  Slots slots;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
     GElf_Shdr header;
     GElf_Shdr symbols_header;
@@ -63,8 +70,9 @@ Hooks find_slots(Elf* elf) {
           !gelf_getsym(symbols, static_cast<int>(GELF_R_SYM(relocation.r_info)), &symbol))
         continue;
       const char* const name = elf_strptr(elf, symbols_header.sh_link, symbol.st_name);
-      if (const auto hook = name ? hook_of(name) : Hook::none; hook != Hook::none)
-        slots.emplace(relocation.r_offset, hook);
+      if (!name) continue;
+      if (const auto hook = hook_of(name); hook != Hook::none) slots.hooks.emplace(relocation.r_offset, hook);
+      if (name == k_unhooked) slots.unhooked = relocation.r_offset;
     }
   }
   return slots;
@@ -74,7 +82,7 @@ Hooks find_slots(Elf* elf) {
 
 class Disassembly::Reader {
  public:
-  explicit Reader(Hooks slots) : slots_(std::move(slots)) {
+  explicit Reader(Slots slots) : slots_(std::move(slots)) {
     if (cs_open(CS_ARCH_X86, CS_MODE_64, &capstone_) != CS_ERR_OK) return;
     cs_option(capstone_, CS_OPT_DETAIL, CS_OPT_ON);
     instruction_ = cs_malloc(capstone_);
@@ -101,7 +109,16 @@ class Disassembly::Reader {
   }
   [[nodiscard]] std::vector<Instruction> read(std::uint64_t address, std::span<const std::uint8_t> bytes) {
     std::vector<Instruction> all;
-    each(address, bytes, [&](const cs_insn& found) { all.push_back(examine(found)); });
+    // Whether anyone listens is asked behind calls, by three instructions that are not the program's.
+    constexpr int k_asking = 3;
+    int asking = 0;
+    each(address, bytes, [&](const cs_insn& found) {
+      if (asks(found)) asking = k_asking;
+      if (asking > 0)
+        --asking;
+      else
+        all.push_back(examine(found));
+    });
     return all;
   }
 
@@ -125,9 +142,12 @@ class Disassembly::Reader {
   // Where an instruction finds the address that it goes to: at a distance from itself. 0: elsewhere.
   static std::uint64_t slot_of(const cs_insn& found) {
     const auto& x86 = found.detail->x86;
-    if (x86.op_count != 1 || x86.operands[0].type != X86_OP_MEM || x86.operands[0].mem.base != X86_REG_RIP)
-      return 0;
-    return found.address + found.size + static_cast<std::uint64_t>(x86.operands[0].mem.disp);
+    return x86.op_count == 1 ? address_of(found, x86.operands[0]) : 0;
+  }
+  // Of what lies at a distance from the instruction; 0: elsewhere.
+  static std::uint64_t address_of(const cs_insn& found, const cs_x86_op& operand) {
+    if (operand.type != X86_OP_MEM || operand.mem.base != X86_REG_RIP) return 0;
+    return found.address + found.size + static_cast<std::uint64_t>(operand.mem.disp);
   }
   static std::uint64_t target_of(const cs_insn& found) {
     const auto& x86 = found.detail->x86;
@@ -135,9 +155,14 @@ class Disassembly::Reader {
                ? static_cast<std::uint64_t>(x86.operands[0].imm)
                : 0;
   }
+  [[nodiscard]] bool asks(const cs_insn& found) const {
+    const auto& x86 = found.detail->x86;
+    return slots_.unhooked != 0 && found.id == X86_INS_MOV && x86.op_count == 2 &&
+           address_of(found, x86.operands[1]) == slots_.unhooked;
+  }
   [[nodiscard]] Hook hook_at(std::uint64_t slot) const {
-    const auto found = slots_.find(slot);
-    return found == slots_.end() ? Hook::none : found->second;
+    const auto found = slots_.hooks.find(slot);
+    return found == slots_.hooks.end() ? Hook::none : found->second;
   }
   [[nodiscard]] Hook hook_called(const cs_insn& found) const {
     if (const auto hook = hook_at(slot_of(found)); hook != Hook::none) return hook;
@@ -187,13 +212,13 @@ class Disassembly::Reader {
 
   csh capstone_ = 0;
   cs_insn* instruction_ = nullptr;
-  Hooks slots_;
+  Slots slots_;
   Hooks linkage_;
 };
 
 Disassembly::Disassembly(Elf* elf) {
   auto slots = find_slots(elf);
-  if (slots.empty()) return;
+  if (slots.hooks.empty()) return;
   reader_ = std::make_unique<Reader>(std::move(slots));
   for (const auto& part : find_code(elf)) {
     if (part.linkage)

@@ -59,7 +59,8 @@ std::vector<Block> cut_blocks(const std::vector<Instruction>& code) {
   std::vector<Block> blocks;
   std::size_t begin = 0;
   for (std::size_t i = 0; i < code.size(); ++i) {
-    const bool ends = code[i].jumps || i + 1 == code.size() || std::ranges::binary_search(targets, code[i].next);
+    const bool ends =
+        code[i].jumps || i + 1 == code.size() || std::ranges::binary_search(targets, code[i + 1].at);
     if (!ends) continue;
     blocks.push_back(Block(code).subspan(begin, i + 1 - begin));
     begin = i + 1;
@@ -153,7 +154,8 @@ class LoopTables {
       if (marks_.forest.is_head[i]) heads.emplace(blocks_[i].front().at, i);
     for (BlockIndex i = 0; i < blocks_.size(); ++i) {
       const auto& end = blocks_[i].back();
-      for (const auto next : {end.target, end.goes_on ? end.next : 0}) {
+      const auto behind = end.goes_on && i + 1 < blocks_.size() ? blocks_[i + 1].front().at : 0;
+      for (const auto next : {end.target, behind}) {
         const auto head = heads.find(next);
         if (head != heads.end() && marks_.forest.holds(head->second, i)) back_[head->second] = end.at;
       }
@@ -193,6 +195,10 @@ void read_function(const std::vector<Instruction>& code, SymbolFacts& facts) {
   loops.mark(std::span(facts.hooks).subspan(first));
 }
 
+bool is_unhooked(const SymbolFunction& function, std::uint64_t address) {
+  return (function.flags & k_symbol_unhooked) != 0 && address < function.low + function.size;
+}
+
 }  // namespace
 
 void read_code(Elf* elf, SymbolFacts& facts) {
@@ -205,7 +211,8 @@ void read_code(Elf* elf, SymbolFacts& facts) {
     for (auto here = part.address; here < end;) {
       const auto after = std::ranges::upper_bound(facts.functions, here, {}, &SymbolFunction::low);
       const auto next = after == facts.functions.end() ? end : std::min(after->low, end);
-      read_function(disassembly.read(here, part.bytes.subspan(here - part.address, next - here)), facts);
+      if (after == facts.functions.begin() || !is_unhooked(*std::prev(after), here))
+        read_function(disassembly.read(here, part.bytes.subspan(here - part.address, next - here)), facts);
       here = next;
     }
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "observe/code/unhooked.hpp"
 #include "observe/symbols/files/symbols_facts.hpp"
 #include "observe/symbols/symbol_names.hpp"
 
@@ -33,8 +34,10 @@ void read_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, SymbolFacts
     const auto type = GELF_ST_TYPE(symbol.st_info);
     if (type == STT_FUNC || type == STT_GNU_IFUNC) {
       const auto text = readable_name(name);
-      facts.functions.push_back({symbol.st_value, static_cast<std::uint32_t>(symbol.st_size),
-                                 facts.strings.add(text), is_allocator_name(text) ? k_symbol_allocator : 0, 0});
+      const auto flags = (is_allocator_name(text) ? k_symbol_allocator : 0) |
+                         (std::string_view(name).ends_with(k_unhooked_ending) ? k_symbol_unhooked : 0);
+      facts.functions.push_back(
+          {symbol.st_value, static_cast<std::uint32_t>(symbol.st_size), facts.strings.add(text), flags, 0});
     } else if ((type == STT_OBJECT || type == STT_COMMON) && symbol.st_size >= k_least_variable) {
       facts.variables.push_back({symbol.st_value, symbol.st_size, facts.strings.add(readable_name(name)), 0});
     }

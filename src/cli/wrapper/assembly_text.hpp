@@ -1,0 +1,59 @@
+// Lines of assembly as compilers write them for x86-64.
+#pragma once
+
+#include <cctype>
+#include <string_view>
+
+#include "observe/hooks/hook_names.hpp"
+
+namespace terrace::cli {
+
+inline bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '$';
+}
+
+inline std::string_view word_at(std::string_view line, std::size_t begin) {
+  std::size_t end = begin;
+  while (end < line.size() && is_word(line[end])) ++end;
+  return line.substr(begin, end - begin);
+}
+
+// "call", ".loc"; "" where there is neither instruction nor directive.
+inline std::string_view first_word_of(std::string_view line) {
+  const auto begin = line.find_first_not_of(" \t");
+  return begin == std::string_view::npos || begin == 0 ? std::string_view{} : word_at(line, begin);
+}
+
+// "call", "jne"; "" where there is no instruction.
+inline std::string_view mnemonic_of(std::string_view line) {
+  const auto word = first_word_of(line);
+  return word.starts_with('.') ? std::string_view{} : word;
+}
+
+// Any label; "" for other lines.
+inline std::string_view any_label_of(std::string_view line) {
+  const auto word = word_at(line, 0);
+  return word.empty() || word.size() == line.size() || line[word.size()] != ':' ? std::string_view{} : word;
+}
+
+inline observe::Hook hook_called(std::string_view line) {
+  for (const std::string_view prefix : {"__tsan_", "__sanitizer_cov_"})
+    if (const auto at = line.find(prefix); at != std::string_view::npos)
+      return observe::hook_of(word_at(line, at));
+  return observe::Hook::none;
+}
+
+// Behind a call of a block's hook that tells of a loop's turns or entries.
+inline constexpr std::string_view k_loop_mark = "\t# loop";
+
+// Calls `each` with every line, without its end.
+template <class Each>
+void for_each_line(std::string_view text, Each each) {
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    each(text.substr(0, end));
+    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+  }
+}
+
+}  // namespace terrace::cli

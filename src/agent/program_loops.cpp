@@ -33,13 +33,12 @@ observe::LoopCode::Place ProgramCode::place(std::uint64_t call_site) const {
   return find_place(process_, call_site - 1);
 }
 
-ProgramLoops::ProgramLoops(Process& process, std::string loop, std::vector<std::string> phases)
+ProgramLoops::ProgramLoops(Process& process, const runtime::PhaseSpec& phases)
     : process_(process),
       code_(process),
       finder_(
           code_, [&process](const observe::LoopTree::Node& node) { return name_of(process, node); },
-          [&process](const runtime::Boundary& boundary) { process.runtime->pass(boundary); }, std::move(loop),
-          std::move(phases)) {}
+          [&process](const runtime::Boundary& boundary) { process.runtime->pass(boundary); }, phases.loop, phases.found) {}
 
 void ProgramLoops::finish() {
   if (!process_.runtime->looks_for_loops()) return;

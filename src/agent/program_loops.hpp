@@ -24,9 +24,10 @@ class ProgramCode final : public observe::LoopCode {
 
 class ProgramLoops {
  public:
-  // `loop` and `phases`: LoopFinder's.
-  ProgramLoops(Process& process, std::string loop, std::vector<std::string> phases);
+  // `phases`: what is known of them.
+  ProgramLoops(Process& process, const runtime::PhaseSpec& phases);
   [[nodiscard]] observe::LoopTree& tree() { return finder_.tree(); }
+  void set_seen(bool seen) { finder_.set_seen(seen); }
   // Notes what was seen where no main loop was.
   void finish();
 

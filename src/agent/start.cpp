@@ -215,6 +215,11 @@ void make_recorder(Everything& all, const sim::ProgramIdentity& program) {
   all.thread_clocks.add(*all.recorder);
 }
 
+void say_observing(bool wanted) {
+  observe::set_listening(wanted);
+  if (auto* loops = g_everything->process.loops) loops->set_seen(wanted);
+}
+
 // A thread's pipeline while its accesses are left out: its caches are then as they were.
 constinit thread_local observe::Pipeline* t_set_aside __attribute__((tls_model("initial-exec"))) = nullptr;
 
@@ -223,7 +228,7 @@ void set_aside_unless(bool wanted) {
   auto& pipeline = observe::t_thread.pipeline;
   if (wanted == (t_set_aside == nullptr)) return;
   std::swap(pipeline, t_set_aside);
-  observe::set_listening(wanted);
+  say_observing(wanted);
 }
 
 void make_runtime(Everything& all) {
@@ -274,12 +279,9 @@ void make_runtime(Everything& all) {
   if (all.session.backend == runtime::Backend::real) {
     all.observing = false;
     parts.observe = [](bool wanted) {
-      g_everything->observing = wanted;
-      observe::set_listening(wanted);
-      if (!wanted)
-        observe::t_thread.pipeline = nullptr;
-      else if (!observe::t_thread.pipeline)
-        attach_thread();
+      say_observing(g_everything->observing = wanted);
+      if (!wanted) observe::t_thread.pipeline = nullptr;
+      if (wanted && !observe::t_thread.pipeline) attach_thread();
     };
   } else if (all.session.sample_every > 1) {
     parts.sample_every = all.session.sample_every;
@@ -324,8 +326,7 @@ Process* build(const char* session_path) {
   if (process.simulated) make_turns(*all);
   process.big_block = all->session.big_block.value;
   if (all->session.hooks && all->session.phases.follows_loops()) {
-    const auto& phases = all->session.phases;
-    process.loops = &all->loops.emplace(process, phases.loop, phases.found);
+    process.loops = &all->loops.emplace(process, all->session.phases);
     observe::set_loop_tree(&process.loops->tree());
   }
   struct timespec now {};

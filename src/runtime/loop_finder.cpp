@@ -93,6 +93,11 @@ void LoopFinder::left(Index index) {
   give_up_ended();
 }
 
+void LoopFinder::set_seen(bool seen) {
+  is_seen_ = seen;
+  tree_.set_unseen(seen ? k_none : main_);
+}
+
 void LoopFinder::believe(Index index) {
   main_ = index;
   is_running_ = true;
@@ -153,7 +158,7 @@ void LoopFinder::begin_loop(Boundary& boundary) {
 void LoopFinder::give_up_ended() {
   if (!in_loop_ || is_running_) return;
   const auto since = static_cast<double>(tree_.now() - left_at_);
-  if (since < k_gone * static_cast<double>(node(main_).turn)) return;
+  if (is_seen_ && since < k_gone * static_cast<double>(node(main_).turn)) return;
   in_loop_ = false;
   Boundary boundary;
   boundary.ends_loop = true;
@@ -192,12 +197,12 @@ bool LoopFinder::is_in_a_phase(Index index) {
 
 double LoopFinder::work_in_a_turn(Index index) const {
   const auto turns = std::max<std::uint64_t>(node(main_).turns, 1);
-  return static_cast<double>(tree_.work_of(index)) / static_cast<double>(turns);
+  return static_cast<double>(tree_.work_of(index)) / tree_.share_seen(index) / static_cast<double>(turns);
 }
 
 double LoopFinder::visits_in_a_turn(Index index) const {
   const auto turns = std::max<std::uint64_t>(node(main_).turns, 1);
-  return static_cast<double>(node(index).visits) / static_cast<double>(turns);
+  return static_cast<double>(node(index).visits) / tree_.share_seen(index) / static_cast<double>(turns);
 }
 
 std::vector<LoopFinder::Index> LoopFinder::parts_of(Index index) const {
@@ -219,6 +224,8 @@ bool LoopFinder::is_worth_looking_into(Index index, const std::vector<Index>& pa
     explained += work_in_a_turn(part);
     phases += visits_in_a_turn(part);
   }
+  // One part, once a visit: nothing is told apart.
+  if (phases <= visits_in_a_turn(index)) return false;
   return explained >= k_explained * work_in_a_turn(index) && phases_in_a_turn_ + phases <= k_most_phases;
 }
 

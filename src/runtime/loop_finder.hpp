@@ -44,6 +44,10 @@ class LoopFinder final : public observe::LoopTree::Listener {
   // What was seen of loops, in words, where none was taken for the main loop; else empty.
   [[nodiscard]] std::string nothing_found() const;
 
+  // Whether the program's accesses are seen from now on. The main loop's turns that are not count as the last one
+  // that was; where it is left while they are not, it has ended.
+  void set_seen(bool seen);
+
   void entered(Index node) override;
   void turned(Index node) override;
   void left(Index node) override;
@@ -81,6 +85,7 @@ class LoopFinder final : public observe::LoopTree::Listener {
   std::vector<Answer> is_wanted_;   // by node
   observe::LoopTree tree_;
   Index main_ = k_none;
+  bool is_seen_ = true;
   bool in_loop_ = false;                    // as the program was told
   bool is_running_ = false;                 // the main loop, as the tree has it
   Work left_at_ = 0;                        // when it is not

@@ -1,7 +1,5 @@
 #include "observe/loops/follow_loops.hpp"
 
-#include <algorithm>
-
 #include "observe/pipeline/pipeline.hpp"
 
 namespace terrace::observe {
@@ -14,7 +12,7 @@ void report(Event event) {
   Thread& thread = t_thread;
   const Inside inside;
   auto& tree = *thread.loops;
-  event(tree, thread.depth, thread.pipeline ? std::max(thread.pipeline->work(), tree.now()) : tree.now());
+  event(tree, thread.depth, thread.pipeline ? thread.pipeline->work() : 0);
   thread.followed_depth = tree.followed_depth();
 }
 

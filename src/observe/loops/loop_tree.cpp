@@ -42,8 +42,15 @@ bool LoopTree::is_loop_at(std::uint32_t depth) const {
   return active_.back().loop != 0 && active_.back().depth == depth;
 }
 
+void LoopTree::advance(Work now) { now_ = std::max(now_, now + work_unseen_); }
+
+void LoopTree::set_unseen(Index node) {
+  unseen_ = node;
+  for (auto& active : active_) active.is_turn_unseen = node != k_root && (active.is_turn_unseen || active.node == node);
+}
+
 void LoopTree::enter(std::uint64_t function, std::uint64_t call_site, std::uint32_t depth, Work now) {
-  now_ = now;
+  advance(now);
   pop_deeper(depth - 1);
   if (is_loop_at(depth - 1)) {
     // Code that the compiler moved away, or that is not the function's own, says nothing of its loops.
@@ -55,7 +62,7 @@ void LoopTree::enter(std::uint64_t function, std::uint64_t call_site, std::uint3
 }
 
 void LoopTree::leave(std::uint32_t depth, Work now) {
-  now_ = now;
+  advance(now);
   pop_deeper(depth);
 }
 
@@ -65,7 +72,7 @@ void LoopTree::sample(std::uint64_t site, std::uint32_t depth, Work now) {
   if (place.function == 0) return;
   const auto& top = active_.back();
   if (is_loop_at(depth) && top.function == place.function && top.loop == place.loop && !top.is_between) return;
-  now_ = now;
+  advance(now);
   pop_deeper(depth);
   // Of code that the compiler moved away nothing is known.
   if (is_loop_at(depth) && active_.back().function != place.function) return;
@@ -88,14 +95,14 @@ bool LoopTree::concerns(std::uint64_t site, std::uint32_t depth) {
   if (!top.is_closed || !is_loop_at(depth)) return true;
   const auto holds = [&](LoopId loop) { return loop == 0 || (loop >= top.loop && loop <= top.last); };
   if (mark.enters == top.loop || !holds(mark.turns) || !holds(mark.enters)) return true;
-  if (mark.turns == top.loop && top.is_counted) ++nodes_[top.node].turns;
+  if (mark.turns == top.loop && top.is_counted && !is_unseen()) ++nodes_[top.node].turns;
   return false;
 }
 
 void LoopTree::block(std::uint64_t site, std::uint32_t depth, Work now) {
   if (!concerns(site, depth)) return;
   const auto mark = mark_of(site);
-  now_ = now;
+  advance(now);
   pop_deeper(depth);
   if (mark.turns != 0) turn(mark, depth);
   if (mark.enters == 0) return;
@@ -171,7 +178,8 @@ void LoopTree::push(LoopId loop, std::uint64_t code, std::uint32_t depth) {
   }
   active.is_counted = index != around;
   active.is_closed = node.is_closed || recursion || !active.is_counted;
-  if (active.is_counted) {
+  active.is_unseen = is_unseen();
+  if (active.is_counted && !active.is_unseen) {
     ++node.visits;
     if (node.begun_in != turn_at || node.visits == 1) node.begins_at = now_ - turn_begun;
     node.begun_in = turn_at;
@@ -191,21 +199,35 @@ void LoopTree::pop() {
   auto& node = nodes_[active.node];
   const bool turned_enough = (now_ - active.turn_begun) * k_part_of_a_turn >= node.turn;
   if (node.is_loop && !active.is_closed && !active.is_between && turned_enough) end_turn(active);
-  node.work += now_ - active.begun;
-  decide_closed(node);
+  if (!active.is_unseen) {
+    node.work += now_ - active.begun;
+    decide_closed(node);
+  }
   listener_.left(active.node);
 }
 
 void LoopTree::begin_turn(Active& active) {
-  active.turn_before = active.turn_at;
+  // What comes after turns that were not seen is held against the last one that was.
+  if (!active.is_turn_unseen) {
+    active.turn_before = active.turn_at;
+    active.regions_before = active.regions;
+  }
   active.turn_at = ++beginnings_;
   active.turn_begun = now_;
-  active.regions_before = active.regions;
   active.regions = active.regions_again = 0;
+  active.is_turn_unseen = is_unseen();
 }
 
 void LoopTree::end_turn(Active& active) {
   auto& node = nodes_[active.node];
+  if (active.is_turn_unseen) {
+    if (active.node != unseen_) return;
+    ++node.turns;
+    ++node.unseen;
+    work_unseen_ += node.turn;
+    now_ += node.turn;
+    return;
+  }
   const auto work = now_ - active.turn_begun;
   ++node.turns;
   if (active.turn_before != 0) {
@@ -251,6 +273,14 @@ Work LoopTree::work_of(Index node) const {
   for (const auto& active : active_)
     if (active.node == node) return work + now_ - active.begun;
   return work;
+}
+
+double LoopTree::share_seen(Index node) const {
+  double share = 1;
+  for (node = nodes_[node].around; node != k_root; node = nodes_[node].around)
+    if (const auto& loop = nodes_[node]; loop.unseen != 0)
+      share *= static_cast<double>(loop.turns - loop.unseen) / static_cast<double>(loop.turns);
+  return share;
 }
 
 bool LoopTree::is_inside(Index node, Index around) const {

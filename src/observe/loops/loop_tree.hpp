@@ -35,6 +35,7 @@ class LoopTree {
     Index around = k_root;
     std::uint64_t visits = 0;    // begun
     std::uint64_t turns = 0;     // of the loop, ended
+    std::uint64_t unseen = 0;    // of them, those that were not seen
     Work work = 0;               // of what has ended of it, with all that it does inside
     Work turn = 0;               // of the last turn
     double again = 0;            // of the memory that the last two turns missed in, what both did
@@ -56,7 +57,7 @@ class LoopTree {
   LoopTree(const LoopCode& code, Listener& listener);
 
   // The program's events. `depth`: how many calls there are, the one that is entered included, the one that was
-  // left not; `now`: work so far.
+  // left not; `now`: work so far that was seen.
   void enter(std::uint64_t function, std::uint64_t call_site, std::uint32_t depth, Work now);
   void leave(std::uint32_t depth, Work now);
   void block(std::uint64_t site, std::uint32_t depth, Work now);
@@ -67,12 +68,18 @@ class LoopTree {
   // A line was missed in this piece of memory.
   void missed(std::uint64_t region);
 
+  // From here on the work and the misses of that loop's turns are not seen; the root: all is. Such a turn counts as
+  // much work as the last one that was seen, which the next one that is seen is held against.
+  void set_unseen(Index loop);
+
   // Events of calls deeper than so many change nothing.
   [[nodiscard]] std::uint32_t followed_depth() const { return followed_depth_; }
   [[nodiscard]] Work now() const { return now_; }
   [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
   // What the node did so far, what has not ended included.
   [[nodiscard]] Work work_of(Index node) const;
+  // Of the turns of the loops around it.
+  [[nodiscard]] double share_seen(Index node) const;
   [[nodiscard]] bool is_inside(Index node, Index around) const;
   [[nodiscard]] bool is_active(Index node) const;
 
@@ -89,6 +96,8 @@ class LoopTree {
     std::uint32_t regions = 0;        // missed in, in this turn
     std::uint32_t regions_again = 0;  // of them, those of the turn before too
     std::uint32_t regions_before = 0;
+    bool is_turn_unseen = false;
+    bool is_unseen = false;   // the visit: it began when nothing was seen
     bool is_between = false;  // one turn has ended, nothing has been seen of another
     bool is_closed = false;
     bool is_counted = true;  // false where there is no node for it: it goes with the one around
@@ -102,6 +111,8 @@ class LoopTree {
     LoopCode::Place place;
   };
 
+  void advance(Work now);
+  [[nodiscard]] bool is_unseen() const { return unseen_ != k_root; }
   [[nodiscard]] bool is_loop_at(std::uint32_t depth) const;
   void push(LoopId loop, std::uint64_t code, std::uint32_t depth);
   void pop();
@@ -135,6 +146,8 @@ class LoopTree {
   std::uint64_t beginnings_ = 0;
   std::uint32_t followed_depth_ = k_every_depth;
   Work now_ = 0;
+  Index unseen_ = k_root;  // the loop whose turns are not seen
+  Work work_unseen_ = 0;   // what these count as
   std::array<KnownMark, k_known_marks> marks_{};
   std::array<KnownPlace, k_known_marks> places_{};
 };

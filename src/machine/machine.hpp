@@ -83,7 +83,7 @@ struct Initiator {
   std::uint32_t window = 64;        // the reorder window: accesses under way at once
   std::uint32_t store_buffer = 56;  // stores that may wait for their lines
   std::uint32_t streams = 16;       // that its prefetchers follow at a time
-  std::vector<Cache> caches;  // from the core outwards
+  std::vector<Cache> caches;        // from the core outwards
   Tlb tlb{};
   LibraryTimes library{};  // 0: not stated
   DomainId domain = 0;

@@ -227,8 +227,7 @@ std::vector<StreamsCost> costs_of_streams(int processor, std::span<const std::ui
       at[s] = static_cast<std::uint32_t>(s * piece + ((seed >> 32) * (piece - needed) >> 32));
     }
     const auto times = rounds(
-        std::span(&processor, 1), repetitions,
-        [&](std::size_t) { sum += read_streams(memory, at, reads, seed); },
+        std::span(&processor, 1), repetitions, [&](std::size_t) { sum += read_streams(memory, at, reads, seed); },
         [&](Seconds seconds) { return seconds.value * k_line / static_cast<double>(reads); });
     costs.push_back({static_cast<std::uint32_t>(streams), least_of(times)});
   }

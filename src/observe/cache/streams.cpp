@@ -55,7 +55,8 @@ std::uint32_t Streams::skipping_to(std::uint64_t line) const {
       const Stream& stream = streams_[i];
       const auto ahead = static_cast<std::int64_t>(line - stream.next);
       if (!stream.followed || (ahead < 0) != (stream.stride < 0) || ahead == 0) continue;
-      if (ahead / stream.stride < k_skips && ahead % stream.stride == 0 && !forgotten(i)) first = std::min(first, i);
+      if (ahead / stream.stride < k_skips && ahead % stream.stride == 0 && !forgotten(i))
+        first = std::min(first, i);
     }
   }
   return first;

@@ -79,7 +79,8 @@ TEST(TlbReach, IsNothingWhereMorePagesCostNoMore) {
 // Misses of a latency of 100 ns, as many at a time as a window of 64 accesses holds.
 TEST(LeastApart, IsTheWindow) {
   std::vector<ApartCost> costs;
-  for (std::uint32_t apart = 1; apart < 300; ++apart) costs.push_back({1.0 * apart, 100e-9 / ((63 + apart) / apart)});
+  for (std::uint32_t apart = 1; apart < 300; ++apart)
+    costs.push_back({1.0 * apart, 100e-9 / ((63 + apart) / apart)});
   EXPECT_EQ(least_apart(costs), 64U);
   EXPECT_EQ(least_apart({}), 0U);
   EXPECT_EQ(least_apart(std::vector<ApartCost>{{1, 0}, {2, -1e-9}}), 0U);

@@ -20,10 +20,10 @@ constexpr double k_latency = 255;
 constexpr std::uint32_t k_store_buffer = 56;
 
 struct Program {
-  std::size_t count = 0;            // of misses
-  std::uint64_t apart = 1;          // accesses from one to the next
-  std::uint64_t stores_apart = 0;   // stores among them
-  bool stores = false;              // whether stores miss, or loads
+  std::size_t count = 0;           // of misses
+  std::uint64_t apart = 1;         // accesses from one to the next
+  std::uint64_t stores_apart = 0;  // stores among them
+  bool stores = false;             // whether stores miss, or loads
 };
 
 // Latencies that its misses expose, independents' 1/registers each included.

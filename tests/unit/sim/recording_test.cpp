@@ -183,8 +183,7 @@ TEST(CacheShape, SaysWhatDiffers) {
             "cache level 1: 32KiB in 8 ways, private recorded, 32KiB in 8 ways, shared here");
   EXPECT_EQ(differs([](auto& s) { s.miss_registers = 12; }), "miss registers: 10 recorded, 12 here");
   EXPECT_EQ(differs([](auto& s) { s.window = 80; }), "accesses of the reorder window: 64 recorded, 80 here");
-  EXPECT_EQ(differs([](auto& s) { s.store_buffer = 64; }),
-            "stores in the store buffer: 56 recorded, 64 here");
+  EXPECT_EQ(differs([](auto& s) { s.store_buffer = 64; }), "stores in the store buffer: 56 recorded, 64 here");
   EXPECT_EQ(differs([](auto& s) { s.streams = 512; }), "streams of the prefetchers: 16 recorded, 512 here");
   EXPECT_EQ(differs([](auto& s) {
               s.tlb = {2048, 8, 4096};

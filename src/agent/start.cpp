@@ -260,6 +260,8 @@ void make_runtime(Everything& all) {
   all.pipelines.line = first.machine.parts().line;
   all.pipelines.miss_registers = initiator.miss_registers;
   all.pipelines.window_accesses = initiator.window;
+  all.pipelines.store_buffer = initiator.store_buffer;
+  all.pipelines.streams = initiator.streams;
   all.pipelines.quantum_accesses = all.session.quantum_accesses;
   all.pipelines.work =
       &all.work.emplace([&all](std::uint64_t site) { return find_work(all.process, site).instructions; });

@@ -62,6 +62,9 @@ struct Tlb {
   Seconds walk{};  // what one of many independent page walks costs beyond the hit that waits for it
 };
 
+inline constexpr std::uint32_t k_most_window = 65536;  // accesses
+inline constexpr std::uint32_t k_most_store_buffer = 65536;
+inline constexpr std::uint32_t k_most_streams = 8192;
 inline constexpr std::uint32_t k_most_tlb_entries = 1U << 20;
 inline constexpr std::uint32_t k_most_tlb_ways = 255;
 inline constexpr Bytes k_least_tlb_page{4096};  // addresses keep their place within so much, and no more
@@ -77,8 +80,10 @@ struct Initiator {
   double mlp = 10;
   double prefetch_mlp = 20;
   std::uint32_t miss_registers = 10;
-  std::uint32_t window = 64;  // the reorder window: accesses under way at once
-  std::vector<Cache> caches;  // from the core outwards
+  std::uint32_t window = 64;        // the reorder window: accesses under way at once
+  std::uint32_t store_buffer = 56;  // stores that may wait for their lines
+  std::uint32_t streams = 16;       // that its prefetchers follow at a time
+  std::vector<Cache> caches;        // from the core outwards
   Tlb tlb{};
   LibraryTimes library{};  // 0: not stated
   DomainId domain = 0;

@@ -139,6 +139,8 @@ void put(BlobWriter& out, const Initiator& initiator) {
   out.put(initiator.prefetch_mlp);
   out.put(initiator.miss_registers);
   out.put(initiator.window);
+  out.put(initiator.store_buffer);
+  out.put(initiator.streams);
   put_all(out, initiator.caches);
   put(out, initiator.tlb);
   for (const auto time : initiator.library) out.put(time.value);
@@ -153,6 +155,8 @@ void get(BlobReader& in, Initiator& initiator) {
   initiator.prefetch_mlp = in.get<double>();
   initiator.miss_registers = in.get<std::uint32_t>();
   initiator.window = in.get<std::uint32_t>();
+  initiator.store_buffer = in.get<std::uint32_t>();
+  initiator.streams = in.get<std::uint32_t>();
   get_all(in, initiator.caches);
   get(in, initiator.tlb);
   for (auto& time : initiator.library) time = {in.get<double>()};

@@ -130,8 +130,13 @@ void check_initiator(const MachineParts& parts, const Initiator& initiator) {
   if (!std::isfinite(initiator.prefetch_mlp) || initiator.prefetch_mlp < 1) {
     refuse(parts, of + "its prefetch parallelism is below 1; one line at a time is the least");
   }
-  if (initiator.window == 0 || initiator.window > 65536)
-    refuse(parts, of + "its window is " + std::to_string(initiator.window) + " accesses; it must be 1 to 65536");
+  const auto check_count = [&](const char* what, std::uint32_t value, std::uint32_t most) {
+    if (value == 0 || value > most)
+      refuse(parts, of + what + std::to_string(value) + "; it must be 1 to " + std::to_string(most));
+  };
+  check_count("its window of accesses is ", initiator.window, k_most_window);
+  check_count("its store buffer is ", initiator.store_buffer, k_most_store_buffer);
+  check_count("its number of streams is ", initiator.streams, k_most_streams);
   if (initiator.miss_registers == 0) refuse(parts, of + "it has 0 miss registers; it must have at least 1");
   if (initiator.domain >= parts.domains.size()) refuse(parts, of + "its domain does not exist");
   check_tlb(parts, initiator.tlb, of);

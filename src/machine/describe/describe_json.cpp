@@ -77,6 +77,8 @@ Json initiators_of(const MachineParts& parts) {
                           {"prefetch_mlp", initiator.prefetch_mlp},
                           {"miss_registers", initiator.miss_registers},
                           {"window", initiator.window},
+                          {"store_buffer", initiator.store_buffer},
+                          {"streams", initiator.streams},
                           {"library", library(initiator)},
                           {"tlb", translation(initiator.tlb)},
                           {"caches", std::move(caches)}});

@@ -121,6 +121,8 @@ void put_initiators(Text& out, const MachineParts& parts) {
     out.raw("prefetch_mlp", number(initiator.prefetch_mlp));
     out.raw("miss_registers", std::to_string(initiator.miss_registers));
     out.raw("window", std::to_string(initiator.window));
+    out.raw("store_buffer", std::to_string(initiator.store_buffer));
+    out.raw("streams", std::to_string(initiator.streams));
     put_tlb(out, initiator.tlb);
     put_library(out, initiator.library);
     for (const auto& cache : initiator.caches) {

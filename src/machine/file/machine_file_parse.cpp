@@ -170,7 +170,7 @@ class Parser {
     const auto tables = entries("initiator", true);
     for (const auto& table : tables) {
       table.allow_only({"name", "cores", "frequency", "instruction_time", "mlp", "prefetch_mlp", "miss_registers",
-                        "window", "domain", "library", "cache", "tlb"});
+                        "window", "store_buffer", "streams", "domain", "library", "cache", "tlb"});
       Initiator initiator;
       initiator.name = table.name("name");
       initiators_.add(table, "name", initiator.name);
@@ -184,7 +184,10 @@ class Parser {
       } else {
         initiator.miss_registers = static_cast<std::uint32_t>(std::min(initiator.mlp, 1048576.0));
       }
-      if (table.has("window")) initiator.window = static_cast<std::uint32_t>(table.integer("window", 1, 1 << 16));
+      for (const auto& [key, value, most] : {std::tuple{"window", &initiator.window, k_most_window},
+                                             {"store_buffer", &initiator.store_buffer, k_most_store_buffer},
+                                             {"streams", &initiator.streams, k_most_streams}})
+        if (table.has(key)) *value = static_cast<std::uint32_t>(table.integer(key, 1, most));
       if (table.has("library")) read_library(table.table("library"), initiator.library);
       read_caches(table, initiator);
       if (table.has("tlb")) read_tlb(table.table("tlb"), initiator.tlb);

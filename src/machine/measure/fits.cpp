@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <iterator>
 
 namespace terrace::machine {
 
@@ -20,6 +22,33 @@ TlbReach tlb_reach(std::span<const PagesCost> costs, double least) {
                                  [&](const auto& cost) { return rise(cost, 4) >= k_about * most; });
   const double walk = rise(*last, 2);
   return walk < least ? TlbReach{} : TlbReach{last->pages, walk};
+}
+
+std::uint32_t least_apart(std::span<const ApartCost> costs) {
+  constexpr double k_alone = 0.75;  // of what a miss costs that overlaps with none
+  double most = 0;
+  for (const auto& cost : costs) most = std::max(most, cost.seconds);
+  if (most <= 0) return 0;
+  const auto alone = std::ranges::find_if(costs, [&](const auto& cost) { return cost.seconds >= k_alone * most; });
+  if (alone == costs.begin()) return static_cast<std::uint32_t>(alone->apart);
+  const auto before = std::prev(alone);
+  const double part = (k_alone * most - before->seconds) / (alone->seconds - before->seconds);
+  return static_cast<std::uint32_t>(std::lround(before->apart + part * (alone->apart - before->apart)));
+}
+
+std::uint32_t streams_followed(std::span<const StreamsCost> costs) {
+  constexpr double k_least_rise = 2;
+  if (costs.empty()) return 0;
+  const auto [low, high] = std::ranges::minmax(costs, {}, &StreamsCost::seconds);
+  if (low.seconds <= 0 || high.seconds < k_least_rise * low.seconds) return 0;
+  const double middle = std::sqrt(low.seconds * high.seconds);
+  const auto followed =
+      std::find_if(costs.rbegin(), costs.rend(), [&](const auto& cost) { return cost.seconds <= middle; });
+  if (followed == costs.rbegin()) return followed->streams;
+  const auto beyond = std::prev(followed);
+  const double part = std::log(middle / followed->seconds) / std::log(beyond->seconds / followed->seconds);
+  return static_cast<std::uint32_t>(
+      std::lround(followed->streams * std::pow(static_cast<double>(beyond->streams) / followed->streams, part)));
 }
 
 Rates reads_and_writes(const std::map<std::string, double>& kernels) {

@@ -23,6 +23,24 @@ struct TlbReach {
 };
 TlbReach tlb_reach(std::span<const PagesCost> costs, double least);
 
+// What a miss costs beyond a hit when misses are so far apart.
+struct ApartCost {
+  double apart = 0;  // accesses from one miss to the next
+  double seconds = 0;
+};
+// The distance from which on misses do not overlap: there one costs three quarters of the most that it ever does,
+// half-way between two at a time and one. 0 where none costs anything.
+std::uint32_t least_apart(std::span<const ApartCost> costs);
+
+// What a line costs of so many streams that are read by turns.
+struct StreamsCost {
+  std::uint32_t streams = 0;
+  double seconds = 0;
+};
+// How many streams the prefetchers follow: the most of which a line costs nearer to the least than to the most, by
+// their ratios. 0 where no line costs twice the least.
+std::uint32_t streams_followed(std::span<const StreamsCost> costs);
+
 // Bytes a second that memory reads and writes.
 struct Rates {
   double read = 0;

@@ -132,6 +132,24 @@ void read_apart(std::span<const std::uint64_t> far, std::span<std::uint64_t> nea
   }
 }
 
+void write_apart(std::span<std::uint64_t> far, std::span<std::uint64_t> near, std::size_t between,
+                 std::size_t writes, std::uint64_t& seed) {
+  constexpr std::size_t k_step = 9;                    // elements: a line and one more
+  volatile std::uint64_t* const cached = near.data();  // each store by itself
+  for (std::size_t write = 0; write < writes; ++write) {
+    far[next_random(seed) & (far.size() - 1)] = write;
+    for (std::size_t i = 0; i < between; ++i) cached[(k_step * i) & (near.size() - 1)] = write;
+  }
+}
+
+std::uint64_t read_streams(std::span<const std::uint64_t> memory, std::span<std::uint32_t> at, std::size_t reads,
+                           std::uint64_t& seed) {
+  std::uint64_t sum = 0;
+  for (std::size_t read = 0; read < reads; ++read)
+    sum += memory[at[((next_random(seed) >> 32) * at.size()) >> 32]++];
+  return sum;
+}
+
 ChaseCycle::ChaseCycle(std::span<ChaseLine> lines, std::uint64_t seed) {
   link(lines.size(), seed, [lines](std::size_t i) { return &lines[i]; });
 }

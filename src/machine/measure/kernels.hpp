@@ -32,6 +32,15 @@ void scalar_triad(std::span<double> a, std::span<const double> b, std::span<cons
 void read_apart(std::span<const std::uint64_t> far, std::span<std::uint64_t> near, std::size_t reads,
                 std::uint64_t& seed);
 
+// Writes `writes` random elements of `far`, a power of two of them, and after each `between` elements of `near`, a
+// power of two of lines, neighbours in different lines.
+void write_apart(std::span<std::uint64_t> far, std::span<std::uint64_t> near, std::size_t between,
+                 std::size_t writes, std::uint64_t& seed);
+
+// Reads elements one after the other from streams in random order: of stream s the one at `at[s]`, which goes on.
+std::uint64_t read_streams(std::span<const std::uint64_t> memory, std::span<std::uint32_t> at, std::size_t reads,
+                           std::uint64_t& seed);
+
 // Calls the function for each of its arguments, `passes` times; no call waits for another. Beside each call are a
 // load and a store, of data in the first-level cache.
 inline constexpr std::size_t k_library_arguments = 1024;

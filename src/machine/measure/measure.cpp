@@ -237,8 +237,10 @@ class Measurer {
           latency.median / least_time_of_parallel_hops(core, cycle, hops, measured_.repetitions);
       if (!foreign(path)) measure_loaded_latency(path, cycle, hops);
       const auto memory = buffer.as<std::uint64_t>();
-      windows_[{path.initiator, path.place}] =
-          reorder_window(core, memory.first(std::bit_floor(memory.size())), measured_.repetitions);
+      const auto far = memory.first(std::bit_floor(memory.size()));
+      overlaps_[{path.initiator, path.place}] = {
+          reorder_window(core, far, measured_.repetitions), store_buffer(core, far, measured_.repetitions),
+          streams_followed(costs_of_streams(core, memory, measured_.repetitions))};
     }
     if (pages == Pages::small) return;
     if (const auto share = buffer.share_huge(); !share || *share < 0.9) {
@@ -278,7 +280,10 @@ class Measurer {
       const auto core_time = std::min(3 * accesses_.at(key.first), k_most_core * streamed_.at(key));
       initiator.prefetch_mlp = std::max(1.0, path->latency.value / (elements * (streamed_.at(key) - core_time)));
       initiator.miss_registers = static_cast<std::uint32_t>(std::lround(initiator.mlp));
-      if (const auto window = windows_.at(key); window > 0) initiator.window = window;
+      const auto overlap = overlaps_.at(key);
+      if (overlap.window > 0) initiator.window = std::min(overlap.window, k_most_window);
+      if (overlap.store_buffer > 0) initiator.store_buffer = std::min(overlap.store_buffer, k_most_store_buffer);
+      if (overlap.streams > 0) initiator.streams = std::min(overlap.streams, k_most_streams);
       if (!initiator.caches.empty()) measure_share(initiator, index, path->latency);
       for (const auto& cache : initiator.caches) {
         if (cache.latency < 0.7 * path->latency) continue;
@@ -363,7 +368,10 @@ class Measurer {
   Pages ordinary_;                          // that programs get which ask for none
   std::map<InitiatorId, double> accesses_;  // seconds of one in the first cache, with what goes with it
   std::map<std::pair<InitiatorId, PlaceId>, double> streamed_;  // seconds an element
-  std::map<std::pair<InitiatorId, PlaceId>, std::uint32_t> windows_;
+  struct Overlap {
+    std::uint32_t window, store_buffer, streams;  // 0: not found
+  };
+  std::map<std::pair<InitiatorId, PlaceId>, Overlap> overlaps_;
   std::map<std::pair<InitiatorId, PlaceId>, double> parallel_;
   std::size_t steps_ = 1;
   std::size_t done_ = 0;

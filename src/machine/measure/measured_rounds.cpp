@@ -30,6 +30,9 @@ std::vector<double> rounds(std::span<const int> processors, std::size_t repetiti
   return values;
 }
 
+// Of what is compared with one another: a disturbance only adds.
+double least_of(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
+
 // The thread's share of an array, in whole cache lines but for the last.
 template <class T>
 std::span<T> slice(std::span<T> all, std::size_t thread, std::size_t threads) {
@@ -168,30 +171,69 @@ std::vector<std::pair<double, Spread>> loaded_hops(std::span<const int> processo
 std::uint32_t reorder_window(int processor, std::span<const std::uint64_t> memory, std::size_t repetitions) {
   constexpr std::size_t k_reads = 20'000;
   constexpr std::size_t k_cached = 1023;  // elements: within any first-level cache
-  constexpr double k_alone = 0.75;        // of what a miss costs that overlaps with none
   constexpr double k_step = 1.25;
   std::vector<std::uint64_t> near(k_cached, 1);
   std::uint64_t seed = 1;
   const auto time = [&](std::span<const std::uint64_t> of, std::size_t between) {
     const auto section = [&](std::size_t) { read_apart(of, std::span(near).first(between), k_reads, seed); };
-    return spread_of(rounds(std::span(&processor, 1), repetitions, section,
-                            [&](Seconds seconds) { return seconds.value / k_reads; }))
-        .median;
+    return least_of(rounds(std::span(&processor, 1), repetitions, section,
+                           [&](Seconds seconds) { return seconds.value / k_reads; }));
   };
-  std::vector<std::pair<double, double>> costs;  // accesses from one miss to the next, what a miss costs
-  double most = 0;
+  std::vector<ApartCost> costs;
   for (double triples = 3; 3 * triples < k_cached; triples *= k_step) {
     const auto count = 3 * static_cast<std::size_t>(triples);
-    costs.emplace_back(static_cast<double>(count) + 1, time(memory, count) - time(near, count));
-    most = std::max(most, costs.back().second);
+    costs.push_back({static_cast<double>(count) + 1, time(memory, count) - time(near, count)});
   }
-  if (most <= 0) return 0;
-  const auto alone =
-      std::find_if(costs.begin(), costs.end(), [&](const auto& cost) { return cost.second >= k_alone * most; });
-  if (alone == costs.begin()) return static_cast<std::uint32_t>(alone->first);
-  const auto before = std::prev(alone);
-  const double part = (k_alone * most - before->second) / (alone->second - before->second);
-  return static_cast<std::uint32_t>(std::lround(before->first + part * (alone->first - before->first)));
+  return least_apart(costs);
+}
+
+std::uint32_t store_buffer(int processor, std::span<std::uint64_t> memory, std::size_t repetitions) {
+  constexpr std::size_t k_writes = 10'000;
+  constexpr std::size_t k_cached = 1024;  // elements: within any first-level cache
+  constexpr std::size_t k_most = 512;     // stores
+  constexpr double k_step = 1.2;
+  std::vector<std::uint64_t> near(k_cached, 1);
+  std::uint64_t seed = 1;
+  const auto time = [&](std::span<std::uint64_t> far, std::size_t between) {
+    const auto section = [&](std::size_t) { write_apart(far, near, between, k_writes, seed); };
+    return least_of(rounds(std::span(&processor, 1), repetitions, section,
+                           [&](Seconds seconds) { return seconds.value / k_writes; }));
+  };
+  std::vector<ApartCost> costs;
+  for (double between = 5; between < k_most; between *= k_step) {
+    const auto count = static_cast<std::size_t>(between);
+    costs.push_back({static_cast<double>(count) + 1, time(memory, count) - time(near, count)});
+  }
+  return least_apart(costs);
+}
+
+std::vector<StreamsCost> costs_of_streams(int processor, std::span<const std::uint64_t> memory,
+                                          std::size_t repetitions) {
+  constexpr std::size_t k_line = 8;            // elements
+  constexpr std::size_t k_lines_a_round = 16;  // of each stream, at least
+  constexpr std::size_t k_least_reads = 100'000;
+  std::vector<StreamsCost> costs;
+  std::uint64_t seed = 1, sum = 0;
+  for (std::size_t streams = 4; streams <= k_most_streams; streams *= 2) {
+    const auto reads = std::max(k_least_reads, streams * k_line * k_lines_a_round);
+    // Streams go on from round to round, so that they meet lines that are cold; they begin at random, so that they
+    // are in different sets of a cache.
+    const auto piece = memory.size() / streams;
+    const auto needed = (repetitions + 2) * reads / streams;
+    if (2 * needed > piece) break;
+    std::vector<std::uint32_t> at(streams);
+    for (std::size_t s = 0; s < streams; ++s) {
+      seed = seed * 6364136223846793005u + 1442695040888963407u;
+      at[s] = static_cast<std::uint32_t>(s * piece + ((seed >> 32) * (piece - needed) >> 32));
+    }
+    const auto times = rounds(
+        std::span(&processor, 1), repetitions, [&](std::size_t) { sum += read_streams(memory, at, reads, seed); },
+        [&](Seconds seconds) { return seconds.value * k_line / static_cast<double>(reads); });
+    costs.push_back({static_cast<std::uint32_t>(streams), least_of(times)});
+  }
+  volatile std::uint64_t kept = sum;  // the reads are not for nothing
+  (void)kept;
+  return costs;
 }
 
 std::vector<std::pair<std::string, Spread>> bandwidths(std::span<const int> processors, std::span<double> memory,

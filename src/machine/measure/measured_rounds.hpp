@@ -46,6 +46,14 @@ std::vector<std::pair<double, Spread>> loaded_hops(std::span<const int> processo
 // are so far apart no longer overlap. 0 when none were found to be far enough apart.
 std::uint32_t reorder_window(int processor, std::span<const std::uint64_t> memory, std::size_t repetitions);
 
+// How many stores a core has waiting for their lines: stores that miss and have so many others between them no
+// longer overlap. The memory is a power of two of elements. 0 when none were found to be far enough apart.
+std::uint32_t store_buffer(int processor, std::span<std::uint64_t> memory, std::size_t repetitions);
+
+// Seconds a line of that many streams through the memory, read in random order, for 4, 8, 16, ... streams.
+std::vector<StreamsCost> costs_of_streams(int processor, std::span<const std::uint64_t> memory,
+                                          std::size_t repetitions);
+
 // Bytes a second of "copy", "scale", "add", "triad" (bytes as STREAM counts them), "read" and "write", with one
 // thread on each processor. The memory is cut into the three arrays.
 std::vector<std::pair<std::string, Spread>> bandwidths(std::span<const int> processors, std::span<double> memory,

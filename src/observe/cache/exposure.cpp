@@ -1,7 +1,6 @@
 #include "observe/cache/exposure.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace terrace::observe {
 
@@ -11,29 +10,39 @@ constexpr std::int64_t k_latency = 255;  // the weight of a whole one
 
 }  // namespace
 
-Exposure::Exposure(std::uint32_t miss_registers, std::uint32_t window)
+Exposure::Exposure(std::uint32_t miss_registers, std::uint32_t window, std::uint32_t store_buffer)
     : ends_(std::max(miss_registers, 1u), 0),
       window_(std::max(window, 1u)),
-      past_(std::bit_ceil(std::size_t{window_} + 1)) {
+      store_buffer_(std::max(store_buffer, 1u)),
+      loads_(std::max(window, 1u)),
+      stores_(std::max(store_buffer, 1u)) {
   pending_.reserve(ends_.size());
 }
 
-Level Exposure::retired(std::uint64_t now) {
-  const std::size_t mask = past_.size() - 1;
-  for (; first_past_ != next_past_; ++first_past_) {
-    const Past& past = past_[first_past_ & mask];
-    if (past.at + window_ > now) break;
-    retired_ = past.highest;
+Level Exposure::retired(const At& at) {
+  const auto left = [&](const Past& past) { return past.stores + store_buffer_ <= at.stores; };
+  for (; !loads_.empty(); loads_.pop()) {
+    const Past& past = loads_.front();
+    if (past.access + window_ > at.access && !left(past)) break;
+    retired_ = std::max(retired_, past.highest);
   }
+  for (; !stores_.empty() && left(stores_.front()); stores_.pop())
+    retired_ = std::max(retired_, stores_.front().highest);
   return retired_;
 }
 
-Level Exposure::miss(Level level, std::uint64_t now, std::uint32_t index) {
-  const Level end = std::max({level, ends_[oldest_], retired(now)}) + 1;
+// A line access has one demand miss at most, so neither queue can overflow.
+Level Exposure::miss(Level level, const At& at, std::uint32_t index) {
+  const Level end = std::max({level, ends_[oldest_], retired(at)}) + 1;
   ends_[oldest_] = end;
   oldest_ = oldest_ + 1 == ends_.size() ? 0 : oldest_ + 1;
   highest_ = std::max(highest_, end);
-  past_[next_past_++ & (past_.size() - 1)] = {now, highest_};  // a line access has one demand miss at most
+  if (at.store) {
+    stores_.push({at.access, at.stores, highest_});
+  } else {
+    highest_load_ = std::max(highest_load_, end);
+    loads_.push({at.access, at.stores, highest_load_});
+  }
   pending_.push_back(index);
   return end;
 }

@@ -103,11 +103,13 @@ void Pipeline::step_aside(std::uint64_t address, std::uint32_t size, bool store,
         pass_over(1);
       }
       ++clock_;
+      stores_ += store ? 1 : 0;
       std::uint64_t here = left;
       if (const Translation* page = state.translate(at)) {
         const std::uint64_t canonical = at + page->delta;
         here = std::min(left, line_bytes_ - (canonical & (line_bytes_ - 1)));
-        const State::Touched touched = state.touch({canonical >> line_bits_, at, page, clock_}, store, site);
+        const State::Touched touched =
+            state.touch({canonical >> line_bits_, at, page, {clock_, stores_, store}}, site);
         state.remember(at, *page, touched, clock_);
         if (first && here == size) follow = touched.level;
       } else {
@@ -129,13 +131,15 @@ void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std:
   State& state = *state_;
   while (size > 0) {
     ++clock_;
+    stores_ += store ? 1 : 0;
     pass_over(1);
     instructions_ += k_instructions_of_a_line;
     std::uint64_t here = line_bytes_ - (address & (line_bytes_ - 1));
     if (const Translation* page = state.translate(address)) {
       const std::uint64_t canonical = address + page->delta;
       here = line_bytes_ - (canonical & (line_bytes_ - 1));
-      const State::Touched touched = state.touch({canonical >> line_bits_, address, page, clock_}, store, site);
+      const State::Touched touched =
+          state.touch({canonical >> line_bits_, address, page, {clock_, stores_, store}}, site);
       state.remember(address, *page, touched, clock_);
     } else {
       ++state.unknown_lines;

@@ -40,6 +40,8 @@ struct PipelineConfig {
   Bytes line{64};                      // a power of two
   std::uint32_t miss_registers = 10;
   std::uint32_t window_accesses = 64;      // the reorder window
+  std::uint32_t store_buffer = 56;         // stores
+  std::uint32_t streams = 16;              // that the prefetchers follow at a time
   std::uint64_t quantum_accesses = 65536;  // line accesses: one that crosses into the next line counts twice
   CodeWork* work = nullptr;                // null: all code is average
   machine::Tlb tlb{};                      // of each thread; without entries there is none
@@ -68,6 +70,7 @@ class Pipeline {
     if (fast.serves(address, line_bytes_ - size, store) &&
         fast.generation == generation_->load(std::memory_order_acquire)) [[likely]] {
       used_[fast.slot] = ++clock_;
+      if (store) ++stores_;
       if (clock_ >= next_stop_) [[unlikely]]
         stop(site);
       return;
@@ -126,6 +129,7 @@ class Pipeline {
   FastTable fast_;
   std::uint64_t* used_;        // of the first cache: by slot
   std::uint64_t clock_ = 0;    // line accesses so far
+  std::uint64_t stores_ = 0;   // of them
   std::uint64_t next_stop_;    // by the clock: the next sample, or the quantum's end
   std::uint64_t quantum_end_;  // calls bring it nearer
   std::uint64_t quantum_accesses_;

@@ -19,7 +19,7 @@ Pipeline::State::State(const PipelineConfig& config, SharedCache& shared_caches,
                        AccessSink& access_sink, std::uint32_t thread_number, Unknown unknown_address,
                        FastTable& fast_table)
     : line_bits(static_cast<unsigned>(std::countr_zero(config.line.value))),
-      exposure(config.miss_registers, config.window_accesses),
+      exposure(config.miss_registers, config.window_accesses, config.store_buffer),
       quantum_lines(std::max<std::uint64_t>(config.quantum_accesses, 1)),
       map_(address_map),
       generation_(address_map.generation()),
@@ -27,7 +27,8 @@ Pipeline::State::State(const PipelineConfig& config, SharedCache& shared_caches,
       shared_(shared_caches),
       sink_(access_sink),
       thread_(thread_number),
-      fast_(fast_table) {
+      fast_(fast_table),
+      streams_(config.streams) {
   own_.reserve(config.caches.size());
   for (const auto& cache : config.caches) {
     if (cache.shared) continue;
@@ -66,8 +67,9 @@ const Translation* Pipeline::State::translate(std::uint64_t address) {
   return &page;
 }
 
-Pipeline::State::Touched Pipeline::State::touch(const Line& line, bool store, std::uint64_t site) {
-  if (!first_) return {outwards(line, store, site, 0), FirstCache::k_nowhere};
+Pipeline::State::Touched Pipeline::State::touch(const Line& line, std::uint64_t site) {
+  const bool store = line.at.store;
+  if (!first_) return {outwards(line, site, 0), FirstCache::k_nowhere};
   Touched touched{k_no_level, first_->find(line.number)};
   if (touched.slot != FirstCache::k_nowhere) {
     std::uint64_t& word = first_->word(touched.slot);
@@ -83,7 +85,7 @@ Pipeline::State::Touched Pipeline::State::touch(const Line& line, bool store, st
   const std::uint64_t from = (line.number << line_bits) - line.page->delta;
   std::uint64_t victim = 0;
   touched.slot = first_->insert(line.number, store ? word::k_dirty : 0, from, victim);
-  touched.level = outwards(line, store, site, victim);
+  touched.level = outwards(line, site, victim);
   if (touched.level != k_no_level) first_->word(touched.slot) |= word::k_fresh;
   return touched;
 }
@@ -111,7 +113,8 @@ void Pipeline::State::remember(std::uint64_t address, const Translation& page, c
 }
 
 // The line is not in the first cache, which evicted `victim` for it: looks for it further out, and brings it in.
-Level Pipeline::State::outwards(const Line& line, bool store, std::uint64_t site, std::uint64_t victim) {
+Level Pipeline::State::outwards(const Line& line, std::uint64_t site, std::uint64_t victim) {
+  const bool store = line.at.store;
   std::array<std::uint64_t, k_max_cache_levels> victims{};
   const bool contended = shared_.contended();
   std::unique_lock<SpinLock> lock(shared_.lock, std::defer_lock);

@@ -20,7 +20,7 @@ struct Pipeline::State {
     std::uint64_t number = 0;  // canonical address / line size
     std::uint64_t host = 0;    // address that was accessed, of this process
     const Translation* page = nullptr;
-    std::uint64_t at = 0;  // the time of the access: line accesses so far
+    Exposure::At at{};  // the access
   };
   // What became of it.
   struct Touched {
@@ -34,7 +34,7 @@ struct Pipeline::State {
   // The translation of an address, or null when nobody knows it.
   const Translation* translate(std::uint64_t address);
   // One line access.
-  Touched touch(const Line& line, bool store, std::uint64_t site);
+  Touched touch(const Line& line, std::uint64_t site);
   // The next access to the line at `address`, which was touched now, takes the fast way.
   void remember(std::uint64_t address, const Translation& page, const Touched& touched, std::uint64_t now);
   // Where the fast way notes the time of a use, by slot.
@@ -63,7 +63,7 @@ struct Pipeline::State {
   std::vector<LibraryCalls> calls;
 
  private:
-  Level outwards(const Line& line, bool store, std::uint64_t site, std::uint64_t victim);
+  Level outwards(const Line& line, std::uint64_t site, std::uint64_t victim);
   Level miss(const Line& line, std::uint64_t site);
   void look_up_page(std::uint64_t line, bool cached);
   void write_out(std::size_t level, std::uint64_t victim);

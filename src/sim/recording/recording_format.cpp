@@ -31,7 +31,7 @@ void require(bool condition, const char* what) {
 
 CacheShape cache_shape(const machine::Machine& machine, InitiatorId initiator) {
   const auto& of = machine.initiators().at(initiator);
-  CacheShape shape{machine.parts().line.value, of.miss_registers, of.window, {}};
+  CacheShape shape{machine.parts().line.value, of.miss_registers, of.window, of.store_buffer, of.streams, {}};
   for (const auto& cache : of.caches) shape.levels.push_back({cache.size.value, cache.ways, cache.shared});
   if (of.tlb.entries > 0) shape.tlb = {of.tlb.entries, of.tlb.ways, of.tlb.page.value};
   return shape;
@@ -51,6 +51,10 @@ std::string difference(const CacheShape& a, const CacheShape& b, std::string_vie
     return differ("miss registers", std::to_string(a.miss_registers), std::to_string(b.miss_registers));
   if (a.window != b.window)
     return differ("accesses of the reorder window", std::to_string(a.window), std::to_string(b.window));
+  if (a.store_buffer != b.store_buffer)
+    return differ("stores in the store buffer", std::to_string(a.store_buffer), std::to_string(b.store_buffer));
+  if (a.streams != b.streams)
+    return differ("streams of the prefetchers", std::to_string(a.streams), std::to_string(b.streams));
   if (a.tlb != b.tlb) return differ("TLB", words(a.tlb), words(b.tlb));
   return {};
 }
@@ -66,6 +70,8 @@ void RecordingHeader::to_blob(BlobWriter& out) const {
   out.put(caches.line);
   out.put(caches.miss_registers);
   out.put(caches.window);
+  out.put(caches.store_buffer);
+  out.put(caches.streams);
   out.put(static_cast<std::uint32_t>(caches.levels.size()));
   for (const auto& level : caches.levels) {
     out.put(level.size);
@@ -94,6 +100,8 @@ RecordingHeader RecordingHeader::from_blob(BlobReader& in) {
   caches.line = in.get<std::uint64_t>();
   caches.miss_registers = in.get<std::uint32_t>();
   caches.window = in.get<std::uint32_t>();
+  caches.store_buffer = in.get<std::uint32_t>();
+  caches.streams = in.get<std::uint32_t>();
   const auto levels = in.get<std::uint32_t>();
   require(levels <= observe::k_max_cache_levels, "too many cache levels");
   for (std::uint32_t i = 0; i < levels; ++i) {

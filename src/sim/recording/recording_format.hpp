@@ -25,7 +25,7 @@
 
 namespace terrace::sim {
 
-inline constexpr std::uint32_t k_recording_version = 8;
+inline constexpr std::uint32_t k_recording_version = 9;
 
 enum Column : std::uint8_t { k_events, k_classes, k_lines, k_columns };
 
@@ -88,7 +88,9 @@ struct CacheShape {
   };
   std::uint64_t line = 0;
   std::uint32_t miss_registers = 0;
-  std::uint32_t window = 0;   // of accesses
+  std::uint32_t window = 0;  // of accesses
+  std::uint32_t store_buffer = 0;
+  std::uint32_t streams = 0;
   std::vector<Level> levels;  // from the core outwards
   Tlb tlb{};
   bool operator==(const CacheShape&) const = default;

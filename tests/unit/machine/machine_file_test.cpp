@@ -176,6 +176,8 @@ TEST(MachineFile, TheSmallExampleIsGood) {
   const auto machine = parse_machine(k_good, "x.toml");
   EXPECT_EQ(machine.initiators()[0].mlp, 10);
   EXPECT_EQ(machine.initiators()[0].miss_registers, 10u);
+  EXPECT_EQ(machine.initiators()[0].store_buffer, 56u);
+  EXPECT_EQ(machine.initiators()[0].streams, 16u);
   EXPECT_EQ(machine.place(0).granule.value, 4096u);
 }
 
@@ -216,7 +218,11 @@ INSTANTIATE_TEST_SUITE_P(
             "x.toml:16: initiator.hovercraft: unknown key; the keys here are name, cores, frequency, "
             "instruction_time, "
             "mlp, "
-            "prefetch_mlp, miss_registers, window, domain, library, cache, tlb"},
+            "prefetch_mlp, miss_registers, window, store_buffer, streams, domain, library, cache, tlb"},
+        Bad{"mlp = 10", "mlp = 10\nstore_buffer = 0",
+            "x.toml:17: initiator.store_buffer: 0 is out of range; it must lie between 1 and 65536"},
+        Bad{"mlp = 10", "mlp = 10\nstreams = 9000",
+            "x.toml:17: initiator.streams: 9000 is out of range; it must lie between 1 and 8192"},
         Bad{"mlp = 10", "mlp = 10\nlibrary = { exp = \"4ns\", sinncos = \"9ns\" }",
             "x.toml:17: initiator.library.sinncos: unknown key; did you mean 'sincos'?"},
         Bad{"mlp = 10", "mlp = 10\nlibrary = { exp = \"0ns\" }",

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "machine/discover/system_files.hpp"
@@ -73,6 +74,34 @@ TEST(TlbReach, IsTheOuterOfTwoLevels) {
 TEST(TlbReach, IsNothingWhereMorePagesCostNoMore) {
   EXPECT_EQ(tlb_reach(costs_with([](double) { return 0.0; }, 3e-9, 0.05e-9, 1), 0.25e-9).entries, 0U);
   EXPECT_EQ(tlb_reach({}, 0.25e-9).entries, 0U);
+}
+
+// Misses of a latency of 100 ns, as many at a time as a window of 64 accesses holds.
+TEST(LeastApart, IsTheWindow) {
+  std::vector<ApartCost> costs;
+  for (std::uint32_t apart = 1; apart < 300; ++apart)
+    costs.push_back({1.0 * apart, 100e-9 / ((63 + apart) / apart)});
+  EXPECT_EQ(least_apart(costs), 64U);
+  EXPECT_EQ(least_apart({}), 0U);
+  EXPECT_EQ(least_apart(std::vector<ApartCost>{{1, 0}, {2, -1e-9}}), 0U);
+}
+
+TEST(StreamsFollowed, IsTheStepOfTheCosts) {
+  const auto costs_with = [](std::uint32_t followed, double beyond) {
+    std::vector<StreamsCost> costs;
+    for (std::uint32_t streams = 4; streams <= 8192; streams *= 2)
+      costs.push_back({streams, streams <= followed ? 12e-9 : beyond});
+    return costs;
+  };
+  // Between the last that is followed and the first that is not, half-way of their ratio.
+  for (const std::uint32_t followed : {16U, 32U, 1024U})
+    EXPECT_NEAR(streams_followed(costs_with(followed, 100e-9)), followed * std::sqrt(2.0), 0.6);
+  EXPECT_EQ(streams_followed(costs_with(64, 20e-9)), 0U);  // no step
+  EXPECT_EQ(streams_followed(costs_with(8192, 100e-9)), 0U);
+  EXPECT_EQ(streams_followed({}), 0U);
+  auto disturbed = costs_with(256, 100e-9);
+  disturbed[3].seconds = 60e-9;
+  EXPECT_NEAR(streams_followed(disturbed), 256 * std::sqrt(2.0), 0.6);
 }
 
 // Memory whose reads and writes take turns; one that writes beside its reads; one whose stores cost all.

@@ -237,5 +237,48 @@ TEST(Chase, ATreeOfLookUpsExposesItsDepthPerWindow) {
   EXPECT_LT(per_chain, 1.6 * 1.01);
 }
 
+// Stores to lines in random order, and between two of them `stores` to one line that stays in the first cache, and
+// as many loads of it: latencies exposed by each that misses, the tenth that it is charged anyway included.
+double exposed_by_stores(std::size_t stores, std::size_t loads) {
+  Bench bench((k_nodes + 1) * k_node_bytes);
+  auto* const near = bench.as<std::uint64_t>() + k_nodes * k_node_bytes / 8;
+  for (const auto node : shuffled(k_nodes, 12)) {
+    bench.store(bench.as<std::uint64_t>() + node * k_node_bytes / 8, std::uint64_t{1});
+    for (std::size_t i = 0; i < stores; ++i) bench.store(near, std::uint64_t{i}, 2);
+    for (std::size_t i = 0; i < loads; ++i) bench.load(near, 3);
+  }
+  bench.pipeline->flush();
+  return bench.sink.exposed() / static_cast<double>(k_nodes) + 0.1;
+}
+
+// A buffer of 56 stores, a window of 64 accesses, 10 miss registers.
+TEST(Stores, ThatMissOverlapAsFarAsTheBufferReaches) {
+  EXPECT_NEAR(exposed_by_stores(0, 0), 0.1, 0.01);
+  EXPECT_NEAR(exposed_by_stores(0, 200), 0.1, 0.01);
+  EXPECT_NEAR(exposed_by_stores(27, 27), 0.5, 0.01);
+  EXPECT_NEAR(exposed_by_stores(55, 0), 1, 0.01);
+  EXPECT_NEAR(exposed_by_stores(100, 10), 1, 0.01);
+}
+
+// The last pass of a counting sort: the next line of every bucket is prefetched where as many streams are
+// followed.
+TEST(Stores, IntoBucketsArePrefetchedAsFarAsStreamsAreFollowed) {
+  constexpr std::size_t k_buckets = 200, k_lines = 161;  // odd: in different sets
+  const auto prefetched = [](std::uint32_t streams) {
+    auto config = small_config();
+    config.streams = streams;
+    Bench bench(k_buckets * k_lines * k_node_bytes, config);
+    std::vector<std::uint64_t*> at(k_buckets);
+    for (std::size_t b = 0; b < k_buckets; ++b) at[b] = bench.as<std::uint64_t>() + b * k_lines * k_node_bytes / 8;
+    std::mt19937_64 random(5);
+    for (std::size_t i = 0; i < k_buckets * k_lines * 5; ++i)
+      bench.store(at[random() % k_buckets]++, std::uint64_t{1});
+    bench.pipeline->flush();
+    return bench.sink.share(MissKind::prefetched);
+  };
+  EXPECT_GE(prefetched(256), 0.95);
+  EXPECT_LE(prefetched(16), 0.1);
+}
+
 }  // namespace
 }  // namespace terrace::observe::test

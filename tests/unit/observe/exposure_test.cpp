@@ -17,19 +17,31 @@ using observe::MissKind;
 
 constexpr double k_latency = 255;
 
-// Latencies that `count` misses `apart` accesses apart expose, independents' 1/registers each included.
-double exposed(std::uint32_t registers, std::uint32_t window, std::size_t count, std::uint64_t apart) {
-  Exposure exposure(registers, window);
+constexpr std::uint32_t k_store_buffer = 56;
+
+struct Program {
+  std::size_t count = 0;           // of misses
+  std::uint64_t apart = 1;         // accesses from one to the next
+  std::uint64_t stores_apart = 0;  // stores among them
+  bool stores = false;             // whether stores miss, or loads
+};
+
+// Latencies that its misses expose, independents' 1/registers each included.
+double exposed(std::uint32_t registers, std::uint32_t window, std::uint32_t store_buffer, const Program& of) {
+  Exposure exposure(registers, window, store_buffer);
   std::vector<Miss> misses;
-  for (std::size_t i = 0; i < count; ++i) {
-    exposure.miss(0, i * apart, static_cast<std::uint32_t>(i));
+  for (std::size_t i = 0; i < of.count; ++i) {
+    exposure.miss(0, {i * of.apart, i * of.stores_apart, of.stores}, static_cast<std::uint32_t>(i));
     misses.push_back({});
     if (exposure.full()) exposure.close(misses);
   }
   exposure.close(misses);
-  double sum = static_cast<double>(count) / registers;
+  double sum = static_cast<double>(of.count) / registers;
   for (const Miss& miss : misses) sum += miss.weight / k_latency;
   return sum;
+}
+double exposed(std::uint32_t registers, std::uint32_t window, std::size_t count, std::uint64_t apart) {
+  return exposed(registers, window, k_store_buffer, {count, apart, 0, false});
 }
 
 TEST(Exposure, IndependentMissesSideBySideShareTheRegisters) {
@@ -49,14 +61,54 @@ TEST(Exposure, AsManyOverlapAsTheWindowHolds) {
   EXPECT_NEAR(exposed(4, 64, 10000, 8), 2500, 1);    // the registers are fewer
 }
 
+// N stores that miss, with loads that hit between them: the window does not matter.
+TEST(Exposure, StoresThatMissDoNotHoldTheWindow) {
+  for (const std::uint64_t apart : {1u, 64u, 1000u})
+    EXPECT_NEAR(exposed(10, 64, 56, {10000, apart, 1, true}), 1000, 1) << apart;
+  EXPECT_NEAR(exposed(60, 64, 20, {10000, 1000, 1, true}), 500, 1);  // the buffer is less than the registers
+}
+
+// N stores that miss with k - 1 that hit between them: of a buffer of S, S / k wait at a time, rounded up.
+TEST(Exposure, AsManyStoresOverlapAsTheBufferHolds) {
+  EXPECT_NEAR(exposed(10, 64, 56, {10000, 1000, 56, true}), 10000, 1);
+  EXPECT_NEAR(exposed(10, 64, 56, {10000, 64, 100, true}), 10000, 1);
+  EXPECT_NEAR(exposed(10, 64, 56, {10000, 64, 28, true}), 5000, 1);
+  EXPECT_NEAR(exposed(10, 64, 56, {10000, 64, 14, true}), 2500, 1);
+  EXPECT_NEAR(exposed(10, 64, 56, {10000, 64, 20, true}), 10000.0 / 3, 1);
+}
+
+// A load that misses keeps the stores behind it in the buffer.
+TEST(Exposure, StoresBehindALoadThatMissesFillTheBuffer) {
+  EXPECT_NEAR(exposed(10, 512, 56, {10000, 60, 56, false}), 10000, 1);
+  EXPECT_NEAR(exposed(10, 512, 56, {10000, 60, 28, false}), 5000, 1);
+  EXPECT_NEAR(exposed(10, 512, 56, {10000, 64, 1, false}), 1250, 1);  // here it is the window
+}
+
+// Loads that miss, each a window after the last, expose a latency each; stores that miss between them nothing more
+// than what they are charged anyway.
+TEST(Exposure, StoresHideBehindLoads) {
+  Exposure exposure(10, 64, 56);
+  std::vector<Miss> misses;
+  for (std::uint32_t i = 0; i < 8000; ++i) {
+    const bool store = i % 4 != 0;
+    misses.push_back({});
+    exposure.miss(0, {i * 16, i - i / 4, store}, i);
+    if (exposure.full()) exposure.close(misses);
+  }
+  exposure.close(misses);
+  double sum = 8000.0 / 10;
+  for (const Miss& miss : misses) sum += miss.weight / k_latency;
+  EXPECT_NEAR(sum, 2000, 1);
+}
+
 TEST(Exposure, WhatAMissWaitsForCountsBeforeTheWindow) {
   constexpr std::size_t k_count = 3000;
   for (const std::uint64_t chains : {1u, 2u, 5u}) {
-    Exposure exposure(10, 64);
+    Exposure exposure(10, 64, k_store_buffer);
     std::vector<Miss> misses(k_count, Miss{0, 0, 0, MissKind::dependent});
     std::vector<Level> ends(chains, 0);
     for (std::size_t i = 0; i < k_count; ++i) {
-      ends[i % chains] = exposure.miss(ends[i % chains], i, static_cast<std::uint32_t>(i));
+      ends[i % chains] = exposure.miss(ends[i % chains], {i, 0, false}, static_cast<std::uint32_t>(i));
       if (exposure.full()) exposure.close(misses);
     }
     exposure.close(misses);
@@ -68,13 +120,13 @@ TEST(Exposure, WhatAMissWaitsForCountsBeforeTheWindow) {
 
 // A chase beside misses that overlap with it: they cost nothing beyond what they are charged anyway.
 TEST(Exposure, IndependentMissesHideBehindAChase) {
-  Exposure exposure(10, 64);
+  Exposure exposure(10, 64, k_store_buffer);
   std::vector<Miss> misses;
   Level end = 0;
   for (std::uint32_t i = 0; i < 8000; ++i) {
     const bool chased = i % 4 == 0;
     misses.push_back({0, 0, 0, chased ? MissKind::dependent : MissKind::independent});
-    const auto arrives = exposure.miss(chased ? end : 0, i, i);
+    const auto arrives = exposure.miss(chased ? end : 0, {i, 0, false}, i);
     if (chased) end = arrives;
     if (exposure.full()) exposure.close(misses);
   }
@@ -96,25 +148,37 @@ TEST(Exposure, EqualsAPlainModelOfTheWindow) {
     const auto registers = static_cast<std::uint32_t>(1 + random() % 16);
     const auto window = static_cast<std::uint32_t>(1 + random() % 100);
     const auto sparse = 1 + random() % 60;
-    Exposure exposure(registers, window);
+    const auto buffer = static_cast<std::uint32_t>(1 + random() % 60);
+    Exposure exposure(registers, window, buffer);
     struct Seen {
-      std::uint64_t at;
+      Exposure::At at;
       Level end;
     };
     std::vector<Seen> seen;
     std::vector<Miss> misses;
-    std::uint64_t now = 0, independent = 0;
+    std::uint64_t now = 0, stores = 0, independent = 0;
     Level highest = 0, floor = 0;  // after a barrier
     for (std::uint32_t i = 0; i < 2000; ++i) {
-      now += 1 + random() % sparse;
+      const auto step = 1 + random() % sparse;
+      const auto hits = random() % step;  // that are stores
+      const bool store = random() % 2 == 0;
+      now += step;
+      stores += hits + (store ? 1 : 0);
       const bool waits = i > 0 && random() % 3 == 0;
       const Level level = waits ? seen[i - 1 - random() % std::min(i, 5u)].end : 0;
       Level begin = std::max({level, floor, i >= registers ? seen[i - registers].end : 0});
-      for (const auto& [at, end] : seen) begin = std::max<Level>(begin, at + window <= now ? end : 0);
+      // Of what is in the buffer a store leaves it last, once all before it have.
+      Level before = 0;
+      for (const auto& [at, end] : seen) {
+        before = std::max(before, end);
+        if (!at.store && at.access + window <= now) begin = std::max(begin, end);
+        if (at.stores + buffer <= stores) begin = std::max(begin, at.store ? before : end);
+      }
       misses.push_back({0, 0, 0, waits ? MissKind::dependent : MissKind::independent});
-      ASSERT_EQ(exposure.miss(level, now, i), begin + 1) << seed << ' ' << i;
+      const Exposure::At at{now, stores, store};
+      ASSERT_EQ(exposure.miss(level, at, i), begin + 1) << seed << ' ' << i;
       if (exposure.full()) exposure.close(misses);
-      seen.push_back({now, begin + 1});
+      seen.push_back({at, begin + 1});
       highest = std::max(highest, begin + 1);
       independent += waits ? 0 : 1;
       if (random() % 500 == 0) {

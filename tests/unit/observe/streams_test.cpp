@@ -4,49 +4,67 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <vector>
 
 namespace terrace::observe {
 namespace {
 
 constexpr std::uint64_t k_start = std::uint64_t{1} << 20;
+constexpr std::uint32_t k_streams = 16;
 
 TEST(Streams, AscendingIsPrefetchedFromTheFourthLineOn) {
-  Streams streams;
+  Streams streams(k_streams);
   for (std::uint64_t i = 0; i < 1000; ++i) ASSERT_EQ(streams.miss(k_start + i), i >= 3) << i;
 }
 
 TEST(Streams, DescendingToo) {
-  Streams streams;
+  Streams streams(k_streams);
   for (std::uint64_t i = 0; i < 1000; ++i) ASSERT_EQ(streams.miss(k_start + 63 - i), i >= 3) << i;
 }
 
 TEST(Streams, SmallStridesToo) {
   for (std::uint64_t stride = 2; stride <= static_cast<std::uint64_t>(k_longest_stride); ++stride) {
-    Streams streams;
+    Streams streams(k_streams);
     for (std::uint64_t i = 0; i < 200; ++i) ASSERT_EQ(streams.miss(k_start + i * stride), i >= 3) << stride;
   }
 }
 
 TEST(Streams, LargeStridesAreNone) {
-  Streams streams;
+  Streams streams(k_streams);
   for (std::uint64_t i = 0; i < 1000; ++i) ASSERT_FALSE(streams.miss(k_start + i * 64));
 }
 
-TEST(Streams, SixteenInterleavedAreFollowedAndMoreAreNot) {
-  const auto share = [](std::uint64_t interleaved) {
-    Streams streams;
-    std::uint64_t prefetched = 0;
-    for (std::uint64_t i = 0; i < 500; ++i) {
-      for (std::uint64_t s = 0; s < interleaved; ++s) prefetched += streams.miss(k_start + s * 100003 + i) ? 1 : 0;
-    }
-    return static_cast<double>(prefetched) / static_cast<double>(500 * interleaved);
-  };
-  EXPECT_GE(share(k_streams), 0.99);
-  EXPECT_LE(share(4 * k_streams), 0.05);
+TEST(Streams, AsManyInterleavedAsTheMachineSaysAreFollowedAndMoreAreNot) {
+  for (const std::uint32_t followed : {8U, 16U, 20U, 512U}) {
+    const auto share = [&](std::uint64_t interleaved) {
+      Streams streams(followed);
+      std::uint64_t prefetched = 0;
+      for (std::uint64_t i = 0; i < 500; ++i) {
+        for (std::uint64_t s = 0; s < interleaved; ++s)
+          prefetched += streams.miss(k_start + s * 100003 + i) ? 1 : 0;
+      }
+      return static_cast<double>(prefetched) / static_cast<double>(500 * interleaved);
+    };
+    EXPECT_GE(share(followed), 0.99) << followed;
+    EXPECT_LE(share(4 * followed), 0.1) << followed;
+  }
+}
+
+// Scatter into buckets: each is a stream, and which one goes on is random.
+TEST(Streams, GoOnInAnyOrder) {
+  constexpr std::uint32_t k_buckets = 512;
+  Streams streams(2 * k_buckets);
+  std::vector<std::uint64_t> next(k_buckets);
+  for (std::uint64_t s = 0; s < k_buckets; ++s) next[s] = k_start + s * 1000;
+  std::mt19937_64 random(4);
+  std::uint64_t prefetched = 0;
+  constexpr std::uint64_t k_misses = 200 * k_buckets;
+  for (std::uint64_t i = 0; i < k_misses; ++i) prefetched += streams.miss(next[random() % k_buckets]++) ? 1 : 0;
+  EXPECT_GE(static_cast<double>(prefetched), 0.97 * k_misses);
 }
 
 TEST(Streams, NeighboursInOneWindowAreTwo) {
-  Streams streams;
+  Streams streams(k_streams);
   std::uint64_t prefetched = 0;
   for (std::uint64_t i = 0; i < 1000; ++i) {
     prefetched += streams.miss(k_start + i) ? 1 : 0;
@@ -56,7 +74,7 @@ TEST(Streams, NeighboursInOneWindowAreTwo) {
 }
 
 TEST(Streams, SkipsLinesThatWereCached) {
-  Streams streams;
+  Streams streams(k_streams);
   std::uint64_t prefetched = 0, misses = 0;
   std::mt19937_64 random(1);
   for (std::uint64_t i = 0; i < 4000; ++i) {
@@ -69,7 +87,7 @@ TEST(Streams, SkipsLinesThatWereCached) {
 
 TEST(Streams, RandomMissesDoNotPolluteTheTable) {
   // A stream goes on being followed with 32 random misses between its lines, and random misses are no stream.
-  Streams streams;
+  Streams streams(k_streams);
   std::mt19937_64 random(2);
   std::uint64_t followed = 0, mistaken = 0;
   constexpr std::uint64_t k_lines = 2000, k_between = 32;
@@ -83,7 +101,7 @@ TEST(Streams, RandomMissesDoNotPolluteTheTable) {
 }
 
 TEST(Streams, RandomMissesInASmallAreaAreFewStreams) {
-  Streams streams;
+  Streams streams(k_streams);
   std::mt19937_64 random(3);
   std::uint64_t mistaken = 0;
   for (int i = 0; i < 100000; ++i) mistaken += streams.miss(k_start + random() % 16384) ? 1 : 0;

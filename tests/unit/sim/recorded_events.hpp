@@ -47,7 +47,7 @@ inline void never(const std::string& why) { ADD_FAILURE() << why; }
 inline RecordingHeader example_header(std::uint32_t process = 7) {
   RecordingHeader header;
   header.identity = {process, 1, 1'700'000'000'000'000'000 + process, "host", "/bin/app", {"app", "--size", "1"}};
-  header.caches = {64, 10, 64, {{32768, 8, false}, {1 << 20, 16, true}}, {1536, 12, 4096}};
+  header.caches = {64, 10, 64, 56, 16, {{32768, 8, false}, {1 << 20, 16, true}}, {1536, 12, 4096}};
   header.quantum_accesses = 16384;
   header.chunks_per_object = 64;
   header.smallest_chunk = 16384;

@@ -168,7 +168,7 @@ TEST(Recording, EndsWhereTheFileMayNotGrowAndSaysWhy) {
 }
 
 TEST(CacheShape, SaysWhatDiffers) {
-  const CacheShape one{64, 10, 64, {{32768, 8, false}, {1 << 20, 16, true}}};
+  const CacheShape one{64, 10, 64, 56, 16, {{32768, 8, false}, {1 << 20, 16, true}}};
   const auto differs = [&](auto change) {
     auto other = one;
     change(other);
@@ -183,6 +183,8 @@ TEST(CacheShape, SaysWhatDiffers) {
             "cache level 1: 32KiB in 8 ways, private recorded, 32KiB in 8 ways, shared here");
   EXPECT_EQ(differs([](auto& s) { s.miss_registers = 12; }), "miss registers: 10 recorded, 12 here");
   EXPECT_EQ(differs([](auto& s) { s.window = 80; }), "accesses of the reorder window: 64 recorded, 80 here");
+  EXPECT_EQ(differs([](auto& s) { s.store_buffer = 64; }), "stores in the store buffer: 56 recorded, 64 here");
+  EXPECT_EQ(differs([](auto& s) { s.streams = 512; }), "streams of the prefetchers: 16 recorded, 512 here");
   EXPECT_EQ(differs([](auto& s) {
               s.tlb = {2048, 8, 4096};
             }),

@@ -24,7 +24,8 @@ FINEST = 0.01
 SHORTEST_SECTION = 1e-3
 # Times what starting a program takes: a process is timed whole, and so its start is at most a fiftieth of it.
 STARTS = 50
-# Of the time of a run. A run that was kept from its processor longer is left out.
+# Of the time of a run. Of one that was kept from its processor longer, what the program printed says little; the
+# time that it had the processor is as good as any other's.
 MOST_DELAYED = 0.05
 # Of the time of a run that a thread may wait, and by how much more processors than one may be at work.
 MOST_WAITED = 0.1
@@ -150,7 +151,7 @@ def number(printed: str) -> float:
 
 
 def undisturbed(samples: Sequence[Sample]) -> list[Sample]:
-    """Those that had the processor when they wanted it."""
+    """Those that had the processor when they wanted it: of these, wall clocks tell the time that was needed."""
     return [one for one in samples if one.delayed <= MOST_DELAYED * one.wall]
 
 
@@ -179,36 +180,36 @@ def constant(
     frequency: float | None,
 ) -> Constant:
     """Of a program whose virtual time is `at_least` without core time and `at_probe` at `probe` seconds. What
-    starting a program takes, and the clock of the machine where the samples were taken, say what can be believed.
-    Some refusals end with what else to give."""
+    starting a program takes, and the clock rate of the machine where the samples were taken, say what can be
+    believed."""
     quiet = undisturbed(samples)
-    by = clock(samples) if _is_time(samples, at_least, at_probe) else "process"
+    fine = clock(samples) == "printed" and _is_time(samples, at_least, at_probe)
+    printed = fine and 2 * len(quiet) >= len(samples)
+    by = "printed" if printed else "process"
+    taken = quiet if printed else samples
     if refused := _of_threads(samples, start):
         return Constant(None, refused, by, len(samples))
-    if 2 * len(quiet) < len(samples) or not quiet:
-        busy = f"other programs had the processor in {len(samples) - len(quiet)} of {len(samples)} runs"
-        return Constant(None, f"too noisy: {busy}; calibrate on an idle machine", by, len(samples))
-    native = native_time(quiet, by)
-    if refused := _too_short(quiet, native, start, by):
-        return Constant(None, refused, by, len(quiet), native=native)
+    native = native_time(taken, by)
+    if refused := _too_short(taken, native, start, by):
+        return Constant(None, refused, by, len(taken), native=native)
     least, most = (at_least.printed, at_probe.printed) if by == "printed" else (at_least.process, at_probe.process)
     assert least is not None and most is not None  # printed natively, so printed there
     if most <= least:
-        return Constant(None, "no instruction is seen in what is timed; is it built with hooks?", by, len(quiet))
+        return Constant(None, "no instruction is seen in what is timed; is it built with hooks?", by, len(taken))
     if native.middle - least < LEAST_CORE * native.middle:
-        return Constant(None, _stalled(native.middle, least), by, len(quiet), native=native)
+        return Constant(None, _stalled(native.middle, least), by, len(taken), native=native)
 
     def fitted(time: float) -> float:
         return core_times.of_program(time, least, most, probe)
 
     interval = Interval(*(fitted(time) for time in (native.low, native.middle, native.high)))
-    found = Constant(interval.middle, _rests_on(native, by, len(quiet)), by, len(quiet), interval, native)
+    found = Constant(interval.middle, _rests_on(native, by, len(taken)), by, len(taken), interval, native)
     if interval.spread > MOST_SPREAD:
-        why = f"too noisy: {len(quiet)} runs tell it to {interval.spread:.0%} only, not {MOST_SPREAD:.0%}; "
+        why = f"too noisy: {len(taken)} runs tell it to {interval.spread:.0%} only, not {MOST_SPREAD:.0%}; "
         why += "calibrate on an idle machine, or with a larger size"
-        return Constant(None, why, by, len(quiet), interval, native)
+        return Constant(None, why, by, len(taken), interval, native)
     if refused := beyond(interval.middle, frequency):
-        return Constant(None, refused, by, len(quiet), interval, native)
+        return Constant(None, refused, by, len(taken), interval, native)
     return found
 
 

@@ -86,8 +86,9 @@ def test_runs_that_others_disturbed_are_left_out() -> None:
     disturbed = [replace(run_of(2 * time), wall=2 * time, processor=time, user=time, delayed=time)] * 5
     found = decide(quiet + disturbed, instructions, stalls)
     assert found.core_time == pytest.approx(truth, rel=0.02) and found.runs == 10
+    # Where they are most of the runs, the time that the process had the processor is taken, of all of them.
     found = decide(quiet[:4] + disturbed, instructions, stalls)
-    assert not found.calibrated and "other programs had the processor in 5 of 9 runs" in found.why
+    assert found.core_time == pytest.approx(truth, rel=0.02) and (found.runs, found.clock) == (9, "process")
 
 
 def test_a_print_that_is_too_coarse_is_not_taken() -> None:

@@ -181,11 +181,16 @@ def _row(case: Case, threads: int, samples: Sequence[Sample], virtual: Virtual, 
     took = virtual.printed if printed else virtual.process
     if took is None:
         raise TerraceError(f"{case.name} printed no time under terrace simulate")
+    quiet = calibration.undisturbed(samples) or samples  # of others, walls' clocks say little
     if printed:
-        times = [calibration.number(one.printed) for one in samples if one.printed is not None]
+        times = [calibration.number(one.printed) for one in quiet if one.printed is not None]
+        middle = statistics.median(times)
+    elif threads > 1:
+        times = [one.wall for one in quiet]
+        middle = statistics.median(times)
     else:
-        times = [one.wall if threads > 1 else one.processor for one in samples]
-    middle = calibration.native_time(samples, clock).middle if threads == 1 else statistics.median(times)
+        times = [one.processor for one in samples]
+        middle = calibration.native_time(samples, clock).middle
     error = (took - middle) / middle
     return Row(case.name, threads, clock, middle, max(times) - min(times), took, error, constants.core_time)
 

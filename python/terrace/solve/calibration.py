@@ -22,11 +22,13 @@ from terrace.solve import core_times
 FINEST = 0.01
 # Seconds of a printed section. In a shorter one first touches of memory and a core that still speeds up count.
 SHORTEST_SECTION = 1e-3
-# Times what starting a program takes: a process is timed whole, and so its start is at most a fiftieth of it.
-STARTS = 50
+# Times what starting a program takes: a process is timed whole, less a start. That of a program with more
+# libraries takes up to twice as long, so at most a twentieth of the time is wrong.
+STARTS = 20
 # Of the time of a run. Of one that was kept from its processor longer, what the program printed says little; the
 # time that it had the processor is as good as any other's.
 MOST_DELAYED = 0.05
+QUIET_RUNS = 9  # are enough for the printed clock, however many others there were
 # Of the time of a run that a thread may wait, and by how much more processors than one may be at work.
 MOST_WAITED = 0.1
 # Seconds that it costs at least when a thread waits and is woken: two switches and what the caches lost.
@@ -161,13 +163,13 @@ def clock(samples: Sequence[Sample]) -> str:
     return "printed" if len(printed) == len(samples) and not is_coarse(printed) else "process"
 
 
-def native_time(samples: Sequence[Sample], by: str) -> Interval:
-    """By the clock: of the section as printed, or of the process's own code. The system splits a process's time
-    between it and itself by ticks, so the share is that of all runs together."""
+def native_time(samples: Sequence[Sample], by: str, start: Start) -> Interval:
+    """By the clock: of the section as printed, or of the process's own code, less a start. The system splits a
+    process's time between it and itself by ticks, so the share is that of all runs together."""
     if by == "printed":
         return median_interval([number(one.printed) for one in samples if one.printed is not None])
     share = sum(one.user for one in samples) / max(sum(one.processor for one in samples), 1e-12)
-    whole = median_interval([one.processor for one in samples])
+    whole = median_interval([max(one.processor - start.processor, 0.0) for one in samples])
     return Interval(share * whole.low, share * whole.middle, share * whole.high)
 
 
@@ -184,13 +186,14 @@ def constant(
     believed."""
     quiet = undisturbed(samples)
     fine = clock(samples) == "printed" and _is_time(samples, at_least, at_probe)
-    printed = fine and 2 * len(quiet) >= len(samples)
+    printed = fine and (2 * len(quiet) >= len(samples) or len(quiet) >= QUIET_RUNS)
     by = "printed" if printed else "process"
     taken = quiet if printed else samples
     if refused := _of_threads(samples, start):
         return Constant(None, refused, by, len(samples))
-    native = native_time(taken, by)
-    if refused := _too_short(taken, native, start, by):
+    native = native_time(taken, by, start)
+    disturbed = len(samples) - len(quiet) if fine and not printed else 0
+    if refused := _too_short(taken, native, start, by, disturbed):
         return Constant(None, refused, by, len(taken), native=native)
     least, most = (at_least.printed, at_probe.printed) if by == "printed" else (at_least.process, at_probe.process)
     assert least is not None and most is not None  # printed natively, so printed there
@@ -264,8 +267,8 @@ def _of_threads(samples: Sequence[Sample], start: Start) -> str:
     return f"it {how}; calibrate with one thread and without waits"
 
 
-def _too_short(samples: Sequence[Sample], native: Interval, start: Start, by: str) -> str:
-    """Why the clock says too little of so short a time."""
+def _too_short(samples: Sequence[Sample], native: Interval, start: Start, by: str, disturbed: int) -> str:
+    """Why the clock says too little of so short a time; so many runs kept their print from counting."""
     if by == "printed":
         if native.middle >= SHORTEST_SECTION:
             return ""
@@ -274,12 +277,17 @@ def _too_short(samples: Sequence[Sample], native: Interval, start: Start, by: st
     enough = STARTS * start.processor
     if native.middle >= enough:
         return ""
+    takes = f"{units.seconds(native.middle)}, and to start one {units.seconds(start.processor)}"
+    enough_for = f"give a size that takes {units.seconds(enough)} or more"
+    if disturbed:
+        return (
+            f"too noisy: other programs had the processor in {disturbed} of {len(samples)} runs, and the whole "
+            f"process is too short to be timed instead: it takes {takes}; {enough_for}, or calibrate on an idle "
+            "machine"
+        )
     printed = samples[0].printed
     section = f"it prints {printed} s, and " if printed is not None else ""
-    return (
-        f"too short: {section}the whole process takes {units.seconds(native.middle)}, of which to start one takes "
-        f"{units.seconds(start.processor)}; give a size that takes {units.seconds(enough)} or more"
-    )
+    return f"too short: {section}the whole process takes {takes}; {enough_for}"
 
 
 def _stalled(native: float, least: float) -> str:

@@ -18,10 +18,10 @@ TIMES = st.floats(1e-6, 1e3)
 
 
 def run_of(seconds: float, decimals: int | None = 9, **more: float) -> Sample:
-    """One thread that computes; a tenth of a millisecond of the system's time beside it."""
-    whole = seconds + 1e-4
+    """One thread that computes so long, starts, and spends a fifth of it all in the system."""
+    whole = seconds / 0.8 + START.processor
     printed = None if decimals is None else f"{seconds:.{decimals}f}"
-    return replace(Sample(whole + 2e-4, whole, seconds, printed=printed), **more)  # type: ignore[arg-type]
+    return replace(Sample(whole + 2e-4, whole, 0.8 * whole, printed=printed), **more)  # type: ignore[arg-type]
 
 
 def decide(samples: list[Sample], instructions: float, stalls: float) -> calibration.Constant:
@@ -83,7 +83,8 @@ def test_runs_that_others_disturbed_are_left_out() -> None:
     instructions, stalls, truth = 1e9, 0.01, 50e-12
     time = stalls + instructions * truth
     quiet = [run_of(time * (1 + 0.001 * n)) for n in range(10)]
-    disturbed = [replace(run_of(2 * time), wall=2 * time, processor=time, user=time, delayed=time)] * 5
+    one = run_of(time)
+    disturbed = [replace(one, wall=one.wall + time, delayed=time, printed=f"{2 * time:.9f}")] * 5
     found = decide(quiet + disturbed, instructions, stalls)
     assert found.core_time == pytest.approx(truth, rel=0.02) and found.runs == 10
     # Where they are most of the runs, the time that the process had the processor is taken, of all of them.
@@ -99,8 +100,8 @@ def test_a_print_that_is_too_coarse_is_not_taken() -> None:
     found = decide([run_of(0.002, printed="0.00")] * 9, 2e7, 1e-4)
     assert found.core_time is None
     assert found.why == (
-        "too short: it prints 0.00 s, and the whole process takes 2ms, of which to start one takes 600us; "
-        "give a size that takes 30ms or more"
+        "too short: it prints 0.00 s, and the whole process takes 2ms, and to start one 600us; "
+        "give a size that takes 12ms or more"
     )
 
 
@@ -128,8 +129,10 @@ def refused(samples: list[Sample], instructions: float = 1e9, stalls: float = 0.
 def test_nonsense_is_refused_with_what_is_wrong() -> None:
     """One line each."""
     one = run_of(0.1)
-    assert "sleeps or waits 67% of its time, 30 times" in refused([replace(one, wall=0.3, voluntary=30)] * 9)
+    assert "sleeps or waits 58% of its time, 30 times" in refused([replace(one, wall=0.3, voluntary=30)] * 9)
     assert "several threads, 2.0 at a time" in refused([replace(one, wall=one.processor / 2)] * 9)
+    late = replace(run_of(0.005), wall=0.05, delayed=0.04)
+    assert "too noisy: other programs had the processor in 9 of 9 runs, and" in refused([late] * 9, 1e7)
     assert "waits 20000 times" in refused([replace(one, voluntary=20000)] * 9)
     assert "too short: its timed section takes 200us" in refused([run_of(2e-4)] * 9)
     noisy = [run_of(0.1 * (1 + 0.1 * n)) for n in range(9)]
@@ -180,6 +183,6 @@ def test_one_coarse_print_spoils_the_clock() -> None:
     assert calibration.clock([run_of(0.5, 4), run_of(0.5, 3)]) == "printed"
     assert calibration.clock([run_of(0.5, 4), run_of(0.5, 2)]) == "process"
     assert calibration.clock([run_of(0.5, 4), run_of(0.5, None)]) == "process"
-    assert calibration.native_time([run_of(n, None) for n in (1.0, 2.0, 3.0)], "process").middle == pytest.approx(
-        2.0, rel=1e-4
-    )
+    assert calibration.native_time(
+        [run_of(n, None) for n in (1.0, 2.0, 3.0)], "process", START
+    ).middle == pytest.approx(2.0, rel=1e-4)

@@ -33,7 +33,7 @@ from terrace.lab.calibrating import Program, Words
 from terrace.lab.validation import Case, Constants, Row
 from terrace.output import console, progress, table
 from terrace.solve import calibration
-from terrace.solve.calibration import Sample, Virtual
+from terrace.solve.calibration import Sample, Start, Virtual
 
 SCHEMA = 3
 
@@ -162,18 +162,21 @@ def compare(
                 taken = calibration.with_printed(sample, _time(case, said))
                 samples.setdefault((case.name, count), []).append(taken)
                 steps.done()
+    start = natively.start_up()
     rows = []
     with progress("virtual runs", len(points)) as steps:
         for case, count in points:
             words: Words = [hooked / case.name, *_words(case.measure, count)]
             options = constants[case.name].options()
             took = calibrating.under_terrace("simulate", words, case.time, machine, options, count).time
-            rows.append(_row(case, count, samples[case.name, count], took, constants[case.name]))
+            rows.append(_row(case, count, samples[case.name, count], took, constants[case.name], start))
             steps.done()
     return rows
 
 
-def _row(case: Case, threads: int, samples: Sequence[Sample], virtual: Virtual, constants: Constants) -> Row:
+def _row(
+    case: Case, threads: int, samples: Sequence[Sample], virtual: Virtual, constants: Constants, start: Start
+) -> Row:
     """By the clock that is fine enough: the printed one, else that of the whole process. A process of several
     threads is timed by the wall's clock, since its processors' times are no time that passes."""
     clock = calibration.clock(samples)
@@ -190,7 +193,7 @@ def _row(case: Case, threads: int, samples: Sequence[Sample], virtual: Virtual, 
         middle = statistics.median(times)
     else:
         times = [one.processor for one in samples]
-        middle = calibration.native_time(samples, clock).middle
+        middle = calibration.native_time(samples, clock, start).middle
     error = (took - middle) / middle
     return Row(case.name, threads, clock, middle, max(times) - min(times), took, error, constants.core_time)
 

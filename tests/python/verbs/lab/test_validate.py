@@ -10,7 +10,7 @@ from terrace.errors import TerraceError, WrongCallError
 from terrace.lab import calibrating, workloads
 from terrace.lab.validation import Constants
 from terrace.solve import core_times
-from terrace.solve.calibration import Sample, Virtual
+from terrace.solve.calibration import Sample, Start, Virtual
 from terrace.solve.core_times import Fit
 from terrace.verbs.lab import validate
 
@@ -151,10 +151,10 @@ def test_a_coarse_print_is_not_compared() -> None:
     samples = [Sample(0.6, 0.5, 0.4, printed="0.20")] * 3
     virtual = Virtual(0.44, 0.2)
     constants = Constants(1e-10, None)
-    row = validate._row(case, 1, samples, virtual, constants)
+    row = validate._row(case, 1, samples, virtual, constants, Start(0.0, 0.0))
     assert (row.clock, row.native, row.virtual) == ("process", pytest.approx(0.4), 0.44)
     assert row.error == pytest.approx(0.1) and row.core_time is None
-    assert validate._row(case, 2, samples, virtual, constants).native == pytest.approx(0.6)
+    assert validate._row(case, 2, samples, virtual, constants, Start(0.0, 0.0)).native == pytest.approx(0.6)
     fine = [Sample(0.6, 0.5, 0.4, printed="0.2000")] * 3
-    assert validate._row(case, 2, fine, virtual, constants).clock == "printed"
+    assert validate._row(case, 2, fine, virtual, constants, Start(0.0, 0.0)).clock == "printed"
     assert constants.document()["why"] == "no size to calibrate with is stated"

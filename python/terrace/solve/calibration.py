@@ -31,6 +31,8 @@ MOST_DELAYED = 0.05
 QUIET_RUNS = 9  # are enough for the printed clock, however many others there were
 # Of the time of a run that a thread may wait, and by how much more processors than one may be at work.
 MOST_WAITED = 0.1
+# Seconds by which a wall's clock may be read late on a busy machine, in all of the runs.
+LATE = 5e-3
 # Seconds that it costs at least when a thread waits and is woken: two switches and what the caches lost.
 WAIT = 5e-6
 # Of the native time, for the core. Virtual time knows stalls to about a fifth: of two thirds of the time, that is
@@ -190,7 +192,7 @@ def constant(
     by = "printed" if printed else "process"
     taken = quiet if printed else samples
     if refused := _of_threads(samples, start):
-        return Constant(None, refused, by, len(samples))
+        return Constant(None, refused, by, len(taken))
     native = native_time(taken, by, start)
     disturbed = len(samples) - len(quiet) if fine and not printed else 0
     if refused := _too_short(taken, native, start, by, disturbed):
@@ -250,15 +252,17 @@ def _is_time(samples: Sequence[Sample], at_least: Virtual, at_probe: Virtual) ->
 
 
 def _of_threads(samples: Sequence[Sample], start: Start) -> str:
-    """Why the runs are not those of one thread at work."""
-    at_work = statistics.median(one.processor / one.wall for one in samples)
+    """Why the runs are not those of one thread at work. On a busy machine a wall's clock is read late: the run
+    that it says least against counts."""
+    at_work = max(one.processor / one.wall for one in samples)
     if at_work > 1 + MOST_WAITED:
         return f"it ran with several threads, {at_work:.1f} at a time; calibrate with one"
     starts = max(start.wall - start.processor, 0)
-    slept = statistics.median((one.wall - one.processor - one.delayed - starts) / one.wall for one in samples)
+    slept = min((one.wall - one.processor - one.delayed - starts) / one.wall for one in samples)
     times = statistics.median(one.voluntary for one in samples)
     woken = statistics.median(one.voluntary * WAIT / one.wall for one in samples if one.wall > 0)
-    if slept > MOST_WAITED:
+    long = min(one.wall - one.processor - one.delayed - starts for one in samples) > LATE
+    if slept > MOST_WAITED and long:
         how = f"sleeps or waits {slept:.0%} of its time, {times:.0f} times"
     elif woken > MOST_WAITED:
         how = f"waits {times:.0f} times, which costs more than {MOST_WAITED:.0%} of its time"

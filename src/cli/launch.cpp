@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "cli/calibration.hpp"
 #include "cli/journal_folder.hpp"
 #include "cli/session_builder.hpp"
 #include "core/error.hpp"
@@ -31,8 +32,9 @@ std::vector<std::string> program_environment(const fs::path& session, runtime::B
 
 }  // namespace
 
-int launch(const LaunchOptions& options) {
-  if (environment("TERRACE") == "off") return end_like(run_child(options.command, {}));
+int launch(const LaunchOptions& given) {
+  if (environment("TERRACE") == "off") return end_like(run_child(given.command, {}));
+  const auto options = given.calibrate ? calibrated(given) : given;
   JournalFolder folder(options.keep_journals);
   const auto session_file = folder.path() / "session";
   std::vector<std::string> unknown_phases;

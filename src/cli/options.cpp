@@ -64,6 +64,24 @@ std::uint32_t followed_every(const std::optional<std::uint32_t>& given, const La
   return given.value_or(whole ? 1 : k_default);
 }
 
+void add_calibration(CLI::App& app, LaunchOptions& options) {
+  auto* const calibrate =
+      app.add_option("--calibrate", options.calibrate,
+                     "first fit the core time of an instruction here, with the program's arguments of a size that "
+                     "the caches hold: '--class S'; needs the program without hooks, too")
+          ->type_name("ARGUMENTS")
+          ->excludes("--core-time");
+  app.add_option("--native", options.native,
+                 "--calibrate: the program as the plain compiler makes it, or its folder; default PROGRAM.native")
+      ->needs(calibrate);
+  app.add_option(
+         "--calibrate-on", options.calibrate_on,
+         "--calibrate: file of this machine, as terrace machine measure wrote it; default: what it says of "
+         "itself")
+      ->type_name("FILE")
+      ->needs(calibrate);
+}
+
 bool yes_or_no(const std::string& key, const std::string& value) {
   if (value == "yes" || value == "no") return value == "yes";
   throw Error(Code::invalid, "--config: '" + key + "=" + value + "' is neither yes nor no");
@@ -181,6 +199,7 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
                    "core time of an instruction, as terrace lab validate fits it: 0.05ns; of the phases that a "
                    "pattern matches: 'psinv.*=0.08ns', the first one decides; default: the machine's")
         ->allow_extra_args(false);
+    if (!replayed) add_calibration(app, options);
     app.add_option("--cores", configuration.cores, "cores that the program's thread stands for, or all")
         ->capture_default_str();
     app.add_flag("--exact", options.exact, "keep the exact counters of every iteration, too");

@@ -26,6 +26,7 @@ struct ConfigurationOptions {
   std::string hints;                    // file
   std::vector<std::string> caches;      // "l3=640KiB"
   std::vector<std::string> core_times;  // of an instruction: "0.05ns", "psinv.*=0.08ns"; none for the machine's
+  std::string core_time_from;           // what they rest on, or why there are none, where they were calibrated
   std::string cores = "1";              // a number, or "all"
   unsigned domain = 0;
 };
@@ -48,9 +49,12 @@ struct LaunchOptions {
   bool json = false;
   bool quiet = false;
   bool keep_journals = false;
-  std::vector<std::string> command;  // the program and its arguments
-  std::string recording;             // replay: what is replayed instead
-  bool profile = false;              // replay: profile every iteration and plan nothing, as record does
+  std::vector<std::string> command;      // the program and its arguments
+  std::optional<std::string> calibrate;  // arguments of a small size: core times are fitted there first
+  std::string native;                    // --calibrate: the program without hooks; "": PROGRAM.native
+  std::string calibrate_on;              // --calibrate: file of the machine at hand; "": what it says of itself
+  std::string recording;                 // replay: what is replayed instead
+  bool profile = false;                  // replay: profile every iteration and plan nothing, as record does
 };
 
 // Parses the arguments after the verb. Returns nothing when help was asked for and printed. Throws Error{invalid}.

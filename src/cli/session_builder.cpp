@@ -114,6 +114,7 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
     configuration.budget = machine::parse_budget(machine, configuration.budget_text);
   configuration.calibration = sim::measure_calibration(machine, initiator, configuration.cores);
   configuration.core_time_fitted = !options.core_times.empty();
+  configuration.core_time_from = options.core_time_from;
   configuration.core_times = core_times.phases;
   configuration.record_only = launch.verb == "record" || launch.profile;
   configuration.keep_exact = launch.exact;

@@ -27,6 +27,7 @@ struct LoopSummary {
   // Virtual time: seconds of core time an instruction, and whether they were fitted for the program.
   double instruction_time = 0;
   bool core_time_fitted = false;
+  std::string core_time_from;                              // as the profile has it
   std::vector<std::pair<std::string, double>> core_times;  // of phases, where some have their own
 };
 
@@ -45,7 +46,7 @@ LoopSummary longest_loop(const std::string& path) {
       " (SELECT heap_uncovered / heap FROM coverage WHERE coverage.run = run.id),"
       " (SELECT heap_uncovered FROM coverage WHERE coverage.run = run.id),"
       " (SELECT instruction_time FROM initiator i WHERE i.machine = run.machine AND i.id = run.initiator),"
-      " COALESCE(core_time_fitted, 0), run.id"
+      " COALESCE(core_time_fitted, 0), run.id, COALESCE(core_time_from, '')"
       " FROM run LEFT JOIN main_loop AS loop ON loop.run = run.id GROUP BY run.id"
       " ORDER BY t DESC, (SELECT samples FROM coverage WHERE coverage.run = run.id) DESC LIMIT 1");
   LoopSummary summary;
@@ -65,6 +66,7 @@ LoopSummary longest_loop(const std::string& path) {
   summary.heap_uncovered = query.real(11);
   summary.instruction_time = query.real(12);
   summary.core_time_fitted = query.integer(13) != 0;
+  summary.core_time_from = query.text(15);
   profile::Statement phases(database,
                             "SELECT phase, instruction_time FROM core_time WHERE run = ? ORDER BY phase");
   phases.bind_all(query.integer(14));
@@ -109,9 +111,9 @@ void print_core_time(const LoopSummary& loop, const std::string& name) {
   if (loop.backend != "virtual" || loop.core_time_fitted) return;
   fmt::print(
       stderr,
-      "terrace: {}compute uncalibrated: core time is the machine's {} an instruction, not the program's; terrace "
-      "lab validate fits it, --core-time takes it\n",
-      name, format(Seconds{loop.instruction_time}));
+      "terrace: {}compute uncalibrated: core time is the machine's {} an instruction, not the program's{}\n", name,
+      format(Seconds{loop.instruction_time}),
+      loop.core_time_from.empty() ? "; --calibrate fits it, --core-time takes it" : "");
 }
 
 }  // namespace
@@ -138,6 +140,7 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
     if (loop.backend == "virtual") {
       auto& core_time = line["core_time"];
       core_time = {{"instruction_s", loop.instruction_time}, {"calibrated", loop.core_time_fitted}};
+      if (!loop.core_time_from.empty()) core_time["from"] = loop.core_time_from;
       for (const auto& [phase, time] : loop.core_times) core_time["phases"][phase] = time;
     }
     fmt::print(stderr, "{}\n", line.dump());

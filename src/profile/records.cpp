@@ -44,7 +44,7 @@ void fields(Io& io, R& r) {
 template <class Io, IsOne<RunRecord> R>
 void fields(Io& io, R& r) {
   io(r.process, r.parent, r.started_unix_ns, r.host, r.program, r.arguments, r.backend, r.mode, r.planner,
-     r.budget, r.initiator, r.cores, r.sample_interval, r.core_time_fitted, r.progress);
+     r.budget, r.initiator, r.cores, r.sample_interval, r.core_time_fitted, r.progress, r.core_time_from);
 }
 template <class Io, IsOne<ObjectRecord> R>
 void fields(Io& io, R& r) {

@@ -304,6 +304,8 @@ def _notes(facts: Facts) -> str:
     items += seen.what_was_seen(facts.run, facts.counters, facts.coverage, facts.loop)
     if uncalibrated := seen.uncalibrated(facts.run, facts.machine):
         items.append(f"note: {uncalibrated}")
+    if calibrated := seen.calibrated(facts.run):
+        items.append(f"note: {calibrated}")
     items += [f"{note.severity}: {note.text}" for note in facts.notes]
     inner = "".join(f"<li>{escape(item)}</li>" for item in items)
     return (

@@ -91,11 +91,20 @@ def uncalibrated(run: Run, machine: Machine) -> str | None:
     """A sentence where virtual time rests on a core time that nobody fitted for the program."""
     if run.core_time_fitted is not False:
         return None
+    if run.core_time_from is not None:
+        return f"compute uncalibrated: {run.core_time_from}"
     each = units.seconds(machine.instruction_time(run.initiator))
     return (
         f"compute uncalibrated: core time is the machine's {each} an instruction, not the program's; "
-        "`terrace lab validate` fits it, --core-time takes it"
+        "--calibrate fits it, --core-time takes it"
     )
+
+
+def calibrated(run: Run) -> str | None:
+    """A sentence that says where the program's own core time came from, where that is known."""
+    if not run.core_time_fitted or run.core_time_from is None:
+        return None
+    return f"calibrated: {run.core_time_from}"
 
 
 def core_time(run: Run, machine: Machine) -> dict[str, Any] | None:
@@ -105,6 +114,7 @@ def core_time(run: Run, machine: Machine) -> dict[str, Any] | None:
     return {
         "instruction_s": machine.instruction_time(run.initiator),
         "calibrated": run.core_time_fitted,
+        **({"from": run.core_time_from} if run.core_time_from is not None else {}),
         **({"phases": run.core_times} if run.core_times else {}),
     }
 

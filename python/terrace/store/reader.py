@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="DataclassInstance")
 APPLICATION = 0x54455252
-VERSION = 12
+VERSION = 13
 _SHARES = (
     "WITH mean(iteration, share) AS (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') "
     "FROM json_each(?))"
@@ -88,7 +88,7 @@ class Store:
         """All processes, in the order of their numbers in the file."""
         rows = self._all(
             "SELECT id, process, host, program, backend, mode, planner, budget, initiator, cores, "
-            "core_time_fitted, machine, ended, how, arguments, whole FROM run ORDER BY id"
+            "core_time_fitted, machine, ended, how, arguments, whole, core_time_from FROM run ORDER BY id"
         )
         times: dict[int, dict[str, float]] = {}
         for number, phase, time in self._all("SELECT run, phase, instruction_time FROM core_time"):
@@ -96,7 +96,8 @@ class Store:
 
         def run(row: tuple[Any, ...]) -> Run:
             phases = times.get(row[0], {})
-            return Run(*[*row[:10], _truth(row[10]), *row[11:14], json.loads(row[14]), bool(row[15]), phases])
+            arguments, whole = json.loads(row[14]), bool(row[15])
+            return Run(*[*row[:10], _truth(row[10]), *row[11:14], arguments, whole, phases, row[16]])
 
         return [run(row) for row in rows]
 

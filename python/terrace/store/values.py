@@ -30,6 +30,7 @@ class Run:
     arguments: list[str]
     whole: bool
     core_times: dict[str, float] = field(default_factory=dict)  # of an instruction, where phases have their own
+    core_time_from: str | None = None  # what it rests on, or why it is the machine's; None where nobody said
 
     @property
     def name(self) -> str:

@@ -177,6 +177,8 @@ class View:
             out.print(f"warning: {sentence}", markup=False)
         if uncalibrated := seen.uncalibrated(self.run, self.machine):
             out.print(f"note: {uncalibrated}", markup=False)
+        if calibrated := seen.calibrated(self.run):
+            out.print(f"note: {calibrated}", markup=False)
         for note in self.notes:
             out.print(f"{note.severity}: {note.text}", markup=False)
 

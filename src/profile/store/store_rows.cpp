@@ -74,7 +74,7 @@ RunRows::RunRows(Database& database, const std::string& journal)
       move_(database, "INSERT INTO move VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") {
   Statement insert(
       database,
-      "INSERT INTO run VALUES(NULL, ?, 0, 0, 0, '', '', '[]', '', '', '', '', 0, 1, 0, NULL, NULL, NULL, "
+      "INSERT INTO run VALUES(NULL, ?, 0, 0, 0, '', '', '[]', '', '', '', '', 0, 1, 0, NULL, NULL, NULL, NULL, "
       "NULL, NULL, NULL, 0)");
   insert.run(journal);
   id_ = database.last_row();
@@ -83,15 +83,16 @@ RunRows::RunRows(Database& database, const std::string& journal)
 void RunRows::add(const RunRecord& r) {
   process_ = r.process;
   program_ = r.program;
-  Statement update(database_,
-                   "UPDATE run SET process = ?, parent = ?, started_unix_ns = ?, host = ?, program = ?, "
-                   "arguments = ?, backend = ?, mode = ?, planner = ?, budget = ?, initiator = ?, cores = ?, "
-                   "sample_interval = ?, core_time_fitted = ?, progress = ? WHERE id = ?");
+  Statement update(
+      database_,
+      "UPDATE run SET process = ?, parent = ?, started_unix_ns = ?, host = ?, program = ?, "
+      "arguments = ?, backend = ?, mode = ?, planner = ?, budget = ?, initiator = ?, cores = ?, "
+      "sample_interval = ?, core_time_fitted = ?, core_time_from = NULLIF(?, ''), progress = ? WHERE id = ?");
   std::optional<bool> fitted;
   if (r.backend == "virtual") fitted = r.core_time_fitted;
   const auto arguments = json_list(r.arguments);
   update.run(r.process, r.parent, r.started_unix_ns, r.host, r.program, arguments, r.backend, r.mode, r.planner,
-             r.budget, r.initiator, r.cores, r.sample_interval, fitted, r.progress, id_);
+             r.budget, r.initiator, r.cores, r.sample_interval, fitted, r.core_time_from, r.progress, id_);
 }
 
 void RunRows::add(const ObjectRecord& r) {

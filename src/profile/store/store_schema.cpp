@@ -39,7 +39,7 @@ CREATE TABLE run(
   started_unix_ns INTEGER NOT NULL, host TEXT NOT NULL, program TEXT NOT NULL, arguments TEXT NOT NULL,
   backend TEXT NOT NULL, mode TEXT NOT NULL, planner TEXT NOT NULL, budget TEXT NOT NULL,
   initiator INTEGER NOT NULL, cores REAL NOT NULL, sample_interval REAL NOT NULL, core_time_fitted INTEGER,
-  progress TEXT,
+  core_time_from TEXT, progress TEXT,
   machine INTEGER REFERENCES machine(id), calibration BLOB, ended REAL, how TEXT, whole INTEGER NOT NULL);
 CREATE TABLE object(
   run INTEGER NOT NULL REFERENCES run(id), id INTEGER NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,

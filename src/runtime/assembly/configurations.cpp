@@ -137,6 +137,7 @@ profile::RunRecord run_record(const Session& session, const SessionConfiguration
   run.cores = configuration.cores;
   run.sample_interval = session.sample_interval;
   run.core_time_fitted = configuration.core_time_fitted;
+  run.core_time_from = configuration.core_time_from;
   run.progress = session.progress;
   return run;
 }

@@ -41,6 +41,7 @@ void put_configuration(BlobWriter& out, const SessionConfiguration& configuratio
   configuration.hints.to_blob(out);
   configuration.calibration.to_blob(out);
   out.put(configuration.core_time_fitted);
+  out.put(configuration.core_time_from);
   configuration.core_times.to_blob(out);
   out.put(configuration.learn_iterations);
   out.put(configuration.record_only);
@@ -62,6 +63,7 @@ SessionConfiguration get_configuration(BlobReader& in) {
   configuration.hints = strategy::Hints::from_blob(in);
   configuration.calibration = model::Calibration::from_blob(in);
   configuration.core_time_fitted = in.get<bool>();
+  configuration.core_time_from = in.get_string();
   configuration.core_times = observe::CoreTimes::from_blob(in);
   configuration.learn_iterations = in.get<std::uint32_t>();
   configuration.record_only = in.get<bool>();

@@ -37,6 +37,7 @@ struct SessionConfiguration {
   strategy::Hints hints{};
   model::Calibration calibration{};
   bool core_time_fitted = false;  // core time is the program's own: the machine's instruction_time or some phases'
+  std::string core_time_from{};   // what that rests on, or why it is the machine's, where it was asked for
   observe::CoreTimes core_times{};
   std::uint32_t learn_iterations = 1;
   bool record_only = false;

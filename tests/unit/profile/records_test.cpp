@@ -39,7 +39,10 @@ RunRecord example_run() {
           "fast=64MiB",
           1,
           12.5,
-          {1e-6}};
+          {1e-6},
+          true,
+          "instructions",
+          "9 runs of 19ms"};
 }
 
 CoverageRecord example_reach() {
@@ -112,6 +115,15 @@ TEST(Records, RunReadsBack) {
   EXPECT_EQ(read.initiator, wanted.initiator);
   EXPECT_EQ(read.cores, wanted.cores);
   EXPECT_EQ(read.sample_interval, wanted.sample_interval);
+  EXPECT_TRUE(read.core_time_fitted);
+  EXPECT_EQ(read.progress, wanted.progress);
+  EXPECT_EQ(read.core_time_from, wanted.core_time_from);
+  // Journals of the version before say nothing of it.
+  const auto bytes = encoded(wanted);
+  const auto field = sizeof(std::uint32_t) + wanted.core_time_from.size();
+  const auto older = decoded<RunRecord>(std::span(bytes).first(bytes.size() - field));
+  EXPECT_EQ(older.progress, wanted.progress);
+  EXPECT_EQ(older.core_time_from, "");
 }
 
 TEST(Records, ObjectReadsBack) {

@@ -1,0 +1,173 @@
+"""Fits core time to programs: each runs natively with one thread, as often as it takes to know its time, and twice
+in virtual time (core_times.py); calibration.py says whether the outcome can be believed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from terrace.errors import TerraceError
+from terrace.lab import native, study
+from terrace.output import progress
+from terrace.solve import calibration, core_times
+from terrace.solve.calibration import Constant, Sample, Virtual
+from terrace.solve.core_times import Fit
+from terrace.store.reader import Store
+from terrace.store.values import PhaseInstance
+
+# "Time   0.25 s", "Time in seconds =   0.25"
+TIME = r"^\s*[Tt]ime(?: in seconds)?\s*[=:]?\s*([0-9][0-9.eE+-]*)"
+LEAST_RUNS, MOST_RUNS = 9, 45
+PROBE = 1e-9  # seconds of core time for an instruction, in the second of the runs that a fit needs
+
+Words = Sequence[str | os.PathLike[str]]
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is calibrated: both forms of a program at the size for it, and how it prints its time, if it does."""
+
+    name: str
+    native: Words
+    hooked: Words
+    time: str | None = TIME
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """What a program gets: nothing fitted where its constant was refused."""
+
+    constant: Constant
+    fit: Fit | None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What of the machine at hand says what a constant may be."""
+
+    instruction_time: float  # seconds; stated or measured, for no program in particular
+    frequency: float | None
+
+
+@dataclass(frozen=True)
+class Took:
+    """What a run under `terrace` took: the process, the time that it printed, and each of its phases. Seconds."""
+
+    process: float
+    printed: str | None
+    phases: list[PhaseInstance]
+
+    @property
+    def time(self) -> Virtual:
+        """As calibration takes it."""
+        return Virtual(self.process, None if self.printed is None else calibration.number(self.printed))
+
+
+@dataclass
+class _Ongoing:
+    """A program while its runs are made."""
+
+    program: Program
+    at_least: Took
+    at_probe: Took
+    samples: list[Sample] = field(default_factory=list)
+    phases: list[list[PhaseInstance]] = field(default_factory=list)
+    constant: Constant | None = None
+
+
+def calibrate(programs: Sequence[Program], machine: str, least_runs: int = LEAST_RUNS) -> list[Calibrated]:
+    """For each what it gets. `machine` is a file of the machine at hand, as measured, or "" for what it says of
+    itself. The native runs are interleaved: what else the machine does meets all programs. Raises TerraceError
+    when a run fails."""
+    if not programs:
+        return []
+    about, start = describe(machine), native.start_up()
+    ongoing = []
+    with progress("virtual runs to calibrate", 2 * len(programs)) as steps:
+        for program in programs:
+            runs = []
+            for core_time in (core_times.LEAST, PROBE):
+                options = Fit(core_time).options()
+                runs.append(under_terrace("simulate", program.hooked, program.time, machine, options))
+                steps.done()
+            ongoing.append(_Ongoing(program, runs[0], runs[1]))
+    most_runs = max(MOST_RUNS, least_runs)
+    with progress("native runs to calibrate") as steps:
+        for done in range(1, most_runs + 1):
+            for one in ongoing:
+                if one.constant is not None and calibration.is_settled(one.constant):
+                    continue
+                _run_natively(one, machine, phases=done <= least_runs)
+                if done >= least_runs:
+                    times = (one.at_least.time, one.at_probe.time)
+                    one.constant = calibration.constant(one.samples, start, *times, PROBE, about.frequency)
+                steps.done()
+    return [_outcome(one) for one in ongoing]
+
+
+def describe(machine: str) -> Machine:
+    """Of a machine file, or of the machine at hand."""
+    words = ["machine", *([machine] if machine else []), "--json"]
+    (first, *_) = json.loads(study.run_terrace(words))["initiators"]
+    return Machine(first["instruction_time"], first["frequency"] or None)
+
+
+def one_thread(threads: int = 1) -> Mapping[str, str]:
+    """The environment of runs with so many threads, for programs that take their number from there."""
+    return {"OMP_NUM_THREADS": str(threads)}
+
+
+def printed(said: str, pattern: str | None) -> str | None:
+    """The time that a program printed."""
+    found = re.search(pattern, said, re.MULTILINE) if pattern is not None else None
+    return found[1] if found is not None else None
+
+
+def under_terrace(
+    verb: str, words: Words, time: str | None, machine: str, options: Sequence[str], threads: int = 1
+) -> Took:
+    """Runs it under `terrace run` or `terrace simulate`."""
+    with tempfile.TemporaryDirectory(prefix="terrace-calibrate-") as folder:
+        path = Path(folder) / "store.terrace"
+        whole: list[str | os.PathLike[str]] = [verb, "--quiet", "--planner", "slow-only"]
+        whole += ["--machine", machine] if machine else []
+        whole += ["--output", path, *options, "--", *words]
+        said = study.run_terrace(whole, one_thread(threads))
+        store = Store(path)
+        run = store.run()
+        if run.ended is None:
+            raise TerraceError(f"{' '.join(map(str, words))}: its end was not recorded")
+        return Took(run.ended, printed(said, time), store.phase_instances(run))
+
+
+def _run_natively(one: _Ongoing, machine: str, *, phases: bool) -> None:
+    """Once for its time; and once for that of its phases, which need markers and no hooks, unless it has none."""
+    said, sample = native.run(one.program.native, one_thread())
+    one.samples.append(calibration.with_printed(sample, printed(said, one.program.time)))
+    if phases and _has_phases(one):
+        one.phases.append(under_terrace("run", one.program.native, None, machine, []).phases)
+
+
+def _has_phases(one: _Ongoing) -> bool:
+    return bool(one.at_probe.phases) and (not one.phases or bool(one.phases[0]))
+
+
+def _outcome(one: _Ongoing) -> Calibrated:
+    assert one.constant is not None  # there were runs
+    if one.constant.core_time is None:
+        return Calibrated(one.constant, None)
+    native = core_times.medians(one.phases)
+    return Calibrated(one.constant, fit(one.constant.core_time, native, one.at_least, one.at_probe))
+
+
+def fit(core_time: float, native: core_times.Times, at_least: Took, at_probe: Took) -> Fit:
+    """The program's core time, and those of its phases if some were timed natively."""
+    if not native:
+        return Fit(core_time)
+    without, with_probe = (core_times.medians([took.phases]) for took in (at_least, at_probe))
+    return Fit(core_time, core_times.of_phases(core_time, native, without, with_probe, PROBE))

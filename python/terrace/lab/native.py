@@ -1,0 +1,70 @@
+"""Runs programs natively, and reads the system's clocks of them: the process's time in its own code and in the
+system's, and how long it was ready while others had the processor."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+from terrace.errors import TerraceError
+from terrace.solve.calibration import Sample, Start, median_interval
+
+_RUNS = 9  # of the program that does nothing
+
+
+def run(
+    words: Sequence[str | os.PathLike[str]], environment: Mapping[str, str] | None = None
+) -> tuple[str, Sample]:
+    """What it wrote to standard output, and its times. Raises TerraceError when it cannot be started or fails."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        variables = {**os.environ, **(environment or {})}
+        begun = time.perf_counter()
+        try:
+            child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env=variables)
+        except OSError as error:
+            raise TerraceError(str(error)) from error
+        try:
+            os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        except BaseException:
+            child.kill()
+            child.wait()
+            raise
+        wall = time.perf_counter() - begun
+        delayed = _delayed(child.pid)  # the system still knows a process that nobody waited for
+        _, ended, used = os.wait4(child.pid, 0)
+        status = child.returncode = os.waitstatus_to_exitcode(ended)
+        said, complained = _content(out), _content(errors)
+    if status != 0:
+        tail = " | ".join((said + complained).strip().splitlines()[-3:])
+        raise TerraceError(f"{' '.join(map(str, words))} ended with {status}: {tail}")
+    processor = used.ru_utime + used.ru_stime
+    return said, Sample(wall, processor, used.ru_utime, delayed, used.ru_nvcsw)
+
+
+def start_up() -> Start:
+    """What a program takes that does nothing: the system's `true`."""
+    nothing = shutil.which("true")
+    if nothing is None:
+        raise TerraceError("there is no program 'true' here, which tells what starting a program takes")
+    samples = [run([nothing])[1] for _ in range(_RUNS)]
+    wall = median_interval([one.wall for one in samples]).middle
+    return Start(wall, median_interval([one.processor for one in samples]).middle)
+
+
+def _delayed(process: int) -> float:
+    """Seconds that its first thread was ready and did not run; 0 where the system does not say."""
+    try:
+        return int(Path(f"/proc/{process}/schedstat").read_text().split()[1]) * 1e-9
+    except (OSError, IndexError, ValueError):
+        return 0.0
+
+
+def _content(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")

@@ -1,0 +1,136 @@
+"""What `terrace lab validate` compares, and its page: programs, the constants that they took, and errors."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from terrace import units
+from terrace.lab.calibrating import TIME, Calibrated
+from terrace.report import charts, parts
+from terrace.solve.core_times import PhaseFit
+
+_NO_SIZE = "no size to calibrate with is stated"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, what it is called with, and how it says its time."""
+
+    name: str
+    measure: list[str]
+    calibrate: list[str] | None
+    time: str = TIME
+
+
+@dataclass(frozen=True)
+class Row:
+    """Seconds of what the clock times, native (median and spread of the repetitions) and virtual."""
+
+    workload: str
+    threads: int
+    clock: str  # "printed": the timed section; "process"
+    native: float
+    spread: float  # largest less least
+    virtual: float
+    error: float  # (virtual - native) / native
+    core_time: float | None  # seconds an instruction, fitted; None where it is the machine's
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Of a program: the machine's constant, and what calibration found; None where it has no size for it."""
+
+    default: float
+    found: Calibrated | None
+
+    @property
+    def core_time(self) -> float | None:
+        """The program's own, in seconds an instruction; None where it takes the machine's."""
+        return self.found.constant.core_time if self.found is not None else None
+
+    @property
+    def phases(self) -> list[PhaseFit]:
+        """Those with a time of their own, and those without one."""
+        return self.found.fit.phases if self.found is not None and self.found.fit is not None else []
+
+    @property
+    def why(self) -> str:
+        """What the constant rests on, or why it is the machine's."""
+        return self.found.constant.why if self.found is not None else _NO_SIZE
+
+    def options(self) -> list[str]:
+        """As `terrace simulate` takes them."""
+        return self.found.fit.options() if self.found is not None and self.found.fit is not None else []
+
+    def document(self) -> dict[str, Any]:
+        """As JSON."""
+        constant = self.found.constant if self.found is not None else None
+        interval = constant.interval if constant is not None else None
+        return {
+            "from": "default" if self.core_time is None else "calibrated",
+            "core_time": self.default if self.core_time is None else self.core_time,
+            "interval": None if interval is None else [interval.low, interval.high],
+            "runs": 0 if constant is None else constant.runs,
+            "clock": None if constant is None else constant.clock,
+            "why": self.why,
+            "phases": [asdict(phase) for phase in self.phases],
+        }
+
+
+def constants_table(constants: Mapping[str, Constants]) -> tuple[list[str], list[list[str]]]:
+    """Headings and lines: which constant each program took, with its spread, and why."""
+    lines = []
+    for name, one in constants.items():
+        document = one.document()
+        interval = one.found.constant.interval if one.found is not None and one.core_time is not None else None
+        spread = "" if interval is None else f"+-{interval.spread:.1%}"
+        lines.append([name, document["from"], units.seconds(document["core_time"]), spread, one.why])
+    return ["program", "constant", "core time", "spread", "why"], lines
+
+
+def page(rows: Sequence[Row], constants: Mapping[str, Constants]) -> str:
+    """The error of each program, a line for each, a mark for each number of threads; whiskers are what the native
+    runs' spread makes of it. Below it the constants that they took."""
+    names = list(dict.fromkeys(row.workload for row in rows))
+    counts = sorted({row.threads for row in rows})
+    figure = charts.figure(120 + 44 * len(names), showlegend=len(counts) > 1)
+    for index, threads in enumerate(counts):
+        group = [row for row in rows if row.threads == threads]
+        shift = (index - (len(counts) - 1) / 2) * 0.5 / len(counts)
+        lowest = [row.virtual / (row.native + row.spread / 2) - 1 for row in group]
+        highest = [row.virtual / max(row.native - row.spread / 2, row.native / 10) - 1 for row in group]
+        figure.add_scatter(
+            x=[row.error for row in group],
+            y=[names.index(row.workload) + shift for row in group],
+            customdata=[(row.workload, row.native, row.virtual) for row in group],
+            hovertemplate="%{customdata[0]}: native %{customdata[1]:.4g} s, virtual %{customdata[2]:.4g} s",
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": [high - row.error for row, high in zip(group, highest, strict=True)],
+                "arrayminus": [row.error - low for row, low in zip(group, lowest, strict=True)],
+                "thickness": 1,
+            },
+            mode="markers",
+            marker={"size": 9, "color": (charts.FAST, charts.SLOW, charts.GOOD, charts.BOUND)[index % 4]},
+            name=f"{threads} thread{'s' if threads > 1 else ''}",
+        )
+    figure.add_vrect(x0=-0.2, x1=0.2, fillcolor=charts.BAND, layer="below", line_width=0)
+    figure.add_vline(x=0, line={"color": charts.SOFT, "width": 1})
+    figure.update_xaxes(title="virtual less native time, of native time; grey: within 20 %", tickformat="+.0%")
+    figure.update_yaxes(
+        tickvals=list(range(len(names))), ticktext=names, autorange="reversed", automargin=True, ticks=""
+    )
+    mean = units.percent(statistics.fmean(abs(row.error) for row in rows))
+    words = "Each program's error; whiskers are what the native runs' spread makes of it."
+    title = f"Virtual time against the clock: mean absolute error {mean}"
+    headings, lines = constants_table(constants)
+    about = "Core time of an instruction: which constant each program took, and why"
+    below = parts.details(about, headings, lines, (0, 1, 4))
+    figure_text = charts.embed("errors", words, figure)
+    return parts.document(
+        title, f"<header><h1>{title}</h1></header>\n<main><figure>{figure_text}</figure>\n{below}</main>"
+    )

@@ -1,0 +1,123 @@
+"""`terrace lab calibrate`: what an instruction takes in a program, fitted at a small size on this machine.
+
+`terrace simulate --calibrate 'ARGUMENTS'` and `terrace record --calibrate` call this and take its answer.
+"""
+
+from __future__ import annotations
+
+import mmap
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from terrace.errors import WrongCallError
+from terrace.lab import calibrating
+from terrace.lab.calibrating import TIME, Program
+from terrace.output import print_json
+
+_EPILOG = """\b
+The native program is the same source built with the plain compiler and the same options. It is PROGRAM.native
+beside the program, or what --native names: a file, or a folder that has one of the program's name.
+Both run with OMP_NUM_THREADS=1, in this folder.
+\b
+Examples:
+  terrace lab calibrate --calibrate '--class S' --native native/cg -- ./cg
+  terrace simulate --machine ddr5-cxl --calibrate '--class S' --native native/cg -- ./cg --class A
+"""
+
+_HOOK = b"__tsan_"  # how the names begin that programs with hooks call
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to `terrace lab`."""
+    settings = {"ignore_unknown_options": False, "allow_interspersed_args": False}
+    app.command("calibrate", epilog=_EPILOG, context_settings=settings)(calibrate)
+
+
+def calibrate(
+    program: Annotated[
+        list[str], typer.Argument(metavar="PROGRAM", help="Built with the wrappers; arguments are ignored.")
+    ],
+    size: Annotated[str, typer.Option("--calibrate", help="Its arguments for a size that the caches hold.")],
+    native: Annotated[
+        Path | None, typer.Option(help="The native program, or its folder; default: PROGRAM.native.")
+    ] = None,
+    here: Annotated[
+        str,
+        typer.Option("--calibrate-on", help="File of this machine, as measured; default: what it says of itself."),
+    ] = "",
+    time: Annotated[str, typer.Option(help="How it prints its time; default: 'Time 0.25 s' and the like.")] = TIME,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> None:
+    """Fit what an instruction takes in a program, or say why that cannot be believed."""
+    hooked = find_hooked(program[0])
+    plain = find_native(hooked, native)
+    words = split(size)
+    subject = Program(hooked.name, [plain, *words], [hooked, *words], time)
+    (found,) = calibrating.calibrate([subject], here)
+    default = calibrating.describe(here).instruction_time
+    said = f"{found.constant.said(default)}; {size!r} of {plain}"
+    options = found.fit.options() if found.fit is not None else []
+    if json:
+        interval = found.constant.interval
+        print_json(
+            {
+                "calibrated": found.constant.calibrated,
+                "core_times": [option.removeprefix("--core-time=") for option in options],
+                "core_time": found.constant.core_time,
+                "interval": None if interval is None else [interval.low, interval.high],
+                "runs": found.constant.runs,
+                "clock": found.constant.clock,
+                "why": found.constant.why,
+                "said": said,
+            }
+        )
+    elif options:
+        print(f"calibrated: {said}\n{shlex.join(options)}")
+    else:
+        print(f"not calibrated: {said}")
+
+
+def find_hooked(name: str) -> Path:
+    """The program, if it has hooks. Raises WrongCallError."""
+    path = Path(name)
+    if not path.is_file():
+        raise WrongCallError(f"--calibrate: {name} is no file; name the program itself, with its folder")
+    if not has_hooks(path):
+        raise WrongCallError(
+            f"--calibrate: {name} has no hooks, so there is nothing to fit; build it with terrace-cc, and name it "
+            "itself, not what launches it (terrace lab calibrate fits it alone, --core-time takes the outcome)"
+        )
+    return path.resolve()
+
+
+def find_native(hooked: Path, given: Path | None) -> Path:
+    """The same program without hooks. Raises WrongCallError that says where it was looked for."""
+    beside = hooked.with_name(f"{hooked.name}.native")
+    path = beside if given is None else given / hooked.name if given.is_dir() else given
+    if not path.is_file():
+        raise WrongCallError(
+            f"--calibrate: there is no native program {path}; build {hooked.name} with the plain compiler and the "
+            f"same options, and name it with --native FILE (or as {beside.name} beside it)"
+        )
+    if has_hooks(path):
+        raise WrongCallError(f"--native {path}: it is built with hooks; build it with the plain compiler")
+    return path.resolve()
+
+
+def has_hooks(path: Path) -> bool:
+    """Whether a program calls Terrace's hooks."""
+    if path.stat().st_size == 0:
+        return False
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find(_HOOK) >= 0
+
+
+def split(size: str) -> list[str]:
+    """Words, as a shell splits them. Raises WrongCallError."""
+    try:
+        return shlex.split(size)
+    except ValueError as error:
+        raise WrongCallError(f"--calibrate {size!r}: {error}") from error

@@ -1,0 +1,146 @@
+"""Calibration of programs that run: those of which nothing can be said are refused, and the run says so."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from terrace.lab import calibrating
+from terrace.lab.calibrating import Program
+from terrace.verbs.lab import calibrate
+
+MACHINE = "unimem-lat4"
+
+# zero: prints 0.00, whatever it did; sleeps: two tenths of a second; barriers: two threads that do nothing else;
+# works: ten million additions.
+FAKES = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static pthread_barrier_t barrier;
+static volatile double a[512];
+static void* meet(void* unused) {
+  for (int i = 0; i < 20000; ++i) { a[i % 512] += 1; pthread_barrier_wait(&barrier); }
+  return unused;
+}
+static void mark(const char* marker, const char* name) {
+  void (*const call)(const char*) = (void (*)(const char*))dlsym(RTLD_DEFAULT, marker);
+  if (call) call(name);
+}
+int main(int argc, char** argv) {
+  const char* const what = argc > 1 ? argv[1] : "";
+  const long turns = strcmp(what, "works") ? 2 : 20000;
+  mark("terrace_loop_begin", "main");
+  for (long k = 0; k < turns; ++k) {
+    if (k % 1000 < 2) mark("terrace_phase", "add");
+    for (int i = 0; i < 512; ++i) a[i] += 1;
+  }
+  mark("terrace_loop_end", 0);
+  if (!strcmp(what, "sleeps")) { usleep(200000); printf("Time 0.200 s\n"); }
+  if (!strcmp(what, "barriers")) {
+    pthread_t other;
+    pthread_barrier_init(&barrier, 0, 2);
+    pthread_create(&other, 0, meet, 0);
+    meet(0);
+    pthread_join(other, 0);
+  }
+  if (!strcmp(what, "zero")) printf("Time 0.00 s\n");
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def fakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program with hooks, and beside it natively, as --calibrate looks for it."""
+    folder = tmp_path_factory.mktemp("fakes")
+    (folder / "fakes.c").write_text(FAKES)
+    for name, compiler in (("fakes.native", "gcc"), ("fakes", str(Path(sys.executable).with_name("terrace-cc")))):
+        subprocess.run([compiler, "-O2", folder / "fakes.c", "-o", folder / name, "-pthread", "-ldl"], check=True)
+    return folder / "fakes"
+
+
+def of_fake(fakes: Path, what: str, runs: int = 3) -> calibrating.Calibrated:
+    """What it gets."""
+    program = Program("fakes", [calibrate.find_native(fakes, None), what], [fakes, what])
+    (found,) = calibrating.calibrate([program], MACHINE, least_runs=runs)
+    return found
+
+
+def test_a_program_that_prints_nothing_of_its_time(fakes: Path) -> None:
+    """The whole process is too short as well."""
+    found = of_fake(fakes, "zero", runs=9)
+    assert found.fit is None and found.constant.clock == "process"
+    assert found.constant.why.startswith("too short: it prints 0.00 s")
+
+
+def test_a_program_that_sleeps(fakes: Path) -> None:
+    """Though it prints a time of three digits."""
+    found = of_fake(fakes, "sleeps")
+    assert found.fit is None and "sleeps or waits" in found.constant.why
+
+
+def test_a_program_of_barriers(fakes: Path) -> None:
+    """Its threads wait for one another all of the time, asleep or not; or one of them for the other."""
+    found = of_fake(fakes, "barriers")
+    assert found.fit is None
+    refused = ("waits", "several threads", "too noisy")
+    assert any(word in found.constant.why for word in refused), found.constant.why
+
+
+def launched(*words: object) -> subprocess.CompletedProcess[str]:
+    """The launcher itself."""
+    command = [str(Path(sys.executable).with_name("terrace")), *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("verb", ["simulate", "record"])
+def test_the_fallback_is_said(fakes: Path, tmp_path: Path, verb: str) -> None:
+    """By the run, in its summary, in the profile and by show; the program runs all the same."""
+    store = tmp_path / "x.terrace"
+    words = ["--machine", MACHINE, "--calibrate", "zero", "--output", store]
+    done = launched(verb, *words, "--", fakes, "works")
+    assert done.returncode == 0, done.stderr
+    assert "terrace: not calibrated: the machine's" in done.stderr and "too short" in done.stderr
+    ((fitted, why),) = sqlite3.connect(store).execute("select core_time_fitted, core_time_from from run")
+    assert fitted == 0 and "too short" in why and "'zero' of" in why
+    shown = launched("show", store)
+    assert f"note: compute uncalibrated: {why}" in shown.stdout
+    assert json.loads(launched("show", store, "--json").stdout)["core_time"]["from"] == why
+
+
+def test_a_constant_is_taken_or_refused(fakes: Path, tmp_path: Path) -> None:
+    """Of a program that computes; its time is this machine's, so only what follows from it is known here."""
+    store = tmp_path / "x.terrace"
+    words = ["--machine", MACHINE, "--calibrate", "works", "--output", store]
+    done = launched("simulate", *words, "--", fakes, "works")
+    assert done.returncode == 0, done.stderr
+    ((fitted, said),) = sqlite3.connect(store).execute("select core_time_fitted, core_time_from from run")
+    assert ("terrace: calibrated: " in done.stderr) == bool(fitted)
+    assert said in done.stderr and said in launched("show", store).stdout
+
+
+def test_what_cannot_be_calibrated_is_said_before_the_run(fakes: Path, tmp_path: Path) -> None:
+    """Each names what is missing and what to do; nothing is written."""
+
+    def said(*words: object) -> str:
+        done = launched("simulate", *words)
+        assert done.returncode == 2
+        return done.stderr
+
+    alone = tmp_path / "alone"
+    alone.write_bytes(fakes.read_bytes())
+    beside = said("--calibrate", "zero", "--", alone)
+    assert f"there is no native program {alone}.native" in beside and "--native FILE" in beside
+    assert "is built with hooks" in said("--calibrate", "zero", "--native", fakes, "--", fakes)
+    assert "has no hooks" in said("--calibrate", "zero", "--", f"{fakes}.native")
+    assert "is no file" in said("--calibrate", "zero", "--", "mpirun", fakes)
+    assert "No closing quotation" in said("--calibrate", "'zero", "--", fakes)
+    assert "--calibrate" in said("--native", fakes, "--", fakes)
+    assert "--core-time" in said("--calibrate", "zero", "--core-time", "1ns", "--", fakes)
+    assert not list(tmp_path.glob("*.terrace"))

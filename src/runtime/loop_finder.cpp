@@ -19,7 +19,7 @@ constexpr double k_share_of_a_turn = 0.02;  // of a phase
 constexpr double k_much_of_a_turn = 0.25;   // what does more is looked into
 constexpr double k_explained = 0.6;         // by its parts, if they are to be phases in its place
 constexpr double k_most_phases = 512;       // in a turn
-constexpr std::uint32_t k_most_turns = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t k_most_turns = std::numeric_limits<std::uint32_t>::max();
 constexpr double k_gone = 0.1;  // of a turn: so long after its end a loop is over
 
 }  // namespace
@@ -99,6 +99,7 @@ void LoopFinder::set_seen(bool seen) {
 }
 
 void LoopFinder::believe(Index index) {
+  if (main_ != k_none) told_[main_] = node(main_).turns;
   main_ = index;
   is_running_ = true;
   choose_phases();
@@ -106,7 +107,7 @@ void LoopFinder::believe(Index index) {
   boundary.ends_loop = in_loop_;
   begin_loop(boundary);
   boundary.why = why();
-  boundary.turns_before = static_cast<std::uint32_t>(std::min<std::uint64_t>(node(main_).turns, k_most_turns));
+  boundary.turns_before = static_cast<std::uint32_t>(std::min(node(main_).turns - told_[main_], k_most_turns));
   begin_turn(boundary);
   pass_(boundary);
 }

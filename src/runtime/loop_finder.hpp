@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -85,6 +86,7 @@ class LoopFinder final : public observe::LoopTree::Listener {
   std::vector<Answer> is_wanted_;   // by node
   observe::LoopTree tree_;
   Index main_ = k_none;
+  std::map<Index, std::uint64_t> told_;  // turns that the program was told of when a loop was the main one before
   bool is_seen_ = true;
   bool in_loop_ = false;                    // as the program was told
   bool is_running_ = false;                 // the main loop, as the tree has it

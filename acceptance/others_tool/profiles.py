@@ -1,0 +1,87 @@
+"""What a program's cost needs of a profile: how much memory it had at most, and how much the loop holds."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from others_tool.loops import Found
+
+_DATA = "('heap', 'mapping', 'fixed', 'common', 'named', 'small')"
+_LOOPS = "SELECT number, begun, coalesce(ended, (SELECT max(ended) FROM run)) FROM main_loop WHERE run = ?"
+
+
+@dataclass(frozen=True)
+class Covered:
+    """Shares that hooked code has; None where they were not measured."""
+
+    time: float | None
+    heap: float | None
+
+
+class Profile:
+    """A `.terrace` file of one process: that with the most accesses, where there are several."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens it."""
+        self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        (self._run,) = self._rows("SELECT run FROM counters ORDER BY accesses DESC LIMIT 1")[0]
+
+    def footprint(self) -> int:
+        """Bytes of data objects that were there at once, at most."""
+        changes: list[tuple[float, int]] = []
+        objects = f"SELECT born, died, size FROM object WHERE run = ? AND kind IN {_DATA}"
+        for born, died, size in self._rows(objects, self._run):
+            changes.append((born, size))
+            if died is not None:
+                changes.append((died, -size))
+        now = most = 0
+        for _, change in sorted(changes):
+            now += change
+            most = max(most, now)
+        return most
+
+    def share_of_time(self) -> float | None:
+        """Of the virtual time after set-up, what the loop that was found holds; None without a loop."""
+        loops = self._rows(_LOOPS, self._run)
+        (ended,) = self._rows("SELECT ended FROM run WHERE id = ?", self._run)[0]
+        if not loops or ended is None:
+            return None
+        after = ended - min(begun for _, begun, _ in loops)
+        return sum(end - begun for _, begun, end in loops) / after if after > 0 else None
+
+    def share_of_misses(self) -> float | None:
+        """At least so much of the misses after set-up is in the loop: exact counters of its iterations, over all
+        misses of the run, set-up included; None without a loop or without misses."""
+        (misses,) = self._rows("SELECT misses FROM counters WHERE run = ?", self._run)[0]
+        held = self._rows(
+            "SELECT sum(cell.read_lines) FROM iteration JOIN cell ON cell.iteration = iteration.id "
+            "JOIN main_loop ON main_loop.run = iteration.run AND main_loop.number = iteration.loop "
+            "WHERE iteration.run = ? AND exact",
+            self._run,
+        )[0][0]
+        return None if held is None or not misses else held / misses
+
+    def loop(self) -> Found:
+        """The main loop that was found; of several times that it was entered, the one with the most turns."""
+        turns = "turns_before + coalesce(iterations, 0)"
+        rows = self._rows(
+            f"SELECT name, why, {turns} FROM main_loop WHERE run = ? ORDER BY {turns} DESC LIMIT 1", self._run
+        )
+        return Found(*rows[0]) if rows else Found("", "", 0)
+
+    def coverage(self) -> Covered:
+        """Shares of time and heap that code with hooks has."""
+        rows = self._rows("SELECT not_sampled, time_share, heap, heap_uncovered FROM coverage WHERE run = ?", self._run)
+        if not rows:
+            return Covered(None, None)
+        not_sampled, time, heap, uncovered = rows[0]
+        return Covered(None if not_sampled or time is None else 1 - time, 1 - uncovered / heap if heap else None)
+
+    def seconds(self) -> float:
+        """Virtual ones, of the whole run."""
+        return float(self._rows("SELECT ended FROM run WHERE id = ?", self._run)[0][0] or 0.0)
+
+    def _rows(self, sql: str, *values: object) -> list[tuple]:  # type: ignore[type-arg]
+        return self._connection.execute(sql, values).fetchall()

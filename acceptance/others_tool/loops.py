@@ -36,5 +36,5 @@ def _is(true: Loop, size: str, loop: Found) -> bool:
 def _same_function(stated: str, named: str) -> bool:
     """`named` may have a line (`solve:120`), a scope, parameters, or a symbol's underscore."""
     function = named.partition("@")[0].rpartition(":")
-    name = (function[0] if function[2].isdigit() else named).partition("(")[0].rstrip("_")
-    return name == stated or name.endswith(f"::{stated}") or name.rpartition(".")[0] == stated
+    name = (function[0] if function[2].isdigit() else named).partition("(")[0].rpartition("::")[2]
+    return stated in (name, name.rstrip("_"), name.partition(".")[0])

@@ -8,7 +8,7 @@
     [run.small], [run.full]   arguments, stdin, files (copies in the run's folder, by name there); {inputs} and
                {source} stand for the folders
     [verify]   says (a pattern that a line of the output matches), drop (a pattern of lines that differ from run to
-               run), files (that are equal, too)
+               run), files (that are equal, too), status (with which it ends well; default 0)
     [time]     says (a pattern whose group is the seconds of the timed part)
     [loop]     because, and [[loop.is]]: at (FUNCTION of FILE:LINE, by reading the source), functions (any of them may
                hold it after the compiler has inlined calls), turns.small, turns.full; a second [[loop.is]] is a
@@ -33,7 +33,7 @@ _TABLES = {
     "source": {"debian", "pypi", "version", "archive", "sha256"},
     "build": {"commands", "program", "packages"},
     "run": set(SIZES),
-    "verify": {"says", "drop", "files"},
+    "verify": {"says", "drop", "files", "status"},
     "time": {"says"},
     "loop": {"is", "because", "none"},
 }
@@ -89,6 +89,7 @@ class Recipe:
     says: str  # "" where its status and its files say enough
     drop: str
     files: tuple[str, ...]
+    status: int  # with which it ends well
     seconds: str  # a pattern; "" where it prints none
     loops: tuple[Loop, ...]  # the main loop and those that are as good a choice; empty where it has none
     because: str
@@ -135,6 +136,7 @@ def _recipe(name: str, table: dict[str, Any]) -> Recipe:
         says=verify.get("says", ""),
         drop=verify.get("drop", ""),
         files=tuple(verify.get("files", ())),
+        status=verify.get("status", 0),
         seconds=table.get("time", {}).get("says", ""),
         loops=() if loop.get("none") else tuple(_loop(each) for each in loop["is"]),
         because=loop["because"],

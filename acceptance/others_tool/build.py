@@ -17,6 +17,7 @@ from others_tool.recipe import Recipe
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BIN = ROOT / ".venv" / "bin"
+WORK = ROOT / "out" / "others"
 WAYS = ("native", "hooked")
 LONGEST = 1800.0  # seconds
 _COMPILERS = {
@@ -71,7 +72,7 @@ def build(recipe: Recipe, way: str, work: Path) -> Built:
 
 def environment(way: str) -> Mapping[str, str]:
     """What a build sees."""
-    flags = {name: _FLAGS for name in ("CFLAGS", "CXXFLAGS", "FFLAGS", "FCFLAGS")}
+    flags = dict.fromkeys(("CFLAGS", "CXXFLAGS", "FFLAGS", "FCFLAGS"), _FLAGS)
     compilers = _COMPILERS[way]
     return {**os.environ, **flags, **compilers, "F77": compilers["FC"], "JOBS": str(os.cpu_count() or 1)}
 
@@ -80,7 +81,9 @@ def _made_of(recipe: Recipe, way: str) -> str:
     """The sum of all that makes a difference to what is built."""
     about = hashlib.sha256("\n".join([recipe.source.sha256, recipe.build, _FLAGS]).encode())
     if way == "hooked":
-        stand_ins = sorted(path for path in (BIN.parent / "lib" / "terrace" / "stand-ins").rglob("*") if path.is_file())
+        stand_ins = sorted(
+            path for path in (BIN.parent / "lib" / "terrace" / "stand-ins").rglob("*") if path.is_file()
+        )
         for path in [*(Path(_COMPILERS[way][name]) for name in ("CC", "CXX", "FC")), *stand_ins]:
             about.update(path.read_bytes())
     return about.hexdigest()

@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from others_tool.build import BIN, ROOT, WAYS, NotBuilt, build
+from others_tool.build import BIN, ROOT, WAYS, WORK, NotBuilt, build
 from others_tool.cost import Cost, measure
 from others_tool.execute import WrongResult, execute, same
 from others_tool.fetch import NoArchive, archive
 from others_tool.loops import is_right
 from others_tool.recipe import FOLDER, SIZES, Recipe, WrongRecipe, read_all
 
-WORK = ROOT / "out" / "others"
 FAILURES = (NoArchive, NotBuilt, WrongResult)
 
 
@@ -57,10 +56,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="scripts/others",
         description="public programs that nobody here wrote: a recipe each in acceptance/others_programs",
-        epilog="Archives come from the Debian mirrors that apt uses here and from the Python package index; nothing "
-        "of the programs is in the repository.",
+        epilog="Archives come from the Debian mirrors that apt uses here and from the Python package index; "
+        "nothing of the programs is in the repository.",
     )
-    verbs = parser.add_argument("verb", choices=sorted(_VERBS), help="; ".join(f"{k}: {_ABOUT[k]}" for k in _VERBS))
+    verbs = parser.add_argument(
+        "verb", choices=sorted(_VERBS), help="; ".join(f"{k}: {_ABOUT[k]}" for k in _VERBS)
+    )
     verbs.metavar = "{" + ",".join(_VERBS) + "}"
     parser.add_argument("names", nargs="*", metavar="NAME", help="a recipe's name; default: all")
     parser.add_argument("--size", choices=SIZES, default="full", help="of the runs; default full")

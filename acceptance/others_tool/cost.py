@@ -8,7 +8,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-
 from others_tool.build import BIN, Built, build
 from others_tool.execute import Done, WrongResult, execute, same
 from others_tool.loops import Found
@@ -76,14 +75,12 @@ def measure(recipe: Recipe, size: str, work: Path) -> Cost:
     )
 
 
-def observed(
-    recipe: Recipe, built: Built, size: str, work: Path, verb: str, *options: str
-) -> tuple[Done, Path]:
+def observed(recipe: Recipe, built: Built, size: str, work: Path, verb: str, *options: str) -> tuple[Done, Path]:
     """One run under a verb of Terrace, as a user types it, and its profile."""
     store = work / "profiles" / f"{recipe.name}-{size}-{verb}.terrace"
     store.parent.mkdir(parents=True, exist_ok=True)
     store.unlink(missing_ok=True)
-    before = [TERRACE, verb, "-q", "-m", MACHINE, *options, "-o", store, "--"]
+    before: list[str | Path] = [TERRACE, verb, "-q", "-m", MACHINE, *options, "-o", store, "--"]
     done = execute(recipe, built, size, work, before)
     if not store.exists():
         raise WrongResult(f"{recipe.name}: terrace {verb} left no profile: {done.stderr.strip()[-200:]}")

@@ -86,7 +86,7 @@ def same(recipe: Recipe, native: Done, hooked: Done) -> None:
 
 
 def _checked(recipe: Recipe, size: str, *texts: str) -> str:
-    """The output that counts: of standard error only what Terrace's own lines are not, and only if it is asked for."""
+    """The standard output that counts."""
     if recipe.says and not any(re.search(recipe.says, text, re.MULTILINE) for text in texts):
         raise WrongResult(f"{recipe.name} {size}: no line of its output matches {recipe.says}")
     lines = texts[0].splitlines()

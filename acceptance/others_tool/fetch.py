@@ -1,5 +1,5 @@
-"""Archives of sources, checked by their sums and kept: Debian's from the mirrors that this machine's apt uses, Python
-packages' with pip."""
+"""Archives of sources, checked by their sums and kept: Debian's from the mirrors that apt uses on this machine,
+those of Python packages with pip."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def archive(source: Source, folder: Path) -> Path:
 def _check(source: Source, folder: Path) -> None:
     files = list(folder.iterdir())
     if len(files) != 1:
-        raise NoArchive(f"{source.name} {source.version}: {source.registry} gave {len(files)} files instead of one")
+        raise NoArchive(
+            f"{source.name} {source.version}: {source.registry} gave {len(files)} files instead of one"
+        )
     found = hashlib.sha256(files[0].read_bytes()).hexdigest()
     if found != source.sha256:
         raise NoArchive(
@@ -47,7 +49,7 @@ def _check(source: Source, folder: Path) -> None:
 
 
 def _pypi(source: Source, folder: Path) -> None:
-    words = ["--quiet", "--no-deps", "--no-binary", source.name, "--dest", folder]
+    words: list[str | Path] = ["--quiet", "--no-deps", "--no-binary", source.name, "--dest", folder]
     _run([sys.executable, "-m", "pip", "download", *words, f"{source.name}=={source.version}"], source)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+
 from others_tool.recipe import Loop, Recipe
 
 TOLERATED = 0.02  # of the turns, or two: a turn at either end may count as set-up or as what comes after

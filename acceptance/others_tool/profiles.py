@@ -73,7 +73,9 @@ class Profile:
 
     def coverage(self) -> Covered:
         """Shares of time and heap that code with hooks has."""
-        rows = self._rows("SELECT not_sampled, time_share, heap, heap_uncovered FROM coverage WHERE run = ?", self._run)
+        rows = self._rows(
+            "SELECT not_sampled, time_share, heap, heap_uncovered FROM coverage WHERE run = ?", self._run
+        )
         if not rows:
             return Covered(None, None)
         not_sampled, time, heap, uncovered = rows[0]

@@ -2,17 +2,18 @@
 
     title, languages, why (it does not build unchanged; missing where it does)
     [source]   debian or pypi (its name there), version, archive (Debian: the file), sha256
-    [build]    commands (a shell script, run in the unpacked source; $CC, $CXX, $FC, $CFLAGS, $CXXFLAGS, $FFLAGS and
-               $JOBS are set), program (the file that it leaves); packages (Debian's, which it needs beyond a compiler)
+    [build]    commands (a shell script, run in the unpacked source; $CC, $CXX, $FC, $CFLAGS, $CXXFLAGS, $FFLAGS
+               and $JOBS are set), program (the file that it leaves), packages (of Debian: what it needs beyond
+               compilers)
     [inputs.FILE]   make (a module of others_tool/inputs), and what that takes
     [run.small], [run.full]   arguments, stdin, files (copies in the run's folder, by name there); {inputs} and
                {source} stand for the folders
     [verify]   says (a pattern that a line of the output matches), drop (a pattern of lines that differ from run to
                run), files (that are equal, too), status (with which it ends well; default 0)
     [time]     says (a pattern whose group is the seconds of the timed part)
-    [loop]     because, and [[loop.is]]: at (FUNCTION of FILE:LINE, by reading the source), functions (any of them may
-               hold it after the compiler has inlined calls), turns.small, turns.full; a second [[loop.is]] is a
-               loop that is as good a choice (one that is alone inside the first); or none = true, because
+    [loop]     because, and [[loop.is]]: at (FUNCTION of FILE:LINE, by reading the source), functions (any of them
+               may hold it after the compiler has inlined calls), turns.small, turns.full; a second [[loop.is]] is
+               a loop that is as good a choice (one that is alone inside the first); or none = true, because
 
 The output of a hooked run has to be the native one's, less what `drop` matches.
 """
@@ -60,7 +61,7 @@ class Run:
 
     arguments: str
     stdin: str = ""
-    files: Mapping[str, str] = field(default_factory=dict)  # inputs that are copied into the run's folder, by name there
+    files: Mapping[str, str] = field(default_factory=dict)  # by name in the run's folder
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,9 @@ def read(path: Path) -> Recipe:
 def _recipe(name: str, table: dict[str, Any]) -> Recipe:
     for place, known in _TABLES.items():
         for key in (table.get(place, {}) if place else table).keys() - known:
-            raise ValueError(f"{place + '.' if place else ''}{key} is not known; known: {', '.join(sorted(known))}")
+            raise ValueError(
+                f"{place + '.' if place else ''}{key} is not known; known: {', '.join(sorted(known))}"
+            )
     source, build, verify, loop = table["source"], table["build"], table["verify"], table["loop"]
     registries = [each for each in ("debian", "pypi") if each in source]
     if len(registries) != 1:

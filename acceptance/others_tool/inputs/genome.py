@@ -9,7 +9,14 @@ _REPEAT = 3_000  # bases of a stretch that is copied elsewhere
 
 
 def make(
-    path: Path, *, bases: int, seed: int, reads: int = 0, length: int = 0, errors: float = 0.0, repeats: float = 0.1
+    path: Path,
+    *,
+    bases: int,
+    seed: int,
+    reads: int = 0,
+    length: int = 0,
+    errors: float = 0.0,
+    repeats: float = 0.1,
 ) -> None:
     """Without `reads` the genome itself; with them that many pieces of `length` bases of the same genome."""
     draw = random.Random(seed)

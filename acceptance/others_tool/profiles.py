@@ -8,6 +8,7 @@ from pathlib import Path
 
 from others_tool.loops import Found
 
+FEW_SAMPLES = 20  # fewer say nothing of the time: Terrace warns of none with fewer, either
 _DATA = "('heap', 'mapping', 'fixed', 'common', 'named', 'small')"
 _LOOPS = "SELECT number, begun, coalesce(ended, (SELECT max(ended) FROM run)) FROM main_loop WHERE run = ?"
 
@@ -73,13 +74,13 @@ class Profile:
 
     def coverage(self) -> Covered:
         """Shares of time and heap that code with hooks has."""
-        rows = self._rows(
-            "SELECT not_sampled, time_share, heap, heap_uncovered FROM coverage WHERE run = ?", self._run
-        )
+        columns = "not_sampled, samples, time_share, heap, heap_uncovered"
+        rows = self._rows(f"SELECT {columns} FROM coverage WHERE run = ?", self._run)
         if not rows:
             return Covered(None, None)
-        not_sampled, time, heap, uncovered = rows[0]
-        return Covered(None if not_sampled or time is None else 1 - time, 1 - uncovered / heap if heap else None)
+        not_sampled, samples, time, heap, uncovered = rows[0]
+        enough = not not_sampled and samples >= FEW_SAMPLES and time is not None
+        return Covered(1 - time if enough else None, 1 - uncovered / heap if heap else None)
 
     def seconds(self) -> float:
         """Virtual ones, of the whole run."""

@@ -10,7 +10,14 @@ from others_tool.loops import Found
 
 FEW_SAMPLES = 20  # fewer say nothing of the time: Terrace warns of none with fewer, either
 _DATA = "('heap', 'mapping', 'fixed', 'common', 'named', 'small')"
-_LOOPS = "SELECT number, begun, coalesce(ended, (SELECT max(ended) FROM run)) FROM main_loop WHERE run = ?"
+_SPANS = (
+    "SELECT min(begun), max(ended) FROM phase_instance WHERE run = ? AND loop = ? "
+    "GROUP BY iteration ORDER BY iteration"
+)
+_LINES = (
+    "SELECT sum(cell.read_lines) FROM iteration JOIN cell ON cell.iteration = iteration.id "
+    "WHERE run = ? AND loop = ? AND exact GROUP BY iteration.id ORDER BY number"
+)
 
 
 @dataclass(frozen=True)
@@ -45,24 +52,22 @@ class Profile:
 
     def share_of_time(self) -> float | None:
         """Of the virtual time after set-up, what the loop that was found holds; None without a loop."""
-        loops = self._rows(_LOOPS, self._run)
         (ended,) = self._rows("SELECT ended FROM run WHERE id = ?", self._run)[0]
-        if not loops or ended is None:
+        spans = [rows for number in self._loops() if (rows := self._rows(_SPANS, self._run, number))]
+        if not spans or not ended:
             return None
-        after = ended - min(begun for _, begun, _ in loops)
-        return sum(end - begun for _, begun, end in loops) / after if after > 0 else None
+        first = min(rows[0][0] for rows in spans)
+        return sum(_held([end - begun for begun, end in rows]) for rows in spans) / (ended - first)
 
     def share_of_misses(self) -> float | None:
         """At least so much of the misses after set-up is in the loop: exact counters of its iterations, over all
         misses of the run, set-up included; None without a loop or without misses."""
         (misses,) = self._rows("SELECT misses FROM counters WHERE run = ?", self._run)[0]
-        held = self._rows(
-            "SELECT sum(cell.read_lines) FROM iteration JOIN cell ON cell.iteration = iteration.id "
-            "JOIN main_loop ON main_loop.run = iteration.run AND main_loop.number = iteration.loop "
-            "WHERE iteration.run = ? AND exact",
-            self._run,
-        )[0][0]
-        return None if held is None or not misses else held / misses
+        lines = [[row[0] for row in self._rows(_LINES, self._run, number)] for number in self._loops()]
+        return sum(map(_held, lines)) / misses if any(lines) and misses else None
+
+    def _loops(self) -> list[int]:
+        return [number for (number,) in self._rows("SELECT number FROM main_loop WHERE run = ?", self._run)]
 
     def loop(self) -> Found:
         """The main loop that was found; of several times that it was entered, the one with the most turns."""
@@ -88,3 +93,10 @@ class Profile:
 
     def _rows(self, sql: str, *values: object) -> list[tuple]:  # type: ignore[type-arg]
         return self._connection.execute(sql, values).fetchall()
+
+
+def _held(iterations: list[float]) -> float:
+    """What the iterations of a loop hold. Where the end of a loop is not noticed, its last iteration goes on to the
+    end of the run: it counts as the longest of the others at most."""
+    others = iterations[:-1]
+    return sum(others) + min(iterations[-1], max(others)) if others else sum(iterations)

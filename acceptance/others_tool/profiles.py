@@ -57,14 +57,15 @@ class Profile:
         if not spans or not ended:
             return None
         first = min(rows[0][0] for rows in spans)
-        return sum(_held([end - begun for begun, end in rows]) for rows in spans) / (ended - first)
+        held = sum(_held([end - begun for begun, end in rows]) for rows in spans)
+        return held / float(ended - first)
 
     def share_of_misses(self) -> float | None:
         """At least so much of the misses after set-up is in the loop: exact counters of its iterations, over all
         misses of the run, set-up included; None without a loop or without misses."""
         (misses,) = self._rows("SELECT misses FROM counters WHERE run = ?", self._run)[0]
         lines = [[row[0] for row in self._rows(_LINES, self._run, number)] for number in self._loops()]
-        return sum(map(_held, lines)) / misses if any(lines) and misses else None
+        return sum(map(_held, lines)) / float(misses) if any(lines) and misses else None
 
     def _loops(self) -> list[int]:
         return [number for (number,) in self._rows("SELECT number FROM main_loop WHERE run = ?", self._run)]
@@ -96,7 +97,7 @@ class Profile:
 
 
 def _held(iterations: list[float]) -> float:
-    """What the iterations of a loop hold. Where the end of a loop is not noticed, its last iteration goes on to the
-    end of the run: it counts as the longest of the others at most."""
+    """What the iterations of a loop hold. Where the end of a loop is not noticed, its last iteration goes on to
+    the end of the run: it counts as the longest of the others at most."""
     others = iterations[:-1]
     return sum(others) + min(iterations[-1], max(others)) if others else sum(iterations)

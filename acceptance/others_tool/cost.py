@@ -49,6 +49,7 @@ def measure(recipe: Recipe, size: str, work: Path) -> Cost:
     natives = [execute(recipe, built["native"], size, work) for _ in range(NATIVE_RUNS)]
     native, hooked = natives[0], built["hooked"]
     idle = execute(recipe, hooked, size, work)
+    observed(recipe, hooked, "small", work, "record")  # what is found out of a program's files once is kept
     recorded, record = observed(recipe, hooked, size, work, "record")
     footprint = Profile(record).footprint()
     simulated, simulate = observed(

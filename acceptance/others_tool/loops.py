@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from others_tool.recipe import Loop, Recipe
@@ -35,7 +36,9 @@ def _is(true: Loop, size: str, loop: Found) -> bool:
 
 
 def _same_function(stated: str, named: str) -> bool:
-    """`named` may have a line (`solve:120`), a scope, parameters, or a symbol's underscore."""
-    function = named.partition("@")[0].rpartition(":")
-    name = (function[0] if function[2].isdigit() else named).partition("(")[0].rpartition("::")[2]
+    """`named` may have a line (`solve:120`), a scope, template arguments, parameters, a symbol's underscore."""
+    plain = named.partition("@")[0]
+    while plain != (less := re.sub(r"<[^<>]*>|\([^()]*\)", "", plain)):
+        plain = less
+    name = re.sub(r":[0-9]+$", "", plain).rpartition("::")[2]
     return stated in (name, name.rstrip("_"), name.partition(".")[0])

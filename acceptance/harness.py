@@ -65,6 +65,7 @@ class Unfinished(Exception):
 class Measured:
     text: str
     holds: bool
+    rows: Sequence[Mapping[str, Any]] = ()  # of a table for the result page
 
 
 @dataclass(frozen=True)
@@ -259,6 +260,7 @@ def _measured(line: Line) -> Document:
         "goal": line.goal,
         "measured": measured.text.replace(f"{ROOT}/", ""),  # the place of the tree is no result
         "verdict": HOLDS if measured.holds else FALLS_SHORT,
+        **({"rows": list(measured.rows)} if measured.rows else {}),
         "failed": failed,
         "seconds": round(time.monotonic() - begun, 1),
         **made(),

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 
 from harness import main
-from others_lines import own
+from others_lines import own, programs
+from others_tool.recipe import SIZES
 
 # In the order of what was promised.
-LINES = [*own.LINES]
+LINES = [*own.LINES, *programs.LINES]
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """What makes the lines smaller."""
+    parser.add_argument("--others-size", choices=SIZES, default="full", help="of the public programs' runs")
 
 
 if __name__ == "__main__":
-    sys.exit(main("others", LINES))
+    sys.exit(main("others", LINES, options))

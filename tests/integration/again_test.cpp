@@ -1,5 +1,6 @@
 // A program whose access pattern changes, in virtual time: it is profiled and planned again, ends up where a plan
-// of what it does since would have put its data, and a replay does the same to the last bit.
+// of what it does since would have put its data, and a replay does the same to the last bit. A loop that misses
+// nowhere keeps none after it from being planned for.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -64,6 +65,19 @@ TEST_F(Again, AlternationIsLeftAlone) {
   simulate("alternating.terrace", "200 1");
   EXPECT_EQ(number("alternating.terrace", "SELECT count(*) FROM plan"), 1);
   EXPECT_EQ(number("alternating.terrace", "SELECT count(*) FROM iteration"), 1);
+}
+
+TEST_F(Again, ALoopAfterOneThatMissesNowhereIsLearned) {
+  const auto built = run(TERRACE_WRAPPERS "/terrace-cc -O1 -g -o later " TERRACE_SOURCE_DIR
+                                          "/tests/integration/programs/later.c");
+  ASSERT_EQ(built.status, 0) << built.output;
+  const auto done = run(TERRACE_LAUNCHER " simulate -q -o later.terrace " + options_ + "-- ./later");
+  ASSERT_EQ(done.status, 0) << done.output;
+  EXPECT_EQ(number("later.terrace", "SELECT count(*) FROM loop WHERE name = 'first'"), 1);
+  EXPECT_EQ(number("later.terrace", "SELECT count(*) FROM note WHERE text LIKE '%first% missed in no object%'"),
+            1);
+  EXPECT_EQ(number("later.terrace", "SELECT count(*) FROM plan WHERE loop = 'second'"), 1);
+  EXPECT_GE(number("later.terrace", "SELECT count(*) FROM move WHERE NOT refused"), 1);
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ Learning::Learning(const Context& context, const Planner* planner, const std::op
 }
 
 bool Learning::learns(std::uint32_t iteration) const {
-  return context_.profiles && planner_ != nullptr && !gave_up_ && !plan_ && iteration < context_.learn_iterations;
+  return context_.profiles && planner_ != nullptr && !gave_up_ && !misses_nowhere_ && !plan_ &&
+         iteration < context_.learn_iterations;
 }
 
 // Who corrects placement while the program runs may begin as the kernel does: learning then costs less.
@@ -47,7 +48,7 @@ void Learning::observe(const LoopBegun& event, Requests& requests) {
   learned_.clear();
   coming_.clear();
   variation_.forget();
-  again_ = moved_early_ = false;
+  again_ = moved_early_ = misses_nowhere_ = false;
   last_arrival_.reset();
   early_.reset();
   iteration_ = 0;
@@ -112,8 +113,11 @@ void Learning::learn(std::string_view loop, Requests& requests) {
     auto problem = model::make_problem(profile, *context_.machine, context_.budget,
                                        model::affordable_items(profile), context_.hints->directives());
     model::leave_out_unreached(problem);
-    if (model::cell_count(problem) == 0)
-      throw Error(Code::not_found, "no accesses were seen: build with terrace-cc and its sisters, or give --plan");
+    if (model::cell_count(problem) == 0) {
+      misses_nowhere_ = true;
+      throw Error(Code::not_found, "the first iteration of " + profile.loop +
+                                       " missed in no object: the caches hold what it uses, or it has no hooks");
+    }
     coming_ = coming_plans(*planner_, problem, context_.calibration, *context_.clock, again_, why_);
   } catch (const std::exception& error) {
     learned_.clear();
@@ -122,8 +126,10 @@ void Learning::learn(std::string_view loop, Requests& requests) {
                     std::string("no new plan was made, the one before stays in force: ") + error.what());
       return variation_.watch();
     }
-    requests.note("warning", std::string("no plan was made, data stays where it is: ") + error.what());
-    gave_up_ = true;
+    // A loop that misses nowhere may be inside, or before, one that does: that one is learned anew.
+    if (!misses_nowhere_) gave_up_ = true;
+    if (!std::exchange(said_, true))
+      requests.note("warning", std::string("no plan was made, data stays where it is: ") + error.what());
   }
 }
 

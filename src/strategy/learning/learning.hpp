@@ -54,6 +54,8 @@ class Learning final : public Strategy {
   std::optional<FollowedPlan> plan_;  // in force
   bool bettered_ = false;             // the plan that was given: by one that was made of its first iteration
   bool gave_up_ = false;              // no plan could be made: data stays where it is
+  bool misses_nowhere_ = false;       // the first iteration of this loop: there is nothing to plan
+  bool said_ = false;                 // that no plan was made
   std::deque<ComingPlan> coming_;     // in the order in which they will be done
   std::string why_;                   // a plan is made
   std::vector<observe::Iteration> learned_;

@@ -1,0 +1,186 @@
+"""Public programs that nobody here wrote (acceptance/others_programs): built, run, measured; a table of them."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+from harness import SETTINGS, Line, Measured, keep_part
+from others_tool.build import WAYS, WORK, NotBuilt, build
+from others_tool.cost import FAST, MACHINE, measure
+from others_tool.execute import WrongResult
+from others_tool.fetch import NoArchive
+from others_tool.loops import HALF, Found, is_right
+from others_tool.recipe import Recipe, read_all
+
+PROGRAMS, UNCHANGED, RIGHT = 20, 16, 14  # at least
+SIMULATE, RECORD, HOOKS_OFF = 30.0, 12.0, 6.0  # native being 1, in the geometric mean
+MOST = {"simulate": 45.0, "record": 20.0}  # of any program
+
+Row = dict[str, Any]
+
+
+def size() -> str:
+    """Of the runs: full, unless --others-size says otherwise."""
+    return str(getattr(SETTINGS, "others_size", "full"))
+
+
+def _built(recipe: Recipe) -> Row:
+    """Seconds of each way's build, or why it cannot be."""
+    try:
+        return {way: build(recipe, way, WORK).seconds for way in WAYS}
+    except (NoArchive, NotBuilt) as error:
+        return {"failed": str(error)}
+
+
+def _cost(recipe: Recipe) -> Row:
+    """What others_tool.cost measures, or why it cannot be."""
+    try:
+        return measure(recipe, size(), WORK).document()
+    except (NoArchive, NotBuilt, WrongResult) as error:
+        return {"failed": str(error)}
+
+
+def rows() -> dict[str, tuple[Recipe, Row]]:
+    """What was measured of each program, kept one by one."""
+    found = {}
+    for name, recipe in read_all().items():
+        cost = keep_part(f"program-{size()}-{name}", functools.partial(_cost, recipe), timed=True)
+        found[name] = (recipe, cost)
+    return found
+
+
+def _measured() -> dict[str, tuple[Recipe, Row]]:
+    return {name: row for name, row in rows().items() if "failed" not in row[1]}
+
+
+def _found(cost: Row) -> Found:
+    return Found(**cost["loop"])
+
+
+# --- the lines ---------------------------------------------------------------------------------------------------
+
+
+def builds() -> Measured:
+    """Natively and with the wrappers; a recipe that changes more than the compilers says why."""
+    good, lines = 0, []
+    recipes = read_all()
+    for name, recipe in recipes.items():
+        built = keep_part(f"program-built-{name}", functools.partial(_built, recipe))
+        if "failed" in built or recipe.why:
+            lines.append(f"{name}: {built.get('failed') or recipe.why}")
+        else:
+            good += 1
+    text = f"{good} of {len(recipes)} programs"
+    return Measured("\n".join([text, *lines]), good >= UNCHANGED and len(recipes) >= PROGRAMS)
+
+
+def runs() -> Measured:
+    """Each prints and writes the same natively, with idle hooks, simulated and recorded."""
+    failed = [f"{name}: {cost['failed']}" for name, (_, cost) in rows().items() if "failed" in cost]
+    return Measured("\n".join([f"{len(rows()) - len(failed)} of {len(rows())}", *failed]), not failed, table())
+
+
+def loops() -> Measured:
+    """As the recipes state them."""
+    lines, right, having = [], 0, 0
+    for name, (recipe, cost) in _measured().items():
+        having += bool(recipe.loops)
+        if recipe.loops and is_right(recipe, size(), _found(cost)):
+            right += 1
+        elif recipe.loops:
+            true = recipe.loops[0]
+            lines.append(f"{name}: {_found(cost).text()}; it is {true.at}, {true.turns[size()]} turns")
+    return Measured("\n".join([f"{right} of {having} that have one", *lines]), right >= RIGHT)
+
+
+def none_small() -> Measured:
+    """A loop that is reported holds the run's main part."""
+    small = []
+    for name, (_, cost) in _measured().items():
+        if cost["loop"]["name"] and not _holds_half(cost):
+            small.append(f"{name}: {_found(cost).text()}, {cost['time_share']:.0%} of the time after set-up")
+    return Measured("\n".join([f"{len(small)} of {len(_measured())} are", *small]), not small)
+
+
+def _holds_half(cost: Row) -> bool:
+    """Exact where all misses count; where much is set-up, the time after it stands for the misses."""
+    return (cost["miss_share"] or 0.0) >= HALF or (cost["time_share"] or 0.0) >= HALF
+
+
+def _factors(way: str) -> dict[str, float]:
+    return {name: cost[way] / cost["native"] for name, (_, cost) in _measured().items() if cost["native"] > 0}
+
+
+def _mean(values: list[float]) -> float:
+    """The geometric one."""
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.inf
+
+
+def _speed(way: str, mean: float) -> Measured:
+    factors = _factors(way)
+    most = MOST.get(way, math.inf)
+    over = sorted((factor, name) for name, factor in factors.items() if factor > most)
+    found = _mean(list(factors.values()))
+    text = f"{found:.1f}x in the geometric mean over {len(factors)} programs"
+    lines = [f"over {most:.0f}x: " + ", ".join(f"{name} {factor:.0f}x" for factor, name in over)] if over else []
+    return Measured("\n".join([text, *lines]), found <= mean and not over and len(factors) >= PROGRAMS)
+
+
+def table() -> list[Row]:
+    """For the page: a row a program, a column a figure."""
+    made = []
+    for name, (recipe, cost) in rows().items():
+        row: Row = {"program": name, "languages": "/".join(recipe.languages), "unchanged": not recipe.why}
+        if "failed" in cost:
+            made.append({**row, "failed": cost["failed"]})
+            continue
+        loop = _found(cost)
+        true = f"{recipe.loops[0].at}, {recipe.loops[0].turns[size()]}" if recipe.loops else "none"
+        seen = "" if cost["seen_time"] is None else f"{cost['seen_time']:.0%}"
+        factors = {way: f"{cost[way] / cost['native']:.1f}" for way in ("hooks_off", "simulate", "record")}
+        made.append(
+            {
+                **row,
+                "main loop, as a person reads it": true,
+                "found": loop.text(),
+                "right": is_right(recipe, size(), loop),
+                "time seen": seen,
+                "footprint, MiB": round(cost["footprint"] / 2**20),
+                "native, s": round(cost["native"], 2),
+                **factors,
+            }
+        )
+    return made
+
+
+LINES = [
+    Line(
+        "programs build",
+        f"at least {UNCHANGED} of at least {PROGRAMS} public programs build with nothing but the compilers "
+        "changed; the others say why not",
+        builds,
+    ),
+    Line("programs run", "each computes the same natively, with idle hooks, simulated and recorded", runs),
+    Line(
+        "loops of public programs",
+        f"the main loop is found as a person reads it from the source, in at least {RIGHT}",
+        loops,
+    ),
+    Line(
+        "no small loop of public programs",
+        f"none is reported that holds less than {HALF:.0%} of the misses after set-up",
+        none_small,
+    ),
+    *(
+        Line(
+            f"{way.replace('_', ' ')} of public programs",
+            f"at most {mean:.0f}x native processor time in the geometric mean"
+            + (f", none above {MOST[way]:.0f}x" if way in MOST else "")
+            + f"; on {MACHINE}, 1/{FAST} of the footprint is fast",
+            functools.partial(_speed, way, mean),
+        )
+        for way, mean in (("simulate", SIMULATE), ("record", RECORD), ("hooks_off", HOOKS_OFF))
+    ),
+]

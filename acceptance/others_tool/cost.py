@@ -1,0 +1,94 @@
+"""What a program costs natively, with idle hooks, simulated and recorded, and what Terrace says of it."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from others_tool.build import BIN, Built, build
+from others_tool.execute import Done, WrongResult, execute, same
+from others_tool.loops import Found
+from others_tool.profiles import Profile
+from others_tool.recipe import Recipe
+
+MACHINE = "unimem-lat4"
+FAST = 4  # fast memory is the footprint over this
+NATIVE_RUNS = 3
+TERRACE = BIN / "terrace"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Processor seconds of each way, and what was found."""
+
+    native: float
+    hooks_off: float
+    simulate: float
+    record: float
+    footprint: int  # bytes
+    loop: Found
+    time_share: float | None  # of the virtual time after set-up that the loop holds
+    miss_share: float | None  # of the misses, at least
+    seen_time: float | None  # share of the time that hooked code took; None where it was not measured
+    seen_heap: float | None
+    virtual: float  # seconds
+    said: float | None  # what it printed as its own time natively
+    complaint: str  # of `terrace show`, where it shows nothing
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self)
+
+
+def measure(recipe: Recipe, size: str, work: Path) -> Cost:
+    """Builds both ways, runs every way, compares the results. Raises NotBuilt, WrongResult and their like."""
+    built = {way: build(recipe, way, work) for way in ("native", "hooked")}
+    natives = [execute(recipe, built["native"], size, work) for _ in range(NATIVE_RUNS)]
+    native, hooked = natives[0], built["hooked"]
+    idle = execute(recipe, hooked, size, work)
+    observed(recipe, hooked, "small", work, "record")  # what is found out of a program's files once is kept
+    recorded, record = observed(recipe, hooked, size, work, "record")
+    footprint = Profile(record).footprint()
+    simulated, simulate = observed(
+        recipe, hooked, size, work, "simulate", "--exact", "--fast", str(max(footprint // FAST, 1))
+    )
+    for each in (*natives[1:], idle, recorded, simulated):
+        same(recipe, native, each)
+    profile = Profile(simulate)
+    coverage = profile.coverage()
+    return Cost(
+        native=median(each.cpu for each in natives),
+        hooks_off=idle.cpu,
+        simulate=simulated.cpu,
+        record=recorded.cpu,
+        footprint=footprint,
+        loop=profile.loop(),
+        time_share=profile.share_of_time(),
+        miss_share=profile.share_of_misses(),
+        seen_time=coverage.time,
+        seen_heap=coverage.heap,
+        virtual=profile.seconds(),
+        complaint=complaint(simulate),
+        said=native.said,
+    )
+
+
+def observed(recipe: Recipe, built: Built, size: str, work: Path, verb: str, *options: str) -> tuple[Done, Path]:
+    """One run under a verb of Terrace, as a user types it, and its profile."""
+    store = work / "profiles" / f"{recipe.name}-{size}-{verb}.terrace"
+    store.parent.mkdir(parents=True, exist_ok=True)
+    store.unlink(missing_ok=True)
+    before: list[str | Path] = [TERRACE, verb, "-q", "-m", MACHINE, *options, "-o", store, "--"]
+    done = execute(recipe, built, size, work, before)
+    if not store.exists():
+        raise WrongResult(f"{recipe.name}: terrace {verb} left no profile: {done.stderr.strip()[-200:]}")
+    return done, store
+
+
+def complaint(store: Path) -> str:
+    """What `terrace show` says instead of showing the profile; "" where it shows it."""
+    done = subprocess.run([str(TERRACE), "show", str(store)], capture_output=True, text=True)
+    return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["?"])[-1].rpartition(": ")[2]

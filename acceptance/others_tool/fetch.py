@@ -1,0 +1,102 @@
+"""Archives of sources, checked by their sums and kept: Debian's from the mirrors that apt uses on this machine,
+those of Python packages with pip."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from others_tool.recipe import Source
+
+_MIRRORS = "$(SITE)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)|$(IDENTIFIER)|$(SIGNED_BY)"
+
+
+class NoArchive(Exception):
+    """It cannot be had; the text says which and why."""
+
+
+def archive(source: Source, folder: Path) -> Path:
+    """The archive in that folder, fetched if it is not there. Raises NoArchive."""
+    path = folder / f"{source.registry}-{source.name}-{source.version}.tar"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        beside = folder / "incoming"
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir()
+        (_debian if source.registry == "debian" else _pypi)(source, beside)
+        _check(source, beside)
+        next(beside.iterdir()).replace(path)
+        beside.rmdir()
+    return path
+
+
+def _check(source: Source, folder: Path) -> None:
+    files = list(folder.iterdir())
+    if len(files) != 1:
+        raise NoArchive(
+            f"{source.name} {source.version}: {source.registry} gave {len(files)} files instead of one"
+        )
+    found = hashlib.sha256(files[0].read_bytes()).hexdigest()
+    if found != source.sha256:
+        raise NoArchive(
+            f"{source.name} {source.version}: {files[0].name} has the sum {found}, the recipe says {source.sha256}"
+        )
+
+
+def _pypi(source: Source, folder: Path) -> None:
+    words: list[str | Path] = ["--quiet", "--no-deps", "--no-binary", source.name, "--dest", folder]
+    _run([sys.executable, "-m", "pip", "download", *words, f"{source.name}=={source.version}"], source)
+
+
+def _debian(source: Source, folder: Path) -> None:
+    listed = _apt(folder.parent / "apt", source, "--print-uris", "source", f"{source.name}={source.version}")
+    for line in listed.splitlines():
+        match = re.match(r"'(\S+)' (\S+) \d+", line)
+        if match and match[2] == source.archive:
+            _run(["curl", "-fsSL", "--retry", "3", "-o", folder / match[2], match[1]], source)
+            return
+    raise NoArchive(f"{source.name} {source.version}: apt knows no file {source.archive} of it")
+
+
+def _apt(folder: Path, source: Source, *words: str) -> str:
+    """What apt-get says with a list of sources of our own: those of this system, for source packages."""
+    places, lists = folder / "deb-src.list", folder / "lists"
+    options = [f"Dir::Etc::sourcelist={places}", "Dir::Etc::sourceparts=-", f"Dir::State::Lists={lists}"]
+    options += [f"Dir::Cache={folder / 'cache'}"]
+    command = ["apt-get", "-q", *(word for option in options for word in ("-o", option))]
+    if not lists.is_dir():
+        (folder / "cache" / "archives" / "partial").mkdir(parents=True, exist_ok=True)
+        places.write_text("".join(f"{line}\n" for line in _mirrors(source)), encoding="utf-8")
+        (lists / "partial").mkdir(parents=True)
+        _run([*command, "update"], source)
+    return _run([*command, "--only-source", *words], source)
+
+
+def _mirrors(source: Source) -> list[str]:
+    told = _run(["apt-get", "indextargets", "--format", _MIRRORS, "Identifier: Packages"], source)
+    found = set()
+    for line in told.splitlines():
+        site, release, component, origin, _, signed = line.split("|")
+        if origin == "Debian":
+            options = "" if signed.startswith("$") or not signed else f"[signed-by={signed}] "
+            found.add(f"deb-src {options}{site} {release} {component}")
+    if not found:
+        raise NoArchive(f"{source.name} {source.version}: apt has no mirror of Debian on this machine")
+    return sorted(found)
+
+
+def _run(command: Sequence[str | Path], source: Source) -> str:
+    try:
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=900)
+    except OSError as error:
+        raise NoArchive(f"{source.name} {source.version}: {command[0]} cannot be run: {error.strerror}") from error
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        what = " ".join(Path(str(word)).name for word in command[:2])
+        raise NoArchive(f"{source.name} {source.version}: {what} ended with {done.returncode}: {last}")
+    return done.stdout

@@ -1,0 +1,16 @@
+"""A random formula in conjunctive normal form with three literals a clause, in DIMACS' format."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+
+def make(path: Path, *, variables: int, clauses: int, seed: int) -> None:
+    """Variables of a clause differ."""
+    draw = random.Random(seed)
+    with path.open("w", encoding="ascii") as file:
+        file.write(f"p cnf {variables} {clauses}\n")
+        for _ in range(clauses):
+            chosen = draw.sample(range(1, variables + 1), 3)
+            file.write(" ".join(str(draw.choice((-1, 1)) * each) for each in chosen) + " 0\n")

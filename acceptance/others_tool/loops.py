@@ -1,0 +1,44 @@
+"""The loop that Terrace found, against the one that the recipe states."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from others_tool.recipe import Loop, Recipe
+
+TOLERATED = 0.02  # of the turns, or two: a turn at either end may count as set-up or as what comes after
+HALF = 0.5  # of the misses after set-up, which a loop that is reported has to hold at least
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a profile says."""
+
+    name: str  # "" where no loop was found
+    why: str
+    turns: int  # those before it was recognised among them
+
+    def text(self) -> str:
+        return f"{self.name}, {self.turns} turns" if self.name else "none"
+
+
+def is_right(recipe: Recipe, size: str, loop: Found) -> bool:
+    """Whether it is the one that a person reads from the source: in its function, with its turns."""
+    if not recipe.loops:
+        return not loop.name
+    return any(_is(each, size, loop) for each in recipe.loops)
+
+
+def _is(true: Loop, size: str, loop: Found) -> bool:
+    near = abs(loop.turns - true.turns[size]) <= max(2, TOLERATED * true.turns[size])
+    return near and any(_same_function(name, loop.name) for name in true.functions)
+
+
+def _same_function(stated: str, named: str) -> bool:
+    """`named` may have a line (`solve:120`), a scope, template arguments, parameters, a symbol's underscore."""
+    plain = named.partition("@")[0]
+    while plain != (less := re.sub(r"<[^<>]*>|\([^()]*\)", "", plain)):
+        plain = less
+    name = re.sub(r":[0-9]+$", "", plain).rpartition("::")[2]
+    return stated in (name, name.rstrip("_"), name.partition(".")[0])

@@ -1,0 +1,103 @@
+"""What a program's cost needs of a profile: how much memory it had at most, and how much the loop holds."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from others_tool.loops import Found
+
+FEW_SAMPLES = 20  # fewer say nothing of the time: Terrace warns of none with fewer, either
+_DATA = "('heap', 'mapping', 'fixed', 'common', 'named', 'small')"
+_SPANS = (
+    "SELECT min(begun), max(ended) FROM phase_instance WHERE run = ? AND loop = ? "
+    "GROUP BY iteration ORDER BY iteration"
+)
+_LINES = (
+    "SELECT sum(cell.read_lines) FROM iteration JOIN cell ON cell.iteration = iteration.id "
+    "WHERE run = ? AND loop = ? AND exact GROUP BY iteration.id ORDER BY number"
+)
+
+
+@dataclass(frozen=True)
+class Covered:
+    """Shares that hooked code has; None where they were not measured."""
+
+    time: float | None
+    heap: float | None
+
+
+class Profile:
+    """A `.terrace` file of one process: that with the most accesses, where there are several."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens it."""
+        self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        (self._run,) = self._rows("SELECT run FROM counters ORDER BY accesses DESC LIMIT 1")[0]
+
+    def footprint(self) -> int:
+        """Bytes of data objects that were there at once, at most."""
+        changes: list[tuple[float, int]] = []
+        objects = f"SELECT born, died, size FROM object WHERE run = ? AND kind IN {_DATA}"
+        for born, died, size in self._rows(objects, self._run):
+            changes.append((born, size))
+            if died is not None:
+                changes.append((died, -size))
+        now = most = 0
+        for _, change in sorted(changes):
+            now += change
+            most = max(most, now)
+        return most
+
+    def share_of_time(self) -> float | None:
+        """Of the virtual time after set-up, what the loop that was found holds; None without a loop."""
+        (ended,) = self._rows("SELECT ended FROM run WHERE id = ?", self._run)[0]
+        spans = [rows for number in self._loops() if (rows := self._rows(_SPANS, self._run, number))]
+        if not spans or not ended:
+            return None
+        first = min(rows[0][0] for rows in spans)
+        held = sum(_held([end - begun for begun, end in rows]) for rows in spans)
+        return held / float(ended - first)
+
+    def share_of_misses(self) -> float | None:
+        """At least so much of the misses after set-up is in the loop: exact counters of its iterations, over all
+        misses of the run, set-up included; None without a loop or without misses."""
+        (misses,) = self._rows("SELECT misses FROM counters WHERE run = ?", self._run)[0]
+        lines = [[row[0] for row in self._rows(_LINES, self._run, number)] for number in self._loops()]
+        return sum(map(_held, lines)) / float(misses) if any(lines) and misses else None
+
+    def _loops(self) -> list[int]:
+        return [number for (number,) in self._rows("SELECT number FROM main_loop WHERE run = ?", self._run)]
+
+    def loop(self) -> Found:
+        """The main loop that was found; of several times that it was entered, the one with the most turns."""
+        turns = "turns_before + coalesce(iterations, 0)"
+        rows = self._rows(
+            f"SELECT name, why, {turns} FROM main_loop WHERE run = ? ORDER BY {turns} DESC LIMIT 1", self._run
+        )
+        return Found(*rows[0]) if rows else Found("", "", 0)
+
+    def coverage(self) -> Covered:
+        """Shares of time and heap that code with hooks has."""
+        columns = "not_sampled, samples, time_share, heap, heap_uncovered"
+        rows = self._rows(f"SELECT {columns} FROM coverage WHERE run = ?", self._run)
+        if not rows:
+            return Covered(None, None)
+        not_sampled, samples, time, heap, uncovered = rows[0]
+        enough = not not_sampled and samples >= FEW_SAMPLES and time is not None
+        return Covered(1 - time if enough else None, 1 - uncovered / heap if heap else None)
+
+    def seconds(self) -> float:
+        """Virtual ones, of the whole run."""
+        return float(self._rows("SELECT ended FROM run WHERE id = ?", self._run)[0][0] or 0.0)
+
+    def _rows(self, sql: str, *values: object) -> list[tuple]:  # type: ignore[type-arg]
+        return self._connection.execute(sql, values).fetchall()
+
+
+def _held(iterations: list[float]) -> float:
+    """What the iterations of a loop hold. Where the end of a loop is not noticed, its last iteration goes on to
+    the end of the run: it counts as the longest of the others at most."""
+    others = iterations[:-1]
+    return sum(others) + min(iterations[-1], max(others)) if others else sum(iterations)

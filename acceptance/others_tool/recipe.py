@@ -1,0 +1,151 @@
+"""A program's recipe: a file `acceptance/others_programs/NAME.toml`, and nothing else.
+
+    title, languages, why (it does not build unchanged; missing where it does)
+    [source]   debian or pypi (its name there), version, archive (Debian: the file), sha256
+    [build]    commands (a shell script, run in the unpacked source; $CC, $CXX, $FC, $CFLAGS, $CXXFLAGS, $FFLAGS
+               and $JOBS are set), program (the file that it leaves), packages (of Debian: what it needs beyond
+               compilers)
+    [inputs.FILE]   make (a module of others_tool/inputs), and what that takes
+    [run.small], [run.full]   arguments, stdin, files (copies in the run's folder, by name there); {inputs} and
+               {source} stand for the folders
+    [verify]   says (a pattern that a line of the output matches), drop (a pattern of lines that differ from run to
+               run), files (that are equal, too), status (with which it ends well; default 0)
+    [time]     says (a pattern whose group is the seconds of the timed part)
+    [loop]     because, and [[loop.is]]: at (FUNCTION of FILE:LINE, by reading the source), functions (any of them
+               may hold it after the compiler has inlined calls), turns.small, turns.full; a second [[loop.is]] is
+               a loop that is as good a choice (one that is alone inside the first); or none = true, because
+
+The output of a hooked run has to be the native one's, less what `drop` matches.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parent.parent / "others_programs"
+SIZES = ("small", "full")
+_TABLES = {
+    "": {"title", "languages", "why", "source", "build", "inputs", "run", "verify", "time", "loop"},
+    "source": {"debian", "pypi", "version", "archive", "sha256"},
+    "build": {"commands", "program", "packages"},
+    "run": set(SIZES),
+    "verify": {"says", "drop", "files", "status"},
+    "time": {"says"},
+    "loop": {"is", "because", "none"},
+}
+
+
+class WrongRecipe(Exception):
+    """A recipe cannot be read; the text names file, key and what is expected."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the program's archive is."""
+
+    registry: str  # debian, pypi
+    name: str
+    version: str
+    archive: str  # "" where the registry names it
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """A size: arguments and standard input."""
+
+    arguments: str
+    stdin: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)  # by name in the run's folder
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The main loop as a person reads it from the source."""
+
+    at: str
+    functions: tuple[str, ...]
+    turns: Mapping[str, int]  # by size
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a file says."""
+
+    name: str
+    title: str
+    languages: tuple[str, ...]
+    why: str  # "" where nothing but the compilers is changed
+    source: Source
+    build: str
+    program: str
+    packages: tuple[str, ...]
+    inputs: Mapping[str, Mapping[str, Any]]
+    runs: Mapping[str, Run]
+    says: str  # "" where its status and its files say enough
+    drop: str
+    files: tuple[str, ...]
+    status: int  # with which it ends well
+    seconds: str  # a pattern; "" where it prints none
+    loops: tuple[Loop, ...]  # the main loop and those that are as good a choice; empty where it has none
+    because: str
+
+
+def read_all(folder: Path = FOLDER) -> dict[str, Recipe]:
+    """All recipes by name."""
+    return {path.stem: read(path) for path in sorted(folder.glob("*.toml"))}
+
+
+def read(path: Path) -> Recipe:
+    """One file. Raises WrongRecipe."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        return _recipe(path.stem, table)
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, re.error) as error:
+        said = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
+        raise WrongRecipe(f"{path.name}: {said}") from error
+
+
+def _recipe(name: str, table: dict[str, Any]) -> Recipe:
+    for place, known in _TABLES.items():
+        for key in (table.get(place, {}) if place else table).keys() - known:
+            raise ValueError(
+                f"{place + '.' if place else ''}{key} is not known; known: {', '.join(sorted(known))}"
+            )
+    source, build, verify, loop = table["source"], table["build"], table["verify"], table["loop"]
+    registries = [each for each in ("debian", "pypi") if each in source]
+    if len(registries) != 1:
+        raise ValueError("source has to name its package once: debian = ... or pypi = ...")
+    for pattern in (verify.get("says", ""), verify.get("drop", ""), table.get("time", {}).get("says", "")):
+        re.compile(pattern)
+    return Recipe(
+        name=name,
+        title=table["title"],
+        languages=tuple(table["languages"]),
+        why=table.get("why", ""),
+        source=Source(
+            registries[0], source[registries[0]], source["version"], source.get("archive", ""), source["sha256"]
+        ),
+        build=build["commands"],
+        program=build["program"],
+        packages=tuple(build.get("packages", ())),
+        inputs=table.get("inputs", {}),
+        runs={size: Run(**table["run"][size]) for size in SIZES},
+        says=verify.get("says", ""),
+        drop=verify.get("drop", ""),
+        files=tuple(verify.get("files", ())),
+        status=verify.get("status", 0),
+        seconds=table.get("time", {}).get("says", ""),
+        loops=() if loop.get("none") else tuple(_loop(each) for each in loop["is"]),
+        because=loop["because"],
+    )
+
+
+def _loop(table: dict[str, Any]) -> Loop:
+    turns = {size: int(table["turns"][size]) for size in SIZES}
+    return Loop(table["at"], tuple(table["functions"]), turns)

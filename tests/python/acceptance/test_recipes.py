@@ -1,0 +1,160 @@
+"""Recipes of public programs: what is read, what is refused, which loop counts as the one that was stated."""
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "acceptance"))
+
+from others_tool.build import Built  # noqa: E402
+from others_tool.execute import WrongResult, execute, same  # noqa: E402
+from others_tool.fetch import NoArchive, archive  # noqa: E402
+from others_tool.inputs import prepared  # noqa: E402
+from others_tool.loops import Found, is_right  # noqa: E402
+from others_tool.recipe import FOLDER, Recipe, Source, WrongRecipe, read, read_all  # noqa: E402
+
+WHOLE = """
+title = "a program"
+languages = ["C"]
+[source]
+debian = "a"
+version = "1-1"
+archive = "a_1.orig.tar.gz"
+sha256 = "00"
+[build]
+commands = "make"
+program = "a"
+[inputs.words]
+make = "literal"
+text = "three words here\\n"
+[run.small]
+arguments = "-c 'cat words; echo time 0.5'"
+files = { words = "{inputs}/words" }
+[run.full]
+arguments = "-c 'exit 3'"
+[verify]
+says = "words"
+drop = "^time"
+[time]
+says = "time ([0-9.]+)"
+[loop]
+because = "it is one"
+[[loop.is]]
+at = "solve of a.c:3"
+functions = ["solve"]
+turns = { small = 10, full = 1000 }
+"""
+
+
+def recipe(folder: Path, text: str = WHOLE) -> Recipe:
+    path = folder / "a.toml"
+    path.write_text(text)
+    return read(path)
+
+
+def test_all_recipes_are_read_and_their_inputs_are_made_by_known_modules() -> None:
+    recipes = read_all()
+    assert len(recipes) >= 20
+    modules = {path.stem for path in (FOLDER.parent / "others_tool" / "inputs").glob("*.py")}
+    for each in recipes.values():
+        assert each.loops or each.because
+        assert {given["make"] for given in each.inputs.values()} <= modules
+        assert len(each.source.sha256) == 64
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('title = "a program"', "", "title is missing"),
+        ('program = "a"', 'porgram = "a"', "build.porgram is not known"),
+        ('debian = "a"', 'debian = "a"\npypi = "a"', "name its package once"),
+        (", full = 1000", "", "full is missing"),
+        ('says = "words"', 'says = "("', "unterminated"),
+    ],
+)
+def test_a_wrong_recipe_is_refused_with_its_file_and_what_is_wrong(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    with pytest.raises(WrongRecipe, match=f"a.toml: .*{said}"):
+        recipe(tmp_path, WHOLE.replace(old, new))
+
+
+@given(st.text())
+def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    path = tmp_path_factory.mktemp("any") / "a.toml"
+    path.write_text(text, encoding="utf-8", newline="")
+    try:
+        assert read(path).name == "a"
+    except WrongRecipe as refused:
+        assert str(refused).startswith("a.toml: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "turns", "right"),
+    [
+        ("solve:120", 10, True),
+        ("Solver::solve(int):120", 12, True),
+        ("solve_:3", 8, True),
+        ("solve.constprop.0:3", 10, True),
+        ("solve<std::map<std::string, a::b>, 17>:3", 10, True),
+        ("a::Solver<int>::solve(std::pair<int, int>):3", 10, True),
+        ("resolve:120", 10, False),
+        ("solve:120", 13, False),
+        ("", 0, False),
+    ],
+)
+def test_the_stated_loop_is_told_by_function_and_turns(tmp_path: Path, name: str, turns: int, right: bool) -> None:
+    assert is_right(recipe(tmp_path), "small", Found(name, "", turns)) == right
+
+
+def test_a_program_without_a_main_loop_is_right_where_none_is_found(tmp_path: Path) -> None:
+    none = recipe(tmp_path, WHOLE[: WHOLE.index("[loop]")] + '[loop]\nnone = true\nbecause = "one pass"')
+    assert is_right(none, "small", Found("", "", 0))
+    assert not is_right(none, "small", Found("main:3", "", 9))
+
+
+def test_a_run_is_timed_checked_and_compared(tmp_path: Path) -> None:
+    about, shell = recipe(tmp_path), Built(tmp_path, Path("/bin/sh"), 0.0)
+    done = execute(about, shell, "small", tmp_path)
+    assert done.output == "three words here" and done.said == 0.5
+    same(about, done, done)
+    other = recipe(tmp_path, WHOLE.replace("echo time", "echo more; echo time"))
+    with pytest.raises(WrongResult, match="printed"):
+        same(about, done, execute(other, shell, "small", tmp_path))
+    with pytest.raises(WrongResult, match="ended with 3"):
+        execute(about, shell, "full", tmp_path)
+
+
+def test_inputs_are_the_same_whenever_they_are_made(tmp_path: Path) -> None:
+    sums = {
+        "genome": {"bases": 4000, "seed": 1, "reads": 3, "length": 100, "errors": 0.1},
+        "prose": {"size": 5000, "seed": 1},
+        "clauses": {"variables": 20, "clauses": 80, "seed": 1},
+        "grid": {"side": 4, "seed": 1, "random_edges": 5},
+        "points": {"count": 6, "dimensions": 3, "seed": 1},
+        "family": {"count": 5, "length": 40, "seed": 1},
+        "picture": {"width": 8, "height": 8, "seed": 1},
+    }
+    text = WHOLE + "".join(
+        f"[inputs.{kind}]\nmake = {json.dumps(kind)}\n" + "".join(f"{k} = {v}\n" for k, v in given.items())
+        for kind, given in sums.items()
+    )
+    made = []
+    for name in ("one", "two"):
+        folder = prepared(recipe(tmp_path, text), tmp_path / name)
+        made.append({kind: hashlib.sha256((folder / kind).read_bytes()).hexdigest() for kind in sums})
+    assert made[0] == made[1]
+    assert len((tmp_path / "one" / "inputs" / "a" / "prose").read_bytes()) == 5000
+
+
+def test_an_archive_with_another_sum_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("others_tool.fetch._debian", lambda source, folder: (folder / "a").write_text("other"))
+    with pytest.raises(NoArchive, match="a 1-1: a has the sum"):
+        archive(Source("debian", "a", "1-1", "a", "00"), tmp_path)
+    assert not list(tmp_path.glob("*.tar"))

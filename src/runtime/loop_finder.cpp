@@ -13,6 +13,8 @@ namespace {
 using Work = observe::Work;
 
 constexpr Work k_least_turn = 1 << 18;      // of a main loop
+constexpr Work k_least_turn_of_all = 1 << 15;  // of one that is in no other
+constexpr double k_most_of_a_run = 0.5;
 constexpr Work k_least_visit = 1 << 16;     // of a phase
 constexpr double k_share_of_a_run = 0.05;   // of a main loop, in what was done so far
 constexpr double k_share_of_a_turn = 0.02;  // of a phase
@@ -40,10 +42,18 @@ bool LoopFinder::is_wanted(Index index) {
 bool LoopFinder::deserves(Index index) {
   const auto& candidate = node(index);
   if (!wanted_.empty()) return main_ == k_none && known_.empty() && is_wanted(index);
-  if (candidate.alike == 0 || candidate.turn < k_least_turn) return false;
-  const auto work = static_cast<double>(tree_.work_of(index));
-  if (work < k_share_of_a_run * static_cast<double>(tree_.now())) return false;
+  const auto work = static_cast<double>(tree_.work_of(index)) / static_cast<double>(tree_.now());
+  if (candidate.alike == 0 || candidate.turn < least_turn(index, work) || work < k_share_of_a_run) return false;
   return main_ == k_none || !is_running_ || (index != main_ && tree_.is_inside(main_, index));
+}
+
+// Short turns are those of a loop that is part of something that repeats; one that is not, and does most of what
+// was done so far, is what there is.
+Work LoopFinder::least_turn(Index index, double share) const {
+  if (share < k_most_of_a_run) return k_least_turn;
+  for (auto around = node(index).around; around != k_none; around = node(around).around)
+    if (node(around).is_loop) return k_least_turn;
+  return k_least_turn_of_all;
 }
 
 void LoopFinder::turned(Index index) {
@@ -106,7 +116,7 @@ void LoopFinder::believe(Index index) {
   Boundary boundary;
   boundary.ends_loop = in_loop_;
   begin_loop(boundary);
-  boundary.why = why();
+  if (wanted_.empty()) boundary.why = why();
   boundary.turns_before = static_cast<std::uint32_t>(std::min(node(main_).turns - told_[main_], k_most_turns));
   begin_turn(boundary);
   pass_(boundary);

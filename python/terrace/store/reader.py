@@ -156,6 +156,13 @@ class Store:
         loops = self._each(Loop, "FROM main_loop WHERE run = ? ORDER BY number DESC LIMIT 1", run.id)
         return loops[0] if loops else None
 
+    def small_loops(self, run: Run) -> list[str]:
+        """Names of loops that were taken for the main loop and are none: they hold too little of the run."""
+        if self.loop(run) is not None:
+            return []
+        rows = self._all("SELECT name FROM loop_time WHERE run = ? ORDER BY time DESC", run.id)
+        return [name for (name,) in rows]
+
     def phase_instances(self, run: Run) -> list[PhaseInstance]:
         """The phases of the last loop, as they ran."""
         return self._each(
@@ -170,18 +177,29 @@ class Store:
         return self._first("SELECT 1 FROM iteration WHERE run = ? AND exact = ?", run.id, exact) is not None
 
     def profile(self, run: Run, exact: bool = False) -> Profile:
-        """Objects x phases of the last loop that was profiled, as the program was when a plan was last made of it;
-        raises TerraceError when there is none."""
-        rows = self._all(
+        """Objects x phases of the last main loop that was profiled, as the program was when a plan was last made of
+        it; raises TerraceError when there is none."""
+        rows = self._profiled(run, exact)
+        if not rows:
+            raise TerraceError(f"{self.path}: process {run.process} has no {self._what_is_missing(run, exact)}")
+        return self._profile(run, exact, rows)
+
+    def profile_or_objects(self, run: Run) -> Profile:
+        """As `profile`; where there is none, its objects and no phase."""
+        return self._profile(run, False, self._profiled(run, False))
+
+    def _profiled(self, run: Run, exact: bool) -> list[tuple[int, int, int]]:
+        return self._all(
             "SELECT id, number, loop FROM iteration i WHERE run = ?1 AND exact = ?2 AND loop = (SELECT max(loop) "
-            "FROM iteration WHERE run = ?1 AND exact = ?2) AND number >= (SELECT ifnull(max(number), 0) "
+            "FROM iteration WHERE run = ?1 AND exact = ?2 AND loop IN (SELECT number FROM main_loop WHERE run = ?1)) "
+            "AND number >= (SELECT ifnull(max(number), 0) "
             "FROM iteration WHERE run = ?1 AND exact = ?2 AND loop = i.loop AND anew) ORDER BY number, id",
             run.id,
             exact,
         )
-        if not rows:
-            raise TerraceError(f"{self.path}: process {run.process} has no {self._what_is_missing(run, exact)}")
-        shares = json.dumps(self._shares(run, rows))
+
+    def _profile(self, run: Run, exact: bool, rows: list[tuple[int, int, int]]) -> Profile:
+        shares = json.dumps(self._shares(run, rows) if rows else [])
         phases = [
             ProfiledPhase(*row)
             for row in self._all(f"{_SHARES} SELECT name, {_PHASE_MEANS} GROUP BY phase ORDER BY phase", shares)
@@ -228,6 +246,8 @@ class Store:
         return [(row[0], many / total) for row, many in zip(profiled, stands_for, strict=True)]
 
     def _what_is_missing(self, run: Run, exact: bool) -> str:
+        if small := self.small_loops(run):
+            return f"profile: {small[0]} took less than half of the time since it began; --loop {small[0]} takes it"
         if self.loop(run) is None:
             return "profile: no main loop was seen"
         if exact:

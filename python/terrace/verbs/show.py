@@ -46,7 +46,7 @@ def show(
     store = Store(file)
     run = store.run(process)
     machine = store.machine(run)
-    profile = by_name(store.profile(run, exact))
+    profile = by_name(store.profile(run, exact) if exact else store.profile_or_objects(run))
     view = View(
         run=run,
         machine=machine,
@@ -54,18 +54,24 @@ def show(
         profile=profile,
         phases=summarise_phases(store, run),
         sensitivity=model.sensitivities(store, run, profile),
-        benefits=confidence.benefits(
-            model.Model(store, run, exact=profile.exact), [item.name for item in profile.objects]
-        ),
+        benefits=_benefits(store, run, profile),
         counters=store.counters(run),
         coverage=store.coverage(run),
         notes=store.notes(run),
         others=len(store.runs()) - 1,
+        small_loops=store.small_loops(run),
     )
     if json:
         print_json(view.document())
     else:
         view.print(console(), everything=all_objects)
+
+
+def _benefits(store: Store, run: Run, profile: Profile) -> list[confidence.Benefit]:
+    names = [item.name for item in profile.objects]
+    if not profile.phases:
+        return [confidence.Benefit(name, 0.0, 0.0, 0.0, None, None, 0.0) for name in names]
+    return confidence.benefits(model.Model(store, run, exact=profile.exact), names)
 
 
 class View:
@@ -85,6 +91,7 @@ class View:
         coverage: Coverage | None,
         notes: list[Note],
         others: int,
+        small_loops: list[str],
     ) -> None:
         """Takes what was read; `sensitivity` is by object and phase, `benefits` by object."""
         self.run, self.machine, self.loop, self.profile = run, machine, loop, profile
@@ -92,7 +99,7 @@ class View:
         self.phases = [known.get(phase.name, PhaseSummary(phase.name)) for phase in profile.phases]
         self.sensitivity, self.counters, self.coverage = sensitivity, counters, coverage
         self.benefits = benefits
-        self.notes, self.others = notes, others
+        self.notes, self.others, self.small_loops = notes, others, small_loops
         lines = profile.reads + profile.writes
         self.bytes: Floats = lines * machine.line
         # Misses are what was fetched; lines written back follow from them.
@@ -163,6 +170,10 @@ class View:
     def print(self, out: Console, *, everything: bool) -> None:
         """Prints tables: phases, objects x phases, what was not seen."""
         self._print_head(out)
+        if not self.phases:
+            self._print_sizes(out, None if everything else _MANY)
+            self._print_notes(out)
+            return
         shown = list(range(len(self.phases)))
         if not everything and len(shown) > _MANY_PHASES:
             longest = sorted(shown, key=lambda p: -self.profile.phases[p].time)
@@ -171,6 +182,9 @@ class View:
         out.print()
         self._print_objects(out, None if everything else _MANY, shown)
         self._print_benefits(out, None if everything else _MANY)
+        self._print_notes(out)
+
+    def _print_notes(self, out: Console) -> None:
         for sentence in seen.what_was_seen(self.run, self.counters, self.coverage, self.loop):
             out.print(sentence, markup=False)
         for sentence in seen.warnings(self.run, self.coverage):
@@ -193,6 +207,16 @@ class View:
             out.print(sentence, markup=False)
         if sentence := seen.found(self.loop):
             out.print(sentence, markup=False)
+        if not self.phases:
+            if self.small_loops:
+                name = self.small_loops[0]
+                out.print(
+                    f"No main loop: {name} took less than half of the time since it began; --loop {name} takes it "
+                    "all the same.",
+                    markup=False,
+                )
+            out.print("No profile. Objects, the largest first:\n", markup=False)
+            return
         many = self.profile.iterations
         out.print(
             f"Misses, traffic and exposure are {source}, of {many} iteration{'s' * (many != 1)}.", markup=False
@@ -259,6 +283,16 @@ class View:
         )
         if len(phases) < len(self.phases):
             out.print(f"The {len(phases)} longest phases of {len(self.phases)}; --all shows all.", markup=False)
+
+    def _print_sizes(self, out: Console, limit: int | None) -> None:
+        rows = table("object", "kind", "size", left=(0, 1))
+        for o in self.order[:limit]:
+            item = self.profile.objects[o]
+            rows.add_row(item.name, item.kind, units.size(item.size))
+        if rest := self.order[len(self.order[:limit]) :]:
+            rows.add_row(f"({len(rest)} more)", "", units.size(sum(self.profile.objects[o].size for o in rest)))
+        out.print(rows)
+        out.print()
 
     def _print_benefits(self, out: Console, limit: int | None) -> None:
         ranked = sorted((b for b in self.benefits if b.rank is not None), key=lambda b: b.rank or 0)

@@ -53,14 +53,16 @@ CREATE TABLE loop(
   why TEXT NOT NULL, turns_before INTEGER NOT NULL, ended REAL, iterations INTEGER, observed INTEGER,
   PRIMARY KEY(run, number)) WITHOUT ROWID;
 CREATE VIEW loop_time AS
-  SELECT run, name, MIN(number) AS first,
+  SELECT run, name, MIN(number) AS first, MIN(begun) AS begun,
     SUM(COALESCE((ended - begun) * (iterations + turns_before) / MAX(iterations, 1), 0)) AS time
   FROM loop GROUP BY run, name;
 CREATE VIEW main_loop AS
   SELECT * FROM loop
   WHERE NOT EXISTS (SELECT 1 FROM loop AS found WHERE found.run = loop.run AND found.why <> '')
     OR name = (SELECT name FROM loop_time AS one WHERE one.run = loop.run
-      AND time >= 0.75 * (SELECT MAX(time) FROM loop_time AS any WHERE any.run = loop.run) ORDER BY first LIMIT 1);
+      AND time >= 0.75 * (SELECT MAX(time) FROM loop_time AS any WHERE any.run = loop.run)
+      AND time >= 0.5 * (SELECT COALESCE(ended, 0) - one.begun FROM run WHERE id = loop.run)
+      ORDER BY first LIMIT 1);
 CREATE TABLE phase_instance(
   run INTEGER NOT NULL REFERENCES run(id), loop INTEGER NOT NULL, iteration INTEGER NOT NULL,
   phase INTEGER NOT NULL, name TEXT NOT NULL, begun REAL NOT NULL, ended REAL NOT NULL, waited REAL NOT NULL,

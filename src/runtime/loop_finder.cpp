@@ -23,6 +23,7 @@ constexpr double k_explained = 0.6;         // by its parts, if they are to be p
 constexpr double k_most_phases = 512;       // in a turn
 constexpr std::uint64_t k_most_turns = std::numeric_limits<std::uint32_t>::max();
 constexpr double k_gone = 0.1;  // of a turn: so long after its end a loop is over
+constexpr double k_few_events = 16;
 
 }  // namespace
 
@@ -57,6 +58,7 @@ Work LoopFinder::least_turn(Index index, double share) const {
 }
 
 void LoopFinder::turned(Index index) {
+  ++events_;
   give_up_ended();
   if (index == main_ && is_running_) {
     Boundary boundary;
@@ -68,6 +70,7 @@ void LoopFinder::turned(Index index) {
 }
 
 void LoopFinder::entered(Index index) {
+  ++events_;
   give_up_ended();
   if (!known_.empty() && !is_running_ && index != main_ && is_wanted(index)) take_known(index);
   if (index == main_) {
@@ -96,9 +99,11 @@ void LoopFinder::take_known(Index index) {
 }
 
 void LoopFinder::left(Index index) {
+  ++events_;
   if (index == main_) {
     is_running_ = false;
     left_at_ = tree_.now();
+    events_left_ = events_;
   }
   give_up_ended();
 }
@@ -165,11 +170,17 @@ void LoopFinder::begin_loop(Boundary& boundary) {
   boundary.begins_loop = name_of_(node(main_));
 }
 
-// It may go on: as the inner one of two loops, or called again at once.
+// As the inner one of two loops, or called again at once.
+bool LoopFinder::may_go_on() const {
+  if (is_seen_)
+    return static_cast<double>(tree_.now() - left_at_) < k_gone * static_cast<double>(node(main_).turn);
+  return static_cast<double>(events_ - events_left_) <
+         std::max(k_few_events, k_gone * static_cast<double>(events_in_a_turn_));
+}
+
 void LoopFinder::give_up_ended() {
   if (!in_loop_ || is_running_) return;
-  const auto since = static_cast<double>(tree_.now() - left_at_);
-  if (is_seen_ && since < k_gone * static_cast<double>(node(main_).turn)) return;
+  if (may_go_on()) return;
   in_loop_ = false;
   Boundary boundary;
   boundary.ends_loop = true;
@@ -179,6 +190,7 @@ void LoopFinder::give_up_ended() {
 // --- its phases ----------------------------------------------------------------------------------------------
 
 void LoopFinder::begin_turn(Boundary& boundary) {
+  events_in_a_turn_ = events_ - std::exchange(events_turned_, events_);
   times_first_ = 0;
   first_is_to_come_ = names_.contains(first_name_);
   begin_phase(first_name_, boundary);

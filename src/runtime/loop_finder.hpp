@@ -46,7 +46,7 @@ class LoopFinder final : public observe::LoopTree::Listener {
   [[nodiscard]] std::string nothing_found() const;
 
   // Whether the program's accesses are seen from now on. The main loop's turns that are not count as the last one
-  // that was; where it is left while they are not, it has ended.
+  // that was.
   void set_seen(bool seen);
 
   void entered(Index node) override;
@@ -68,6 +68,7 @@ class LoopFinder final : public observe::LoopTree::Listener {
   void begin_turn(Boundary& boundary);
   void begin_phase(std::string name, Boundary& boundary);
   void give_up_ended();
+  [[nodiscard]] bool may_go_on() const;
 
   // Of the main loop's turns.
   [[nodiscard]] double work_in_a_turn(Index index) const;
@@ -92,6 +93,8 @@ class LoopFinder final : public observe::LoopTree::Listener {
   bool in_loop_ = false;                    // as the program was told
   bool is_running_ = false;                 // the main loop, as the tree has it
   Work left_at_ = 0;                        // when it is not
+  // What was heard of calls and loops stands for work while none is seen.
+  std::uint64_t events_ = 0, events_left_ = 0, events_turned_ = 0, events_in_a_turn_ = 0;
   std::vector<Answer> is_phase_;            // by node
   std::set<std::string> names_;             // of phases
   std::vector<std::vector<Index>> inside_;  // by node, while phases are chosen

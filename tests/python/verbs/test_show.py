@@ -2,6 +2,8 @@
 
 import html
 import json
+import shutil
+import sqlite3
 from dataclasses import replace
 
 import pytest
@@ -136,3 +138,37 @@ def test_a_core_time_that_was_fitted_or_is_real_needs_no_note(store_path):
     assert core_time(fitted, machine) == {"instruction_s": 0.25e-9, "calibrated": True}
     assert uncalibrated(real, machine) is None
     assert core_time(real, machine) is None
+
+
+def _with_found_loop(store_path, tmp_path, share):
+    """The job, but that its main loop was found, and took so much of the time since it began."""
+    path = tmp_path / "found.terrace"
+    shutil.copy(store_path, path)
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE loop SET why = 'it repeats', name = 'solve:7', turns_before = 0")
+        for run, begun, ended in database.execute("SELECT run, begun, ended FROM loop").fetchall():
+            if ended is not None:
+                end = begun + (ended - begun) / share
+                database.execute("UPDATE run SET ended = ? WHERE id = ?", (end, run))
+    return path
+
+
+def test_a_found_loop_that_holds_most_of_the_run_is_the_main_one(terrace, store_path, tmp_path):
+    path = _with_found_loop(store_path, tmp_path, 0.51)
+    assert json.loads(terrace("show", path, "--json").stdout)["loop"] == "solve:7"
+    assert Store(path).small_loops(Store(path).run()) == []
+
+
+def test_one_that_holds_less_is_none_and_what_is_known_is_shown(terrace, store_path, tmp_path):
+    path = _with_found_loop(store_path, tmp_path, 0.49)
+    document = json.loads(terrace("show", path, "--json").stdout)
+    assert document["loop"] is None
+    assert document["phases"] == []
+    assert document["coverage"] is not None
+    assert {item["name"] for item in document["objects"]} >= {"u", "index"}
+    said = " ".join(terrace("show", path).stdout.split())
+    assert "No main loop: solve:7 took less than half of the time since it began; --loop solve:7 takes it" in said
+    assert "Code without hooks took" in said
+    done = terrace("plan", path)
+    assert done.returncode != 0
+    assert "less than half" in done.stderr or "show says why" in done.stderr

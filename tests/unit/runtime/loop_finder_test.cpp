@@ -180,11 +180,13 @@ TEST(LoopFinder, GoesOnToTheOutermostLoopWhereTurnsAreLeftOut) {
   Program program({{1, {.last = 2}}, {2, {.around = 1, .last = 2}}});
   for (int i = 0; i < 4; ++i) {
     program.turn(1);
-    program.run(3, 1, k_much);
+    program.run(3, 1, 4 * k_much);
     for (int j = 0; j < 20; ++j) {
       program.turn(2);
-      const bool believes_inner = !program.log.empty() && (i == 0 || program.log.back() == "f5");
-      if (believes_inner && i < 2) program.see(j % 8 == 0);
+      const auto believes = [&](const std::string& name) {
+        return std::count(program.log.begin(), program.log.end(), "begin " + name) != 0;
+      };
+      if (believes("loop 2") && !believes("loop 1")) program.see(j % 8 == 0);
       program.run(4, 2, k_much);
       program.run(5, 2, k_much);
     }
@@ -195,6 +197,25 @@ TEST(LoopFinder, GoesOnToTheOutermostLoopWhereTurnsAreLeftOut) {
   const auto at = std::find(program.log.begin(), program.log.end(), "begin loop 1");
   EXPECT_EQ(std::count(at, program.log.end(), "f3"), 2);
   EXPECT_EQ(std::count(at, program.log.end(), "f4"), 40);
+}
+
+// Where nothing is seen, what was heard of calls tells whether a loop is over.
+TEST(LoopFinder, IsNotOverBetweenShortVisitsWhereTurnsAreLeftOut) {
+  Program program({{1, {.last = 1}}});
+  for (int visit = 0; visit < 20; ++visit) {
+    program.call(8, 0);
+    for (int i = 0; i < 4; ++i) {
+      program.turn(1);
+      if (!program.log.empty()) program.see(false);
+      program.run(3, 1, k_much);
+    }
+    program.leave();
+    program.run(5, 0, 10);
+  }
+  EXPECT_EQ(std::count(program.log.begin(), program.log.end(), "begin loop 1"), 1);
+  EXPECT_EQ(std::count(program.log.begin(), program.log.end(), "end"), 0);
+  for (int i = 0; i < 20; ++i) program.run(5, 0, k_much);
+  EXPECT_EQ(std::count(program.log.begin(), program.log.end(), "end"), 1);
 }
 
 TEST(LoopFinder, LoopsWithoutCallsArePhases) {
@@ -275,6 +296,23 @@ TEST(LoopFinder, ShortTurnsAreNone) {
     program.run(3, 1, 1000);
   }
   EXPECT_EQ(program.log, Log{});
+}
+
+// Turns of a tenth of what is asked of a loop within others, in a loop that is most of what was done.
+TEST(LoopFinder, ShortTurnsOfWhatDoesMostAreTaken) {
+  const auto run = [](bool within_another) {
+    Program program({{1, {.last = 1}}, {2, {.last = 3}}, {3, {.around = 2, .last = 3}}});
+    program.run(9, 0, k_much / 16);
+    if (within_another) program.turn(2);
+    for (int i = 0; i < 100; ++i) {
+      program.turn(within_another ? 3 : 1);
+      program.run(3, within_another ? 3 : 1, 1 << 16);
+    }
+    return program.log;
+  };
+  ASSERT_FALSE(run(false).empty());
+  EXPECT_EQ(run(false).front(), "begin loop 1");
+  EXPECT_EQ(run(true), Log{});
 }
 
 // Calls that were left by a jump (longjmp, an exception) end nothing that goes on.

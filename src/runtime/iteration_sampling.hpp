@@ -25,6 +25,8 @@ class IterationSampling {
     whole_ = 0;
   }
   void end_loop() { now_ = true; }
+  // Until further notice every iteration is observed: it is not sure yet that this is the main loop.
+  void hold(bool held) { held_ = held; }
   // A phase begins: is it observed?
   bool phase(const PhaseTracker& tracker, bool begins_iteration) {
     if (begins_iteration) {
@@ -50,13 +52,14 @@ class IterationSampling {
 
  private:
   [[nodiscard]] bool wanted(std::uint32_t iteration) const {
-    return iteration < 2 || iteration == whole_ || (iteration - 1) % every_ == 0;
+    return held_ || iteration < 2 || iteration == whole_ || (iteration - 1) % every_ == 0;
   }
 
   std::uint32_t every_;
   std::set<std::pair<PhaseIndex, std::string>> known_;
   std::uint32_t whole_ = 0;  // an iteration that is observed whatever its number
   std::uint32_t iterations_ = 0;
+  bool held_ = false;
   bool now_ = true;
 };
 

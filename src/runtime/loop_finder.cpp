@@ -24,6 +24,8 @@ constexpr double k_most_phases = 512;       // in a turn
 constexpr std::uint64_t k_most_turns = std::numeric_limits<std::uint32_t>::max();
 constexpr double k_gone = 0.1;  // of a turn: so long after its end a loop is over
 constexpr double k_few_events = 16;
+constexpr std::uint64_t k_turns_to_be_known = 4;  // of a loop around the main loop: it has been taken, or is none
+constexpr Work k_most_unsure = 1 << 29;           // of a main loop: a fifth of a second of most cores
 
 }  // namespace
 
@@ -194,6 +196,15 @@ void LoopFinder::begin_turn(Boundary& boundary) {
   times_first_ = 0;
   first_is_to_come_ = names_.contains(first_name_);
   begin_phase(first_name_, boundary);
+  boundary.is_unsure = may_be_a_part();
+}
+
+// Of a loop around it that has not turned often enough to be known.
+bool LoopFinder::may_be_a_part() const {
+  if (!wanted_.empty() || tree_.work_of(main_) > k_most_unsure) return false;
+  for (auto around = node(main_).around; around != k_none; around = node(around).around)
+    if (node(around).is_loop && node(around).turns < k_turns_to_be_known) return true;
+  return false;
 }
 
 // An iteration is known by the name of its first phase, so no other phase has it.

@@ -60,6 +60,7 @@ class LoopFinder final : public observe::LoopTree::Listener {
   [[nodiscard]] const Node& node(Index index) const { return tree_.nodes()[index]; }
   [[nodiscard]] bool deserves(Index index);
   [[nodiscard]] bool is_wanted(Index index);
+  [[nodiscard]] bool may_be_a_part() const;
   [[nodiscard]] Work least_turn(Index index, double share) const;
   void believe(Index index);
   void take_known(Index index);

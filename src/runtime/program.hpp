@@ -31,6 +31,7 @@ class Program {
   void hinted(const observe::ProgramHint& hint);
 
   void loop_begun(const observe::NewLoop& loop);
+  void hold_sampling(bool held) { sampling_.hold(held); }
   void loop_ended();
   void phase_begun(std::string_view name);
   [[nodiscard]] bool in_loop() const { return tracker_.in_loop(); }

@@ -36,6 +36,14 @@ class Loop {
   IterationSampling sampling_;
 };
 
+TEST(IterationSampling, TakesAllWhileHeld) {
+  Loop loop(4);
+  loop.sampling().hold(true);
+  EXPECT_EQ(loop.iterations(4, "ab"), "AB AB AB AB ");
+  loop.sampling().hold(false);
+  EXPECT_EQ(loop.iterations(3, "ab"), "ab AB ab ");
+}
+
 TEST(IterationSampling, TakesTheFirstTwoIterationsAndEveryNth) {
   Loop loop(4);
   EXPECT_EQ(loop.iterations(11, "ab"), "AB AB ab ab ab AB ab ab ab AB ab ");

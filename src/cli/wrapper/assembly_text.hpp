@@ -43,7 +43,7 @@ inline observe::Hook hook_called(std::string_view line) {
   return observe::Hook::none;
 }
 
-// Behind a call of a block's hook that tells of a loop's turns or entries.
+// Behind a call of a block's hook that tells of a loop's turns or entries, or may do so.
 inline constexpr std::string_view k_loop_mark = "\t# loop";
 
 // Calls `each` with every line, without its end.

@@ -118,7 +118,9 @@ class Thinner {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       if (!blocks_[i].hook) continue;
       auto& line = lines_[*blocks_[i].hook];
-      if (marks.marks(static_cast<observe::BlockIndex>(i)))
+      const bool is_mark = marks.marks(static_cast<observe::BlockIndex>(i));
+      // The launcher sees blocks cut in other places, and may take another hook for the one that tells.
+      if (is_mark || (!is_dispensable(i) && !marks.is_in_small[i]))
         line.marks = k_loop_mark;
       else if (is_dispensable(i))
         line = {};

@@ -47,6 +47,7 @@ class Marker {
     marks_.turns.assign(blocks.size(), k_no_block);
     marks_.enters.assign(blocks.size(), k_no_block);
     marks_.at_end.assign(blocks.size(), false);
+    marks_.is_in_small.assign(blocks.size(), false);
   }
   LoopMarks mark() {
     find_small_loops();
@@ -57,6 +58,8 @@ class Marker {
       else
         mark_turns(i);
     }
+    for (BlockIndex i = 0; i < blocks_.size(); ++i)
+      if (const auto head = forest().loop_of(i); head != k_no_block) marks_.is_in_small[i] = is_small_[head];
     return std::move(marks_);
   }
 

@@ -25,6 +25,7 @@ struct LoopMarks {
   LoopForest forest;
   std::vector<BlockIndex> turns;   // by block: the head of the loop whose turns its hook tells; k_no_block: none
   std::vector<bool> at_end;        // by block that tells of turns: it does so when one ends, not when one begins
+  std::vector<bool> is_in_small;   // by block: in a loop that neither calls nor holds another
   std::vector<BlockIndex> enters;  // by block: the head of the loop that its hook leads into; k_no_block: none
 
   [[nodiscard]] bool marks(BlockIndex block) const {

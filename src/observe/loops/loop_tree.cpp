@@ -83,9 +83,8 @@ void LoopTree::sample(std::uint64_t site, std::uint32_t depth, Work now) {
 void LoopTree::run(LoopId loop, std::uint32_t depth) {
   if (is_loop_at(depth) && active_.back().loop == loop) resume();
   if (is_loop_at(depth) && (active_.back().is_closed || active_.back().loop == loop)) return;
-  const auto known = code_.loop(loop);
-  if (known.around != 0) run(known.around, depth);
-  if (!active_.back().is_closed) push(loop, known.head, depth);
+  run_around(loop, depth);
+  if (!active_.back().is_closed) push(loop, code_.loop(loop).head, depth);
 }
 
 bool LoopTree::concerns(std::uint64_t site, std::uint32_t depth) {
@@ -111,7 +110,8 @@ void LoopTree::block(std::uint64_t site, std::uint32_t depth, Work now) {
     if (active_.back().is_closed && active_.back().loop != mark.enters) return;
     if (active_.back().loop == mark.enters) pop();  // it is entered again
   }
-  push(mark.enters, code_.loop(mark.enters).head, depth);
+  run_around(mark.enters, depth);
+  if (!active_.back().is_closed) push(mark.enters, code_.loop(mark.enters).head, depth);
 }
 
 void LoopTree::resume() {
@@ -134,8 +134,14 @@ void LoopTree::turn(const LoopCode::Mark& mark, std::uint32_t depth) {
       return;
     }
   }
+  run_around(loop, depth);
+  if (active_.back().is_closed) return;
   push(loop, code_.loop(loop).head, depth);
   active_.back().is_between = mark.at_end;
+}
+
+void LoopTree::run_around(LoopId loop, std::uint32_t depth) {
+  if (const auto around = code_.loop(loop).around; around != 0) run(around, depth);
 }
 
 void LoopTree::pop_deeper(std::uint32_t depth) {

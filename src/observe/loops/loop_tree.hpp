@@ -124,6 +124,7 @@ class LoopTree {
   void resume();
   // The loop, and those around it in the running function, run.
   void run(LoopId loop, std::uint32_t depth);
+  void run_around(LoopId loop, std::uint32_t depth);
   void end_turn(Active& active);
   void begin_turn(Active& active);
   Index child(Index around, LoopId loop, std::uint64_t code);

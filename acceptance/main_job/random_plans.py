@@ -139,7 +139,9 @@ def random_plan(ground: Ground, fast: int, dice: random.Random) -> str:
         of = next(chunk.of for chunk in ground.chunks if chunk.object == name)
         lines += ["[[object]]", f"name = {json.dumps(name)}", f"chunks = {of}"]
         if parts:
-            lines.append(f'parts = {{ dram = "{", ".join(str(n) for n in sorted(one.number for one in parts))}" }}')
+            lines.append(
+                f'parts = {{ dram = "{", ".join(str(n) for n in sorted(one.number for one in parts))}" }}'
+            )
     for asked in sorted({move[2] for move in draw.moves}):
         lines += ["[[segment]]", f"name = {json.dumps(labels[asked])}", "moves = ["]
         for i, target, ask, need in draw.moves:

@@ -11,7 +11,7 @@ from others_lines.own import programs
 
 # So small that data of size small does not fit into them: without misses nothing has a benefit.
 CACHES = ["--cache", "l2=16KiB", "l3=60KiB"]
-# Slow memory of four times the latency, of an eighth of the bandwidth, and CXL; at rest, and while a plan moves data.
+# Slow memory of four times the latency, of an eighth of the bandwidth, and CXL; and while a plan moves data.
 SETTINGS = {
     "latency": ["record", "-m", "unimem-lat4"],
     "bandwidth": ["record", "-m", "unimem-bw8"],
@@ -33,7 +33,9 @@ def _counts(setting: str, name: str, words: list[str]) -> dict[str, int]:
     ranked = [one for one in shown if one["rank"] is not None]
     return {
         "objects": len(ranked),
-        "true": sum(one["benefit_low_s"] <= truth.get(one["name"], 0.0) <= one["benefit_high_s"] for one in ranked),
+        "true": sum(
+            one["benefit_low_s"] <= truth.get(one["name"], 0.0) <= one["benefit_high_s"] for one in ranked
+        ),
         "own": sum(one["benefit_low_s"] <= one["benefit_s"] <= one["benefit_high_s"] for one in ranked),
     }
 

@@ -64,7 +64,7 @@ struct Plan {
   std::vector<std::string> phases;    // names in the order of the iteration
   // By position in phases, accesses: where a phase's length is other than its segments say (phase_length()).
   std::vector<std::uint64_t> lengths;
-  std::vector<Repeat> repeats;        // where phases go on that go on beyond their last segment, ascending
+  std::vector<Repeat> repeats;  // where phases go on that go on beyond their last segment, ascending
   std::vector<double>
       rate_limits;  // by phase: how fast moves go, of full speed (Mover::limit_rate); empty: at full speed
   std::vector<PlanObject> objects;

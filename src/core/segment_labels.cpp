@@ -44,6 +44,7 @@ Labels labels_of_segments(const std::string& phase, const std::string& separator
                           const std::vector<std::uint64_t>& offsets, double length,
                           const std::set<std::string>& used) {
   std::vector<double> each;
+  each.reserve(offsets.size());
   for (const auto offset : offsets) each.push_back(static_cast<double>(offset) / length);
   for (int digits = 0; digits <= k_most_digits; ++digits) {
     auto labels = shares(phase, separator, each, digits);

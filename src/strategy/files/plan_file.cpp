@@ -30,9 +30,10 @@ constexpr std::int64_t k_schema = 2;
 void refuse_earlier(const TomlTable& table, const std::vector<const char*>& keys) {
   for (const auto* key : keys)
     if (table.has(key))
-      table.refuse(key,
-                   "is of the earlier format of plan files, schema 1, whose segments had other names; make the plan "
-                   "again: terrace plan FILE.terrace -o PLAN.toml");
+      table.refuse(
+          key,
+          "is of the earlier format of plan files, schema 1, whose segments had other names; make the plan "
+          "again: terrace plan FILE.terrace -o PLAN.toml");
 }
 
 // What [internals] says of an object's parts and of a segment's moves, in the order of the file.
@@ -110,8 +111,8 @@ void get_parts(const TomlTable& table, PlanObject& object) {
   std::ranges::sort(object.parts, {}, [](const PlanPart& part) { return part.chunks.first; });
   for (std::size_t p = 1; p < object.parts.size(); ++p)
     if (const auto& last = object.parts[p - 1].chunks; object.parts[p].chunks.first < last.first + last.count)
-      parts.refuse(object.parts[p].place, "has chunk " + std::to_string(object.parts[p].chunks.first) +
-                                              ", which stands there twice");
+      parts.refuse(object.parts[p].place,
+                   "has chunk " + std::to_string(object.parts[p].chunks.first) + ", which stands there twice");
 }
 
 PlanObject get_object(const TomlTable& table, const Internals& internals) {
@@ -123,7 +124,8 @@ PlanObject get_object(const TomlTable& table, const Internals& internals) {
   if (table.has("chunks")) object.chunks = static_cast<std::uint32_t>(table.integer("chunks", 1, k_most_chunks));
   if (table.has("pin")) object.pinned = table.flag("pin");
   if (table.has("place")) {
-    if (table.has("parts")) table.refuse("place", "an object has one place, or parts, not both; delete one of them");
+    if (table.has("parts"))
+      table.refuse("place", "an object has one place, or parts, not both; delete one of them");
     object.parts.push_back({{0, object.chunks}, table.name("place"), {}, {}});
   } else if (table.has("parts")) {
     get_parts(table, object);
@@ -188,8 +190,9 @@ class Moves {
       std::vector<std::string> names;
       for (const auto& [known, o] : objects_) names.push_back(known);
       const auto nearest = machine::nearest_name(name, names);
-      table.refuse("object", in_quotes(name) + " is none of the plan's [[object]]s; " +
-                                 (nearest.empty() ? "add one of that name" : "did you mean " + in_quotes(nearest) + "?"));
+      table.refuse("object",
+                   in_quotes(name) + " is none of the plan's [[object]]s; " +
+                       (nearest.empty() ? "add one of that name" : "did you mean " + in_quotes(nearest) + "?"));
     }
     const auto& object = plan_.objects[found->second];
     if (object.pinned) table.refuse("object", in_quotes(name) + " is pinned and never moves; remove pin or move");
@@ -250,10 +253,10 @@ void get_internals(const TomlTable& table, Plan& plan) {
 }
 
 Plan get_plan(const TomlTable& table) {
-  refuse_earlier(table, {"move", "repeat", "rate_limits", "predicted", "predicted_slow", "lower_bound", "gap", "draws",
-                         "regret", "regret_low", "regret_high"});
-  table.allow_only({"schema", "planner", "machine", "loop", "progress", "budget", "phases", "object", "segment",
-                    "internals"});
+  refuse_earlier(table, {"move", "repeat", "rate_limits", "predicted", "predicted_slow", "lower_bound", "gap",
+                         "draws", "regret", "regret_low", "regret_high"});
+  table.allow_only(
+      {"schema", "planner", "machine", "loop", "progress", "budget", "phases", "object", "segment", "internals"});
   Plan plan;
   if (table.has("schema")) static_cast<void>(table.integer("schema", 1, k_schema));
   plan.planner = table.has("planner") ? table.text("planner") : "hand";

@@ -128,8 +128,12 @@ class Format {
   }
 
   void head() {
-    line("# A plan of Terrace: where each object is when an iteration of the loop begins, and what moves during it.");
-    line("# Edit it as you like; docs/planning.md says what each key means. What it does not name stays in slow memory.");
+    line(
+        "# A plan of Terrace: where each object is when an iteration of the loop begins, and what moves during "
+        "it.");
+    line(
+        "# Edit it as you like; docs/planning.md says what each key means. What it does not name stays in slow "
+        "memory.");
     std::vector<std::string> times;
     if (plan_.predicted.value > 0) times.push_back(format(plan_.predicted) + " with this plan");
     if (plan_.predicted_slow.value > 0)
@@ -161,7 +165,7 @@ class Format {
     for (const auto start : starts_) {
       auto entry = toml_string(plan_.phases[start]);
       if (any_long) {
-        entry = "{ name = " + entry;
+        entry.insert(0, "{ name = ");
         if (const auto accesses = length(start)) entry += ", length = " + std::to_string(accesses);
         entry += " }";
       }
@@ -177,7 +181,9 @@ class Format {
   void objects() {
     if (plan_.objects.empty()) return;
     line("");
-    line("# The objects, and what of each is where when an iteration begins (place: all of it; parts: these of its");
+    line(
+        "# The objects, and what of each is where when an iteration begins (place: all of it; parts: these of "
+        "its");
     line("# chunks, which are numbered from 0). pin: it never moves.");
     for (std::uint32_t o = 0; o < plan_.objects.size(); ++o) {
       const auto& object = plan_.objects[o];
@@ -214,7 +220,8 @@ class Format {
     std::vector<std::string> words;
     for (const auto& [to, bytes] : moved) words.push_back(format(bytes) + " to " + to);
     auto text = words.empty() ? "" : "  # moves in an iteration: " + joined(words, ", ", ", ");
-    if (gain.value > 0) text += std::string(words.empty() ? "  # " : "; ") + "gains " + format(gain) + " an iteration";
+    if (gain.value > 0)
+      text += std::string(words.empty() ? "  # " : "; ") + "gains " + format(gain) + " an iteration";
     if (text.empty() && object.parts.empty()) text = "  # stays in slow memory";
     return comment(text);
   }
@@ -228,18 +235,22 @@ class Format {
         return line.object == move.object && line.to == move.to && line.awaited == move.awaited &&
                (!move.awaited || line.need == move.need);
       });
-      if (same == lines.end()) same = lines.insert(lines.end(), {move.object, move.to, move.awaited, move.need, {}});
+      if (same == lines.end())
+        same = lines.insert(lines.end(), {move.object, move.to, move.awaited, move.need, {}});
       same->moves.push_back(m);
     }
-    std::ranges::stable_partition(lines, [](const Line& line) { return !line.awaited; });
+    std::stable_partition(lines.begin(), lines.end(), [](const Line& line) { return !line.awaited; });
     return lines;
   }
 
   void segments() {
     if (by_ask_.empty()) return;
     line("");
-    line("# What moves: asked for when the program comes to this phase, or to this part of it. before: what needs it");
-    line("# there; a phase waits for it at its beginning, never inside. Moves are made in the order of the lines.");
+    line(
+        "# What moves: asked for when the program comes to this phase, or to this part of it. before: what needs "
+        "it");
+    line(
+        "# there; a phase waits for it at its beginning, never inside. Moves are made in the order of the lines.");
     line("# Where nothing is listed, nothing changes.");
     for (const auto& [ask, moves] : by_ask_) {
       line("");
@@ -275,10 +286,11 @@ class Format {
     array("object", internals_of_objects());
     array("segment", internals_of_segments());
     if (out_.size() == begin) return;
-    out_.insert(begin,
-                "\n# For Terrace alone: exact figures behind the plan above, in seconds. The plan is obeyed without "
-                "them, too:\n# delete this line and all below it, or any of it, if they are in the way.\n"
-                "[internals]\n");
+    out_.insert(
+        begin,
+        "\n# For Terrace alone: exact figures behind the plan above, in seconds. The plan is obeyed without "
+        "them, too:\n# delete this line and all below it, or any of it, if they are in the way.\n"
+        "[internals]\n");
   }
 
   void array(const char* name, const std::vector<std::string>& entries) {
@@ -344,8 +356,8 @@ class Format {
   }
 
   const Plan& plan_;
-  std::vector<std::string> labels_;     // by position
-  std::vector<std::uint32_t> starts_;   // of phases
+  std::vector<std::string> labels_;    // by position
+  std::vector<std::uint32_t> starts_;  // of phases
   std::map<std::uint32_t, std::vector<const PlanMove*>> by_ask_;
   std::string out_;
 };

@@ -21,7 +21,8 @@ std::vector<std::uint64_t> get_offsets(const TomlTable& table) {
   std::vector<std::uint64_t> offsets;
   if (!table.has("segments")) return offsets;
   for (const auto number : table.numbers("segments")) {
-    const bool whole = number >= 1 && number <= static_cast<double>(k_most_accesses) && number == std::floor(number);
+    const bool whole =
+        number >= 1 && number <= static_cast<double>(k_most_accesses) && number == std::floor(number);
     if (!whole || (!offsets.empty() && number <= static_cast<double>(offsets.back())))
       table.refuse("segments", "are whole numbers of accesses that ascend, from 1 on; delete this phase's line");
     offsets.push_back(static_cast<std::uint64_t>(number));
@@ -137,7 +138,7 @@ std::optional<PlanTimeline::Point> PlanTimeline::share(const TomlTable& table, c
   if (percent > 0 && phase.length == 0)
     table.refuse(key, "nobody knows how long phase " + in_quotes(phase.name) +
                           " is; say so in phases: { name = \"...\", length = ACCESSES }, or name the phase alone");
-  const auto offset = static_cast<std::uint64_t>(percent / 100 * static_cast<double>(phase.length) + 0.5);
+  const auto offset = static_cast<std::uint64_t>(std::llround(percent / 100 * static_cast<double>(phase.length)));
   const auto before = std::prev(phase.rate_limits.upper_bound(offset));
   phase.rate_limits.emplace(offset, before->second);
   return Point{found->second, offset};

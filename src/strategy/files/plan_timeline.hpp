@@ -42,7 +42,7 @@ class PlanTimeline {
  private:
   struct Phase {
     std::string name, label;
-    std::uint64_t length = 0;  // accesses; 0: unknown
+    std::uint64_t length = 0;                     // accesses; 0: unknown
     std::map<std::uint64_t, double> rate_limits;  // by where a segment begins
     std::string again_from;
   };

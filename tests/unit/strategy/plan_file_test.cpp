@@ -84,7 +84,8 @@ TEST(PlanFile, IsTheSamePlanWithoutItsInternals) {
   std::mt19937 random(5);
   for (int n = 0; n < 100; ++n) {
     auto plan = random_plan(random, false);
-    for (std::size_t k = 2; k < 6; ++k) plan.phases[k] = k == 2 ? "solve" : "solve@" + std::to_string(16384 * (k - 2));
+    for (std::size_t k = 2; k < 6; ++k)
+      plan.phases[k] = k == 2 ? "solve" : "solve@" + std::to_string(16384 * (k - 2));
     const auto text = format_plan(plan);
     const auto rest = parse_plan(text.substr(0, text.find("\n# For Terrace alone")), "p.toml");
     ASSERT_EQ(moves_of(rest), moves_of(plan)) << text;
@@ -149,13 +150,16 @@ segment = [{ name = "solve 1, 12 %", order = [1, 0], costs = [1.0, 2.0] }]
 
 TEST(PlanFile, SaysWhatToDoAboutAWrongEdit) {
   const std::string segment = "[[segment]]\nname = ";
-  EXPECT_EQ(refusal_of(segment + "\"slove 1, 12 %\"\n"),
-            "p.toml:7: segment.name: 'slove 1, 12 %' is no phase of this plan, and no share of one; write for example "
-            "'init' or 'init 12 %'");
-  EXPECT_EQ(refusal_of(segment + "\"solve 3\"\n"),
-            "p.toml:7: segment.name: 'solve 3' is no phase of this plan, and no share of one; did you mean 'solve 1'?");
-  EXPECT_EQ(refusal_of(segment + "\"solve 1, 100 %\"\n"),
-            "p.toml:7: segment.name: 'solve 1, 100 %' is no part of the phase; give a share from 0 to below 100 %");
+  EXPECT_EQ(
+      refusal_of(segment + "\"slove 1, 12 %\"\n"),
+      "p.toml:7: segment.name: 'slove 1, 12 %' is no phase of this plan, and no share of one; write for example "
+      "'init' or 'init 12 %'");
+  EXPECT_EQ(
+      refusal_of(segment + "\"solve 3\"\n"),
+      "p.toml:7: segment.name: 'solve 3' is no phase of this plan, and no share of one; did you mean 'solve 1'?");
+  EXPECT_EQ(
+      refusal_of(segment + "\"solve 1, 100 %\"\n"),
+      "p.toml:7: segment.name: 'solve 1, 100 %' is no part of the phase; give a share from 0 to below 100 %");
   EXPECT_EQ(refusal_of(segment + "\"solve 2, 5 %\"\n"),
             "p.toml:7: segment.name: nobody knows how long phase 'solve' is; say so in phases: { name = \"...\", "
             "length = ACCESSES }, or name the phase alone");
@@ -169,8 +173,9 @@ TEST(PlanFile, SaysWhatToDoAboutAWrongEdit) {
             "p.toml:8: segment.moves.object: 'b' is none of the plan's [[object]]s; did you mean 'a'?");
   EXPECT_EQ(move("object = \"a\", chunks = \"1, 8\", to = \"hbm\""),
             "p.toml:8: segment.moves.chunks: reaches to chunk 8, but the object has 8 (0 to 7)");
-  EXPECT_EQ(move("object = \"a\", chunks = \"1 2\", to = \"hbm\""),
-            "p.toml:8: segment.moves.chunks: '1 2' are no chunks; write for example \"3\", \"0-15\" or \"0-6, 20\"");
+  EXPECT_EQ(
+      move("object = \"a\", chunks = \"1 2\", to = \"hbm\""),
+      "p.toml:8: segment.moves.chunks: '1 2' are no chunks; write for example \"3\", \"0-15\" or \"0-6, 20\"");
   EXPECT_EQ(move("object = \"a\", to = \"hbm\", need = 3"),
             "p.toml:8: segment.moves.need: unknown key; the keys here are object, chunks, to, before");
   EXPECT_EQ(refusal_of("[[object]]\nname = \"b\"\nchunks = 4\nparts = { hbm = \"0-1\", ddr = \"1\" }\n"),
@@ -191,9 +196,10 @@ TEST(PlanFile, TellsOfTheEarlierFormat) {
   EXPECT_EQ(refusal_of_plan("schema = 1\nrate_limits = [1.0]\n"), "p.toml:2: rate_limits: " + again);
   EXPECT_EQ(refusal_of_plan("[[object]]\nname = \"a\"\n[[object.part]]\nchunks = \"0\"\n"),
             "p.toml:3: object.part: " + again);
-  EXPECT_EQ(refusal_of_plan("phases = [\"a\", \"a@16384\"]\n"),
-            "p.toml:1: phases: 'a@16384' ends like a segment of the earlier format; write the phase's name, 'a', once, "
-            "or make the plan again: terrace plan FILE.terrace -o PLAN.toml");
+  EXPECT_EQ(
+      refusal_of_plan("phases = [\"a\", \"a@16384\"]\n"),
+      "p.toml:1: phases: 'a@16384' ends like a segment of the earlier format; write the phase's name, 'a', once, "
+      "or make the plan again: terrace plan FILE.terrace -o PLAN.toml");
 }
 
 TEST(PlanFile, RefusesConfidencesThatAreNone) {
@@ -202,8 +208,10 @@ TEST(PlanFile, RefusesConfidencesThatAreNone) {
   EXPECT_EQ(refusal_of_plan("[internals]\ndraws = 9\nregret_low = 2.0\nregret_high = 1.0\n"),
             "p.toml:4: internals.regret_high: is below regret_low");
   const auto share = [](const std::string& text) {
-    return refusal_of_plan("[[object]]\nname = \"a\"\nplace = \"hbm\"\n[internals]\nobject = [{ name = \"a\", "
-                           "confidences = [" + text + "] }]\n");
+    return refusal_of_plan(
+        "[[object]]\nname = \"a\"\nplace = \"hbm\"\n[internals]\nobject = [{ name = \"a\", "
+        "confidences = [" +
+        text + "] }]\n");
   };
   EXPECT_EQ(share("1.5"),
             "p.toml:5: internals.object.confidences: are shares of the draws, from 0 to 1; delete this key");
@@ -213,12 +221,15 @@ TEST(PlanFile, RefusesConfidencesThatAreNone) {
 
 TEST(PlanFile, RefusesRateLimitsThatAreNone) {
   const auto limits = [](const std::string& text) {
-    return refusal_of_plan("phases = [\"a\", \"b\"]\n[internals]\nphase = [{ name = \"b\", segments = [5], "
-                           "rate_limits = " + text + " }]\n");
+    return refusal_of_plan(
+        "phases = [\"a\", \"b\"]\n[internals]\nphase = [{ name = \"b\", segments = [5], "
+        "rate_limits = " +
+        text + " }]\n");
   };
-  EXPECT_EQ(limits("[1.0]"),
-            "p.toml:3: internals.phase.rate_limits: has 1 numbers for 2 segments, the phase's beginning among them; "
-            "delete this key");
+  EXPECT_EQ(
+      limits("[1.0]"),
+      "p.toml:3: internals.phase.rate_limits: has 1 numbers for 2 segments, the phase's beginning among them; "
+      "delete this key");
   EXPECT_EQ(limits("[1.0, 0.0]"),
             "p.toml:3: internals.phase.rate_limits: are shares of full speed, above 0 and at most 1");
   EXPECT_NE(limits("[1.0, 1.5]"), "accepted");
@@ -227,7 +238,6 @@ TEST(PlanFile, RefusesRateLimitsThatAreNone) {
   EXPECT_NE(limits("0.5"), "accepted");
   EXPECT_EQ(limits("[1, 0.25]"), "accepted");
 }
-
 
 TEST(PlanFile, TakesAHandWrittenPlan) {
   const auto plan = parse_plan(R"(
@@ -252,9 +262,8 @@ TEST(PlanFile, NamesFileLineAndKeyOfAMistake) {
   EXPECT_EQ(refusal_of_plan("[[object]]\nname = \"a\"\nplcae = \"hbm\"\n"),
             "p.toml:3: object.plcae: unknown key; did you mean 'place'?");
   EXPECT_NE(refusal_of_plan("[[object]]\nplace = \"hbm\"\n").find("p.toml:1: object.name"), std::string::npos);
-  EXPECT_EQ(
-      refusal_of_plan("[[object]]\nname = \"a\"\nchunks = 4\nparts = { hbm = \"2-9\" }\n"),
-      "p.toml:4: object.parts.hbm: reaches to chunk 9, but the object has 4 (0 to 3)");
+  EXPECT_EQ(refusal_of_plan("[[object]]\nname = \"a\"\nchunks = 4\nparts = { hbm = \"2-9\" }\n"),
+            "p.toml:4: object.parts.hbm: reaches to chunk 9, but the object has 4 (0 to 3)");
   EXPECT_NE(refusal_of_plan("[[object]]\nname = \"a\"\nchunks = 0\n").find("p.toml:3: object.chunks"),
             std::string::npos);
   EXPECT_NE(refusal_of_plan("[[object]]\nname = \"a\"\n[[object]]\nname = \"a\"\n").find("p.toml:4: object.name"),

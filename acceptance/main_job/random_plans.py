@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from terrace import _core
 from terrace.store.reader import Store
 
 MOST_MOVES = 300  # an iteration
@@ -129,16 +130,39 @@ class _Draw:
 def random_plan(ground: Ground, fast: int, dice: random.Random) -> str:
     """A plan file's text."""
     draw = _Draw(ground, fast, dice)
-    lines = ["schema = 1", f"phases = {json.dumps(ground.phases)}"]
+    labels = _core.segment_labels(ground.phases)
+    begun = [name for name in ground.phases if "@" not in name]
+    lines = ["schema = 2", f"phases = {json.dumps(begun)}"]
     named = sorted({ground.chunks[i].object for i in [*draw.initial, *(move[0] for move in draw.moves)]})
     for name in named:
         parts = [ground.chunks[i] for i in draw.initial if ground.chunks[i].object == name]
         of = next(chunk.of for chunk in ground.chunks if chunk.object == name)
         lines += ["[[object]]", f"name = {json.dumps(name)}", f"chunks = {of}"]
-        for part in sorted(parts, key=lambda one: one.number):
-            lines += ["[[object.part]]", f'chunks = "{part.number}"', 'place = "dram"']
-    for i, target, ask, need in draw.moves:
-        chunk = ground.chunks[i]
-        lines += ["[[move]]", f"object = {json.dumps(chunk.object)}", f'chunks = "{chunk.number}"']
-        lines += [f'to = "{target}"', f"ask = {ask}"] + ([] if need is None else [f"need = {need}"])
+        if parts:
+            lines.append(
+                f'parts = {{ dram = "{", ".join(str(n) for n in sorted(one.number for one in parts))}" }}'
+            )
+    for asked in sorted({move[2] for move in draw.moves}):
+        lines += ["[[segment]]", f"name = {json.dumps(labels[asked])}", "moves = ["]
+        for i, target, ask, need in draw.moves:
+            chunk = ground.chunks[i]
+            before = "" if need is None else f", before = {json.dumps(labels[need])}"
+            if ask == asked:
+                move = f'object = {json.dumps(chunk.object)}, chunks = "{chunk.number}", to = "{target}"{before}'
+                lines.append(f"  {{ {move} }},")
+        lines.append("]")
+    lines += ["[internals]", "phase = [", *_segments(ground.phases, labels), "]"]
     return "\n".join(lines) + "\n"
+
+
+def _segments(phases: list[str], labels: list[str]) -> list[str]:
+    """Where the segments of each phase begin, in accesses."""
+    rows: list[str] = []
+    offsets: list[str] = []
+    for name, label in reversed(list(zip(phases, labels, strict=True))):
+        if "@" in name:
+            offsets.insert(0, name.rpartition("@")[2])
+            continue
+        rows.insert(0, f"  {{ name = {json.dumps(label)}, segments = [{', '.join(offsets)}] }},")
+        offsets = []
+    return rows

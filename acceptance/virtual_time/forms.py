@@ -140,8 +140,9 @@ def _plan(folder: Path, places: Mapping[str, list[str]]) -> list[str]:
     """Objects by name, each in equal parts on its places."""
     rows = ["schema = 1\n"]
     for name, on in places.items():
-        rows.append(f'[[object]]\nname = "{name}"\nchunks = {len(on)}\npin = true\n')
-        rows += [f'[[object.part]]\nchunks = "{i}-{i}"\nplace = "{place}"\n' for i, place in enumerate(on)]
+        rows.append(f'[[object]]\nname = "{name}"\nchunks = {len(on)}\npin = true')
+        chunks = {place: ", ".join(str(i) for i, other in enumerate(on) if other == place) for place in on}
+        rows.append("parts = { " + ", ".join(f'{place} = "{spans}"' for place, spans in chunks.items()) + " }\n")
     plan = folder / f"{'-'.join(place for on in places.values() for place in on)}.toml"
     plan.write_text("\n".join(rows))
     return ["--plan", str(plan)]

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
+#include "core/segment_labels.hpp"
 #include "model/problem.hpp"
 #include "strategy/files/plan_file.hpp"
 #include "strategy/planner.hpp"
@@ -131,6 +132,9 @@ void bind_plan(nb::module_& module) {
       .def_ro("loop", &Plan::loop)
       .def_ro("budget", &Plan::budget)
       .def_ro("phases", &Plan::phases)
+      .def_prop_ro(
+          "segments", [](const Plan& self) { return segment_labels(self.phases, self.lengths); },
+          "By position: what people call the phases and segments, as the plan file does.")
       .def_ro("rate_limits", &Plan::rate_limits, "by phase, of full speed; empty: all at full speed")
       .def_prop_ro("objects", &objects_of)
       .def_prop_ro("moves", &moves_of)
@@ -145,6 +149,9 @@ void bind_plan(nb::module_& module) {
             return nb::make_tuple(self.regret.value, self.regret_low.value, self.regret_high.value);
           },
           "What sampling error costs an iteration, predicted: mean, and 90 % interval.");
+  module.def(
+      "segment_labels", [](const std::vector<std::string>& names) { return segment_labels(names); }, "names"_a,
+      "By position: what people call phases and segments, \"matvec 3, 12 %\"; no two are the same.");
   module.def("planners", &strategy::planner_names, "The planners' names.");
   module.def("policies", &strategy::simulated_names,
              "The names of what decides while a program runs in virtual time, without a plan; cache mode, too.");

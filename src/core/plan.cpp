@@ -9,7 +9,7 @@
 namespace terrace {
 namespace {
 
-constexpr std::uint32_t k_plan_version = 6;
+constexpr std::uint32_t k_plan_version = 7;
 constexpr double k_not_asked = -1;  // a part's confidence
 
 void put(BlobWriter& out, Seconds seconds) { out.put(seconds.value); }
@@ -111,6 +111,8 @@ void Plan::to_blob(BlobWriter& out) const {
   out.put(std::string_view(progress));
   put(out, budget);
   put(out, phases);
+  out.put(static_cast<std::uint32_t>(lengths.size()));
+  for (const auto length : lengths) out.put(length);
   out.put(static_cast<std::uint32_t>(rate_limits.size()));
   for (const auto limit : rate_limits) out.put(limit);
   out.put(static_cast<std::uint32_t>(repeats.size()));
@@ -144,6 +146,10 @@ Plan Plan::from_blob(BlobReader& in) {
   plan.progress = in.get_string();
   plan.budget = get_texts(in);
   plan.phases = get_texts(in);
+  plan.lengths.resize(get_count(in));
+  for (auto& length : plan.lengths) length = in.get<std::uint64_t>();
+  if (!plan.lengths.empty() && plan.lengths.size() != plan.phases.size())
+    throw Error(Code::corrupt, "a plan has lengths of other phases than its own");
   plan.rate_limits.resize(get_count(in));
   for (auto& limit : plan.rate_limits) limit = get_rate_limit(in);
   if (!plan.rate_limits.empty() && plan.rate_limits.size() != plan.phases.size())
@@ -171,6 +177,18 @@ Plan Plan::from_blob(BlobReader& in) {
   plan.regret_low = get_seconds(in);
   plan.regret_high = get_seconds(in);
   return plan;
+}
+
+double phase_length(const std::vector<std::string>& phases, const std::vector<std::uint64_t>& lengths,
+                    std::uint32_t start) {
+  if (start < lengths.size() && lengths[start] != 0) return static_cast<double>(lengths[start]);
+  std::uint32_t segments = 1;
+  while (start + segments < phases.size() &&
+         segment_offset(phases[start + segments]) > segment_offset(phases[start + segments - 1]))
+    ++segments;
+  if (segments == 1) return 0;
+  const auto last = static_cast<double>(segment_offset(phases[start + segments - 1]));
+  return last * segments / (segments - 1);
 }
 
 bool is_repeat(const std::vector<std::string>& phases, const Repeat& repeat) {

@@ -62,7 +62,9 @@ struct Plan {
   std::string progress = "accesses";  // what segments of phases begin by
   std::vector<std::string> budget;    // "hbm=16GiB", as the user may write it
   std::vector<std::string> phases;    // names in the order of the iteration
-  std::vector<Repeat> repeats;        // where phases go on that go on beyond their last segment, ascending
+  // By position in phases, accesses: where a phase's length is other than its segments say (phase_length()).
+  std::vector<std::uint64_t> lengths;
+  std::vector<Repeat> repeats;  // where phases go on that go on beyond their last segment, ascending
   std::vector<double>
       rate_limits;  // by phase: how fast moves go, of full speed (Mover::limit_rate); empty: at full speed
   std::vector<PlanObject> objects;
@@ -84,6 +86,11 @@ struct Plan {
 
 // Whether moves can go at so much of full speed.
 inline bool is_rate_limit(double share) { return share > 0 && share <= 1; }
+
+// How many accesses the phase that begins at position `start` had: as `lengths` says (by position; 0 or nothing:
+// unknown), else as its segments do, which are about as long as one another. 0 where neither does.
+double phase_length(const std::vector<std::string>& phases, const std::vector<std::uint64_t>& lengths,
+                    std::uint32_t start);
 
 // Whether its segments are those of one phase, the last one of it among them.
 bool is_repeat(const std::vector<std::string>& phases, const Repeat& repeat);

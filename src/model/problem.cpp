@@ -282,7 +282,8 @@ Problem make_problem(const profile::Profile& profile, const machine::Machine& ma
   spare(problem, directives);
   merge_neighbours(problem, max_items);
   // What phases took says something of the estimates only where it is known from where they were served.
-  if (!profile.moving) hold_against_measured(problem);
+  problem.held = !profile.moving;
+  if (problem.held) hold_against_measured(problem);
   const auto line = static_cast<double>(machine.parts().line.value);
   use(problem, directives,
       machine::prefetched_exposure(machine.initiators().at(profile.initiator), profile.cores) / line);

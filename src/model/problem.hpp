@@ -87,6 +87,7 @@ struct Problem {
   double asking = 0;  // seconds that the program spends on asking for a chunk's move and having it logged
   bool cyclic = true;
   bool exact = false;  // from an oracle: no estimates, and `unexplained` is no constant
+  bool held = true;    // its estimates were held against what phases took (hold_against_measured())
 };
 
 // Where each item is in each phase: place[phase][item], constant within a phase.

@@ -51,13 +51,27 @@ class _Asked:
     node: int
 
 
+def _moves(plan: dict[str, Any]) -> dict[int, list[dict[str, Any]]]:
+    """By the position of the phase that asks; "matvec 2" is the second phase of that name."""
+    phases: list[str] = plan.get("phases", [])
+    position = {}
+    for k, name in enumerate(phases):
+        position[f"{name} {phases[: k + 1].count(name)}" if phases.count(name) > 1 else name] = k
+    moves: dict[int, list[dict[str, Any]]] = {}
+    for segment in plan.get("segment", []):
+        for move in segment["moves"]:
+            need = {"need": position[move["before"]]} if "before" in move else {}
+            moves.setdefault(position[segment["name"]], []).append({**move, **need})
+    return moves
+
+
 class PlanReader:
     """What a plan file asks of a run: where each chunk has to be at the start of each phase."""
 
     def __init__(self, plan: Path, run: Run, home: str) -> None:
         text = tomllib.loads(plan.read_text())
         self._plan = text
-        self._phases: list[str] = text.get("phases", [])
+        self._moves = _moves(text)
         self._home = run.node_of[run.place_of[home]]
         self._node = {name: run.node_of[place] for name, place in run.place_of.items()}
         self._at: dict[tuple[int, int], int] = {}  # (object, chunk) -> node, of what is certain
@@ -93,17 +107,15 @@ class PlanReader:
             return self._home
         if "place" in entry:
             return self._node[entry["place"]]
-        for part in entry.get("part", []):
-            if self._covers(part["chunks"], entry, one, chunk):
-                return self._node[part["place"]]
+        for place, spans in entry.get("parts", {}).items():
+            if any(self._covers(span, entry, one, chunk) for span in spans.split(", ")):
+                return self._node[place]
         return self._home
 
     def enter(self, position: int, living: list[Object]) -> None:
         """A phase begins: what it needs has come, and all that was asked for before that: moves are in order."""
         self._await(position)
-        for move in self._plan.get("move", []):
-            if move["ask"] != position:
-                continue
+        for move in self._moves.get(position, []):
             for one in living:
                 entry = self._entry(one)
                 if entry is None or entry["name"] != move["object"] or entry.get("pin"):

@@ -16,24 +16,39 @@ def _object(name: str, place: str, chunks: int = 1, pin: bool = False) -> str:
 
 
 def _split(name: str, chunks: int, parts: dict[str, str]) -> str:
-    text = f'[[object]]\nname = "{name}"\nchunks = {chunks}\n'
-    for span, place in parts.items():
-        text += f'[[object.part]]\nchunks = "{span}"\nplace = "{place}"\n'
-    return text + "\n"
+    places = ", ".join(f'{place} = "{span}"' for span, place in parts.items())
+    return f'[[object]]\nname = "{name}"\nchunks = {chunks}\nparts = {{ {places} }}\n\n'
 
 
-def _move(name: str, to: str, ask: int, need: int | None = None, chunks: str | None = None) -> str:
-    text = f'[[move]]\nobject = "{name}"\nto = "{to}"\nask = {ask}\n'
-    if need is not None:
-        text += f"need = {need}\n"
-    if chunks is not None:
-        text += f'chunks = "{chunks}"\n'
-    return text + "\n"
+def _labels() -> list[str]:
+    """By position: "matvec 2" is the second one of that name."""
+    return [
+        f"{name} {PHASES[: k + 1].count(name)}" if PHASES.count(name) > 1 else name
+        for k, name in enumerate(PHASES)
+    ]
+
+
+class _Move:
+    """What moves, to where, the phase that asks for it and the one that needs it."""
+
+    def __init__(self, name: str, to: str, ask: int, need: int | None = None, chunks: str | None = None) -> None:
+        self.ask = ask
+        self.text = f'{{ object = "{name}", to = "{to}"'
+        self.text += f', chunks = "{chunks}"' if chunks is not None else ""
+        self.text += f', before = "{_labels()[need]}" }}' if need is not None else " }"
+
+
+def _moves(*moves: _Move) -> str:
+    text = ""
+    for ask in sorted({move.ask for move in moves}):
+        of_phase = ",\n  ".join(move.text for move in moves if move.ask == ask)
+        text += f'[[segment]]\nname = "{_labels()[ask]}"\nmoves = [\n  {of_phase},\n]\n\n'
+    return text
 
 
 def _head(budget: str) -> str:
     phases = ", ".join(f'"{name}"' for name in PHASES)
-    return f'schema = 1\nbudget = ["ddr={budget}"]\nphases = [{phases}]\n\n'
+    return f'schema = 2\nbudget = ["ddr={budget}"]\nphases = [{phases}]\n\n'
 
 
 def _in_loop(run: Run) -> list[Object]:
@@ -49,14 +64,16 @@ def class_s(run: Run) -> str:
         _head("700KiB")
         + _object(values, "ddr")
         + _object(columns, "cxl")
-        + _move(values, "cxl", 7)
-        + _move(columns, "ddr", 7, 9)
-        + _move(columns, "cxl", 20)
-        + _move(values, "ddr", 20, 20)
-        + _move(values, "cxl", 33)
-        + _move(columns, "ddr", 33, 35)
-        + _move(columns, "cxl", 50)
-        + _move(values, "ddr", 50, 52)
+        + _moves(
+            _Move(values, "cxl", 7),
+            _Move(columns, "ddr", 7, 9),
+            _Move(columns, "cxl", 20),
+            _Move(values, "ddr", 20, 20),
+            _Move(values, "cxl", 33),
+            _Move(columns, "ddr", 33, 35),
+            _Move(columns, "cxl", 50),
+            _Move(values, "ddr", 50, 52),
+        )
     )
 
 
@@ -74,19 +91,21 @@ def class_w(run: Run) -> str:
         + _object(r, "ddr")
         + _object(z, "cxl", chunks=4)
         # Returns in the next iteration: the phase that needs it comes before the one that asked.
-        + _move(r, "cxl", 40, 42)
-        + _move(r, "ddr", 52, 1)
-        + _move(q, "ddr", 1, 2)
-        + _move(q, "cxl", 5)
-        + _move(p, "ddr", 3, 3)
-        + _move(p, "cxl", 4, 6)
-        + _move(z, "ddr", 8, 10, "1-2")
-        + _move(z, "cxl", 26, 27, "1-2")
-        # The halves of the values change places, then change back.
-        + _move(values, "cxl", 12, None, "0-1")
-        + _move(values, "ddr", 12, 13, "2-3")
-        + _move(columns, "ddr", 16, 18)
-        + _move(columns, "cxl", 30)
-        + _move(values, "cxl", 34, None, "2-3")
-        + _move(values, "ddr", 34, 38, "0-1")
+        + _moves(
+            _Move(r, "cxl", 40, 42),
+            _Move(r, "ddr", 52, 1),
+            _Move(q, "ddr", 1, 2),
+            _Move(q, "cxl", 5),
+            _Move(p, "ddr", 3, 3),
+            _Move(p, "cxl", 4, 6),
+            _Move(z, "ddr", 8, 10, "1-2"),
+            _Move(z, "cxl", 26, 27, "1-2"),
+            # The halves of the values change places, then change back.
+            _Move(values, "cxl", 12, None, "0-1"),
+            _Move(values, "ddr", 12, 13, "2-3"),
+            _Move(columns, "ddr", 16, 18),
+            _Move(columns, "cxl", 30),
+            _Move(values, "cxl", 34, None, "2-3"),
+            _Move(values, "ddr", 34, 38, "0-1"),
+        )
     )

@@ -62,7 +62,7 @@ def test_at_each_phases_start_every_page_lies_where_the_plan_says(guest, job, it
 @pytest.mark.parametrize("job", ["cg_s", "cg_w"])
 def test_the_comparison_sees_a_plan_that_was_not_obeyed(guest, job, tmp_path):
     text = (guest.plans / f"{job}.toml").read_text()
-    last = text.rindex("[[move]]")
+    last = text.rindex("[[segment]]")
     for number, other in enumerate([text[:last], text.replace('place = "ddr"', 'place = "cxl"', 1)]):
         plan = tmp_path / f"{number}.toml"
         plan.write_text(other)

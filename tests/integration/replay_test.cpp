@@ -111,7 +111,7 @@ constexpr const char* k_stencil = "stencil --side 40 --iterations 4";
 constexpr const char* k_there = "--machine unimem-lat4 --cache l3=120KiB ";
 
 TEST_F(Replays, ObeyAPlanAsExecutionDoes) {
-  std::ofstream(root_ + "/plan.toml") << R"(schema = 1
+  std::ofstream(root_ + "/plan.toml") << R"(schema = 2
 planner = "hand"
 machine = "unimem-lat4"
 loop = "main"
@@ -121,21 +121,13 @@ phases = ["forth", "back"]
 name = "Grid::Grid stencil.cpp:36"
 size = "580KiB"
 chunks = 37
-[[object.part]]
-chunks = "0-5"
-place = "dram"
-[[move]]
-object = "Grid::Grid stencil.cpp:36"
-chunks = "0-3"
-to = "nvm"
-ask = 0
-need = 1
-[[move]]
-object = "Grid::Grid stencil.cpp:36"
-chunks = "0-3"
-to = "dram"
-ask = 1
-need = 0
+parts = { dram = "0-5" }
+[[segment]]
+name = "forth"
+moves = [{ object = "Grid::Grid stencil.cpp:36", chunks = "0-3", to = "nvm", before = "back" }]
+[[segment]]
+name = "back"
+moves = [{ object = "Grid::Grid stencil.cpp:36", chunks = "0-3", to = "dram", before = "forth" }]
 )";
   simulate("recorded.terrace", std::string(k_there) + "--planner slow-only --misses app.misses", k_stencil);
   const std::string options = std::string(k_there) + "--plan plan.toml";

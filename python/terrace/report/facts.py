@@ -1,5 +1,6 @@
 """Everything that a report tells, read once."""
 
+import functools
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -7,7 +8,7 @@ from terrace import _core, units
 from terrace.report import charts
 from terrace.solve.confidence import Benefit
 from terrace.solve.model import ENOUGH, CurvePoint, Pricing
-from terrace.store.summary import PhaseSummary, phase_labels
+from terrace.store.summary import PhaseSummary
 from terrace.store.values import (
     Counters,
     Coverage,
@@ -25,6 +26,11 @@ from terrace.store.values import (
 )
 
 _NOTHING = 0.01  # a gain below this share of the time is none
+
+
+@functools.cache
+def _labels(names: tuple[str, ...]) -> list[str]:
+    return _core.segment_labels(list(names))
 
 
 @dataclass
@@ -120,11 +126,11 @@ class Facts:
 
     def phase_name(self, position: int) -> str:
         """What tells a position of the iteration from the others, as the plan counts them."""
-        names = self.plan.phases if self.plan else []
+        names = _labels(tuple(self.plan.phases)) if self.plan else []
         if not names:
             return str(position)
         later = " (next iteration)" if position >= len(names) else ""
-        return phase_labels(names)[position % len(names)] + later
+        return names[position % len(names)] + later
 
     def object_name(self, identity: int) -> str:
         """An object's name, by its number in the process."""

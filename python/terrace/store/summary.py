@@ -18,26 +18,6 @@ def base_name(name: str) -> str:
     return name.split("@", 1)[0]
 
 
-def phase_labels(names: Sequence[str]) -> list[str]:
-    """A label for each position of an iteration that tells it from the others: "matvec 3, part 2"."""
-    begun: dict[str, int] = {}
-    part: dict[str, int] = {}
-    total: dict[str, int] = {}
-    for name in names:
-        if "@" not in name:
-            total[name] = total.get(name, 0) + 1
-    labels = []
-    for name in names:
-        base = base_name(name)
-        if "@" not in name:
-            begun[base] = begun.get(base, 0) + 1
-            part[base] = 0
-        part[base] = part.get(base, 0) + 1
-        which = f" {begun.get(base, 1)}" if total.get(base, 1) > 1 else ""
-        labels.append(base + which + (f", part {part[base]}" if part[base] > 1 else ""))
-    return labels
-
-
 def groups(names: Iterable[str]) -> dict[str, list[int]]:
     """Positions by name, names in the order in which they come first."""
     result: dict[str, list[int]] = {}

@@ -16,7 +16,6 @@ from terrace.report import seen
 from terrace.solve.confidence import DRAWS, Certainty, regret_of
 from terrace.solve.model import CurvePoint, Model
 from terrace.store.reader import Store
-from terrace.store.summary import phase_labels
 from terrace.store.values import Coverage, Loop, Machine, Run
 
 # Lines of moves; more are added up.
@@ -125,6 +124,7 @@ def _document(chosen: _core.Plan, fast_only: float, certainty: Certainty | None)
         "loop": chosen.loop,
         "budget": chosen.budget,
         "phases": chosen.phases,
+        "segments": chosen.segments,
         "slow_only_s": chosen.predicted_slow,
         "predicted_s": chosen.predicted,
         "fast_only_s": fast_only,
@@ -247,7 +247,7 @@ def _moves_by_object(moves: Sequence[Mapping[str, Any]]) -> Table:
 
 def _phase(chosen: _core.Plan, position: int) -> str:
     later = " (next)" if position >= len(chosen.phases) else ""
-    return phase_labels(chosen.phases)[position % len(chosen.phases)] + later
+    return chosen.segments[position % len(chosen.phases)] + later
 
 
 def parse_sweep(text: str) -> tuple[str, list[int]]:

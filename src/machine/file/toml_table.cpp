@@ -135,6 +135,11 @@ bool TomlTable::holds_number(std::string_view key) const { return need(key).is_n
 
 bool TomlTable::holds_table(std::string_view key) const { return need(key).is_table(); }
 
+bool TomlTable::holds_texts(std::string_view key) const {
+  const auto* array = need(key).as_array();
+  return array != nullptr && std::ranges::all_of(*array, [](const toml::node& node) { return node.is_string(); });
+}
+
 std::string TomlTable::text_or_whole_number(std::string_view key) const {
   const auto* const whole = need(key).as_integer();
   return whole != nullptr ? std::to_string(whole->get()) : text(key);

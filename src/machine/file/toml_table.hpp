@@ -34,6 +34,7 @@ class TomlTable {
   [[nodiscard]] std::string text(std::string_view key) const;
   [[nodiscard]] bool holds_number(std::string_view key) const;
   [[nodiscard]] bool holds_table(std::string_view key) const;
+  [[nodiscard]] bool holds_texts(std::string_view key) const;  // an array of nothing else
   // A number as its text.
   [[nodiscard]] std::string text_or_whole_number(std::string_view key) const;
   [[nodiscard]] Bytes size(std::string_view key) const;                // above 0

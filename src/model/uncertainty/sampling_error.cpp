@@ -388,7 +388,7 @@ Problem SamplingError::draw(std::uint64_t number) const {
     phase.cells = cells.take();
     problem.phases[k] = std::move(phase);
   }
-  hold_against_measured(problem);
+  if (problem.held) hold_against_measured(problem);
   return problem;
 }
 

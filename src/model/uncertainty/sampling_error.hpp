@@ -36,7 +36,8 @@ class SamplingError {
   explicit SamplingError(const Problem& problem);
 
   // The same number always gives the same problem. Items, places and budgets are the problem's; cells differ, and
-  // there may be some for items that have none there.
+  // there may be some for items that have none there. Where the problem was held against what its phases took, so
+  // is a draw; where it was not (data moved meanwhile), neither is the draw.
   [[nodiscard]] Problem draw(std::uint64_t number) const;
 
   [[nodiscard]] bool none() const { return none_; }

@@ -6,14 +6,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "core/error.hpp"
 #include "machine/file/toml_table.hpp"
+#include "machine/nearest_name.hpp"
+#include "strategy/files/plan_timeline.hpp"
 
 namespace terrace::strategy {
 namespace {
@@ -21,61 +23,47 @@ namespace {
 using machine::TomlTable;
 
 constexpr std::int64_t k_most_chunks = 1 << 24;
-constexpr std::int64_t k_most_phases = 1 << 20;
 constexpr std::int64_t k_most_draws = 1 << 20;
+constexpr std::int64_t k_schema = 2;
 
-// "3", "0-15".
-Span get_span(const TomlTable& table, std::string_view key, std::uint32_t chunks) {
+// Keys that files of schema 1 had there and those of today have no more.
+void refuse_earlier(const TomlTable& table, const std::vector<const char*>& keys) {
+  for (const auto* key : keys)
+    if (table.has(key))
+      table.refuse(
+          key,
+          "is of the earlier format of plan files, schema 1, whose segments had other names; make the plan "
+          "again: terrace plan FILE.terrace -o PLAN.toml");
+}
+
+// What [internals] says of an object's parts and of a segment's moves, in the order of the file.
+using Internals = std::map<std::string, TomlTable>;
+
+// "3", "0-15", "0-6, 20, 25".
+std::vector<Span> get_spans(const TomlTable& table, std::string_view key, std::uint32_t chunks) {
   const auto text = table.text(key);
-  std::uint32_t first = 0, last = 0;
-  const auto* end = text.data() + text.size();
-  auto read = std::from_chars(text.data(), end, first);
-  last = first;
-  if (read.ec == std::errc{} && read.ptr != end && *read.ptr == '-')
-    read = std::from_chars(read.ptr + 1, end, last);
-  if (read.ec != std::errc{} || read.ptr != end || last < first) {
-    table.refuse(key, "'" + text.substr(0, 40) + "' is no span of chunks; write for example \"0-15\" or \"3\"");
+  std::vector<Span> spans;
+  const auto* at = text.data();
+  const auto* end = at + text.size();
+  for (;;) {
+    std::uint32_t first = 0, last = 0;
+    auto read = std::from_chars(at, end, first);
+    last = first;
+    if (read.ec == std::errc{} && read.ptr != end && *read.ptr == '-')
+      read = std::from_chars(read.ptr + 1, end, last);
+    if (read.ec != std::errc{} || last < first || (read.ptr != end && *read.ptr != ','))
+      table.refuse(key, in_quotes(text) + " are no chunks; write for example \"3\", \"0-15\" or \"0-6, 20\"");
+    if (last >= chunks)
+      table.refuse(key, "reaches to chunk " + std::to_string(last) + ", but the object has " +
+                            std::to_string(chunks) + " (0 to " + std::to_string(chunks - 1) + ")");
+    spans.push_back({first, last - first + 1});
+    if (read.ptr == end) return spans;
+    for (at = read.ptr + 1; at != end && *at == ' ';) ++at;
   }
-  if (last >= chunks) {
-    table.refuse(key, "reaches to chunk " + std::to_string(last) + ", but the object has " +
-                          std::to_string(chunks) + " (0 to " + std::to_string(chunks - 1) + ")");
-  }
-  return {first, last - first + 1};
 }
 
 double get_number(const TomlTable& table, std::string_view key, double least) {
-  if (!table.has(key)) return 0;
-  const auto value = table.number(key, least);
-  if (!std::isfinite(value)) table.refuse(key, "is not finite; give a number");
-  return value;
-}
-
-// A share of the draws.
-std::optional<double> get_confidence(const TomlTable& table) {
-  if (!table.has("confidence")) return std::nullopt;
-  const auto value = get_number(table, "confidence", 0);
-  if (value > 1) table.refuse("confidence", "is a share of the draws, from 0 to 1");
-  return value;
-}
-
-std::vector<double> get_paces(const TomlTable& table, std::size_t phases) {
-  auto rate_limits = table.numbers("rate_limits");
-  if (!rate_limits.empty() && rate_limits.size() != phases)
-    table.refuse("rate_limits", "has " + std::to_string(rate_limits.size()) + " numbers for " +
-                                    std::to_string(phases) + " phases; give each its own, or none");
-  if (!std::all_of(rate_limits.begin(), rate_limits.end(), is_rate_limit))
-    table.refuse("rate_limits", "are shares of full speed, above 0 and at most 1");
-  return rate_limits;
-}
-
-Repeat get_repeat(const TomlTable& table, const std::vector<std::string>& phases) {
-  table.allow_only({"last", "from"});
-  const auto most = std::max(static_cast<std::int64_t>(phases.size()) - 1, std::int64_t{0});
-  const Repeat repeat{static_cast<std::uint32_t>(table.integer("last", 0, most)),
-                      static_cast<std::uint32_t>(table.integer("from", 0, most))};
-  if (!is_repeat(phases, repeat))
-    table.refuse("last", "is to be the last segment of a phase, and from an earlier one of the same phase");
-  return repeat;
+  return table.has(key) ? table.number(key, least) : 0;
 }
 
 void get_regret(const TomlTable& table, Plan& plan) {
@@ -89,89 +77,208 @@ void get_regret(const TomlTable& table, Plan& plan) {
   if (plan.regret_high < plan.regret_low) table.refuse("regret_high", "is below regret_low");
 }
 
-Seconds get_benefit(const TomlTable& table) { return Seconds{get_number(table, "benefit", -1e300)}; }
+// By name; the file may have others than the plan since somebody edited it.
+Internals get_entries(const TomlTable& internals, const char* key, const std::vector<std::string>& keys) {
+  Internals entries;
+  for (const auto& entry : internals.entries(key)) {
+    entry.allow_only(keys);
+    if (!entries.emplace(entry.text("name"), entry).second)
+      entry.refuse("name", "stands there twice; delete one of the two lines");
+  }
+  return entries;
+}
 
-PlanObject get_object(const TomlTable& table) {
-  table.allow_only({"name", "size", "chunks", "pin", "place", "benefit", "confidence", "part"});
+// As many numbers as the plan has of what they are of; none where somebody has edited that.
+std::vector<double> get_numbers(const TomlTable& table, const char* key, std::size_t count) {
+  if (!table.has(key)) return {};
+  auto numbers = table.numbers(key);
+  if (numbers.size() != count) numbers.clear();
+  return numbers;
+}
+
+// {dram = "0-6, 20", hbm = "7"}
+void get_parts(const TomlTable& table, PlanObject& object) {
+  const auto parts = table.table("parts");
+  std::map<std::uint32_t, std::string> keys;  // by first chunk
+  for (const auto& place : parts.keys()) {
+    if (place.empty() || place.size() > 200) parts.refuse(place, "is no name of a place");
+    for (const auto& span : get_spans(parts, place, object.chunks)) {
+      if (!keys.emplace(span.first, place).second)
+        parts.refuse(place, "has chunk " + std::to_string(span.first) + ", which stands there twice");
+      object.parts.push_back({span, place, {}, {}});
+    }
+  }
+  std::ranges::sort(object.parts, {}, [](const PlanPart& part) { return part.chunks.first; });
+  for (std::size_t p = 1; p < object.parts.size(); ++p)
+    if (const auto& last = object.parts[p - 1].chunks; object.parts[p].chunks.first < last.first + last.count)
+      parts.refuse(object.parts[p].place,
+                   "has chunk " + std::to_string(object.parts[p].chunks.first) + ", which stands there twice");
+}
+
+PlanObject get_object(const TomlTable& table, const Internals& internals) {
+  refuse_earlier(table, {"part", "benefit", "confidence"});
+  table.allow_only({"name", "size", "chunks", "pin", "place", "parts"});
   PlanObject object;
   object.name = table.text("name");
   if (table.has("size")) object.size = table.size("size");
   if (table.has("chunks")) object.chunks = static_cast<std::uint32_t>(table.integer("chunks", 1, k_most_chunks));
   if (table.has("pin")) object.pinned = table.flag("pin");
   if (table.has("place")) {
-    if (table.has("part")) table.refuse("place", "an object has one place or [[object.part]]s, not both");
-    object.parts.push_back({{0, object.chunks}, table.name("place"), get_benefit(table), get_confidence(table)});
+    if (table.has("parts"))
+      table.refuse("place", "an object has one place, or parts, not both; delete one of them");
+    object.parts.push_back({{0, object.chunks}, table.name("place"), {}, {}});
+  } else if (table.has("parts")) {
+    get_parts(table, object);
   }
-  for (const auto* key : {"benefit", "confidence"}) {
-    if (table.has(key) && object.parts.empty())
-      table.refuse(key, "is of a place; give the object one, or each [[object.part]] its own");
-  }
-  for (const auto& part : table.entries("part")) {
-    part.allow_only({"chunks", "place", "benefit", "confidence"});
-    const auto span = get_span(part, "chunks", object.chunks);
-    if (!object.parts.empty()) {
-      const auto& last = object.parts.back().chunks;
-      if (span.first < last.first + last.count)
-        part.refuse("chunks", "overlaps the part before it; keep parts in order");
-    }
-    object.parts.push_back({span, part.name("place"), get_benefit(part), get_confidence(part)});
+  const auto found = internals.find(object.name);
+  if (found == internals.end()) return object;
+  const auto count = object.parts.size();
+  const auto benefits = get_numbers(found->second, "benefits", count);
+  const auto confidences = get_numbers(found->second, "confidences", count);
+  for (std::size_t p = 0; p < benefits.size(); ++p) object.parts[p].benefit = Seconds{benefits[p]};
+  for (std::size_t p = 0; p < confidences.size(); ++p) {
+    if (!(confidences[p] >= 0 && confidences[p] <= 1))
+      found->second.refuse("confidences", "are shares of the draws, from 0 to 1; delete this key");
+    object.parts[p].confidence = confidences[p];
   }
   return object;
 }
 
-PlanMove get_move(const TomlTable& table, const Plan& plan, const std::map<std::string, std::uint32_t>& objects) {
-  table.allow_only({"object", "chunks", "to", "ask", "need", "benefit", "cost"});
+// A move of the file, and where it is asked for and needed.
+struct Asked {
   PlanMove move;
-  const auto name = table.text("object");
-  const auto found = objects.find(name);
-  if (found == objects.end())
-    table.refuse("object", "'" + name.substr(0, 60) + "' is none of the plan's [[object]]s");
-  move.object = found->second;
-  const auto& object = plan.objects[move.object];
-  if (object.pinned)
-    table.refuse("object", "'" + name.substr(0, 60) + "' is pinned and never moves; remove pin or move");
-  move.chunks = table.has("chunks") ? get_span(table, "chunks", object.chunks) : Span{0, object.chunks};
-  move.to = table.name("to");
-  if (plan.phases.empty()) table.refuse("ask", "a plan with moves has to name its phases: phases = [\"...\"]");
-  const auto phases = static_cast<std::int64_t>(plan.phases.size());
-  move.ask = static_cast<std::uint32_t>(table.integer("ask", 0, phases - 1));
-  move.awaited = table.has("need");
-  move.need = move.awaited ? static_cast<std::uint32_t>(table.integer("need", 0, phases - 1))
-                           : move.ask + static_cast<std::uint32_t>(phases);
-  move.benefit = get_benefit(table);
-  move.cost = Seconds{get_number(table, "cost", 0)};
-  return move;
-}
+  PlanTimeline::Point ask, need;
+};
 
-Plan get_plan(const TomlTable& table) {
-  table.allow_only({"schema", "planner", "machine", "loop", "progress", "budget", "phases", "rate_limits",
-                    "predicted", "predicted_slow", "lower_bound", "gap", "draws", "regret", "regret_low",
-                    "regret_high", "object", "move", "repeat"});
-  Plan plan;
-  if (table.has("schema")) static_cast<void>(table.integer("schema", 1, 1));
-  plan.planner = table.has("planner") ? table.text("planner") : "hand";
-  if (table.has("machine")) plan.machine = table.text("machine");
-  if (table.has("loop")) plan.loop = table.text("loop");
-  if (table.has("progress")) plan.progress = table.text("progress");
-  if (table.has("budget")) plan.budget = table.texts("budget");
-  if (table.has("phases")) plan.phases = table.texts("phases");
-  if (static_cast<std::int64_t>(plan.phases.size()) > k_most_phases) table.refuse("phases", "there are too many");
-  if (table.has("rate_limits")) plan.rate_limits = get_paces(table, plan.phases.size());
+class Moves {
+ public:
+  Moves(Plan& plan, PlanTimeline& timeline, const TomlTable& internals)
+      : plan_(plan),
+        timeline_(timeline),
+        internals_(get_entries(internals, "segment", {"name", "order", "benefits", "costs"})) {
+    for (std::uint32_t o = 0; o < plan.objects.size(); ++o) objects_.emplace(plan.objects[o].name, o);
+  }
+
+  void read(const TomlTable& segment) {
+    segment.allow_only({"name", "moves"});
+    const auto ask = timeline_.point(segment, "name");
+    if (!asked_.try_emplace(ask).second)
+      segment.refuse("name", in_quotes(segment.text("name")) + " is there already; put all its moves together");
+    auto& moves = asked_[ask];
+    for (const auto& entry : segment.entries("moves")) add(entry, ask, moves);
+    const auto found = internals_.find(segment.text("name"));
+    if (found != internals_.end()) amend(found->second, moves);
+  }
+
+  // In the order of the iteration.
+  void put() {
+    const auto phases = static_cast<std::uint32_t>(plan_.phases.size());
+    for (auto& [point, moves] : asked_)
+      for (auto& asked : moves) {
+        asked.move.ask = timeline_.position(asked.ask);
+        asked.move.need = asked.move.awaited ? timeline_.position(asked.need) : asked.move.ask + phases;
+        plan_.moves.push_back(std::move(asked.move));
+      }
+  }
+
+ private:
+  void add(const TomlTable& table, const PlanTimeline::Point& ask, std::vector<Asked>& moves) {
+    table.allow_only({"object", "chunks", "to", "before"});
+    const auto name = table.text("object");
+    const auto found = objects_.find(name);
+    if (found == objects_.end()) {
+      std::vector<std::string> names;
+      for (const auto& [known, o] : objects_) names.push_back(known);
+      const auto nearest = machine::nearest_name(name, names);
+      table.refuse("object",
+                   in_quotes(name) + " is none of the plan's [[object]]s; " +
+                       (nearest.empty() ? "add one of that name" : "did you mean " + in_quotes(nearest) + "?"));
+    }
+    const auto& object = plan_.objects[found->second];
+    if (object.pinned) table.refuse("object", in_quotes(name) + " is pinned and never moves; remove pin or move");
+    Asked asked;
+    asked.ask = ask;
+    asked.move.object = found->second;
+    asked.move.to = table.name("to");
+    asked.move.awaited = table.has("before");
+    if (asked.move.awaited) asked.need = timeline_.point(table, "before");
+    const auto spans =
+        table.has("chunks") ? get_spans(table, "chunks", object.chunks) : std::vector<Span>{{0, object.chunks}};
+    for (const auto& span : spans) {
+      asked.move.chunks = span;
+      moves.push_back(asked);
+    }
+  }
+
+  // What [internals] knows of them, and their order.
+  static void amend(const TomlTable& table, std::vector<Asked>& moves) {
+    const auto benefits = get_numbers(table, "benefits", moves.size());
+    const auto costs = get_numbers(table, "costs", moves.size());
+    if (std::ranges::any_of(costs, [](double cost) { return cost < 0; }))
+      table.refuse("costs", "are seconds, from 0 on; delete this key");
+    for (std::size_t m = 0; m < benefits.size(); ++m) moves[m].move.benefit = Seconds{benefits[m]};
+    for (std::size_t m = 0; m < costs.size(); ++m) moves[m].move.cost = Seconds{costs[m]};
+    const auto order = get_numbers(table, "order", moves.size());
+    if (order.empty()) return;
+    std::vector<Asked> ordered(moves.size());
+    std::vector<bool> met(moves.size(), false);
+    for (std::size_t m = 0; m < order.size(); ++m) {
+      const auto to = order[m] >= 0 && order[m] < static_cast<double>(moves.size())
+                          ? static_cast<std::size_t>(order[m])
+                          : moves.size();
+      if (to == moves.size() || static_cast<double>(to) != order[m] || met[to])
+        table.refuse("order", "has to have each number from 0 to " + std::to_string(moves.size() - 1) +
+                                  " once; delete this key");
+      met[to] = true;
+      ordered[to] = std::move(moves[m]);
+    }
+    moves = std::move(ordered);
+  }
+
+  Plan& plan_;
+  PlanTimeline& timeline_;
+  Internals internals_;                           // by label of the segment
+  std::map<std::string, std::uint32_t> objects_;  // by name
+  std::map<PlanTimeline::Point, std::vector<Asked>> asked_;
+};
+
+void get_internals(const TomlTable& table, Plan& plan) {
+  table.allow_only({"predicted", "predicted_slow", "lower_bound", "gap", "draws", "regret", "regret_low",
+                    "regret_high", "phase", "object", "segment"});
   plan.predicted = Seconds{get_number(table, "predicted", 0)};
   plan.predicted_slow = Seconds{get_number(table, "predicted_slow", 0)};
   plan.lower_bound = Seconds{get_number(table, "lower_bound", 0)};
   plan.gap = get_number(table, "gap", 0);
   get_regret(table, plan);
-  for (const auto& entry : table.entries("repeat")) plan.repeats.push_back(get_repeat(entry, plan.phases));
-  std::map<std::string, std::uint32_t> objects;
+}
+
+Plan get_plan(const TomlTable& table) {
+  refuse_earlier(table, {"move", "repeat", "rate_limits", "predicted", "predicted_slow", "lower_bound", "gap",
+                         "draws", "regret", "regret_low", "regret_high"});
+  table.allow_only(
+      {"schema", "planner", "machine", "loop", "progress", "budget", "phases", "object", "segment", "internals"});
+  Plan plan;
+  if (table.has("schema")) static_cast<void>(table.integer("schema", 1, k_schema));
+  plan.planner = table.has("planner") ? table.text("planner") : "hand";
+  if (table.has("machine")) plan.machine = table.text("machine");
+  if (table.has("loop")) plan.loop = table.text("loop");
+  if (table.has("progress")) plan.progress = table.text("progress");
+  if (table.has("budget")) plan.budget = table.texts("budget");
+  static const toml::table k_nothing;
+  const auto internals = table.has("internals") ? table.table("internals") : TomlTable(k_nothing, "", "");
+  get_internals(internals, plan);
+  const auto of_objects = get_entries(internals, "object", {"name", "benefits", "confidences"});
+  std::set<std::string> names;
   for (const auto& entry : table.entries("object")) {
-    auto object = get_object(entry);
-    if (!objects.emplace(object.name, plan.objects.size()).second) {
+    plan.objects.push_back(get_object(entry, of_objects));
+    if (!names.insert(plan.objects.back().name).second)
       entry.refuse("name", "there is an object of this name already; give each once");
-    }
-    plan.objects.push_back(std::move(object));
   }
-  for (const auto& entry : table.entries("move")) plan.moves.push_back(get_move(entry, plan, objects));
+  PlanTimeline timeline(table);
+  Moves moves(plan, timeline, internals);
+  for (const auto& entry : table.entries("segment")) moves.read(entry);
+  timeline.put(plan);
+  moves.put();
   return plan;
 }
 

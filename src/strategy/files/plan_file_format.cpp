@@ -1,7 +1,12 @@
-// A plan as text.
+// A plan as text: first what a person reads and edits, at the end what only Terrace needs.
+#include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <map>
 #include <vector>
 
+#include "core/segment_labels.hpp"
+#include "core/segment_name.hpp"
 #include "strategy/files/plan_file.hpp"
 
 namespace terrace::strategy {
@@ -44,15 +49,29 @@ std::string list(const std::vector<double>& values) {
   return out + "]";
 }
 
+template <class Value>
+std::string whole_numbers(const std::vector<Value>& values) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < values.size(); ++i) out += (i > 0 ? ", " : "") + std::to_string(values[i]);
+  return out + "]";
+}
+
+bool any(const std::vector<double>& values) {
+  return std::ranges::any_of(values, [](double value) { return value != 0; });
+}
+
+std::string key(const std::string& text) {
+  const bool bare = !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+  return bare ? text : toml_string(text);
+}
+
 // "0-15", or "3" for a single one: parts of an object, the last one included.
 std::string span(const Span& span) {
   auto text = std::to_string(span.first);
   if (span.count != 1) text += "-" + std::to_string(std::uint64_t{span.first} + span.count - 1);
-  return toml_string(text);
-}
-
-std::string phase(const Plan& plan, std::uint32_t index) {
-  return std::to_string(index) + (index < plan.phases.size() ? "  # " + plan.phases[index] : "");
+  return text;
 }
 
 // Comments end with their line.
@@ -68,72 +87,283 @@ bool whole_object(const PlanObject& object) {
          object.parts[0].chunks.count == object.chunks;
 }
 
-std::string benefit_text(Seconds benefit) {
-  return benefit.value != 0 ? "benefit = " + number(benefit.value) + "\n" : "";
-}
-
-std::string part_text(const PlanPart& part) {
-  auto out = "place = " + toml_string(part.place) + "\n" + benefit_text(part.benefit);
-  if (part.confidence) out += "confidence = " + number(*part.confidence) + "\n";
+std::string joined(const std::vector<std::string>& texts, const char* separator, const char* last) {
+  std::string out;
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == texts.size() ? last : separator) + texts[i];
   return out;
 }
 
-std::string object_text(const PlanObject& object) {
-  std::string out = "\n[[object]]\nname = " + toml_string(object.name) + "\n";
-  if (object.size.value > 0) out += "size = " + toml_string(format_exact(object.size)) + "\n";
-  if (object.chunks != 1) out += "chunks = " + std::to_string(object.chunks) + "\n";
-  if (object.pinned) out += "pin = true\n";
-  if (whole_object(object)) return out + part_text(object.parts[0]);
-  for (const auto& part : object.parts)
-    out += "[[object.part]]\nchunks = " + span(part.chunks) + "\n" + part_text(part);
-  return out;
-}
+// Moves that the file has in one line: of one object, to one place, needed by one segment.
+struct Line {
+  std::uint32_t object = 0;
+  std::string to;
+  bool awaited = false;
+  std::uint32_t need = 0;
+  std::vector<std::size_t> moves;  // their numbers in the segment
+};
 
-std::string move_text(const Plan& plan, const PlanMove& move) {
-  std::string out = "\n[[move]]\nobject = " + toml_string(plan.objects[move.object].name) + "\n";
-  const auto& object = plan.objects[move.object];
-  if (move.chunks.first != 0 || move.chunks.count != object.chunks) out += "chunks = " + span(move.chunks) + "\n";
-  out += "to = " + toml_string(move.to) + "\nask = " + comment(phase(plan, move.ask)) + "\n";
-  if (move.awaited) out += "need = " + comment(phase(plan, move.need)) + "\n";
-  out += benefit_text(move.benefit);
-  if (move.cost.value != 0) out += "cost = " + number(move.cost.value) + "\n";
-  return out;
-}
+class Format {
+ public:
+  explicit Format(const Plan& plan)
+      : plan_(plan), labels_(segment_labels(plan.phases, plan.lengths)), starts_(phase_starts(plan.phases)) {
+    for (const auto& move : plan.moves) by_ask_[move.ask].push_back(&move);
+  }
+
+  std::string text() {
+    head();
+    objects();
+    segments();
+    internals();
+    return std::move(out_);
+  }
+
+ private:
+  void line(const std::string& text) { out_ += text + "\n"; }
+  void text(const char* key, const std::string& value) {
+    if (!value.empty()) line(std::string(key) + " = " + toml_string(value));
+  }
+  void time(const char* key, double value) {
+    if (value != 0) line(std::string(key) + " = " + number(value));
+  }
+
+  void head() {
+    line(
+        "# A plan of Terrace: where each object is when an iteration of the loop begins, and what moves during "
+        "it.");
+    line(
+        "# Edit it as you like; docs/planning.md says what each key means. What it does not name stays in slow "
+        "memory.");
+    std::vector<std::string> times;
+    if (plan_.predicted.value > 0) times.push_back(format(plan_.predicted) + " with this plan");
+    if (plan_.predicted_slow.value > 0)
+      times.push_back(format(plan_.predicted_slow) + " with nothing in fast memory");
+    if (plan_.lower_bound.value > 0) times.push_back("at least " + format(plan_.lower_bound) + " with any plan");
+    if (!times.empty()) line("# An iteration takes, as predicted: " + joined(times, ", ", ", ") + ".");
+    line("schema = 2");
+    text("planner", plan_.planner);
+    text("machine", plan_.machine);
+    text("loop", plan_.loop);
+    if (plan_.progress != Plan().progress) text("progress", plan_.progress);
+    if (!plan_.budget.empty()) line("budget = " + list(plan_.budget));
+    if (!plan_.phases.empty()) phases();
+  }
+
+  void phases() {
+    bool any_long = false, any_again = false;
+    for (const auto start : starts_) {
+      any_long = any_long || length(start) != 0;
+      any_again = any_again || labels_[start] != plan_.phases[start];
+    }
+    line("");
+    line("# The phases of an iteration in their order" +
+         std::string(any_again ? "; below, \"NAME 2\" is the second one of that name." : "."));
+    if (any_long)
+      line("# length: how many " + comment(plan_.progress) +
+           " a phase has; below, \"NAME 12 %\" is where 12 % of them are done.");
+    line("phases = [");
+    for (const auto start : starts_) {
+      auto entry = toml_string(plan_.phases[start]);
+      if (any_long) {
+        entry.insert(0, "{ name = ");
+        if (const auto accesses = length(start)) entry += ", length = " + std::to_string(accesses);
+        entry += " }";
+      }
+      line("  " + entry + "," +
+           (labels_[start] != plan_.phases[start] ? "  # " + comment(labels_[start]) : std::string()));
+    }
+    line("]");
+  }
+  [[nodiscard]] std::uint64_t length(std::uint32_t start) const {
+    return static_cast<std::uint64_t>(std::llround(phase_length(plan_.phases, plan_.lengths, start)));
+  }
+
+  void objects() {
+    if (plan_.objects.empty()) return;
+    line("");
+    line(
+        "# The objects, and what of each is where when an iteration begins (place: all of it; parts: these of "
+        "its");
+    line("# chunks, which are numbered from 0). pin: it never moves.");
+    for (std::uint32_t o = 0; o < plan_.objects.size(); ++o) {
+      const auto& object = plan_.objects[o];
+      line("");
+      line("[[object]]" + remark(o));
+      line("name = " + toml_string(object.name));
+      if (object.size.value > 0) line("size = " + toml_string(format_exact(object.size)));
+      if (object.chunks != 1) line("chunks = " + std::to_string(object.chunks));
+      if (object.pinned) line("pin = true");
+      if (whole_object(object)) {
+        line("place = " + toml_string(object.parts[0].place));
+      } else if (!object.parts.empty()) {
+        std::map<std::string, std::vector<std::string>> spans;
+        for (const auto& part : object.parts) spans[part.place].push_back(span(part.chunks));
+        std::vector<std::string> places;
+        for (const auto& [place, each] : spans)
+          places.push_back(key(place) + " = " + toml_string(joined(each, ", ", ", ")));
+        line("parts = { " + joined(places, ", ", ", ") + " }");
+      }
+    }
+  }
+
+  // What happens to an object, in a comment.
+  [[nodiscard]] std::string remark(std::uint32_t o) const {
+    const auto& object = plan_.objects[o];
+    Seconds gain;
+    std::map<std::string, Bytes> moved;
+    for (const auto& part : object.parts) gain += part.benefit;
+    for (const auto& move : plan_.moves) {
+      if (move.object != o) continue;
+      gain += move.benefit;
+      moved[move.to] += Bytes{object.size.value * move.chunks.count / object.chunks};
+    }
+    std::vector<std::string> words;
+    for (const auto& [to, bytes] : moved) words.push_back(format(bytes) + " to " + to);
+    auto text = words.empty() ? "" : "  # moves in an iteration: " + joined(words, ", ", ", ");
+    if (gain.value > 0)
+      text += std::string(words.empty() ? "  # " : "; ") + "gains " + format(gain) + " an iteration";
+    if (text.empty() && object.parts.empty()) text = "  # stays in slow memory";
+    return comment(text);
+  }
+
+  // Those of a segment, in the order of the file: what nobody waits for first, since it makes room for the others.
+  [[nodiscard]] static std::vector<Line> lines_of(const std::vector<const PlanMove*>& moves) {
+    std::vector<Line> lines;
+    for (std::size_t m = 0; m < moves.size(); ++m) {
+      const auto& move = *moves[m];
+      auto same = std::ranges::find_if(lines, [&](const Line& line) {
+        return line.object == move.object && line.to == move.to && line.awaited == move.awaited &&
+               (!move.awaited || line.need == move.need);
+      });
+      if (same == lines.end())
+        same = lines.insert(lines.end(), {move.object, move.to, move.awaited, move.need, {}});
+      same->moves.push_back(m);
+    }
+    std::stable_partition(lines.begin(), lines.end(), [](const Line& line) { return !line.awaited; });
+    return lines;
+  }
+
+  void segments() {
+    if (by_ask_.empty()) return;
+    line("");
+    line(
+        "# What moves: asked for when the program comes to this phase, or to this part of it. before: what needs "
+        "it");
+    line(
+        "# there; a phase waits for it at its beginning, never inside. Moves are made in the order of the lines.");
+    line("# Where nothing is listed, nothing changes.");
+    for (const auto& [ask, moves] : by_ask_) {
+      line("");
+      line("[[segment]]");
+      line("name = " + toml_string(labels_[ask]));
+      line("moves = [");
+      for (const auto& entry : lines_of(moves)) {
+        const auto& object = plan_.objects[entry.object];
+        std::vector<std::string> spans;
+        for (const auto m : entry.moves) spans.push_back(span(moves[m]->chunks));
+        auto text = "  { object = " + toml_string(object.name);
+        if (spans.size() != 1 || moves[entry.moves[0]]->chunks != Span{0, object.chunks})
+          text += ", chunks = " + toml_string(joined(spans, ", ", ", "));
+        text += ", to = " + toml_string(entry.to);
+        if (entry.awaited) text += ", before = " + toml_string(labels_[entry.need]);
+        line(text + " },");
+      }
+      line("]");
+    }
+  }
+
+  void internals() {
+    const auto begin = out_.size();
+    time("predicted", plan_.predicted.value);
+    time("predicted_slow", plan_.predicted_slow.value);
+    time("lower_bound", plan_.lower_bound.value);
+    time("gap", plan_.gap);
+    if (plan_.draws > 0) line("draws = " + std::to_string(plan_.draws));
+    time("regret", plan_.regret.value);
+    time("regret_low", plan_.regret_low.value);
+    time("regret_high", plan_.regret_high.value);
+    array("phase", internals_of_phases());
+    array("object", internals_of_objects());
+    array("segment", internals_of_segments());
+    if (out_.size() == begin) return;
+    out_.insert(
+        begin,
+        "\n# For Terrace alone: exact figures behind the plan above, in seconds. The plan is obeyed without "
+        "them, too:\n# delete this line and all below it, or any of it, if they are in the way.\n"
+        "[internals]\n");
+  }
+
+  void array(const char* name, const std::vector<std::string>& entries) {
+    if (entries.empty()) return;
+    line(std::string(name) + " = [");
+    for (const auto& entry : entries) line("  { " + entry + " },");
+    line("]");
+  }
+
+  [[nodiscard]] std::vector<std::string> internals_of_phases() const {
+    std::vector<std::string> entries;
+    for (std::size_t p = 0; p < starts_.size(); ++p) {
+      const auto start = starts_[p];
+      const auto end = p + 1 < starts_.size() ? starts_[p + 1] : static_cast<std::uint32_t>(plan_.phases.size());
+      std::string entry;
+      std::vector<std::uint64_t> offsets;
+      for (auto k = start + 1; k < end; ++k) offsets.push_back(segment_offset(plan_.phases[k]));
+      if (!offsets.empty()) entry += ", segments = " + whole_numbers(offsets);
+      if (!plan_.rate_limits.empty())
+        entry += ", rate_limits = " +
+                 list(std::vector(plan_.rate_limits.begin() + start, plan_.rate_limits.begin() + end));
+      const auto repeat = std::ranges::find(plan_.repeats, end - 1, &Repeat::last);
+      if (repeat != plan_.repeats.end()) entry += ", again_from = " + toml_string(labels_[repeat->from]);
+      if (!entry.empty()) entries.push_back("name = " + toml_string(labels_[start]) + entry);
+    }
+    return entries;
+  }
+
+  [[nodiscard]] std::vector<std::string> internals_of_objects() const {
+    std::vector<std::string> entries;
+    for (const auto& object : plan_.objects) {
+      std::vector<double> benefits, confidences;
+      for (const auto& part : object.parts) {
+        benefits.push_back(part.benefit.value);
+        if (part.confidence) confidences.push_back(*part.confidence);
+      }
+      std::string entry;
+      if (any(benefits)) entry += ", benefits = " + list(benefits);
+      if (!confidences.empty() && confidences.size() == object.parts.size())
+        entry += ", confidences = " + list(confidences);
+      if (!entry.empty()) entries.push_back("name = " + toml_string(object.name) + entry);
+    }
+    return entries;
+  }
+
+  [[nodiscard]] std::vector<std::string> internals_of_segments() const {
+    std::vector<std::string> entries;
+    for (const auto& [ask, moves] : by_ask_) {
+      std::vector<std::size_t> order;
+      for (const auto& line : lines_of(moves)) order.insert(order.end(), line.moves.begin(), line.moves.end());
+      std::vector<double> benefits, costs;
+      for (const auto m : order) {
+        benefits.push_back(moves[m]->benefit.value);
+        costs.push_back(moves[m]->cost.value);
+      }
+      std::string entry;
+      if (!std::ranges::is_sorted(order)) entry += ", order = " + whole_numbers(order);
+      if (any(benefits)) entry += ", benefits = " + list(benefits);
+      if (any(costs)) entry += ", costs = " + list(costs);
+      if (!entry.empty()) entries.push_back("name = " + toml_string(labels_[ask]) + entry);
+    }
+    return entries;
+  }
+
+  const Plan& plan_;
+  std::vector<std::string> labels_;    // by position
+  std::vector<std::uint32_t> starts_;  // of phases
+  std::map<std::uint32_t, std::vector<const PlanMove*>> by_ask_;
+  std::string out_;
+};
 
 }  // namespace
 
-std::string format_plan(const Plan& plan) {
-  std::string out =
-      "# A plan of Terrace: where each object is when the loop begins, and what moves in which phase of an\n"
-      "# iteration. Objects that are not named lie at home. Times are seconds of one iteration.\n"
-      "schema = 1\n";
-  const auto text = [&](const char* key, const std::string& value) {
-    if (!value.empty()) out += std::string(key) + " = " + toml_string(value) + "\n";
-  };
-  const auto time = [&](const char* key, double value) {
-    if (value != 0) out += std::string(key) + " = " + number(value) + "\n";
-  };
-  text("planner", plan.planner);
-  text("machine", plan.machine);
-  text("loop", plan.loop);
-  if (plan.progress != Plan().progress) text("progress", plan.progress);
-  if (!plan.budget.empty()) out += "budget = " + list(plan.budget) + "\n";
-  if (!plan.phases.empty()) out += "phases = " + list(plan.phases) + "\n";
-  if (!plan.rate_limits.empty()) out += "rate_limits = " + list(plan.rate_limits) + "\n";
-  time("predicted", plan.predicted.value);
-  time("predicted_slow", plan.predicted_slow.value);
-  time("lower_bound", plan.lower_bound.value);
-  time("gap", plan.gap);
-  if (plan.draws > 0) out += "draws = " + std::to_string(plan.draws) + "\n";
-  time("regret", plan.regret.value);
-  time("regret_low", plan.regret_low.value);
-  time("regret_high", plan.regret_high.value);
-  for (const auto& repeat : plan.repeats)
-    out += "\n[[repeat]]\nlast = " + comment(phase(plan, repeat.last)) +
-           "\nfrom = " + comment(phase(plan, repeat.from)) + "\n";
-  for (const auto& object : plan.objects) out += object_text(object);
-  for (const auto& move : plan.moves) out += move_text(plan, move);
-  return out;
-}
+std::string format_plan(const Plan& plan) { return Format(plan).text(); }
 
 }  // namespace terrace::strategy

@@ -102,14 +102,11 @@ std::size_t ActivePlan::answer(const std::vector<PassedPhase>& passed) {
   return static_cast<std::size_t>(std::count(answered.begin(), answered.end(), true));
 }
 
-// How many accesses the phase had when the plan was made follows from its segments, which are about as long as one
-// another.
 void ActivePlan::scale_segments(PhaseIndex start, std::uint64_t accesses) {
   std::uint32_t segments = 1;
   while (segment_offset(start + segments) != 0) ++segments;
   if (segments == 1 || accesses == 0) return;
-  const auto last = static_cast<double>(planned_offsets_[start + segments - 1]);
-  const auto scale = static_cast<double>(accesses) / (last * segments / (segments - 1));
+  const auto scale = static_cast<double>(accesses) / phase_length(plan_.phases, plan_.lengths, start);
   for (auto k = start + 1; k < start + segments; ++k) offsets_[k] = scaled_offset(planned_offsets_[k], scale);
 }
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from terrace import _core
 from terrace.store.reader import Store
-from terrace.store.summary import by_name, groups, iteration_times, phase_labels, summarise_phases
+from terrace.store.summary import by_name, groups, iteration_times, summarise_phases
 from terrace.store.values import Profile, ProfiledPhase
 
 NAMES = st.lists(st.sampled_from(["a", "a@65536", "a@131072", "b", "b@9", "c"]), min_size=1, max_size=30)
@@ -32,17 +33,31 @@ def test_sums_are_kept():
 
 def test_labels_tell_positions_apart():
     names = ["init", "matvec", "matvec@65536", "update", "matvec", "matvec@65536", "update"]
-    labels = phase_labels(names)
+    labels = _core.segment_labels(names)
     assert labels == [
         "init",
         "matvec 1",
-        "matvec 1, part 2",
+        "matvec 1, 50 %",
         "update 1",
         "matvec 2",
-        "matvec 2, part 2",
+        "matvec 2, 50 %",
         "update 2",
     ]
     assert len(set(labels)) == len(names)
+
+
+_LIKE_LABELS = ["a", "a 1", "a 50 %", "a@9", "a@10", "a@20", "a 1, 50 %", "b@1000000"]
+
+
+@given(st.lists(st.sampled_from(_LIKE_LABELS), max_size=30))
+def test_no_two_labels_are_the_same(names):
+    labels = _core.segment_labels(names)
+    assert len(set(labels)) == len(labels) == len(names)
+
+
+def test_shares_have_the_digits_that_they_need():
+    labels = _core.segment_labels(["a", "a@1", "a@1000", "a@2000", "b"])
+    assert labels == ["a", "a 0.04 %", "a 37.50 %", "a 75.00 %", "b"]
 
 
 def test_phases_sum_to_iterations(store_path):

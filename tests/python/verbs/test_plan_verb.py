@@ -73,7 +73,7 @@ def test_moves_fill_twenty_lines_and_add_up(capsys, objects, lines):
         for to in ("dram", "nvm")
         for _ in range(each)
     ]
-    print_moves(console(), SimpleNamespace(moves=moves, phases=["a", "b"]))
+    print_moves(console(), SimpleNamespace(moves=moves, phases=["a", "b"], segments=["a", "b"]))
     head, _, *rows = capsys.readouterr().out.strip().splitlines()
     assert head.startswith(f"{len(moves)} moves of {units.size(len(moves) * MIB)} in every iteration")
     if len(moves) > 20:

@@ -12,6 +12,7 @@
 namespace {
 
 using terrace::Plan;
+using terrace::strategy::format_plan;
 
 void require(bool condition, const char* what, const std::string& text) {
   if (condition) return;

@@ -182,6 +182,9 @@ def test_the_real_regret_is_no_farther_from_the_stated_one_than_today(recorded):
         real, low, high = real + cost, low + lowest, high + highest
     assert held >= _HELD[recorded.stem]
     assert 0 < low <= real <= _OVER[recorded.stem] * high
+    # 3.6 times for cg and 3.3 for mg by 20 draws; by 100 draws 3.3 and 3.9: their number is not the reason. At half
+    # of these budgets some draws leave the plan the best one, so that the interval begins at 0 (41 % of the draws at
+    # a tenth of cg's data, 78 % at 0.15), and of the others each is 2 to 5 times wide.
     assert high < 4 * low, "an interval that says something"
 
 

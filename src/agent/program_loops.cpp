@@ -54,4 +54,9 @@ void finish_loops(Process& process) noexcept {
   }
 }
 
+void set_seen(Process& process, bool seen) noexcept {
+  observe::set_listening(seen);
+  if (process.loops) process.loops->set_seen(seen);
+}
+
 }  // namespace terrace::agent

@@ -37,4 +37,7 @@ class ProgramLoops {
   runtime::LoopFinder finder_;
 };
 
+// Whether the program's accesses are seen from now on: its functions and its loops have to know.
+void set_seen(Process& process, bool seen) noexcept;
+
 }  // namespace terrace::agent

@@ -215,11 +215,6 @@ void make_recorder(Everything& all, const sim::ProgramIdentity& program) {
   all.thread_clocks.add(*all.recorder);
 }
 
-void say_observing(bool wanted) {
-  observe::set_listening(wanted);
-  if (auto* loops = g_everything->process.loops) loops->set_seen(wanted);
-}
-
 // A thread's pipeline while its accesses are left out: its caches are then as they were.
 constinit thread_local observe::Pipeline* t_set_aside __attribute__((tls_model("initial-exec"))) = nullptr;
 
@@ -228,7 +223,7 @@ void set_aside_unless(bool wanted) {
   auto& pipeline = observe::t_thread.pipeline;
   if (wanted == (t_set_aside == nullptr)) return;
   std::swap(pipeline, t_set_aside);
-  say_observing(wanted);
+  set_seen(g_everything->process, wanted);
 }
 
 void make_runtime(Everything& all) {
@@ -281,7 +276,7 @@ void make_runtime(Everything& all) {
   if (all.session.backend == runtime::Backend::real) {
     all.observing = false;
     parts.observe = [](bool wanted) {
-      say_observing(g_everything->observing = wanted);
+      set_seen(g_everything->process, g_everything->observing = wanted);
       if (!wanted) observe::t_thread.pipeline = nullptr;
       if (wanted && !observe::t_thread.pipeline) attach_thread();
     };

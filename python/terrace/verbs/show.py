@@ -53,7 +53,7 @@ def show(
         loop=store.loop(run),
         profile=profile,
         phases=summarise_phases(store, run),
-        sensitivity=model.sensitivities(store, run, profile),
+        sensitivity=model.sensitivities(store, run, profile) if profile.phases else [],
         benefits=_benefits(store, run, profile),
         counters=store.counters(run),
         coverage=store.coverage(run),

@@ -1,16 +1,34 @@
 #include "observe/loops/follow_loops.hpp"
 
+#include <cfenv>
+
 #include "observe/pipeline/pipeline.hpp"
 
 namespace terrace::observe {
 
 namespace {
 
+// The program's floating-point exceptions are its own: what is computed in this scope raises none for it.
+class QuietArithmetic {
+ public:
+  QuietArithmetic() { std::fegetexceptflag(&flags_, FE_ALL_EXCEPT), raised_ = std::fetestexcept(FE_ALL_EXCEPT); }
+  ~QuietArithmetic() {
+    if (std::fetestexcept(FE_ALL_EXCEPT) != raised_) std::fesetexceptflag(&flags_, FE_ALL_EXCEPT);
+  }
+  QuietArithmetic(const QuietArithmetic&) = delete;
+  QuietArithmetic& operator=(const QuietArithmetic&) = delete;
+
+ private:
+  std::fexcept_t flags_{};
+  int raised_ = 0;
+};
+
 // Whatever the listener does is Terrace's own doing.
 template <class Event>
 void report(Event event) {
   Thread& thread = t_thread;
   const Inside inside;
+  const QuietArithmetic quiet;
   auto& tree = *thread.loops;
   event(tree, thread.depth, thread.pipeline ? thread.pipeline->work() : 0);
   thread.followed_depth = tree.followed_depth();

@@ -103,8 +103,8 @@ def plan_text(dump: Dump, items: Sequence[int], kind: str, budget: int) -> str:
             "size": str(dump["objects"][number]["size"]),
             "chunks": dump["objects"][number]["chunks"],
             "pin": True,
-            "part": [{"chunks": f"{first}-{last}", "place": kind} for first, last in sorted(stretches)],
+            "parts": {kind: ", ".join(f"{first}-{last}" for first, last in sorted(stretches))},
         }
         for number, stretches in sorted(parts.items())
     ]
-    return tomli_w.dumps({"schema": 1, "planner": "metric", "budget": [f"{kind}={budget}"], "object": objects})
+    return tomli_w.dumps({"schema": 2, "planner": "metric", "budget": [f"{kind}={budget}"], "object": objects})

@@ -1,26 +1,34 @@
 #include "observe/loops/follow_loops.hpp"
 
-#include <cfenv>
-
 #include "observe/pipeline/pipeline.hpp"
 
 namespace terrace::observe {
 
 namespace {
 
+// The flags of floating-point exceptions, without <cfenv>: that is in the mathematical library.
+#if defined(__x86_64__)
+unsigned floating_state() { return __builtin_ia32_stmxcsr(); }
+void set_floating_state(unsigned state) { __builtin_ia32_ldmxcsr(state); }
+#elif defined(__aarch64__)
+unsigned floating_state() { return __builtin_aarch64_get_fpsr(); }
+void set_floating_state(unsigned state) { __builtin_aarch64_set_fpsr(state); }
+#else
+#error "floating_state() is not written for this processor"
+#endif
+
 // The program's floating-point exceptions are its own: what is computed in this scope raises none for it.
 class QuietArithmetic {
  public:
-  QuietArithmetic() { std::fegetexceptflag(&flags_, FE_ALL_EXCEPT), raised_ = std::fetestexcept(FE_ALL_EXCEPT); }
+  QuietArithmetic() : before_(floating_state()) {}
   ~QuietArithmetic() {
-    if (std::fetestexcept(FE_ALL_EXCEPT) != raised_) std::fesetexceptflag(&flags_, FE_ALL_EXCEPT);
+    if (floating_state() != before_) set_floating_state(before_);
   }
   QuietArithmetic(const QuietArithmetic&) = delete;
   QuietArithmetic& operator=(const QuietArithmetic&) = delete;
 
  private:
-  std::fexcept_t flags_{};
-  int raised_ = 0;
+  unsigned before_;
 };
 
 // Whatever the listener does is Terrace's own doing.

@@ -46,8 +46,19 @@ bool LoopFinder::deserves(Index index) {
   const auto& candidate = node(index);
   if (!wanted_.empty()) return main_ == k_none && known_.empty() && is_wanted(index);
   const auto work = static_cast<double>(tree_.work_of(index)) / static_cast<double>(tree_.now());
-  if (candidate.alike == 0 || candidate.turn < least_turn(index, work) || work < k_share_of_a_run) return false;
+  if (work < k_share_of_a_run) return false;
+  const auto least = least_turn(index, work);
+  const bool is_regular = candidate.alike != 0 && candidate.turn >= least;
+  if (!is_regular && !is_steady(index, work, least)) return false;
   return main_ == k_none || !is_running_ || (index != main_ && tree_.is_inside(main_, index));
+}
+
+bool LoopFinder::is_steady(Index index, double share, Work least_turn) const {
+  return node(index).is_steady && share >= k_most_of_a_run && mean_turn(index) >= least_turn;
+}
+
+Work LoopFinder::mean_turn(Index index) const {
+  return tree_.work_of(index) / std::max<std::uint64_t>(node(index).turns, 1);
 }
 
 // Short turns are those of a loop that is part of something that repeats; one that is not, and does most of what
@@ -157,13 +168,16 @@ std::string LoopFinder::why() const {
   constexpr double k_million = 1e6;
   const auto& loop = node(main_);
   const auto share = static_cast<double>(tree_.work_of(main_)) / static_cast<double>(tree_.now());
+  const bool differ = loop.alike == 0 || loop.turn < mean_turn(main_) / 2;
+  const auto repeats =
+      differ ? std::string("which differ, but the second half of them is like the first")
+             : "which miss in the same memory to " + std::to_string(static_cast<int>(100 * loop.again + 0.5)) + " %";
   char text[256];
-  std::snprintf(
-      text, sizeof text,
-      "%llu turns of about %.3g million instructions, misses counted as %llu each, which miss in the same "
-      "memory to %.0f %%; %.0f %% of the run so far",
-      static_cast<unsigned long long>(loop.turns), static_cast<double>(loop.turn) / k_million,
-      static_cast<unsigned long long>(observe::k_work_of_a_miss), 100 * loop.again, 100 * share);
+  std::snprintf(text, sizeof text,
+                "%llu turns of %s %.3g million instructions, misses counted as %llu each, %s; %.0f %% of the run so far",
+                static_cast<unsigned long long>(loop.turns), differ ? "on average" : "about",
+                static_cast<double>(differ ? mean_turn(main_) : loop.turn) / k_million,
+                static_cast<unsigned long long>(observe::k_work_of_a_miss), repeats.c_str(), 100 * share);
   return text;
 }
 

@@ -1,7 +1,8 @@
 // Finds the main loop of a program that has no markers, and its phases, in the tree of its calls and loops
 // (observe/loops/loop_tree.hpp).
 //
-// The main loop is the outermost one whose turns resemble one another. Inner ones come first: what is believed is
+// The main loop is the outermost one whose turns resemble one another, or of which many turns resemble as many before
+// them and which does most of the run. Inner ones come first: what is believed is
 // given up for a loop around it as soon as that one has made two such turns, and for a later one when it has
 // ended. Its phases are the calls and loops in it that do a fair part of a turn's work. One that does much of it,
 // and whose own calls and loops do most of that, is looked into. A phase is known by its name: another call or loop
@@ -62,6 +63,8 @@ class LoopFinder final : public observe::LoopTree::Listener {
   [[nodiscard]] bool is_wanted(Index index);
   [[nodiscard]] bool may_be_a_part() const;
   [[nodiscard]] Work least_turn(Index index, double share) const;
+  [[nodiscard]] bool is_steady(Index index, double share, Work least_turn) const;
+  [[nodiscard]] Work mean_turn(Index index) const;
   void believe(Index index);
   void take_known(Index index);
   void begin_loop(Boundary& boundary);

@@ -87,7 +87,9 @@ class Thinner {
     const auto end = static_cast<std::size_t>(mnemonic.data() - line.data()) + mnemonic.size();
     const auto target = line.find_first_not_of(" \t", end);
     if (target != std::string_view::npos && mnemonic != "notrack") block.target = word_at(line, target);
-    block.goes_anywhere = always && block.target.empty();
+    // Not where a slot that the linker fills says: that is a call at the function's end.
+    const bool calls = line.find("rip)", end) != std::string_view::npos || line.find("rip]", end) != std::string_view::npos;
+    block.goes_anywhere = always && block.target.empty() && !calls;
     begin_block();
   }
   [[nodiscard]] std::optional<std::size_t> target_of(const Block& block) const {

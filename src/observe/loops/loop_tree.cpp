@@ -2,6 +2,7 @@
 #include "observe/loops/loop_tree.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace terrace::observe {
@@ -19,6 +20,17 @@ constexpr Work k_part_of_a_turn = 50;
 
 constexpr double k_alike = 0.5;  // the smaller of two turns' work to the larger
 constexpr double k_again = 0.8;
+
+constexpr std::uint64_t k_first_half = 8;  // turns: the first that are held against as many
+
+double share_again(std::uint32_t again, std::uint32_t larger) {
+  return larger < k_few_regions ? 1.0 : static_cast<double>(again) / larger;
+}
+
+bool resemble(Work one, Work other, double again) {
+  return static_cast<double>(std::min(one, other)) >= k_alike * static_cast<double>(std::max(one, other)) &&
+         again >= k_again;
+}
 
 }  // namespace
 
@@ -192,6 +204,7 @@ void LoopTree::push(LoopId loop, std::uint64_t code, std::uint32_t depth) {
   }
   begin_turn(active);
   active.turn_before = 0;
+  active.begun_at = active.turn_at;
   active_.push_back(active);
   set_followed_depth();
   if (active.is_counted) listener_.entered(index);
@@ -237,14 +250,25 @@ void LoopTree::end_turn(Active& active) {
   const auto work = now_ - active.turn_begun;
   ++node.turns;
   if (active.turn_before != 0) {
-    const auto larger = std::max(work, node.turn);
-    const auto regions = std::max(active.regions, active.regions_before);
-    node.again = regions < k_few_regions ? 1.0 : static_cast<double>(active.regions_again) / regions;
-    const bool alike = static_cast<double>(std::min(work, node.turn)) >= k_alike * static_cast<double>(larger) &&
-                       node.again >= k_again;
-    node.alike = alike ? node.alike + 1 : 0;
+    node.again = share_again(active.regions_again, std::max(active.regions, active.regions_before));
+    node.alike = resemble(work, node.turn, node.again) ? node.alike + 1 : 0;
   }
   node.turn = work;
+  ++active.turns;
+  if (active.turns >= k_first_half && std::has_single_bit(active.turns)) compare_halves(active);
+}
+
+void LoopTree::compare_halves(Active& active) {
+  if (active.half_at != 0) {
+    const auto regions_new = active.regions_of_visit - active.regions_first_half;
+    const auto again = share_again(active.regions_of_half - regions_new,
+                                   std::max(active.regions_of_half, active.regions_first_half));
+    nodes_[active.node].is_steady = resemble(now_ - active.half_begun, active.half_begun - active.begun, again);
+  }
+  active.half_at = beginnings_ + 1;  // of the turn that begins next
+  active.half_begun = now_;
+  active.regions_of_half = 0;
+  active.regions_first_half = active.regions_of_visit;
 }
 
 void LoopTree::decide_closed(Node& node) const {
@@ -270,6 +294,8 @@ void LoopTree::missed(std::uint64_t region) {
   for (auto active = active_.rbegin(); active != active_.rend() && at < active->turn_at; ++active) {
     ++active->regions;
     if (active->turn_before != 0 && at >= active->turn_before) ++active->regions_again;
+    if (at < active->half_at) ++active->regions_of_half;
+    if (at < active->begun_at) ++active->regions_of_visit;
   }
   at = beginnings_;
 }

@@ -4,6 +4,8 @@
 //
 // A turn of a loop resembles the one before when it takes about as much work and misses lines in the same memory.
 // A loop of such turns is what a plan can learn from; one whose turns go on to other memory sweeps over it once.
+// Where every so many turns one takes much more work than the others, many turns resemble as many before them: a
+// visit's second half is held against its first, each time that its turns have doubled.
 //
 // Calls and loops that turn out to do little are closed: what happens inside is not followed any more.
 #pragma once
@@ -40,6 +42,7 @@ class LoopTree {
     Work turn = 0;               // of the last turn
     double again = 0;            // of the memory that the last two turns missed in, what both did
     std::uint32_t alike = 0;     // turns running that resembled the one before
+    bool is_steady = false;      // the second half of a visit's turns resembled the first
     Work begins_at = 0;          // of the last turn around it that it was entered in: the first time
     std::uint64_t begun_in = 0;  // that turn
     bool is_closed = false;
@@ -96,6 +99,13 @@ class LoopTree {
     std::uint32_t regions = 0;        // missed in, in this turn
     std::uint32_t regions_again = 0;  // of them, those of the turn before too
     std::uint32_t regions_before = 0;
+    std::uint64_t turns = 0;               // seen of this visit
+    std::uint64_t begun_at = 0;            // the visit
+    std::uint64_t half_at = 0;             // its second half; 0: there is none yet
+    Work half_begun = 0;                   // that half
+    std::uint32_t regions_of_visit = 0;    // missed in
+    std::uint32_t regions_of_half = 0;     // in the second one
+    std::uint32_t regions_first_half = 0;  // in the first one
     bool is_turn_unseen = false;
     bool is_unseen = false;   // the visit: it began when nothing was seen
     bool is_between = false;  // one turn has ended, nothing has been seen of another
@@ -127,6 +137,8 @@ class LoopTree {
   void run_around(LoopId loop, std::uint32_t depth);
   void end_turn(Active& active);
   void begin_turn(Active& active);
+  // Holds the second half of a visit against the first, when its turns have doubled.
+  void compare_halves(Active& active);
   Index child(Index around, LoopId loop, std::uint64_t code);
   [[nodiscard]] bool is_recursion(std::uint64_t function) const;
   void decide_closed(Node& node) const;

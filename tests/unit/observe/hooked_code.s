@@ -57,4 +57,23 @@ at_other:
         imull   %eax, %eax                                      # 1
         ret                                                     # 1
         .size   other, .-other
+        # What only an exception leads to goes back to the beginning. The exit is no way there: there is one loop, and
+        # it is small.
+        .globl  thrower
+        .type   thrower, @function
+thrower:
+        call    *__sanitizer_cov_trace_pc@GOTPCREL(%rip)
+        .globl  at_beginning
+at_beginning:
+        xorl    %eax, %eax
+.L5:
+        call    *__tsan_read4@GOTPCREL(%rip)
+        .globl  in_loop
+in_loop:
+        addq    $1, %rax
+        cmpq    $5, %rax
+        jl      .L5
+        jmp     *__tsan_func_exit@GOTPCREL(%rip)
+        jmp     thrower                                         # the landing pad
+        .size   thrower, .-thrower
         .section .note.GNU-stack, "", @progbits

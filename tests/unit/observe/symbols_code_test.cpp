@@ -25,20 +25,33 @@ std::uint64_t address_of(const std::string& label) {
   return address;
 }
 
-TEST(SymbolsCode, InstructionsGoWithTheHooksOfTheirBlock) {
-  const auto cache = fs::temp_directory_path() / ("code-" + std::to_string(getpid()));
-  const auto file = write_symbol_file(TERRACE_HOOKED_CODE, cache.string());
-  SymbolTable table;
-  ASSERT_TRUE(table.add_file(file.c_str()));
-  const auto name = fs::path(file).filename().string();
-  std::vector<std::uint8_t> id;
-  for (std::size_t i = 0; i + 1 < name.find('-'); i += 2)
-    id.push_back(static_cast<std::uint8_t>(std::stoi(name.substr(i, 2), nullptr, 16)));
-  constexpr std::uint64_t k_bias = 1ULL << 40;
-  ASSERT_EQ(table.add_module({TERRACE_HOOKED_CODE, k_bias, k_bias, k_bias + (1ULL << 30), id}), 0);
+constexpr std::uint64_t k_bias = 1ULL << 40;
+
+// The table of hooked_code.s, as the launcher makes it.
+class SymbolsCode : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto file = write_symbol_file(TERRACE_HOOKED_CODE, cache_.string());
+    ASSERT_TRUE(table_.add_file(file.c_str()));
+    const auto name = fs::path(file).filename().string();
+    std::vector<std::uint8_t> id;
+    for (std::size_t i = 0; i + 1 < name.find('-'); i += 2)
+      id.push_back(static_cast<std::uint8_t>(std::stoi(name.substr(i, 2), nullptr, 16)));
+    ASSERT_EQ(table_.add_module({TERRACE_HOOKED_CODE, k_bias, k_bias, k_bias + (1ULL << 30), id}), 0);
+  }
+  void TearDown() override { fs::remove_all(cache_); }
+  [[nodiscard]] auto work(const std::string& label) const { return table_.work(k_bias + address_of(label)); }
+
+  SymbolTable table_;
+
+ private:
+  fs::path cache_ = fs::temp_directory_path() / ("code-" + std::to_string(getpid()));
+};
+
+TEST_F(SymbolsCode, InstructionsGoWithTheHooksOfTheirBlock) {
   const auto at = [&](const std::string& label) -> std::optional<std::uint32_t> {
-    const auto work = table.work(k_bias + address_of(label));
-    return work ? std::optional(work->instructions) : std::nullopt;
+    const auto found = work(label);
+    return found ? std::optional(found->instructions) : std::nullopt;
   };
   EXPECT_EQ(at("at_block"), 2u);
   // 21 of the block, 1 of the 2 behind it.
@@ -48,8 +61,17 @@ TEST(SymbolsCode, InstructionsGoWithTheHooksOfTheirBlock) {
   EXPECT_EQ(at("at_atomic"), 0u);
   EXPECT_EQ(at("at_other"), 3u);
   EXPECT_EQ(at("mixture"), std::nullopt) << "no hook returns there";
-  EXPECT_EQ(table.work(k_bias - 1), std::nullopt);
-  fs::remove_all(cache);
+  EXPECT_FALSE(table_.work(k_bias - 1));
+}
+
+TEST_F(SymbolsCode, AnExitThatIsJumpedToLeadsNowhereElse) {
+  const auto beginning = work("at_beginning");
+  ASSERT_TRUE(beginning);
+  EXPECT_EQ(beginning->loops.turns, 0u) << "there is no loop of the whole function";
+  EXPECT_NE(beginning->loops.enters, 0u);
+  const auto place = table_.place(k_bias + address_of("in_loop"));
+  EXPECT_EQ(place.loop, beginning->loops.enters);
+  EXPECT_EQ(table_.loop(place.loop).around, 0u);
 }
 
 }  // namespace

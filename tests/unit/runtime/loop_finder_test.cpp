@@ -315,6 +315,26 @@ TEST(LoopFinder, ShortTurnsOfWhatDoesMostAreTaken) {
   EXPECT_EQ(run(true), Log{});
 }
 
+// A coder that fills a block with each turn, and works on it at every 4th: the others are short, but 8 turns resemble
+// the 8 before them.
+TEST(LoopFinder, TurnsThatDifferAreHeldAgainstAsManyBefore) {
+  const auto run = [](std::uint64_t apart, std::uint64_t after) {
+    Program program({{1, {.last = 1}}});
+    program.run(9, 0, after);
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      program.turn(1);
+      program.run(3, 1, i % 4 == 3 ? 20 * k_much : 1000, i % 4 == 3 ? 1000 + apart * i : 0);
+    }
+    program.leave();
+    return program.log;
+  };
+  const auto found = run(0, k_much);
+  ASSERT_EQ(std::ranges::count(found, "begin loop 1"), 1);
+  EXPECT_EQ(std::ranges::count(found, "f3"), 4) << "the 17th turn is the first one that is told of";
+  EXPECT_EQ(run(100, k_much), Log{}) << "each block lies in other memory";
+  EXPECT_EQ(run(0, 500 * k_much), Log{}) << "it does little of the run";
+}
+
 // Calls that were left by a jump (longjmp, an exception) end nothing that goes on.
 TEST(LoopFinder, JumpsOutOfCallsAreNoticed) {
   Program program({{1, {.last = 1}}});

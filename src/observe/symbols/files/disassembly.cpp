@@ -179,7 +179,8 @@ class Disassembly::Reader {
     if (jumps) instruction.target = target_of(found);
     const bool always = found.id == X86_INS_JMP;
     instruction.goes_on = !returns && !always;
-    instruction.goes_anywhere = always && instruction.target == 0;
+    // Not where a slot that the linker fills says: that is a call at the function's end.
+    instruction.goes_anywhere = always && instruction.target == 0 && slot_of(found) == 0;
     instruction.calls = in_group(found, CS_GRP_CALL) && instruction.hook == Hook::none;
     if (instruction.hook == Hook::none) instruction.work = work_of(found);
     return instruction;

@@ -46,7 +46,8 @@ struct SymbolFacts {
 //
 // 2: lambdas go by the function that they are written in; inlined copies are allocators when the original is.
 // 3: what goes with hooks.
-inline constexpr std::uint32_t k_naming_version = 3;
+// 4: a jump by a slot that the linker fills leads out of the function.
+inline constexpr std::uint32_t k_naming_version = 4;
 
 // Static data from this size on is worth a name: smaller objects never have a page of their own.
 inline constexpr std::uint64_t k_least_variable = 1024;

@@ -71,10 +71,11 @@ class Profile:
         return [number for (number,) in self._rows("SELECT number FROM main_loop WHERE run = ?", self._run)]
 
     def loop(self) -> Found:
-        """The main loop that was found; of several times that it was entered, the one with the most turns."""
-        turns = "turns_before + coalesce(iterations, 0)"
+        """The main loop that was found; its turns are those of all the times that it was entered."""
         rows = self._rows(
-            f"SELECT name, why, {turns} FROM main_loop WHERE run = ? ORDER BY {turns} DESC LIMIT 1", self._run
+            "SELECT name, why, sum(turns_before + coalesce(iterations, 0)) FROM main_loop WHERE run = ? GROUP BY name "
+            "ORDER BY 3 DESC LIMIT 1",
+            self._run,
         )
         return Found(*rows[0]) if rows else Found("", "", 0)
 

@@ -18,15 +18,20 @@ std::string Program::unique_name(std::string_view name) {
   return count == 1 ? std::string(name) : std::string(name) + "#" + std::to_string(count);
 }
 
-void Program::map_chunks(const ObjectMemory& memory) {
+void Program::map_chunks(const ObjectMemory& memory, std::string_view name) {
+  stand_for_.resize(objects_.size());
   if (!parts_.map) return;
   const auto& object = memory.object;
   observe::Location location;
-  if (!parts_.map->find(memory.address, location)) parts_.map->add_range(memory.address, object.size.value);
+  const bool is_known = parts_.map->find(memory.address, location);
+  const auto canonical = is_known ? memory.address + location.delta
+                                  : parts_.map->add_range(memory.address, object.size.value);
+  const auto stands_for = recurring_.come(name, canonical, object.size);
+  stand_for_.back() = stands_for;
   for (std::uint32_t i = 0; i < object.chunks; ++i) {
     const auto offset = i * object.chunk_size.value;
     parts_.map->set_chunk(memory.address + offset, std::min(object.chunk_size.value, object.size.value - offset),
-                          object.first_chunk + i);
+                          object.first_chunk + i, canonical - stands_for);
   }
 }
 
@@ -47,7 +52,7 @@ ObjectId Program::add_object(std::string_view name, observe::ObjectKind kind, st
   addresses_.push_back(extent.address);
   for (auto& configuration : configurations_) configuration.object_added(memory);
   if (parts_.coverage) parts_.coverage->object_added(object, memory.address);
-  map_chunks(memory);
+  map_chunks(memory, name);
   if (parts_.events)
     parts_.events->object_added({name, kind, address, size, object.id, object.first_chunk, object.chunks});
   return object.id;
@@ -67,6 +72,8 @@ void Program::remove_object(ObjectId id) {
   objects_[id].live = false;
   if (parts_.map && objects_[id].kind != observe::ObjectKind::named)
     parts_.map->remove_range(addresses_[id], objects_[id].size.value);
+  const std::string_view name = objects_[id].name;
+  recurring_.go(name.substr(0, name.rfind('#')), stand_for_[id], objects_[id].size);
   for (auto& configuration : configurations_) configuration.object_removed(objects_[id]);
   if (parts_.events) parts_.events->object_removed(id);
 }

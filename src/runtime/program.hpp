@@ -15,6 +15,7 @@
 #include "runtime/configuration.hpp"
 #include "runtime/iteration_sampling.hpp"
 #include "runtime/phase_tracker.hpp"
+#include "runtime/recurring.hpp"
 #include "runtime/runtime_parts.hpp"
 
 namespace terrace::runtime {
@@ -54,13 +55,15 @@ class Program {
   void observe(bool wanted);
   void observe_everything();
   std::string unique_name(std::string_view name);
-  void map_chunks(const ObjectMemory& memory);
+  void map_chunks(const ObjectMemory& memory, std::string_view name);
   void write_coverage();
 
   RuntimeParts parts_;
   std::vector<observe::Object> objects_;  // by id
   std::deque<Configuration> configurations_;
   std::vector<std::uint64_t> addresses_;  // by id
+  std::vector<std::uint64_t> stand_for_;  // by id: canonical addresses
+  Recurring recurring_;
   std::unordered_map<std::string, std::uint32_t> names_;
   ChunkId next_chunk_ = 0;
   PhaseTracker tracker_;

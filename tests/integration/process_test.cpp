@@ -174,6 +174,24 @@ TEST_F(Process, FindsTheMainLoop) {
   EXPECT_NE(both.output.find("only one"), std::string::npos) << both.output;
 }
 
+// Its blocks come and go with each turn: they are the same memory all the same.
+TEST_F(Process, FindsTheMainLoopInAThreadThatTheMainOneWaitsFor) {
+  for (const char* verb : {"simulate", "record"}) {
+    const auto outcome = run_program("cd '" + root.string() + "' && env XDG_CACHE_HOME='" + root.string() +
+                                     "' " TERRACE_LAUNCHER " " + verb +
+                                     " -q --machine unimem-lat4 -o profile.terrace -- ./pool 2>&1");
+    ASSERT_EQ(outcome.status, 0) << outcome.output;
+    EXPECT_EQ(outcome.output, run_program("'" + root.string() + "/pool'").output);
+    EXPECT_EQ(ask("profile.terrace", "select name || ' ' || (iterations + turns_before) from main_loop"),
+              std::vector<std::string>{"work:46 24"})
+        << verb;
+    EXPECT_EQ(ask("profile.terrace", "select distinct name from phase_instance where loop >= 0 order by name"),
+              (std::vector<std::string>{"made", "relax", "smooth"}))
+        << verb;
+    fs::remove(root / "profile.terrace");
+  }
+}
+
 // The handler runs while Terrace moves the block: nobody can follow what it does, and the profile says how much.
 TEST_F(Process, CountsWhatItCannotFollow) {
   const auto outcome = simulate("./fault");

@@ -12,6 +12,7 @@
 #include "agent/interpose/next.hpp"
 #include "agent/interpose/scheduling.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "observe/loops/follow_loops.hpp"
 #include "observe/objects/spin_lock.hpp"
 #include "observe/threads/thread.hpp"
 
@@ -26,6 +27,7 @@ struct Beginning {
   void* argument;
   std::uint32_t number;
   bool is_scheduled;
+  bool is_worker;  // of another library
 };
 
 struct StackRange {
@@ -70,6 +72,7 @@ void end_thread(void*) {
   if (auto* const here = process()) {
     const auto stack = find_stack();
     here->objects->remove(stack.low, stack.high);
+    observe::end_loops_of_thread();
     detach_thread();
     if (here->scheduler) end_turns();
   }
@@ -97,6 +100,7 @@ void* run(void* data) {
     }
   }
   if (beginning.is_scheduled || !in_virtual_time()) follow_this_thread();
+  if (!beginning.is_worker) observe::begin_loops_of_thread();
   return beginning.function(beginning.argument);
 }
 
@@ -149,7 +153,7 @@ extern "C" TERRACE_EXPORT int pthread_create(pthread_t* thread, const pthread_at
   const auto number = terrace::observe::next_thread_number();
   {
     const terrace::observe::Inside inside;
-    beginning = new (std::nothrow) agent::Beginning{function, argument, number, is_scheduled};
+    beginning = new (std::nothrow) agent::Beginning{function, argument, number, is_scheduled, agent::t_makes_workers};
   }
   if (!beginning) return (*next)(thread, attributes, function, argument);
   if (is_scheduled) agent::begin_thread(number);

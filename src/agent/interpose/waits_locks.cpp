@@ -13,7 +13,7 @@
 #include "agent/interpose/next.hpp"
 #include "agent/interpose/scheduling.hpp"
 #include "agent/lifecycle/in_process.hpp"
-#include "observe/threads/thread.hpp"
+#include "observe/loops/follow_loops.hpp"
 
 namespace agent = terrace::agent;
 using agent::Next;
@@ -125,6 +125,7 @@ TERRACE_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespe
 
 TERRACE_EXPORT int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   static constinit Next<int (*)(pthread_cond_t*, pthread_mutex_t*)> next{"pthread_cond_wait", k_version};
+  const terrace::observe::LoopsWait waits;
   if (!agent::taking_turns()) return (*next)(condition, mutex);
   if (const int error = unlock_mutex(mutex)) return error;
   agent::wait_for(key_of(condition));
@@ -137,6 +138,7 @@ TERRACE_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mut
                                           const timespec* until) {
   static constinit Next<int (*)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*)> next{
       "pthread_cond_clockwait"};
+  const terrace::observe::LoopsWait waits;
   if (!agent::taking_turns()) return (*next)(condition, mutex, clock, until);
   if (!agent::is_valid(until)) return EINVAL;
   if (const int error = unlock_mutex(mutex)) return error;
@@ -150,6 +152,7 @@ TERRACE_EXPORT int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mut
                                           const timespec* until) {
   static constinit Next<int (*)(pthread_cond_t*, pthread_mutex_t*, const timespec*)> next{"pthread_cond_timedwait",
                                                                                           k_version};
+  const terrace::observe::LoopsWait waits;
   if (!agent::taking_turns()) return (*next)(condition, mutex, until);
   // Which clock it was made for: bit 1 of glibc's references.
   const bool monotonic = (condition->__data.__wrefs & 2) != 0;
@@ -221,6 +224,7 @@ TERRACE_EXPORT int pthread_spin_unlock(pthread_spinlock_t* lock) noexcept {
 TERRACE_EXPORT int sem_wait(sem_t* semaphore) {
   static constinit Next<int (*)(sem_t*)> next{"sem_wait"};
   static constinit Next<int (*)(sem_t*)> attempt{"sem_trywait"};
+  const terrace::observe::LoopsWait waits;
   if (!agent::taking_turns()) return (*next)(semaphore);
   const auto saved = errno;
   lock_in_turn(semaphore, -1, *attempt);
@@ -231,6 +235,7 @@ TERRACE_EXPORT int sem_wait(sem_t* semaphore) {
 TERRACE_EXPORT int sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec* until) {
   static constinit Next<int (*)(sem_t*, clockid_t, const timespec*)> next{"sem_clockwait"};
   static constinit Next<int (*)(sem_t*)> attempt{"sem_trywait"};
+  const terrace::observe::LoopsWait waits;
   if (!agent::taking_turns()) return (*next)(semaphore, clock, until);
   const auto saved = errno;
   const int error = lock_in_turn_until(semaphore, -1, *attempt, clock, until);
@@ -240,6 +245,7 @@ TERRACE_EXPORT int sem_clockwait(sem_t* semaphore, clockid_t clock, const timesp
 
 TERRACE_EXPORT int sem_timedwait(sem_t* semaphore, const timespec* until) {
   static constinit Next<int (*)(sem_t*, const timespec*)> next{"sem_timedwait"};
+  const terrace::observe::LoopsWait waits;
   if (!agent::taking_turns()) return (*next)(semaphore, until);
   return sem_clockwait(semaphore, CLOCK_REALTIME, until);
 }

@@ -8,7 +8,7 @@
 #include "agent/interpose/scheduling.hpp"
 #include "agent/interpose/threads.hpp"
 #include "agent/lifecycle/in_process.hpp"
-#include "observe/threads/thread.hpp"
+#include "observe/loops/follow_loops.hpp"
 
 namespace agent = terrace::agent;
 
@@ -31,6 +31,7 @@ extern "C" {
 
 TERRACE_EXPORT int pthread_join(pthread_t thread, void** result) {
   static constinit agent::Next<int (*)(pthread_t, void**)> next{"pthread_join"};
+  const terrace::observe::LoopsWait waits;
   wait_for_end(thread);
   return (*next)(thread, result);
 }

@@ -4,6 +4,8 @@
 
 namespace terrace::observe {
 
+constinit std::atomic<bool> g_loops_are_shared{false};
+
 namespace {
 
 // The flags of floating-point exceptions, without <cfenv>: that is in the mathematical library.
@@ -31,40 +33,121 @@ class QuietArithmetic {
   unsigned before_;
 };
 
+// Of whom the tree hears. Threads take turns in virtual time and do not on a real machine: there an event that comes
+// while another thread's is under way is left out, which the tree takes for a jump.
+struct Shared {
+  std::atomic<LoopTree*> tree{nullptr};
+  std::atomic<Thread*> owner{nullptr};  // the thread that was given the tree
+  std::atomic<Thread*> heir{nullptr};   // goes on while that waits
+  std::atomic<bool> waits{false};       // the owner
+  std::atomic<bool> is_busy{false};     // an event is under way
+  std::uint32_t depth = 0;              // of the owner's calls, where it waits
+  // Of the event that is under way, or the last one.
+  Thread* heard = nullptr;
+  Work now = 0;  // work so far, of all that were heard
+};
+constinit Shared g_shared;
+
+// The calling thread has the tree for the length of an event, if it is the one to be heard.
+class Turn {
+ public:
+  explicit Turn(Thread& thread) : thread_(thread) {
+    const bool waits = g_shared.waits.load(std::memory_order_acquire);
+    const auto& heard = waits ? g_shared.heir : g_shared.owner;
+    if (heard.load(std::memory_order_relaxed) != &thread) return;
+    if (g_shared.is_busy.exchange(true, std::memory_order_acquire)) return;
+    is_taken_ = true;
+    base_ = waits ? g_shared.depth : 0;
+    const auto work = own_work();
+    if (g_shared.heard != &thread) thread.loop_work_before = g_shared.now - work;
+    g_shared.heard = &thread;
+    g_shared.now = thread.loop_work_before + work;
+  }
+  ~Turn() {
+    if (!is_taken_) return;
+    const auto followed = tree().followed_depth();
+    const auto left = followed > base_ ? followed - base_ : 0;
+    thread_.followed_depth = followed == LoopTree::k_every_depth ? followed : left;
+    g_shared.is_busy.store(false, std::memory_order_release);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  [[nodiscard]] explicit operator bool() const { return is_taken_; }
+  [[nodiscard]] LoopTree& tree() const { return *thread_.loops; }
+  [[nodiscard]] std::uint32_t depth() const { return base_ + thread_.depth; }
+  [[nodiscard]] Work now() const { return g_shared.now; }
+
+ private:
+  [[nodiscard]] Work own_work() const { return thread_.pipeline ? thread_.pipeline->work() : 0; }
+
+  Thread& thread_;
+  std::uint32_t base_ = 0;
+  bool is_taken_ = false;
+};
+
 // Whatever the listener does is Terrace's own doing.
 template <class Event>
 void report(Event event) {
-  Thread& thread = t_thread;
   const Inside inside;
   const QuietArithmetic quiet;
-  auto& tree = *thread.loops;
-  event(tree, thread.depth, thread.pipeline ? thread.pipeline->work() : 0);
-  thread.followed_depth = tree.followed_depth();
+  if (const Turn turn(t_thread); turn) event(turn);
 }
 
 }  // namespace
 
 void set_loop_tree(LoopTree* tree) noexcept {
-  t_thread.loops = tree;
+  g_shared.tree = t_thread.loops = tree;
+  g_shared.owner = tree ? &t_thread : nullptr;
+  g_shared.heir = nullptr;
   t_thread.followed_depth = tree ? tree->followed_depth() : 0;
 }
 
+LoopsWait::LoopsWait() noexcept {
+  if (g_shared.owner.load(std::memory_order_relaxed) != &t_thread) return;
+  g_shared.depth = t_thread.depth;
+  g_shared.waits.store(true, std::memory_order_release);
+}
+
+LoopsWait::~LoopsWait() {
+  if (g_shared.owner.load(std::memory_order_relaxed) == &t_thread)
+    g_shared.waits.store(false, std::memory_order_release);
+}
+
+void begin_loops_of_thread() noexcept {
+  auto* const tree = g_shared.tree.load();
+  Thread* nobody = nullptr;
+  if (!tree || t_thread.loops || !g_shared.heir.compare_exchange_strong(nobody, &t_thread)) return;
+  g_loops_are_shared = true;
+  t_thread.loops = tree;
+  t_thread.followed_depth = LoopTree::k_every_depth;
+}
+
+void end_loops_of_thread() noexcept {
+  auto* self = &t_thread;
+  if (g_shared.heir.compare_exchange_strong(self, nullptr)) t_thread.loops = nullptr;
+}
+
 void report_call(std::uint64_t function, std::uint64_t call_site) {
-  report([=](LoopTree& tree, std::uint32_t depth, Work now) { tree.enter(function, call_site, depth, now); });
+  report([=](const Turn& turn) { turn.tree().enter(function, call_site, turn.depth(), turn.now()); });
 }
 
 void report_return() {
-  report([](LoopTree& tree, std::uint32_t depth, Work now) { tree.leave(depth, now); });
+  report([](const Turn& turn) { turn.tree().leave(turn.depth(), turn.now()); });
 }
 
 void report_sample(std::uint64_t site) {
-  report([=](LoopTree& tree, std::uint32_t depth, Work now) { tree.sample(site, depth, now); });
+  report([=](const Turn& turn) { turn.tree().sample(site, turn.depth(), turn.now()); });
 }
 
 void report_block(std::uint64_t site) {
   const Thread& thread = t_thread;
-  if (!thread.loops->concerns(site, thread.depth)) return;
-  report([=](LoopTree& tree, std::uint32_t depth, Work now) { tree.block(site, depth, now); });
+  const bool is_alone = !g_loops_are_shared.load(std::memory_order_relaxed);
+  if (is_alone && !thread.loops->concerns(site, thread.depth)) return;
+  report([=](const Turn& turn) { turn.tree().block(site, turn.depth(), turn.now()); });
+}
+
+void report_miss(std::uint64_t region) {
+  report([=](const Turn& turn) { turn.tree().missed(region); });
 }
 
 }  // namespace terrace::observe

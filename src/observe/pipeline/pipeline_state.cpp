@@ -4,7 +4,7 @@
 #include <bit>
 #include <mutex>
 
-#include "observe/loops/loop_tree.hpp"
+#include "observe/loops/follow_loops.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace terrace::observe {
@@ -167,7 +167,7 @@ Level Pipeline::State::miss(const Line& line, std::uint64_t site) {
     dependence.missed(line.number, arrives);
   }
   misses_.push_back(miss);
-  if (LoopTree* const loops = t_thread.loops) loops->missed(line.number >> (k_region_bits - line_bits));
+  follow_miss(((line.number << line_bits) - line.page->recurs) >> k_region_bits);
   if (exposure.full()) exposure.close(misses_);
   return arrives;
 }

@@ -18,6 +18,7 @@ struct alignas(64) Translation {
   std::uint64_t origin = 0;
   std::uint32_t generation = 1;  // of the map; odd ones never match
   ChunkId chunk = memory::k_no_chunk;
+  std::uint64_t recurs = 0;
 };
 
 class Translations {
@@ -31,7 +32,7 @@ class Translations {
   }
   static void set(Translation& entry, const Location& location, std::uint32_t generation) {
     entry = {location.low,  location.high - location.low, location.delta, location.origin, generation,
-             location.chunk};
+             location.chunk, location.recurs};
   }
 
  private:

@@ -26,6 +26,7 @@ struct Thread {
   TimeSamples* samples = nullptr;    // null: its time is not sampled
   LoopTree* loops = nullptr;         // of what it does; null: its loops are not followed
   std::uint32_t followed_depth = 0;  // calls from deeper ones are not, in the loops
+  std::uint64_t loop_work_before = 0;  // work that others did before its own, as the loops have it
   struct Call {
     std::uint64_t function;
     std::uint64_t call_site;

@@ -65,6 +65,24 @@ TEST(AddressMap, SeveralChunksInOneRange) {
   EXPECT_EQ(at.chunk, memory::k_no_chunk);
 }
 
+TEST(AddressMap, WhatMemoryStandsForGoesWithItsChunk) {
+  AddressMap map;
+  const auto base = map.add_range(0x100000, 8 * k_page);
+  map.set_chunk(0x100000, 2 * k_page, 7);
+  map.set_chunk(0x102000, 6 * k_page, 8, 0x5000);
+  map.remove_range(0x104000, k_page);
+  Location at;
+  ASSERT_TRUE(map.find(0x101fff, at));
+  EXPECT_EQ(at.recurs, 0u);
+  std::uint32_t generation = 0;
+  for (const std::uint64_t page : {2, 3, 5, 7}) {
+    ASSERT_TRUE(map.find(0x100000 + page * k_page, at));
+    EXPECT_EQ(at.recurs, 0x5000u) << page;
+    ASSERT_TRUE(map.find_canonical(base + page * k_page, at, generation));
+    EXPECT_EQ(at.recurs, 0x5000u) << page;
+  }
+}
+
 TEST(AddressMap, FreedMemoryIsGoneBothWays) {
   AddressMap map;
   const std::uint64_t canonical = map.add_range(0x200000, 4 * k_page);

@@ -56,10 +56,10 @@ class Followed {
           return true;
         }) {
     observe::enter_thread();
-    observe::t_thread.pipeline = &pipeline_;
+    observe::t_thread.set_pipeline(&pipeline_);
   }
   ~Followed() {
-    observe::t_thread.pipeline = nullptr;
+    observe::t_thread.set_pipeline(nullptr);
     observe::leave_thread();
   }
   Followed(const Followed&) = delete;

@@ -220,9 +220,9 @@ constinit thread_local observe::Pipeline* t_set_aside __attribute__((tls_model("
 
 // For programs with one thread (Runtime::several_threads ends it).
 void set_aside_unless(bool wanted) {
-  auto& pipeline = observe::t_thread.pipeline;
   if (wanted == (t_set_aside == nullptr)) return;
-  std::swap(pipeline, t_set_aside);
+  auto* const pipeline = observe::t_thread.pipeline;
+  observe::t_thread.set_pipeline(std::exchange(t_set_aside, pipeline));
   set_seen(g_everything->process, wanted);
 }
 
@@ -277,7 +277,7 @@ void make_runtime(Everything& all) {
     all.observing = false;
     parts.observe = [](bool wanted) {
       set_seen(g_everything->process, g_everything->observing = wanted);
-      if (!wanted) observe::t_thread.pipeline = nullptr;
+      if (!wanted) observe::t_thread.set_pipeline(nullptr);
       if (wanted && !observe::t_thread.pipeline) attach_thread();
     };
   } else if (all.session.sample_every > 1) {
@@ -360,12 +360,12 @@ void attach_thread() noexcept {
   if (all->coverage) all->coverage->begin_thread();
   try {
     // A thread's pipeline outlives it: what its caches hold is still to be written back.
-    thread.pipeline = new observe::Pipeline(
+    thread.set_pipeline(new observe::Pipeline(
         all->pipelines, *all->shared, all->map, all->sink, thread.number,
-        [](std::uint64_t address) { return make_known(address); }, next_turn);
+        [](std::uint64_t address) { return make_known(address); }, next_turn));
     observe::set_listening(true);
   } catch (const std::exception&) {
-    thread.pipeline = nullptr;
+    thread.set_pipeline(nullptr);
   }
 }
 
@@ -373,7 +373,7 @@ void detach_thread() noexcept {
   auto& thread = observe::t_thread;
   const observe::Inside inside;
   if (thread.pipeline) thread.pipeline->flush();
-  thread.pipeline = t_set_aside = nullptr;
+  thread.set_pipeline(t_set_aside = nullptr);
   if (g_everything && g_everything->coverage) g_everything->coverage->end_thread();
 }
 
@@ -383,7 +383,7 @@ void detach_thread() noexcept {
 // was locked before the fork (startup.cpp).
 Process* after_fork() noexcept {
   observe::set_listening(false);
-  observe::t_thread.pipeline = t_set_aside = nullptr;
+  observe::t_thread.set_pipeline(t_set_aside = nullptr);
   observe::t_thread.samples = nullptr;
   observe::t_thread.watching = false;
   observe::set_loop_tree(nullptr);

@@ -13,7 +13,7 @@ from terrace.store.reader import Store
 from terrace.store.values import Floats, Run
 
 DRAWS = 20  # of a plan: each takes about as long as the plan itself
-BENEFIT_DRAWS = 400  # of benefits, which need no plan
+BENEFIT_DRAWS = 400  # of benefits, which need no plan; of large problems fewer
 _UNSURE = 0.05  # more probable than that, two objects may swap
 _MOVED = 0.1  # of an object's bytes and time: so much more or less of it in fast memory is another placement
 _LEAST_TIME = 1e-12  # s: a benefit below that is none
@@ -74,7 +74,7 @@ def benefits(model: Model, names: Sequence[str], draws: int = BENEFIT_DRAWS) -> 
     position = {name: o for o, name in enumerate(problem.objects)}
     with core_errors():
         estimates = np.asarray(problem.benefits())
-        drawn = np.asarray(_core.benefit_draws(problem, draws)).reshape(draws, -1)
+        drawn = np.asarray(_core.benefit_draws(problem, draws)).reshape(-1, len(problem.objects))
     known = [name for name in names if name in position and estimates[position[name]] > _LEAST_TIME]
     known.sort(key=lambda name: -estimates[position[name]])
     ranked = _ranked(known, estimates, drawn, position)

@@ -44,7 +44,7 @@ void adopt(Process* made) {
 
 // While the process is copied nobody is in the middle of anything that the child will need.
 void before_fork() {
-  ++observe::t_thread.inside;
+  observe::t_thread.go_inside();
   lock_modules();
   if (auto* const here = process()) {
     here->objects->lock();
@@ -64,7 +64,7 @@ void release_after_fork() {
 
 void in_parent() {
   release_after_fork();
-  --observe::t_thread.inside;
+  observe::t_thread.come_out();
 }
 
 void in_child() {
@@ -77,11 +77,11 @@ void in_child() {
       g_pid.store(getpid());
       if (!made) {
         g_process.store(nullptr);
-        observe::t_thread.pipeline = nullptr;
+        observe::t_thread.set_pipeline(nullptr);
       }
     }
   }
-  --observe::t_thread.inside;
+  observe::t_thread.come_out();
 }
 
 void finish_quickly() { finish("quick"); }

@@ -313,6 +313,7 @@ void SamplingError::for_each_group(Function function) {
 void SamplingError::fit() {
   for (auto& relative : relative_) relative.assign(problem_.items.size(), {0, 0, 0, false});
   for_each_group([&](const Group& group) {
+    values_ += group.members.size();
     for (const auto& member : group.members) {
       auto& relative = relative_[group.kind][member.item];
       relative.shape += member.count;

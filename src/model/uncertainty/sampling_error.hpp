@@ -41,6 +41,8 @@ class SamplingError {
   [[nodiscard]] Problem draw(std::uint64_t number) const;
 
   [[nodiscard]] bool none() const { return none_; }
+  // That a draw consists of: what it takes is in proportion to them.
+  [[nodiscard]] std::uint64_t values() const { return values_; }
 
   enum Kind : std::uint8_t { time_samples, read, written, kinds };
   struct Member {
@@ -80,6 +82,7 @@ class SamplingError {
   const Problem& problem_;
   std::vector<PhaseError> phases_;
   std::vector<Relative> relative_[kinds];  // by item
+  std::uint64_t values_ = 0;
   bool none_ = true;
 };
 

@@ -59,7 +59,7 @@ std::uint32_t FirstCache::insert(std::uint64_t line, std::uint64_t flags, std::u
 }
 
 void FirstCache::forget(std::uint32_t slot, std::uint64_t address) {
-  FastLine& fast = table_.of(address, line_bits_);
+  FastLine& fast = table_.of(address);
   if (fast.slot == slot) fast.from = FastLine::k_none;
 }
 

@@ -24,28 +24,45 @@ struct alignas(16) FastLine {
   std::uint32_t generation = 1;  // of the address map; odd ones never match
   std::uint32_t slot = 0;
 
-  // Whether the `line - room` bytes from the address on are in the line.
-  [[nodiscard]] bool serves(std::uint64_t address, std::uint64_t room, bool store) const {
+  // How far into the line an access of some size may begin: for a store; twice that for a load.
+  struct Room {
+    std::uint64_t store, load;
+  };
+  [[nodiscard]] static Room room(std::uint64_t line, std::uint64_t size) {
+    return {line - size, 2 * (line - size)};
+  }
+  // Of an address that is in the line.
+  [[nodiscard]] std::uint64_t offset(std::uint64_t address) const { return (address - from) & (k_no_load - 1); }
+  // Whether an access at the address with that room is in the line.
+  [[nodiscard]] bool serves(std::uint64_t address, const Room& room, bool store) const {
     const std::uint64_t offset = address - from;
-    return store ? (offset & ~k_no_load) <= room : offset << 1 <= room << 1;
+    return store ? (offset & ~k_no_load) <= room.store : offset << 1 <= room.load;
   }
 };
 
 class FastTable {
  public:
-  // For a cache of that many lines: twice as many entries, so that few of them compete for one.
-  explicit FastTable(std::uint64_t lines)
-      : shift_(64 - std::clamp(static_cast<unsigned>(std::bit_width(lines)), k_least_bits, k_most_bits)),
-        lines_(std::make_unique<FastLine[]>(std::size_t{1} << (64 - shift_))) {}
-  // By multiplication (Knuth's golden ratio): arrays are at multiples of large powers of two.
-  [[nodiscard]] FastLine& of(std::uint64_t address, unsigned line_bits) {
-    return lines_[((address >> line_bits) * 0x9E3779B97F4A7C15u) >> shift_];
+  // For a cache of that many lines of so many bytes: twice as many entries, so that few of them compete for one.
+  FastTable(std::uint64_t lines, Bytes line)
+      : in_line_(~(line.value - 1)),
+        in_table_((entries_for(lines) - 1) * sizeof(FastLine)),
+        lines_(std::make_unique<FastLine[]>(entries_for(lines))) {}
+  // By multiplication (Knuth's golden ratio): arrays are at multiples of large powers of two. Masks, because
+  // shifts by a number that is not a constant are slow.
+  [[nodiscard]] FastLine& of(std::uint64_t address) {
+    constexpr unsigned k_shift = 64 - k_most_bits - std::countr_zero(sizeof(FastLine));
+    const std::uint64_t at = ((address & in_line_) * 0x9E3779B97F4A7C15u) >> k_shift & in_table_;
+    return *reinterpret_cast<FastLine*>(reinterpret_cast<char*>(lines_.get()) + at);
   }
 
  private:
   static constexpr unsigned k_least_bits = 8;
   static constexpr unsigned k_most_bits = 14;
-  unsigned shift_;
+  [[nodiscard]] static std::size_t entries_for(std::uint64_t lines) {
+    return std::size_t{1} << std::clamp(static_cast<unsigned>(std::bit_width(lines)), k_least_bits, k_most_bits);
+  }
+  std::uint64_t in_line_;   // mask of an address: its line
+  std::uint64_t in_table_;  // mask of the place of an entry, in bytes
   std::unique_ptr<FastLine[]> lines_;
 };
 
@@ -72,7 +89,7 @@ class FirstCache {
   [[nodiscard]] std::uint64_t* used() { return sets_; }  // by slot: the time of the last use, 0 when empty
   // The table leads to the slot from now on, for accesses at `address`.
   void install(std::uint32_t slot, std::uint64_t address, std::uint64_t from, std::uint32_t generation) {
-    FastLine& fast = table_.of(address, line_bits_);
+    FastLine& fast = table_.of(address);
     const std::uint64_t word = this->word(slot);
     fast.from = from - ((word & word::k_fresh) != 0 ? FastLine::k_no_load : 0) -
                 ((word & word::k_dirty) == 0 ? FastLine::k_no_store : 0);

@@ -50,6 +50,12 @@ LoopCode::Place LoopTree::place_of(std::uint64_t site) {
   return known.place;
 }
 
+const LoopCode::Loop& LoopTree::loop_of(LoopId id) {
+  auto& known = loops_[id % k_known_marks];
+  if (known.id != id) known = {id, code_.loop(id)};
+  return known.loop;
+}
+
 bool LoopTree::is_loop_at(std::uint32_t depth) const {
   return active_.back().loop != 0 && active_.back().depth == depth;
 }
@@ -58,7 +64,8 @@ void LoopTree::advance(Work now) { now_ = std::max(now_, now + work_unseen_); }
 
 void LoopTree::set_unseen(Index node) {
   unseen_ = node;
-  for (auto& active : active_) active.is_turn_unseen = node != k_root && (active.is_turn_unseen || active.node == node);
+  for (auto& active : active_)
+    active.is_turn_unseen = node != k_root && (active.is_turn_unseen || active.node == node);
 }
 
 void LoopTree::enter(std::uint64_t function, std::uint64_t call_site, std::uint32_t depth, Work now) {
@@ -66,7 +73,7 @@ void LoopTree::enter(std::uint64_t function, std::uint64_t call_site, std::uint3
   pop_deeper(depth - 1);
   if (is_loop_at(depth - 1)) {
     // Code that the compiler moved away, or that is not the function's own, says nothing of its loops.
-    const auto place = code_.place(call_site);
+    const auto place = place_of(call_site);
     if (place.function == active_.back().function) pop_loops_around(place.loop, depth - 1);
     if (active_.back().is_closed) return;
   }
@@ -96,7 +103,7 @@ void LoopTree::run(LoopId loop, std::uint32_t depth) {
   if (is_loop_at(depth) && active_.back().loop == loop) resume();
   if (is_loop_at(depth) && (active_.back().is_closed || active_.back().loop == loop)) return;
   run_around(loop, depth);
-  if (!active_.back().is_closed) push(loop, code_.loop(loop).head, depth);
+  if (!active_.back().is_closed) push(loop, loop_of(loop).head, depth);
 }
 
 bool LoopTree::concerns(std::uint64_t site, std::uint32_t depth) {
@@ -123,7 +130,7 @@ void LoopTree::block(std::uint64_t site, std::uint32_t depth, Work now) {
     if (active_.back().loop == mark.enters) pop();  // it is entered again
   }
   run_around(mark.enters, depth);
-  if (!active_.back().is_closed) push(mark.enters, code_.loop(mark.enters).head, depth);
+  if (!active_.back().is_closed) push(mark.enters, loop_of(mark.enters).head, depth);
 }
 
 void LoopTree::resume() {
@@ -148,12 +155,12 @@ void LoopTree::turn(const LoopCode::Mark& mark, std::uint32_t depth) {
   }
   run_around(loop, depth);
   if (active_.back().is_closed) return;
-  push(loop, code_.loop(loop).head, depth);
+  push(loop, loop_of(loop).head, depth);
   active_.back().is_between = mark.at_end;
 }
 
 void LoopTree::run_around(LoopId loop, std::uint32_t depth) {
-  if (const auto around = code_.loop(loop).around; around != 0) run(around, depth);
+  if (const auto around = loop_of(loop).around; around != 0) run(around, depth);
 }
 
 void LoopTree::pop_deeper(std::uint32_t depth) {
@@ -190,7 +197,7 @@ void LoopTree::push(LoopId loop, std::uint64_t code, std::uint32_t depth) {
   auto& node = nodes_[index];
   Active active{.node = index, .depth = depth, .loop = loop, .begun = now_};
   if (loop != 0) {
-    const auto known = code_.loop(loop);
+    const auto& known = loop_of(loop);
     active.last = known.last;
     active.function = known.function;
   }

@@ -71,8 +71,8 @@ class LoopTree {
   // A line was missed in this piece of memory.
   void missed(std::uint64_t region);
 
-  // From here on the work and the misses of that loop's turns are not seen; the root: all is. Such a turn counts as
-  // much work as the last one that was seen, which the next one that is seen is held against.
+  // From here on the work and the misses of that loop's turns are not seen; the root: all is. Such a turn counts
+  // as much work as the last one that was seen, which the next one that is seen is held against.
   void set_unseen(Index loop);
 
   // Events of calls deeper than so many change nothing.
@@ -120,6 +120,10 @@ class LoopTree {
     std::uint64_t site = 0;
     LoopCode::Place place;
   };
+  struct KnownLoop {
+    LoopId id = 0;
+    LoopCode::Loop loop;
+  };
 
   void advance(Work now);
   [[nodiscard]] bool is_unseen() const { return unseen_ != k_root; }
@@ -145,6 +149,7 @@ class LoopTree {
   void set_followed_depth();
   [[nodiscard]] LoopCode::Mark mark_of(std::uint64_t site);
   [[nodiscard]] LoopCode::Place place_of(std::uint64_t site);
+  [[nodiscard]] const LoopCode::Loop& loop_of(LoopId id);
 
   static constexpr std::size_t k_known_marks = 4096;
 
@@ -163,6 +168,7 @@ class LoopTree {
   Work work_unseen_ = 0;   // what these count as
   std::array<KnownMark, k_known_marks> marks_{};
   std::array<KnownPlace, k_known_marks> places_{};
+  std::array<KnownLoop, k_known_marks> loops_{};
 };
 
 }  // namespace terrace::observe

@@ -16,12 +16,9 @@ namespace terrace::observe {
 // The pipeline to report to, or null. Accesses that come while the thread is inside Terrace are counted.
 [[gnu::always_inline]] inline Pipeline* following() {
   Thread& thread = t_thread;
-  Pipeline* pipeline = thread.pipeline;
-  if (pipeline == nullptr) return nullptr;
-  if (thread.inside != 0) [[unlikely]] {
+  Pipeline* const pipeline = thread.listening;
+  if (pipeline == nullptr && thread.pipeline != nullptr) [[unlikely]]
     count_unseen();
-    return nullptr;
-  }
   return pipeline;
 }
 

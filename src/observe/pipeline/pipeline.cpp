@@ -73,13 +73,15 @@ std::uint64_t unknown_accesses(const SharedCache& shared) {
 
 Pipeline::Pipeline(const PipelineConfig& config, SharedCache& shared, const AddressMap& map, AccessSink& sink,
                    std::uint32_t thread, Unknown unknown, Turn turn)
-    : generation_(&map.generation()), fast_(first_lines(config)) {
+    : generation_(&map.generation()), fast_(first_lines(config), config.line) {
   check(config);
   line_bytes_ = config.line.value;
+  for (std::size_t i = 0; i < k_sizes; ++i) rooms_[i] = FastLine::room(line_bytes_, std::uint64_t{1} << i);
   line_bits_ = static_cast<unsigned>(std::countr_zero(config.line.value));
   state_ = std::make_unique<State>(config, shared, map, sink, thread, std::move(unknown), fast_);
   state_->turn = turn;
   used_ = state_->used();
+  ranges_are_fast_ = !config.caches.empty() && !config.caches.front().shared;
   quantum_end_ = quantum_accesses_ = state_->quantum_lines;
   work_ = config.work;
   random_ = thread;
@@ -127,22 +129,33 @@ void Pipeline::step_aside(std::uint64_t address, std::uint32_t size, bool store,
 }
 
 void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std::uint64_t site) {
+  // Most are short, and in a line that was used lately.
+  if (ranges_are_fast_ && size - 1 < line_bytes_ && is_fast(address, FastLine::room(line_bytes_, size), store)) {
+    pass_over(1);
+    instructions_ += k_instructions_of_a_line;
+    if (clock_ >= quantum_end_) end_quantum();
+    return;
+  }
   const Inside inside;
   State& state = *state_;
   while (size > 0) {
-    ++clock_;
-    stores_ += store ? 1 : 0;
+    std::uint64_t here = line_bytes_ - (address & (line_bytes_ - 1));
     pass_over(1);
     instructions_ += k_instructions_of_a_line;
-    std::uint64_t here = line_bytes_ - (address & (line_bytes_ - 1));
-    if (const Translation* page = state.translate(address)) {
-      const std::uint64_t canonical = address + page->delta;
-      here = line_bytes_ - (canonical & (line_bytes_ - 1));
-      const State::Touched touched =
-          state.touch({canonical >> line_bits_, address, page, {clock_, stores_, store}}, site);
-      state.remember(address, *page, touched, clock_);
+    if (ranges_are_fast_ && is_fast(address, rooms_.front(), store)) {
+      here = line_bytes_ - fast_.of(address).offset(address);
     } else {
-      ++state.unknown_lines;
+      ++clock_;
+      stores_ += store ? 1 : 0;
+      if (const Translation* page = state.translate(address)) {
+        const std::uint64_t canonical = address + page->delta;
+        here = line_bytes_ - (canonical & (line_bytes_ - 1));
+        const State::Touched touched =
+            state.touch({canonical >> line_bits_, address, page, {clock_, stores_, store}}, site);
+        state.remember(address, *page, touched, clock_);
+      } else {
+        ++state.unknown_lines;
+      }
     }
     here = std::min(here, size);
     address += here;

@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -63,14 +64,10 @@ class Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  // One load or store of `size` bytes at `address` by the instruction at `site`. For loads of 4 and 8 bytes the
-  // value is read from memory (it is about to be) to follow dependences.
+  // One load or store of `size` bytes (a power of two, 16 at most) at `address` by the instruction at `site`. For
+  // loads of 4 and 8 bytes the value is read from memory (it is about to be) to follow dependences.
   void access(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site) {
-    const FastLine& fast = fast_.of(address, line_bits_);
-    if (fast.serves(address, line_bytes_ - size, store) &&
-        fast.generation == generation_->load(std::memory_order_acquire)) [[likely]] {
-      used_[fast.slot] = ++clock_;
-      if (store) ++stores_;
+    if (is_fast(address, rooms_[static_cast<unsigned>(std::countr_zero(size))], store)) [[likely]] {
       if (clock_ >= next_stop_) [[unlikely]]
         stop(site);
       return;
@@ -81,7 +78,10 @@ class Pipeline {
   void range(std::uint64_t address, std::uint64_t size, bool store, std::uint64_t site);
   // A basic block of the program without accesses; its hook returns to `site`.
   void block(std::uint64_t site) {
-    instructions_ += instructions_at(site);
+    std::uint32_t instructions = k_instructions_of_an_access;
+    if (work_ && !work_->has(site, instructions)) [[unlikely]]
+      instructions = instructions_at(site);
+    instructions_ += instructions;
     if (instructions_ >= k_most_instructions * quantum_accesses_) [[unlikely]]
       end_quantum();
   }
@@ -110,6 +110,15 @@ class Pipeline {
  private:
   struct State;
 
+  // Whether the table of fast lines serves the access; then it has been made.
+  [[gnu::always_inline]] bool is_fast(std::uint64_t address, const FastLine::Room& room, bool store) {
+    const FastLine& fast = fast_.of(address);
+    if (!fast.serves(address, room, store) || fast.generation != generation_->load(std::memory_order_acquire))
+      return false;
+    used_[fast.slot] = ++clock_;
+    if (store) ++stores_;
+    return true;
+  }
   [[gnu::noinline]] void step_aside(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site);
   // A time to look up from the fast way: a sample is due, or the quantum full.
   [[gnu::noinline]] void stop(std::uint64_t site);
@@ -140,6 +149,9 @@ class Pipeline {
   std::uint64_t sampled_ = 0;                                      // by the clock, up to here
   std::uint64_t next_sample_ = 0;
   std::uint64_t random_;
+  static constexpr std::size_t k_sizes = 5;  // of accesses: 1 to 16 bytes
+  std::array<FastLine::Room, k_sizes> rooms_{};
+  bool ranges_are_fast_;  // a first cache that is shared is asked each time
   std::uint64_t line_bytes_;
   unsigned line_bits_;
   std::uint64_t called_ = 0;                                         // calls in this quantum

@@ -107,7 +107,7 @@ void Pipeline::State::remember(std::uint64_t address, const Translation& page, c
   if (last_line_ != nullptr) last_line_->from = FastLine::k_none;
   last_line_ = nullptr;
   if (!whole) return;
-  last_line_ = &fast_.of(address, line_bits);
+  last_line_ = &fast_.of(address);
   const bool look_again = touched.level != k_no_level || outer_.empty();
   *last_line_ = {look_again ? FastLine::k_none : from - FastLine::k_no_store, page.generation, 0};
 }

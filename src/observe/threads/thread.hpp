@@ -17,6 +17,7 @@ inline constexpr std::uint32_t k_shadow_stack_depth = 4096;
 struct Thread {
   std::uint32_t inside = 0;          // > 0: hooks and interposers pass through
   Pipeline* pipeline = nullptr;      // null: accesses are not followed (hooks off)
+  Pipeline* listening = nullptr;     // the pipeline, while the thread is not inside: all that a hook looks at
   std::uint32_t depth = 0;           // of the shadow stack; may exceed what is kept
   std::uint32_t number = 0;          // in the order of creation
   bool watching = false;             // function entries are reported to the observer
@@ -33,6 +34,22 @@ struct Thread {
     std::uint64_t stack_pointer;
   };
   Call* calls = nullptr;  // k_shadow_stack_depth of them, innermost last; null: calls are not followed
+
+  // The fences keep the compiler from moving work out from in between: a signal handler that interrupts it must
+  // find `inside` set.
+  void go_inside() {
+    ++inside;
+    listening = nullptr;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  void come_out() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (--inside == 0) listening = pipeline;
+  }
+  void set_pipeline(Pipeline* one) {
+    pipeline = one;
+    listening = inside == 0 ? one : nullptr;
+  }
 };
 
 // Under gcc's null checks (-fsanitize=undefined) another model is chosen: they test the flags of an instruction of
@@ -44,18 +61,11 @@ struct Thread {
 // This thread's; constant-initialised, so that it can be used before constructors run and in signal handlers.
 extern constinit thread_local Thread t_thread __attribute__((tls_model(TERRACE_THREAD_MODEL)));
 
-// For the duration of a scope what this thread does is Terrace's own doing. The fences keep the compiler from
-// moving work out of the scope: a signal handler that interrupts it must find `inside` set.
+// For the duration of a scope what this thread does is Terrace's own doing.
 class Inside {
  public:
-  Inside() {
-    ++t_thread.inside;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-  }
-  ~Inside() {
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    --t_thread.inside;
-  }
+  Inside() { t_thread.go_inside(); }
+  ~Inside() { t_thread.come_out(); }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
 };

@@ -1,16 +1,13 @@
 #include "strategy/confidence/confidence.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <exception>
-#include <mutex>
 #include <numeric>
-#include <thread>
 
 #include "core/error.hpp"
 #include "model/moves.hpp"
 #include "model/uncertainty/sampling_error.hpp"
+#include "strategy/confidence/for_all.hpp"
 #include "strategy/search/refine.hpp"
 
 namespace terrace::strategy {
@@ -94,31 +91,6 @@ Other as_other(const Problem& drawn, const Regret& regret) {
   other.initial = model::initial_placement(schedule, model::moves_of(drawn, schedule));
   other.shares = placed_shares(drawn, schedule);
   return other;
-}
-
-// Calls function(0 .. count - 1), on as many threads as there are processors. What it throws comes out here.
-template <class Function>
-void for_all(std::uint32_t count, Function function) {
-  std::atomic<std::uint32_t> next{0};
-  std::exception_ptr thrown;
-  std::mutex mutex;
-  const auto work = [&] {
-    for (auto d = next++; d < count; d = next++) {
-      try {
-        function(d);
-      } catch (...) {
-        const std::scoped_lock lock(mutex);
-        if (!thrown) thrown = std::current_exception();
-        next = count;
-      }
-    }
-  };
-  std::vector<std::jthread> threads;
-  const auto processors = std::max(1u, std::thread::hardware_concurrency());
-  for (auto t = 1u; t < std::min<std::uint32_t>(processors, count); ++t) threads.emplace_back(work);
-  work();
-  threads.clear();
-  if (thrown) std::rethrow_exception(thrown);
 }
 
 // By object and part: bytes of the part that an initial placement has where the plan has them, as a share.

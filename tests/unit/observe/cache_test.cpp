@@ -122,7 +122,7 @@ TEST_P(Caches, OuterCacheIsTrueLru) {
 
 TEST_P(Caches, FirstCacheIsTrueLru) {
   const auto [size, ways] = GetParam();
-  FastTable table(size / 64);
+  FastTable table(size / 64, Bytes{64});
   FirstCache cache(Bytes{size}, ways, Bytes{64}, table);
   const Shape shape(Bytes{size}, ways, Bytes{64});
   Model model(shape.sets, shape.ways);
@@ -136,17 +136,17 @@ TEST_P(Caches, FirstCacheIsTrueLru) {
     const std::uint64_t from = k_base + line * 64;
     const auto expected = model.access(line, store);
     // The table says what the cache says, or nothing.
-    const FastLine& fast = table.of(from, 6);
-    if (fast.serves(from, 0, false)) {
+    const FastLine& fast = table.of(from);
+    if (fast.serves(from, FastLine::room(64, 64), false)) {
       ASSERT_TRUE(expected.hit);
     }
     std::uint32_t slot = cache.find(line);
     ASSERT_EQ(slot != FirstCache::k_nowhere, expected.hit);
     if (expected.hit) {
-      if (fast.serves(from, 0, false)) {
+      if (fast.serves(from, FastLine::room(64, 64), false)) {
         ASSERT_EQ(fast.slot, slot);
       }
-      if (fast.serves(from, 0, true)) {
+      if (fast.serves(from, FastLine::room(64, 64), true)) {
         ASSERT_NE(cache.word(slot) & word::k_dirty, 0u);
       }
       if (store) cache.word(slot) |= word::k_dirty;

@@ -26,17 +26,17 @@ class Followed : public Bench {
  public:
   explicit Followed(std::size_t bytes) : Bench(bytes) {
     enter_thread();
-    t_thread.pipeline = pipeline.get();
+    t_thread.set_pipeline(pipeline.get());
   }
   ~Followed() {
-    t_thread.pipeline = nullptr;
+    t_thread.set_pipeline(nullptr);
     leave_thread();
   }
   Followed(const Followed&) = delete;
   Followed& operator=(const Followed&) = delete;
   // Stops following: what the test itself does is not the program's.
   const RecordingSink& stop() {
-    t_thread.pipeline = nullptr;
+    t_thread.set_pipeline(nullptr);
     pipeline->flush();
     return sink;
   }

@@ -1,4 +1,4 @@
-"""Virtual time of a program against the clock: calibrated at the small size, compared at another one."""
+"""Virtual time of a program against the clock: calibrated at the size for that, compared at another one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from terrace.lab.surroundings import Surroundings
 from others_tool.build import WAYS, Built, build
 from others_tool.execute import arguments, filled
 from others_tool.inputs import prepared
-from others_tool.recipe import Recipe
+from others_tool.recipe import CALIBRATE, Recipe
 
 RUNS = 5  # native ones at the size that is compared; the virtual run is between them
 
@@ -46,10 +46,11 @@ class Compared:
 def compare(recipe: Recipe, size: str, work: Path, machine: Path) -> Compared:
     """On the machine of the file, which is the one at hand. Raises NotBuilt, WrongResult and TerraceError."""
     built = {way: build(recipe, way, work) for way in WAYS}
-    (found,) = calibrating.calibrate([_called(recipe, built, "small", work)], str(machine))
+    small = CALIBRATE if CALIBRATE in recipe.runs else "small"
+    (found,) = calibrating.calibrate([called(recipe, built, small, work)], str(machine))
     default = calibrating.describe(str(machine)).instruction_time
     options = found.fit.options() if found.fit is not None else []
-    program, start = _called(recipe, built, size, work), native.start_up()
+    program, start = called(recipe, built, size, work), native.start_up()
     samples = [calibrating.timed(program) for _ in range(RUNS // 2)]
     took = calibrating.simulated(program, str(machine), options)
     samples += [calibrating.timed(program) for _ in range(RUNS - len(samples))]
@@ -71,7 +72,7 @@ def compare(recipe: Recipe, size: str, work: Path, machine: Path) -> Compared:
     )
 
 
-def _called(recipe: Recipe, built: Mapping[str, Built], size: str, work: Path) -> Program:
+def called(recipe: Recipe, built: Mapping[str, Built], size: str, work: Path) -> Program:
     """Both forms of it, as calibration takes them."""
     run, inputs = recipe.runs[size], prepared(recipe, work)
     words = {way: [str(one.program), *arguments(run, inputs, one)] for way, one in built.items()}

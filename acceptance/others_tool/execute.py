@@ -16,7 +16,7 @@ from pathlib import Path
 
 from others_tool.build import Built
 from others_tool.inputs import prepared
-from others_tool.recipe import Recipe
+from others_tool.recipe import Recipe, Run
 
 LONGEST = 900.0  # seconds of the clock for one run
 
@@ -44,12 +44,10 @@ def execute(recipe: Recipe, built: Built, size: str, work: Path, before: Sequenc
     folder = work / "run" / recipe.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    places = {"inputs": str(inputs), "source": str(built.source)}
-    words = [_filled(word, places) for word in shlex.split(run.arguments)]
-    command = [str(word) for word in (*before, built.program, *words)]
+    command = [str(word) for word in (*before, built.program, *arguments(run, inputs, built))]
     for name, of in run.files.items():
-        shutil.copy(_filled(of, places), folder / name)
-    stdin = Path(_filled(run.stdin, places)) if run.stdin else Path(os.devnull)
+        shutil.copy(filled(of, inputs, built), folder / name)
+    stdin = Path(filled(run.stdin, inputs, built)) if run.stdin else Path(os.devnull)
     started, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     output, errors = folder / "stdout", folder / "stderr"
     with stdin.open("rb") as given, output.open("wb") as out, errors.open("wb") as err:
@@ -98,5 +96,12 @@ def _seconds(recipe: Recipe, text: str) -> float | None:
     return float(match[1]) if match else None
 
 
-def _filled(text: str, places: dict[str, str]) -> str:
+def arguments(run: Run, inputs: Path, built: Built) -> list[str]:
+    """Words, as a shell splits them."""
+    return [filled(word, inputs, built) for word in shlex.split(run.arguments)]
+
+
+def filled(text: str, inputs: Path, built: Built) -> str:
+    """With the places that {inputs} and {source} stand for."""
+    places = {"inputs": str(inputs), "source": str(built.source)}
     return re.sub(r"\{(inputs|source)\}", lambda match: places[match[1]], text)

@@ -8,6 +8,9 @@
     [inputs.FILE]   make (a module of others_tool/inputs), and what that takes
     [run.small], [run.full]   arguments, stdin, files (copies in the run's folder, by name there); {inputs} and
                {source} stand for the folders
+    [run.calibrate]  the same, of a size that virtual time is calibrated at, where run.small is not fit for it: it
+               takes less than 0.1 s natively. This one takes 0.1 to 0.5 s: it does what run.full does, with fewer
+               turns, or with less data, which the caches hold
     [verify]   says (a pattern that a line of the output matches), drop (a pattern of lines that differ from run to
                run), files (that are equal, too), status (with which it ends well; default 0)
     [time]     says (a pattern whose group is the seconds of the timed part)
@@ -29,11 +32,12 @@ from typing import Any
 
 FOLDER = Path(__file__).resolve().parent.parent / "others_programs"
 SIZES = ("small", "full")
+CALIBRATE = "calibrate"  # a size that only some recipes have
 _TABLES = {
     "": {"title", "languages", "why", "source", "build", "inputs", "run", "verify", "time", "loop"},
     "source": {"debian", "pypi", "version", "archive", "sha256"},
     "build": {"commands", "program", "packages"},
-    "run": set(SIZES),
+    "run": {*SIZES, CALIBRATE},
     "verify": {"says", "drop", "files", "status"},
     "time": {"says"},
     "loop": {"is", "because", "none"},
@@ -135,7 +139,7 @@ def _recipe(name: str, table: dict[str, Any]) -> Recipe:
         program=build["program"],
         packages=tuple(build.get("packages", ())),
         inputs=table.get("inputs", {}),
-        runs={size: Run(**table["run"][size]) for size in SIZES},
+        runs={size: Run(**table["run"][size]) for size in (*SIZES, *({CALIBRATE} & table["run"].keys()))},
         says=verify.get("says", ""),
         drop=verify.get("drop", ""),
         files=tuple(verify.get("files", ())),

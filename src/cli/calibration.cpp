@@ -66,6 +66,10 @@ LaunchOptions calibrated(const LaunchOptions& options) {
       python_command(), "-P", "-m", "terrace", "lab", "calibrate", "--json", "--calibrate=" + *options.calibrate};
   if (!options.native.empty()) words.push_back("--native=" + options.native);
   if (!options.calibrate_on.empty()) words.push_back("--calibrate-on=" + options.calibrate_on);
+  if (!options.calibrate_stdin.empty()) words.push_back("--calibrate-stdin=" + options.calibrate_stdin);
+  if (!options.calibrate_in.empty()) words.push_back("--calibrate-in=" + options.calibrate_in);
+  if (options.calibrate_status != 0)
+    words.push_back("--calibrate-status=" + std::to_string(options.calibrate_status));
   words.insert(words.end(), {"--", options.command.front()});
   const auto found = nlohmann::json::parse(output_of(std::move(words)));
   auto result = options;

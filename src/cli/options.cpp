@@ -80,6 +80,19 @@ void add_calibration(CLI::App& app, LaunchOptions& options) {
          "itself")
       ->type_name("FILE")
       ->needs(calibrate);
+  app.add_option("--calibrate-stdin", options.calibrate_stdin,
+                 "--calibrate: what its runs read from standard input; default: nothing")
+      ->type_name("FILE")
+      ->needs(calibrate);
+  app.add_option("--calibrate-in", options.calibrate_in,
+                 "--calibrate: each of its runs gets a folder of its own with a copy of these files; default: they "
+                 "run in the current folder")
+      ->type_name("FOLDER")
+      ->needs(calibrate);
+  app.add_option("--calibrate-status", options.calibrate_status,
+                 "--calibrate: the exit status of a run that ended well; default 0")
+      ->check(CLI::Range(0, 255))
+      ->needs(calibrate);
 }
 
 bool yes_or_no(const std::string& key, const std::string& value) {

@@ -53,6 +53,9 @@ struct LaunchOptions {
   std::optional<std::string> calibrate;  // arguments of a small size: core times are fitted there first
   std::string native;                    // --calibrate: the program without hooks; "": PROGRAM.native
   std::string calibrate_on;              // --calibrate: file of the machine at hand; "": what it says of itself
+  std::string calibrate_stdin;           // --calibrate: standard input of its runs; "": nothing
+  std::string calibrate_in;              // --calibrate: files of each run's own folder; "": the current folder
+  int calibrate_status = 0;              // --calibrate: of a run that ended well
   std::string recording;                 // replay: what is replayed instead
   bool profile = false;                  // replay: profile every iteration and plan nothing, as record does
 };

@@ -13,12 +13,13 @@ from pathlib import Path
 
 from terrace.errors import TerraceError
 from terrace.lab import native, study
+from terrace.lab.surroundings import AS_HERE, Surroundings
 from terrace.output import progress
 from terrace.solve import calibration, core_times
 from terrace.solve.calibration import Constant, Sample, Virtual
 from terrace.solve.core_times import Fit
 from terrace.store.reader import Store
-from terrace.store.values import PhaseInstance
+from terrace.store.values import Counters, PhaseInstance
 
 # "Time   0.25 s", "Time in seconds =   0.25"
 TIME = r"^\s*[Tt]ime(?: in seconds)?\s*[=:]?\s*([0-9][0-9.eE+-]*)"
@@ -36,6 +37,7 @@ class Program:
     native: Words
     hooked: Words
     time: str | None = TIME
+    around: Surroundings = AS_HERE
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ class Took:
     process: float
     printed: str | None
     phases: list[PhaseInstance]
+    counters: Counters | None
+    unhooked: float | None  # share of the time that code without hooks took; None where it was not measured
 
     @property
     def time(self) -> Virtual:
@@ -93,7 +97,7 @@ def calibrate(programs: Sequence[Program], machine: str, least_runs: int = LEAST
             runs = []
             for core_time in (core_times.LEAST, PROBE):
                 options = Fit(core_time).options()
-                runs.append(under_terrace("simulate", program.hooked, program.time, machine, options))
+                runs.append(simulated(program, machine, options))
                 steps.done()
             ongoing.append(_Ongoing(program, runs[0], runs[1]))
     most_runs = max(MOST_RUNS, least_runs)
@@ -128,29 +132,49 @@ def printed(said: str, pattern: str | None) -> str | None:
     return found[1] if found is not None else None
 
 
+def simulated(program: Program, machine: str, options: Sequence[str]) -> Took:
+    """A virtual run of a program on the machine of a file, or on the machine at hand, with one thread."""
+    return under_terrace("simulate", program.hooked, program.time, machine, options, around=program.around)
+
+
 def under_terrace(
-    verb: str, words: Words, time: str | None, machine: str, options: Sequence[str], threads: int = 1
+    verb: str,
+    words: Words,
+    time: str | None,
+    machine: str,
+    options: Sequence[str],
+    threads: int = 1,
+    around: Surroundings = AS_HERE,
 ) -> Took:
     """Runs it under `terrace run` or `terrace simulate`."""
     with tempfile.TemporaryDirectory(prefix="terrace-calibrate-") as folder:
         path = Path(folder) / "store.terrace"
         whole: list[str | os.PathLike[str]] = [verb, "--quiet", "--planner", "slow-only"]
-        whole += ["--machine", machine] if machine else []
+        if machine:  # a run may have a folder of its own
+            whole += ["--machine", Path(machine).resolve() if Path(machine).is_file() else machine]
         whole += ["--output", path, *options, "--", *words]
-        said = study.run_terrace(whole, one_thread(threads))
+        said = study.run_terrace(whole, one_thread(threads), around)
         store = Store(path)
         run = store.run()
         if run.ended is None:
             raise TerraceError(f"{' '.join(map(str, words))}: its end was not recorded")
-        return Took(run.ended, printed(said, time), store.phase_instances(run))
+        covered = store.coverage(run)
+        unhooked = covered.time_share if covered is not None and not covered.not_sampled else None
+        return Took(run.ended, printed(said, time), store.phase_instances(run), store.counters(run), unhooked)
 
 
 def _run_natively(one: _Ongoing, machine: str, *, phases: bool) -> None:
     """Once for its time; and once for that of its phases, which need markers and no hooks, unless it has none."""
-    said, sample = native.run(one.program.native, one_thread())
-    one.samples.append(calibration.with_printed(sample, printed(said, one.program.time)))
+    one.samples.append(timed(one.program))
     if phases and _has_phases(one):
-        one.phases.append(under_terrace("run", one.program.native, None, machine, []).phases)
+        around = one.program.around
+        one.phases.append(under_terrace("run", one.program.native, None, machine, [], around=around).phases)
+
+
+def timed(program: Program) -> Sample:
+    """A native run of a program, with one thread."""
+    said, sample = native.run(program.native, one_thread(), program.around)
+    return calibration.with_printed(sample, printed(said, program.time))
 
 
 def _has_phases(one: _Ongoing) -> bool:

@@ -13,22 +13,22 @@ from pathlib import Path
 from typing import IO
 
 from terrace.errors import TerraceError
+from terrace.lab.surroundings import AS_HERE, Surroundings
 from terrace.solve.calibration import Sample, Start, median_interval
 
 _RUNS = 9  # of the program that does nothing
 
 
 def run(
-    words: Sequence[str | os.PathLike[str]], environment: Mapping[str, str] | None = None
+    words: Sequence[str | os.PathLike[str]],
+    environment: Mapping[str, str] | None = None,
+    around: Surroundings = AS_HERE,
 ) -> tuple[str, Sample]:
     """What it wrote to standard output, and its times. Raises TerraceError when it cannot be started or fails."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors, around.entered() as (stdin, folder):
         variables = {**os.environ, **(environment or {})}
         begun = time.perf_counter()
-        try:
-            child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, env=variables)
-        except OSError as error:
-            raise TerraceError(str(error)) from error
+        child = subprocess.Popen(words, stdin=stdin, stdout=out, stderr=errors, env=variables, cwd=folder)
         try:
             os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
         except BaseException:
@@ -40,7 +40,7 @@ def run(
         _, ended, used = os.wait4(child.pid, 0)
         status = child.returncode = os.waitstatus_to_exitcode(ended)
         said, complained = _content(out), _content(errors)
-    if status != 0:
+    if status != around.status:
         tail = " | ".join((said + complained).strip().splitlines()[-3:])
         raise TerraceError(f"{' '.join(map(str, words))} ended with {status}: {tail}")
     processor = used.ru_utime + used.ru_stime

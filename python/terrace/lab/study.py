@@ -17,6 +17,7 @@ from pathlib import Path
 
 from terrace import _core
 from terrace.errors import TerraceError
+from terrace.lab.surroundings import AS_HERE, Surroundings
 from terrace.solve import figures
 from terrace.store.reader import Store
 from terrace.store.values import Moved, Run
@@ -95,11 +96,19 @@ def terrace_program() -> str:
     return str(beside) if beside.exists() else "terrace"
 
 
-def run_terrace(words: Sequence[str | os.PathLike[str]], environment: Mapping[str, str] | None = None) -> str:
+def run_terrace(
+    words: Sequence[str | os.PathLike[str]],
+    environment: Mapping[str, str] | None = None,
+    around: Surroundings = AS_HERE,
+) -> str:
     """Runs the launcher; what the program wrote to standard output. Raises TerraceError with its last lines."""
     command = [terrace_program(), *(os.fspath(word) for word in words)]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(environment or {})})
-    if done.returncode != 0:
+    variables = {**os.environ, **(environment or {})}
+    with around.entered() as (stdin, folder):
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", env=variables, stdin=stdin, cwd=folder
+        )
+    if done.returncode != around.status:
         tail = " | ".join((done.stdout + done.stderr).strip().splitlines()[-4:])
         raise TerraceError(f"{' '.join(command)[:160]} ended with {done.returncode}: {tail}")
     return done.stdout

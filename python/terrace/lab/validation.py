@@ -8,8 +8,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from terrace import units
+from terrace.errors import TerraceError
 from terrace.lab.calibrating import TIME, Calibrated
 from terrace.report import charts, parts
+from terrace.solve import calibration
+from terrace.solve.calibration import Sample, Start, Virtual
 from terrace.solve.core_times import PhaseFit
 
 _NO_SIZE = "no size to calibrate with is stated"
@@ -78,6 +81,30 @@ class Constants:
             "why": self.why,
             "phases": [asdict(phase) for phase in self.phases],
         }
+
+
+def row(
+    name: str, threads: int, samples: Sequence[Sample], virtual: Virtual, core_time: float | None, start: Start
+) -> Row:
+    """By the clock that is fine enough: the printed one, else that of the whole process. A process of several
+    threads is timed by the wall's clock, since its processors' times are no time that passes."""
+    clock = calibration.clock(samples)
+    printed = clock == "printed"
+    took = virtual.printed if printed else virtual.process
+    if took is None:
+        raise TerraceError(f"{name} printed no time under terrace simulate")
+    quiet = calibration.undisturbed(samples) or samples  # of others, walls' clocks say little
+    if printed:
+        times = [calibration.number(one.printed) for one in quiet if one.printed is not None]
+        middle = statistics.median(times)
+    elif threads > 1:
+        times = [one.wall for one in quiet]
+        middle = statistics.median(times)
+    else:
+        times = [one.processor for one in samples]
+        middle = calibration.native_time(samples, clock, start).middle
+    error = (took - middle) / middle
+    return Row(name, threads, clock, middle, max(times) - min(times), took, error, core_time)
 
 
 def constants_table(constants: Mapping[str, Constants]) -> tuple[list[str], list[list[str]]]:

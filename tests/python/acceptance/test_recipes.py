@@ -3,16 +3,20 @@
 import hashlib
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from terrace.lab import calibrating
+from terrace.lab import native as natively
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "acceptance"))
 
 from others_tool.build import Built  # noqa: E402
+from others_tool.clock import called  # noqa: E402
 from others_tool.execute import WrongResult, execute, same  # noqa: E402
 from others_tool.fetch import NoArchive, archive  # noqa: E402
 from others_tool.inputs import prepared  # noqa: E402
@@ -129,6 +133,28 @@ def test_a_run_is_timed_checked_and_compared(tmp_path: Path) -> None:
         same(about, done, execute(other, shell, "small", tmp_path))
     with pytest.raises(WrongResult, match="ended with 3"):
         execute(about, shell, "full", tmp_path)
+
+
+def test_a_size_for_calibration_is_read_where_there_is_one(tmp_path: Path) -> None:
+    assert set(recipe(tmp_path).runs) == {"small", "full"}
+    more = recipe(tmp_path, WHOLE.replace("[run.full]", '[run.calibrate]\narguments = "-c pwd"\n[run.full]'))
+    assert more.runs["calibrate"].arguments == "-c pwd"
+
+
+def test_calibration_runs_find_what_runs_find(tmp_path: Path) -> None:
+    """Arguments, standard input and files, each form with its own program."""
+    text = WHOLE.replace("[run.full]", 'stdin = "{inputs}/words"\n[run.full]').replace(
+        "echo time", "cat; echo time"
+    )
+    built = {way: Built(tmp_path, tmp_path / way, 0.0) for way in ("native", "hooked")}
+    for one in built.values():
+        one.program.symlink_to("/bin/sh")
+    program = called(recipe(tmp_path, text.replace("[verify]", "[verify]\nstatus = 3")), built, "small", tmp_path)
+    assert program.native[0] != program.hooked[0] and program.native[1:] == program.hooked[1:]
+    assert program.around.status == 3
+    said, _ = natively.run(program.native, around=replace(program.around, status=0))
+    assert said == "three words here\nthree words here\ntime 0.5\n"
+    assert calibrating.printed(said, program.time) == "0.5"
 
 
 def test_inputs_are_the_same_whenever_they_are_made(tmp_path: Path) -> None:

@@ -4,17 +4,21 @@ import json
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from terrace.errors import TerraceError
 from terrace.lab import calibrating
 from terrace.lab.calibrating import Program
+from terrace.lab.surroundings import Surroundings
 from terrace.verbs.lab import calibrate
 
 MACHINE = "unimem-lat4"
 
 # zero: prints 0.00, whatever it did; sleeps: two tenths of a second; barriers: two threads that do nothing else;
-# works: ten million additions.
+# works: ten million additions; asks: reads "yes" from standard input and from a file, writes a file that must not
+# be there yet, prints what is no text, and ends with 20.
 FAKES = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -31,6 +35,15 @@ static void* meet(void* unused) {
 static void mark(const char* marker, const char* name) {
   void (*const call)(const char*) = (void (*)(const char*))dlsym(RTLD_DEFAULT, marker);
   if (call) call(name);
+}
+static int says_yes(FILE* file) {
+  char word[8] = "";
+  return file && fgets(word, sizeof word, file) && !strcmp(word, "yes");
+}
+static int ask(void) {
+  if (!says_yes(stdin) || !says_yes(fopen("given", "r")) || !fopen("made", "wx")) return 1;
+  fputs("\xff\n", stdout);
+  return 20;
 }
 int main(int argc, char** argv) {
   const char* const what = argc > 1 ? argv[1] : "";
@@ -49,6 +62,7 @@ int main(int argc, char** argv) {
     meet(0);
     pthread_join(other, 0);
   }
+  if (!strcmp(what, "asks")) return ask();
   if (!strcmp(what, "zero")) printf("Time 0.00 s\n");
   return 0;
 }
@@ -93,10 +107,51 @@ def test_a_program_of_barriers(fakes: Path) -> None:
     assert any(word in found.constant.why for word in refused), found.constant.why
 
 
+@pytest.fixture
+def asked(tmp_path: Path) -> Surroundings:
+    """What `asks` wants."""
+    (tmp_path / "stdin").write_text("yes")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "given").write_text("yes")
+    return Surroundings(tmp_path / "stdin", folder, 20)
+
+
+def test_a_program_with_input_files_and_a_status(fakes: Path, asked: Surroundings) -> None:
+    """Each run gets them anew, natively and in virtual time, or fails and says so."""
+    native = calibrate.find_native(fakes, None)
+
+    def calibrated(around: Surroundings) -> int:
+        (found,) = calibrating.calibrate(
+            [Program("fakes", [native, "asks"], [fakes, "asks"], around=around)], MACHINE, least_runs=3
+        )
+        return found.constant.runs
+
+    assert calibrated(asked) >= 3
+    for less in ({"stdin": None}, {"folder": None}, {"status": 0}):
+        with pytest.raises(TerraceError, match="ended with"):
+            calibrated(replace(asked, **less))
+    with pytest.raises(TerraceError, match="No such file"):
+        calibrated(replace(asked, stdin=fakes.with_name("nothing")))
+    assert asked.folder is not None and [path.name for path in asked.folder.iterdir()] == ["given"]
+
+
 def launched(*words: object) -> subprocess.CompletedProcess[str]:
     """The launcher itself."""
     command = [str(Path(sys.executable).with_name("terrace")), *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_input_files_and_status_as_typed(fakes: Path, asked: Surroundings, tmp_path: Path) -> None:
+    """The options that say them reach the runs."""
+    assert asked.stdin is not None and asked.folder is not None
+    words = ["simulate", "-m", MACHINE, "--calibrate", "asks", "-o", tmp_path / "x.terrace"]
+    around = ["--calibrate-stdin", asked.stdin, "--calibrate-in", asked.folder, "--calibrate-status", "20"]
+    done = launched(*words, *around, "--", fakes, "works")
+    assert done.returncode == 0 and "calibrated: " in done.stderr, done.stderr
+    for left_out in range(0, 6, 2):
+        less = launched(*words, *around[:left_out], *around[left_out + 2 :], "--", fakes, "works")
+        assert less.returncode == 1 and "ended with" in less.stderr
 
 
 @pytest.mark.parametrize("verb", ["simulate", "record"])
@@ -142,5 +197,8 @@ def test_what_cannot_be_calibrated_is_said_before_the_run(fakes: Path, tmp_path:
     assert "is no file" in said("--calibrate", "zero", "--", "mpirun", fakes)
     assert "No closing quotation" in said("--calibrate", "'zero", "--", fakes)
     assert "--calibrate" in said("--native", fakes, "--", fakes)
+    assert "is no file" in said("--calibrate", "zero", "--calibrate-stdin", tmp_path / "none", "--", fakes)
+    assert "is no folder" in said("--calibrate", "zero", "--calibrate-in", tmp_path / "none", "--", fakes)
+    assert "--calibrate" in said("--calibrate-status", "20", "--", fakes)
     assert "--core-time" in said("--calibrate", "zero", "--core-time", "1ns", "--", fakes)
     assert not list(tmp_path.glob("*.terrace"))

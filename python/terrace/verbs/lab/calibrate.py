@@ -15,16 +15,18 @@ import typer
 from terrace.errors import WrongCallError
 from terrace.lab import calibrating
 from terrace.lab.calibrating import TIME, Program
+from terrace.lab.surroundings import Surroundings
 from terrace.output import print_json
 
 _EPILOG = """\b
 The native program is the same source built with the plain compiler and the same options. It is PROGRAM.native
 beside the program, or what --native names: a file, or a folder that has one of the program's name.
-Both run with OMP_NUM_THREADS=1, in this folder.
+Both run with OMP_NUM_THREADS=1, in this folder or where --calibrate-in says.
 \b
 Examples:
   terrace lab calibrate --calibrate '--class S' --native native/cg -- ./cg
   terrace simulate --machine ddr5-cxl --calibrate '--class S' --native native/cg -- ./cg --class A
+  terrace lab calibrate --calibrate '' --calibrate-stdin small.inp --native packmol.plain -- ./packmol
 """
 
 _HOOK = b"__tsan_"  # how the names begin that programs with hooks call
@@ -48,6 +50,19 @@ def calibrate(
         str,
         typer.Option("--calibrate-on", help="File of this machine, as measured; default: what it says of itself."),
     ] = "",
+    stdin: Annotated[
+        Path | None, typer.Option("--calibrate-stdin", help="What its runs read; default: nothing.")
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--calibrate-in",
+            help="Each run gets a folder of its own with a copy of these files; default: the current folder.",
+        ),
+    ] = None,
+    status: Annotated[
+        int, typer.Option("--calibrate-status", min=0, max=255, help="Exit status of a run that ended well.")
+    ] = 0,
     time: Annotated[str, typer.Option(help="How it prints its time; default: 'Time 0.25 s' and the like.")] = TIME,
     json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
 ) -> None:
@@ -55,7 +70,8 @@ def calibrate(
     hooked = find_hooked(program[0])
     plain = find_native(hooked, native)
     words = split(size)
-    subject = Program(hooked.name, [plain, *words], [hooked, *words], time)
+    around = surroundings(stdin, folder, status)
+    subject = Program(hooked.name, [plain, *words], [hooked, *words], time, around)
     (found,) = calibrating.calibrate([subject], here)
     default = calibrating.describe(here).instruction_time
     said = f"{found.constant.said(default)}; {size!r} of {plain}"
@@ -113,6 +129,15 @@ def has_hooks(path: Path) -> bool:
         return False
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return content.find(_HOOK) >= 0
+
+
+def surroundings(stdin: Path | None, folder: Path | None, status: int) -> Surroundings:
+    """What its runs find. Raises WrongCallError."""
+    if stdin is not None and not stdin.is_file():
+        raise WrongCallError(f"--calibrate-stdin: {stdin} is no file")
+    if folder is not None and not folder.is_dir():
+        raise WrongCallError(f"--calibrate-in: {folder} is no folder")
+    return Surroundings(stdin, folder, status)
 
 
 def split(size: str) -> list[str]:

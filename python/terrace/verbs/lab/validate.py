@@ -33,7 +33,7 @@ from terrace.lab.calibrating import Program, Words
 from terrace.lab.validation import Case, Constants, Row
 from terrace.output import console, progress, table
 from terrace.solve import calibration
-from terrace.solve.calibration import Sample, Start, Virtual
+from terrace.solve.calibration import Sample
 
 SCHEMA = 3
 
@@ -169,33 +169,10 @@ def compare(
             words: Words = [hooked / case.name, *_words(case.measure, count)]
             options = constants[case.name].options()
             took = calibrating.under_terrace("simulate", words, case.time, machine, options, count).time
-            rows.append(_row(case, count, samples[case.name, count], took, constants[case.name], start))
+            core_time = constants[case.name].core_time
+            rows.append(validation.row(case.name, count, samples[case.name, count], took, core_time, start))
             steps.done()
     return rows
-
-
-def _row(
-    case: Case, threads: int, samples: Sequence[Sample], virtual: Virtual, constants: Constants, start: Start
-) -> Row:
-    """By the clock that is fine enough: the printed one, else that of the whole process. A process of several
-    threads is timed by the wall's clock, since its processors' times are no time that passes."""
-    clock = calibration.clock(samples)
-    printed = clock == "printed"
-    took = virtual.printed if printed else virtual.process
-    if took is None:
-        raise TerraceError(f"{case.name} printed no time under terrace simulate")
-    quiet = calibration.undisturbed(samples) or samples  # of others, walls' clocks say little
-    if printed:
-        times = [calibration.number(one.printed) for one in quiet if one.printed is not None]
-        middle = statistics.median(times)
-    elif threads > 1:
-        times = [one.wall for one in quiet]
-        middle = statistics.median(times)
-    else:
-        times = [one.processor for one in samples]
-        middle = calibration.native_time(samples, clock, start).middle
-    error = (took - middle) / middle
-    return Row(case.name, threads, clock, middle, max(times) - min(times), took, error, constants.core_time)
 
 
 def summary(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from terrace.errors import TerraceError, WrongCallError
-from terrace.lab import calibrating, workloads
+from terrace.lab import calibrating, validation, workloads
 from terrace.lab.validation import Constants
 from terrace.solve import core_times
 from terrace.solve.calibration import Sample, Start, Virtual
@@ -147,14 +147,12 @@ def test_bad_numbers_of_threads(text: str) -> None:
 
 def test_a_coarse_print_is_not_compared() -> None:
     """The whole process is, in both times; by the wall's clock where several threads work."""
-    case = validate.Case("x", [], None)
     samples = [Sample(0.6, 0.5, 0.4, printed="0.20")] * 3
     virtual = Virtual(0.44, 0.2)
-    constants = Constants(1e-10, None)
-    row = validate._row(case, 1, samples, virtual, constants, Start(0.0, 0.0))
+    row = validation.row("x", 1, samples, virtual, None, Start(0.0, 0.0))
     assert (row.clock, row.native, row.virtual) == ("process", pytest.approx(0.4), 0.44)
     assert row.error == pytest.approx(0.1) and row.core_time is None
-    assert validate._row(case, 2, samples, virtual, constants, Start(0.0, 0.0)).native == pytest.approx(0.6)
+    assert validation.row("x", 2, samples, virtual, None, Start(0.0, 0.0)).native == pytest.approx(0.6)
     fine = [Sample(0.6, 0.5, 0.4, printed="0.2000")] * 3
-    assert validate._row(case, 2, fine, virtual, constants, Start(0.0, 0.0)).clock == "printed"
-    assert constants.document()["why"] == "no size to calibrate with is stated"
+    assert validation.row("x", 2, fine, virtual, None, Start(0.0, 0.0)).clock == "printed"
+    assert Constants(1e-10, None).document()["why"] == "no size to calibrate with is stated"

@@ -1,0 +1,107 @@
+"""Virtual time of the public programs against the clock of this machine, each calibrated automatically."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+from harness import SETTINGS, TERRACE, Line, Measured, keep_part, run, work
+from others_tool.build import WORK, NotBuilt
+from others_tool.clock import compare
+from others_tool.execute import WrongResult
+from others_tool.fetch import NoArchive
+from others_tool.recipe import Recipe, read_all
+from terrace.errors import TerraceError
+
+MEAN, LARGE, MOST_LARGE = 0.20, 0.40, 2
+PROGRAMS = 20  # at least
+
+Row = dict[str, Any]
+
+
+def _measured_machine() -> str:
+    """The text of a file of this machine."""
+    file = work("clock") / "measured.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    run([TERRACE, "machine", "measure", "-o", file])
+    return file.read_text(encoding="utf-8")
+
+
+def _machine() -> Path:
+    """A file of this machine, measured once."""
+    file = work("clock") / "here.toml"
+    text = keep_part("clock-machine", _measured_machine, timed=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def _compared(recipe: Recipe, size: str, machine: Path) -> Row:
+    """What others_tool.clock measures, or why it cannot be."""
+    try:
+        return compare(recipe, size, WORK, machine).document()
+    except (NoArchive, NotBuilt, WrongResult, TerraceError) as error:
+        return {"failed": str(error)}
+
+
+def rows() -> dict[str, Row]:
+    """What was measured of each program, kept one by one."""
+    size, machine = str(getattr(SETTINGS, "others_size", "full")), _machine()
+    return {
+        name: keep_part(f"clock-{size}-{name}", functools.partial(_compared, recipe, size, machine), timed=True)
+        for name, recipe in read_all().items()
+    }
+
+
+def clock() -> Measured:
+    """Fails where the errors are large, where few programs could be compared, or where one could not."""
+    found = rows()
+    errors = {name: one["error"] for name, one in found.items() if "failed" not in one}
+    failed = [f"{name}: {one['failed']}" for name, one in found.items() if "failed" in one]
+    mean = sum(map(abs, errors.values())) / max(len(errors), 1)
+    large = [name for name, error in errors.items() if abs(error) > LARGE]
+    text = f"mean absolute error {mean:.1%} over {len(errors)} programs, {len(large)} above {LARGE:.0%}"
+    by_size = sorted(errors, key=lambda name: -abs(errors[name]))
+    lines = [f"{name} {errors[name]:+.1%}: {_why(found[name])}" for name in by_size]
+    holds = mean <= MEAN and len(large) <= MOST_LARGE and len(errors) >= PROGRAMS and not failed
+    return Measured("\n".join([text, *failed, *lines]), holds, table(found))
+
+
+def _why(row: Row) -> str:
+    """The constant that it took, and what else its error may come from."""
+    spread = f"{row['spread'] / row['native']:.0%}"
+    unhooked = "" if row["not_seen"] is None else f", {row['not_seen']:.0%} of the time in code without hooks"
+    times = f"{row['virtual']:.3g} s for {row['native']:.3g} s ({row['clock']}, spread {spread})"
+    return f"{times}; {row['memory']:.0%} of it waits for memory{unhooked}; {row['constant']}"
+
+
+def table(found: dict[str, Row]) -> list[Row]:
+    """For the page: a row a program."""
+    return [
+        {"program": name, "failed": one["failed"]}
+        if "failed" in one
+        else {
+            "program": name,
+            "clock": one["clock"],
+            "native, s": f"{one['native']:.3g}",
+            "virtual, s": f"{one['virtual']:.3g}",
+            "error": f"{one['error']:+.0%}",
+            "core time, ps": f"{one['core_time'] * 1e12:.0f}",
+            "calibrated": one["calibrated"],
+            "memory": f"{one['memory']:.0%}",
+            "not seen": "" if one["not_seen"] is None else f"{one['not_seen']:.0%}",
+            "system, s": f"{one['system']:.2g}",
+        }
+        for name, one in found.items()
+    ]
+
+
+LINES = [
+    Line(
+        "virtual time of public programs",
+        f"mean absolute error against the clock at most {MEAN:.0%}, at most {MOST_LARGE} above {LARGE:.0%}, over "
+        f"at least {PROGRAMS} programs, each calibrated automatically at its small size; each says its constant",
+        clock,
+    )
+]

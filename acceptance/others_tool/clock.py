@@ -1,0 +1,86 @@
+"""Virtual time of a program against the clock: calibrated at the size for that, compared at another one."""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from terrace.lab import calibrating, native, validation
+from terrace.lab.calibrating import Program
+from terrace.lab.surroundings import Surroundings
+
+from others_tool.build import WAYS, Built, build
+from others_tool.execute import arguments, filled
+from others_tool.inputs import prepared
+from others_tool.recipe import CALIBRATE, Recipe
+
+RUNS = 5  # native ones at the size that is compared; the virtual run is between them
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Times in seconds; shares of 1."""
+
+    clock: str  # what was compared: the section as printed, or the process
+    native: float  # the median
+    spread: float  # largest less least
+    virtual: float
+    error: float  # of virtual time, in parts of the native one
+    core_time: float  # of an instruction
+    calibrated: bool  # whether it is the program's own
+    constant: str  # the constant, and what it rests on
+    memory: float  # share of virtual time that waits for memory
+    not_seen: float | None  # share of the process's time in code without hooks; None where it was not measured
+    system: float  # processor time that the system took for the process natively: not in virtual time
+    wall: float  # of the process, natively
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self)
+
+
+def compare(recipe: Recipe, size: str, work: Path, machine: Path) -> Compared:
+    """On the machine of the file, which is the one at hand. Raises NotBuilt, WrongResult and TerraceError."""
+    built = {way: build(recipe, way, work) for way in WAYS}
+    small = CALIBRATE if CALIBRATE in recipe.runs else "small"
+    (found,) = calibrating.calibrate([called(recipe, built, small, work)], str(machine))
+    default = calibrating.describe(str(machine)).instruction_time
+    options = found.fit.options() if found.fit is not None else []
+    program, start = called(recipe, built, size, work), native.start_up()
+    samples = [calibrating.timed(program) for _ in range(RUNS // 2)]
+    took = calibrating.simulated(program, str(machine), options)
+    samples += [calibrating.timed(program) for _ in range(RUNS - len(samples))]
+    row = validation.row(recipe.name, 1, samples, took.time, found.constant.core_time, start)
+    counters = took.counters
+    return Compared(
+        clock=row.clock,
+        native=row.native,
+        spread=row.spread,
+        virtual=row.virtual,
+        error=row.error,
+        core_time=default if row.core_time is None else row.core_time,
+        calibrated=row.core_time is not None,
+        constant=found.constant.said(default),
+        memory=0.0 if counters is None else 1 - min(counters.core / took.process, 1.0),
+        not_seen=took.unhooked,
+        system=statistics.median(one.processor - one.user for one in samples),
+        wall=statistics.median(one.wall for one in samples),
+    )
+
+
+def called(recipe: Recipe, built: Mapping[str, Built], size: str, work: Path) -> Program:
+    """Both forms of it, as calibration takes them."""
+    run, inputs = recipe.runs[size], prepared(recipe, work)
+    words = {way: [str(one.program), *arguments(run, inputs, one)] for way, one in built.items()}
+    folder = work / "folders" / recipe.name / size
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name, of in run.files.items():
+        shutil.copy(filled(of, inputs, built["native"]), folder / name)
+    stdin = Path(filled(run.stdin, inputs, built["native"])) if run.stdin else None
+    time = recipe.seconds or calibrating.TIME
+    return Program(recipe.name, words["native"], words["hooked"], time, Surroundings(stdin, folder, recipe.status))

@@ -112,12 +112,13 @@ class LoopTree {
     bool is_closed = false;
     bool is_counted = true;  // false where there is no node for it: it goes with the one around
   };
+  static constexpr auto k_no_site = ~std::uint64_t{0};
   struct KnownMark {
-    std::uint64_t site = 0;
+    std::uint64_t site = k_no_site;
     LoopCode::Mark mark;
   };
   struct KnownPlace {
-    std::uint64_t site = 0;
+    std::uint64_t site = k_no_site;
     LoopCode::Place place;
   };
   struct KnownLoop {

@@ -6,11 +6,11 @@ import argparse
 import sys
 
 from harness import main
-from others_lines import intervals, own, programs
+from others_lines import gaps, intervals, own, programs, wrong_loops
 from others_tool.recipe import SIZES
 
 # In the order of what was promised.
-LINES = [*own.LINES, *programs.LINES, *intervals.LINES]
+LINES = [*own.LINES, *gaps.LINES, *wrong_loops.LINES, *programs.LINES, *intervals.LINES]
 
 
 def options(parser: argparse.ArgumentParser) -> None:

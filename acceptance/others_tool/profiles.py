@@ -78,6 +78,11 @@ class Profile:
         )
         return Found(*rows[0]) if rows else Found("", "", 0)
 
+    def seconds_in_loop(self) -> float | None:
+        """Virtual ones, of the main loop; None without one."""
+        rows = self._rows("SELECT sum(ended - begun) FROM main_loop WHERE run = ?", self._run)
+        return float(rows[0][0]) if rows and rows[0][0] is not None else None
+
     def coverage(self) -> Covered:
         """Shares of time and heap that code with hooks has."""
         columns = "not_sampled, samples, time_share, heap, heap_uncovered"

@@ -10,7 +10,7 @@ from others_lines import gaps, intervals, own, programs, wrong_loops
 from others_tool.recipe import SIZES
 
 # In the order of what was promised.
-LINES = [*own.LINES, *gaps.LINES, *wrong_loops.LINES, *programs.LINES, *intervals.LINES]
+LINES = [*own.LINES, *gaps.LINES, *programs.LINES, *wrong_loops.LINES, *intervals.LINES]
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -15,6 +15,8 @@ from others_tool.profiles import Profile
 from others_tool.recipe import Recipe
 
 TERRACE = BIN / "terrace"
+# The data of size small fits into the machine's caches, where no placement matters.
+CACHES: dict[str, tuple[str, ...]] = {"small": ("--cache", "l2=16KiB", "l3=60KiB"), "full": ()}
 # Priced in one run; a plan says which loop a run has, so it has a run of its own.
 _TOGETHER = {"slow": "slow-only", "fast": "fast-only", "first": "first-touch", "live": "auto"}
 _WITH_PLAN = {"fast": "planner=fast-only", "planned": "plan={plan}"}
@@ -30,6 +32,7 @@ class Placed:
     bound: float | None  # that no placement beats, by the profile
     live_run: float  # virtual seconds of the whole run
     first_touch_run: float
+    takes_a_loop: bool  # live
 
     def document(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -43,7 +46,7 @@ class Placed:
 def place(recipe: Recipe, size: str, work: Path) -> Placed:
     """Records it, plans, and runs it. Raises NotBuilt, WrongResult and their like."""
     built = build(recipe, "hooked", work)
-    recorded, record = observed(recipe, built, size, work, "record")
+    recorded, record = observed(recipe, built, size, work, "record", *CACHES[size])
     fast = max(Profile(record).footprint() // FAST, 1)
     stores, done = _run(recipe, built, size, work, {k: f"fast={fast} planner={v}" for k, v in _TOGETHER.items()})
     same(recipe, recorded, done)
@@ -63,6 +66,7 @@ def place(recipe: Recipe, size: str, work: Path) -> Placed:
         bound=bound,
         live_run=stores["live"].seconds(),
         first_touch_run=stores["first"].seconds(),
+        takes_a_loop=stores["live"].takes_a_loop(),
     )
 
 
@@ -74,12 +78,14 @@ def _run(
     stores = {label: store.with_suffix(f".{label}.terrace") for label in configurations}
     for path in stores.values():
         path.unlink(missing_ok=True)
-    before: list[str | Path] = [TERRACE, "simulate", "-q", "-m", MACHINE]
+    before: list[str | Path] = [TERRACE, "simulate", "-q", "-m", MACHINE, *CACHES[size]]
     for label, text in configurations.items():
         before += ["--config", f"label={label} {text}"]
     done = execute(recipe, built, size, work, [*before, "-o", store, "--"])
     if missing := [path.name for path in stores.values() if not path.exists()]:
-        raise WrongResult(f"{recipe.name}: terrace simulate left no {', '.join(missing)}: {done.stderr.strip()[-200:]}")
+        raise WrongResult(
+            f"{recipe.name}: terrace simulate left no {', '.join(missing)}: {done.stderr.strip()[-200:]}"
+        )
     return {label: Profile(path) for label, path in stores.items()}, done
 
 

@@ -6,6 +6,7 @@ inputs    what programs read, made with fixed seeds: a file each kind
 build     a tree for each way: native, hooked
 execute   runs, and whether the results are right
 cost      what a run costs natively, with idle hooks, simulated, recorded
+placed    its virtual time with data placed in several ways
 loops     the loop that was found against the one that the recipe states
 command   the command line
 """

@@ -12,6 +12,7 @@ from others_tool.cost import FAST, MACHINE, measure
 from others_tool.execute import WrongResult
 from others_tool.fetch import NoArchive
 from others_tool.loops import HALF, Found, is_right
+from others_tool.placed import place
 from others_tool.recipe import Recipe, read_all
 
 PROGRAMS, UNCHANGED, RIGHT = 20, 16, 14  # at least
@@ -40,6 +41,23 @@ def _cost(recipe: Recipe) -> Row:
         return measure(recipe, size(), WORK).document()
     except (NoArchive, NotBuilt, WrongResult) as error:
         return {"failed": str(error)}
+
+
+def _placed(recipe: Recipe) -> Row:
+    """What others_tool.placed measures, or why it cannot be."""
+    try:
+        placed = place(recipe, size(), WORK)
+        return {**placed.document(), "behind": placed.behind()}
+    except (NoArchive, NotBuilt, WrongResult) as error:
+        return {"failed": str(error)}
+
+
+def placements() -> dict[str, Row]:
+    """Of each program, kept one by one."""
+    return {
+        name: keep_part(f"program-placed-{size()}-{name}", functools.partial(_placed, recipe))
+        for name, recipe in read_all().items()
+    }
 
 
 def rows() -> dict[str, tuple[Recipe, Row]]:
@@ -130,7 +148,7 @@ def _speed(way: str, mean: float) -> Measured:
 
 def table() -> list[Row]:
     """For the page: a row a program, a column a figure."""
-    made = []
+    made, placed = [], placements()
     for name, (recipe, cost) in rows().items():
         row: Row = {"program": name, "languages": "/".join(recipe.languages), "unchanged": not recipe.why}
         if "failed" in cost:
@@ -150,9 +168,15 @@ def table() -> list[Row]:
                 "footprint, MiB": round(cost["footprint"] / 2**20),
                 "native, s": round(cost["native"], 2),
                 **factors,
+                **_times(placed[name]),
             }
         )
     return made
+
+
+def _times(placed: Row) -> dict[str, str]:
+    """Of the main loop, fast memory alone being 1; nothing where there is none."""
+    return {way: f"{placed[way]:.2f}" if placed.get(way) else "" for way in ("slow", "live", "planned", "bound")}
 
 
 LINES = [

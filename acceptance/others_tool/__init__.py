@@ -7,6 +7,7 @@ build     a tree for each way: native, hooked
 execute   runs, and whether the results are right
 cost      what a run costs natively, with idle hooks, simulated, recorded
 clock     virtual time against the clock
+placed    its virtual time with data placed in several ways
 loops     the loop that was found against the one that the recipe states
 command   the command line
 """

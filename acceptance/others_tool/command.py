@@ -13,6 +13,7 @@ from others_tool.cost import Cost, measure
 from others_tool.execute import WrongResult, execute, same
 from others_tool.fetch import NoArchive, archive
 from others_tool.loops import is_right
+from others_tool.placed import Placed, place
 from others_tool.recipe import FOLDER, SIZES, Recipe, WrongRecipe, read_all
 
 FAILURES = (NoArchive, NotBuilt, WrongResult)
@@ -34,7 +35,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except WrongRecipe as error:
         print(f"others: {error}", file=sys.stderr)
         return 2
-    if not BIN.joinpath("terrace").exists() and arguments.verb in ("build", "run", "cost"):
+    if not BIN.joinpath("terrace").exists() and arguments.verb in ("build", "run", "cost", "place"):
         print("others: Terrace is not built; type `make build`", file=sys.stderr)
         return 2
     call, failed = Call(arguments.size, arguments.work.resolve()), 0
@@ -120,6 +121,17 @@ def said(recipe: Recipe, size: str, cost: Cost) -> str:
     )
 
 
+def _place(recipe: Recipe, call: Call) -> str:
+    return placed_as(place(recipe, call.size, call.work))
+
+
+def placed_as(placed: Placed) -> str:
+    """A line of what was measured."""
+    ways = {"slow": placed.slow, "live": placed.live, "planned": placed.planned, "bound": placed.bound}
+    loop = ", ".join(f"{way} {factor:.3f}x" for way, factor in ways.items() if factor is not None)
+    return f"{loop or 'no main loop'} fast memory alone; the run: live {placed.behind():+.2f} % of first touch"
+
+
 def _true(recipe: Recipe, size: str) -> str:
     """The main loop as a person reads it; "" where there is none."""
     return f"{recipe.loops[0].at}, {recipe.loops[0].turns[size]:,} turns" if recipe.loops else ""
@@ -131,6 +143,7 @@ _VERBS: Mapping[str, Callable[[Recipe, Call], str]] = {
     "build": _build,
     "run": _run,
     "cost": _cost,
+    "place": _place,
 }
 _ABOUT = {
     "list": "what there is, with the main loops",
@@ -138,4 +151,5 @@ _ABOUT = {
     "build": "natively and with the wrappers",
     "run": "both, and compare the results",
     "cost": "also simulate and record: times, loop, coverage",
+    "place": "virtual times with data placed in several ways, and the bound",
 }

@@ -79,6 +79,15 @@ class Profile:
         )
         return Found(*rows[0]) if rows else Found("", "", 0)
 
+    def seconds_in_loop(self) -> float | None:
+        """Virtual ones, of the main loop; None without one."""
+        rows = self._rows("SELECT sum(ended - begun) FROM main_loop WHERE run = ?", self._run)
+        return float(rows[0][0]) if rows and rows[0][0] is not None else None
+
+    def takes_a_loop(self) -> bool:
+        """Whether something was taken for a main loop, if only for a while."""
+        return bool(self._rows("SELECT 1 FROM loop WHERE run = ? LIMIT 1", self._run))
+
     def coverage(self) -> Covered:
         """Shares of time and heap that code with hooks has."""
         columns = "not_sampled, samples, time_share, heap, heap_uncovered"

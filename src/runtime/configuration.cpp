@@ -118,6 +118,7 @@ void Configuration::loop_end(const PhaseTracker&, std::uint32_t observed) {
   migrations_.write();
   if (iterations_ > 0) profiling_.end_iteration();
   profiling_.end_loop();
+  strategy_->observe(strategy::LoopEnded{}, migrations_);
   journal_.write(profile::LoopEndRecord{now(), iterations_, observed});
   write_counters();
   price(observe::k_after_loop);

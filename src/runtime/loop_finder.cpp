@@ -117,6 +117,8 @@ void LoopFinder::left(Index index) {
     is_running_ = false;
     left_at_ = tree_.now();
     events_left_ = events_;
+    // What comes after it may be one long loop without calls.
+    tree_.tell_at(left_at_ + static_cast<Work>(k_gone * static_cast<double>(node(main_).turn)) + 1);
   }
   give_up_ended();
 }

@@ -53,6 +53,7 @@ class LoopFinder final : public observe::LoopTree::Listener {
   void entered(Index node) override;
   void turned(Index node) override;
   void left(Index node) override;
+  void reached() override { give_up_ended(); }
 
  private:
   static constexpr Index k_none = observe::LoopTree::k_root;

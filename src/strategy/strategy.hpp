@@ -61,6 +61,7 @@ struct LoopBegun {
   std::string_view name;
   bool new_hints = false;  // since the last loop began
 };
+struct LoopEnded {};
 // A phase that was profiled, or a segment of one, is over.
 struct StretchProfiled {
   const observe::Phase& stretch;
@@ -109,6 +110,7 @@ class Strategy {
 
   virtual void observe(const ObjectAdded&, Requests&) {}
   virtual void observe(const LoopBegun&, Requests&) {}
+  virtual void observe(const LoopEnded&, Requests&) {}
   virtual void observe(const StretchProfiled&, Requests&) {}
   virtual void observe(const IterationProfiled&, Requests&) {}
   virtual void observe(const IterationBegins&, Requests&) {}

@@ -86,6 +86,11 @@ void LoopTree::leave(std::uint32_t depth, Work now) {
 }
 
 void LoopTree::sample(std::uint64_t site, std::uint32_t depth, Work now) {
+  if (now + work_unseen_ >= tell_at_) [[unlikely]] {
+    advance(now);
+    tell_at_ = k_never;
+    listener_.reached();
+  }
   if (depth > followed_depth_) return;
   const auto place = place_of(site);
   if (place.function == 0) return;

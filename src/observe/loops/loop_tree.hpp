@@ -55,6 +55,7 @@ class LoopTree {
     virtual void entered(Index node) = 0;
     virtual void turned(Index node) = 0;  // another turn begins
     virtual void left(Index node) = 0;
+    virtual void reached() {}  // as much work as it wanted to be told at
   };
 
   LoopTree(const LoopCode& code, Listener& listener);
@@ -74,6 +75,9 @@ class LoopTree {
   // From here on the work and the misses of that loop's turns are not seen; the root: all is. Such a turn counts
   // as much work as the last one that was seen, which the next one that is seen is held against.
   void set_unseen(Index loop);
+
+  // The listener is told once that so much work was reached, also where nothing begins or ends.
+  void tell_at(Work work) { tell_at_ = work; }
 
   // Events of calls deeper than so many change nothing.
   [[nodiscard]] std::uint32_t followed_depth() const { return followed_depth_; }
@@ -153,6 +157,7 @@ class LoopTree {
   [[nodiscard]] const LoopCode::Loop& loop_of(LoopId id);
 
   static constexpr std::size_t k_known_marks = 4096;
+  static constexpr Work k_never = std::numeric_limits<Work>::max();
 
   const LoopCode& code_;
   Listener& listener_;
@@ -167,6 +172,7 @@ class LoopTree {
   Work now_ = 0;
   Index unseen_ = k_root;  // the loop whose turns are not seen
   Work work_unseen_ = 0;   // what these count as
+  Work tell_at_ = k_never;
   std::array<KnownMark, k_known_marks> marks_{};
   std::array<KnownPlace, k_known_marks> places_{};
   std::array<KnownLoop, k_known_marks> loops_{};

@@ -23,9 +23,11 @@ void ActivePlan::bind(const observe::Object& object) {
   if (initial_.size() <= object.id) {
     initial_.resize(object.id + 1);
     worth_.resize(object.id + 1);
+    known_.resize(object.id + 1);
   }
   initial_[object.id] = expanded.initial;
   worth_[object.id] = expanded.worth;
+  known_[object.id] = expanded.known;
   scaled_ = scaled_ || expanded.scaled;
   if (const auto known = find_object(plan_, object.name); known < plan_.objects.size()) {
     planned_size_ += plan_.objects[known].size;

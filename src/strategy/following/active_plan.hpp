@@ -45,6 +45,10 @@ class ActivePlan {
   // a phase's accesses. Returns how many phases of the program have one of the plan.
   std::size_t answer(const std::vector<PassedPhase>& passed);
   [[nodiscard]] std::size_t phases() const { return starts_.size(); }  // segments not counted
+  // Of a bound object.
+  [[nodiscard]] bool knows(const observe::Object& object) const {
+    return object.id < known_.size() && known_[object.id];
+  }
   // Where the plan wants the chunk of a bound object when an iteration begins; k_no_place where it says nothing.
   [[nodiscard]] PlaceId initial_place(const observe::Object& object, std::uint32_t ordinal) const;
   // Where the plan has the chunks of bound objects, by object and chunk, once all that it asks for before `phase`
@@ -94,6 +98,7 @@ class ActivePlan {
   DomainId domain_ = 0;
   std::vector<std::vector<PlaceId>> initial_;  // by object
   std::vector<std::vector<Seconds>> worth_;    // by object and chunk
+  std::vector<bool> known_;                    // by object
   bool scaled_ = false;
   Bytes planned_size_, size_;                           // of the objects that the plan knows: then, and now
   std::vector<std::string> passed_;                     // the program's phases, where they are others

@@ -28,7 +28,9 @@ void FollowedPlan::bind(const observe::Object& object, Requests& requests) {
   for (const auto& text : active_.take_notes()) requests.note("note", text);
 }
 
-Stretch FollowedPlan::initial(const observe::Object& object, std::uint32_t ordinal, std::uint32_t left) const {
+Stretch FollowedPlan::initial(const observe::Object& object, std::uint32_t ordinal, std::uint32_t left) {
+  if (leftovers_ && !active_.knows(object))
+    if (const auto stretch = leftovers_->place(object, ordinal, left)) return *stretch;
   const auto planned = active_.initial_place(object, ordinal);
   std::uint32_t same = 1;
   while (same < left && active_.initial_place(object, ordinal + same) == planned) ++same;
@@ -65,7 +67,11 @@ void FollowedPlan::gather(Requests& requests, PhaseIndex phase, std::uint32_t it
   std::vector<ActiveMove> moves;
   for (const auto& object : *context_->objects) {
     if (!object.live) continue;
-    const auto of_object = ActivePlan::moves_to(places, object, resides, home);
+    auto of_object = ActivePlan::moves_to(places, object, resides, home);
+    if (leftovers_)
+      std::erase_if(of_object, [&](const ActiveMove& move) {
+        return move.planned.to == home && leftovers_->stays(move.chunk, resides(move.chunk));
+      });
     moves.insert(moves.end(), of_object.begin(), of_object.end());
   }
   std::stable_partition(moves.begin(), moves.end(),

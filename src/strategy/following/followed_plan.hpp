@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "strategy/following/active_plan.hpp"
+#include "strategy/following/leftovers.hpp"
 #include "strategy/strategy.hpp"
 
 namespace terrace::strategy {
@@ -17,9 +18,11 @@ class FollowedPlan {
   // `of_another_run`: it was given, and its phases may not be this program's.
   FollowedPlan(const Plan& plan, const Context& context, bool of_another_run);
 
+  // What is left over stays in faster memory and may be made there.
+  void keep(Leftovers leftovers) { leftovers_.emplace(std::move(leftovers)); }
   void bind(const observe::Object& object, Requests& requests);
   [[nodiscard]] const ActivePlan& plan() const { return active_; }
-  [[nodiscard]] Stretch initial(const observe::Object& object, std::uint32_t ordinal, std::uint32_t left) const;
+  [[nodiscard]] Stretch initial(const observe::Object& object, std::uint32_t ordinal, std::uint32_t left);
   // The plan's phase at which the program is when this one begins.
   [[nodiscard]] std::optional<PhaseIndex> find(const PhaseBegins& at) const {
     return at.phase == 0 ? 0 : active_.find_phase(at.phase, at.name);
@@ -44,6 +47,7 @@ class FollowedPlan {
   const Context* context_;
   ActivePlan active_;
   bool of_another_run_;
+  std::optional<Leftovers> leftovers_;
   bool mismatch_noted_ = false;
   // In the first iteration of a loop under another run's plan: its phases so far, and whether the plan expects
   // others. It is then left alone until its phases are known.

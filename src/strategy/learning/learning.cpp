@@ -33,22 +33,23 @@ bool Learning::learns(std::uint32_t iteration) const {
 
 // Who corrects placement while the program runs may begin as the kernel does: learning then costs less.
 Stretch Learning::initial(const observe::Object& object, std::uint32_t ordinal, std::uint32_t left) {
-  if (plan_) return plan_->initial(object, ordinal, left);
+  if (plan_ && !let_go_) return plan_->initial(object, ordinal, left);
   if (places_by_counts() && !gave_up_) return counted_.initial(object, left);
-  if (!context_.learn_at_home && learns(0))
+  if (!context_.learn_at_home && context_.profiles && planner_ != nullptr)
     if (const auto fit = first_fit(context_, object, left)) return *fit;
   return {context_.home(), left};
 }
 
 void Learning::observe(const ObjectAdded& event, Requests& requests) {
   if (plan_) plan_->bind(event.object, requests);
+  let_go_ = !context_.learn_at_home && is_plan_over() && requests.all_done();
 }
 
 void Learning::observe(const LoopBegun& event, Requests& requests) {
   learned_.clear();
   coming_.clear();
   variation_.forget();
-  again_ = moved_early_ = misses_nowhere_ = false;
+  again_ = moved_early_ = misses_nowhere_ = over_ = let_go_ = false;
   last_arrival_.reset();
   early_.reset();
   iteration_ = 0;
@@ -59,6 +60,8 @@ void Learning::observe(const LoopBegun& event, Requests& requests) {
   if (!given_ || bettered_) plan_.reset();  // a second loop is learned anew
   if (takes_hints() && event.new_hints && !gave_up_) counted_.place(requests);
 }
+
+void Learning::observe(const LoopEnded&, Requests&) { over_ = true; }
 
 void Learning::observe(const IterationProfiled& event, Requests&) {
   learned_.push_back(event.iteration);
@@ -133,6 +136,15 @@ void Learning::learn(std::string_view loop, Requests& requests) {
   }
 }
 
+// By chunk, in the iterations that the plan was made of.
+std::vector<bool> Learning::reached() const {
+  std::vector<bool> chunks(context_.chunks->size());
+  for (const auto& iteration : learned_)
+    for (const auto& phase : iteration.phases)
+      for (const auto& cell : phase.cells) chunks[cell.chunk] = true;
+  return chunks;
+}
+
 void Learning::observe(const PhaseBegins& event, Requests& requests) {
   if (again_) return;
   while (!coming_.empty() && context_.clock->now() >= coming_.front().at &&
@@ -148,6 +160,7 @@ bool Learning::adopt(const ComingPlan& coming, const PhaseBegins& at, Requests& 
     return true;
   }
   FollowedPlan adopted(coming.plan, context_, false);
+  if (!context_.learn_at_home) adopted.keep({coming.plan, context_, reached()});
   const auto phase = adopted.find(at);
   if (!phase) return false;
   requests.adopted(coming.plan, coming.why);

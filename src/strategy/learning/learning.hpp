@@ -27,6 +27,7 @@ class Learning final : public Strategy {
   using Strategy::observe;
   void observe(const ObjectAdded& event, Requests& requests) override;
   void observe(const LoopBegun& event, Requests& requests) override;
+  void observe(const LoopEnded& event, Requests& requests) override;
   void observe(const StretchProfiled& event, Requests& requests) override;
   void observe(const IterationProfiled& event, Requests& requests) override;
   void observe(const IterationBegins& event, Requests& requests) override;
@@ -42,6 +43,9 @@ class Learning final : public Strategy {
  private:
   [[nodiscard]] bool learns(std::uint32_t iteration) const;
   [[nodiscard]] bool moves_early() const;
+  // A plan that was made here holds for its loop.
+  [[nodiscard]] bool is_plan_over() const { return over_ && (!given_ || bettered_); }
+  [[nodiscard]] std::vector<bool> reached() const;
   [[nodiscard]] bool places_by_counts() const { return takes_hints() && context_.hints->has_counts(); }
   void learn(std::string_view loop, Requests& requests);
   void watch(std::uint32_t iteration, Requests& requests);
@@ -52,6 +56,8 @@ class Learning final : public Strategy {
   bool given_;  // there was a plan at the start
   CountedPlacement counted_;
   std::optional<FollowedPlan> plan_;  // in force
+  bool over_ = false;                 // the loop that it was made for
+  bool let_go_ = false;               // the room that it needed: none of its moves is under way any more
   bool bettered_ = false;             // the plan that was given: by one that was made of its first iteration
   bool gave_up_ = false;              // no plan could be made: data stays where it is
   bool misses_nowhere_ = false;       // the first iteration of this loop: there is nothing to plan

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double k_of_the_phase = 0.1;
 constexpr double k_of_the_iteration = 0.01;
-constexpr std::uint32_t k_patience = 2;
+constexpr std::uint32_t k_first_patience = 2;
 constexpr std::uint32_t k_lasts = 8;  // patiences
 
 bool agree(Seconds a, Seconds usual, Seconds iteration) {
@@ -27,7 +27,7 @@ void Variation::watch() {
   now_.clear();
   iterations_ = 0;
   ++plans_;
-  if (patience_ == 0) patience_ = k_patience;
+  if (patience_ == 0) patience_ = k_first_patience;
   watching_ = true;
 }
 
@@ -79,7 +79,7 @@ Variation::Varied Variation::give_up(std::size_t phase, Seconds now) {
   const auto& of = phases_[phase];
   Varied varied{static_cast<PhaseIndex>(phase), of.name, *of.usual, now, of.varied};
   const bool lasted = plans_ == 1 || iterations_ > k_lasts * patience_;
-  patience_ = lasted ? k_patience : 2 * patience_;
+  patience_ = lasted ? k_first_patience : 2 * patience_;
   watching_ = false;
   return varied;
 }

@@ -218,6 +218,22 @@ TEST(LoopFinder, IsNotOverBetweenShortVisitsWhereTurnsAreLeftOut) {
   EXPECT_EQ(std::count(program.log.begin(), program.log.end(), "end"), 1);
 }
 
+// Behind it is one long loop without calls: nothing begins or ends in it, accesses alone tell.
+TEST(LoopFinder, IsOverWhereAccessesGoOnElsewhere) {
+  Program program({{1, {.last = 1}}, {2, {.last = 2}}});
+  for (int i = 0; i < 5; ++i) {
+    program.turn(1);
+    program.run(3, 1, k_much);
+  }
+  program.access(2);
+  program.work(k_much / 20);
+  program.access(2);
+  EXPECT_EQ(std::ranges::count(program.log, "end"), 0) << "it may go on after so little";
+  program.work(k_much / 10);
+  program.access(2);
+  EXPECT_EQ(program.log.back(), "end");
+}
+
 TEST(LoopFinder, LoopsWithoutCallsArePhases) {
   Program program({{1, {.last = 3}}, {2, {.around = 1, .last = 2}}, {3, {.around = 1, .last = 3}}});
   for (int i = 0; i < 3; ++i) {

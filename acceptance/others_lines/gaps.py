@@ -1,0 +1,96 @@
+"""Gaps of plans with the phases that are found, beside gaps with the phases that a program marks."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from statistics import mean
+
+from harness import TERRACE, Line, Measured, every_workload, keep_part, run, work
+from others_tool.profiles import Profile
+
+from others_lines.own import programs
+
+# So small that data of size small does not fit into them: without misses no placement matters.
+CACHES = ["--cache", "l2=16KiB", "l3=60KiB"]
+# What programs are limited by there, as in the planning lines: four times the latency, or half of the bandwidth.
+MACHINES = {"latency": "unimem-lat4", "bandwidth": "unimem-bw2"}
+FAST = 4  # fast memory is the footprint over this
+MEAN, WORST = 2.0, 6.0  # points that found phases may be behind marked ones
+
+Gaps = dict[str, float]  # by what limits the program: planned time over fast-only time, less 1
+
+
+def priced(
+    program: Path, words: list[str], name: str, configurations: dict[str, str], *more: str
+) -> dict[str, float]:
+    """Seconds of the main loop in each configuration of one run."""
+    file = work("others") / f"{name}.terrace"
+    for label in configurations:
+        file.with_suffix(f".{label}.terrace").unlink(missing_ok=True)
+    each = [word for label, text in configurations.items() for word in ("--config", f"label={label} {text}")]
+    done = run([TERRACE, "simulate", "--json", *CACHES, *more, *each, "-o", file, "--", program, *words])
+    said = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+    return {one["label"]: one["loop_s"] for one in said}
+
+
+def gaps(name: str, words: list[str], *, marked: bool) -> Gaps:
+    """As a user gets them: the program recorded, planned for, and run with the plan and with fast memory alone."""
+    program = programs(marked=marked) / name
+    stem = f"gap-{program.parent.name}-{name}"
+    file = work("others") / f"{stem}.terrace"
+    recorded = {limit: file.with_suffix(f".{limit}.terrace") for limit in MACHINES}
+    plans = {limit: file.with_suffix(f".{limit}.toml") for limit in MACHINES}
+    for path in (*recorded.values(), *plans.values()):
+        path.unlink(missing_ok=True)
+    each = [
+        word for limit, machine in MACHINES.items() for word in ("--config", f"label={limit} machine={machine}")
+    ]
+    run([TERRACE, "record", "-q", *CACHES, *each, "-o", file, "--", program, *words])
+    fast = max(Profile(recorded["latency"]).footprint() // FAST, 1)
+    configurations = {}
+    for limit, machine in MACHINES.items():
+        planning: list[str | Path] = [
+            TERRACE,
+            "plan",
+            recorded[limit],
+            "--confidence",
+            "0",
+            "--fast",
+            str(fast),
+            "-o",
+            plans[limit],
+        ]
+        run(planning)
+        configurations[limit] = f"machine={machine} fast={fast} plan={plans[limit]}"
+        configurations[f"{limit}-fast"] = f"machine={machine} planner=fast-only"
+    seconds = priced(program, words, f"{stem}-run", configurations)
+    return {limit: seconds[limit] / seconds[f"{limit}-fast"] - 1 for limit in MACHINES}
+
+
+def _both(name: str, words: list[str]) -> dict[str, Gaps]:
+    return {way: gaps(name, words, marked=way == "marked") for way in ("marked", "found")}
+
+
+def gaps_are_alike() -> Measured:
+    behind = {}
+    for name, words in every_workload("small").items():
+        both = keep_part(f"gap-{name}", functools.partial(_both, name, words))
+        for limit in MACHINES:
+            behind[f"{name} ({limit})"] = 100 * (both["found"][limit] - both["marked"][limit])
+    average = mean(behind.values())
+    worst = {case: points for case, points in behind.items() if points > WORST}
+    text = f"{average:+.2f} points on average over {len(behind)} cases, {max(behind.values()):+.2f} at most"
+    lines = [f"{case}: {points:+.1f} points" for case, points in sorted(worst.items(), key=lambda one: -one[1])]
+    return Measured("\n".join([text, *lines]), average <= MEAN and not worst)
+
+
+LINES = [
+    Line(
+        "planned gaps with found phases",
+        f"a plan's time over that of fast memory alone is at most {MEAN:.0f} points more with found phases than "
+        f"with markers on average, in none more than {WORST:.0f}; 1/{FAST} of the footprint is fast",
+        gaps_are_alike,
+    ),
+]

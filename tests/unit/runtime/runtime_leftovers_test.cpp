@@ -1,0 +1,70 @@
+// What a learned plan has no use for: what was in fast memory stays there as far as the plan leaves room, new
+// objects are made in what is left, and after the loop the plan holds no longer.
+#include <gtest/gtest.h>
+
+#include "runtime_fixture.hpp"
+
+namespace terrace::runtime {
+namespace {
+
+// `hot` (4 MiB) and part of `cold` (6 of 16 MiB) fill fast memory before the loop, which uses `late` alone.
+struct Leftovers {
+  Leftovers() {
+    run.runtime.loop_begin("main");
+    iterate(8);
+  }
+  void iterate(int iterations) {
+    for (int i = 0; i < iterations; ++i) {
+      run.runtime.phase("solve");
+      run.sweep(late, 8);
+    }
+  }
+  ObjectId add(std::uint64_t n, Bytes size) {
+    return run.runtime.add_object("new", observe::ObjectKind::heap, TestRun::address(n), size);
+  }
+
+  TestRun run{{.planner = "unimem", .fast = Bytes{10 * k_mib}, .learn_at_home = false, .segments = true}};
+  ObjectId late = run.add_late();
+};
+
+TEST(Leftovers, StayWhereThePlanLeavesRoom) {
+  Leftovers program;
+  auto& run = program.run;
+  const auto planned = run.in_fast_memory(program.late);
+  EXPECT_GE(planned, 3 * k_mib) << "the rest is read from slow memory beside it";
+  const auto others = run.in_fast_memory(run.hot) + run.in_fast_memory(run.cold);
+  EXPECT_LE(planned + others, 10 * k_mib);
+  EXPECT_GT(planned + others, 10 * k_mib - k_mib / 4) << "less than one chunk is free";
+  run.runtime.loop_end();
+  run.runtime.finish("exit");
+  EXPECT_LE(run.most_held(), 10 * k_mib);
+}
+
+TEST(Leftovers, GiveTheirRoomToNewObjects) {
+  Leftovers program;
+  auto& run = program.run;
+  EXPECT_LT(run.in_fast_memory(program.add(4, Bytes{k_mib})), k_mib) << "there is little room";
+  const auto planned = run.in_fast_memory(program.late);
+  run.runtime.remove_object(run.hot);
+  run.runtime.remove_object(run.cold);
+  program.iterate(1);
+  EXPECT_EQ(run.in_fast_memory(program.add(5, Bytes{2 * k_mib})), 2 * k_mib);
+  // The plan's own room is not for others, even while what it was for is gone.
+  run.runtime.remove_object(program.late);
+  const auto before = run.ledger.held(0).value;
+  const auto more = run.in_fast_memory(program.add(6, Bytes{16 * k_mib}));
+  EXPECT_GT(more, 0U);
+  EXPECT_LE(before + more, 10 * k_mib - planned);
+}
+
+TEST(Leftovers, TakeThePlansRoomOnceItsLoopIsOver) {
+  Leftovers program;
+  auto& run = program.run;
+  run.runtime.remove_object(program.late);
+  EXPECT_LT(run.in_fast_memory(program.add(4, Bytes{4 * k_mib})), k_mib) << "the plan may need it again";
+  run.runtime.loop_end();
+  EXPECT_GT(run.in_fast_memory(program.add(5, Bytes{4 * k_mib})), 2 * k_mib);
+}
+
+}  // namespace
+}  // namespace terrace::runtime

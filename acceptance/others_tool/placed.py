@@ -29,7 +29,7 @@ class Placed:
     slow: float | None
     live: float | None
     planned: float | None
-    bound: float | None  # that no placement beats, by the profile
+    bound: float | None  # that no placement of the turns beats that were recorded; None where the run has others
     live_run: float  # virtual seconds of the whole run
     first_touch_run: float
     takes_a_loop: bool  # live
@@ -59,9 +59,12 @@ def place(recipe: Recipe, size: str, work: Path) -> Placed:
         same(recipe, recorded, done)
         planned = _ratio(with_plan["planned"].seconds_in_loop(), with_plan["fast"].seconds_in_loop())
         bound = _ratio(predicted["lower_bound_s"], predicted["fast_only_s"])
+    live = _ratio(loops["live"], loops["fast"])
+    if bound and any(found is not None and found < bound for found in (live, planned)):
+        bound = None
     return Placed(
         slow=_ratio(loops["slow"], loops["fast"]),
-        live=_ratio(loops["live"], loops["fast"]),
+        live=live,
         planned=planned,
         bound=bound,
         live_run=stores["live"].seconds(),

@@ -57,12 +57,16 @@ CREATE VIEW loop_time AS
     SUM(COALESCE((ended - begun) * (iterations + turns_before) / MAX(iterations, 1), 0)) AS time
   FROM loop GROUP BY run, name;
 CREATE VIEW main_loop AS
-  SELECT * FROM loop
-  WHERE NOT EXISTS (SELECT 1 FROM loop AS found WHERE found.run = loop.run AND found.why <> '')
-    OR name = (SELECT name FROM loop_time AS one WHERE one.run = loop.run
-      AND time >= 0.75 * (SELECT MAX(time) FROM loop_time AS any WHERE any.run = loop.run)
-      AND time >= 0.5 * (SELECT COALESCE(ended, 0) - one.begun FROM run WHERE id = loop.run)
-      ORDER BY first LIMIT 1);
+  WITH most AS MATERIALIZED (SELECT run, MAX(time) AS time FROM loop_time GROUP BY run),
+    taken AS MATERIALIZED (
+      SELECT one.run AS run, one.name AS name, MIN(one.first) AS first
+      FROM loop_time AS one JOIN most ON most.run = one.run
+      WHERE one.time >= 0.75 * most.time
+        AND one.time >= 0.5 * (SELECT COALESCE(ended, 0) - one.begun FROM run WHERE id = one.run)
+      GROUP BY one.run)
+  SELECT loop.* FROM loop LEFT JOIN taken ON taken.run = loop.run
+  WHERE loop.name = taken.name
+    OR NOT EXISTS (SELECT 1 FROM loop AS found WHERE found.run = loop.run AND found.why <> '');
 CREATE TABLE phase_instance(
   run INTEGER NOT NULL REFERENCES run(id), loop INTEGER NOT NULL, iteration INTEGER NOT NULL,
   phase INTEGER NOT NULL, name TEXT NOT NULL, begun REAL NOT NULL, ended REAL NOT NULL, waited REAL NOT NULL,

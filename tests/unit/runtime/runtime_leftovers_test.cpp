@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime_fixture.hpp"
+#include "strategy/following/leftovers.hpp"
 
 namespace terrace::runtime {
 namespace {
@@ -64,6 +65,31 @@ TEST(Leftovers, TakeThePlansRoomOnceItsLoopIsOver) {
   EXPECT_LT(run.in_fast_memory(program.add(4, Bytes{4 * k_mib})), k_mib) << "the plan may need it again";
   run.runtime.loop_end();
   EXPECT_GT(run.in_fast_memory(program.add(5, Bytes{4 * k_mib})), 2 * k_mib);
+}
+
+// Room is counted in chunks as they are: of 36 KiB in chunks of 16 KiB the first two are 32 KiB, not two thirds.
+TEST(Leftovers, LeaveThePlanItsWholeChunks) {
+  const auto machine = two_places();
+  constexpr std::uint64_t k_kib = 1024;
+  memory::ChunkTable chunks;
+  memory::LedgerPage page{};
+  strategy::Context context;
+  context.machine = &machine;
+  context.budget = machine::fast_budget(machine, Bytes{40 * k_kib});
+  const memory::Ledger ledger(page, context.budget);
+  std::vector<observe::Object> objects(2);
+  objects[0] = {0, "planned", observe::ObjectKind::heap, Bytes{36 * k_kib}, Bytes{16 * k_kib}, 0, 3};
+  objects[1] = {1, "new", observe::ObjectKind::heap, Bytes{16 * k_kib}, Bytes{8 * k_kib}, 3, 2};
+  context.chunks = &chunks;
+  context.ledger = &ledger;
+  context.objects = &objects;
+  Plan plan;
+  plan.objects.push_back({"planned", Bytes{36 * k_kib}, 3, false, {{{0, 2}, "fast"}}});
+  strategy::Leftovers leftovers(plan, context, {});
+  const auto made = leftovers.place(objects[1], 0, 2);
+  ASSERT_TRUE(made.has_value());
+  EXPECT_EQ(made->chunks, 1U);
+  EXPECT_FALSE(leftovers.place(objects[1], 1, 1).has_value());
 }
 
 }  // namespace

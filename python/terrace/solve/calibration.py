@@ -159,6 +159,11 @@ def undisturbed(samples: Sequence[Sample]) -> list[Sample]:
     return [one for one in samples if one.delayed <= MOST_DELAYED * one.wall]
 
 
+def are_enough(quiet: Sequence[Sample], samples: Sequence[Sample]) -> bool:
+    """Whether the undisturbed ones among the samples are enough for a wall's clock."""
+    return 2 * len(quiet) >= len(samples) or len(quiet) >= QUIET_RUNS
+
+
 def clock(samples: Sequence[Sample]) -> str:
     """ "printed" where every run printed a time that is fine enough, else "process"."""
     printed = [one.printed for one in samples if one.printed is not None]
@@ -188,7 +193,7 @@ def constant(
     believed."""
     quiet = undisturbed(samples)
     fine = clock(samples) == "printed" and _is_time(samples, at_least, at_probe)
-    printed = fine and (2 * len(quiet) >= len(samples) or len(quiet) >= QUIET_RUNS)
+    printed = fine and are_enough(quiet, samples)
     by = "printed" if printed else "process"
     taken = quiet if printed else samples
     if refused := _of_threads(samples, start):

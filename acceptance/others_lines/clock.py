@@ -110,7 +110,8 @@ LINES = [
     Line(
         "virtual time of public programs",
         f"mean absolute error against the clock at most {MEAN:.0%}, at most {MOST_LARGE} above {LARGE:.0%}, over "
-        f"at least {PROGRAMS} programs, each calibrated automatically at its size for that; each says its constant",
+        f"at least {PROGRAMS} programs; each is calibrated automatically at its size for that, and says its "
+        "constant",
         clock,
     )
 ]

@@ -62,10 +62,19 @@ def clock() -> Measured:
     mean = sum(map(abs, errors.values())) / max(len(errors), 1)
     large = [name for name, error in errors.items() if abs(error) > LARGE]
     text = f"mean absolute error {mean:.1%} over {len(errors)} programs, {len(large)} above {LARGE:.0%}"
+    text += f"; {_with_system(found):.1%} where the system's time for a process counts as well"
     by_size = sorted(errors, key=lambda name: -abs(errors[name]))
     lines = [f"{name} {errors[name]:+.1%}: {_why(found[name])}" for name in by_size]
     holds = mean <= MEAN and len(large) <= MOST_LARGE and len(errors) >= PROGRAMS and not failed
     return Measured("\n".join([text, *failed, *lines]), holds, table(found))
+
+
+def _with_system(found: dict[str, Row]) -> float:
+    """The mean absolute error against times that have the system's part: for its page faults and files."""
+    compared = [one for one in found.values() if "failed" not in one]
+    natives = [one["native"] + (one["system"] if one["clock"] == "process" else 0.0) for one in compared]
+    errors = [one["virtual"] / native - 1 for one, native in zip(compared, natives, strict=True)]
+    return float(sum(map(abs, errors)) / max(len(errors), 1))
 
 
 def _why(row: Row) -> str:
@@ -101,7 +110,8 @@ LINES = [
     Line(
         "virtual time of public programs",
         f"mean absolute error against the clock at most {MEAN:.0%}, at most {MOST_LARGE} above {LARGE:.0%}, over "
-        f"at least {PROGRAMS} programs, each calibrated automatically at its small size; each says its constant",
+        f"at least {PROGRAMS} programs; each is calibrated automatically at its size for that, and says its "
+        "constant",
         clock,
     )
 ]

@@ -84,9 +84,10 @@ void add_calibration(CLI::App& app, LaunchOptions& options) {
                  "--calibrate: what its runs read from standard input; default: nothing")
       ->type_name("FILE")
       ->needs(calibrate);
-  app.add_option("--calibrate-in", options.calibrate_in,
-                 "--calibrate: each of its runs gets a folder of its own with a copy of these files; default: they "
-                 "run in the current folder")
+  app.add_option(
+         "--calibrate-in", options.calibrate_in,
+         "--calibrate: each of its runs gets a folder of its own with a copy of these files; default: they "
+         "run in the current folder")
       ->type_name("FOLDER")
       ->needs(calibrate);
   app.add_option("--calibrate-status", options.calibrate_status,

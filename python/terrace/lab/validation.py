@@ -87,18 +87,22 @@ def row(
     name: str, threads: int, samples: Sequence[Sample], virtual: Virtual, core_time: float | None, start: Start
 ) -> Row:
     """By the clock that is fine enough: the printed one, else that of the whole process. A process of several
-    threads is timed by the wall's clock, since its processors' times are no time that passes."""
+    threads is timed by the wall's clock, since its processors' times are no time that passes; one of one thread is
+    timed as a whole, too, where other programs had the processor in most of its runs."""
+    quiet = calibration.undisturbed(samples)
     clock = calibration.clock(samples)
+    if threads == 1 and not calibration.are_enough(quiet, samples):
+        clock = "process"
     printed = clock == "printed"
     took = virtual.printed if printed else virtual.process
     if took is None:
         raise TerraceError(f"{name} printed no time under terrace simulate")
-    quiet = calibration.undisturbed(samples) or samples  # of others, walls' clocks say little
+    waited_least = quiet or samples  # of others, walls' clocks say little
     if printed:
-        times = [calibration.number(one.printed) for one in quiet if one.printed is not None]
+        times = [calibration.number(one.printed) for one in waited_least if one.printed is not None]
         middle = statistics.median(times)
     elif threads > 1:
-        times = [one.wall for one in quiet]
+        times = [one.wall for one in waited_least]
         middle = statistics.median(times)
     else:
         times = [one.processor for one in samples]

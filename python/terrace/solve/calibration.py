@@ -159,6 +159,11 @@ def undisturbed(samples: Sequence[Sample]) -> list[Sample]:
     return [one for one in samples if one.delayed <= MOST_DELAYED * one.wall]
 
 
+def are_enough(quiet: Sequence[Sample], samples: Sequence[Sample]) -> bool:
+    """Whether the undisturbed ones among the samples are enough for a wall's clock."""
+    return 2 * len(quiet) >= len(samples) or len(quiet) >= QUIET_RUNS
+
+
 def clock(samples: Sequence[Sample]) -> str:
     """ "printed" where every run printed a time that is fine enough, else "process"."""
     printed = [one.printed for one in samples if one.printed is not None]
@@ -188,12 +193,15 @@ def constant(
     believed."""
     quiet = undisturbed(samples)
     fine = clock(samples) == "printed" and _is_time(samples, at_least, at_probe)
-    printed = fine and (2 * len(quiet) >= len(samples) or len(quiet) >= QUIET_RUNS)
+    printed = fine and are_enough(quiet, samples)
     by = "printed" if printed else "process"
     taken = quiet if printed else samples
-    if refused := _of_threads(samples, start):
-        return Constant(None, refused, by, len(taken))
     native = native_time(taken, by, start)
+    # Waits for files or other threads are in neither time of a process: what virtual time takes without its core
+    # is sleep or memory.
+    waits_count = printed or at_least.process > MOST_WAITED * native.middle
+    if refused := _of_threads(samples, start, waits_count=waits_count):
+        return Constant(None, refused, by, len(taken))
     disturbed = len(samples) - len(quiet) if fine and not printed else 0
     if refused := _too_short(taken, native, start, by, disturbed):
         return Constant(None, refused, by, len(taken), native=native)
@@ -251,9 +259,10 @@ def _is_time(samples: Sequence[Sample], at_least: Virtual, at_probe: Virtual) ->
     return all(one.printed is not None and number(one.printed) <= one.wall for one in samples)
 
 
-def _of_threads(samples: Sequence[Sample], start: Start) -> str:
+def _of_threads(samples: Sequence[Sample], start: Start, *, waits_count: bool) -> str:
     """Why the runs are not those of one thread at work. On a busy machine a wall's clock is read late: the run
-    that it says least against counts."""
+    that it says least against counts. Time asleep is a reason only where it counts in what is compared; what
+    waking costs always is one."""
     at_work = max(one.processor / one.wall for one in samples)
     if at_work > 1 + MOST_WAITED:
         return f"it ran with several threads, {at_work:.1f} at a time; calibrate with one"
@@ -262,7 +271,7 @@ def _of_threads(samples: Sequence[Sample], start: Start) -> str:
     times = statistics.median(one.voluntary for one in samples)
     woken = statistics.median(one.voluntary * WAIT / one.wall for one in samples if one.wall > 0)
     long = min(one.wall - one.processor - one.delayed - starts for one in samples) > LATE
-    if slept > MOST_WAITED and long:
+    if waits_count and slept > MOST_WAITED and long:
         how = f"sleeps or waits {slept:.0%} of its time, {times:.0f} times"
     elif woken > MOST_WAITED:
         how = f"waits {times:.0f} times, which costs more than {MOST_WAITED:.0%} of its time"

@@ -149,6 +149,7 @@ def test_input_files_and_status_as_typed(fakes: Path, asked: Surroundings, tmp_p
     around = ["--calibrate-stdin", asked.stdin, "--calibrate-in", asked.folder, "--calibrate-status", "20"]
     done = launched(*words, *around, "--", fakes, "works")
     assert done.returncode == 0 and "calibrated: " in done.stderr, done.stderr
+    assert f"'asks' of {fakes}.native, which read {asked.stdin}" in done.stderr
     for left_out in range(0, 6, 2):
         less = launched(*words, *around[:left_out], *around[left_out + 2 :], "--", fakes, "works")
         assert less.returncode == 1 and "ended with" in less.stderr

@@ -144,6 +144,16 @@ def test_nonsense_is_refused_with_what_is_wrong() -> None:
     assert "no core without misses is so slow: 9ns" in refused([one] * 9, instructions=1e7)
 
 
+def test_waits_are_no_reason_where_neither_time_has_them() -> None:
+    """A process waits for its files: processor time has nothing of it, and virtual time neither. Where virtual
+    time has as much as a tenth of sleep or memory it may be the sleep; what waking costs counts always."""
+    waiting = replace(run_of(0.1, None), wall=0.3, voluntary=30)
+    found = decide([waiting] * 9, 1e9, 0.005)
+    assert found.clock == "process" and found.core_time == pytest.approx((0.1 - 0.005) / 1e9)
+    assert "sleeps or waits 58%" in decide([waiting] * 9, 1e9, 0.02).why
+    assert "waits 20000 times" in decide([replace(waiting, voluntary=20000)] * 9, 1e9, 0.005).why
+
+
 def test_more_runs_are_made_of_what_is_noisy_only() -> None:
     """A refusal that no run changes ends them, as does a constant that is known well."""
     noisy = [run_of(0.1 * (1 + 0.1 * n)) for n in range(9)]

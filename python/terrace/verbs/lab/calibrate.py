@@ -74,7 +74,8 @@ def calibrate(
     subject = Program(hooked.name, [plain, *words], [hooked, *words], time, around)
     (found,) = calibrating.calibrate([subject], here)
     default = calibrating.describe(here).instruction_time
-    said = f"{found.constant.said(default)}; {size!r} of {plain}"
+    read = f", which read {stdin}" if stdin is not None else ""
+    said = f"{found.constant.said(default)}; {size!r} of {plain}{read}"
     options = found.fit.options() if found.fit is not None else []
     if json:
         interval = found.constant.interval

@@ -156,3 +156,13 @@ def test_a_coarse_print_is_not_compared() -> None:
     fine = [Sample(0.6, 0.5, 0.4, printed="0.2000")] * 3
     assert validation.row("x", 2, fine, virtual, None, Start(0.0, 0.0)).clock == "printed"
     assert Constants(1e-10, None).document()["why"] == "no size to calibrate with is stated"
+
+
+def test_a_printed_time_that_others_made_longer_is_not_compared() -> None:
+    """The process's own time is, where most runs had to wait for their processor; one such run is left out."""
+    quiet, delayed = Sample(0.5, 0.5, 0.4, printed="0.400"), Sample(2.0, 0.5, 0.4, 1.5, printed="1.900")
+    start, virtual = Start(0.0, 0.0), Virtual(0.44, 0.42)
+    busy = validation.row("x", 1, [quiet, delayed, delayed, delayed], virtual, None, start)
+    assert (busy.clock, busy.native, busy.virtual) == ("process", pytest.approx(0.4), 0.44)
+    calm = validation.row("x", 1, [quiet, quiet, delayed], virtual, None, start)
+    assert (calm.clock, calm.native, calm.virtual) == ("printed", pytest.approx(0.4), 0.42)

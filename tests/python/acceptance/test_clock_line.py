@@ -1,0 +1,56 @@
+"""The line of virtual time against the clock: what it says, and what makes it fall short."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
+
+from others_lines import clock
+
+ROW = {
+    "clock": "process", "native": 1.0, "spread": 0.05, "virtual": 1.1, "error": 0.1, "core_time": 1e-10,
+    "calibrated": True, "constant": "100ps an instruction, +-1.0%: 9 runs", "memory": 0.25, "not_seen": None,
+    "system": 0.1, "wall": 1.2,
+}  # fmt: skip
+
+
+def measured(monkeypatch: pytest.MonkeyPatch, rows: list[dict[str, Any]]) -> clock.Measured:
+    """What the line makes of such programs."""
+    monkeypatch.setattr(clock, "rows", lambda: {f"p{number}": row for number, row in enumerate(rows)})
+    return clock.clock()
+
+
+def off(error: float) -> dict[str, Any]:
+    return {**ROW, "virtual": 1 + error, "error": error}
+
+
+def test_it_holds_and_says_each_programs_constant(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = measured(monkeypatch, [off(-0.5), *[ROW] * 19])
+    assert found.holds
+    first, worst, *_ = found.text.splitlines()
+    # 19 programs at 0.1 and one at 0.5; with 0.1 s of the system's, 19 at 0 and one at 1 - 0.5 / 1.1
+    assert first == (
+        "mean absolute error 12.0% over 20 programs, 1 above 40%; 2.7% where the system's time for a process "
+        "counts as well"
+    )
+    assert worst.startswith("p0 -50.0%: 0.5 s for 1 s (process, spread 5%); 25% of it waits for memory; 100ps")
+    assert [row["error"] for row in found.rows[:2]] == ["-50%", "+10%"]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [ROW] * 19,
+        [off(0.21)] * 20,
+        [*[off(-0.41)] * 3, *[off(0.0)] * 20],
+        [*[ROW] * 20, {"failed": "a: not built"}],
+    ],
+    ids=["few programs", "the mean", "three large ones", "one that failed"],
+)
+def test_it_falls_short(monkeypatch: pytest.MonkeyPatch, rows: list[dict[str, Any]]) -> None:
+    found = measured(monkeypatch, rows)
+    assert not found.holds
+    assert len(found.rows) == len(rows)

@@ -102,12 +102,13 @@ class LoopTree {
     bool is_closed = false;
     bool is_counted = true;  // false where there is no node for it: it goes with the one around
   };
+  static constexpr std::uint64_t k_nowhere = ~std::uint64_t{0};
   struct KnownMark {
-    std::uint64_t site = 0;
+    std::uint64_t site = k_nowhere;
     LoopCode::Mark mark;
   };
   struct KnownPlace {
-    std::uint64_t site = 0;
+    std::uint64_t site = k_nowhere;
     LoopCode::Place place;
   };
   struct KnownLoop {
@@ -139,7 +140,9 @@ class LoopTree {
   [[nodiscard]] LoopCode::Place place_of(std::uint64_t site);
   [[nodiscard]] const LoopCode::Loop& loop_of(LoopId id);
 
-  static constexpr std::size_t k_known_marks = 4096;
+  // What was asked lately, by a few bits of the address.
+  static constexpr std::size_t k_known = 8192;
+  [[nodiscard]] static std::size_t slot_of(std::uint64_t key);
 
   const LoopCode& code_;
   Listener& listener_;
@@ -154,9 +157,10 @@ class LoopTree {
   Work now_ = 0;
   Index unseen_ = k_root;  // the loop whose turns are not seen
   Work work_unseen_ = 0;   // what these count as
-  std::array<KnownMark, k_known_marks> marks_{};
-  std::array<KnownPlace, k_known_marks> places_{};
-  std::array<KnownLoop, k_known_marks> loops_{};
+  std::array<KnownMark, k_known> marks_{};
+  std::array<KnownPlace, k_known> places_{};
+  std::array<KnownLoop, k_known> loops_{};
+  std::array<Index, k_known> known_children_{};
 };
 
 }  // namespace terrace::observe

@@ -45,8 +45,8 @@ SurePlan sure_plan(const Problem& problem, const std::string& name, const model:
 // draws, whose quantiles are half as exact.
 std::uint32_t affordable(const model::SamplingError& error, std::uint32_t draws) {
   constexpr std::uint64_t k_values = 40'000'000;  // drawn in a few seconds
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(k_values / std::max<std::uint64_t>(error.values(), 1),
-                                                              (draws + 3) / 4, draws));
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(k_values / std::max<std::uint64_t>(error.values(), 1), (draws + 3) / 4, draws));
 }
 
 std::vector<std::vector<double>> benefit_draws(const Problem& problem, std::uint32_t draws) {
@@ -88,9 +88,10 @@ void bind_confidence(nb::module_& module) {
       "estimate"_a, "truth"_a, "chosen"_a, "planner"_a = "auto", "calibration"_a = nb::none(),
       nb::call_guard<nb::gil_scoped_release>(),
       "Seconds an iteration that a planner's decision on the estimate loses where the other problem is true.");
-  module.def("benefit_draws", &benefit_draws, "problem"_a, "draws"_a, nb::call_guard<nb::gil_scoped_release>(),
-             "Problem.benefits() of problems that the samples might have come from: [draw][object]. Of large problems "
-             "a quarter of the draws, at least.");
+  module.def(
+      "benefit_draws", &benefit_draws, "problem"_a, "draws"_a, nb::call_guard<nb::gil_scoped_release>(),
+      "Problem.benefits() of problems that the samples might have come from: [draw][object]. Of large problems "
+      "a quarter of the draws, at least.");
   module.def(
       "draw",
       [](const Problem& problem, std::uint64_t number) { return model::SamplingError(problem).draw(number); },

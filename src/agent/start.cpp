@@ -258,8 +258,10 @@ void make_runtime(Everything& all) {
   all.pipelines.store_buffer = initiator.store_buffer;
   all.pipelines.streams = initiator.streams;
   all.pipelines.quantum_accesses = all.session.quantum_accesses;
-  all.pipelines.work =
-      &all.work.emplace([&all](std::uint64_t site) { return find_work(all.process, site).instructions; });
+  all.pipelines.work = &all.work.emplace([&all](std::uint64_t site) {
+    const auto found = find_work(all.process, site);
+    return observe::SiteWork(found.instructions, found.loops.turns != 0 || found.loops.enters != 0);
+  });
   all.shared = observe::make_shared_cache(all.pipelines);
   parts.map = all.session.hooks ? &all.map : nullptr;
   parts.chunk_rule = all.session.chunk_rule;

@@ -47,8 +47,9 @@ class Cache {
     std::uint64_t victim = 0;  // the word that was evicted for the line; 0 for a hit, or when a way was empty
   };
   // An access: afterwards the line is here and the most recently used of its set. `flags` are added to its own.
-  Outcome access(std::uint64_t line, std::uint64_t flags) {
-    std::uint64_t* const set = set_of(line);
+  Outcome access(std::uint64_t line, std::uint64_t flags) { return access(line, flags, set_of(line)); }
+  // The same where the line's set is known.
+  Outcome access(std::uint64_t line, std::uint64_t flags, std::uint64_t* set) {
     const std::uint64_t signature = signature_of(line);
     const std::uint32_t way = find(set, line, signature);
     if (way != shape_.ways) {
@@ -74,10 +75,11 @@ class Cache {
     return {true, 0};
   }
 
-  // The set of a line that will be looked for soon comes nearer to the host's core.
-  void prefetch(std::uint64_t line) {
-    const std::uint64_t* const set = set_of(line);
+  // The set of a line that will be looked for soon, which comes nearer to the host's core.
+  [[nodiscard]] std::uint64_t* prefetch(std::uint64_t line) {
+    std::uint64_t* const set = set_of(line);
     for (std::uint64_t word = 0; word < stride_; word += k_host_line_words) __builtin_prefetch(set + word);
+    return set;
   }
 
   [[nodiscard]] const Shape& shape() const { return shape_; }

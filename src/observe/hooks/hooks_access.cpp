@@ -65,8 +65,11 @@ TERRACE_HOOK void __tsan_vptr_update(void** vptr, void*) { follow(vptr, sizeof *
 // Every basic block without accesses; with other compilers' code than gcc's, every one.
 TERRACE_HOOK void __sanitizer_cov_trace_pc() {
   const auto& thread = terrace::observe::t_thread;
-  if (thread.inside != 0) return;
-  if (thread.pipeline != nullptr) thread.pipeline->block(TERRACE_SITE);
+  if (auto* const pipeline = thread.listening) {
+    if (!pipeline->block(TERRACE_SITE)) return;
+  } else if (thread.inside != 0) {
+    return;
+  }
   terrace::observe::follow_block(TERRACE_SITE);  // loops go on where nobody listens to accesses
 }
 

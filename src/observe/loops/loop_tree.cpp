@@ -38,20 +38,24 @@ LoopTree::LoopTree(const LoopCode& code, Listener& listener) : code_(code), list
   active_.push_back({.node = k_root, .depth = 0});
 }
 
+std::size_t LoopTree::slot_of(std::uint64_t key) {
+  return (key * 0x9E3779B97F4A7C15u) >> (64 - std::countr_zero(k_known));
+}
+
 LoopCode::Mark LoopTree::mark_of(std::uint64_t site) {
-  auto& known = marks_[(site ^ site >> 12) % k_known_marks];
+  auto& known = marks_[slot_of(site)];
   if (known.site != site) known = {site, code_.mark(site)};
   return known.mark;
 }
 
 LoopCode::Place LoopTree::place_of(std::uint64_t site) {
-  auto& known = places_[(site ^ site >> 12) % k_known_marks];
+  auto& known = places_[slot_of(site)];
   if (known.site != site) known = {site, code_.place(site)};
   return known.place;
 }
 
 const LoopCode::Loop& LoopTree::loop_of(LoopId id) {
-  auto& known = loops_[id % k_known_marks];
+  auto& known = loops_[id % k_known];
   if (known.id != id) known = {id, code_.loop(id)};
   return known.loop;
 }
@@ -183,18 +187,23 @@ bool LoopTree::is_recursion(std::uint64_t function) const {
 }
 
 LoopTree::Index LoopTree::child(Index around, LoopId loop, std::uint64_t code) {
+  const auto is_it = [&](Index index) {
+    const auto& node = nodes_[index];
+    return node.around == around && node.code == code && node.loop == loop && index != k_root;
+  };
+  auto& known = known_children_[slot_of(code * 31 + around)];
+  if (is_it(known)) return known;
   auto& candidates = children_[code * 31 + around];
   for (const auto index : candidates)
-    if (nodes_[index].around == around && nodes_[index].code == code && nodes_[index].loop == loop) return index;
+    if (is_it(index)) return known = index;
   if (nodes_.size() >= k_most_nodes) return around;
   candidates.push_back(static_cast<Index>(nodes_.size()));
   nodes_.push_back({.is_loop = loop != 0, .code = code, .loop = loop, .around = around});
-  return candidates.back();
+  return known = candidates.back();
 }
 
 void LoopTree::push(LoopId loop, std::uint64_t code, std::uint32_t depth) {
   if (active_.back().loop != 0) resume();
-  const bool recursion = loop == 0 && is_recursion(code);
   const auto around = active_.back().node;
   const auto turn_at = active_.back().turn_at;
   const auto turn_begun = active_.back().turn_begun;
@@ -207,7 +216,7 @@ void LoopTree::push(LoopId loop, std::uint64_t code, std::uint32_t depth) {
     active.function = known.function;
   }
   active.is_counted = index != around;
-  active.is_closed = node.is_closed || recursion || !active.is_counted;
+  active.is_closed = node.is_closed || !active.is_counted || (loop == 0 && is_recursion(code));
   active.is_unseen = is_unseen();
   if (active.is_counted && !active.is_unseen) {
     ++node.visits;

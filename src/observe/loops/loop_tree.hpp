@@ -116,13 +116,13 @@ class LoopTree {
     bool is_closed = false;
     bool is_counted = true;  // false where there is no node for it: it goes with the one around
   };
-  static constexpr auto k_no_site = ~std::uint64_t{0};
+  static constexpr std::uint64_t k_nowhere = ~std::uint64_t{0};
   struct KnownMark {
-    std::uint64_t site = k_no_site;
+    std::uint64_t site = k_nowhere;
     LoopCode::Mark mark;
   };
   struct KnownPlace {
-    std::uint64_t site = k_no_site;
+    std::uint64_t site = k_nowhere;
     LoopCode::Place place;
   };
   struct KnownLoop {
@@ -156,7 +156,9 @@ class LoopTree {
   [[nodiscard]] LoopCode::Place place_of(std::uint64_t site);
   [[nodiscard]] const LoopCode::Loop& loop_of(LoopId id);
 
-  static constexpr std::size_t k_known_marks = 4096;
+  // What was asked lately, by a few bits of the address.
+  static constexpr std::size_t k_known = 8192;
+  [[nodiscard]] static std::size_t slot_of(std::uint64_t key);
   static constexpr Work k_never = std::numeric_limits<Work>::max();
 
   const LoopCode& code_;
@@ -173,9 +175,10 @@ class LoopTree {
   Index unseen_ = k_root;  // the loop whose turns are not seen
   Work work_unseen_ = 0;   // what these count as
   Work tell_at_ = k_never;
-  std::array<KnownMark, k_known_marks> marks_{};
-  std::array<KnownPlace, k_known_marks> places_{};
-  std::array<KnownLoop, k_known_marks> loops_{};
+  std::array<KnownMark, k_known> marks_{};
+  std::array<KnownPlace, k_known> places_{};
+  std::array<KnownLoop, k_known> loops_{};
+  std::array<Index, k_known> known_children_{};
 };
 
 }  // namespace terrace::observe

@@ -165,13 +165,16 @@ void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std:
 }
 
 std::uint32_t Pipeline::instructions_at(std::uint64_t site) {
-  std::uint32_t instructions = k_instructions_of_an_access;
-  if (work_ && !work_->has(site, instructions)) [[unlikely]] {
-    const Inside inside;
-    const Undisturbed undisturbed;
-    instructions = work_->find(site);
-  }
-  return instructions;
+  SiteWork work(k_instructions_of_an_access);
+  if (work_ && !work_->has(site, work)) [[unlikely]]
+    work = find_work(site);
+  return work.instructions;
+}
+
+SiteWork Pipeline::find_work(std::uint64_t site) {
+  const Inside inside;
+  const Undisturbed undisturbed;
+  return work_->find(site);
 }
 
 void Pipeline::stop(std::uint64_t site) {

@@ -76,14 +76,15 @@ class Pipeline {
   }
   // A range (memcpy and friends, ranges of the hooks): one access a line.
   void range(std::uint64_t address, std::uint64_t size, bool store, std::uint64_t site);
-  // A basic block of the program without accesses; its hook returns to `site`.
-  void block(std::uint64_t site) {
-    std::uint32_t instructions = k_instructions_of_an_access;
-    if (work_ && !work_->has(site, instructions)) [[unlikely]]
-      instructions = instructions_at(site);
-    instructions_ += instructions;
+  // A basic block of the program without accesses; its hook returns to `site`. Whether it may tell of a loop.
+  bool block(std::uint64_t site) {
+    SiteWork work(k_instructions_of_an_access, true);
+    if (work_ && !work_->has(site, work)) [[unlikely]]
+      work = find_work(site);
+    instructions_ += work.instructions;
     if (instructions_ >= k_most_instructions * quantum_accesses_) [[unlikely]]
       end_quantum();
+    return work.marks_loop;
   }
   // A call of a function of libm: nothing of it is seen, but it takes core time, and its thread gets on by it.
   void call(machine::LibraryFunction function) {
@@ -127,6 +128,7 @@ class Pipeline {
   // Line accesses that are no samples' business: they are counted by themselves.
   void pass_over(std::uint64_t lines) { sampled_ += lines, next_sample_ += lines; }
   [[nodiscard]] std::uint32_t instructions_at(std::uint64_t site);
+  [[nodiscard, gnu::noinline]] SiteWork find_work(std::uint64_t site);
   [[gnu::noinline]] void end_quantum();
   void bring_quantum(bool in_stride = true);
   void take_calls();

@@ -67,9 +67,16 @@ const Translation* Pipeline::State::translate(std::uint64_t address) {
   return &page;
 }
 
+void Pipeline::State::find_sets(std::uint64_t line) {
+  for (std::size_t i = 0; i < outer_.size(); ++i) sets_[i] = outer_[i]->prefetch(line);
+}
+
 Pipeline::State::Touched Pipeline::State::touch(const Line& line, std::uint64_t site) {
   const bool store = line.at.store;
-  if (!first_) return {outwards(line, site, 0), FirstCache::k_nowhere};
+  if (!first_) {
+    find_sets(line.number);
+    return {outwards(line, site, 0), FirstCache::k_nowhere};
+  }
   Touched touched{k_no_level, first_->find(line.number)};
   if (touched.slot != FirstCache::k_nowhere) {
     std::uint64_t& word = first_->word(touched.slot);
@@ -81,7 +88,7 @@ Pipeline::State::Touched Pipeline::State::touch(const Line& line, std::uint64_t 
     return touched;
   }
   ++first_misses_;
-  for (Cache* const cache : outer_) cache->prefetch(line.number);
+  find_sets(line.number);
   const std::uint64_t from = (line.number << line_bits) - line.page->delta;
   std::uint64_t victim = 0;
   touched.slot = first_->insert(line.number, store ? word::k_dirty : 0, from, victim);
@@ -123,7 +130,7 @@ Level Pipeline::State::outwards(const Line& line, std::uint64_t site, std::uint6
     if (found == first_shared_ && contended) lock.lock();
     // A line is dirty in the first cache, and only there.
     const std::uint64_t flags = store && !first_ && found == 0 ? word::k_dirty : 0;
-    const Cache::Outcome outcome = outer_[found]->access(line.number, flags);
+    const Cache::Outcome outcome = outer_[found]->access(line.number, flags, sets_[found]);
     if (outcome.hit) {
       ++hits_[outer_level_ + found];
       break;

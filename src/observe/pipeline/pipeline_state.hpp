@@ -63,6 +63,7 @@ struct Pipeline::State {
   std::vector<LibraryCalls> calls;
 
  private:
+  void find_sets(std::uint64_t line);
   Level outwards(const Line& line, std::uint64_t site, std::uint64_t victim);
   Level miss(const Line& line, std::uint64_t site);
   void look_up_page(std::uint64_t line, bool cached);
@@ -81,11 +82,12 @@ struct Pipeline::State {
   FastLine* last_line_ = nullptr;    // when it is not: the one fast line
   std::uint64_t no_use_ = 0;
   std::vector<Cache> own_;
-  std::vector<Cache*> outer_;     // all but the first private one, outwards
-  std::size_t first_shared_ = 0;  // of the outer ones
-  std::size_t outer_level_ = 0;   // the machine's number of outer[0]
-  std::optional<Cache> tlb_;      // its lines are pages
-  unsigned line_to_page_ = 0;     // bits of a line's number within a page
+  std::vector<Cache*> outer_;                              // all but the first private one, outwards
+  std::array<std::uint64_t*, k_max_cache_levels> sets_{};  // of the outer caches, for the line that is looked for
+  std::size_t first_shared_ = 0;                           // of the outer ones
+  std::size_t outer_level_ = 0;                            // the machine's number of outer[0]
+  std::optional<Cache> tlb_;                               // its lines are pages
+  unsigned line_to_page_ = 0;                              // bits of a line's number within a page
   Streams streams_;
   Translations translations_;  // of addresses of this process
   Translations reverse_;       // of canonical addresses, for lines that go back to memory

@@ -110,20 +110,24 @@ TEST(CodeWork, RangesCountByTheirLines) {
 
 TEST(CodeWork, WhatIsForgottenIsAskedForAgain) {
   std::uint32_t there = 3;
-  CodeWork work([&](std::uint64_t) { return there; });
-  std::uint32_t instructions = 0;
-  EXPECT_FALSE(work.has(4, instructions));
-  EXPECT_EQ(work.find(4), 3u);
-  EXPECT_TRUE(work.has(4, instructions));
-  EXPECT_FALSE(work.has(4 + 8192, instructions)) << "it shares the entry";
+  CodeWork work([&](std::uint64_t) { return SiteWork(there, there == 8); });
+  SiteWork found(0);
+  EXPECT_FALSE(work.has(4, found));
+  EXPECT_EQ(work.find(4).instructions, 3u);
+  EXPECT_TRUE(work.has(4, found));
+  EXPECT_FALSE(found.marks_loop);
+  EXPECT_FALSE(work.has(4 + 8192, found)) << "it shares the entry";
   there = 8;
   work.forget();
-  EXPECT_FALSE(work.has(4, instructions));
-  EXPECT_EQ(work.find(4), 8u);
+  EXPECT_FALSE(work.has(4, found));
+  EXPECT_EQ(work.find(4).instructions, 8u);
+  EXPECT_TRUE(work.has(4, found));
+  EXPECT_TRUE(found.marks_loop);
   there = 1 << 20;
-  EXPECT_EQ(work.find(5), 65535u);
-  EXPECT_TRUE(work.has(5, instructions));
-  EXPECT_EQ(instructions, 65535u);
+  EXPECT_EQ(work.find(5).instructions, 65535u);
+  EXPECT_TRUE(work.has(5, found));
+  EXPECT_EQ(found.instructions, 65535u);
+  EXPECT_FALSE(found.marks_loop);
 }
 
 }  // namespace

@@ -105,7 +105,9 @@ void LoopTree::sample(std::uint64_t site, std::uint32_t depth, Work now) {
   // Of code that the compiler moved away nothing is known.
   if (is_loop_at(depth) && active_.back().function != place.function) return;
   pop_loops_around(place.loop, depth);
+  is_sampled_ = true;
   if (place.loop != 0) run(place.loop, depth);
+  is_sampled_ = false;
 }
 
 void LoopTree::run(LoopId loop, std::uint32_t depth) {
@@ -156,8 +158,9 @@ void LoopTree::turn(const LoopCode::Mark& mark, std::uint32_t depth) {
     auto& active = active_.back();
     if (active.is_closed) return;  // in another loop of it
     if (active.loop == loop) {
-      if (!active.is_between) end_turn(active);
-      active.is_between = true;
+      if (mark.at_end) resume();  // of a turn in which nothing was seen
+      if (!active_.back().is_between) end_turn(active_.back());
+      active_.back().is_between = true;
       if (!mark.at_end) resume();
       return;
     }
@@ -209,6 +212,7 @@ void LoopTree::push(LoopId loop, std::uint64_t code, std::uint32_t depth) {
   const auto turn_begun = active_.back().turn_begun;
   const auto index = child(around, loop, code);
   auto& node = nodes_[index];
+  node.is_told = node.is_told || !is_sampled_;
   Active active{.node = index, .depth = depth, .loop = loop, .begun = now_};
   if (loop != 0) {
     const auto& known = loop_of(loop);

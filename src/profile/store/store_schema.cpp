@@ -54,7 +54,7 @@ CREATE TABLE loop(
   PRIMARY KEY(run, number)) WITHOUT ROWID;
 CREATE VIEW loop_time AS
   SELECT run, name, MIN(number) AS first, MIN(begun) AS begun,
-    SUM(COALESCE((ended - begun) * (iterations + turns_before) / MAX(iterations, 1), 0)) AS time
+    SUM(COALESCE(ended - begun + MIN((ended - begun) * turns_before / MAX(iterations, 1), begun), 0)) AS time
   FROM loop GROUP BY run, name;
 CREATE VIEW main_loop AS
   WITH most AS MATERIALIZED (SELECT run, MAX(time) AS time FROM loop_time GROUP BY run),

@@ -28,6 +28,7 @@ class ProgramLoops {
   ProgramLoops(Process& process, const runtime::PhaseSpec& phases);
   [[nodiscard]] observe::LoopTree& tree() { return finder_.tree(); }
   void set_seen(bool seen) { finder_.set_seen(seen); }
+  void set_sees_all(bool all) { finder_.set_sees_all(all); }
   // Notes what was seen where no main loop was.
   void finish();
 

@@ -278,7 +278,9 @@ void make_runtime(Everything& all) {
   if (all.session.backend == runtime::Backend::real) {
     all.observing = false;
     parts.observe = [](bool wanted) {
-      set_seen(g_everything->process, g_everything->observing = wanted);
+      observe::set_listening(g_everything->observing = wanted);
+      observe::stop_work_clock(wanted);
+      if (auto* const loops = g_everything->process.loops) loops->set_seen(!wanted);
       if (!wanted) observe::t_thread.set_pipeline(nullptr);
       if (wanted && !observe::t_thread.pipeline) attach_thread();
     };
@@ -326,7 +328,9 @@ Process* build(const char* session_path) {
   process.big_block = all->session.big_block.value;
   if (all->session.hooks && all->session.phases.follows_loops()) {
     process.loops = &all->loops.emplace(process, all->session.phases);
-    observe::set_loop_tree(&process.loops->tree());
+    process.loops->set_sees_all(process.simulated && all->session.sample_every <= 1);
+    const auto by = process.simulated ? observe::WorkBy::pipeline : observe::WorkBy::clock;
+    observe::set_loop_tree(&process.loops->tree(), by);
   }
   struct timespec now {};
   syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);

@@ -259,7 +259,7 @@ std::vector<LoopFinder::Index> LoopFinder::parts_of(Index index) const {
   std::vector<Index> parts;
   const auto least = k_share_of_a_turn * work_in_a_turn(main_);
   for (const auto part : inside_[index])
-    if (node(part).is_told && work_in_a_turn(part) >= least && tree_.work_of(part) >= node(part).visits * k_least_visit)
+    if ((node(part).is_told || sees_all_) && work_in_a_turn(part) >= least && tree_.work_of(part) >= node(part).visits * k_least_visit)
       parts.push_back(part);
   return parts;
 }

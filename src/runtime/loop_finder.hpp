@@ -46,6 +46,9 @@ class LoopFinder final : public observe::LoopTree::Listener {
   // What was seen of loops, in words, where none was taken for the main loop; else empty.
   [[nodiscard]] std::string nothing_found() const;
 
+  // Whether accesses are seen in all turns of the main loop. Otherwise only what hooks tell of may be a phase: what
+  // accesses alone tell of would begin in some of the turns.
+  void set_sees_all(bool all) { sees_all_ = all; }
   // Whether the program's accesses are seen from now on. The main loop's turns that are not count as the last one
   // that was.
   void set_seen(bool seen);
@@ -95,6 +98,7 @@ class LoopFinder final : public observe::LoopTree::Listener {
   Index main_ = k_none;
   std::map<Index, std::uint64_t> told_;  // turns that the program was told of when a loop was the main one before
   bool is_seen_ = true;
+  bool sees_all_ = true;
   bool in_loop_ = false;                    // as the program was told
   bool is_running_ = false;                 // the main loop, as the tree has it
   Work left_at_ = 0;                        // when it is not

@@ -192,6 +192,19 @@ TEST_F(Process, FindsTheMainLoopInAThreadThatTheMainOneWaitsFor) {
   }
 }
 
+// On real memory nobody listens to accesses before there is a loop: work is the processor's time.
+TEST_F(Process, FindsTheMainLoopOnRealMemory) {
+  const auto outcome = run_program("cd '" + root.string() + "' && env XDG_CACHE_HOME='" + root.string() +
+                                   "' " TERRACE_LAUNCHER " run -q -o profile.terrace -- ./steps 2>&1");
+  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  EXPECT_EQ(ask("profile.terrace", "select name || ' ' || (iterations + turns_before) from main_loop"),
+            std::vector<std::string>{"main:35 24"});
+  EXPECT_EQ(ask("profile.terrace", "select distinct name from phase_instance where loop >= 0"),
+            std::vector<std::string>{"norm"})
+      << "hooks tell of that call alone";
+  fs::remove(root / "profile.terrace");
+}
+
 // The handler runs while Terrace moves the block: nobody can follow what it does, and the profile says how much.
 TEST_F(Process, CountsWhatItCannotFollow) {
   const auto outcome = simulate("./fault");

@@ -19,6 +19,17 @@ void set_floating_state(unsigned state) { __builtin_aarch64_set_fpsr(state); }
 #error "floating_state() is not written for this processor"
 #endif
 
+// Ticks of a clock that each processor can read by itself.
+#if defined(__x86_64__)
+Work ticks() { return __builtin_ia32_rdtsc(); }
+#elif defined(__aarch64__)
+Work ticks() {
+  Work value = 0;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(value));
+  return value;
+}
+#endif
+
 // The program's floating-point exceptions are its own: what is computed in this scope raises none for it.
 class QuietArithmetic {
  public:
@@ -45,6 +56,9 @@ struct Shared {
   // Of the event that is under way, or the last one.
   Thread* heard = nullptr;
   Work now = 0;  // work so far, of all that were heard
+  WorkBy by = WorkBy::pipeline;
+  std::atomic<Work> stopped_at{0};  // ticks; 0: the clock runs
+  std::atomic<Work> stopped_for{0};
 };
 constinit Shared g_shared;
 
@@ -78,7 +92,11 @@ class Turn {
   [[nodiscard]] Work now() const { return g_shared.now; }
 
  private:
-  [[nodiscard]] Work own_work() const { return thread_.pipeline ? thread_.pipeline->work() : 0; }
+  [[nodiscard]] Work own_work() const {
+    if (g_shared.by == WorkBy::pipeline) return thread_.pipeline ? thread_.pipeline->work() : 0;
+    const auto stopped = g_shared.stopped_at.load(std::memory_order_relaxed);
+    return (stopped != 0 ? stopped : ticks()) - g_shared.stopped_for.load(std::memory_order_relaxed);
+  }
 
   Thread& thread_;
   std::uint32_t base_ = 0;
@@ -95,11 +113,21 @@ void report(Event event) {
 
 }  // namespace
 
-void set_loop_tree(LoopTree* tree) noexcept {
+void set_loop_tree(LoopTree* tree, WorkBy by) noexcept {
+  g_shared.by = by;
   g_shared.tree = t_thread.loops = tree;
   g_shared.owner = tree ? &t_thread : nullptr;
   g_shared.heir = nullptr;
   t_thread.followed_depth = tree ? tree->followed_depth() : 0;
+}
+
+void stop_work_clock(bool stopped) noexcept {
+  if (stopped == (g_shared.stopped_at.load() != 0)) return;
+  const auto now = ticks();
+  if (stopped)
+    g_shared.stopped_at = now;
+  else
+    g_shared.stopped_for += now - g_shared.stopped_at.exchange(0);
 }
 
 LoopsWait::LoopsWait() noexcept {

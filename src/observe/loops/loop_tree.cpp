@@ -168,7 +168,9 @@ void LoopTree::turn(const LoopCode::Mark& mark, std::uint32_t depth) {
   run_around(loop, depth);
   if (active_.back().is_closed) return;
   push(loop, loop_of(loop).head, depth);
-  active_.back().is_between = mark.at_end;
+  auto& active = active_.back();
+  active.is_between = mark.at_end;
+  if (mark.at_end && active.is_counted && !is_unseen()) ++nodes_[active.node].turns;  // nothing told of its beginning
 }
 
 void LoopTree::run_around(LoopId loop, std::uint32_t depth) {

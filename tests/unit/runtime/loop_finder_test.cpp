@@ -73,6 +73,7 @@ class Program {
   // In that loop.
   void access(LoopId loop) { finder_.tree().sample(loop, depth_, now_); }
   void jump(std::uint32_t calls) { depth_ -= calls; }
+  void set_sees_all(bool all) { finder_.set_sees_all(all); }
   void see(bool seen) { finder_.set_seen(seen), is_seen_ = seen; }
   // Goes over so many regions from that one on.
   void work(std::uint64_t work, std::uint64_t region = 0, std::uint64_t regions = 32) {
@@ -260,15 +261,15 @@ TEST(LoopFinder, TurnsThatAreToldOfAtTheirEndAreNoMore) {
   EXPECT_EQ(program.log, (Log{"begin loop 1", "f3", "f3", "f3", "end"}));
 }
 
-// No block tells of the inner ones: accesses do, now and then.
-// Where no access is seen (`record` leaves turns out, a real run) nothing would tell that they begin: the phase before
-// them has their work. They end what is known to run before them all the same.
+// No block tells of the inner ones: accesses do, now and then. Where no access is seen (`record` leaves turns out, a
+// real run) nothing would tell that they begin: the phase before them has their work.
 TEST(LoopFinder, LoopsThatNothingTellsOfAreNoPhases) {
-  for (const bool is_told : {false, true}) {
+  const auto run = [](bool is_told, bool sees_all) {
     Program program({{1, {.last = 4}},
                      {2, {.around = 1, .last = 2}},
                      {3, {.around = 1, .last = 4}},
                      {4, {.around = 3, .last = 4}}});
+    program.set_sees_all(sees_all);
     for (int i = 0; i < 3; ++i) {
       program.turn(1);
       if (is_told) program.enter(2);
@@ -284,8 +285,11 @@ TEST(LoopFinder, LoopsThatNothingTellsOfAreNoPhases) {
       program.access(1);
     }
     program.leave();
-    EXPECT_EQ(program.log, is_told ? (Log{"begin loop 1", "loop 2", "loop 3"}) : (Log{"begin loop 1", "loop 1"}));
-  }
+    return program.log;
+  };
+  EXPECT_EQ(run(false, false), (Log{"begin loop 1", "loop 1"}));
+  EXPECT_EQ(run(true, false), (Log{"begin loop 1", "loop 2", "loop 3"}));
+  EXPECT_EQ(run(false, true), (Log{"begin loop 1", "loop 2", "loop 3"})) << "all accesses are seen";
 }
 
 // A turn in which nothing is seen is one, too.

@@ -91,7 +91,9 @@ def language(program: Program) -> tuple[str, bool]:
     names = [one.name for one in Store(profile).objects(Store(profile).run())]
     missing = [start for start in program.objects if not any(name.startswith(start) for name in names)]
     text = tomllib.loads(plan.read_text())
-    wanted = {one["name"] for one in text["object"] if one.get("place") == "dram" or "dram" in one.get("parts", {})}
+    wanted = {
+        one["name"] for one in text["object"] if one.get("place") == "dram" or "dram" in one.get("parts", {})
+    }
     wanted |= {move["object"] for move in text.get("move", []) if move["to"] == "dram"}
     named = sorted(name for name in wanted if name.startswith(program.objects))
     before, after = study.outcome(profile), study.outcome(placed)

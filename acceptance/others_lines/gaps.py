@@ -81,7 +81,11 @@ def gaps_are_alike() -> Measured:
             behind[f"{name} ({limit})"] = 100 * (both["found"][limit] - both["marked"][limit])
     average = mean(behind.values())
     worst = {case: points for case, points in behind.items() if points > WORST}
-    text = f"{average:+.2f} points on average over {len(behind)} cases, {max(behind.values()):+.2f} at most"
+    apart = mean(map(abs, behind.values()))
+    text = (
+        f"{average:+.2f} points on average over {len(behind)} cases ({apart:.2f} without their signs), "
+        f"{max(behind.values()):+.2f} at most"
+    )
     lines = [f"{case}: {points:+.1f} points" for case, points in sorted(worst.items(), key=lambda one: -one[1])]
     return Measured("\n".join([text, *lines]), average <= MEAN and not worst)
 

@@ -30,9 +30,17 @@ def is_right(recipe: Recipe, size: str, loop: Found) -> bool:
     return any(_is(each, size, loop) for each in recipe.loops)
 
 
+def are_alike(some: Found, others: Found) -> bool:
+    """Whether two runs found the same loop, with as many turns."""
+    return some.name == others.name and _near(some.turns, others.turns)
+
+
+def _near(turns: int, true: int) -> bool:
+    return abs(turns - true) <= max(2, TOLERATED * true)
+
+
 def _is(true: Loop, size: str, loop: Found) -> bool:
-    near = abs(loop.turns - true.turns[size]) <= max(2, TOLERATED * true.turns[size])
-    return near and any(_same_function(name, loop.name) for name in true.functions)
+    return _near(loop.turns, true.turns[size]) and any(_same_function(name, loop.name) for name in true.functions)
 
 
 def _same_function(stated: str, named: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from others_tool.build import BIN, Built, build
 from others_tool.cost import FAST, MACHINE, observed
 from others_tool.execute import WrongResult, execute, same
+from others_tool.loops import are_alike
 from others_tool.profiles import Profile
 from others_tool.recipe import Recipe
 
@@ -29,7 +30,7 @@ class Placed:
     slow: float | None
     live: float | None
     planned: float | None
-    bound: float | None  # that no placement of the turns beats that were recorded; None where the run has others
+    bound: float | None  # that no placement of the turns beats that were recorded; None where a run has others
     live_run: float  # virtual seconds of the whole run
     first_touch_run: float
     takes_a_loop: bool  # live
@@ -47,7 +48,8 @@ def place(recipe: Recipe, size: str, work: Path) -> Placed:
     """Records it, plans, and runs it. Raises NotBuilt, WrongResult and their like."""
     built = build(recipe, "hooked", work)
     recorded, record = observed(recipe, built, size, work, "record", *CACHES[size])
-    fast = max(Profile(record).footprint() // FAST, 1)
+    profile = Profile(record)
+    fast = max(profile.footprint() // FAST, 1)
     stores, done = _run(recipe, built, size, work, {k: f"fast={fast} planner={v}" for k, v in _TOGETHER.items()})
     same(recipe, recorded, done)
     loops = {label: store.seconds_in_loop() for label, store in stores.items()}
@@ -58,18 +60,16 @@ def place(recipe: Recipe, size: str, work: Path) -> Placed:
         with_plan, done = _run(recipe, built, size, work, texts, "planned")
         same(recipe, recorded, done)
         planned = _ratio(with_plan["planned"].seconds_in_loop(), with_plan["fast"].seconds_in_loop())
-        bound = _ratio(predicted["lower_bound_s"], predicted["fast_only_s"])
-    live = _ratio(loops["live"], loops["fast"])
-    if bound and any(found is not None and found < bound for found in (live, planned)):
-        bound = None
+        if all(are_alike(profile.loop(), one.loop()) for one in (stores["live"], with_plan["planned"])):
+            bound = _ratio(predicted["lower_bound_s"], predicted["fast_only_s"])
     return Placed(
         slow=_ratio(loops["slow"], loops["fast"]),
-        live=live,
+        live=_ratio(loops["live"], loops["fast"]),
         planned=planned,
         bound=bound,
         live_run=stores["live"].seconds(),
         first_touch_run=stores["first"].seconds(),
-        takes_a_loop=stores["live"].takes_a_loop(),
+        takes_a_loop=bool(stores["live"].taken()),
     )
 
 

@@ -28,6 +28,16 @@ class Covered:
     heap: float | None
 
 
+@dataclass(frozen=True)
+class Taken:
+    """A loop that was taken for the main loop, all its entries together; virtual seconds."""
+
+    name: str
+    seconds: float
+    last_begun: float
+    ended: float
+
+
 class Profile:
     """A `.terrace` file of one process: that with the most accesses, where there are several."""
 
@@ -62,7 +72,8 @@ class Profile:
 
     def share_of_misses(self) -> float | None:
         """At least so much of the misses after set-up is in the loop: exact counters of its iterations, over all
-        misses of the run, set-up included; None without a loop or without misses."""
+        misses of the run, set-up included; None without a loop or without misses. Both are lines that were
+        fetched, for loads and for stores; lines that are written back are in neither."""
         (misses,) = self._rows("SELECT misses FROM counters WHERE run = ?", self._run)[0]
         lines = [[row[0] for row in self._rows(_LINES, self._run, number)] for number in self._loops()]
         return sum(map(_held, lines)) / float(misses) if any(lines) and misses else None
@@ -73,8 +84,8 @@ class Profile:
     def loop(self) -> Found:
         """The main loop that was found; its turns are those of all the times that it was entered."""
         rows = self._rows(
-            "SELECT name, why, sum(turns_before + coalesce(iterations, 0)) FROM main_loop WHERE run = ? GROUP BY name "
-            "ORDER BY 3 DESC LIMIT 1",
+            "SELECT name, why, sum(turns_before + coalesce(iterations, 0)) FROM main_loop WHERE run = ? "
+            "GROUP BY name ORDER BY 3 DESC LIMIT 1",
             self._run,
         )
         return Found(*rows[0]) if rows else Found("", "", 0)
@@ -84,9 +95,34 @@ class Profile:
         rows = self._rows("SELECT sum(ended - begun) FROM main_loop WHERE run = ?", self._run)
         return float(rows[0][0]) if rows and rows[0][0] is not None else None
 
-    def takes_a_loop(self) -> bool:
-        """Whether something was taken for a main loop, if only for a while."""
-        return bool(self._rows("SELECT 1 FROM loop WHERE run = ? LIMIT 1", self._run))
+    def taken(self) -> list[Taken]:
+        """What was taken for a main loop, if only for a while; what did not end is left out."""
+        columns = "name, sum(ended - begun), max(begun), max(ended)"
+        rows = self._rows(f"SELECT {columns} FROM loop WHERE run = ? AND ended NOT NULL GROUP BY name", self._run)
+        return [Taken(*row) for row in rows]
+
+    def first_turn(self) -> float:
+        """About when the first turn of the main loop began, before it was recognised; it has to have one."""
+        begun, ended, turns, before = self._rows(
+            "SELECT begun, ended, iterations, turns_before FROM main_loop WHERE run = ? ORDER BY begun LIMIT 1",
+            self._run,
+        )[0]
+        return float(begun - before * (ended - begun) / max(turns, 1))
+
+    def last_turn(self) -> float:
+        """When the main loop's last turn ended; it has to have one."""
+        return float(self._rows("SELECT max(ended) FROM main_loop WHERE run = ?", self._run)[0][0])
+
+    def names_of_loops(self) -> list[str]:
+        """Of loops, and of functions that may have one: what was taken for the main loop, its phases, each
+        from the longest to the shortest, and what makes objects."""
+        longest = "WHERE run = ? GROUP BY name ORDER BY sum(ended - begun) DESC"
+        loops = self._rows(f"SELECT name FROM loop {longest}", self._run)
+        phases = self._rows(f"SELECT name FROM phase_instance {longest}", self._run)
+        made = "SELECT name FROM object WHERE run = ? AND kind IN ('heap', 'mapping') ORDER BY size DESC"
+        makers = [name.rpartition(" ")[0] for (name,) in self._rows(made, self._run)]
+        names = [*(name for (name,) in loops), *(name.partition("#")[0] for (name,) in phases), *makers]
+        return list(dict.fromkeys(name for name in names if name))
 
     def coverage(self) -> Covered:
         """Shares of time and heap that code with hooks has."""

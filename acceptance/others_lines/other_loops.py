@@ -1,0 +1,52 @@
+"""Loops of a program that can be taken for its main loop, and are not it: tried one by one, in recordings.
+
+What may be taken is known from a run whose main loop was found: loops that were believed on the way, the phases of
+the main loop, and the functions that make objects. `--loop` takes each by its name, or by that of its function.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import TERRACE, run
+from others_tool.profiles import Profile, Taken
+
+_MOST_TRIED = 12  # names of a program
+
+
+@dataclass(frozen=True)
+class Recording:
+    """How a program is recorded: what comes before and after the name of the file."""
+
+    options: list[str]
+    command: list[str | Path]
+
+    def profile(self, file: Path, loop: str = "") -> Profile:
+        """One run, with that loop; "": with what is found."""
+        file.unlink(missing_ok=True)
+        told = ["--loop", loop] if loop else []
+        run([TERRACE, "record", "-q", *self.options, *told, "-o", file, "--", *self.command])
+        return Profile(file)
+
+
+def others(recording: Recording, found: Profile, file: Path) -> dict[str, str]:
+    """By "inner" and "set-up", the name of the loop that takes the longest of those that are taken there; without
+    the kinds that the program does not have. The profiles of the trials go to the file."""
+    main, longest = found.loop().name, dict[str, Taken]()
+    if not main:
+        return {}
+    for name in [name for name in found.names_of_loops() if name != main][:_MOST_TRIED]:
+        for taken in recording.profile(file, name).taken():
+            kind = _kind(taken, found)
+            if taken.name != main and kind and (kind not in longest or taken.seconds > longest[kind].seconds):
+                longest[kind] = taken
+    return {kind: taken.name for kind, taken in longest.items()}
+
+
+def _kind(taken: Taken, found: Profile) -> str:
+    """Set-up is over when the main loop begins; what is entered while that goes on is inside it."""
+    begun, ended = found.first_turn(), found.last_turn()
+    if taken.ended <= begun:
+        return "set-up"
+    return "inner" if begun <= taken.last_begun < ended else ""

@@ -17,10 +17,8 @@ namespace {
 std::string name_of(Process& process, const observe::LoopTree::Node& node) {
   if (!node.is_loop) return function_name(process, node.code);
   const auto back = find_loop(process, node.loop).back;
-  const auto site = find_symbol(process, back != 0 ? back : node.code).site;
-  auto name = function_name(process, back != 0 ? back : node.code);
-  if (site.file) return name.append(":").append(std::to_string(site.line));
-  return name.append("+").append(std::to_string(site.function_offset));
+  const auto code = back != 0 ? back : node.code;
+  return observe::name_of_loop(function_name(process, code), find_symbol(process, code).site).text();
 }
 
 }  // namespace
@@ -38,7 +36,8 @@ ProgramLoops::ProgramLoops(Process& process, const runtime::PhaseSpec& phases)
       code_(process),
       finder_(
           code_, [&process](const observe::LoopTree::Node& node) { return name_of(process, node); },
-          [&process](const runtime::Boundary& boundary) { process.runtime->pass(boundary); }, phases.loop, phases.found) {}
+          [&process](const runtime::Boundary& boundary) { process.runtime->pass(boundary); }, phases.loop,
+          phases.found) {}
 
 void ProgramLoops::finish() {
   if (!process_.runtime->looks_for_loops()) return;
@@ -48,7 +47,10 @@ void ProgramLoops::finish() {
 
 void finish_loops(Process& process) noexcept {
   try {
-    if (process.loops) process.loops->finish();
+    if (process.map && !process.has_hooks)
+      process.runtime->note("warning", "no access was seen: build it with terrace-cc, terrace-c++ or terrace-fc");
+    else if (process.loops)
+      process.loops->finish();
   } catch (const std::exception&) {
     // No memory to say it with.
   }

@@ -37,13 +37,11 @@ int launch(const LaunchOptions& given) {
   const auto options = given.calibrate ? calibrated(given) : given;
   JournalFolder folder(options.keep_journals);
   const auto session_file = folder.path() / "session";
-  std::vector<std::string> unknown_phases;
-  const auto session = build_session(options, folder.path().string(), unknown_phases);
+  std::vector<std::string> unknown_names;
+  const auto session = build_session(options, folder.path().string(), unknown_names);
   runtime::write_session(session, session_file.string());
-  for (const auto& name : unknown_phases)
-    if (!options.quiet)
-      fmt::print(stderr, "terrace: --phases: no function of {} is called '{}', unless it loads one later\n",
-                 options.command.front(), name);
+  for (const auto& sentence : unknown_names)
+    if (!options.quiet) fmt::print(stderr, "terrace: {}\n", sentence);
   const auto ending = run_child(options.command, program_environment(session_file, session.backend));
   folder.merge(options, options.command.front());
   return end_like(ending);

@@ -164,13 +164,18 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   if (!replayed)
     app.add_option(
            "--phases", options.phases,
-           "functions (qualified, or a unique end) whose entry begins a phase, the first an iteration; or auto: "
+           "functions whose entry begins a phase, the first an iteration: qualified, a unique end, the symbol, or "
+           "a "
+           "pattern with * and ?; or auto: "
            "what repeats in the program's loops and calls; or markers: its own; default: markers if it has some, "
            "else "
            "auto")
         ->delimiter(',');
   if (!replayed)
-    app.add_option("--loop", options.loop, "the main loop, as show names it, or the function that it is in");
+    app.add_option(
+        "--loop", options.loop,
+        "the main loop: as show names it, FUNCTION:LINE; its file and line, solve.c:120; its function, as "
+        "--phases takes it; or a pattern with * and ?");
   app.add_option("--domain", configuration.domain, "domain that the program runs in")->capture_default_str();
   app.add_option("--sample", options.sample_cycles, "cycles between two samples of the collector")
       ->check(CLI::PositiveNumber)

@@ -13,8 +13,9 @@ struct PhaseNames {
 };
 
 // A name is a function's whole name ("Particles::push"), or the end of one from a "::" on, where only one ends so;
-// or its symbol's, as nm prints it ("_ZN9Particles4pushEv", "conj_grad_"). Throws Error{invalid} that lists the
-// candidates where there are several.
+// its symbol's, as nm prints it ("_ZN9Particles4pushEv", "conj_grad_", "__grid_MOD_smooth"); or a pattern of whole
+// names with * and ?, which stands for all that it matches. Throws Error{invalid} that lists the candidates where
+// there are several and only one is meant: of an end, and of the first name, which an iteration begins with.
 PhaseNames resolve_phases(const std::vector<std::string>& wanted, std::span<const std::string> known);
 
 }  // namespace terrace::cli

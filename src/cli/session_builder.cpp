@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "cli/core_time_option.hpp"
+#include "cli/loop_names.hpp"
 #include "cli/phase_names.hpp"
 #include "core/segment_name.hpp"
 #include "machine/discover/cache_sizes.hpp"
@@ -135,6 +136,19 @@ std::string progress_of(const LaunchOptions& options, const runtime::Session& se
   return std::string(observe::find_progress(name.empty() ? observe::k_default_progress : name).name());
 }
 
+// A name that nothing is called is refused where all code is known, and else told.
+std::string loop_of(const LaunchOptions& options, const observe::SymbolTable& table,
+                    std::vector<std::string>& unknown) {
+  const auto known = table.loop_names();
+  if (known.empty()) return options.loop;
+  const auto choice = resolve_loop(options.loop, known);
+  if (choice.unknown.empty()) return choice.loop;
+  const auto sentence = fmt::format("--loop: in {} {}", options.command.front(), choice.unknown);
+  if (!table.loads_more()) throw Error(Code::invalid, sentence);
+  unknown.push_back(sentence + ", unless it loads one later");
+  return choice.loop;
+}
+
 // Where phases come from, as the options say, or else the program.
 runtime::PhaseSpec phases_of(const LaunchOptions& options, const std::vector<std::string>& symbol_files,
                              std::vector<std::string>& unknown) {
@@ -145,14 +159,17 @@ runtime::PhaseSpec phases_of(const LaunchOptions& options, const std::vector<std
   if (!options.loop.empty() && !options.phases.empty() && !(one && options.phases.front() == "auto"))
     throw Error(Code::invalid,
                 "--loop says which loop phases are looked for in, --phases what they are: only one");
-  if (!options.loop.empty()) return {.source = PhaseSource::automatic, .loop = options.loop};
+  if (!options.loop.empty()) return {.source = PhaseSource::automatic, .loop = loop_of(options, table, unknown)};
   if (options.phases.empty()) return {.source = table.has_markers() ? PhaseSource::markers : PhaseSource::either};
   if (one && options.phases.front() == "auto") return {.source = PhaseSource::automatic};
   if (one && options.phases.front() == "markers") return {.source = PhaseSource::markers};
   const auto names = table.function_names();
   const std::vector<std::string> known(names.begin(), names.end());
   auto wanted = resolve_phases(options.phases, known);
-  if (!known.empty()) unknown = std::move(wanted.unknown);
+  if (!known.empty())
+    for (const auto& name : wanted.unknown)
+      unknown.push_back(fmt::format("--phases: no function of {} is called '{}', unless it loads one later",
+                                    options.command.front(), name));
   return {.source = PhaseSource::functions, .functions = std::move(wanted.functions)};
 }
 
@@ -190,7 +207,7 @@ std::string create_recording(const std::string& path) {
 }  // namespace
 
 runtime::Session build_session(const LaunchOptions& options, const std::string& directory,
-                               std::vector<std::string>& unknown_phases) {
+                               std::vector<std::string>& unknown_names) {
   runtime::Session session;
   session.mode = options.verb;
   session.backend = options.verb == "run" ? runtime::Backend::real : runtime::Backend::virtual_time;
@@ -227,10 +244,10 @@ runtime::Session build_session(const LaunchOptions& options, const std::string& 
     const auto largest = sim::k_most_lines_of_a_cached_chunk * first.machine.parts().line.value;
     session.chunk_rule.largest = std::min(session.chunk_rule.largest, Bytes{largest});
   }
-  if (!options.misses.empty()) session.recording = create_recording(options.misses);
   session.symbol_files = observe::write_symbol_files(options.command, observe::symbol_cache());
-  session.phases = phases_of(options, session.symbol_files, unknown_phases);
+  session.phases = phases_of(options, session.symbol_files, unknown_names);
   learn_from_plans(session, session.phases);
+  if (!options.misses.empty()) session.recording = create_recording(options.misses);
   return session;
 }
 

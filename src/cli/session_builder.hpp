@@ -10,8 +10,9 @@
 
 namespace terrace::cli {
 
-// `unknown_phases`: of --phases, what no function of the program is called, as far as its functions are known.
+// `unknown_names`: sentences about names of --phases and --loop that nothing in the program is called, as far as
+// its code is known.
 runtime::Session build_session(const LaunchOptions& options, const std::string& directory,
-                               std::vector<std::string>& unknown_phases);
+                               std::vector<std::string>& unknown_names);
 
 }  // namespace terrace::cli

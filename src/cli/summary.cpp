@@ -29,10 +29,11 @@ struct LoopSummary {
   bool core_time_fitted = false;
   std::string core_time_from;                              // as the profile has it
   std::vector<std::pair<std::string, double>> core_times;  // of phases, where some have their own
+  std::int64_t run = 0;
 };
 
 // Of the process that spent the longest time in its main loop: on many ranks, the one that the others wait for.
-// Where there is no loop, of the one that computed longest.
+// Where there is no loop, of the one that computed longest; of one with hooks, if any has.
 LoopSummary longest_loop(const std::string& path) {
   profile::Database database(path, profile::Database::Mode::read);
   profile::Statement query(
@@ -48,7 +49,8 @@ LoopSummary longest_loop(const std::string& path) {
       " (SELECT instruction_time FROM initiator i WHERE i.machine = run.machine AND i.id = run.initiator),"
       " COALESCE(core_time_fitted, 0), run.id, COALESCE(core_time_from, '')"
       " FROM run LEFT JOIN main_loop AS loop ON loop.run = run.id GROUP BY run.id"
-      " ORDER BY t DESC, (SELECT samples FROM coverage WHERE coverage.run = run.id) DESC LIMIT 1");
+      " ORDER BY t DESC, (SELECT COUNT(*) FROM note WHERE note.run = run.id AND text LIKE 'no access was seen%'),"
+      " (SELECT samples FROM coverage WHERE coverage.run = run.id) DESC LIMIT 1");
   LoopSummary summary;
   query.bind_all();
   if (!query.step()) return summary;
@@ -67,6 +69,7 @@ LoopSummary longest_loop(const std::string& path) {
   summary.instruction_time = query.real(12);
   summary.core_time_fitted = query.integer(13) != 0;
   summary.core_time_from = query.text(15);
+  summary.run = query.integer(14);
   profile::Statement phases(database,
                             "SELECT phase, instruction_time FROM core_time WHERE run = ? ORDER BY phase");
   phases.bind_all(query.integer(14));
@@ -74,24 +77,34 @@ LoopSummary longest_loop(const std::string& path) {
   return summary;
 }
 
-// Of --phases, what no process of the job entered: each has noted it.
-void print_missing_phases(const std::string& path) {
+// Of --phases and of a plan, what no process of the job entered: each has noted it.
+void print_what_did_not_begin(const std::string& path) {
   profile::Database database(path, profile::Database::Mode::read);
   profile::Statement query(
       database,
-      "SELECT text FROM note WHERE severity = 'warning' AND text LIKE '--phases: %'"
+      "SELECT text FROM note WHERE severity = 'warning' AND (text LIKE '--phases: %' OR text LIKE 'plan: %')"
       " GROUP BY text HAVING COUNT(DISTINCT run) = (SELECT COUNT(*) FROM run) ORDER BY MIN(rowid)");
   query.bind_all();
-  while (query.step()) fmt::print(stderr, "terrace: {}\n", query.text(0));
+  while (query.step()) fmt::print(stderr, "terrace: warning: {}\n", query.text(0));
 }
 
-// Of loops, where none was taken for the main one.
-std::string what_was_seen(const std::string& path) {
-  constexpr std::string_view k_begins = "no main loop was found";
+// What the process noted that begins so; empty: nothing.
+std::string noted(const std::string& path, std::int64_t run, const std::string& begins) {
   profile::Database database(path, profile::Database::Mode::read);
-  profile::Statement query(database, "SELECT text FROM note WHERE text LIKE 'no main loop was found%' LIMIT 1");
-  query.bind_all();
-  return query.step() ? query.text(0).substr(k_begins.size()) : " (mark it, or try --phases auto)";
+  profile::Statement query(database, "SELECT text FROM note WHERE run = ? AND text LIKE ? || '%' LIMIT 1");
+  query.bind_all(run, begins);
+  return query.step() ? query.text(0) : std::string();
+}
+
+// Where no main loop was. Advice is for a program that marks its loop, and did not get there: where functions were
+// named, or the process did not end, a line of its own says so.
+std::string what_was_seen(const LoopSummary& loop, const std::string& path, bool is_whole) {
+  if (auto hooks = noted(path, loop.run, "no access was seen"); !hooks.empty()) return hooks;
+  const std::string k_found = "no main loop was found";
+  if (const auto seen = noted(path, loop.run, k_found); !seen.empty())
+    return "no main loop was seen" + seen.substr(k_found.size());
+  const bool is_marked = is_whole && noted(path, loop.run, "--phases: ").empty();
+  return std::string("no main loop was seen") + (is_marked ? " (mark it, or try --phases auto)" : "");
 }
 
 // Names and advice are `terrace show`'s.
@@ -117,8 +130,6 @@ void print_core_time(const LoopSummary& loop, const std::string& name) {
 }
 
 }  // namespace
-
-constexpr double k_all = 0.98;  // of the time: all, as samples know it
 
 void print_summary(const profile::MergeSummary& merged, const std::string& label, bool json) {
   const auto loop = longest_loop(merged.path);
@@ -152,19 +163,13 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
                loop.iterations, loop.iterations == 1 ? "iteration" : "iterations", format(Seconds{loop.loop}),
                loop.backend, loop.planner, loop.moves, format(Bytes{static_cast<std::uint64_t>(loop.moved)}),
                merged.path);
-  else if (loop.time_at_least > k_all)
-    fmt::print(
-        stderr,
-        "terrace: {}the program has no hooks, so nothing was seen of it: build it with terrace-cc, terrace-c++ "
-        "or terrace-fc; profile in {}\n",
-        name, merged.path);
   else
-    fmt::print(stderr, "terrace: {}no main loop was seen{}; profile in {}\n", name, what_was_seen(merged.path),
-               merged.path);
+    fmt::print(stderr, "terrace: {}{}; profile in {}\n", name,
+               what_was_seen(loop, merged.path, merged.incomplete == 0), merged.path);
   if (loop.observed < loop.iterations)
     fmt::print(stderr, "terrace: observed {} of {} iterations; the others count as the last one observed\n",
                loop.observed, loop.iterations);
-  print_missing_phases(merged.path);
+  print_what_did_not_begin(merged.path);
   print_coverage(loop, merged.path);
   print_core_time(loop, name);
   for (const auto& note : merged.notes) fmt::print(stderr, "terrace: {}\n", note);

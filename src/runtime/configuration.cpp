@@ -157,6 +157,7 @@ void Configuration::note_unused_hints() {
 void Configuration::finish(std::string_view how) {
   migrations_.write();
   note_unused_hints();
+  if (const auto sentence = strategy_->unfollowed(); !sentence.empty()) note("warning", sentence);
   write_counters();
   journal_.write(profile::EndRecord{now(), std::string(how)});
 }

@@ -1,10 +1,14 @@
 // See loop_finder.hpp.
 #include "runtime/loop_finder.hpp"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <limits>
 #include <utility>
+
+#include "observe/loops/loop_name.hpp"
 
 namespace terrace::runtime {
 
@@ -12,7 +16,7 @@ namespace {
 
 using Work = observe::Work;
 
-constexpr Work k_least_turn = 1 << 18;      // of a main loop
+constexpr Work k_least_turn = 1 << 18;         // of a main loop
 constexpr Work k_least_turn_of_all = 1 << 15;  // of one that is in no other
 constexpr double k_most_of_a_run = 0.5;
 constexpr Work k_least_visit = 1 << 16;     // of a phase
@@ -27,6 +31,8 @@ constexpr double k_few_events = 16;
 constexpr std::uint64_t k_turns_to_be_known = 4;  // of a loop around the main loop: it has been taken, or is none
 constexpr Work k_most_unsure = 1 << 29;           // of a main loop: a fifth of a second of most cores
 
+std::string rounded(double share) { return std::to_string(static_cast<int>(share + 0.5)); }
+
 }  // namespace
 
 // --- the main loop -------------------------------------------------------------------------------------------
@@ -36,10 +42,18 @@ bool LoopFinder::is_wanted(Index index) {
   auto& answer = is_wanted_[index];
   if (answer == Answer::unknown) {
     const auto name = name_of_(node(index));
-    const bool is_its_function = known_.empty() && name.substr(0, name.rfind(':')) == wanted_;
-    answer = name == wanted_ || is_its_function ? Answer::yes : Answer::no;
+    answer = name == wanted_ || (known_.empty() && is_meant(name)) ? Answer::yes : Answer::no;
   }
   return answer == Answer::yes;
+}
+
+// By its function, or by a pattern of the one name or the other.
+bool LoopFinder::is_meant(const std::string& name) const {
+  const auto function = name.substr(0, observe::loop_number_at(name));
+  const auto is_like = [this](const std::string& one) {
+    return one == wanted_ || fnmatch(wanted_.c_str(), one.c_str(), 0) == 0;
+  };
+  return is_like(name) || is_like(function);
 }
 
 bool LoopFinder::deserves(Index index) {
@@ -144,7 +158,16 @@ void LoopFinder::believe(Index index) {
 
 std::string LoopFinder::nothing_found() const {
   if (main_ != k_none) return {};
-  if (!known_.empty()) return "the plan is for the loop " + wanted_ + ", which was not entered";
+  if (!known_.empty())
+    return "the plan is for the loop " + wanted_ + ", which was not entered; " + what_there_was();
+  if (wanted_.empty()) return what_there_was();
+  for (Index i = 1; i < tree_.nodes().size(); ++i)
+    if (const auto name = name_of_(node(i)); node(i).is_loop && is_meant(name))
+      return "the loop " + name + " did not go round twice; " + what_there_was();
+  return "no loop called " + wanted_ + " was entered; " + what_there_was();
+}
+
+std::string LoopFinder::what_there_was() const {
   auto largest = k_none;
   for (Index i = 1; i < tree_.nodes().size(); ++i)
     if (node(i).is_loop && node(i).turns > 1 && (largest == k_none || tree_.work_of(i) > tree_.work_of(largest)))
@@ -152,18 +175,16 @@ std::string LoopFinder::nothing_found() const {
   if (largest == k_none) return "no loop went round twice";
   const auto& loop = node(largest);
   const auto share = 100 * static_cast<double>(tree_.work_of(largest)) / static_cast<double>(tree_.now());
+  const auto name = name_of_(loop);
+  auto text = "the largest loop, " + name + ", does " + rounded(share) + " % of the work in " +
+              std::to_string(loop.turns) + " turns";
+  if (!wanted_.empty()) return text;
   const char* const but = loop.turn < k_least_turn ? "they are short"
                           : loop.alike > 0         ? "it was over when that was known"
                           : loop.turns < 3         ? "it was over before they could be compared"
                           : loop.again < 0.8       ? "they miss in other memory each time"
                                                    : "they take much more work one time than another";
-  char text[256];
-  std::snprintf(text, sizeof text,
-                "the largest loop, %s, does %.0f %% of the work in %llu turns, but %s; --loop %s "
-                "takes it all the same",
-                name_of_(loop).c_str(), share, static_cast<unsigned long long>(loop.turns), but,
-                name_of_(loop).c_str());
-  return text;
+  return text.append(", but ").append(but).append("; --loop ").append(name).append(" takes it all the same");
 }
 
 std::string LoopFinder::why() const {
@@ -171,16 +192,15 @@ std::string LoopFinder::why() const {
   const auto& loop = node(main_);
   const auto share = static_cast<double>(tree_.work_of(main_)) / static_cast<double>(tree_.now());
   const bool differ = loop.alike == 0 || loop.turn < mean_turn(main_) / 2;
-  const auto repeats =
-      differ ? std::string("which differ, but the second half of them is like the first")
-             : "which miss in the same memory to " + std::to_string(static_cast<int>(100 * loop.again + 0.5)) + " %";
-  char text[256];
-  std::snprintf(text, sizeof text,
-                "%llu turns of %s %.3g million instructions, misses counted as %llu each, %s; %.0f %% of the run so far",
-                static_cast<unsigned long long>(loop.turns), differ ? "on average" : "about",
-                static_cast<double>(differ ? mean_turn(main_) : loop.turn) / k_million,
-                static_cast<unsigned long long>(observe::k_work_of_a_miss), repeats.c_str(), 100 * share);
-  return text;
+  const auto repeats = differ ? std::string("which differ, but the second half of them is like the first")
+                              : "which miss in the same memory to " +
+                                    std::to_string(static_cast<int>(100 * loop.again + 0.5)) + " %";
+  char millions[32];
+  std::snprintf(millions, sizeof millions, "%.3g",
+                static_cast<double>(differ ? mean_turn(main_) : loop.turn) / k_million);
+  return std::to_string(loop.turns) + " turns of " + (differ ? "on average " : "about ") + millions +
+         " million instructions, misses counted as " + std::to_string(observe::k_work_of_a_miss) + " each, " +
+         repeats + "; " + rounded(100 * share) + " % of the run so far";
 }
 
 void LoopFinder::begin_loop(Boundary& boundary) {
@@ -233,9 +253,10 @@ void LoopFinder::begin_phase(std::string name, Boundary& boundary) {
 bool LoopFinder::is_phase(Index index) {
   if (is_phase_.size() <= index) is_phase_.resize(tree_.nodes().size());
   if (is_phase_[index] == Answer::unknown)
-    is_phase_[index] = tree_.is_inside(index, main_) && !is_in_a_phase(index) && names_.contains(name_of_(node(index)))
-                           ? Answer::yes
-                           : Answer::no;
+    is_phase_[index] =
+        tree_.is_inside(index, main_) && !is_in_a_phase(index) && names_.contains(name_of_(node(index)))
+            ? Answer::yes
+            : Answer::no;
   return is_phase_[index] == Answer::yes;
 }
 

@@ -1,13 +1,13 @@
 // Finds the main loop of a program that has no markers, and its phases, in the tree of its calls and loops
 // (observe/loops/loop_tree.hpp).
 //
-// The main loop is the outermost one whose turns resemble one another, or of which many turns resemble as many before
-// them and which does most of the run. Inner ones come first: what is believed is
-// given up for a loop around it as soon as that one has made two such turns, and for a later one when it has
-// ended. Its phases are the calls and loops in it that do a fair part of a turn's work. One that does much of it,
-// and whose own calls and loops do most of that, is looked into. A phase is known by its name: another call or loop
-// of that name in a turn is one too, unless it is within a phase. So names alone are enough to find them again: a
-// run of which loop and phases are known, by a plan, begins with the first turn.
+// The main loop is the outermost one whose turns resemble one another, or of which many turns resemble as many
+// before them and which does most of the run. Inner ones come first: what is believed is given up for a loop
+// around it as soon as that one has made two such turns, and for a later one when it has ended. Its phases are the
+// calls and loops in it that do a fair part of a turn's work. One that does much of it, and whose own calls and
+// loops do most of that, is looked into. A phase is known by its name: another call or loop of that name in a turn
+// is one too, unless it is within a phase. So names alone are enough to find them again: a run of which loop and
+// phases are known, by a plan, begins with the first turn.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,9 @@ class LoopFinder final : public observe::LoopTree::Listener {
   using NameOf = std::function<std::string(const Node&)>;
   using Pass = std::function<void(const Boundary&)>;
 
-  // `wanted`: the main loop's name, or its function's, where somebody has said which it is; else empty. `phases`:
-  // where they are known too, their names, the first one first; else none.
+  // `wanted`: the main loop's name, or its function's, or a pattern of the one or the other (fnmatch), where
+  // somebody has said which it is; else empty. `phases`: where they are known too, their names, the first one
+  // first; else none.
   LoopFinder(const observe::LoopCode& code, NameOf name_of, Pass pass, std::string wanted = {},
              std::vector<std::string> phases = {})
       : name_of_(std::move(name_of)),
@@ -65,6 +66,8 @@ class LoopFinder final : public observe::LoopTree::Listener {
   [[nodiscard]] const Node& node(Index index) const { return tree_.nodes()[index]; }
   [[nodiscard]] bool deserves(Index index);
   [[nodiscard]] bool is_wanted(Index index);
+  [[nodiscard]] bool is_meant(const std::string& name) const;
+  [[nodiscard]] std::string what_there_was() const;
   [[nodiscard]] bool may_be_a_part() const;
   [[nodiscard]] Work least_turn(Index index, double share) const;
   [[nodiscard]] bool is_steady(Index index, double share, Work least_turn) const;
@@ -99,9 +102,9 @@ class LoopFinder final : public observe::LoopTree::Listener {
   std::map<Index, std::uint64_t> told_;  // turns that the program was told of when a loop was the main one before
   bool is_seen_ = true;
   bool sees_all_ = true;
-  bool in_loop_ = false;                    // as the program was told
-  bool is_running_ = false;                 // the main loop, as the tree has it
-  Work left_at_ = 0;                        // when it is not
+  bool in_loop_ = false;     // as the program was told
+  bool is_running_ = false;  // the main loop, as the tree has it
+  Work left_at_ = 0;         // when it is not
   // What was heard of calls and loops stands for work while none is seen.
   std::uint64_t events_ = 0, events_left_ = 0, events_turned_ = 0, events_in_a_turn_ = 0;
   std::vector<Answer> is_phase_;            // by node
@@ -109,7 +112,7 @@ class LoopFinder final : public observe::LoopTree::Listener {
   std::vector<std::vector<Index>> inside_;  // by node, while phases are chosen
   std::vector<Index> chosen_;               // as phases
   double phases_in_a_turn_ = 0;
-  std::string first_name_;           // of the first phase; the main loop's own, where that is how a turn begins
+  std::string first_name_;         // of the first phase; the main loop's own, where that is how a turn begins
   bool first_is_to_come_ = false;  // the turn began with its name, the tree has not entered it yet
   std::uint32_t times_first_ = 0;  // in this turn
 };

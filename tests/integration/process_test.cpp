@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +38,12 @@ class Process : public ::testing::Test {
     return run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() +
                        "' timeout 100 " TERRACE_LAUNCHER " simulate -q --machine unimem-lat4 -o profile.terrace " +
                        options + " -- " + command + " 2>&1");
+  }
+  // What the launcher itself says.
+  static Outcome summary(const std::string& command, const std::string& options) {
+    return run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() +
+                       "' timeout 100 " TERRACE_LAUNCHER " simulate --machine unimem-lat4 -o profile.terrace " +
+                       options + " -- " + command + " 2>&1 > /dev/null");
   }
   // What a query to a profile gives, row by row, first column only.
   static std::vector<std::string> ask(const std::string& file, const std::string& query) {
@@ -83,12 +90,7 @@ TEST_F(Process, ReturnsFromItsSleepAtOnceInEveryConfiguration) {
 }
 
 TEST_F(Process, SaysWhoseCoreTimeItIs) {
-  const auto summary = [](const std::string& options) {
-    return run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() +
-                       "' " TERRACE_LAUNCHER " simulate --machine unimem-lat4 -o profile.terrace " + options +
-                       " -- ./sleeper 0 2>&1 > /dev/null")
-        .output;
-  };
+  const auto summary = [](const std::string& options) { return Process::summary("./sleeper 0", options).output; };
   const std::string note =
       "compute uncalibrated: core time is the machine's 62.5ps an instruction, not the program's";
   EXPECT_NE(summary("").find(note), std::string::npos);
@@ -172,6 +174,83 @@ TEST_F(Process, FindsTheMainLoop) {
   const auto both = simulate("./steps", "--phases norm --loop main:35");
   EXPECT_NE(both.status, 0);
   EXPECT_NE(both.output.find("only one"), std::string::npos) << both.output;
+}
+
+TEST_F(Process, TakesALoopByItsFileAndByAPattern) {
+  for (const char* name : {"main:35", "steps.c:35", "ma?n:35", "main_:35"}) {
+    const auto outcome = simulate("./steps", std::string("--loop '") + name + "'");
+    ASSERT_EQ(outcome.status, 0) << name << outcome.output;
+    EXPECT_EQ(ask("profile.terrace", "select name from main_loop"), std::vector<std::string>{"main:35"}) << name;
+    fs::remove(root / "profile.terrace");
+  }
+}
+
+// Before it runs, unless it may still load what is called so.
+TEST_F(Process, RefusesALoopThatNothingIsCalled) {
+  const auto refused = simulate("./steps", "--loop main:34 --misses not-made");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.output,
+            "terrace: --loop: in ./steps no loop is called 'main:34'; there is main:35, main:37, main:39\n");
+  EXPECT_FALSE(fs::exists(root / "not-made"));
+  EXPECT_FALSE(fs::exists(root / "profile.terrace"));
+  const auto warned = summary("./host", "--loop smoothed");
+  EXPECT_EQ(warned.status, 0);
+  EXPECT_NE(warned.output.find("no loop is called 'smoothed'"), std::string::npos) << warned.output;
+  EXPECT_NE(warned.output.find(", unless it loads one later\n"), std::string::npos) << warned.output;
+  EXPECT_NE(warned.output.find("no main loop was seen: no loop called smoothed was entered; "), std::string::npos)
+      << warned.output;
+}
+
+// Its lines have moved on by one since the plan was made.
+TEST_F(Process, SaysThatAPlansLoopDidNotBegin) {
+  const auto made = [](const std::string& file, const std::string& source) {
+    return run_program("cd '" + root.string() + "' && " + source + " > " + file +
+                       ".c && " TERRACE_WRAPPERS "/terrace-cc -O2 -g -o " + file + " " + file + ".c 2>&1");
+  };
+  ASSERT_EQ(made("before", "cat steps.c").status, 0);
+  ASSERT_EQ(made("after", "sed '34i /* Steps. */' steps.c").status, 0);
+  const auto plan = [](const std::string& file, const std::string& phases) {
+    std::ofstream(root / file) << "schema = 1\nloop = \"main:35\"\nphases = [" << phases
+                               << "]\n[[object]]\nname = \"*\"\nplace = \"dram\"\n";
+  };
+  plan("plan.toml", R"("main:37", "main:39", "norm")");
+  plan("other.toml", R"("main:37", "main:39")");
+  const auto same = summary("./before", "--plan plan.toml");
+  ASSERT_EQ(same.status, 0) << same.output;
+  EXPECT_EQ(same.output.find("plan:"), std::string::npos) << same.output;
+  fs::remove(root / "profile.terrace");
+  const auto moved = summary("./after", "--plan plan.toml");
+  ASSERT_EQ(moved.status, 0) << moved.output;
+  const std::string warning = "plan: its loop, main:35, did not begin; it only said where objects are at first";
+  EXPECT_NE(moved.output.find("terrace: warning: " + warning + "\n"), std::string::npos) << moved.output;
+  EXPECT_EQ(ask("profile.terrace", "select text from note where severity = 'warning' and text like 'plan: %'"),
+            std::vector<std::string>{warning});
+  fs::remove(root / "profile.terrace");
+  // A loop begins, but none of the plan's phases.
+  const auto other = summary("./marked", "--plan other.toml");
+  ASSERT_EQ(other.status, 0) << other.output;
+  EXPECT_NE(other.output.find("terrace: warning: plan: none of its phases began, such as main:37; it only said "),
+            std::string::npos)
+      << other.output;
+  EXPECT_EQ(
+      ask("profile.terrace", "select count(*) from note where text like 'plan: made of an iteration with other%'"),
+      std::vector<std::string>{"1"});
+}
+
+TEST_F(Process, SaysThatItHasNoHooks) {
+  const auto said = summary("true", "");
+  EXPECT_EQ(said.status, 0);
+  EXPECT_TRUE(
+      said.output.starts_with("terrace: no access was seen: build it with terrace-cc, terrace-c++ or terrace-fc; "
+                              "profile in profile.terrace\n"))
+      << said.output;
+  fs::remove(root / "profile.terrace");
+  const auto unmarked = summary("./steps", "--phases markers");
+  EXPECT_TRUE(unmarked.output.starts_with("terrace: no main loop was seen (mark it, or try --phases auto); "))
+      << unmarked.output;
+  fs::remove(root / "profile.terrace");
+  const auto named = summary("./steps", "--phases nowhere");
+  EXPECT_NE(named.output.find("terrace: no main loop was seen; "), std::string::npos) << named.output;
 }
 
 // Its blocks come and go with each turn: they are the same memory all the same.

@@ -174,7 +174,10 @@ void note_modules(Process& process) noexcept {
   const std::lock_guard lock(g_lock);
   try {
     if (process.code && !all.empty()) note_code(*process.code, all);
-    for (auto& found : all) note_module(process, found);
+    for (auto& found : all) {
+      process.has_hooks = process.has_hooks || (found.code.hooks && !is_in_terrace(found.module.low));
+      note_module(process, found);
+    }
   } catch (const std::exception&) {
     // No memory: what was not noted goes by its offset.
   }

@@ -45,6 +45,7 @@ struct Process {
   observe::CodeMap* code = nullptr;            // null where the program's time is not sampled
   ProgramLoops* loops = nullptr;               // null where nobody looks for the main loop
   bool simulated = false;                      // the program's clocks show virtual time
+  bool has_hooks = false;                      // some code that was loaded calls them
   std::uint64_t big_block = 16384;             // blocks from this size on are objects of their own
   std::int64_t started_unix_ns = 0;            // what the program's real-time clock showed when it began
 };
@@ -75,7 +76,7 @@ bool make_known(std::uint64_t address) noexcept;
 
 // --- implemented in program_loops.cpp ----------------------------------------------------------------------
 
-// The program is over: notes what was seen of loops, where no main loop was found.
+// The program is over: notes what was seen of loops, where no main loop was found; or that there were no hooks.
 void finish_loops(Process& process) noexcept;
 
 }  // namespace terrace::agent

@@ -32,12 +32,13 @@ struct SymbolFileHeader {
   std::uint64_t string_bytes = 0;
 };
 
-inline constexpr std::uint64_t k_symbol_markers = 1;  // of the module: it marks its main loop and phases
+inline constexpr std::uint64_t k_symbol_markers = 1;     // of the module: it marks its main loop and phases
+inline constexpr std::uint64_t k_symbol_loads_more = 2;  // of the module: it loads libraries or begins programs
 inline constexpr std::uint32_t k_symbol_allocator =
     1;  // it hands out memory for others: not what a block is named by
-inline constexpr std::uint32_t k_symbol_no_code = 2;  // sites: nothing is known from here on
+inline constexpr std::uint32_t k_symbol_no_code = 2;   // sites: nothing is known from here on
 inline constexpr std::uint32_t k_symbol_unhooked = 8;  // functions: the version without hooks (code/unhooked.hpp)
-inline constexpr std::uint32_t k_symbol_common = 4;   // variables: a member of a COMMON block
+inline constexpr std::uint32_t k_symbol_common = 4;    // variables: a member of a COMMON block
 
 struct SymbolFunction {
   std::uint64_t low = 0;

@@ -12,6 +12,7 @@
 #include <deque>
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/blob.hpp"
@@ -73,7 +74,26 @@ const Row* last_before(std::span<const Row> rows, std::uint64_t address) {
   return after == rows.begin() ? nullptr : &*(after - 1);
 }
 
+// What is known of the code at an offset.
+void describe_code(const File& file, std::uint64_t offset, SymbolTable::Site& site) {
+  if (const auto* const row = last_before(file.sites, offset); row && !(row->flags & k_symbol_no_code)) {
+    site.function = file.text(row->function);
+    site.file = file.text(row->file);
+    site.line = row->line;
+    site.allocator = (row->flags & k_symbol_allocator) != 0;
+  } else if (const auto* const function = last_before(file.functions, offset);
+             function && offset - function->low < function->size) {
+    site.function = file.text(function->name);
+    site.function_offset = offset - function->low;
+    site.allocator = (function->flags & k_symbol_allocator) != 0;
+  }
+}
+
 }  // namespace
+
+LoopName name_of_loop(std::string function, const SymbolTable::Site& site) {
+  return {std::move(function), site.file ? base_name(site.file) : "", site.line, site.function_offset};
+}
 
 struct SymbolTable::State {
   struct Module {
@@ -83,6 +103,7 @@ struct SymbolTable::State {
     const File* file = nullptr;
   };
   [[nodiscard]] const File* file_for(const Module& module) const;
+  [[nodiscard]] bool any_has(std::uint64_t flag) const;
   // The module that the address is in; null: none that a symbol file describes.
   [[nodiscard]] const Module* described(std::uint64_t address) const;
   [[nodiscard]] LoopId loop_id(const Module& module, std::uint32_t loop) const;
@@ -101,6 +122,10 @@ const File* SymbolTable::State::file_for(const Module& module) const {
       return &file;
   }
   return nullptr;
+}
+
+bool SymbolTable::State::any_has(std::uint64_t flag) const {
+  return std::ranges::any_of(files, [flag](const File& file) { return (file.header->flags & flag) != 0; });
 }
 
 const SymbolTable::State::Module* SymbolTable::State::described(std::uint64_t address) const {
@@ -184,18 +209,7 @@ SymbolTable::Site SymbolTable::find(std::uint64_t address) const noexcept {
     site.module = static_cast<int>(i);
     site.offset = address - module.loaded.bias;
     if (!module.file) return site;
-    const auto& file = *module.file;
-    if (const auto* const row = last_before(file.sites, site.offset); row && !(row->flags & k_symbol_no_code)) {
-      site.function = file.text(row->function);
-      site.file = file.text(row->file);
-      site.line = row->line;
-      site.allocator = (row->flags & k_symbol_allocator) != 0;
-    } else if (const auto* const function = last_before(file.functions, site.offset);
-               function && site.offset - function->low < function->size) {
-      site.function = file.text(function->name);
-      site.function_offset = site.offset - function->low;
-      site.allocator = (function->flags & k_symbol_allocator) != 0;
-    }
+    describe_code(*module.file, site.offset, site);
     return site;
   }
   return site;
@@ -242,9 +256,19 @@ std::span<const SymbolVariable> SymbolTable::variables(std::size_t index) const 
   return file ? file->variables : std::span<const SymbolVariable>{};
 }
 
-bool SymbolTable::has_markers() const noexcept {
-  return std::ranges::any_of(state_->files,
-                             [](const File& file) { return (file.header->flags & k_symbol_markers) != 0; });
+bool SymbolTable::has_markers() const noexcept { return state_->any_has(k_symbol_markers); }
+
+bool SymbolTable::loads_more() const noexcept { return state_->any_has(k_symbol_loads_more); }
+
+std::vector<LoopName> SymbolTable::loop_names() const {
+  std::vector<LoopName> names;
+  for (const auto& file : state_->files)
+    for (const auto& loop : file.loops) {
+      Site site;
+      describe_code(file, loop.back != 0 ? loop.back : loop.low, site);
+      if (site.function) names.push_back(name_of_loop(site.function, site));
+    }
+  return names;
 }
 
 std::set<std::string> SymbolTable::function_names() const {

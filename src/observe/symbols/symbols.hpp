@@ -12,8 +12,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "observe/loops/loop_code.hpp"
+#include "observe/loops/loop_name.hpp"
 #include "observe/symbols/symbol_file.hpp"
 
 namespace terrace::observe {
@@ -71,8 +73,12 @@ class SymbolTable {
   [[nodiscard]] const char* text(std::size_t index, std::uint32_t name) const noexcept;
   // What find() calls the functions of all files that were added, at their first address. Allocates.
   [[nodiscard]] std::set<std::string> function_names() const;
+  // The loops of all files that were added. Allocates.
+  [[nodiscard]] std::vector<LoopName> loop_names() const;
   // Whether one of the files is of a program that marks its main loop itself.
   [[nodiscard]] bool has_markers() const noexcept;
+  // Whether one of them calls what loads libraries or begins other programs: there is code that no file describes.
+  [[nodiscard]] bool loads_more() const noexcept;
 
   // "makea cg.cpp:120", "makea+0x1c", "1a2b3c4d+0x4711" (build-id, else the file's name), "0x7f...". Writes at
   // most `room` bytes, the ending zero among them, and returns the text.
@@ -83,5 +89,8 @@ class SymbolTable {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// Of the loop whose last instruction is at the site.
+LoopName name_of_loop(std::string function, const SymbolTable::Site& site);
 
 }  // namespace terrace::observe

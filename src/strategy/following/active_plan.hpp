@@ -45,6 +45,7 @@ class ActivePlan {
   // a phase's accesses. Returns how many phases of the program have one of the plan.
   std::size_t answer(const std::vector<PassedPhase>& passed);
   [[nodiscard]] std::size_t phases() const { return starts_.size(); }  // segments not counted
+  [[nodiscard]] const Plan& given() const { return plan_; }
   // Of a bound object.
   [[nodiscard]] bool knows(const observe::Object& object) const {
     return object.id < known_.size() && known_[object.id];

@@ -137,6 +137,7 @@ bool FollowedPlan::phase_begun(const PhaseBegun& at, bool hurry, Requests& reque
     return false;
   }
   at_ = active_.find_phase(at.phase, at.name);
+  has_begun_ = has_begun_ || at_.has_value();
   if (!expected && !std::exchange(mismatch_noted_, true))
     requests.note("warning", "phase " + std::to_string(at.phase) + " is \"" + at.name +
                                  "\", which the plan does not expect there: its moves are left out");
@@ -180,6 +181,16 @@ void FollowedPlan::progressed(const Progressed& by, bool hurry, Requests& reques
     at_ = going_on->from;
     enter(*at_, false, by.iteration, hurry, requests);
   }
+}
+
+std::string FollowedPlan::unfollowed(bool in_loop) const {
+  if (has_begun_ || active_.phases() == 0) return {};
+  const auto& plan = active_.given();
+  const auto what = in_loop              ? "none of its phases began, such as " + plan.phases.front()
+                    : !plan.loop.empty() ? "its loop, " + plan.loop + ", did not begin"
+                                         : std::string("no main loop began");
+  return "plan: " + what +
+         (plan.moves.empty() ? "; it only said where objects are at first" : ", so none of its moves was made");
 }
 
 void FollowedPlan::phase_ended(const PhaseEnded& at) {

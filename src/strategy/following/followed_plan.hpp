@@ -37,6 +37,8 @@ class FollowedPlan {
   [[nodiscard]] bool phase_begun(const PhaseBegun& at, bool hurry, Requests& requests);
   void progressed(const Progressed& by, bool hurry, Requests& requests);
   void phase_ended(const PhaseEnded& at);
+  // In words, where no phase of the plan has begun; else empty. `in_loop`: a loop has.
+  [[nodiscard]] std::string unfollowed(bool in_loop) const;
 
  private:
   void ask(const std::vector<ActiveMove*>& moves, std::uint32_t iteration, Requests& requests);
@@ -49,6 +51,7 @@ class FollowedPlan {
   bool of_another_run_;
   std::optional<Leftovers> leftovers_;
   bool mismatch_noted_ = false;
+  bool has_begun_ = false;  // a phase of the plan
   // In the first iteration of a loop under another run's plan: its phases so far, and whether the plan expects
   // others. It is then left alone until its phases are known.
   std::vector<PassedPhase> passed_;

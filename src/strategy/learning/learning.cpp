@@ -53,6 +53,7 @@ void Learning::observe(const LoopBegun& event, Requests& requests) {
   last_arrival_.reset();
   early_.reset();
   iteration_ = 0;
+  has_looped_ = true;
   if (plan_)
     plan_->loop_begun(requests);
   else
@@ -180,13 +181,19 @@ bool Learning::adopt(const ComingPlan& coming, const PhaseBegins& at, Requests& 
 // A plan of an iteration with other phases says where data resides at first. Where another is to follow it anyway,
 // the first iteration is one to learn from like any other.
 void Learning::observe(const PhaseBegun& event, Requests& requests) {
-  if (!plan_ || plan_->phase_begun(event, last_arrival_.has_value(), requests) || !planner_) return;
-  requests.note("note",
-                "plan: made of an iteration with other phases; data resides where it says and is learned "
-                "from there");
+  if (!plan_ || plan_->phase_begun(event, last_arrival_.has_value(), requests)) return;
+  if (!std::exchange(said_others_, true))
+    requests.note("note",
+                  std::string("plan: made of an iteration with other phases; data resides where it says and ") +
+                      (planner_ ? "is learned from there" : "moves once those of the first one are known"));
+  if (!planner_) return;
   plan_.reset();
   again_ = false;
   moved_early_ = true;
+}
+
+std::string Learning::unfollowed() const {
+  return plan_ && given_ && !bettered_ ? plan_->unfollowed(has_looped_) : std::string();
 }
 
 void Learning::observe(const Progressed& event, Requests& requests) {

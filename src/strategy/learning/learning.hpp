@@ -39,6 +39,7 @@ class Learning final : public Strategy {
   [[nodiscard]] bool wants_profile() const override { return again_ || learns(iteration_); }
   [[nodiscard]] bool moved_while_profiled() const override { return again_ || moved_early_; }
   [[nodiscard]] bool takes_hints() const override { return planner_ != nullptr && !given_; }
+  [[nodiscard]] std::string unfollowed() const override;
 
  private:
   [[nodiscard]] bool learns(std::uint32_t iteration) const;
@@ -62,6 +63,8 @@ class Learning final : public Strategy {
   bool gave_up_ = false;              // no plan could be made: data stays where it is
   bool misses_nowhere_ = false;       // the first iteration of this loop: there is nothing to plan
   bool said_ = false;                 // that no plan was made
+  bool said_others_ = false;          // that the plan has other phases
+  bool has_looped_ = false;           // a loop began
   std::deque<ComingPlan> coming_;     // in the order in which they will be done
   std::string why_;                   // a plan is made
   std::vector<observe::Iteration> learned_;

@@ -30,6 +30,31 @@ TEST(PhaseNames, SymbolsDoAsWell) {
   EXPECT_EQ(resolve_phases({"_"}, k_known).unknown, Names{"_"});
 }
 
+TEST(PhaseNames, AFortranModulesSymbolIsItsFunction) {
+  EXPECT_EQ(resolve_phases({"__grid_MOD_relax"}, k_known).functions, Names{"relax"});
+  EXPECT_EQ(resolve_phases({"__grid_MOD_relaxed"}, k_known).unknown, Names{"__grid_MOD_relaxed"});
+}
+
+TEST(PhaseNames, PatternsStandForAllThatTheyMatch) {
+  const auto names = resolve_phases({"relax", "Particles::*", "r?lax", "*::pushed*"}, k_known);
+  EXPECT_EQ(names.functions, (Names{"relax", "Particles::push", "Particles::record", "*::pushed*"}));
+  EXPECT_EQ(names.unknown, Names{"*::pushed*"});
+  EXPECT_EQ(resolve_phases({"*push"}, k_known).functions, Names{"Particles::push"}) << "not the library's";
+}
+
+TEST(PhaseNames, AnIterationBeginsWithOneFunction) {
+  EXPECT_EQ(resolve_phases({"far::*"}, k_known).functions, Names{"far::Cells::drop"});
+  try {
+    resolve_phases({"Cells::*"}, k_known);
+    FAIL() << "which one begins an iteration?";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::invalid);
+    EXPECT_EQ(std::string(error.what()),
+              "--phases Cells::*: 2 functions match, Cells::add, Cells::record; write the one first that an "
+              "iteration begins with");
+  }
+}
+
 TEST(PhaseNames, SeveralCandidatesAreListed) {
   try {
     resolve_phases({"add", "record"}, k_known);

@@ -2,6 +2,7 @@
 #include <gelf.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstring>
 #include <string_view>
@@ -20,6 +21,14 @@ bool is_marker(std::string_view name) {
          name == "terrace_fortran_phase" || name == "unimem_start";
 }
 
+// What brings in code that is not linked with the program. A symbol table has versions behind an @.
+bool is_loader(std::string_view name) {
+  static constexpr std::array k_loaders{"dlopen",      "dlmopen",      "execv",  "execve", "execvp",
+                                        "execvpe",     "execl",        "execlp", "execle", "system",
+                                        "posix_spawn", "posix_spawnp", "popen"};
+  return std::ranges::find(k_loaders, name.substr(0, name.find('@'))) != k_loaders.end();
+}
+
 void read_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, SymbolFacts& facts) {
   Elf_Data* const data = elf_getdata(section, nullptr);
   if (!data || header.sh_entsize == 0) return;
@@ -30,6 +39,7 @@ void read_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, SymbolFacts
     const char* const name = elf_strptr(elf, header.sh_link, symbol.st_name);
     if (!name || !*name) continue;
     if (symbol.st_shndx == SHN_UNDEF && is_marker(name)) facts.has_markers = true;
+    if (symbol.st_shndx == SHN_UNDEF && is_loader(name)) facts.loads_more = true;
     if (symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0) continue;
     const auto type = GELF_ST_TYPE(symbol.st_info);
     if (type == STT_FUNC || type == STT_GNU_IFUNC) {

@@ -30,6 +30,7 @@ struct SymbolFacts {
   std::string path;
   std::vector<std::uint8_t> build_id;
   bool has_markers = false;  // it calls those of terrace.h
+  bool loads_more = false;   // it calls what loads libraries or begins other programs
   std::vector<SymbolFunction> functions;
   std::vector<SymbolSite> sites;
   std::vector<SymbolVariable> variables;
@@ -47,7 +48,8 @@ struct SymbolFacts {
 // 2: lambdas go by the function that they are written in; inlined copies are allocators when the original is.
 // 3: what goes with hooks.
 // 4: a jump by a slot that the linker fills leads out of the function.
-inline constexpr std::uint32_t k_naming_version = 4;
+// 5: whether a module loads libraries.
+inline constexpr std::uint32_t k_naming_version = 5;
 
 // Static data from this size on is worth a name: smaller objects never have a page of their own.
 inline constexpr std::uint64_t k_least_variable = 1024;

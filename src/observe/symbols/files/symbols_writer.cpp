@@ -84,6 +84,7 @@ bool write_facts(SymbolFacts& facts, const fs::path& path) {
   header.build_id_size = static_cast<std::uint32_t>(facts.build_id.size());
   std::ranges::copy(facts.build_id, header.build_id.begin());
   if (facts.has_markers) header.flags |= k_symbol_markers;
+  if (facts.loads_more) header.flags |= k_symbol_loads_more;
   header.functions = facts.functions.size();
   header.sites = facts.sites.size();
   header.variables = facts.variables.size();

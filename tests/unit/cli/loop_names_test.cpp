@@ -1,0 +1,88 @@
+// Loops that people name, against those of a made-up program.
+#include "cli/loop_names.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace terrace::cli {
+namespace {
+
+const std::vector<observe::LoopName> k_known_loops{{"main", "steps.c", 35, 0},
+                                                   {"main", "steps.c", 37, 0},
+                                                   {"main", "steps.c", 35, 0},
+                                                   {"conj_grad", "cg.f", 430, 0},
+                                                   {"conj_grad", "cg.f", 17, 0},
+                                                   {"far::Grid<a::b>::smooth", "grid.cpp", 12, 0},
+                                                   {"near::Grid::smooth", "grid.cpp", 40, 0},
+                                                   {"near::Grid::drop", "grid.hpp", 40, 0},
+                                                   {"copy", "", 0, 28},
+                                                   {"left", "shared.hpp", 9, 0},
+                                                   {"right", "shared.hpp", 9, 0},
+                                                   {"relax", "relax.f90", 5, 0}};
+
+std::string resolved(const std::string& wanted) {
+  const auto choice = resolve_loop(wanted, k_known_loops);
+  EXPECT_EQ(choice.unknown, "") << wanted;
+  return choice.loop;
+}
+
+std::string refusal(const std::string& wanted) {
+  try {
+    resolve_loop(wanted, k_known_loops);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::invalid);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(LoopNames, AreLoopsOrFunctions) {
+  EXPECT_EQ(resolved("main:37"), "main:37");
+  EXPECT_EQ(resolved("main"), "main");
+  EXPECT_EQ(resolved("copy+28"), "copy+28");
+}
+
+TEST(LoopNames, FunctionsGoByEndsAndSymbols) {
+  EXPECT_EQ(resolved("drop"), "near::Grid::drop");
+  EXPECT_EQ(resolved("Grid::drop:40"), "near::Grid::drop:40");
+  EXPECT_EQ(resolved("conj_grad_"), "conj_grad");
+  EXPECT_EQ(resolved("conj_grad_:430"), "conj_grad:430");
+  EXPECT_EQ(resolved("__sweeps_MOD_relax:5"), "relax:5");
+  EXPECT_EQ(resolved("smooth:12"), "far::Grid<a::b>::smooth:12") << "the line tells them apart";
+}
+
+TEST(LoopNames, FilesDoAsWell) {
+  EXPECT_EQ(resolved("steps.c:35"), "main:35");
+  EXPECT_EQ(resolved("src/of/cg.f:430"), "conj_grad:430");
+  EXPECT_EQ(refusal("shared.hpp:9"),
+            "--loop shared.hpp:9: 2 loops are called that, left:9, right:9; write one of them");
+}
+
+TEST(LoopNames, SeveralFunctionsAreListed) {
+  EXPECT_EQ(refusal("smooth"),
+            "--loop smooth: 2 functions with loops are called that, far::Grid<a::b>::smooth, near::Grid::smooth; "
+            "write one of them");
+}
+
+TEST(LoopNames, PatternsAreKept) {
+  for (const char* pattern : {"conj*", "main:3?", "*::drop"}) EXPECT_EQ(resolved(pattern), pattern);
+  EXPECT_EQ(resolve_loop("main:4?", k_known_loops).unknown,
+            "no loop is called 'main:4?'; there is main:35, main:37");
+}
+
+TEST(LoopNames, WhatNothingIsCalledIsToldWithTheNearest) {
+  EXPECT_EQ(resolve_loop("main:38", k_known_loops).unknown,
+            "no loop is called 'main:38'; there is main:37, main:35");
+  EXPECT_EQ(resolve_loop("cg.f:20", k_known_loops).unknown,
+            "no loop is called 'cg.f:20'; there is conj_grad:17, conj_grad:430");
+  EXPECT_EQ(resolve_loop("conjgrad", k_known_loops).unknown,
+            "no loop is called 'conjgrad'; there is conj_grad:17, conj_grad:430");
+  EXPECT_EQ(resolve_loop("qqqqqqqqqq", k_known_loops).unknown, "no loop is called 'qqqqqqqqqq'");
+  EXPECT_EQ(resolve_loop("qqqqqqqqqq", k_known_loops).loop, "qqqqqqqqqq");
+}
+
+}  // namespace
+}  // namespace terrace::cli

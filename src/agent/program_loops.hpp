@@ -29,6 +29,7 @@ class ProgramLoops {
   [[nodiscard]] observe::LoopTree& tree() { return finder_.tree(); }
   void set_seen(bool seen) { finder_.set_seen(seen); }
   void set_sees_all(bool all) { finder_.set_sees_all(all); }
+  void set_by_clock(bool by_clock) { finder_.set_by_clock(by_clock); }
   // Notes what was seen where no main loop was.
   void finish();
 

@@ -328,6 +328,7 @@ Process* build(const char* session_path) {
   process.big_block = all->session.big_block.value;
   if (all->session.hooks && all->session.phases.follows_loops()) {
     process.loops = &all->loops.emplace(process, all->session.phases);
+    process.loops->set_by_clock(!process.simulated);
     process.loops->set_sees_all(process.simulated && all->session.sample_every <= 1);
     const auto by = process.simulated ? observe::WorkBy::pipeline : observe::WorkBy::clock;
     observe::set_loop_tree(&process.loops->tree(), by);

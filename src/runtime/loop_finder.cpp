@@ -198,9 +198,11 @@ std::string LoopFinder::why() const {
   char millions[32];
   std::snprintf(millions, sizeof millions, "%.3g",
                 static_cast<double>(differ ? mean_turn(main_) : loop.turn) / k_million);
-  return std::to_string(loop.turns) + " turns of " + (differ ? "on average " : "about ") + millions +
-         " million instructions, misses counted as " + std::to_string(observe::k_work_of_a_miss) + " each, " +
-         repeats + "; " + rounded(100 * share) + " % of the run so far";
+  const auto turns = std::to_string(loop.turns) + " turns of " + (differ ? "on average " : "about ") + millions;
+  if (by_clock_)
+    return turns + " million ticks of the processor's clock, " + rounded(100 * share) + " % of the run so far";
+  return turns + " million instructions, misses counted as " + std::to_string(observe::k_work_of_a_miss) +
+         " each, " + repeats + "; " + rounded(100 * share) + " % of the run so far";
 }
 
 void LoopFinder::begin_loop(Boundary& boundary) {
@@ -280,7 +282,8 @@ std::vector<LoopFinder::Index> LoopFinder::parts_of(Index index) const {
   std::vector<Index> parts;
   const auto least = k_share_of_a_turn * work_in_a_turn(main_);
   for (const auto part : inside_[index])
-    if ((node(part).is_told || sees_all_) && work_in_a_turn(part) >= least && tree_.work_of(part) >= node(part).visits * k_least_visit)
+    if ((node(part).is_told || sees_all_) && work_in_a_turn(part) >= least &&
+        tree_.work_of(part) >= node(part).visits * k_least_visit)
       parts.push_back(part);
   return parts;
 }

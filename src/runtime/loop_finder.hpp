@@ -47,9 +47,11 @@ class LoopFinder final : public observe::LoopTree::Listener {
   // What was seen of loops, in words, where none was taken for the main loop; else empty.
   [[nodiscard]] std::string nothing_found() const;
 
-  // Whether accesses are seen in all turns of the main loop. Otherwise only what hooks tell of may be a phase: what
-  // accesses alone tell of would begin in some of the turns.
+  // Whether accesses are seen in all turns of the main loop. Otherwise only what hooks tell of may be a phase:
+  // what accesses alone tell of would begin in some of the turns.
   void set_sees_all(bool all) { sees_all_ = all; }
+  // Whether work is ticks of a clock: nothing is known of misses then.
+  void set_by_clock(bool by_clock) { by_clock_ = by_clock; }
   // Whether the program's accesses are seen from now on. The main loop's turns that are not count as the last one
   // that was.
   void set_seen(bool seen);
@@ -102,6 +104,7 @@ class LoopFinder final : public observe::LoopTree::Listener {
   std::map<Index, std::uint64_t> told_;  // turns that the program was told of when a loop was the main one before
   bool is_seen_ = true;
   bool sees_all_ = true;
+  bool by_clock_ = false;
   bool in_loop_ = false;     // as the program was told
   bool is_running_ = false;  // the main loop, as the tree has it
   Work left_at_ = 0;         // when it is not

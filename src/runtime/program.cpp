@@ -24,8 +24,8 @@ void Program::map_chunks(const ObjectMemory& memory, std::string_view name) {
   const auto& object = memory.object;
   observe::Location location;
   const bool is_known = parts_.map->find(memory.address, location);
-  const auto canonical = is_known ? memory.address + location.delta
-                                  : parts_.map->add_range(memory.address, object.size.value);
+  const auto canonical =
+      is_known ? memory.address + location.delta : parts_.map->add_range(memory.address, object.size.value);
   const auto stands_for = recurring_.come(name, canonical, object.size);
   stand_for_.back() = stands_for;
   for (std::uint32_t i = 0; i < object.chunks; ++i) {

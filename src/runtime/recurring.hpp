@@ -1,6 +1,6 @@
-// Memory that a program gives back and asks for again: canonical addresses are never used twice, but a block that is
-// made where one of about its size was made before is the same to whoever asks whether a loop's turns miss in the same
-// memory. Of each name the last one that has gone is the first to be taken for the next that comes.
+// Memory that a program gives back and asks for again: canonical addresses are never used twice, but a block that
+// is made where one of about its size was made before is the same to whoever asks whether a loop's turns miss in
+// the same memory. Of each name the last one that has gone is the first to be taken for the next that comes.
 #pragma once
 
 #include <cstdint>

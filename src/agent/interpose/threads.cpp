@@ -153,7 +153,8 @@ extern "C" TERRACE_EXPORT int pthread_create(pthread_t* thread, const pthread_at
   const auto number = terrace::observe::next_thread_number();
   {
     const terrace::observe::Inside inside;
-    beginning = new (std::nothrow) agent::Beginning{function, argument, number, is_scheduled, agent::t_makes_workers};
+    beginning =
+        new (std::nothrow) agent::Beginning{function, argument, number, is_scheduled, agent::t_makes_workers};
   }
   if (!beginning) return (*next)(thread, attributes, function, argument);
   if (is_scheduled) agent::begin_thread(number);

@@ -88,7 +88,8 @@ class Thinner {
     const auto target = line.find_first_not_of(" \t", end);
     if (target != std::string_view::npos && mnemonic != "notrack") block.target = word_at(line, target);
     // Not where a slot that the linker fills says: that is a call at the function's end.
-    const bool calls = line.find("rip)", end) != std::string_view::npos || line.find("rip]", end) != std::string_view::npos;
+    const bool calls =
+        line.find("rip)", end) != std::string_view::npos || line.find("rip]", end) != std::string_view::npos;
     block.goes_anywhere = always && block.target.empty() && !calls;
     begin_block();
   }

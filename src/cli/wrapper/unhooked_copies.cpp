@@ -20,9 +20,9 @@ using Lines = std::span<const std::string_view>;
 
 // What compilers write within a function and may stand there twice. Not .file: numbers of files are given once.
 constexpr std::array<std::string_view, 25> k_twice{
-    ".loc",   ".p2align", ".align",  ".balign",  ".section", ".text",  ".long",    ".quad",   ".byte",
-    ".value", ".short",   ".word",   ".uleb128", ".sleb128", ".type",  ".size",    ".globl",  ".hidden",
-    ".weak",  ".string",  ".ascii",  ".asciz",   ".zero",    ".nops",  ".subsection"};
+    ".loc",   ".p2align", ".align", ".balign",  ".section", ".text", ".long",      ".quad",  ".byte",
+    ".value", ".short",   ".word",  ".uleb128", ".sleb128", ".type", ".size",      ".globl", ".hidden",
+    ".weak",  ".string",  ".ascii", ".asciz",   ".zero",    ".nops", ".subsection"};
 constexpr std::string_view k_file = ".file";
 
 bool may_stand_twice(std::string_view directive) {
@@ -55,7 +55,8 @@ Kind kind_of(std::string_view line, bool own_assembly) {
     return Kind::same;
   const auto hook = hook_called(line);
   if (hook == Hook::block) return line.ends_with(k_loop_mark) ? Kind::call : Kind::left_out;
-  if (hook == Hook::access) return line.find("__tsan_atomic") == std::string_view::npos ? Kind::left_out : Kind::call;
+  if (hook == Hook::access)
+    return line.find("__tsan_atomic") == std::string_view::npos ? Kind::left_out : Kind::call;
   return line.find("__tsan_func_exit") == std::string_view::npos ? Kind::call : Kind::exit;
 }
 
@@ -76,8 +77,8 @@ class Function {
     }
   }
   [[nodiscard]] bool has_copy() const {
-    return can_be_copied_ && cold_.empty() == cold_section_.empty() && std::ranges::count(kinds_, Kind::left_out) != 0 &&
-           std::ranges::count(kinds_, Kind::call) != 0;
+    return can_be_copied_ && cold_.empty() == cold_section_.empty() &&
+           std::ranges::count(kinds_, Kind::left_out) != 0 && std::ranges::count(kinds_, Kind::call) != 0;
   }
   void write_hooked(std::string& out) const {
     std::size_t calls = 0;
@@ -152,8 +153,8 @@ class Function {
   std::size_t number_;
   bool can_be_copied_ = true;
   std::string_view cold_, cold_section_;  // what the compiler moved away, as it is rarely executed
-  std::set<std::string_view> labels_;  // that are defined within
-  std::vector<Kind> kinds_;            // by line
+  std::set<std::string_view> labels_;     // that are defined within
+  std::vector<Kind> kinds_;               // by line
 };
 
 class Copier {

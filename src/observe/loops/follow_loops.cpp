@@ -44,8 +44,8 @@ class QuietArithmetic {
   unsigned before_;
 };
 
-// Of whom the tree hears. Threads take turns in virtual time and do not on a real machine: there an event that comes
-// while another thread's is under way is left out, which the tree takes for a jump.
+// Of whom the tree hears. Threads take turns in virtual time and do not on a real machine: there an event that
+// comes while another thread's is under way is left out, which the tree takes for a jump.
 struct Shared {
   std::atomic<LoopTree*> tree{nullptr};
   std::atomic<Thread*> owner{nullptr};  // the thread that was given the tree

@@ -1,6 +1,6 @@
-// Brings a thread's calls, loops and misses to the tree of the loops that the program makes: the main thread's, and
-// while that waits, those of a thread that it began. Such a thread goes on where the main thread waits, as if it had
-// been called there. Of several the one that began first does, until it ends.
+// Brings a thread's calls, loops and misses to the tree of the loops that the program makes: the main thread's,
+// and while that waits, those of a thread that it began. Such a thread goes on where the main thread waits, as if
+// it had been called there. Of several the one that began first does, until it ends.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,8 @@
 
 namespace terrace::observe {
 
-// What work is measured by: what a thread's pipeline sees, or, where nobody listens to accesses, the processor's clock.
+// What work is measured by: what a thread's pipeline sees, or, where nobody listens to accesses, the processor's
+// clock.
 enum class WorkBy : std::uint8_t { pipeline, clock };
 // This thread's from now on; null: nobody's loops are followed any more.
 void set_loop_tree(LoopTree* tree, WorkBy by = WorkBy::pipeline) noexcept;

@@ -170,7 +170,8 @@ void LoopTree::turn(const LoopCode::Mark& mark, std::uint32_t depth) {
   push(loop, loop_of(loop).head, depth);
   auto& active = active_.back();
   active.is_between = mark.at_end;
-  if (mark.at_end && active.is_counted && !is_unseen()) ++nodes_[active.node].turns;  // nothing told of its beginning
+  if (mark.at_end && active.is_counted && !is_unseen())
+    ++nodes_[active.node].turns;  // nothing told of its beginning
 }
 
 void LoopTree::run_around(LoopId loop, std::uint32_t depth) {

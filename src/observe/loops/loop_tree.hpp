@@ -46,7 +46,7 @@ class LoopTree {
     Work begins_at = 0;          // of the last turn around it that it was entered in: the first time
     std::uint64_t begun_in = 0;  // that turn
     bool is_closed = false;
-    bool is_told = false;        // it begins where a hook tells of it, also where no access is seen
+    bool is_told = false;  // it begins where a hook tells of it, also where no access is seen
   };
 
   // Who hears of what begins and ends, as far as it is followed. A visit's first turn begins with it.
@@ -174,8 +174,8 @@ class LoopTree {
   std::uint32_t followed_depth_ = k_every_depth;
   Work now_ = 0;
   bool is_sampled_ = false;  // what happens is known from an access alone
-  Index unseen_ = k_root;  // the loop whose turns are not seen
-  Work work_unseen_ = 0;   // what these count as
+  Index unseen_ = k_root;    // the loop whose turns are not seen
+  Work work_unseen_ = 0;     // what these count as
   Work tell_at_ = k_never;
   std::array<KnownMark, k_known> marks_{};
   std::array<KnownPlace, k_known> places_{};

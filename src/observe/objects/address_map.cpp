@@ -70,7 +70,8 @@ struct AddressMap::State {
       Segment segment;
       const bool found = (seen & 1) == 0 && index.find(address, segment);
       if ((seen & 1) == 0 && generation.load(std::memory_order_relaxed) == seen) {
-        if (found) location = {segment.delta, segment.low, segment.high, segment.chunk, segment.origin, segment.recurs};
+        if (found)
+          location = {segment.delta, segment.low, segment.high, segment.chunk, segment.origin, segment.recurs};
         return found;
       }
       sched_yield();

@@ -20,7 +20,8 @@ struct Location {
   std::uint64_t low = 0, high = 0;  // range (of host or canonical addresses, as asked) that it holds for
   ChunkId chunk = memory::k_no_chunk;
   std::uint64_t origin = 0;  // where the chunk begins, in the same address space as `low`
-  std::uint64_t recurs = 0;  // canonical address less that of the memory that it stands for (runtime/recurring.hpp)
+  std::uint64_t recurs =
+      0;  // canonical address less that of the memory that it stands for (runtime/recurring.hpp)
 };
 
 class AddressMap {

@@ -87,8 +87,8 @@ bool SegmentIndex::find(std::uint64_t address, Segment& found) const {
   }
   if (low == count) return false;
   const Segment& segment = block->segments[low];
-  found = {load(segment.low), load(segment.high), load(segment.delta), load(segment.origin), load(segment.chunk),
-           load(segment.recurs)};
+  found = {load(segment.low),    load(segment.high),  load(segment.delta),
+           load(segment.origin), load(segment.chunk), load(segment.recurs)};
   return address >= found.low && address < found.high;
 }
 

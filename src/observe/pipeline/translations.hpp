@@ -31,8 +31,9 @@ class Translations {
     return address - entry.low < entry.size && entry.generation == generation;
   }
   static void set(Translation& entry, const Location& location, std::uint32_t generation) {
-    entry = {location.low,  location.high - location.low, location.delta, location.origin, generation,
-             location.chunk, location.recurs};
+    entry = {
+        location.low,   location.high - location.low, location.delta, location.origin, generation, location.chunk,
+        location.recurs};
   }
 
  private:

@@ -2,8 +2,8 @@
 
 #include <sys/mman.h>
 
-// The name is code/unhooked.hpp's; programs read it behind each call. A lie, for a moment, costs no more than time:
-// hooks ask again.
+// The name is code/unhooked.hpp's; programs read it behind each call. A lie, for a moment, costs no more than
+// time: hooks ask again.
 extern "C" {
 __attribute__((visibility("default"))) constinit std::atomic<unsigned char> __terrace_unhooked{1};
 }

@@ -15,18 +15,18 @@ class TimeSamples;
 inline constexpr std::uint32_t k_shadow_stack_depth = 4096;
 
 struct Thread {
-  std::uint32_t inside = 0;          // > 0: hooks and interposers pass through
-  Pipeline* pipeline = nullptr;      // null: accesses are not followed (hooks off)
-  Pipeline* listening = nullptr;     // the pipeline, while the thread is not inside: all that a hook looks at
-  std::uint32_t depth = 0;           // of the shadow stack; may exceed what is kept
-  std::uint32_t number = 0;          // in the order of creation
-  bool watching = false;             // function entries are reported to the observer
-  bool followed = false;             // its stack is known, its accesses have been followed
-  bool is_scheduled = false;         // with other threads, in virtual time
-  bool rests = false;                // after its last turn: its time is sampled as Terrace's own
-  TimeSamples* samples = nullptr;    // null: its time is not sampled
-  LoopTree* loops = nullptr;         // of what it does; null: its loops are not followed
-  std::uint32_t followed_depth = 0;  // calls from deeper ones are not, in the loops
+  std::uint32_t inside = 0;            // > 0: hooks and interposers pass through
+  Pipeline* pipeline = nullptr;        // null: accesses are not followed (hooks off)
+  Pipeline* listening = nullptr;       // the pipeline, while the thread is not inside: all that a hook looks at
+  std::uint32_t depth = 0;             // of the shadow stack; may exceed what is kept
+  std::uint32_t number = 0;            // in the order of creation
+  bool watching = false;               // function entries are reported to the observer
+  bool followed = false;               // its stack is known, its accesses have been followed
+  bool is_scheduled = false;           // with other threads, in virtual time
+  bool rests = false;                  // after its last turn: its time is sampled as Terrace's own
+  TimeSamples* samples = nullptr;      // null: its time is not sampled
+  LoopTree* loops = nullptr;           // of what it does; null: its loops are not followed
+  std::uint32_t followed_depth = 0;    // calls from deeper ones are not, in the loops
   std::uint64_t loop_work_before = 0;  // work that others did before its own, as the loops have it
   struct Call {
     std::uint64_t function;

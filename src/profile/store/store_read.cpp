@@ -171,7 +171,8 @@ Profile Store::profile(std::int64_t run, bool exact) const {
     profile.iterations.push_back({static_cast<std::uint32_t>(iterations.integer(1)), impl_->phases(id)});
   }
   impl_->count_what_was_left_out(run, loop, profile.iterations);
-  if (profile.iterations.empty()) throw impl_->missing(run, exact ? "exact profile" : "profile; terrace show says why");
+  if (profile.iterations.empty())
+    throw impl_->missing(run, exact ? "exact profile" : "profile; terrace show says why");
   profile.objects = impl_->objects(run, loop);
   profile.unseen = impl_->unseen(run);
   Statement facts(database,

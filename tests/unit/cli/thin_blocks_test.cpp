@@ -63,12 +63,13 @@ TEST(ThinBlocks, HooksOfTurnsAreMarked) {
   EXPECT_EQ(thin_blocks(loop(k_hook)), loop(call + k_mark + "\n"));
 }
 
-// What only an exception leads to, and goes back to the function's beginning, is part of a loop where a jump may lead
-// anywhere. The one that ends the function by its exit's hook leads out.
+// What only an exception leads to, and goes back to the function's beginning, is part of a loop where a jump may
+// lead anywhere. The one that ends the function by its exit's hook leads out.
 TEST(ThinBlocks, AnExitThatIsJumpedToLeadsNowhereElse) {
   const auto call = k_hook.substr(0, k_hook.size() - 1);
   const auto function = [&](const std::string& hook, const std::string& exit) {
-    return "f:\n.L1:\n" + hook + k_access + "\tcall\tg@PLT\n\tjmp\t" + exit + "\n.L2:\n\tjmp\t.L1\n\t.size\tf, .-f\n";
+    return "f:\n.L1:\n" + hook + k_access + "\tcall\tg@PLT\n\tjmp\t" + exit +
+           "\n.L2:\n\tjmp\t.L1\n\t.size\tf, .-f\n";
   };
   for (const std::string exit : {"*__tsan_func_exit@GOTPCREL(%rip)", "[QWORD PTR __tsan_func_exit@GOTPCREL[rip]]"})
     EXPECT_EQ(thin_blocks(function(k_hook, exit)), function("", exit));

@@ -18,8 +18,8 @@ const std::string k_block = "\tcall\t*__sanitizer_cov_trace_pc@GOTPCREL(%rip)\n"
 const std::string k_turn = "\tcall\t*__sanitizer_cov_trace_pc@GOTPCREL(%rip)\t# loop\n";
 
 std::string asks(const std::string& which) {
-  return "\tmovq\t__terrace_unhooked@GOTPCREL(%rip), %r11\n\tds cmpb\t$0, (%r11)\n\tjne\t.Lterrace_behind_" + which +
-         "\n";
+  return "\tmovq\t__terrace_unhooked@GOTPCREL(%rip), %r11\n\tds cmpb\t$0, (%r11)\n\tjne\t.Lterrace_behind_" +
+         which + "\n";
 }
 std::string call(const std::string& which) { return ".Lterrace_call_" + which + ":\n"; }
 std::string behind(const std::string& which) { return ".Lterrace_behind_" + which + ":\n"; }
@@ -35,11 +35,11 @@ bool has_copy(const std::string& body) {
 TEST(UnhookedCopies, HaveAllButHooks) {
   const std::string begin = ".LFB0:\n\t.loc 1 3 view .LVU1\n\t.cfi_startproc\n";
   const std::string end = "\tmovq\t(%rbx), %rax\n\tjne\t.L4\n";
-  EXPECT_EQ(add_unhooked_copies("\t.text\n" + function(begin + k_entry + ".L4:\n" + k_turn + k_read + k_block + end +
-                                                       k_exit + "\tret\n")),
+  EXPECT_EQ(add_unhooked_copies("\t.text\n" + function(begin + k_entry + ".L4:\n" + k_turn + k_read + k_block +
+                                                       end + k_exit + "\tret\n")),
             "\t.text\n" +
-                function(begin + call("0_0") + k_entry + asks("0_0") + ".L4:\n" + call("0_1") + k_turn + asks("0_1") +
-                         k_read + k_block + end + call("0_2") + k_exit + "\tret\n") +
+                function(begin + call("0_0") + k_entry + asks("0_0") + ".L4:\n" + call("0_1") + k_turn +
+                         asks("0_1") + k_read + k_block + end + call("0_2") + k_exit + "\tret\n") +
                 "\t.p2align 4\n\t.type\tf.unhooked, @function\nf.unhooked:\n.LFB0.unhooked:\n"
                 "\t.loc 1 3 view .LVU1.unhooked\n\t.cfi_startproc\n" +
                 jump("0_0") + behind("0_0") + ".L4.unhooked:\n" + jump("0_1") + behind("0_1") +
@@ -88,10 +88,10 @@ TEST(UnhookedCopies, AreNotMadeOfWhatCannotStandTwice) {
 // Whatever the text is: without the copies, and without what is put into the hooked versions, it is the text.
 TEST(UnhookedCopies, RandomTextIsKept) {
   std::minstd_rand random(7);
-  const std::string pieces[] = {k_entry,        k_exit,       k_read,       k_turn,      k_block,
-                                "\tjmp\t.L1\n", ".L1:\n",     ".L2:\n",     "f:\n",      "\t.size\tf, .-f\n",
-                                "f.cold:\n",    "\tcall\tg\n", "#APP\n",    "#NO_APP\n", "\t.section\t.rodata\n",
-                                "\t.set\tx\n",  "\n",         "\t.size\t\n", "x\n",      ".LVL1:\n"};
+  const std::string pieces[] = {k_entry,        k_exit,        k_read,        k_turn,      k_block,
+                                "\tjmp\t.L1\n", ".L1:\n",      ".L2:\n",      "f:\n",      "\t.size\tf, .-f\n",
+                                "f.cold:\n",    "\tcall\tg\n", "#APP\n",      "#NO_APP\n", "\t.section\t.rodata\n",
+                                "\t.set\tx\n",  "\n",          "\t.size\t\n", "x\n",       ".LVL1:\n"};
   for (int i = 0; i < 5000; ++i) {
     std::string text;
     for (auto n = random() % 40; n > 0; --n) text += pieces[random() % std::size(pieces)];

@@ -263,8 +263,8 @@ TEST(LoopFinder, TurnsThatAreToldOfAtTheirEndAreNoMore) {
   EXPECT_EQ(program.log, (Log{"begin loop 1", "f3", "f3", "f3", "end"}));
 }
 
-// No block tells of the inner ones: accesses do, now and then. Where no access is seen (`record` leaves turns out, a
-// real run) nothing would tell that they begin: the phase before them has their work.
+// No block tells of the inner ones: accesses do, now and then. Where no access is seen (`record` leaves turns out,
+// a real run) nothing would tell that they begin: the phase before them has their work.
 TEST(LoopFinder, LoopsThatNothingTellsOfAreNoPhases) {
   const auto run = [](bool is_told, bool sees_all) {
     Program program({{1, {.last = 4}},
@@ -411,9 +411,10 @@ TEST(LoopFinder, TurnsThatDifferAreHeldAgainstAsManyBefore) {
   EXPECT_EQ(run(0, 500 * k_much), Log{}) << "it does little of the run";
 }
 
-// Six turns of one loop: how many of them are told of. `after`: what was done before it; `within`: another loop around.
+// Six turns of one loop: how many of them are told of. `after`: what was done before it; `within`: another loop
+// around.
 struct Turns {
-  std::uint64_t same = 32;               // regions that each turn misses in, of 100: the others are new
+  std::uint64_t same = 32;                      // regions that each turn misses in, of 100: the others are new
   observe::Work work = k_much, other = k_much;  // of every other turn
   observe::Work after = 0;
   bool within = false;

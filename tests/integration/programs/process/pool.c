@@ -1,5 +1,5 @@
-/* A time loop in a thread that the program begins: the main thread wakes up once in between, and has work of its own
-   when the thread has ended. Each step makes a field of its own and gives it back. */
+/* A time loop in a thread that the program begins: the main thread wakes up once in between, and has work of its
+   own when the thread has ended. Each step makes a field of its own and gives it back. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

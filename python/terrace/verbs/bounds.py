@@ -5,7 +5,6 @@ of lines, placed by hand, placed by the planner, everything in fast memory), and
 From a file: the same but for the cache and the hand, predicted by the model from the profile.
 """
 
-import json as json_format
 import math
 import subprocess
 import tempfile
@@ -20,13 +19,13 @@ from rich.console import Console
 from terrace import _core, units
 from terrace.errors import TerraceError, WrongCallError
 from terrace.lab import study
-from terrace.output import console, print_json, progress, table, warn
+from terrace.output import console, print_json, progress, table
 from terrace.report import seen
 from terrace.solve.figures import hold_bound
+from terrace.solve.lower_bounds import bound_of_loop, lower_bounds
 from terrace.solve.model import Model
 from terrace.store.reader import Store
 from terrace.store.summary import groups, iteration_times, mean, summarise_phases
-from terrace.store.values import Run
 
 _EPILOG = """\b
 Examples:
@@ -34,9 +33,6 @@ Examples:
   terrace bounds --machine knl-7210-flat --fast 64MiB --guided mine.toml -- ./hydro
   terrace bounds cg.4711.terrace --fast 64MiB
 """
-_SOLVER_SECONDS = 30.0
-_SOLVER_SIZE = 30_000  # items x phases; beyond, the linear program takes minutes, and its prices stand alone
-_SOLVER_CELLS = 40_000  # of phases by themselves, one after the other
 
 
 @dataclass(frozen=True)
@@ -101,6 +97,11 @@ def bounds(
         list[str] | None,
         typer.Option(help="Core time of an instruction: 0.05ns; of phases: 'psinv.*=0.08ns'. May be repeated."),
     ] = None,
+    phases: Annotated[
+        str | None,
+        typer.Option(help="PROGRAM: what begins phases, as terrace simulate takes it."),
+    ] = None,
+    loop: Annotated[str | None, typer.Option(help="PROGRAM: the main loop, as terrace simulate takes it.")] = None,
     process: Annotated[
         int | None, typer.Option(help="FILE: process of a parallel job; default: the slowest.")
     ] = None,
@@ -117,9 +118,12 @@ def bounds(
             raise WrongCallError("--core-time is for programs: the profile's core time is that of its run")
         if guided:
             raise WrongCallError("--guided is for programs: give `-- PROGRAM` instead of a profile")
+        if phases or loop:
+            raise WrongCallError("--phases and --loop are for programs: the profile's are those of its run")
         result = from_profile(Path(words[0]), machine, limit, planner, process)
     else:
-        result = from_program(words, machine, limit, planner, cache or [], core_time or [], guided)
+        where = [*(["--phases", phases] if phases else []), *(["--loop", loop] if loop else [])]
+        result = from_program(words, machine, limit, planner, cache or [], core_time or [], guided, where)
     if json:
         print_json(_document(result))
     else:
@@ -144,7 +148,7 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
             placed = problem.predict(decision.places)
         slow = model.decide(model.problem(), "slow-only").prediction
         everything = model.decide(model.problem(), "fast-only").prediction
-        by_phase, overall, solver = _lower_bounds(problem, placed.total)
+        by_phase, overall, solver = lower_bounds(problem, placed.total)
     return Bounds(
         slow_only=_by_name(problem, slow),
         cache_mode=None,
@@ -174,9 +178,13 @@ def from_program(
     caches: Sequence[str],
     core_times: Sequence[str] = (),
     guided: Path | None = None,
+    where: Sequence[str] = (),
 ) -> Bounds:
-    """One simulated run of the program, priced in every configuration; the bound from its exact counters."""
-    options = ["--exact", "--quiet"]
+    """One simulated run of the program, priced in every configuration; the bound from its exact counters.
+
+    `where`: the launcher's options that say which the main loop and its phases are.
+    """
+    options = ["--exact", "--quiet", *where]
     options += ["--machine", machine] if machine else []
     options += ["--budget", limit] if limit else []
     for one in caches:
@@ -224,7 +232,7 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
         phases = summarise_phases(store, store.run())
         if not phases:
             raise TerraceError(
-                "no main loop was seen: mark it (docs/quick-start.md), or name functions with --phases"
+                "no main loop was seen: mark it (docs/quick-start.md), or name it: --loop, --phases"
             )
         by_world[label] = {phase.name: phase.mean for phase in phases}
     slow = stores["slow"]
@@ -234,13 +242,13 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
     names = list(groups(problem.phases))
     times = iteration_times(stores["placed"], stores["placed"].run())
     with progress("bounding"):
-        by_phase, overall, solver = _lower_bounds(problem, mean(times))
+        by_phase, overall, solver = lower_bounds(problem, mean(times))
         software = [label for label in ("placed", "guided") if label in stores]
         placed = {label: mean(iteration_times(stores[label], stores[label].run())) for label in software}
         # The mean iteration's bound is of a loop of equal iterations that ends as it began; others may be quicker
         # in the mean, and are held against their own bound. All runs here are simulated, with exact counters.
         if min(placed.values()) < overall:
-            overall, solver = _bound_of_loop(slow, run, model.budget(limit)), "prices of each iteration"
+            overall, solver = bound_of_loop(slow, run, model.budget(limit)), "prices of each iteration"
         for label, seconds in placed.items():
             hold_bound(f"{label}, mean iteration", overall, seconds)
 
@@ -268,55 +276,11 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
     )
 
 
-def _bound_of_loop(store: Store, run: Run, budget: list[int]) -> float:
-    """Seconds of an iteration in the mean, from each iteration's own counters."""
-    from terrace.solve.certificate import certificate_of  # takes SciPy
-
-    proven = certificate_of(_core.Store(str(store.path)), run.id, budget)
-    return proven.loop / proven.iterations
-
-
 def _by_name(problem: _core.Problem, prediction: _core.Prediction) -> list[float]:
     """Predicted seconds of the phases of each name."""
     return [
         math.fsum(prediction.phases[p].total for p in positions) for positions in groups(problem.phases).values()
     ]
-
-
-def _lower_bounds(problem: _core.Problem, target: float) -> tuple[list[float | None], float, str]:
-    """By name of phase and in all, and by which means: the linear program itself where it is small, or its prices.
-
-    A phase's own bound lets data be anywhere when it begins and anywhere when it ends.
-    """
-    from terrace.solve import (  # take SciPy, which takes a second to load: here, not for every verb
-        certificate,
-        linear,
-    )
-
-    dump = json_format.loads(problem.to_json())
-    together = groups(problem.phases)
-    overall = max(
-        problem.lower_bound(target), *(p.proven(problem) for p in certificate.proofs_of(problem, target))
-    )
-    means = "prices of the linear program"
-    try:
-        if problem.items * len(problem.phases) <= _SOLVER_SIZE:
-            overall, means = max(overall, linear.linear_bound(dump, _SOLVER_SECONDS)), "linear program"
-        if sum(len(phase["cells"]) for phase in dump["phases"]) > _SOLVER_CELLS:
-            return [None] * len(together), overall, means
-        alone = [linear.linear_bound(_alone(dump, phase), _SOLVER_SECONDS) for phase in dump["phases"]]
-    except TerraceError as error:
-        warn(f"{error}; the bound is what its prices prove")
-        return [None] * len(together), overall, means
-    return [math.fsum(alone[p] for p in positions) for positions in together.values()], overall, means
-
-
-def _alone(dump: dict[str, Any], phase: dict[str, Any]) -> dict[str, Any]:
-    """The problem of one phase: what it does not touch may be anywhere, and is left out."""
-    touched = {int(cell[0]): n for n, cell in enumerate(phase["cells"])}
-    cells = [[n, *cell[1:]] for n, cell in enumerate(phase["cells"])]
-    items = [dump["items"][item] for item in touched]
-    return {**dump, "items": items, "phases": [{**phase, "cells": cells}], "cyclic": False}
 
 
 def _sum(column: list[float] | None) -> float | None:

@@ -47,3 +47,16 @@ def test_a_profile_cannot_be_placed_by_hand(terrace, store_path, tmp_path):
     done = terrace("bounds", store_path, "--guided", tmp_path / "plan.toml")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "terrace: --guided is for programs: give `-- PROGRAM` instead of a profile\n"
+
+
+def test_the_loop_and_the_phases_are_handed_to_the_run(terrace, folders, store_path):
+    """A loop that nothing is called is refused as `simulate` refuses it; a profile has its own."""
+    done = terrace("bounds", *RUN, "--loop", "no_such_loop", "--", folders[1] / "adds", "131072")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no loop is called 'no_such_loop'" in done.stderr and done.stderr.count("\n") == 1
+    both = terrace("bounds", *RUN, "--loop", "main", "--phases", "main", "--", folders[1] / "adds", "131072")
+    assert both.returncode == 2 and "only one" in both.stderr
+    for option in ("--loop", "--phases"):
+        done = terrace("bounds", store_path, option, "main")
+        assert done.returncode == 2
+        assert done.stderr == "terrace: --phases and --loop are for programs: the profile's are those of its run\n"

@@ -7,6 +7,7 @@
 #include "agent/heap/callers.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "agent/lifecycle/process.hpp"
+#include "observe/loops/follow_loops.hpp"
 #include "runtime/runtime.hpp"
 
 namespace terrace::agent {
@@ -39,6 +40,12 @@ ProgramLoops::ProgramLoops(Process& process, const runtime::PhaseSpec& phases)
           [&process](const runtime::Boundary& boundary) { process.runtime->pass(boundary); }, phases.loop,
           phases.found) {}
 
+void ProgramLoops::follow(bool simulated, std::uint32_t sample_every) {
+  finder_.set_by_clock(!simulated);
+  finder_.set_sees_all(simulated && sample_every <= 1);
+  observe::set_loop_tree(&finder_.tree(), simulated ? observe::WorkBy::pipeline : observe::WorkBy::clock);
+}
+
 void ProgramLoops::finish() {
   if (!process_.runtime->looks_for_loops()) return;
   const auto seen = finder_.nothing_found();
@@ -54,6 +61,12 @@ void finish_loops(Process& process) noexcept {
   } catch (const std::exception&) {
     // No memory to say it with.
   }
+}
+
+void listen(Process& process, bool wanted) noexcept {
+  observe::set_listening(wanted);
+  observe::stop_work_clock(wanted);
+  if (process.loops) process.loops->set_seen(!wanted);
 }
 
 void set_seen(Process& process, bool seen) noexcept {

@@ -28,8 +28,9 @@ class ProgramLoops {
   ProgramLoops(Process& process, const runtime::PhaseSpec& phases);
   [[nodiscard]] observe::LoopTree& tree() { return finder_.tree(); }
   void set_seen(bool seen) { finder_.set_seen(seen); }
-  void set_sees_all(bool all) { finder_.set_sees_all(all); }
-  void set_by_clock(bool by_clock) { finder_.set_by_clock(by_clock); }
+  // The calling thread's loops are followed from now on: in virtual time by its accesses, of which `sample_every`
+  // turns leave some out; on real memory by the clock.
+  void follow(bool simulated, std::uint32_t sample_every);
   // Notes what was seen where no main loop was.
   void finish();
 
@@ -41,5 +42,7 @@ class ProgramLoops {
 
 // Whether the program's accesses are seen from now on: its functions and its loops have to know.
 void set_seen(Process& process, bool seen) noexcept;
+// The same on real memory: the clock, by which loops are found there, stands while accesses are seen.
+void listen(Process& process, bool wanted) noexcept;
 
 }  // namespace terrace::agent

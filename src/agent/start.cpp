@@ -278,9 +278,7 @@ void make_runtime(Everything& all) {
   if (all.session.backend == runtime::Backend::real) {
     all.observing = false;
     parts.observe = [](bool wanted) {
-      observe::set_listening(g_everything->observing = wanted);
-      observe::stop_work_clock(wanted);
-      if (auto* const loops = g_everything->process.loops) loops->set_seen(!wanted);
+      listen(g_everything->process, g_everything->observing = wanted);
       if (!wanted) observe::t_thread.set_pipeline(nullptr);
       if (wanted && !observe::t_thread.pipeline) attach_thread();
     };
@@ -328,10 +326,7 @@ Process* build(const char* session_path) {
   process.big_block = all->session.big_block.value;
   if (all->session.hooks && all->session.phases.follows_loops()) {
     process.loops = &all->loops.emplace(process, all->session.phases);
-    process.loops->set_by_clock(!process.simulated);
-    process.loops->set_sees_all(process.simulated && all->session.sample_every <= 1);
-    const auto by = process.simulated ? observe::WorkBy::pipeline : observe::WorkBy::clock;
-    observe::set_loop_tree(&process.loops->tree(), by);
+    process.loops->follow(process.simulated, all->session.sample_every);
   }
   struct timespec now {};
   syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);

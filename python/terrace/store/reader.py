@@ -177,8 +177,8 @@ class Store:
         return self._first("SELECT 1 FROM iteration WHERE run = ? AND exact = ?", run.id, exact) is not None
 
     def profile(self, run: Run, exact: bool = False) -> Profile:
-        """Objects x phases of the last main loop that was profiled, as the program was when a plan was last made of
-        it; raises TerraceError when there is none."""
+        """Objects x phases of the last main loop that was profiled, as the program was when a plan was last made
+        of it; raises TerraceError when there is none."""
         rows = self._profiled(run, exact)
         if not rows:
             raise TerraceError(f"{self.path}: process {run.process} has no {self._what_is_missing(run, exact)}")
@@ -191,7 +191,8 @@ class Store:
     def _profiled(self, run: Run, exact: bool) -> list[tuple[int, int, int]]:
         return self._all(
             "SELECT id, number, loop FROM iteration i WHERE run = ?1 AND exact = ?2 AND loop = (SELECT max(loop) "
-            "FROM iteration WHERE run = ?1 AND exact = ?2 AND loop IN (SELECT number FROM main_loop WHERE run = ?1)) "
+            "FROM iteration WHERE run = ?1 AND exact = ?2 AND loop IN "
+            "(SELECT number FROM main_loop WHERE run = ?1)) "
             "AND number >= (SELECT ifnull(max(number), 0) "
             "FROM iteration WHERE run = ?1 AND exact = ?2 AND loop = i.loop AND anew) ORDER BY number, id",
             run.id,

@@ -73,7 +73,8 @@ def test_from_end_to_end(folders: tuple[Path, Path], terrace: Callable[..., obje
     done = terrace("lab", "validate", cases, *words, "--json", output, "--plot", plot)
     document = json.loads(output.read_text())
     (row,) = document["rows"]
-    assert row["workload"] == "adds" and row["native"] > 0 and row["clock"] == "printed"
+    assert row["workload"] == "adds" and row["native"] > 0
+    assert row["clock"] in ("printed", "process")  # the latter where others had the processor in most runs
     constant = document["constants"]["adds"]
     said, page = str(getattr(done, "stdout")), plot.read_text()  # noqa: B009
     assert constant["why"] in said and escape(constant["why"]) in page

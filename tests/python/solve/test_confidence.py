@@ -160,8 +160,9 @@ def _exposures(problem):
 # many of the intervals hold, and the sum of the real regrets over the sum of the intervals' upper ends. 7 of 8
 # and 1 were promised; here it may not get worse.
 _SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6)
-_HELD = {"cg": 3, "mg": 3}
-_OVER = {"cg": 1.193, "mg": 0.717}
+_HELD = {"cg": 4, "mg": 4}
+_OVER = {"cg": 0.949, "mg": 0.664}
+_WIDE = {"cg": 4, "mg": 7}
 _MOST = 0.01  # of the predicted time
 
 
@@ -184,8 +185,9 @@ def test_the_real_regret_is_no_farther_from_the_stated_one_than_today(recorded):
         predicted += sure.plan.predicted
     assert held >= _HELD[recorded.stem]
     assert 0 < low <= real <= _OVER[recorded.stem] * high
-    # At half of these budgets some draws leave the plan the best one, and the interval begins at 0: so its
-    # width is held against the time, not against its lower end (3 times that for cg, 7 times for mg).
+    # At half of these budgets some draws leave the plan the best one, and the interval begins at 0. mg's were 3.3
+    # times wide, and 0.466 was its ratio above, until stores that miss took no reorder window.
+    assert high < _WIDE[recorded.stem] * low
     assert high < _MOST * predicted, "an interval that says something"
 
 

@@ -1,7 +1,5 @@
 // Main loops found in programs whose loops are known: which turn they are found at, with which phases, and what is
 // not taken for one.
-#include "runtime/loop_finder.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,97 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "loop_program.hpp"
+
 namespace terrace::runtime {
 namespace {
-
-using observe::LoopId;
-using Log = std::vector<std::string>;
-
-constexpr std::uint64_t k_heads = 1 << 20;   // loop n begins at k_heads + n
-constexpr std::uint64_t k_turns = 2 << 20;   // its turns are told from k_turns + n
-constexpr std::uint64_t k_enters = 3 << 20;  // and its entries from k_enters + n
-constexpr std::uint64_t k_ends = 4 << 20;    // or the ends of its turns from k_ends + n
-
-// Loops in one another, as numbers: each with the one around it.
-class Code final : public observe::LoopCode {
- public:
-  explicit Code(std::map<LoopId, Loop> loops) : loops_(std::move(loops)) {}
-  [[nodiscard]] Mark mark(std::uint64_t site) const override {
-    if (site >= k_ends) return {static_cast<LoopId>(site - k_ends), 0, true};
-    if (site >= k_enters) return {0, static_cast<LoopId>(site - k_enters)};
-    return {static_cast<LoopId>(site - k_turns), 0};
-  }
-  [[nodiscard]] Loop loop(LoopId id) const override {
-    auto loop = loops_.at(id);
-    loop.head = k_heads + id;
-    loop.function = 1;
-    return loop;
-  }
-  // Of a call from loop n: n.
-  [[nodiscard]] Place place(std::uint64_t call_site) const override { return {static_cast<LoopId>(call_site), 1}; }
-
- private:
-  std::map<LoopId, Loop> loops_;
-};
-
-// A program that says what it does.
-class Program {
- public:
-  explicit Program(std::map<LoopId, observe::LoopCode::Loop> loops, const std::string& wanted = "",
-                   const std::vector<std::string>& phases = {})
-      : code_(std::move(loops)),
-        finder_(
-            code_,
-            [](const LoopFinder::Node& node) {
-              return node.is_loop ? "loop " + std::to_string(node.code - k_heads)
-                                  : "f" + std::to_string(node.code);
-            },
-            [this](const Boundary& boundary) {
-              if (boundary.ends_loop) {
-                log.emplace_back("end");
-                if (!is_seen_) see(true);
-              }
-              if (!boundary.begins_loop.empty()) log.push_back("begin " + boundary.begins_loop);
-              if (!boundary.phase.empty()) log.push_back(boundary.phase);
-            },
-            wanted, phases) {
-    call(0, 0);
-  }
-  void call(std::uint64_t function, LoopId from) { finder_.tree().enter(function, from, ++depth_, now_); }
-  void leave() { finder_.tree().leave(--depth_, now_); }
-  void turn(LoopId loop) { finder_.tree().block(k_turns + loop, depth_, now_); }
-  void end_turn(LoopId loop) { finder_.tree().block(k_ends + loop, depth_, now_); }
-  void enter(LoopId loop) { finder_.tree().block(k_enters + loop, depth_, now_); }
-  // In that loop.
-  void access(LoopId loop) { finder_.tree().sample(loop, depth_, now_); }
-  void jump(std::uint32_t calls) { depth_ -= calls; }
-  void set_sees_all(bool all) { finder_.set_sees_all(all); }
-  void see(bool seen) { finder_.set_seen(seen), is_seen_ = seen; }
-  // Goes over so many regions from that one on.
-  void work(std::uint64_t work, std::uint64_t region = 0, std::uint64_t regions = 32) {
-    if (!is_seen_) return;
-    now_ += work;
-    for (std::uint64_t i = 0; i < regions; ++i) finder_.tree().missed(region + i);
-  }
-  void run(std::uint64_t function, LoopId from, std::uint64_t amount, std::uint64_t region = 0) {
-    call(function, from);
-    work(amount, region);
-    leave();
-  }
-
-  [[nodiscard]] std::string nothing_found() const { return finder_.nothing_found(); }
-
-  Log log;
-
- private:
-  Code code_;
-  LoopFinder finder_;
-  bool is_seen_ = true;
-  std::uint32_t depth_ = 0;
-  observe::Work now_ = 0;
-};
-
-constexpr observe::Work k_much = 1 << 20;
 
 TEST(LoopFinder, FindsTheTimeLoopAtItsThirdTurn) {
   Program program({{1, {.last = 1}}, {2, {.last = 2}}});
@@ -409,55 +320,6 @@ TEST(LoopFinder, TurnsThatDifferAreHeldAgainstAsManyBefore) {
   EXPECT_EQ(std::ranges::count(found, "f3"), 4) << "the 17th turn is the first one that is told of";
   EXPECT_EQ(run(100, k_much), Log{}) << "each block lies in other memory";
   EXPECT_EQ(run(0, 500 * k_much), Log{}) << "it does little of the run";
-}
-
-// Six turns of one loop: how many of them are told of. `after`: what was done before it; `within`: another loop
-// around.
-struct Turns {
-  std::uint64_t same = 32;                      // regions that each turn misses in, of 100: the others are new
-  observe::Work work = k_much, other = k_much;  // of every other turn
-  observe::Work after = 0;
-  bool within = false;
-};
-std::ptrdiff_t told(const Turns& of) {
-  Program program({{1, {.last = 1}}, {2, {.last = 3}}, {3, {.around = 2, .last = 3}}});
-  program.run(9, 0, of.after, 1 << 20);
-  const LoopId loop = of.within ? 3 : 1;
-  if (of.within) program.turn(2);
-  for (std::uint64_t i = 0; i < 6; ++i) {
-    program.turn(loop);
-    program.call(3, loop);
-    program.work(i % 2 == 0 ? of.work : of.other, 0, of.same);
-    program.work(0, 1000 * (i + 1), of.same < 32 || of.same > 32 ? 100 - of.same : 0);
-    program.leave();
-  }
-  program.leave();
-  return std::ranges::count_if(program.log, [](const auto& line) { return line == "f3" || line == "loop 1"; });
-}
-
-TEST(LoopFinder, TurnsMissInTheSameMemoryToFourFifths) {
-  EXPECT_EQ(told({.same = 80}), 4);
-  EXPECT_EQ(told({.same = 79}), 0);
-}
-
-TEST(LoopFinder, ATurnTakesHalfAsMuchAsAnotherAtLeast) {
-  EXPECT_EQ(told({.work = k_much, .other = 2 * k_much}), 4);
-  EXPECT_EQ(told({.work = k_much, .other = 2 * k_much + 2}), 0);
-}
-
-TEST(LoopFinder, ATurnInAnotherLoopHasAQuarterOfAMillionInstructions) {
-  EXPECT_EQ(told({.work = 1 << 18, .other = 1 << 18, .within = true}), 4);
-  EXPECT_EQ(told({.work = (1 << 18) - 1, .other = (1 << 18) - 1, .within = true}), 0);
-  EXPECT_EQ(told({.work = 1 << 15, .other = 1 << 15}), 4) << "one that is in no other, and does most of the run";
-  EXPECT_EQ(told({.work = (1 << 15) - 1, .other = (1 << 15) - 1}), 0);
-}
-
-// A twentieth: of 57 and 3 turns' work, 3 are.
-TEST(LoopFinder, ALoopDoesATwentiethOfTheRunSoFar) {
-  EXPECT_EQ(told({.after = 38 * k_much}), 4);
-  EXPECT_EQ(told({.after = 39 * k_much}), 3);
-  EXPECT_EQ(told({.after = 57 * k_much}), 3);
-  EXPECT_EQ(told({.after = 58 * k_much}), 2);
 }
 
 // Calls that were left by a jump (longjmp, an exception) end nothing that goes on.

@@ -1,0 +1,102 @@
+// A program that says what calls and loops it has and what they do, for tests of the loop finder.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/loop_finder.hpp"
+
+namespace terrace::runtime {
+
+using observe::LoopId;
+using Log = std::vector<std::string>;
+
+inline constexpr std::uint64_t k_heads = 1 << 20;   // loop n begins at k_heads + n
+inline constexpr std::uint64_t k_turns = 2 << 20;   // its turns are told from k_turns + n
+inline constexpr std::uint64_t k_enters = 3 << 20;  // and its entries from k_enters + n
+inline constexpr std::uint64_t k_ends = 4 << 20;    // or the ends of its turns from k_ends + n
+
+// Loops in one another, as numbers: each with the one around it.
+class Code final : public observe::LoopCode {
+ public:
+  explicit Code(std::map<LoopId, Loop> loops) : loops_(std::move(loops)) {}
+  [[nodiscard]] Mark mark(std::uint64_t site) const override {
+    if (site >= k_ends) return {static_cast<LoopId>(site - k_ends), 0, true};
+    if (site >= k_enters) return {0, static_cast<LoopId>(site - k_enters)};
+    return {static_cast<LoopId>(site - k_turns), 0};
+  }
+  [[nodiscard]] Loop loop(LoopId id) const override {
+    auto loop = loops_.at(id);
+    loop.head = k_heads + id;
+    loop.function = 1;
+    return loop;
+  }
+  // Of a call from loop n: n.
+  [[nodiscard]] Place place(std::uint64_t call_site) const override { return {static_cast<LoopId>(call_site), 1}; }
+
+ private:
+  std::map<LoopId, Loop> loops_;
+};
+
+// A program that says what it does.
+class Program {
+ public:
+  explicit Program(std::map<LoopId, observe::LoopCode::Loop> loops, const std::string& wanted = "",
+                   const std::vector<std::string>& phases = {})
+      : code_(std::move(loops)),
+        finder_(
+            code_,
+            [](const LoopFinder::Node& node) {
+              return node.is_loop ? "loop " + std::to_string(node.code - k_heads)
+                                  : "f" + std::to_string(node.code);
+            },
+            [this](const Boundary& boundary) {
+              if (boundary.ends_loop) {
+                log.emplace_back("end");
+                if (!is_seen_) see(true);
+              }
+              if (!boundary.begins_loop.empty()) log.push_back("begin " + boundary.begins_loop);
+              if (!boundary.phase.empty()) log.push_back(boundary.phase);
+            },
+            wanted, phases) {
+    call(0, 0);
+  }
+  void call(std::uint64_t function, LoopId from) { finder_.tree().enter(function, from, ++depth_, now_); }
+  void leave() { finder_.tree().leave(--depth_, now_); }
+  void turn(LoopId loop) { finder_.tree().block(k_turns + loop, depth_, now_); }
+  void end_turn(LoopId loop) { finder_.tree().block(k_ends + loop, depth_, now_); }
+  void enter(LoopId loop) { finder_.tree().block(k_enters + loop, depth_, now_); }
+  // In that loop.
+  void access(LoopId loop) { finder_.tree().sample(loop, depth_, now_); }
+  void jump(std::uint32_t calls) { depth_ -= calls; }
+  void set_sees_all(bool all) { finder_.set_sees_all(all); }
+  void see(bool seen) { finder_.set_seen(seen), is_seen_ = seen; }
+  // Goes over so many regions from that one on.
+  void work(std::uint64_t work, std::uint64_t region = 0, std::uint64_t regions = 32) {
+    if (!is_seen_) return;
+    now_ += work;
+    for (std::uint64_t i = 0; i < regions; ++i) finder_.tree().missed(region + i);
+  }
+  void run(std::uint64_t function, LoopId from, std::uint64_t amount, std::uint64_t region = 0) {
+    call(function, from);
+    work(amount, region);
+    leave();
+  }
+
+  [[nodiscard]] std::string nothing_found() const { return finder_.nothing_found(); }
+
+  Log log;
+
+ private:
+  Code code_;
+  LoopFinder finder_;
+  bool is_seen_ = true;
+  std::uint32_t depth_ = 0;
+  observe::Work now_ = 0;
+};
+
+inline constexpr observe::Work k_much = 1 << 20;
+
+}  // namespace terrace::runtime

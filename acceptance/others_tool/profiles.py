@@ -18,6 +18,11 @@ _LINES = (
     "SELECT sum(cell.read_lines) FROM iteration JOIN cell ON cell.iteration = iteration.id "
     "WHERE run = ? AND loop = ? AND exact GROUP BY iteration.id ORDER BY number"
 )
+# Up to a thousandth of the run.
+_LASTS = (
+    "SELECT loop.ended IS NULL OR loop.ended >= 0.999 * run.ended FROM loop JOIN run ON run.id = loop.run "
+    "WHERE loop.run = ? AND loop.number = ?"
+)
 
 
 @dataclass(frozen=True)
@@ -61,13 +66,21 @@ class Profile:
         return most
 
     def share_of_time(self) -> float | None:
-        """Of the virtual time after set-up, what the loop that was found holds; None without a loop."""
+        """Of the virtual time after set-up, what the loop that was found holds; None without a loop. The turns
+        before it was recognised are in it, each as long as the others' mean, if there was time for that."""
         (ended,) = self._rows("SELECT ended FROM run WHERE id = ?", self._run)[0]
-        spans = [rows for number in self._loops() if (rows := self._rows(_SPANS, self._run, number))]
+        spans = {number: rows for number in self._loops() if (rows := self._rows(_SPANS, self._run, number))}
         if not spans or not ended:
             return None
-        first = min(rows[0][0] for rows in spans)
-        held = sum(_held([end - begun for begun, end in rows]) for rows in spans)
+        held, first = 0.0, float(ended)
+        for number, rows in spans.items():
+            turns = _held([end - begun for begun, end in rows], self._lasts(number))
+            (before,) = self._rows(
+                "SELECT turns_before FROM loop WHERE run = ? AND number = ?", self._run, number
+            )[0]
+            unrecognised = min(before * turns / len(rows), rows[0][0])
+            held += turns + unrecognised
+            first = min(first, rows[0][0] - unrecognised)
         return held / float(ended - first)
 
     def share_of_misses(self) -> float | None:
@@ -75,8 +88,14 @@ class Profile:
         misses of the run, set-up included; None without a loop or without misses. Both are lines that were
         fetched, for loads and for stores; lines that are written back are in neither."""
         (misses,) = self._rows("SELECT misses FROM counters WHERE run = ?", self._run)[0]
-        lines = [[row[0] for row in self._rows(_LINES, self._run, number)] for number in self._loops()]
-        return sum(map(_held, lines)) / float(misses) if any(lines) and misses else None
+        lines = {number: [row[0] for row in self._rows(_LINES, self._run, number)] for number in self._loops()}
+        held = sum(_held(each, self._lasts(number)) for number, each in lines.items())
+        return held / float(misses) if any(lines.values()) and misses else None
+
+    def _lasts(self, number: int) -> bool:
+        """Whether a loop ends with the run."""
+        (last,) = self._rows(_LASTS, self._run, number)[0]
+        return bool(last)
 
     def _loops(self) -> list[int]:
         return [number for (number,) in self._rows("SELECT number FROM main_loop WHERE run = ?", self._run)]
@@ -142,8 +161,8 @@ class Profile:
         return self._connection.execute(sql, values).fetchall()
 
 
-def _held(iterations: list[float]) -> float:
+def _held(iterations: list[float], lasts: bool) -> float:
     """What the iterations of a loop hold. Where the end of a loop is not noticed, its last iteration goes on to
-    the end of the run: it counts as the longest of the others at most."""
+    the end of the run, so that the loop `lasts`; it then counts as the longest of the others at most."""
     others = iterations[:-1]
-    return sum(others) + min(iterations[-1], max(others)) if others else sum(iterations)
+    return sum(others) + min(iterations[-1], max(others)) if others and lasts else sum(iterations)

@@ -190,7 +190,7 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   std::optional<std::uint32_t> every;
   if (verb == "record") {
     app.add_option("--every", every,
-                   "follow the main loop's first two iterations, then every Nth; 1 for all; default 16")
+                   "follow the main loop's first two iterations, then one of every N; 1 for all; default 16")
         ->check(CLI::PositiveNumber);
   } else {
     app.add_option("--budget,-b", configuration.budget, "bytes allowed of each kind: hbm=16GiB,cxl=64GiB");

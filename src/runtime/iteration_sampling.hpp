@@ -1,5 +1,6 @@
 // Which iterations of the main loop are observed where not all are: the first two (the first one finds the caches
-// cold), then every Nth. The others count as the last one that was observed, phase by phase.
+// cold), then one of every N, drawn. The others count as the last one that was observed, phase by phase. A fixed
+// distance would see one half only of iterations that take turns, as with two buffers that change places.
 //
 // So a phase whose like (its name, its position in the iteration) was never observed ends the pause at once, and
 // the next iteration is observed whole: the program has begun to do something else. An iteration of which only the
@@ -52,7 +53,16 @@ class IterationSampling {
 
  private:
   [[nodiscard]] bool wanted(std::uint32_t iteration) const {
-    return held_ || iteration < 2 || iteration == whole_ || (iteration - 1) % every_ == 0;
+    if (held_ || iteration < 2 || iteration == whole_) return true;
+    return (iteration - 2) % every_ == drawn((iteration - 2) / every_) % every_;
+  }
+  // The same in every run. The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014; constants by
+  // Stafford).
+  [[nodiscard]] static std::uint64_t drawn(std::uint64_t group) {
+    group = (group + 1) * 0x9E3779B97F4A7C15U;
+    group = (group ^ (group >> 30U)) * 0xBF58476D1CE4E5B9U;
+    group = (group ^ (group >> 27U)) * 0x94D049BB133111EBU;
+    return group ^ (group >> 31U);
   }
 
   std::uint32_t every_;

@@ -28,6 +28,15 @@ std::vector<std::uint32_t> levels_of(std::uint32_t root, const std::vector<std::
   return level;
 }
 
+std::vector<double> degrees(const Edges& edges) {
+  std::vector<double> degree(edges.vertices);
+  for (const auto [a, b] : edges.list) {
+    ++degree[a];
+    ++degree[b];
+  }
+  return degree;
+}
+
 }  // namespace
 
 Tree check_tree(const Edges& edges, std::uint32_t root, const std::vector<std::uint32_t>& parent) {
@@ -44,22 +53,20 @@ Tree check_tree(const Edges& edges, std::uint32_t root, const std::vector<std::u
           *std::max_element(level.begin(), level.end())};
 }
 
-std::vector<double> rank_steps(const Edges& edges, std::vector<double> rank, std::uint64_t steps) {
-  std::vector<double> degree(edges.vertices);
+std::vector<double> taken_back(const Edges& edges, std::vector<double> given) {
+  const std::vector<double> degree = degrees(edges);
+  for (std::size_t vertex = 0; vertex < given.size(); ++vertex) given[vertex] *= degree[vertex];
+  return given;
+}
+
+std::vector<double> rank_step(const Edges& edges, const std::vector<double>& rank) {
+  const std::vector<double> degree = degrees(edges);
+  std::vector<double> next(edges.vertices, (1.0 - k_damping) / static_cast<double>(edges.vertices));
   for (const auto [a, b] : edges.list) {
-    ++degree[a];
-    ++degree[b];
+    next[a] += k_damping * rank[b] / degree[b];
+    next[b] += k_damping * rank[a] / degree[a];
   }
-  std::vector<double> next(edges.vertices);
-  for (std::uint64_t step = 0; step < steps; ++step) {
-    std::fill(next.begin(), next.end(), (1.0 - k_damping) / static_cast<double>(edges.vertices));
-    for (const auto [a, b] : edges.list) {
-      next[a] += k_damping * rank[b] / degree[b];
-      next[b] += k_damping * rank[a] / degree[a];
-    }
-    rank.swap(next);
-  }
-  return rank;
+  return next;
 }
 
 }  // namespace graph

@@ -19,7 +19,10 @@ struct Tree {
 };
 Tree check_tree(const Edges& edges, std::uint32_t root, const std::vector<std::uint32_t>& parent);
 
-/// The ranks after `steps` more steps of PageRank.
-std::vector<double> rank_steps(const Edges& edges, std::vector<double> rank, std::uint64_t steps);
+/// The ranks from which each vertex gave `given` to each of its neighbours.
+std::vector<double> taken_back(const Edges& edges, std::vector<double> given);
+
+/// The ranks after one more step of PageRank.
+std::vector<double> rank_step(const Edges& edges, const std::vector<double>& rank);
 
 }  // namespace graph

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <vector>
+#include <array>
+#include <cmath>
+#include <string>
 
 namespace terrace::runtime {
 namespace {
@@ -41,16 +43,32 @@ TEST(IterationSampling, TakesAllWhileHeld) {
   loop.sampling().hold(true);
   EXPECT_EQ(loop.iterations(4, "ab"), "AB AB AB AB ");
   loop.sampling().hold(false);
-  EXPECT_EQ(loop.iterations(3, "ab"), "ab AB ab ");
+  EXPECT_EQ(loop.iterations(3, "ab"), "ab AB AB ");
 }
 
-TEST(IterationSampling, TakesTheFirstTwoIterationsAndEveryNth) {
+TEST(IterationSampling, TakesTheFirstTwoIterationsAndOneOfEveryN) {
   Loop loop(4);
-  EXPECT_EQ(loop.iterations(11, "ab"), "AB AB ab ab ab AB ab ab ab AB ab ");
+  EXPECT_EQ(loop.iterations(11, "ab"), "AB AB ab ab ab AB AB ab ab ab ab ");
   EXPECT_EQ(loop.sampling().iterations(), 4U);
   EXPECT_FALSE(loop.sampling().now());
   loop.sampling().end_loop();
   EXPECT_TRUE(loop.sampling().now());
+}
+
+// Of iterations that take turns in any number up to 8, each is observed as often as the others.
+TEST(IterationSampling, SeesAllOfIterationsThatTakeTurns) {
+  constexpr int k_iterations = 16'000;
+  Loop loop(16);
+  std::array<std::array<int, 8>, 9> seen{};
+  for (int i = 0; i < k_iterations; ++i) {
+    if (loop.iteration("a") != "A") continue;
+    for (int turns = 2; turns <= 8; ++turns) ++seen.at(turns).at(i % turns);
+  }
+  for (int turns = 2; turns <= 8; ++turns) {
+    const double expected = k_iterations / 16.0 / turns;
+    // Four standard deviations of as many draws.
+    for (int i = 0; i < turns; ++i) EXPECT_NEAR(seen.at(turns).at(i), expected, 4 * std::sqrt(expected)) << turns;
+  }
 }
 
 TEST(IterationSampling, TakesAllWhereNothingIsLeftOut) {

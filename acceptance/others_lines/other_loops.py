@@ -13,6 +13,7 @@ from harness import TERRACE, run
 from others_tool.profiles import Profile, Taken
 
 _MOST_TRIED = 12  # names of a program
+_REFUSED = 2  # exit status of a wrong call
 
 
 @dataclass(frozen=True)
@@ -22,12 +23,19 @@ class Recording:
     options: list[str]
     command: list[str | Path]
 
-    def profile(self, file: Path, loop: str = "") -> Profile:
-        """One run, with that loop; "": with what is found."""
-        file.unlink(missing_ok=True)
-        told = ["--loop", loop] if loop else []
-        run([TERRACE, "record", "-q", *self.options, *told, "-o", file, "--", *self.command])
+    def profile(self, file: Path) -> Profile:
+        """One run, with the loop that is found."""
+        run(self._call(file))
         return Profile(file)
+
+    def taken(self, file: Path, loop: str) -> list[Taken]:
+        """What is taken in a run that is told this loop; nothing where it is refused: a function without one."""
+        refused = run(self._call(file, "--loop", loop), check=False).returncode == _REFUSED
+        return [] if refused else Profile(file).taken()
+
+    def _call(self, file: Path, *told: str) -> list[str | Path]:
+        file.unlink(missing_ok=True)
+        return [TERRACE, "record", "-q", *self.options, *told, "-o", file, "--", *self.command]
 
 
 def others(recording: Recording, found: Profile, file: Path) -> dict[str, str]:
@@ -37,7 +45,7 @@ def others(recording: Recording, found: Profile, file: Path) -> dict[str, str]:
     if not main:
         return {}
     for name in [name for name in found.names_of_loops() if name != main][:_MOST_TRIED]:
-        for taken in recording.profile(file, name).taken():
+        for taken in recording.taken(file, name):
             kind = _kind(taken, found)
             if taken.name != main and kind and (kind not in longest or taken.seconds > longest[kind].seconds):
                 longest[kind] = taken

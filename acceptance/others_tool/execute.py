@@ -57,7 +57,8 @@ def execute(recipe: Recipe, built: Built, size: str, work: Path, before: Sequenc
             raise WrongResult(f"{recipe.name} {size} went on for more than {LONGEST:.0f} s") from error
     wall, ended = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = ended.ru_utime + ended.ru_stime - started.ru_utime - started.ru_stime
-    text, said = (path.read_text(encoding="utf-8", errors="replace") for path in (output, errors))
+    paths = (folder / recipe.output if recipe.output else output, errors)
+    text, said = (path.read_text(encoding="utf-8", errors="replace") for path in paths)
     if done.returncode != recipe.status:
         tail = " | ".join((text + said).strip().splitlines()[-3:])
         raise WrongResult(f"{recipe.name} {size} ended with {done.returncode}: {tail[-300:]}")

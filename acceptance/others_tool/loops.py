@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from others_tool.recipe import Loop, Recipe
 
-TOLERATED = 0.02  # of the turns, or two: a turn at either end may count as set-up or as what comes after
+TOLERATED = 0.02  # of the turns, or one: a turn at either end may count as set-up or as what comes after
 HALF = 0.5  # of the misses after set-up, which a loop that is reported has to hold at least
 
 
@@ -36,7 +36,7 @@ def are_alike(some: Found, others: Found) -> bool:
 
 
 def _near(turns: int, true: int) -> bool:
-    return abs(turns - true) <= max(2, TOLERATED * true)
+    return abs(turns - true) <= max(1, TOLERATED * true)
 
 
 def _is(true: Loop, size: str, loop: Found) -> bool:

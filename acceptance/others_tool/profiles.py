@@ -10,18 +10,9 @@ from others_tool.loops import Found
 
 FEW_SAMPLES = 20  # fewer say nothing of the time: Terrace warns of none with fewer, either
 _DATA = "('heap', 'mapping', 'fixed', 'common', 'named', 'small')"
-_SPANS = (
-    "SELECT min(begun), max(ended) FROM phase_instance WHERE run = ? AND loop = ? "
-    "GROUP BY iteration ORDER BY iteration"
-)
-_LINES = (
-    "SELECT sum(cell.read_lines) FROM iteration JOIN cell ON cell.iteration = iteration.id "
-    "WHERE run = ? AND loop = ? AND exact GROUP BY iteration.id ORDER BY number"
-)
-# Up to a thousandth of the run.
-_LASTS = (
-    "SELECT loop.ended IS NULL OR loop.ended >= 0.999 * run.ended FROM loop JOIN run ON run.id = loop.run "
-    "WHERE loop.run = ? AND loop.number = ?"
+_LOOPS = (
+    "SELECT misses_by_end - misses_before, misses_before, iterations, turns_before, ended - begun "
+    "FROM main_loop WHERE run = ? AND ended NOT NULL"
 )
 
 
@@ -66,39 +57,36 @@ class Profile:
         return most
 
     def share_of_time(self) -> float | None:
-        """Of the virtual time after set-up, what the loop that was found holds; None without a loop. The turns
-        before it was recognised are in it, each as long as the others' mean, if there was time for that."""
-        (ended,) = self._rows("SELECT ended FROM run WHERE id = ?", self._run)[0]
-        spans = {number: rows for number in self._loops() if (rows := self._rows(_SPANS, self._run, number))}
-        if not spans or not ended:
-            return None
-        held, first = 0.0, float(ended)
-        for number, rows in spans.items():
-            turns = _held([end - begun for begun, end in rows], self._lasts(number))
-            (before,) = self._rows(
-                "SELECT turns_before FROM loop WHERE run = ? AND number = ?", self._run, number
-            )[0]
-            unrecognised = min(before * turns / len(rows), rows[0][0])
-            held += turns + unrecognised
-            first = min(first, rows[0][0] - unrecognised)
-        return held / float(ended - first)
+        """Of the virtual time since the first turn of the loop that was found, what it holds; None without one."""
+        rows = self._rows(
+            "SELECT time, run.ended - begun FROM loop_time JOIN run ON run.id = loop_time.run "
+            "WHERE run.id = ? AND name = ?",
+            self._run,
+            self.loop().name,
+        )
+        return float(rows[0][0] / rows[0][1]) if rows and rows[0][1] else None
 
     def share_of_misses(self) -> float | None:
-        """At least so much of the misses after set-up is in the loop: exact counters of its iterations, over all
-        misses of the run, set-up included; None without a loop or without misses. Both are lines that were
-        fetched, for loads and for stores; lines that are written back are in neither."""
-        (misses,) = self._rows("SELECT misses FROM counters WHERE run = ?", self._run)[0]
-        lines = {number: [row[0] for row in self._rows(_LINES, self._run, number)] for number in self._loops()}
-        held = sum(_held(each, self._lasts(number)) for number, each in lines.items())
-        return held / float(misses) if any(lines.values()) and misses else None
+        """Of the lines that the run missed since the first turn of the loop that was found, those that it missed;
+        None without one or without misses. The turns before it was recognised count as the others' mean; where the
+        view bounds its last turn, as its end was not noticed, the misses of that turn count by its time."""
+        held = unbounded = 0.0
+        since = 0
+        for misses, before, turns, turns_before, seconds in self._rows(_LOOPS, self._run):
+            share = turns_before / max(turns, 1)
+            held += misses + min(misses * share, before)
+            unbounded += seconds * (1 + share)
+            since = max(since, self.misses() - before + min(misses * share, before))
+        time = self._rows("SELECT time FROM loop_time WHERE run = ? AND name = ?", self._run, self.loop().name)
+        return held / since * min(time[0][0] / unbounded, 1.0) if since > 0 and unbounded > 0 else None
 
-    def _lasts(self, number: int) -> bool:
-        """Whether a loop ends with the run."""
-        (last,) = self._rows(_LASTS, self._run, number)[0]
-        return bool(last)
+    def moves(self) -> int:
+        """Transfers that were asked for."""
+        return int(self._rows("SELECT count(*) FROM move WHERE run = ?", self._run)[0][0])
 
-    def _loops(self) -> list[int]:
-        return [number for (number,) in self._rows("SELECT number FROM main_loop WHERE run = ?", self._run)]
+    def misses(self) -> int:
+        """Lines that the run fetched."""
+        return int(self._rows("SELECT misses FROM counters WHERE run = ?", self._run)[0][0])
 
     def loop(self) -> Found:
         """The main loop that was found; its turns are those of all the times that it was entered."""
@@ -159,10 +147,3 @@ class Profile:
 
     def _rows(self, sql: str, *values: object) -> list[tuple]:  # type: ignore[type-arg]
         return self._connection.execute(sql, values).fetchall()
-
-
-def _held(iterations: list[float], lasts: bool) -> float:
-    """What the iterations of a loop hold. Where the end of a loop is not noticed, its last iteration goes on to
-    the end of the run, so that the loop `lasts`; it then counts as the longest of the others at most."""
-    others = iterations[:-1]
-    return sum(others) + min(iterations[-1], max(others)) if others and lasts else sum(iterations)

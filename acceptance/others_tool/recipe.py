@@ -4,15 +4,17 @@
     [source]   debian or pypi (its name there), version, archive (Debian: the file), sha256
     [build]    commands (a shell script, run in the unpacked source; $CC, $CXX, $FC, $CFLAGS, $CXXFLAGS, $FFLAGS
                and $JOBS are set), program (the file that it leaves), packages (of Debian: what it needs beyond
-               compilers)
+               compilers), unchanged (commands that change nothing but the compilers, where it builds by them, too,
+               and is measured in another form: `why` says which)
     [inputs.FILE]   make (a module of others_tool/inputs), and what that takes
     [run.small], [run.full]   arguments, stdin, files (copies in the run's folder, by name there); {inputs} and
                {source} stand for the folders
     [run.calibrate]  the same, of a size that virtual time is calibrated at, where run.small is not fit for it: it
                takes less than 0.1 s natively. This one takes 0.1 to 0.5 s: it does what run.full does, with fewer
                turns, or with less data, which the caches hold
-    [verify]   says (a pattern that a line of the output matches), drop (a pattern of lines that differ from run to
-               run), files (that are equal, too), status (with which it ends well; default 0)
+    [verify]   output (a file that has it; else what it prints), says (a pattern that a line of the output
+               matches), drop (a pattern of lines that differ from run to run), files (that are equal, too), status
+               (with which it ends well; default 0)
     [time]     says (a pattern whose group is the seconds of the timed part)
     [loop]     because, and [[loop.is]]: at (FUNCTION of FILE:LINE, by reading the source), functions (any of them
                may hold it after the compiler has inlined calls), turns.small, turns.full; a second [[loop.is]] is
@@ -36,9 +38,9 @@ CALIBRATE = "calibrate"  # a size that only some recipes have
 _TABLES = {
     "": {"title", "languages", "why", "source", "build", "inputs", "run", "verify", "time", "loop"},
     "source": {"debian", "pypi", "version", "archive", "sha256"},
-    "build": {"commands", "program", "packages"},
+    "build": {"commands", "program", "packages", "unchanged"},
     "run": {*SIZES, CALIBRATE},
-    "verify": {"says", "drop", "files", "status"},
+    "verify": {"output", "says", "drop", "files", "status"},
     "time": {"says"},
     "loop": {"is", "because", "none"},
 }
@@ -87,10 +89,12 @@ class Recipe:
     why: str  # "" where nothing but the compilers is changed
     source: Source
     build: str
+    unchanged: str  # another build, in which nothing but the compilers is changed; "" for none
     program: str
     packages: tuple[str, ...]
     inputs: Mapping[str, Mapping[str, Any]]
     runs: Mapping[str, Run]
+    output: str  # a file; "" for standard output
     says: str  # "" where its status and its files say enough
     drop: str
     files: tuple[str, ...]
@@ -136,10 +140,12 @@ def _recipe(name: str, table: dict[str, Any]) -> Recipe:
             registries[0], source[registries[0]], source["version"], source.get("archive", ""), source["sha256"]
         ),
         build=build["commands"],
+        unchanged=build.get("unchanged", ""),
         program=build["program"],
         packages=tuple(build.get("packages", ())),
         inputs=table.get("inputs", {}),
         runs={size: Run(**table["run"][size]) for size in (*SIZES, *({CALIBRATE} & table["run"].keys()))},
+        output=verify.get("output", ""),
         says=verify.get("says", ""),
         drop=verify.get("drop", ""),
         files=tuple(verify.get("files", ())),

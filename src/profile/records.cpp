@@ -56,11 +56,11 @@ void fields(Io& io, R& r) {
 }
 template <class Io, IsOne<LoopRecord> R>
 void fields(Io& io, R& r) {
-  io(r.name, r.at, r.why, r.turns_before);
+  io(r.name, r.at, r.why, r.turns_before, r.misses_before);
 }
 template <class Io, IsOne<LoopEndRecord> R>
 void fields(Io& io, R& r) {
-  io(r.at, r.iterations, r.observed);
+  io(r.at, r.iterations, r.observed, r.misses);
 }
 template <class Io, IsOne<PhaseRecord> R>
 void fields(Io& io, R& r) {

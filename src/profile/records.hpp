@@ -69,11 +69,13 @@ struct LoopRecord {
   Seconds at;
   std::string why{};               // it was taken for the main loop; empty: the program says so
   std::uint32_t turns_before = 0;  // that it had made when it was
+  std::uint64_t misses_before = 0;  // of the run
 };
 struct LoopEndRecord {
   Seconds at;
   std::uint32_t iterations = 0;
   std::uint32_t observed = 0;  // of them, whole; the others' phases count as the last ones that were observed
+  std::uint64_t misses = 0;    // of the run
 };
 struct PhaseRecord {  // a phase that has ended
   std::uint32_t iteration = 0;

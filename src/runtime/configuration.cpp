@@ -63,7 +63,8 @@ void Configuration::hinted(const observe::ProgramHint& hint) {
 }
 
 void Configuration::loop_begin(const observe::NewLoop& loop) {
-  journal_.write(profile::LoopRecord{std::string(loop.name), now(), std::string(loop.why), loop.turns_before});
+  journal_.write(profile::LoopRecord{std::string(loop.name), now(), std::string(loop.why), loop.turns_before,
+                                     left_out_.totals().misses});
   profiling_.begin_loop();
   left_out_.begin_loop();
   iterations_ = 0;
@@ -119,7 +120,7 @@ void Configuration::loop_end(const PhaseTracker&, std::uint32_t observed) {
   if (iterations_ > 0) profiling_.end_iteration();
   profiling_.end_loop();
   strategy_->observe(strategy::LoopEnded{}, migrations_);
-  journal_.write(profile::LoopEndRecord{now(), iterations_, observed});
+  journal_.write(profile::LoopEndRecord{now(), iterations_, observed, left_out_.totals().misses});
   write_counters();
   price(observe::k_after_loop);
 }

@@ -182,7 +182,7 @@ std::string LoopFinder::what_there_was() const {
   const char* const but = loop.turn < k_least_turn ? "they are short"
                           : loop.alike > 0         ? "it was over when that was known"
                           : loop.turns < 3         ? "it was over before they could be compared"
-                          : loop.again < 0.8       ? "they miss in other memory each time"
+                          : loop.again.value_or(1) < observe::LoopTree::k_again       ? "they miss in other memory each time"
                                                    : "they take much more work one time than another";
   return text.append(", but ").append(but).append("; --loop ").append(name).append(" takes it all the same");
 }
@@ -192,9 +192,11 @@ std::string LoopFinder::why() const {
   const auto& loop = node(main_);
   const auto share = static_cast<double>(tree_.work_of(main_)) / static_cast<double>(tree_.now());
   const bool differ = loop.alike == 0 || loop.turn < mean_turn(main_) / 2;
-  const auto repeats = differ ? std::string("which differ, but the second half of them is like the first")
-                              : "which miss in the same memory to " +
-                                    std::to_string(static_cast<int>(100 * loop.again + 0.5)) + " %";
+  auto repeats = std::string("which miss in too little memory to compare it");
+  if (differ)
+    repeats = "which differ, but the second half of them is like the first";
+  else if (loop.again)
+    repeats = "which miss in the same memory to " + std::to_string(static_cast<int>(100 * *loop.again + 0.5)) + " %";
   char millions[32];
   std::snprintf(millions, sizeof millions, "%.3g",
                 static_cast<double>(differ ? mean_turn(main_) : loop.turn) / k_million);

@@ -19,17 +19,17 @@ constexpr std::uint32_t k_few_regions = 16;    // too few to tell anything from
 constexpr Work k_part_of_a_turn = 50;
 
 constexpr double k_alike = 0.5;  // the smaller of two turns' work to the larger
-constexpr double k_again = 0.8;
 
 constexpr std::uint64_t k_first_half = 8;  // turns: the first that are held against as many
 
-double share_again(std::uint32_t again, std::uint32_t larger) {
-  return larger < k_few_regions ? 1.0 : static_cast<double>(again) / larger;
+std::optional<double> share_again(std::uint32_t again, std::uint32_t larger) {
+  if (larger < k_few_regions) return {};
+  return static_cast<double>(again) / larger;
 }
 
-bool resemble(Work one, Work other, double again) {
+bool resemble(Work one, Work other, std::optional<double> again) {
   return static_cast<double>(std::min(one, other)) >= k_alike * static_cast<double>(std::max(one, other)) &&
-         again >= k_again;
+         again.value_or(1) >= LoopTree::k_again;
 }
 
 }  // namespace

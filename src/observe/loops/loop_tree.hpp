@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -28,6 +29,7 @@ class LoopTree {
  public:
   using Index = std::uint32_t;
   static constexpr Index k_root = 0;
+  static constexpr double k_again = 0.8;  // of the memory that a turn misses in, missed in by the next one, too
   static constexpr std::uint32_t k_every_depth = std::numeric_limits<std::uint32_t>::max();
 
   struct Node {
@@ -40,7 +42,8 @@ class LoopTree {
     std::uint64_t unseen = 0;    // of them, those that were not seen
     Work work = 0;               // of what has ended of it, with all that it does inside
     Work turn = 0;               // of the last turn
-    double again = 0;            // of the memory that the last two turns missed in, what both did
+    // Of the memory that the last two turns missed in, what both did; nothing where it is too little to tell.
+    std::optional<double> again;
     std::uint32_t alike = 0;     // turns running that resembled the one before
     bool is_steady = false;      // the second half of a visit's turns resembled the first
     Work begins_at = 0;          // of the last turn around it that it was entered in: the first time

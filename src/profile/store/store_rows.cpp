@@ -111,14 +111,14 @@ void RunRows::add(const ObjectEndRecord& r) {
 
 void RunRows::add(const LoopRecord& r) {
   ++loop_;
-  Statement insert(database_, "INSERT INTO loop VALUES(?, ?, ?, ?, ?, ?, NULL, NULL, NULL)");
-  insert.run(id_, loop_, r.name, r.at, r.why, r.turns_before);
+  Statement insert(database_, "INSERT INTO loop VALUES(?, ?, ?, ?, ?, ?, NULL, NULL, NULL, ?, NULL)");
+  insert.run(id_, loop_, r.name, r.at, r.why, r.turns_before, r.misses_before);
 }
 
 void RunRows::add(const LoopEndRecord& r) {
   Statement update(database_,
-                   "UPDATE loop SET ended = ?, iterations = ?, observed = ? WHERE run = ? AND number = ?");
-  update.run(r.at, r.iterations, r.observed, id_, loop_);
+                   "UPDATE loop SET ended = ?, iterations = ?, observed = ?, misses_by_end = ? WHERE run = ? AND number = ?");
+  update.run(r.at, r.iterations, r.observed, r.misses, id_, loop_);
 }
 
 void RunRows::add(const PhaseRecord& r) {

@@ -51,11 +51,24 @@ CREATE TABLE object_place(
 CREATE TABLE loop(
   run INTEGER NOT NULL REFERENCES run(id), number INTEGER NOT NULL, name TEXT NOT NULL, begun REAL NOT NULL,
   why TEXT NOT NULL, turns_before INTEGER NOT NULL, ended REAL, iterations INTEGER, observed INTEGER,
-  PRIMARY KEY(run, number)) WITHOUT ROWID;
+  misses_before INTEGER NOT NULL, misses_by_end INTEGER, PRIMARY KEY(run, number)) WITHOUT ROWID;
 CREATE VIEW loop_time AS
-  SELECT run, name, MIN(number) AS first, MIN(begun) AS begun,
-    SUM(COALESCE(ended - begun + MIN((ended - begun) * turns_before / MAX(iterations, 1), begun), 0)) AS time
-  FROM loop GROUP BY run, name;
+  WITH last_turn AS (
+      SELECT loop.run AS run, number, begun, turns_before, iterations, name, loop.ended AS ended,
+        CASE WHEN iterations > 1 AND loop.ended >= 0.999 * run.ended THEN (
+          SELECT MIN(one.begun) FROM phase_instance AS one
+          WHERE one.run = loop.run AND one.loop = number AND one.iteration = (
+            SELECT MAX(iteration) FROM phase_instance AS two WHERE two.run = loop.run AND two.loop = number))
+        END AS last
+      FROM loop JOIN run ON run.id = loop.run WHERE loop.ended IS NOT NULL),
+    taken AS (
+      SELECT run, number, begun, turns_before, name, MAX(iterations, 1) AS iterations,
+        COALESCE(MIN(ended - begun, (last - begun) * iterations / (iterations - 1)), ended - begun) AS time
+      FROM last_turn),
+    whole AS (
+      SELECT run, number, begun, name, time, MIN(time * turns_before / iterations, begun) AS before FROM taken)
+  SELECT run, name, MIN(number) AS first, MIN(begun - before) AS begun, SUM(time + before) AS time
+  FROM whole GROUP BY run, name;
 CREATE VIEW main_loop AS
   WITH most AS MATERIALIZED (SELECT run, MAX(time) AS time FROM loop_time GROUP BY run),
     taken AS MATERIALIZED (

@@ -103,13 +103,13 @@ def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, t
     ("name", "turns", "right"),
     [
         ("solve:120", 10, True),
-        ("Solver::solve(int):120", 12, True),
-        ("solve_:3", 8, True),
+        ("Solver::solve(int):120", 11, True),
+        ("solve_:3", 9, True),
         ("solve.constprop.0:3", 10, True),
         ("solve<std::map<std::string, a::b>, 17>:3", 10, True),
         ("a::Solver<int>::solve(std::pair<int, int>):3", 10, True),
         ("resolve:120", 10, False),
-        ("solve:120", 13, False),
+        ("solve:120", 12, False),
         ("", 0, False),
     ],
 )

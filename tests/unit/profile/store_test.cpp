@@ -204,6 +204,42 @@ TEST_F(StoreTest, CountsIterationsThatWereLeftOutAsTheLastOneInTheProfile) {
   EXPECT_EQ(stand_for, (std::vector<double>{1, 4, 2}));
 }
 
+// A loop that was found: `turns` of 1 s, of which the first two passed before it was recognised, begin at second 4;
+// the last of them lasts `last`, and the run goes on to `ended`.
+std::string found_loop(const std::string& journal_path, const std::string& store, std::uint32_t turns, double last,
+                       double ended) {
+  const double end = 4 + turns - 1 + last;
+  {
+    Journal journal(journal_path);
+    append(journal, RunRecord{});
+    append(journal, LoopRecord{"f:3", {6}, "it repeats", 2, 100});
+    for (std::uint32_t i = 2; i < turns; ++i)
+      append(journal, PhaseRecord{i - 2, 0, "f:3", {4.0 + i}, {i + 1 < turns ? 5.0 + i : end}, {}, true});
+    append(journal, LoopEndRecord{{end}, turns - 2, turns - 2, 300});
+    append(journal, EndRecord{{ended}, "exit"});
+  }
+  return merge_journals({journal_path}, store).path;
+}
+
+TEST_F(StoreTest, TimesOfLoopsHaveTheTurnsBeforeTheyWereRecognised) {
+  const auto store = found_loop(path("j"), path("x.terrace"), 8, 1, 20);
+  EXPECT_EQ(count(store, "loop_time WHERE abs(time - 8) < 1e-9 AND abs(begun - 4) < 1e-9"), 1);
+  EXPECT_EQ(count(store, "loop WHERE misses_before = 100 AND misses_by_end = 300"), 1);
+}
+
+TEST_F(StoreTest, ALoopWithHalfOfTheRunSinceItsFirstTurnIsTheMainLoop) {
+  EXPECT_EQ(count(found_loop(path("j"), path("x.terrace"), 8, 1, 20), "main_loop"), 1);    // 8 of 16 s
+  EXPECT_EQ(count(found_loop(path("k"), path("y.terrace"), 8, 1, 20.1), "main_loop"), 0);  // of 16.1 s
+}
+
+// Nobody has seen its end: what follows the loop is in its last turn.
+TEST_F(StoreTest, TheLastTurnOfALoopThatLastsToTheEndCountsAsTheOthersMean) {
+  const auto store = found_loop(path("j"), path("x.terrace"), 8, 9, 20);
+  EXPECT_EQ(count(store, "loop_time WHERE abs(time - 8) < 1e-9"), 1);
+  EXPECT_EQ(count(store, "main_loop"), 1);
+  EXPECT_EQ(count(found_loop(path("k"), path("y.terrace"), 8, 10, 21), "main_loop"), 0);
+}
+
 // A program that was profiled again has the profile that its last plan was made of.
 TEST_F(StoreTest, ReadsWhatWasProfiledLast) {
   {

@@ -112,7 +112,7 @@ def said(recipe: Recipe, size: str, cost: Cost) -> str:
     ways = (("hooks off", cost.hooks_off), ("simulate", cost.simulate), ("record", cost.record))
     times = ", ".join(f"{name} {seconds / cost.native:.1f}x" for name, seconds in ways)
     verdict = "right" if is_right(recipe, size, cost.loop) else f"not {_true(recipe, size) or 'none'}"
-    held = "" if cost.miss_share is None else f" and {cost.miss_share:.0%} of all misses"
+    held = "" if cost.miss_share is None else f" and {cost.miss_share:.0%} of the misses after it"
     share = "" if cost.time_share is None else f", {cost.time_share:.0%} of the time after set-up{held}"
     seen = "" if cost.seen_time is None else f", {cost.seen_time:.0%} of the time seen"
     return (

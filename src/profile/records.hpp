@@ -67,8 +67,8 @@ struct ObjectEndRecord {
 struct LoopRecord {
   std::string name;
   Seconds at;
-  std::string why{};               // it was taken for the main loop; empty: the program says so
-  std::uint32_t turns_before = 0;  // that it had made when it was
+  std::string why{};                // it was taken for the main loop; empty: the program says so
+  std::uint32_t turns_before = 0;   // that it had made when it was
   std::uint64_t misses_before = 0;  // of the run
 };
 struct LoopEndRecord {

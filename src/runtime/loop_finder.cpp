@@ -56,9 +56,16 @@ bool LoopFinder::is_meant(const std::string& name) const {
   return is_like(name) || is_like(function);
 }
 
+// A function's name, or a pattern, means the outermost of its loops.
+bool LoopFinder::is_in_a_wanted_one(Index index) {
+  for (auto around = node(index).around; around != k_none; around = node(around).around)
+    if (node(around).is_loop && is_wanted(around)) return true;
+  return false;
+}
+
 bool LoopFinder::deserves(Index index) {
   const auto& candidate = node(index);
-  if (!wanted_.empty()) return main_ == k_none && known_.empty() && is_wanted(index);
+  if (!wanted_.empty()) return main_ == k_none && known_.empty() && is_wanted(index) && !is_in_a_wanted_one(index);
   const auto work = static_cast<double>(tree_.work_of(index)) / static_cast<double>(tree_.now());
   if (work < k_share_of_a_run) return false;
   const auto least = least_turn(index, work);
@@ -182,8 +189,9 @@ std::string LoopFinder::what_there_was() const {
   const char* const but = loop.turn < k_least_turn ? "they are short"
                           : loop.alike > 0         ? "it was over when that was known"
                           : loop.turns < 3         ? "it was over before they could be compared"
-                          : loop.again.value_or(1) < observe::LoopTree::k_again       ? "they miss in other memory each time"
-                                                   : "they take much more work one time than another";
+                          : loop.again.value_or(1) < observe::LoopTree::k_again
+                              ? "they miss in other memory each time"
+                              : "they take much more work one time than another";
   return text.append(", but ").append(but).append("; --loop ").append(name).append(" takes it all the same");
 }
 
@@ -196,7 +204,8 @@ std::string LoopFinder::why() const {
   if (differ)
     repeats = "which differ, but the second half of them is like the first";
   else if (loop.again)
-    repeats = "which miss in the same memory to " + std::to_string(static_cast<int>(100 * *loop.again + 0.5)) + " %";
+    repeats =
+        "which miss in the same memory to " + std::to_string(static_cast<int>(100 * *loop.again + 0.5)) + " %";
   char millions[32];
   std::snprintf(millions, sizeof millions, "%.3g",
                 static_cast<double>(differ ? mean_turn(main_) : loop.turn) / k_million);

@@ -68,6 +68,7 @@ class LoopFinder final : public observe::LoopTree::Listener {
   [[nodiscard]] const Node& node(Index index) const { return tree_.nodes()[index]; }
   [[nodiscard]] bool deserves(Index index);
   [[nodiscard]] bool is_wanted(Index index);
+  [[nodiscard]] bool is_in_a_wanted_one(Index index);
   [[nodiscard]] bool is_meant(const std::string& name) const;
   [[nodiscard]] std::string what_there_was() const;
   [[nodiscard]] bool may_be_a_part() const;

@@ -37,11 +37,11 @@ class LoopTree {
     std::uint64_t code = 0;  // of the call, an address in the function; of the loop, its head
     LoopId loop = 0;
     Index around = k_root;
-    std::uint64_t visits = 0;    // begun
-    std::uint64_t turns = 0;     // of the loop, ended
-    std::uint64_t unseen = 0;    // of them, those that were not seen
-    Work work = 0;               // of what has ended of it, with all that it does inside
-    Work turn = 0;               // of the last turn
+    std::uint64_t visits = 0;  // begun
+    std::uint64_t turns = 0;   // of the loop, ended
+    std::uint64_t unseen = 0;  // of them, those that were not seen
+    Work work = 0;             // of what has ended of it, with all that it does inside
+    Work turn = 0;             // of the last turn
     // Of the memory that the last two turns missed in, what both did; nothing where it is too little to tell.
     std::optional<double> again;
     std::uint32_t alike = 0;     // turns running that resembled the one before

@@ -116,8 +116,9 @@ void RunRows::add(const LoopRecord& r) {
 }
 
 void RunRows::add(const LoopEndRecord& r) {
-  Statement update(database_,
-                   "UPDATE loop SET ended = ?, iterations = ?, observed = ?, misses_by_end = ? WHERE run = ? AND number = ?");
+  Statement update(
+      database_,
+      "UPDATE loop SET ended = ?, iterations = ?, observed = ?, misses_by_end = ? WHERE run = ? AND number = ?");
   update.run(r.at, r.iterations, r.observed, r.misses, id_, loop_);
 }
 

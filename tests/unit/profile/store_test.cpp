@@ -204,8 +204,8 @@ TEST_F(StoreTest, CountsIterationsThatWereLeftOutAsTheLastOneInTheProfile) {
   EXPECT_EQ(stand_for, (std::vector<double>{1, 4, 2}));
 }
 
-// A loop that was found: `turns` of 1 s, of which the first two passed before it was recognised, begin at second 4;
-// the last of them lasts `last`, and the run goes on to `ended`.
+// A loop that was found: `turns` of 1 s, of which the first two passed before it was recognised, begin at second
+// 4; the last of them lasts `last`, and the run goes on to `ended`.
 std::string found_loop(const std::string& journal_path, const std::string& store, std::uint32_t turns, double last,
                        double ended) {
   const double end = 4 + turns - 1 + last;

@@ -277,6 +277,20 @@ TEST(LoopFinder, ALoopThatWasNamedIsTaken) {
   EXPECT_EQ(once.nothing_found(), "the loop loop 1 did not go round twice; no loop went round twice");
 }
 
+TEST(LoopFinder, APatternMeansTheOutermostOfItsLoops) {
+  Program program({{1, {.last = 2}}, {2, {.around = 1, .last = 2}}}, "loop*");
+  for (int i = 0; i < 4; ++i) {
+    program.turn(1);
+    for (int j = 0; j < 50; ++j) {
+      program.turn(2);
+      program.run(3, 2, 1000);
+    }
+  }
+  program.leave();
+  EXPECT_EQ(program.log.front(), "begin loop 1");
+  EXPECT_EQ(std::count(program.log.begin(), program.log.end(), "begin loop 2"), 0);
+}
+
 // C++ has names of any length.
 TEST(LoopFinder, NamesAreNotCut) {
   const std::string name = "loop " + std::string(400, 'x');

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from terrace import _core, units
 from terrace.errors import WrongCallError, core_errors
@@ -69,7 +70,11 @@ class Swap:
 
 
 def benefits(model: Model, names: Sequence[str], draws: int = BENEFIT_DRAWS) -> list[Benefit]:
-    """By name: what objects gain, and how sure their order is; 0 for unknown names."""
+    """By name: what objects gain, and how sure their order is; 0 for unknown names.
+
+    Two errors, which do not depend on each other: that of sampling within the iterations that were observed,
+    drawn, and that of the iterations that were not, of which the differences of those that were tell (Student's t).
+    """
     problem = model.problem()
     position = {name: o for o, name in enumerate(problem.objects)}
     with core_errors():
@@ -77,31 +82,45 @@ def benefits(model: Model, names: Sequence[str], draws: int = BENEFIT_DRAWS) -> 
         drawn = np.asarray(_core.benefit_draws(problem, draws)).reshape(-1, len(problem.objects))
     known = [name for name in names if name in position and estimates[position[name]] > _LEAST_TIME]
     known.sort(key=lambda name: -estimates[position[name]])
-    ranked = _ranked(known, estimates, drawn, position)
+    between = model.between_iterations
+    columns = [position[name] for name in known]
+    errors = np.array([between.errors.get(name, 0.0) for name in known])
+    orders = drawn[:, columns]
+    if errors.any():
+        normal = np.random.default_rng(0).standard_normal(orders.shape)
+        orders = orders * np.maximum(1 + normal * errors, 0.0)
+    intervals = [
+        _widened(estimate, _interval(estimate, draws), error * estimate, between.freedom)
+        for estimate, draws, error in zip(estimates[columns], drawn[:, columns].T, errors, strict=True)
+    ]
+    ranked = _ranked(known, estimates[columns], orders, intervals)
     return [ranked.get(name, Benefit(name, 0.0, 0.0, 0.0, None, None, 0.0)) for name in names]
 
 
-def _ranked(known: list[str], estimates: Floats, drawn: Floats, position: dict[str, int]) -> dict[str, Benefit]:
-    """`known` is in the order of the estimates."""
-    columns = drawn[:, [position[name] for name in known]]
+def _widened(estimate: float, interval: tuple[float, float], error: float, freedom: int) -> tuple[float, float]:
+    """By the standard error of something else that does not depend on it, known with so many degrees of freedom."""
+    if error <= 0:
+        return interval
+    more = error * float(stdtrit(freedom, 0.95))
+    low, high = (float(np.hypot(end - estimate, more)) for end in interval)
+    return max(estimate - low, 0.0), estimate + high
+
+
+def _ranked(
+    known: list[str], estimates: Floats, draws: Floats, intervals: list[tuple[float, float]]
+) -> dict[str, Benefit]:
+    """`known` is in the order of the estimates; a column of the draws for each."""
     result = {}
     for r, name in enumerate(known):
-        own = columns[:, r : r + 1]
+        own = draws[:, r : r + 1]
         # As many draws in the other order; equal ones count half.
-        other_way = np.where(np.arange(len(known)) > r, columns > own, columns < own).mean(axis=0)
-        other_way += 0.5 * (columns == own).mean(axis=0)
+        other_way = np.where(np.arange(len(known)) > r, draws > own, draws < own).mean(axis=0)
+        other_way += 0.5 * (draws == own).mean(axis=0)
         other_way[r] = 0.0
         rival = int(other_way.argmax()) if len(known) > 1 else r
         swap = float(other_way[rival])
-        estimate = float(estimates[position[name]])
-        result[name] = Benefit(
-            name,
-            estimate,
-            *_interval(estimate, columns[:, r]),
-            r + 1,
-            known[rival] if swap > _UNSURE else None,
-            swap,
-        )
+        rival_name = known[rival] if swap > _UNSURE else None
+        result[name] = Benefit(name, float(estimates[r]), *intervals[r], r + 1, rival_name, swap)
     return result
 
 

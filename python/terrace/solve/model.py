@@ -61,6 +61,7 @@ class Model:
         with core_errors():
             self.hints = _core.Hints.read(str(hints)) if hints else None
             stored = _core.Store(str(store.path))
+            self.between_iterations = store.between_iterations(run, exact)
             self.profile = stored.profile(run.id, exact)
             self.machine = _core.Machine.read(machine) if machine else stored.machine(run.id)
             self.calibration = stored.calibration(run.id)

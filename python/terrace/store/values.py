@@ -156,6 +156,14 @@ class Loop:
 
 
 @dataclass(frozen=True)
+class BetweenIterations:
+    """How far objects differ between the iterations that were observed, where others were not."""
+
+    freedom: int  # iterations less one; 0 where nothing was left out, or nothing is known
+    errors: dict[str, float]  # by object: standard error of its mean exposure, over that mean; 0 where missing
+
+
+@dataclass(frozen=True)
 class PhaseInstance:
     """One phase of one iteration, as it ran, or as long as the last one of its like that was observed."""
 

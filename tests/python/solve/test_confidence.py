@@ -14,9 +14,32 @@ from terrace import _core
 from terrace.lab.study import run_terrace
 from terrace.solve import confidence
 from terrace.solve.model import Model
+from terrace.store import reader
 from terrace.store.reader import Store
 
 _DRAWS = confidence.BENEFIT_DRAWS
+
+
+def test_what_differs_between_iterations_is_more_than_chance():
+    """Of 10,000 profiles of four iterations, whose objects are met by Poisson counts: one with the same mean in
+    each, one whose mean is twice as large in half of them."""
+    rng = np.random.default_rng(1)
+    weights = np.full(4, 0.25)
+    same = rng.poisson(100.0, (10_000, 4)).astype(float)
+    other = rng.poisson(100.0 * rng.choice([1.0, 2.0], (10_000, 4))).astype(float)
+    of_same = reader._relative_errors(same, same, weights)
+    of_other = reader._relative_errors(other, other, weights)
+    assert np.median(of_same) < 0.03  # of 100, 10 are chance, and 5 for the mean of four
+    # Half of the difference is the standard deviation, and half of that its mean's.
+    assert np.sqrt(np.mean(np.square(of_other))) == pytest.approx(25 / 150, rel=0.1)
+
+
+def test_intervals_are_as_much_wider_as_iterations_differ():
+    assert confidence._widened(10.0, (9.0, 11.0), 0.0, 3) == (9.0, 11.0)
+    low, high = confidence._widened(10.0, (9.0, 12.0), 1.0, 3)
+    more = stats.t.ppf(0.95, 3)
+    assert (10 - low, high - 10) == pytest.approx((np.hypot(1, more), np.hypot(2, more)))
+    assert confidence._widened(1.0, (0.5, 1.5), 1.0, 1)[0] == 0.0  # no benefit is below that
 
 
 @pytest.fixture(scope="module")

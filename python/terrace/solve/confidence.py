@@ -73,7 +73,7 @@ def benefits(model: Model, names: Sequence[str], draws: int = BENEFIT_DRAWS) -> 
     """By name: what objects gain, and how sure their order is; 0 for unknown names.
 
     Two errors, which do not depend on each other: that of sampling within the iterations that were observed,
-    drawn, and that of the iterations that were not, of which the differences of those that were tell (Student's t).
+    drawn, and that of the iterations that were not, which the differences of those that were tell (Student's t).
     """
     problem = model.problem()
     position = {name: o for o, name in enumerate(problem.objects)}
@@ -98,7 +98,7 @@ def benefits(model: Model, names: Sequence[str], draws: int = BENEFIT_DRAWS) -> 
 
 
 def _widened(estimate: float, interval: tuple[float, float], error: float, freedom: int) -> tuple[float, float]:
-    """By the standard error of something else that does not depend on it, known with so many degrees of freedom."""
+    """By the standard error of something else, which does not depend on it, of so many degrees of freedom."""
     if error <= 0:
         return interval
     more = error * float(stdtrit(freedom, 0.95))

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from terrace import verbs
-from terrace.errors import TerraceError
+from terrace.errors import TerraceError, core_error, core_status
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 # Typer brings a Click of its own, or takes the one that is installed: either way this is its base of errors.
@@ -92,6 +92,8 @@ def main() -> None:
         status = application().main(prog_name="terrace", standalone_mode=False)
     except TerraceError as error:
         _fail(str(error), error.status)
+    except core_error() as error:
+        _fail(str(error), core_status(error))
     except _ClickError as error:
         _fail(_usage(error), 2)
     except (typer.Abort, KeyboardInterrupt):

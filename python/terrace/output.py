@@ -4,10 +4,12 @@ When standard output is no terminal there is no colour, no box and no wrapping: 
 """
 
 import json
+import os
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich import box
@@ -16,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from terrace import units
+from terrace.errors import TerraceError
 
 SCHEMA = 1
 _BAR_WIDTH = 48  # characters of the longest bar
@@ -87,6 +90,24 @@ class Steps:
     def done(self, count: int = 1) -> None:
         """So many steps more are done."""
         self._bar.advance(self._task, count)
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Writes a file that is there whole or not at all, whoever else writes the same; raises TerraceError."""
+    raw = content.encode() if isinstance(content, str) else content
+    try:
+        if path.exists() and not path.is_file():  # a device, as /dev/stdout, is written to and not replaced
+            path.write_bytes(raw)
+            return
+        target = path.resolve()
+        beside = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            beside.write_bytes(raw)
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise TerraceError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def warn(text: str) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import resource
 import subprocess
 import sys
 
@@ -26,6 +27,7 @@ import pytest
         (("export", "FILE", "--format", "papyrus"), 2, "papyrus"),
         (("export", "FILE", "--format", "csv", "--table", "chairs"), 2, "chairs"),
         (("report", "FILE", "-o", "/nowhere/at/all.html"), 1, "/nowhere/at/all.html"),
+        (("plan", "FILE", "--fast", "8MiB", "-o", "/nowhere/at/all.toml"), 1, "/nowhere/at/all.toml"),
         (("lab",), 2, "--help"),
         (("dance",), 2, "dance"),
     ],
@@ -65,3 +67,46 @@ def test_a_reader_may_leave(store_path):
     columns = "iteration,phase,chunk,read_lines,write_lines,exposure,samples,line_squares"
     assert done.stdout == columns + ",streamed_lines,streamed_exposure\n"
     assert done.stderr == ""
+
+
+def no_room(words):
+    """Runs `terrace VERB ...` where no file can grow past a kilobyte, as on a full disk."""
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+
+    command = [sys.executable, "-P", "-m", "terrace", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, preexec_fn=limit)
+
+
+@pytest.mark.parametrize("words", [("report",), ("plan", "--fast", "8MiB")])
+def test_a_full_disk_is_one_line_and_leaves_nothing(store_path, tmp_path, words):
+    output = tmp_path / "output"
+    done = no_room([words[0], store_path, *words[1:], "-o", output])
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"terrace: {output}: cannot be written: File too large\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_replaces_the_earlier_one_and_no_link(terrace, store_path, tmp_path):
+    page, link = tmp_path / "page.html", tmp_path / "link.html"
+    page.write_text("earlier")
+    link.symlink_to(page)
+    assert terrace("report", store_path, "-o", link).returncode == 0
+    assert link.is_symlink()
+    assert page.read_text().startswith("<!")
+    assert sorted(tmp_path.iterdir()) == [link, page]
+
+
+@pytest.mark.parametrize(
+    "words", [("show",), ("plan", "--fast", "8MiB"), ("export", "--format", "csv", "--table", "cell")]
+)
+def test_a_damaged_profile_is_one_line(terrace, store_path, tmp_path, words):
+    """All but the first page is overwritten: the file is still one that terrace wrote."""
+    damaged = tmp_path / "damaged.terrace"
+    whole = store_path.read_bytes()
+    damaged.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    done = terrace(words[0], damaged, *words[1:])
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"terrace: {damaged} is damaged: ")
+    assert done.stderr.count("\n") == 1

@@ -3,7 +3,8 @@
 import json
 import sqlite3
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -75,7 +76,7 @@ class Store:
         self._connection.text_factory = lambda raw: raw.decode(errors="replace")
         try:
             application = self._one("PRAGMA application_id")[0]
-        except sqlite3.DatabaseError:
+        except TerraceError:
             application = 0
         if application != APPLICATION:
             raise WrongCallError(f"{path} is not a profile store (a file that `terrace record` writes)")
@@ -380,8 +381,9 @@ class Store:
 
     def table(self, name: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """A whole table: its columns and its rows. `name` is one of docs/store.md's."""
-        cursor = self._connection.execute(f'SELECT * FROM "{name}"')
-        return [column[0] for column in cursor.description], cursor.fetchall()
+        with self._damage_named():
+            cursor = self._connection.execute(f'SELECT * FROM "{name}"')
+            return [column[0] for column in cursor.description], cursor.fetchall()
 
     def _each(self, kind: type[T], rest: str, *values: object) -> list[T]:
         """A value of a dataclass for each row; its fields have the columns' names."""
@@ -397,16 +399,26 @@ class Store:
         ]
 
     def _all(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        return self._connection.execute(sql, values).fetchall()
+        with self._damage_named():
+            return self._connection.execute(sql, values).fetchall()
 
     def _first(self, sql: str, *values: object) -> tuple[Any, ...] | None:
-        row: tuple[Any, ...] | None = self._connection.execute(sql, values).fetchone()
-        return row
+        with self._damage_named():
+            row: tuple[Any, ...] | None = self._connection.execute(sql, values).fetchone()
+            return row
 
     def _one(self, sql: str, *values: object) -> tuple[Any, ...]:
         row = self._first(sql, *values)
         assert row is not None
         return row
+
+    @contextmanager
+    def _damage_named(self) -> Iterator[None]:
+        """Our queries are right: what SQLite finds wrong is the file."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise TerraceError(f"{self.path} is damaged: {error}") from error
 
 
 def _truth(value: int | None) -> bool | None:

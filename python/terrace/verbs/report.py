@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from terrace.output import write_whole
 from terrace.report.gather import gather
 from terrace.report.page import render
 
@@ -32,5 +33,5 @@ def report(
     """Write one HTML page with the pictures."""
     target = output or file.with_suffix(".html")
     page = render(gather(file, process))
-    target.write_text(page, encoding="utf-8")
+    write_whole(target, page)
     print(target)

@@ -8,13 +8,13 @@ work (`--shard`): which of them a cell belongs to follows from its name alone.
 from __future__ import annotations
 
 import json
-import os
 import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from terrace import output
 from terrace.errors import TerraceError, WrongCallError
 
 SCHEMA = 2  # of the files of cells, of tables, and of settings.json
@@ -108,11 +108,9 @@ def document(content: dict[str, Any]) -> str:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Writes a file that is there whole or not at all, whoever else writes the same."""
+    """Writes a file that is there whole or not at all, in a folder that is made where it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_bytes(content.encode() if isinstance(content, str) else content)
-    beside.replace(path)
+    output.write_whole(path, content)
 
 
 def unique(cells: Sequence[Cell]) -> list[Cell]:

@@ -46,15 +46,15 @@ JournalFolder::~JournalFolder() {
   if (!keep_) fs::remove_all(path_, ignored);
 }
 
-void JournalFolder::merge(const LaunchOptions& options, const fs::path& job) {
+void JournalFolder::merge(const LaunchOptions& options, const fs::path& job, const std::string& advice) {
   const auto output =
       options.output.empty() ? job.filename().string() + "." + job_id() + ".terrace" : options.output;
   Journals journals;
   add_journals_in(journals, path_);
   try {
     for (const auto& [label, files] : journals) {
-      const auto merged = profile::merge_journals(files, output_of_configuration(output, label));
-      if (!options.quiet) print_summary(merged, label, options.json);
+      const auto asked = output_of_configuration(output, label);
+      print_closing(profile::merge_journals(files, asked), {asked, label, options.quiet, options.json, advice});
     }
   } catch (const Error& error) {
     // Nothing is lost: there may be room elsewhere.

@@ -20,9 +20,9 @@ class JournalFolder {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
   // Merges the journals into a profile for each configuration and prints the summaries, as the options say;
-  // without
-  // --output the profile is called after `job`. Throws Error when it cannot be written; the journals stay then.
-  void merge(const LaunchOptions& options, const std::filesystem::path& job);
+  // without --output the profile is called after `job`. `advice`: what to do where no main loop was seen. Throws
+  // Error when a profile cannot be written; the journals stay then.
+  void merge(const LaunchOptions& options, const std::filesystem::path& job, const std::string& advice);
 
  private:
   std::filesystem::path path_;

@@ -43,7 +43,10 @@ int launch(const LaunchOptions& given) {
   for (const auto& sentence : unknown_names)
     if (!options.quiet) fmt::print(stderr, "terrace: {}\n", sentence);
   const auto ending = run_child(options.command, program_environment(session_file, session.backend));
-  folder.merge(options, options.command.front());
+  folder.merge(options, options.command.front(),
+               session.phases.follows_loops()
+                   ? "name it with --loop NAME, or with --phases f,g the functions that begin its phases"
+                   : "mark it, or try --phases auto");
   return end_like(ending);
 }
 

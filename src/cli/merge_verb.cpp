@@ -58,8 +58,8 @@ int merge_verb(int argc, char** argv) {
   app.add_flag("--quiet,-q", quiet, "print no summary");
   if (!parse_words(app, "merge", argc, argv)) return 0;
   for (const auto& [label, journals] : find_journals(given)) {
-    const auto merged = profile::merge_journals(journals, output_of_configuration(output, label));
-    if (!quiet) print_summary(merged, label, json);
+    const auto asked = output_of_configuration(output, label);
+    print_closing(profile::merge_journals(journals, asked), {asked, label, quiet, json, ""});
   }
   return 0;
 }

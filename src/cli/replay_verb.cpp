@@ -74,7 +74,7 @@ int replay_verb(int argc, char** argv) {
       if (!end.finished) say_truncated(process, end, index.cut);
     }
     auto job = std::filesystem::path(options->recording).stem();
-    folder.merge(*options, job);
+    folder.merge(*options, job, "");
   } catch (const Error& error) {
     if (error.code() != Code::corrupt) throw;
     throw Error(error.code(), options->recording + ": " + error.what());

@@ -96,15 +96,30 @@ std::string noted(const std::string& path, std::int64_t run, const std::string& 
   return query.step() ? query.text(0) : std::string();
 }
 
-// Where no main loop was. Advice is for a program that marks its loop, and did not get there: where functions were
+// A loop that was taken for the main loop and holds too little of the run; empty: none.
+std::string small_loop(const std::string& path, std::int64_t run) {
+  profile::Database database(path, profile::Database::Mode::read);
+  profile::Statement query(
+      database,
+      "SELECT name FROM loop_time WHERE run = ?1 AND NOT EXISTS (SELECT 1 FROM main_loop WHERE"
+      " main_loop.run = ?1) ORDER BY time DESC LIMIT 1");
+  query.bind_all(run);
+  return query.step() ? query.text(0) : std::string();
+}
+
+// Where no main loop was. Advice is for a program that ended and has not got to its loop: where functions were
 // named, or the process did not end, a line of its own says so.
-std::string what_was_seen(const LoopSummary& loop, const std::string& path, bool is_whole) {
+std::string what_was_seen(const LoopSummary& loop, const std::string& path, bool is_whole,
+                          const std::string& advice) {
   if (auto hooks = noted(path, loop.run, "no access was seen"); !hooks.empty()) return hooks;
+  const std::string k_none = "no main loop was seen";
   const std::string k_found = "no main loop was found";
-  if (const auto seen = noted(path, loop.run, k_found); !seen.empty())
-    return "no main loop was seen" + seen.substr(k_found.size());
-  const bool is_marked = is_whole && noted(path, loop.run, "--phases: ").empty();
-  return std::string("no main loop was seen") + (is_marked ? " (mark it, or try --phases auto)" : "");
+  if (const auto seen = noted(path, loop.run, k_found); !seen.empty()) return k_none + seen.substr(k_found.size());
+  if (const auto small = small_loop(path, loop.run); !small.empty())
+    return fmt::format("{}: {} took less than half of the time since it began; --loop {} takes it", k_none, small,
+                       small);
+  if (!is_whole || advice.empty() || !noted(path, loop.run, "--phases: ").empty()) return k_none;
+  return fmt::format("{} ({})", k_none, advice);
 }
 
 // Names and advice are `terrace show`'s.
@@ -129,14 +144,12 @@ void print_core_time(const LoopSummary& loop, const std::string& name) {
       loop.core_time_from.empty() ? "; --calibrate fits it, --core-time takes it" : "");
 }
 
-}  // namespace
-
-void print_summary(const profile::MergeSummary& merged, const std::string& label, bool json) {
+void print_summary(const profile::MergeSummary& merged, const Closing& closing) {
   const auto loop = longest_loop(merged.path);
-  if (json) {
+  if (closing.json) {
     nlohmann::ordered_json line = {{"schema", 1},
                                    {"file", merged.path},
-                                   {"label", label},
+                                   {"label", closing.label},
                                    {"planner", loop.planner},
                                    {"backend", loop.backend},
                                    {"processes", merged.processes},
@@ -148,6 +161,7 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
                                    {"moved_bytes", loop.moved},
                                    {"time_share_without_hooks", loop.time_share},
                                    {"heap_share_uncovered", loop.heap_share}};
+    if (merged.path != closing.asked) line["exists"] = closing.asked;
     if (loop.backend == "virtual") {
       auto& core_time = line["core_time"];
       core_time = {{"instruction_s", loop.instruction_time}, {"calibrated", loop.core_time_fitted}};
@@ -157,7 +171,7 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
     fmt::print(stderr, "{}\n", line.dump());
     return;
   }
-  const auto name = label.empty() ? std::string() : label + ": ";
+  const auto name = closing.label.empty() ? std::string() : closing.label + ": ";
   if (loop.iterations > 0)
     fmt::print(stderr, "terrace: {}{} {} in {} of {} time ({}), {} moves of {}; profile in {}\n", name,
                loop.iterations, loop.iterations == 1 ? "iteration" : "iterations", format(Seconds{loop.loop}),
@@ -165,7 +179,7 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
                merged.path);
   else
     fmt::print(stderr, "terrace: {}{}; profile in {}\n", name,
-               what_was_seen(loop, merged.path, merged.incomplete == 0), merged.path);
+               what_was_seen(loop, merged.path, merged.incomplete == 0, closing.advice), merged.path);
   if (loop.observed < loop.iterations)
     fmt::print(stderr, "terrace: observed {} of {} iterations; the others count as the last one observed\n",
                loop.observed, loop.iterations);
@@ -173,6 +187,14 @@ void print_summary(const profile::MergeSummary& merged, const std::string& label
   print_coverage(loop, merged.path);
   print_core_time(loop, name);
   for (const auto& note : merged.notes) fmt::print(stderr, "terrace: {}\n", note);
+}
+
+}  // namespace
+
+void print_closing(const profile::MergeSummary& merged, const Closing& closing) {
+  if (!closing.quiet) print_summary(merged, closing);
+  if (merged.path != closing.asked && (closing.quiet || !closing.json))
+    fmt::print(stderr, "terrace: {} exists: wrote {}\n", closing.asked, merged.path);
 }
 
 }  // namespace terrace::cli

@@ -7,6 +7,16 @@
 
 namespace terrace::cli {
 
-void print_summary(const profile::MergeSummary& merged, const std::string& label, bool json);
+// `asked`: the name that was asked for. Where there was such a file, a line says which one was written instead,
+// with
+// --quiet too; with --json the document says it.
+struct Closing {
+  std::string asked;
+  std::string label;
+  bool quiet = false;
+  bool json = false;
+  std::string advice;  // what to do where no main loop was seen
+};
+void print_closing(const profile::MergeSummary& merged, const Closing& closing);
 
 }  // namespace terrace::cli

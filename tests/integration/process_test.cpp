@@ -253,6 +253,31 @@ TEST_F(Process, SaysThatItHasNoHooks) {
   EXPECT_NE(named.output.find("terrace: no main loop was seen; "), std::string::npos) << named.output;
 }
 
+// What it says of a loop that is too small is what `terrace show` says.
+TEST_F(Process, SaysWhichLoopIsTooSmall) {
+  const std::string none = "terrace: no main loop was seen";
+  const auto found = summary("./brief", "");
+  EXPECT_TRUE(found.output.starts_with(none + ": main:")) << found.output;
+  const auto name = found.output.substr(none.size() + 2, found.output.find(" took") - none.size() - 2);
+  EXPECT_NE(found.output.find(" took less than half of the time since it began; --loop " + name + " takes it; "),
+            std::string::npos)
+      << found.output;
+  fs::remove(root / "profile.terrace");
+  const auto named = summary("./brief", "--loop " + name);
+  EXPECT_NE(named.output.find(" iterations in "), std::string::npos) << named.output;
+}
+
+TEST_F(Process, SaysThatTheFileThatWasAskedForExists) {
+  ASSERT_EQ(simulate("./words a").output, "9700\n");
+  EXPECT_EQ(simulate("./words a").output, "9700\nterrace: profile.terrace exists: wrote profile-2.terrace\n");
+  const auto said = summary("./words a", "");
+  EXPECT_TRUE(said.output.ends_with("terrace: profile.terrace exists: wrote profile-3.terrace\n")) << said.output;
+  const auto json = summary("./words a", "--json").output;
+  EXPECT_NE(json.find(R"("file":"profile-4.terrace")"), std::string::npos) << json;
+  EXPECT_NE(json.find(R"("exists":"profile.terrace")"), std::string::npos) << json;
+  EXPECT_EQ(std::count(json.begin(), json.end(), '\n'), 1) << json;
+}
+
 // Its blocks come and go with each turn: they are the same memory all the same.
 TEST_F(Process, FindsTheMainLoopInAThreadThatTheMainOneWaitsFor) {
   for (const char* verb : {"simulate", "record"}) {

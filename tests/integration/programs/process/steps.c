@@ -1,6 +1,6 @@
 /* A time loop as people write it: a set-up with loops of its own, then steps of two sweeps without a call and one
-   in a function, and a print every few steps that the compiler moves away. With MARKED it says where it is itself.
- */
+   in a function, and a print every few steps that the compiler moves away. With MARKED it says where it is itself;
+   with BRIEF one long sweep follows, so that the steps are a small part of the run. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -42,6 +42,11 @@ int main(void) {
     if (step % EVERY == 0) printf("%d %.6f\n", step, size);
   }
   terrace_loop_end();
+#ifdef BRIEF
+  double sum = 0;
+  for (long i = 0; i < 16L * STEPS * N; ++i) sum += now[i % N];
+  printf("%.6f\n", sum);
+#endif
   free(next);
   free(now);
   return 0;

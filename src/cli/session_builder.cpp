@@ -90,6 +90,7 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   configuration.planner = variant.name();
   if (!options.plan.empty()) {
     configuration.plan = strategy::read_plan_file(options.plan);
+    strategy::check_places(*configuration.plan, machine, options.plan);
     configuration.better_plan = options.better_plan;
     if (!options.better_plan) configuration.planner = "plan";
   }

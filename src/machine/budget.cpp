@@ -32,15 +32,6 @@ void allow_kind(const Machine& machine, Budget& budget, std::string_view kind, B
   }
 }
 
-std::string what_there_is(const Machine& machine) {
-  std::string text = "the kinds ";
-  const auto kinds = machine.kinds();
-  for (std::size_t i = 0; i < kinds.size(); ++i) text += (i > 0 ? ", " : "") + kinds[i];
-  text += " and the places ";
-  for (std::size_t i = 0; i < machine.places().size(); ++i) text += (i > 0 ? ", " : "") + machine.places()[i].name;
-  return text;
-}
-
 struct Word {
   std::string_view name;
   Bytes size;
@@ -69,6 +60,15 @@ std::vector<Word> split(std::string_view text) {
 }
 
 }  // namespace
+
+std::string kinds_and_places(const Machine& machine) {
+  std::string text = "the kinds ";
+  const auto kinds = machine.kinds();
+  for (std::size_t i = 0; i < kinds.size(); ++i) text += (i > 0 ? ", " : "") + kinds[i];
+  text += " and the places ";
+  for (std::size_t i = 0; i < machine.places().size(); ++i) text += (i > 0 ? ", " : "") + machine.places()[i].name;
+  return text;
+}
 
 Budget fast_budget(const Machine& machine, Bytes fast) {
   auto budget = whole_budget(machine);
@@ -107,7 +107,7 @@ Budget parse_budget(const Machine& machine, std::string_view text) {
     if (!id) {
       throw Error(Code::invalid, "budget: '" + std::string(word.name) +
                                      "' is neither a kind nor a place of machine '" + machine.name() +
-                                     "'; there are " + what_there_is(machine));
+                                     "'; there are " + kinds_and_places(machine));
     }
     const auto& place = machine.place(*id);
     if (word.size > place.capacity) {

@@ -181,6 +181,8 @@ Budget whole_budget(const Machine& machine);
 // (`--fast`): the fastest kind. Throws Error{invalid} naming the word that is wrong and what there is.
 Budget parse_budget(const Machine& machine, std::string_view text);
 Budget fast_budget(const Machine& machine, Bytes fast);
+// "the kinds hbm, ddr and the places hbm0, ddr0": what a refusal offers instead of a wrong name.
+std::string kinds_and_places(const Machine& machine);
 // The same budget as plans write it, however its sizes were written: "hbm=1MB" for "hbm=1000000". Throws
 // Error{invalid} for what can be no budget of any machine.
 std::string format_budget(std::string_view text);

@@ -305,6 +305,19 @@ Plan read_plan_file(const std::filesystem::path& path) {
   return parse_plan(text.str(), path.string());
 }
 
+void check_places(const Plan& plan, const machine::Machine& machine, const std::string& file_name) {
+  const auto kinds = machine.kinds();
+  const auto check = [&](const PlanObject& object, const std::string& word) {
+    if (machine.find_place(word) || std::ranges::find(kinds, word) != kinds.end()) return;
+    throw Error(Code::invalid, file_name + ": object " + in_quotes(object.name) + ": place " + in_quotes(word) +
+                                   " is neither a kind nor a place of machine '" + machine.name() +
+                                   "'; there are " + machine::kinds_and_places(machine));
+  };
+  for (const auto& object : plan.objects)
+    for (const auto& part : object.parts) check(object, part.place);
+  for (const auto& move : plan.moves) check(plan.objects[move.object], move.to);
+}
+
 void write_plan_file(const std::filesystem::path& path, const Plan& plan) {
   const auto beside = path.string() + "." + std::to_string(::getpid()) + ".part";
   {

@@ -158,7 +158,7 @@ void Configuration::note_unused_hints() {
 void Configuration::finish(std::string_view how) {
   migrations_.write();
   note_unused_hints();
-  if (const auto sentence = strategy_->unfollowed(); !sentence.empty()) note("warning", sentence);
+  for (const auto& sentence : strategy_->unfollowed()) note("warning", sentence);
   write_counters();
   journal_.write(profile::EndRecord{now(), std::string(how)});
 }

@@ -28,14 +28,17 @@ std::string no_such_place(const std::string& word, std::string_view object, cons
 
 }  // namespace
 
+bool is_called(const PlanObject& planned, std::string_view name) {
+  if (planned.name == name) return true;
+  return is_pattern(planned.name) && fnmatch(planned.name.c_str(), std::string(name).c_str(), 0) == 0;
+}
+
 std::size_t find_object(const Plan& plan, std::string_view name) {
   for (std::size_t i = 0; i < plan.objects.size(); ++i) {
     if (plan.objects[i].name == name) return i;
   }
-  const std::string text(name);
   for (std::size_t i = 0; i < plan.objects.size(); ++i) {
-    const auto& pattern = plan.objects[i].name;
-    if (is_pattern(pattern) && fnmatch(pattern.c_str(), text.c_str(), 0) == 0) return i;
+    if (is_called(plan.objects[i], name)) return i;
   }
   return plan.objects.size();
 }

@@ -48,8 +48,11 @@ struct ExpandedPlan {
   std::vector<std::string> notes;       // what did not match, one line each
 };
 
+// Whether that is an object's name, or a pattern (*, ?, [a-z] as in a shell) that matches it.
+bool is_called(const PlanObject& planned, std::string_view name);
+
 // Which of the plan's objects speaks for a name: the one of that very name, else the first whose name is a pattern
-// (*, ?, [a-z] as in a shell) that matches. Returns the number of objects when none does.
+// that matches. Returns the number of objects when none does.
 std::size_t find_object(const Plan& plan, std::string_view name);
 
 // One object, as it appears. `notes` gets what did not match.

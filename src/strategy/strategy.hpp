@@ -123,8 +123,8 @@ class Strategy {
   [[nodiscard]] virtual bool wants_profile() const { return false; }
   // Whether data moved while the iteration was profiled.
   [[nodiscard]] virtual bool moved_while_profiled() const { return false; }
-  // What of a plan that was given could not be followed at all, in words; empty: some of it was, or there is none.
-  [[nodiscard]] virtual std::string unfollowed() const { return {}; }
+  // What of a plan that was given could not be followed, in words; empty: all of it could, or there is none.
+  [[nodiscard]] virtual std::vector<std::string> unfollowed() const { return {}; }
   // Whether hints take part in what it decides.
   [[nodiscard]] virtual bool takes_hints() const { return false; }
 };

@@ -29,7 +29,11 @@ class GivenPlan : public ProgramTest {
 };
 
 const std::string k_phases = "loop = \"steps\"\nphases = [\"forth\", \"back\", \"norm\"]\n";
-const std::string k_all = "[[object]]\nname = \"*\"\nplace = \"dram\"\n";
+std::string on_dram(const std::string& name) {
+  return "[[object]]\nname = \"" + name + "\"\nplace = \"dram\"\n";
+}
+
+const std::string k_all = on_dram("*");
 
 TEST_F(GivenPlan, IsRefusedWhereTheMachineLacksAPlace) {
   const std::string there =
@@ -45,6 +49,28 @@ TEST_F(GivenPlan, IsRefusedWhereTheMachineLacksAPlace) {
                           "\"drma\" }]\n");
   EXPECT_EQ(done.status, 2);
   EXPECT_EQ(done.output, "terrace: plan.toml: object 'a': place 'drma'" + there);
+}
+
+TEST_F(GivenPlan, SaysWhatTheRunHadNoUseFor) {
+  EXPECT_EQ(under(k_phases + k_all).output.find("plan:"), std::string::npos);
+  const auto done = under("machine = \"unimem-bw2\"\nloop = \"steps\"\n" +
+                          std::string("phases = [\"forth\", \"back\", \"tail\"]\n") + k_all +
+                          "[[object]]\nname = \"stays\"\n" + on_dram("e") + on_dram("b*") + on_dram("c") +
+                          on_dram("d") + on_dram("a"));
+  EXPECT_EQ(done.status, 0);
+  const std::string warning = "terrace: warning: plan: ";
+  for (const char* sentence :
+       {"no phase 'tail' began\n", "the program had no object 'a', 'b*', 'c' and 2 more\n",
+        "it was made for the machine 'unimem-bw2', and this is 'unimem-lat4'\n"})
+    EXPECT_NE(done.output.find(warning + sentence), std::string::npos) << sentence << done.output;
+}
+
+// Objects are looked for where the loop does not begin, too.
+TEST_F(GivenPlan, SaysSoWhereItsLoopDidNotBegin) {
+  const auto done = under("phases = [\"tail\"]\n" + on_dram("a"));
+  EXPECT_NE(done.output.find("plan: none of its phases began, such as tail; "), std::string::npos) << done.output;
+  EXPECT_NE(done.output.find("plan: the program had no object 'a'\n"), std::string::npos) << done.output;
+  EXPECT_EQ(done.output.find("no phase 'tail'"), std::string::npos) << done.output;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "core/segment_name.hpp"
 #include "strategy/following/arrivals.hpp"
 
 namespace terrace::strategy {
@@ -18,10 +19,26 @@ std::vector<ActiveMove*> pointers_to(std::span<ActiveMove> moves) {
   return each;
 }
 
+// In quotes, the first three of them.
+std::string names_of(const std::set<std::string, std::less<>>& names) {
+  constexpr std::size_t k_most = 3;
+  std::string text;
+  std::size_t said = 0;
+  for (const auto& name : names) {
+    if (said == k_most) return text + " and " + std::to_string(names.size() - k_most) + " more";
+    text += (said++ == 0 ? "'" : ", '") + name + "'";
+  }
+  return text;
+}
+
 }  // namespace
 
 FollowedPlan::FollowedPlan(const Plan& plan, const Context& context, bool of_another_run)
-    : context_(&context), active_(plan, *context.machine, context.domain), of_another_run_(of_another_run) {}
+    : context_(&context), active_(plan, *context.machine, context.domain), of_another_run_(of_another_run) {
+  if (!of_another_run) return;
+  for (const auto& phase : plan.phases)
+    if (terrace::segment_offset(phase) == 0) not_begun_.insert(phase);
+}
 
 void FollowedPlan::bind(const observe::Object& object, Requests& requests) {
   active_.bind(object);
@@ -128,6 +145,7 @@ void FollowedPlan::catch_up(std::uint32_t iteration, Requests& requests) {
 
 bool FollowedPlan::phase_begun(const PhaseBegun& at, bool hurry, Requests& requests) {
   progress_ = 0;
+  if (!not_begun_.empty()) not_begun_.erase(at.name);
   catch_up(at.iteration, requests);
   at_.reset();
   const bool expected = active_.expects(at.phase, at.name);
@@ -183,14 +201,42 @@ void FollowedPlan::progressed(const Progressed& by, bool hurry, Requests& reques
   }
 }
 
-std::string FollowedPlan::unfollowed(bool in_loop) const {
-  if (has_begun_ || active_.phases() == 0) return {};
+std::string FollowedPlan::phases_not_begun(bool in_loop) const {
   const auto& plan = active_.given();
+  if (has_begun_) return not_begun_.empty() ? std::string() : "plan: no phase " + names_of(not_begun_) + " began";
+  if (active_.phases() == 0) return {};
   const auto what = in_loop              ? "none of its phases began, such as " + plan.phases.front()
                     : !plan.loop.empty() ? "its loop, " + plan.loop + ", did not begin"
                                          : std::string("no main loop began");
   return "plan: " + what +
          (plan.moves.empty() ? "; it only said where objects are at first" : ", so none of its moves was made");
+}
+
+// Of those that the plan has somewhere or moves: it may name others, which stay where they are without it.
+std::string FollowedPlan::objects_not_met() const {
+  const auto& plan = active_.given();
+  std::set<std::uint32_t> wanted;
+  for (std::uint32_t o = 0; o < plan.objects.size(); ++o)
+    if (!plan.objects[o].parts.empty()) wanted.insert(o);
+  for (const auto& move : plan.moves) wanted.insert(move.object);
+  std::set<std::string, std::less<>> missing;
+  for (const auto o : wanted)
+    if (std::ranges::none_of(*context_->objects, [&](const observe::Object& object) {
+          return is_called(plan.objects[o], object.name);
+        }))
+      missing.insert(plan.objects[o].name);
+  return missing.empty() ? std::string() : "plan: the program had no object " + names_of(missing);
+}
+
+std::vector<std::string> FollowedPlan::unfollowed(bool in_loop) const {
+  std::vector<std::string> sentences;
+  for (auto sentence : {phases_not_begun(in_loop), objects_not_met()})
+    if (!sentence.empty()) sentences.push_back(std::move(sentence));
+  const auto& machine = active_.given().machine;
+  if (!machine.empty() && machine != context_->machine->name())
+    sentences.push_back("plan: it was made for the machine '" + machine + "', and this is '" +
+                        context_->machine->name() + "'");
+  return sentences;
 }
 
 void FollowedPlan::phase_ended(const PhaseEnded& at) {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,13 +39,16 @@ class FollowedPlan {
   [[nodiscard]] bool phase_begun(const PhaseBegun& at, bool hurry, Requests& requests);
   void progressed(const Progressed& by, bool hurry, Requests& requests);
   void phase_ended(const PhaseEnded& at);
-  // In words, where no phase of the plan has begun; else empty. `in_loop`: a loop has.
-  [[nodiscard]] std::string unfollowed(bool in_loop) const;
+  // In words, what of the plan the run had no use for: phases that did not begin, objects that there were not, another
+  // machine. `in_loop`: a loop has begun.
+  [[nodiscard]] std::vector<std::string> unfollowed(bool in_loop) const;
 
  private:
   void ask(const std::vector<ActiveMove*>& moves, std::uint32_t iteration, Requests& requests);
   void ask_for_missing(std::vector<ActiveMove*> moves, std::uint32_t iteration, Requests& requests);
   void catch_up(std::uint32_t iteration, Requests& requests);
+  [[nodiscard]] std::string phases_not_begun(bool in_loop) const;
+  [[nodiscard]] std::string objects_not_met() const;
   void enter(PhaseIndex phase, bool may_wait, std::uint32_t iteration, bool hurry, Requests& requests);
 
   const Context* context_;
@@ -52,6 +57,7 @@ class FollowedPlan {
   std::optional<Leftovers> leftovers_;
   bool mismatch_noted_ = false;
   bool has_begun_ = false;  // a phase of the plan
+  std::set<std::string, std::less<>> not_begun_;  // names of phases of a plan that was given
   // In the first iteration of a loop under another run's plan: its phases so far, and whether the plan expects
   // others. It is then left alone until its phases are known.
   std::vector<PassedPhase> passed_;

@@ -192,8 +192,8 @@ void Learning::observe(const PhaseBegun& event, Requests& requests) {
   moved_early_ = true;
 }
 
-std::string Learning::unfollowed() const {
-  return plan_ && given_ && !bettered_ ? plan_->unfollowed(has_looped_) : std::string();
+std::vector<std::string> Learning::unfollowed() const {
+  return plan_ && given_ && !bettered_ ? plan_->unfollowed(has_looped_) : std::vector<std::string>();
 }
 
 void Learning::observe(const Progressed& event, Requests& requests) {

@@ -39,7 +39,7 @@ class Learning final : public Strategy {
   [[nodiscard]] bool wants_profile() const override { return again_ || learns(iteration_); }
   [[nodiscard]] bool moved_while_profiled() const override { return again_ || moved_early_; }
   [[nodiscard]] bool takes_hints() const override { return planner_ != nullptr && !given_; }
-  [[nodiscard]] std::string unfollowed() const override;
+  [[nodiscard]] std::vector<std::string> unfollowed() const override;
 
  private:
   [[nodiscard]] bool learns(std::uint32_t iteration) const;

@@ -304,11 +304,12 @@ def _too_short(samples: Sequence[Sample], native: Interval, start: Start, by: st
 
 
 def _stalled(native: float, least: float) -> str:
-    stalls = units.seconds(least)
-    return (
-        f"memory takes most of the time: {stalls} of {units.seconds(native)} by virtual time, so that the rest "
-        "says little of the core; give a size that the caches hold"
-    )
+    stalls, whole = units.seconds(least), units.seconds(native)
+    if least < native:
+        what = f"memory takes most of the time: {stalls} of {whole} by virtual time, so that the rest says little"
+    else:
+        what = f"memory alone takes {stalls} by virtual time, and natively the whole takes {whole}: no rest says much"
+    return f"{what} of the core; give a size that the caches hold"
 
 
 def _rests_on(native: Interval, by: str, runs: int) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import Any
 
-from harness import SETTINGS, TERRACE, Line, Measured, keep_part, run, work
+from harness import TERRACE, Line, Measured, keep_part, run, work
 from others_tool.build import WORK, NotBuilt
 from others_tool.clock import compare
 from others_tool.execute import WrongResult
@@ -14,11 +13,10 @@ from others_tool.fetch import NoArchive
 from others_tool.recipe import Recipe, read_all
 from terrace.errors import TerraceError
 
+from others_lines.programs import PROGRAMS, Row, size
+
 MEAN, LARGE = 0.20, 0.40
 MOST_LARGE = 2 / 20  # of the programs
-PROGRAMS = 20  # at least
-
-Row = dict[str, Any]
 
 
 def _measured_machine() -> str:
@@ -38,19 +36,21 @@ def _machine() -> Path:
     return file
 
 
-def _compared(recipe: Recipe, size: str, machine: Path) -> Row:
+def _compared(recipe: Recipe, machine: Path) -> Row:
     """What others_tool.clock measures, or why it cannot be."""
     try:
-        return compare(recipe, size, WORK, machine).document()
+        return compare(recipe, size(), WORK, machine).document()
     except (NoArchive, NotBuilt, WrongResult, TerraceError) as error:
         return {"failed": str(error)}
 
 
 def rows() -> dict[str, Row]:
     """What was measured of each program, kept one by one."""
-    size, machine = str(getattr(SETTINGS, "others_size", "full")), _machine()
+    machine = _machine()
     return {
-        name: keep_part(f"clock-{size}-{name}", functools.partial(_compared, recipe, size, machine), timed=True)
+        name: keep_part(
+            f"clock-{size()}-{name}", functools.partial(_compared, recipe, machine), timed=True
+        )
         for name, recipe in read_all().items()
     }
 

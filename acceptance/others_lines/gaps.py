@@ -8,15 +8,13 @@ from pathlib import Path
 from statistics import mean
 
 from harness import TERRACE, Line, Measured, every_workload, keep_part, run, work
+from others_tool.cost import FAST, SMALL_CACHES
 from others_tool.profiles import Profile
 
 from others_lines.own import programs
 
-# So small that data of size small does not fit into them: without misses no placement matters.
-CACHES = ["--cache", "l2=16KiB", "l3=60KiB"]
 # What programs are limited by there, as in the planning lines: four times the latency, or half of the bandwidth.
 MACHINES = {"latency": "unimem-lat4", "bandwidth": "unimem-bw2"}
-FAST = 4  # fast memory is the footprint over this
 MEAN, WORST = 2.0, 6.0  # points that found phases may be behind marked ones
 
 Gaps = dict[str, float]  # by what limits the program: planned time over fast-only time, less 1
@@ -30,7 +28,7 @@ def priced(
     for label in configurations:
         file.with_suffix(f".{label}.terrace").unlink(missing_ok=True)
     each = [word for label, text in configurations.items() for word in ("--config", f"label={label} {text}")]
-    done = run([TERRACE, "simulate", "--json", *CACHES, *more, *each, "-o", file, "--", program, *words])
+    done = run([TERRACE, "simulate", "--json", *SMALL_CACHES, *more, *each, "-o", file, "--", program, *words])
     said = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
     return {one["label"]: one["loop_s"] for one in said}
 
@@ -47,7 +45,7 @@ def gaps(name: str, words: list[str], *, marked: bool) -> Gaps:
     each = [
         word for limit, machine in MACHINES.items() for word in ("--config", f"label={limit} machine={machine}")
     ]
-    run([TERRACE, "record", "-q", *CACHES, *each, "-o", file, "--", program, *words])
+    run([TERRACE, "record", "-q", *SMALL_CACHES, *each, "-o", file, "--", program, *words])
     fast = max(Profile(recorded["latency"]).footprint() // FAST, 1)
     configurations = {}
     for limit, machine in MACHINES.items():

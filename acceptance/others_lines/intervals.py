@@ -12,7 +12,7 @@ from pathlib import Path
 
 from harness import TERRACE, Line, Measured, every_workload, keep_part, run, work
 from others_tool.build import WORK, NotBuilt, build
-from others_tool.cost import observed
+from others_tool.cost import SMALL_CACHES, observed
 from others_tool.execute import WrongResult
 from others_tool.fetch import NoArchive
 from others_tool.recipe import Recipe, read_all
@@ -20,8 +20,6 @@ from others_tool.recipe import Recipe, read_all
 from others_lines.own import programs
 from others_lines.programs import PROGRAMS, Row, failures
 
-# So small that data of size small does not fit into them: without misses nothing has a benefit.
-CACHES = ["--cache", "l2=16KiB", "l3=60KiB"]
 # Slow memory of four times the latency, of an eighth of the bandwidth, and CXL; and while a plan moves data.
 SETTINGS = {
     "latency": ["record", "-m", "unimem-lat4"],
@@ -40,12 +38,12 @@ def _own(setting: str, name: str, words: list[str]) -> Counts:
     file.unlink(missing_ok=True)
     first, *more = SETTINGS[setting]
     call: list[str | Path] = [programs(marked=True) / name, *words]
-    run([TERRACE, first, "-q", *more, *CACHES, "-o", file, "--", *call])
+    run([TERRACE, first, "-q", *more, *SMALL_CACHES, "-o", file, "--", *call])
     if "--exact" in more:
         return _held(file, file)
     exact = file.with_suffix(".exact.terrace")
     exact.unlink(missing_ok=True)
-    run([TERRACE, first, "-q", "--exact", *more, *CACHES, "-o", exact, "--", *call])
+    run([TERRACE, first, "-q", "--exact", *more, *SMALL_CACHES, "-o", exact, "--", *call])
     return _held(file, exact)
 
 
@@ -53,9 +51,9 @@ def _public(recipe: Recipe) -> Row:
     """Its counts, or why it cannot be run."""
     try:
         built = build(recipe, "hooked", WORK)
-        _, exact = observed(recipe, built, "small", WORK, "record", "--exact", *CACHES)
+        _, exact = observed(recipe, built, "small", WORK, "record", "--exact", *SMALL_CACHES)
         exact = exact.replace(exact.with_suffix(".exact.terrace"))
-        _, file = observed(recipe, built, "small", WORK, "record", *CACHES)
+        _, file = observed(recipe, built, "small", WORK, "record", *SMALL_CACHES)
     except (NoArchive, NotBuilt, WrongResult) as error:
         return {"failed": str(error)}
     return {**_held(file, exact)}

@@ -12,10 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from harness import TERRACE, Line, Measured, every_workload, keep_part, run, work
-from others_tool.cost import MACHINE
+from others_tool.cost import FAST, MACHINE, SMALL_CACHES
 from others_tool.profiles import Profile
 
-from others_lines.gaps import CACHES, FAST
 from others_lines.other_loops import Recording, others
 from others_lines.own import programs
 from others_lines.programs import PROGRAMS, failures, placements
@@ -38,7 +37,7 @@ def _both(program: Path, words: list[str], stem: str, fast: int, loop: str) -> B
             file.with_suffix(f".{limit}-{label}.terrace").unlink(missing_ok=True)
             each += ["--config", f"label={limit}-{label} machine={machine} fast={fast} planner={planner}"]
     told = ["--loop", loop] if loop else []
-    run([TERRACE, "simulate", "-q", *CACHES, *told, *each, "-o", file, "--", program, *words])
+    run([TERRACE, "simulate", "-q", *SMALL_CACHES, *told, *each, "-o", file, "--", program, *words])
     behind = {}
     for limit in MACHINES:
         live, first = (Profile(file.with_suffix(f".{limit}-{label}.terrace")) for label in ("live", "first"))
@@ -50,7 +49,7 @@ def _both(program: Path, words: list[str], stem: str, fast: int, loop: str) -> B
 def _own(name: str, words: list[str]) -> dict[str, Behind]:
     """By kind and name of the loop."""
     program = programs(marked=False) / name
-    recording = Recording(["-m", MACHINES["latency"], *CACHES], [program, *words])
+    recording = Recording(["-m", MACHINES["latency"], *SMALL_CACHES], [program, *words])
     file = work("others") / f"loop-{name}.terrace"
     found = recording.profile(file)
     fast = max(found.footprint() // FAST, 1)

@@ -16,6 +16,8 @@ from others_tool.recipe import Recipe
 
 MACHINE = "unimem-lat4"
 FAST = 4  # fast memory is the footprint over this
+# Caches so small that data of size small does not fit into them: without misses no placement matters.
+SMALL_CACHES = ("--cache", "l2=16KiB", "l3=60KiB")
 NATIVE_RUNS = 3
 TERRACE = BIN / "terrace"
 

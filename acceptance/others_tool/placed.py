@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from others_tool.build import BIN, Built, build
-from others_tool.cost import FAST, MACHINE, observed
+from others_tool.cost import FAST, MACHINE, SMALL_CACHES, observed
 from others_tool.execute import WrongResult, execute, same
 from others_tool.loops import are_alike
 from others_tool.profiles import Profile
 from others_tool.recipe import Recipe
 
 TERRACE = BIN / "terrace"
-# The data of size small fits into the machine's caches, where no placement matters.
-CACHES: dict[str, tuple[str, ...]] = {"small": ("--cache", "l2=16KiB", "l3=60KiB"), "full": ()}
+CACHES: dict[str, tuple[str, ...]] = {"small": SMALL_CACHES, "full": ()}
 # Priced in one run; a plan says which loop a run has, so it has a run of its own.
 _TOGETHER = {"slow": "slow-only", "fast": "fast-only", "first": "first-touch", "live": "auto"}
 _WITH_PLAN = {"fast": "planner=fast-only", "planned": "plan={plan}"}

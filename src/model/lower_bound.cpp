@@ -16,7 +16,8 @@ constexpr double k_shrink = 0.5;        // of the step, when passes bring nothin
 constexpr double k_grow = 1.2;          // of the step, when they do
 constexpr double k_largest_step = 1.5;  // as a share of Polyak's
 constexpr double k_least_step = 1e-6;
-constexpr double k_work = 4e6;  // items x phases x passes of some tens of milliseconds
+constexpr double k_least_share = 0.25;  // of a domain's data
+constexpr double k_work = 4e6;          // items x phases x passes of some tens of milliseconds
 
 // The nearest point of the simplex: prices >= 0 that sum to 1.
 void project(double* prices, std::size_t n) {
@@ -55,6 +56,8 @@ class Ascent {
         relaxation_(problem),
         rows_(relaxation_.rows()),
         places_(problem.places.size()) {
+    footprint_.assign(domain_count(problem), 0);
+    for (const auto& item : problem.items) footprint_[item.domain] += static_cast<double>(item.size.value);
     for (std::size_t k = 0; k < problem.phases.size(); ++k) {
       scale_.push_back(std::max(load_of(problem, k, at_home(problem)).time(), 1e-12));
     }
@@ -154,8 +157,16 @@ class Ascent {
       average_.capacity[i] += k_memory * (activity.capacity[i] - average_.capacity[i]);
     }
   }
+
+  // What capacity prices of a place are measured by. By a budget that holds next to nothing of the data, they
+  // would be all that a step changes.
+  [[nodiscard]] double natural_size(std::size_t p) const {
+    const auto& place = problem_.places[p];
+    return std::max({static_cast<double>(place.budget.value), k_least_share * footprint_[place.domain], 1.0});
+  }
+
   // A step along the averaged subgradient that would gain `aim` seconds if the bound were linear. Capacity prices
-  // count in shares of their phase's time for the whole budget, so that all components are seconds.
+  // count in shares of their phase's time for all of natural_size(), so that all components are seconds.
   bool step(Multipliers& prices, double aim) const {
     const auto phases = problem_.phases.size();
     std::vector<double> rows(prices.row.size(), 0), capacities(prices.capacity.size(), 0);
@@ -172,8 +183,9 @@ class Ascent {
       for (std::size_t p = 0; p < places_; ++p) {
         if (!relaxation_.bounded(p)) continue;
         const auto i = k * places_ + p;
-        const auto budget = std::max(static_cast<double>(problem_.places[p].budget.value), 1.0);
-        capacities[i] = scale_[k] * (average_.capacity[i] / budget - 1);
+        const auto budget = natural_size(p);
+        capacities[i] =
+            scale_[k] * (average_.capacity[i] - static_cast<double>(problem_.places[p].budget.value)) / budget;
         if (prices.capacity[i] <= 0 && capacities[i] < 0) capacities[i] = 0;
         norm += capacities[i] * capacities[i];
       }
@@ -185,7 +197,7 @@ class Ascent {
       project(&prices.row[k * rows_], rows_);
       for (std::size_t p = 0; p < places_; ++p) {
         const auto i = k * places_ + p;
-        const auto budget = std::max(static_cast<double>(problem_.places[p].budget.value), 1.0);
+        const auto budget = natural_size(p);
         prices.capacity[i] = std::max(prices.capacity[i] + length * capacities[i] * scale_[k] / budget, 0.0);
       }
     }
@@ -193,6 +205,7 @@ class Ascent {
   }
 
   const Problem& problem_;
+  std::vector<double> footprint_;  // by domain, bytes
   double target_;
   AscentLimits limits_;
   Relaxation relaxation_;

@@ -18,6 +18,8 @@ from terrace.solve.model import CurvePoint, Model
 from terrace.store.reader import Store
 from terrace.store.values import Coverage, Loop, Machine, Run
 
+# A gap below which nobody looks for a higher bound.
+_CLOSE = 0.005
 # Lines of moves; more are added up.
 _MANY = 20
 
@@ -164,7 +166,8 @@ def _print(out: Console, chosen: _core.Plan, fast_only: float, certainty: Certai
     gap = _gap(chosen)
     if gap is not None:
         out.print(
-            f"\nNo placement can gain more than {units.percent(max(gap, 0.0))} of the bound on this plan.",
+            f"\nNo placement can gain more than {units.percent(max(gap, 0.0))} of the bound on this plan"
+            f"{'; `terrace bounds` searches longer for a higher bound' if gap > _CLOSE else ''}.",
             markup=False,
         )
     if (regret := regret_of(chosen)) and certainty:

@@ -87,6 +87,22 @@ TEST(LowerBound, IsTheTimeItselfWhereThereIsNoChoice) {
 }
 
 // A single iteration may begin and end anywhere: its bound cannot be above that of the cycle.
+// With little room or none in fast memory it is about what is proved by a price of it that nobody pays.
+TEST(LowerBound, ClimbsWhereThereIsLittleRoom) {
+  std::mt19937 random(6);
+  for (const std::uint64_t room : {0, 1024, 16384}) {
+    for (int n = 0; n < 50; ++n) {
+      auto problem = random_problem(random, {.kinds = 2, .objects = 8, .phases = 3});
+      for (auto& place : problem.places)
+        if (place.budget < problem.places[problem.homes.front()].budget) place.budget = Bytes{room};
+      const auto home = predict(problem, everything_in(problem, problem.homes)).total.value;
+      auto prices = prices_at_home(problem);
+      for (std::size_t i = 0; i < prices.capacity.size(); ++i) prices.capacity[i] = 2 * home / (1 << 20);
+      EXPECT_GE(lower_bound(problem, home).seconds, 0.98 * bound_at(problem, prices)) << room << " " << n;
+    }
+  }
+}
+
 TEST(LowerBound, IsLowerForASingleIteration) {
   std::mt19937 random(4);
   for (int n = 0; n < 50; ++n) {

@@ -48,9 +48,7 @@ def rows() -> dict[str, Row]:
     """What was measured of each program, kept one by one."""
     machine = _machine()
     return {
-        name: keep_part(
-            f"clock-{size()}-{name}", functools.partial(_compared, recipe, machine), timed=True
-        )
+        name: keep_part(f"clock-{size()}-{name}", functools.partial(_compared, recipe, machine), timed=True)
         for name, recipe in read_all().items()
     }
 

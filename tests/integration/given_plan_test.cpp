@@ -29,15 +29,14 @@ class GivenPlan : public ProgramTest {
 };
 
 const std::string k_phases = "loop = \"steps\"\nphases = [\"forth\", \"back\", \"norm\"]\n";
-std::string on_dram(const std::string& name) {
-  return "[[object]]\nname = \"" + name + "\"\nplace = \"dram\"\n";
-}
+std::string on_dram(const std::string& name) { return "[[object]]\nname = \"" + name + "\"\nplace = \"dram\"\n"; }
 
 const std::string k_all = on_dram("*");
 
 TEST_F(GivenPlan, IsRefusedWhereTheMachineLacksAPlace) {
   const std::string there =
-      " is neither a kind nor a place of machine 'unimem-lat4'; there are the kinds dram, nvm and the places dram, "
+      " is neither a kind nor a place of machine 'unimem-lat4'; there are the kinds dram, nvm and the places "
+      "dram, "
       "nvm\n";
   auto done = under("[[object]]\nname = \"made steps.c:20\"\nplace = \"drma\"\n");
   EXPECT_EQ(done.status, 2);
@@ -45,23 +44,23 @@ TEST_F(GivenPlan, IsRefusedWhereTheMachineLacksAPlace) {
   done = under("[[object]]\nname = \"a\"\nchunks = 2\nparts = { drma = \"1\" }\n");
   EXPECT_EQ(done.status, 2);
   EXPECT_EQ(done.output, "terrace: plan.toml: object 'a': place 'drma'" + there);
-  done = under(k_phases + "[[object]]\nname = \"a\"\n[[segment]]\nname = \"back\"\nmoves = [{ object = \"a\", to = "
-                          "\"drma\" }]\n");
+  done = under(k_phases +
+               "[[object]]\nname = \"a\"\n[[segment]]\nname = \"back\"\nmoves = [{ object = \"a\", to = "
+               "\"drma\" }]\n");
   EXPECT_EQ(done.status, 2);
   EXPECT_EQ(done.output, "terrace: plan.toml: object 'a': place 'drma'" + there);
 }
 
 TEST_F(GivenPlan, SaysWhatTheRunHadNoUseFor) {
   EXPECT_EQ(under(k_phases + k_all).output.find("plan:"), std::string::npos);
-  const auto done = under("machine = \"unimem-bw2\"\nloop = \"steps\"\n" +
-                          std::string("phases = [\"forth\", \"back\", \"tail\"]\n") + k_all +
-                          "[[object]]\nname = \"stays\"\n" + on_dram("e") + on_dram("b*") + on_dram("c") +
-                          on_dram("d") + on_dram("a"));
+  const auto done =
+      under("machine = \"unimem-bw2\"\nloop = \"steps\"\n" +
+            std::string("phases = [\"forth\", \"back\", \"tail\"]\n") + k_all + "[[object]]\nname = \"stays\"\n" +
+            on_dram("e") + on_dram("b*") + on_dram("c") + on_dram("d") + on_dram("a"));
   EXPECT_EQ(done.status, 0);
   const std::string warning = "terrace: warning: plan: ";
-  for (const char* sentence :
-       {"no phase 'tail' began\n", "the program had no object 'a', 'b*', 'c' and 2 more\n",
-        "it was made for the machine 'unimem-bw2', and this is 'unimem-lat4'\n"})
+  for (const char* sentence : {"no phase 'tail' began\n", "the program had no object 'a', 'b*', 'c' and 2 more\n",
+                               "it was made for the machine 'unimem-bw2', and this is 'unimem-lat4'\n"})
     EXPECT_NE(done.output.find(warning + sentence), std::string::npos) << sentence << done.output;
 }
 

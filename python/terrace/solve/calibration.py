@@ -306,10 +306,10 @@ def _too_short(samples: Sequence[Sample], native: Interval, start: Start, by: st
 def _stalled(native: float, least: float) -> str:
     stalls, whole = units.seconds(least), units.seconds(native)
     if least < native:
-        what = f"memory takes most of the time: {stalls} of {whole} by virtual time, so that the rest says little"
+        what = f"takes most of the time: {stalls} of {whole} by virtual time, and the rest says little of the core"
     else:
-        what = f"memory alone takes {stalls} by virtual time, and natively the whole takes {whole}: no rest says much"
-    return f"{what} of the core; give a size that the caches hold"
+        what = f"alone takes {stalls} by virtual time, more than the whole takes natively, {whole}"
+    return f"memory {what}; give a size that the caches hold"
 
 
 def _rests_on(native: Interval, by: str, runs: int) -> str:

@@ -403,9 +403,8 @@ class Store:
             return self._connection.execute(sql, values).fetchall()
 
     def _first(self, sql: str, *values: object) -> tuple[Any, ...] | None:
-        with self._damage_named():
-            row: tuple[Any, ...] | None = self._connection.execute(sql, values).fetchone()
-            return row
+        rows = self._all(sql, *values)
+        return rows[0] if rows else None
 
     def _one(self, sql: str, *values: object) -> tuple[Any, ...]:
         row = self._first(sql, *values)

@@ -15,8 +15,8 @@ namespace terrace::strategy {
 Plan parse_plan(std::string_view text, const std::string& file_name);
 Plan read_plan_file(const std::filesystem::path& path);
 
-// Every place that the plan names is a kind or a place of the machine, of whatever domain. Throws Error{invalid}, with
-// the kinds and places that there are.
+// Every place that the plan names is a kind or a place of the machine, of whatever domain. Throws Error{invalid},
+// with the kinds and places that there are.
 void check_places(const Plan& plan, const machine::Machine& machine, const std::string& file_name);
 
 // The text that reads back as the same plan, to the last digit; the same plan always gives the same text.

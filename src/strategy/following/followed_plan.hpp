@@ -39,8 +39,8 @@ class FollowedPlan {
   [[nodiscard]] bool phase_begun(const PhaseBegun& at, bool hurry, Requests& requests);
   void progressed(const Progressed& by, bool hurry, Requests& requests);
   void phase_ended(const PhaseEnded& at);
-  // In words, what of the plan the run had no use for: phases that did not begin, objects that there were not, another
-  // machine. `in_loop`: a loop has begun.
+  // In words, what of the plan the run had no use for: phases that did not begin, objects that there were not,
+  // another machine. `in_loop`: a loop has begun.
   [[nodiscard]] std::vector<std::string> unfollowed(bool in_loop) const;
 
  private:
@@ -56,7 +56,7 @@ class FollowedPlan {
   bool of_another_run_;
   std::optional<Leftovers> leftovers_;
   bool mismatch_noted_ = false;
-  bool has_begun_ = false;  // a phase of the plan
+  bool has_begun_ = false;                        // a phase of the plan
   std::set<std::string, std::less<>> not_begun_;  // names of phases of a plan that was given
   // In the first iteration of a loop under another run's plan: its phases so far, and whether the plan expects
   // others. It is then left alone until its phases are known.

@@ -139,7 +139,7 @@ def test_nonsense_is_refused_with_what_is_wrong() -> None:
     assert "too noisy: 9 runs tell it to" in refused(noisy)
     assert "no instruction is seen" in refused([one] * 9, instructions=0)
     assert "memory takes most of the time: 80ms of 100ms" in refused([one] * 9, stalls=0.08)
-    alone = "memory alone takes 120ms by virtual time, and natively the whole takes 100ms: no rest"
+    alone = "memory alone takes 120ms by virtual time, more than the whole takes natively, 100ms; give"
     assert alone in refused([one] * 9, stalls=0.12)
     assert "no core is so quick: 1ps" in refused([one] * 9, instructions=9e10)
     assert "no core without misses is so slow: 9ns" in refused([one] * 9, instructions=1e7)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from terrace.errors import TerraceError, WrongCallError
+from terrace.store import variation
 from terrace.store.values import (
     BetweenIterations,
     Counters,
@@ -212,7 +212,7 @@ class Store:
             dtype=np.float64,
         ).reshape(-1, 6)
         objects = [o for o in self.objects(run) if o.chunks > 0]
-        owner = _owners(objects, cells[:, 1])
+        owner = variation.owners(objects, cells[:, 1])
         known = owner >= 0
         index = (owner[known], cells[known, 0].astype(int))
 
@@ -233,37 +233,17 @@ class Store:
         )
 
     def between_iterations(self, run: Run, exact: bool = False) -> BetweenIterations:
-        """How far the exposure of objects differs between the iterations that were observed, where others were
-        not."""
+        """How far objects differ between the iterations that were observed, where others were not."""
         rows, loop = self._profiled(run, exact), self.loop(run)
         if len(rows) < 2 or loop is None or (loop.observed or 0) >= (loop.iterations or 0):
             return BetweenIterations(0, {})
         shares = self._shares(run, rows)
-        objects = [o for o in self.objects(run) if o.chunks > 0]
-        column = {iteration: i for i, (iteration, _) in enumerate(shares)}
-        cells = np.array(
-            self._all(
-                "SELECT iteration, chunk, sum(exposure), sum(samples) FROM cell WHERE iteration IN "
-                "(SELECT value FROM json_each(?)) GROUP BY iteration, chunk",
-                json.dumps(list(column)),
-            ),
-            dtype=np.float64,
-        ).reshape(-1, 4)
-        owner = _owners(objects, cells[:, 1])
-        known = owner >= 0
-        index = (owner[known], np.array([column[int(i)] for i in cells[known, 0]], dtype=int))
-        exposure, samples = (np.zeros((len(objects), len(shares))) for _ in range(2))
-        np.add.at(exposure, index, cells[known, 2])
-        np.add.at(samples, index, cells[known, 3])
-        weights = np.array([share for _, share in shares])
-        return BetweenIterations(
-            len(rows) - 1,
-            {
-                o.name: e
-                for o, e in zip(objects, _relative_errors(exposure, samples, weights), strict=True)
-                if e > 0
-            },
+        sums = "iteration, chunk, sum(exposure), sum(samples)"
+        cells = self._all(
+            f"{_SHARES} SELECT {sums} FROM mean JOIN cell USING (iteration) GROUP BY iteration, chunk",
+            json.dumps(shares),
         )
+        return variation.between_iterations(shares, cells, [o for o in self.objects(run) if o.chunks > 0])
 
     def _shares(self, run: Run, profiled: Sequence[tuple[int, int, int]]) -> list[tuple[int, float]]:
         """Of a mean over the iterations (id, number, loop), by id. What was not observed counts as the last one
@@ -422,23 +402,3 @@ class Store:
 
 def _truth(value: int | None) -> bool | None:
     return None if value is None else bool(value)
-
-
-def _relative_errors(exposure: Floats, samples: Floats, weights: Floats) -> list[float]:
-    """Of the weighted means over columns, the standard error that is more than that of so many samples."""
-    mean = exposure @ weights
-    many = exposure.shape[1]
-    variance = (exposure - mean[:, None]) ** 2 @ weights * many / (many - 1)
-    by_chance = exposure**2 / np.maximum(samples, 1) @ weights
-    error = np.sqrt(np.maximum(variance - by_chance, 0.0) * (weights**2).sum())
-    return [float(e / m) if m > 0 else 0.0 for e, m in zip(error, mean, strict=True)]
-
-
-def _owners(objects: Sequence[Object], chunks: Floats) -> npt.NDArray[np.int64]:
-    """The index of the object that each chunk belongs to, -1 for none; objects in the order of their chunks."""
-    if not objects:
-        return np.full(len(chunks), -1)
-    firsts = np.array([o.first_chunk for o in objects])
-    ends = firsts + np.array([o.chunks for o in objects])
-    owner = np.searchsorted(firsts, chunks, side="right") - 1
-    return np.where((owner >= 0) & (chunks < ends[owner]), owner, -1)

@@ -14,8 +14,8 @@ from terrace import _core
 from terrace.lab.study import run_terrace
 from terrace.solve import confidence
 from terrace.solve.model import Model
-from terrace.store import reader
 from terrace.store.reader import Store
+from terrace.store.variation import relative_errors
 
 _DRAWS = confidence.BENEFIT_DRAWS
 
@@ -27,8 +27,8 @@ def test_what_differs_between_iterations_is_more_than_chance():
     weights = np.full(4, 0.25)
     same = rng.poisson(100.0, (10_000, 4)).astype(float)
     other = rng.poisson(100.0 * rng.choice([1.0, 2.0], (10_000, 4))).astype(float)
-    of_same = reader._relative_errors(same, same, weights)
-    of_other = reader._relative_errors(other, other, weights)
+    of_same = relative_errors(same, same, weights)
+    of_other = relative_errors(other, other, weights)
     assert np.median(of_same) < 0.03  # of 100, 10 are chance, and 5 for the mean of four
     # Half of the difference is the standard deviation, and half of that its mean's.
     assert np.sqrt(np.mean(np.square(of_other))) == pytest.approx(25 / 150, rel=0.1)

@@ -97,9 +97,9 @@ class Store:
             times.setdefault(number, {})[phase] = time
 
         def run(row: tuple[Any, ...]) -> Run:
-            phases = times.get(row[0], {})
+            phases, fitted = times.get(row[0], {}), None if row[10] is None else bool(row[10])
             arguments, whole = json.loads(row[14]), bool(row[15])
-            return Run(*[*row[:10], _truth(row[10]), *row[11:14], arguments, whole, phases, row[16]])
+            return Run(*[*row[:10], fitted, *row[11:14], arguments, whole, phases, row[16]])
 
         return [run(row) for row in rows]
 
@@ -398,7 +398,3 @@ class Store:
             yield
         except sqlite3.DatabaseError as error:
             raise TerraceError(f"{self.path} is damaged: {error}") from error
-
-
-def _truth(value: int | None) -> bool | None:
-    return None if value is None else bool(value)

@@ -116,7 +116,7 @@ std::string what_was_seen(const LoopSummary& loop, const std::string& path, bool
   const std::string k_found = "no main loop was found";
   if (const auto seen = noted(path, loop.run, k_found); !seen.empty()) return k_none + seen.substr(k_found.size());
   if (const auto small = small_loop(path, loop.run); !small.empty())
-    return fmt::format("{}: {} took less than half of the time since it began; --loop {} takes it", k_none, small,
+    return fmt::format("{}: {} took less than 40 % of the time since it began; --loop {} takes it", k_none, small,
                        small);
   if (!is_whole || advice.empty() || !noted(path, loop.run, "--phases: ").empty()) return k_none;
   return fmt::format("{} ({})", k_none, advice);

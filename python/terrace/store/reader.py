@@ -264,7 +264,7 @@ class Store:
     def _what_is_missing(self, run: Run, exact: bool) -> str:
         if small := self.small_loops(run):
             return (
-                f"profile: {small[0]} took less than half of the time since it began; --loop {small[0]} takes it"
+                f"profile: {small[0]} took less than 40 % of the time since it began; --loop {small[0]} takes it"
             )
         if self.loop(run) is None:
             return "profile: no main loop was seen"

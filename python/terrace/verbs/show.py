@@ -211,7 +211,7 @@ class View:
             if self.small_loops:
                 name = self.small_loops[0]
                 out.print(
-                    f"No main loop: {name} took less than half of the time since it began; --loop {name} takes it "
+                    f"No main loop: {name} took less than 40 % of the time since it began; --loop {name} takes it "
                     "all the same.",
                     markup=False,
                 )

@@ -75,7 +75,7 @@ CREATE VIEW main_loop AS
       SELECT one.run AS run, one.name AS name, MIN(one.first) AS first
       FROM loop_time AS one JOIN most ON most.run = one.run
       WHERE one.time >= 0.75 * most.time
-        AND one.time >= 0.5 * (SELECT COALESCE(ended, 0) - one.begun FROM run WHERE id = one.run)
+        AND one.time >= 0.4 * (SELECT COALESCE(ended, 0) - one.begun FROM run WHERE id = one.run)
       GROUP BY one.run)
   SELECT loop.* FROM loop LEFT JOIN taken ON taken.run = loop.run
   WHERE loop.name = taken.name

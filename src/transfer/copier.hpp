@@ -48,18 +48,27 @@ class Copier {
   virtual void carry(std::span<Load> loads, PlaceId to) noexcept = 0;
 };
 
+// What a copier works on; all outlive it.
+struct CopierParts {
+  const machine::Machine& machine;
+  memory::ChunkTable& chunks;
+  memory::Ledger& ledger;
+};
+
 class CopierVariant {
  public:
   virtual ~CopierVariant() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual bool serves(const machine::Place& from, const machine::Place& to) const = 0;
-  // For the ways that it serves. All outlive it. It takes here all the memory that it will ever need.
-  [[nodiscard]] virtual std::unique_ptr<Copier> make(const machine::Machine& machine, memory::ChunkTable& chunks,
-                                                     memory::Ledger& ledger) const = 0;
+  // What moving 2 MiB takes beside the copy itself, about: of several variants the cheapest serves a way.
+  [[nodiscard]] virtual Seconds overhead() const = 0;
+  // For the ways that it serves. It takes here all the memory that it will ever need. Null where the system does
+  // not let this process do it.
+  [[nodiscard]] virtual std::unique_ptr<Copier> make(const CopierParts& parts) const = 0;
 };
 const std::vector<const CopierVariant*>& copiers();
 
-// Each pair of places by the first variant that serves it.
+// Each pair of places by the cheapest variant that serves it, and that the system allows.
 class CopiersByWay {
  public:
   CopiersByWay(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger);

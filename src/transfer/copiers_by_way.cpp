@@ -1,4 +1,6 @@
 // See copier.hpp.
+#include <algorithm>
+
 #include "transfer/copier.hpp"
 
 namespace terrace::transfer {
@@ -6,11 +8,18 @@ namespace terrace::transfer {
 CopiersByWay::CopiersByWay(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger)
     : places_(machine.places().size()), of_(places_ * places_, nullptr) {
   const auto& places = machine.places();
-  for (const auto* variant : copiers()) {
+  auto variants = copiers();
+  std::stable_sort(variants.begin(), variants.end(),
+                   [](const auto* one, const auto* other) { return one->overhead() < other->overhead(); });
+  for (const auto* variant : variants) {
     Copier* made = nullptr;
     for (std::size_t way = 0; way < of_.size(); ++way) {
       if (of_[way] || !variant->serves(places[way / places_], places[way % places_])) continue;
-      if (!made) made = made_.emplace_back(variant->make(machine, chunks, ledger)).get();
+      if (!made) {
+        auto copier = variant->make({machine, chunks, ledger});
+        if (!copier) break;
+        made = made_.emplace_back(std::move(copier)).get();
+      }
       of_[way] = made;
     }
   }

@@ -11,6 +11,7 @@
 #include "agent/lifecycle/in_process.hpp"
 #include "observe/coverage/time_samples.hpp"
 #include "observe/threads/thread.hpp"
+#include "transfer/exchange/holding.hpp"
 
 namespace terrace::agent {
 
@@ -70,6 +71,16 @@ TERRACE_EXPORT void* mmap64(void* address, size_t length, int protection, int fl
 TERRACE_EXPORT int munmap(void* address, size_t length) noexcept {
   if (auto* const here = agent::following()) agent::forget(*here, address, length);
   return static_cast<int>(syscall(SYS_munmap, address, length));
+}
+
+// What gives pages back while they are on their way would find none, and their content would come back.
+TERRACE_EXPORT int madvise(void* address, size_t length, int advice) noexcept {
+  const bool gives_back = advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE;
+  if (!gives_back) return static_cast<int>(syscall(SYS_madvise, address, length, advice));
+  terrace::transfer::hold_exchanges();
+  const auto answer = static_cast<int>(syscall(SYS_madvise, address, length, advice));
+  terrace::transfer::release_exchanges();
+  return answer;
 }
 
 TERRACE_EXPORT void* mremap(void* address, size_t old_length, size_t length, int flags, ...) noexcept {

@@ -17,6 +17,7 @@
 #include "memory/region_space.hpp"
 #include "observe/threads/thread.hpp"
 #include "runtime/runtime.hpp"
+#include "transfer/exchange/holding.hpp"
 
 namespace terrace::agent {
 
@@ -45,6 +46,7 @@ void adopt(Process* made) {
 // While the process is copied nobody is in the middle of anything that the child will need.
 void before_fork() {
   observe::t_thread.go_inside();
+  transfer::hold_exchanges();
   lock_modules();
   if (auto* const here = process()) {
     here->objects->lock();
@@ -60,6 +62,7 @@ void release_after_fork() {
     here->objects->unlock();
   }
   unlock_modules();
+  transfer::release_exchanges();
 }
 
 void in_parent() {

@@ -1,0 +1,95 @@
+// See copy_kernels.hpp.
+#include "transfer/exchange/copy_kernels.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+namespace terrace::transfer {
+
+namespace {
+
+constexpr int k_rounds = 5;
+
+void by_memcpy(void* to, const void* from, std::size_t size) {
+  std::memcpy(to, from, size);
+  __sync_synchronize();
+}
+
+#ifdef __x86_64__
+void by_streaming_16(void* to, const void* from, std::size_t size) {
+  auto* target = static_cast<__m128i*>(to);
+  const auto* source = static_cast<const __m128i*>(from);
+  for (const auto* const end = source + size / sizeof(__m128i); source != end; source += 4, target += 4) {
+    const auto a = _mm_load_si128(source);
+    const auto b = _mm_load_si128(source + 1);
+    const auto c = _mm_load_si128(source + 2);
+    const auto d = _mm_load_si128(source + 3);
+    _mm_stream_si128(target, a);
+    _mm_stream_si128(target + 1, b);
+    _mm_stream_si128(target + 2, c);
+    _mm_stream_si128(target + 3, d);
+  }
+  _mm_sfence();
+}
+
+__attribute__((target("avx2"))) void by_streaming_32(void* to, const void* from, std::size_t size) {
+  auto* target = static_cast<__m256i*>(to);
+  const auto* source = static_cast<const __m256i*>(from);
+  for (const auto* const end = source + size / sizeof(__m256i); source != end; source += 4, target += 4) {
+    const auto a = _mm256_load_si256(source);
+    const auto b = _mm256_load_si256(source + 1);
+    const auto c = _mm256_load_si256(source + 2);
+    const auto d = _mm256_load_si256(source + 3);
+    _mm256_stream_si256(target, a);
+    _mm256_stream_si256(target + 1, b);
+    _mm256_stream_si256(target + 2, c);
+    _mm256_stream_si256(target + 3, d);
+  }
+  _mm_sfence();
+}
+#endif
+
+double now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+}  // namespace
+
+std::span<const CopyKernel> copy_kernels() noexcept {
+#ifdef __x86_64__
+  static constexpr std::array<CopyKernel, 3> all{
+      {{"memcpy", by_memcpy}, {"streaming 16", by_streaming_16}, {"streaming 32", by_streaming_32}}};
+  return std::span(all).first(__builtin_cpu_supports("avx2") ? 3 : 2);
+#else
+  static constexpr std::array<CopyKernel, 1> all{{{"memcpy", by_memcpy}}};
+  return all;
+#endif
+}
+
+const CopyKernel& fastest_copy_kernel(void* to, const void* from, std::size_t size) noexcept {
+  const auto kernels = copy_kernels();
+  std::array<double, 8> least;
+  least.fill(1e9);
+  for (int round = 0; round < k_rounds; ++round)
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      const auto begun = now();
+      kernels[i].copy(to, from, size);
+      least.at(i) = std::min(least.at(i), now() - begun);
+    }
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < kernels.size(); ++i)
+    if (least.at(i) < least.at(best)) best = i;
+  return kernels[best];
+}
+
+}  // namespace terrace::transfer

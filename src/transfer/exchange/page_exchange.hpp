@@ -1,0 +1,48 @@
+// Brings the pages of a range to another node, beside the program that reads and writes them, and loses nothing.
+//
+// The pages leave the range for an empty slot (from then on who touches it waits), are copied to a slot that has
+// pages of the node, and those take their place; the two slots change roles. The first move returns when every
+// earlier write is in the pages that it took, and no later one can reach them; nobody but the mover knows the
+// slots. Needs Linux 6.8 (UFFDIO_MOVE).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "transfer/exchange/copy_kernels.hpp"
+#include "transfer/exchange/staging.hpp"
+#include "transfer/exchange/userfault.hpp"
+
+namespace terrace::transfer {
+
+class PageExchange {
+ public:
+  // At most `threads` of them exchange at once; `keep` slots stay filled for the chunks to come. Throws
+  // Error{failed} when the system lacks what it takes.
+  PageExchange(SlotAccount& account, std::size_t threads, std::size_t keep);
+
+  // Whole pages, private anonymous memory of the program. 0 when all of them are the node's now. Else the reason
+  // why some are not: ENOENT (some were never touched), EBUSY, EINVAL (not memory that can go this way), ENOMEM
+  // (the node is full). The range is whole and readable in any case; what was brought stays there.
+  int bring(std::uint64_t address, std::size_t size, int node) noexcept;
+
+  // After each round of chunks, when their own room is on the account.
+  void settle() noexcept { staging_.settle(); }
+  // Gives back the node's pages that are kept for the chunks to come; false where there are none.
+  bool spare(int node) noexcept { return staging_.spare(node); }
+
+  [[nodiscard]] const CopyKernel& kernel() const noexcept { return *kernel_; }
+
+ private:
+  int bring_piece(std::uint64_t address, std::size_t size, int node) noexcept;
+  int swap(std::uint64_t address, std::size_t size, Staging::Slot& old_pages, Staging::Slot& new_pages) noexcept;
+  void put_back(std::uint64_t address, std::uint64_t from, std::size_t size) noexcept;
+  void insist(std::uint64_t address, std::uint64_t from, std::size_t size) noexcept;
+  void choose_kernel() noexcept;
+
+  Userfault faults_;
+  Staging staging_;
+  const CopyKernel* kernel_;
+};
+
+}  // namespace terrace::transfer

@@ -1,0 +1,217 @@
+// See staging.hpp.
+#include "transfer/exchange/staging.hpp"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "core/error.hpp"
+#include "memory/numa_node.hpp"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23  // <linux/mman.h>, since Linux 5.14
+#endif
+
+namespace terrace::transfer {
+
+namespace {
+
+// A page in so many is asked where it lies when pages are kept for others: the kernel's answer for all of 2 MiB
+// takes as long as their copy. Those that were made here were asked one by one.
+constexpr std::size_t k_asked = 64;
+
+void* pointer(std::uint64_t address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+int advise(std::uint64_t address, std::size_t size, int advice) noexcept {
+  return syscall(SYS_madvise, address, size, advice) == 0 ? 0 : errno;
+}
+
+// Before Linux 5.14 pages are touched.
+int populate(std::uint64_t address, std::size_t size) noexcept {
+  const int error = advise(address, size, MADV_POPULATE_WRITE);
+  if (error != EINVAL) return error;
+  for (std::size_t at = 0; at < size; at += k_page)
+    *reinterpret_cast<volatile char*>(address + at) = 0;  // NOLINT(performance-no-int-to-ptr)
+  return 0;
+}
+
+// The node of the pages that were asked, every `step`th from the first on and the last; -1 where there are
+// several, or some page is absent.
+int node_of_all(std::uint64_t address, std::size_t size, std::size_t step = 1) noexcept {
+  std::array<void*, Staging::k_slot / k_page + 1> pages{};
+  std::array<int, Staging::k_slot / k_page + 1> nodes{};
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < size; at += step * k_page) pages.at(count++) = pointer(address + at);
+  pages.at(count++) = pointer(address + size - k_page);
+  const auto answered = std::span(nodes).first(count);
+  if (memory::query_pages(std::span(pages).first(count), answered) != 0) return -1;
+  const bool same =
+      std::all_of(answered.begin(), answered.end(), [&](int one) { return one == answered.front(); });
+  return same ? answered.front() : -1;
+}
+
+}  // namespace
+
+Staging::Staging(Userfault& faults, SlotAccount& account, std::size_t slots, std::size_t keep)
+    : faults_(faults), account_(account), keep_(keep) {
+  if (!faults_.is_there())
+    throw Error(Code::failed, "the system does not let this process move pages (userfaultfd)");
+  mapped_size_ = (slots + 2) * k_slot;  // one to align, one as scratch
+  const auto map = syscall(SYS_mmap, nullptr, mapped_size_, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (map < 0) throw Error(Code::failed, "the system gives no address space for moving pages");
+  mapped_ = static_cast<std::uint64_t>(map);
+  scratch_ = align_up(mapped_, k_slot);
+  advise(scratch_, (slots + 1) * k_slot, MADV_DONTFORK);
+  for (std::size_t i = 1; i <= slots; ++i) slots_.push_back({.address = scratch_ + i * k_slot});
+  if (slots > 0 && faults_.watch(slots_.front().address, slots * k_slot) != 0)
+    throw Error(Code::failed, "the system does not watch pages for moving them");
+}
+
+Staging::~Staging() { syscall(SYS_munmap, mapped_, mapped_size_); }
+
+// The mutex is held.
+void Staging::take(Slot& slot) noexcept {
+  slot.taken = true;
+  if (slot.is_kept) account_.release(slot.node, slot.filled);
+  slot.is_kept = false;
+}
+
+Staging::Slot* Staging::take_any(std::size_t filled, int node) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& one) {
+    return !one.taken && one.filled == filled && (filled == 0 || one.node == node);
+  });
+  if (found == slots_.end()) return nullptr;
+  take(*found);
+  return &*found;
+}
+
+Staging::Slot* Staging::take_empty() noexcept {
+  if (auto* const slot = take_any(0, -1)) return slot;
+  Slot* oldest = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& slot : slots_)
+      if (!slot.taken && (!oldest || slot.used < oldest->used)) oldest = &slot;
+    if (!oldest) return nullptr;
+    take(*oldest);
+  }
+  clear(*oldest);
+  return oldest;
+}
+
+Staging::Slot* Staging::take_filled(std::size_t size, int node, int& error) noexcept {
+  error = 0;
+  if (auto* const slot = take_any(size, node)) return slot;
+  auto* const slot = take_empty();
+  if (!slot) {
+    error = EAGAIN;
+    return nullptr;
+  }
+  error = fill(*slot, size, node);
+  if (error == 0) return slot;
+  give(*slot);
+  return nullptr;
+}
+
+// Pages are made where nobody watches: who touches a watched range waits for himself.
+int Staging::fill(Slot& slot, std::size_t size, int node) noexcept {
+  const std::lock_guard lock(scratch_mutex_);
+  advise(scratch_, k_slot, size == k_slot ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  memory::prefer_node(scratch_, k_slot, node);
+  int error = populate(scratch_, size);
+  if (error == 0 && node_of_all(scratch_, size) != node) error = ENOMEM;
+  std::size_t moved = 0;
+  if (error == 0) error = faults_.move(slot.address, scratch_, size, moved);
+  if (error != 0) {
+    advise(scratch_, k_slot, MADV_DONTNEED);
+    advise(slot.address, k_slot, MADV_DONTNEED);
+    return error;
+  }
+  slot.filled = size;
+  slot.node = node;
+  return 0;
+}
+
+void Staging::clear(Slot& slot) noexcept {
+  advise(slot.address, k_slot, MADV_DONTNEED);
+  slot.filled = 0;
+  slot.node = -1;
+}
+
+void Staging::exchanged(Slot& empty, Slot& filled, std::size_t size) noexcept {
+  if (const int node = node_of_all(empty.address, size, k_asked); node >= 0) {
+    empty.filled = size;
+    empty.node = node;
+  } else {
+    clear(empty);  // of several nodes
+  }
+  filled.filled = 0;
+  filled.node = -1;
+}
+
+void Staging::give(Slot& slot) noexcept {
+  Slot* beyond = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    slot.used = ++fillings_;
+    slot.taken = false;
+    beyond = oldest_beyond_keep();
+    if (beyond) take(*beyond);
+  }
+  if (beyond) drop(*beyond);
+}
+
+// One that is taken.
+void Staging::drop(Slot& slot) noexcept {
+  clear(slot);
+  const std::lock_guard lock(mutex_);
+  slot.taken = false;
+}
+
+void Staging::settle() noexcept {
+  for (auto& slot : slots_) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (slot.taken || slot.filled == 0 || slot.is_kept) continue;
+      slot.is_kept = account_.keep(slot.node, slot.filled);
+      if (slot.is_kept) continue;
+      take(slot);
+    }
+    drop(slot);
+  }
+}
+
+bool Staging::spare(int node) noexcept {
+  bool any = false;
+  for (auto& slot : slots_) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (slot.taken || slot.filled == 0 || slot.node != node) continue;
+      take(slot);
+    }
+    drop(slot);
+    any = true;
+  }
+  return any;
+}
+
+Staging::Slot* Staging::oldest_beyond_keep() noexcept {
+  std::size_t filled = 0;
+  Slot* oldest = nullptr;
+  for (auto& slot : slots_) {
+    if (slot.taken || slot.filled == 0) continue;
+    ++filled;
+    if (!oldest || slot.used < oldest->used) oldest = &slot;
+  }
+  return filled > keep_ ? oldest : nullptr;
+}
+
+}  // namespace terrace::transfer

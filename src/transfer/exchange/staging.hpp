@@ -1,0 +1,85 @@
+// Memory beside the program's, through which its pages are exchanged: slots of 2 MiB of address space, each empty
+// or filled with pages of one node. Pages that leave a chunk stay in a slot and serve the next chunk that goes to
+// their node: they are not zeroed again.
+//
+// Everything is allocated when it is made; nothing throws afterwards. Safe from several threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "core/rounding.hpp"
+#include "transfer/exchange/userfault.hpp"
+
+namespace terrace::transfer {
+
+// Who answers for pages that stay in slots while nobody uses them.
+class SlotAccount {
+ public:
+  virtual ~SlotAccount() = default;
+  virtual bool keep(int node, std::size_t size) noexcept = 0;  // false: they shall not stay
+  virtual void release(int node, std::size_t size) noexcept = 0;
+};
+
+class Staging {
+ public:
+  static constexpr std::size_t k_slot = k_huge_page;
+
+  struct Slot {
+    std::uint64_t address = 0;
+    std::size_t filled = 0;  // bytes from its beginning that have pages; 0 for an empty one
+    int node = -1;           // of these pages
+    bool taken = false;      // by a thread
+    bool is_kept = false;    // on the account
+    std::uint64_t used = 0;  // when it was filled, in fillings
+    [[nodiscard]] void* data() const {
+      return reinterpret_cast<void*>(address);
+    }  // NOLINT(performance-no-int-to-ptr)
+  };
+
+  // Watched ranges for `slots` slots, of which at most `keep` stay filled while nobody uses them, as the account
+  // allows. Throws Error{failed} when the system gives no address space.
+  Staging(Userfault& faults, SlotAccount& account, std::size_t slots, std::size_t keep);
+  ~Staging();
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  // An empty one; null where all are taken.
+  [[nodiscard]] Slot* take_empty() noexcept;
+  // One with exactly so many bytes of pages on the node: one that was filled, else new pages. Null, with the
+  // reason in `error`, where the node has none: pages elsewhere are given back.
+  [[nodiscard]] Slot* take_filled(std::size_t size, int node, int& error) noexcept;
+  // It stays filled, if not too many are; until the account is settled nobody answers for that.
+  void give(Slot& slot) noexcept;
+  // The chunks' own room is on the account: what is filled is kept, or given back.
+  void settle() noexcept;
+  // Gives back the node's pages that nobody uses: somebody needs the room. False where there were none.
+  bool spare(int node) noexcept;
+
+  // What is done with taken ones. The pages of `filled` went to a range whose own went to `empty`.
+  void exchanged(Slot& empty, Slot& filled, std::size_t size) noexcept;
+  // Gives its pages back to the system.
+  void clear(Slot& slot) noexcept;
+
+ private:
+  Slot* take_any(std::size_t filled, int node) noexcept;
+  int fill(Slot& slot, std::size_t size, int node) noexcept;
+  Slot* oldest_beyond_keep() noexcept;
+  void take(Slot& slot) noexcept;
+  void drop(Slot& slot) noexcept;
+
+  Userfault& faults_;
+  SlotAccount& account_;
+  std::size_t keep_;
+  std::uint64_t mapped_ = 0;
+  std::size_t mapped_size_ = 0;
+  std::uint64_t scratch_ = 0;  // a slot's size that is not watched: pages are made here
+  std::vector<Slot> slots_;
+  std::uint64_t fillings_ = 0;
+  std::mutex mutex_;          // of slots_
+  std::mutex scratch_mutex_;  // of what is at scratch_
+};
+
+}  // namespace terrace::transfer

@@ -1,0 +1,117 @@
+// See userfault.hpp.
+#include "transfer/exchange/userfault.hpp"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "core/rounding.hpp"
+#include "memory/numa_node.hpp"
+
+namespace terrace::transfer {
+
+namespace {
+
+// What older headers lack.
+constexpr std::uint64_t k_feature_move = 1U << 16U;
+constexpr std::uint64_t k_move_bit = 5;  // of the ioctls that a watched range has
+constexpr std::uint64_t k_do_not_wake = 1;
+
+struct MoveCall {
+  std::uint64_t to;
+  std::uint64_t from;
+  std::uint64_t size;
+  std::uint64_t mode;
+  std::int64_t moved;
+};
+constexpr unsigned long k_new_file = _IO(0xAA, 0x00);
+constexpr unsigned long k_move = _IOWR(UFFDIO, k_move_bit, MoveCall);
+
+// Waits for faults of the kernel too, in system calls; the device serves whoever may open it.
+int open_file() noexcept {
+  const int flags = O_CLOEXEC | O_NONBLOCK;
+  if (const auto file = static_cast<int>(syscall(SYS_userfaultfd, flags)); file >= 0) return file;
+  const auto device = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/dev/userfaultfd", O_RDWR | O_CLOEXEC));
+  if (device < 0) return -1;
+  const int file = ioctl(device, k_new_file, flags);
+  syscall(SYS_close, device);
+  return file;
+}
+
+bool is_present(std::uint64_t address) noexcept {
+  std::array<int, 1> node{};
+  return memory::query_pages(address, node) == 0 && !memory::is_absent(node[0]);
+}
+
+}  // namespace
+
+Userfault::Userfault() noexcept : file_(open_file()) {
+  if (file_ < 0) return;
+  uffdio_api api{};
+  api.api = UFFD_API;
+  api.features = k_feature_move;
+  if (ioctl(file_, UFFDIO_API, &api) == 0) return;
+  syscall(SYS_close, file_);
+  file_ = -1;
+}
+
+Userfault::~Userfault() {
+  if (file_ >= 0) syscall(SYS_close, file_);
+}
+
+int Userfault::watch(std::uint64_t address, std::size_t size) noexcept {
+  uffdio_register call{};
+  call.range = {address, size};
+  call.mode = UFFDIO_REGISTER_MODE_MISSING;
+  return ioctl(file_, UFFDIO_REGISTER, &call) == 0 ? 0 : errno;
+}
+
+int Userfault::forget(std::uint64_t address, std::size_t size) noexcept {
+  uffdio_range range{address, size};
+  return ioctl(file_, UFFDIO_UNREGISTER, &range) == 0 ? 0 : errno;
+}
+
+void Userfault::wake(std::uint64_t address, std::size_t size) noexcept {
+  uffdio_range range{address, size};
+  ioctl(file_, UFFDIO_WAKE, &range);
+}
+
+// The kernel stops where something changes under it and says how far it came; and it may say EEXIST of a page that
+// it has moved, and not counted, before it began again (Linux 6.18).
+int Userfault::move(std::uint64_t to, std::uint64_t from, std::size_t size, std::size_t& moved) noexcept {
+  for (moved = 0; moved < size;) {
+    MoveCall call{to + moved, from + moved, size - moved, k_do_not_wake, 0};
+    if (ioctl(file_, k_move, &call) == 0) {
+      moved = size;
+    } else if (call.moved > 0) {
+      moved += static_cast<std::size_t>(call.moved);
+    } else if (errno == EEXIST && !is_present(from + moved) && is_present(to + moved)) {
+      moved += k_page;
+    } else if (errno != EAGAIN && errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+int Userfault::copy(std::uint64_t to, std::uint64_t source, std::size_t size) noexcept {
+  for (std::size_t done = 0; done < size;) {
+    uffdio_copy call{};
+    call.dst = to + done;
+    call.src = source + done;
+    call.len = size - done;
+    if (ioctl(file_, UFFDIO_COPY, &call) == 0) return 0;
+    if (call.copy > 0)
+      done += static_cast<std::size_t>(call.copy);
+    else if (errno != EAGAIN && errno != EINTR)
+      return errno;
+  }
+  return 0;
+}
+
+}  // namespace terrace::transfer

@@ -1,0 +1,40 @@
+// Pages as the kernel's userfaultfd(2) moves them between two ranges of one process: without a copy, and so that
+// no access is lost. Who touches what is absent meanwhile waits in the kernel until it is woken.
+//
+// Each call returns 0 or an errno value; nothing here throws or allocates once it is made. Sources:
+// userfaultfd(2), ioctl_userfaultfd(2); UFFDIO_MOVE in Documentation/admin-guide/mm/userfaultfd.rst of Linux 6.8.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace terrace::transfer {
+
+class Userfault {
+ public:
+  // With less than the right to wait for faults inside system calls there is none: they would fail instead.
+  Userfault() noexcept;
+  ~Userfault();
+  Userfault(const Userfault&) = delete;
+  Userfault& operator=(const Userfault&) = delete;
+
+  [[nodiscard]] bool is_there() const noexcept { return file_ >= 0; }
+
+  // From now on who touches an absent page of the range waits; until it is forgotten, which wakes all.
+  int watch(std::uint64_t address, std::size_t size) noexcept;
+  int forget(std::uint64_t address, std::size_t size) noexcept;
+  void wake(std::uint64_t address, std::size_t size) noexcept;
+
+  // The pages of `from` become those of `to`, a range that is watched and empty. Every write that was done before
+  // it returns is in them, and none comes later. `moved` bytes went, from the front, also where the answer is an
+  // error: ENOENT (a page is absent), EBUSY (shared with a child, or held by a device), EINVAL (the ranges are not
+  // of one kind). Wakes nobody.
+  int move(std::uint64_t to, std::uint64_t from, std::size_t size, std::size_t& moved) noexcept;
+  // New pages for an empty, watched range, as its policy says, with what is at `source`. Wakes who waits.
+  int copy(std::uint64_t to, std::uint64_t source, std::size_t size) noexcept;
+
+ private:
+  int file_;
+};
+
+}  // namespace terrace::transfer

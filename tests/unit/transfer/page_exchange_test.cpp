@@ -1,0 +1,254 @@
+// Pages that are exchanged while the program uses them: nothing is lost, nothing is left behind.
+#include "transfer/exchange/page_exchange.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "support/real_memory.hpp"
+#include "transfer/exchange/holding.hpp"
+
+namespace terrace::transfer {
+namespace {
+
+using tests::Mapping;
+
+constexpr int k_node = 0;
+constexpr std::size_t k_chunk = k_huge_page;
+constexpr std::size_t k_chunks = 4;
+
+class Account final : public SlotAccount {
+ public:
+  bool keep(int, std::size_t size) noexcept override {
+    if (!allows) return false;
+    held += size;
+    return true;
+  }
+  void release(int, std::size_t size) noexcept override { held -= size; }
+  bool allows = true;
+  std::size_t held = 0;
+};
+
+std::size_t lines_of(const char* file) {
+  std::ifstream text(file);
+  std::size_t lines = 0;
+  for (std::string line; std::getline(text, line);) ++lines;
+  return lines;
+}
+
+std::size_t resident_pages() {
+  std::size_t size = 0;
+  std::size_t resident = 0;
+  std::ifstream("/proc/self/statm") >> size >> resident;
+  return resident;
+}
+
+class PageExchangeTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!Userfault().is_there()) GTEST_SKIP() << "this system does not let pages be moved";
+    exchange_ = std::make_unique<PageExchange>(account_, 1, 2);
+  }
+  // Chunks of huge pages, or of small ones, of numbers that tell where they are.
+  std::uint64_t* numbers(bool huge) {
+    map_ = std::make_unique<Mapping>(k_chunks * k_chunk, k_huge_page);
+    auto* const all = reinterpret_cast<std::uint64_t*>(map_->address());
+    madvise(all, k_chunks * k_chunk, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    for (std::size_t i = 0; i < k_numbers; ++i) all[i] = i;
+    return all;
+  }
+  [[nodiscard]] std::uint64_t chunk(std::size_t number) const { return map_->address() + number * k_chunk; }
+
+  static constexpr std::size_t k_numbers = k_chunks * k_chunk / sizeof(std::uint64_t);
+  Account account_;
+  std::unique_ptr<PageExchange> exchange_;
+  std::unique_ptr<Mapping> map_;
+};
+
+TEST_F(PageExchangeTest, KeepsContentAndAddresses) {
+  for (const bool huge : {true, false}) {
+    const auto* const all = numbers(huge);
+    for (const std::size_t size : {k_page, 16 * k_page, k_chunk, 3 * k_chunk})
+      for (int round = 0; round < 3; ++round) EXPECT_EQ(exchange_->bring(chunk(0), size, k_node), 0) << size;
+    EXPECT_EQ(exchange_->bring(chunk(2) + k_page, k_chunk, k_node), 0) << "over two huge pages";
+    for (std::size_t i = 0; i < k_numbers; ++i) ASSERT_EQ(all[i], i);
+    for (const int node : tests::kernel_nodes(chunk(0), k_chunks * k_chunk / k_page)) ASSERT_EQ(node, k_node);
+  }
+}
+
+TEST_F(PageExchangeTest, LosesNoWriteOfOthers) {
+  constexpr int k_writers = 2;
+  auto* const all = numbers(true);
+  std::vector<std::atomic<std::uint64_t>> added(k_writers);
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> writers;
+  for (int w = 0; w < k_writers; ++w)
+    writers.emplace_back([&, w] {
+      std::mt19937_64 random(static_cast<std::uint64_t>(w));
+      while (!stop) {
+        // Its own numbers by plain stores, everybody's by atomics.
+        auto& own = all[random() % (k_numbers / k_writers) * k_writers + static_cast<std::size_t>(w)];
+        __atomic_store_n(&own, __atomic_load_n(&own, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+        ++added[static_cast<std::size_t>(w)];
+      }
+    });
+  // The kernel writes and reads another chunk.
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const Mapping buffer(k_chunk, k_huge_page);
+  madvise(buffer.page(0), k_chunk, MADV_HUGEPAGE);
+  buffer.touch(0, k_chunk / k_page);
+  std::uint64_t calls = 0;
+  std::uint64_t failed = 0;
+  std::thread caller([&] {
+    std::vector<unsigned char> text(k_page);
+    std::vector<unsigned char> back(k_page);
+    for (; !stop; ++calls) {
+      auto* const page = buffer.page(calls % (k_chunk / k_page));
+      std::fill(text.begin(), text.end(), static_cast<unsigned char>(calls));
+      for (const bool out : {false, true}) {
+        // Bare calls: tools that watch the C library's would take them for accesses of this thread.
+        failed += syscall(SYS_write, ends[1], out ? page : text.data(), k_page) != static_cast<long>(k_page);
+        failed += syscall(SYS_read, ends[0], out ? back.data() : page, k_page) != static_cast<long>(k_page);
+      }
+      failed += text != back;
+    }
+  });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  std::uint64_t moves = 0;
+  while (std::chrono::steady_clock::now() < end)
+    for (std::size_t c = 0; c <= k_chunks; ++c)
+      moves += exchange_->bring(c < k_chunks ? chunk(c) : buffer.address(), k_chunk, k_node) == 0;
+  stop = true;
+  for (auto& writer : writers) writer.join();
+  caller.join();
+  close(ends[0]);
+  close(ends[1]);
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < k_numbers; ++i) sum += all[i] - i;
+  EXPECT_EQ(sum, added[0] + added[1]);
+  EXPECT_EQ(failed, 0U);
+  EXPECT_GT(moves, 100U);
+  EXPECT_GT(calls, 100U);
+}
+
+TEST_F(PageExchangeTest, LeavesNothingBehind) {
+  numbers(true);
+  const auto go = [&] {
+    for (int round = 0; round < 50; ++round)
+      for (std::size_t c = 0; c < k_chunks; ++c) ASSERT_EQ(exchange_->bring(chunk(c), k_chunk, k_node), 0);
+    exchange_->settle();
+  };
+  go();
+  const auto mappings = lines_of("/proc/self/maps");
+  const auto pages = resident_pages();
+  go();
+  EXPECT_LE(lines_of("/proc/self/maps"), mappings + 1);
+  EXPECT_NEAR(static_cast<double>(resident_pages()), static_cast<double>(pages), 600);
+}
+
+TEST_F(PageExchangeTest, PagesThatAreKeptAreOnTheAccount) {
+  numbers(true);
+  ASSERT_EQ(exchange_->bring(chunk(0), k_chunk, k_node), 0);
+  EXPECT_EQ(account_.held, 0U);
+  exchange_->settle();
+  EXPECT_GE(account_.held, k_chunk);
+  EXPECT_LE(account_.held, 2 * k_chunk);
+  EXPECT_TRUE(exchange_->spare(k_node));
+  EXPECT_EQ(account_.held, 0U);
+  account_.allows = false;
+  ASSERT_EQ(exchange_->bring(chunk(0), k_chunk, k_node), 0);
+  exchange_->settle();
+  EXPECT_EQ(account_.held, 0U);
+  EXPECT_FALSE(exchange_->spare(k_node));
+}
+
+TEST_F(PageExchangeTest, WhatCannotGoIsWholeAfterwards) {
+  auto* const all = numbers(false);
+  // A part that may not be written.
+  ASSERT_EQ(mprotect(reinterpret_cast<char*>(all) + 8 * k_page, k_page, PROT_READ), 0);
+  EXPECT_NE(exchange_->bring(chunk(0), k_chunk, k_node), 0);
+  // A node that there is not.
+  EXPECT_NE(exchange_->bring(chunk(1), k_chunk, 1000), 0);
+  for (std::size_t i = 0; i < k_numbers; ++i) ASSERT_EQ(all[i], i);
+}
+
+TEST_F(PageExchangeTest, PagesThatWereNeverTouchedReadAsZero) {
+  const Mapping map(k_chunk, k_huge_page);
+  madvise(map.page(0), k_chunk, MADV_NOHUGEPAGE);
+  map.touch(0, 100);
+  map.touch(200, 312);
+  EXPECT_EQ(exchange_->bring(map.address(), k_chunk, k_node), ENOENT);
+  for (std::size_t page = 0; page < 512; ++page)
+    ASSERT_EQ(*map.page(page), page >= 100 && page < 200 ? 0 : static_cast<unsigned char>(page + 1)) << page;
+}
+
+TEST_F(PageExchangeTest, AChildHasItsOwnCopy) {
+  auto* const all = numbers(false);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const auto child = fork();
+  if (child == 0) {
+    char go = 0;
+    const bool told = read(ends[0], &go, 1) == 1;
+    bool right = told;
+    for (std::size_t i = 0; i < k_numbers; ++i) right = right && all[i] == i;
+    _exit(right ? 0 : 1);
+  }
+  EXPECT_EQ(exchange_->bring(chunk(0), 2 * k_chunk, k_node), 0);
+  for (std::size_t i = 0; i < k_numbers; ++i) all[i] += 1;
+  ASSERT_EQ(write(ends[1], "x", 1), 1);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  for (std::size_t i = 0; i < k_numbers; ++i) ASSERT_EQ(all[i], i + 1);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST_F(PageExchangeTest, NoForkFallsIntoAnExchange) {
+  const auto* const all = numbers(true);
+  std::atomic<bool> stop{false};
+  std::thread mover([&] {
+    while (!stop)
+      for (std::size_t c = 0; c < k_chunks; ++c) exchange_->bring(chunk(c), k_chunk, k_node);
+  });
+  for (int round = 0; round < 20; ++round) {
+    hold_exchanges();
+    const auto child = fork();
+    if (child == 0) {
+      bool right = true;
+      for (std::size_t i = 0; i < k_numbers; i += 64) right = right && all[i] == i;
+      _exit(right ? 0 : 1);
+    }
+    release_exchanges();
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << round;
+  }
+  stop = true;
+  mover.join();
+}
+
+TEST(CopyKernels, CopyAllAndNothingElse) {
+  const Mapping from(4 * k_page);
+  const Mapping to(4 * k_page);
+  for (std::size_t i = 0; i < 4 * k_page; ++i) from.page(0)[i] = static_cast<unsigned char>(i * 7);
+  for (const auto& kernel : copy_kernels()) {
+    std::memset(to.page(0), 1, 4 * k_page);
+    kernel.copy(to.page(1), from.page(0), 2 * k_page);
+    EXPECT_EQ(std::memcmp(to.page(1), from.page(0), 2 * k_page), 0) << kernel.name;
+    EXPECT_EQ(*to.page(3), 1) << kernel.name;
+    EXPECT_EQ(to.page(1)[-1], 1) << kernel.name;
+  }
+}
+
+}  // namespace
+}  // namespace terrace::transfer

@@ -21,7 +21,7 @@ PROGRAMS = 20  # at least
 UNCHANGED, RIGHT = 16 / 20, 14 / 20  # of the programs, at least
 SIMULATE, RECORD, HOOKS_OFF = 30.0, 12.0, 6.0  # native being 1, in the geometric mean
 MOST = {"simulate": 45.0, "record": 20.0}  # of any program
-FEW_MISSES = 10_000  # of a run: less than a millisecond of waiting
+FEW_MISSES = 10_000  # after set-up: about a millisecond of waiting
 
 Row = dict[str, Any]
 
@@ -223,7 +223,7 @@ LINES = [
     Line(
         "no small loop of public programs",
         f"none is reported in at least {PROGRAMS} that holds less than {HALF:.0%} of the misses after set-up, or "
-        f"of the virtual time after it where the run has fewer than {FEW_MISSES:,} misses",
+        f"of the virtual time after it where there are fewer than {FEW_MISSES:,}",
         none_small,
     ),
     *(

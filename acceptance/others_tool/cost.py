@@ -34,7 +34,7 @@ class Cost:
     loop: Found
     time_share: float | None  # of the virtual time after set-up that the loop holds
     miss_share: float | None  # of the misses after set-up
-    misses: int  # lines of the whole run
+    misses: int  # lines after set-up
     compares: bool  # whether it prints or writes anything that could be wrong
     seen_time: float | None  # share of the time that hooked code took; None where it was not measured
     seen_heap: float | None
@@ -72,7 +72,7 @@ def measure(recipe: Recipe, size: str, work: Path) -> Cost:
         loop=profile.loop(),
         time_share=profile.share_of_time(),
         miss_share=profile.share_of_misses(),
-        misses=profile.misses(),
+        misses=profile.misses_after_set_up(),
         compares=bool(native.output.strip() or native.sums),
         seen_time=coverage.time,
         seen_heap=coverage.heap,

@@ -71,22 +71,26 @@ class Profile:
         None without one or without misses. The turns before it was recognised count as the others' mean; where the
         view bounds its last turn, as its end was not noticed, the misses of that turn count by its time."""
         held = unbounded = 0.0
-        since = 0
         for misses, before, turns, turns_before, seconds in self._rows(_LOOPS, self._run):
             share = turns_before / max(turns, 1)
             held += misses + min(misses * share, before)
             unbounded += seconds * (1 + share)
-            since = max(since, self.misses() - before + min(misses * share, before))
         time = self._rows("SELECT time FROM loop_time WHERE run = ? AND name = ?", self._run, self.loop().name)
+        since = self.misses_after_set_up()
         return held / since * min(time[0][0] / unbounded, 1.0) if since > 0 and unbounded > 0 else None
+
+    def misses_after_set_up(self) -> int:
+        """Lines that the run missed since the first turn of the loop that was found; 0 without one."""
+        (all_of_them,) = self._rows("SELECT misses FROM counters WHERE run = ?", self._run)[0]
+        since = [
+            all_of_them - before + min(misses * turns_before / max(turns, 1), before)
+            for misses, before, turns, turns_before, _ in self._rows(_LOOPS, self._run)
+        ]
+        return round(max(since, default=0))
 
     def moves(self) -> int:
         """Transfers that were asked for."""
         return int(self._rows("SELECT count(*) FROM move WHERE run = ?", self._run)[0][0])
-
-    def misses(self) -> int:
-        """Lines that the run fetched."""
-        return int(self._rows("SELECT misses FROM counters WHERE run = ?", self._run)[0][0])
 
     def loop(self) -> Found:
         """The main loop that was found; its turns are those of all the times that it was entered."""

@@ -46,13 +46,14 @@ void adopt(Process* made) {
 // While the process is copied nobody is in the middle of anything that the child will need.
 void before_fork() {
   observe::t_thread.go_inside();
-  transfer::hold_exchanges();
   lock_modules();
   if (auto* const here = process()) {
     here->objects->lock();
     here->regions->lock();
   }
   internal_heap().lock();
+  // The last: who gives memory back waits for it, with one of those above.
+  transfer::hold_exchanges();
 }
 
 void release_after_fork() {
@@ -62,15 +63,16 @@ void release_after_fork() {
     here->objects->unlock();
   }
   unlock_modules();
-  transfer::release_exchanges();
 }
 
 void in_parent() {
+  transfer::release_exchanges();
   release_after_fork();
   observe::t_thread.come_out();
 }
 
 void in_child() {
+  transfer::release_exchanges_in_child();
   release_after_fork();
   if (process()) {
     Process* const made = after_fork();

@@ -69,7 +69,9 @@ class Turn {
     const bool waits = g_shared.waits.load(std::memory_order_acquire);
     const auto& heard = waits ? g_shared.heir : g_shared.owner;
     if (heard.load(std::memory_order_relaxed) != &thread) return;
-    if (g_shared.is_busy.exchange(true, std::memory_order_acquire)) return;
+    // Before there is an heir nobody else is heard, and one is only while the owner is in no event.
+    is_shared_ = g_loops_are_shared.load(std::memory_order_relaxed);
+    if (is_shared_ && g_shared.is_busy.exchange(true, std::memory_order_acquire)) return;
     is_taken_ = true;
     base_ = waits ? g_shared.depth : 0;
     const auto work = own_work();
@@ -82,7 +84,7 @@ class Turn {
     const auto followed = tree().followed_depth();
     const auto left = followed > base_ ? followed - base_ : 0;
     thread_.followed_depth = followed == LoopTree::k_every_depth ? followed : left;
-    g_shared.is_busy.store(false, std::memory_order_release);
+    if (is_shared_) g_shared.is_busy.store(false, std::memory_order_release);
   }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
@@ -101,6 +103,7 @@ class Turn {
   Thread& thread_;
   std::uint32_t base_ = 0;
   bool is_taken_ = false;
+  bool is_shared_ = false;
 };
 
 // Whatever the listener does is Terrace's own doing.

@@ -216,14 +216,19 @@ void LoopTree::push(LoopId loop, std::uint64_t code, std::uint32_t depth) {
   const auto index = child(around, loop, code);
   auto& node = nodes_[index];
   node.is_told = node.is_told || !is_sampled_;
-  Active active{.node = index, .depth = depth, .loop = loop, .begun = now_};
+  const bool closed = node.is_closed || index == around || (loop == 0 && is_recursion(code));
+  auto& active = active_.emplace_back();
+  active.node = index;
+  active.depth = depth;
+  active.loop = loop;
+  active.begun = now_;
   if (loop != 0) {
     const auto& known = loop_of(loop);
     active.last = known.last;
     active.function = known.function;
   }
   active.is_counted = index != around;
-  active.is_closed = node.is_closed || !active.is_counted || (loop == 0 && is_recursion(code));
+  active.is_closed = closed;
   active.is_unseen = is_unseen();
   if (active.is_counted && !active.is_unseen) {
     ++node.visits;
@@ -233,24 +238,26 @@ void LoopTree::push(LoopId loop, std::uint64_t code, std::uint32_t depth) {
   begin_turn(active);
   active.turn_before = 0;
   active.begun_at = active.turn_at;
-  active_.push_back(active);
   set_followed_depth();
-  if (active.is_counted) listener_.entered(index);
+  if (index != around) listener_.entered(index);
 }
 
 void LoopTree::pop() {
-  auto active = active_.back();
+  auto& active = active_.back();
+  const auto index = active.node;
+  const bool is_counted = active.is_counted;
+  if (is_counted) {
+    auto& node = nodes_[index];
+    const bool turned_enough = (now_ - active.turn_begun) * k_part_of_a_turn >= node.turn;
+    if (node.is_loop && !active.is_closed && !active.is_between && turned_enough) end_turn(active);
+    if (!active.is_unseen) {
+      node.work += now_ - active.begun;
+      decide_closed(node);
+    }
+  }
   active_.pop_back();
   set_followed_depth();
-  if (!active.is_counted) return;
-  auto& node = nodes_[active.node];
-  const bool turned_enough = (now_ - active.turn_begun) * k_part_of_a_turn >= node.turn;
-  if (node.is_loop && !active.is_closed && !active.is_between && turned_enough) end_turn(active);
-  if (!active.is_unseen) {
-    node.work += now_ - active.begun;
-    decide_closed(node);
-  }
-  listener_.left(active.node);
+  if (is_counted) listener_.left(index);
 }
 
 void LoopTree::begin_turn(Active& active) {

@@ -8,7 +8,8 @@ namespace terrace::transfer {
 namespace {
 
 // Who holds them up goes first: movers that never stop would keep it waiting.
-constinit pthread_rwlock_t g_lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+constexpr pthread_rwlock_t k_free = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+constinit pthread_rwlock_t g_lock = k_free;
 
 }  // namespace
 
@@ -17,5 +18,7 @@ Underway::~Underway() { pthread_rwlock_unlock(&g_lock); }
 
 void hold_exchanges() noexcept { pthread_rwlock_wrlock(&g_lock); }
 void release_exchanges() noexcept { pthread_rwlock_unlock(&g_lock); }
+
+void release_exchanges_in_child() noexcept { g_lock = k_free; }
 
 }  // namespace terrace::transfer

@@ -13,9 +13,10 @@ class Underway {
   Underway& operator=(const Underway&) = delete;
 };
 
-// Around such a call, by the thread that makes it: waits until no pages are on their way. The child of a fork
-// releases it, too. Keeps errno.
+// Around such a call, by the thread that makes it: waits until no pages are on their way. Keeps errno.
 void hold_exchanges() noexcept;
 void release_exchanges() noexcept;
+// In the child of a fork, where the holder has another number, instead.
+void release_exchanges_in_child() noexcept;
 
 }  // namespace terrace::transfer

@@ -224,8 +224,11 @@ TEST_F(PageExchangeTest, NoForkFallsIntoAnExchange) {
     hold_exchanges();
     const auto child = fork();
     if (child == 0) {
+      release_exchanges_in_child();
       bool right = true;
       for (std::size_t i = 0; i < k_numbers; i += 64) right = right && all[i] == i;
+      hold_exchanges();
+      release_exchanges();
       _exit(right ? 0 : 1);
     }
     release_exchanges();

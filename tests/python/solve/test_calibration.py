@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from terrace.solve import calibration
+from terrace.solve import calibration, core_times
 from terrace.solve.calibration import Sample, Start, Virtual
 
 START = Start(0.0008, 0.0006)
@@ -26,7 +26,7 @@ def run_of(seconds: float, decimals: int | None = 9, **more: float) -> Sample:
 
 def decide(samples: list[Sample], instructions: float, stalls: float) -> calibration.Constant:
     """With virtual time as the model would have it: so many instructions, and stalls of so many seconds."""
-    least, most = stalls, stalls + instructions * PROBE
+    least, most = stalls + instructions * core_times.LEAST, stalls + instructions * PROBE
     return calibration.constant(samples, START, Virtual(least, least), Virtual(most, most), PROBE, FREQUENCY)
 
 
@@ -138,8 +138,8 @@ def test_nonsense_is_refused_with_what_is_wrong() -> None:
     noisy = [run_of(0.1 * (1 + 0.1 * n)) for n in range(9)]
     assert "too noisy: 9 runs tell it to" in refused(noisy)
     assert "no instruction is seen" in refused([one] * 9, instructions=0)
-    assert "memory takes most of the time: 80ms of 100ms" in refused([one] * 9, stalls=0.08)
-    alone = "memory alone takes 120ms by virtual time, more than the whole takes natively, 100ms; give"
+    assert "memory takes most of the time: 81ms of 100ms" in refused([one] * 9, stalls=0.08)
+    alone = "memory alone takes 121ms by virtual time, more than the whole takes natively, 100ms; give"
     assert alone in refused([one] * 9, stalls=0.12)
     assert "no core is so quick: 1ps" in refused([one] * 9, instructions=9e10)
     assert "no core without misses is so slow: 9ns" in refused([one] * 9, instructions=1e7)

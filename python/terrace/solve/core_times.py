@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from terrace.store.values import PhaseInstance
 
 # Seconds of core time for an instruction, where the fit leaves none. Who waits for the clock has to see it go on.
-LEAST = 1e-12
+LEAST = 1e-13
 SHORTEST = 20e-6  # seconds; a phase that is shorter natively is not fitted
 FARTHEST = 4.0  # times the program's; beyond, a phase's fit is not believed
 

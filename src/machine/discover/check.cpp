@@ -38,6 +38,7 @@ class Check {
     allowed_nodes();
     refused_ = try_nodes("page policies", "mbind", [&](int node) { return calls_.prefer(node); });
     refused_ = try_nodes("page moves", "move_pages", [&](int node) { return calls_.move(node); }) || refused_;
+    page_exchange();
     seccomp();
     memory_limit();
     transparent_huge_pages();
@@ -108,6 +109,20 @@ class Check {
     }
     add(subject, Verdict::yes, call + " works, tried on node " + format_list(allowed_)).facts = {{"works", true}};
     return false;
+  }
+
+  // Chunks of 64 KiB and more then move while the program goes on (docs/real-memory.md).
+  void page_exchange() {
+    const int error = calls_.exchange();
+    const bool old = error == EINVAL || error == ENOSYS;
+    add("page exchange", error == 0 ? Verdict::yes : Verdict::limited,
+        error == 0 ? "userfaultfd with UFFDIO_MOVE"
+        : old      ? "the kernel has no UFFDIO_MOVE"
+                   : "userfaultfd fails with " + error_name(error),
+        error == 0 ? ""
+        : old      ? "moves go by move_pages; Linux 6.8 can exchange pages"
+              : "moves go by move_pages; set vm.unprivileged_userfaultfd=1, or give access to /dev/userfaultfd")
+        .facts = {{"works", error == 0}, {"errno", error == 0 ? std::string() : error_name(error)}};
   }
 
   [[nodiscard]] std::string reason(int error, int node) const {

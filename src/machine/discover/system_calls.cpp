@@ -1,7 +1,10 @@
 #include "machine/discover/system_calls.hpp"
 
+#include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <linux/perf_event.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
@@ -9,6 +12,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <vector>
 
 namespace terrace::machine {
@@ -57,6 +61,25 @@ class ThisSystem : public SystemCalls {
     if (::syscall(SYS_move_pages, 0, 1ul, &address, &node, &status, MPOL_MF_MOVE) < 0) return errno;
     if (status < 0) return -status;
     return status == node ? 0 : EBUSY;
+  }
+
+  int exchange() override {
+    constexpr unsigned long k_new_file = _IO(0xAA, 0x00);  // what older headers lack
+    constexpr std::uint64_t k_moves = 1U << 16U;
+    auto file = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK));
+    if (file < 0) {
+      const int device = ::open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
+      if (device < 0) return errno;
+      file = ::ioctl(device, k_new_file, O_CLOEXEC | O_NONBLOCK);
+      ::close(device);
+      if (file < 0) return errno;
+    }
+    uffdio_api api{};
+    api.api = UFFD_API;
+    api.features = k_moves;
+    const int error = ::ioctl(file, UFFDIO_API, &api) == 0 ? 0 : errno;
+    ::close(file);
+    return error;
   }
 
   int count_misses() override {

@@ -16,10 +16,13 @@ class SystemCalls {
   SystemCalls& operator=(const SystemCalls&) = delete;
   virtual ~SystemCalls() = default;
 
-  // Asks for a scratch page to come from a node (mbind). 0 or an errno value, as the next two.
+  // Asks for a scratch page to come from a node (mbind). 0 or an errno value, as the next three.
   virtual int prefer(int node) = 0;
   // Moves a scratch page to a node (move_pages).
   virtual int move(int node) = 0;
+  // Asks for faults to be waited for while pages are exchanged (userfaultfd with UFFDIO_MOVE); EINVAL: the kernel
+  // cannot.
+  virtual int exchange() = 0;
   // Opens a hardware counter of this process's cache misses (perf_event_open).
   virtual int count_misses() = 0;
   // Free for this user; nothing where the folder is not there or may not be written.

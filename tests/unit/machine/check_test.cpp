@@ -50,12 +50,14 @@ struct PlayedCalls : SystemCalls {
     tried.push_back(node);
     return node == full_node ? ENOMEM : move_error;
   }
+  int exchange() override { return exchange_error; }
   int count_misses() override { return perf_error; }
   std::optional<Bytes> space(const std::string&) override { return room; }
   std::optional<Bytes> lockable() override { return locked; }
 
   int mbind_error = 0;
   int move_error = 0;
+  int exchange_error = 0;
   int perf_error = 0;
   int full_node = -1;
   std::optional<Bytes> room = Bytes{std::uint64_t{64} << 30};
@@ -144,6 +146,19 @@ TEST(KernelLists, AreReadAndWritten) {
   EXPECT_LT(parse_list("0-2000000000").size(), 100000u);
   EXPECT_EQ(format_list({0, 1, 2, 3, 8}), "0-3,8");
   EXPECT_EQ(format_list({}), "");
+}
+
+TEST(MachineCheck, SaysWhyPagesAreNotExchanged) {
+  PlayedCalls calls;
+  EXPECT_EQ(check(k_laptop, calls).at("page exchange").verdict, Verdict::yes);
+  for (const auto& [error, found, advice] : {std::tuple{EINVAL, "no UFFDIO_MOVE", "Linux 6.8"},
+                                             std::tuple{EPERM, "EPERM", "vm.unprivileged_userfaultfd"}}) {
+    calls.exchange_error = error;
+    const auto line = check(k_laptop, calls).at("page exchange");
+    EXPECT_EQ(line.verdict, Verdict::limited);
+    EXPECT_TRUE(contains(line.found, found)) << line.found;
+    EXPECT_TRUE(contains(line.advice, advice)) << line.advice;
+  }
 }
 
 TEST(MachineCheck, LaptopCanRunButHasNothingToChooseFrom) {

@@ -21,37 +21,11 @@
 #include "core/journal.hpp"
 #include "profile/store/store_database.hpp"
 #include "profile/store/time_coverage.hpp"
+#include "store_fixture.hpp"
 #include "support/synthetic_job.hpp"
 
 namespace terrace::profile {
 namespace {
-
-namespace fs = std::filesystem;
-
-class StoreTest : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "store.XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
-
-  // Written once: a killed process's journal beside a whole one.
-  MergeSummary merge_two() {
-    test::write_synthetic_journal(path("1.journal"), {.process = 11});
-    test::write_synthetic_journal(path("2.journal"), {.process = 12, .ends = false, .plans = false});
-    return merge_journals({path("1.journal"), path("2.journal")}, path("heat.7.terrace"));
-  }
-  std::int64_t count(const std::string& file, const std::string& what) {
-    Database database(file, Database::Mode::read);
-    Statement query(database, "SELECT count(*) FROM " + what);
-    return query.step() ? query.integer(0) : -1;
-  }
-
-  fs::path folder_;
-};
 
 void expect_equal(const observe::Iteration& a, const observe::Iteration& b) {
   EXPECT_EQ(a.number, b.number);
@@ -173,94 +147,6 @@ TEST_F(StoreTest, KeepsTheLastReach) {
   EXPECT_EQ(count(merged.path, "coverage_code"), 1);
   EXPECT_EQ(count(merged.path, "coverage_code WHERE elsewhere + in_loop = 3"), 1);
   EXPECT_EQ(count(merged.path, "coverage_object"), 0);
-}
-
-// Iterations 0, 1 and 5 of seven were observed, and the end of 3, which is not in the profile.
-TEST_F(StoreTest, CountsIterationsThatWereLeftOutAsTheLastOneInTheProfile) {
-  {
-    Journal journal(path("j"));
-    append(journal, RunRecord{});
-    append(journal, LoopRecord{"main", {0}});
-    for (std::uint32_t i = 0; i < 7; ++i) {
-      const bool whole = i < 2 || i == 5;
-      append(journal, PhaseRecord{i, 0, "a", {2.0 * i}, {2.0 * i + 1}, {}, whole});
-      append(journal, PhaseRecord{i, 1, "b", {2.0 * i + 1}, {2.0 * i + 2}, {}, whole || i == 3});
-      if (!whole) continue;
-      std::vector<observe::Phase> phases(2);
-      phases[0].name = "a";
-      phases[1].name = "b";
-      for (auto& phase : phases) phase.time = {1};
-      append(journal, IterationRecord{false, {i, phases}, {}});
-    }
-    append(journal, LoopEndRecord{{14}, 7, 3});
-    append(journal, EndRecord{{14}, "exit"});
-  }
-  const auto merged = merge_journals({path("j")}, path("x.terrace"));
-  EXPECT_EQ(count(merged.path, "loop WHERE iterations = 7 AND observed = 3"), 1);
-  EXPECT_EQ(count(merged.path, "phase_instance WHERE NOT observed"), 7);
-  std::vector<double> stand_for;
-  for (const auto& iteration : Store(merged.path).profile(1, false).iterations)
-    stand_for.push_back(iteration.stands_for);
-  EXPECT_EQ(stand_for, (std::vector<double>{1, 4, 2}));
-}
-
-// A loop that was found: `turns` of 1 s, of which the first two passed before it was recognised, begin at second
-// 4; the last of them lasts `last`, and the run goes on to `ended`.
-std::string found_loop(const std::string& journal_path, const std::string& store, std::uint32_t turns, double last,
-                       double ended) {
-  const double end = 4 + turns - 1 + last;
-  {
-    Journal journal(journal_path);
-    append(journal, RunRecord{});
-    append(journal, LoopRecord{"f:3", {6}, "it repeats", 2, 100});
-    for (std::uint32_t i = 2; i < turns; ++i)
-      append(journal, PhaseRecord{i - 2, 0, "f:3", {4.0 + i}, {i + 1 < turns ? 5.0 + i : end}, {}, true});
-    append(journal, LoopEndRecord{{end}, turns - 2, turns - 2, 300});
-    append(journal, EndRecord{{ended}, "exit"});
-  }
-  return merge_journals({journal_path}, store).path;
-}
-
-TEST_F(StoreTest, TimesOfLoopsHaveTheTurnsBeforeTheyWereRecognised) {
-  const auto store = found_loop(path("j"), path("x.terrace"), 8, 1, 20);
-  EXPECT_EQ(count(store, "loop_time WHERE abs(time - 8) < 1e-9 AND abs(begun - 4) < 1e-9"), 1);
-  EXPECT_EQ(count(store, "loop WHERE misses_before = 100 AND misses_by_end = 300"), 1);
-}
-
-TEST_F(StoreTest, ALoopWithTwoFifthsOfTheRunSinceItsFirstTurnIsTheMainLoop) {
-  EXPECT_EQ(count(found_loop(path("j"), path("x.terrace"), 8, 1, 24), "main_loop"), 1);    // 8 of 20 s
-  EXPECT_EQ(count(found_loop(path("k"), path("y.terrace"), 8, 1, 24.1), "main_loop"), 0);  // of 20.1 s
-}
-
-// Nobody has seen its end: what follows the loop is in its last turn.
-TEST_F(StoreTest, TheLastTurnOfALoopThatLastsToTheEndCountsAsTheOthersMean) {
-  const auto store = found_loop(path("j"), path("x.terrace"), 8, 13, 24);
-  EXPECT_EQ(count(store, "loop_time WHERE abs(time - 8) < 1e-9"), 1);
-  EXPECT_EQ(count(store, "main_loop"), 1);
-  EXPECT_EQ(count(found_loop(path("k"), path("y.terrace"), 8, 14, 25), "main_loop"), 0);
-}
-
-// A program that was profiled again has the profile that its last plan was made of.
-TEST_F(StoreTest, ReadsWhatWasProfiledLast) {
-  {
-    Journal journal(path("j"));
-    append(journal, RunRecord{});
-    append(journal, LoopRecord{"main", {0}});
-    for (const std::uint32_t number : {0U, 1U, 20U, 50U}) {
-      std::vector<observe::Phase> phases(1);
-      phases[0].name = "a";
-      phases[0].time = {1.0 * number};
-      append(journal, IterationRecord{false, {number, phases}, {static_cast<PlaceId>(number)}, number > 1});
-      append(journal, IterationRecord{true, {number, phases}, {}, false});
-    }
-    append(journal, EndRecord{{99}, "exit"});
-  }
-  const Store store(merge_journals({path("j")}, path("x.terrace")).path);
-  const auto sampled = store.profile(1, false);
-  ASSERT_EQ(sampled.iterations.size(), 1U);
-  EXPECT_EQ(sampled.iterations[0].number, 50U);
-  EXPECT_EQ(sampled.places, (std::vector<PlaceId>{50}));
-  EXPECT_EQ(store.profile(1, true).iterations.size(), 4U);
 }
 
 TEST_F(StoreTest, KeepsProcessesApartAndMachinesOnce) {

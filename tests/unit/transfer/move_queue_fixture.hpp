@@ -60,26 +60,29 @@ class GatedClock final : public Clock {
 
 class MoveQueueTest : public ::testing::Test {
  protected:
-  // `count` touched chunks of 16 KiB, of which the budget of place 0 holds `fast`; they lie on place 1, on the
-  // account.
-  void start(std::uint32_t count, std::uint32_t fast, const std::vector<int>& nodes = {0, 0, k_no_such_node}) {
+  // `count` touched chunks, of which the budget of place 0 holds `fast`; they lie on place 1, on the account.
+  void start(std::uint32_t count, std::uint32_t fast, const std::vector<int>& nodes = {0, 0, k_no_such_node},
+             std::uint32_t chunk_size = k_chunk_size) {
+    chunk_size_ = chunk_size;
+    const auto pages = chunk_size / k_page;
     machine_ = std::make_unique<machine::Machine>(tests::machine_on(nodes));
-    map_ = std::make_unique<Mapping>(std::size_t{count} * k_chunk_size);
-    map_->touch(0, std::size_t{count} * 4);
+    map_ = std::make_unique<Mapping>(std::size_t{count} * chunk_size, chunk_size);
+    map_->touch(0, count * pages);
     machine::Budget budget(nodes.size(), Bytes{1ULL << 30});
-    budget[0] = Bytes{std::uint64_t{fast} * k_chunk_size};
+    budget[0] = Bytes{std::uint64_t{fast} * chunk_size};
     ledger_ = std::make_unique<memory::Ledger>(page_, budget);
     for (std::uint32_t i = 0; i < count; ++i) {
-      chunks_.add(map_->address(4 * i), k_chunk_size, 0, 0, 1);
-      ASSERT_TRUE(ledger_->take(1, Bytes{k_chunk_size}));
+      chunks_.add(map_->address(i * pages), chunk_size, 0, 0, 1);
+      ASSERT_TRUE(ledger_->take(1, Bytes{chunk_size}));
     }
     mover_ = std::make_unique<MoveQueue>(*machine_, chunks_, *ledger_, clock_);
   }
   void TearDown() override { clock_.open(); }
 
   PlaceId place(ChunkId chunk) { return chunks_[chunk].place.load(); }
-  std::uint64_t held(PlaceId where) { return ledger_->held(where).value / k_chunk_size; }
+  std::uint64_t held(PlaceId where) { return ledger_->held(where).value / chunk_size_; }
 
+  std::uint32_t chunk_size_ = k_chunk_size;
   GatedClock clock_;
   memory::LedgerPage page_{};
   memory::ChunkTable chunks_;

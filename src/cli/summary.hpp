@@ -8,8 +8,7 @@
 namespace terrace::cli {
 
 // `asked`: the name that was asked for. Where there was such a file, a line says which one was written instead,
-// with
-// --quiet too; with --json the document says it.
+// with `quiet` too; in JSON the document says it.
 struct Closing {
   std::string asked;
   std::string label;

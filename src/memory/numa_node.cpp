@@ -10,6 +10,9 @@
 
 #include "core/rounding.hpp"
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23  // <linux/mman.h>, since Linux 5.14
+#endif
 #ifndef MADV_COLD
 #define MADV_COLD 20  // <linux/mman.h>, since Linux 5.4
 #endif
@@ -54,6 +57,10 @@ void part_from_neighbours(std::uint64_t address, std::size_t size) noexcept {
   const auto end = address + size;
   if (address % k_huge_page != 0) syscall(SYS_madvise, address, k_page, MADV_COLD);
   if (end % k_huge_page != 0) syscall(SYS_madvise, end - k_page, k_page, MADV_COLD);
+}
+
+int populate(std::uint64_t address, std::size_t size) noexcept {
+  return syscall(SYS_madvise, address, size, MADV_POPULATE_WRITE) == 0 ? 0 : errno;
 }
 
 bool any_present(std::uint64_t address, std::size_t size) noexcept {

@@ -28,6 +28,9 @@ int forget_preference(std::uint64_t address, std::size_t size) noexcept;
 // neighbour's data along. Those inside stay whole.
 void part_from_neighbours(std::uint64_t address, std::size_t size) noexcept;
 
+// All pages of the range are there and this process's own afterwards, and may be written (Linux 5.14).
+int populate(std::uint64_t address, std::size_t size) noexcept;
+
 // Whether some page of the range is in memory.
 bool any_present(std::uint64_t address, std::size_t size) noexcept;
 

@@ -1,10 +1,7 @@
 #include "machine/discover/system_calls.hpp"
 
-#include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <linux/perf_event.h>
-#include <linux/userfaultfd.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
@@ -12,8 +9,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <vector>
+
+#include "core/userfault_file.hpp"
 
 namespace terrace::machine {
 namespace {
@@ -64,22 +62,10 @@ class ThisSystem : public SystemCalls {
   }
 
   int exchange() override {
-    constexpr unsigned long k_new_file = _IO(0xAA, 0x00);  // what older headers lack
-    constexpr std::uint64_t k_moves = 1U << 16U;
-    auto file = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK));
-    if (file < 0) {
-      const int device = ::open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
-      if (device < 0) return errno;
-      file = ::ioctl(device, k_new_file, O_CLOEXEC | O_NONBLOCK);
-      ::close(device);
-      if (file < 0) return errno;
-    }
-    uffdio_api api{};
-    api.api = UFFD_API;
-    api.features = k_moves;
-    const int error = ::ioctl(file, UFFDIO_API, &api) == 0 ? 0 : errno;
+    const int file = open_userfault(k_userfault_move);
+    if (file < 0) return -file;
     ::close(file);
-    return error;
+    return 0;
   }
 
   int count_misses() override {

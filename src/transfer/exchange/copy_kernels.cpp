@@ -24,23 +24,7 @@ void by_memcpy(void* to, const void* from, std::size_t size) {
 }
 
 #ifdef __x86_64__
-void by_streaming_16(void* to, const void* from, std::size_t size) {
-  auto* target = static_cast<__m128i*>(to);
-  const auto* source = static_cast<const __m128i*>(from);
-  for (const auto* const end = source + size / sizeof(__m128i); source != end; source += 4, target += 4) {
-    const auto a = _mm_load_si128(source);
-    const auto b = _mm_load_si128(source + 1);
-    const auto c = _mm_load_si128(source + 2);
-    const auto d = _mm_load_si128(source + 3);
-    _mm_stream_si128(target, a);
-    _mm_stream_si128(target + 1, b);
-    _mm_stream_si128(target + 2, c);
-    _mm_stream_si128(target + 3, d);
-  }
-  _mm_sfence();
-}
-
-__attribute__((target("avx2"))) void by_streaming_32(void* to, const void* from, std::size_t size) {
+__attribute__((target("avx2"))) void by_streaming(void* to, const void* from, std::size_t size) {
   auto* target = static_cast<__m256i*>(to);
   const auto* source = static_cast<const __m256i*>(from);
   for (const auto* const end = source + size / sizeof(__m256i); source != end; source += 4, target += 4) {
@@ -67,9 +51,8 @@ double now() {
 
 std::span<const CopyKernel> copy_kernels() noexcept {
 #ifdef __x86_64__
-  static constexpr std::array<CopyKernel, 3> all{
-      {{"memcpy", by_memcpy}, {"streaming 16", by_streaming_16}, {"streaming 32", by_streaming_32}}};
-  return std::span(all).first(__builtin_cpu_supports("avx2") ? 3 : 2);
+  static constexpr std::array<CopyKernel, 2> all{{{"memcpy", by_memcpy}, {"streaming", by_streaming}}};
+  return std::span(all).first(__builtin_cpu_supports("avx2") ? 2 : 1);
 #else
   static constexpr std::array<CopyKernel, 1> all{{{"memcpy", by_memcpy}}};
   return all;

@@ -1,7 +1,6 @@
 // See page_exchange.hpp.
 #include "transfer/exchange/page_exchange.hpp"
 
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -9,11 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "memory/numa_node.hpp"
 #include "transfer/exchange/holding.hpp"
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23  // <linux/mman.h>, since Linux 5.14
-#endif
 
 namespace terrace::transfer {
 
@@ -50,8 +46,7 @@ int PageExchange::bring(std::uint64_t address, std::size_t size, int node) noexc
     const auto piece = std::min(align_down(address, Staging::k_slot) + Staging::k_slot, end) - address;
     int error = bring_piece(address, piece, node);
     // Pages that a child of fork(2) shares become this process's own when they are written.
-    if (error == EBUSY && syscall(SYS_madvise, address, piece, MADV_POPULATE_WRITE) == 0)
-      error = bring_piece(address, piece, node);
+    if (error == EBUSY && memory::populate(address, piece) == 0) error = bring_piece(address, piece, node);
     if (error != 0) problem = error;
     address += piece;
   }
@@ -90,6 +85,7 @@ int PageExchange::swap(std::uint64_t address, std::size_t size, Staging::Slot& o
   if (error != 0) insist(address + moved, new_pages.address + moved, size - moved);
   faults_.wake(address, size);
   staging_.exchanged(old_pages, new_pages, size);
+  if (error != 0) staging_.clear(new_pages);  // it still has what was copied instead
   return 0;
 }
 

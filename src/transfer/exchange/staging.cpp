@@ -12,10 +12,6 @@
 #include "core/error.hpp"
 #include "memory/numa_node.hpp"
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23  // <linux/mman.h>, since Linux 5.14
-#endif
-
 namespace terrace::transfer {
 
 namespace {
@@ -30,15 +26,6 @@ void* pointer(std::uint64_t address) {
 
 int advise(std::uint64_t address, std::size_t size, int advice) noexcept {
   return syscall(SYS_madvise, address, size, advice) == 0 ? 0 : errno;
-}
-
-// Before Linux 5.14 pages are touched.
-int populate(std::uint64_t address, std::size_t size) noexcept {
-  const int error = advise(address, size, MADV_POPULATE_WRITE);
-  if (error != EINVAL) return error;
-  for (std::size_t at = 0; at < size; at += k_page)
-    *reinterpret_cast<volatile char*>(address + at) = 0;  // NOLINT(performance-no-int-to-ptr)
-  return 0;
 }
 
 // The node of the pages that were asked, every `step`th from the first on and the last; -1 where there are
@@ -126,7 +113,7 @@ int Staging::fill(Slot& slot, std::size_t size, int node) noexcept {
   const std::lock_guard lock(scratch_mutex_);
   advise(scratch_, k_slot, size == k_slot ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   memory::prefer_node(scratch_, k_slot, node);
-  int error = populate(scratch_, size);
+  int error = memory::populate(scratch_, size);
   if (error == 0 && node_of_all(scratch_, size) != node) error = ENOMEM;
   std::size_t moved = 0;
   if (error == 0) error = faults_.move(slot.address, scratch_, size, moved);

@@ -1,7 +1,6 @@
 // See userfault.hpp.
 #include "transfer/exchange/userfault.hpp"
 
-#include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -11,6 +10,7 @@
 #include <cerrno>
 
 #include "core/rounding.hpp"
+#include "core/userfault_file.hpp"
 #include "memory/numa_node.hpp"
 
 namespace terrace::transfer {
@@ -18,7 +18,6 @@ namespace terrace::transfer {
 namespace {
 
 // What older headers lack.
-constexpr std::uint64_t k_feature_move = 1U << 16U;
 constexpr std::uint64_t k_move_bit = 5;  // of the ioctls that a watched range has
 constexpr std::uint64_t k_do_not_wake = 1;
 
@@ -29,19 +28,7 @@ struct MoveCall {
   std::uint64_t mode;
   std::int64_t moved;
 };
-constexpr unsigned long k_new_file = _IO(0xAA, 0x00);
 constexpr unsigned long k_move = _IOWR(UFFDIO, k_move_bit, MoveCall);
-
-// Waits for faults of the kernel too, in system calls; the device serves whoever may open it.
-int open_file() noexcept {
-  const int flags = O_CLOEXEC | O_NONBLOCK;
-  if (const auto file = static_cast<int>(syscall(SYS_userfaultfd, flags)); file >= 0) return file;
-  const auto device = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/dev/userfaultfd", O_RDWR | O_CLOEXEC));
-  if (device < 0) return -1;
-  const int file = ioctl(device, k_new_file, flags);
-  syscall(SYS_close, device);
-  return file;
-}
 
 bool is_present(std::uint64_t address) noexcept {
   std::array<int, 1> node{};
@@ -50,15 +37,7 @@ bool is_present(std::uint64_t address) noexcept {
 
 }  // namespace
 
-Userfault::Userfault() noexcept : file_(open_file()) {
-  if (file_ < 0) return;
-  uffdio_api api{};
-  api.api = UFFD_API;
-  api.features = k_feature_move;
-  if (ioctl(file_, UFFDIO_API, &api) == 0) return;
-  syscall(SYS_close, file_);
-  file_ = -1;
-}
+Userfault::Userfault() noexcept : file_(open_userfault(k_userfault_move)) {}
 
 Userfault::~Userfault() {
   if (file_ >= 0) syscall(SYS_close, file_);

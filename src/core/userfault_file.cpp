@@ -1,0 +1,43 @@
+// See userfault_file.hpp.
+#include "core/userfault_file.hpp"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace terrace {
+
+namespace {
+
+constexpr unsigned long k_new_file = _IO(0xAA, 0x00);  // USERFAULTFD_IOC_NEW, which older headers lack
+
+int open_any() noexcept {
+  const int flags = O_CLOEXEC | O_NONBLOCK;
+  if (const auto file = static_cast<int>(syscall(SYS_userfaultfd, flags)); file >= 0) return file;
+  const auto device = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/dev/userfaultfd", O_RDWR | O_CLOEXEC));
+  if (device < 0) return -errno;
+  const int file = ioctl(device, k_new_file, flags);
+  const int error = errno;
+  syscall(SYS_close, device);
+  return file >= 0 ? file : -error;
+}
+
+}  // namespace
+
+int open_userfault(std::uint64_t features) noexcept {
+  const int file = open_any();
+  if (file < 0) return file;
+  uffdio_api api{};
+  api.api = UFFD_API;
+  api.features = features;
+  if (ioctl(file, UFFDIO_API, &api) == 0) return file;
+  const int error = errno;
+  syscall(SYS_close, file);
+  return -error;
+}
+
+}  // namespace terrace

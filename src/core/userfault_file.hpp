@@ -1,0 +1,15 @@
+// userfaultfd(2), where faults inside system calls are waited for as well.
+#pragma once
+
+#include <cstdint>
+
+namespace terrace {
+
+inline constexpr std::uint64_t k_userfault_move = 1U << 16U;  // UFFD_FEATURE_MOVE, since Linux 6.8
+
+// A file that the kernel has agreed to these features for, closed in programs that are begun; or -errno: EINVAL
+// where the kernel lacks one, EPERM or EACCES where this process may not. By the call, or by the device, which
+// serves whoever may open it. Nothing here allocates.
+int open_userfault(std::uint64_t features) noexcept;
+
+}  // namespace terrace

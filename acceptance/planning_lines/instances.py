@@ -14,7 +14,8 @@ CHUNK = 65536  # bytes, of which a chunk has 1 to 64
 
 def instance(seed: int) -> Dump:
     """Two places, of which the second is slower in bandwidth, latency or both; each phase touches a share of the
-    chunks, so much that a copy takes between a third and ten times of a chunk's traffic."""
+    chunks, so much that a copy takes between a third and ten times of a chunk's traffic. Under odd seeds moves cost
+    the mover and the program more than their bytes."""
     dice = random.Random(seed)
     fast, slow = _places(dice)
     sizes = [dice.randint(1, 64) * CHUNK for _ in range(dice.randint(4, MOST_CHUNKS))]
@@ -25,7 +26,7 @@ def instance(seed: int) -> Dump:
     touched, reuse = dice.uniform(0.2, 0.8), 10 ** dice.uniform(-0.5, 1)
     phases = [_phase(dice, n, sizes, slow, touched, reuse) for n in range(dice.randint(2, MOST_PHASES))]
     return {
-        "schema": "terrace-problem-2",
+        "schema": "terrace-problem-3",
         "machine": "random",
         "loop": "loop",
         "cores": 1.0,
@@ -33,12 +34,22 @@ def instance(seed: int) -> Dump:
         "cyclic": True,
         "exact": False,
         "places": [fast, slow],
+        "copier": "random" if seed % 2 else "ideal",
         "copy": [[0, to_slow], [to_fast, 0]],
         "homes": [1],
         "fastest_first": [[0, 1]],
         "objects": [{"name": f"object{n}", "size": size, "chunks": 1} for n, size in enumerate(sizes)],
         "items": [
-            {"size": size, "domain": 0, "object": n, "ordinal": 0, "chunks": 1, "measured_at": 1}
+            {
+                "size": size,
+                "domain": 0,
+                "object": n,
+                "ordinal": 0,
+                "chunks": 1,
+                "measured_at": 1,
+                "remapping": seed % 2 * dice.uniform(0, 2) * size / 16e9,
+                "stall": seed % 2 * dice.uniform(0, 0.5) * size / 16e9,
+            }
             for n, size in enumerate(sizes)
         ],
         "phases": phases,

@@ -28,8 +28,8 @@ std::vector<std::uint64_t> plain(const machine::Budget& budget) {
 void bind_machine(nb::module_& module) {
   nb::class_<Machine>(module, "Machine", "A machine: places, initiators, paths. Immutable.")
       .def_static(
-          "read", [](const std::string& name) { return machine::read_machine_file(machine::find_machine(name)); },
-          "name"_a, "The machine of a file, or a shipped one by its name.")
+          "read", [](const std::string& name) { return machine::load_machine(name).machine; }, "name"_a,
+          "The machine of a file, or a shipped one by its name; behind @ the copier at whose price data is moved.")
       .def_static(
           "from_bytes",
           [](const nb::bytes& bytes) {
@@ -47,6 +47,7 @@ void bind_machine(nb::module_& module) {
           "to_toml", [](const Machine& self) { return machine::format_machine_file(self); },
           "The text of its machine file.")
       .def_prop_ro("name", &Machine::name)
+      .def_prop_ro("copier", [](const Machine& self) { return self.copier().name; })
       .def_prop_ro("kinds", &Machine::kinds)
       .def_prop_ro("places",
                    [](const Machine& self) {

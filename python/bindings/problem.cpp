@@ -138,7 +138,7 @@ void bind_problem(nb::module_& module) {
           "directives count. Segments that the usual iteration does not reach are left out, but for "
           "`every_segment`: problems of the same loop's iterations then have the same phases.")
       .def_static("from_dump", &problem_from_dump, "dump"_a, "The problem of json.loads(problem.to_json()).")
-      .def("to_json", &model::dump_json, "For solvers outside; schema terrace-problem-2.")
+      .def("to_json", &model::dump_json, "For solvers outside; schema terrace-problem-3.")
       .def_prop_ro("items", [](const Problem& self) { return self.items.size(); })
       .def_prop_ro("phases",
                    [](const Problem& self) {

@@ -68,8 +68,8 @@ void check(const model::Problem& problem) {
 }  // namespace
 
 model::Problem problem_from_dump(const nb::dict& dump) {
-  if (get<std::string>(dump, "schema") != "terrace-problem-2") {
-    throw Error(Code::invalid, "a problem's dump: its schema is not terrace-problem-2");
+  if (get<std::string>(dump, "schema") != "terrace-problem-3") {
+    throw Error(Code::invalid, "a problem's dump: its schema is not terrace-problem-3");
   }
   model::Problem problem;
   problem.machine = get<std::string>(dump, "machine");
@@ -84,6 +84,7 @@ model::Problem problem_from_dump(const nb::dict& dump) {
                               amount(row, "read_bandwidth", true), amount(row, "write_bandwidth", true),
                               amount(row, "latency")});
   }
+  problem.copier = get<std::string>(dump, "copier");
   problem.copy = get<std::vector<std::vector<double>>>(dump, "copy");
   problem.homes = get<std::vector<PlaceId>>(dump, "homes");
   problem.fastest_first = get<std::vector<std::vector<PlaceId>>>(dump, "fastest_first");
@@ -96,7 +97,8 @@ model::Problem problem_from_dump(const nb::dict& dump) {
     problem.items.push_back({Bytes{get<std::uint64_t>(row, "size")}, get<DomainId>(row, "domain"),
                              get<std::uint32_t>(row, "object"), get<std::uint32_t>(row, "ordinal"),
                              get<std::uint32_t>(row, "chunks"),
-                             pinned ? get<PlaceId>(row, "pinned") : k_no_place});
+                             pinned ? get<PlaceId>(row, "pinned") : k_no_place,
+                             amount(row, "remapping"), amount(row, "stall")});
     problem.measured_at.push_back(get<PlaceId>(row, "measured_at"));
   }
   for (const auto row : get<nb::list>(dump, "phases")) {

@@ -16,7 +16,7 @@ namespace terrace::cli {
 // fast=1GiB"`.
 struct ConfigurationOptions {
   std::string label;
-  std::string machine;                  // name or file; "" for the running machine
+  std::string machine;                  // name or file, and a copier behind @; "" for the running machine
   std::string budget;                   // "hbm=16GiB"
   std::string fast;                     // shorthand for the fastest kind
   std::string planner;                  // empty: auto, or nobody where a plan is given

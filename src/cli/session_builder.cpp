@@ -33,7 +33,7 @@ namespace terrace::cli {
 namespace {
 
 machine::Machine load_machine(const std::string& name) {
-  return name.empty() ? machine::discover() : machine::read_machine_file(machine::find_machine(name));
+  return name.empty() ? machine::discover() : machine::load_machine(name).machine;
 }
 
 double cores_of(const std::string& text, const machine::Initiator& initiator) {

@@ -21,6 +21,8 @@ class Clock {
     static_cast<void>(cost);
     return now();
   }
+  // What that work takes of the program: nothing while there is a core for it. Real clocks have it in their time.
+  virtual void share_cores(Seconds cost) { static_cast<void>(cost); }
 };
 
 }  // namespace terrace

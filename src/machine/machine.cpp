@@ -72,6 +72,11 @@ BytesPerSecond Machine::copy_bandwidth(PlaceId from, PlaceId to) const {
                                    " and " + place(to).name + "; give a copy path between them");
 }
 
+const CopierPrice& Machine::copier() const {
+  static const CopierPrice ideal{.name = k_ideal_copier};
+  return parts_.copiers.empty() ? ideal : parts_.copiers.front();
+}
+
 PlaceId Machine::home(DomainId domain) const {
   // From the fastest to the slowest, so that of two places with the same capacity the slower is home: data that
   // nobody placed must not fill the memory that is worth planning for.

@@ -13,6 +13,7 @@
 #include "core/identifiers.hpp"
 #include "core/units.hpp"
 #include "machine/array_geometry.hpp"
+#include "machine/copier_price.hpp"
 #include "machine/library.hpp"
 
 namespace terrace::machine {
@@ -124,6 +125,7 @@ struct MachineParts {
   std::vector<Domain> domains;
   std::vector<Path> paths;
   std::vector<CopyPath> copies;  // absent pairs: the lesser of the source's read and the target's write bandwidth
+  std::vector<CopierPrice> copiers;  // the first one's price holds
 };
 
 class Machine {
@@ -146,6 +148,8 @@ class Machine {
   // The path from an initiator to a place; throws Error{not_found} where the machine has none.
   [[nodiscard]] const Path& path(InitiatorId initiator, PlaceId place) const;
   [[nodiscard]] BytesPerSecond copy_bandwidth(PlaceId from, PlaceId to) const;
+  // The price that moves have on it: its first copier's, or the ideal one's.
+  [[nodiscard]] const CopierPrice& copier() const;
 
   // The place of a domain that data is in when nobody asks for another: the one with the most capacity. A place
   // that computes is one only where the domain has no other.

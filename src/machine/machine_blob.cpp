@@ -7,8 +7,7 @@
 namespace terrace::machine {
 namespace {
 
-constexpr std::uint32_t k_blob_version = 6;
-constexpr std::uint32_t k_with_geometries = 7;  // of a machine with places that compute; the same but for these
+constexpr std::uint32_t k_blob_version = 8;
 constexpr std::uint32_t k_no_parent = 0xffffffff;
 
 void put(BlobWriter& out, const Node& node) {
@@ -106,6 +105,18 @@ void get(BlobReader& in, CopyPath& copy) {
   copy.bandwidth = {in.get<double>()};
 }
 
+void put(BlobWriter& out, const PagePrice& price) {
+  out.put(price.page.value);
+  out.put(price.remap.value);
+}
+void get(BlobReader& in, PagePrice& price) {
+  price.page = {in.get<std::uint64_t>()};
+  price.remap = {in.get<double>()};
+}
+
+void put(BlobWriter& out, const CopierPrice& copier);
+void get(BlobReader& in, CopierPrice& copier);
+
 void put(BlobWriter& out, const Domain& domain) {
   out.put(domain.name);
   out.put(domain.initiator);
@@ -128,6 +139,30 @@ void get_all(BlobReader& in, std::vector<T>& parts) {
   // No reserve: a damaged count ends at the end of the bytes, not in an allocation of gigabytes.
   const auto count = in.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < count; ++i) get(in, parts.emplace_back());
+}
+
+void put(BlobWriter& out, const CopierPrice& copier) {
+  out.put(copier.name);
+  out.put(copier.piece.value);
+  out.put(copier.call.value);
+  put_all(out, copier.pages);
+  out.put(copier.stall.value);
+  out.put(static_cast<std::uint8_t>(copier.trap.has_value()));
+  out.put(copier.trap.value_or(Seconds{}).value);
+  out.put(copier.threads);
+  out.put(copier.lines);
+}
+void get(BlobReader& in, CopierPrice& copier) {
+  copier.name = in.get_string();
+  copier.piece = {in.get<std::uint64_t>()};
+  copier.call = {in.get<double>()};
+  get_all(in, copier.pages);
+  copier.stall = {in.get<double>()};
+  const bool traps = in.get<std::uint8_t>() != 0;
+  const Seconds trap{in.get<double>()};
+  if (traps) copier.trap = trap;
+  copier.threads = in.get<std::uint32_t>();
+  copier.lines = in.get<double>();
 }
 
 void put(BlobWriter& out, const Initiator& initiator) {
@@ -163,13 +198,10 @@ void get(BlobReader& in, Initiator& initiator) {
   initiator.domain = in.get<DomainId>();
 }
 
-bool has_geometry(const Place& place) { return place.geometry.has_value(); }
-
 }  // namespace
 
 void Machine::to_blob(BlobWriter& out) const {
-  const auto computing = std::ranges::count_if(parts_.places, has_geometry);
-  out.put(computing > 0 ? k_with_geometries : k_blob_version);
+  out.put(k_blob_version);
   out.put(parts_.name);
   out.put(parts_.description);
   out.put(parts_.fingerprint);
@@ -180,16 +212,16 @@ void Machine::to_blob(BlobWriter& out) const {
   put_all(out, parts_.domains);
   put_all(out, parts_.paths);
   put_all(out, parts_.copies);
-  if (computing == 0) return;
+  put_all(out, parts_.copiers);
   for (const auto& place : parts_.places) {
-    out.put(static_cast<std::uint8_t>(has_geometry(place)));
+    out.put(static_cast<std::uint8_t>(place.geometry.has_value()));
     if (place.geometry) put(out, *place.geometry);
   }
 }
 
 Machine Machine::from_blob(BlobReader& in) {
   const auto version = in.get<std::uint32_t>();
-  if (version != k_blob_version && version != k_with_geometries) {
+  if (version != k_blob_version) {
     throw Error(Code::corrupt, "a machine of blob version " + std::to_string(version) +
                                    " cannot be read here; this is version " + std::to_string(k_blob_version));
   }
@@ -204,9 +236,9 @@ Machine Machine::from_blob(BlobReader& in) {
   get_all(in, parts.domains);
   get_all(in, parts.paths);
   get_all(in, parts.copies);
-  if (version == k_with_geometries)
-    for (auto& place : parts.places)
-      if (in.get<std::uint8_t>() != 0) get(in, place.geometry.emplace());
+  get_all(in, parts.copiers);
+  for (auto& place : parts.places)
+    if (in.get<std::uint8_t>() != 0) get(in, place.geometry.emplace());
   return Machine(std::move(parts));
 }
 

@@ -190,6 +190,24 @@ void check_paths(const MachineParts& parts) {
   }
 }
 
+void check_copier(const MachineParts& parts, const CopierPrice& copier) {
+  const auto of = "copier " + quoted(copier.name) + ": ";
+  const auto check_time = [&](Seconds time, const char* what) {
+    if (!std::isfinite(time.value) || time.value < 0) refuse(parts, of + what + " is not a time");
+  };
+  check_time(copier.call, "what a call takes");
+  check_time(copier.stall, "how long it stalls a thread");
+  if (copier.trap) check_time(*copier.trap, "what a trap costs");
+  for (std::size_t i = 0; i < copier.pages.size(); ++i) {
+    check_time(copier.pages[i].remap, "what remapping a page takes");
+    if (copier.pages[i].page.value == 0 || (i > 0 && copier.pages[i - 1].page >= copier.pages[i].page))
+      refuse(parts, of + "its pages do not ascend from a size above 0");
+  }
+  if (!std::isfinite(copier.lines) || copier.lines < 0) refuse(parts, of + "its lines in flight are no number");
+  if (copier.threads > k_most_mover_threads)
+    refuse(parts, of + "it has more than " + std::to_string(k_most_mover_threads) + " threads");
+}
+
 void check_domain(MachineParts& parts, DomainId id) {
   auto& domain = parts.domains[id];
   const auto of = "domain " + quoted(domain.name) + ": ";
@@ -242,12 +260,14 @@ void complete_and_check(MachineParts& parts) {
   check_names(parts, parts.places, "place");
   check_names(parts, parts.initiators, "initiator");
   check_names(parts, parts.domains, "domain");
+  check_names(parts, parts.copiers, "copier");
   if (parts.nodes.empty()) grow_flat_tree(parts);
   check_names(parts, parts.nodes, "node");
   check_tree(parts);
   for (const auto& place : parts.places) check_place(parts, place);
   for (const auto& initiator : parts.initiators) check_initiator(parts, initiator);
   check_paths(parts);
+  for (const auto& copier : parts.copiers) check_copier(parts, copier);
   for (std::size_t i = 0; i < parts.domains.size(); ++i) check_domain(parts, static_cast<DomainId>(i));
 }
 

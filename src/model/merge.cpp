@@ -109,6 +109,8 @@ void merge_neighbours(Problem& problem, std::size_t max_items) {
     } else {
       items.back().size += problem.items[i].size;
       items.back().chunks += problem.items[i].chunks;
+      items.back().remapping += problem.items[i].remapping;
+      items.back().stall += problem.items[i].stall;
     }
     index[i] = static_cast<std::uint32_t>(items.size() - 1);
   }

@@ -50,9 +50,7 @@ std::vector<Move> changes_of(const ProblemIndex& index, const Schedule& schedule
     for (auto [b, n] = std::mismatch(before.begin(), before.end(), now.begin()); n != now.end();
          std::tie(b, n) = std::mismatch(b + 1, before.end(), n + 1)) {
       const auto item = static_cast<std::uint32_t>(n - now.begin());
-      Move move{item, *b, *n, k, k, k, index.rank(*n) < index.rank(*b), 0};
-      move.seconds = static_cast<double>(problem.items[item].size.value) / problem.copy[*b][*n];
-      moves.push_back(move);
+      moves.push_back({item, *b, *n, k, k, k, index.rank(*n) < index.rank(*b), move_time(problem, item, *b, *n)});
     }
   }
   return moves;
@@ -173,10 +171,10 @@ class GroupOrder {
       auto leg = *stop;
       leg.to = home;
       leg.awaited = false;
-      leg.seconds = copy_time(leg);
+      leg.seconds = move_time(problem_, leg.item, leg.from, leg.to);
       emit(leg);
       stop->from = home;
-      stop->seconds = copy_time(*stop);
+      stop->seconds = move_time(problem_, stop->item, stop->from, stop->to);
     }
   }
 
@@ -184,9 +182,6 @@ class GroupOrder {
   [[nodiscard]] std::uint64_t size_of(std::uint32_t item) const { return problem_.items[item].size.value; }
   [[nodiscard]] bool room(std::uint32_t item, PlaceId to) const {
     return held_[to] + problem_.items[item].size.value <= problem_.places[to].budget.value;
-  }
-  [[nodiscard]] double copy_time(const Move& move) const {
-    return static_cast<double>(problem_.items[move.item].size.value) / problem_.copy[move.from][move.to];
   }
   void emit(const Move& move) {
     const auto size = problem_.items[move.item].size.value;

@@ -18,7 +18,7 @@ struct Move {
   std::uint32_t ask = 0;     // at whose start it is asked for
   std::uint32_t need = 0;    // whose start waits for it, when it is awaited
   bool awaited = true;       // moves to slower memory are not
-  double seconds = 0;        // size / copy bandwidth
+  double seconds = 0;        // of the mover
 };
 
 struct MoveList {

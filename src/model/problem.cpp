@@ -23,6 +23,12 @@ const machine::Path& path_to(const machine::Machine& machine, InitiatorId initia
   return machine.path(machine.domains().at(machine.place(place).domain).initiator, place);
 }
 
+// Cores that the program leaves free carry the mover's threads; where there is none one of them shares.
+std::uint32_t mover_threads(const machine::CopierPrice& copier, const machine::Initiator& initiator, double cores) {
+  const auto free = static_cast<std::uint32_t>(std::max(1.0, initiator.cores - cores));
+  return std::min(copier.threads, free);
+}
+
 void add_places(Problem& problem, const profile::Profile& profile, const machine::Machine& machine,
                 const machine::Budget& budget) {
   const auto n = machine.places().size();
@@ -35,12 +41,17 @@ void add_places(Problem& problem, const profile::Profile& profile, const machine
     problem.places.push_back(
         {place.name, place.kind, place.domain, allowed, path.read.value, path.write.value, path.latency.value});
   }
+  const auto& copier = machine.copier();
+  const auto threads = mover_threads(copier, machine.initiators().at(profile.initiator), profile.cores);
+  problem.copier = copier.name;
   problem.copy.assign(n, std::vector<double>(n, 0));
   for (std::size_t from = 0; from < n; ++from) {
     for (std::size_t to = 0; to < n; ++to) {
       // Chunks stay in their domain: no other pair is ever copied.
       if (from == to || problem.places[from].domain != problem.places[to].domain) continue;
-      problem.copy[from][to] = machine.copy_bandwidth(static_cast<PlaceId>(from), static_cast<PlaceId>(to)).value;
+      problem.copy[from][to] = machine::copy_rate(machine, copier, threads, profile.initiator,
+                                                  static_cast<PlaceId>(from), static_cast<PlaceId>(to))
+                                   .value;
     }
   }
   for (std::size_t d = 0; d < machine.domains().size(); ++d) {
@@ -234,6 +245,17 @@ void hold_against_measured(Problem& problem) {
   }
 }
 
+double move_time(const Problem& problem, std::uint32_t item, PlaceId from, PlaceId to) {
+  if (from == to) return 0;
+  const auto& moved = problem.items[item];
+  return moved.remapping + static_cast<double>(moved.size.value) / problem.copy[from][to];
+}
+
+double move_cost(const Problem& problem, std::uint32_t item) {
+  const auto& moved = problem.items[item];
+  return problem.asking * moved.chunks + moved.stall;
+}
+
 void leave_out_unreached(Problem& problem) {
   std::erase_if(problem.phases, [](const ProblemPhase& phase) {
     return phase.measured.value == 0 && phase.cells.empty() && segment_offset(phase.name) != 0;
@@ -275,7 +297,9 @@ Problem make_problem(const profile::Profile& profile, const machine::Machine& ma
   add_places(problem, profile, machine, budget);
   std::vector<std::uint32_t> item_of;
   for (const auto& chunk : add_objects(problem, profile, machine, item_of)) {
-    problem.items.push_back({chunk.size, chunk.domain, chunk.object, chunk.ordinal, 1, k_no_place});
+    problem.items.push_back({chunk.size, chunk.domain, chunk.object, chunk.ordinal, 1, k_no_place,
+                             machine::remapping_time(machine.copier(), chunk.size).value,
+                             machine::stall_time(machine.copier(), chunk.size).value});
     problem.measured_at.push_back(chunk.place);
   }
   add_phases(problem, profile, machine.parts().line, item_of);

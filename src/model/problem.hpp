@@ -23,6 +23,10 @@ struct Item {  // a chunk, or several that are placed together
   std::uint32_t ordinal = 0;  // its first chunk's place in the object
   std::uint32_t chunks = 1;
   PlaceId pinned = k_no_place;  // is there and never moves
+  // What its move takes of the mover beside the copy of its bytes, and of the program while it goes on, in seconds
+  // (machine/copier_price.hpp).
+  double remapping = 0;
+  double stall = 0;
 };
 
 struct ItemCell {
@@ -78,7 +82,8 @@ struct Problem {
   std::vector<ProblemPlace> places;                 // indexed by PlaceId
   std::vector<PlaceId> homes;                       // by domain: where data resides that nobody placed
   std::vector<std::vector<PlaceId>> fastest_first;  // by domain: its places in the machine's order of speed
-  std::vector<std::vector<double>> copy;            // bytes/s, [from][to]
+  std::string copier = machine::k_ideal_copier;     // at whose price items are moved
+  std::vector<std::vector<double>> copy;            // bytes/s of a copy under way, [from][to]
   std::vector<ProblemObject> objects;
   std::vector<Item> items;
   std::vector<ProblemPhase> phases;
@@ -116,6 +121,11 @@ struct Prediction {
   Bytes moved;
   std::uint32_t moves = 0;
 };
+
+// Of the mover, for the item's whole way; 0 to where it is.
+double move_time(const Problem& problem, std::uint32_t item, PlaceId from, PlaceId to);
+// Of the program, for asking for the item's move and having it made.
+double move_cost(const Problem& problem, std::uint32_t item);
 
 // Merges cells of a profile into a problem for `machine` under `budget`. Items are chunks; runs of neighbouring
 // chunks of one object that the profile tells least apart are merged where there are more than `max_items`.
@@ -170,7 +180,7 @@ std::size_t cell_count(const Problem& problem);  // of all phases
 bool within_budget(const Problem& problem, const Schedule& schedule);
 Bytes held(const Problem& problem, const Placement& placement, PlaceId place);
 
-// The problem as JSON (schema "terrace-problem-2"), for solvers outside; exact to the last digit.
+// The problem as JSON (schema "terrace-problem-3"), for solvers outside; exact to the last digit.
 std::string dump_json(const Problem& problem);
 
 }  // namespace terrace::model

@@ -90,6 +90,7 @@ void write_places(Json& json, const Problem& problem) {
     json.close('}');
   }
   json.close(']');
+  json.field("copier", problem.copier);
   json.key("copy");
   json.open('[');
   for (const auto& row : problem.copy) {
@@ -135,6 +136,8 @@ void write_items(Json& json, const Problem& problem) {
     json.field("object", std::uint64_t{item.object});
     json.field("ordinal", std::uint64_t{item.ordinal});
     json.field("chunks", std::uint64_t{item.chunks});
+    json.field("remapping", item.remapping);
+    json.field("stall", item.stall);
     if (item.pinned != k_no_place) json.field("pinned", std::uint64_t{item.pinned});
     json.field("measured_at", std::uint64_t{problem.measured_at[i]});
     json.close('}');
@@ -178,7 +181,7 @@ void write_phases(Json& json, const Problem& problem) {
 std::string dump_json(const Problem& problem) {
   Json json;
   json.open('{');
-  json.field("schema", std::string("terrace-problem-2"));
+  json.field("schema", std::string("terrace-problem-3"));
   json.field("machine", problem.machine);
   json.field("loop", problem.loop);
   json.field("cores", problem.cores);

@@ -60,7 +60,9 @@ void Relaxation::price_steps(const Multipliers& prices) {
     for (std::size_t d = 0; d < places_.size(); ++d) {
       const auto& places = places_[d];
       const auto n = places.size();
-      auto& [route, untouched, hop] = steps_[k * places_.size() + d];
+      auto& [mover, program, route, untouched, hop] = steps_[k * places_.size() + d];
+      mover = row[copy_row()];
+      program = row[core_row()];
       route.assign(n * n, 0);
       hop.assign(n * n, 0);
       for (std::size_t a = 0; a < n; ++a) {
@@ -147,6 +149,8 @@ double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activ
     const auto& step = steps_[k * places_.size() + of.domain];
     std::array<double, n * n> edge;
     std::array<std::uint8_t, n * n> stop;
+    // Of each chain of copies; that further hops cost it again is left out.
+    const auto hop = step.mover * of.remapping + step.program * of.stall;
     const bool touched = touch != end_of_touches && touch->phase == k;
     if (touched) {
       const auto priced = price(k, &loads_[touch->first]);
@@ -176,7 +180,9 @@ double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activ
           }
           for (std::size_t v = 0; v < n; ++v) {
             if (!may(v)) continue;
-            const auto way = size * (step.route[a * n + v] + step.route[v * n + b]) + served(a, v, b);
+            const auto hops = static_cast<double>((a != v ? 1 : 0) + (v != b ? 1 : 0));
+            const auto way =
+                size * (step.route[a * n + v] + step.route[v * n + b]) + hops * hop + served(a, v, b);
             if (way < least) {
               least = way;
               at = v;
@@ -188,9 +194,11 @@ double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activ
       }
       ++touch;
     } else {
-      for (std::size_t i = 0; i < n * n; ++i) edge[i] = size * step.untouched[i];
       for (std::size_t a = 0; a < n; ++a) {
-        for (std::size_t b = 0; b < n; ++b) stop[a * n + b] = static_cast<std::uint8_t>(a);
+        for (std::size_t b = 0; b < n; ++b) {
+          edge[a * n + b] = size * step.untouched[a * n + b] + (a != b ? hop : 0);
+          stop[a * n + b] = static_cast<std::uint8_t>(a);
+        }
       }
     }
     auto* from = &from_[k * n * n];
@@ -241,8 +249,12 @@ double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activ
       activity.row[k * rows_ + place_row(places[read_on])] += load[read_on].reading;
       activity.row[k * rows_ + place_row(places[written_on])] += load[written_on].writing;
     }
-    if (a != v) follow(size, of.domain, k, a, v);
-    if (v != end) follow(size, of.domain, k, v, end);
+    for (const auto& [from, to] : {std::pair<std::size_t, std::size_t>{a, v}, {v, end}}) {
+      if (from == to) continue;
+      activity.row[k * rows_ + copy_row()] += of.remapping;
+      activity.row[k * rows_ + core_row()] += of.stall;
+      follow(size, of.domain, k, from, to);
+    }
     end = a;
   }
   return best;

@@ -40,6 +40,8 @@ class Relaxation {
   // What one phase costs an item on its way from place to place of its domain, by the byte: the cheapest chains of
   // copies, and those with the price of where the phase begins. [from x to]
   struct Step {
+    double mover = 0;  // price of a second of it, and of the program
+    double program = 0;
     std::vector<double> route;
     std::vector<double> untouched;  // route + price of the capacity at `from`
     std::vector<std::uint8_t> hop;  // first stop of the chain

@@ -64,7 +64,7 @@ class Timeline {
     PhaseTime time;
     for (const auto m : asked_[k]) {
       queue_.push_back({m, list_.moves[m].seconds, false, nullptr});
-      time.asking += problem_.asking * problem_.items[list_.moves[m].item].chunks;
+      time.asking += move_cost(problem_, list_.moves[m].item);
     }
     time.waiting = index_.segment(k) ? 0 : wait_for_needed(k);
     now_ = loads_[k];

@@ -82,8 +82,7 @@ double UnimemModel::benefit(std::size_t phase, const ItemCell& cell, PlaceId fro
 
 double UnimemModel::cost(std::uint32_t item, PlaceId from, PlaceId to, double overlap) const {
   if (from == to) return 0;
-  const auto copying = static_cast<double>(problem_.items[item].size.value) / problem_.copy[from][to];
-  return std::max(copying - overlap, 0.0);
+  return std::max(move_time(problem_, item, from, to) - overlap, 0.0);
 }
 
 }  // namespace terrace::model

@@ -88,8 +88,8 @@ void fields(Io& io, R& r) {
 }
 template <class Io, IsOne<CountersRecord> R>
 void fields(Io& io, R& r) {
-  io(r.accesses, r.instructions, r.misses, r.unseen, r.dropped, r.core, r.exposed, r.bandwidth_bound, r.waited,
-     r.charged);
+  io(r.accesses, r.instructions, r.misses, r.unseen, r.dropped, r.core, r.exposed, r.bandwidth_bound, r.stalled,
+     r.waited, r.charged);
 }
 template <class Io, IsOne<CodeCoverage> R>
 void fields(Io& io, R& r) {

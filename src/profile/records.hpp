@@ -136,7 +136,7 @@ struct CountersRecord {  // of the whole process so far; the last one counts
   std::uint64_t accesses = 0, instructions = 0, misses = 0;
   std::uint64_t unseen = 0;  // came while Terrace was at work in their thread (signal handlers): not in `accesses`
   std::uint64_t dropped = 0;  // of the accesses, those to memory that belongs to no object: they went no further
-  Seconds core, exposed, bandwidth_bound, waited, charged;
+  Seconds core, exposed, bandwidth_bound, stalled, waited, charged;
 };
 // How much of the process the hooks reached, so far; the last one counts. Measured in the run itself, never in
 // virtual time: two runs differ.

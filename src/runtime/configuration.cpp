@@ -143,7 +143,7 @@ void Configuration::write_counters() {
   const auto totals = left_out_.totals();
   journal_.write(profile::CountersRecord{totals.accesses, totals.instructions, totals.misses, totals.unseen,
                                          totals.dropped, totals.core, totals.exposed, totals.bandwidth_bound,
-                                         totals.waited, totals.charged});
+                                         totals.stalled, totals.waited, totals.charged});
 }
 
 void Configuration::note_unused_hints() {

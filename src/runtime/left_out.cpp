@@ -12,7 +12,7 @@ void change_each(Totals& total, const Totals& other, Change change) {
        {&Totals::accesses, &Totals::instructions, &Totals::misses, &Totals::unseen, &Totals::dropped})
     change(total.*member, other.*member);
   for (const auto member :
-       {&Totals::core, &Totals::exposed, &Totals::bandwidth_bound, &Totals::waited, &Totals::charged})
+       {&Totals::core, &Totals::exposed, &Totals::bandwidth_bound, &Totals::stalled, &Totals::waited, &Totals::charged})
     change(total.*member, other.*member);
 }
 
@@ -40,7 +40,7 @@ void LeftOut::count(const PhaseTracker& tracker) {
   const auto found = measured_.find({tracker.index(), tracker.phase()});
   if (found == measured_.end()) return;
   const auto& took = found->second;
-  parts_.clock->carry(took.core + took.exposed + took.bandwidth_bound + took.waited);
+  parts_.clock->carry(took.core + took.exposed + took.bandwidth_bound + took.stalled + took.waited);
   carried_ += took;
 }
 

@@ -43,7 +43,7 @@ struct Totals {  // of a configuration so far, for the journal's counters
   std::uint64_t accesses = 0;
   std::uint64_t instructions = 0;
   std::uint64_t misses = 0;
-  Seconds core, exposed, bandwidth_bound, waited, charged;
+  Seconds core, exposed, bandwidth_bound, stalled, waited, charged;
   std::uint64_t unseen = 0, dropped = 0;  // as in profile::CountersRecord
 
   Totals& operator+=(const Totals& more);

@@ -17,7 +17,7 @@ NpbArguments parse_npb_arguments(int argc, char** argv, const std::string& progr
   Options options(program, summary);
   options.text("--class", &problem_class, "problem class: S, W, A, B or C (S)");
   options.count("--iterations", &iterations,
-                "how many to run; the result is verified after the class's own number, which is the least");
+                "how many to run; the result is verified after the class's own number, and not at all where fewer run");
   declare_threads(options, &threads);
   options.parse(argc, argv);
   use_threads(options, threads);
@@ -27,10 +27,6 @@ NpbArguments parse_npb_arguments(int argc, char** argv, const std::string& progr
   }
   const std::uint64_t official = official_iterations(problem_class[0]);
   if (iterations == 0) iterations = official;
-  if (iterations < official) {
-    options.fail("--iterations: class " + problem_class + " is verified after " + std::to_string(official) +
-                 "; found " + std::to_string(iterations));
-  }
   return {problem_class[0], iterations};
 }
 
@@ -46,6 +42,10 @@ int report(const NpbResult& result) {
   std::printf(" Iterations      = %24llu\n", static_cast<unsigned long long>(result.iterations));
   std::printf(" Time in seconds = %24.9f\n", result.seconds);
   std::printf(" Mop/s total     = %24.2f\n", result.operations / result.seconds * 1e-6);
+  if (result.iterations < result.official_iterations) {
+    std::printf(" Verification    = %24s\n", "NOT PERFORMED");
+    return 0;
+  }
   std::printf(" Verified after  = %24llu\n", static_cast<unsigned long long>(result.official_iterations));
   std::printf(" %-15s = %24.15E\n", result.quantity.c_str(), result.value);
   std::printf(" Reference       = %24.15E\n", result.reference);

@@ -31,7 +31,7 @@ struct NpbArguments {
 };
 
 /// Parses --class, --iterations and --threads; exits 2 on a wrong call. `official_iterations` gives a class's own
-/// number of iterations: the default, and the least that can be verified.
+/// number of iterations: the default, and the least after which there is something to verify.
 NpbArguments parse_npb_arguments(int argc, char** argv, const std::string& program, const std::string& summary,
                                  std::uint64_t (*official_iterations)(char problem_class));
 
@@ -53,7 +53,8 @@ struct NpbResult {
   bool verified() const;
 };
 
-/// Prints the result block. Returns the program's exit status: 0 when verified, else 1.
+/// Prints the result block. Returns the program's exit status: 1 where verification fails, else 0. Fewer iterations
+/// than the class's own number are not verified.
 int report(const NpbResult& result);
 
 }  // namespace workloads

@@ -194,7 +194,7 @@ class _Program:
             self._enter(self._new_rows(share.shape[:2], 0, 1)[..., None], share, 1)
         sizes = np.array([self._items[i]["size"] for i in items], dtype=np.float64)
         self._hold(places, share, sizes / self._byte)
-        self._copy_beside(places, moves, sizes / self.second)
+        self._copy_beside(places, items, moves)
         self._serve(places, items, now, moves)
 
     def _pin(self, items: Indices, places: list[int]) -> None:
@@ -223,16 +223,20 @@ class _Program:
                 self._enter(self._capacity_rows[:, place, None, None], share, -sizes[:, None])
                 self._most[place] = budget - sizes.sum()
 
-    def _copy_beside(self, places: list[int], moves: Moves, seconds: Floats) -> None:
-        """What moves take of the copy engine and of the bandwidth of both places."""
+    def _copy_beside(self, places: list[int], items: Indices, moves: Moves) -> None:
+        """What moves take of the mover, of the bandwidth of both places, and of the program."""
+        sizes, remapping, stalls = (
+            np.array([self._items[i][what] for i in items], dtype=np.float64) for what in ("size", "remapping", "stall")
+        )
         for (a, b), move in moves.items():
             source, target = places[a], places[b]
-            for row, rate in (
-                (len(self._places) + 1, self._copy[source][target]),
-                (1 + source, self._places[source]["read_bandwidth"]),
-                (1 + target, self._places[target]["write_bandwidth"]),
+            for row, seconds in (
+                (0, stalls),
+                (len(self._places) + 1, remapping + sizes / self._copy[source][target]),
+                (1 + source, sizes / self._places[source]["read_bandwidth"]),
+                (1 + target, sizes / self._places[target]["write_bandwidth"]),
             ):
-                self._enter(self._time_rows[:, row, None], move, -seconds / rate)
+                self._enter(self._time_rows[:, row, None], move, -seconds / self.second)
 
     def _serve(self, places: list[int], items: Indices, now: Indices, moves: Moves) -> None:
         """Traffic, in the parts that one place serves."""

@@ -102,13 +102,15 @@ class _Common:
         seconds: float = cell[3] * self.places[place]["latency"]
         return float(seconds / self.second)
 
-    def copying(self, item: Dump, source: int, target: int) -> tuple[float, float, float]:
-        """Time of a move: of the copy engine, of the source's bandwidth, of the target's."""
+    def copying(self, item: Dump, source: int, target: int) -> tuple[float, float, float, float]:
+        """Time of a move: of the mover, of the source's bandwidth, of the target's, and of the program that it
+        runs beside."""
         size = item["size"] / self.second
         return (
-            size / self.copy[source][target],
+            size / self.copy[source][target] + item["remapping"] / self.second,
             size / self.places[source]["read_bandwidth"],
             size / self.places[target]["write_bandwidth"],
+            item["stall"] / self.second,
         )
 
 
@@ -127,14 +129,15 @@ class _Phase:
             self.stalls.append((v, common.exposed(cell, p)))
             self.busy[p].append((v, common.busy(cell, p)))
 
-    def copy(self, move: int, cost: tuple[float, float, float], source: int, target: int) -> None:
+    def copy(self, move: int, cost: tuple[float, float, float, float], source: int, target: int) -> None:
         """What is copied beside the phase."""
-        engine, reading, writing = cost
+        engine, reading, writing, stall = cost
+        self.stalls.append((move, stall))
         self.copies.append((move, engine))
         self.busy[source].append((move, reading))
         self.busy[target].append((move, writing))
 
-    def wait(self, move: int, cost: tuple[float, float, float]) -> None:
+    def wait(self, move: int, cost: tuple[float, float, float, float]) -> None:
         """What is copied before it begins, while nothing else happens."""
         self.waits.append((move, cost[0]))
 

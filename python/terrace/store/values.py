@@ -300,6 +300,7 @@ class Counters:
     dropped: int
     core: float
     exposed: float
+    stalled: float
     waited: float
     charged: float
 

@@ -120,6 +120,20 @@ std::string paths(const Machine& machine) {
   return table.text();
 }
 
+// The first one's price holds.
+std::string copiers(const MachineParts& parts) {
+  Table table({"copier", "piece", "call", "pages", "stall", "trap", "threads", "lines"}, 1);
+  for (const auto& copier : parts.copiers) {
+    std::string pages;
+    for (const auto& [page, remap] : copier.pages)
+      pages += (pages.empty() ? "" : ", ") + format(page) + ": " + format(remap);
+    table.add({copier.name, copier.piece.value > 0 ? format(copier.piece) : "-", format(copier.call),
+               pages.empty() ? "-" : pages, format(copier.stall), copier.trap ? format(*copier.trap) : "-",
+               std::to_string(copier.threads), copier.lines > 0 ? decimal(copier.lines, 1) : "-"});
+  }
+  return table.text();
+}
+
 std::string measurements(const MachineParts& parts, const Measurement& measured) {
   std::string out = "Measured " + measured.date + " on " + measured.processor + " (fingerprint " +
                     parts.fingerprint + "), median of " + std::to_string(measured.repetitions) + "\n";
@@ -156,6 +170,7 @@ std::string describe(const Machine& machine, const Measurement* measured) {
                                       [](const Initiator& initiator) { return initiator.tlb.entries > 0; });
   if (translates) out += "\nTLBs\n" + tlbs(parts);
   out += "\nPaths\n" + paths(machine);
+  if (!parts.copiers.empty()) out += "\nMoves (priced by the first)\n" + copiers(parts);
   if (measured != nullptr) out += "\n" + measurements(parts, *measured);
   return out;
 }

@@ -126,6 +126,23 @@ Json copies(const Machine& machine) {
   return copies;
 }
 
+Json prices(const MachineParts& parts) {
+  auto copiers = Json::array();
+  for (const auto& copier : parts.copiers) {
+    auto pages = Json::array();
+    for (const auto& [page, remap] : copier.pages) pages.push_back({{"page", page.value}, {"remap", remap.value}});
+    copiers.push_back({{"name", copier.name},
+                       {"piece", copier.piece.value},
+                       {"call", copier.call.value},
+                       {"pages", std::move(pages)},
+                       {"stall", copier.stall.value},
+                       {"trap", copier.trap ? Json(copier.trap->value) : Json(nullptr)},
+                       {"threads", copier.threads},
+                       {"lines", copier.lines}});
+  }
+  return copiers;
+}
+
 Json measurement(const MachineParts& parts, const Measurement& measured) {
   Json entry{{"fingerprint", parts.fingerprint},
              {"date", measured.date},
@@ -168,7 +185,8 @@ std::string describe_json(const Machine& machine, const Measurement* measured) {
             {"initiators", initiators_of(parts)},
             {"domains", domains(machine)},
             {"paths", paths(parts)},
-            {"copies", copies(machine)}};
+            {"copies", copies(machine)},
+            {"copiers", prices(parts)}};
   json["measured"] = measured != nullptr ? measurement(parts, *measured) : Json(nullptr);
   // A description may hold any bytes; what is not UTF-8 is shown as the replacement character.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

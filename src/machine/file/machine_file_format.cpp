@@ -154,6 +154,24 @@ void put_paths(Text& out, const MachineParts& parts) {
   }
 }
 
+void put_copiers(Text& out, const MachineParts& parts) {
+  for (const auto& copier : parts.copiers) {
+    out.head("[[copier]]");
+    out.put("name", copier.name);
+    if (copier.piece.value > 0) out.put("piece", copier.piece);
+    if (copier.call.value > 0) out.put("call", copier.call);
+    std::string pages;
+    for (const auto& [page, remap] : copier.pages)
+      pages += (pages.empty() ? "{ page = " : ", { page = ") + toml_string(format_exact(page)) +
+               ", remap = " + toml_string(format_exact(remap)) + " }";
+    if (!pages.empty()) out.raw("pages", "[" + pages + "]");
+    if (copier.stall.value > 0) out.put("stall", copier.stall);
+    if (copier.trap) out.put("trap", *copier.trap);
+    if (copier.threads > 0) out.raw("threads", std::to_string(copier.threads));
+    if (copier.lines > 0) out.raw("lines", number(copier.lines));
+  }
+}
+
 void put_measured(Text& out, const MachineParts& parts, const Measurement& measured) {
   out.head("[measured]");
   out.put("fingerprint", parts.fingerprint);
@@ -204,6 +222,7 @@ std::string format_machine_file(const Machine& machine, const Measurement* measu
   put_tree(out, parts);
   put_initiators(out, parts);
   put_paths(out, parts);
+  put_copiers(out, parts);
   if (measured != nullptr) put_measured(out, parts, *measured);
   return out.take();
 }

@@ -46,7 +46,7 @@ class Parser {
 
   MachineFile parse() {
     top_.allow_only({"schema", "name", "description", "line", "root", "group", "place", "initiator", "domain",
-                     "path", "copy", "measured"});
+                     "path", "copy", "copier", "measured"});
     if (const auto schema = top_.integer("schema", 0, 1000000); schema != k_schema) {
       top_.refuse("schema", "this file has version " + std::to_string(schema) + "; this Terrace reads version 1");
     }
@@ -62,6 +62,7 @@ class Parser {
     read_initiators();
     read_paths();
     read_copies();
+    read_copiers();
     check_domains();
     std::optional<Measurement> measured;
     if (top_.has("measured")) measured = read_measured();
@@ -301,6 +302,37 @@ class Parser {
                                parts_.places[copy.to].name + "'; keep one");
       }
       parts_.copies.push_back(copy);
+    }
+  }
+
+  void read_copiers() {
+    Names names("copier");
+    for (const auto& table : entries("copier", false)) {
+      table.allow_only({"name", "piece", "call", "pages", "stall", "trap", "threads", "lines"});
+      CopierPrice copier;
+      copier.name = table.name("name");
+      names.add(table, "name", copier.name);
+      for (const auto& key : table.keys())
+        if (copier.name == k_ideal_copier && key != "name")
+          table.refuse(key, "the copier '" + copier.name + "' costs bytes alone; name one that costs more otherwise");
+      if (table.has("piece")) copier.piece = table.size("piece");
+      if (table.has("call")) copier.call = table.time_or_zero("call");
+      for (const auto& page : table.entries("pages")) {
+        page.allow_only({"page", "remap"});
+        copier.pages.push_back({page.size("page"), page.time_or_zero("remap")});
+        const auto n = copier.pages.size();
+        if (n > 1 && copier.pages[n - 1].page <= copier.pages[n - 2].page)
+          page.refuse("page", "pages ascend; put " + format(copier.pages[n - 1].page) + " before " +
+                                  format(copier.pages[n - 2].page));
+      }
+      if (table.has("stall")) copier.stall = table.time_or_zero("stall");
+      if (table.has("trap")) copier.trap = table.time_or_zero("trap");
+      if (table.has("threads"))
+        copier.threads = static_cast<std::uint32_t>(table.integer("threads", 0, k_most_mover_threads));
+      if (table.has("lines")) copier.lines = table.number("lines", 1);
+      if (copier.lines > 0 && copier.threads == 0)
+        table.refuse("lines", "they are in flight in threads; say how many with threads");
+      parts_.copiers.push_back(std::move(copier));
     }
   }
 

@@ -58,8 +58,8 @@ std::int64_t add_machine(Database& database, const std::string& blob) {
   BlobReader in(bytes);
   const auto machine = machine::Machine::from_blob(in);
   const auto& parts = machine.parts();
-  Statement insert(database, "INSERT INTO machine VALUES(NULL, ?, ?, ?, ?, ?)");
-  insert.run(parts.name, parts.description, parts.fingerprint, parts.line, bytes);
+  Statement insert(database, "INSERT INTO machine VALUES(NULL, ?, ?, ?, ?, ?, ?)");
+  insert.run(parts.name, parts.description, parts.fingerprint, parts.line, machine.copier().name, bytes);
   const auto id = database.last_row();
   add_tree(database, id, machine);
   add_initiators(database, id, machine);

@@ -195,9 +195,9 @@ void RunRows::add(const NoteRecord& r) {
 }
 
 void RunRows::add(const CountersRecord& r) {
-  Statement insert(database_, "INSERT OR REPLACE INTO counters VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement insert(database_, "INSERT OR REPLACE INTO counters VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert.run(id_, r.accesses, r.instructions, r.misses, r.unseen, r.dropped, r.core, r.exposed, r.bandwidth_bound,
-             r.waited, r.charged);
+             r.stalled, r.waited, r.charged);
 }
 
 void RunRows::add(const CoverageRecord& r) {

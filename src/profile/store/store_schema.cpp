@@ -7,7 +7,7 @@ namespace terrace::profile {
 const char* const k_store_schema = R"sql(
 CREATE TABLE machine(
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, description TEXT NOT NULL, fingerprint TEXT NOT NULL,
-  line INTEGER NOT NULL, blob BLOB NOT NULL UNIQUE);
+  line INTEGER NOT NULL, copier TEXT NOT NULL, blob BLOB NOT NULL UNIQUE);
 CREATE TABLE node(
   machine INTEGER NOT NULL REFERENCES machine(id), id INTEGER NOT NULL, parent INTEGER, name TEXT NOT NULL,
   place INTEGER, PRIMARY KEY(machine, id)) WITHOUT ROWID;
@@ -132,7 +132,7 @@ CREATE TABLE plan_move(
 CREATE TABLE counters(
   run INTEGER PRIMARY KEY REFERENCES run(id), accesses INTEGER NOT NULL, instructions INTEGER NOT NULL, misses INTEGER NOT NULL,
   unseen INTEGER NOT NULL, dropped INTEGER NOT NULL, core REAL NOT NULL, exposed REAL NOT NULL,
-  bandwidth_bound REAL NOT NULL, waited REAL NOT NULL, charged REAL NOT NULL);
+  bandwidth_bound REAL NOT NULL, stalled REAL NOT NULL, waited REAL NOT NULL, charged REAL NOT NULL);
 CREATE TABLE coverage(
   run INTEGER PRIMARY KEY REFERENCES run(id), sample_period REAL NOT NULL, not_sampled TEXT NOT NULL,
   samples INTEGER NOT NULL, time_share REAL NOT NULL, time_at_least REAL NOT NULL, heap REAL NOT NULL,

@@ -13,6 +13,7 @@ inline Totals totals_of(const sim::TimeAccount& account) {
           .core = account.core,
           .exposed = account.exposed,
           .bandwidth_bound = account.bandwidth_bound,
+          .stalled = account.stalled,
           .waited = account.waited,
           .charged = account.charged};
 }

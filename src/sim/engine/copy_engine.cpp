@@ -71,7 +71,7 @@ void CopyEngine::start(Seconds now) {
       finish(next, now, false);
     } else {
       next.size = size;
-      running_ = Running{next, law_.copy(next.from, next.to), static_cast<double>(size.value)};
+      running_ = Running{next, law_.copy(next.from, next.to, size, threads_), static_cast<double>(size.value)};
     }
   }
 }

@@ -46,6 +46,8 @@ class CopyEngine {
   void refuse_head(Seconds now);
   void forget_queued(ChunkId first, std::uint32_t count, Seconds now);
   [[nodiscard]] bool done(transfer::Ticket ticket) const;
+  // Of the program, alive: what leaves cores to transfers that begin from now on.
+  void beside(std::uint32_t threads) { threads_ = threads; }
   [[nodiscard]] std::vector<transfer::TransferResult> completions();
 
  private:
@@ -58,6 +60,7 @@ class CopyEngine {
   const TimeLaw& law_;
   memory::ChunkTable& chunks_;
   memory::Ledger& ledger_;
+  std::uint32_t threads_ = 1;
   transfer::Ticket last_ticket_ = 0;
   std::deque<transfer::TransferResult> queue_;  // ascending by ticket
   std::optional<Running> running_;

@@ -8,8 +8,8 @@
 
 namespace terrace::sim {
 
-double Demand::longest() const {
-  double longest = core + exposed;
+double Demand::longest(double pace) const {
+  double longest = (core + exposed) / pace;
   for (const auto seconds : busy) longest = std::max(longest, seconds);
   return longest;
 }
@@ -17,7 +17,7 @@ double Demand::longest() const {
 Speeds share(const Demand& demand, const CopyDemand& copy) {
   constexpr double k_half = 0.5;
   constexpr int k_halvings = 52;  // to the last digit of a double
-  const auto longest = demand.longest();
+  const auto longest = demand.longest(copy.pace);
   const auto own_pace = longest > 0 ? 1 / longest : std::numeric_limits<double>::infinity();
   struct Shared {
     double program;  // seconds a stretch
@@ -63,6 +63,9 @@ Speeds share(const Demand& demand, const CopyDemand& copy) {
 
 TimeLaw::TimeLaw(const machine::Machine& machine, InitiatorId initiator, double cores)
     : machine_(machine),
+      initiator_(initiator),
+      cores_(cores),
+      copier_(machine.copier()),
       cost_(machine, initiator, cores),
       view_(machine, initiator),
       line_(static_cast<double>(machine.parts().line.value)) {}
@@ -80,11 +83,31 @@ void TimeLaw::price(Seconds core, const Traffic& by_place, Demand& demand) const
   }
 }
 
-CopyDemand TimeLaw::copy(PlaceId from, PlaceId to) const {
+double TimeLaw::free_cores(std::uint32_t threads) const {
+  return std::max(0.0, machine_.initiators()[initiator_].cores - cores_ * threads);
+}
+
+double TimeLaw::shared_pace(std::uint32_t threads) const {
+  const double cores = machine_.initiators()[initiator_].cores;
+  return cores / (std::max(cores, cores_ * threads) + 1);
+}
+
+CopyDemand TimeLaw::copy(PlaceId from, PlaceId to, Bytes size, std::uint32_t threads) const {
   if (free_copies_) return {from, to, std::numeric_limits<double>::max(), 0, 0};
   CopyDemand copy{from, to, 0, 1 / view_.path(from).read.value, 1 / view_.path(to).write.value};
-  copy.rate =
-      std::min({machine_.copy_bandwidth(from, to).value, view_.path(from).read.value, view_.path(to).write.value});
+  const auto free = free_cores(threads);
+  const auto movers = std::min(copier_.threads, std::max(1U, static_cast<std::uint32_t>(free)));
+  copy.rate = std::min({machine::copy_rate(machine_, copier_, movers, initiator_, from, to).value,
+                        view_.path(from).read.value, view_.path(to).write.value});
+  const auto bytes = static_cast<double>(size.value);
+  if (const auto remapping = machine::remapping_time(copier_, size); remapping.value > 0)
+    copy.rate = bytes / (remapping.value + bytes / copy.rate);
+  if (copier_.threads > 0 && free < 1) {
+    // Who stood beside more threads than there are cores had no whole core either: it loses its share of one more.
+    const auto pace = shared_pace(threads);
+    copy.rate *= pace;
+    copy.pace = pace * std::max(1.0, cores_ * threads / machine_.initiators()[initiator_].cores);
+  }
   return copy;
 }
 

@@ -13,6 +13,9 @@
 //     run beside it, takes at least C + D, B_m with the copies' bytes in it, and X: the rows of the lower bound;
 //   - a saturated memory still lets copies progress, and copies never stop the program.
 // Half is what memory controllers that serve their clients in turn give two of them.
+//
+// A copy is made at its copier's price (machine/copier_price.hpp), spread over its bytes. Its threads take cores
+// that the program leaves free; where there is none, one of them shares the program's, and both go more slowly.
 #pragma once
 
 #include <vector>
@@ -29,7 +32,8 @@ struct Demand {
   double exposed = 0;        // D
   std::vector<double> busy;  // B_m, by place, without transfers
 
-  [[nodiscard]] double longest() const;  // max(C + D, B_m): the time it takes alone
+  // max(C + D, B_m): the time it takes alone, on cores of which it has that share.
+  [[nodiscard]] double longest(double pace = 1) const;
 };
 
 // What a copy asks for.
@@ -39,6 +43,7 @@ struct CopyDemand {
   double rate = 0;       // bytes/s when nothing else runs
   double from_byte = 0;  // seconds that a byte keeps its source busy
   double to_byte = 0;    // and its target
+  double pace = 1;       // of the program's cores meanwhile
 };
 
 struct Speeds {
@@ -58,16 +63,28 @@ class TimeLaw {
   using Traffic = std::vector<observe::ChunkTraffic>;
   // `core`: C. The sums are taken in the order of the places, so equal counts give equal digits.
   void price(Seconds core, const Traffic& by_place, Demand& demand) const;
-  [[nodiscard]] CopyDemand copy(PlaceId from, PlaceId to) const;
+  // Of a chunk of `size`, beside `threads` of the program that are alive.
+  [[nodiscard]] CopyDemand copy(PlaceId from, PlaceId to, Bytes size, std::uint32_t threads) const;
+  [[nodiscard]] const machine::CopierPrice& copier() const { return copier_; }
+  // Cores that so many threads of the program leave free; they count as those that each stands for.
+  [[nodiscard]] double free_cores(std::uint32_t threads) const;
+  // The share of a core that each of the program's has where one thread more than there are cores wants to run.
+  [[nodiscard]] double shared_pace(std::uint32_t threads) const;
   // From now on copies take no time, and nothing of the places: what a plan is worth without the cost of its
   // moves.
-  void make_copies_free() { free_copies_ = true; }
+  void make_copies_free() {
+    free_copies_ = true;
+    copier_ = {};
+  }
   [[nodiscard]] const observe::CoreCost& cost() const { return cost_; }
   void set_instruction_time(Seconds time) { cost_.set_instruction_time(time); }
   [[nodiscard]] const observe::PlaceView& view() const { return view_; }
 
  private:
   const machine::Machine& machine_;
+  InitiatorId initiator_;
+  double cores_;
+  machine::CopierPrice copier_;
   observe::CoreCost cost_;
   observe::PlaceView view_;
   double line_;

@@ -10,6 +10,7 @@ TimeAccount operator-(TimeAccount later, const TimeAccount& earlier) {
   later.core -= earlier.core;
   later.exposed -= earlier.exposed;
   later.bandwidth_bound -= earlier.bandwidth_bound;
+  later.stalled -= earlier.stalled;
   later.waited -= earlier.waited;
   later.charged -= earlier.charged;
   later.carried -= earlier.carried;
@@ -37,14 +38,17 @@ void VirtualMachine::tallied(const observe::Quantum& quantum, const observe::Tal
   account_.instructions += quantum.instructions;
 
   runs(quantum.thread);
+  pay_stalls();
   const auto core = law_.cost().core_time(quantum);
   law_.price(core, by_place_, demand_);
   begin_copies();
+  wait_for_touched(core, tally);
   const bool copies_are_ahead = engine_.running() != nullptr && copied_until_ > now();
   if (several_ || copies_are_ahead)
     price_among_others(core, tally);
   else
     price_alone(core, tally);
+  pay_stalls();
 }
 
 // Which places the quantum's misses fall on.
@@ -65,16 +69,19 @@ void VirtualMachine::cache_mode(DomainId domain, Bytes capacity) {
                                          capacity, machine_.parts().line);
 }
 
-void VirtualMachine::pass(double seconds, double progress) {
+void VirtualMachine::pass(double seconds, double progress, double pace) {
+  const auto own = (demand_.core + demand_.exposed) * progress;
+  const auto lent = std::clamp(own * (1 / pace - 1), 0.0, std::max(0.0, seconds - own));
   clocks_[running_] += Seconds{seconds};
   account_.core += Seconds{demand_.core * progress};
   account_.exposed += Seconds{demand_.exposed * progress};
-  account_.bandwidth_bound += Seconds{seconds - (demand_.core + demand_.exposed) * progress};
+  account_.stalled += Seconds{lent};
+  account_.bandwidth_bound += Seconds{seconds - own - lent};
 }
 
 // The running transfer is complete: what is left of the quantum falls on the chunk's new place.
 void VirtualMachine::copied(Seconds core, const observe::Tally& tally) {
-  const auto copied = engine_.complete(copied_until_);
+  const auto copied = complete();
   if (const auto* traffic = tally.find(copied.chunk)) {
     by_place_[copied.from] -= *traffic;
     by_place_[copied.to] += *traffic;
@@ -82,23 +89,60 @@ void VirtualMachine::copied(Seconds core, const observe::Tally& tally) {
   }
 }
 
+transfer::TransferResult VirtualMachine::complete() {
+  const auto done = engine_.complete(copied_until_);
+  stalls_ += machine::stall_time(law_.copier(), done.size);
+  return done;
+}
+
+// What the quantum reads of a chunk in flight has to wait for it.
+void VirtualMachine::wait_for_touched(Seconds core, const observe::Tally& tally) {
+  const auto& trap = law_.copier().trap;
+  if (!trap) return;
+  while (const auto* running = engine_.running()) {
+    const auto* traffic = tally.find(running->result.chunk);
+    if (running->result.begun > now() || traffic == nullptr || traffic->read() == 0) return;
+    copied_until_ += Seconds{running->left / running->demand.rate};
+    copied(core, tally);
+    wait_until(copied_until_);
+    clocks_[running_] += *trap;
+    account_.stalled += *trap;
+  }
+}
+
+// Of the thread at hand. Transfers that are done meanwhile it pays for the next time.
+void VirtualMachine::pay_stalls() {
+  const auto owed = stalls_ - stalls_paid_[running_];
+  if (owed.value <= 0) return;
+  stalls_paid_[running_] = stalls_;
+  advance_copies(owed);
+  account_.stalled += owed;
+}
+
+// So long it stood still while transfers were done.
+void VirtualMachine::forgive_stalls(std::uint32_t thread, Seconds waited) {
+  stalls_paid_[thread] += std::min(stalls_ - stalls_paid_[thread], waited);
+}
+
 void VirtualMachine::price_alone(Seconds core, const observe::Tally& tally) {
   double progress_left = 1;  // of the quantum
   while (auto* running = engine_.running()) {
-    const auto speeds = share(demand_, limited(running->demand));
+    const auto copy = limited(running->demand);
+    const auto speeds = share(demand_, copy);
     const auto until_end = progress_left / speeds.program;
     const auto until_copied = running->left / speeds.copy;
     if (until_end < until_copied) {
       running->left = std::max(0.0, running->left - until_end * speeds.copy);
-      pass(until_end, progress_left);
+      pass(until_end, progress_left, copy.pace);
       copied_until_ = now();
       return;
     }
     const auto progress = std::min(progress_left, until_copied * speeds.program);
-    pass(until_copied, progress);
+    pass(until_copied, progress, copy.pace);
     progress_left -= progress;
     copied_until_ = now();
     copied(core, tally);
+    wait_for_touched(core, tally);
   }
   pass(progress_left * demand_.longest(), progress_left);
 }
@@ -125,13 +169,19 @@ void VirtualMachine::advance_copies(Seconds duration) {
 void VirtualMachine::finish_running(double rate) {
   const auto* running = engine_.running();
   copied_until_ += Seconds{running->left / (running->demand.rate * rate)};
-  engine_.complete(copied_until_);
+  complete();
 }
 
-Seconds VirtualMachine::wait_until(Seconds time) {
+void VirtualMachine::wait_until(Seconds time) {
   const auto waited = std::max(time - now(), Seconds{});
   clocks_[running_] = std::max(now(), time);
-  return waited;
+  account_.waited += waited;
+  forgive_stalls(running_, waited);
+}
+
+// Of work beside the program: where no core is free its threads give up a share of their time, all alike.
+double VirtualMachine::pace_beside() const {
+  return law_.free_cores(alive_) >= 1 ? 1 : law_.shared_pace(alive_);
 }
 
 void VirtualMachine::charge(Seconds cost) {
@@ -188,6 +238,7 @@ transfer::Ticket VirtualMachine::submit(std::span<const transfer::TransferReques
 
 CopyDemand VirtualMachine::limited(CopyDemand copy) const {
   copy.rate *= rate_limit_;
+  copy.pace = 1 - (1 - copy.pace) * rate_limit_;
   return copy;
 }
 
@@ -202,11 +253,12 @@ void VirtualMachine::wait(transfer::Ticket ticket) {
   while (!engine_.done(ticket)) {
     if (engine_.running() != nullptr) {
       finish_running(1);
-      account_.waited += wait_until(copied_until_);
+      wait_until(copied_until_);
     } else {
       engine_.refuse_head(now());  // the program stands still: nobody will make room
     }
   }
+  pay_stalls();
 }
 
 void VirtualMachine::forget(ChunkId first, std::uint32_t count) {
@@ -216,7 +268,7 @@ void VirtualMachine::forget(ChunkId first, std::uint32_t count) {
     const auto chunk = running->result.chunk;
     if (chunk >= first && chunk - first < count) {
       finish_running(1);
-      account_.waited += wait_until(copied_until_);
+      wait_until(copied_until_);
     }
   }
 }

@@ -12,6 +12,11 @@
 // clock, and what one takes of a place's time others cannot have (occupancy.hpp). With one thread none of that is
 // needed: it has the places to itself but for transfers.
 //
+// What a move costs its copier's price says. The program pays its part of it: once a transfer is done every
+// running thread has been stalled for it; and who touches a chunk in flight traps and waits for the rest, where the
+// copier lets nobody at it meanwhile. A thread that stands still for something else is not stalled. Planning, too,
+// takes a core, and shares one where all are busy.
+//
 // Who keeps the ledger: the runtime takes room when it binds chunks and gives it when it frees them; transfers
 // take and give here, and so does the first touch of a chunk that nobody bound, which is in its domain's home
 // place (or, if its budget is spent, in the domain's place with the most room left).
@@ -34,12 +39,13 @@
 
 namespace terrace::sim {
 
-// Where the time went; core + exposed + bandwidth_bound + waited + charged + carried is the clock of a program
-// with one thread. With more it is summed over the threads, without the time in which they waited for one another.
+// Where the time went; core + exposed + bandwidth_bound + stalled + waited + charged + carried is the clock of a
+// program with one thread. With more it is summed over the threads, without the time in which they waited for one another.
 struct TimeAccount {
   Seconds core;             // C
   Seconds exposed;          // D
   Seconds bandwidth_bound;  // beyond C + D, because a place was saturated, by the program or by transfers
+  Seconds stalled;          // by transfers that were done beside the program: shot-down translations, traps, a core
   Seconds waited;           // for transfers
   Seconds charged;          // the runtime's own work, and what the program slept
   Seconds carried;          // stretches that were not followed, whatever they spent it on
@@ -47,7 +53,7 @@ struct TimeAccount {
   std::uint64_t instructions = 0;
   std::uint64_t misses = 0;  // write-backs not counted
 
-  [[nodiscard]] Seconds total() const { return core + exposed + bandwidth_bound + waited + charged + carried; }
+  [[nodiscard]] Seconds total() const { return core + exposed + bandwidth_bound + stalled + waited + charged + carried; }
 };
 TimeAccount operator-(TimeAccount later, const TimeAccount& earlier);
 
@@ -66,7 +72,8 @@ class VirtualMachine final : public Clock,
   Seconds now() override { return clocks_[running_]; }
   void charge(Seconds cost) override;
   void carry(Seconds time) override;
-  Seconds finished_beside(Seconds cost) override { return now() + cost; }
+  Seconds finished_beside(Seconds cost) override { return now() + cost / pace_beside(); }
+  void share_cores(Seconds cost) override { charge((1 / pace_beside() - 1) * cost); }
 
   void runs(std::uint32_t thread) override { running_ = thread_index(thread); }
   void alive(std::uint32_t threads) override;
@@ -103,17 +110,23 @@ class VirtualMachine final : public Clock,
  private:
   void touch(ChunkId chunk);
   void serve(const observe::Quantum& quantum, const observe::Tally& tally);
+  [[nodiscard]] double pace_beside() const;
   [[nodiscard]] std::uint32_t thread_index(std::uint32_t thread);
   [[nodiscard]] CopyDemand limited(CopyDemand copy) const;
   void begin_copies();
   void price_alone(Seconds core, const observe::Tally& tally);
   void price_among_others(Seconds core, const observe::Tally& tally);
   [[nodiscard]] Speeds speeds_in(const Occupancy::Slot& slot, bool beside_copy) const;
-  void pass(double seconds, double progress);  // of the quantum at hand
+  // Of the quantum at hand, on cores of which the program has that share.
+  void pass(double seconds, double progress, double pace = 1);
   void copied(Seconds core, const observe::Tally& tally);
+  transfer::TransferResult complete();
+  void wait_for_touched(Seconds core, const observe::Tally& tally);
+  void pay_stalls();
+  void forgive_stalls(std::uint32_t thread, Seconds waited);
   void advance_copies(Seconds duration);  // the clock moves on, the program stands still
   void finish_running(double rate);       // until the running transfer is done
-  Seconds wait_until(Seconds time);       // how long that is
+  void wait_until(Seconds time);          // for a transfer
 
   const machine::Machine& machine_;
   TimeLaw law_;
@@ -123,6 +136,9 @@ class VirtualMachine final : public Clock,
   std::unique_ptr<MemoryCache> cache_;
   std::vector<Seconds> clocks_{Seconds{}};  // by thread
   std::uint32_t running_ = 0;
+  std::uint32_t alive_ = 1;
+  Seconds stalls_;                          // of each running thread, by all transfers so far
+  std::vector<Seconds> stalls_paid_{Seconds{}};  // by thread
   double rate_limit_ = 1;                 // of copies that nobody waits for
   Seconds copied_until_;                  // the transfer under way has been followed up to here
   bool several_ = false;                  // threads are alive

@@ -8,25 +8,34 @@
 namespace terrace::sim {
 
 std::uint32_t VirtualMachine::thread_index(std::uint32_t thread) {
-  if (thread >= clocks_.size()) clocks_.resize(thread + 1);
+  if (thread >= clocks_.size()) {
+    clocks_.resize(thread + 1);
+    stalls_paid_.resize(thread + 1, stalls_);
+  }
   return thread;
 }
 
 void VirtualMachine::alive(std::uint32_t threads) {
   several_ = threads > 1;
+  alive_ = std::max(threads, 1U);
+  engine_.beside(alive_);
   if (several_ && !occupancy_) occupancy_ = std::make_unique<Occupancy>(machine_.places().size());
 }
 
 void VirtualMachine::follow(std::uint32_t thread, std::uint32_t other) {
   const auto from = clocks_[thread_index(other)];
   auto& clock = clocks_[thread_index(thread)];
+  forgive_stalls(thread, std::max(from - clock, Seconds{}));
   clock = std::max(clock, from);
 }
 
 void VirtualMachine::meet(std::span<const std::uint32_t> threads) {
   Seconds latest;
   for (const auto thread : threads) latest = std::max(latest, clocks_[thread_index(thread)]);
-  for (const auto thread : threads) clocks_[thread] = latest;
+  for (const auto thread : threads) {
+    forgive_stalls(thread, latest - clocks_[thread]);
+    clocks_[thread] = latest;
+  }
 }
 
 void VirtualMachine::release(std::uint64_t lock) {
@@ -36,7 +45,9 @@ void VirtualMachine::release(std::uint64_t lock) {
 
 void VirtualMachine::acquire(std::uint64_t lock) {
   const auto at = released_.find(lock);
-  if (at != released_.end()) clocks_[running_] = std::max(now(), at->second);
+  if (at == released_.end() || at->second <= now()) return;
+  forgive_stalls(running_, at->second - now());
+  clocks_[running_] = at->second;
 }
 
 // Copies go on up to where the running thread is; where none is under way the next begins here.
@@ -109,7 +120,7 @@ void VirtualMachine::price_among_others(Seconds core, const observe::Tally& tall
     const auto progress = duration >= until_end ? progress_left : speeds.program * duration;
     for (std::size_t place = 0; place < demand_.busy.size(); ++place)
       if (demand_.busy[place] > 0) occupancy_->take(slot, place, progress * demand_.busy[place]);
-    pass(duration, progress);
+    pass(duration, progress, beside_copy ? limited(running->demand).pace : 1);
     if (duration >= until_copy) clocks_[running_] = copied_until_;  // to the last digit
     progress_left = duration >= until_end ? 0 : progress_left - progress;
     if (!beside_copy) continue;
@@ -118,7 +129,9 @@ void VirtualMachine::price_among_others(Seconds core, const observe::Tally& tall
     occupancy_->take(slot, running->demand.to, bytes * running->demand.to_byte);
     running->left = std::max(0.0, running->left - bytes);
     copied_until_ = now();
-    if (duration >= until_copied) copied(core, tally);
+    if (duration < until_copied) continue;
+    copied(core, tally);
+    wait_for_touched(core, tally);
   }
 }
 

@@ -29,23 +29,27 @@ std::deque<ComingPlan> coming_plans(const Planner& planner, const model::Problem
     comes(by, by.takes(problem, effort), decision);
     return decision;
   };
-  const bool gains = planner.gains_by(problem, Effort::unhurried);
-  if (clock.finished_beside(planner.takes(problem, Effort::quick)) <= clock.now()) {
-    const bool short_enough = planner.takes(problem, Effort::unhurried) <= k_longest_wait;
-    make(planner, gains && short_enough ? Effort::unhurried : Effort::quick);
-    return coming;
-  }
-  const auto* first = has_plan ? nullptr : planner.meanwhile();
-  if (first) make(*first, Effort::quick);
-  make(planner, Effort::quick);
-  if (!gains) return coming;
-  if (!first || !first->gains_by(problem, Effort::unhurried)) {
-    make(planner, Effort::unhurried);
-    return coming;
-  }
-  const auto meanwhile = make(*first, Effort::unhurried);
-  const auto rest = planner.takes(problem, Effort::unhurried) - first->takes(problem, Effort::unhurried);
-  comes(planner, rest, planner.decide_after(meanwhile, problem, calibration, Effort::unhurried));
+  const auto make_all = [&] {
+    const bool gains = planner.gains_by(problem, Effort::unhurried);
+    if (clock.finished_beside(planner.takes(problem, Effort::quick)) <= clock.now()) {
+      const bool short_enough = planner.takes(problem, Effort::unhurried) <= k_longest_wait;
+      make(planner, gains && short_enough ? Effort::unhurried : Effort::quick);
+      return;
+    }
+    const auto* first = has_plan ? nullptr : planner.meanwhile();
+    if (first) make(*first, Effort::quick);
+    make(planner, Effort::quick);
+    if (!gains) return;
+    if (!first || !first->gains_by(problem, Effort::unhurried)) {
+      make(planner, Effort::unhurried);
+      return;
+    }
+    const auto meanwhile = make(*first, Effort::unhurried);
+    const auto rest = planner.takes(problem, Effort::unhurried) - first->takes(problem, Effort::unhurried);
+    comes(planner, rest, planner.decide_after(meanwhile, problem, calibration, Effort::unhurried));
+  };
+  make_all();
+  clock.share_cores(taken);
   return coming;
 }
 

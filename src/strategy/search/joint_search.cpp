@@ -170,8 +170,8 @@ void JointSearch::find_slack(std::uint32_t item) {
 
 double JointSearch::copy_cost(std::uint32_t item, std::size_t phase, PlaceId from, PlaceId to) const {
   const auto size = static_cast<double>(problem_.items[item].size.value);
-  const auto copying = size / problem_.copy[from][to];
-  const auto asking = problem_.asking * problem_.items[item].chunks;
+  const auto copying = model::move_time(problem_, item, from, to);
+  const auto asking = model::move_cost(problem_, item);
   if (touched_[phase] && rank_[to] < rank_[from]) return copying + asking;  // the phase waits
   return asking + std::max({0.0, copying - mover_slack_[phase],
                             size / problem_.places[from].read_bandwidth - place_slack_[from][phase],
@@ -180,7 +180,7 @@ double JointSearch::copy_cost(std::uint32_t item, std::size_t phase, PlaceId fro
 
 void JointSearch::add_copy(std::uint32_t item, std::size_t phase, PlaceId from, PlaceId to) {
   const auto size = static_cast<double>(problem_.items[item].size.value);
-  const auto copying = size / problem_.copy[from][to];
+  const auto copying = model::move_time(problem_, item, from, to);
   const auto add = [&](Copying copy) {
     copy.from = from;
     copy.to = to;

@@ -50,10 +50,10 @@ class Streamer {
   };
 
   [[nodiscard]] double copy_in(std::uint32_t item) const {
-    return static_cast<double>(problem_.items[item].size.value) / problem_.copy[home_][fast_];
+    return model::move_time(problem_, item, home_, fast_);
   }
   [[nodiscard]] double copy_out(std::uint32_t item) const {
-    return static_cast<double>(problem_.items[item].size.value) / problem_.copy[fast_][home_];
+    return model::move_time(problem_, item, fast_, home_);
   }
   // What the use is worth: the latency that it no longer exposes, and the bandwidth that it no longer takes.
   [[nodiscard]] double gain(const model::ItemCell& cell) const;

@@ -20,7 +20,9 @@ std::vector<Shape> shapes() {
           {.kinds = 3, .domains = 2, .objects = 8, .phases = 3},
           {.kinds = 4, .objects = 6, .phases = 5, .touched = 0.3},
           {.kinds = 2, .objects = 10, .phases = 12, .most_chunks = 4, .touched = 0.2, .fast_share = 0.25},
-          {.kinds = 2, .objects = 4, .phases = 1}};
+          {.kinds = 2, .objects = 4, .phases = 1},
+          {.kinds = 2, .objects = 8, .phases = 6, .priced = true},
+          {.kinds = 3, .objects = 6, .phases = 4, .touched = 0.3, .priced = true}};
 }
 
 // 100 problems x 100 random executable schedules each, against the bound that climbed highest.
@@ -41,6 +43,25 @@ TEST(LowerBound, IsNotAboveAnyOf10000ExecutableSchedules) {
       ++schedules;
     }
   }
+}
+
+// What a move costs beside its bytes the bound charges, too: with every move, and so much that none pays.
+TEST(LowerBound, ChargesTheMoverAndTheProgramForMoves) {
+  std::mt19937 random(7);
+  int dearer = 0, still = 0;
+  for (int n = 0; n < 40; ++n) {
+    auto problem = random_problem(random, {.kinds = 2, .objects = 8, .phases = 8, .touched = 0.4, .fast_share = 0.25});
+    const auto home = predict(problem, everything_in(problem, problem.homes)).total.value;
+    const auto bytes_alone = lower_bound(problem, home).seconds;
+    for (auto& item : problem.items) item.remapping = home;
+    const auto busy = lower_bound(problem, home);
+    for (auto& item : problem.items) std::swap(item.remapping, item.stall);
+    const auto stalled = lower_bound(problem, home);
+    if (busy.seconds > bytes_alone * (1 + 1e-6)) ++dearer;
+    if (std::abs(busy.seconds - stalled.seconds) < 0.05 * home) ++still;
+  }
+  EXPECT_GT(dearer, 20) << "moves that take forever gain nothing";
+  EXPECT_GT(still, 30) << "whoever pays, the placement stays the same";
 }
 
 // Any prices, however odd, bound from below.

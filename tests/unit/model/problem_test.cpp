@@ -248,7 +248,7 @@ TEST(DumpJson, WritesNumbersThatReadBack) {
   const auto json = dump_json(problem);
   EXPECT_NE(json.find(R"("name":"a \"quoted\"\u000a\\name")"), std::string::npos);
   EXPECT_NE(json.find("[1,21.333333333333332,0,0.1,0,0,0]"), std::string::npos);
-  EXPECT_NE(json.find(R"("schema":"terrace-problem-2")"), std::string::npos);
+  EXPECT_NE(json.find(R"("schema":"terrace-problem-3")"), std::string::npos);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ struct Shape {
   std::uint32_t most_chunks = 3;
   double touched = 0.6;     // share of (item, phase) pairs with traffic
   double fast_share = 0.4;  // of the footprint, each bounded kind
+  bool priced = false;      // moves cost more than their bytes
 };
 
 inline double uniform(std::mt19937& random, double low, double high) {
@@ -92,6 +93,13 @@ inline Problem random_problem(std::mt19937& random, const Shape& shape) {
   }
   for (std::size_t k = 0; k < shape.phases; ++k) {
     problem.phases[k].measured = Seconds{phase_time(problem, k, problem.measured_at).total};
+  }
+  if (shape.priced) {
+    for (auto& item : problem.items) {
+      const auto copying = static_cast<double>(item.size.value) / 16e9;
+      item.remapping = uniform(random, 0, 2) * copying;
+      item.stall = uniform(random, 0, 0.5) * copying;
+    }
   }
   return problem;
 }

@@ -20,6 +20,8 @@ struct MachineChoice {
   double copy = 0;     // bytes/s, 0: the least of both memories
   double write = 1;    // write bandwidth over read bandwidth
   bool third = false;  // a third kind, half as fast as the slow one
+  machine::CopierPrice copier{.name = machine::k_ideal_copier};
+  std::uint32_t cores = 1;
 };
 
 inline machine::Machine test_machine(const MachineChoice& choice = {}) {
@@ -39,9 +41,11 @@ inline machine::Machine test_machine(const MachineChoice& choice = {}) {
                            {read * choice.bandwidth * choice.write / 2},
                            {latency * choice.latency * 2}});
   }
+  parts.copiers = {choice.copier};
   if (choice.copy > 0) parts.copies = {{0, 1, {choice.copy}}, {1, 0, {choice.copy}}};
   machine::Initiator initiator;
   initiator.name = "core";
+  initiator.cores = choice.cores;
   initiator.frequency_hz = 2.4e9;
   initiator.instruction_time = {choice.instruction_ns * 1e-9};
   initiator.mlp = choice.mlp;

@@ -70,6 +70,14 @@ void bind_machine(nb::module_& module) {
             return self.domains()[domain].initiator;
           },
           "domain"_a, "The domain's initiator.")
+      .def(
+          "move_time",
+          [](const Machine& self, InitiatorId initiator, double cores, PlaceId source, PlaceId target,
+             std::uint64_t size) {
+            return machine::move_time(self, initiator, cores, source, target, Bytes{size}).value;
+          },
+          "initiator"_a, "cores"_a, "source"_a, "target"_a, "size"_a,
+          "Seconds of the mover for one chunk, beside a program on so many of the initiator's cores.")
       .def("home", &Machine::home, "domain"_a, "Where a domain's data lies when nobody asks for another place.")
       .def("fastest_first", &Machine::fastest_first, "domain"_a)
       .def(

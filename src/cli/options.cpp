@@ -154,6 +154,9 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
         ->type_name("FILE");
   else
     app.prefix_command(true);
+  if (replayed)
+    app.add_option("--iterations", options.iterations,
+                   "of the main loop: where fewer were recorded the last one is repeated");
   app.get_formatter()->column_width(34);
   auto& configuration = options.configuration;
   const bool simulated = verb != "run";

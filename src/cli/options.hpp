@@ -57,6 +57,7 @@ struct LaunchOptions {
   std::string calibrate_in;              // --calibrate: files of each run's own folder; "": the current folder
   int calibrate_status = 0;              // --calibrate: of a run that ended well
   std::string recording;                 // replay: what is replayed instead
+  std::uint64_t iterations = 0;          // replay: of the main loop, at least; the last recorded one is repeated
   bool profile = false;                  // replay: profile every iteration and plan nothing, as record does
 };
 

@@ -70,7 +70,7 @@ int replay_verb(int argc, char** argv) {
     std::vector<std::string> unknown_names;
     auto session = build_session(*options, folder.path().string(), unknown_names);
     for (const auto& process : index.processes) {
-      const auto end = runtime::replay(process, session);
+      const auto end = runtime::replay(process, session, options->iterations);
       if (!end.finished) say_truncated(process, end, index.cut);
     }
     auto job = std::filesystem::path(options->recording).stem();

@@ -30,16 +30,26 @@ Seconds remapping_time(const CopierPrice& price, Bytes size) {
 
 Seconds stall_time(const CopierPrice& price, Bytes size) { return pieces(price, size) * price.stall; }
 
+std::uint32_t mover_threads(const CopierPrice& price, const Initiator& initiator, double busy) {
+  return std::min(price.threads, static_cast<std::uint32_t>(std::max(1.0, initiator.cores - busy)));
+}
+
 BytesPerSecond copy_rate(const Machine& machine, const CopierPrice& price, std::uint32_t threads,
                          InitiatorId initiator, PlaceId from, PlaceId to) {
   auto rate = machine.copy_bandwidth(from, to);
-  if (price.lines == 0 || threads == 0) return rate;
   const auto in_flight = threads * price.lines * static_cast<double>(machine.parts().line.value);
-  for (const auto place : {from, to})
-    for (const auto& path : machine.parts().paths)
-      if (path.initiator == initiator && path.place == place)
-        rate = std::min(rate, BytesPerSecond{in_flight / path.latency.value});
+  for (const auto& path : machine.parts().paths) {
+    if (path.initiator != initiator || (path.place != from && path.place != to)) continue;
+    rate = std::min(rate, path.place == from ? path.read : path.write);
+    if (in_flight > 0) rate = std::min(rate, BytesPerSecond{in_flight / path.latency.value});
+  }
   return rate;
+}
+
+Seconds move_time(const Machine& machine, InitiatorId initiator, double busy, PlaceId from, PlaceId to, Bytes size) {
+  const auto& price = machine.copier();
+  const auto threads = mover_threads(price, machine.initiators().at(initiator), busy);
+  return remapping_time(price, size) + size / copy_rate(machine, price, threads, initiator, from, to);
 }
 
 }  // namespace terrace::machine

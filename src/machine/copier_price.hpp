@@ -17,6 +17,7 @@
 namespace terrace::machine {
 
 class Machine;
+struct Initiator;
 
 inline constexpr std::uint32_t k_most_mover_threads = 1024;
 
@@ -49,8 +50,14 @@ inline constexpr const char* k_ideal_copier = "ideal";
 Seconds remapping_time(const CopierPrice& price, Bytes size);
 // What it takes of each running thread of the program.
 Seconds stall_time(const CopierPrice& price, Bytes size);
-// How fast `threads` of the mover copy, as `initiator` sees both places: bandwidths, and lines over latencies.
+// Of the mover that run beside a program on `busy` of the initiator's cores: on those that it leaves free, or one.
+std::uint32_t mover_threads(const CopierPrice& price, const Initiator& initiator, double busy);
+// How fast `threads` of the mover copy, as `initiator` sees both places: no faster than the paths or what the machine
+// says of copies, nor than lines over latencies.
 BytesPerSecond copy_rate(const Machine& machine, const CopierPrice& price, std::uint32_t threads,
                          InitiatorId initiator, PlaceId from, PlaceId to);
+
+// All of a chunk's move, of the mover: where it has the places and its cores for itself.
+Seconds move_time(const Machine& machine, InitiatorId initiator, double busy, PlaceId from, PlaceId to, Bytes size);
 
 }  // namespace terrace::machine

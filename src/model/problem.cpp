@@ -23,12 +23,6 @@ const machine::Path& path_to(const machine::Machine& machine, InitiatorId initia
   return machine.path(machine.domains().at(machine.place(place).domain).initiator, place);
 }
 
-// Cores that the program leaves free carry the mover's threads; where there is none one of them shares.
-std::uint32_t mover_threads(const machine::CopierPrice& copier, const machine::Initiator& initiator, double cores) {
-  const auto free = static_cast<std::uint32_t>(std::max(1.0, initiator.cores - cores));
-  return std::min(copier.threads, free);
-}
-
 void add_places(Problem& problem, const profile::Profile& profile, const machine::Machine& machine,
                 const machine::Budget& budget) {
   const auto n = machine.places().size();
@@ -42,7 +36,7 @@ void add_places(Problem& problem, const profile::Profile& profile, const machine
         {place.name, place.kind, place.domain, allowed, path.read.value, path.write.value, path.latency.value});
   }
   const auto& copier = machine.copier();
-  const auto threads = mover_threads(copier, machine.initiators().at(profile.initiator), profile.cores);
+  const auto threads = machine::mover_threads(copier, machine.initiators().at(profile.initiator), profile.cores);
   problem.copier = copier.name;
   problem.copy.assign(n, std::vector<double>(n, 0));
   for (std::size_t from = 0; from < n; ++from) {

@@ -150,6 +150,27 @@ TEST_F(Replays, ProfileAsRecordDoes) {
   EXPECT_GT(count(executed, "cell"), 100U);
 }
 
+// CG does the same in every iteration, so those that are repeated are those that would have come.
+TEST_F(Replays, RepeatTheLastIterationWhereMoreAreWanted) {
+  const std::string there = "-m unimem-bw2 --cache l3=60KiB ";
+  const auto loop = [&](const std::string& what, const std::string& recording, const std::string& store,
+                        const std::string& options) {
+    const auto done = run(TERRACE_LAUNCHER " replay " + recording + " -q -o " + store + " --fast 64KiB " + there + options);
+    EXPECT_EQ(done.status, 0) << done.output;
+    return number(store, "SELECT " + what + " FROM loop");
+  };
+  for (const auto& [recording, iterations] : {std::pair{"few.misses", "4"}, {"all.misses", "12"}}) {
+    const auto done = run(TERRACE_LAUNCHER " record -q " + there + "--misses " + recording + " -o " + recording +
+                          ".terrace -- ./cg --class S --iterations " + iterations);
+    ASSERT_EQ(done.status, 0) << done.output;
+  }
+  const auto all = loop("ended - begun", "all.misses", "all.terrace", "");
+  EXPECT_NEAR(loop("ended - begun", "few.misses", "few.terrace", "--iterations 12"), all, 1e-3 * all);
+  EXPECT_EQ(number("few.terrace", "SELECT iterations FROM loop"), 12);
+  EXPECT_EQ(number("few.terrace", "SELECT count(*) FROM note WHERE text LIKE '%4 were recorded%until there were 12'"), 1);
+  EXPECT_EQ(loop("iterations", "few.misses", "same.terrace", "--iterations 3"), 4) << "no fewer than there are";
+}
+
 TEST_F(Replays, PriceSeveralConfigurationsAtOnce) {
   simulate("recorded.terrace", std::string(k_there) + "--planner slow-only --misses app.misses", k_stencil);
   const std::string options =

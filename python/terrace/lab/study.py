@@ -64,7 +64,7 @@ class Outcome:
     loop: float
     iterations: list[float]
     waited: float
-    copying: float  # of each move its size over the copy bandwidth
+    copying: float  # what the moves take of the mover, at its price
     moved: list[Moved]
 
     @property
@@ -142,7 +142,7 @@ def outcome(path: Path) -> Outcome:
         waited += phase.waited
     moved = store.moved(run)
     iterations = [per_iteration[i] for i in sorted(per_iteration)]
-    copying = figures.copying(store.machine(run), moved)
+    copying = figures.copying(_core.Store(str(path)).machine(run.id), run, moved)
     return Outcome(path, loop.ended - loop.begun, iterations, waited, copying, moved)
 
 

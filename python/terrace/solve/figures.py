@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from terrace import _core
 from terrace.errors import TerraceError
-from terrace.store.values import Machine, Move, Moved
+from terrace.store.values import Moved, Run
 
 T = TypeVar("T")
 _ROUNDING = 1e-9  # of a time: sums of the same numbers in other orders
@@ -24,17 +25,14 @@ def steady(iterations: Sequence[float]) -> float:
     return math.fsum(later_half(iterations))
 
 
-def copying(machine: Machine, moves: Iterable[Move | Moved]) -> float:
-    """Seconds that the moves' own copies take: the sum of size over copy bandwidth."""
-    return math.fsum(move.size / _copy_bandwidth(machine, move) for move in moves if move.size)
-
-
-def _copy_bandwidth(machine: Machine, move: Move | Moved) -> float:
-    """As the machine file says, else what the source reads and the target writes."""
-    given = machine.copies.get((move.source, move.target))
-    paths = {path.place: path for path in machine.paths if path.initiator == machine.domains[0].initiator}
-    limit = min(paths[move.source].read, paths[move.target].write)
-    return min(given, limit) if given else limit
+def copying(machine: _core.Machine, run: Run, moves: Iterable[Moved]) -> float:
+    """Seconds that the moves take of the mover, at the price of the machine's copier."""
+    return math.fsum(
+        moved.chunks
+        * machine.move_time(run.initiator, run.cores, moved.source, moved.target, moved.size // moved.chunks)
+        for moved in moves
+        if moved.size
+    )
 
 
 def overlap(loop: float, free_loop: float, copies: float) -> float | None:

@@ -131,7 +131,7 @@ class Replay final : public sim::ReplaySink {
 
 }  // namespace
 
-sim::ReplayEnd replay(const sim::RecordedProcess& recorded, const Session& session) {
+sim::ReplayEnd replay(const sim::RecordedProcess& recorded, const Session& session, std::uint64_t iterations) {
   for (const auto& configuration : session.configurations) {
     const auto shape =
         sim::cache_shape(configuration.machine, configuration.machine.domains()[configuration.domain].initiator);
@@ -142,7 +142,7 @@ sim::ReplayEnd replay(const sim::RecordedProcess& recorded, const Session& sessi
                                      "); record on it, or give --cache");
   }
   Replay sink(recorded, session);
-  return sim::replay_process(recorded, sink);
+  return sim::replay_process(recorded, sink, iterations);
 }
 
 }  // namespace terrace::runtime

@@ -11,6 +11,6 @@ namespace terrace::runtime {
 // Writes the journals of the process, a configuration each, into the session's folder. Throws Error{invalid} when
 // a configuration's caches are not the recorded ones, naming the difference; Error{corrupt} as replay_process
 // does, and when the recorded objects are not cut into chunks as they were.
-sim::ReplayEnd replay(const sim::RecordedProcess& recorded, const Session& session);
+sim::ReplayEnd replay(const sim::RecordedProcess& recorded, const Session& session, std::uint64_t iterations = 0);
 
 }  // namespace terrace::runtime

@@ -96,9 +96,8 @@ CopyDemand TimeLaw::copy(PlaceId from, PlaceId to, Bytes size, std::uint32_t thr
   if (free_copies_) return {from, to, std::numeric_limits<double>::max(), 0, 0};
   CopyDemand copy{from, to, 0, 1 / view_.path(from).read.value, 1 / view_.path(to).write.value};
   const auto free = free_cores(threads);
-  const auto movers = std::min(copier_.threads, std::max(1U, static_cast<std::uint32_t>(free)));
-  copy.rate = std::min({machine::copy_rate(machine_, copier_, movers, initiator_, from, to).value,
-                        view_.path(from).read.value, view_.path(to).write.value});
+  const auto movers = machine::mover_threads(copier_, machine_.initiators()[initiator_], cores_ * threads);
+  copy.rate = machine::copy_rate(machine_, copier_, movers, initiator_, from, to).value;
   const auto bytes = static_cast<double>(size.value);
   if (const auto remapping = machine::remapping_time(copier_, size); remapping.value > 0)
     copy.rate = bytes / (remapping.value + bytes / copy.rate);

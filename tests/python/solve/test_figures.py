@@ -3,23 +3,48 @@
 import math
 
 import pytest
+from terrace import _core
 from terrace.errors import TerraceError
 from terrace.solve import figures
-from terrace.store.values import Machine, MachinePath, Move
+from terrace.store.values import Moved
 
 
-def _machine(copies):
+class _Run:
+    """Of one core."""
+
+    initiator = 0
+    cores = 1.0
+
+
+@pytest.fixture
+def machine(tmp_path):
     """Two places: 0 is fast, 1 is slow; 10 GB/s are read of the slow one, 4 GB/s written to it."""
-    paths = [MachinePath(0, 0, 20e9, 20e9, 80e-9), MachinePath(0, 1, 10e9, 4e9, 300e-9)]
+    head = """
+schema = 1
+name = "two"
+[[domain]]
+name = "node"
+initiator = "cores"
+[[initiator]]
+name = "cores"
+cores = 2
+instruction_time = "1ns"
+mlp = 1.0
+prefetch_mlp = 1.0
+"""
+    places = "".join(
+        f'[[place]]\nname = "{name}"\nkind = "{name}"\ncapacity = "64GiB"\ndomain = "node"\n'
+        f'[[path]]\ninitiator = "cores"\nplace = "{name}"\nread = "{read}GB/s"\nwrite = "{write}GB/s"\n'
+        f'latency = "{latency}ns"\n'
+        for name, read, write, latency in (("fast", 20, 20, 80), ("slow", 10, 4, 320))
+    )
 
-    class Domain:
-        initiator = 0
+    def of(more):
+        path = tmp_path / "two.toml"
+        path.write_text(head + places + more)
+        return _core.Machine.read(str(path))
 
-    return Machine("two", "", 64, [], [], [], [Domain()], paths, copies, b"")
-
-
-def _move(source, target, size):
-    return Move(0, 0, 1, source, target, 0, 0, 0, size, 0.0, 0.0, 0.0, 5.0, 9.0, 0.0, False)
+    return of
 
 
 def test_steady_is_the_later_half():
@@ -29,11 +54,19 @@ def test_steady_is_the_later_half():
     assert list(figures.later_half(range(5))) == [2, 3, 4]
 
 
-def test_copies_take_size_over_bandwidth_however_long_they_were_under_way():
-    moves = [_move(1, 0, 20_000_000_000), _move(0, 1, 8_000_000_000), _move(0, 1, 0)]
-    assert figures.copying(_machine({}), moves) == 2.0 + 2.0  # read at 10 GB/s; written at 4 GB/s
+def test_copies_take_what_their_copier_says(machine):
+    moves = [Moved(1, 0, 1, 1, 20_000_000_000), Moved(0, 1, 1, 1, 8_000_000_000), Moved(0, 1, 1, 1, 0)]
+    assert figures.copying(machine(""), _Run, moves) == 2.0 + 2.0  # read at 10 GB/s; written at 4 GB/s
     # A copy is no faster than its paths, whatever is said of it.
-    assert figures.copying(_machine({(1, 0): 5e9, (0, 1): 40e9}), moves) == 4.0 + 2.0
+    copies = "".join(
+        f'[[copy]]\nfrom = "{source}"\nto = "{target}"\nbandwidth = "{rate}GB/s"\n'
+        for source, target, rate in (("slow", "fast", 5), ("fast", "slow", 40))
+    )
+    assert figures.copying(machine(copies), _Run, moves) == 4.0 + 2.0
+    # Nor than the lines in flight: 10 of 64 bytes over 320 ns are 2 GB/s. Two chunks are two calls.
+    priced = '[[copier]]\nname = "a"\ncall = "1s"\nthreads = 4\nlines = 10.0\n'
+    twice = [Moved(1, 0, 1, 2, 8_000_000_000)]
+    assert figures.copying(machine(priced), _Run, twice) == pytest.approx(2 * 1.0 + 4.0)
 
 
 def test_overlap_is_what_the_program_did_not_lose():

@@ -54,7 +54,7 @@ class Answer:
     charged_s: float = 0.0  # the runtime's own work
     moves: int = 0
     moved_bytes: int = 0
-    copying_s: float = 0.0  # of each move its size over the copy bandwidth
+    copying_s: float = 0.0  # what the moves take of the mover, at its price
     phases: dict[str, float] = field(default_factory=dict)  # seconds by name, over the loop
 
 

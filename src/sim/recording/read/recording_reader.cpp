@@ -58,28 +58,111 @@ class LargeObjects {
   std::uint64_t live_ = 0, ever_ = 0;
 };
 
+// Of what is read a second time, up to where an iteration began.
+class DeafSink final : public ReplaySink {
+ public:
+  [[nodiscard]] bool wants_misses() const override { return false; }
+  void quantum(const observe::Quantum&, const observe::Tally&) override {}
+  void object_added(const observe::NewObject&) override {}
+  void object_removed(ObjectId) override {}
+  void loop_begun(const observe::NewLoop&) override {}
+  void loop_ended() override {}
+  void phase_begun(std::string_view) override {}
+  void slept(Seconds) override {}
+  void unobserved(std::uint64_t, std::uint64_t) override {}
+  void hinted(const observe::ProgramHint&) override {}
+  void covered(std::span<const std::byte>) override {}
+  void noted(std::string_view, std::string_view) override {}
+  void finished(std::string_view) override {}
+  void runs(std::uint32_t) override {}
+  void alive(std::uint32_t) override {}
+  void follow(std::uint32_t, std::uint32_t) override {}
+  void meet(std::span<const std::uint32_t>) override {}
+  void release(std::uint64_t) override {}
+  void acquire(std::uint64_t) override {}
+};
+
+// Where in a recording: the event of that number in the frame.
+struct Position {
+  std::size_t frame = 0;
+  std::uint64_t event = 0;
+};
+
+// Follows the loop's iterations, and says where to go on where more are wanted than there are.
+class Iterations {
+ public:
+  explicit Iterations(std::uint64_t wanted) : wanted_(wanted) {}
+  void loop_begun() {
+    if (wanted_ > 0 && ++loops_ > 1) refuse("has several main loops");
+    first_phase_.clear();
+  }
+  void phase_begun(std::string_view name, const Position& at) {
+    if (loops_ == 0) return;
+    if (first_phase_.empty()) first_phase_ = name;
+    if (name != first_phase_) return;
+    ++begun_;
+    if (repeated_ > 0) return;
+    last_ = at;
+    changes_memory_ = false;
+  }
+  void memory_changed() { changes_memory_ = true; }
+  // At the loop's end: whether its last iteration is to come again.
+  [[nodiscard]] bool again() {
+    if (begun_ == 0 || begun_ >= wanted_) return false;
+    if (changes_memory_) refuse("makes or frees memory in the last iteration of its main loop");
+    ++repeated_;
+    return true;
+  }
+  [[nodiscard]] Position last() const { return last_; }
+  [[nodiscard]] std::uint64_t repeated() const { return repeated_; }
+  [[nodiscard]] std::string what_was_repeated() const {
+    return "iterations of the main loop: " + std::to_string(begun_ - repeated_) + " were recorded, the last of them " +
+           "was repeated until there were " + std::to_string(begun_);
+  }
+
+ private:
+  [[noreturn]] static void refuse(const char* why) {
+    throw Error(Code::unsupported, std::string("the recorded program ") + why +
+                                       ": its iterations cannot be repeated; replay it without --iterations");
+  }
+
+  std::uint64_t wanted_;
+  std::uint64_t loops_ = 0, begun_ = 0, repeated_ = 0;
+  std::string first_phase_;
+  Position last_;
+  bool changes_memory_ = false;
+};
+
 class FrameReplay {
  public:
-  FrameReplay(const RecordingHeader& header, ReplaySink& sink, Decompressor& decompressor)
-      : sink_(sink),
+  FrameReplay(const RecordingHeader& header, ReplaySink& sink, Decompressor& decompressor, std::uint64_t iterations)
+      : told_(sink),
+        iterations_(iterations),
         decompressor_(decompressor),
         large_objects_(header.chunks_per_object),
         quanta_(header.quantum_accesses) {}
-  // False when the frame is not whole; nothing of it has been told then.
-  bool tell(const Frame& frame) {
+  // False when the frame is not whole; nothing of it has been told then. `from`: what comes before that event has been
+  // told already.
+  bool tell(const Frame& frame, const Position& from) {
     if (!columns_are_whole(frame)) return false;
     frame_ = &frame;
+    at_ = {from.frame, 0};
+    again_ = false;
     has_misses_ = false;
     quanta_.begin_frame(frame.columns[k_classes].size, frame.columns[k_lines].size);
     decompressor_.column(frame.columns[k_events], events_);
     ColumnReader in(events_);
-    while (!in.at_end()) {
+    for (; !in.at_end() && !again_; ++at_.event) {
       if (finished_) throw Error(Code::corrupt, "a recording goes on after the program's end");
+      known_already_ = at_.event < from.event;
       event(in);
     }
     return true;
   }
   [[nodiscard]] bool finished() const { return finished_; }
+  // Whether the frame was left because an iteration comes again, and where it began.
+  [[nodiscard]] bool again() const { return again_; }
+  [[nodiscard]] const Iterations& iterations() const { return iterations_; }
 
  private:
   void loop_begun(ColumnReader& in) {
@@ -87,7 +170,21 @@ class FrameReplay {
     loop.name = in.text();
     loop.why = in.text();
     loop.turns_before = static_cast<std::uint32_t>(in.number(~std::uint32_t{0}));
-    sink_.loop_begun(loop);
+    if (!known_already_) iterations_.loop_begun();
+    sink().loop_begun(loop);
+  }
+  void phase_begun(std::string_view name) {
+    if (!known_already_) iterations_.phase_begun(name, at_);
+    sink().phase_begun(name);
+  }
+  void loop_ended() {
+    again_ = !known_already_ && iterations_.again();
+    if (again_) return;
+    if (!known_already_ && iterations_.repeated() > 0) {
+      const auto sentence = iterations_.what_was_repeated();
+      sink().noted("note", sentence);
+    }
+    sink().loop_ended();
   }
   void event(ColumnReader& in) {
     switch (static_cast<EventTag>(in.byte())) {
@@ -100,40 +197,40 @@ class FrameReplay {
       case EventTag::loop_begun:
         return loop_begun(in);
       case EventTag::loop_ended:
-        return sink_.loop_ended();
+        return loop_ended();
       case EventTag::phase_begun:
-        return sink_.phase_begun(in.text());
+        return phase_begun(in.text());
       case EventTag::slept:
         return slept(in);
       case EventTag::unobserved: {
         const auto unseen = in.number();
-        return sink_.unobserved(unseen, in.number());
+        return sink().unobserved(unseen, in.number());
       }
       case EventTag::hinted:
         return hinted(in);
       case EventTag::covered:
-        return sink_.covered(in.take(in.number()));
+        return sink().covered(in.take(in.number()));
       case EventTag::noted: {
         const auto severity = in.text();
-        return sink_.noted(severity, in.text());
+        return sink().noted(severity, in.text());
       }
       case EventTag::finished:
         finished_ = true;
-        return sink_.finished(in.text());
+        return sink().finished(in.text());
       case EventTag::runs:
-        return sink_.runs(thread(in));
+        return sink().runs(thread(in));
       case EventTag::alive:
-        return sink_.alive(thread(in));
+        return sink().alive(thread(in));
       case EventTag::follow: {
         const auto follower = thread(in);
-        return sink_.follow(follower, thread(in));
+        return sink().follow(follower, thread(in));
       }
       case EventTag::meet:
         return meet(in);
       case EventTag::release:
-        return sink_.release(in.number());
+        return sink().release(in.number());
       case EventTag::acquire:
-        return sink_.acquire(in.number());
+        return sink().acquire(in.number());
     }
     throw Error(Code::corrupt, "a recording has an event of a kind that this version does not know");
   }
@@ -145,7 +242,7 @@ class FrameReplay {
   void meet(ColumnReader& in) {
     threads_.clear();
     for (auto left = in.number(k_most_recorded_threads); left > 0; --left) threads_.push_back(thread(in));
-    sink_.meet(threads_);
+    sink().meet(threads_);
   }
 
   void hinted(ColumnReader& in) {
@@ -155,7 +252,7 @@ class FrameReplay {
     hint.of = in.text();
     hint.says = in.text();
     hint.value = in.time();
-    sink_.hinted(hint);
+    sink().hinted(hint);
   }
 
   void object_added(ColumnReader& in) {
@@ -168,12 +265,14 @@ class FrameReplay {
     object.id = static_cast<ObjectId>(in.number(k_most_objects));
     object.first_chunk = static_cast<ChunkId>(in.number(memory::k_no_chunk - 1));
     object.chunks = static_cast<std::uint32_t>(in.number(memory::k_no_chunk - 1 - object.first_chunk));
+    if (known_already_) return;
+    iterations_.memory_changed();
     if (object.id != known_.objects || object.first_chunk != known_.chunks)
       throw Error(Code::corrupt, "a recording's objects are out of order");
     ++known_.objects;
     known_.chunks += object.chunks;
     large_objects_.added(object);
-    sink_.object_added(object);
+    sink().object_added(object);
   }
 
   void slept(ColumnReader& in) {
@@ -181,19 +280,21 @@ class FrameReplay {
     // Negated, so that what is no number is refused.
     if (!(duration.value >= 0 && duration.value <= k_longest_sleep))
       throw Error(Code::corrupt, "a recording has an impossible sleep");
-    sink_.slept(duration);
+    sink().slept(duration);
   }
 
   void object_removed(ColumnReader& in) {
     const auto id = in.number();
+    if (known_already_) return;
+    iterations_.memory_changed();
     if (id >= known_.objects) throw Error(Code::corrupt, "a recording frees an object that is not there");
     large_objects_.removed(id);
-    sink_.object_removed(static_cast<ObjectId>(id));
+    sink().object_removed(static_cast<ObjectId>(id));
   }
 
   void quantum(ColumnReader& in) {
     auto sums = quanta_.sums(in, known_.chunks, tally_);
-    if (sums.misses > 0 && sink_.wants_misses()) {
+    if (sums.misses > 0 && sink().wants_misses()) {
       if (!has_misses_) {
         decompressor_.column(frame_->columns[k_classes], classes_);
         decompressor_.column(frame_->columns[k_lines], lines_);
@@ -201,10 +302,17 @@ class FrameReplay {
       }
       sums.quantum.misses = quanta_.misses(classes_, lines_);
     }
-    sink_.quantum(sums.quantum, tally_);
+    sink().quantum(sums.quantum, tally_);
   }
 
-  ReplaySink& sink_;
+  ReplaySink& sink() { return known_already_ ? deaf_ : told_; }
+
+  ReplaySink& told_;
+  DeafSink deaf_;
+  Iterations iterations_;
+  Position at_;
+  bool known_already_ = false;
+  bool again_ = false;
   Decompressor& decompressor_;
   Known known_;
   LargeObjects large_objects_;
@@ -255,18 +363,21 @@ RecordingIndex index_recording(std::span<const std::byte> file) {
   return index;
 }
 
-ReplayEnd replay_process(const RecordedProcess& process, ReplaySink& sink) {
+ReplayEnd replay_process(const RecordedProcess& process, ReplaySink& sink, std::uint64_t iterations) {
   Decompressor decompressor;
-  FrameReplay replay(process.header, sink, decompressor);
+  FrameReplay replay(process.header, sink, decompressor, iterations);
   ReplayEnd end;
-  for (const auto& frame : process.frames) {
-    if (!replay.tell(frame)) {
+  for (Position next; next.frame < process.frames.size();) {
+    const auto& frame = process.frames[next.frame];
+    if (!replay.tell(frame, next)) {
       end.reason = "at byte " + std::to_string(frame.at) + ": the frame is damaged";
       break;
     }
-    ++end.frames;
+    end.frames = std::max(end.frames, next.frame + 1);
+    next = replay.again() ? replay.iterations().last() : Position{next.frame + 1, 0};
   }
   end.finished = replay.finished();
+  end.repeated = replay.iterations().repeated();
   return end;
 }
 

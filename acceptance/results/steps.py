@@ -139,7 +139,7 @@ def _demo(step: Step, call: Call) -> bool:
     begun, folder = time.monotonic(), call.work / "demo"
     _run(call, [_terrace(), "lab", "demo", "--output", folder])
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    title = f"CG and MG in class {results['class']}; moves are ideal: bytes over bandwidth"
+    title = f"CG and MG in class {results['class']}; moves at the price of the machine's first copier"
     tables = {"demo": {"title": title, "rows": results["rows"]}}
     call.keep(step, begun, {"class": results["class"], "tables": tables})
     return True

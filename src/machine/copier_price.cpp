@@ -37,7 +37,8 @@ std::uint32_t mover_threads(const CopierPrice& price, const Initiator& initiator
 BytesPerSecond copy_rate(const Machine& machine, const CopierPrice& price, std::uint32_t threads,
                          InitiatorId initiator, PlaceId from, PlaceId to) {
   auto rate = machine.copy_bandwidth(from, to);
-  const auto in_flight = threads * price.lines * static_cast<double>(machine.parts().line.value);
+  const auto lines = price.lines > 0 ? price.lines : machine.initiators().at(initiator).prefetch_mlp;
+  const auto in_flight = threads * lines * static_cast<double>(machine.parts().line.value);
   for (const auto& path : machine.parts().paths) {
     if (path.initiator != initiator || (path.place != from && path.place != to)) continue;
     rate = std::min(rate, path.place == from ? path.read : path.write);

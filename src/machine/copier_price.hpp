@@ -36,7 +36,7 @@ struct CopierPrice {
   Seconds stall{};               // of each running thread of the program, for each piece
   std::optional<Seconds> trap{};  // none: who touches a chunk in flight is served from where it resides
   std::uint32_t threads = 0;     // of the mover, on cores; 0: no core copies
-  double lines = 0;              // that each has in flight; 0: as many as bandwidth needs
+  double lines = 0;              // that each has in flight; 0: the initiator's prefetch_mlp
 
   bool operator==(const CopierPrice&) const = default;
 };

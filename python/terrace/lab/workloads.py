@@ -39,6 +39,8 @@ SOMEWHERE = {
     "cachegrind": "slowdown beside cachegrind's, where `speed` is too long for it",
 }
 CLASSES = ("S", "W", "A")
+# Of which a few iterations are recorded, and the last is repeated.
+STUDIED = "C"
 # Studies that take their programs from here.
 STUDIES = {
     "demo": "`terrace lab demo`",
@@ -46,6 +48,7 @@ STUDIES = {
     "two-level": "`terrace lab experiment two-level`",
     "baselines": "`terrace lab experiment baselines`",
     "carried": "acceptance: plans of class W in class A",
+    "moves": "`terrace lab experiment moves`: in class C",
 }
 # What more threads do to the results.
 OPENMP = ("same", "rounded", "races")
@@ -61,7 +64,7 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "verify": ("says", "against", "tolerance"),
     "time": ("says", "lines"),
     "loop": ("name", "iterations", "phases", "shown"),
-    "study": ("in", "small", *CLASSES, "footprint", "arrays"),
+    "study": ("in", "small", *CLASSES, STUDIED, "iterations", "footprint", "arrays"),
 }
 
 
@@ -81,7 +84,8 @@ class Study:
 
     names: tuple[str, ...]
     small: tuple[str, ...]  # those in which it stays when few programs are asked for
-    words: Mapping[str, tuple[str, ...]]  # by class, with class C's number of iterations
+    words: Mapping[str, tuple[str, ...]]  # by class, with class C's number of iterations; in class C with few
+    iterations: int  # class C's own; 0: it is not run there
     footprint: float  # bytes of a rank's data in class C on 4 ranks
     published: bool  # whether Unimem's study has it
     arrays: str  # the file of the workload's folder in which its arrays are made; empty: unknown
@@ -213,10 +217,18 @@ def _loop(table: _Table) -> Loop:
 
 def _study(table: _Table) -> Study:
     names = table.words("in", STUDIES)
+    iterations = table.number("iterations", 0)
+    if iterations < 0 or not iterations.is_integer():
+        raise table.error("iterations", f"{iterations:g} is no whole number above 0")
+    if (iterations > 0) != table.has(STUDIED) or ("moves" in names) != table.has(STUDIED):
+        raise table.error(STUDIED, "it goes with iterations and the study moves: state all of them or none")
+    of_class_c = _words(table, (STUDIED,))
     return Study(
         names=names,
         small=table.words("small", names),
-        words={name: tuple(table.text(name).split()) for name in CLASSES} if names else _words(table, CLASSES),
+        words=of_class_c
+        | ({name: tuple(table.text(name).split()) for name in CLASSES} if names else _words(table, CLASSES)),
+        iterations=int(iterations),
         footprint=table.number("footprint", ASSUMED_FOOTPRINT),
         published=table.has("footprint"),
         arrays=table.text("arrays", ""),

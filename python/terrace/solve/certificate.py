@@ -28,6 +28,7 @@ _ALL = 2**31 - 1  # items: a bound of merged chunks would not hold for plans tha
 _SIZES = (0, 30_000)  # items x parts, where phases are not more already
 _PASSES = 500
 _PASSES_AGAIN = 100  # for an iteration
+_TOGETHER = 8  # iterations of those that are repeated
 _ALIKE = 1e-3  # of the mean's bound: its prices need not be bettered
 
 
@@ -42,16 +43,21 @@ class Certificate:
     shortest: float
 
 
-def certificate(store: Path, fast: int) -> Certificate:
-    """The recorded loop under `fast` bytes of fast memory, from its exact counters."""
+def certificate(store: Path, fast: int, copier: str = "", iterations: int = 0) -> Certificate:
+    """The recorded loop under `fast` bytes of fast memory, from its exact counters; at the price of a copier, and
+    with the last iteration repeated until there are `iterations`."""
     kept = _core.Store(str(store))
     run = kept.runs()[0].id
-    return certificate_of(kept, run, kept.machine(run).fast_budget(fast))
+    return certificate_of(kept, run, kept.machine(run).fast_budget(fast), copier, iterations)
 
 
-def certificate_of(kept: _core.Store, run: int, budget: list[int]) -> Certificate:
+def certificate_of(
+    kept: _core.Store, run: int, budget: list[int], copier: str = "", iterations: int = 0
+) -> Certificate:
     """The recorded loop of a run under a budget by place (empty: all), from its exact counters."""
     machine, profile = kept.machine(run), kept.profile(run, True)
+    if copier:
+        machine = machine.with_copier(copier)
 
     def problem(of: _core.Profile, cyclic: bool) -> _core.Problem:
         return _core.Problem(of, machine, budget, cyclic, _ALL, every_segment=True)
@@ -75,10 +81,20 @@ def certificate_of(kept: _core.Store, run: int, budget: list[int]) -> Certificat
         return max(in_sequence([proofs[i] for i in iterations]).proven(rest) for proofs in of_all)
 
     numbers = range(len(each))
+    count = max(iterations, len(each))
+    alone = owned[-1].proven(each[-1])
+    several = together([numbers[-1]] * _TOGETHER) if count > len(each) else 0.0
+
+    def again(times: int) -> float:
+        """The last iteration so often, one behind the other: in groups, each with data where it likes to be when
+        it begins, which takes no longer than what can be."""
+        groups, rest = divmod(times, _TOGETHER)
+        return groups * several + rest * alone
+
     return Certificate(
-        together(numbers),
-        len(each),
-        together(later_half(numbers)),
+        together(numbers) + again(count - len(each)),
+        count,
+        together(later_half(numbers)) if count == len(each) else again(count - count // 2),
         min(proof.proven(iteration) for proof, iteration in zip(owned, each, strict=True)),
     )
 

@@ -15,23 +15,6 @@ namespace terrace::machine {
 namespace fs = std::filesystem;
 namespace {
 
-// The same machine with the price of one of its copiers, or of the ideal one.
-Machine with_copier(const Machine& machine, const std::string& name) {
-  auto parts = machine.parts();
-  auto& copiers = parts.copiers;
-  if (std::ranges::find(copiers, k_ideal_copier, &CopierPrice::name) == copiers.end())
-    copiers.push_back({.name = k_ideal_copier});
-  const auto chosen = std::ranges::find(copiers, name, &CopierPrice::name);
-  if (chosen == copiers.end()) {
-    std::string known;
-    for (const auto& copier : copiers) known.append(known.empty() ? "" : ", ").append(copier.name);
-    throw Error(Code::not_found,
-                "machine '" + parts.name + "' has no copier '" + name + "'; it has " + known);
-  }
-  std::rotate(copiers.begin(), chosen, chosen + 1);
-  return Machine(std::move(parts));
-}
-
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
 std::string read_text(const fs::path& path) {
@@ -121,6 +104,22 @@ fs::path find_machine(const std::string& name) {
                                    (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") +
                                    (all.empty() ? "; set TERRACE_MACHINES to the folder of the machine files"
                                                 : "; there are " + all + ", or give the path of a file"));
+}
+
+Machine with_copier(const Machine& machine, const std::string& name) {
+  auto parts = machine.parts();
+  auto& copiers = parts.copiers;
+  if (std::ranges::find(copiers, k_ideal_copier, &CopierPrice::name) == copiers.end())
+    copiers.push_back({.name = k_ideal_copier});
+  const auto chosen = std::ranges::find(copiers, name, &CopierPrice::name);
+  if (chosen == copiers.end()) {
+    std::string known;
+    for (const auto& copier : copiers) known.append(known.empty() ? "" : ", ").append(copier.name);
+    throw Error(Code::not_found,
+                "machine '" + parts.name + "' has no copier '" + name + "'; it has " + known);
+  }
+  std::rotate(copiers.begin(), chosen, chosen + 1);
+  return Machine(std::move(parts));
 }
 
 MachineFile load_machine(const std::string& name) {

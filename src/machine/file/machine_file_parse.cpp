@@ -3,6 +3,7 @@
 #include <map>
 
 #include "core/error.hpp"
+#include "machine/file/copier_table.hpp"
 #include "machine/file/machine_file.hpp"
 #include "machine/file/toml_table.hpp"
 #include "machine/nearest_name.hpp"
@@ -308,31 +309,8 @@ class Parser {
   void read_copiers() {
     Names names("copier");
     for (const auto& table : entries("copier", false)) {
-      table.allow_only({"name", "piece", "call", "pages", "stall", "trap", "threads", "lines"});
-      CopierPrice copier;
-      copier.name = table.name("name");
-      names.add(table, "name", copier.name);
-      for (const auto& key : table.keys())
-        if (copier.name == k_ideal_copier && key != "name")
-          table.refuse(key, "the copier '" + copier.name + "' costs bytes alone; name one that costs more otherwise");
-      if (table.has("piece")) copier.piece = table.size("piece");
-      if (table.has("call")) copier.call = table.time_or_zero("call");
-      for (const auto& page : table.entries("pages")) {
-        page.allow_only({"page", "remap"});
-        copier.pages.push_back({page.size("page"), page.time_or_zero("remap")});
-        const auto n = copier.pages.size();
-        if (n > 1 && copier.pages[n - 1].page <= copier.pages[n - 2].page)
-          page.refuse("page", "pages ascend; put " + format(copier.pages[n - 1].page) + " before " +
-                                  format(copier.pages[n - 2].page));
-      }
-      if (table.has("stall")) copier.stall = table.time_or_zero("stall");
-      if (table.has("trap")) copier.trap = table.time_or_zero("trap");
-      if (table.has("threads"))
-        copier.threads = static_cast<std::uint32_t>(table.integer("threads", 0, k_most_mover_threads));
-      if (table.has("lines")) copier.lines = table.number("lines", 1);
-      if (copier.lines > 0 && copier.threads == 0)
-        table.refuse("lines", "they are in flight in threads; say how many with threads");
-      parts_.copiers.push_back(std::move(copier));
+      parts_.copiers.push_back(read_copier(table));
+      names.add(table, "name", parts_.copiers.back().name);
     }
   }
 

@@ -71,15 +71,16 @@ struct Rows {
       busy[was] += 64 / (miss.kind == observe::MissKind::writeback ? path.write.value : path.read.value);
     }
   }
-  void add_transfer(const TestWorld& world, const transfer::TransferResult& result) {
+  void add_transfer(const TestWorld& world, const MachineChoice& choice, const transfer::TransferResult& result) {
     if (result.refused) return;
     const auto size = static_cast<double>(result.size.value);
     const auto& copier = world.machine.copier();
     const auto calls = copier.piece.value == 0 ? 1 : std::ceil(size / static_cast<double>(copier.piece.value));
     double rate = world.machine.copy_bandwidth(result.from, result.to).value;
+    const auto lines = copier.lines > 0 ? copier.lines : choice.prefetch_mlp;
     for (const auto place : {result.from, result.to})
-      if (copier.lines > 0)
-        rate = std::min(rate, copier.threads * copier.lines * 64 / world.machine.path(0, place).latency.value);
+      if (copier.threads > 0)
+        rate = std::min(rate, copier.threads * lines * 64 / world.machine.path(0, place).latency.value);
     copies += calls * copier.call.value + size / rate;
     for (const auto& page : copier.pages) copies += size / static_cast<double>(page.page.value) * page.remap.value;
     core_and_exposed += calls * copier.stall.value;
@@ -102,7 +103,7 @@ TEST(Property, AStretchTakesAtLeastEveryRow) {
     run.finish();
     world.virtual_machine.quantum({0, 0, 0, {}, {}});  // what is still owed for moves is paid by who runs
     for (const auto& seen : run.quanta) rows.add_quantum(world, choice, seen, cores);
-    for (const auto& result : world.virtual_machine.completions()) rows.add_transfer(world, result);
+    for (const auto& result : world.virtual_machine.completions()) rows.add_transfer(world, choice, result);
     const double time = world.now();
     const double slack = time * 1e-9;
     ASSERT_GE(time + slack, rows.core_and_exposed) << seed;

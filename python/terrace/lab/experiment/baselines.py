@@ -5,7 +5,7 @@ from __future__ import annotations
 from terrace.lab.experiment.cells import Answers, Cell, unique
 from terrace.lab.experiment.page import Report, Section
 from terrace.lab.experiment.setting import Reader, Setting, baselines
-from terrace.lab.experiment.tables import IDEAL, Row, Table
+from terrace.lab.experiment.tables import PRICE, Row, Table
 
 MACHINES = ("unimem-lat4", "unimem-bw2")
 SIZES = ("1/4", "1/2")
@@ -42,7 +42,7 @@ def relative(setting: Setting, answers: Answers) -> Table:
             )  # fmt: skip
     return Table(
         "relative",
-        f"Time of the main loop over that of fast-only, by program and share in fast memory{IDEAL}",
+        f"Time of the main loop over that of fast-only, by program and share in fast memory{PRICE}",
         rows,
     )
 

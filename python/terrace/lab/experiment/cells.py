@@ -17,7 +17,7 @@ from typing import Any
 from terrace import output
 from terrace.errors import TerraceError, WrongCallError
 
-SCHEMA = 2  # of the files of cells, of tables, and of settings.json
+SCHEMA = 3  # of the files of cells, of tables, and of settings.json
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,10 @@ class Answer:
     iterations: int
     fast_bytes: int
     footprint_bytes: int
+    simulated: int = 0  # of the iterations; the others are like the last of these
     steady_s: float = 0.0  # of the later half of the iterations
     waited_s: float = 0.0
+    stalled_s: float = 0.0  # lost to moves beside the program
     charged_s: float = 0.0  # the runtime's own work
     moves: int = 0
     moved_bytes: int = 0

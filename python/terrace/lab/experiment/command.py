@@ -16,7 +16,7 @@ from terrace.lab.experiment.page import Report
 from terrace.lab.experiment.recording import Place
 from terrace.lab.experiment.runner import run
 from terrace.lab.experiment.setting import Setting
-from terrace.lab.workloads import CLASSES
+from terrace.lab.workloads import CLASSES, STUDIED
 
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder; default: out/NAME.")]
 Class = Annotated[str, typer.Option("--class", help="Size of the programs: S, W or A.")]
@@ -49,15 +49,17 @@ def run_experiment(
     jobs: int,
     shard: str | None,
     stop_after: float | None,
+    cache: str = "",
 ) -> None:
     """Answers the cells of this shard; writes the report where all are answered. Exits with UNFINISHED where the
     time was up before."""
-    if setting.problem_class not in CLASSES:
+    if setting.problem_class not in (*CLASSES, STUDIED):
         raise WrongCallError(f"--class {setting.problem_class}: there are {', '.join(CLASSES)}")
     part = parse_shard(shard) if shard else None
     folder = output or Path("out") / name
-    place = Place(folder, source, setting.problem_class)
-    _settle(folder, {"experiment": name, "class": setting.problem_class})
+    place = Place(folder, source, setting.problem_class, cache)
+    of_cache = {"cache": cache} if cache else {}
+    _settle(folder, {"experiment": name, "class": setting.problem_class, **of_cache})
     asked = list(cells(setting))
     done = run(place, asked, jobs, part, None if stop_after is None else 60 * stop_after)
     print(f"{done.answered} cells answered, {done.before} had been; {folder}")
@@ -82,6 +84,7 @@ def _settle(folder: Path, settings: dict[str, Any]) -> None:
     if there != wanted:
         said = json.loads(there)
         raise WrongCallError(
-            f"{folder} holds {said.get('experiment')} in class {said.get('class')} (schema {said.get('schema')}): "
+            f"{folder} holds {said.get('experiment')} in class {said.get('class')}"
+            f"{', cache ' + said['cache'] if 'cache' in said else ''} (schema {said.get('schema')}): "
             "name another folder with --output"
         )

@@ -15,13 +15,13 @@ from terrace.lab.experiment import unimem
 from terrace.lab.experiment.cells import Answers
 from terrace.lab.experiment.page import Section
 from terrace.lab.experiment.setting import Reader, Setting
-from terrace.lab.experiment.tables import IDEAL, Row, Table
+from terrace.lab.experiment.tables import PRICE, Row, Table
 
 
 def table(setting: Setting, answers: Answers) -> Table:
     """A row for each program and machine; all parts are shares of fast-only's time."""
     rows = [_row(Reader(answers, name, machine)) for name in setting.workloads for machine in unimem.MANAGED]
-    return Table("gap_parts", f"What live runs lose to fast-only, in parts of fast-only's time{IDEAL}", rows)
+    return Table("gap_parts", f"What live runs lose to fast-only, in parts of fast-only's time{PRICE}", rows)
 
 
 def _row(reader: Reader) -> Row:

@@ -33,6 +33,7 @@ class Place:
     folder: Path
     source: Path  # Terrace's source tree
     problem_class: str
+    cache: str = ""  # class C: size of the last cache
 
     def workload(self, name: str) -> Workload:
         """What its manifest says."""
@@ -52,7 +53,7 @@ class Place:
 
     def profile(self, name: str, machine: str) -> Path:
         """Its profile on the machine, with exact counters beside the samples."""
-        return self.folder / "profiles" / f"{name}.{machine}.terrace"
+        return self.folder / "profiles" / f"{name}.{uncopied(machine)}.terrace"
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,14 @@ class Recording:
     options: tuple[str, ...]  # of every replay: the caches as recorded, and the cores
 
 
+def uncopied(machine: str) -> str:
+    """The machine without the copier behind its name: what is recorded and profiled does not depend on it."""
+    return machine.partition("@")[0]
+
+
 def shape(machine: str) -> str:
     """The machine whose recording serves this one."""
+    machine = uncopied(machine)
     return _SHARED.get(machine.partition("-")[0], machine)
 
 
@@ -97,7 +104,7 @@ def record(place: Place, name: str, machine: str) -> None:
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
     footprint = study.footprint(command, scratch, name)
-    options = _options(workload, machine, footprint)
+    options = ["--cache", f"l3={place.cache}"] if place.cache else _options(workload, machine, footprint)
     misses, store = scratch / "misses", scratch / "record.terrace"
     words: list[str | Path] = ["record", "--exact", "--quiet", "--machine", machine, *options]
     study.run_terrace([*words, "--misses", misses, "--output", store, "--", *command])
@@ -117,6 +124,7 @@ def recording(place: Place, name: str, machine: str) -> Recording:
 
 def profile(place: Place, name: str, machine: str) -> None:
     """The recording's profile on a machine."""
+    machine = uncopied(machine)
     kept = place.profile(name, machine)
     if kept.exists():
         return

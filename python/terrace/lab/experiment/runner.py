@@ -11,7 +11,7 @@ from typing import Any
 
 from terrace.lab.experiment import measure
 from terrace.lab.experiment.cells import Answers, Cell
-from terrace.lab.experiment.recording import Place, build, profile, record, shape
+from terrace.lab.experiment.recording import Place, build, profile, record, shape, uncopied
 from terrace.lab.workers import workers
 from terrace.output import progress
 
@@ -53,7 +53,7 @@ def run(
 
 def _stages(place: Place, pending: Sequence[Cell], jobs: int, deadline: float | None) -> None:
     recordings = dict.fromkeys((cell.workload, shape(cell.machine)) for cell in pending)
-    profiles = dict.fromkeys((c.workload, c.machine) for c in pending if measure.needs_profile(c))
+    profiles = dict.fromkeys((c.workload, uncopied(c.machine)) for c in pending if measure.needs_profile(c))
     with workers(jobs) as pool:  # processes, since planning holds the interpreter
         for what, work in (
             ("recordings", [(record, (place, *of)) for of in recordings]),

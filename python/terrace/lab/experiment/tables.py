@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from terrace.lab.experiment.cells import SCHEMA, document, write_whole
 
 # At the end of the title of a table in which data moves.
-IDEAL = "; moves are ideal: bytes over bandwidth"
+PRICE = "; moves at the price of the machine's first copier"
 
 Value = str | float | int | None
 Row = dict[str, Value]
@@ -44,6 +45,11 @@ class Table:
 def mean(values: list[float]) -> float | None:
     """None of nothing."""
     return sum(values) / len(values) if values else None
+
+
+def geometric_mean(values: list[float]) -> float | None:
+    """None of nothing."""
+    return math.exp(math.fsum(math.log(value) for value in values) / len(values)) if values else None
 
 
 def heading(column: str) -> str:

@@ -6,7 +6,7 @@ from terrace.lab.experiment import published
 from terrace.lab.experiment.cells import Answers, Cell, unique
 from terrace.lab.experiment.metrics import METRICS
 from terrace.lab.experiment.setting import Reader, Setting, baselines
-from terrace.lab.experiment.tables import IDEAL, Row, Table, mean
+from terrace.lab.experiment.tables import PRICE, Row, Table, mean
 
 MACHINES = ("two-level-sandy-bridge", "knl-7210-flat")
 CODE = "hydro"  # stands for LULESH
@@ -92,7 +92,7 @@ def overall(answers: Answers) -> Table:
                     "published": {"all in slow": 1.0, "guided": said[1], "all in fast": said[0]}.get(name),
                 }
             )  # fmt: skip
-    return Table("overall", f"The hydrodynamics code, over all data in slow memory{IDEAL}", rows)
+    return Table("overall", f"The hydrodynamics code, over all data in slow memory{PRICE}", rows)
 
 
 def by_region(answers: Answers) -> Table:
@@ -107,7 +107,7 @@ def by_region(answers: Answers) -> Table:
                 here = reader.get(cell.method, cell.size).phases[region]
                 row[name.replace(" ", "_")] = seconds / here
             rows.append(row)
-    return Table("by_region", f"Speed of each region over all data in slow memory{IDEAL}", rows)
+    return Table("by_region", f"Speed of each region over all data in slow memory{PRICE}", rows)
 
 
 def metrics(setting: Setting, answers: Answers) -> Table:

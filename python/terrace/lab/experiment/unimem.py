@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from terrace.lab.experiment import published
 from terrace.lab.experiment.cells import Answers, Cell, unique
 from terrace.lab.experiment.setting import Reader, Setting, baselines
-from terrace.lab.experiment.tables import IDEAL, Row, Table, mean
+from terrace.lab.experiment.tables import PRICE, Row, Table, mean
 from terrace.solve.figures import overlap
 
 BANDWIDTHS = ("unimem-bw2", "unimem-bw4", "unimem-bw8")
@@ -140,7 +140,7 @@ def managed(setting: Setting, answers: Answers) -> Table:
             reader = Reader(answers, name, machine)
             rows += [_managed(reader, size) for size in sizes(setting, name)]
     return Table(
-        "managed", f"Every column, by program, machine and fast memory; gaps are to fast-only{IDEAL}", rows
+        "managed", f"Every column, by program, machine and fast memory; gaps are to fast-only{PRICE}", rows
     )
 
 
@@ -181,7 +181,7 @@ def averages(rows: list[Row]) -> Table:
                     "published_worst_gap": said[2] - 1 if said else None,
                 }
             )  # fmt: skip
-    return Table("averages", f"Averages over programs that slow memory slows down by 5 % or more{IDEAL}", result)
+    return Table("averages", f"Averages over programs that slow memory slows down by 5 % or more{PRICE}", result)
 
 
 def compared(setting: Setting, answers: Answers) -> Table:
@@ -201,14 +201,14 @@ def compared(setting: Setting, answers: Answers) -> Table:
                         "over_ours_gap": seconds / ours - 1,
                     }
                 )  # fmt: skip
-    return Table("baselines", f"Published planners and policies with the study's fast memory{IDEAL}", rows)
+    return Table("baselines", f"Published planners and policies with the study's fast memory{PRICE}", rows)
 
 
 def contributions(setting: Setting, answers: Answers) -> Table:
     """Figure 11: the techniques added one by one."""
     return Table(
         "techniques",
-        f"Figure 11's techniques added one by one, half the bandwidth{IDEAL}",
+        f"Figure 11's techniques added one by one, half the bandwidth{PRICE}",
         _stepwise(setting, answers, STEPS, "published", published.TECHNIQUES),
     )
 
@@ -216,7 +216,7 @@ def contributions(setting: Setting, answers: Answers) -> Table:
 def switched_off(setting: Setting, answers: Answers) -> Table:
     """Each technique switched off in turn."""
     return Table(
-        "switched_off", f"Each technique switched off in turn, half the bandwidth{IDEAL}",
+        "switched_off", f"Each technique switched off in turn, half the bandwidth{PRICE}",
         _stepwise(setting, answers, SWITCHES, "", {}),
     )  # fmt: skip
 
@@ -248,7 +248,7 @@ def moves(setting: Setting, answers: Answers) -> Table:
         for machine in MANAGED:
             reader = Reader(answers, name, machine)
             rows += [_moves(reader, how, setting.program(name).study.footprint) for how in ("live", "planned")]
-    return Table("moves", f"Table 4: moves, what they cost, and how much of them is hidden{IDEAL}", rows)
+    return Table("moves", f"Table 4: moves, what they cost, and how much of them is hidden{PRICE}", rows)
 
 
 def _moves(reader: Reader, how: str, class_c: float) -> Row:

@@ -276,7 +276,7 @@ def _row(cell: Cell, program: Program, ran: Ran, bound: float) -> Row:
 
 def _print(rows: list[Row], problem_class: str) -> None:
     header = ["workload", "machine", "fast memory", "slow-only", "live", "planned", "fast-only", "bound",
-              "planned gap", "steady gap", "moves (ideal)", "overlap"]  # fmt: skip
+              "planned gap", "steady gap", "moves", "overlap"]  # fmt: skip
     lines = [
         [
             f"{row.workload}.{problem_class}", row.machine,

@@ -1,0 +1,256 @@
+"""Unimem's study at its own size (class C), at three prices of moves: what can be carried out, and at what cost.
+
+`swap` is ours: pages are exchanged beside the program. `user-copy` is the paper's: one helper thread copies objects.
+`ideal` costs bytes alone, and no copier does. Each planner and policy pays the same price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from terrace.lab.experiment import pictures, published
+from terrace.lab.experiment.cells import Answer, Answers, Cell, unique
+from terrace.lab.experiment.page import Picture, Report, Section
+from terrace.lab.experiment.pictures import CYCLE, Level, Series
+from terrace.lab.experiment.setting import Reader, Setting, baselines
+from terrace.lab.experiment.tables import Row, Table, geometric_mean, mean
+from terrace.units import percent
+
+MACHINES = ("unimem-bw2", "unimem-lat4")
+COPIERS = ("swap", "user-copy", "ideal")
+HEADLINE = "swap"
+STUDY = "256MB"  # of a rank
+OBJECTS = "planned auto objects"  # as the paper moves them
+_COLUMNS = ("live auto", "planned auto", "bound")
+_NAMES = {"unimem-bw2": "half the bandwidth", "unimem-lat4": "four times the latency"}
+_FAR = 0.05  # over fast-only: a bound that is said to be far
+
+
+def cells(setting: Setting) -> list[Cell]:
+    """Every question, those that most of the report rests on first."""
+    asked: list[Cell] = []
+    for name in setting.workloads:
+        for machine in MACHINES:
+            asked += [Cell(name, machine, method) for method in ("slow-only", "fast-only")]
+            for copier in COPIERS:
+                asked += [Cell(name, f"{machine}@{copier}", method, STUDY) for method in _COLUMNS]
+            asked.append(Cell(name, f"{machine}@user-copy", OBJECTS, STUDY))
+    for name in setting.workloads:
+        for machine in MACHINES:
+            asked += [Cell(name, f"{machine}@{HEADLINE}", method, STUDY) for method in baselines().values()]
+    return unique(asked)
+
+
+class _Of:
+    """The answers about one program on one machine."""
+
+    def __init__(self, answers: Answers, workload: str, machine: str) -> None:
+        self._answers, self._workload, self._machine = answers, workload, machine
+        self._plain = Reader(answers, workload, machine)
+        self.fast = self._plain.get("fast-only")
+        self.slow = answers.get(Cell(workload, machine, "slow-only"))
+
+    def get(self, copier: str, method: str) -> Answer:
+        """At a copier's price; raises TerraceError where it beats the bound."""
+        return Reader(self._answers, self._workload, f"{self._machine}@{copier}").get(method, STUDY)
+
+    def gap(self, seconds: float) -> float:
+        """To fast-only."""
+        return seconds / self.fast.loop_s - 1
+
+
+def by_program(setting: Setting, answers: Answers) -> Table:
+    """Every column, by program, machine and price."""
+    rows: list[Row] = []
+    for name in setting.workloads:
+        for machine in MACHINES:
+            of = _Of(answers, name, machine)
+            rows += [_row(of, name, machine, copier) for copier in COPIERS]
+    return Table("prices", "Every column, by program, machine and price of moves; gaps are to fast-only", rows)
+
+
+def _row(of: _Of, name: str, machine: str, copier: str) -> Row:
+    live, planned = of.get(copier, "live auto"), of.get(copier, "planned auto")
+    bound = of.get(copier, "bound")
+    objects = of.get(copier, OBJECTS) if copier == "user-copy" else None
+    return {
+        "workload": name, "machine": machine, "price": copier, "fast_bytes": live.fast_bytes,
+        "footprint_bytes": live.footprint_bytes, "iterations": live.iterations, "simulated": live.simulated,
+        "slow_only_s": of.slow.loop_s, "live_s": live.loop_s, "steady_s": live.steady_s,
+        "planned_s": planned.loop_s, "bound_s": bound.loop_s, "fast_only_s": of.fast.loop_s,
+        "slow_only_gap": of.gap(of.slow.loop_s), "live_gap": of.gap(live.loop_s),
+        "steady_gap": live.steady_s / of.fast.steady_s - 1, "planned_gap": of.gap(planned.loop_s),
+        "objects_gap": of.gap(objects.loop_s) if objects else None, "bound_gap": of.gap(bound.loop_s),
+        "planned_over_bound": planned.loop_s / bound.loop_s - 1,
+    }  # fmt: skip
+
+
+def averages(rows: Sequence[Row]) -> Table:
+    """Over all programs, beside what was published for 256 MB."""
+    result: list[Row] = []
+    for machine in MACHINES:
+        for copier in COPIERS:
+            here = [row for row in rows if (row["machine"], row["price"]) == (machine, copier)]
+            said = published.AVERAGES[machine]
+            columns = ("slow_only_gap", "live_gap", "steady_gap", "planned_gap", "objects_gap", "bound_gap")
+            result.append(
+                {
+                    "machine": machine, "price": copier, "programs": len(here),
+                    **{column: mean([_number(row[column]) for row in here if row[column] is not None])
+                       for column in columns},
+                    "planned_over_bound": mean([_number(row["planned_over_bound"]) for row in here]),
+                    "published_slow_only_gap": said[0] - 1, "published_gap": said[1] - 1,
+                }
+            )  # fmt: skip
+    return Table("averages", "Averages over the programs, by machine and price of moves", result)
+
+
+def where_it_goes(setting: Setting, answers: Answers) -> Table:
+    """What a program has lost at the headline's price, as shares of fast-only's time: what the bound says that
+    nobody can win; what the plan loses beside it (search and samples, stalls, waits, the runtime's own work); what
+    learning costs beside that."""
+    rows: list[Row] = []
+    for name in setting.workloads:
+        for machine in MACHINES:
+            of = _Of(answers, name, machine)
+            live, planned = of.get(HEADLINE, "live auto"), of.get(HEADLINE, "planned auto")
+            bound = of.get(HEADLINE, "bound").loop_s
+            fast = of.fast.loop_s
+            cost = planned.stalled_s + planned.waited_s + planned.charged_s
+            rows.append(
+                {
+                    "workload": name, "machine": machine, "bound_gap": of.gap(bound),
+                    "placement_share": (planned.loop_s - cost - bound) / fast,
+                    "stalls_share": planned.stalled_s / fast, "waits_share": planned.waited_s / fast,
+                    "own_work_share": planned.charged_s / fast, "planned_gap": of.gap(planned.loop_s),
+                    "later_share": (live.steady_s - planned.steady_s) / of.fast.steady_s,
+                    "learning_share": (live.loop_s - planned.loop_s - live.steady_s + planned.steady_s) / fast,
+                    "live_gap": of.gap(live.loop_s), "moves": planned.moves, "moved_bytes": planned.moved_bytes,
+                }
+            )  # fmt: skip
+    return Table("losses", "Where the time goes at the price of `swap`: shares of fast-only's time", rows)
+
+
+def compared(setting: Setting, answers: Answers) -> Table:
+    """Every baseline at the headline's price, like with like: planned beside planned, live beside live."""
+    rows: list[Row] = []
+    for name in setting.workloads:
+        for machine in MACHINES:
+            of = _Of(answers, name, machine)
+            for baseline, method in baselines().items():
+                how = method.partition(" ")[0]
+                seconds, ours = of.get(HEADLINE, method).loop_s, of.get(HEADLINE, f"{how} auto").loop_s
+                rows.append(
+                    {
+                        "workload": name, "machine": machine, "baseline": baseline, "how": how,
+                        "loop_s": seconds, "ours_s": ours, "gap": of.gap(seconds), "over_ours": seconds / ours,
+                    }
+                )  # fmt: skip
+    return Table("baselines", "Published planners and policies at the price of `swap`", rows)
+
+
+def standing(rows: Sequence[Row]) -> Table:
+    """By baseline, the geometric mean of its time over ours, and where it is ahead."""
+    result: list[Row] = []
+    for baseline in dict.fromkeys(row["baseline"] for row in rows):
+        here = [row for row in rows if row["baseline"] == baseline]
+        ahead = [f"{row['workload']} on {row['machine']}" for row in here if _number(row["over_ours"]) < 1]
+        result.append(
+            {
+                "baseline": baseline, "how": here[0]["how"],
+                "over_ours": geometric_mean([_number(row["over_ours"]) for row in here]),
+                "ahead": len(ahead), "where": ", ".join(ahead),
+            }
+        )  # fmt: skip
+    return Table("standing", "Time over ours: geometric means over programs and machines", result)
+
+
+def report(setting: Setting, answers: Answers) -> Report:
+    """Of all answers, which have to be there."""
+    programs = by_program(setting, answers)
+    of_averages = averages(programs.rows)
+    against = compared(setting, answers)
+    return Report(
+        "Unimem's study in class C, at three prices of moves",
+        _headline(of_averages),
+        _lead(setting, programs),
+        [
+            Section(
+                "In one table",
+                "Price: swap exchanges pages beside the program, as measured; user-copy is the paper's helper that "
+                "copies objects (objects: moved as a whole, as the paper does); ideal costs bytes alone, and no "
+                "copier does. Live: learned in the first iteration. Steady: the later half of that run. Planned: a "
+                "plan of an earlier profile, obeyed as it is.",
+                tables=[of_averages],
+            ),
+            *(_machine(setting, programs, machine) for machine in MACHINES),
+            Section(
+                "What is lost, and to what",
+                "Bound: what no placement by software can beat at this price. Placement: what the plan's choices "
+                "cost beside the bound, from samples and search. Stalls, waits, own work: what the program pays for "
+                "moves. Later and learning: what a live run loses beside the plan, in its later half and before.",
+                tables=[where_it_goes(setting, answers)],
+            ),
+            Section(
+                "Other planners and policies",
+                "At the same price, in the same memory; who plans from a profile beside our plan, who acts while "
+                "the program runs beside our live run.",
+                tables=[standing(against.rows), against],
+            ),
+        ],
+    )
+
+
+def _headline(table: Table) -> str:
+    said = []
+    for row in table.rows:
+        if row["price"] == HEADLINE:
+            live, planned, bound, paper = (
+                percent(_number(row[column])) for column in ("live_gap", "planned_gap", "bound_gap", "published_gap")
+            )
+            said.append(
+                f"at {_NAMES[str(row['machine'])]}: {live} live, {planned} planned, bound {bound} (published: {paper})"
+            )
+    return f"On average over fast-only, with pages exchanged: {'; '.join(said)}."
+
+
+def _lead(setting: Setting, programs: Table) -> str:
+    far = [
+        f"{row['workload']} on {row['machine']} ({percent(_number(row['bound_gap']))})"
+        for row in programs.rows
+        if row["price"] == HEADLINE and _number(row["bound_gap"]) > _FAR
+    ]
+    where = f"The bound itself is far from fast-only for {', '.join(far)}. " if far else ""
+    return (
+        f"{where}Programs: {', '.join(setting.workloads)}, class C as one program with one thread, which has what the "
+        "study's four ranks have: four times 256 MB of fast memory. Some iterations are recorded, and the last of them "
+        "is repeated until there are as many as the class has; once a run's iterations take the same time, those that "
+        "are left are not simulated one by one. Core time is the machine's, not calibrated. Fast memory: 16 GB/s, 86 ns."
+    )
+
+
+def _machine(setting: Setting, programs: Table, machine: str) -> Section:
+    shown: list[Series] = []
+    rows = [row for row in programs.rows if row["machine"] == machine]
+    for colour, copier in zip((CYCLE[0], CYCLE[2], CYCLE[5]), COPIERS, strict=True):
+        planned = {str(row["workload"]): _number(row["planned_gap"]) for row in rows if row["price"] == copier}
+        bound = {str(row["workload"]): _number(row["bound_gap"]) for row in rows if row["price"] == copier}
+        shown.append(Series(f"planned, {copier}", [100 * planned[name] for name in setting.workloads], colour))
+        shown.append(
+            Series(f"bound, {copier}", [100 * bound[name] for name in setting.workloads], pictures.PALE[colour])
+        )
+    slow, paper, _ = published.AVERAGES[machine]
+    levels = [Level(100 * (paper - 1), f"Unimem: {paper - 1:.0%}")]
+    title = f"Planned and bound at {_NAMES[machine]}"
+    chart = pictures.bars(setting.workloads, shown, "slower than fast-only, %", levels)
+    return Section(
+        title,
+        f"By program and price; dashed: the published average (slow-only: {slow - 1:.0%}).",
+        pictures=[Picture(f"planned-{machine.removeprefix('unimem-')}", title, chart)],
+        tables=[Table(f"{programs.name}-{machine}", f"{programs.title}: {machine}", rows)],
+    )
+
+
+def _number(value: object) -> float:
+    assert isinstance(value, float | int)
+    return float(value)

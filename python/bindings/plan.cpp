@@ -8,6 +8,7 @@
 #include "bindings.hpp"
 #include "core/segment_labels.hpp"
 #include "model/problem.hpp"
+#include "strategy/search/parts.hpp"
 #include "strategy/files/plan_file.hpp"
 #include "strategy/planner.hpp"
 #include "strategy/policy.hpp"
@@ -155,6 +156,18 @@ void bind_plan(nb::module_& module) {
   module.def("planners", &strategy::planner_names, "The planners' names.");
   module.def("policies", &strategy::simulated_names,
              "The names of what decides while a program runs in virtual time, without a plan; cache mode, too.");
+  module.def(
+      "planner_parts", [] { return std::vector<std::string>(std::begin(strategy::k_parts), std::end(strategy::k_parts)); },
+      "Parts of the planners' searches that leave_out() takes.");
+  module.def(
+      "leave_out",
+      [](const std::vector<std::string>& parts) {
+        for (const auto& part : parts)
+          if (std::ranges::count(strategy::k_parts, part) == 0)
+            throw Error(Code::not_found, "the planners have no part '" + part + "'");
+        strategy::left_out() = parts;
+      },
+      "parts"_a, "Searches of this thread go on without these parts; with all of them where the list is empty.");
   module.def("decide", &decide, "problem"_a, "planner"_a = "auto", "calibration"_a = nb::none(), "quick"_a = false,
              "What a planner would do; `quick`: as beside a running program.");
   module.def(

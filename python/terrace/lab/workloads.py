@@ -64,7 +64,7 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "verify": ("says", "against", "tolerance"),
     "time": ("says", "lines"),
     "loop": ("name", "iterations", "phases", "shown"),
-    "study": ("in", "small", *CLASSES, STUDIED, "iterations", "footprint", "arrays"),
+    "study": ("in", "small", *CLASSES, STUDIED, "iterations", "also", "footprint", "arrays"),
 }
 
 
@@ -86,6 +86,7 @@ class Study:
     small: tuple[str, ...]  # those in which it stays when few programs are asked for
     words: Mapping[str, tuple[str, ...]]  # by class, with class C's number of iterations; in class C with few
     iterations: int  # class C's own; 0: it is not run there
+    also: str  # there: another size of fast memory, as a share of the footprint ("256/311"); empty: none
     footprint: float  # bytes of a rank's data in class C on 4 ranks
     published: bool  # whether Unimem's study has it
     arrays: str  # the file of the workload's folder in which its arrays are made; empty: unknown
@@ -229,6 +230,7 @@ def _study(table: _Table) -> Study:
         words=of_class_c
         | ({name: tuple(table.text(name).split()) for name in CLASSES} if names else _words(table, CLASSES)),
         iterations=int(iterations),
+        also=table.text("also", ""),
         footprint=table.number("footprint", ASSUMED_FOOTPRINT),
         published=table.has("footprint"),
         arrays=table.text("arrays", ""),

@@ -13,6 +13,7 @@
 #include "strategy/planners/planners.hpp"
 #include "strategy/search/choose.hpp"
 #include "strategy/search/joint_search.hpp"
+#include "strategy/search/parts.hpp"
 #include "strategy/search/refine.hpp"
 #include "strategy/search/stay_search.hpp"
 
@@ -91,19 +92,19 @@ class Joint final : public Planner {
           model::lower_bound(problem, best.prediction.total.value - unexplained, limits, std::move(bound.prices));
       if (close(best, bound, unexplained)) break;
       const auto before = best.prediction.total;
-      consider(index, round_stays(index, bound.prices), best);
+      if (has_part("stays")) consider(index, round_stays(index, bound.prices), best);
       // The bound may end in prices that leave the bandwidths out of account; those at home never do.
-      if (round == 0) consider(index, round_stays(index, model::prices_at_home(problem)), best);
+      if (round == 0 && has_part("stays")) consider(index, round_stays(index, model::prices_at_home(problem)), best);
       if (searches(problem, effort)) {
-        consider(index, round_moves(problem, bound.prices), best);
-        polish(index, bound.prices, best);
+        if (has_part("rounding")) consider(index, round_moves(problem, bound.prices), best);
+        if (has_part("polish")) polish(index, bound.prices, best);
       }
-      if (effort != Effort::quick) limit_rates(index, best);
+      if (effort != Effort::quick && has_part("rates")) limit_rates(index, best);
       if (close(best, bound, unexplained) || best.prediction.total == before) break;
     }
     if (effort != Effort::quick && !close(best, bound, unexplained)) {
-      refine(problem, hurried ? k_soon_work : k_thorough_work, seed, best);
-      limit_rates(index, best);
+      if (has_part("refine")) refine(problem, hurried ? k_soon_work : k_thorough_work, seed, best);
+      if (has_part("rates")) limit_rates(index, best);
     }
     prove(bound.seconds, best);
     return best;
@@ -239,7 +240,7 @@ class Joint final : public Planner {
       compare();
     }
     const auto edge = std::min(k_widest_edge, std::sqrt(k_exchanges / static_cast<double>(problem.phases.size())));
-    exchange_at_the_edge(search, order, static_cast<std::size_t>(edge));
+    if (has_part("exchanges")) exchange_at_the_edge(search, order, static_cast<std::size_t>(edge));
     for (const auto item : order) improve(item, 0);
     compare();
   }

@@ -16,6 +16,7 @@
 #include "model/moves.hpp"
 #include "strategy/planners/planners.hpp"
 #include "strategy/search/choose.hpp"
+#include "strategy/search/parts.hpp"
 #include "strategy/search/streamer.hpp"
 
 namespace terrace::strategy {
@@ -26,6 +27,7 @@ constexpr double k_most_rounds = 24;  // of weighing and trying again
 constexpr double k_work = 2e7;        // rounds x items x phases
 constexpr std::array k_leads = {1U, 2U, 5U};
 constexpr std::array k_worths = {0.0, 0.5};
+constexpr std::array k_hurries = {0.25, 0.5, 1.0, 2.0};
 constexpr std::array k_reserves = {0.0625, 0.125};
 constexpr std::array k_patiences = {0.25, 0.5, 2.0};
 constexpr std::array k_thrifts = {0.25, 0.5, 1.0};
@@ -34,7 +36,7 @@ constexpr std::array k_thrifts = {0.25, 0.5, 1.0};
 constexpr std::array k_openings = {Tuning{}, Tuning{.lead = 2, .worth = 0, .patience = 0.25, .thrift = 0.5},
                                    Tuning{.lead = 1, .worth = 0.5}};
 constexpr std::size_t k_choices =
-    k_leads.size() + k_worths.size() + k_reserves.size() + k_patiences.size() + k_thrifts.size() + k_keeps.size();
+    k_leads.size() + k_worths.size() + k_hurries.size() + k_reserves.size() + k_patiences.size() + k_thrifts.size() + k_keeps.size();
 
 Seconds takes_once(const model::Problem& problem) {
   return static_cast<double>(model::cell_count(problem)) * model::k_first_plan_cost +
@@ -71,6 +73,7 @@ class Search {
       const auto before = found_->prediction.total;
       with(&Tuning::lead, k_leads);
       with(&Tuning::worth, k_worths);
+      with(&Tuning::hurry, k_hurries);
       with(&Tuning::reserve, k_reserves);
       with(&Tuning::patience, k_patiences);
       with(&Tuning::thrift, k_thrifts);
@@ -138,8 +141,9 @@ class Stream final : public Planner {
     Search search(problem);
     search.attempt(k_openings.front());
     if (effort == Effort::unhurried) {
-      for (const auto& opening : k_openings) search.attempt(opening);
-      search.choose(1);
+      if (has_part("openings"))
+        for (const auto& opening : k_openings) search.attempt(opening);
+      if (has_part("grid")) search.choose(1);
     }
     better(search.found());
     return best;
@@ -162,9 +166,9 @@ std::vector<Decision> stream_thoroughly(const model::Problem& problem) {
   for (const bool all : {false, true}) {
     Search search(problem);
     for (const auto& opening : k_openings)
-      if (all || opening == k_openings.front()) search.attempt(opening);
-    search.choose(k_most_rounds_of_choices);
-    search.listen();
+      if ((all && has_part("openings")) || opening == k_openings.front()) search.attempt(opening);
+    if (has_part("grid")) search.choose(k_most_rounds_of_choices);
+    if (has_part("weights")) search.listen();
     found.push_back(search.found());
   }
   return found;

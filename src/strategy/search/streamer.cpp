@@ -22,8 +22,9 @@ Streamer::Streamer(const model::Problem& problem, DomainId domain, PlaceId fast,
   for (std::uint32_t i = 0; i < problem.items.size(); ++i) {
     const auto& item = problem.items[i];
     if (item.domain == domain && item.pinned == k_no_place) items_.push_back(i);
-    if (item.pinned == fast) pinned_ += static_cast<double>(item.size.value);
+    if (item.pinned == fast) room_ -= static_cast<double>(item.size.value);
   }
+  room_ += static_cast<double>(problem.places[fast].budget.value);
   auto placement = at_home(problem);
   for (const auto i : items_) placement[i] = fast;
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {
@@ -107,6 +108,7 @@ Streamer::Candidate Streamer::candidate(std::uint32_t item, std::uint32_t k, con
   const auto size = static_cast<double>(problem_.items[item].size.value);
   const auto moving =
       tuning.worth * (copy_in(item) + copy_out(item)) + 2 * problem_.asking * problem_.items[item].chunks;
+  const auto moved = resident_[item] ? 0 : tuning.hurry * (copy_in(item) + copy_out(item)) / end_.back();
   Candidate best{0, item, 0, 0};
   auto gained = resident_[item] ? moving : -moving;
   auto at = next_use(item, k);
@@ -124,12 +126,12 @@ Streamer::Candidate Streamer::candidate(std::uint32_t item, std::uint32_t k, con
     if (use.gained <= 0) continue;
     if (gaining++ == 0)
       best.next = use.phase + (wraps ? static_cast<std::uint32_t>(problem_.phases.size()) : 0) - k;
-    if (const auto score = gained / (end_[use.phase] - begin); score > best.score) {
+    const auto taken = size / room_ * (end_[use.phase] - begin) / end_.back();
+    if (const auto score = gained / (taken + moved); score > best.score) {
       best.score = score;
       best.gained = gained;
     }
   }
-  best.score /= size;
   return best;
 }
 
@@ -155,7 +157,7 @@ void Streamer::advance(std::uint32_t k, const Tuning& tuning) {
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
     return a.score != b.score ? a.score > b.score : a.item < b.item;
   });
-  auto room = (static_cast<double>(problem_.places[fast_].budget.value) - pinned_) * (1 - tuning.reserve);
+  auto room = room_ * (1 - tuning.reserve);
   for (const auto& one : candidates) {
     const auto size = static_cast<double>(problem_.items[one.item].size.value);
     const bool comes = !resident_[one.item];

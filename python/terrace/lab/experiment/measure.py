@@ -8,7 +8,7 @@
     metric METRIC              filled by a metric (metrics.py)
     bound                      what no placement by software can beat (certificate.py)
 
-`free` behind live and planned lets moves take no time and no bandwidth; `objects` behind planned and metric moves
+`without PART ...` behind planned leaves parts of the planner's search out (_core.planner_parts). `free` behind live and planned lets moves take no time and no bandwidth; `objects` behind planned and metric moves
 objects as a whole.
 """
 
@@ -50,7 +50,7 @@ def fast_bytes(place: Place, cell: Cell, footprint: int) -> int:
     """The size of fast memory: "256MB" in the study's ratio to the footprint, "1/4" of it; 0 for none."""
     if not cell.size:
         return 0
-    if place.problem_class == STUDIED:
+    if place.problem_class == STUDIED and "/" not in cell.size:
         return _RANKS * int(_core.parse_size(cell.size))
     if "/" in cell.size:
         above, _, below = cell.size.partition("/")
@@ -101,7 +101,8 @@ def _plan(place: Place, cell: Cell, fast: int) -> Path:
         elif kind == "metric":
             text = profiled.by_metric(words[0], fast, "objects" in words)
         else:
-            text = profiled.planned(words[0], fast, "objects" in words)
+            without = words[words.index("without") + 1 :] if "without" in words else []
+            text = profiled.planned(words[0], fast, "objects" in words, without)
         write_whole(path, text)
     return path
 
@@ -123,9 +124,13 @@ class _Profiled:
     def _problem(self, budget: list[int], objects: bool) -> _core.Problem:
         return _core.Problem(self._profile, self._machine, budget, True, _OBJECTS if objects else _CHUNKS)
 
-    def planned(self, planner: str, fast: int, objects: bool) -> str:
+    def planned(self, planner: str, fast: int, objects: bool, without: list[str]) -> str:
         problem = self._problem(self._machine.fast_budget(fast), objects)
-        return _core.plan(problem, planner, self._calibration).to_toml()
+        _core.leave_out(without)
+        try:
+            return _core.plan(problem, planner, self._calibration).to_toml()
+        finally:
+            _core.leave_out([])
 
     def by_metric(self, metric: str, fast: int, objects: bool) -> str:
         problem = self._problem([], objects)

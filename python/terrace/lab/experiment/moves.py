@@ -26,6 +26,11 @@ _NAMES = {"unimem-bw2": "half the bandwidth", "unimem-lat4": "four times the lat
 _FAR = 0.05  # over fast-only: a bound that is said to be far
 
 
+def _baselines() -> dict[str, str]:
+    """All but the cache of lines: a replay does not tell the lines of chunks of 2 MiB and more apart."""
+    return {name: method for name, method in baselines().items() if name != "cache-mode"}
+
+
 def cells(setting: Setting) -> list[Cell]:
     """Every question, those that most of the report rests on first."""
     asked: list[Cell] = []
@@ -35,9 +40,11 @@ def cells(setting: Setting) -> list[Cell]:
             for copier in COPIERS:
                 asked += [Cell(name, f"{machine}@{copier}", method, STUDY) for method in _COLUMNS]
             asked.append(Cell(name, f"{machine}@user-copy", OBJECTS, STUDY))
+            if also := setting.program(name).study.also:
+                asked += [Cell(name, f"{machine}@{HEADLINE}", method, also) for method in _COLUMNS]
     for name in setting.workloads:
         for machine in MACHINES:
-            asked += [Cell(name, f"{machine}@{HEADLINE}", method, STUDY) for method in baselines().values()]
+            asked += [Cell(name, f"{machine}@{HEADLINE}", method, STUDY) for method in _baselines().values()]
     return unique(asked)
 
 
@@ -50,9 +57,9 @@ class _Of:
         self.fast = self._plain.get("fast-only")
         self.slow = answers.get(Cell(workload, machine, "slow-only"))
 
-    def get(self, copier: str, method: str) -> Answer:
+    def get(self, copier: str, method: str, size: str = STUDY) -> Answer:
         """At a copier's price; raises TerraceError where it beats the bound."""
-        return Reader(self._answers, self._workload, f"{self._machine}@{copier}").get(method, STUDY)
+        return Reader(self._answers, self._workload, f"{self._machine}@{copier}").get(method, size)
 
     def gap(self, seconds: float) -> float:
         """To fast-only."""
@@ -65,16 +72,17 @@ def by_program(setting: Setting, answers: Answers) -> Table:
     for name in setting.workloads:
         for machine in MACHINES:
             of = _Of(answers, name, machine)
-            rows += [_row(of, name, machine, copier) for copier in COPIERS]
+            rows += [_row(of, name, machine, copier, STUDY) for copier in COPIERS]
+            if also := setting.program(name).study.also:
+                rows.append(_row(of, name, machine, HEADLINE, also))
     return Table("prices", "Every column, by program, machine and price of moves; gaps are to fast-only", rows)
 
 
-def _row(of: _Of, name: str, machine: str, copier: str) -> Row:
-    live, planned = of.get(copier, "live auto"), of.get(copier, "planned auto")
-    bound = of.get(copier, "bound")
+def _row(of: _Of, name: str, machine: str, copier: str, size: str) -> Row:
+    live, planned, bound = (of.get(copier, method, size) for method in _COLUMNS)
     objects = of.get(copier, OBJECTS) if copier == "user-copy" else None
     return {
-        "workload": name, "machine": machine, "price": copier, "fast_bytes": live.fast_bytes,
+        "workload": name, "machine": machine, "price": copier, "fast_memory": size, "fast_bytes": live.fast_bytes,
         "footprint_bytes": live.footprint_bytes, "iterations": live.iterations, "simulated": live.simulated,
         "slow_only_s": of.slow.loop_s, "live_s": live.loop_s, "steady_s": live.steady_s,
         "planned_s": planned.loop_s, "bound_s": bound.loop_s, "fast_only_s": of.fast.loop_s,
@@ -90,7 +98,7 @@ def averages(rows: Sequence[Row]) -> Table:
     result: list[Row] = []
     for machine in MACHINES:
         for copier in COPIERS:
-            here = [row for row in rows if (row["machine"], row["price"]) == (machine, copier)]
+            here = [row for row in rows if (row["machine"], row["price"], row["fast_memory"]) == (machine, copier, STUDY)]
             said = published.AVERAGES[machine]
             columns = ("slow_only_gap", "live_gap", "steady_gap", "planned_gap", "objects_gap", "bound_gap")
             result.append(
@@ -137,7 +145,7 @@ def compared(setting: Setting, answers: Answers) -> Table:
     for name in setting.workloads:
         for machine in MACHINES:
             of = _Of(answers, name, machine)
-            for baseline, method in baselines().items():
+            for baseline, method in _baselines().items():
                 how = method.partition(" ")[0]
                 seconds, ours = of.get(HEADLINE, method).loop_s, of.get(HEADLINE, f"{how} auto").loop_s
                 rows.append(
@@ -218,23 +226,25 @@ def _lead(setting: Setting, programs: Table) -> str:
     far = [
         f"{row['workload']} on {row['machine']} ({percent(_number(row['bound_gap']))})"
         for row in programs.rows
-        if row["price"] == HEADLINE and _number(row["bound_gap"]) > _FAR
+        if (row["price"], row["fast_memory"]) == (HEADLINE, STUDY) and _number(row["bound_gap"]) > _FAR
     ]
     where = f"The bound itself is far from fast-only for {', '.join(far)}. " if far else ""
     return (
         f"{where}Programs: {', '.join(setting.workloads)}, class C as one program with one thread, which has what the "
         "study's four ranks have: four times 256 MB of fast memory. Some iterations are recorded, and the last of them "
         "is repeated until there are as many as the class has; once a run's iterations take the same time, those that "
-        "are left are not simulated one by one. Core time is the machine's, not calibrated. Fast memory: 16 GB/s, 86 ns."
+        "are left are not simulated one by one. CG's data fits into that memory whole; a row of its own has it at the share that "
+        "the study's rank has. Core time is the machine's, not calibrated. Fast memory: 16 GB/s, 86 ns."
     )
 
 
 def _machine(setting: Setting, programs: Table, machine: str) -> Section:
     shown: list[Series] = []
     rows = [row for row in programs.rows if row["machine"] == machine]
+    of_study = [row for row in rows if row["fast_memory"] == STUDY]
     for colour, copier in zip((CYCLE[0], CYCLE[2], CYCLE[5]), COPIERS, strict=True):
-        planned = {str(row["workload"]): _number(row["planned_gap"]) for row in rows if row["price"] == copier}
-        bound = {str(row["workload"]): _number(row["bound_gap"]) for row in rows if row["price"] == copier}
+        planned = {str(row["workload"]): _number(row["planned_gap"]) for row in of_study if row["price"] == copier}
+        bound = {str(row["workload"]): _number(row["bound_gap"]) for row in of_study if row["price"] == copier}
         shown.append(Series(f"planned, {copier}", [100 * planned[name] for name in setting.workloads], colour))
         shown.append(
             Series(f"bound, {copier}", [100 * bound[name] for name in setting.workloads], pictures.PALE[colour])

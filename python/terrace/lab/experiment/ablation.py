@@ -1,0 +1,80 @@
+"""Takes the planner apart: its plan without each part of its search in turn, obeyed in virtual time."""
+
+from __future__ import annotations
+
+from terrace import _core
+from terrace.lab.experiment.cells import Answers, Cell, unique
+from terrace.lab.experiment.page import Report, Section
+from terrace.lab.experiment.setting import Setting
+from terrace.lab.experiment.tables import Row, Table, geometric_mean
+
+MACHINES = ("unimem-bw2", "unimem-lat4")
+COPIERS = ("swap", "user-copy", "ideal")
+SIZE = "256MB"
+ALL = "planned auto"
+# What a part has to bring: in the geometric mean, or somewhere.
+LEAST_MEAN = 0.005
+LEAST_ANYWHERE = 0.02
+
+
+def methods() -> dict[str, str]:
+    """By what is left out, the method that does without it."""
+    return {
+        **{part: f"{ALL} without {part}" for part in _core.planner_parts()},
+        "all that search": f"{ALL} without {' '.join(_core.planner_parts())}",
+    }
+
+
+def cells(setting: Setting) -> list[Cell]:
+    """Every question."""
+    return unique(
+        [
+            Cell(name, f"{machine}@{copier}", method, SIZE)
+            for method in (ALL, *methods().values())
+            for name in setting.workloads
+            for machine in MACHINES
+            for copier in COPIERS
+        ]
+    )
+
+
+def parts(setting: Setting, answers: Answers) -> Table:
+    """By part, what the loops take without it over what they take with it."""
+    rows: list[Row] = []
+    for part, method in methods().items():
+        slower: dict[str, float] = {}
+        by_copier: dict[str, list[float]] = {copier: [] for copier in COPIERS}
+        for name in setting.workloads:
+            for machine in MACHINES:
+                for copier in COPIERS:
+                    one, other = (
+                        answers.get(Cell(name, f"{machine}@{copier}", which, SIZE)).loop_s for which in (method, ALL)
+                    )
+                    slower[f"{name} on {machine}@{copier}"] = one / other
+                    by_copier[copier].append(one / other)
+        where = max(slower, key=lambda cell: slower[cell])
+        mean = geometric_mean(list(slower.values())) or 1.0
+        rows.append(
+            {
+                "without": part, "mean_gap": mean - 1,
+                **{f"{copier}_gap": (geometric_mean(by_copier[copier]) or 1.0) - 1 for copier in COPIERS},
+                "worst_gap": slower[where] - 1, "worst": where, "best_gap": min(slower.values()) - 1,
+                "stays": "yes" if mean - 1 >= LEAST_MEAN or slower[where] - 1 >= LEAST_ANYWHERE else "no",
+            }
+        )  # fmt: skip
+    return Table("parts", "Loops without a part of the planner over loops with all of it", rows)
+
+
+def report(setting: Setting, answers: Answers) -> Report:
+    """Of all answers, which have to be there."""
+    table = parts(setting, answers)
+    little = [str(row["without"]) for row in table.rows if row["stays"] == "no"]
+    return Report(
+        "What each part of the planner brings",
+        f"Parts that bring less than {LEAST_MEAN:.1%} in the geometric mean and {LEAST_ANYWHERE:.0%} anywhere: "
+        f"{', '.join(little) or 'none'}.",
+        f"Programs: {', '.join(setting.workloads)}, in class {setting.problem_class}, on {', '.join(MACHINES)}, at the "
+        f"prices {', '.join(COPIERS)}, fast memory in the study's ratio. Plans of sampled profiles, obeyed in virtual "
+        "time.",
+        [Section("By part", "Gaps are to the plan that is made with all parts.", tables=[table])],
+    )

@@ -38,6 +38,17 @@ struct MeasuredLatency {
   double load = 0;  // bytes/s that the others read meanwhile
 };
 
+// A copier at work beside a running thread, with one kind of pages, "huge" or "small": "move", all that a chunk of the
+// size took the mover; "copy", what copying its bytes alone takes; "stall", what the running thread lost for it;
+// "trap", what touching it in flight cost beyond the wait.
+struct MeasuredCopier {
+  std::string copier;
+  std::string what;
+  std::string pages;
+  Bytes size;
+  Spread seconds;
+};
+
 // Where a measured file's numbers come from: [measured].
 struct Measurement {
   std::string date;       // ISO 8601, UTC
@@ -46,6 +57,7 @@ struct Measurement {
   std::vector<std::string> notes;  // what could not be measured, and what stands there instead
   std::vector<MeasuredBandwidth> bandwidths;
   std::vector<MeasuredLatency> latencies;
+  std::vector<MeasuredCopier> copiers;
 };
 
 struct MachineFile {

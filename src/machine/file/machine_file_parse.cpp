@@ -306,12 +306,11 @@ class Parser {
   }
 
   void read_copiers() {
-    Names names("copier");
     for (const auto& table : entries("copier", false)) {
       table.allow_only({"name", "piece", "call", "pages", "stall", "trap", "threads", "lines"});
       CopierPrice copier;
       copier.name = table.name("name");
-      names.add(table, "name", copier.name);
+      copiers_.add(table, "name", copier.name);
       for (const auto& key : table.keys())
         if (copier.name == k_ideal_copier && key != "name")
           table.refuse(key, "the copier '" + copier.name + "' costs bytes alone; name one that costs more otherwise");
@@ -359,7 +358,7 @@ class Parser {
 
   Measurement read_measured() {
     const auto table = top_.table("measured");
-    table.allow_only({"fingerprint", "date", "processor", "repetitions", "notes", "bandwidth", "latency"});
+    table.allow_only({"fingerprint", "date", "processor", "repetitions", "notes", "bandwidth", "latency", "copier"});
     parts_.fingerprint = table.name("fingerprint");
     Measurement measured;
     measured.date = table.text("date");
@@ -382,6 +381,14 @@ class Parser {
                                     {entry.time("median").value, entry.time_or_zero("spread").value},
                                     entry.has("load") ? entry.bandwidth("load").value : 0});
     }
+    for (const auto& entry : table.entries("copier")) {
+      entry.allow_only({"copier", "what", "pages", "size", "median", "spread"});
+      measured.copiers.push_back({parts_.copiers[copiers_.find(entry, "copier")].name,
+                                  entry.name("what"),
+                                  entry.name("pages"),
+                                  entry.size("size"),
+                                  {entry.time_or_zero("median").value, entry.time_or_zero("spread").value}});
+    }
     return measured;
   }
 
@@ -400,6 +407,7 @@ class Parser {
   Names places_{"place"};
   Names initiators_{"initiator"};
   Names domains_{"domain"};
+  Names copiers_{"copier"};
   std::vector<TomlTable> domain_tables_;
   std::vector<TomlTable> place_tables_;
   std::map<std::pair<InitiatorId, PlaceId>, bool> path_keys_;

@@ -70,19 +70,36 @@ class NumaSwap final : public NumaCopier {
 
  private:
   void bring(std::span<Load> loads, int node) noexcept override {
-    std::size_t begin = 0;  // of those that are not there
-    const auto bring_rest = [&](std::size_t end) {
-      if (end > begin) NumaCopier::bring(loads.subspan(begin, end - begin), node);
-      begin = end + 1;
+    std::size_t rest = 0;  // begin of those that are not there
+    const auto arrived = [&](std::size_t first, std::size_t count) {
+      if (first > rest) NumaCopier::bring(loads.subspan(rest, first - rest), node);
+      for (auto& load : loads.subspan(first, count)) load.behind = 0;
+      rest = first + count;
     };
-    for (std::size_t i = 0; i < loads.size(); ++i) {
-      auto& load = loads[i];
-      const auto size = range_of(*load.chunk);
-      if (!load.underway || size < k_least || exchange_.bring(load.chunk->address, size, node) != 0) continue;
-      load.behind = 0;
-      bring_rest(i);
+    for (std::size_t i = 0, count = 0; i < loads.size(); i += count) {
+      count = neighbours_from(loads.subspan(i));
+      if (exchanged(loads.subspan(i, count), node)) {
+        arrived(i, count);
+        continue;
+      }
+      for (auto one = i; count > 1 && one < i + count; ++one)  // they may be of several mappings
+        if (exchanged(loads.subspan(one, 1), node)) arrived(one, 1);
     }
-    bring_rest(loads.size());
+    if (loads.size() > rest) NumaCopier::bring(loads.subspan(rest), node);
+  }
+  // Chunks that follow one another in memory are one range, which stalls and takes the mover once.
+  static std::size_t neighbours_from(std::span<const Load> loads) {
+    std::size_t count = 1;
+    const auto goes = [](const Load& load) { return load.underway && load.chunk->size % k_page == 0; };
+    while (goes(loads[count - 1]) && count < loads.size() && loads[count].underway &&
+           loads[count].chunk->address == loads[count - 1].chunk->address + loads[count - 1].chunk->size)
+      ++count;
+    return count;
+  }
+  bool exchanged(std::span<Load> loads, int node) noexcept {
+    const auto begin = loads.front().chunk->address;
+    const auto size = loads.back().chunk->address + range_of(*loads.back().chunk) - begin;
+    return loads.front().underway && size >= k_least && exchange_.bring(begin, size, node) == 0;
   }
   bool make_room(PlaceId place) noexcept override { return exchange_.spare(node_of(place)); }
   void settle() noexcept override { exchange_.settle(); }

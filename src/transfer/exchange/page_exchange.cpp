@@ -17,6 +17,10 @@ namespace {
 
 constexpr std::size_t k_stretch = 8 * PageExchange::k_piece;
 
+void* memory_at(std::uint64_t address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 void pause_a_moment() noexcept {
   const timespec moment{0, 1'000'000};
   nanosleep(&moment, nullptr);
@@ -41,7 +45,7 @@ void PageExchange::choose_kernel() noexcept {
     int error = 0;
     auto* const from = staging_.take_filled(k_piece, huge, static_cast<int>(node), error);
     auto* const to = from ? staging_.take_filled(k_piece, huge, static_cast<int>(node), error) : nullptr;
-    if (from && to) kernel_ = &fastest_copy_kernel(to->data(), from->data(), k_piece);
+    if (from && to) kernel_ = &fastest_copy_kernel(memory_at(to->address), memory_at(from->address), k_piece);
     if (from) staging_.give(*from);
     if (to) staging_.give(*to);
     if (to) return;
@@ -112,9 +116,10 @@ int PageExchange::swap(std::uint64_t address, std::size_t size, Staging::Slot& o
     staging_.clear(old_pages);
     return error;
   }
-  copy(new_pages.data(), old_pages.data(), size);
-  const int error = faults_.move(address, new_pages.address, size, moved);
-  if (error != 0) insist(address + moved, new_pages.address + moved, size - moved);
+  const auto copied = new_pages.last(size);
+  copy(memory_at(copied), memory_at(old_pages.address), size);
+  const int error = faults_.move(address, copied, size, moved);
+  if (error != 0) insist(address + moved, copied + moved, size - moved);
   faults_.wake(address, size);
   staging_.exchanged(old_pages, new_pages, size);
   if (error != 0) staging_.clear(new_pages);  // it still has what was copied instead

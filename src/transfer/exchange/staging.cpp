@@ -82,10 +82,11 @@ void Staging::take(Slot& slot) noexcept {
   slot.is_kept = false;
 }
 
-Staging::Slot* Staging::take_any(std::size_t filled, bool huge, int node) noexcept {
+Staging::Slot* Staging::take_any(std::size_t filled, bool huge, int node, bool more) noexcept {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& one) {
-    return !one.taken && one.huge == huge && one.filled == filled && (filled == 0 || one.node == node);
+    return !one.taken && one.huge == huge && (more ? one.filled > filled : one.filled == filled) &&
+           (one.filled == 0 || one.node == node);
   });
   if (found == slots_.end()) return nullptr;
   take(*found);
@@ -109,6 +110,7 @@ Staging::Slot* Staging::take_empty(bool huge) noexcept {
 Staging::Slot* Staging::take_filled(std::size_t size, bool huge, int node, int& error) noexcept {
   error = 0;
   if (auto* const slot = take_any(size, huge, node)) return slot;
+  if (auto* const slot = take_any(size, huge, node, true)) return slot;
   auto* const slot = take_empty(huge);
   if (!slot) {
     error = EAGAIN;
@@ -147,14 +149,14 @@ void Staging::clear(Slot& slot) noexcept {
 }
 
 void Staging::exchanged(Slot& empty, Slot& filled, std::size_t size) noexcept {
-  if (const int node = node_of_all(empty.address, size, k_asked); node >= 0) {
+  if (const int node = node_of_all(empty.address, empty.huge ? k_page : size, k_asked); node >= 0) {
     empty.filled = size;
     empty.node = node;
   } else {
     clear(empty);  // of several nodes
   }
-  filled.filled = 0;
-  filled.node = -1;
+  filled.filled -= size;
+  if (filled.filled == 0) filled.node = -1;
 }
 
 void Staging::give(Slot& slot) noexcept {

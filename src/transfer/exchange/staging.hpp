@@ -39,9 +39,7 @@ class Staging {
     bool taken = false;      // by a thread
     bool is_kept = false;    // on the account
     std::uint64_t used = 0;  // when it was filled, in fillings
-    [[nodiscard]] void* data() const {
-      return reinterpret_cast<void*>(address);
-    }  // NOLINT(performance-no-int-to-ptr)
+    [[nodiscard]] std::uint64_t last(std::size_t size) const { return address + filled - size; }
   };
 
   // Watched ranges for `slots` slots of each kind, of which at most `keep` in all stay filled while nobody uses them,
@@ -54,7 +52,7 @@ class Staging {
 
   // An empty one; null where all are taken.
   [[nodiscard]] Slot* take_empty(bool huge) noexcept;
-  // One with exactly so many bytes of pages on the node, in one huge page or in small ones: one that was filled,
+  // One with at least so many bytes of pages on the node, in one huge page or in small ones: one that was filled,
   // else new pages. Null, with the reason in `error`, where the node has none: pages elsewhere are given back.
   [[nodiscard]] Slot* take_filled(std::size_t size, bool huge, int node, int& error) noexcept;
   // It stays filled, if not too many are; until the account is settled nobody answers for that.
@@ -64,13 +62,13 @@ class Staging {
   // Gives back the node's pages that nobody uses: somebody needs the room. False where there were none.
   bool spare(int node) noexcept;
 
-  // What is done with taken ones. The pages of `filled` went to a range whose own went to `empty`.
+  // What is done with taken ones. The last pages of `filled` went to a range whose own went to `empty`.
   void exchanged(Slot& empty, Slot& filled, std::size_t size) noexcept;
   // Gives its pages back to the system.
   void clear(Slot& slot) noexcept;
 
  private:
-  Slot* take_any(std::size_t filled, bool huge, int node) noexcept;
+  Slot* take_any(std::size_t filled, bool huge, int node, bool more = false) noexcept;
   int fill(Slot& slot, std::size_t size, int node) noexcept;
   void map_scratch(bool huge) noexcept;
   Slot* oldest_beyond_keep() noexcept;

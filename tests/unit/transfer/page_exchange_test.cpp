@@ -170,6 +170,38 @@ TEST_F(PageExchangeTest, PagesThatAreKeptAreOnTheAccount) {
   EXPECT_FALSE(exchange_->spare(k_node));
 }
 
+TEST_F(PageExchangeTest, PagesThatAreKeptServeSmallerChunks) {
+  numbers(false);
+  exchange_->spare(k_node);
+  ASSERT_EQ(exchange_->bring(chunk(0), k_chunk, k_node), 0);
+  exchange_->settle();
+  ASSERT_EQ(account_.held, k_chunk);
+  for (const std::size_t size : {16 * k_page, 3 * k_page, 100 * k_page}) {
+    ASSERT_EQ(exchange_->bring(chunk(1), size, k_node), 0);
+    exchange_->settle();
+    EXPECT_LE(account_.held, k_chunk) << size;  // at most two slots stay filled
+  }
+}
+
+// Huge pages are exchanged for huge ones also where small ones went before and between.
+TEST_F(PageExchangeTest, HugePagesStayHuge) {
+  numbers(true);
+  const memory::PageMap pages;
+  if (!pages.may_be_huge(chunk(0))) GTEST_SKIP() << "the kernel gave no huge page";
+  const Mapping small(k_chunk, k_huge_page);
+  madvise(small.page(0), k_chunk, MADV_NOHUGEPAGE);
+  small.touch(0, k_chunk / k_page);
+  ASSERT_FALSE(pages.may_be_huge(small.address())) << "this kernel does not say which pages are huge";
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_EQ(exchange_->bring(small.address(), k_chunk, k_node), 0);
+    for (std::size_t c = 0; c < k_chunks; ++c) {
+      ASSERT_EQ(exchange_->bring(chunk(c), k_chunk, k_node), 0);
+      EXPECT_TRUE(pages.may_be_huge(chunk(c))) << round << ' ' << c;
+    }
+    EXPECT_FALSE(pages.may_be_huge(small.address())) << round;
+  }
+}
+
 TEST_F(PageExchangeTest, WhatCannotGoIsWholeAfterwards) {
   auto* const all = numbers(false);
   // A part that may not be written.

@@ -1,9 +1,10 @@
 // What moves cost, against what the measured machine says that they cost, and against bare copies: while another
 // thread of the program computes. On one node chunks are moved within it.
 //
-//     mixed_moves   10,000 chunks of 64 KiB to 8 MiB, in small and in huge pages, in random order, through the queue:
-//                   seconds, those that the price adds up to, their ratio; and the mover's processor time, which says
-//                   more where other programs use the machine
+//     mixed_moves   10,000 chunks of 64 KiB to 8 MiB, in small and in huge pages, in random order, through the
+//     queue:
+//                   seconds, those that the price adds up to, their ratio; and the mover's processor time, which
+//                   says more where other programs use the machine
 //     shares/...    of the best bare copy loop: exchanged pages; copies whose mappings are then swapped by two
 //                   mremap(2) (they lose what is written meanwhile); and what move_pages(2) takes, which between
 //                   places of one node moves nothing. Medians, by turns
@@ -182,7 +183,9 @@ class Remapped {
   }
 
  private:
-  void advise(void* begin, std::size_t size) const { madvise(begin, size, huge_ ? MADV_HUGEPAGE : MADV_NOHUGEPAGE); }
+  void advise(void* begin, std::size_t size) const {
+    madvise(begin, size, huge_ ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  }
 
   bool huge_;
   std::size_t size_;

@@ -56,8 +56,8 @@ int check(bool json) {
 }
 
 int show(const std::string& name, bool json) {
-  const auto file = name.empty() ? machine::MachineFile{machine::discover(), std::nullopt}
-                                 : machine::load_machine(name);
+  const auto file =
+      name.empty() ? machine::MachineFile{machine::discover(), std::nullopt} : machine::load_machine(name);
   const auto* measured = file.measured ? &*file.measured : nullptr;
   fmt::print("{}", json ? machine::describe_json(file.machine, measured) + "\n"
                         : machine::describe(file.machine, measured));

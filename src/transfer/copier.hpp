@@ -48,8 +48,8 @@ class Copier {
   // their new place. A chunk of which a page cannot go is brought back and keeps its place: it was refused.
   virtual void carry(std::span<Load> loads, PlaceId to) noexcept = 0;
 
-  // How it works, for who measures what it costs: the most that one call moves, its threads, and how these copy whole
-  // pages, that are there, from one place to another.
+  // How it works, for who measures what it costs: the most that one call moves, its threads, and how these copy
+  // whole pages, that are there, from one place to another.
   [[nodiscard]] virtual Bytes piece() const noexcept = 0;
   [[nodiscard]] virtual std::uint32_t threads() const noexcept { return 1; }
   virtual void copy(void* to, const void* from, std::size_t size) noexcept = 0;

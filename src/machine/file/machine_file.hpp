@@ -38,9 +38,9 @@ struct MeasuredLatency {
   double load = 0;  // bytes/s that the others read meanwhile
 };
 
-// A copier at work beside a running thread, with one kind of pages, "huge" or "small": "move", all that a chunk of the
-// size took the mover; "copy", what copying its bytes alone takes; "stall", what the running thread lost for it;
-// "trap", what touching it in flight cost beyond the wait.
+// A copier at work beside a running thread, with one kind of pages, "huge" or "small": "move", all that a chunk of
+// the size took the mover; "copy", what copying its bytes alone takes; "stall", what the running thread lost for
+// it; "trap", what touching it in flight cost beyond the wait.
 struct MeasuredCopier {
   std::string copier;
   std::string what;
@@ -85,9 +85,9 @@ void write_machine_file(const std::filesystem::path& path, const Machine& machin
 // the folders of $TERRACE_MACHINES (separated by ':'), in ../share/terrace/machines beside the executable, and in
 // the source tree. Throws Error{not_found} naming the nearest shipped machine and all there are.
 std::filesystem::path find_machine(const std::string& name);
-// A file or a shipped machine, as find_machine() takes it; behind an @ the name of a copier, at whose price its data
-// is moved instead of the first one's: "unimem-lat4@ideal". Throws, too, Error{not_found} for a copier that it does
-// not have.
+// A file or a shipped machine, as find_machine() takes it; behind an @ the name of a copier, at whose price its
+// data is moved instead of the first one's: "unimem-lat4@ideal". Throws, too, Error{not_found} for a copier that
+// it does not have.
 MachineFile load_machine(const std::string& name);
 // The names that find_machine() knows, sorted, each once.
 std::vector<std::string> shipped_machines();

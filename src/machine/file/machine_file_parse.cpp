@@ -290,7 +290,8 @@ class Parser {
       copiers_.add(table, "name", copier.name);
       for (const auto& key : table.keys())
         if (copier.name == k_ideal_copier && key != "name")
-          table.refuse(key, "the copier '" + copier.name + "' costs bytes alone; name one that costs more otherwise");
+          table.refuse(key,
+                       "the copier '" + copier.name + "' costs bytes alone; name one that costs more otherwise");
       if (table.has("piece")) copier.piece = table.size("piece");
       if (table.has("call")) copier.call = table.time_or_zero("call");
       for (const auto& page : table.entries("pages")) {

@@ -26,7 +26,8 @@ std::uint16_t Names::find(const TomlTable& table, std::string_view key) const {
   const auto it = index_.find(name);
   if (it != index_.end()) return static_cast<std::uint16_t>(it->second);
   const auto nearest = nearest_name(name, names_);
-  const auto advice = nearest.empty() ? "; add it, or name one that there is" : "; did you mean '" + nearest + "'?";
+  const auto advice =
+      nearest.empty() ? "; add it, or name one that there is" : "; did you mean '" + nearest + "'?";
   table.refuse(key, "there is no " + std::string(what_) + " '" + name + "'" + advice);
 }
 

@@ -1,5 +1,5 @@
-// Threads that copy one piece of memory together: one core streams no faster than its lines in flight let it, several
-// have more of them. The piece is shared out in blocks, so that a thread that has no core holds nobody up.
+// Threads that copy one piece of memory together: one core streams no faster than its lines in flight let it,
+// several have more of them. The piece is shared out in blocks, so that a thread that has no core holds nobody up.
 #pragma once
 
 #include <pthread.h>
@@ -16,8 +16,8 @@ namespace terrace::transfer {
 // In the child of a fork there are no helpers: a crew is of use in the process that made it only.
 class Crew {
  public:
-  // `threads` with the one that calls; the others begin with every signal blocked and call `enter` first. Where the
-  // system gives no thread there are fewer.
+  // `threads` with the one that calls; the others begin with every signal blocked and call `enter` first. Where
+  // the system gives no thread there are fewer.
   Crew(std::size_t threads, void (*enter)());
   ~Crew();
   Crew(const Crew&) = delete;

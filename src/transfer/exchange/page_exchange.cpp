@@ -61,8 +61,8 @@ int PageExchange::bring(std::uint64_t address, std::size_t size, int node) noexc
     std::size_t done = 0;
     int error = bring_stretch(address, stretch, node, done);
     if (error != 0) {
-      // The piece behind which it stopped. Pages that a child of fork(2) shares become this process's own when they
-      // are written.
+      // The piece behind which it stopped. Pages that a child of fork(2) shares become this process's own when
+      // they are written.
       const auto last = std::max(align_down(address + done - 1, k_piece), address);
       const auto piece = address + done - last;
       if (error == EBUSY && memory::populate(last, piece) == 0) error = bring_stretch(last, piece, node, done);

@@ -23,7 +23,8 @@ class PageExchange {
   static constexpr std::size_t k_piece = Staging::k_slot;
 
   // At most `threads` of them exchange at once; `keep` slots stay filled for the chunks to come. `copiers` threads
-  // copy a piece, with the one that exchanges (crew.hpp). Throws Error{failed} when the system lacks what it takes.
+  // copy a piece, with the one that exchanges (crew.hpp). Throws Error{failed} when the system lacks what it
+  // takes.
   PageExchange(SlotAccount& account, std::size_t threads, std::size_t keep, std::size_t copiers = 1,
                void (*enter)() = nullptr);
 

@@ -64,7 +64,8 @@ Staging::Staging(Userfault& faults, const memory::PageMap& page_map, SlotAccount
     throw Error(Code::failed, "the system does not watch pages for moving them");
 }
 
-// Anew: nothing is left of what was there, tables included. Where the system has no room for that, it is as it was.
+// Anew: nothing is left of what was there, tables included. Where the system has no room for that, it is as it
+// was.
 void Staging::map_scratch(bool huge) noexcept {
   advise(scratch(huge), k_slot, MADV_DONTNEED);
   syscall(SYS_mmap, scratch(huge), k_slot, PROT_READ | PROT_WRITE,
@@ -149,7 +150,9 @@ void Staging::clear(Slot& slot) noexcept {
 }
 
 void Staging::exchanged(Slot& empty, Slot& filled, std::size_t size) noexcept {
-  if (const int node = node_of_all(empty.address, empty.huge ? k_page : size, k_asked); node >= 0) {
+  const bool is_whole = !empty.huge || page_map_.may_be_huge(empty.address);  // nobody split it meanwhile
+  const int node = is_whole ? node_of_all(empty.address, empty.huge ? k_page : size, k_asked) : -1;
+  if (node >= 0) {
     empty.filled = size;
     empty.node = node;
   } else {

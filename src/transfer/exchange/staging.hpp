@@ -2,8 +2,8 @@
 // or filled with pages of one node. Pages that leave a chunk stay in a slot and serve the next chunk that goes to
 // their node: they are not zeroed again.
 //
-// A slot is for small pages or for one huge page: where small ones were the kernel keeps a table of them, and splits
-// what comes there afterwards.
+// A slot is for small pages or for one huge page: where small ones were the kernel keeps a table of them, and
+// splits what comes there afterwards.
 //
 // Everything is allocated when it is made; nothing throws afterwards. Safe from several threads.
 #pragma once
@@ -42,8 +42,8 @@ class Staging {
     [[nodiscard]] std::uint64_t last(std::size_t size) const { return address + filled - size; }
   };
 
-  // Watched ranges for `slots` slots of each kind, of which at most `keep` in all stay filled while nobody uses them,
-  // as the account allows. Throws Error{failed} when the system gives no address space.
+  // Watched ranges for `slots` slots of each kind, of which at most `keep` in all stay filled while nobody uses
+  // them, as the account allows. Throws Error{failed} when the system gives no address space.
   Staging(Userfault& faults, const memory::PageMap& page_map, SlotAccount& account, std::size_t slots,
           std::size_t keep);
   ~Staging();

@@ -1,5 +1,5 @@
-// A copier with real memory to move, and a thread that computes beside it: what measurements and benchmarks of moves
-// are made of.
+// A copier with real memory to move, and a thread that computes beside it: what measurements and benchmarks of
+// moves are made of.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@ class CopierRig {
   // Null where the system does not let it work.
   [[nodiscard]] Copier* copier() const { return copier_.get(); }
   [[nodiscard]] std::optional<double> share_huge() const { return buffer_.share_huge(); }
-  // Brings all of the memory to the other place, chunk by chunk of this size; seconds of each. Throws Error{failed}
-  // where the system refuses one.
+  // Brings all of the memory to the other place, chunk by chunk of this size; seconds of each. Throws
+  // Error{failed} where the system refuses one.
   std::vector<double> sweep(Bytes size);
   // Copies all of the memory, in pieces of this size; seconds of each.
   std::vector<double> copies(Bytes size);

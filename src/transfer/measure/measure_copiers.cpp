@@ -39,7 +39,8 @@ const char* word_of(Pages pages) { return pages == Pages::huge ? "huge" : "small
 
 double median_of(std::vector<double> values) { return machine::spread_of(std::move(values)).median; }
 
-// Where chunks go from and to: the slowest and the fastest place that are nodes, of the first domain that has some.
+// Where chunks go from and to: the slowest and the fastest place that are nodes, of the first domain that has
+// some.
 struct Way {
   InitiatorId initiator = 0;
   PlaceId from = 0;
@@ -78,7 +79,8 @@ class CopierMeasurer {
   std::optional<machine::CopierPrice> price() {
     std::map<Pages, Measured> all;
     for (const auto pages : {Pages::huge, Pages::small}) {
-      CopierRig rig(variant_, machine_.place(way_.from).numa_node, machine_.place(way_.to).numa_node, pages, memory_);
+      CopierRig rig(variant_, machine_.place(way_.from).numa_node, machine_.place(way_.to).numa_node, pages,
+                    memory_);
       if (!rig.copier()) {
         note("this system does not let it work");
         return {};
@@ -203,8 +205,8 @@ class CopierMeasurer {
 
   // Little's law, so that copy_rate() is the rate that was measured.
   [[nodiscard]] double lines_of(double rate) const {
-    const auto latency = std::max(machine_.path(way_.initiator, way_.from).latency,
-                                  machine_.path(way_.initiator, way_.to).latency);
+    const auto latency =
+        std::max(machine_.path(way_.initiator, way_.from).latency, machine_.path(way_.initiator, way_.to).latency);
     return std::max(1.0, rate * latency.value / static_cast<double>(machine_.parts().line.value) / threads_);
   }
 

@@ -7,9 +7,9 @@
 
 namespace terrace::transfer {
 
-// Adds to a measured file the prices of the copiers that this system lets work, the one that serves first in front, and
-// what they come from, repeated as often as the rest; what could not be measured is named in the notes. On one node,
-// chunks are moved within it.
+// Adds to a measured file the prices of the copiers that this system lets work, the one that serves first in
+// front, and what they come from, repeated as often as the rest; what could not be measured is named in the notes.
+// On one node, chunks are moved within it.
 void measure_copiers(machine::MachineFile& file, const machine::Discovered& discovered,
                      const machine::Progress& progress = {});
 

@@ -17,8 +17,8 @@ using Row = std::array<double, k_unknowns>;
 
 Row counts_of(const PricedMove& move) { return {move.pieces, move.small, move.huge}; }
 
-// Gauss's elimination of the normal equations of those unknowns that `chosen` has; the others are 0. None where they
-// cannot be told apart.
+// Gauss's elimination of the normal equations of those unknowns that `chosen` has; the others are 0. None where
+// they cannot be told apart.
 std::optional<Row> solve(const std::array<Row, k_unknowns>& products, const Row& right, unsigned chosen) {
   std::array<std::array<double, k_unknowns + 1>, k_unknowns> table{};
   for (std::size_t i = 0; i < k_unknowns; ++i) {

@@ -135,17 +135,19 @@ TEST(MachineFile, RoundTripsWhatWasMeasuredOfCopiers) {
     parse_machine_file(format_machine_file(machine, &measured), "x.toml");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("measured.copier.copier: there is no copier 'swop'; did you mean 'swap'?"),
-              std::string::npos)
+    EXPECT_NE(
+        std::string(error.what()).find("measured.copier.copier: there is no copier 'swop'; did you mean 'swap'?"),
+        std::string::npos)
         << error.what();
   }
 }
 
 TEST(MachineFile, RoundTripsCopiers) {
   auto parts = example_parts();
-  parts.copiers = {{"swap", {2 << 20}, {25e-6}, {{{4096}, {0.2e-6}}, {{2 << 20}, {}}}, {20e-6}, Seconds{4e-6}, 4, 15},
-                   {"user-copy", {}, {}, {}, {}, Seconds{}, 1, 0},
-                   {.name = k_ideal_copier}};
+  parts.copiers = {
+      {"swap", {2 << 20}, {25e-6}, {{{4096}, {0.2e-6}}, {{2 << 20}, {}}}, {20e-6}, Seconds{4e-6}, 4, 15},
+      {"user-copy", {}, {}, {}, {}, Seconds{}, 1, 0},
+      {.name = k_ideal_copier}};
   const Machine machine(parts);
   const auto text = format_machine_file(machine);
   EXPECT_NE(text.find("\n[[copier]]\nname = \"swap\"\npiece = \"2MiB\"\ncall = \"25us\"\n"
@@ -165,7 +167,8 @@ TEST(MachineFile, RoundTripsCopiers) {
 TEST(MachineFile, TakesTheCopierBehindTheName) {
   auto parts = example_parts();
   parts.copiers = {{.name = "swap"}, {.name = "user-copy"}};
-  const auto path = (fs::temp_directory_path() / ("terrace-copiers-" + std::to_string(::getpid()) + ".toml")).string();
+  const auto path =
+      (fs::temp_directory_path() / ("terrace-copiers-" + std::to_string(::getpid()) + ".toml")).string();
   write_machine_file(path, Machine(parts));
   EXPECT_EQ(load_machine(path).machine.copier().name, "swap");
   EXPECT_EQ(load_machine(path + "@user-copy").machine.copier().name, "user-copy");

@@ -1,5 +1,5 @@
-// A mover that never stops against a program that writes: plain stores and atomics from two threads, system calls, and
-// a kernel that pages out. Every increment is checked against an account in memory that nobody moves.
+// A mover that never stops against a program that writes: plain stores and atomics from two threads, system calls,
+// and a kernel that pages out. Every increment is checked against an account in memory that nobody moves.
 #pragma once
 
 #include <sys/mman.h>
@@ -45,7 +45,8 @@ class ExchangeStress {
   StressCounts run(std::chrono::duration<double> time) {
     const auto before = pages_swapped_out();
     std::vector<std::thread> threads;
-    for (unsigned writer = 0; writer < k_writers; ++writer) threads.emplace_back([this, writer] { write(writer); });
+    for (unsigned writer = 0; writer < k_writers; ++writer)
+      threads.emplace_back([this, writer] { write(writer); });
     threads.emplace_back([this] { call(); });
     threads.emplace_back([this] { page_out(); });
     move(time);
@@ -67,6 +68,8 @@ class ExchangeStress {
 
  private:
   static constexpr unsigned k_writers = 2;
+  static constexpr int k_burst = 100;  // ranges
+  static constexpr int k_pause = 400;  // milliseconds
   static constexpr std::size_t k_size = 4 * k_huge_page;
   static constexpr std::size_t k_words = k_size / sizeof(std::uint64_t);
 
@@ -122,7 +125,8 @@ class ExchangeStress {
       std::fill(text.begin(), text.end(), static_cast<unsigned char>(random()));
       bool right = true;
       for (const bool out : {false, true}) {
-        right = right && syscall(SYS_write, ends[1], out ? page : text.data(), k_page) == static_cast<long>(k_page);
+        right =
+            right && syscall(SYS_write, ends[1], out ? page : text.data(), k_page) == static_cast<long>(k_page);
         right = right && syscall(SYS_read, ends[0], out ? back.data() : page, k_page) == static_cast<long>(k_page);
         calls_ += 1;
       }
@@ -132,12 +136,13 @@ class ExchangeStress {
     close(ends[1]);
   }
 
+  // In bursts: between them the mover and the writers go at full speed.
   void page_out() {
     std::mt19937 random(4);
-    while (!stop_.load(std::memory_order_relaxed)) {
+    for (int burst = 0; !stop_.load(std::memory_order_relaxed); ++burst) {
       const auto range = random_range(random);
       madvise(reinterpret_cast<void*>(range.address), range.size, MADV_PAGEOUT);
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      std::this_thread::sleep_for(std::chrono::milliseconds(burst % k_burst == 0 ? k_pause : 1));
     }
   }
 

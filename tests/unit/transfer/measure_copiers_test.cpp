@@ -1,4 +1,5 @@
-// What measuring moves leaves in a machine file. Times are whatever they are; laws that hold on any machine are checked.
+// What measuring moves leaves in a machine file. Times are whatever they are; laws that hold on any machine are
+// checked.
 #include "transfer/measure/measure_copiers.hpp"
 
 #include <gtest/gtest.h>

@@ -28,8 +28,8 @@ std::vector<PricedMove> moves_at(const FittedPrice& price, double noise) {
 }
 
 TEST(PriceFit, FindsThePriceThatMovesHad) {
-  for (const auto& price : {FittedPrice{10e-6, 0.2e-6, 15e-6}, FittedPrice{10e-6, 0.2e-6, 0}, FittedPrice{0, 1e-6, 4e-6},
-                            FittedPrice{5e-6, 0, 0}}) {
+  for (const auto& price : {FittedPrice{10e-6, 0.2e-6, 15e-6}, FittedPrice{10e-6, 0.2e-6, 0},
+                            FittedPrice{0, 1e-6, 4e-6}, FittedPrice{5e-6, 0, 0}}) {
     const auto found = fit_price(moves_at(price, 0));
     EXPECT_NEAR(found.call, price.call, 1e-12);
     EXPECT_NEAR(found.small, price.small, 1e-12);

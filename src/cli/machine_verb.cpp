@@ -14,10 +14,13 @@
 #include "machine/discover/check.hpp"
 #include "machine/discover/discovery.hpp"
 #include "machine/measure/measure.hpp"
+#include "transfer/measure/measure_copiers.hpp"
 
 namespace terrace::cli {
 
 namespace {
+
+constexpr double k_share_of_the_machine = 0.9;  // of all that is measured; the rest is moves
 
 // Rewrites one line of a terminal of ours; silent anywhere else.
 void show_progress(double done, std::string_view what) {
@@ -27,7 +30,13 @@ void show_progress(double done, std::string_view what) {
 
 int measure(const std::string& output, bool quick, bool json) {
   const auto discovered = machine::discover_details();
-  const auto file = machine::measure_machine(discovered, {.quick = quick}, show_progress);
+  const machine::MeasureOptions options{.quick = quick};
+  auto file = machine::measure_machine(discovered, options, [](double done, std::string_view what) {
+    show_progress(k_share_of_the_machine * done, what);
+  });
+  transfer::measure_copiers(file, discovered, [](double done, std::string_view what) {
+    show_progress(k_share_of_the_machine + (1 - k_share_of_the_machine) * done, what);
+  });
   const auto* measured = file.measured ? &*file.measured : nullptr;
   if (!output.empty()) machine::write_machine_file(output, file.machine, measured);
   if (json)
@@ -47,8 +56,8 @@ int check(bool json) {
 }
 
 int show(const std::string& name, bool json) {
-  const auto file = name.empty() ? machine::MachineFile{machine::discover(), std::nullopt}
-                                 : machine::load_machine(name);
+  const auto file =
+      name.empty() ? machine::MachineFile{machine::discover(), std::nullopt} : machine::load_machine(name);
   const auto* measured = file.measured ? &*file.measured : nullptr;
   fmt::print("{}", json ? machine::describe_json(file.machine, measured) + "\n"
                         : machine::describe(file.machine, measured));

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,12 @@ class Copier {
   // is touched meanwhile comes from there, moves what is there, gives back the room that they leave, and stores
   // their new place. A chunk of which a page cannot go is brought back and keeps its place: it was refused.
   virtual void carry(std::span<Load> loads, PlaceId to) noexcept = 0;
+
+  // How it works, for who measures what it costs: the most that one call moves, its threads, and how these copy
+  // whole pages, that are there, from one place to another.
+  [[nodiscard]] virtual Bytes piece() const noexcept = 0;
+  [[nodiscard]] virtual std::uint32_t threads() const noexcept { return 1; }
+  virtual void copy(void* to, const void* from, std::size_t size) noexcept = 0;
 };
 
 // What a copier works on; all outlive it.
@@ -53,6 +60,7 @@ struct CopierParts {
   const machine::Machine& machine;
   memory::ChunkTable& chunks;
   memory::Ledger& ledger;
+  void (*enter)() = nullptr;  // called first on each thread that a copier begins
 };
 
 class CopierVariant {
@@ -62,6 +70,10 @@ class CopierVariant {
   [[nodiscard]] virtual bool serves(const machine::Place& from, const machine::Place& to) const = 0;
   // What moving 2 MiB takes beside the copy itself, about: of several variants the cheapest serves a way.
   [[nodiscard]] virtual Seconds overhead() const = 0;
+  // Whether pages that go from a place to another one of the same node are moved all the same.
+  [[nodiscard]] virtual bool moves_within_node() const { return false; }
+  // What it took now to touch a page in flight, beyond the wait until it was there; none where nobody waits.
+  [[nodiscard]] virtual std::optional<Seconds> time_of_a_trap() const { return {}; }
   // For the ways that it serves. It takes here all the memory that it will ever need. Null where the system does
   // not let this process do it.
   [[nodiscard]] virtual std::unique_ptr<Copier> make(const CopierParts& parts) const = 0;
@@ -71,7 +83,7 @@ const std::vector<const CopierVariant*>& copiers();
 // Each pair of places by the cheapest variant that serves it, and that the system allows.
 class CopiersByWay {
  public:
-  CopiersByWay(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger);
+  explicit CopiersByWay(const CopierParts& parts);
   // Null where nobody serves the way. From k_no_place: who moves within `to`.
   [[nodiscard]] Copier* of(PlaceId from, PlaceId to) const {
     return of_[(from == k_no_place ? to : from) * places_ + to];

@@ -5,9 +5,9 @@
 
 namespace terrace::transfer {
 
-CopiersByWay::CopiersByWay(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger)
-    : places_(machine.places().size()), of_(places_ * places_, nullptr) {
-  const auto& places = machine.places();
+CopiersByWay::CopiersByWay(const CopierParts& parts)
+    : places_(parts.machine.places().size()), of_(places_ * places_, nullptr) {
+  const auto& places = parts.machine.places();
   auto variants = copiers();
   std::stable_sort(variants.begin(), variants.end(),
                    [](const auto* one, const auto* other) { return one->overhead() < other->overhead(); });
@@ -16,7 +16,7 @@ CopiersByWay::CopiersByWay(const machine::Machine& machine, memory::ChunkTable& 
     for (std::size_t way = 0; way < of_.size(); ++way) {
       if (of_[way] || !variant->serves(places[way / places_], places[way % places_])) continue;
       if (!made) {
-        auto copier = variant->make({machine, chunks, ledger});
+        auto copier = variant->make(parts);
         if (!copier) break;
         made = made_.emplace_back(std::move(copier)).get();
       }

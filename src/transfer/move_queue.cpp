@@ -46,7 +46,7 @@ MoveQueue::MoveQueue(const machine::Machine& machine, memory::ChunkTable& chunks
       ledger_(ledger),
       clock_(clock),
       enter_(enter),
-      copiers_(machine, chunks, ledger) {
+      copiers_({machine, chunks, ledger, enter}) {
   loads_.reserve(k_group_chunks);
   group_.reserve(k_group_chunks);
   sigset_t all;

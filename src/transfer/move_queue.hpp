@@ -20,8 +20,9 @@ namespace terrace::transfer {
 class MoveQueue final : public Mover {
  public:
   // All outlive the mover; the clock and the ledger are used from its thread, too. Starts the thread with every
-  // signal blocked: signals are the program's. `enter` is called first on that thread, so that who watches the
-  // program's threads leaves it alone. Throws Error{failed} when the system gives no thread.
+  // signal blocked: signals are the program's. `enter` is called first on that thread and on those of copiers, so
+  // that who watches the program's threads leaves them alone. Throws Error{failed} when the system gives no
+  // thread.
   MoveQueue(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger, Clock& clock,
             void (*enter)() = nullptr);
   ~MoveQueue() override;  // the transfer under way is finished, those behind it are not begun

@@ -2,6 +2,7 @@
 #include "transfer/numa_copier.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "core/rounding.hpp"
@@ -30,6 +31,9 @@ int NumaCopier::node_of(PlaceId place) const noexcept {
   return place < places.size() ? places[place].numa_node : -1;
 }
 
+// As the kernel does, about.
+void NumaCopier::copy(void* to, const void* from, std::size_t size) noexcept { std::memcpy(to, from, size); }
+
 void NumaCopier::carry(std::span<Load> loads, PlaceId to) noexcept {
   for (auto& load : loads) load.underway = set_out(load, to);
   bring(loads, node_of(to));
@@ -55,7 +59,6 @@ bool NumaCopier::set_out(Load& load, PlaceId to) noexcept {
   }
   const auto held = held_on(load);
   load.further |= only(to) & ~only(place_of(chunk));
-  memory::part_from_neighbours(chunk.address, range_of(chunk));
   load.error = memory::prefer_node(chunk.address, range_of(chunk), node_of(to));
   if (load.error == 0) return true;
   load.refused = true;
@@ -84,6 +87,7 @@ void NumaCopier::bring(std::span<Load> loads, int node) noexcept {
   for (auto& load : loads) {
     if (!load.underway) continue;
     load.behind = 0;
+    memory::part_from_neighbours(load.chunk->address, range_of(*load.chunk));
     for (std::size_t page = 0; page < pages_of(*load.chunk); ++page) {
       const auto address = load.chunk->address + page * k_page;
       batch_->pages[batch_->count] = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)

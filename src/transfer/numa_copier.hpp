@@ -16,6 +16,8 @@ class NumaCopier : public Copier {
   explicit NumaCopier(const CopierParts& parts);
 
   void carry(std::span<Load> loads, PlaceId to) noexcept final;
+  [[nodiscard]] Bytes piece() const noexcept override { return {memory::k_page_batch * k_page}; }
+  void copy(void* to, const void* from, std::size_t size) noexcept override;
 
  protected:
   // Brings what loads that are `underway` have in memory to `node`, and leaves in each how much of it stayed

@@ -149,8 +149,13 @@ std::string measurements(const MachineParts& parts, const Measurement& measured)
                 row.load > 0 ? format(BytesPerSecond{row.load}) : "nothing", format(Seconds{row.seconds.median}),
                 format(Seconds{row.seconds.spread})});
   }
+  Table moves({"copier", "what", "pages", "chunk", "time", "spread"}, 3);
+  for (const auto& row : measured.copiers)
+    moves.add({row.copier, row.what, row.pages, format(row.size), format(Seconds{row.seconds.median}),
+               format(Seconds{row.seconds.spread})});
   if (!measured.bandwidths.empty()) out += rates.text();
   if (!measured.latencies.empty()) out += chases.text();
+  if (!measured.copiers.empty()) out += moves.text();
   for (const auto& note : measured.notes) out += "  note: " + note + "\n";
   return out;
 }

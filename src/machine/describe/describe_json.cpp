@@ -169,6 +169,16 @@ Json measurement(const MachineParts& parts, const Measurement& measured) {
   }
   entry["bandwidths"] = std::move(bandwidths);
   entry["latencies"] = std::move(latencies);
+  auto copiers = Json::array();
+  for (const auto& row : measured.copiers) {
+    copiers.push_back({{"copier", row.copier},
+                       {"what", row.what},
+                       {"pages", row.pages},
+                       {"size", row.size.value},
+                       {"median", row.seconds.median},
+                       {"spread", row.seconds.spread}});
+  }
+  entry["copiers"] = std::move(copiers);
   return entry;
 }
 

@@ -38,6 +38,17 @@ struct MeasuredLatency {
   double load = 0;  // bytes/s that the others read meanwhile
 };
 
+// A copier at work beside a running thread, with one kind of pages, "huge" or "small": "move", all that a chunk of
+// the size took the mover; "copy", what copying its bytes alone takes; "stall", what the running thread lost for
+// it; "trap", what touching it in flight cost beyond the wait.
+struct MeasuredCopier {
+  std::string copier;
+  std::string what;
+  std::string pages;
+  Bytes size;
+  Spread seconds;
+};
+
 // Where a measured file's numbers come from: [measured].
 struct Measurement {
   std::string date;       // ISO 8601, UTC
@@ -46,6 +57,7 @@ struct Measurement {
   std::vector<std::string> notes;  // what could not be measured, and what stands there instead
   std::vector<MeasuredBandwidth> bandwidths;
   std::vector<MeasuredLatency> latencies;
+  std::vector<MeasuredCopier> copiers;
 };
 
 struct MachineFile {
@@ -76,9 +88,9 @@ std::filesystem::path find_machine(const std::string& name);
 // The same machine with the price of another of its copiers, or of the ideal one. Throws Error{not_found} naming those
 // that there are.
 Machine with_copier(const Machine& machine, const std::string& name);
-// A file or a shipped machine, as find_machine() takes it; behind an @ the name of a copier, at whose price its data
-// is moved instead of the first one's: "unimem-lat4@ideal". Throws, too, Error{not_found} for a copier that it does
-// not have.
+// A file or a shipped machine, as find_machine() takes it; behind an @ the name of a copier, at whose price its
+// data is moved instead of the first one's: "unimem-lat4@ideal". Throws, too, Error{not_found} for a copier that
+// it does not have.
 MachineFile load_machine(const std::string& name);
 // The names that find_machine() knows, sorted, each once.
 std::vector<std::string> shipped_machines();

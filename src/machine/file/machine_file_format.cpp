@@ -199,6 +199,15 @@ void put_measured(Text& out, const MachineParts& parts, const Measurement& measu
     out.put("median", Seconds{row.seconds.median});
     out.put("spread", Seconds{row.seconds.spread});
   }
+  for (const auto& row : measured.copiers) {
+    out.head("[[measured.copier]]");
+    out.put("copier", row.copier);
+    out.put("what", row.what);
+    out.put("pages", row.pages);
+    out.put("size", row.size);
+    out.put("median", Seconds{row.seconds.median});
+    out.put("spread", Seconds{row.seconds.spread});
+  }
 }
 
 }  // namespace

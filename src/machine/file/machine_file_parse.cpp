@@ -5,41 +5,14 @@
 #include "core/error.hpp"
 #include "machine/file/copier_table.hpp"
 #include "machine/file/machine_file.hpp"
+#include "machine/file/part_names.hpp"
 #include "machine/file/toml_table.hpp"
-#include "machine/nearest_name.hpp"
 
 namespace terrace::machine {
 namespace {
 
 constexpr std::int64_t k_schema = 1;
 constexpr std::size_t k_most_parts = 4096;  // of one kind; the checks are quadratic in it
-
-// Names of one kind of part ("place") with their indices; complains about a second use and about a name that
-// nobody has.
-class Names {
- public:
-  explicit Names(const char* what) : what_(what) {}
-  void add(const TomlTable& table, std::string_view key, const std::string& name) {
-    if (!index_.emplace(name, names_.size()).second) {
-      table.refuse(key, "a second " + std::string(what_) + " is called '" + name + "'; names must be unique");
-    }
-    names_.push_back(name);
-  }
-  [[nodiscard]] std::uint16_t find(const TomlTable& table, std::string_view key) const {
-    const auto name = table.name(key);
-    const auto it = index_.find(name);
-    if (it != index_.end()) return static_cast<std::uint16_t>(it->second);
-    const auto nearest = nearest_name(name, names_);
-    const auto advice =
-        nearest.empty() ? "; add it, or name one that there is" : "; did you mean '" + nearest + "'?";
-    table.refuse(key, "there is no " + std::string(what_) + " '" + name + "'" + advice);
-  }
-
- private:
-  const char* what_;
-  std::map<std::string, std::size_t> index_;
-  std::vector<std::string> names_;
-};
 
 class Parser {
  public:
@@ -66,7 +39,11 @@ class Parser {
     read_copiers();
     check_domains();
     std::optional<Measurement> measured;
-    if (top_.has("measured")) measured = read_measured();
+    if (top_.has("measured")) {
+      const auto table = top_.table("measured");
+      parts_.fingerprint = table.name("fingerprint");
+      measured = read_measurement(table, {initiators_, places_, copiers_});
+    }
     return {build(), std::move(measured)};
   }
 
@@ -307,10 +284,9 @@ class Parser {
   }
 
   void read_copiers() {
-    Names names("copier");
     for (const auto& table : entries("copier", false)) {
       parts_.copiers.push_back(read_copier(table));
-      names.add(table, "name", parts_.copiers.back().name);
+      copiers_.add(table, "name", parts_.copiers.back().name);
     }
   }
 
@@ -335,34 +311,6 @@ class Parser {
     }
   }
 
-  Measurement read_measured() {
-    const auto table = top_.table("measured");
-    table.allow_only({"fingerprint", "date", "processor", "repetitions", "notes", "bandwidth", "latency"});
-    parts_.fingerprint = table.name("fingerprint");
-    Measurement measured;
-    measured.date = table.text("date");
-    measured.processor = table.text("processor");
-    measured.repetitions = static_cast<std::uint32_t>(table.integer("repetitions", 1, 1 << 20));
-    if (table.has("notes")) measured.notes = table.texts("notes");
-    for (const auto& entry : table.entries("bandwidth")) {
-      entry.allow_only({"initiator", "place", "threads", "kernel", "median", "spread"});
-      measured.bandwidths.push_back({initiators_.find(entry, "initiator"),
-                                     places_.find(entry, "place"),
-                                     static_cast<std::uint32_t>(entry.integer("threads", 1, 1 << 24)),
-                                     entry.name("kernel"),
-                                     {entry.bandwidth("median").value, entry.bandwidth_or_zero("spread").value}});
-    }
-    for (const auto& entry : table.entries("latency")) {
-      entry.allow_only({"initiator", "place", "pages", "load", "median", "spread"});
-      measured.latencies.push_back({initiators_.find(entry, "initiator"),
-                                    places_.find(entry, "place"),
-                                    entry.name("pages"),
-                                    {entry.time("median").value, entry.time_or_zero("spread").value},
-                                    entry.has("load") ? entry.bandwidth("load").value : 0});
-    }
-    return measured;
-  }
-
   Machine build() {
     try {
       return Machine(std::move(parts_));
@@ -378,6 +326,7 @@ class Parser {
   Names places_{"place"};
   Names initiators_{"initiator"};
   Names domains_{"domain"};
+  Names copiers_{"copier"};
   std::vector<TomlTable> domain_tables_;
   std::vector<TomlTable> place_tables_;
   std::map<std::pair<InitiatorId, PlaceId>, bool> path_keys_;

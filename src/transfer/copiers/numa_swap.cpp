@@ -1,17 +1,35 @@
 // Between NUMA nodes by exchanging pages with memory beside the program's (exchange/page_exchange.hpp). What
 // cannot go that way, move_pages(2) brings; it also serves where Linux is older than 6.8.
+#include <sched.h>
+
+#include <algorithm>
+
 #include "core/error.hpp"
 #include "transfer/exchange/page_exchange.hpp"
+#include "transfer/exchange/trap_time.hpp"
 #include "transfer/numa_copier.hpp"
 
 namespace terrace::transfer {
 
 namespace {
 
+constexpr std::string_view k_name = "numa_swap";
+constexpr std::size_t k_most_threads = 4;
 // An exchange of less takes longer than its pages' share of a batch of move_pages.
 constexpr std::uint64_t k_least = 16 * k_page;
 constexpr std::size_t k_kept = 8;             // slots of 2 MiB at most
 constexpr std::uint64_t k_share_of_room = 8;  // of what a place has left, a slot takes at most one part in so many
+
+// As many threads as the machine file says; else as many as take half of the program's processors at most, and no
+// more than four: they share one memory's bandwidth.
+std::size_t copying_threads(const machine::Machine& machine) {
+  for (const auto& price : machine.parts().copiers)
+    if (price.name == k_name && price.threads > 0) return price.threads;
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  return std::clamp<std::size_t>(static_cast<std::size_t>(CPU_COUNT(&allowed)) / 2, 1, k_most_threads);
+}
 
 // Pages that stay in slots are held on the place of their node.
 class OnLedger final : public SlotAccount {
@@ -40,23 +58,48 @@ class OnLedger final : public SlotAccount {
 class NumaSwap final : public NumaCopier {
  public:
   explicit NumaSwap(const CopierParts& parts)
-      : NumaCopier(parts), account_(parts.machine, parts.ledger), exchange_(account_, 1, k_kept) {}
+      : NumaCopier(parts),
+        account_(parts.machine, parts.ledger),
+        exchange_(account_, 1, k_kept, copying_threads(parts.machine), parts.enter) {}
+
+  [[nodiscard]] Bytes piece() const noexcept override { return {PageExchange::k_piece}; }
+  [[nodiscard]] std::uint32_t threads() const noexcept override {
+    return static_cast<std::uint32_t>(exchange_.copiers());
+  }
+  void copy(void* to, const void* from, std::size_t size) noexcept override { exchange_.copy(to, from, size); }
 
  private:
   void bring(std::span<Load> loads, int node) noexcept override {
-    std::size_t begin = 0;  // of those that are not there
-    const auto bring_rest = [&](std::size_t end) {
-      if (end > begin) NumaCopier::bring(loads.subspan(begin, end - begin), node);
-      begin = end + 1;
+    std::size_t rest = 0;  // begin of those that are not there
+    const auto arrived = [&](std::size_t first, std::size_t count) {
+      if (first > rest) NumaCopier::bring(loads.subspan(rest, first - rest), node);
+      for (auto& load : loads.subspan(first, count)) load.behind = 0;
+      rest = first + count;
     };
-    for (std::size_t i = 0; i < loads.size(); ++i) {
-      auto& load = loads[i];
-      const auto size = range_of(*load.chunk);
-      if (!load.underway || size < k_least || exchange_.bring(load.chunk->address, size, node) != 0) continue;
-      load.behind = 0;
-      bring_rest(i);
+    for (std::size_t i = 0, count = 0; i < loads.size(); i += count) {
+      count = neighbours_from(loads.subspan(i));
+      if (exchanged(loads.subspan(i, count), node)) {
+        arrived(i, count);
+        continue;
+      }
+      for (auto one = i; count > 1 && one < i + count; ++one)  // they may be of several mappings
+        if (exchanged(loads.subspan(one, 1), node)) arrived(one, 1);
     }
-    bring_rest(loads.size());
+    if (loads.size() > rest) NumaCopier::bring(loads.subspan(rest), node);
+  }
+  // Chunks that follow one another in memory are one range, which stalls and takes the mover once.
+  static std::size_t neighbours_from(std::span<const Load> loads) {
+    std::size_t count = 1;
+    const auto goes = [](const Load& load) { return load.underway && load.chunk->size % k_page == 0; };
+    while (goes(loads[count - 1]) && count < loads.size() && loads[count].underway &&
+           loads[count].chunk->address == loads[count - 1].chunk->address + loads[count - 1].chunk->size)
+      ++count;
+    return count;
+  }
+  bool exchanged(std::span<Load> loads, int node) noexcept {
+    const auto begin = loads.front().chunk->address;
+    const auto size = loads.back().chunk->address + range_of(*loads.back().chunk) - begin;
+    return loads.front().underway && size >= k_least && exchange_.bring(begin, size, node) == 0;
   }
   bool make_room(PlaceId place) noexcept override { return exchange_.spare(node_of(place)); }
   void settle() noexcept override { exchange_.settle(); }
@@ -67,12 +110,14 @@ class NumaSwap final : public NumaCopier {
 
 class Variant final : public CopierVariant {
  public:
-  [[nodiscard]] std::string_view name() const override { return "numa_swap"; }
+  [[nodiscard]] std::string_view name() const override { return k_name; }
   [[nodiscard]] bool serves(const machine::Place& from, const machine::Place& to) const override {
     return from.numa_node >= 0 && to.numa_node >= 0;
   }
   // Two moves and what watches the range, measured with huge pages on one node.
   [[nodiscard]] Seconds overhead() const override { return {10e-6}; }
+  [[nodiscard]] bool moves_within_node() const override { return true; }
+  [[nodiscard]] std::optional<Seconds> time_of_a_trap() const override { return trap_time(); }
   [[nodiscard]] std::unique_ptr<Copier> make(const CopierParts& parts) const override {
     try {
       return std::make_unique<NumaSwap>(parts);

@@ -17,8 +17,8 @@ struct CopyKernel {
 // Those that this processor can run; memcpy is the first.
 std::span<const CopyKernel> copy_kernels() noexcept;
 
-// Of those, the one that was fastest between these two buffers, which are touched; each is tried several times, in
-// turn, and counts by its fastest.
+// Of those, the one that was fastest between these two buffers, which are touched, and not in the caches when it
+// begins; each is tried several times, in turn, and counts by its fastest.
 const CopyKernel& fastest_copy_kernel(void* to, const void* from, std::size_t size) noexcept;
 
 }  // namespace terrace::transfer

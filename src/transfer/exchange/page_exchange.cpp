@@ -15,6 +15,12 @@ namespace terrace::transfer {
 
 namespace {
 
+constexpr std::size_t k_stretch = 8 * PageExchange::k_piece;
+
+void* memory_at(std::uint64_t address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 void pause_a_moment() noexcept {
   const timespec moment{0, 1'000'000};
   nanosleep(&moment, nullptr);
@@ -22,8 +28,11 @@ void pause_a_moment() noexcept {
 
 }  // namespace
 
-PageExchange::PageExchange(SlotAccount& account, std::size_t threads, std::size_t keep)
-    : staging_(faults_, account, 2 * threads + keep, keep), kernel_(&copy_kernels().front()) {
+PageExchange::PageExchange(SlotAccount& account, std::size_t threads, std::size_t keep, std::size_t copiers,
+                           void (*enter)())
+    : staging_(faults_, page_map_, account, 2 * threads + keep, keep),
+      kernel_(&copy_kernels().front()),
+      crew_(copiers, enter) {
   choose_kernel();
 }
 
@@ -32,38 +41,65 @@ void PageExchange::choose_kernel() noexcept {
   unsigned cpu = 0;
   unsigned node = 0;
   if (syscall(SYS_getcpu, &cpu, &node, nullptr) != 0) return;
-  int error = 0;
-  auto* const from = staging_.take_filled(Staging::k_slot, static_cast<int>(node), error);
-  auto* const to = from ? staging_.take_filled(Staging::k_slot, static_cast<int>(node), error) : nullptr;
-  if (from && to) kernel_ = &fastest_copy_kernel(to->data(), from->data(), Staging::k_slot);
-  if (from) staging_.give(*from);
-  if (to) staging_.give(*to);
+  for (const bool huge : {true, false}) {
+    int error = 0;
+    auto* const from = staging_.take_filled(k_piece, huge, static_cast<int>(node), error);
+    auto* const to = from ? staging_.take_filled(k_piece, huge, static_cast<int>(node), error) : nullptr;
+    if (from && to) kernel_ = &fastest_copy_kernel(memory_at(to->address), memory_at(from->address), k_piece);
+    if (from) staging_.give(*from);
+    if (to) staging_.give(*to);
+    if (to) return;
+  }
 }
 
+// What is watched as one costs two calls less a piece, and who touches a page in it that was never touched waits
+// until the whole of it is forgotten; fork(2) does, too.
 int PageExchange::bring(std::uint64_t address, std::size_t size, int node) noexcept {
   int problem = 0;
   for (const auto end = address + size; address < end;) {
-    const auto piece = std::min(align_down(address, Staging::k_slot) + Staging::k_slot, end) - address;
-    int error = bring_piece(address, piece, node);
-    // Pages that a child of fork(2) shares become this process's own when they are written.
-    if (error == EBUSY && memory::populate(address, piece) == 0) error = bring_piece(address, piece, node);
+    const auto stretch = std::min(align_down(address, k_stretch) + k_stretch, end) - address;
+    std::size_t done = 0;
+    int error = bring_stretch(address, stretch, node, done);
+    if (error != 0) {
+      // The piece behind which it stopped. Pages that a child of fork(2) shares become this process's own when
+      // they are written.
+      const auto last = std::max(align_down(address + done - 1, k_piece), address);
+      const auto piece = address + done - last;
+      if (error == EBUSY && memory::populate(last, piece) == 0) error = bring_stretch(last, piece, node, done);
+      address = last + piece;
+    } else {
+      address += done;
+    }
     if (error != 0) problem = error;
-    address += piece;
   }
   return problem;
 }
 
+// Piece after piece, until one cannot go; `done` bytes were tried.
+int PageExchange::bring_stretch(std::uint64_t address, std::size_t size, int node, std::size_t& done) noexcept {
+  const Underway underway;
+  int error = faults_.watch(address, size);
+  if (error != 0) {
+    done = size;
+    return error;
+  }
+  for (done = 0; done < size && error == 0;) {
+    const auto at = address + done;
+    const auto piece = std::min(align_down(at, k_piece) + k_piece, address + size) - at;
+    error = bring_piece(at, piece, node);
+    done += piece;
+  }
+  faults_.forget(address, size);
+  return error;
+}
+
 int PageExchange::bring_piece(std::uint64_t address, std::size_t size, int node) noexcept {
   int error = 0;
-  auto* const new_pages = staging_.take_filled(size, node, error);
+  const bool huge = size == k_piece && page_map_.may_be_huge(address);
+  auto* const new_pages = staging_.take_filled(size, huge, node, error);
   if (!new_pages) return error;
-  if (auto* const old_pages = staging_.take_empty()) {
-    const Underway underway;
-    error = faults_.watch(address, size);
-    if (error == 0) {
-      error = swap(address, size, *old_pages, *new_pages);
-      faults_.forget(address, size);
-    }
+  if (auto* const old_pages = staging_.take_empty(huge)) {
+    error = swap(address, size, *old_pages, *new_pages);
     staging_.give(*old_pages);
   } else {
     error = EAGAIN;
@@ -80,9 +116,10 @@ int PageExchange::swap(std::uint64_t address, std::size_t size, Staging::Slot& o
     staging_.clear(old_pages);
     return error;
   }
-  kernel_->copy(new_pages.data(), old_pages.data(), size);
-  const int error = faults_.move(address, new_pages.address, size, moved);
-  if (error != 0) insist(address + moved, new_pages.address + moved, size - moved);
+  const auto copied = new_pages.last(size);
+  copy(memory_at(copied), memory_at(old_pages.address), size);
+  const int error = faults_.move(address, copied, size, moved);
+  if (error != 0) insist(address + moved, copied + moved, size - moved);
   faults_.wake(address, size);
   staging_.exchanged(old_pages, new_pages, size);
   if (error != 0) staging_.clear(new_pages);  // it still has what was copied instead

@@ -1,4 +1,5 @@
-// Brings the pages of a range to another node, beside the program that reads and writes them, and loses nothing.
+// Brings the pages of a range to another node, beside the program that reads and writes them, and loses nothing:
+// 2 MiB at a time.
 //
 // The pages leave the range for an empty slot (from then on who touches it waits), are copied to a slot that has
 // pages of the node, and those take their place; the two slots change roles. The first move returns when every
@@ -9,7 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "memory/page_map.hpp"
 #include "transfer/exchange/copy_kernels.hpp"
+#include "transfer/exchange/crew.hpp"
 #include "transfer/exchange/staging.hpp"
 #include "transfer/exchange/userfault.hpp"
 
@@ -17,9 +20,13 @@ namespace terrace::transfer {
 
 class PageExchange {
  public:
-  // At most `threads` of them exchange at once; `keep` slots stay filled for the chunks to come. Throws
-  // Error{failed} when the system lacks what it takes.
-  PageExchange(SlotAccount& account, std::size_t threads, std::size_t keep);
+  static constexpr std::size_t k_piece = Staging::k_slot;
+
+  // At most `threads` of them exchange at once; `keep` slots stay filled for the chunks to come. `copiers` threads
+  // copy a piece, with the one that exchanges (crew.hpp). Throws Error{failed} when the system lacks what it
+  // takes.
+  PageExchange(SlotAccount& account, std::size_t threads, std::size_t keep, std::size_t copiers = 1,
+               void (*enter)() = nullptr);
 
   // Whole pages, private anonymous memory of the program. 0 when all of them are the node's now. Else the reason
   // why some are not: ENOENT (some were never touched), EBUSY, EINVAL (not memory that can go this way), ENOMEM
@@ -32,8 +39,12 @@ class PageExchange {
   bool spare(int node) noexcept { return staging_.spare(node); }
 
   [[nodiscard]] const CopyKernel& kernel() const noexcept { return *kernel_; }
+  [[nodiscard]] std::size_t copiers() const noexcept { return crew_.threads(); }
+  // As it copies what it exchanges.
+  void copy(void* to, const void* from, std::size_t size) noexcept { crew_.copy(*kernel_, to, from, size); }
 
  private:
+  int bring_stretch(std::uint64_t address, std::size_t size, int node, std::size_t& done) noexcept;
   int bring_piece(std::uint64_t address, std::size_t size, int node) noexcept;
   int swap(std::uint64_t address, std::size_t size, Staging::Slot& old_pages, Staging::Slot& new_pages) noexcept;
   void put_back(std::uint64_t address, std::uint64_t from, std::size_t size) noexcept;
@@ -41,8 +52,10 @@ class PageExchange {
   void choose_kernel() noexcept;
 
   Userfault faults_;
+  memory::PageMap page_map_;
   Staging staging_;
   const CopyKernel* kernel_;
+  Crew crew_;
 };
 
 }  // namespace terrace::transfer

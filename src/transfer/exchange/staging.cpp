@@ -45,20 +45,33 @@ int node_of_all(std::uint64_t address, std::size_t size, std::size_t step = 1) n
 
 }  // namespace
 
-Staging::Staging(Userfault& faults, SlotAccount& account, std::size_t slots, std::size_t keep)
-    : faults_(faults), account_(account), keep_(keep) {
+Staging::Staging(Userfault& faults, const memory::PageMap& page_map, SlotAccount& account, std::size_t slots,
+                 std::size_t keep)
+    : faults_(faults), page_map_(page_map), account_(account), keep_(keep) {
   if (!faults_.is_there())
     throw Error(Code::failed, "the system does not let this process move pages (userfaultfd)");
-  mapped_size_ = (slots + 2) * k_slot;  // one to align, one as scratch
+  mapped_size_ = (2 * slots + 3) * k_slot;  // one to align, two as scratch
   const auto map = syscall(SYS_mmap, nullptr, mapped_size_, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map < 0) throw Error(Code::failed, "the system gives no address space for moving pages");
   mapped_ = static_cast<std::uint64_t>(map);
   scratch_ = align_up(mapped_, k_slot);
-  advise(scratch_, (slots + 1) * k_slot, MADV_DONTFORK);
-  for (std::size_t i = 1; i <= slots; ++i) slots_.push_back({.address = scratch_ + i * k_slot});
-  if (slots > 0 && faults_.watch(slots_.front().address, slots * k_slot) != 0)
+  advise(scratch_, (2 * slots + 2) * k_slot, MADV_DONTFORK);
+  for (const bool huge : {false, true}) map_scratch(huge);
+  for (std::size_t i = 0; i < 2 * slots; ++i)
+    slots_.push_back({.address = scratch_ + (2 + i) * k_slot, .huge = i >= slots});
+  if (slots > 0 && faults_.watch(slots_.front().address, 2 * slots * k_slot) != 0)
     throw Error(Code::failed, "the system does not watch pages for moving them");
+}
+
+// Anew: nothing is left of what was there, tables included. Where the system has no room for that, it is as it
+// was.
+void Staging::map_scratch(bool huge) noexcept {
+  advise(scratch(huge), k_slot, MADV_DONTNEED);
+  syscall(SYS_mmap, scratch(huge), k_slot, PROT_READ | PROT_WRITE,
+          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  advise(scratch(huge), k_slot, MADV_DONTFORK);
+  advise(scratch(huge), k_slot, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
 Staging::~Staging() { syscall(SYS_munmap, mapped_, mapped_size_); }
@@ -70,23 +83,24 @@ void Staging::take(Slot& slot) noexcept {
   slot.is_kept = false;
 }
 
-Staging::Slot* Staging::take_any(std::size_t filled, int node) noexcept {
+Staging::Slot* Staging::take_any(std::size_t filled, bool huge, int node, bool more) noexcept {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& one) {
-    return !one.taken && one.filled == filled && (filled == 0 || one.node == node);
+    return !one.taken && one.huge == huge && (more ? one.filled > filled : one.filled == filled) &&
+           (one.filled == 0 || one.node == node);
   });
   if (found == slots_.end()) return nullptr;
   take(*found);
   return &*found;
 }
 
-Staging::Slot* Staging::take_empty() noexcept {
-  if (auto* const slot = take_any(0, -1)) return slot;
+Staging::Slot* Staging::take_empty(bool huge) noexcept {
+  if (auto* const slot = take_any(0, huge, -1)) return slot;
   Slot* oldest = nullptr;
   {
     const std::lock_guard lock(mutex_);
     for (auto& slot : slots_)
-      if (!slot.taken && (!oldest || slot.used < oldest->used)) oldest = &slot;
+      if (!slot.taken && slot.huge == huge && (!oldest || slot.used < oldest->used)) oldest = &slot;
     if (!oldest) return nullptr;
     take(*oldest);
   }
@@ -94,10 +108,11 @@ Staging::Slot* Staging::take_empty() noexcept {
   return oldest;
 }
 
-Staging::Slot* Staging::take_filled(std::size_t size, int node, int& error) noexcept {
+Staging::Slot* Staging::take_filled(std::size_t size, bool huge, int node, int& error) noexcept {
   error = 0;
-  if (auto* const slot = take_any(size, node)) return slot;
-  auto* const slot = take_empty();
+  if (auto* const slot = take_any(size, huge, node)) return slot;
+  if (auto* const slot = take_any(size, huge, node, true)) return slot;
+  auto* const slot = take_empty(huge);
   if (!slot) {
     error = EAGAIN;
     return nullptr;
@@ -111,14 +126,15 @@ Staging::Slot* Staging::take_filled(std::size_t size, int node, int& error) noex
 // Pages are made where nobody watches: who touches a watched range waits for himself.
 int Staging::fill(Slot& slot, std::size_t size, int node) noexcept {
   const std::lock_guard lock(scratch_mutex_);
-  advise(scratch_, k_slot, size == k_slot ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
-  memory::prefer_node(scratch_, k_slot, node);
-  int error = memory::populate(scratch_, size);
-  if (error == 0 && node_of_all(scratch_, size) != node) error = ENOMEM;
+  const auto made = scratch(slot.huge);
+  memory::prefer_node(made, k_slot, node);
+  int error = memory::populate(made, size);
+  if (error == 0 && node_of_all(made, size) != node) error = ENOMEM;
+  if (error == 0 && slot.huge && !page_map_.may_be_huge(made)) error = ENOMEM;
   std::size_t moved = 0;
-  if (error == 0) error = faults_.move(slot.address, scratch_, size, moved);
+  if (error == 0) error = faults_.move(slot.address, made, size, moved);
   if (error != 0) {
-    advise(scratch_, k_slot, MADV_DONTNEED);
+    map_scratch(slot.huge);
     advise(slot.address, k_slot, MADV_DONTNEED);
     return error;
   }
@@ -134,14 +150,16 @@ void Staging::clear(Slot& slot) noexcept {
 }
 
 void Staging::exchanged(Slot& empty, Slot& filled, std::size_t size) noexcept {
-  if (const int node = node_of_all(empty.address, size, k_asked); node >= 0) {
+  const bool is_whole = !empty.huge || page_map_.may_be_huge(empty.address);  // nobody split it meanwhile
+  const int node = is_whole ? node_of_all(empty.address, empty.huge ? k_page : size, k_asked) : -1;
+  if (node >= 0) {
     empty.filled = size;
     empty.node = node;
   } else {
     clear(empty);  // of several nodes
   }
-  filled.filled = 0;
-  filled.node = -1;
+  filled.filled -= size;
+  if (filled.filled == 0) filled.node = -1;
 }
 
 void Staging::give(Slot& slot) noexcept {

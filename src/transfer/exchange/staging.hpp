@@ -2,6 +2,9 @@
 // or filled with pages of one node. Pages that leave a chunk stay in a slot and serve the next chunk that goes to
 // their node: they are not zeroed again.
 //
+// A slot is for small pages or for one huge page: where small ones were the kernel keeps a table of them, and
+// splits what comes there afterwards.
+//
 // Everything is allocated when it is made; nothing throws afterwards. Safe from several threads.
 #pragma once
 
@@ -11,6 +14,7 @@
 #include <vector>
 
 #include "core/rounding.hpp"
+#include "memory/page_map.hpp"
 #include "transfer/exchange/userfault.hpp"
 
 namespace terrace::transfer {
@@ -31,26 +35,26 @@ class Staging {
     std::uint64_t address = 0;
     std::size_t filled = 0;  // bytes from its beginning that have pages; 0 for an empty one
     int node = -1;           // of these pages
+    bool huge = false;       // for one huge page
     bool taken = false;      // by a thread
     bool is_kept = false;    // on the account
     std::uint64_t used = 0;  // when it was filled, in fillings
-    [[nodiscard]] void* data() const {
-      return reinterpret_cast<void*>(address);
-    }  // NOLINT(performance-no-int-to-ptr)
+    [[nodiscard]] std::uint64_t last(std::size_t size) const { return address + filled - size; }
   };
 
-  // Watched ranges for `slots` slots, of which at most `keep` stay filled while nobody uses them, as the account
-  // allows. Throws Error{failed} when the system gives no address space.
-  Staging(Userfault& faults, SlotAccount& account, std::size_t slots, std::size_t keep);
+  // Watched ranges for `slots` slots of each kind, of which at most `keep` in all stay filled while nobody uses
+  // them, as the account allows. Throws Error{failed} when the system gives no address space.
+  Staging(Userfault& faults, const memory::PageMap& page_map, SlotAccount& account, std::size_t slots,
+          std::size_t keep);
   ~Staging();
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
   // An empty one; null where all are taken.
-  [[nodiscard]] Slot* take_empty() noexcept;
-  // One with exactly so many bytes of pages on the node: one that was filled, else new pages. Null, with the
-  // reason in `error`, where the node has none: pages elsewhere are given back.
-  [[nodiscard]] Slot* take_filled(std::size_t size, int node, int& error) noexcept;
+  [[nodiscard]] Slot* take_empty(bool huge) noexcept;
+  // One with at least so many bytes of pages on the node, in one huge page or in small ones: one that was filled,
+  // else new pages. Null, with the reason in `error`, where the node has none: pages elsewhere are given back.
+  [[nodiscard]] Slot* take_filled(std::size_t size, bool huge, int node, int& error) noexcept;
   // It stays filled, if not too many are; until the account is settled nobody answers for that.
   void give(Slot& slot) noexcept;
   // The chunks' own room is on the account: what is filled is kept, or given back.
@@ -58,24 +62,28 @@ class Staging {
   // Gives back the node's pages that nobody uses: somebody needs the room. False where there were none.
   bool spare(int node) noexcept;
 
-  // What is done with taken ones. The pages of `filled` went to a range whose own went to `empty`.
+  // What is done with taken ones. The last pages of `filled` went to a range whose own went to `empty`.
   void exchanged(Slot& empty, Slot& filled, std::size_t size) noexcept;
   // Gives its pages back to the system.
   void clear(Slot& slot) noexcept;
 
  private:
-  Slot* take_any(std::size_t filled, int node) noexcept;
+  Slot* take_any(std::size_t filled, bool huge, int node, bool more = false) noexcept;
   int fill(Slot& slot, std::size_t size, int node) noexcept;
+  void map_scratch(bool huge) noexcept;
   Slot* oldest_beyond_keep() noexcept;
   void take(Slot& slot) noexcept;
   void drop(Slot& slot) noexcept;
 
+  [[nodiscard]] std::uint64_t scratch(bool huge) const noexcept { return scratch_ + (huge ? k_slot : 0); }
+
   Userfault& faults_;
+  const memory::PageMap& page_map_;
   SlotAccount& account_;
   std::size_t keep_;
   std::uint64_t mapped_ = 0;
   std::size_t mapped_size_ = 0;
-  std::uint64_t scratch_ = 0;  // a slot's size that is not watched: pages are made here
+  std::uint64_t scratch_ = 0;  // two slots' size, one for each kind, not watched: pages are made here
   std::vector<Slot> slots_;
   std::uint64_t fillings_ = 0;
   std::mutex mutex_;          // of slots_

@@ -12,9 +12,10 @@ namespace terrace::machine {
 namespace {
 
 Measurement example_measurement() {
-  Measurement measured{"2026-01-02T03:04:05Z", "a processor", 5, {"a note"}, {}, {}};
+  Measurement measured{"2026-01-02T03:04:05Z", "a processor", 5, {"a note"}, {}, {}, {}};
   measured.bandwidths.push_back({0, 1, 8, "triad", {101.5e9, 0.25e9}});
   measured.latencies.push_back({1, 4, "huge", {101e-9, 2e-9}});
+  measured.copiers.push_back({"numa_swap", "move", "small", {512u << 10}, {40e-6, 1.5e-6}});
   return measured;
 }
 
@@ -37,6 +38,7 @@ TEST(Describe, ShowsTheTreeAndThePaths) {
            "  cores1  cxl0  12.5GB/s  6.25GB/s    380ns\n",
            "Measured 2026-01-02T03:04:05Z on a processor (fingerprint f00d), median of 5\n",
            "  cores0  ddr0  triad         8    102GB/s  250MB/s\n",
+           "  numa_swap  move  small  512KiB  40us   1.5us\n",
            "  note: a note\n",
        }) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "\nin\n" << text;
@@ -84,6 +86,8 @@ TEST(DescribeJson, HoldsEveryNumberInPlainUnits) {
   EXPECT_EQ(json["initiators"][1]["library"]["pow"],
             k_library[static_cast<std::size_t>(LibraryFunction::pow)].cycles / 2.4e9);
   EXPECT_EQ(json["measured"]["bandwidths"][0]["median"], 101.5e9);
+  EXPECT_EQ(json["measured"]["copiers"][0]["size"], 512u << 10);
+  EXPECT_EQ(json["measured"]["copiers"][0]["median"], 40e-6);
   EXPECT_TRUE(nlohmann::json::parse(describe_json(Machine(parts)))["measured"].is_null());
 }
 

@@ -28,7 +28,7 @@ TEST(MachineFile, RoundTripsATreeCopiesAndAMeasurement) {
   parts.nodes.push_back({"tile", 0, std::nullopt});
   for (std::uint32_t i = 1; i <= 3; ++i) parts.nodes[i].parent = 6;
   const Machine machine(parts);
-  Measurement measured{"2026-01-02T03:04:05Z", "a processor", 5, {"one note", "another"}, {}, {}};
+  Measurement measured{"2026-01-02T03:04:05Z", "a processor", 5, {"one note", "another"}, {}, {}, {}};
   measured.bandwidths.push_back({0, 1, 8, "triad", {101.5e9, 0.25e9}});
   measured.bandwidths.push_back({1, 1, 1, "read", {11.5e9, 0}});
   measured.latencies.push_back({1, 4, "huge", {101e-9, 2e-9}});
@@ -110,11 +110,44 @@ TEST(MachineFile, RoundTripsGeometries) {
   EXPECT_FALSE(from_bytes.place(4).geometry);
 }
 
+TEST(MachineFile, RoundTripsWhatWasMeasuredOfCopiers) {
+  auto parts = example_parts();
+  parts.fingerprint = "f00d";
+  parts.copiers = {{.name = "swap", .call = {25e-6}}};
+  Measurement measured{"2026-01-02T03:04:05Z", "a processor", 5, {}, {}, {}, {}};
+  measured.copiers = {{"swap", "move", "small", {512u << 10}, {41.25e-6, 0.5e-6}},
+                      {"swap", "stall", "huge", {2u << 20}, {0, 0}}};
+  const Machine machine(parts);
+  const auto text = format_machine_file(machine, &measured);
+  EXPECT_NE(text.find("\n[[measured.copier]]\ncopier = \"swap\"\nwhat = \"move\"\npages = \"small\"\n"
+                      "size = \"512KiB\"\nmedian = \"41.25us\"\nspread = \"500ns\"\n"),
+            std::string::npos)
+      << text;
+  const auto again = parse_machine_file(text, "again");
+  ASSERT_EQ(again.measured->copiers.size(), 2u);
+  EXPECT_EQ(again.measured->copiers[0].what, "move");
+  EXPECT_EQ(again.measured->copiers[0].size.value, 512u << 10);
+  EXPECT_EQ(again.measured->copiers[0].seconds.median, 41.25e-6);
+  EXPECT_EQ(again.measured->copiers[1].seconds.median, 0);
+  EXPECT_EQ(format_machine_file(again.machine, &*again.measured), text);
+  measured.copiers[0].copier = "swop";
+  try {
+    parse_machine_file(format_machine_file(machine, &measured), "x.toml");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(
+        std::string(error.what()).find("measured.copier.copier: there is no copier 'swop'; did you mean 'swap'?"),
+        std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(MachineFile, RoundTripsCopiers) {
   auto parts = example_parts();
-  parts.copiers = {{"swap", {2 << 20}, {25e-6}, {{{4096}, {0.2e-6}}, {{2 << 20}, {}}}, {20e-6}, Seconds{4e-6}, 4, 15},
-                   {"user-copy", {}, {}, {}, {}, Seconds{}, 1, 0},
-                   {.name = k_ideal_copier}};
+  parts.copiers = {
+      {"swap", {2 << 20}, {25e-6}, {{{4096}, {0.2e-6}}, {{2 << 20}, {}}}, {20e-6}, Seconds{4e-6}, 4, 15},
+      {"user-copy", {}, {}, {}, {}, Seconds{}, 1, 0},
+      {.name = k_ideal_copier}};
   const Machine machine(parts);
   const auto text = format_machine_file(machine);
   EXPECT_NE(text.find("\n[[copier]]\nname = \"swap\"\npiece = \"2MiB\"\ncall = \"25us\"\n"
@@ -134,7 +167,8 @@ TEST(MachineFile, RoundTripsCopiers) {
 TEST(MachineFile, TakesTheCopierBehindTheName) {
   auto parts = example_parts();
   parts.copiers = {{.name = "swap"}, {.name = "user-copy"}};
-  const auto path = (fs::temp_directory_path() / ("terrace-copiers-" + std::to_string(::getpid()) + ".toml")).string();
+  const auto path =
+      (fs::temp_directory_path() / ("terrace-copiers-" + std::to_string(::getpid()) + ".toml")).string();
   write_machine_file(path, Machine(parts));
   EXPECT_EQ(load_machine(path).machine.copier().name, "swap");
   EXPECT_EQ(load_machine(path + "@user-copy").machine.copier().name, "user-copy");

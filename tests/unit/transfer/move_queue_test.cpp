@@ -219,7 +219,10 @@ TEST_F(MoveQueueTest, NeighboursInTheQueueShareTheKernelsCalls) {
   for (const auto& [begun, chunks] : groups) sizes.push_back(chunks.size());
   EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 128, 2, 1}));
   EXPECT_EQ(place(5), 1);
-  EXPECT_EQ(held(0), 130u);
+  std::uint64_t on_fast = 0;
+  for (ChunkId chunk = 0; chunk < 200; ++chunk) on_fast += place(chunk) == 0;
+  EXPECT_EQ(on_fast, 130u);
+  EXPECT_GE(held(0), 130u);  // and what the mover keeps for the next ones
 }
 
 TEST_F(MoveQueueTest, AChunkIsInAGroupOnce) {

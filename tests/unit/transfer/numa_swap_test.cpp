@@ -53,6 +53,26 @@ TEST_F(NumaSwapTest, ABudgetCanBeFilledWithChunks) {
   expect_content();
 }
 
+// Small neighbours that are asked for together go as one range; one of them, which has a page that nobody touched,
+// does not keep the others.
+TEST_F(NumaSwapTest, SmallNeighboursGoTogether) {
+  constexpr std::uint32_t k_small = 16 * k_page;
+  if (!Userfault().is_there()) GTEST_SKIP() << "this system does not let pages be moved";
+  MoveQueueTest::start(32, 100, {0, 0}, k_small);
+  madvise(map_->page(20 * 16), k_page, MADV_DONTNEED);
+  std::vector<TransferRequest> requests;
+  for (int round = 0; round < 4; ++round) {
+    requests.clear();
+    for (ChunkId chunk = 0; chunk < 32; ++chunk) requests.push_back({chunk, static_cast<PlaceId>(round % 2)});
+    const auto first = mover_->submit(requests);
+    mover_->wait(first + requests.size() - 1);
+    for (const auto& result : mover_->completions()) ASSERT_FALSE(result.refused);
+    for (ChunkId chunk = 0; chunk < 32; ++chunk) ASSERT_EQ(place(chunk), round % 2);
+  }
+  for (std::size_t i = 0; i < 32 * 16; ++i)
+    ASSERT_EQ(*map_->page(i), i == 20 * 16 ? 0 : static_cast<unsigned char>(i + 1)) << i;
+}
+
 TEST_F(NumaSwapTest, AccountAndChunksAgree) {
   start(100);
   if (IsSkipped()) return;

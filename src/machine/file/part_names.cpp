@@ -1,0 +1,68 @@
+// See part_names.hpp.
+#include "machine/file/part_names.hpp"
+
+#include "machine/nearest_name.hpp"
+
+namespace terrace::machine {
+namespace {
+
+// The name itself, where it is one of these.
+std::string named(const Names& names, const TomlTable& table, std::string_view key) {
+  static_cast<void>(names.find(table, key));  // complains where it is not
+  return table.name(key);
+}
+
+}  // namespace
+
+void Names::add(const TomlTable& table, std::string_view key, const std::string& name) {
+  if (!index_.emplace(name, names_.size()).second) {
+    table.refuse(key, "a second " + std::string(what_) + " is called '" + name + "'; names must be unique");
+  }
+  names_.push_back(name);
+}
+
+std::uint16_t Names::find(const TomlTable& table, std::string_view key) const {
+  const auto name = table.name(key);
+  const auto it = index_.find(name);
+  if (it != index_.end()) return static_cast<std::uint16_t>(it->second);
+  const auto nearest = nearest_name(name, names_);
+  const auto advice =
+      nearest.empty() ? "; add it, or name one that there is" : "; did you mean '" + nearest + "'?";
+  table.refuse(key, "there is no " + std::string(what_) + " '" + name + "'" + advice);
+}
+
+Measurement read_measurement(const TomlTable& table, const MeasuredNames& names) {
+  table.allow_only({"fingerprint", "date", "processor", "repetitions", "notes", "bandwidth", "latency", "copier"});
+  Measurement measured;
+  measured.date = table.text("date");
+  measured.processor = table.text("processor");
+  measured.repetitions = static_cast<std::uint32_t>(table.integer("repetitions", 1, 1 << 20));
+  if (table.has("notes")) measured.notes = table.texts("notes");
+  for (const auto& entry : table.entries("bandwidth")) {
+    entry.allow_only({"initiator", "place", "threads", "kernel", "median", "spread"});
+    measured.bandwidths.push_back({names.initiators.find(entry, "initiator"),
+                                   names.places.find(entry, "place"),
+                                   static_cast<std::uint32_t>(entry.integer("threads", 1, 1 << 24)),
+                                   entry.name("kernel"),
+                                   {entry.bandwidth("median").value, entry.bandwidth_or_zero("spread").value}});
+  }
+  for (const auto& entry : table.entries("latency")) {
+    entry.allow_only({"initiator", "place", "pages", "load", "median", "spread"});
+    measured.latencies.push_back({names.initiators.find(entry, "initiator"),
+                                  names.places.find(entry, "place"),
+                                  entry.name("pages"),
+                                  {entry.time("median").value, entry.time_or_zero("spread").value},
+                                  entry.has("load") ? entry.bandwidth("load").value : 0});
+  }
+  for (const auto& entry : table.entries("copier")) {
+    entry.allow_only({"copier", "what", "pages", "size", "median", "spread"});
+    measured.copiers.push_back({named(names.copiers, entry, "copier"),
+                                entry.name("what"),
+                                entry.name("pages"),
+                                entry.size("size"),
+                                {entry.time_or_zero("median").value, entry.time_or_zero("spread").value}});
+  }
+  return measured;
+}
+
+}  // namespace terrace::machine

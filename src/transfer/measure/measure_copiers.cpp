@@ -1,0 +1,273 @@
+// What is measured in which order, and what the numbers become in the price.
+#include "transfer/measure/measure_copiers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <thread>
+
+#include "core/error.hpp"
+#include "core/rounding.hpp"
+#include "machine/measure/measured_rounds.hpp"
+#include "machine/measure/placed_buffer.hpp"
+#include "machine/measure/team.hpp"
+#include "transfer/measure/copier_rig.hpp"
+#include "transfer/measure/price_fit.hpp"
+
+namespace terrace::transfer {
+
+namespace {
+
+using machine::Pages;
+using machine::Spread;
+
+constexpr Bytes k_one_huge{k_huge_page};
+constexpr std::array<Bytes, 6> k_small_chunks{
+    {{64UL << 10}, {256UL << 10}, {512UL << 10}, {1UL << 20}, {2UL << 20}, {8UL << 20}}};
+constexpr std::array<Bytes, 2> k_huge_chunks{{{2UL << 20}, {8UL << 20}}};
+constexpr Bytes k_memory{128UL << 20};
+constexpr std::uint64_t k_caches = 4;         // times the last caches, at least
+constexpr std::uint64_t k_share_of_free = 4;  // at most one part in so many
+constexpr std::size_t k_traps = 15;
+constexpr double k_least_share_huge = 0.9;
+
+std::span<const Bytes> chunks_of(Pages pages) {
+  return pages == Pages::huge ? std::span<const Bytes>(k_huge_chunks) : std::span<const Bytes>(k_small_chunks);
+}
+
+const char* word_of(Pages pages) { return pages == Pages::huge ? "huge" : "small"; }
+
+double median_of(std::vector<double> values) { return machine::spread_of(std::move(values)).median; }
+
+// Where chunks go from and to: the slowest and the fastest place that are nodes, of the first domain that has
+// some.
+struct Way {
+  InitiatorId initiator = 0;
+  PlaceId from = 0;
+  PlaceId to = 0;
+};
+std::optional<Way> way_of(const machine::Machine& machine) {
+  for (std::size_t domain = 0; domain < machine.domains().size(); ++domain) {
+    std::vector<PlaceId> places;
+    for (const auto place : machine.fastest_first(static_cast<DomainId>(domain)))
+      if (machine.place(place).numa_node >= 0) places.push_back(place);
+    if (!places.empty()) return Way{machine.domains()[domain].initiator, places.back(), places.front()};
+  }
+  return {};
+}
+
+// One copier with one kind of pages, beside a thread that computes.
+struct Measured {
+  std::map<std::uint64_t, Spread> moves;  // seconds of a chunk, by its size
+  Spread copy;                            // seconds of 2 MiB
+  std::optional<Spread> stall;            // seconds for each chunk of 2 MiB
+};
+
+class CopierMeasurer {
+ public:
+  CopierMeasurer(const CopierVariant& variant, const machine::Machine& machine, const Way& way,
+                 std::vector<int> processors, Bytes memory, std::size_t repetitions)
+      : variant_(variant),
+        machine_(machine),
+        way_(way),
+        processors_(std::move(processors)),
+        memory_(memory),
+        repetitions_(repetitions),
+        within_node_(machine.place(way.from).numa_node == machine.place(way.to).numa_node) {}
+
+  // The price, with what it comes from; none where the system does not let the copier work.
+  std::optional<machine::CopierPrice> price() {
+    std::map<Pages, Measured> all;
+    for (const auto pages : {Pages::huge, Pages::small}) {
+      CopierRig rig(variant_, machine_.place(way_.from).numa_node, machine_.place(way_.to).numa_node, pages,
+                    memory_);
+      if (!rig.copier()) {
+        note("this system does not let it work");
+        return {};
+      }
+      if (pages == Pages::huge && rig.share_huge().value_or(0) < k_least_share_huge) {
+        note("moves of huge pages are not measured: the system gives none");
+        continue;
+      }
+      piece_ = rig.copier()->piece();
+      threads_ = rig.copier()->threads();
+      all[pages] = measure(rig);
+    }
+    keep_rows(all);
+    return price_of(all);
+  }
+
+  std::vector<machine::MeasuredCopier> rows;
+  std::vector<std::string> notes;
+
+ private:
+  void note(const std::string& what) { notes.push_back(std::string(variant_.name()) + ": " + what); }
+
+  // Pinned, as all that is measured; the thread that computes is on the second processor.
+  Measured measure(CopierRig& rig) const {
+    Measured measured;
+    Beside beside;
+    machine::run_team(
+        processors_, 1,
+        [&](std::size_t thread, std::size_t) {
+          if (thread == 1) return beside.run();
+          if (processors_.size() > 1) beside.await();
+          try {
+            measured = rounds(rig, processors_.size() > 1 ? &beside : nullptr);
+          } catch (...) {
+            beside.stop();
+            throw;
+          }
+          beside.stop();
+        },
+        [](std::size_t, Seconds) {});
+    return measured;
+  }
+
+  Measured rounds(CopierRig& rig, const Beside* beside) const {
+    Measured measured;
+    std::map<std::uint64_t, std::vector<double>> moves;
+    std::vector<double> copies;
+    std::vector<double> stalls;
+    const bool huge = rig.share_huge().value_or(0) >= k_least_share_huge;
+    for (std::size_t round = 0; round <= repetitions_; ++round) {
+      const auto copy = median_of(rig.copies(k_one_huge));
+      if (round > 0) copies.push_back(copy);
+      for (const auto size : chunks_of(huge ? Pages::huge : Pages::small)) {
+        const auto time = median_of(rig.sweep(size));
+        if (round > 0) moves[size.value].push_back(time);
+      }
+      if (beside && round > 0) stalls.push_back(stall(rig, *beside));
+    }
+    for (auto& [size, times] : moves) measured.moves[size] = machine::spread_of(std::move(times));
+    measured.copy = machine::spread_of(std::move(copies));
+    if (beside) measured.stall = machine::spread_of(std::move(stalls));
+    return measured;
+  }
+
+  // What the other thread loses for each chunk of 2 MiB, less what it loses in as much time anyway.
+  static double stall(CopierRig& rig, const Beside& beside) {
+    const auto begun = seconds_now();
+    const auto lost_before = beside.lost();
+    const auto chunks = rig.sweep(k_one_huge).size();
+    const auto time = seconds_now() - begun;
+    const auto lost = beside.lost() - lost_before;
+    const auto idle_begun = seconds_now();
+    const auto idle_lost_before = beside.lost();
+    while (seconds_now() < idle_begun + time) {
+    }
+    const auto idle_lost = beside.lost() - idle_lost_before;
+    return std::max(0.0, (lost - idle_lost) / static_cast<double>(chunks));
+  }
+
+  void keep(const char* what, const char* pages, Bytes size, const Spread& seconds) {
+    rows.push_back({std::string(variant_.name()), what, pages, size, seconds});
+  }
+
+  void keep_rows(const std::map<Pages, Measured>& all) {
+    for (const auto& [pages, measured] : all) {
+      for (const auto& [size, seconds] : measured.moves) keep("move", word_of(pages), {size}, seconds);
+      keep("copy", word_of(pages), k_one_huge, measured.copy);
+      if (measured.stall) keep("stall", word_of(pages), k_one_huge, *measured.stall);
+    }
+  }
+
+  machine::CopierPrice price_of(const std::map<Pages, Measured>& all) {
+    machine::CopierPrice price{.name = std::string(variant_.name()), .piece = piece_, .threads = threads_};
+    const auto& best = all.begin()->second;  // huge pages, where there are any
+    const double rate = static_cast<double>(k_one_huge.value) / best.copy.median;
+    const bool moves = !within_node_ || variant_.moves_within_node();
+    std::vector<PricedMove> points;
+    for (const auto& [pages, measured] : all)
+      for (const auto& [size, seconds] : measured.moves) {
+        PricedMove move;
+        move.pieces = static_cast<double>(divided_up(size, piece_.value));
+        (pages == Pages::huge ? move.huge : move.small) =
+            static_cast<double>(size / (pages == Pages::huge ? k_huge_page : k_page));
+        move.whole = seconds.median;
+        move.seconds = seconds.median - (moves ? static_cast<double>(size) / rate : 0);
+        points.push_back(move);
+      }
+    const auto fitted = fit_price(points);
+    price.call = {fitted.call};
+    price.pages.push_back({{k_page}, {fitted.small}});
+    if (all.contains(Pages::huge)) price.pages.push_back({k_one_huge, {fitted.huge}});
+    if (best.stall)
+      price.stall = {best.stall->median};
+    else
+      note("what running threads lose needs a second core to be measured");
+    if (!moves)
+      note("pages do not move within one node: call and pages are what asking for it takes, without the move");
+    price.trap = trap();
+    price.lines = lines_of(rate);
+    return price;
+  }
+
+  // Little's law, so that copy_rate() is the rate that was measured.
+  [[nodiscard]] double lines_of(double rate) const {
+    const auto latency =
+        std::max(machine_.path(way_.initiator, way_.from).latency, machine_.path(way_.initiator, way_.to).latency);
+    return std::max(1.0, rate * latency.value / static_cast<double>(machine_.parts().line.value) / threads_);
+  }
+
+  std::optional<Seconds> trap() {
+    std::vector<double> times;
+    for (std::size_t i = 0; i < k_traps; ++i)
+      if (const auto time = variant_.time_of_a_trap()) times.push_back(time->value);
+    if (times.empty()) return {};
+    const auto spread = machine::spread_of(std::move(times));
+    keep("trap", word_of(Pages::small), {k_page}, spread);
+    return Seconds{spread.median};
+  }
+
+  const CopierVariant& variant_;
+  const machine::Machine& machine_;
+  Way way_;
+  std::vector<int> processors_;
+  Bytes memory_;
+  std::size_t repetitions_;
+  bool within_node_;
+  Bytes piece_;
+  std::uint32_t threads_ = 1;
+};
+
+}  // namespace
+
+void measure_copiers(machine::MachineFile& file, const machine::Discovered& discovered,
+                     const machine::Progress& progress) {
+  auto& measured = file.measured.value();
+  const auto way = way_of(file.machine);
+  if (!way) {
+    measured.notes.emplace_back("no place is a NUMA node: what moves cost is not measured");
+    return;
+  }
+  auto processors = discovered.processors.at(way->initiator);
+  processors.resize(std::min<std::size_t>(processors.size(), 2));
+  const auto wanted = std::max(k_memory.value, k_caches * discovered.last_level.at(way->initiator).value);
+  const Bytes memory{align_down(std::min(wanted, machine::available_memory(-1).value / k_share_of_free),
+                                k_small_chunks.back().value)};
+  auto variants = copiers();
+  std::stable_sort(variants.begin(), variants.end(),
+                   [](const auto* one, const auto* other) { return one->overhead() < other->overhead(); });
+  auto parts = file.machine.parts();
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    const auto& variant = *variants[i];
+    const auto name = std::string(variant.name());
+    if (progress) progress(static_cast<double>(i) / static_cast<double>(variants.size()), "moves by " + name);
+    if (!variant.serves(file.machine.place(way->from), file.machine.place(way->to))) continue;
+    CopierMeasurer measurer(variant, file.machine, *way, processors, memory, measured.repetitions);
+    try {
+      if (auto price = measurer.price()) {
+        parts.copiers.push_back(std::move(*price));
+        measured.copiers.insert(measured.copiers.end(), measurer.rows.begin(), measurer.rows.end());
+      }
+    } catch (const Error& error) {
+      measured.notes.push_back(name + " is not measured: " + error.what());
+    }
+    measured.notes.insert(measured.notes.end(), measurer.notes.begin(), measurer.notes.end());
+  }
+  file.machine = machine::Machine(std::move(parts));
+  if (progress) progress(1, "done");
+}
+
+}  // namespace terrace::transfer

@@ -1,0 +1,90 @@
+"""The mover on this machine's pages: its speed beside a thread that computes, its price, and that nothing is lost."""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import Any
+
+from harness import ROOT, SETTINGS, Line, Measured, Unavailable, run
+
+BUILD = ROOT / "build" / "release"
+# Of the best bare copy loop, by what moves.
+SHARES = {"huge/2097152": 0.75, "small/2097152": 0.55, "small/524288": 0.35}
+PRICE = 0.15  # predicted over measured, and under
+SANITIZERS = ("asan", "tsan")
+TESTS = "PageExchange|NumaSwap|Crew|ExchangeStress|MoveQueue"
+
+
+@functools.cache
+def _bench() -> dict[str, dict[str, Any]]:
+    """What price_bench says, by benchmark."""
+    program = BUILD / "bench" / "bin" / "price_bench"
+    run(["cmake", "--build", "--preset", "release", "--target", "price_bench"])
+    done = run([program, "--benchmark_format=json"], timeout=3600)
+    found = {}
+    for row in json.loads(done.stdout[done.stdout.index("{") :])["benchmarks"]:
+        if "error_message" in row:
+            raise Unavailable(f"price_bench: {row['error_message']}")
+        name = row["name"].removeprefix("shares/").split("/iterations:")[0]
+        found[name] = row
+    return found
+
+
+def shares() -> Measured:
+    """Exchanged pages over the best bare copy loop, medians, by turns, beside a thread that computes."""
+    rows, holds = [], True
+    for name, goal in SHARES.items():
+        found = next(row for key, row in _bench().items() if key.startswith(name))
+        share = found["exchange_share"]
+        holds = holds and share >= goal
+        rows.append(
+            {
+                "moved": name, "goal_share": goal, "exchange_share": share, "mremap_share": found["mremap_share"],
+                **{key: found[key] for key in ("copy_us", "exchange_us", "mremap_us", "move_pages_us") if key in found},
+            }
+        )  # fmt: skip
+    text = ", ".join(f"{row['moved']} {row['exchange_share']:.0%} (goal {row['goal_share']:.0%})" for row in rows)
+    return Measured(text, holds, rows)
+
+
+def price() -> Measured:
+    """10,000 mixed moves: what the measured machine's price adds up to, over what they took."""
+    found = next(row for key, row in _bench().items() if key.startswith("mixed_moves"))
+    ratio, busy = found["ratio"], found["ratio_busy"]
+    text = (
+        f"predicted {found['predicted_s']:.2f} s, measured {found['measured_s']:.2f} s: {ratio - 1:+.1%}; over the "
+        f"mover's processor time {busy - 1:+.1%}"
+    )
+    return Measured(text, abs(ratio - 1) <= PRICE)
+
+
+def stress() -> Measured:
+    """Writes from two threads, from system calls and by atomics, the kernel paging out, a mover that never stops."""
+    program = BUILD / "tests" / "unit" / "transfer" / "exchange_stress"
+    run(["cmake", "--build", "--preset", "release", "--target", "exchange_stress"])
+    minutes = SETTINGS.stress_minutes
+    done = run([program, str(60 * minutes)], check=False, timeout=60 * minutes + 600)
+    return Measured(f"{minutes:g} minutes: {done.stdout.strip() or done.stderr.strip()}",
+                    done.returncode == 0 and minutes >= 30)  # fmt: skip
+
+
+def sanitizers() -> Measured:
+    """The mover's own tests under AddressSanitizer and ThreadSanitizer."""
+    said, holds = [], True
+    for kind in SANITIZERS:
+        run(["cmake", "--preset", kind], timeout=3600)
+        run(["cmake", "--build", "--preset", kind, "--target", "transfer_test"], check=False, timeout=3600)
+        done = run(["ctest", "--preset", kind, "-R", TESTS, "-j", "2"], check=False, timeout=3600)
+        summary = next((line for line in done.stdout.splitlines() if "tests passed" in line), done.stdout[-200:])
+        said.append(f"{kind}: {summary}")
+        holds = holds and done.returncode == 0 and "out of 0" not in summary
+    return Measured("; ".join(said), holds)
+
+
+LINES = [
+    Line("mover's speed", "75 %, 55 %, 35 % of the best bare copy: 2 MiB huge, 2 MiB small, 512 KiB", shares),
+    Line("price of 10,000 mixed moves", f"within {PRICE:.0%} of what they take", price),
+    Line("stress", "30 minutes, every byte accounted for", stress),
+    Line("sanitizers", "address and thread, on the mover's own tests", sanitizers),
+]

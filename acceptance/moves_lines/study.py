@@ -1,0 +1,122 @@
+"""The study in class C: `terrace lab experiment moves`, whose tables are read and held against what was promised."""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import Any
+
+from harness import TERRACE, Line, Measured, Unfinished, run, seconds_left
+from main_job import properties
+from planning_lines.common import experiment
+from terrace.lab.experiment.command import UNFINISHED as EXPERIMENT_UNFINISHED
+
+Rows = list[dict[str, Any]]
+
+CACHES = ("20MiB", "5MiB")
+NEAR_BOUND = 0.02  # of fast-only's time: user-copy, where the bound is above what was published
+SWAP_OVER_BOUND = 0.04
+LIVE_OVER_PLANNED = 0.04
+HOURS = 24
+
+
+@functools.cache
+def _folder(cache: str) -> Any:
+    """Where the experiment's tables are; it goes on where it was interrupted."""
+    folder = experiment(f"moves-{cache}", "C")
+    command = [TERRACE, "lab", "experiment", "moves", "--cache", cache, "--output", folder]
+    left = seconds_left()
+    if left is not None:
+        command += ["--stop-after", str(left / 60)]
+    done = run(command, check=False, timeout=HOURS * 3600)
+    if done.returncode == EXPERIMENT_UNFINISHED:
+        raise Unfinished
+    if done.returncode != 0:
+        raise RuntimeError(f"the experiment ended with {done.returncode}: {done.stderr.strip()[-300:]}")
+    return folder
+
+
+def _table(cache: str, name: str) -> Rows:
+    rows: Rows = json.loads((_folder(cache) / f"{name}.json").read_text())["rows"]
+    return rows
+
+
+def _averages(price: str) -> Rows:
+    return [
+        {"cache": cache, **row} for cache in CACHES for row in _table(cache, "averages") if row["price"] == price
+    ]
+
+
+def _shown(row: dict[str, Any], *columns: str) -> dict[str, Any]:
+    """For the page: gaps in percent."""
+    return {
+        "cache": row["cache"], "machine": row["machine"],
+        **{column: f"{row[column]:+.1%}" for column in columns if row[column] is not None},
+    }  # fmt: skip
+
+
+def user_copy() -> Measured:
+    """Planned against the published average, or the bound where that is higher."""
+    rows, holds = [], True
+    for row in _averages("user-copy"):
+        goal = max(row["published_gap"], row["bound_gap"] + NEAR_BOUND)
+        holds = holds and row["planned_gap"] <= goal
+        rows.append(_shown({**row, "goal_gap": goal}, "planned_gap", "objects_gap", "bound_gap", "published_gap", "goal_gap"))
+    text = "; ".join(f"{r['machine']}, {r['cache']}: {r['planned_gap']} (goal {r['goal_gap']})" for r in rows)
+    return Measured(text, holds, rows)
+
+
+def swap() -> Measured:
+    """Planned against the bound, live against planned, on average."""
+    rows, holds = [], True
+    for row in _averages("swap"):
+        over_bound, over_planned = row["planned_gap"] - row["bound_gap"], row["live_gap"] - row["planned_gap"]
+        holds = holds and over_bound <= SWAP_OVER_BOUND and over_planned <= LIVE_OVER_PLANNED
+        rows.append(_shown(row, "slow_only_gap", "live_gap", "steady_gap", "planned_gap", "bound_gap", "published_gap"))
+    text = "; ".join(
+        f"{r['machine']}, {r['cache']}: bound {r['bound_gap']}, planned {r['planned_gap']}, live {r['live_gap']}"
+        for r in rows
+    )
+    return Measured(text, holds, rows)
+
+
+def losses() -> Measured:
+    """Each program's gap, in parts."""
+    rows = [
+        {
+            "cache": cache, "workload": row["workload"], "machine": row["machine"],
+            **{
+                column.removesuffix("_share").removesuffix("_gap").replace("_", " "): f"{row[column]:+.1%}"
+                for column in ("bound_gap", "placement_share", "stalls_share", "waits_share", "own_work_share",
+                               "planned_gap", "later_share", "learning_share", "live_gap")
+            },
+        }
+        for cache in CACHES
+        for row in _table(cache, "losses")
+    ]  # fmt: skip
+    return Measured(f"{len(rows)} programs and machines", bool(rows), rows)
+
+
+def baselines() -> Measured:
+    """Geometric means of their time over ours."""
+    rows = [
+        {"cache": cache, **{key: row[key] for key in ("baseline", "how", "ahead", "where")},
+         "over_ours": f"{row['over_ours'] - 1:+.1%}"}
+        for cache in CACHES
+        for row in _table(cache, "standing")
+    ]  # fmt: skip
+    behind = [row for row in rows if row["over_ours"].startswith("-")]
+    text = (
+        f"{len(rows) - len(behind)} of {len(rows)} are slower than ours in the geometric mean"
+        + "".join(f"; {row['baseline']} ({row['cache']}) {row['over_ours']}" for row in behind)
+    )
+    return Measured(text, not behind, rows)
+
+
+LINES = [
+    Line("bound, prices on", "never above the simulated time of any of 10000 random executable plans", properties.bound),
+    Line("class C, user-copy", "planned at or below the published averages, or within 2 points of the bound", user_copy),
+    Line("class C, swap", "planned within 4 points of the bound on average, live within 4 of planned", swap),
+    Line("class C, what is lost", "each program's gap said in figures", losses),
+    Line("class C, baselines", "Terrace ahead in the geometric means, live and planned", baselines),
+]

@@ -6,13 +6,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/rounding.hpp"
+#include <array>
+
+#include "memory/numa_node.hpp"
 
 namespace terrace::memory {
 
 namespace {
 
 // <linux/fs.h>, which older headers lack.
+constexpr std::uint64_t k_is_present = 1U << 3U;
+constexpr std::uint64_t k_is_swapped = 1U << 4U;
 constexpr std::uint64_t k_is_huge = 1U << 6U;
 
 struct PageRegion {
@@ -36,6 +40,20 @@ struct PageScan {
 };
 constexpr unsigned long k_scan = _IOWR('f', 16, PageScan);
 
+// The first stretch of pages in [begin, end) that are one of `kinds`: 1 if there is any, -1 where the kernel does
+// not tell.
+int find(int file, std::uint64_t begin, std::uint64_t end, std::uint64_t kinds, PageRegion& region) noexcept {
+  PageScan scan{};
+  scan.size = sizeof scan;
+  scan.start = begin;
+  scan.end = end;
+  scan.regions = reinterpret_cast<std::uint64_t>(&region);
+  scan.region_count = 1;
+  scan.category_anyof_mask = kinds;
+  scan.return_mask = kinds;
+  return file < 0 ? -1 : ioctl(file, k_scan, &scan);
+}
+
 }  // namespace
 
 PageMap::PageMap() noexcept
@@ -47,15 +65,18 @@ PageMap::~PageMap() {
 
 bool PageMap::may_be_huge(std::uint64_t address) const noexcept {
   PageRegion region{};
-  PageScan scan{};
-  scan.size = sizeof scan;
-  scan.start = page_down(address);
-  scan.end = scan.start + k_page;
-  scan.regions = reinterpret_cast<std::uint64_t>(&region);
-  scan.region_count = 1;
-  scan.category_mask = k_is_huge;
-  scan.return_mask = k_is_huge;
-  return file_ < 0 || ioctl(file_, k_scan, &scan) != 0;  // how many regions of huge pages it has found
+  return find(file_, page_down(address), page_down(address) + k_page, k_is_huge, region) != 0;
+}
+
+std::uint64_t PageMap::next_page(std::uint64_t begin, std::uint64_t end) const noexcept {
+  PageRegion region{};
+  const int found = find(file_, begin, end, k_is_present | k_is_swapped, region);
+  if (found >= 0) return found > 0 ? region.start : end;
+  for (auto at = begin; at < end; at += k_page) {  // a kernel that does not tell: those in memory
+    std::array<int, 1> node{};
+    if (query_pages(at, node) == 0 && !is_absent(node[0])) return at;
+  }
+  return end;
 }
 
 }  // namespace terrace::memory

@@ -30,7 +30,7 @@ void pause_a_moment() noexcept {
 
 PageExchange::PageExchange(SlotAccount& account, std::size_t threads, std::size_t keep, std::size_t copiers,
                            void (*enter)())
-    : staging_(faults_, page_map_, account, 2 * threads + keep, keep),
+    : staging_(faults_, account, 2 * threads + keep, keep),
       kernel_(&copy_kernels().front()),
       crew_(copiers, enter) {
   choose_kernel();
@@ -95,7 +95,7 @@ int PageExchange::bring_stretch(std::uint64_t address, std::size_t size, int nod
 
 int PageExchange::bring_piece(std::uint64_t address, std::size_t size, int node) noexcept {
   int error = 0;
-  const bool huge = size == k_piece && page_map_.may_be_huge(address);
+  const bool huge = size == k_piece && faults_.page_map().may_be_huge(address);
   auto* const new_pages = staging_.take_filled(size, huge, node, error);
   if (!new_pages) return error;
   if (auto* const old_pages = staging_.take_empty(huge)) {
@@ -112,7 +112,7 @@ int PageExchange::swap(std::uint64_t address, std::size_t size, Staging::Slot& o
                        Staging::Slot& new_pages) noexcept {
   std::size_t moved = 0;
   if (const int error = faults_.move(old_pages.address, address, size, moved); error != 0) {
-    put_back(address, old_pages.address, moved);
+    put_back(address, old_pages.address, size, moved);
     staging_.clear(old_pages);
     return error;
   }
@@ -126,11 +126,15 @@ int PageExchange::swap(std::uint64_t address, std::size_t size, Staging::Slot& o
   return 0;
 }
 
-// Who waits for the range is woken when it is forgotten.
-void PageExchange::put_back(std::uint64_t address, std::uint64_t from, std::size_t size) noexcept {
+// Who waits for the range is woken when it is forgotten. `known` bytes went, as the kernel counts; what the slot
+// has beyond them goes back, too.
+void PageExchange::put_back(std::uint64_t address, std::uint64_t from, std::size_t size,
+                            std::size_t known) noexcept {
   std::size_t moved = 0;
-  if (size > 0 && faults_.move(address, from, size, moved) != 0)
-    insist(address + moved, from + moved, size - moved);
+  if (known > 0) faults_.move(address, from, known, moved);
+  for (auto at = from + moved; (at = faults_.page_map().next_page(at, from + size)) < from + size; at += k_page)
+    if (std::size_t page = 0; faults_.move(address + (at - from), at, k_page, page) != 0)
+      insist(address + (at - from), at, k_page);
 }
 
 // The range has to become whole: without its content the program could not go on. A copy needs new pages, and

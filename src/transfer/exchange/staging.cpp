@@ -45,9 +45,8 @@ int node_of_all(std::uint64_t address, std::size_t size, std::size_t step = 1) n
 
 }  // namespace
 
-Staging::Staging(Userfault& faults, const memory::PageMap& page_map, SlotAccount& account, std::size_t slots,
-                 std::size_t keep)
-    : faults_(faults), page_map_(page_map), account_(account), keep_(keep) {
+Staging::Staging(Userfault& faults, SlotAccount& account, std::size_t slots, std::size_t keep)
+    : faults_(faults), account_(account), keep_(keep) {
   if (!faults_.is_there())
     throw Error(Code::failed, "the system does not let this process move pages (userfaultfd)");
   mapped_size_ = (2 * slots + 3) * k_slot;  // one to align, two as scratch
@@ -130,7 +129,7 @@ int Staging::fill(Slot& slot, std::size_t size, int node) noexcept {
   memory::prefer_node(made, k_slot, node);
   int error = memory::populate(made, size);
   if (error == 0 && node_of_all(made, size) != node) error = ENOMEM;
-  if (error == 0 && slot.huge && !page_map_.may_be_huge(made)) error = ENOMEM;
+  if (error == 0 && slot.huge && !faults_.page_map().may_be_huge(made)) error = ENOMEM;
   std::size_t moved = 0;
   if (error == 0) error = faults_.move(slot.address, made, size, moved);
   if (error != 0) {
@@ -150,7 +149,7 @@ void Staging::clear(Slot& slot) noexcept {
 }
 
 void Staging::exchanged(Slot& empty, Slot& filled, std::size_t size) noexcept {
-  const bool is_whole = !empty.huge || page_map_.may_be_huge(empty.address);  // nobody split it meanwhile
+  const bool is_whole = !empty.huge || faults_.page_map().may_be_huge(empty.address);  // nobody split it meanwhile
   const int node = is_whole ? node_of_all(empty.address, empty.huge ? k_page : size, k_asked) : -1;
   if (node >= 0) {
     empty.filled = size;

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "core/rounding.hpp"
-#include "memory/page_map.hpp"
 #include "transfer/exchange/userfault.hpp"
 
 namespace terrace::transfer {
@@ -44,8 +43,7 @@ class Staging {
 
   // Watched ranges for `slots` slots of each kind, of which at most `keep` in all stay filled while nobody uses
   // them, as the account allows. Throws Error{failed} when the system gives no address space.
-  Staging(Userfault& faults, const memory::PageMap& page_map, SlotAccount& account, std::size_t slots,
-          std::size_t keep);
+  Staging(Userfault& faults, SlotAccount& account, std::size_t slots, std::size_t keep);
   ~Staging();
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
@@ -78,7 +76,6 @@ class Staging {
   [[nodiscard]] std::uint64_t scratch(bool huge) const noexcept { return scratch_ + (huge ? k_slot : 0); }
 
   Userfault& faults_;
-  const memory::PageMap& page_map_;
   SlotAccount& account_;
   std::size_t keep_;
   std::uint64_t mapped_ = 0;

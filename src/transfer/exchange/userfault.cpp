@@ -6,12 +6,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 
 #include "core/rounding.hpp"
 #include "core/userfault_file.hpp"
-#include "memory/numa_node.hpp"
 
 namespace terrace::transfer {
 
@@ -29,11 +27,6 @@ struct MoveCall {
   std::int64_t moved;
 };
 constexpr unsigned long k_move = _IOWR(UFFDIO, k_move_bit, MoveCall);
-
-bool is_present(std::uint64_t address) noexcept {
-  std::array<int, 1> node{};
-  return memory::query_pages(address, node) == 0 && !memory::is_absent(node[0]);
-}
 
 }  // namespace
 
@@ -60,20 +53,26 @@ void Userfault::wake(std::uint64_t address, std::size_t size) noexcept {
   ioctl(file_, UFFDIO_WAKE, &range);
 }
 
+bool Userfault::has_moved(std::uint64_t to, std::uint64_t from) const noexcept {
+  return !page_map_.has_page(from) && page_map_.has_page(to);
+}
+
 // The kernel stops where something changes under it and says how far it came; and it may say EEXIST of a page that
-// it has moved, and not counted, before it began again (Linux 6.18).
+// it has moved, and not counted, before it began again (Linux 6.18). Such a page may be swapped out by now.
 int Userfault::move(std::uint64_t to, std::uint64_t from, std::size_t size, std::size_t& moved) noexcept {
   for (moved = 0; moved < size;) {
     MoveCall call{to + moved, from + moved, size - moved, k_do_not_wake, 0};
     if (ioctl(file_, k_move, &call) == 0) {
       moved = size;
-    } else if (call.moved > 0) {
-      moved += static_cast<std::size_t>(call.moved);
-    } else if (errno == EEXIST && !is_present(from + moved) && is_present(to + moved)) {
-      moved += k_page;
-    } else if (errno != EAGAIN && errno != EINTR) {
-      return errno;
+      return 0;
     }
+    const int error = errno;
+    if (call.moved > 0)
+      moved += static_cast<std::size_t>(call.moved);
+    else if ((error == EEXIST || error == ENOENT) && has_moved(to + moved, from + moved))
+      moved += k_page;
+    else if (error != EAGAIN && error != EINTR)
+      return error;
   }
   return 0;
 }

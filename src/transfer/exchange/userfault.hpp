@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "memory/page_map.hpp"
+
 namespace terrace::transfer {
 
 class Userfault {
@@ -19,6 +21,7 @@ class Userfault {
   Userfault& operator=(const Userfault&) = delete;
 
   [[nodiscard]] bool is_there() const noexcept { return file_ >= 0; }
+  [[nodiscard]] const memory::PageMap& page_map() const noexcept { return page_map_; }
 
   // From now on who touches an absent page of the range waits; until it is forgotten, which wakes all.
   int watch(std::uint64_t address, std::size_t size) noexcept;
@@ -34,6 +37,9 @@ class Userfault {
   int copy(std::uint64_t to, std::uint64_t source, std::size_t size) noexcept;
 
  private:
+  [[nodiscard]] bool has_moved(std::uint64_t to, std::uint64_t from) const noexcept;
+
+  memory::PageMap page_map_;
   int file_;
 };
 

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/rounding.hpp"
@@ -15,6 +17,7 @@ namespace {
 
 constexpr double k_longest_pause = 100e-6;  // seconds; scheduling others takes longer, an interrupt less
 constexpr std::size_t k_passes_to_know = 2001;
+constexpr double k_least_share = 0.99;  // of pages on the node that was asked for
 
 }  // namespace
 
@@ -46,7 +49,12 @@ CopierRig::CopierRig(const CopierVariant& variant, int from_node, int to_node, m
       ledger_(*page_, machine::Budget(2, Bytes{1ULL << 40})),
       buffer_(memory, pages, from_node == to_node ? -1 : from_node),
       other_(memory, pages, from_node == to_node ? -1 : to_node),
-      copier_(variant.make({machine_, chunks_, ledger_})) {}
+      copier_(variant.make({machine_, chunks_, ledger_})) {
+  if (from_node == to_node) return;
+  for (const auto& [buffer, node] : {std::pair{&buffer_, from_node}, {&other_, to_node}})
+    if (buffer->share_on(node).value_or(1) < k_least_share)
+      throw Error(Code::no_memory, "NUMA node " + std::to_string(node) + " has too little memory left");
+}
 
 std::vector<double> CopierRig::sweep(Bytes size) {
   const auto memory = buffer_.as<std::byte>();

@@ -246,6 +246,10 @@ void measure_copiers(machine::MachineFile& file, const machine::Discovered& disc
   const auto wanted = std::max(k_memory.value, k_caches * discovered.last_level.at(way->initiator).value);
   const Bytes memory{align_down(std::min(wanted, machine::available_memory(-1).value / k_share_of_free),
                                 k_small_chunks.back().value)};
+  if (memory.value == 0) {
+    measured.notes.emplace_back("too little memory is free to measure what moves cost");
+    return;
+  }
   auto variants = copiers();
   std::stable_sort(variants.begin(), variants.end(),
                    [](const auto* one, const auto* other) { return one->overhead() < other->overhead(); });

@@ -64,6 +64,9 @@ struct Plan {
   std::vector<std::string> phases;    // names in the order of the iteration
   // By position in phases, accesses: where a phase's length is other than its segments say (phase_length()).
   std::vector<std::uint64_t> lengths;
+  // By position in phases, of those that are cut into segments: how long each takes under the plan, as predicted,
+  // without waiting for moves. Empty: unknown.
+  std::vector<Seconds> times;
   std::vector<Repeat> repeats;  // where phases go on that go on beyond their last segment, ascending
   std::vector<double>
       rate_limits;  // by phase: how fast moves go, of full speed (Mover::limit_rate); empty: at full speed
@@ -91,6 +94,12 @@ inline bool is_rate_limit(double share) { return share > 0 && share <= 1; }
 // unknown), else as its segments do, which are about as long as one another. 0 where neither does.
 double phase_length(const std::vector<std::string>& phases, const std::vector<std::uint64_t>& lengths,
                     std::uint32_t start);
+
+// What share of the time of its phase is over when the segment at position `k` begins: by `times` where there are
+// any, else by accesses. `start` is the position of its phase.
+double share_of_time(const Plan& plan, std::uint32_t start, std::uint32_t k);
+// How long the phase that begins at `start` takes, all segments of it; 0 where nobody knows.
+Seconds time_of_phase(const Plan& plan, std::uint32_t start);
 
 // Whether its segments are those of one phase, the last one of it among them.
 bool is_repeat(const std::vector<std::string>& phases, const Repeat& repeat);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/segment_name.hpp"
 #include "model/loads.hpp"
 #include "model/lower_bound.hpp"
 #include "model/moves.hpp"
@@ -148,6 +149,20 @@ void add_moves(Plan& plan, const model::ProblemIndex& index, const std::vector<m
   }
 }
 
+// Of phases that are cut into segments.
+void add_times(Plan& plan, const model::Prediction& prediction) {
+  const auto phases = plan.phases.size();
+  if (prediction.phases.size() != phases) return;
+  bool any = false;
+  for (std::size_t k = 0; k < phases; ++k) {
+    const bool cut = segment_offset(plan.phases[k]) != 0 ||
+                     (k + 1 < phases && segment_offset(plan.phases[k + 1]) != 0);
+    plan.times.push_back(Seconds{cut ? prediction.phases[k].total - prediction.phases[k].waiting : 0});
+    any = any || cut;
+  }
+  if (!any) plan.times.clear();
+}
+
 double bound_of(const model::Problem& problem, Seconds predicted) {
   return model::lower_bound(problem, predicted.value, {.passes = model::affordable_passes(problem)}).seconds;
 }
@@ -163,6 +178,7 @@ Plan make_plan(const model::Problem& problem, const Decision& decision, std::str
   plan.progress = problem.progress;
   plan.budget = budget_words(problem, names);
   for (const auto& phase : problem.phases) plan.phases.push_back(phase.name);
+  add_times(plan, decision.prediction);
   const auto list = model::moves_of(problem, decision.schedule);
   const model::ProblemIndex index(problem);
   const auto loads = loads_of(problem, decision.schedule);

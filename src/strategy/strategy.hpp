@@ -16,6 +16,7 @@
 #include "memory/ledger.hpp"
 #include "model/calibration.hpp"
 #include "observe/collecting/interval_collector.hpp"
+#include "observe/progress_variant.hpp"
 #include "profile/profile.hpp"
 #include "strategy/hints/hints.hpp"
 #include "strategy/requests.hpp"
@@ -40,6 +41,7 @@ struct Context {
   const HintBook* hints = nullptr;
   observe::IntervalCollector* watched = nullptr;  // where the variant watches (variant.hpp)
   std::string progress;                           // what segments are cut by
+  observe::SegmentStart segments_start = observe::SegmentStart::count;  // of plans
   bool profiles = false;                          // a collector can fill a profile
   std::uint32_t learn_iterations = 1;             // profiled before planning
   bool learn_at_home = true;                      // false: with data where first touch puts it, fast memory first

@@ -8,6 +8,7 @@ class Instructions final : public ProgressVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "instructions"; }
   [[nodiscard]] std::uint64_t of(const Quantum& quantum) const override { return quantum.instructions; }
+  [[nodiscard]] std::string_view unit() const override { return "instructions"; }
 };
 
 }  // namespace

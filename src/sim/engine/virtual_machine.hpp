@@ -89,6 +89,7 @@ class VirtualMachine final : public Clock,
   transfer::Ticket submit(std::span<const transfer::TransferRequest> requests) override;
   bool done(transfer::Ticket ticket) override { return engine_.done(ticket); }
   void wait(transfer::Ticket ticket) override;
+  void hasten() override;
   void limit_rate(double share) override;
   void forget(ChunkId first, std::uint32_t count) override;
   std::vector<transfer::TransferResult> completions() override { return engine_.completions(); }
@@ -114,6 +115,8 @@ class VirtualMachine final : public Clock,
   [[nodiscard]] std::uint32_t thread_index(std::uint32_t thread);
   [[nodiscard]] CopyDemand limited(CopyDemand copy) const;
   void begin_copies();
+  void begin_due();  // what has come due while nothing was copied
+  [[nodiscard]] double rate_of_running() const;
   void price_alone(Seconds core, const observe::Tally& tally);
   void price_among_others(Seconds core, const observe::Tally& tally);
   [[nodiscard]] Speeds speeds_in(const Occupancy::Slot& slot, bool beside_copy) const;

@@ -90,6 +90,12 @@ bool ActivePlan::expects(PhaseIndex index, std::string_view name) const {
   return find_phase(index, name).has_value();
 }
 
+Seconds ActivePlan::predicted_time(PhaseIndex start) const {
+  const auto time = time_of_phase(plan_, start);
+  if (!scaled_ || planned_size_.value == 0) return time;
+  return static_cast<double>(size_.value) / static_cast<double>(planned_size_.value) * time;
+}
+
 std::span<ActiveMove> ActivePlan::asked_in(PhaseIndex index) {
   if (!std::exchange(sorted_, true))
     for (auto& asks : asks_)

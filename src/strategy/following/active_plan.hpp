@@ -70,6 +70,12 @@ class ActivePlan {
   [[nodiscard]] std::uint64_t segment_offset(PhaseIndex phase) const {
     return phase < offsets_.size() ? offsets_[phase] : 0;
   }
+  // What share of the time of its phase, which begins at `start`, is over when the plan's segment begins.
+  [[nodiscard]] double share_of_time(PhaseIndex start, PhaseIndex segment) const {
+    return terrace::share_of_time(plan_, start, segment);
+  }
+  // How long the phase takes, as predicted; with objects of other sizes in proportion to them. 0: nobody knows.
+  [[nodiscard]] Seconds predicted_time(PhaseIndex start) const;
   // A phase that goes on behind its last segment: what it does then is as if it were in segment `from`, so many
   // accesses `back`, once it is `after` accesses long. Nothing where the plan does not know.
   struct GoingOn {

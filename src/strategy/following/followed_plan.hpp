@@ -38,17 +38,20 @@ class FollowedPlan {
   // False where the program has left the plan: its phases are others, and the plan is followed no further.
   [[nodiscard]] bool phase_begun(const PhaseBegun& at, bool hurry, Requests& requests);
   void progressed(const Progressed& by, bool hurry, Requests& requests);
-  void phase_ended(const PhaseEnded& at);
+  void phase_ended(const PhaseEnded& at, Requests& requests);
   // In words, what of the plan the run had no use for: phases that did not begin, objects that there were not,
   // another machine. `in_loop`: a loop has begun.
   [[nodiscard]] std::vector<std::string> unfollowed(bool in_loop) const;
 
  private:
-  void ask(const std::vector<ActiveMove*>& moves, std::uint32_t iteration, Requests& requests);
+  void ask(const std::vector<ActiveMove*>& moves, std::uint32_t iteration, Requests& requests,
+           const transfer::Start& start = {});
   void ask_for_missing(std::vector<ActiveMove*> moves, std::uint32_t iteration, Requests& requests);
   void catch_up(std::uint32_t iteration, Requests& requests);
   [[nodiscard]] std::string phases_not_begun(bool in_loop) const;
   [[nodiscard]] std::string objects_not_met() const;
+  [[nodiscard]] bool by_time() const { return context_->segments_start == observe::SegmentStart::time; }
+  void ask_for_segments(PhaseIndex start, std::uint32_t iteration, bool hurry, Requests& requests);
   void enter(PhaseIndex phase, bool may_wait, std::uint32_t iteration, bool hurry, Requests& requests);
 
   const Context* context_;
@@ -62,8 +65,11 @@ class FollowedPlan {
   // others. It is then left alone until its phases are known.
   std::vector<PassedPhase> passed_;
   bool strayed_ = false;
-  std::optional<PhaseIndex> at_;  // of the plan's phases, where the program is now
+  // Of the plan's phases, where the program is now; where segments begin by time, the phase that they are of.
+  std::optional<PhaseIndex> at_;
   std::uint64_t progress_ = 0;    // accesses into the phase, less where it goes back
+  Seconds begun_;                 // when the phase's moves had been waited for
+  std::vector<Seconds> took_;     // by the plan's phase: how long it took the last time from then on
 };
 
 }  // namespace terrace::strategy

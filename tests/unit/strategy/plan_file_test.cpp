@@ -47,6 +47,7 @@ Plan random_plan(std::mt19937& random, bool more) {
   plan.phases[3] = "solve@7";
   plan.phases[4] = "solve@9";
   plan.phases[5] = "solve 33.333 %";  // as a segment could be called
+  plan.times[5] = Seconds{};              // as of all that is not cut
   plan.repeats = {{4, 3}};
   plan.lengths = {0, 0, 1 + random() % 100, 0, 0, 0};
   if (std::llround(phase_length(plan.phases, {}, 2)) == static_cast<long long>(plan.lengths[2])) plan.lengths = {};

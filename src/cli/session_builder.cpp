@@ -159,8 +159,7 @@ std::string progress_of(const LaunchOptions& options, runtime::Session& session,
   }
   if (!chosen) chosen = &observe::find_progress(usual);
   if (const auto lacks = chosen->lacks(); is_real && !lacks.empty())
-    throw Error(Code::invalid,
-                fmt::format("{}: {}; follow it by time, with --progress {}", whose, lacks, usual));
+    throw Error(Code::invalid, fmt::format("{}: {}; follow it by time, with --progress {}", whose, lacks, usual));
   return std::string(chosen->name());
 }
 

@@ -10,8 +10,8 @@
 
 namespace terrace::cli {
 
-// `sentences`, for whoever started it: names of --phases and --loop that nothing in the program is called, as far as
-// its code is known; a plan whose segments begin by something else than it says.
+// `sentences`, for whoever started it: names of --phases and --loop that nothing in the program is called, as far
+// as its code is known; a plan whose segments begin by something else than it says.
 runtime::Session build_session(const LaunchOptions& options, const std::string& directory,
                                std::vector<std::string>& sentences);
 

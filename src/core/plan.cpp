@@ -126,6 +126,12 @@ void Plan::to_blob(BlobWriter& out) const {
   for (const auto& object : objects) put(out, object);
   out.put(static_cast<std::uint32_t>(moves.size()));
   for (const auto& move : moves) put(out, move);
+  out.put(static_cast<std::uint32_t>(sentinels.size()));
+  for (const auto& sentinel : sentinels) {
+    out.put(sentinel.segment);
+    out.put(sentinel.object);
+    out.put(sentinel.chunk);
+  }
   put(out, predicted);
   put(out, predicted_slow);
   put(out, lower_bound);
@@ -173,6 +179,15 @@ Plan Plan::from_blob(BlobReader& in) {
     plan.moves.push_back(get_move(in));
     if (plan.moves.back().object >= plan.objects.size())
       throw Error(Code::corrupt, "a plan moves an object it lacks");
+  }
+  plan.sentinels.resize(get_count(in));
+  for (auto& sentinel : plan.sentinels) {
+    sentinel.segment = in.get<std::uint32_t>();
+    sentinel.object = in.get<std::uint32_t>();
+    sentinel.chunk = in.get<std::uint32_t>();
+    if (sentinel.segment >= plan.phases.size() || sentinel.object >= plan.objects.size() ||
+        sentinel.chunk >= plan.objects[sentinel.object].chunks)
+      throw Error(Code::corrupt, "a plan's segment begins with a chunk that it lacks");
   }
   plan.predicted = get_seconds(in);
   plan.predicted_slow = get_seconds(in);

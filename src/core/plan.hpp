@@ -55,6 +55,13 @@ struct PlanMove {
   Seconds cost;
 };
 
+// The first chunk that the phase touches in this segment and not before (progress by sentinel).
+struct PlanSentinel {
+  std::uint32_t segment = 0;  // position in Plan::phases
+  std::uint32_t object = 0;   // index into Plan::objects
+  std::uint32_t chunk = 0;    // of the object's `chunks`
+};
+
 struct Plan {
   std::string planner;  // "local", "global", "first-touch", "hand", ...
   std::string machine;
@@ -71,11 +78,12 @@ struct Plan {
   std::vector<double>
       rate_limits;  // by phase: how fast moves go, of full speed (Mover::limit_rate); empty: at full speed
   std::vector<PlanObject> objects;
-  std::vector<PlanMove> moves;  // in the order in which they are asked for
-  Seconds predicted;            // an iteration
-  Seconds predicted_slow;       // an iteration with nothing in fast memory
-  Seconds lower_bound;          // an iteration; 0 when it was not computed
-  double gap = 0;               // of the search itself, where it was not exact: share of the objective
+  std::vector<PlanSentinel> sentinels;  // of segments that ask for moves, where there is one; ascending
+  std::vector<PlanMove> moves;          // in the order in which they are asked for
+  Seconds predicted;                    // an iteration
+  Seconds predicted_slow;               // an iteration with nothing in fast memory
+  Seconds lower_bound;                  // an iteration; 0 when it was not computed
+  double gap = 0;                       // of the search itself, where it was not exact: share of the objective
   // What sampling error costs, predicted, an iteration: its mean and 90 % interval over `draws` problems that the
   // samples might have come from (strategy/confidence/confidence.hpp). No draws: nobody asked.
   std::uint32_t draws = 0;

@@ -17,7 +17,8 @@ namespace terrace::observe {
 // What a plan's segment begins by.
 enum class SegmentStart : std::uint8_t {
   count,  // the phase has come so far
-  time    // its phase's share of time before it has passed since the phase's marker
+  time,   // its phase's share of time before it has passed since the phase's marker
+  touch   // a chunk that nobody touches earlier in its phase is touched; by time where there is none
 };
 
 class ProgressVariant {

@@ -243,7 +243,8 @@ void MoveQueue::take_group() {
       copier_ = copier;
       group_rate_ = next.start.rate;
     }
-    if (!group_.empty() && (copier != copier_ || next.start.rate != group_rate_ || !is_due(next) || next.result.to != group_.front().result.to ||
+    if (!group_.empty() && (copier != copier_ || next.start.rate != group_rate_ || !is_due(next) ||
+                            next.result.to != group_.front().result.to ||
                             bytes + next.chunk->size > k_group_bytes || in_group(next.result.chunk, 1)))
       break;
     bytes += next.chunk->size;

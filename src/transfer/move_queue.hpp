@@ -80,7 +80,7 @@ class MoveQueue final : public Mover {
   bool stop_ = false;
   double rate_limit_ = 1;
   double group_rate_ = 0;  // of those that began last, where they were asked for at one of their own
-  int waiting_ = 0;  // threads that wait for a transfer
+  int waiting_ = 0;        // threads that wait for a transfer
   // Threads that give up moves out and have not given their room back yet: moves in behind them may count on it.
   int forgetting_ = 0;
   Ticket next_ = 1;

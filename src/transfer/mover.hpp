@@ -21,6 +21,8 @@ struct Start {
   // Not before this time of the clock; a transfer that never comes due waits for hasten().
   Seconds due;
   double rate = 0;  // of full speed; 0: as limit_rate() says
+  // Due, and all before it, once the program has touched this chunk, if that is earlier. In virtual time only.
+  ChunkId sentinel = memory::k_no_chunk;
 };
 inline constexpr Seconds k_never{std::numeric_limits<double>::infinity()};
 

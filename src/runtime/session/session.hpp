@@ -60,7 +60,7 @@ struct Session {
   std::string collector{observe::k_default_collector};  // who fills the profile
   std::string progress{observe::k_default_progress};    // what phases are cut into segments by
   std::string recording;                                // where to write down what happens; "" for nowhere
-  std::vector<std::string> notes;  // for the journal
+  std::vector<std::string> notes;                       // for the journal
   bool hooks = true;  // follow accesses where the program was built with the wrappers
 
   void to_blob(BlobWriter& out) const;

@@ -24,6 +24,7 @@ Ticket CopyEngine::submit(std::span<const transfer::TransferRequest> requests, S
     transfer.start = request.start;
     queue_.push_back(transfer);
   }
+  list_sentinels();
   start(now);
   return first;
 }
@@ -107,11 +108,31 @@ void CopyEngine::refuse_head(Seconds now) {
 void CopyEngine::hasten() {
   for (auto& queued : queue_) queued.start = {};
   if (running_) running_->rate = 0;
+  sentinels_.clear();
+}
+
+void CopyEngine::list_sentinels() {
+  sentinels_.clear();
+  for (const auto& queued : queue_)
+    if (const auto chunk = queued.start.sentinel;
+        chunk != memory::k_no_chunk && std::ranges::find(sentinels_, chunk) == sentinels_.end())
+      sentinels_.push_back(chunk);
+}
+
+void CopyEngine::touched(ChunkId sentinel) {
+  const auto last = std::find_if(queue_.rbegin(), queue_.rend(),
+                                 [&](const Queued& queued) { return queued.start.sentinel == sentinel; });
+  for (auto at = last; at != queue_.rend(); ++at) {
+    at->start.due = {};
+    at->start.sentinel = memory::k_no_chunk;
+  }
+  list_sentinels();
 }
 
 void CopyEngine::hasten(Ticket until) {
   for (auto& queued : queue_)
     if (queued.result.ticket <= until) queued.start = {};
+  list_sentinels();
 }
 
 void CopyEngine::forget_queued(ChunkId first, std::uint32_t count, Seconds now) {
@@ -125,14 +146,15 @@ void CopyEngine::forget_queued(ChunkId first, std::uint32_t count, Seconds now) 
     finish(transfer, now, true);
   }
   std::erase_if(queue_, forgotten);
+  list_sentinels();
   start(now);
 }
 
 bool CopyEngine::done(Ticket ticket) const {
   if (running_ && running_->result.ticket == ticket) return false;
-  const auto at =
-      std::lower_bound(queue_.begin(), queue_.end(), ticket,
-                       [](const Queued& queued, Ticket number) { return queued.result.ticket < number; });
+  const auto at = std::lower_bound(queue_.begin(), queue_.end(), ticket, [](const Queued& queued, Ticket number) {
+    return queued.result.ticket < number;
+  });
   return at == queue_.end() || at->result.ticket != ticket;
 }
 

@@ -49,6 +49,9 @@ class CopyEngine {
   // When the head of the queue will be due that start() found not to be; nothing while something is copied, or the
   // head never comes due by itself.
   [[nodiscard]] std::optional<Seconds> next_due() const { return next_due_; }
+  // The chunks whose touch something waits for; and one of them was touched: it is due, with all before it.
+  [[nodiscard]] const std::vector<ChunkId>& sentinels() const { return sentinels_; }
+  void touched(ChunkId sentinel);
   // Due from now on: all that was asked for, or what comes before that ticket, and it.
   void hasten();
   void hasten(transfer::Ticket until);
@@ -66,6 +69,7 @@ class CopyEngine {
   };
   [[nodiscard]] bool makes_sense(const transfer::TransferResult& request) const;
   Room take_room(PlaceId place, Bytes size);
+  void list_sentinels();
   void finish(transfer::TransferResult result, Seconds now, bool refused);
 
   const machine::Machine& machine_;
@@ -76,6 +80,7 @@ class CopyEngine {
   transfer::Ticket last_ticket_ = 0;
   std::deque<Queued> queue_;  // ascending by ticket
   std::optional<Seconds> next_due_;
+  std::vector<ChunkId> sentinels_;  // of the queue, in its order
   std::optional<Running> running_;
   std::vector<transfer::TransferResult> finished_;
 };

@@ -49,6 +49,19 @@ void VirtualMachine::tallied(const observe::Quantum& quantum, const observe::Tal
   else
     price_alone(core, tally);
   pay_stalls();
+  if (!engine_.sentinels().empty()) meet_sentinels(tally);
+}
+
+void VirtualMachine::meet_sentinels(const observe::Tally& tally) {
+  const auto trap = law_.copier().trap.value_or(Seconds{});
+  const auto sentinels = engine_.sentinels();
+  for (const auto chunk : sentinels) {
+    if (tally.find(chunk) == nullptr) continue;
+    advance_copies(trap);
+    account_.stalled += trap;
+    engine_.touched(chunk);
+    begin_copies();
+  }
 }
 
 // Which places the quantum's misses fall on.
@@ -200,9 +213,7 @@ void VirtualMachine::wait_until(Seconds time) {
 }
 
 // Of work beside the program: where no core is free its threads give up a share of their time, all alike.
-double VirtualMachine::pace_beside() const {
-  return law_.free_cores(alive_) >= 1 ? 1 : law_.shared_pace(alive_);
-}
+double VirtualMachine::pace_beside() const { return law_.free_cores(alive_) >= 1 ? 1 : law_.shared_pace(alive_); }
 
 void VirtualMachine::charge(Seconds cost) {
   if (!std::isfinite(cost.value) || cost.value <= 0) return;

@@ -131,7 +131,8 @@ void VirtualMachine::price_among_others(Seconds core, const observe::Tally& tall
     const auto until_copied = beside_copy && speeds.copy > 0 ? running->left / speeds.copy : k_never;
     // Where the copy has been followed further than here its share of the slots is taken already.
     const auto until_copy = running != nullptr && !beside_copy ? (copied_until_ - now()).value : k_never;
-    const auto until_due = running == nullptr && engine_.next_due() ? (*engine_.next_due() - now()).value : k_never;
+    const auto until_due =
+        running == nullptr && engine_.next_due() ? (*engine_.next_due() - now()).value : k_never;
     const auto duration = std::min({slot.end - now().value, until_end, until_copied, until_copy, until_due});
     const auto progress = duration >= until_end ? progress_left : speeds.program * duration;
     for (std::size_t place = 0; place < demand_.busy.size(); ++place)

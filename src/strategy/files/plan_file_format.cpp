@@ -258,10 +258,16 @@ class Format {
     line(
         "# there; a phase waits for it at its beginning, never inside. Moves are made in the order of the lines.");
     line("# Where nothing is listed, nothing changes.");
+    if (!plan_.sentinels.empty())
+      line("# begins_with: the chunk that the phase touches there for the first time.");
     for (const auto& [ask, moves] : by_ask_) {
       line("");
       line("[[segment]]");
       line("name = " + toml_string(labels_[ask]));
+      const auto sentinel = std::ranges::find(plan_.sentinels, ask, &PlanSentinel::segment);
+      if (sentinel != plan_.sentinels.end())
+        line("begins_with = { object = " + toml_string(plan_.objects[sentinel->object].name) +
+             ", chunk = " + std::to_string(sentinel->chunk) + " }");
       line("moves = [");
       for (const auto& entry : lines_of(moves)) {
         const auto& object = plan_.objects[entry.object];

@@ -197,7 +197,8 @@ void PlanTimeline::put_times(const Phase& phase, std::vector<Seconds>& times) {
   const auto passed = [&](std::uint64_t offset) {
     double before = 0;
     for (std::size_t s = 0; s < phase.timed.size(); ++s) {
-      const auto end = s + 1 < phase.timed.size() ? phase.timed[s + 1] : std::max(phase.length, phase.timed[s] + 1);
+      const auto end =
+          s + 1 < phase.timed.size() ? phase.timed[s + 1] : std::max(phase.length, phase.timed[s] + 1);
       if (offset < end)
         return before + phase.times[s] * static_cast<double>(offset - phase.timed[s]) /
                             static_cast<double>(end - phase.timed[s]);
@@ -210,9 +211,9 @@ void PlanTimeline::put_times(const Phase& phase, std::vector<Seconds>& times) {
     const auto next = std::next(at);
     while (known < phase.timed.size() && phase.timed[known] < at->first) ++known;
     const bool whole = known < phase.timed.size() && phase.timed[known] == at->first &&
-                       (next == phase.rate_limits.end() ? known + 1 == phase.timed.size()
-                                                        : known + 1 < phase.timed.size() &&
-                                                              phase.timed[known + 1] == next->first);
+                       (next == phase.rate_limits.end()
+                            ? known + 1 == phase.timed.size()
+                            : known + 1 < phase.timed.size() && phase.timed[known + 1] == next->first);
     const auto end = next == phase.rate_limits.end() ? ~std::uint64_t{0} : next->first;
     times.push_back(Seconds{whole ? phase.times[known] : passed(end) - passed(at->first)});
   }

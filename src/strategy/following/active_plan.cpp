@@ -32,6 +32,12 @@ void ActivePlan::bind(const observe::Object& object) {
   if (const auto known = find_object(plan_, object.name); known < plan_.objects.size()) {
     planned_size_ += plan_.objects[known].size;
     size_ += object.size;
+    sentinels_.resize(plan_.phases.size(), memory::k_no_chunk);
+    for (const auto& sentinel : plan_.sentinels)
+      if (sentinel.object == known)
+        sentinels_[sentinel.segment] =
+            object.first_chunk + static_cast<ChunkId>(std::uint64_t{sentinel.chunk} * object.chunks /
+                                                      std::max(plan_.objects[known].chunks, 1U));
   }
   back_.clear();
   for (auto move : expanded.moves) {

@@ -166,7 +166,7 @@ bool FollowedPlan::phase_begun(const PhaseBegun& at, bool hurry, Requests& reque
   }
   enter(*at_, true, at.iteration, hurry, requests);
   begun_ = context_->clock->now();
-  if (by_time()) ask_for_segments(*at_, at.iteration, hurry, requests);
+  if (unheard()) ask_for_segments(*at_, at.iteration, hurry, requests);
   return true;
 }
 
@@ -184,6 +184,17 @@ void FollowedPlan::enter(PhaseIndex phase, bool may_wait, std::uint32_t iteratio
   requests.limit_rate(late || hurry ? 1 : active_.rate_limit(phase));
 }
 
+ChunkId FollowedPlan::sentinel_of(PhaseIndex segment, Requests& requests) {
+  if (context_->segments_start != observe::SegmentStart::touch) return memory::k_no_chunk;
+  const auto chunk = active_.sentinel(segment);
+  if (chunk != memory::k_no_chunk && (*context_->chunks)[chunk].live) return chunk;
+  if (!std::exchange(timer_noted_, true))
+    requests.note("note",
+                  "plan: segments with which no chunk is touched for the first time begin by time, such as " +
+                      active_.given().phases[segment]);
+  return memory::k_no_chunk;
+}
+
 // All at once when the phase begins, each segment's for when it is due: nothing is heard of the phase until it
 // ends. As long as nobody knows how long it takes they are due when it ends.
 void FollowedPlan::ask_for_segments(PhaseIndex start, std::uint32_t iteration, bool hurry, Requests& requests) {
@@ -192,8 +203,12 @@ void FollowedPlan::ask_for_segments(PhaseIndex start, std::uint32_t iteration, b
   const bool at_full_speed = hurry || requests.late();
   for (auto k = start + 1; active_.segment_offset(k) != 0; ++k) {
     transfer::Start when{transfer::k_never, at_full_speed ? 1 : active_.rate_limit(k)};
-    if (expected.value > 0) when.due = begun_ + active_.share_of_time(start, k) * expected;
-    ask(pointers_to(active_.asked_in(k)), iteration, requests, when);
+    const auto moves = pointers_to(active_.asked_in(k));
+    if (moves.empty()) continue;
+    when.sentinel = sentinel_of(k, requests);
+    if (when.sentinel == memory::k_no_chunk && expected.value > 0)
+      when.due = begun_ + active_.share_of_time(start, k) * expected;
+    ask(moves, iteration, requests, when);
   }
 }
 
@@ -201,7 +216,7 @@ void FollowedPlan::ask_for_segments(PhaseIndex start, std::uint32_t iteration, b
 // to the one that it knows to be like what follows.
 void FollowedPlan::progressed(const Progressed& by, bool hurry, Requests& requests) {
   progress_ += by.accesses;
-  if (!by.in_stride || !at_ || by_time()) return;
+  if (!by.in_stride || !at_ || unheard()) return;
   for (;;) {
     const auto next = active_.segment_offset(*at_ + 1);
     if (next != 0) {
@@ -258,7 +273,7 @@ std::vector<std::string> FollowedPlan::unfollowed(bool in_loop) const {
 
 // What has not come due by then is due now, in its order: the phase was shorter than expected.
 void FollowedPlan::phase_ended(const PhaseEnded& at, Requests& requests) {
-  if (at_ && by_time()) {
+  if (at_ && unheard()) {
     took_[*at_] = context_->clock->now() - begun_;
     requests.hasten();
     while (active_.segment_offset(*at_ + 1) != 0) requests.stop_waiting_for(++*at_);

@@ -9,7 +9,8 @@
 namespace terrace::runtime {
 namespace {
 
-// What a marker adds between a phase's beginning, as the journal has it, and the time from which its segments count.
+// What a marker adds between a phase's beginning, as the journal has it, and the time from which its segments
+// count.
 constexpr double k_slack = 1e-6;
 
 // A phase whose second segment brings a chunk in, and the third takes it out again.
@@ -22,7 +23,7 @@ Plan plan_of_segments() {
   plan.budget = {"dram=5MiB"};
   plan.phases = {"solve", "solve@100", "solve@300", "output"};
   plan.lengths = {400, 0, 0, 0};
-  plan.objects = {{"hot", Bytes{4 * k_mib}, 64, false, {}}, {"cold", Bytes{16 * k_mib}, 256, false, {}}};
+  plan.objects = {{"hot", Bytes{4 * k_mib}, 64, false, {}}, {"cold", Bytes{16 * k_mib}, 64, false, {}}};
   plan.moves = {{0, {0, 1}, "dram", 1, 5, false, {}, {}}, {0, {0, 1}, "nvm", 2, 6, false, {}, {}}};
   return plan;
 }
@@ -102,6 +103,55 @@ TEST(Timer, KeepsTheOrderOfThePlan) {
     EXPECT_EQ(even.transfers[i].move, uneven.transfers[i].move);
     EXPECT_EQ(even.transfers[i].iteration, uneven.transfers[i].iteration);
   }
+}
+
+// The second segment begins with a chunk of `cold`, wherever in the phase the program comes to it; the third names
+// none and begins by time.
+TEST(Sentinel, ASegmentBeginsWithItsChunk) {
+  auto plan = plan_of_segments();
+  plan.progress = "sentinel";
+  plan.sentinels = {{1, 1, 7}};
+  TestRun of({.plan = plan, .progress = "sentinel"});
+  constexpr std::uint64_t k_millisecond = 4'000'000;
+  const auto touch = [&](std::uint32_t ordinal) {
+    ChunkId first = 0;
+    while (of.chunks[first].object != of.cold) ++first;
+    const observe::Miss miss{first + ordinal, 0, 0, observe::MissKind::prefetched};
+    observe::Quantum quantum;
+    quantum.accesses = 1;
+    quantum.misses = {&miss, 1};
+    of.tee.quantum(quantum);
+    return of.vm.now();
+  };
+  std::vector<Seconds> touched;
+  of.runtime.loop_begin("main");
+  for (const std::uint64_t into : {2, 7, 5}) {
+    of.runtime.phase("solve");
+    of.compute(into * k_millisecond);
+    touch(6);
+    touched.push_back(touch(7));
+    of.compute((10 - into) * k_millisecond);
+    of.runtime.phase("output");
+    of.compute(k_millisecond);
+  }
+  of.runtime.loop_end();
+  of.runtime.finish("exit");
+  std::vector<profile::Transfer> transfers;
+  for (const auto& record : of.records<profile::TransfersRecord>())
+    transfers.insert(transfers.end(), record.transfers.begin(), record.transfers.end());
+  std::vector<profile::PhaseRecord> solves;
+  for (const auto& phase : of.records<profile::PhaseRecord>())
+    if (phase.name == "solve") solves.push_back(phase);
+  ASSERT_EQ(transfers.size(), 6U);
+  for (std::size_t i = 0; i < touched.size(); ++i) EXPECT_EQ(transfers[2 * i].begun, touched[i]) << i;
+  for (std::size_t i = 1; i < solves.size(); ++i) {
+    const auto last = solves[i - 1].ended - solves[i - 1].begun;
+    EXPECT_NEAR((transfers[2 * i + 1].begun - solves[i].begun).value, 0.75 * last.value, k_slack);
+  }
+  std::size_t said = 0;
+  for (const auto& note : of.records<profile::NoteRecord>())
+    if (note.text.find("begin by time, such as solve@300") != std::string::npos) ++said;
+  EXPECT_EQ(said, 1U);
 }
 
 }  // namespace

@@ -136,6 +136,44 @@ TEST(Due, IsRefusedWhereItsObjectIsFreedBefore) {
   EXPECT_EQ(results[1].begun.value, 2e-3);
 }
 
+// A touch of the sentinel traps, at the end of its quantum, and lets all begin that waits for it, and what is
+// before that: what is behind waits for its own.
+TEST(Due, OnceTheSentinelIsTouched) {
+  const Seconds trap{4e-6};
+  TestWorld world(
+      test_machine({.instruction_ns = 0.25, .copy = 1e9, .copier = {.name = "trapping", .trap = trap}}));
+  const auto chunks = world.add_chunks(6, k_chunk_size, 1);
+  const ChunkId first = chunks + 3, second = chunks + 4, other = chunks + 5;
+  const auto ask_for = [&](ChunkId chunk, ChunkId sentinel) {
+    world.virtual_machine.submit({chunk, 0, {transfer::k_never, 0, sentinel}});
+  };
+  const auto touch = [&](ChunkId chunk) {
+    const observe::Miss miss{chunk, 0, 0, observe::MissKind::prefetched};
+    world.virtual_machine.quantum({0, 1, 40'000'000, {}, {&miss, 1}});  // 10 ms and a line
+  };
+  ask_for(chunks, first);
+  ask_for(chunks + 1, first);
+  ask_for(chunks + 2, second);
+  touch(other);
+  EXPECT_EQ(world.chunks[chunks].place, 1);
+  const auto before = world.now();
+  EXPECT_EQ(world.virtual_machine.account().stalled.value, 0);
+  touch(first);
+  const auto touched = world.now();
+  EXPECT_NEAR(touched - before, before + trap.value, 1e-12) << "a quantum as long as the first, and a trap";
+  EXPECT_NEAR(world.virtual_machine.account().stalled.value, trap.value, 1e-15);
+  touch(first);  // it is no sentinel any more
+  touch(second);
+  const auto touched_second = world.now();
+  EXPECT_NEAR(world.virtual_machine.account().stalled.value, 2 * trap.value, 1e-15);
+  touch(other);
+  const auto results = world.virtual_machine.completions();
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_EQ(results[0].begun.value, touched);
+  EXPECT_NEAR(results[1].begun.value, touched + k_copy_time, 1e-15);
+  EXPECT_EQ(results[2].begun.value, touched_second);
+}
+
 // Whose clock comes by first begins it: at the same time.
 TEST(Due, BeginsAtThatTimeBesideSeveralThreads) {
   for (const std::array<std::uint32_t, 2> order : {std::array<std::uint32_t, 2>{0, 1}, {1, 0}}) {

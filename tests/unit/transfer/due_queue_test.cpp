@@ -14,8 +14,8 @@ std::vector<ChunkId> chunks_of(const std::vector<TransferResult>& results) {
   return chunks;
 }
 
-// The first may begin only when the clock has come so far; the second, which might at once, waits behind it. Nobody
-// waits by ticket, which would make them due.
+// The first may begin only when the clock has come so far; the second, which might at once, waits behind it.
+// Nobody waits by ticket, which would make them due.
 TEST_F(MoveQueueTest, BeginsNothingBeforeItIsDue) {
   start(2, 2);
   constexpr double k_due = 200;

@@ -289,6 +289,7 @@ void make_runtime(Everything& all) {
   parts.coverage = all.coverage ? &*all.coverage : nullptr;
   all.runtime = std::make_unique<runtime::Runtime>(std::move(parts));
   all.sink.report_to(*all.runtime);
+  for (const auto& note : all.session.notes) all.runtime->note("note", note);
 }
 
 // In memory that other processes could map, too: see scheduler.hpp.

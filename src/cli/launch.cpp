@@ -37,10 +37,10 @@ int launch(const LaunchOptions& given) {
   const auto options = given.calibrate ? calibrated(given) : given;
   JournalFolder folder(options.keep_journals);
   const auto session_file = folder.path() / "session";
-  std::vector<std::string> unknown_names;
-  const auto session = build_session(options, folder.path().string(), unknown_names);
+  std::vector<std::string> sentences;
+  const auto session = build_session(options, folder.path().string(), sentences);
   runtime::write_session(session, session_file.string());
-  for (const auto& sentence : unknown_names)
+  for (const auto& sentence : sentences)
     if (!options.quiet) fmt::print(stderr, "terrace: {}\n", sentence);
   const auto ending = run_child(options.command, program_environment(session_file, session.backend));
   folder.merge(options, options.command.front(),

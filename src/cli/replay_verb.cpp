@@ -67,8 +67,8 @@ int replay_verb(int argc, char** argv) {
   try {
     const auto index = sim::index_recording(file.bytes());
     JournalFolder folder(options->keep_journals);
-    std::vector<std::string> unknown_names;
-    auto session = build_session(*options, folder.path().string(), unknown_names);
+    std::vector<std::string> sentences;
+    auto session = build_session(*options, folder.path().string(), sentences);
     for (const auto& process : index.processes) {
       const auto end = runtime::replay(process, session, options->iterations);
       if (!end.finished) say_truncated(process, end, index.cut);

@@ -124,17 +124,43 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   return configuration;
 }
 
-// Plans count in what the run counts in.
-std::string progress_of(const LaunchOptions& options, const runtime::Session& session) {
-  std::string name = options.progress;
+bool moves_in_segments(const Plan& plan) {
+  return std::ranges::any_of(plan.moves,
+                             [&](const PlanMove& move) { return segment_offset(plan.phases.at(move.ask)) != 0; });
+}
+
+// Plans count in what the run counts in; by time any plan can be followed. Real memory delivers no accesses.
+std::string progress_of(const LaunchOptions& options, runtime::Session& session,
+                        std::vector<std::string>& sentences) {
+  const bool is_real = session.backend == runtime::Backend::real;
+  const auto usual = is_real ? observe::k_default_real_progress : observe::k_default_progress;
+  const auto* chosen = options.progress.empty() ? nullptr : &observe::find_progress(options.progress);
+  std::string whose = "--progress " + options.progress;
   for (const auto& configuration : session.configurations) {
     if (!configuration.plan) continue;
-    if (name.empty()) name = configuration.plan->progress;
-    if (configuration.plan->progress != name)
-      throw Error(Code::invalid, "--plan: its segments begin by " + configuration.plan->progress + ", not by " +
-                                     name + ": all plans of a run, and --progress, have to say the same");
+    const auto& plan = *configuration.plan;
+    const auto* wanted = &observe::find_progress(plan.progress);
+    if (is_real && !chosen && wanted->name() == observe::k_default_progress) {
+      wanted = &observe::find_progress(usual);
+      if (moves_in_segments(plan)) {
+        session.notes.push_back(fmt::format("--plan: its segments begin by {}, and {}: they begin by {} here",
+                                            plan.progress, observe::find_progress(plan.progress).lacks(), usual));
+        sentences.push_back(session.notes.back());
+      }
+    }
+    if (!chosen) {
+      chosen = wanted;
+      whose = "--plan: its segments begin by " + plan.progress;
+    }
+    if (wanted != chosen && chosen->starts() != observe::SegmentStart::time)
+      throw Error(Code::invalid, "--plan: its segments begin by " + plan.progress + ", not by " +
+                                     std::string(chosen->name()) +
+                                     ": all plans of a run, and --progress, have to say the same");
   }
-  return std::string(observe::find_progress(name.empty() ? observe::k_default_progress : name).name());
+  if (!chosen) chosen = &observe::find_progress(usual);
+  if (const auto lacks = chosen->lacks(); is_real && !lacks.empty())
+    throw Error(Code::invalid, fmt::format("{}: {}; follow it by time, with --progress {}", whose, lacks, usual));
+  return std::string(chosen->name());
 }
 
 // A name that nothing is called is refused where all code is known, and else told.
@@ -208,7 +234,7 @@ std::string create_recording(const std::string& path) {
 }  // namespace
 
 runtime::Session build_session(const LaunchOptions& options, const std::string& directory,
-                               std::vector<std::string>& unknown_names) {
+                               std::vector<std::string>& sentences) {
   runtime::Session session;
   session.mode = options.verb;
   session.backend = options.verb == "run" ? runtime::Backend::real : runtime::Backend::virtual_time;
@@ -233,7 +259,7 @@ runtime::Session build_session(const LaunchOptions& options, const std::string& 
   const auto frequency = initiator.frequency_hz > 0 ? initiator.frequency_hz : 1e9;
   session.sample_interval = Seconds{options.sample_cycles / frequency};
   session.collector = observe::find_collector(options.collector).name();
-  session.progress = progress_of(options, session);
+  session.progress = progress_of(options, session, sentences);
   // A recording has its names and phases.
   if (options.verb == "replay") return session;
   session.sample_every = options.every;
@@ -246,7 +272,7 @@ runtime::Session build_session(const LaunchOptions& options, const std::string& 
     session.chunk_rule.largest = std::min(session.chunk_rule.largest, Bytes{largest});
   }
   session.symbol_files = observe::write_symbol_files(options.command, observe::symbol_cache());
-  session.phases = phases_of(options, session.symbol_files, unknown_names);
+  session.phases = phases_of(options, session.symbol_files, sentences);
   learn_from_plans(session, session.phases);
   if (!options.misses.empty()) session.recording = create_recording(options.misses);
   return session;

@@ -10,9 +10,9 @@
 
 namespace terrace::cli {
 
-// `unknown_names`: sentences about names of --phases and --loop that nothing in the program is called, as far as
-// its code is known.
+// `sentences`, for whoever started it: names of --phases and --loop that nothing in the program is called, as far
+// as its code is known; a plan whose segments begin by something else than it says.
 runtime::Session build_session(const LaunchOptions& options, const std::string& directory,
-                               std::vector<std::string>& unknown_names);
+                               std::vector<std::string>& sentences);
 
 }  // namespace terrace::cli

@@ -9,7 +9,7 @@
 namespace terrace {
 namespace {
 
-constexpr std::uint32_t k_plan_version = 7;
+constexpr std::uint32_t k_plan_version = 8;
 constexpr double k_not_asked = -1;  // a part's confidence
 
 void put(BlobWriter& out, Seconds seconds) { out.put(seconds.value); }
@@ -113,6 +113,8 @@ void Plan::to_blob(BlobWriter& out) const {
   put(out, phases);
   out.put(static_cast<std::uint32_t>(lengths.size()));
   for (const auto length : lengths) out.put(length);
+  out.put(static_cast<std::uint32_t>(times.size()));
+  for (const auto time : times) put(out, time);
   out.put(static_cast<std::uint32_t>(rate_limits.size()));
   for (const auto limit : rate_limits) out.put(limit);
   out.put(static_cast<std::uint32_t>(repeats.size()));
@@ -124,6 +126,12 @@ void Plan::to_blob(BlobWriter& out) const {
   for (const auto& object : objects) put(out, object);
   out.put(static_cast<std::uint32_t>(moves.size()));
   for (const auto& move : moves) put(out, move);
+  out.put(static_cast<std::uint32_t>(sentinels.size()));
+  for (const auto& sentinel : sentinels) {
+    out.put(sentinel.segment);
+    out.put(sentinel.object);
+    out.put(sentinel.chunk);
+  }
   put(out, predicted);
   put(out, predicted_slow);
   put(out, lower_bound);
@@ -150,6 +158,10 @@ Plan Plan::from_blob(BlobReader& in) {
   for (auto& length : plan.lengths) length = in.get<std::uint64_t>();
   if (!plan.lengths.empty() && plan.lengths.size() != plan.phases.size())
     throw Error(Code::corrupt, "a plan has lengths of other phases than its own");
+  plan.times.resize(get_count(in));
+  for (auto& time : plan.times) time = get_seconds(in);
+  if (!plan.times.empty() && plan.times.size() != plan.phases.size())
+    throw Error(Code::corrupt, "a plan has times of other phases than its own");
   plan.rate_limits.resize(get_count(in));
   for (auto& limit : plan.rate_limits) limit = get_rate_limit(in);
   if (!plan.rate_limits.empty() && plan.rate_limits.size() != plan.phases.size())
@@ -167,6 +179,15 @@ Plan Plan::from_blob(BlobReader& in) {
     plan.moves.push_back(get_move(in));
     if (plan.moves.back().object >= plan.objects.size())
       throw Error(Code::corrupt, "a plan moves an object it lacks");
+  }
+  plan.sentinels.resize(get_count(in));
+  for (auto& sentinel : plan.sentinels) {
+    sentinel.segment = in.get<std::uint32_t>();
+    sentinel.object = in.get<std::uint32_t>();
+    sentinel.chunk = in.get<std::uint32_t>();
+    if (sentinel.segment >= plan.phases.size() || sentinel.object >= plan.objects.size() ||
+        sentinel.chunk >= plan.objects[sentinel.object].chunks)
+      throw Error(Code::corrupt, "a plan's segment begins with a chunk that it lacks");
   }
   plan.predicted = get_seconds(in);
   plan.predicted_slow = get_seconds(in);
@@ -189,6 +210,24 @@ double phase_length(const std::vector<std::string>& phases, const std::vector<st
   if (segments == 1) return 0;
   const auto last = static_cast<double>(segment_offset(phases[start + segments - 1]));
   return last * segments / (segments - 1);
+}
+
+Seconds time_of_phase(const Plan& plan, std::uint32_t start) {
+  Seconds time;
+  for (auto k = start; k < plan.times.size() && (k == start || segment_offset(plan.phases[k]) != 0); ++k)
+    time += plan.times[k];
+  return time;
+}
+
+double share_of_time(const Plan& plan, std::uint32_t start, std::uint32_t k) {
+  const auto whole = time_of_phase(plan, start);
+  if (whole.value > 0) {
+    Seconds before;
+    for (auto i = start; i < k; ++i) before += plan.times[i];
+    return before / whole;
+  }
+  const auto length = phase_length(plan.phases, plan.lengths, start);
+  return length > 0 ? std::min(1.0, static_cast<double>(segment_offset(plan.phases[k])) / length) : 0;
 }
 
 bool is_repeat(const std::vector<std::string>& phases, const Repeat& repeat) {

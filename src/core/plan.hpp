@@ -55,6 +55,13 @@ struct PlanMove {
   Seconds cost;
 };
 
+// The first chunk that the phase touches in this segment and not before (progress by sentinel).
+struct PlanSentinel {
+  std::uint32_t segment = 0;  // position in Plan::phases
+  std::uint32_t object = 0;   // index into Plan::objects
+  std::uint32_t chunk = 0;    // of the object's `chunks`
+};
+
 struct Plan {
   std::string planner;  // "local", "global", "first-touch", "hand", ...
   std::string machine;
@@ -64,15 +71,19 @@ struct Plan {
   std::vector<std::string> phases;    // names in the order of the iteration
   // By position in phases, accesses: where a phase's length is other than its segments say (phase_length()).
   std::vector<std::uint64_t> lengths;
+  // By position in phases, of those that are cut into segments: how long each takes under the plan, as predicted,
+  // without waiting for moves. Empty: unknown.
+  std::vector<Seconds> times;
   std::vector<Repeat> repeats;  // where phases go on that go on beyond their last segment, ascending
   std::vector<double>
       rate_limits;  // by phase: how fast moves go, of full speed (Mover::limit_rate); empty: at full speed
   std::vector<PlanObject> objects;
-  std::vector<PlanMove> moves;  // in the order in which they are asked for
-  Seconds predicted;            // an iteration
-  Seconds predicted_slow;       // an iteration with nothing in fast memory
-  Seconds lower_bound;          // an iteration; 0 when it was not computed
-  double gap = 0;               // of the search itself, where it was not exact: share of the objective
+  std::vector<PlanSentinel> sentinels;  // of segments that ask for moves, where there is one; ascending
+  std::vector<PlanMove> moves;          // in the order in which they are asked for
+  Seconds predicted;                    // an iteration
+  Seconds predicted_slow;               // an iteration with nothing in fast memory
+  Seconds lower_bound;                  // an iteration; 0 when it was not computed
+  double gap = 0;                       // of the search itself, where it was not exact: share of the objective
   // What sampling error costs, predicted, an iteration: its mean and 90 % interval over `draws` problems that the
   // samples might have come from (strategy/confidence/confidence.hpp). No draws: nobody asked.
   std::uint32_t draws = 0;
@@ -91,6 +102,12 @@ inline bool is_rate_limit(double share) { return share > 0 && share <= 1; }
 // unknown), else as its segments do, which are about as long as one another. 0 where neither does.
 double phase_length(const std::vector<std::string>& phases, const std::vector<std::uint64_t>& lengths,
                     std::uint32_t start);
+
+// What share of the time of its phase is over when the segment at position `k` begins: by `times` where there are
+// any, else by accesses. `start` is the position of its phase.
+double share_of_time(const Plan& plan, std::uint32_t start, std::uint32_t k);
+// How long the phase that begins at `start` takes, all segments of it; 0 where nobody knows.
+Seconds time_of_phase(const Plan& plan, std::uint32_t start);
 
 // Whether its segments are those of one phase, the last one of it among them.
 bool is_repeat(const std::vector<std::string>& phases, const Repeat& repeat);

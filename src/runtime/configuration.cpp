@@ -42,6 +42,7 @@ std::unique_ptr<strategy::Strategy> Configuration::start(DomainId domain,
   context.hints = &hints_;
   context.watched = parts_.watched;
   context.progress = parts_.progress;
+  context.segments_start = observe::find_progress(parts_.progress).starts();
   context.profiles = parts_.sampled != nullptr;
   context.learn_iterations = parts_.steering.learn_iterations;
   context.learn_at_home = parts_.steering.learn_at_home;

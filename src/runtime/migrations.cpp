@@ -8,13 +8,14 @@
 
 namespace terrace::runtime {
 
-void Migrations::ask(std::span<strategy::ActiveMove* const> moves, std::uint32_t iteration) {
+void Migrations::ask(std::span<strategy::ActiveMove* const> moves, std::uint32_t iteration,
+                     const transfer::Start& start) {
   requests_.clear();
   std::vector<strategy::ActiveMove*> asked;
   asked.reserve(moves.size());
   for (auto* move : moves) {
     if (!(*parts_.chunks)[move->chunk].live) continue;
-    requests_.push_back({move->chunk, move->planned.to});
+    requests_.push_back({move->chunk, move->planned.to, start});
     asked.push_back(move);
   }
   if (requests_.empty()) return;

@@ -1,12 +1,15 @@
 // From a planner's decision, in items and places by number, to a plan in names.
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "core/segment_name.hpp"
 #include "model/loads.hpp"
 #include "model/lower_bound.hpp"
 #include "model/moves.hpp"
 #include "model/rate_limits.hpp"
 #include "model/repeats.hpp"
+#include "observe/progress_variant.hpp"
 #include "strategy/planner.hpp"
 #include "strategy/search/choose.hpp"
 
@@ -148,6 +151,37 @@ void add_moves(Plan& plan, const model::ProblemIndex& index, const std::vector<m
   }
 }
 
+// Of phases that are cut into segments.
+void add_times(Plan& plan, const model::Prediction& prediction) {
+  const auto phases = plan.phases.size();
+  if (prediction.phases.size() != phases) return;
+  bool any = false;
+  for (std::size_t k = 0; k < phases; ++k) {
+    const bool cut =
+        segment_offset(plan.phases[k]) != 0 || (k + 1 < phases && segment_offset(plan.phases[k + 1]) != 0);
+    plan.times.push_back(Seconds{cut ? prediction.phases[k].total - prediction.phases[k].waiting : 0});
+    any = any || cut;
+  }
+  if (!any) plan.times.clear();
+}
+
+// Of those items that the segment touches and no earlier one of its phase, the one with most traffic: its first
+// chunk.
+void add_sentinels(Plan& plan, const model::Problem& problem) {
+  std::set<std::uint32_t> asking, before;
+  for (const auto& move : plan.moves) asking.insert(move.ask);
+  for (std::uint32_t k = 0; k < problem.phases.size(); ++k) {
+    if (segment_offset(plan.phases[k]) == 0) before.clear();
+    const model::ItemCell* most = nullptr;
+    const auto bytes = [](const model::ItemCell& cell) { return cell.read_bytes + cell.write_bytes; };
+    for (const auto& cell : problem.phases[k].cells)
+      if (before.insert(cell.item).second && (!most || bytes(cell) > bytes(*most))) most = &cell;
+    if (!most || segment_offset(plan.phases[k]) == 0 || !asking.contains(k)) continue;
+    const auto& item = problem.items[most->item];
+    plan.sentinels.push_back({k, item.object, item.ordinal});
+  }
+}
+
 double bound_of(const model::Problem& problem, Seconds predicted) {
   return model::lower_bound(problem, predicted.value, {.passes = model::affordable_passes(problem)}).seconds;
 }
@@ -163,11 +197,13 @@ Plan make_plan(const model::Problem& problem, const Decision& decision, std::str
   plan.progress = problem.progress;
   plan.budget = budget_words(problem, names);
   for (const auto& phase : problem.phases) plan.phases.push_back(phase.name);
+  add_times(plan, decision.prediction);
   const auto list = model::moves_of(problem, decision.schedule);
   const model::ProblemIndex index(problem);
   const auto loads = loads_of(problem, decision.schedule);
   add_objects(plan, index, loads, model::initial_placement(decision.schedule, list), list, names);
   add_moves(plan, index, loads, decision, list, names);
+  if (observe::find_progress(plan.progress).starts() == observe::SegmentStart::touch) add_sentinels(plan, problem);
   if (!plan.moves.empty()) plan.repeats = model::repeats(problem);
   plan.rate_limits = model::rate_limits(problem, decision.schedule, loads, list);
   plan.predicted = decision.prediction.total;

@@ -16,6 +16,7 @@
 #include "memory/ledger.hpp"
 #include "model/calibration.hpp"
 #include "observe/collecting/interval_collector.hpp"
+#include "observe/progress_variant.hpp"
 #include "profile/profile.hpp"
 #include "strategy/hints/hints.hpp"
 #include "strategy/requests.hpp"
@@ -38,11 +39,12 @@ struct Context {
   Clock* clock = nullptr;                                 // also charged with what deciding takes
   const std::vector<observe::Object>* objects = nullptr;  // all that there have been
   const HintBook* hints = nullptr;
-  observe::IntervalCollector* watched = nullptr;  // where the variant watches (variant.hpp)
-  std::string progress;                           // what segments are cut by
-  bool profiles = false;                          // a collector can fill a profile
-  std::uint32_t learn_iterations = 1;             // profiled before planning
-  bool learn_at_home = true;                      // false: with data where first touch puts it, fast memory first
+  observe::IntervalCollector* watched = nullptr;                        // where the variant watches (variant.hpp)
+  std::string progress;                                                 // what segments are cut by
+  observe::SegmentStart segments_start = observe::SegmentStart::count;  // of plans
+  bool profiles = false;                                                // a collector can fill a profile
+  std::uint32_t learn_iterations = 1;                                   // profiled before planning
+  bool learn_at_home = true;  // false: with data where first touch puts it, fast memory first
 
   [[nodiscard]] const std::vector<PlaceId>& places() const { return machine->fastest_first(domain); }
   [[nodiscard]] PlaceId home() const { return machine->home(domain); }

@@ -17,7 +17,8 @@ namespace {
 // waiting for the whole.
 constexpr std::size_t k_group_bytes = 512 * k_page;
 constexpr std::size_t k_group_chunks = 512;
-constexpr double k_longest_rest = 0.1;  // seconds
+constexpr double k_longest_rest = 0.1;     // seconds
+constexpr double k_longest_due_wait = 10;  // seconds; then the clock is asked again
 constexpr std::int64_t k_nanoseconds = 1'000'000'000;
 
 class Lock {
@@ -30,6 +31,13 @@ class Lock {
  private:
   pthread_mutex_t& mutex_;
 };
+
+timespec after(double seconds) {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const auto nanoseconds = now.tv_nsec + static_cast<std::int64_t>(seconds * k_nanoseconds);
+  return {now.tv_sec + nanoseconds / k_nanoseconds, nanoseconds % k_nanoseconds};
+}
 
 // The thread must find room for its results: nobody could be told there that memory has run out.
 template <class Element>
@@ -83,6 +91,7 @@ Ticket MoveQueue::submit(std::span<const TransferRequest> requests) {
     transfer.result.ticket = next_++;
     transfer.result.chunk = request.chunk;
     transfer.result.to = request.to;
+    transfer.start = request.start;
     queue_.push_back(transfer);
   }
   pthread_cond_signal(&asked_);
@@ -103,10 +112,19 @@ bool MoveQueue::done(Ticket ticket) {
 
 void MoveQueue::wait(Ticket ticket) {
   const Lock lock(mutex_);
+  for (auto& transfer : queue_)
+    if (transfer.result.ticket <= ticket) transfer.start = {};
   ++waiting_;
   pthread_cond_signal(&asked_);
   while (!finished(ticket)) pthread_cond_wait(&finished_one_, &mutex_);
   --waiting_;
+}
+
+void MoveQueue::hasten() {
+  const Lock lock(mutex_);
+  for (auto& transfer : queue_) transfer.start = {};
+  group_rate_ = 0;
+  pthread_cond_signal(&asked_);
 }
 
 void MoveQueue::limit_rate(double share) {
@@ -119,8 +137,10 @@ void MoveQueue::limit_rate(double share) {
 void MoveQueue::rest(Seconds worked) {
   timespec begun{};
   clock_gettime(CLOCK_MONOTONIC, &begun);
-  while (rate_limit_ < 1 && waiting_ == 0 && !stop_) {
-    const auto pause = std::min(worked.value * (1 / rate_limit_ - 1), k_longest_rest);
+  for (;;) {
+    const auto rate = group_rate_ > 0 ? group_rate_ : rate_limit_;
+    if (rate >= 1 || waiting_ > 0 || stop_) return;
+    const auto pause = std::min(worked.value * (1 / rate - 1), k_longest_rest);
     const auto nanoseconds = begun.tv_nsec + static_cast<std::int64_t>(pause * k_nanoseconds);
     const timespec end{begun.tv_sec + nanoseconds / k_nanoseconds, nanoseconds % k_nanoseconds};
     if (pthread_cond_clockwait(&asked_, &mutex_, CLOCK_MONOTONIC, &end) == ETIMEDOUT) return;
@@ -178,7 +198,7 @@ void* MoveQueue::thread_body(void* self) {
 void MoveQueue::run() noexcept {
   const Lock lock(mutex_);
   for (;;) {
-    while ((queue_.empty() || forgetting_ > 0) && !stop_) pthread_cond_wait(&asked_, &mutex_);
+    await_due();
     if (stop_) return;
     take_group();
     pthread_mutex_unlock(&mutex_);
@@ -191,6 +211,26 @@ void MoveQueue::run() noexcept {
   }
 }
 
+// The clock is asked only where it matters.
+bool MoveQueue::is_due(const Transfer& transfer) {
+  const auto due = transfer.start.due;
+  return due.value <= 0 || (due < k_never && due <= clock_.now());
+}
+
+// Until there is something to do, or to stop for.
+void MoveQueue::await_due() {
+  while (!stop_) {
+    if (queue_.empty() || forgetting_ > 0 || queue_.front().start.due == k_never) {
+      pthread_cond_wait(&asked_, &mutex_);
+      continue;
+    }
+    if (is_due(queue_.front())) return;
+    const auto left = (queue_.front().start.due - clock_.now()).value;
+    const auto end = after(std::clamp(left, 0.0, k_longest_due_wait));
+    pthread_cond_clockwait(&asked_, &mutex_, CLOCK_MONOTONIC, &end);
+  }
+}
+
 // The transfers at the head of the queue that one copier brings to one place, up to a good call's worth; a chunk
 // is there once.
 void MoveQueue::take_group() {
@@ -199,8 +239,12 @@ void MoveQueue::take_group() {
   while (!queue_.empty() && group_.size() < k_group_chunks) {
     const auto& next = queue_.front();
     auto* const copier = copiers_.of(next.chunk->place.load(std::memory_order_relaxed), next.result.to);
-    if (group_.empty()) copier_ = copier;
-    if (!group_.empty() && (copier != copier_ || next.result.to != group_.front().result.to ||
+    if (group_.empty()) {
+      copier_ = copier;
+      group_rate_ = next.start.rate;
+    }
+    if (!group_.empty() && (copier != copier_ || next.start.rate != group_rate_ || !is_due(next) ||
+                            next.result.to != group_.front().result.to ||
                             bytes + next.chunk->size > k_group_bytes || in_group(next.result.chunk, 1)))
       break;
     bytes += next.chunk->size;

@@ -32,6 +32,7 @@ class MoveQueue final : public Mover {
   Ticket submit(std::span<const TransferRequest> requests) override;
   [[nodiscard]] bool done(Ticket ticket) override;
   void wait(Ticket ticket) override;
+  void hasten() override;
   void limit_rate(double share) override;
   void forget(ChunkId first, std::uint32_t count) override;
   std::vector<TransferResult> completions() override;
@@ -39,6 +40,7 @@ class MoveQueue final : public Mover {
  private:
   struct Transfer {
     TransferResult result;
+    Start start;
     // Looked up by the one who asks: the table may grow while the thread is at work, its chunks stay where they
     // are.
     memory::Chunk* chunk = nullptr;
@@ -48,6 +50,8 @@ class MoveQueue final : public Mover {
     PlaceSet further = 0;
   };
   void run() noexcept;
+  void await_due();
+  [[nodiscard]] bool is_due(const Transfer& transfer);
   void take_group();
   void carry_group();
   void book_group();
@@ -76,7 +80,8 @@ class MoveQueue final : public Mover {
   std::vector<InParts> in_parts_;
   bool stop_ = false;
   double rate_limit_ = 1;
-  int waiting_ = 0;  // threads that wait for a transfer
+  double group_rate_ = 0;  // of those that began last, where they were asked for at one of their own
+  int waiting_ = 0;        // threads that wait for a transfer
   // Threads that give up moves out and have not given their room back yet: moves in behind them may count on it.
   int forgetting_ = 0;
   Ticket next_ = 1;

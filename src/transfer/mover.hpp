@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -15,9 +16,20 @@ namespace terrace::transfer {
 
 using Ticket = std::uint64_t;
 
+// When a transfer may begin, and how fast it goes then. Those behind it wait for it, too.
+struct Start {
+  // Not before this time of the clock; a transfer that never comes due waits for hasten().
+  Seconds due;
+  double rate = 0;  // of full speed; 0: as limit_rate() says
+  // Due, and all before it, once the program has touched this chunk, if that is earlier. In virtual time only.
+  ChunkId sentinel = memory::k_no_chunk;
+};
+inline constexpr Seconds k_never{std::numeric_limits<double>::infinity()};
+
 struct TransferRequest {
   ChunkId chunk = 0;
   PlaceId to = 0;
+  Start start{};
 };
 
 struct TransferResult {
@@ -40,8 +52,11 @@ class Mover {
   virtual Ticket submit(std::span<const TransferRequest> requests) = 0;
   Ticket submit(const TransferRequest& request) { return submit(std::span(&request, 1)); }
   [[nodiscard]] virtual bool done(Ticket ticket) = 0;
-  // Returns when the transfer is done or refused; in virtual time the clock has then moved on.
+  // Returns when the transfer is done or refused; in virtual time the clock has then moved on. It and those before
+  // it are due from now on.
   virtual void wait(Ticket ticket) = 0;
+  // All that was asked for so far is due from now on, and goes as fast as limit_rate() says.
+  virtual void hasten() = 0;
   // How fast transfers go from now on, as a share of full speed, (0, 1]; 1 at first. What the program needs of a
   // place's bandwidth is not taken from it then. One that somebody waits for goes at full speed.
   virtual void limit_rate(double share) = 0;

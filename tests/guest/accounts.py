@@ -15,7 +15,8 @@ NO_PLACE = 0xFFFF
 
 @dataclass
 class Sample:
-    """Where the kernel had every page when terrace_phase() had just returned. Times in ns of CLOCK_MONOTONIC."""
+    """Where the kernel had every page when terrace_phase() had just returned, or inside a phase. Times in ns of
+    CLOCK_MONOTONIC."""
 
     iteration: int
     position: int
@@ -25,6 +26,7 @@ class Sample:
     end: int
     starts: list[int] = field(repr=False)
     runs: list[tuple[int, int, int]] = field(repr=False)  # first address, one past the last, node
+    inside: bool = False
 
     def nodes(self, low: int, high: int) -> Counter[int]:
         """Pages by node of [low, high)."""
@@ -48,7 +50,7 @@ def read_samples(path: Path) -> list[Sample]:
         if word == "pages":
             first = int(rest[0], 16)
             runs.append((first, first + int(rest[1], 16) * PAGE, int(rest[2])))
-        elif word == "phase":
+        elif word in ("phase", "inside"):
             runs.sort()
             assert all(run[1] <= later[0] for run, later in pairwise(runs)), "the auditor met a page twice"
             iteration, position, name, before, after, end = rest
@@ -62,6 +64,7 @@ def read_samples(path: Path) -> list[Sample]:
                     int(end),
                     [run[0] for run in runs],
                     runs,
+                    word == "inside",
                 )
             )
             runs = []

@@ -68,10 +68,12 @@ def _moves(plan: dict[str, Any]) -> dict[int, list[dict[str, Any]]]:
 class PlanReader:
     """What a plan file asks of a run: where each chunk has to be at the start of each phase."""
 
-    def __init__(self, plan: Path, run: Run, home: str) -> None:
+    def __init__(
+        self, plan: Path, run: Run, home: str, moves: dict[int, list[dict[str, Any]]] | None = None
+    ) -> None:
         text = tomllib.loads(plan.read_text())
         self._plan = text
-        self._moves = _moves(text)
+        self._moves = _moves(text) if moves is None else moves
         self._home = run.node_of[run.place_of[home]]
         self._node = {name: run.node_of[place] for name, place in run.place_of.items()}
         self._at: dict[tuple[int, int], int] = {}  # (object, chunk) -> node, of what is certain
@@ -159,8 +161,9 @@ def check_plan(samples: list[Sample], run: Run, plan: Path, home: str) -> Verdic
 
 def clock_offset(samples: list[Sample], run: Run) -> tuple[float, float]:
     """Between which seconds of CLOCK_MONOTONIC the journal's time was zero: each phase begins within its call."""
-    low = max(sample.before * 1e-9 - run.phases[sample.iteration, sample.position] for sample in samples)
-    high = min(sample.after * 1e-9 - run.phases[sample.iteration, sample.position] for sample in samples)
+    starts = [sample for sample in samples if not sample.inside]
+    low = max(sample.before * 1e-9 - run.phases[sample.iteration, sample.position] for sample in starts)
+    high = min(sample.after * 1e-9 - run.phases[sample.iteration, sample.position] for sample in starts)
     return low, high
 
 

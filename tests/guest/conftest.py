@@ -50,6 +50,21 @@ class Results:
         return accounts.read_samples(dump)
 
 
+def _streaming_plan(build: Path, folder: Path, name: str, fast: str, progress: str) -> None:
+    """The plan of `auto` for the hooked program on the guest's machine file, and what virtual time makes of it."""
+    program, arguments = build / "tests/guest/hooked" / name, ["--class", "W", "--iterations", "3"]
+    profile, plan = folder / f"profile_{name}.terrace", build / f"tests/guest/stream_{name}.toml"
+    machine = ["--machine", HERE / "guest.toml", "--progress"]
+    for command in (
+        ["record", *machine, progress, "-o", profile, "--", program, *arguments],
+        ["plan", profile, "--fast", fast, "-o", plan],
+        ["simulate", *machine, "timer", "--plan", plan, "-o", folder / f"virtual_{name}.terrace", "--"]
+        + [program, *arguments],
+    ):
+        verb = [Path(sys.executable).parent / "terrace", *command]
+        subprocess.run(verb, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
 @pytest.fixture(scope="session")
 def guest(tmp_path_factory: pytest.TempPathFactory) -> Results:
     """Boots the guest, once."""
@@ -77,6 +92,8 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Results:
         )
         plan = build / f"tests/guest/cg_{problem_class.lower()}.toml"
         plan.write_text(make(accounts.read_run(store, "cg")))
+    _streaming_plan(build, folder, "cg", "4MiB", "accesses")
+    _streaming_plan(build, folder, "mg", "16MiB", "timer")
     status, output = vm.run(
         [str(HERE / "jobs.sh"), str(build)], vm.parse_nodes(NODES), cwd=HERE, out=folder, timeout=500
     )

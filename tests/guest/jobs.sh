@@ -24,6 +24,14 @@ obey() {
   job "cg_$1" terrace run --plan "$guest/cg_$1.toml" -o "$out/cg_$1.terrace" -- \
     "${audited[@]}" "$build/workloads/cg" --class "${1^^}"
 }
+# CG and MG, without hooks, follow plans that move data inside phases. The kernel is asked inside phases, too. The
+# budget is the plan's and a little more: what `env` had of it before it became the program is not given back.
+stream() {
+  export PHASE_AUDIT_EVERY=200000
+  job "stream_$1" terrace run --plan "$guest/stream_$1.toml" --budget "ddr=$2" -o "$out/stream_$1.terrace" -- \
+    "${audited[@]}" "$build/workloads/$1" --class W --iterations 3
+  unset PHASE_AUDIT_EVERY
+}
 # CG learns: hooks in the first iteration, then a plan of its own.
 learn() {
   job live terrace run --machine "$here/guest.toml" --fast 512KiB -o "$out/live.terrace" -- \
@@ -53,6 +61,8 @@ job two_nodes "$guest/two_nodes_test"  # alone: it fills a node
 learn &
 obey s
 obey w
+stream cg 4160KiB
+stream mg 16448KiB
 victim forks fork 6
 victim killed kill 6
 restricted

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 
+import accounts
 import pytest
 from audit import check_journal, check_plan, history, most_on_node
+from timed import check_timed_plan, order_of
 
 pytestmark = pytest.mark.guest
 
@@ -103,6 +106,67 @@ def test_the_kernel_never_sees_more_than_the_budget_in_near_memory(guest, job, b
 def test_cg_verifies(guest, job):
     assert guest.status(job) == 0
     assert "Verification    =               SUCCESSFUL" in guest.text(job)
+
+
+# --- plans that move data inside phases, followed without hooks ----------------------------------------------------
+
+# Seconds from when a move is due, and the one before it is done, to its beginning: an emulated machine's threads wait
+# for a processor.
+TOLERANCE = 0.5
+
+
+@pytest.mark.parametrize("name", ["cg", "mg"])
+def test_by_time_every_page_lies_where_the_plan_has_it(guest, name):
+    job = f"stream_{name}"
+    assert guest.status(job) == 0, guest.errors(job)
+    run, samples = guest.run(job, name), guest.samples(job)
+    plan = guest.plans / f"{job}.toml"
+    assert (
+        len([one for one in plan.read_text().splitlines() if one.startswith("name") and one.endswith('%"')]) > 50
+    )
+    inside = [sample for sample in samples if sample.inside]
+    assert len(inside) > 10
+    verdict = fine(check_timed_plan(samples, run, plan, "cxl", TOLERANCE), samples, run)
+    assert verdict.exact > verdict.either, "most of it was certain"
+    assert sum(nodes == {NEAR, FAR} for nodes in verdict.seen.values()) >= 2, verdict.seen
+    fine(check_journal(samples, run), samples, run)
+    assert "no access was seen" in " ".join(run.notes), "the program has no hooks"
+
+
+@pytest.mark.parametrize("name", ["cg", "mg"])
+def test_the_timed_comparison_sees_a_plan_that_was_not_obeyed(guest, name, tmp_path):
+    job = f"stream_{name}"
+    text = (guest.plans / f"{job}.toml").read_text()
+    plan = tmp_path / "other.toml"
+    for other in (
+        re.sub(r"times = .*? }", "times = [] }", text).replace("segments = [", "segments = [1, "),
+        text.replace('to = "ddr"', 'to = "cxl"', 1),
+    ):
+        plan.write_text(other)
+        verdict = check_timed_plan(guest.samples(job), guest.run(job, name), plan, "cxl", TOLERANCE)
+        assert verdict.problems
+
+
+@pytest.mark.parametrize("name", ["cg", "mg"])
+def test_one_plan_moves_the_same_in_the_same_order_on_both_backends(guest, name):
+    real = guest.run(f"stream_{name}", name)
+    virtual = accounts.read_run(guest.folder / f"virtual_{name}.terrace", name)
+    assert (real.backend, virtual.backend) == ("real", "virtual")
+    for iteration in range(3):
+        made, simulated = order_of(real, iteration), order_of(virtual, iteration)
+        whole = [one for one in real.moves if one.iteration == iteration]
+        assert len(whole) > 100
+        # What had not begun when the program freed its data is given up: the end of the order, on either side.
+        fewer = min(len(made), len(simulated))
+        assert iteration == 2 or fewer == len(whole)
+        assert made[:fewer] == simulated[:fewer]
+
+
+def test_a_plan_in_accesses_is_followed_by_time_and_says_so(guest):
+    sentence = "its segments begin by accesses, and a run on real memory hears nothing of accesses"
+    assert guest.errors("stream_cg").count(sentence) == 1
+    assert sentence in " ".join(guest.run("stream_cg", "cg").notes)
+    assert sentence not in guest.errors("stream_mg")
 
 
 # --- CG learns ---------------------------------------------------------------------------------------------------

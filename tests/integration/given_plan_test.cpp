@@ -20,11 +20,11 @@ class GivenPlan : public ProgramTest {
     EXPECT_EQ(built.status, 0) << built.output;
   }
   // What the launcher says of a run under the plan, but for what the program prints.
-  Outcome under(const std::string& plan) {
+  Outcome under(const std::string& plan, const std::string& verb = "simulate") {
     std::ofstream(root_ + "/plan.toml") << "schema = 2\n" << plan;
     std::filesystem::remove(root_ + "/x.terrace");
-    return run("sh -c '" TERRACE_LAUNCHER
-               " simulate -m unimem-lat4 --plan plan.toml -o x.terrace -- ./steps 2>&1 > /dev/null'");
+    return run("sh -c '" TERRACE_LAUNCHER " " + verb +
+               " -m unimem-lat4 --plan plan.toml -o x.terrace -- ./steps 2>&1 > /dev/null'");
   }
 };
 
@@ -62,6 +62,46 @@ TEST_F(GivenPlan, SaysWhatTheRunHadNoUseFor) {
   for (const char* sentence : {"no phase 'tail' began\n", "the program had no object 'a', 'b*', 'c' and 2 more\n",
                                "it was made for the machine 'unimem-bw2', and this is 'unimem-lat4'\n"})
     EXPECT_NE(done.output.find(warning + sentence), std::string::npos) << sentence << done.output;
+}
+
+// A real run follows plans by time, what counts not at all.
+TEST_F(GivenPlan, IsRefusedWhereARealRunCannotFollowIt) {
+  const std::string instead = "; follow it by time, with --progress timer\n";
+  auto done = under("progress = \"sentinel\"\n" + k_phases + k_all, "run");
+  EXPECT_EQ(done.status, 2);
+  EXPECT_EQ(done.output,
+            "terrace: --plan: its segments begin by sentinel: a run on real memory protects no pages to see them "
+            "touched" +
+                instead);
+  done = under(k_phases + k_all, "run --progress instructions");
+  EXPECT_EQ(done.status, 2);
+  EXPECT_TRUE(done.output.starts_with("terrace: --progress instructions: ")) << done.output;
+  EXPECT_TRUE(done.output.ends_with(instead)) << done.output;
+  EXPECT_EQ(std::ranges::count(done.output, '\n'), 1);
+  done = under("progress = \"years\"\n" + k_phases + k_all, "run");
+  EXPECT_EQ(done.status, 2);
+  EXPECT_NE(done.output.find("there are accesses, instructions, sentinel, timer\n"), std::string::npos)
+      << done.output;
+}
+
+TEST_F(GivenPlan, InAccessesIsFollowedByTimeOnRealMemoryAndSaysSo) {
+  const std::string sentence =
+      "--plan: its segments begin by accesses, and a run on real memory hears nothing of accesses while it obeys "
+      "a "
+      "plan: they begin by timer here\n";
+  const std::string phases =
+      "loop = \"steps\"\nphases = [{ name = \"forth\", length = 100 }, \"back\", \"norm\"]\n";
+  const std::string moves =
+      "[[object]]\nname = \"*\"\n[[segment]]\nname = \"forth 50 %\"\nmoves = [{ object = \"*\", to = \"dram\" "
+      "}]\n";
+  auto done = under(phases + moves, "run");
+  EXPECT_EQ(done.status, 0) << done.output;
+  EXPECT_NE(done.output.find("terrace: " + sentence), std::string::npos) << done.output;
+  // Where it is asked for, or nothing happens inside phases, there is nothing to say.
+  for (const auto& [plan, verb] : {std::pair(phases + moves, "run --progress timer"),
+                                   std::pair("progress = \"timer\"\n" + phases + moves, "run"),
+                                   std::pair(k_phases + k_all, "run"), std::pair(phases + moves, "simulate")})
+    EXPECT_EQ(under(plan, verb).output.find("its segments begin by"), std::string::npos) << verb;
 }
 
 // Objects are looked for where the loop does not begin, too.

@@ -1,4 +1,11 @@
 // By the instructions that go with the accesses: what a counter of retired instructions says on a real machine.
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
 #include "observe/progress_variant.hpp"
 
 namespace terrace::observe {
@@ -8,6 +15,19 @@ class Instructions final : public ProgressVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "instructions"; }
   [[nodiscard]] std::uint64_t of(const Quantum& quantum) const override { return quantum.instructions; }
+  [[nodiscard]] std::string_view unit() const override { return "instructions"; }
+  [[nodiscard]] std::string lacks() const override {
+    perf_event_attr counter{};
+    counter.size = sizeof counter;
+    counter.type = PERF_TYPE_HARDWARE;
+    counter.config = PERF_COUNT_HW_INSTRUCTIONS;
+    counter.exclude_kernel = 1;
+    const auto file = syscall(SYS_perf_event_open, &counter, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (file < 0)
+      return std::string("this system counts no instructions (perf_event_open: ") + std::strerror(errno) + ")";
+    close(static_cast<int>(file));
+    return "a run on real memory does not read the counter of instructions";
+  }
 };
 
 }  // namespace

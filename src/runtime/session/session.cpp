@@ -99,6 +99,7 @@ void Session::to_blob(BlobWriter& out) const {
   out.put(collector);
   out.put(progress);
   out.put(recording);
+  put_list(out, notes);
   out.put(hooks);
 }
 
@@ -123,6 +124,7 @@ Session Session::from_blob(BlobReader& in) {
   session.collector = in.get_string();
   session.progress = in.get_string();
   session.recording = in.get_string();
+  session.notes = get_list(in);
   session.hooks = in.get<bool>();
   return session;
 }

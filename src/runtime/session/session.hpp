@@ -18,7 +18,7 @@
 
 namespace terrace::runtime {
 
-inline constexpr std::uint32_t k_session_version = 7;
+inline constexpr std::uint32_t k_session_version = 8;
 inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of the session file
 
 enum class Backend : std::uint8_t { real, virtual_time };
@@ -60,6 +60,7 @@ struct Session {
   std::string collector{observe::k_default_collector};  // who fills the profile
   std::string progress{observe::k_default_progress};    // what phases are cut into segments by
   std::string recording;                                // where to write down what happens; "" for nowhere
+  std::vector<std::string> notes;                       // for the journal
   bool hooks = true;  // follow accesses where the program was built with the wrappers
 
   void to_blob(BlobWriter& out) const;

@@ -16,13 +16,15 @@ CopyEngine::CopyEngine(const machine::Machine& machine, const TimeLaw& law, memo
 Ticket CopyEngine::submit(std::span<const transfer::TransferRequest> requests, Seconds now) {
   const auto first = last_ticket_ + 1;
   for (const auto& request : requests) {
-    TransferResult transfer;
-    transfer.ticket = ++last_ticket_;
-    transfer.chunk = request.chunk;
-    transfer.to = request.to;
-    transfer.asked = now;
+    Queued transfer;
+    transfer.result.ticket = ++last_ticket_;
+    transfer.result.chunk = request.chunk;
+    transfer.result.to = request.to;
+    transfer.result.asked = now;
+    transfer.start = request.start;
     queue_.push_back(transfer);
   }
+  list_sentinels();
   start(now);
   return first;
 }
@@ -45,8 +47,14 @@ void CopyEngine::finish(TransferResult result, Seconds now, bool refused) {
 }
 
 void CopyEngine::start(Seconds now) {
+  next_due_.reset();
   while (!running_ && !queue_.empty()) {
-    auto next = queue_.front();
+    if (const auto due = queue_.front().start.due; due > now) {
+      if (due < transfer::k_never) next_due_ = due;
+      return;
+    }
+    auto next = queue_.front().result;
+    const auto rate = queue_.front().start.rate;
     next.begun = now;
     if (!makes_sense(next)) {
       queue_.pop_front();
@@ -71,7 +79,8 @@ void CopyEngine::start(Seconds now) {
       finish(next, now, false);
     } else {
       next.size = size;
-      running_ = Running{next, law_.copy(next.from, next.to, size, threads_), static_cast<double>(size.value)};
+      running_ =
+          Running{next, law_.copy(next.from, next.to, size, threads_), static_cast<double>(size.value), rate};
     }
   }
 }
@@ -88,7 +97,7 @@ TransferResult CopyEngine::complete(Seconds now) {
 
 void CopyEngine::refuse_head(Seconds now) {
   if (queue_.empty()) return;
-  auto head = queue_.front();
+  auto head = queue_.front().result;
   queue_.pop_front();
   head.begun = now;
   head.from = chunks_[head.chunk].place.load(std::memory_order_relaxed);
@@ -96,25 +105,57 @@ void CopyEngine::refuse_head(Seconds now) {
   start(now);
 }
 
+void CopyEngine::hasten() {
+  for (auto& queued : queue_) queued.start = {};
+  if (running_) running_->rate = 0;
+  sentinels_.clear();
+}
+
+void CopyEngine::list_sentinels() {
+  sentinels_.clear();
+  for (const auto& queued : queue_)
+    if (const auto chunk = queued.start.sentinel;
+        chunk != memory::k_no_chunk && std::ranges::find(sentinels_, chunk) == sentinels_.end())
+      sentinels_.push_back(chunk);
+}
+
+void CopyEngine::touched(ChunkId sentinel) {
+  const auto last = std::find_if(queue_.rbegin(), queue_.rend(),
+                                 [&](const Queued& queued) { return queued.start.sentinel == sentinel; });
+  for (auto at = last; at != queue_.rend(); ++at) {
+    at->start.due = {};
+    at->start.sentinel = memory::k_no_chunk;
+  }
+  list_sentinels();
+}
+
+void CopyEngine::hasten(Ticket until) {
+  for (auto& queued : queue_)
+    if (queued.result.ticket <= until) queued.start = {};
+  list_sentinels();
+}
+
 void CopyEngine::forget_queued(ChunkId first, std::uint32_t count, Seconds now) {
-  const auto forgotten = [&](const TransferResult& transfer) {
-    return transfer.chunk >= first && transfer.chunk - first < count;
+  const auto forgotten = [&](const Queued& transfer) {
+    return transfer.result.chunk >= first && transfer.result.chunk - first < count;
   };
-  for (auto transfer : queue_) {
-    if (!forgotten(transfer)) continue;
+  for (const auto& queued : queue_) {
+    if (!forgotten(queued)) continue;
+    auto transfer = queued.result;
     transfer.begun = now;
     finish(transfer, now, true);
   }
   std::erase_if(queue_, forgotten);
+  list_sentinels();
   start(now);
 }
 
 bool CopyEngine::done(Ticket ticket) const {
   if (running_ && running_->result.ticket == ticket) return false;
-  const auto at =
-      std::lower_bound(queue_.begin(), queue_.end(), ticket,
-                       [](const TransferResult& queued, Ticket number) { return queued.ticket < number; });
-  return at == queue_.end() || at->ticket != ticket;
+  const auto at = std::lower_bound(queue_.begin(), queue_.end(), ticket, [](const Queued& queued, Ticket number) {
+    return queued.result.ticket < number;
+  });
+  return at == queue_.end() || at->result.ticket != ticket;
 }
 
 std::vector<TransferResult> CopyEngine::completions() { return std::exchange(finished_, {}); }

@@ -6,6 +6,7 @@
 // done, so neither place is over its budget while the chunk is on both. One that finds no room keeps its turn
 // and waits, with all behind it, until the program frees some; it is refused when its target's whole budget is
 // less than its size, and when someone waits for it (or for one behind it) while nothing can make room any more.
+// One that is not due yet keeps its turn as well, and begins when it is.
 // Refused, too: freed chunks, a place in another domain than the chunk's, one that the initiator has no path to.
 // A chunk that is there already is done at once, and one that nobody has touched or bound has nothing to copy.
 #pragma once
@@ -28,6 +29,7 @@ class CopyEngine {
     transfer::TransferResult result;
     CopyDemand demand;
     double left = 0;  // bytes
+    double rate = 0;  // of full speed, where it was asked for at one of its own
   };
 
   CopyEngine(const machine::Machine& machine, const TimeLaw& law, memory::ChunkTable& chunks,
@@ -44,6 +46,15 @@ class CopyEngine {
   transfer::TransferResult complete(Seconds now);
   // The transfer at the head of the queue has no room and will get none.
   void refuse_head(Seconds now);
+  // When the head of the queue will be due that start() found not to be; nothing while something is copied, or the
+  // head never comes due by itself.
+  [[nodiscard]] std::optional<Seconds> next_due() const { return next_due_; }
+  // The chunks whose touch something waits for; and one of them was touched: it is due, with all before it.
+  [[nodiscard]] const std::vector<ChunkId>& sentinels() const { return sentinels_; }
+  void touched(ChunkId sentinel);
+  // Due from now on: all that was asked for, or what comes before that ticket, and it.
+  void hasten();
+  void hasten(transfer::Ticket until);
   void forget_queued(ChunkId first, std::uint32_t count, Seconds now);
   [[nodiscard]] bool done(transfer::Ticket ticket) const;
   // Of the program, alive: what leaves cores to transfers that begin from now on.
@@ -52,8 +63,13 @@ class CopyEngine {
 
  private:
   enum class Room { taken, wait, never };
+  struct Queued {
+    transfer::TransferResult result;
+    transfer::Start start;
+  };
   [[nodiscard]] bool makes_sense(const transfer::TransferResult& request) const;
   Room take_room(PlaceId place, Bytes size);
+  void list_sentinels();
   void finish(transfer::TransferResult result, Seconds now, bool refused);
 
   const machine::Machine& machine_;
@@ -62,7 +78,9 @@ class CopyEngine {
   memory::Ledger& ledger_;
   std::uint32_t threads_ = 1;
   transfer::Ticket last_ticket_ = 0;
-  std::deque<transfer::TransferResult> queue_;  // ascending by ticket
+  std::deque<Queued> queue_;  // ascending by ticket
+  std::optional<Seconds> next_due_;
+  std::vector<ChunkId> sentinels_;  // of the queue, in its order
   std::optional<Running> running_;
   std::vector<transfer::TransferResult> finished_;
 };

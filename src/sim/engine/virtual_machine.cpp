@@ -49,6 +49,19 @@ void VirtualMachine::tallied(const observe::Quantum& quantum, const observe::Tal
   else
     price_alone(core, tally);
   pay_stalls();
+  if (!engine_.sentinels().empty()) meet_sentinels(tally);
+}
+
+void VirtualMachine::meet_sentinels(const observe::Tally& tally) {
+  const auto trap = law_.copier().trap.value_or(Seconds{});
+  const auto sentinels = engine_.sentinels();
+  for (const auto chunk : sentinels) {
+    if (tally.find(chunk) == nullptr) continue;
+    advance_copies(trap);
+    account_.stalled += trap;
+    engine_.touched(chunk);
+    begin_copies();
+  }
 }
 
 // Which places the quantum's misses fall on.
@@ -126,7 +139,19 @@ void VirtualMachine::forgive_stalls(std::uint32_t thread, Seconds waited) {
 
 void VirtualMachine::price_alone(Seconds core, const observe::Tally& tally) {
   double progress_left = 1;  // of the quantum
-  while (auto* running = engine_.running()) {
+  for (;;) {
+    auto* running = engine_.running();
+    if (running == nullptr) {
+      const auto due = engine_.next_due();
+      if (!due || progress_left * demand_.longest() <= (*due - now()).value) break;
+      const auto progress = std::max(0.0, (*due - now()).value) / demand_.longest();
+      pass(progress * demand_.longest(), progress);
+      progress_left -= progress;
+      clocks_[running_] = std::max(now(), *due);  // to the last digit
+      begin_copies();
+      wait_for_touched(core, tally);
+      continue;
+    }
     const auto copy = limited(running->demand);
     const auto speeds = share(demand_, copy);
     const auto until_end = progress_left / speeds.program;
@@ -151,7 +176,15 @@ void VirtualMachine::price_alone(Seconds core, const observe::Tally& tally) {
 void VirtualMachine::advance_copies(Seconds duration) {
   const auto end = now() + duration;
   begin_copies();
-  while (auto* running = engine_.running()) {
+  for (;;) {
+    auto* running = engine_.running();
+    if (running == nullptr) {
+      const auto due = engine_.next_due();
+      if (!due || *due > end) break;
+      copied_until_ = std::max(copied_until_, *due);
+      engine_.start(copied_until_);
+      continue;
+    }
     const auto rate = limited(running->demand).rate;
     const Seconds until_copied{running->left / rate};
     if (copied_until_ + until_copied > end) {
@@ -161,7 +194,7 @@ void VirtualMachine::advance_copies(Seconds duration) {
       }
       break;
     }
-    finish_running(rate_limit_);
+    finish_running(rate_of_running());
   }
   clocks_[running_] = end;
 }
@@ -180,9 +213,7 @@ void VirtualMachine::wait_until(Seconds time) {
 }
 
 // Of work beside the program: where no core is free its threads give up a share of their time, all alike.
-double VirtualMachine::pace_beside() const {
-  return law_.free_cores(alive_) >= 1 ? 1 : law_.shared_pace(alive_);
-}
+double VirtualMachine::pace_beside() const { return law_.free_cores(alive_) >= 1 ? 1 : law_.shared_pace(alive_); }
 
 void VirtualMachine::charge(Seconds cost) {
   if (!std::isfinite(cost.value) || cost.value <= 0) return;
@@ -232,13 +263,20 @@ PlaceId VirtualMachine::where(ChunkId chunk) {
 // ---------------------------------------------------------------------------------------------------
 
 transfer::Ticket VirtualMachine::submit(std::span<const transfer::TransferRequest> requests) {
+  begin_due();
   if (engine_.running() == nullptr) copied_until_ = now();
   return engine_.submit(requests, now());
 }
 
+double VirtualMachine::rate_of_running() const {
+  const auto own = engine_.running()->rate;
+  return own > 0 ? own : rate_limit_;
+}
+
 CopyDemand VirtualMachine::limited(CopyDemand copy) const {
-  copy.rate *= rate_limit_;
-  copy.pace = 1 - (1 - copy.pace) * rate_limit_;
+  const auto rate = rate_of_running();
+  copy.rate *= rate;
+  copy.pace = 1 - (1 - copy.pace) * rate;
   return copy;
 }
 
@@ -248,7 +286,15 @@ void VirtualMachine::limit_rate(double share) {
   rate_limit_ = share;
 }
 
+void VirtualMachine::hasten() {
+  begin_copies();
+  engine_.hasten();
+  begin_copies();
+}
+
 void VirtualMachine::wait(transfer::Ticket ticket) {
+  begin_copies();
+  engine_.hasten(ticket);
   begin_copies();
   while (!engine_.done(ticket)) {
     if (engine_.running() != nullptr) {
@@ -262,6 +308,7 @@ void VirtualMachine::wait(transfer::Ticket ticket) {
 }
 
 void VirtualMachine::forget(ChunkId first, std::uint32_t count) {
+  begin_due();
   if (engine_.running() == nullptr) copied_until_ = now();
   engine_.forget_queued(first, count, now());
   if (const auto* running = engine_.running()) {

@@ -13,9 +13,10 @@
 // needed: it has the places to itself but for transfers.
 //
 // What a move costs its copier's price says. The program pays its part of it: once a transfer is done every
-// running thread has been stalled for it; and who touches a chunk in flight traps and waits for the rest, where the
-// copier lets nobody at it meanwhile. A thread that stands still for something else is not stalled. Planning, too,
-// takes a core, and shares one where all are busy.
+// running thread has been stalled for it; and who touches a chunk in flight traps and waits for the rest, where
+// the copier lets nobody at it meanwhile. So does who touches a chunk whose touch a transfer waits for: at the end
+// of the quantum in which a line of it was missed, as what the caches hold is not seen. A thread that stands still
+// for something else is not stalled. Planning, too, takes a core, and shares one where all are busy.
 //
 // Who keeps the ledger: the runtime takes room when it binds chunks and gives it when it frees them; transfers
 // take and give here, and so does the first touch of a chunk that nobody bound, which is in its domain's home
@@ -40,20 +41,23 @@
 namespace terrace::sim {
 
 // Where the time went; core + exposed + bandwidth_bound + stalled + waited + charged + carried is the clock of a
-// program with one thread. With more it is summed over the threads, without the time in which they waited for one another.
+// program with one thread. With more it is summed over the threads, without the time in which they waited for one
+// another.
 struct TimeAccount {
   Seconds core;             // C
   Seconds exposed;          // D
   Seconds bandwidth_bound;  // beyond C + D, because a place was saturated, by the program or by transfers
-  Seconds stalled;          // by transfers that were done beside the program: shot-down translations, traps, a core
-  Seconds waited;           // for transfers
-  Seconds charged;          // the runtime's own work, and what the program slept
-  Seconds carried;          // stretches that were not followed, whatever they spent it on
+  Seconds stalled;  // by transfers that were done beside the program: shot-down translations, traps, a core
+  Seconds waited;   // for transfers
+  Seconds charged;  // the runtime's own work, and what the program slept
+  Seconds carried;  // stretches that were not followed, whatever they spent it on
   std::uint64_t accesses = 0;
   std::uint64_t instructions = 0;
   std::uint64_t misses = 0;  // write-backs not counted
 
-  [[nodiscard]] Seconds total() const { return core + exposed + bandwidth_bound + stalled + waited + charged + carried; }
+  [[nodiscard]] Seconds total() const {
+    return core + exposed + bandwidth_bound + stalled + waited + charged + carried;
+  }
 };
 TimeAccount operator-(TimeAccount later, const TimeAccount& earlier);
 
@@ -89,6 +93,7 @@ class VirtualMachine final : public Clock,
   transfer::Ticket submit(std::span<const transfer::TransferRequest> requests) override;
   bool done(transfer::Ticket ticket) override { return engine_.done(ticket); }
   void wait(transfer::Ticket ticket) override;
+  void hasten() override;
   void limit_rate(double share) override;
   void forget(ChunkId first, std::uint32_t count) override;
   std::vector<transfer::TransferResult> completions() override { return engine_.completions(); }
@@ -114,6 +119,8 @@ class VirtualMachine final : public Clock,
   [[nodiscard]] std::uint32_t thread_index(std::uint32_t thread);
   [[nodiscard]] CopyDemand limited(CopyDemand copy) const;
   void begin_copies();
+  void begin_due();  // what has come due while nothing was copied
+  [[nodiscard]] double rate_of_running() const;
   void price_alone(Seconds core, const observe::Tally& tally);
   void price_among_others(Seconds core, const observe::Tally& tally);
   [[nodiscard]] Speeds speeds_in(const Occupancy::Slot& slot, bool beside_copy) const;
@@ -123,6 +130,7 @@ class VirtualMachine final : public Clock,
   transfer::TransferResult complete();
   void wait_for_touched(Seconds core, const observe::Tally& tally);
   void pay_stalls();
+  void meet_sentinels(const observe::Tally& tally);
   void forgive_stalls(std::uint32_t thread, Seconds waited);
   void advance_copies(Seconds duration);  // the clock moves on, the program stands still
   void finish_running(double rate);       // until the running transfer is done
@@ -137,12 +145,12 @@ class VirtualMachine final : public Clock,
   std::vector<Seconds> clocks_{Seconds{}};  // by thread
   std::uint32_t running_ = 0;
   std::uint32_t alive_ = 1;
-  Seconds stalls_;                          // of each running thread, by all transfers so far
+  Seconds stalls_;                               // of each running thread, by all transfers so far
   std::vector<Seconds> stalls_paid_{Seconds{}};  // by thread
-  double rate_limit_ = 1;                 // of copies that nobody waits for
-  Seconds copied_until_;                  // the transfer under way has been followed up to here
-  bool several_ = false;                  // threads are alive
-  std::unique_ptr<Occupancy> occupancy_;  // once there were several
+  double rate_limit_ = 1;                        // of copies that nobody waits for
+  Seconds copied_until_;                         // the transfer under way has been followed up to here
+  bool several_ = false;                         // threads are alive
+  std::unique_ptr<Occupancy> occupancy_;         // once there were several
   std::unordered_map<std::uint64_t, Seconds> released_;
   TimeAccount account_;
   std::vector<bool> touched_;  // by chunk

@@ -52,6 +52,7 @@ void VirtualMachine::acquire(std::uint64_t lock) {
 
 // Copies go on up to where the running thread is; where none is under way the next begins here.
 void VirtualMachine::begin_copies() {
+  begin_due();
   while (auto* running = engine_.running()) {
     if (copied_until_ >= now()) return;
     // No thread's quantum has passed through here: the copy had the places to itself.
@@ -62,10 +63,20 @@ void VirtualMachine::begin_copies() {
       copied_until_ = now();
       return;
     }
-    finish_running(rate_limit_);
+    finish_running(rate_of_running());
+    begin_due();
   }
   copied_until_ = now();
   engine_.start(copied_until_);
+}
+
+void VirtualMachine::begin_due() {
+  while (engine_.running() == nullptr) {
+    const auto due = engine_.next_due();
+    if (!due || *due > now()) return;
+    copied_until_ = std::max(copied_until_, *due);
+    engine_.start(copied_until_);
+  }
 }
 
 // How fast the quantum at hand and the running transfer go on what others have left of a slot's rest.
@@ -107,6 +118,10 @@ void VirtualMachine::price_among_others(Seconds core, const observe::Tally& tall
   if (!occupancy_) occupancy_ = std::make_unique<Occupancy>(machine_.places().size());
   double progress_left = 1;  // of the quantum
   while (progress_left > 0 && demand_.longest() > 0) {
+    if (engine_.running() == nullptr) {
+      begin_copies();
+      wait_for_touched(core, tally);
+    }
     auto* const running = engine_.running();
     const bool beside_copy = running != nullptr && copied_until_ <= now();
     const auto slot = occupancy_->at(now());
@@ -116,12 +131,15 @@ void VirtualMachine::price_among_others(Seconds core, const observe::Tally& tall
     const auto until_copied = beside_copy && speeds.copy > 0 ? running->left / speeds.copy : k_never;
     // Where the copy has been followed further than here its share of the slots is taken already.
     const auto until_copy = running != nullptr && !beside_copy ? (copied_until_ - now()).value : k_never;
-    const auto duration = std::min({slot.end - now().value, until_end, until_copied, until_copy});
+    const auto until_due =
+        running == nullptr && engine_.next_due() ? (*engine_.next_due() - now()).value : k_never;
+    const auto duration = std::min({slot.end - now().value, until_end, until_copied, until_copy, until_due});
     const auto progress = duration >= until_end ? progress_left : speeds.program * duration;
     for (std::size_t place = 0; place < demand_.busy.size(); ++place)
       if (demand_.busy[place] > 0) occupancy_->take(slot, place, progress * demand_.busy[place]);
     pass(duration, progress, beside_copy ? limited(running->demand).pace : 1);
     if (duration >= until_copy) clocks_[running_] = copied_until_;  // to the last digit
+    if (duration >= until_due) clocks_[running_] = *engine_.next_due();
     progress_left = duration >= until_end ? 0 : progress_left - progress;
     if (!beside_copy) continue;
     const auto bytes = speeds.copy * duration;

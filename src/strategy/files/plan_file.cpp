@@ -160,7 +160,7 @@ class Moves {
   }
 
   void read(const TomlTable& segment) {
-    segment.allow_only({"name", "moves"});
+    segment.allow_only({"name", "begins_with", "moves"});
     const auto ask = timeline_.point(segment, "name");
     if (!asked_.try_emplace(ask).second)
       segment.refuse("name", in_quotes(segment.text("name")) + " is there already; put all its moves together");
@@ -168,10 +168,15 @@ class Moves {
     for (const auto& entry : segment.entries("moves")) add(entry, ask, moves);
     const auto found = internals_.find(segment.text("name"));
     if (found != internals_.end()) amend(found->second, moves);
+    if (segment.has("begins_with")) read_sentinel(segment.table("begins_with"), ask);
   }
 
   // In the order of the iteration.
   void put() {
+    for (auto& [point, sentinel] : sentinels_) {
+      sentinel.segment = timeline_.position(point);
+      plan_.sentinels.push_back(sentinel);
+    }
     const auto phases = static_cast<std::uint32_t>(plan_.phases.size());
     for (auto& [point, moves] : asked_)
       for (auto& asked : moves) {
@@ -182,8 +187,15 @@ class Moves {
   }
 
  private:
-  void add(const TomlTable& table, const PlanTimeline::Point& ask, std::vector<Asked>& moves) {
-    table.allow_only({"object", "chunks", "to", "before"});
+  // Of the segment that begins there.
+  void read_sentinel(const TomlTable& table, const PlanTimeline::Point& at) {
+    table.allow_only({"object", "chunk"});
+    const auto object = object_of(table);
+    const auto chunks = static_cast<std::int64_t>(plan_.objects[object].chunks);
+    sentinels_[at] = {0, object, static_cast<std::uint32_t>(table.integer("chunk", 0, chunks - 1))};
+  }
+
+  std::uint32_t object_of(const TomlTable& table) {
     const auto name = table.text("object");
     const auto found = objects_.find(name);
     if (found == objects_.end()) {
@@ -194,11 +206,18 @@ class Moves {
                    in_quotes(name) + " is none of the plan's [[object]]s; " +
                        (nearest.empty() ? "add one of that name" : "did you mean " + in_quotes(nearest) + "?"));
     }
-    const auto& object = plan_.objects[found->second];
+    return found->second;
+  }
+
+  void add(const TomlTable& table, const PlanTimeline::Point& ask, std::vector<Asked>& moves) {
+    table.allow_only({"object", "chunks", "to", "before"});
+    const auto number = object_of(table);
+    const auto& object = plan_.objects[number];
+    const auto& name = object.name;
     if (object.pinned) table.refuse("object", in_quotes(name) + " is pinned and never moves; remove pin or move");
     Asked asked;
     asked.ask = ask;
-    asked.move.object = found->second;
+    asked.move.object = number;
     asked.move.to = table.name("to");
     asked.move.awaited = table.has("before");
     if (asked.move.awaited) asked.need = timeline_.point(table, "before");
@@ -240,6 +259,7 @@ class Moves {
   Internals internals_;                           // by label of the segment
   std::map<std::string, std::uint32_t> objects_;  // by name
   std::map<PlanTimeline::Point, std::vector<Asked>> asked_;
+  std::map<PlanTimeline::Point, PlanSentinel> sentinels_;
 };
 
 void get_internals(const TomlTable& table, Plan& plan) {

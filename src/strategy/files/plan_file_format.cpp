@@ -7,6 +7,7 @@
 
 #include "core/segment_labels.hpp"
 #include "core/segment_name.hpp"
+#include "observe/progress_variant.hpp"
 #include "strategy/files/plan_file.hpp"
 
 namespace terrace::strategy {
@@ -159,7 +160,7 @@ class Format {
     line("# The phases of an iteration in their order" +
          std::string(any_again ? "; below, \"NAME 2\" is the second one of that name." : "."));
     if (any_long)
-      line("# length: how many " + comment(plan_.progress) +
+      line("# length: how many " + comment(unit()) +
            " a phase has; below, \"NAME 12 %\" is where 12 % of them are done.");
     line("phases = [");
     for (const auto start : starts_) {
@@ -173,6 +174,11 @@ class Format {
            (labels_[start] != plan_.phases[start] ? "  # " + comment(labels_[start]) : std::string()));
     }
     line("]");
+  }
+  [[nodiscard]] std::string unit() const {
+    for (const auto* variant : observe::progresses())
+      if (variant->name() == plan_.progress) return std::string(variant->unit());
+    return plan_.progress;
   }
   [[nodiscard]] std::uint64_t length(std::uint32_t start) const {
     return static_cast<std::uint64_t>(std::llround(phase_length(plan_.phases, plan_.lengths, start)));
@@ -252,10 +258,16 @@ class Format {
     line(
         "# there; a phase waits for it at its beginning, never inside. Moves are made in the order of the lines.");
     line("# Where nothing is listed, nothing changes.");
+    if (!plan_.sentinels.empty())
+      line("# begins_with: the chunk that the phase touches there for the first time.");
     for (const auto& [ask, moves] : by_ask_) {
       line("");
       line("[[segment]]");
       line("name = " + toml_string(labels_[ask]));
+      const auto sentinel = std::ranges::find(plan_.sentinels, ask, &PlanSentinel::segment);
+      if (sentinel != plan_.sentinels.end())
+        line("begins_with = { object = " + toml_string(plan_.objects[sentinel->object].name) +
+             ", chunk = " + std::to_string(sentinel->chunk) + " }");
       line("moves = [");
       for (const auto& entry : lines_of(moves)) {
         const auto& object = plan_.objects[entry.object];
@@ -312,6 +324,11 @@ class Format {
       if (!plan_.rate_limits.empty())
         entry += ", rate_limits = " +
                  list(std::vector(plan_.rate_limits.begin() + start, plan_.rate_limits.begin() + end));
+      if (!offsets.empty() && !plan_.times.empty()) {
+        std::vector<double> times;
+        for (auto k = start; k < end; ++k) times.push_back(plan_.times[k].value);
+        entry += ", times = " + list(times);
+      }
       const auto repeat = std::ranges::find(plan_.repeats, end - 1, &Repeat::last);
       if (repeat != plan_.repeats.end()) entry += ", again_from = " + toml_string(labels_[repeat->from]);
       if (!entry.empty()) entries.push_back("name = " + toml_string(labels_[start]) + entry);

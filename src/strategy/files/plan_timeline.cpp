@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 #include "core/segment_labels.hpp"
 #include "core/segment_name.hpp"
@@ -56,7 +57,7 @@ void PlanTimeline::read_phases(const TomlTable& file) {
       table.refuse(key, in_quotes(name) + " ends like a segment of the earlier format; write the phase's name, " +
                             in_quotes(std::string(uncut_name(name))) +
                             ", once, or make the plan again: terrace plan FILE.terrace -o PLAN.toml");
-    phases_.push_back({std::move(name), {}, length, {{0, 1}}, {}});
+    phases_.push_back({std::move(name), {}, length, {{0, 1}}, {}, {}, {}});
   };
   if (file.holds_texts("phases")) {
     for (auto& name : file.texts("phases")) add(file, "phases", std::move(name), 0);
@@ -79,7 +80,7 @@ void PlanTimeline::read_phases(const TomlTable& file) {
 
 // A phase that the file has no more is passed over: somebody has deleted it.
 void PlanTimeline::read_internals(const TomlTable& table) {
-  table.allow_only({"name", "segments", "rate_limits", "again_from"});
+  table.allow_only({"name", "segments", "rate_limits", "times", "again_from"});
   const auto found = of_label_.find(table.text("name"));
   const auto offsets = get_offsets(table);
   const auto limits = table.has("rate_limits") ? table.numbers("rate_limits") : std::vector<double>();
@@ -89,11 +90,22 @@ void PlanTimeline::read_internals(const TomlTable& table) {
                                     " segments, the phase's beginning among them; delete this key");
   if (!std::ranges::all_of(limits, is_rate_limit))
     table.refuse("rate_limits", "are shares of full speed, above 0 and at most 1");
+  const auto times = table.has("times") ? table.numbers("times") : std::vector<double>();
+  if (!times.empty() && times.size() != offsets.size() + 1)
+    table.refuse("times", "has " + std::to_string(times.size()) + " numbers for " +
+                              std::to_string(offsets.size() + 1) +
+                              " segments, the phase's beginning among them; delete this key");
+  if (!std::ranges::all_of(times, [](double time) { return time >= 0; }))
+    table.refuse("times", "are seconds, from 0 on; delete this key");
   const auto again = table.has("again_from") ? table.text("again_from") : std::string();
   if (found == of_label_.end()) return;
   auto& phase = phases_[found->second];
   limited_ = limited_ || !limits.empty();
   phase.again_from = again;
+  timed_ = timed_ || !times.empty();
+  phase.times = times;
+  if (!times.empty()) phase.timed = {0};
+  if (!times.empty()) phase.timed.insert(phase.timed.end(), offsets.begin(), offsets.end());
   phase.rate_limits = {{0, limits.empty() ? 1 : limits[0]}};
   for (std::size_t s = 0; s < offsets.size(); ++s)
     phase.rate_limits[offsets[s]] = limits.empty() ? 1 : limits[s + 1];
@@ -180,6 +192,33 @@ std::uint32_t PlanTimeline::position(const Point& point) const {
          static_cast<std::uint32_t>(std::distance(segments.begin(), segments.find(point.offset)));
 }
 
+// Where somebody has put a segment among others it has its share, by accesses, of the time of the one that it cut.
+void PlanTimeline::put_times(const Phase& phase, std::vector<Seconds>& times) {
+  const auto passed = [&](std::uint64_t offset) {
+    double before = 0;
+    for (std::size_t s = 0; s < phase.timed.size(); ++s) {
+      const auto end =
+          s + 1 < phase.timed.size() ? phase.timed[s + 1] : std::max(phase.length, phase.timed[s] + 1);
+      if (offset < end)
+        return before + phase.times[s] * static_cast<double>(offset - phase.timed[s]) /
+                            static_cast<double>(end - phase.timed[s]);
+      before += phase.times[s];
+    }
+    return before;
+  };
+  std::size_t known = 0;
+  for (auto at = phase.rate_limits.begin(); at != phase.rate_limits.end(); ++at) {
+    const auto next = std::next(at);
+    while (known < phase.timed.size() && phase.timed[known] < at->first) ++known;
+    const bool whole = known < phase.timed.size() && phase.timed[known] == at->first &&
+                       (next == phase.rate_limits.end()
+                            ? known + 1 == phase.timed.size()
+                            : known + 1 < phase.timed.size() && phase.timed[known + 1] == next->first);
+    const auto end = next == phase.rate_limits.end() ? ~std::uint64_t{0} : next->first;
+    times.push_back(Seconds{whole ? phase.times[known] : passed(end) - passed(at->first)});
+  }
+}
+
 void PlanTimeline::put(Plan& plan) {
   plan.phases = names();
   plan.lengths = lengths();
@@ -190,6 +229,7 @@ void PlanTimeline::put(Plan& plan) {
   }
   k = 0;
   for (const auto& phase : phases_) {
+    if (timed_) put_times(phase, plan.times);
     if (limited_)
       for (const auto& [offset, limit] : phase.rate_limits) plan.rate_limits.push_back(limit);
     const auto from = known(phase.again_from);

@@ -45,11 +45,15 @@ class PlanTimeline {
     std::uint64_t length = 0;                     // accesses; 0: unknown
     std::map<std::uint64_t, double> rate_limits;  // by where a segment begins
     std::string again_from;
+    // How long the segments take of which [internals] knew, and where they begin; nothing: unknown.
+    std::vector<std::uint64_t> timed;
+    std::vector<double> times;
   };
 
   void read_phases(const machine::TomlTable& file);
   void read_internals(const machine::TomlTable& phase);
   void learn_lengths();
+  static void put_times(const Phase& phase, std::vector<Seconds>& times);
   std::optional<Point> share(const machine::TomlTable& table, const char* key, const std::string& text);
   [[nodiscard]] std::vector<std::string> names() const;
   [[nodiscard]] std::vector<std::uint64_t> lengths() const;  // by position, where segments do not say the same
@@ -59,6 +63,7 @@ class PlanTimeline {
   std::map<std::string, Point> labels_;            // of phases and segments that the file has
   std::vector<std::uint32_t> begins_;              // of phases: where in Plan::phases
   bool limited_ = false;
+  bool timed_ = false;
 };
 
 }  // namespace terrace::strategy

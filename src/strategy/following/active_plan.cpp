@@ -32,6 +32,12 @@ void ActivePlan::bind(const observe::Object& object) {
   if (const auto known = find_object(plan_, object.name); known < plan_.objects.size()) {
     planned_size_ += plan_.objects[known].size;
     size_ += object.size;
+    sentinels_.resize(plan_.phases.size(), memory::k_no_chunk);
+    for (const auto& sentinel : plan_.sentinels)
+      if (sentinel.object == known)
+        sentinels_[sentinel.segment] =
+            object.first_chunk + static_cast<ChunkId>(std::uint64_t{sentinel.chunk} * object.chunks /
+                                                      std::max(plan_.objects[known].chunks, 1U));
   }
   back_.clear();
   for (auto move : expanded.moves) {
@@ -88,6 +94,12 @@ std::optional<PhaseIndex> ActivePlan::find_phase(PhaseIndex index, std::string_v
 bool ActivePlan::expects(PhaseIndex index, std::string_view name) const {
   if (!passed_.empty()) return index < passed_.size() && passed_[index] == name;
   return find_phase(index, name).has_value();
+}
+
+Seconds ActivePlan::predicted_time(PhaseIndex start) const {
+  const auto time = time_of_phase(plan_, start);
+  if (!scaled_ || planned_size_.value == 0) return time;
+  return static_cast<double>(size_.value) / static_cast<double>(planned_size_.value) * time;
 }
 
 std::span<ActiveMove> ActivePlan::asked_in(PhaseIndex index) {

@@ -70,6 +70,16 @@ class ActivePlan {
   [[nodiscard]] std::uint64_t segment_offset(PhaseIndex phase) const {
     return phase < offsets_.size() ? offsets_[phase] : 0;
   }
+  // What share of the time of its phase, which begins at `start`, is over when the plan's segment begins.
+  [[nodiscard]] double share_of_time(PhaseIndex start, PhaseIndex segment) const {
+    return terrace::share_of_time(plan_, start, segment);
+  }
+  // The chunk with whose first touch the segment begins; k_no_chunk where the plan, or the program, has none.
+  [[nodiscard]] ChunkId sentinel(PhaseIndex segment) const {
+    return segment < sentinels_.size() ? sentinels_[segment] : memory::k_no_chunk;
+  }
+  // How long the phase takes, as predicted; with objects of other sizes in proportion to them. 0: nobody knows.
+  [[nodiscard]] Seconds predicted_time(PhaseIndex start) const;
   // A phase that goes on behind its last segment: what it does then is as if it were in segment `from`, so many
   // accesses `back`, once it is `after` accesses long. Nothing where the plan does not know.
   struct GoingOn {
@@ -108,6 +118,7 @@ class ActivePlan {
   std::vector<std::uint64_t> planned_offsets_;          // by the plan's phase
   std::vector<std::uint64_t> offsets_;                  // the same in this run
   std::vector<PhaseIndex> starts_;                      // those that are no segments
+  std::vector<ChunkId> sentinels_;                      // by the plan's phase, of bound objects
   std::vector<std::vector<ActiveMove>> asks_;           // by the plan's phase
   std::map<PhaseIndex, std::vector<ActiveMove>> back_;  // by last segment: what moves_back() found
   bool sorted_ = true;

@@ -56,14 +56,15 @@ Stretch FollowedPlan::initial(const observe::Object& object, std::uint32_t ordin
 
 // A plan of a run with other sizes has chunks of its own size, so what it asks for may come before what makes room
 // for it; since a mover lets everything wait behind what has no room, that is left out.
-void FollowedPlan::ask(const std::vector<ActiveMove*>& moves, std::uint32_t iteration, Requests& requests) {
+void FollowedPlan::ask(const std::vector<ActiveMove*>& moves, std::uint32_t iteration, Requests& requests,
+                       const transfer::Start& start) {
   if (moves.empty()) return;
-  if (!active_.scaled()) return requests.ask(moves, iteration);
+  if (!active_.scaled()) return requests.ask(moves, iteration, start);
   RoomAhead room(*context_, requests.under_way());
   std::vector<ActiveMove*> fitting;
   for (auto* move : moves)
     if ((*context_->chunks)[move->chunk].live && room.move(move->chunk, move->planned.to)) fitting.push_back(move);
-  requests.ask(fitting, iteration);
+  requests.ask(fitting, iteration, start);
 }
 
 // What is not on its way to where it is wanted: what leaves first, then what comes in.
@@ -159,10 +160,13 @@ bool FollowedPlan::phase_begun(const PhaseBegun& at, bool hurry, Requests& reque
   if (!expected && !std::exchange(mismatch_noted_, true))
     requests.note("warning", "phase " + std::to_string(at.phase) + " is \"" + at.name +
                                  "\", which the plan does not expect there: its moves are left out");
-  if (at_)
-    enter(*at_, true, at.iteration, hurry, requests);
-  else
+  if (!at_) {
     requests.limit_rate(1);
+    return true;
+  }
+  enter(*at_, true, at.iteration, hurry, requests);
+  begun_ = context_->clock->now();
+  if (unheard()) ask_for_segments(*at_, at.iteration, hurry, requests);
   return true;
 }
 
@@ -180,11 +184,39 @@ void FollowedPlan::enter(PhaseIndex phase, bool may_wait, std::uint32_t iteratio
   requests.limit_rate(late || hurry ? 1 : active_.rate_limit(phase));
 }
 
+ChunkId FollowedPlan::sentinel_of(PhaseIndex segment, Requests& requests) {
+  if (context_->segments_start != observe::SegmentStart::touch) return memory::k_no_chunk;
+  const auto chunk = active_.sentinel(segment);
+  if (chunk != memory::k_no_chunk && (*context_->chunks)[chunk].live) return chunk;
+  if (!std::exchange(timer_noted_, true))
+    requests.note("note",
+                  "plan: segments with which no chunk is touched for the first time begin by time, such as " +
+                      active_.given().phases[segment]);
+  return memory::k_no_chunk;
+}
+
+// All at once when the phase begins, each segment's for when it is due: nothing is heard of the phase until it
+// ends. As long as nobody knows how long it takes they are due when it ends.
+void FollowedPlan::ask_for_segments(PhaseIndex start, std::uint32_t iteration, bool hurry, Requests& requests) {
+  took_.resize(std::max<std::size_t>(took_.size(), start + 1));
+  const auto expected = took_[start].value > 0 ? took_[start] : active_.predicted_time(start);
+  const bool at_full_speed = hurry || requests.late();
+  for (auto k = start + 1; active_.segment_offset(k) != 0; ++k) {
+    transfer::Start when{transfer::k_never, at_full_speed ? 1 : active_.rate_limit(k)};
+    const auto moves = pointers_to(active_.asked_in(k));
+    if (moves.empty()) continue;
+    when.sentinel = sentinel_of(k, requests);
+    if (when.sentinel == memory::k_no_chunk && expected.value > 0)
+      when.due = begun_ + active_.share_of_time(start, k) * expected;
+    ask(moves, iteration, requests, when);
+  }
+}
+
 // The plan's segments that the program has reached. Behind the last one of a phase that goes on the plan goes back
 // to the one that it knows to be like what follows.
 void FollowedPlan::progressed(const Progressed& by, bool hurry, Requests& requests) {
   progress_ += by.accesses;
-  if (!by.in_stride || !at_) return;
+  if (!by.in_stride || !at_ || unheard()) return;
   for (;;) {
     const auto next = active_.segment_offset(*at_ + 1);
     if (next != 0) {
@@ -239,7 +271,14 @@ std::vector<std::string> FollowedPlan::unfollowed(bool in_loop) const {
   return sentences;
 }
 
-void FollowedPlan::phase_ended(const PhaseEnded& at) {
+// What has not come due by then is due now, in its order: the phase was shorter than expected.
+void FollowedPlan::phase_ended(const PhaseEnded& at, Requests& requests) {
+  if (at_ && unheard()) {
+    took_[*at_] = context_->clock->now() - begun_;
+    requests.hasten();
+    while (active_.segment_offset(*at_ + 1) != 0) requests.stop_waiting_for(++*at_);
+    at_.reset();
+  }
   if (of_another_run_ && at.iteration == 0) passed_.push_back({at.name, at.accesses});
 }
 

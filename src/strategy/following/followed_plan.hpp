@@ -38,17 +38,22 @@ class FollowedPlan {
   // False where the program has left the plan: its phases are others, and the plan is followed no further.
   [[nodiscard]] bool phase_begun(const PhaseBegun& at, bool hurry, Requests& requests);
   void progressed(const Progressed& by, bool hurry, Requests& requests);
-  void phase_ended(const PhaseEnded& at);
+  void phase_ended(const PhaseEnded& at, Requests& requests);
   // In words, what of the plan the run had no use for: phases that did not begin, objects that there were not,
   // another machine. `in_loop`: a loop has begun.
   [[nodiscard]] std::vector<std::string> unfollowed(bool in_loop) const;
 
  private:
-  void ask(const std::vector<ActiveMove*>& moves, std::uint32_t iteration, Requests& requests);
+  void ask(const std::vector<ActiveMove*>& moves, std::uint32_t iteration, Requests& requests,
+           const transfer::Start& start = {});
   void ask_for_missing(std::vector<ActiveMove*> moves, std::uint32_t iteration, Requests& requests);
   void catch_up(std::uint32_t iteration, Requests& requests);
   [[nodiscard]] std::string phases_not_begun(bool in_loop) const;
   [[nodiscard]] std::string objects_not_met() const;
+  // Nothing is heard of a phase between its markers.
+  [[nodiscard]] bool unheard() const { return context_->segments_start != observe::SegmentStart::count; }
+  [[nodiscard]] ChunkId sentinel_of(PhaseIndex segment, Requests& requests);
+  void ask_for_segments(PhaseIndex start, std::uint32_t iteration, bool hurry, Requests& requests);
   void enter(PhaseIndex phase, bool may_wait, std::uint32_t iteration, bool hurry, Requests& requests);
 
   const Context* context_;
@@ -56,14 +61,19 @@ class FollowedPlan {
   bool of_another_run_;
   std::optional<Leftovers> leftovers_;
   bool mismatch_noted_ = false;
+  bool timer_noted_ = false;
   bool has_begun_ = false;                        // a phase of the plan
   std::set<std::string, std::less<>> not_begun_;  // names of phases of a plan that was given
   // In the first iteration of a loop under another run's plan: its phases so far, and whether the plan expects
   // others. It is then left alone until its phases are known.
   std::vector<PassedPhase> passed_;
   bool strayed_ = false;
-  std::optional<PhaseIndex> at_;  // of the plan's phases, where the program is now
-  std::uint64_t progress_ = 0;    // accesses into the phase, less where it goes back
+  // Of the plan's phases, where the program is now; where nothing is heard of segments, the phase that they are
+  // of.
+  std::optional<PhaseIndex> at_;
+  std::uint64_t progress_ = 0;  // accesses into the phase, less where it goes back
+  Seconds begun_;               // when the phase's moves had been waited for
+  std::vector<Seconds> took_;   // by the plan's phase: how long it took the last time from then on
 };
 
 }  // namespace terrace::strategy

@@ -200,9 +200,9 @@ void Learning::observe(const Progressed& event, Requests& requests) {
   if (plan_) plan_->progressed(event, last_arrival_.has_value(), requests);
 }
 
-void Learning::observe(const PhaseEnded& event, Requests&) {
+void Learning::observe(const PhaseEnded& event, Requests& requests) {
   variation_.phase_ended(event.phase, event.name, event.time);
-  if (plan_ && given_) plan_->phase_ended(event);
+  if (plan_) plan_->phase_ended(event, requests);
 }
 
 // Who plans with a first plan does not wait for it, either: where it is not the iteration to compare with, data

@@ -64,6 +64,7 @@ struct RunChoice {
   observe::CoreTimes core_times = {};
   strategy::Hints hints = {};
   bool learn_at_home = true;
+  std::string progress{observe::k_default_progress};
   bool segments = false;  // progress is reported chunk by chunk, as it always is to policies
 };
 
@@ -214,6 +215,7 @@ class TestRun {
     configuration.steering.keep_exact = choice.keep_exact;
     configuration.calibration = sim::measure_calibration(machine, 0, 1);
     configuration.sample_interval = k_sample_interval;
+    configuration.progress = choice.progress;
     configuration.chunks = &chunks;
     configuration.clock = &vm;
     configuration.provider = &vm;
@@ -232,6 +234,7 @@ class TestRun {
     configuration.totals = [this] { return runtime::totals_of(vm.account()); };
     RuntimeParts parts;
     if (choice.every > 0) parts.sample_every = choice.every;
+    parts.progress = &observe::find_progress(choice.progress);
     parts.observe = [this](bool wanted) { observed = wanted; };
     parts.configurations.push_back(std::move(configuration));
     return parts;

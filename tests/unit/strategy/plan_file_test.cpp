@@ -47,9 +47,11 @@ Plan random_plan(std::mt19937& random, bool more) {
   plan.phases[3] = "solve@7";
   plan.phases[4] = "solve@9";
   plan.phases[5] = "solve 33.333 %";  // as a segment could be called
+  plan.times[5] = Seconds{};          // as of all that is not cut
   plan.repeats = {{4, 3}};
   plan.lengths = {0, 0, 1 + random() % 100, 0, 0, 0};
   if (std::llround(phase_length(plan.phases, {}, 2)) == static_cast<long long>(plan.lengths[2])) plan.lengths = {};
+  if (!plan.moves.empty()) plan.sentinels = {{plan.moves.front().ask, 0, 0}};
   plan.draws = static_cast<std::uint32_t>(1 + random() % 100);
   plan.regret = Seconds{model::testing::uniform(random, 0, 1)};
   plan.regret_high = Seconds{model::testing::uniform(random, 0, 1)};

@@ -8,6 +8,7 @@
 #include "../machine/example.hpp"
 #include "../model/random_problem.hpp"
 #include "core/error.hpp"
+#include "core/segment_name.hpp"
 #include "strategy/plan_expansion.hpp"
 #include "strategy/planner.hpp"
 
@@ -23,6 +24,8 @@ Plan sample() {
   plan.phases = {"x", "x@10", "y"};
   plan.rate_limits = {0.25, 1, 0.5};
   plan.repeats = {{1, 0}};
+  plan.times = {Seconds{1}, Seconds{3}, Seconds{0}};
+  plan.sentinels = {{1, 0, 5}};
   plan.objects = {{"a", Bytes{64 << 20}, 16, false, {{{0, 4}, "hbm", Seconds{4e-3}}, {{8, 1}, "ddr"}}},
                   {"work_*", Bytes{0}, 1, true, {{{0, 1}, "hbm"}}}};
   plan.moves = {{0, {4, 2}, "hbm", 1, 2, true, Seconds{2e-3}, Seconds{1e-4}},
@@ -51,6 +54,60 @@ TEST(PlanBlob, ReadsBackAsItWas) {
   EXPECT_EQ(plan.moves[1].need, 5U);
   EXPECT_EQ(plan.rate_limits, sample().rate_limits);
   EXPECT_EQ(plan.repeats, sample().repeats);
+}
+
+TEST(PlanBlob, RefusesASentinelThatItLacks) {
+  for (const PlanSentinel& sentinel : {PlanSentinel{3, 0, 0}, PlanSentinel{1, 2, 0}, PlanSentinel{1, 0, 16}}) {
+    auto plan = sample();
+    plan.sentinels = {sentinel};
+    const auto bytes = bytes_of(plan);
+    BlobReader in(bytes);
+    EXPECT_THROW(Plan::from_blob(in), Error);
+  }
+}
+
+// By predicted time where there is one; else by accesses, of which the last segment has as many as the others.
+TEST(Plan, KnowsWhatShareOfItsTimeASegmentLeavesBehind) {
+  auto plan = sample();
+  EXPECT_EQ(time_of_phase(plan, 0), Seconds{4});
+  EXPECT_EQ(share_of_time(plan, 0, 1), 0.25);
+  plan.times.clear();
+  EXPECT_EQ(time_of_phase(plan, 0), Seconds{0});
+  EXPECT_EQ(share_of_time(plan, 0, 1), 0.5);
+  plan.lengths = {40, 0, 0};
+  EXPECT_EQ(share_of_time(plan, 0, 1), 0.25);
+}
+
+// A sentinel is a chunk of what the phase does not touch before its segment; those that count have none.
+TEST(Plan, NamesForEachSegmentAChunkThatItsPhaseTouchesThereFirst) {
+  std::mt19937 random(9);
+  std::size_t named = 0;
+  for (int n = 0; n < 50; ++n) {
+    auto problem = model::testing::random_problem(random, {.kinds = 2, .domains = 1, .objects = 8, .phases = 6});
+    for (std::size_t k = 1; k < 6; ++k) problem.phases[k].name = segment_name(problem.phases[0].name, 100 * k);
+    Decision decision;
+    decision.schedule = model::testing::random_schedule(random, problem);
+    decision.prediction = model::predict(problem, decision.schedule);
+    EXPECT_TRUE(make_plan(problem, decision, "random").sentinels.empty());
+    problem.progress = "sentinel";
+    const auto plan = make_plan(problem, decision, "random");
+    named += plan.sentinels.size();
+    for (const auto& sentinel : plan.sentinels) {
+      EXPECT_TRUE(
+          std::ranges::any_of(plan.moves, [&](const PlanMove& move) { return move.ask == sentinel.segment; }));
+      const auto touched = [&](std::uint32_t k) {
+        return std::ranges::any_of(problem.phases[k].cells, [&](const model::ItemCell& cell) {
+          const auto& item = problem.items[cell.item];
+          return item.object == sentinel.object && sentinel.chunk >= item.ordinal &&
+                 sentinel.chunk < item.ordinal + item.chunks;
+        });
+      };
+      EXPECT_TRUE(touched(sentinel.segment));
+      for (std::uint32_t k = 0; k < sentinel.segment; ++k)
+        EXPECT_FALSE(touched(k)) << sentinel.segment << " " << k;
+    }
+  }
+  EXPECT_GT(named, 10U);
 }
 
 TEST(PlanBlob, RefusesARepeatThatLeavesItsPhase) {

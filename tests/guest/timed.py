@@ -1,0 +1,216 @@
+"""The kernel's account against a plan whose segments begin by time, worked out a second time from the plan file.
+
+A segment is due when its share of the time has passed that its phase took the last time, or, the first time, that the
+plan predicts; or when the phase ends, if that is earlier. Moves are made one after another in the order of the plan.
+So three things are held against each other. The journal's moves are the plan's, in their order. None begins before it
+is due, and none later than a tolerance after it is due and the one before it is done. And the kernel has every page
+where the plan has it: before a move is due on the one side, once it is made on the other.
+
+Durations are the auditor's own. It knows of each marker when it was called and when it had returned, so that it knows
+between which two times a move is due.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from accounts import Object, Run, Sample
+from audit import PlanReader, Verdict, clock_offset
+
+
+@dataclass
+class _Phase:
+    """A phase of the plan: where its segments begin, as shares of its accesses and of its time."""
+
+    name: str
+    label: str
+    length: int
+    offsets: list[int]
+    times: list[float]
+
+    def share(self, segment: int) -> float:
+        """What share of its time is over when the segment begins."""
+        if sum(self.times) > 0:
+            return sum(self.times[:segment]) / sum(self.times)
+        return self.offsets[segment] / self.length if self.length else 0.0
+
+
+@dataclass
+class _Event:
+    """A chunk's move, and between which times it is due, in seconds of the kernel's clock."""
+
+    object: int
+    chunk: int
+    node: int
+    low: float
+    high: float
+    done: float = float("inf")  # when it was surely made
+
+
+@dataclass
+class _Instance:
+    """A phase as the auditor saw it: between which times its markers were passed."""
+
+    position: int
+    begin: tuple[float, float]
+    end: tuple[float, float]
+
+    def took(self) -> tuple[float, float]:
+        """At least, at most."""
+        return max(self.end[0] - self.begin[1], 0.0), self.end[1] - self.begin[0]
+
+
+def _phases(plan: dict[str, Any]) -> list[_Phase]:
+    entries = [one if isinstance(one, dict) else {"name": one} for one in plan.get("phases", [])]
+    names = [one["name"] for one in entries]
+    inner = {one["name"]: one for one in plan.get("internals", {}).get("phase", [])}
+    phases = []
+    for k, one in enumerate(entries):
+        name = one["name"]
+        label = f"{name} {names[: k + 1].count(name)}" if names.count(name) > 1 else name
+        known = inner.get(label, {})
+        offsets = [0, *(int(offset) for offset in known.get("segments", []))]
+        phases.append(_Phase(name, label, int(one.get("length", 0)), offsets, known.get("times", [])))
+    return phases
+
+
+class TimedReader(PlanReader):
+    """What a plan asks of a run, segment by segment."""
+
+    def __init__(self, plan: Path, run: Run, home: str) -> None:
+        super().__init__(plan, run, home, moves={})
+        self.phases = _phases(self._plan)
+        self.events: list[_Event] = []  # in the order of asking
+        self._by_segment: dict[tuple[int, int], list[dict[str, Any]]] = {}
+        orders = {one["name"]: one for one in self._plan.get("internals", {}).get("segment", [])}
+        for segment in self._plan.get("segment", []):
+            moves = [{**move, "chunks": span} for move in segment["moves"] for span in self._spans(move)]
+            order = orders.get(segment["name"], {}).get("order", range(len(moves)))
+            self._by_segment[self._point(segment["name"])] = [
+                move for _, move in sorted(zip(order, moves, strict=True), key=lambda pair: int(pair[0]))
+            ]
+
+    def _point(self, label: str) -> tuple[int, int]:
+        """ "matvec 3, 12.5 %" is the segment of that phase that begins nearest to that share."""
+        found = re.fullmatch(r"(.*?),? ([0-9.]+) %", label)
+        for k, phase in enumerate(self.phases):
+            if phase.label == label:
+                return k, 0
+            if found and phase.label == found[1]:
+                offset = float(found[2]) / 100 * phase.length
+                return k, min(range(len(phase.offsets)), key=lambda s: abs(phase.offsets[s] - offset))
+        raise ValueError(f"the plan has no phase {label}")
+
+    def begin(self, at: _Instance, last: tuple[float, float] | None, living: list[Object]) -> None:
+        """What is due in an instance of the phase, which took `last` the last time."""
+        phase = self.phases[at.position]
+        predicted = sum(phase.times)
+        took = last or ((predicted, predicted) if predicted else None)
+        for s in range(len(phase.offsets)):
+            due = (
+                at.end
+                if took is None
+                else tuple(
+                    min(begin + phase.share(s) * time, end)
+                    for begin, time, end in zip(at.begin, took, at.end, strict=True)
+                )
+            )
+            for move in self._by_segment.get((at.position, s), []):
+                self._ask(move, at.begin if s == 0 else (due[0], due[1]), living)
+
+    def _ask(self, move: dict[str, Any], due: tuple[float, float], living: list[Object]) -> None:
+        for one in living:
+            entry = self._entry(one)
+            if entry is None or entry["name"] != move["object"] or entry.get("pin"):
+                continue
+            for chunk in range(one.chunks):
+                if self._covers(move["chunks"], entry, one, chunk):
+                    self.events.append(_Event(one.id, chunk, self._node[move["to"]], *due))
+
+    @staticmethod
+    def _spans(move: dict[str, Any]) -> list[str | None]:
+        words: str | None = move.get("chunks")
+        return [None] if words is None else list(words.split(", "))
+
+    def first(self, one: Object, chunk: int) -> int:
+        """Where the chunk is when the loop begins."""
+        return self._at[one.id, chunk]
+
+
+def _instances(samples: list[Sample]) -> list[_Instance]:
+    starts = [sample for sample in samples if not sample.inside]
+    ends = [(one.before * 1e-9, one.after * 1e-9) for one in starts[1:]] + [(float("inf"), float("inf"))]
+    return [
+        _Instance(one.position, (one.before * 1e-9, one.after * 1e-9), end)
+        for one, end in zip(starts, ends, strict=True)
+    ]
+
+
+def _events(samples: list[Sample], run: Run, reader: TimedReader) -> list[_Event]:
+    took: dict[int, tuple[float, float]] = {}
+    starts = [sample for sample in samples if not sample.inside]
+    for sample, instance in zip(starts, _instances(samples), strict=True):
+        living = run.living(run.phases[sample.iteration, sample.position])
+        reader.begin(instance, took.get(instance.position), living)
+        took[instance.position] = instance.took()
+    return reader.events
+
+
+def order_of(run: Run, iteration: int) -> list[tuple[str, int, int]]:
+    """The moves of an iteration as they were made: object, chunk, target's node."""
+    names = {one.id: one.name for one in run.objects}
+    return [
+        (names[one.object], one.chunk, run.node_of[one.target])
+        for one in run.moves
+        if one.iteration == iteration and not one.refused
+    ]
+
+
+def check_timed_plan(samples: list[Sample], run: Run, plan: Path, home: str, tolerance: float) -> Verdict:
+    """The kernel's account against the plan, at the start of each phase and inside phases."""
+    verdict = Verdict()
+    reader = TimedReader(plan, run, home)
+    events = _events(samples, run, reader)
+    low, high = clock_offset(samples, run)
+    free = 0.0  # when the mover had surely made the one before
+    made = iter([move for move in run.moves if not move.refused])
+    # Not begun yet when the program freed its data: they are in the journal when they were given up.
+    given_up = Counter((move.object, move.chunk, run.node_of[move.target]) for move in run.moves if move.refused)
+    move = next(made, None)
+    for event in events:
+        key = (event.object, event.chunk, event.node)
+        if move is None or key != (move.object, move.chunk, run.node_of[move.target]):
+            if given_up[key] > 0:
+                given_up[key] -= 1
+                continue
+            verdict.problems.append(f"the plan has object {key[0]} chunk {key[1]} to node {key[2]}, not {move}")
+            return verdict
+        what = f"iteration {move.iteration}: object {move.object} chunk {move.chunk} to place {move.target}"
+        if move.begun + high < event.low:
+            verdict.problems.append(f"{what}: begun {event.low - move.begun - high:.6f} s before it was due")
+        if move.begun + low > max(event.high, free) + tolerance:
+            verdict.problems.append(f"{what}: begun {move.begun + low - max(event.high, free):.6f} s late")
+        event.done = free = move.done + high
+        move = next(made, None)
+    if move is not None or given_up.total() > 0:
+        verdict.problems.append(f"moves that are not the plan's: {move}, {given_up.total()} given up")
+    of_chunk: dict[tuple[int, int], list[_Event]] = {}
+    for event in events:
+        of_chunk.setdefault((event.object, event.chunk), []).append(event)
+    for sample in samples:
+        for one in run.living(run.phases[sample.iteration, sample.position]):
+            if one.kind != "heap":
+                continue
+            for chunk in range(one.chunks):
+                nodes = {reader.first(one, chunk)}
+                for event in of_chunk.get((one.id, chunk), []):
+                    if event.done <= sample.after * 1e-9:
+                        nodes = {event.node}
+                    elif event.low <= sample.end * 1e-9:
+                        nodes.add(event.node)
+                verdict.check(sample, one, chunk, nodes)
+    return verdict

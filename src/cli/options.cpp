@@ -180,9 +180,9 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
         "the main loop: as show names it, FUNCTION:LINE; its file and line, solve.c:120; its function, as "
         "--phases takes it; or a pattern with * and ?");
   app.add_option("--domain", configuration.domain, "domain that the program runs in")->capture_default_str();
-  app.add_option("--sample", options.sample_cycles, "cycles between two samples of the collector")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  app.add_option("--sample", options.sample_cycles,
+                 "cycles between two samples of the collector; default: the collector's own")
+      ->check(CLI::PositiveNumber);
   app.add_option("--progress", options.progress,
                  "what plans' segments begin by: " + names_in_words(names_of(observe::progresses())))
       ->default_str(std::string(verb == "run" ? observe::k_default_real_progress : observe::k_default_progress));

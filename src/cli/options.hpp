@@ -40,9 +40,9 @@ struct LaunchOptions {
   std::string loop;                 // the name of the main loop, or of its function; "": found
   std::vector<std::string> lets;    // "niter=75"
   bool exact = false;
-  std::uint32_t every = 1;  // of the loop's iterations are followed, after the first two
-  double sample_cycles = 1000;
-  std::string progress;  // "" for the plan's, or else the default
+  std::uint32_t every = 1;              // of the loop's iterations are followed, after the first two
+  std::optional<double> sample_cycles;  // none: the collector's own
+  std::string progress;                 // "" for the plan's, or else the default
   std::string collector{observe::k_default_collector};
   std::string output;  // "" = PROGRAM.JOB.terrace here
   std::string misses;  // where to record the classified misses; "" for nowhere

@@ -257,8 +257,9 @@ runtime::Session build_session(const LaunchOptions& options, const std::string& 
   const auto& first = session.configurations.front();
   const auto& initiator = first.machine.initiators()[first.machine.domains()[first.domain].initiator];
   const auto frequency = initiator.frequency_hz > 0 ? initiator.frequency_hz : 1e9;
-  session.sample_interval = Seconds{options.sample_cycles / frequency};
-  session.collector = observe::find_collector(options.collector).name();
+  const auto& collector = observe::find_collector(options.collector);
+  session.collector = collector.name();
+  session.sample_interval = Seconds{options.sample_cycles.value_or(collector.sample_cycles()) / frequency};
   session.progress = progress_of(options, session, sentences);
   // A recording has its names and phases.
   if (options.verb == "replay") return session;

@@ -229,7 +229,9 @@ void hold_against_measured(Problem& problem) {
       phase.bytes_scale = bytes_scale;
       for (auto& cell : phase.cells) {
         cell.exposure *= latency_scale;
+        cell.streamed_exposure *= latency_scale;
         cell.read_bytes *= bytes_scale;
+        cell.streamed_bytes *= bytes_scale;
         cell.write_bytes *= bytes_scale;
         cell.bytes_variance *= bytes_scale * bytes_scale;
       }

@@ -40,7 +40,7 @@ struct ItemCell {
   double samples_variance = 0;
   double bytes_variance = 0;
   // Of read_bytes and exposure, what prefetched lines are: each of them exposes as much, so one place serves both.
-  // Known of exact profiles only.
+  // 0 where the collector does not tell them apart.
   double streamed_bytes = 0;
   double streamed_exposure = 0;
 };

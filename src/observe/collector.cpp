@@ -6,43 +6,6 @@
 
 namespace terrace::observe {
 
-namespace {
-
-// Both lists of cells ascend by chunk, and so does the sum.
-std::vector<Cell> add(const std::vector<Cell>& a, const std::vector<Cell>& b) {
-  std::vector<Cell> sum;
-  sum.reserve(a.size() + b.size());
-  auto left = a.begin();
-  auto right = b.begin();
-  while (left != a.end() || right != b.end()) {
-    if (right == b.end() || (left != a.end() && left->chunk < right->chunk)) {
-      sum.push_back(*left++);
-    } else if (left == a.end() || right->chunk < left->chunk) {
-      sum.push_back(*right++);
-    } else {
-      sum.push_back({left->chunk, left->read_lines + right->read_lines, left->write_lines + right->write_lines,
-                     left->exposure + right->exposure, left->samples + right->samples,
-                     left->line_squares + right->line_squares, left->streamed_lines + right->streamed_lines,
-                     left->streamed_exposure + right->streamed_exposure});
-      ++left;
-      ++right;
-    }
-  }
-  return sum;
-}
-
-void add(Phase& first, const Phase& second) {
-  first.time += second.time;
-  first.core += second.core;
-  first.samples += second.samples;
-  first.samples_with_access += second.samples_with_access;
-  first.bandwidth_time += second.bandwidth_time;
-  first.unowned_lines += second.unowned_lines;
-  first.cells = add(first.cells, second.cells);
-}
-
-}  // namespace
-
 void Collector::begin_iteration(std::uint32_t number) {
   iteration_ = {number, {}};
   in_phase_ = false;

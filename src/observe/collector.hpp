@@ -21,14 +21,17 @@ class Collector : public TallySink {
   // Two neighbours among the phases that have ended become one under the first one's name, which is the one
   // `from_end` before the last: what was counted and how long it took add up.
   void merge(std::size_t from_end);
-  // The phase that ended last; null where the iteration has none.
-  [[nodiscard]] const Phase* last_phase() const {
+  // The phase that ended last; null where the iteration has none. Or all since this last was one, where a
+  // collector knows only now what happened; null until it does.
+  [[nodiscard]] virtual const Phase* last_phase() const {
     return iteration_.phases.empty() ? nullptr : &iteration_.phases.back();
   }
   // The phases since begin_iteration.
   Iteration take_iteration();
   // What an instruction takes from now on.
   virtual void set_instruction_time(Seconds time) = 0;
+  // What it has taken of the program since this was last asked (sampling_price.hpp); the caller charges it.
+  [[nodiscard]] virtual Seconds take_cost() { return {}; }
   // An inactive collector hears nothing and costs nothing.
   void set_active(bool active) { active_ = active; }
   [[nodiscard]] bool active() const { return active_; }
@@ -42,6 +45,8 @@ class Collector : public TallySink {
   virtual void count(const Quantum& quantum, const Tally& tally) = 0;
   // Writes what was counted since the last call into the phase, and forgets it.
   virtual void finish(Phase& phase) = 0;
+  // Those that have ended, and the one for which `finish` is called.
+  [[nodiscard]] std::vector<Phase>& phases() { return iteration_.phases; }
   // The iteration's phases are all there.
   virtual void complete(Iteration& iteration) { static_cast<void>(iteration); }
 

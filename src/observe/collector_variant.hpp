@@ -24,6 +24,8 @@ class CollectorVariant {
  public:
   virtual ~CollectorVariant() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
+  // Between two samples of a core, in cycles, where the user names no interval: Unimem's 1,000.
+  [[nodiscard]] virtual double sample_cycles() const { return 1000; }
   [[nodiscard]] virtual std::unique_ptr<Collector> make(const CollectorParts& parts) const = 0;
 };
 

@@ -34,7 +34,15 @@ struct Phase {
   Seconds bandwidth_time;    // exact profiles: max over places of B_m as it was; sampled: 0
   double unowned_lines = 0;  // read and written, of memory that belongs to no chunk
   std::vector<Cell> cells;   // ascending by chunk
+  // By place: lines that were prefetched there and are in no cell yet, because it is not known of which chunks
+  // they are. Empty once it is; part of no profile.
+  std::vector<double> streamed_on{};
 };
+
+// Both lists ascend by chunk, and so does the sum.
+std::vector<Cell> add(const std::vector<Cell>& a, const std::vector<Cell>& b);
+// What the second counted, and how long it took, is the first one's, too.
+void add(Phase& first, const Phase& second);
 
 struct Iteration {
   std::uint32_t number = 0;

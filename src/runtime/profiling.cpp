@@ -44,6 +44,7 @@ void Profiling::end_iteration() {
   if (wanted()) {
     profile::IterationRecord record{false, parts_.sampled->take_iteration(), places_to_write(),
                                     strategy_.moved_while_profiled()};
+    pay_for_samples();
     journal_.write(record);
     strategy_.observe(strategy::IterationProfiled{record.iteration, places_at_start_}, requests_);
   }
@@ -55,7 +56,7 @@ void Profiling::begin_phase(const PhaseTracker& tracker) {
   first_thread_.reset();
   if (!collecting_) return;
   segmenter_.begin_phase(tracker.index());
-  segment_begun_ = parts_.clock->now();
+  begin_segment();
   with_collectors([&](observe::Collector& collector) { collector.begin_phase(tracker.phase()); });
 }
 
@@ -64,30 +65,49 @@ void Profiling::begin_phase(const PhaseTracker& tracker) {
 void Profiling::progressed(const PhaseTracker& tracker, std::uint32_t thread, std::uint64_t progress,
                            bool in_stride) {
   if (!first_thread_) first_thread_ = thread;
-  if (!in_stride || !collecting_ || thread != *first_thread_) return;
-  const auto at = parts_.clock->now();
-  const auto cut = segmenter_.progressed(progress, at - segment_begun_);
+  if (!collecting_) return;
+  const auto paid = pay_for_samples();
+  if (thread != *first_thread_) return;
+  paid_ += paid;
+  if (!in_stride) return;
+  const auto time = parts_.clock->now() - segment_begun_ - paid_;
+  const auto cut = segmenter_.progressed(progress, time);
   if (!cut.ends) return;
-  with_collectors([&](observe::Collector& collector) { collector.end_phase(at - segment_begun_); });
+  with_collectors([&](observe::Collector& collector) { collector.end_phase(time); });
   tell_stretch(tracker);
+  pay_for_samples();
   with_collectors([&](observe::Collector& collector) {
     if (cut.merge) collector.merge(cut.closed - 1 - *cut.merge);
     collector.begin_phase(segment_name(tracker.phase(), segmenter_.offset()));
   });
-  segment_begun_ = at;
+  begin_segment();
 }
 
 void Profiling::end_phase(const PhaseTracker& tracker, Seconds at) {
   if (!collecting_) return;
   const auto missed = segmenter_.end_phase();
-  with_collectors([&](observe::Collector& collector) { collector.end_phase(at - segment_begun_); });
+  with_collectors([&](observe::Collector& collector) { collector.end_phase(at - segment_begun_ - paid_); });
   tell_stretch(tracker);
+  pay_for_samples();
   with_collectors([&](observe::Collector& collector) {
     for (const auto offset : missed) {
       collector.begin_phase(segment_name(tracker.phase(), offset));
       collector.end_phase(Seconds{});
     }
   });
+}
+
+void Profiling::begin_segment() {
+  segment_begun_ = parts_.clock->now();
+  paid_ = {};
+}
+
+// On the clock of the thread that runs: each thread takes its own samples.
+Seconds Profiling::pay_for_samples() {
+  if (!parts_.sampled || !parts_.sampled->active()) return {};
+  const auto cost = parts_.sampled->take_cost();
+  parts_.clock->charge(cost);
+  return cost;
 }
 
 void Profiling::tell_stretch(const PhaseTracker& tracker) {

@@ -46,6 +46,8 @@ class Profiling {
   void note_places();
   std::vector<PlaceId> places_to_write();
   void tell_stretch(const PhaseTracker& tracker);
+  void begin_segment();
+  Seconds pay_for_samples();
 
   const ConfigurationParts& parts_;
   Journalist& journal_;
@@ -57,6 +59,7 @@ class Profiling {
   bool heard_ = true;                          // this iteration, from its first phase on
   std::optional<std::uint32_t> first_thread_;  // to end a quantum in this phase
   Seconds segment_begun_;
+  Seconds paid_;                          // for samples since then, by the first thread: no part of the profile
   std::vector<PlaceId> places_at_start_;  // by chunk, when the profiled iteration began
   // They are as the table was after so many changes; and what the journal has of them.
   std::optional<std::uint64_t> places_as_of_, places_written_as_of_;

@@ -69,7 +69,7 @@ TEST_P(Carried, APlanOfASmallRunServesALargeOne) {
   plan("S", of.small_budget);
   plan("W", of.budget);
   const std::string fast = std::string(" fast=") + of.budget;
-  launch("simulate " + machine + of.cache + " --config 'label=carried plan=S.toml" + fast +
+  launch("simulate --collector exact " + machine + of.cache + " --config 'label=carried plan=S.toml" + fast +
          "' --config 'label=bettered plan=S.toml better-plan=yes" + fast + "' --config 'label=own plan=W.toml" +
          fast + "' --config 'label=slow planner=slow-only' -o x.terrace -- ./" + program + " --class W");
   const auto own = steady("x.own.terrace");

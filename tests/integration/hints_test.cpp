@@ -50,8 +50,9 @@ TEST_F(Hints, TheRunIsFasterUntilThereIsAPlan) {
   write("cg.toml", "[values]\nnnz = 78148\n[refs]\n\"" + std::string(k_columns) + "\" = \"26*nnz*niter\"\n");
   write("plan.toml", "[[object]]\nname = \"" + std::string(k_columns) + "\"\nplace = \"dram\"\n");
   launch(
-      "simulate -q -m unimem-lat4 --cache l3=120KiB --let niter=15 --fast 320KiB --config 'label=without "
-      "planner=unimem' --config 'label=hints planner=unimem hints=cg.toml' --config 'label=auto hints=cg.toml' "
+      "simulate -q -m unimem-lat4 --cache l3=120KiB --collector exact --let niter=15 --fast 320KiB --config "
+      "'label=without planner=unimem' --config 'label=hints planner=unimem hints=cg.toml' --config 'label=auto "
+      "hints=cg.toml' "
       "--config 'label=plan plan=plan.toml' -o x.terrace -- ./cg --class S");
   EXPECT_EQ(number("x.hints.terrace",
                    "SELECT count(*) FROM move WHERE iteration = 0 AND asked < (SELECT begun FROM "

@@ -192,6 +192,10 @@ class Cells {
     }
   }
   std::vector<ItemCell> take() {
+    for (auto& cell : cells_) {
+      cell.streamed_bytes = std::min(cell.streamed_bytes, cell.read_bytes);
+      cell.streamed_exposure = std::min(cell.streamed_exposure, cell.exposure);
+    }
     std::sort(cells_.begin(), cells_.end(), [](const auto& a, const auto& b) { return a.item < b.item; });
     return std::move(cells_);
   }
@@ -216,7 +220,9 @@ ProblemPhase as_estimated(const ProblemPhase& held) {
   phase.core = phase.core * (1 / held.latency_scale);
   for (auto& cell : phase.cells) {
     cell.exposure /= held.latency_scale;
+    cell.streamed_exposure /= held.latency_scale;
     cell.read_bytes /= held.bytes_scale;
+    cell.streamed_bytes /= held.bytes_scale;
     cell.write_bytes /= held.bytes_scale;
     cell.bytes_variance /= held.bytes_scale * held.bytes_scale;
   }

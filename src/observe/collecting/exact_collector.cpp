@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "core/segment_name.hpp"
-
 namespace terrace::observe {
 
 ExactCollector::ExactCollector(const machine::Machine& machine, InitiatorId initiator, double cores,
@@ -16,7 +14,7 @@ ExactCollector::ExactCollector(const machine::Machine& machine, InitiatorId init
       on_place_(machine.places().size()) {}
 
 void ExactCollector::count(const Quantum& quantum, const Tally& tally) {
-  ran_.insert(quantum.thread);
+  threads_.ran(quantum.thread);
   core_ += cost_.core_time(quantum).value;
   core_ += cost_.exposure(tally.unowned()) * view_.path(view_.unowned()).latency.value;
   const auto add = [&](PlaceId place, const ChunkTraffic& traffic) {
@@ -34,7 +32,7 @@ void ExactCollector::count(const Quantum& quantum, const Tally& tally) {
 
 void ExactCollector::finish(Phase& phase) {
   phase.core = {core_};
-  ran_in_[std::string(uncut_name(phase.name))].merge(ran_);
+  threads_.phase_ended(phase.name);
   for (std::size_t i = 0; i < on_place_.size(); ++i) {
     const auto& path = view_.path(static_cast<PlaceId>(i));
     const Seconds busy{static_cast<double>(on_place_[i].read) * line_ / path.read.value +
@@ -49,25 +47,10 @@ void ExactCollector::finish(Phase& phase) {
   }
   core_ = 0;
   unowned_ = {};
-  ran_.clear();
   traffic_.clear();
   std::fill(on_place_.begin(), on_place_.end(), Lines{});
 }
 
-// A segment of a phase may be shorter than a quantum, so that of the threads which ran side by side one brought
-// nothing in it: the phase's threads count.
-void ExactCollector::complete(Iteration& iteration) {
-  for (auto& phase : iteration.phases) {
-    const auto ran = ran_in_.find(uncut_name(phase.name));
-    if (ran == ran_in_.end() || ran->second.size() < 2) continue;
-    const auto threads = static_cast<double>(ran->second.size());
-    phase.core = {phase.core.value / threads};
-    for (auto& cell : phase.cells) {
-      cell.exposure /= threads;
-      cell.streamed_exposure /= threads;
-    }
-  }
-  ran_in_.clear();
-}
+void ExactCollector::complete(Iteration& iteration) { threads_.share(iteration); }
 
 }  // namespace terrace::observe

@@ -8,11 +8,9 @@
 // to for each of them, evenly: the phase cannot have been shorter.
 #pragma once
 
-#include <map>
-#include <set>
-#include <string>
 #include <vector>
 
+#include "observe/collecting/thread_shares.hpp"
 #include "observe/collector.hpp"
 #include "observe/core_cost.hpp"
 #include "observe/place_view.hpp"
@@ -39,10 +37,9 @@ class ExactCollector final : public Collector {
   CoreCost cost_;
   PlaceView view_;
   const memory::ChunkTable& chunks_;
-  double line_;                                                         // bytes
-  double core_ = 0;                                                     // seconds, of this phase
-  std::set<std::uint32_t> ran_;                                         // threads, in this phase
-  std::map<std::string, std::set<std::uint32_t>, std::less<>> ran_in_;  // by phase of this iteration, uncut
+  double line_;      // bytes
+  double core_ = 0;  // seconds, of this phase
+  ThreadShares threads_;
   ChunkScratch<ChunkTraffic> traffic_;
   std::vector<Lines> on_place_;
   Lines unowned_;

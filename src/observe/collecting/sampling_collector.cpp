@@ -20,32 +20,27 @@ SamplingCollector::SamplingCollector(const machine::Machine& machine, InitiatorI
       view_(machine, initiator),
       chunks_(chunks),
       interval_(interval.value / cores),
-      generator_(seed) {
+      generator_(seed),
+      bill_(cores) {
   if (!std::isfinite(interval_) || interval_ <= 0)
     throw Error(Code::invalid,
                 "a sample interval of " + std::to_string(interval.value) + " s; it must be above 0");
-  in_interval_ = draw();
+  in_interval_ = generator_.draw();
   to_sample_ = in_interval_ * interval_;
-}
-
-// The high bits of a linear congruential generator modulo 2^64 (Knuth's multiplier).
-double SamplingCollector::draw() {
-  generator_ = generator_ * 6364136223846793005u + 1442695040888963407u;
-  return static_cast<double>(generator_ >> 11) * 0x1p-53;
 }
 
 void SamplingCollector::next_time_sample() {
   const auto rest = 1 - in_interval_;
-  in_interval_ = draw();
+  in_interval_ = generator_.draw();
   to_sample_ += (rest + in_interval_) * interval_;
-  ++taken_;
+  bill_.add_record();
   samples_ += 1;
 }
 
 void SamplingCollector::next_block(std::uint64_t misses_per_sample) {
   block_ = misses_per_sample;
   block_left_ = block_;
-  to_miss_ = std::min(block_ - 1, static_cast<std::uint64_t>(draw() * static_cast<double>(block_)));
+  to_miss_ = std::min(block_ - 1, static_cast<std::uint64_t>(generator_.draw() * static_cast<double>(block_)));
 }
 
 void SamplingCollector::count(const Quantum& quantum, const Tally& tally) {
@@ -107,7 +102,7 @@ void SamplingCollector::sample_misses(const Quantum& quantum) {
     } else {
       unowned_lines_ += lines;
     }
-    ++taken_;
+    bill_.add_record();
     const auto rest = block_left_;
     next_block(rate_);
     to_miss_ += rest;

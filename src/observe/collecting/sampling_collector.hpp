@@ -34,6 +34,8 @@
 
 #include <vector>
 
+#include "observe/collecting/block_sampler.hpp"
+#include "observe/collecting/sampling_price.hpp"
 #include "observe/collector.hpp"
 #include "observe/core_cost.hpp"
 #include "observe/place_view.hpp"
@@ -45,14 +47,15 @@ Seconds default_sample_interval(const machine::Machine& machine, InitiatorId ini
 
 class SamplingCollector final : public Collector {
  public:
-  static constexpr std::uint64_t k_seed = 0x9e3779b97f4a7c15;
   // The machine and the table outlive the collector. `interval`: of each core. Throws Error{invalid} when it is
   // not above 0.
   SamplingCollector(const machine::Machine& machine, InitiatorId initiator, double cores,
-                    const memory::ChunkTable& chunks, Seconds interval, std::uint64_t seed = k_seed);
+                    const memory::ChunkTable& chunks, Seconds interval,
+                    std::uint64_t seed = SmallGenerator::k_seed);
 
-  // Samples of both sorts taken so far, for who charges their cost.
-  [[nodiscard]] std::uint64_t taken() const { return taken_; }
+  // Samples of both sorts taken so far; take_cost is what they take.
+  [[nodiscard]] std::uint64_t taken() const { return bill_.records(); }
+  [[nodiscard]] Seconds take_cost() override { return bill_.take(); }
   [[nodiscard]] bool wants_misses() const override { return listens(); }
 
   void set_instruction_time(Seconds time) override { cost_.set_instruction_time(time); }
@@ -71,14 +74,13 @@ class SamplingCollector final : public Collector {
   void sample_misses(const Quantum& quantum);
   void next_time_sample();
   void next_block(std::uint64_t misses_per_sample);
-  double draw();  // in [0, 1)
 
   CoreCost cost_;
   PlaceView view_;
   const memory::ChunkTable& chunks_;
   double interval_;  // of the time law's progress, in which all cores' goes on at once
-  std::uint64_t generator_;
-  std::uint64_t taken_ = 0;
+  SmallGenerator generator_;
+  SamplingBill bill_;
 
   double to_sample_ = 0;          // seconds of progress until the next time sample
   double in_interval_ = 0;        // where in its interval it is, as a share

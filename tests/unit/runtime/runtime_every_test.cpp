@@ -9,7 +9,7 @@ namespace terrace::runtime {
 namespace {
 
 struct Seen {
-  Seconds time;
+  Seconds time;  // without what samples took: iterations that are left out have none
   profile::CountersRecord counters;
   std::vector<profile::PhaseRecord> phases;
   std::vector<std::uint32_t> profiled;  // iterations
@@ -20,11 +20,12 @@ template <class Program>
 Seen record(std::uint32_t every, Program program) {
   TestRun run({.every = every});
   program(run);
-  Seen seen{run.vm.now(),
+  Seen seen{run.vm.now() - run.paid_for_samples(),
             run.records<profile::CountersRecord>().back(),
             run.records<profile::PhaseRecord>(),
             {},
             run.records<profile::LoopEndRecord>().back()};
+  seen.counters.charged -= run.paid_for_samples();
   for (const auto& iteration : run.records<profile::IterationRecord>())
     seen.profiled.push_back(iteration.iteration.number);
   return seen;

@@ -1,0 +1,257 @@
+// Samples, counters and references. See load_sampling_collector.hpp.
+#include "observe/collecting/load_sampling_collector.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "core/error.hpp"
+#include "observe/collecting/pooling.hpp"
+
+namespace terrace::observe {
+
+namespace {
+
+constexpr double k_scans = 0.05;  // of the time, at most
+constexpr std::uint64_t k_lines_told_apart = 65536;
+
+bool is_demanded(MissKind kind) { return kind == MissKind::independent || kind == MissKind::dependent; }
+
+// So that there is at most one in each interval.
+std::uint64_t events_of_a_sample(std::uint64_t events, double intervals) {
+  return intervals > 0 ? static_cast<std::uint64_t>(std::ceil(static_cast<double>(events) / intervals)) : 1;
+}
+
+}  // namespace
+
+LoadSamplingCollector::LoadSamplingCollector(const machine::Machine& machine, InitiatorId initiator, double cores,
+                                             const memory::ChunkTable& chunks, Seconds interval,
+                                             LoadSamplingSources sources, std::uint64_t seed)
+    : cost_(machine, initiator, cores),
+      view_(machine, initiator),
+      chunks_(chunks),
+      interval_(interval.value / cores),
+      streamed_(machine::prefetched_exposure(machine.initiators()[initiator], cores)),
+      line_(machine.parts().line.value),
+      sources_(sources),
+      bill_(cores),
+      loads_(seed),
+      stores_(~seed),
+      counters_(machine.places().size()) {
+  if (!std::isfinite(interval_) || interval_ <= 0)
+    throw Error(Code::invalid,
+                "a sample interval of " + std::to_string(interval.value) + " s; it must be above 0");
+}
+
+void LoadSamplingCollector::count_on(PlaceId place, const ChunkTraffic& traffic) {
+  auto& on = counters_[place];
+  on.prefetched += static_cast<double>(traffic.prefetched);
+  on.demanded += static_cast<double>(traffic.independent + traffic.dependent);
+  on.written += static_cast<double>(traffic.written);
+  const auto latency = view_.path(place).latency.value;
+  stalled_ += cost_.exposure(traffic) * latency;
+  streaming_ += cost_.streamed_exposure(traffic) * latency;
+}
+
+void LoadSamplingCollector::count(const Quantum& quantum, const Tally& tally) {
+  threads_.ran(quantum.thread);
+  const auto before = core_ + stalled_;
+  core_ += cost_.core_time(quantum).value;
+  std::uint64_t demanded = 0, written = 0;
+  const auto add = [&](PlaceId place, const ChunkTraffic& traffic) {
+    count_on(place, traffic);
+    demanded += traffic.independent + traffic.dependent;
+    written += traffic.written;
+  };
+  add(view_.unowned(), tally.unowned());
+  for (const auto& [chunk, traffic] : tally.chunks()) {
+    const auto place = view_.place_of(chunks_[chunk]);
+    add(place, traffic);
+    if (traffic.read() > 0) touched_.at(chunk).place = place;
+  }
+  const auto intervals = (core_ + stalled_ - before) / interval_;
+  loads_.set_block(events_of_a_sample(demanded, intervals));
+  stores_.set_block(events_of_a_sample(written, intervals));
+  for (const auto& miss : quantum.misses) sample(miss);
+}
+
+void LoadSamplingCollector::sample(const Miss& miss) {
+  const bool owned = miss.chunk != memory::k_no_chunk;
+  if (miss.kind != MissKind::writeback && owned && sources_.references) {
+    const auto page = page_of(chunks_[miss.chunk].size);
+    touched_.at(miss.chunk).pages.set(miss.line * line_, page);
+  }
+  double lines = 0;
+  if (is_demanded(miss.kind))
+    lines = static_cast<double>(loads_.event());
+  else if (miss.kind == MissKind::writeback && sources_.counters)
+    lines = static_cast<double>(stores_.event());
+  if (lines == 0) return;
+  bill_.add_record();
+  auto& sums = owned ? sampled_.at(miss.chunk) : unowned_;
+  sums.place = owned ? view_.place_of(chunks_[miss.chunk]) : view_.unowned();
+  sums.squares += lines * lines;
+  if (miss.kind == MissKind::writeback) {
+    sums.written += lines;
+  } else {
+    sums.lines += lines;
+    sums.exposure += lines * cost_.exposure(miss);
+  }
+}
+
+// What is known of places where no sample met one waits for the next that does.
+LoadSamplingCollector::Scales LoadSamplingCollector::scales(double Sampled::*lines, double Counters::*counter) {
+  Scales scale(counters_.size(), 1);
+  if (!sources_.counters) return scale;
+  std::vector<double> sum(counters_.size(), 0);
+  sum[view_.unowned()] += unowned_.*lines;
+  for (const auto& [chunk, of_chunk] : sampled_.entries()) sum[of_chunk.place] += of_chunk.*lines;
+  for (std::size_t p = 0; p < sum.size(); ++p)
+    if (sum[p] > 0) scale[p] = std::exchange(counters_[p].*counter, 0) / sum[p];
+  return scale;
+}
+
+// Everything but what was prefetched.
+void LoadSamplingCollector::estimate(Phase& phase) {
+  const auto read = scales(&Sampled::lines, &Counters::demanded);
+  const auto written = scales(&Sampled::written, &Counters::written);
+  const auto latency = [&](PlaceId place) { return view_.path(place).latency.value; };
+  const auto home = view_.unowned();
+  double stalled = unowned_.exposure * read[home] * latency(home);
+  for (const auto& [chunk, sums] : sampled_.entries())
+    stalled += sums.exposure * read[sums.place] * latency(sums.place);
+  const auto scale = sources_.counters && stalled > 0 ? (stalled_ - streaming_) / stalled : 1;
+
+  double on_chunks = sources_.counters ? streaming_ : 0;
+  for (const auto& [chunk, sums] : sampled_.entries()) {
+    Cell cell{chunk, sums.lines * read[sums.place], sums.written * written[sums.place],
+              sums.exposure * read[sums.place] * scale};
+    const auto lines = (cell.read_lines + cell.write_lines) / (sums.lines + sums.written);
+    const auto time = cell.exposure * latency(sums.place);
+    cell.line_squares = sums.squares * lines * lines;
+    cell.samples = time / interval_;
+    on_chunks += time;
+    auto& touched = touched_.at(chunk);
+    touched.demanded += cell.read_lines;
+    touched.squares += cell.line_squares;
+    phase.cells.push_back(cell);
+  }
+  std::sort(phase.cells.begin(), phase.cells.end(),
+            [](const Cell& a, const Cell& b) { return a.chunk < b.chunk; });
+  phase.core = {std::max(0.0, core_ + stalled_ - on_chunks)};
+  phase.samples = (core_ + stalled_) / interval_;
+  phase.samples_with_access = on_chunks / interval_;
+  phase.unowned_lines = unowned_.lines * read[home] + unowned_.written * written[home];
+}
+
+void LoadSamplingCollector::finish(Phase& phase) {
+  estimate(phase);
+  if (sources_.counters)
+    for (auto& on : counters_) phase.streamed_on.push_back(std::exchange(on.prefetched, 0));
+  since_scan_ += core_ + stalled_;
+  core_ = stalled_ = streaming_ = 0;
+  sampled_.clear();
+  unowned_ = {};
+  threads_.phase_ended(phase.name);
+  if (std::exchange(scanned_, false)) stretch_ = {};
+  add(stretch_, phase);
+  if (since_scan_ > 0 && scan_is_due()) scan(phases());
+}
+
+void LoadSamplingCollector::complete(Iteration& iteration) {
+  if (since_scan_ > 0) scan(iteration.phases);
+  for (auto& phase : iteration.phases) pool_alike(phase, chunks_, view_);
+  threads_.share(iteration);
+  stretch_ = {};
+  scanned_ = false;
+}
+
+// Chunks are counted by who scans; new ones call for a new count.
+bool LoadSamplingCollector::scan_is_due() {
+  if (chunks_then_ != chunks_.size()) count_pages();
+  return static_cast<double>(pages_) * k_reference_cost.value <= k_scans * since_scan_;
+}
+
+void LoadSamplingCollector::count_pages() {
+  chunks_then_ = chunks_.size();
+  pages_ = 0;
+  for (const auto& chunk : chunks_)
+    if (chunk.live) pages_ += pages_of(chunk.size);
+}
+
+// Phases since the last one have prefetched lines that are not in their cells.
+void LoadSamplingCollector::scan(std::vector<Phase>& phases) {
+  count_pages();
+  if (sources_.references) bill_.add_references(pages_);
+  const auto all = shares();
+  for (auto phase = phases.rbegin(); phase != phases.rend() && !phase->streamed_on.empty(); ++phase)
+    spread(all, *phase);
+  spread(all, stretch_);
+  scanned_ = true;
+  touched_.clear();
+  since_scan_ = 0;
+}
+
+// Ascending by chunk.
+std::vector<LoadSamplingCollector::Share> LoadSamplingCollector::shares() const {
+  std::vector<Share> all;
+  std::vector<double> left(counters_.size(), 0), touched(counters_.size(), 0);
+  std::vector<double> pages;  // lines of each one's touched pages
+  const auto add = [&](ChunkId chunk, PlaceId place, double bytes, double demanded) {
+    const auto lines = bytes / static_cast<double>(line_);
+    all.push_back({chunk, place, std::max(lines - demanded, 0.0)});
+    pages.push_back(lines);
+    left[place] += all.back().weight;
+    touched[place] += lines;
+  };
+  if (sources_.references) {
+    for (const auto& [chunk, seen] : touched_.entries()) {
+      const auto size = chunks_[chunk].size;
+      add(chunk, seen.place, seen.pages.touched(size, k_lines_told_apart * line_),
+          seen.demanded + std::sqrt(seen.squares));
+    }
+  } else {
+    for (ChunkId chunk = 0; chunk < chunks_.size(); ++chunk) {
+      const auto& one = chunks_[chunk];
+      if (one.live) add(chunk, view_.place_of(one), static_cast<double>(one.size), 0);
+    }
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto& share = all[i];
+    const bool any_left = left[share.place] > 0;
+    if (!any_left) share.weight = pages[i];
+    const auto sum = any_left ? left[share.place] : touched[share.place];
+    share.weight = sum > 0 ? share.weight / sum : 0;
+  }
+  std::erase_if(all, [](const Share& share) { return share.weight <= 0; });
+  std::sort(all.begin(), all.end(), [](const Share& a, const Share& b) { return a.chunk < b.chunk; });
+  return all;
+}
+
+// Where no chunk of a place was touched, what was prefetched there was memory that belongs to none.
+void LoadSamplingCollector::spread(const std::vector<Share>& shares, Phase& phase) const {
+  if (phase.streamed_on.empty()) return;
+  const auto stall = [&](PlaceId place, double lines) {
+    return lines * streamed_ * view_.path(place).latency.value;
+  };
+  std::vector<Cell> cells;
+  auto unowned = phase.streamed_on;
+  for (const auto& share : shares) {
+    unowned[share.place] = 0;
+    const auto lines = phase.streamed_on[share.place] * share.weight;
+    if (lines > 0)
+      cells.push_back({share.chunk, lines, 0, lines * streamed_, stall(share.place, lines) / interval_, 0, lines,
+                       lines * streamed_});
+  }
+  for (std::size_t p = 0; p < unowned.size(); ++p) {
+    const auto time = stall(static_cast<PlaceId>(p), unowned[p]);
+    phase.unowned_lines += unowned[p];
+    phase.core += Seconds{time};
+    phase.samples_with_access -= time / interval_;
+  }
+  phase.cells = add(phase.cells, cells);
+  phase.streamed_on.clear();
+}
+
+}  // namespace terrace::observe

@@ -1,0 +1,54 @@
+// Accessed bits of a chunk's pages: which of them something was read from since they were cleared.
+//
+// A chunk of 2 MiB and more has pages of 2 MiB, a smaller one of 4 KiB. Misses tell their line modulo 65,536;
+// where that is less than the chunk, a page is another one than the last where its number modulo that is: exact
+// for one stream that goes through the chunk, and the whole chunk soon where several do.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+
+namespace terrace::observe {
+
+inline constexpr std::uint64_t k_small_page = 4096;
+inline constexpr std::uint64_t k_huge_page = 2 << 20;
+
+inline std::uint64_t page_of(std::uint64_t chunk_size) {
+  return chunk_size < k_huge_page ? k_small_page : k_huge_page;
+}
+inline std::uint64_t pages_of(std::uint64_t chunk_size) {
+  const auto page = page_of(chunk_size);
+  return (chunk_size + page - 1) / page;
+}
+
+class PageBits {
+ public:
+  // `offset` of a line in the chunk, modulo 65,536 lines; `page` is page_of the chunk's size.
+  void set(std::uint64_t offset, std::uint64_t page) {
+    const auto at = static_cast<std::uint32_t>(offset / page) % k_most;
+    if (at == last_) return;
+    last_ = at;
+    ++changes_;
+    bits_[at / 64] |= std::uint64_t{1} << (at % 64);
+  }
+  // Bytes that were touched, as far as pages say: where a part of the chunk was, half of the last page on average.
+  // `told_apart`: the bytes within which lines are.
+  [[nodiscard]] double touched(std::uint64_t chunk_size, std::uint64_t told_apart) const {
+    std::uint64_t pages = 0;
+    for (const auto word : bits_) pages += static_cast<std::uint64_t>(std::popcount(word));
+    const auto all = pages_of(chunk_size);
+    if (chunk_size > told_apart) pages = std::min<std::uint64_t>(changes_, all);
+    if (pages == all) return static_cast<double>(chunk_size);
+    return pages > 0 ? (static_cast<double>(pages) - 0.5) * static_cast<double>(page_of(chunk_size)) : 0;
+  }
+
+ private:
+  static constexpr std::uint32_t k_most = 512;
+  std::array<std::uint64_t, k_most / 64> bits_{};
+  std::uint32_t last_ = k_most;
+  std::uint32_t changes_ = 0;
+};
+
+}  // namespace terrace::observe

@@ -59,6 +59,7 @@ bool NumaCopier::set_out(Load& load, PlaceId to) noexcept {
   }
   const auto held = held_on(load);
   load.further |= only(to) & ~only(place_of(chunk));
+  part(chunk);
   load.error = memory::prefer_node(chunk.address, range_of(chunk), node_of(to));
   if (load.error == 0) return true;
   load.refused = true;
@@ -82,12 +83,15 @@ void NumaCopier::keep_on(Load& load, PlaceSet places) noexcept {
   load.further &= places & ~own;
 }
 
+void NumaCopier::part(const memory::Chunk& chunk) noexcept {
+  memory::part_from_neighbours(chunk.address, range_of(chunk));
+}
+
 void NumaCopier::bring(std::span<Load> loads, int node) noexcept {
   batch_->count = 0;
   for (auto& load : loads) {
     if (!load.underway) continue;
     load.behind = 0;
-    memory::part_from_neighbours(load.chunk->address, range_of(*load.chunk));
     for (std::size_t page = 0; page < pages_of(*load.chunk); ++page) {
       const auto address = load.chunk->address + page * k_page;
       batch_->pages[batch_->count] = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)

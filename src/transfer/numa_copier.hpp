@@ -24,6 +24,8 @@ class NumaCopier : public Copier {
   // behind. By move_pages, many chunks a call.
   virtual void bring(std::span<Load> loads, int node) noexcept;
 
+  // Before a chunk sets out: move_pages would take its neighbours along, where they share a huge page.
+  virtual void part(const memory::Chunk& chunk) noexcept;
   // The place has no room for a chunk: true where it may have some now.
   virtual bool make_room(PlaceId) noexcept { return false; }
   // All that was carried is on the account.

@@ -72,7 +72,7 @@ class NumaSwap final : public NumaCopier {
   void bring(std::span<Load> loads, int node) noexcept override {
     std::size_t rest = 0;  // begin of those that are not there
     const auto arrived = [&](std::size_t first, std::size_t count) {
-      if (first > rest) NumaCopier::bring(loads.subspan(rest, first - rest), node);
+      bring_by_pages(loads.subspan(rest, first - rest), node);
       for (auto& load : loads.subspan(first, count)) load.behind = 0;
       rest = first + count;
     };
@@ -85,7 +85,14 @@ class NumaSwap final : public NumaCopier {
       for (auto one = i; count > 1 && one < i + count; ++one)  // they may be of several mappings
         if (exchanged(loads.subspan(one, 1), node)) arrived(one, 1);
     }
-    if (loads.size() > rest) NumaCopier::bring(loads.subspan(rest), node);
+    bring_by_pages(loads.subspan(rest), node);
+  }
+  // What is exchanged is parted by that; this takes two interrupts.
+  void part(const memory::Chunk&) noexcept override {}
+  void bring_by_pages(std::span<Load> loads, int node) noexcept {
+    for (const auto& load : loads)
+      if (load.underway) NumaCopier::part(*load.chunk);
+    if (!loads.empty()) NumaCopier::bring(loads, node);
   }
   // Chunks that follow one another in memory are one range, which stalls and takes the mover once.
   static std::size_t neighbours_from(std::span<const Load> loads) {

@@ -136,6 +136,12 @@ std::string progress_of(const LaunchOptions& options, runtime::Session& session,
   const auto usual = is_real ? observe::k_default_real_progress : observe::k_default_progress;
   const auto* chosen = options.progress.empty() ? nullptr : &observe::find_progress(options.progress);
   std::string whose = "--progress " + options.progress;
+  const auto refuse_what_lacks = [&](const observe::ProgressVariant& variant) {
+    if (const auto lacks = variant.lacks(); is_real && !lacks.empty())
+      throw Error(Code::invalid,
+                  fmt::format("{}: {}; follow it by time, with --progress {}", whose, lacks, usual));
+  };
+  if (chosen) refuse_what_lacks(*chosen);
   for (const auto& configuration : session.configurations) {
     if (!configuration.plan) continue;
     const auto& plan = *configuration.plan;
@@ -158,8 +164,7 @@ std::string progress_of(const LaunchOptions& options, runtime::Session& session,
                                      ": all plans of a run, and --progress, have to say the same");
   }
   if (!chosen) chosen = &observe::find_progress(usual);
-  if (const auto lacks = chosen->lacks(); is_real && !lacks.empty())
-    throw Error(Code::invalid, fmt::format("{}: {}; follow it by time, with --progress {}", whose, lacks, usual));
+  refuse_what_lacks(*chosen);
   return std::string(chosen->name());
 }
 

@@ -54,13 +54,14 @@ def _streaming_plan(build: Path, folder: Path, name: str, fast: str, progress: s
     """The plan of `auto` for the hooked program on the guest's machine file, and what virtual time makes of it."""
     program, arguments = build / "tests/guest/hooked" / name, ["--class", "W", "--iterations", "3"]
     profile, plan = folder / f"profile_{name}.terrace", build / f"tests/guest/stream_{name}.toml"
-    machine = ["--machine", HERE / "guest.toml", "--progress"]
-    for command in (
+    machine: list[str | Path] = ["--machine", HERE / "guest.toml", "--progress"]
+    virtual = folder / f"virtual_{name}.terrace"
+    commands: list[list[str | Path]] = [
         ["record", *machine, progress, "-o", profile, "--", program, *arguments],
         ["plan", profile, "--fast", fast, "-o", plan],
-        ["simulate", *machine, "timer", "--plan", plan, "-o", folder / f"virtual_{name}.terrace", "--"]
-        + [program, *arguments],
-    ):
+        ["simulate", *machine, "timer", "--plan", plan, "-o", virtual, "--", program, *arguments],
+    ]
+    for command in commands:
         verb = [Path(sys.executable).parent / "terrace", *command]
         subprocess.run(verb, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

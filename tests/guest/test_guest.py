@@ -108,11 +108,11 @@ def test_cg_verifies(guest, job):
     assert "Verification    =               SUCCESSFUL" in guest.text(job)
 
 
-# --- plans that move data inside phases, followed without hooks ----------------------------------------------------
+# --- plans that move data inside phases, followed without hooks --------------------------------------------------
 
-# Seconds from when a move is due, and the one before it is done, to its beginning: an emulated machine's threads wait
-# for a processor.
-TOLERANCE = 0.5
+# Seconds from when a move is due, and the one before it is done, to its beginning: an emulated machine's threads
+# wait for a processor.
+TOLERANCE = 0.25
 
 
 @pytest.mark.parametrize("name", ["cg", "mg"])

@@ -1,13 +1,14 @@
-"""The kernel's account against a plan whose segments begin by time, worked out a second time from the plan file.
+"""The kernel's account against a plan whose segments begin by time, worked out again from the plan file.
 
-A segment is due when its share of the time has passed that its phase took the last time, or, the first time, that the
-plan predicts; or when the phase ends, if that is earlier. Moves are made one after another in the order of the plan.
-So three things are held against each other. The journal's moves are the plan's, in their order. None begins before it
-is due, and none later than a tolerance after it is due and the one before it is done. And the kernel has every page
-where the plan has it: before a move is due on the one side, once it is made on the other.
+A segment is due when its share of the time has passed that its phase took the last time, or, the first time,
+that the plan predicts; or when the phase ends, if that is earlier. Moves are made one after another in the order
+of the plan. So three things are held against each other. The journal's moves are the plan's, in their order.
+None begins before it is due, and none later than a tolerance after it is due and the one before it is done. And
+the kernel has every page where the plan has it: before a move is due on the one side, once it is made on the
+other.
 
-Durations are the auditor's own. It knows of each marker when it was called and when it had returned, so that it knows
-between which two times a move is due.
+Durations are the auditor's own. It knows of each marker when it was called and when it had returned, so that it
+knows between which two times a move is due.
 """
 
 from __future__ import annotations

@@ -90,7 +90,8 @@ TEST_F(GivenPlan, InAccessesIsFollowedByTimeOnRealMemoryAndSaysSo) {
       "a "
       "plan: they begin by timer here\n";
   const std::string phases =
-      "loop = \"steps\"\nphases = [{ name = \"forth\", length = 100 }, \"back\", \"norm\"]\n";
+      "loop = \"steps\"\nphases = [{ name = \"forth\", length = 100 }, { name = \"back\" }, { name = \"norm\" "
+      "}]\n";
   const std::string moves =
       "[[object]]\nname = \"*\"\n[[segment]]\nname = \"forth 50 %\"\nmoves = [{ object = \"*\", to = \"dram\" "
       "}]\n";

@@ -76,11 +76,11 @@ TEST_F(MoveQueueTest, CarriesThoseOfOtherRatesByThemselves) {
   clock_.await_arrival();
   mover_->submit({0, 0, {{}, 0.5}});
   mover_->submit({1, 0, {{}, 0.9}});
-  const auto last = mover_->submit({2, 0, {{}, 0.9}});
+  mover_->submit({2, 0, {{}, 0.9}});
   clock_.open();
-  mover_->wait(last);
-  const auto results = mover_->completions();
-  ASSERT_EQ(results.size(), 4u);
+  std::vector<TransferResult> results;  // nobody waits by ticket: who does ends all rates
+  while (results.size() < 4)
+    for (const auto& result : mover_->completions()) results.push_back(result);
   EXPECT_LE(results[1].done, results[2].begun);
 }
 

@@ -249,10 +249,7 @@ struct Builder {
       const bool has = cell != cells.end() && (*cell)->item == item;
       const auto value = has ? (**cell).*k_values[kind] : 0;
       if (has) ++cell;
-      if (value > 0)
-        met.push_back({item, value / unit});
-      else
-        unmet.push_back(item);
+      value > 0 ? met.push_back({item, value / unit}) : unmet.push_back(item);
     }
     if (met.empty()) return;
     counts.groups.push_back(group_of(problem, kind, met, unmet, unit));

@@ -29,7 +29,7 @@ class CollectorVariant {
   [[nodiscard]] virtual std::unique_ptr<Collector> make(const CollectorParts& parts) const = 0;
 };
 
-inline constexpr std::string_view k_default_collector = "simulated-sampling";
+inline constexpr std::string_view k_default_collector = "load-sampling";
 
 const std::vector<const CollectorVariant*>& collectors();
 // Throws Error{invalid} with the list of names where there is none.

@@ -61,7 +61,11 @@ def user_copy() -> Measured:
     for row in _averages("user-copy"):
         goal = max(row["published_gap"], row["bound_gap"] + NEAR_BOUND)
         holds = holds and row["planned_gap"] <= goal
-        rows.append(_shown({**row, "goal_gap": goal}, "planned_gap", "objects_gap", "bound_gap", "published_gap", "goal_gap"))
+        rows.append(
+            _shown(
+                {**row, "goal_gap": goal}, "planned_gap", "objects_gap", "bound_gap", "published_gap", "goal_gap"
+            )
+        )
     text = "; ".join(f"{r['machine']}, {r['cache']}: {r['planned_gap']} (goal {r['goal_gap']})" for r in rows)
     return Measured(text, holds, rows)
 
@@ -72,7 +76,9 @@ def swap() -> Measured:
     for row in _averages("swap"):
         over_bound, over_planned = row["planned_gap"] - row["bound_gap"], row["live_gap"] - row["planned_gap"]
         holds = holds and over_bound <= SWAP_OVER_BOUND and over_planned <= LIVE_OVER_PLANNED
-        rows.append(_shown(row, "slow_only_gap", "live_gap", "steady_gap", "planned_gap", "bound_gap", "published_gap"))
+        rows.append(
+            _shown(row, "slow_only_gap", "live_gap", "steady_gap", "planned_gap", "bound_gap", "published_gap")
+        )
     text = "; ".join(
         f"{r['machine']}, {r['cache']}: bound {r['bound_gap']}, planned {r['planned_gap']}, live {r['live_gap']}"
         for r in rows
@@ -106,16 +112,23 @@ def baselines() -> Measured:
         for row in _table(cache, "standing")
     ]  # fmt: skip
     behind = [row for row in rows if row["over_ours"].startswith("-")]
-    text = (
-        f"{len(rows) - len(behind)} of {len(rows)} are slower than ours in the geometric mean"
-        + "".join(f"; {row['baseline']} ({row['cache']}) {row['over_ours']}" for row in behind)
+    text = f"{len(rows) - len(behind)} of {len(rows)} are slower than ours in the geometric mean" + "".join(
+        f"; {row['baseline']} ({row['cache']}) {row['over_ours']}" for row in behind
     )
     return Measured(text, not behind, rows)
 
 
 LINES = [
-    Line("bound, prices on", "never above the simulated time of any of 10000 random executable plans", properties.bound),
-    Line("class C, user-copy", "planned at or below the published averages, or within 2 points of the bound", user_copy),
+    Line(
+        "bound, prices on",
+        "never above the simulated time of any of 10000 random executable plans",
+        properties.bound,
+    ),
+    Line(
+        "class C, user-copy",
+        "planned at or below the published averages, or within 2 points of the bound",
+        user_copy,
+    ),
     Line("class C, swap", "planned within 4 points of the bound on average, live within 4 of planned", swap),
     Line("class C, what is lost", "each program's gap said in figures", losses),
     Line("class C, baselines", "Terrace ahead in the geometric means, live and planned", baselines),

@@ -79,8 +79,9 @@ void bind_machine(nb::module_& module) {
           "initiator"_a, "cores"_a, "source"_a, "target"_a, "size"_a,
           "Seconds of the mover for one chunk, beside a program on so many of the initiator's cores.")
       .def(
-          "with_copier", [](const Machine& self, const std::string& name) { return machine::with_copier(self, name); },
-          "name"_a, "The same machine with the price of another of its copiers, or of the ideal one.")
+          "with_copier",
+          [](const Machine& self, const std::string& name) { return machine::with_copier(self, name); }, "name"_a,
+          "The same machine with the price of another of its copiers, or of the ideal one.")
       .def("home", &Machine::home, "domain"_a, "Where a domain's data lies when nobody asks for another place.")
       .def("fastest_first", &Machine::fastest_first, "domain"_a)
       .def(

@@ -8,10 +8,10 @@
 #include "bindings.hpp"
 #include "core/segment_labels.hpp"
 #include "model/problem.hpp"
-#include "strategy/search/parts.hpp"
 #include "strategy/files/plan_file.hpp"
 #include "strategy/planner.hpp"
 #include "strategy/policy.hpp"
+#include "strategy/search/parts.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -157,7 +157,8 @@ void bind_plan(nb::module_& module) {
   module.def("policies", &strategy::simulated_names,
              "The names of what decides while a program runs in virtual time, without a plan; cache mode, too.");
   module.def(
-      "planner_parts", [] { return std::vector<std::string>(std::begin(strategy::k_parts), std::end(strategy::k_parts)); },
+      "planner_parts",
+      [] { return std::vector<std::string>(std::begin(strategy::k_parts), std::end(strategy::k_parts)); },
       "Parts of the planners' searches that leave_out() takes.");
   module.def(
       "leave_out",

@@ -96,8 +96,7 @@ model::Problem problem_from_dump(const nb::dict& dump) {
     const bool pinned = nb::cast<nb::dict>(row).contains("pinned");
     problem.items.push_back({Bytes{get<std::uint64_t>(row, "size")}, get<DomainId>(row, "domain"),
                              get<std::uint32_t>(row, "object"), get<std::uint32_t>(row, "ordinal"),
-                             get<std::uint32_t>(row, "chunks"),
-                             pinned ? get<PlaceId>(row, "pinned") : k_no_place,
+                             get<std::uint32_t>(row, "chunks"), pinned ? get<PlaceId>(row, "pinned") : k_no_place,
                              amount(row, "remapping"), amount(row, "stall")});
     problem.measured_at.push_back(get<PlaceId>(row, "measured_at"));
   }

@@ -47,7 +47,8 @@ BytesPerSecond copy_rate(const Machine& machine, const CopierPrice& price, std::
   return rate;
 }
 
-Seconds move_time(const Machine& machine, InitiatorId initiator, double busy, PlaceId from, PlaceId to, Bytes size) {
+Seconds move_time(const Machine& machine, InitiatorId initiator, double busy, PlaceId from, PlaceId to,
+                  Bytes size) {
   const auto& price = machine.copier();
   const auto threads = mover_threads(price, machine.initiators().at(initiator), busy);
   return remapping_time(price, size) + size / copy_rate(machine, price, threads, initiator, from, to);

@@ -30,13 +30,13 @@ struct PagePrice {
 
 struct CopierPrice {
   std::string name;
-  Bytes piece{};                 // the most that one call moves; 0: any amount
-  Seconds call{};                // the mover's, for each piece
+  Bytes piece{};                   // the most that one call moves; 0: any amount
+  Seconds call{};                  // the mover's, for each piece
   std::vector<PagePrice> pages{};  // ascending; empty: remapping costs nothing
-  Seconds stall{};               // of each running thread of the program, for each piece
-  std::optional<Seconds> trap{};  // none: who touches a chunk in flight is served from where it resides
-  std::uint32_t threads = 0;     // of the mover, on cores; 0: no core copies
-  double lines = 0;              // that each has in flight; 0: the initiator's prefetch_mlp
+  Seconds stall{};                 // of each running thread of the program, for each piece
+  std::optional<Seconds> trap{};   // none: who touches a chunk in flight is served from where it resides
+  std::uint32_t threads = 0;       // of the mover, on cores; 0: no core copies
+  double lines = 0;                // that each has in flight; 0: the initiator's prefetch_mlp
 
   bool operator==(const CopierPrice&) const = default;
 };
@@ -52,12 +52,13 @@ Seconds remapping_time(const CopierPrice& price, Bytes size);
 Seconds stall_time(const CopierPrice& price, Bytes size);
 // Of the mover that run beside a program on `busy` of the initiator's cores: on those that it leaves free, or one.
 std::uint32_t mover_threads(const CopierPrice& price, const Initiator& initiator, double busy);
-// How fast `threads` of the mover copy, as `initiator` sees both places: no faster than the paths or what the machine
-// says of copies, nor than lines over latencies.
+// How fast `threads` of the mover copy, as `initiator` sees both places: no faster than the paths or what the
+// machine says of copies, nor than lines over latencies.
 BytesPerSecond copy_rate(const Machine& machine, const CopierPrice& price, std::uint32_t threads,
                          InitiatorId initiator, PlaceId from, PlaceId to);
 
 // All of a chunk's move, of the mover: where it has the places and its cores for itself.
-Seconds move_time(const Machine& machine, InitiatorId initiator, double busy, PlaceId from, PlaceId to, Bytes size);
+Seconds move_time(const Machine& machine, InitiatorId initiator, double busy, PlaceId from, PlaceId to,
+                  Bytes size);
 
 }  // namespace terrace::machine

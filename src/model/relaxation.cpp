@@ -181,8 +181,7 @@ double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activ
           for (std::size_t v = 0; v < n; ++v) {
             if (!may(v)) continue;
             const auto hops = static_cast<double>((a != v ? 1 : 0) + (v != b ? 1 : 0));
-            const auto way =
-                size * (step.route[a * n + v] + step.route[v * n + b]) + hops * hop + served(a, v, b);
+            const auto way = size * (step.route[a * n + v] + step.route[v * n + b]) + hops * hop + served(a, v, b);
             if (way < least) {
               least = way;
               at = v;

@@ -11,8 +11,8 @@ void change_each(Totals& total, const Totals& other, Change change) {
   for (const auto member :
        {&Totals::accesses, &Totals::instructions, &Totals::misses, &Totals::unseen, &Totals::dropped})
     change(total.*member, other.*member);
-  for (const auto member :
-       {&Totals::core, &Totals::exposed, &Totals::bandwidth_bound, &Totals::stalled, &Totals::waited, &Totals::charged})
+  for (const auto member : {&Totals::core, &Totals::exposed, &Totals::bandwidth_bound, &Totals::stalled,
+                            &Totals::waited, &Totals::charged})
     change(total.*member, other.*member);
 }
 

@@ -64,8 +64,10 @@ TEST_P(Carried, APlanOfASmallRunServesALargeOne) {
   const std::string program = of.program;
   // Of so little data hardly a move pays that costs more than its bytes.
   const std::string machine = "-q -m unimem-lat4@ideal --cache l3=";
-  launch("record " + machine + of.small_cache + " -o S.terrace -- ./" + program + " --class S");
-  launch("record " + machine + of.cache + " -o W.terrace -- ./" + program + " --class W");
+  launch("record --collector simulated-sampling " + machine + of.small_cache + " -o S.terrace -- ./" + program +
+         " --class S");
+  launch("record --collector simulated-sampling " + machine + of.cache + " -o W.terrace -- ./" + program +
+         " --class W");
   plan("S", of.small_budget);
   plan("W", of.budget);
   const std::string fast = std::string(" fast=") + of.budget;

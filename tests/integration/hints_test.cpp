@@ -77,7 +77,8 @@ TEST_F(Hints, ADirectiveKeepsWhatTheProfiledIterationDidNotUse) {
   write("uses.toml", "[[phase]]\nname = \"middle\"\nuses = [\"u\"]\n");
   // Of so little data nothing pays that costs more than its bytes.
   launch(
-      "simulate -q -m unimem-bw4@ideal --cache l2=16KiB --cache l3=40KiB --fast 288KiB --config label=without --config "
+      "simulate -q --collector exact -m unimem-bw4@ideal --cache l2=16KiB --cache l3=40KiB --fast 288KiB --config "
+      "label=without --config "
       "'label=with hints=uses.toml' -o x.terrace -- ./missed 12");
   const auto middle = [&](const std::string& store) {
     return number(store, "SELECT ended - begun FROM phase_instance WHERE iteration = 10 AND name = 'middle'");

@@ -155,7 +155,8 @@ TEST_F(Replays, RepeatTheLastIterationWhereMoreAreWanted) {
   const std::string there = "-m unimem-bw2 --cache l3=60KiB ";
   const auto loop = [&](const std::string& what, const std::string& recording, const std::string& store,
                         const std::string& options) {
-    const auto done = run(TERRACE_LAUNCHER " replay " + recording + " -q -o " + store + " --fast 64KiB " + there + options);
+    const auto done =
+        run(TERRACE_LAUNCHER " replay " + recording + " -q -o " + store + " --fast 64KiB " + there + options);
     EXPECT_EQ(done.status, 0) << done.output;
     return number(store, "SELECT " + what + " FROM loop");
   };
@@ -167,7 +168,9 @@ TEST_F(Replays, RepeatTheLastIterationWhereMoreAreWanted) {
   const auto all = loop("ended - begun", "all.misses", "all.terrace", "");
   EXPECT_NEAR(loop("ended - begun", "few.misses", "few.terrace", "--iterations 12"), all, 1e-3 * all);
   EXPECT_EQ(number("few.terrace", "SELECT iterations FROM loop"), 12);
-  EXPECT_EQ(number("few.terrace", "SELECT count(*) FROM note WHERE text LIKE '%4 were recorded%until there were 12'"), 1);
+  EXPECT_EQ(
+      number("few.terrace", "SELECT count(*) FROM note WHERE text LIKE '%4 were recorded%until there were 12'"),
+      1);
   EXPECT_EQ(loop("iterations", "few.misses", "same.terrace", "--iterations 3"), 4) << "no fewer than there are";
 }
 

@@ -170,10 +170,17 @@ class Story {
   void end() {
     profile::append(journal_, profile::LoopEndRecord{{now_}, k_synthetic_iterations, k_synthetic_iterations});
     profile::append(journal_, profile::ObjectEndRecord{2, {now_ + 1e-4}});
-    profile::append(
-        journal_,
-        profile::CountersRecord{
-            90'000'000, 200'000'000, 3'000'000, 1'800'000, 0, {20e-3}, {9e-3}, {4e-3}, {0.3e-3}, {0.2e-3}, {0.1e-3}});
+    profile::append(journal_, profile::CountersRecord{90'000'000,
+                                                      200'000'000,
+                                                      3'000'000,
+                                                      1'800'000,
+                                                      0,
+                                                      {20e-3},
+                                                      {9e-3},
+                                                      {4e-3},
+                                                      {0.3e-3},
+                                                      {0.2e-3},
+                                                      {0.1e-3}});
     profile::append(journal_, coverage());
     profile::append(journal_, profile::NoteRecord{"note", "compute uncalibrated", {now_}});
     profile::append(journal_, profile::EndRecord{{now_ + 2e-4}, "exit"});

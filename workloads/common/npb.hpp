@@ -53,8 +53,8 @@ struct NpbResult {
   bool verified() const;
 };
 
-/// Prints the result block. Returns the program's exit status: 1 where verification fails, else 0. Fewer iterations
-/// than the class's own number are not verified.
+/// Prints the result block. Returns the program's exit status: 1 where verification fails, else 0. Fewer
+/// iterations than the class's own number are not verified.
 int report(const NpbResult& result);
 
 }  // namespace workloads

@@ -226,7 +226,8 @@ class _Program:
     def _copy_beside(self, places: list[int], items: Indices, moves: Moves) -> None:
         """What moves take of the mover, of the bandwidth of both places, and of the program."""
         sizes, remapping, stalls = (
-            np.array([self._items[i][what] for i in items], dtype=np.float64) for what in ("size", "remapping", "stall")
+            np.array([self._items[i][what] for i in items], dtype=np.float64)
+            for what in ("size", "remapping", "stall")
         )
         for (a, b), move in moves.items():
             source, target = places[a], places[b]

@@ -115,8 +115,7 @@ Machine with_copier(const Machine& machine, const std::string& name) {
   if (chosen == copiers.end()) {
     std::string known;
     for (const auto& copier : copiers) known.append(known.empty() ? "" : ", ").append(copier.name);
-    throw Error(Code::not_found,
-                "machine '" + parts.name + "' has no copier '" + name + "'; it has " + known);
+    throw Error(Code::not_found, "machine '" + parts.name + "' has no copier '" + name + "'; it has " + known);
   }
   std::rotate(copiers.begin(), chosen, chosen + 1);
   return Machine(std::move(parts));

@@ -85,8 +85,8 @@ void write_machine_file(const std::filesystem::path& path, const Machine& machin
 // the folders of $TERRACE_MACHINES (separated by ':'), in ../share/terrace/machines beside the executable, and in
 // the source tree. Throws Error{not_found} naming the nearest shipped machine and all there are.
 std::filesystem::path find_machine(const std::string& name);
-// The same machine with the price of another of its copiers, or of the ideal one. Throws Error{not_found} naming those
-// that there are.
+// The same machine with the price of another of its copiers, or of the ideal one. Throws Error{not_found} naming
+// those that there are.
 Machine with_copier(const Machine& machine, const std::string& name);
 // A file or a shipped machine, as find_machine() takes it; behind an @ the name of a copier, at whose price its
 // data is moved instead of the first one's: "unimem-lat4@ideal". Throws, too, Error{not_found} for a copier that

@@ -94,7 +94,8 @@ class Joint final : public Planner {
       const auto before = best.prediction.total;
       if (has_part("stays")) consider(index, round_stays(index, bound.prices), best);
       // The bound may end in prices that leave the bandwidths out of account; those at home never do.
-      if (round == 0 && has_part("stays")) consider(index, round_stays(index, model::prices_at_home(problem)), best);
+      if (round == 0 && has_part("stays"))
+        consider(index, round_stays(index, model::prices_at_home(problem)), best);
       if (searches(problem, effort)) {
         if (has_part("rounding")) consider(index, round_moves(problem, bound.prices), best);
         if (has_part("polish")) polish(index, bound.prices, best);

@@ -35,8 +35,8 @@ constexpr std::array k_thrifts = {0.25, 0.5, 1.0};
 // is.
 constexpr std::array k_openings = {Tuning{}, Tuning{.lead = 2, .worth = 0, .patience = 0.25, .thrift = 0.5},
                                    Tuning{.lead = 1, .worth = 0.5}};
-constexpr std::size_t k_choices =
-    k_leads.size() + k_worths.size() + k_hurries.size() + k_reserves.size() + k_patiences.size() + k_thrifts.size() + k_keeps.size();
+constexpr std::size_t k_choices = k_leads.size() + k_worths.size() + k_hurries.size() + k_reserves.size() +
+                                  k_patiences.size() + k_thrifts.size() + k_keeps.size();
 
 Seconds takes_once(const model::Problem& problem) {
   return static_cast<double>(model::cell_count(problem)) * model::k_first_plan_cost +

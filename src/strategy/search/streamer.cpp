@@ -106,8 +106,7 @@ bool Streamer::touched(std::uint32_t item, std::uint32_t k) const {
 Streamer::Candidate Streamer::candidate(std::uint32_t item, std::uint32_t k, const Tuning& tuning) {
   const auto& uses = gains_[item];
   const auto size = static_cast<double>(problem_.items[item].size.value);
-  const auto moving =
-      tuning.worth * (copy_in(item) + copy_out(item)) + 2 * model::move_cost(problem_, item);
+  const auto moving = tuning.worth * (copy_in(item) + copy_out(item)) + 2 * model::move_cost(problem_, item);
   const auto moved = resident_[item] ? 0 : tuning.hurry * (copy_in(item) + copy_out(item)) / end_.back();
   Candidate best{0, item, 0, 0};
   auto gained = resident_[item] ? moving : -moving;

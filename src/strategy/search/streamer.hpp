@@ -50,9 +50,7 @@ class Streamer {
     std::uint32_t next = 0;  // phases until its next use
   };
 
-  [[nodiscard]] double copy_in(std::uint32_t item) const {
-    return model::move_time(problem_, item, home_, fast_);
-  }
+  [[nodiscard]] double copy_in(std::uint32_t item) const { return model::move_time(problem_, item, home_, fast_); }
   [[nodiscard]] double copy_out(std::uint32_t item) const {
     return model::move_time(problem_, item, fast_, home_);
   }

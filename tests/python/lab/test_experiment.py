@@ -71,7 +71,7 @@ def mg(small, tmp_path_factory):
 def test_every_table_picture_and_page_is_there(small):
     for table in (*TABLES, "sp_arrays"):
         document = json.loads((small / f"{table}.json").read_text())
-        assert document["schema"] == 2
+        assert document["schema"] == 3
         assert len(document["rows"]) == len(rows(small, table)) > 0
     page = (small / "report.html").read_text()
     for picture in ("figure-2", "figure-3", "figure-4", "figure-9", "figure-10", "figure-11", "table-4"):
@@ -152,10 +152,10 @@ def test_nothing_beats_the_bound(small):
 
 def test_free_moves_cost_nothing(small):
     for row in rows(small, "moves"):
-        # A copy cuts a quantum in two, whose times are rounded apart. What is learned in the run depends on when
-        # data arrived, and so does the plan.
-        apart = 1e-12 if row["how"] == "planned" else 5e-3
-        assert float(row["free_moves_s"]) <= float(row["loop_s"]) * (1 + apart)
+        # A copy cuts a quantum in two, whose times are rounded apart. What is learned in a live run depends on when
+        # data arrived: its plan is another one.
+        if row["how"] == "planned":
+            assert float(row["free_moves_s"]) <= float(row["loop_s"]) * (1 + 1e-12)
         # A copy goes as fast as its source is read and its target is written, to and fro.
         machine = tomllib.loads((ROOT / "machines" / f"{row['machine']}.toml").read_text())
         fast, slow = (
@@ -164,7 +164,8 @@ def test_free_moves_cost_nothing(small):
         )
         rates = min(fast["read"], slow["write"]), min(slow["read"], fast["write"])
         moved, copying = float(row["moved_bytes"]), float(row["copying_s"])
-        assert moved / max(rates) * (1 - 1e-12) <= copying <= moved / min(rates) * (1 + 1e-12)
+        # At a real price moves take more than that.
+        assert copying > moved / max(rates) or moved == 0
 
 
 def test_published_numbers_stand_beside(small):

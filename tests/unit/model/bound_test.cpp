@@ -50,7 +50,8 @@ TEST(LowerBound, ChargesTheMoverAndTheProgramForMoves) {
   std::mt19937 random(7);
   int dearer = 0, still = 0;
   for (int n = 0; n < 40; ++n) {
-    auto problem = random_problem(random, {.kinds = 2, .objects = 8, .phases = 8, .touched = 0.4, .fast_share = 0.25});
+    auto problem =
+        random_problem(random, {.kinds = 2, .objects = 8, .phases = 8, .touched = 0.4, .fast_share = 0.25});
     const auto home = predict(problem, everything_in(problem, problem.homes)).total.value;
     const auto bytes_alone = lower_bound(problem, home).seconds;
     for (auto& item : problem.items) item.remapping = home;

@@ -261,7 +261,8 @@ TEST(Records, TheSmallOnesReadBack) {
   EXPECT_EQ(core_time.phase, "p");
   EXPECT_EQ(core_time.instruction, Seconds{2e-10});
   EXPECT_EQ(decoded<NoteRecord>(encoded(NoteRecord{"warning", "text", {1}})).text, "text");
-  const auto counters = decoded<CountersRecord>(encoded(CountersRecord{1, 2, 3, 4, 5, {6}, {7}, {8}, {9}, {10}, {11}}));
+  const auto counters =
+      decoded<CountersRecord>(encoded(CountersRecord{1, 2, 3, 4, 5, {6}, {7}, {8}, {9}, {10}, {11}}));
   EXPECT_EQ(counters.dropped, 5U);
   EXPECT_EQ(counters.stalled, Seconds{9});
   EXPECT_EQ(counters.charged, Seconds{11});

@@ -11,7 +11,8 @@ constexpr PlaceId k_slow = 1;
 constexpr std::uint32_t k_mib = 1u << 20;
 
 machine::CopierPrice swap() {
-  return {"swap", {2 * k_mib}, {25e-6}, {{{4096}, {0.2e-6}}, {{2 * k_mib}, {1e-6}}}, {20e-6}, Seconds{4e-6}, 4, 15};
+  return {"swap",  {2 * k_mib},   {25e-6}, {{{4096}, {0.2e-6}}, {{2 * k_mib}, {1e-6}}},
+          {20e-6}, Seconds{4e-6}, 4,       15};
 }
 
 void compute(TestWorld& world, double seconds) {

@@ -26,7 +26,10 @@ MachineChoice random_choice(std::mt19937& random) {
   choice.write = one_of({0.3, 0.5, 1});
   choice.third = random() % 2 == 0;
   if (random() % 2 == 0) {
-    choice.copier = {"priced", {32768}, {one_of({0, 1e-6, 25e-6})}, {{{4096}, {one_of({0, 0.2e-6})}}},
+    choice.copier = {"priced",
+                     {32768},
+                     {one_of({0, 1e-6, 25e-6})},
+                     {{{4096}, {one_of({0, 0.2e-6})}}},
                      {one_of({0, 5e-6, 20e-6})}};
     if (random() % 2 == 0) choice.copier.trap = Seconds{one_of({0, 4e-6})};
     choice.copier.threads = random() % 4;

@@ -48,7 +48,8 @@ def parts(setting: Setting, answers: Answers) -> Table:
             for machine in MACHINES:
                 for copier in COPIERS:
                     one, other = (
-                        answers.get(Cell(name, f"{machine}@{copier}", which, SIZE)).loop_s for which in (method, ALL)
+                        answers.get(Cell(name, f"{machine}@{copier}", which, SIZE)).loop_s
+                        for which in (method, ALL)
                     )
                     slower[f"{name} on {machine}@{copier}"] = one / other
                     by_copier[copier].append(one / other)

@@ -98,7 +98,11 @@ def averages(rows: Sequence[Row]) -> Table:
     result: list[Row] = []
     for machine in MACHINES:
         for copier in COPIERS:
-            here = [row for row in rows if (row["machine"], row["price"], row["fast_memory"]) == (machine, copier, STUDY)]
+            here = [
+                row
+                for row in rows
+                if (row["machine"], row["price"], row["fast_memory"]) == (machine, copier, STUDY)
+            ]
             said = published.AVERAGES[machine]
             columns = ("slow_only_gap", "live_gap", "steady_gap", "planned_gap", "objects_gap", "bound_gap")
             result.append(
@@ -214,7 +218,8 @@ def _headline(table: Table) -> str:
     for row in table.rows:
         if row["price"] == HEADLINE:
             live, planned, bound, paper = (
-                percent(_number(row[column])) for column in ("live_gap", "planned_gap", "bound_gap", "published_gap")
+                percent(_number(row[column]))
+                for column in ("live_gap", "planned_gap", "bound_gap", "published_gap")
             )
             said.append(
                 f"at {_NAMES[str(row['machine'])]}: {live} live, {planned} planned, bound {bound} (published: {paper})"

@@ -116,8 +116,8 @@ class Iterations {
   [[nodiscard]] Position last() const { return last_; }
   [[nodiscard]] std::uint64_t repeated() const { return repeated_; }
   [[nodiscard]] std::string what_was_repeated() const {
-    return "iterations of the main loop: " + std::to_string(begun_ - repeated_) + " were recorded, the last of them " +
-           "was repeated until there were " + std::to_string(begun_);
+    return "iterations of the main loop: " + std::to_string(begun_ - repeated_) +
+           " were recorded, the last of them " + "was repeated until there were " + std::to_string(begun_);
   }
 
  private:
@@ -135,14 +135,15 @@ class Iterations {
 
 class FrameReplay {
  public:
-  FrameReplay(const RecordingHeader& header, ReplaySink& sink, Decompressor& decompressor, std::uint64_t iterations)
+  FrameReplay(const RecordingHeader& header, ReplaySink& sink, Decompressor& decompressor,
+              std::uint64_t iterations)
       : told_(sink),
         iterations_(iterations),
         decompressor_(decompressor),
         large_objects_(header.chunks_per_object),
         quanta_(header.quantum_accesses) {}
-  // False when the frame is not whole; nothing of it has been told then. `from`: what comes before that event has been
-  // told already.
+  // False when the frame is not whole; nothing of it has been told then. `from`: what comes before that event has
+  // been told already.
   bool tell(const Frame& frame, const Position& from) {
     if (!columns_are_whole(frame)) return false;
     frame_ = &frame;

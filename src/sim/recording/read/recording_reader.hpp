@@ -39,15 +39,15 @@ struct RecordingIndex {
 RecordingIndex index_recording(std::span<const std::byte> file);
 
 struct ReplayEnd {
-  std::size_t frames = 0;  // that were whole, and have been told
-  bool finished = false;   // the program's end was among them
-  std::string reason;      // why the last frame told was not the last one of the file; empty when it was
+  std::size_t frames = 0;      // that were whole, and have been told
+  bool finished = false;       // the program's end was among them
+  std::string reason;          // why the last frame told was not the last one of the file; empty when it was
   std::uint64_t repeated = 0;  // of the loop's iterations
 };
-// Tells `sink` everything that happened in the process, up to the last whole frame. A loop of fewer iterations than
-// `iterations` goes on: what happened in its last one happens again. Throws Error{corrupt} when a whole frame holds
-// what no recorder writes; Error{unsupported} where an iteration that makes or frees memory would have to be repeated,
-// or one of several loops; what `sink` throws passes through.
+// Tells `sink` everything that happened in the process, up to the last whole frame. A loop of fewer iterations
+// than `iterations` goes on: what happened in its last one happens again. Throws Error{corrupt} when a whole frame
+// holds what no recorder writes; Error{unsupported} where an iteration that makes or frees memory would have to be
+// repeated, or one of several loops; what `sink` throws passes through.
 ReplayEnd replay_process(const RecordedProcess& process, ReplaySink& sink, std::uint64_t iterations = 0);
 
 }  // namespace terrace::sim

@@ -1,0 +1,50 @@
+"""Plans on real pages: a virtual machine with several memory nodes, a program without hooks, the kernel's account."""
+
+from __future__ import annotations
+
+import os
+
+from harness import ROOT, Line, Measured, run
+
+PYTHON = ROOT / ".venv" / "bin" / "python"
+# Programs and measures of progress that were promised, and those that a test has.
+PROMISED = {
+    "cg by timer",
+    "mg by timer",
+    "hydro by timer",
+    "cg by sentinel",
+    "mg by sentinel",
+    "hydro by sentinel",
+}
+TESTED = {"cg by timer", "mg by timer"}
+
+
+def _guest(which: str) -> tuple[str, bool]:
+    """The guest's tests of that name: their summary, and whether all passed."""
+    command = [PYTHON, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-k", which, ROOT / "tests" / "guest"]
+    done = run(
+        command, check=False, timeout=1800, env={**os.environ, "TERRACE_BUILD": str(ROOT / "build" / "release")}
+    )
+    last = (done.stdout.strip().splitlines() or [done.stderr.strip()[-200:]])[-1]
+    return last, done.returncode == 0 and "passed" in last and "skipped" not in last
+
+
+def residence() -> Measured:
+    """Where each page lies, against the plan, at phases' starts and inside them."""
+    last, passed = _guest("by_time or the_timed_comparison")
+    missing = ", ".join(sorted(PROMISED - TESTED))
+    return Measured(f"{', '.join(sorted(TESTED))}: {last}; not there: {missing}", passed and not missing)
+
+
+def both_backends() -> Measured:
+    """The order of moves in the journal, simulated and in the guest."""
+    last, _ = _guest("on_both_backends")
+    return Measured(f"cg, mg: {last}; not there: hydro", holds=False)
+
+
+LINES = [
+    Line(
+        "residence in the guest", "equals the plan, unhooked, by timer and by sentinel: cg, mg, hydro", residence
+    ),
+    Line("one plan on both backends", "the same moves in the same order: cg, mg, hydro", both_backends),
+]

@@ -1,4 +1,4 @@
-"""The mover on this machine's pages: its speed beside a thread that computes, its price, and that nothing is lost."""
+"""The mover on this machine's pages: its speed beside a thread that computes, its price; that nothing is lost."""
 
 from __future__ import annotations
 
@@ -33,17 +33,15 @@ def _bench() -> dict[str, dict[str, Any]]:
 
 def shares() -> Measured:
     """Exchanged pages over the best bare copy loop, medians, by turns, beside a thread that computes."""
-    rows, holds = [], True
+    rows: list[dict[str, Any]] = []
+    holds = True
     for name, goal in SHARES.items():
         found = next(row for key, row in _bench().items() if key.startswith(name))
         share = found["exchange_share"]
         holds = holds and share >= goal
-        rows.append(
-            {
-                "moved": name, "goal_share": goal, "exchange_share": share, "mremap_share": found["mremap_share"],
-                **{key: found[key] for key in ("copy_us", "exchange_us", "mremap_us", "move_pages_us") if key in found},
-            }
-        )  # fmt: skip
+        row: dict[str, Any] = {"moved": name, "goal_share": goal}
+        measured = ("exchange_share", "mremap_share", "copy_us", "exchange_us", "mremap_us", "move_pages_us")
+        rows.append(row | {key: found[key] for key in measured if key in found})
     text = ", ".join(f"{row['moved']} {row['exchange_share']:.0%} (goal {row['goal_share']:.0%})" for row in rows)
     return Measured(text, holds, rows)
 
@@ -53,14 +51,14 @@ def price() -> Measured:
     found = next(row for key, row in _bench().items() if key.startswith("mixed_moves"))
     ratio, busy = found["ratio"], found["ratio_busy"]
     text = (
-        f"predicted {found['predicted_s']:.2f} s, measured {found['measured_s']:.2f} s: {ratio - 1:+.1%}; over the "
-        f"mover's processor time {busy - 1:+.1%}"
+        f"predicted {found['predicted_s']:.2f} s, measured {found['measured_s']:.2f} s: {ratio - 1:+.1%}; over "
+        f"the mover's processor time {busy - 1:+.1%}"
     )
     return Measured(text, abs(ratio - 1) <= PRICE)
 
 
 def stress() -> Measured:
-    """Writes from two threads, from system calls and by atomics, the kernel paging out, a mover that never stops."""
+    """Writes from two threads, from system calls, by atomics; the kernel pages out; the mover never stops."""
     program = BUILD / "tests" / "unit" / "transfer" / "exchange_stress"
     run(["cmake", "--build", "--preset", "release", "--target", "exchange_stress"])
     minutes = SETTINGS.stress_minutes

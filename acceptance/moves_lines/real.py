@@ -1,8 +1,9 @@
-"""Plans on real pages: a virtual machine with several memory nodes, a program without hooks, the kernel's account."""
+"""Plans on real pages: a guest with several memory nodes, a program without hooks, the kernel's account."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from harness import ROOT, Line, Measured, run
 
@@ -21,7 +22,8 @@ TESTED = {"cg by timer", "mg by timer"}
 
 def _guest(which: str) -> tuple[str, bool]:
     """The guest's tests of that name: their summary, and whether all passed."""
-    command = [PYTHON, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-k", which, ROOT / "tests" / "guest"]
+    command: list[str | Path] = [PYTHON, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-k", which]
+    command.append(ROOT / "tests" / "guest")
     done = run(
         command, check=False, timeout=1800, env={**os.environ, "TERRACE_BUILD": str(ROOT / "build" / "release")}
     )

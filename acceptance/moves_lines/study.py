@@ -1,9 +1,10 @@
-"""The study in class C: `terrace lab experiment moves`, whose tables are read and held against what was promised."""
+"""The study in class C: `terrace lab experiment moves`, its tables held against what was promised."""
 
 from __future__ import annotations
 
 import functools
 import json
+from pathlib import Path
 from typing import Any
 
 from harness import TERRACE, Line, Measured, Unfinished, run, seconds_left
@@ -21,10 +22,10 @@ HOURS = 24
 
 
 @functools.cache
-def _folder(cache: str) -> Any:
+def _folder(cache: str) -> Path:
     """Where the experiment's tables are; it goes on where it was interrupted."""
     folder = experiment(f"moves-{cache}", "C")
-    command = [TERRACE, "lab", "experiment", "moves", "--cache", cache, "--output", folder]
+    command: list[str | Path] = [TERRACE, "lab", "experiment", "moves", "--cache", cache, "--output", folder]
     left = seconds_left()
     if left is not None:
         command += ["--stop-after", str(left / 60)]

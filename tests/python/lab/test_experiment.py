@@ -152,8 +152,8 @@ def test_nothing_beats_the_bound(small):
 
 def test_free_moves_cost_nothing(small):
     for row in rows(small, "moves"):
-        # A copy cuts a quantum in two, whose times are rounded apart. What is learned in a live run depends on when
-        # data arrived: its plan is another one.
+        # A copy cuts a quantum in two, whose times are rounded apart. What is learned in a live run depends on
+        # when data arrived: its plan is another one.
         if row["how"] == "planned":
             assert float(row["free_moves_s"]) <= float(row["loop_s"]) * (1 + 1e-12)
         # A copy goes as fast as its source is read and its target is written, to and fro.

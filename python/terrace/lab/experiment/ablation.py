@@ -74,8 +74,8 @@ def report(setting: Setting, answers: Answers) -> Report:
         "What each part of the planner brings",
         f"Parts that bring less than {LEAST_MEAN:.1%} in the geometric mean and {LEAST_ANYWHERE:.0%} anywhere: "
         f"{', '.join(little) or 'none'}.",
-        f"Programs: {', '.join(setting.workloads)}, in class {setting.problem_class}, on {', '.join(MACHINES)}, at the "
-        f"prices {', '.join(COPIERS)}, fast memory in the study's ratio. Plans of sampled profiles, obeyed in virtual "
-        "time.",
+        f"Programs: {', '.join(setting.workloads)}, in class {setting.problem_class}, on {', '.join(MACHINES)}, "
+        f"at the prices {', '.join(COPIERS)}, fast memory in the study's ratio. Plans of sampled profiles, obeyed "
+        "in virtual time.",
         [Section("By part", "Gaps are to the plan that is made with all parts.", tables=[table])],
     )

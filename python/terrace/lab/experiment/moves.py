@@ -1,6 +1,6 @@
 """Unimem's study at its own size (class C), at three prices of moves: what can be carried out, and at what cost.
 
-`swap` is ours: pages are exchanged beside the program. `user-copy` is the paper's: one helper thread copies objects.
+`swap` is ours: pages are exchanged beside the program. `user-copy` is the paper's: a helper thread copies objects.
 `ideal` costs bytes alone, and no copier does. Each planner and policy pays the same price.
 """
 
@@ -189,18 +189,18 @@ def report(setting: Setting, answers: Answers) -> Report:
         [
             Section(
                 "In one table",
-                "Price: swap exchanges pages beside the program, as measured; user-copy is the paper's helper that "
-                "copies objects (objects: moved as a whole, as the paper does); ideal costs bytes alone, and no "
-                "copier does. Live: learned in the first iteration. Steady: the later half of that run. Planned: a "
-                "plan of an earlier profile, obeyed as it is.",
+                "Price: swap exchanges pages beside the program, as measured; user-copy is the paper's helper "
+                "that copies objects (objects: moved as a whole, as the paper does); ideal costs bytes alone, and "
+                "no copier does. Live: learned in the first iteration. Steady: the later half of that run. Planned: "
+                "a plan of an earlier profile, obeyed as it is.",
                 tables=[of_averages],
             ),
             *(_machine(setting, programs, machine) for machine in MACHINES),
             Section(
                 "What is lost, and to what",
                 "Bound: what no placement by software can beat at this price. Placement: what the plan's choices "
-                "cost beside the bound, from samples and search. Stalls, waits, own work: what the program pays for "
-                "moves. Later and learning: what a live run loses beside the plan, in its later half and before.",
+                "cost beside the bound, from samples and search. Stalls, waits, own work: what the program pays "
+                "for moves. Later and learning: what a live run loses beside the plan, later and before.",
                 tables=[where_it_goes(setting, answers)],
             ),
             Section(
@@ -222,7 +222,8 @@ def _headline(table: Table) -> str:
                 for column in ("live_gap", "planned_gap", "bound_gap", "published_gap")
             )
             said.append(
-                f"at {_NAMES[str(row['machine'])]}: {live} live, {planned} planned, bound {bound} (published: {paper})"
+                f"at {_NAMES[str(row['machine'])]}: {live} live, {planned} planned, bound {bound} "
+                f"(published: {paper})"
             )
     return f"On average over fast-only, with pages exchanged: {'; '.join(said)}."
 
@@ -235,11 +236,12 @@ def _lead(setting: Setting, programs: Table) -> str:
     ]
     where = f"The bound itself is far from fast-only for {', '.join(far)}. " if far else ""
     return (
-        f"{where}Programs: {', '.join(setting.workloads)}, class C as one program with one thread, which has what the "
-        "study's four ranks have: four times 256 MB of fast memory. Some iterations are recorded, and the last of them "
-        "is repeated until there are as many as the class has; once a run's iterations take the same time, those that "
-        "are left are not simulated one by one. CG's data fits into that memory whole; a row of its own has it at the share that "
-        "the study's rank has. Core time is the machine's, not calibrated. Fast memory: 16 GB/s, 86 ns."
+        f"{where}Programs: {', '.join(setting.workloads)}, class C as one program with one thread, which has "
+        "what the study's four ranks have: four times 256 MB of fast memory. Some iterations are recorded, and the "
+        "last of them is repeated until there are as many as the class has; once a run's iterations take the same "
+        "time, those that are left are not simulated one by one. CG's data fits into that memory whole; a row of its "
+        "own has it at the share that the study's rank has. Core time is the machine's, not calibrated. Fast memory: "
+        "16 GB/s, 86 ns."
     )
 
 

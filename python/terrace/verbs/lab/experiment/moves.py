@@ -38,7 +38,7 @@ def moves_verb(
     stop_after: StopAfter = None,
     source: Source = Path(),
 ) -> None:
-    """Unimem's study in class C, at three prices of moves: recordings of some iterations, made once in some hours."""
+    """Unimem's study in class C, at three prices of moves: recordings of some iterations, made once."""
     with core_errors():
         _core.parse_size(cache)
     few = read_setting("moves", source, only, STUDIED, False)

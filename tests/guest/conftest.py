@@ -57,7 +57,18 @@ def _streaming_plan(build: Path, folder: Path, name: str, fast: str, progress: s
     machine: list[str | Path] = ["--machine", HERE / "guest.toml", "--progress"]
     virtual = folder / f"virtual_{name}.terrace"
     commands: list[list[str | Path]] = [
-        ["record", "--collector", "simulated-sampling", *machine, progress, "-o", profile, "--", program, *arguments],
+        [
+            "record",
+            "--collector",
+            "simulated-sampling",
+            *machine,
+            progress,
+            "-o",
+            profile,
+            "--",
+            program,
+            *arguments,
+        ],
         ["plan", profile, "--fast", fast, "-o", plan],
         ["simulate", *machine, "timer", "--plan", plan, "-o", virtual, "--", program, *arguments],
     ]

@@ -143,8 +143,8 @@ def test_without_draws_nothing_is_said(terrace, store_path, tmp_path):
 
 @pytest.fixture(scope="module", params=["cg", "mg"])
 def recorded(request, tmp_path_factory):
-    """Class S, seen exactly and by the samples whose errors intervals know of: what `load-sampling` gets wrong where
-    it spreads prefetched lines is in none (docs/status.md)."""
+    """Class S, seen exactly and by the samples whose errors intervals know of: what `load-sampling` gets wrong
+    where it spreads prefetched lines is in none (docs/status.md)."""
     path = tmp_path_factory.mktemp("recorded") / f"{request.param}.terrace"
     program = BUILD / "tests" / "integration" / "hooked" / request.param
     words = ["record", "--quiet", "--exact", "--collector", "simulated-sampling", "--machine", "unimem-lat4@ideal"]

@@ -9,7 +9,8 @@
     bound                      what no placement by software can beat (certificate.py)
 
 `without PART ...` behind planned leaves parts of the planner's search out (_core.planner_parts). `free` behind
-live and planned lets moves take no time and no bandwidth; `objects` behind planned and metric moves objects as a whole.
+live and planned lets moves take no time and no bandwidth; `objects` behind planned and metric moves objects as a
+whole.
 """
 
 from __future__ import annotations

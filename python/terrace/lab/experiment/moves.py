@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from terrace.lab.experiment import pictures, published
 from terrace.lab.experiment.cells import Answer, Answers, Cell, unique
 from terrace.lab.experiment.page import Picture, Report, Section
-from terrace.lab.experiment.pictures import CYCLE, Level, Series
+from terrace.lab.experiment.pictures import Level, Series
 from terrace.lab.experiment.setting import Reader, Setting, baselines
 from terrace.lab.experiment.tables import Row, Table, geometric_mean, mean
 from terrace.units import percent
@@ -191,8 +191,8 @@ def report(setting: Setting, answers: Answers) -> Report:
                 "In one table",
                 "Price: swap exchanges pages beside the program, as measured; user-copy is the paper's helper "
                 "that copies objects (objects: moved as a whole, as the paper does); ideal costs bytes alone, and "
-                "no copier does. Live: learned in the first iteration. Steady: the later half of that run. Planned: "
-                "a plan of an earlier profile, obeyed as it is.",
+                "no copier does. Live: learned in the first iteration. Steady: the later half of that run. "
+                "Planned: a plan of an earlier profile, obeyed as it is.",
                 tables=[of_averages],
             ),
             *(_machine(setting, programs, machine) for machine in MACHINES),
@@ -237,11 +237,11 @@ def _lead(setting: Setting, programs: Table) -> str:
     where = f"The bound itself is far from fast-only for {', '.join(far)}. " if far else ""
     return (
         f"{where}Programs: {', '.join(setting.workloads)}, class C as one program with one thread, which has "
-        "what the study's four ranks have: four times 256 MB of fast memory. Some iterations are recorded, and the "
-        "last of them is repeated until there are as many as the class has; once a run's iterations take the same "
-        "time, those that are left are not simulated one by one. CG's data fits into that memory whole; a row of its "
-        "own has it at the share that the study's rank has. Core time is the machine's, not calibrated. Fast memory: "
-        "16 GB/s, 86 ns."
+        "what the study's four ranks have: four times 256 MB of fast memory. Some iterations are recorded, and "
+        "the last of them is repeated until there are as many as the class has; once a run's iterations take the "
+        "same time, those that are left are not simulated one by one. CG's data fits into that memory whole; a "
+        "row of its own has it at the share that the study's rank has. Core time is the machine's, not "
+        "calibrated. Fast memory: 16 GB/s, 86 ns."
     )
 
 
@@ -249,13 +249,13 @@ def _machine(setting: Setting, programs: Table, machine: str) -> Section:
     shown: list[Series] = []
     rows = [row for row in programs.rows if row["machine"] == machine]
     of_study = [row for row in rows if row["fast_memory"] == STUDY]
-    for colour, copier in zip((CYCLE[0], CYCLE[2], CYCLE[5]), COPIERS, strict=True):
+    for colour, copier in zip((pictures.FAST, pictures.SLOW, pictures.SOFT), COPIERS, strict=True):
         planned = {str(row["workload"]): _number(row["planned_gap"]) for row in of_study if row["price"] == copier}
-        bound = {str(row["workload"]): _number(row["bound_gap"]) for row in of_study if row["price"] == copier}
         shown.append(Series(f"planned, {copier}", [100 * planned[name] for name in setting.workloads], colour))
-        shown.append(
-            Series(f"bound, {copier}", [100 * bound[name] for name in setting.workloads], pictures.PALE[colour])
-        )
+        if copier != HEADLINE:
+            continue
+        bound = {str(row["workload"]): _number(row["bound_gap"]) for row in of_study if row["price"] == copier}
+        shown.append(Series(f"bound, {copier}", [100 * bound[name] for name in setting.workloads], pictures.BOUND))
     slow, paper, _ = published.AVERAGES[machine]
     levels = [Level(100 * (paper - 1), f"Unimem: {paper - 1:.0%}")]
     title = f"Planned and bound at {_NAMES[machine]}"

@@ -263,8 +263,8 @@ def _moves(setting: Setting, answers: Answers) -> Section:
     return Section(
         "Table 4: moves",
         "Overlap is 1 - (T - T') / copying, where T' is the same run with moves that take neither time nor "
-        "bandwidth, and copying is what the moves take of the mover at its price. Below 0: moves held the program up "
-        "for longer than their own copies took. Own cost is the runtime's, of the loop.",
+        "bandwidth, and copying is what the moves take of the mover at its price. Below 0: moves held the program "
+        "up for longer than their own copies took. Own cost is the runtime's, of the loop.",
         [
             "We move chunks, and in every iteration where that pays, so there are many more moves and bytes; "
             "published moves are of whole objects and few. Eddy stands beside Nek5000.",

@@ -15,7 +15,7 @@ from terrace.lab.experiment.cells import Answers, Cell, document, parse_shard, w
 from terrace.lab.experiment.page import Report
 from terrace.lab.experiment.recording import Place
 from terrace.lab.experiment.runner import run
-from terrace.lab.experiment.setting import Setting
+from terrace.lab.experiment.setting import Setting, read_setting
 from terrace.lab.workloads import CLASSES, STUDIED
 
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder; default: out/NAME.")]
@@ -37,6 +37,33 @@ Examples:
   terrace lab experiment {name} --small
   terrace lab experiment {name} --class A -o shared/{name} --shard 2/8
 """
+
+
+def register_study(
+    app: typer.Typer,
+    name: str,
+    summary: str,
+    cells: Callable[[Setting], Sequence[Cell]],
+    report: Callable[[Setting, Answers], Report],
+    study: str = "",
+) -> None:
+    """Adds an experiment on the programs of a study (default: the one of its name) in any class to
+    `terrace lab experiment`."""
+
+    def verb(
+        output: Output = None,
+        problem_class: Class = "W",
+        small: Small = False,
+        only: Only = None,
+        jobs: Jobs = CORES,
+        shard: Shard = None,
+        stop_after: StopAfter = None,
+        source: Source = Path(),
+    ) -> None:
+        setting = read_setting(study or name, source, only, problem_class, small)
+        run_experiment(name, setting, cells, report, output, source, jobs, shard, stop_after)
+
+    app.command(name, help=summary, epilog=EPILOG.format(name=name))(verb)
 
 
 def run_experiment(

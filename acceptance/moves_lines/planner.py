@@ -4,27 +4,16 @@ from __future__ import annotations
 
 import json
 
-from harness import ROOT, SETTINGS, TERRACE, Line, Measured, Unfinished, run, seconds_left
-from planning_lines.common import experiment
-from terrace.lab.experiment.command import UNFINISHED as EXPERIMENT_UNFINISHED
+from harness import ROOT, SETTINGS, Line, Measured
+from planning_lines.common import experimented
 
 MOST_LINES = 1700
 FOLDERS = ("planners", "search")
-HOURS = 24
 
 
 def ablation() -> Measured:
     """Loops without each part over loops with all."""
-    folder = experiment("ablation", SETTINGS.size)
-    command = [TERRACE, "lab", "experiment", "ablation", "--class", SETTINGS.size, "--output", folder]
-    left = seconds_left()
-    if left is not None:
-        command += ["--stop-after", str(left / 60)]
-    done = run(command, check=False, timeout=HOURS * 3600)
-    if done.returncode == EXPERIMENT_UNFINISHED:
-        raise Unfinished
-    if done.returncode != 0:
-        raise RuntimeError(f"the experiment ended with {done.returncode}: {done.stderr.strip()[-300:]}")
+    folder = experimented("ablation", SETTINGS.size, "--class", SETTINGS.size)
     rows = json.loads((folder / "parts.json").read_text())["rows"]
     useless = [row["without"] for row in rows if row["stays"] == "no"]
     shown = [

@@ -7,10 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from harness import TERRACE, Line, Measured, Unfinished, run, seconds_left
+from harness import Line, Measured
 from main_job import properties
-from planning_lines.common import experiment
-from terrace.lab.experiment.command import UNFINISHED as EXPERIMENT_UNFINISHED
+from planning_lines.common import experimented
 
 Rows = list[dict[str, Any]]
 
@@ -18,23 +17,11 @@ CACHES = ("20MiB", "5MiB")
 NEAR_BOUND = 0.02  # of fast-only's time: user-copy, where the bound is above what was published
 SWAP_OVER_BOUND = 0.04
 LIVE_OVER_PLANNED = 0.04
-HOURS = 24
 
 
 @functools.cache
 def _folder(cache: str) -> Path:
-    """Where the experiment's tables are; it goes on where it was interrupted."""
-    folder = experiment(f"moves-{cache}", "C")
-    command: list[str | Path] = [TERRACE, "lab", "experiment", "moves", "--cache", cache, "--output", folder]
-    left = seconds_left()
-    if left is not None:
-        command += ["--stop-after", str(left / 60)]
-    done = run(command, check=False, timeout=HOURS * 3600)
-    if done.returncode == EXPERIMENT_UNFINISHED:
-        raise Unfinished
-    if done.returncode != 0:
-        raise RuntimeError(f"the experiment ended with {done.returncode}: {done.stderr.strip()[-300:]}")
-    return folder
+    return experimented("moves", "C", "--cache", cache, folder=f"moves-{cache}")
 
 
 def _table(cache: str, name: str) -> Rows:

@@ -8,15 +8,17 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from harness import ROOT, TERRACE, run, workloads
+from harness import ROOT, TERRACE, Unfinished, run, seconds_left, workloads
 from harness import work as work_of
 from terrace.lab import study
+from terrace.lab.experiment.command import UNFINISHED
 
 Dump = dict[str, Any]
 
 
 MACHINES = ("unimem-bw2", "unimem-lat4")
 CACHE = ["--cache", "l3=64KiB"]
+_HOURS = 24
 
 
 def work() -> Path:
@@ -27,6 +29,21 @@ def work() -> Path:
 def experiment(name: str, problem_class: str) -> Path:
     """The folder of `terrace lab experiment NAME` in a class: the same for all lines, and for the result pages."""
     return work_of("experiments") / f"{name}-{problem_class}"
+
+
+def experimented(name: str, problem_class: str, *options: str, folder: str = "") -> Path:
+    """Where the experiment's tables are, once it is whole: it goes on where it was interrupted."""
+    where = experiment(folder or name, problem_class)
+    command: list[str | Path] = [TERRACE, "lab", "experiment", name, *options, "--output", where]
+    left = seconds_left()
+    if left is not None:
+        command += ["--stop-after", str(left / 60)]
+    done = run(command, check=False, timeout=_HOURS * 3600)
+    if done.returncode == UNFINISHED:
+        raise Unfinished
+    if done.returncode != 0:
+        raise RuntimeError(f"the experiment ended with {done.returncode}: {done.stderr.strip()[-300:]}")
+    return where
 
 
 @functools.cache

@@ -9,11 +9,10 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from harness import SETTINGS, TERRACE, Line, Measured, Unfinished, run, seconds_left
+from harness import SETTINGS, Line, Measured
 from main_job.common import largest_slowdown
-from terrace.lab.experiment.command import UNFINISHED as EXPERIMENT_UNFINISHED
 
-from planning_lines.common import experiment
+from planning_lines.common import experimented
 
 Rows = list[dict[str, Any]]
 
@@ -27,25 +26,14 @@ LOST = 0.03  # to a baseline, on any workload
 HALF = "unimem-bw2"  # of Figure 11
 SLOWED = 1.05
 EVEN = 0.005  # of the gap: less is no difference
-HOURS = 24
 
 
 @functools.cache
 def _table(name: str) -> Rows:
-    """What the experiment came to; it goes on where it was interrupted."""
+    """What the experiment came to."""
     size = getattr(SETTINGS, "size", "W")
-    folder = experiment("unimem", size)
-    command = [TERRACE, "lab", "experiment", "unimem", "--class", size, "--output", folder]
-    if programs := getattr(SETTINGS, "programs", None):
-        command += ["--only", programs]
-    left = seconds_left()
-    if left is not None:
-        command += ["--stop-after", str(left / 60)]
-    done = run(command, check=False, timeout=HOURS * 3600)
-    if done.returncode == EXPERIMENT_UNFINISHED:
-        raise Unfinished
-    if done.returncode != 0:
-        raise RuntimeError(f"the experiment ended with {done.returncode}: {done.stderr.strip()[-300:]}")
+    programs = getattr(SETTINGS, "programs", None)
+    folder = experimented("unimem", size, "--class", size, *(["--only", programs] if programs else []))
     rows: Rows = json.loads((folder / f"{name}.json").read_text())["rows"]
     return rows
 

@@ -27,7 +27,6 @@ constexpr double k_most_rounds = 24;  // of weighing and trying again
 constexpr double k_work = 2e7;        // rounds x items x phases
 constexpr std::array k_leads = {1U, 2U, 5U};
 constexpr std::array k_worths = {0.0, 0.5};
-constexpr std::array k_hurries = {0.25, 0.5, 1.0, 2.0};
 constexpr std::array k_reserves = {0.0625, 0.125};
 constexpr std::array k_patiences = {0.25, 0.5, 2.0};
 constexpr std::array k_thrifts = {0.25, 0.5, 1.0};
@@ -35,8 +34,8 @@ constexpr std::array k_thrifts = {0.25, 0.5, 1.0};
 // is.
 constexpr std::array k_openings = {Tuning{}, Tuning{.lead = 2, .worth = 0, .patience = 0.25, .thrift = 0.5},
                                    Tuning{.lead = 1, .worth = 0.5}};
-constexpr std::size_t k_choices = k_leads.size() + k_worths.size() + k_hurries.size() + k_reserves.size() +
-                                  k_patiences.size() + k_thrifts.size() + k_keeps.size();
+constexpr std::size_t k_choices =
+    k_leads.size() + k_worths.size() + k_reserves.size() + k_patiences.size() + k_thrifts.size() + k_keeps.size();
 
 Seconds takes_once(const model::Problem& problem) {
   return static_cast<double>(model::cell_count(problem)) * model::k_first_plan_cost +
@@ -73,7 +72,6 @@ class Search {
       const auto before = found_->prediction.total;
       with(&Tuning::lead, k_leads);
       with(&Tuning::worth, k_worths);
-      with(&Tuning::hurry, k_hurries);
       with(&Tuning::reserve, k_reserves);
       with(&Tuning::patience, k_patiences);
       with(&Tuning::thrift, k_thrifts);

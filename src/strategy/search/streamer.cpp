@@ -107,7 +107,6 @@ Streamer::Candidate Streamer::candidate(std::uint32_t item, std::uint32_t k, con
   const auto& uses = gains_[item];
   const auto size = static_cast<double>(problem_.items[item].size.value);
   const auto moving = tuning.worth * (copy_in(item) + copy_out(item)) + 2 * model::move_cost(problem_, item);
-  const auto moved = resident_[item] ? 0 : tuning.hurry * (copy_in(item) + copy_out(item)) / end_.back();
   Candidate best{0, item, 0, 0};
   auto gained = resident_[item] ? moving : -moving;
   auto at = next_use(item, k);
@@ -125,12 +124,12 @@ Streamer::Candidate Streamer::candidate(std::uint32_t item, std::uint32_t k, con
     if (use.gained <= 0) continue;
     if (gaining++ == 0)
       best.next = use.phase + (wraps ? static_cast<std::uint32_t>(problem_.phases.size()) : 0) - k;
-    const auto taken = size / room_ * (end_[use.phase] - begin) / end_.back();
-    if (const auto score = gained / (taken + moved); score > best.score) {
+    if (const auto score = gained / (end_[use.phase] - begin); score > best.score) {
       best.score = score;
       best.gained = gained;
     }
   }
+  best.score /= size;
   return best;
 }
 

@@ -16,7 +16,6 @@ struct Tuning {
   double reserve = 0;      // share of the budget that is kept free for what is on its way
   double worth = 0.25;     // seconds gained for a second of copying: what bringing costs, and what staying saves
   double patience = 1;     // seconds gained for a second of waiting
-  double hurry = 0;        // of the mover's time, beside room's: 0 where room alone is scarce
   double thrift = 0;       // seconds lost for a second of fast memory's bandwidth
   double keep = 0.25;      // of a place's bandwidth, what copies have at least (Schedule::copies_keep)
 
@@ -46,7 +45,7 @@ class Streamer {
   struct Candidate {
     double gained = 0;
     std::uint32_t item = 0;
-    double score = 0;        // seconds gained for what it takes of room and of the mover's time, as shares of each
+    double score = 0;        // seconds gained for each byte and second of room
     std::uint32_t next = 0;  // phases until its next use
   };
 

@@ -73,7 +73,11 @@ void Staging::map_scratch(bool huge) noexcept {
   advise(scratch(huge), k_slot, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
-Staging::~Staging() { syscall(SYS_munmap, mapped_, mapped_size_); }
+Staging::~Staging() {
+  for (const auto& slot : slots_)
+    if (slot.is_kept) account_.release(slot.node, slot.filled);
+  syscall(SYS_munmap, mapped_, mapped_size_);
+}
 
 // The mutex is held.
 void Staging::take(Slot& slot) noexcept {

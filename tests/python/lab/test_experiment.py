@@ -164,8 +164,15 @@ def test_free_moves_cost_nothing(small):
         )
         rates = min(fast["read"], slow["write"]), min(slow["read"], fast["write"])
         moved, copying = float(row["moved_bytes"]), float(row["copying_s"])
-        # At a real price moves take more than that.
+        # At a real price moves take more than that, and no more than with a call for each chunk of 16 KiB, the least
+        # that large objects are cut into, and for each move, of pages of 4 KiB.
+        price = machine["copier"][0]
+        call, page = (
+            float(time.removesuffix("us")) * 1e-6 for time in (price["call"], price["pages"][0]["remap"])
+        )
+        calls = moved / 16384 + float(row["moves"])
         assert copying > moved / max(rates) or moved == 0
+        assert copying <= moved / min(rates) + calls * (call + page) + moved / 4096 * page
 
 
 def test_published_numbers_stand_beside(small):

@@ -64,6 +64,7 @@ struct RunChoice {
   observe::CoreTimes core_times = {};
   strategy::Hints hints = {};
   bool learn_at_home = true;
+  Seconds sample_interval = k_sample_interval;
   std::string progress{observe::k_default_progress};
   bool segments = false;  // progress is reported chunk by chunk, as it always is to policies
 };
@@ -188,7 +189,7 @@ class TestRun {
   std::string folder = make_folder();
   Journal journal{folder + "/journal"};
   sim::VirtualMachine vm{machine, 0, 1, chunks, ledger};
-  observe::SamplingCollector sampled{machine, 0, 1, chunks, k_sample_interval};
+  observe::SamplingCollector sampled{machine, 0, 1, chunks, choice.sample_interval};
   observe::ExactCollector exact{machine, 0, 1, chunks};
   std::optional<observe::IntervalCollector> watched = watch();
   observe::Tee tee;
@@ -219,7 +220,7 @@ class TestRun {
     configuration.steering.record_only = choice.every > 0;
     configuration.steering.keep_exact = choice.keep_exact;
     configuration.calibration = sim::measure_calibration(machine, 0, 1);
-    configuration.sample_interval = k_sample_interval;
+    configuration.sample_interval = choice.sample_interval;
     configuration.progress = choice.progress;
     configuration.chunks = &chunks;
     configuration.clock = &vm;

@@ -222,7 +222,8 @@ TEST_F(MoveQueueTest, NeighboursInTheQueueShareTheKernelsCalls) {
   std::uint64_t on_fast = 0;
   for (ChunkId chunk = 0; chunk < 200; ++chunk) on_fast += place(chunk) == 0;
   EXPECT_EQ(on_fast, 130u);
-  EXPECT_GE(held(0), 130u);  // and what the mover keeps for the next ones
+  mover_.reset();  // and what it keeps for the next ones
+  EXPECT_EQ(held(0), 130u);
 }
 
 TEST_F(MoveQueueTest, AChunkIsInAGroupOnce) {

@@ -163,12 +163,46 @@ def _events(samples: list[Sample], run: Run, reader: TimedReader) -> list[_Event
 
 def order_of(run: Run, iteration: int) -> list[tuple[str, int, int]]:
     """The moves of an iteration as they were made: object, chunk, target's node."""
+    return _named(run, iteration, refused=False)
+
+
+def given_up(run: Run, iteration: int) -> Counter[tuple[str, int, int]]:
+    """The moves of an iteration that had not begun when the program freed their data."""
+    return Counter(_named(run, iteration, refused=True))
+
+
+def _named(run: Run, iteration: int, refused: bool) -> list[tuple[str, int, int]]:
     names = {one.id: one.name for one in run.objects}
     return [
         (names[one.object], one.chunk, run.node_of[one.target])
         for one in run.moves
-        if one.iteration == iteration and not one.refused
+        if one.iteration == iteration and one.refused == refused
     ]
+
+
+def first_difference(one: Run, other: Run, iteration: int) -> str | None:
+    """Where two runs of one plan moved otherwise in an iteration, if what each gave up does not explain it.
+
+    A run that gave a move up lacks it where the other made it: objects are freed one after another, so that such
+    moves may stand before others that were still made.
+    """
+    orders = order_of(one, iteration), order_of(other, iteration)
+    lacking = given_up(one, iteration), given_up(other, iteration)
+    at = [0, 0]
+    while at[0] < len(orders[0]) or at[1] < len(orders[1]):
+        heads = [order[k] if k < len(order) else None for order, k in zip(orders, at, strict=True)]
+        if heads[0] == heads[1]:
+            at = [at[0] + 1, at[1] + 1]
+            continue
+        for side in (0, 1):
+            head = heads[1 - side]  # the other made it
+            if head is not None and lacking[side][head] > 0:
+                lacking[side][head] -= 1
+                at[1 - side] += 1
+                break
+        else:
+            return f"after {at[0]} and {at[1]} moves of iteration {iteration}: {heads[0]} here, {heads[1]} there"
+    return None
 
 
 def check_timed_plan(samples: list[Sample], run: Run, plan: Path, home: str, tolerance: float) -> Verdict:
@@ -180,13 +214,13 @@ def check_timed_plan(samples: list[Sample], run: Run, plan: Path, home: str, tol
     free = 0.0  # when the mover had surely made the one before
     made = iter([move for move in run.moves if not move.refused])
     # Not begun yet when the program freed its data: they are in the journal when they were given up.
-    given_up = Counter((move.object, move.chunk, run.node_of[move.target]) for move in run.moves if move.refused)
+    lacking = Counter((move.object, move.chunk, run.node_of[move.target]) for move in run.moves if move.refused)
     move = next(made, None)
     for event in events:
         key = (event.object, event.chunk, event.node)
         if move is None or key != (move.object, move.chunk, run.node_of[move.target]):
-            if given_up[key] > 0:
-                given_up[key] -= 1
+            if lacking[key] > 0:
+                lacking[key] -= 1
                 continue
             verdict.problems.append(f"the plan has object {key[0]} chunk {key[1]} to node {key[2]}, not {move}")
             return verdict
@@ -197,8 +231,8 @@ def check_timed_plan(samples: list[Sample], run: Run, plan: Path, home: str, tol
             verdict.problems.append(f"{what}: begun {move.begun + low - max(event.high, free):.6f} s late")
         event.done = free = move.done + high
         move = next(made, None)
-    if move is not None or given_up.total() > 0:
-        verdict.problems.append(f"moves that are not the plan's: {move}, {given_up.total()} given up")
+    if move is not None or lacking.total() > 0:
+        verdict.problems.append(f"moves that are not the plan's: {move}, {lacking.total()} given up")
     of_chunk: dict[tuple[int, int], list[_Event]] = {}
     for event in events:
         of_chunk.setdefault((event.object, event.chunk), []).append(event)

@@ -165,7 +165,7 @@ def test_moves_that_a_run_does_not_make_or_makes_elsewhere_are_found(guest):
     moves = [one for one in virtual.moves if one.iteration == 1]
     assert first_difference(virtual, virtual, 1) is None
     k = len(moves) // 2
-    for made in (moves[:k] + moves[k + 1 :], moves[:k] + [moves[-1]] + moves[k:-1], moves[:-1]):
+    for made in (moves[:k] + moves[k + 1 :], [*moves[:k], moves[-1], *moves[k:-1]], moves[:-1]):
         assert first_difference(replace(virtual, moves=made), virtual, 1)
         assert first_difference(virtual, replace(virtual, moves=made), 1)
 

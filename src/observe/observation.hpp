@@ -13,7 +13,7 @@ namespace terrace::observe {
 
 struct SampledChunk {
   ChunkId chunk = 0;
-  std::uint32_t reads = 0;   // samples; each stands for sample_period lines
+  std::uint32_t reads = 0;   // samples of demand loads; each stands for sample_period lines
   std::uint32_t writes = 0;  // of write-backs, which stand for sampled stores
 };
 

@@ -26,7 +26,7 @@ inline constexpr double k_shorter = 1000;
 // What it wants to be told, and when.
 struct PolicyNeeds {
   Seconds interval;                 // between two decisions
-  std::uint32_t sample_period = 1;  // misses for one sample
+  std::uint32_t sample_period = 0;  // misses for one sample; 0: it wants none
   Seconds fault_cost{};             // what a hint fault takes of the program's time
 };
 

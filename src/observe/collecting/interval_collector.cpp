@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/error.hpp"
+#include "observe/collecting/page_bits.hpp"
 
 namespace terrace::observe {
 
@@ -28,15 +28,16 @@ IntervalCollector::IntervalCollector(const machine::Machine& machine, InitiatorI
       clock_(clock),
       line_(static_cast<double>(machine.parts().line.value)),
       period_(sample_period),
+      bill_(cores),
       busy_(machine.places().size(), 0),
-      reads_(machine.places().size(), 0) {
-  if (sample_period == 0) throw Error(Code::invalid, "a sample period of 0 misses; it must be above 0");
-}
+      reads_(machine.places().size(), 0) {}
 
-std::uint32_t IntervalCollector::sample(std::uint64_t lines, std::uint32_t period, std::uint64_t& since) {
+std::uint32_t IntervalCollector::sample(std::uint64_t lines, std::uint64_t& since) {
+  if (period_ == 0) return 0;
   since += lines;
-  const auto samples = since / period;
-  since %= period;
+  const auto samples = since / period_;
+  since %= period_;
+  for (std::uint64_t n = 0; n < samples; ++n) bill_.add_record();
   return static_cast<std::uint32_t>(samples);
 }
 
@@ -51,8 +52,8 @@ void IntervalCollector::tallied(const Quantum&, const Tally& tally) {
   for (const auto& [chunk, traffic] : tally.chunks()) {
     fault(chunk);
     auto& seen = seen_.at(chunk);
-    seen.read_samples += sample(traffic.read(), period_, since_read_);
-    seen.write_samples += sample(traffic.written, period_, since_write_);
+    seen.read_samples += sample(traffic.independent + traffic.dependent, since_read_);
+    seen.write_samples += sample(traffic.written, since_write_);
     const auto place = view_.place_of(chunks_[chunk]);
     const auto& path = view_.path(place);
     busy_[place] += static_cast<double>(traffic.read()) * line_ / path.read.value +
@@ -67,6 +68,7 @@ void IntervalCollector::protect(std::span<const ChunkId> chunks) {
   for (const auto chunk : chunks) {
     if (chunk >= protected_at_.size()) protected_at_.resize(std::size_t{chunk} + 1, k_not_protected);
     protected_at_[chunk] = now;
+    bill_.add_references(pages_of(chunks_[chunk].size));
   }
 }
 

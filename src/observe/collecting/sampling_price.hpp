@@ -3,8 +3,8 @@
 // A record: the core stops and writes it to memory. Akiyama and Hirofuchi (Quantitative evaluation of Intel PEBS
 // overhead for online system-noise analysis, ROSS 2017) measured 200 to 300 ns. An interrupt takes over a buffer
 // of records: 2.5 us is our estimate, an interrupt with its handler and the copy of 64 records. Page references:
-// 42 ns for each page whose bit is read and cleared, as measured on small pages (11 ms a GiB); a larger page has
-// one bit, too, and costs as much.
+// 42 ns for each page whose bit is read and cleared, or that is protected,, as measured on small pages (11 ms a
+// GiB); a larger page has one bit, too, and costs as much.
 #pragma once
 
 #include <cstdint>

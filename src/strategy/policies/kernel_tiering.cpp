@@ -20,7 +20,7 @@ constexpr Seconds k_fault_cost{1.5e-6};
 
 }  // namespace
 
-PolicyNeeds KernelTiering::needs() const { return {Seconds{k_scan_period}, 1, k_fault_cost}; }
+PolicyNeeds KernelTiering::needs() const { return {Seconds{k_scan_period}, 0, k_fault_cost}; }
 
 double KernelTiering::promoted_share(const observe::Observation&, const Tiers&) const { return 1; }
 

@@ -25,8 +25,9 @@ class PolicyStrategy final : public Strategy {
       watching_ = true;
       decided_ = clock.now();
       static_cast<void>(watched.take());
+      static_cast<void>(watched.take_cost());
     }
-    clock.charge(static_cast<double>(watched.take_faults()) * needs_.fault_cost);
+    clock.charge(static_cast<double>(watched.take_faults()) * needs_.fault_cost + watched.take_cost());
     if (clock.now() - decided_ < needs_.interval || !requests.all_done()) return;
     PolicyChoice choice;
     policy_->decide(watched.take(), tiers_of(context_), choice);

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "collected_program.hpp"
-#include "core/error.hpp"
 
 namespace terrace::observe {
 namespace {
@@ -17,7 +16,7 @@ class HandClock final : public Clock {
 };
 
 struct Watched : testing::Test {
-  void see(ChunkId chunk, std::uint32_t reads, std::uint32_t writes, MissKind kind = MissKind::prefetched,
+  void see(ChunkId chunk, std::uint32_t reads, std::uint32_t writes, MissKind kind = MissKind::independent,
            std::uint8_t weight = 0) {
     std::vector<Miss> misses(reads, Miss{chunk, 0, weight, kind});
     misses.insert(misses.end(), writes, Miss{chunk, 0, 0, MissKind::writeback});
@@ -50,7 +49,7 @@ TEST_F(Watched, OneLineInTenIsASample) {
 // 1,000 lines of 64 bytes at 4 GB/s are 16 us, 500 written at 2 GB/s as much again: of 64 us a half. 100 dependent
 // misses stall for 300 ns each.
 TEST_F(Watched, PlacesAreAsBusyAsTheyAre) {
-  see(1, 900, 500);
+  see(1, 900, 500, MissKind::prefetched);
   see(1, 100, 0, MissKind::dependent, 255);
   clock.time = Seconds{64e-6};
   const auto seen = collector.take();
@@ -82,10 +81,31 @@ TEST_F(Watched, AProtectedChunkFaultsOnce) {
   EXPECT_EQ(seen.faults[1].latency.value, 0.5);
 }
 
-TEST(IntervalCollector, APeriodOfNothingIsRefused) {
-  const Program program(1);
-  HandClock clock;
-  EXPECT_THROW(IntervalCollector(program.machine, 0, 1, program.chunks, clock, 0), Error);
+// 640 records at 250 ns, ten interrupts at 2.5 us; a protected page is 42 ns.
+TEST_F(Watched, TheProgramPaysForSamplesAndForWhatIsProtected) {
+  see(1, 6400, 0);
+  EXPECT_NEAR(collector.take_cost().value, 640 * 250e-9 + 10 * 2.5e-6, 1e-12);
+  EXPECT_EQ(collector.take_cost().value, 0);
+  collector.protect(std::vector<ChunkId>{1});
+  const auto pages = static_cast<double>(program.chunks[1].size) / 4096;
+  EXPECT_NEAR(collector.take_cost().value, pages * 42e-9, 1e-12);
+}
+
+TEST_F(Watched, PrefetchedLinesAreCountedAndHaveNoAddresses) {
+  see(1, 1000, 0, MissKind::prefetched);
+  const auto seen = collector.take();
+  EXPECT_TRUE(seen.samples.empty());
+  EXPECT_EQ(seen.touched, (std::vector<ChunkId>{1}));
+  EXPECT_EQ(seen.reads, 1000);
+  EXPECT_EQ(collector.take_cost().value, 0);
+}
+
+TEST_F(Watched, WithoutAPeriodNothingIsSampled) {
+  IntervalCollector none{program.machine, 0, 1, program.chunks, clock, 0};
+  const std::vector<Miss> misses(100, Miss{1, 0, 0, MissKind::independent});
+  none.quantum({0, 1, 1, {}, misses});
+  EXPECT_TRUE(none.take().samples.empty());
+  EXPECT_EQ(none.take_cost().value, 0);
 }
 
 }  // namespace

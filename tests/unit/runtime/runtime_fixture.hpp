@@ -85,14 +85,14 @@ class TestRun {
   static const void* address(std::uint64_t n) { return reinterpret_cast<const void*>(n << 32); }
 
   // `passes` sweeps over the object's chunks, every line once; unseen where accesses are not observed.
-  void sweep(ObjectId object, int passes) {
+  void sweep(ObjectId object, int passes, observe::MissKind kind = observe::MissKind::prefetched) {
     if (!observed) return;
     for (int pass = 0; pass < passes; ++pass)
       for (ChunkId chunk = 0; chunk < chunks.size(); ++chunk) {
         if (chunks[chunk].object != object) continue;
         std::vector<observe::Miss> misses;
         for (std::uint32_t line = 0; line < chunks[chunk].size / 64; ++line)
-          misses.push_back({chunk, static_cast<std::uint16_t>(line), 0, observe::MissKind::prefetched});
+          misses.push_back({chunk, static_cast<std::uint16_t>(line), 0, kind});
         observe::Quantum quantum;
         quantum.accesses = quantum.instructions = misses.size() * 8;
         quantum.misses = misses;

@@ -12,14 +12,15 @@ namespace {
 
 // `cold` and `hot` come first and fill fast memory; `late` is what the program works on.
 struct LateRun {
-  explicit LateRun(const std::string& planner) : run({.planner = planner, .fast = Bytes{5 * k_mib}}) {
+  explicit LateRun(const std::string& planner, observe::MissKind kind = observe::MissKind::independent)
+      : run({.planner = planner, .fast = Bytes{5 * k_mib}}) {
     late = run.runtime.add_object("late", observe::ObjectKind::heap, TestRun::address(3), Bytes{4 * k_mib});
     run.runtime.loop_begin("main");
     for (int i = 0; i < 20; ++i) {
       run.runtime.phase("solve");
-      run.sweep(late, 8);
+      run.sweep(late, 8, kind);
       run.runtime.phase("output");
-      run.sweep(run.hot, 1);
+      run.sweep(run.hot, 1, kind);
     }
     run.runtime.loop_end();
     run.runtime.finish("exit");
@@ -75,7 +76,7 @@ TEST(PolicyInARun, TheKernelBringsTheHotObjectInAndIsPaidFor) {
 
 // Streams hide their latency here (prefetch_mlp = 200): nothing is worth a move.
 TEST(PolicyInARun, AltoLeavesStreamsAlone) {
-  LateRun run("alto");
+  LateRun run("alto", observe::MissKind::prefetched);
   EXPECT_EQ(run.run.in_fast_memory(run.late), 0U);
 }
 

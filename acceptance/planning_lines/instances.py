@@ -31,6 +31,7 @@ def instance(seed: int) -> Dump:
         "loop": "loop",
         "cores": 1.0,
         "asking": 0.0,
+        "touch_waits": False,
         "cyclic": True,
         "exact": False,
         "places": [fast, slow],

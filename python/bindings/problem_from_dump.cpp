@@ -76,6 +76,7 @@ model::Problem problem_from_dump(const nb::dict& dump) {
   problem.loop = get<std::string>(dump, "loop");
   problem.cores = amount(dump, "cores", true);
   problem.asking = amount(dump, "asking");
+  problem.touch_waits = get<bool>(dump, "touch_waits");
   problem.cyclic = get<bool>(dump, "cyclic");
   problem.exact = get<bool>(dump, "exact");
   for (const auto row : get<nb::list>(dump, "places")) {

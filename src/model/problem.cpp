@@ -38,6 +38,7 @@ void add_places(Problem& problem, const profile::Profile& profile, const machine
   const auto& copier = machine.copier();
   const auto threads = machine::mover_threads(copier, machine.initiators().at(profile.initiator), profile.cores);
   problem.copier = copier.name;
+  problem.touch_waits = copier.trap.has_value();
   problem.copy.assign(n, std::vector<double>(n, 0));
   for (std::size_t from = 0; from < n; ++from) {
     for (std::size_t to = 0; to < n; ++to) {

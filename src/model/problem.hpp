@@ -89,7 +89,8 @@ struct Problem {
   std::vector<ProblemPhase> phases;
   std::vector<PlaceId> measured_at;  // by item: where it was when it was measured
   double cores = 1;
-  double asking = 0;  // seconds that the program spends on asking for a chunk's move and having it logged
+  double asking = 0;         // seconds that the program spends on asking for a chunk's move and having it logged
+  bool touch_waits = false;  // who touches an item on its way waits for it; else it serves from where it resides
   bool cyclic = true;
   bool exact = false;  // from an oracle: no estimates, and `unexplained` is no constant
   bool held = true;    // its estimates were held against what phases took (hold_against_measured())
@@ -111,7 +112,7 @@ struct PhaseTime {
   double bandwidth = 0;  // max over places of B_m
   double copies = 0;     // X: time in which copies ran, beside the phase or while it waited for them
   double asking = 0;     // the program's part in the moves that it asks for
-  double waiting = 0;    // for moves that the phase needs and that are not done when it could begin
+  double waiting = 0;    // for moves that the phase needs and that are not done, or that it touches on their way
   double total = 0;      // max(C + D, B with the copies' share) + unexplained + waiting + asking
 };
 

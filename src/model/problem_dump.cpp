@@ -186,6 +186,7 @@ std::string dump_json(const Problem& problem) {
   json.field("loop", problem.loop);
   json.field("cores", problem.cores);
   json.field("asking", problem.asking);
+  json.field("touch_waits", problem.touch_waits);
   json.field("cyclic", problem.cyclic);
   json.field("exact", problem.exact);
   write_places(json, problem);

@@ -1,5 +1,6 @@
 // The time law: what a phase takes with its data where a placement says, and an iteration with its moves.
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <limits>
 #include <utility>
@@ -17,7 +18,8 @@ struct Pending {
   std::size_t move = 0;
   double seconds = 0;
   bool late = false;               // a phase that counts on it has begun
-  const ItemCell* used = nullptr;  // of an item that is late: what the phase does with it where it resides
+  const ItemCell* cell = nullptr;  // what the phase at hand does with the item
+  const ItemCell* used = nullptr;  // the same, of an item that is late: where it resides
 };
 
 // One mover that works through its moves in the order in which they were asked, beside the phases.
@@ -63,7 +65,7 @@ class Timeline {
   PhaseTime phase(std::size_t k) {
     PhaseTime time;
     for (const auto m : asked_[k]) {
-      queue_.push_back({m, list_.moves[m].seconds, false, nullptr});
+      queue_.push_back({m, list_.moves[m].seconds, false, nullptr, nullptr});
       time.asking += move_cost(problem_, list_.moves[m].item);
     }
     time.waiting = index_.segment(k) ? 0 : wait_for_needed(k);
@@ -101,20 +103,25 @@ class Timeline {
   }
 
   // Nothing waits at a segment, in the middle of the program's work, nor anywhere for what goes to slower memory:
-  // until its copy is done, an item is used where it resides. Its uses are spread evenly over the segment.
+  // until its copy is done, an item is used where it resides, or, while the copy runs, waited for. Its uses are
+  // spread evenly over the segment.
   void hold_back(std::size_t k) {
     for (auto& pending : queue_) {
       const auto& move = list_.moves[pending.move];
+      pending.cell = cell_of(move.item, k);
       pending.late = pending.late || k == (move.awaited ? move.need : move.change);
       if (!pending.late) continue;
-      const auto& cells = problem_.phases[k].cells;
-      const auto cell = std::lower_bound(cells.begin(), cells.end(), move.item,
-                                         [](const ItemCell& c, std::uint32_t item) { return c.item < item; });
-      if (cell == cells.end() || cell->item != move.item) continue;
-      pending.used = &*cell;
-      now_.take(*cell, move.to);
-      now_.put(*cell, move.from);
+      if (pending.cell == nullptr) continue;
+      pending.used = pending.cell;
+      now_.take(*pending.cell, move.to);
+      now_.put(*pending.cell, move.from);
     }
+  }
+  [[nodiscard]] const ItemCell* cell_of(std::uint32_t item, std::size_t k) const {
+    if (!index_.touched(item, k)) return nullptr;
+    const auto& cells = problem_.phases[k].cells;
+    return &*std::lower_bound(cells.begin(), cells.end(), item,
+                              [](const ItemCell& c, std::uint32_t i) { return c.item < i; });
   }
 
   // It was late for that share of the phase, and is no more.
@@ -138,6 +145,15 @@ class Timeline {
   };
   // The phase beside what is queued: both are fluids, and of a place that both want more of than there is each
   // gets at least half (the simulator's law), but copies go no faster than at their pace.
+  // What the program waits, on average, for the copy of an item that the phase, which takes `alone`, uses beside
+  // it. The latencies that the phase waits for come at any time of it; a stream passes an item at once, and seldom
+  // just then.
+  static double waits_for(const Pending& pending, double alone) {
+    if (pending.cell == nullptr) return 0;
+    const auto latencies = pending.cell->exposure - pending.cell->streamed_exposure;
+    return pending.seconds * (1 - std::exp(-std::max(latencies, 0.0) * pending.seconds / alone));
+  }
+
   Beside run_beside(double unexplained, double rate_limit, PhaseTime& time) {
     Beside beside;
     double left = 1;  // share of the phase that is still to run
@@ -146,6 +162,11 @@ class Timeline {
       if (alone <= 0) break;
       auto& pending = queue_.front();
       const auto& move = list_.moves[pending.move];
+      if (const auto waited = problem_.touch_waits ? waits_for(pending, alone) : 0; waited > 0) {
+        time.waiting += waited;
+        lost_[pending.move] += waited;
+        pending.seconds -= waited;
+      }
       const auto bytes = static_cast<double>(problem_.items[move.item].size.value);
       // Seconds of each place that one second of copying at full speed takes.
       const double from = bytes / problem_.places[move.from].read_bandwidth / move.seconds;

@@ -1,6 +1,7 @@
 // The time law and the price of moves, against times worked out by hand.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 #include "model/loads.hpp"
@@ -132,6 +133,31 @@ TEST(Predict, UsesWhatLeavesWhereItLies) {
   // From fast memory the phase alone takes 0.4 ms; beside the copy, which takes 5 of its 10 GB/s,
   // the phase goes at 5 GB/s, too: after 0.2 ms the item is out and 1 of its 4 MB read.
   EXPECT_NEAR(prediction.phases[1].total, 0.2e-3 + 3e6 / 5e9, 1e-12);
+}
+
+// The copy of 0.2 ms runs beside phase 0, which uses the item for 1 ms.
+struct InUseOnItsWay : ::testing::Test {
+  [[nodiscard]] double first_phase(double latencies, double streamed) {
+    problem.phases = {phase(1e-3 - latencies * 400e-9, {{0, 0, 0, latencies, 0}}), phase(0, {{0, 0, 0, 1, 0}})};
+    problem.phases[0].cells[0].streamed_exposure = streamed;
+    problem.cyclic = false;
+    return predict(problem, {{{k_slow}, {k_fast}}}).phases[0].total;
+  }
+  Problem problem = machine_with(1, 1);
+};
+
+TEST_F(InUseOnItsWay, ServesFromWhereItLies) { EXPECT_NEAR(first_phase(1000, 0), 1e-3, 1e-12); }
+
+TEST_F(InUseOnItsWay, IsWaitedForWhereTheCopierSaysSo) {
+  problem.touch_waits = true;
+  EXPECT_NEAR(first_phase(1000, 0), 1.2e-3, 1e-12);  // there is no time without a use
+  // One latency, somewhere in 1 ms: not beside the copy with exp(-0.2), as of random ones.
+  EXPECT_NEAR(first_phase(1, 0), 1e-3 + 0.2e-3 * (1 - std::exp(-0.2)), 1e-12);
+}
+
+TEST_F(InUseOnItsWay, IsNotWaitedForByStreams) {
+  problem.touch_waits = true;
+  EXPECT_NEAR(first_phase(1000, 1000), 1e-3, 1e-12);
 }
 
 // Room for one item: the one in fast memory has to leave before the other may come, in every phase's list.

@@ -38,7 +38,6 @@ MACHINES = {
 STRATEGIES = (
     *(
         "auto",
-        "joint",
         "stream",
         "unimem",
         "global",
@@ -60,7 +59,7 @@ STRATEGIES = (
         "cache-mode",
     ),
 )
-PLANNED = ("joint", "unimem")  # whose plans, made of a profile, are obeyed in a later run
+PLANNED = ("auto", "unimem")  # whose plans, made of a profile, are obeyed in a later run
 
 Words = list[str | Path]  # of a command
 Row = dict[str, str | int]

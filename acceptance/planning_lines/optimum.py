@@ -1,4 +1,4 @@
-"""The joint planner against the exact optimum, of random problems and of workloads in class S, and against the
+"""The default planner against the exact optimum, of random problems and of workloads in class S, and against the
 paper's planners, predicted and simulated."""
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ SOLVER_SECONDS = 60.0
 CLOSED = 1e-3  # gap below which the solver's answer is the optimum
 SOLVER_ROUNDING = 1e-6  # of a time: HiGHS keeps its rows to 1e-7, scaled
 SHARES = (4, 2)  # of the footprint, one over that
-PLANNERS = ("joint", "local", "global")
+PLANNERS = ("auto", "local", "global")
 LIBRARY_ITEMS = 4096  # of a problem, at most, unless told
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Of one problem: the joint plan over the optimum, or over what the solver proved of it where it was not
+    """Of one problem: the default plan over the optimum, or over what the solver proved of it where it was not
     solved in time, and over the better of local and global."""
 
     name: str
@@ -56,15 +56,15 @@ class Compared:
 
 def _compare(name: str, dump: Dump) -> Compared:
     problem = _core.Problem.from_dump(dump)
-    joint = _core.decide(problem, "joint").prediction.total
+    planned = _core.decide(problem, "auto").prediction.total
     paper = min(_core.decide(problem, planner).prediction.total for planner in ("local", "global"))
     try:
         exact = executable_optimum(dump, SOLVER_SECONDS)
     except TerraceError:  # nothing was found in time
-        return Compared(name, math.inf, joint / paper - 1, False)
-    hold_bound(f"{name}, joint, predicted", linear_bound(dump) * (1 - SOLVER_ROUNDING), joint)
+        return Compared(name, math.inf, planned / paper - 1, False)
+    hold_bound(f"{name}, auto, predicted", linear_bound(dump) * (1 - SOLVER_ROUNDING), planned)
     solved = exact.seconds - exact.bound <= CLOSED * exact.seconds
-    return Compared(name, joint / (exact.seconds if solved else exact.bound) - 1, joint / paper - 1, solved)
+    return Compared(name, planned / (exact.seconds if solved else exact.bound) - 1, planned / paper - 1, solved)
 
 
 def _random(seed: int) -> Compared:
@@ -128,7 +128,7 @@ def class_s() -> Measured:
 
 
 def simulated() -> Measured:
-    """Plans of the joint planner and of the paper's two, made from one profile and obeyed in one execution."""
+    """Plans of the default planner and of the paper's two, made from one profile and obeyed in one execution."""
     rows: list[tuple[float, str]] = []
     for name, words in every_workload("small").items():
         found = keep_part(f"simulated-{name}", functools.partial(_simulate, name, words))
@@ -137,12 +137,12 @@ def simulated() -> Measured:
         rows += [(over, where) for over, where in found]
     over, where = max(rows)
     gained = statistics.fmean(row[0] for row in rows)
-    text = f"{len(rows)} cases: joint against the better of local and global {gained:+.1%} on average, "
+    text = f"{len(rows)} cases: auto against the better of local and global {gained:+.1%} on average, "
     return Measured(text + f"at most {over:+.2%} ({where})", over <= SLOWER)
 
 
 def _simulate(name: str, words: list[str]) -> list[tuple[float, str]] | None:
-    """By case, what joint takes over the better of the others; None where the program did not verify."""
+    """By case, what auto takes over the better of the others; None where the program did not verify."""
     stores = recorded(name)
     folder = fresh(f"simulated-{name}")
     configurations, bounds = [], {}
@@ -165,7 +165,7 @@ def _simulate(name: str, words: list[str]) -> list[tuple[float, str]] | None:
             planner: hold_bound(f"{where}, {planner}", bound, outcomes[f"{machine}-{share}-{planner}"].loop)
             for planner in PLANNERS
         }
-        rows.append((took["joint"] / min(took["local"], took["global"]) - 1, where))
+        rows.append((took["auto"] / min(took["local"], took["global"]) - 1, where))
     return rows
 
 
@@ -176,17 +176,17 @@ def _cases() -> list[tuple[str, int, str]]:
 LINES = [
     Line(
         "exact optimum, random problems",
-        f"{INSTANCES} of up to {MOST_CHUNKS} chunks x {MOST_PHASES} phases: joint within {ABOVE:.0%} of the exact "
+        f"{INSTANCES} of up to {MOST_CHUNKS} chunks x {MOST_PHASES} phases: auto within {ABOVE:.0%} of the exact "
         "optimum, never predicted to be slower than local and global",
         random_problems,
     ),
     Line(
         "exact optimum, class S",
-        f"joint within {ABOVE:.0%} of the exact optimum of every workload",
+        f"auto within {ABOVE:.0%} of the exact optimum of every workload",
         class_s,
     ),
     Line(
-        "joint, simulated",
+        "auto, simulated",
         f"at most {SLOWER:.0%} slower than the better of local and global, every workload in class S",
         simulated,
     ),

@@ -98,7 +98,7 @@ def monotone() -> Measured:
     run = kept.runs()[0].id
     machine = kept.machine(run)
     plan = folder / "plan.toml"
-    made = _core.plan(_core.Problem(kept.profile(run), machine, machine.fast_budget(fast)), "joint")
+    made = _core.plan(_core.Problem(kept.profile(run), machine, machine.fast_budget(fast)), "auto")
     made.write(str(plan))
     configurations, pairs = [], []
     for number in range(PAIRS):

@@ -177,6 +177,9 @@ PlaceId home_of(const Problem& problem, DomainId domain);
 std::size_t domain_count(const Problem& problem);
 std::size_t cell_count(const Problem& problem);  // of all phases
 
+// By place: its budget less what is pinned there.
+std::vector<Bytes> room_beside_pins(const Problem& problem);
+
 // Whether no place holds more than its budget in any phase.
 bool within_budget(const Problem& problem, const Schedule& schedule);
 Bytes held(const Problem& problem, const Placement& placement, PlaceId place);

@@ -78,6 +78,14 @@ bool within_budget(const Problem& problem, const Schedule& schedule) {
   return true;
 }
 
+std::vector<Bytes> room_beside_pins(const Problem& problem) {
+  std::vector<Bytes> room;
+  for (const auto& place : problem.places) room.push_back(place.budget);
+  for (const auto& item : problem.items)
+    if (item.pinned != k_no_place) room[item.pinned] -= std::min(room[item.pinned], item.size);
+  return room;
+}
+
 Uses uses_by_item(const Problem& problem) {
   Uses uses(problem.items.size());
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {

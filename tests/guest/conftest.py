@@ -105,7 +105,7 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Results:
         plan = build / f"tests/guest/cg_{problem_class.lower()}.toml"
         plan.write_text(make(accounts.read_run(store, "cg")))
     _streaming_plan(build, folder, "cg", "4MiB", "accesses")
-    _streaming_plan(build, folder, "mg", "16MiB", "timer")
+    _streaming_plan(build, folder, "mg", "12MiB", "timer")
     status, output = vm.run(
         [str(HERE / "jobs.sh"), str(build)], vm.parse_nodes(NODES), cwd=HERE, out=folder, timeout=500
     )

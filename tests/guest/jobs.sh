@@ -62,7 +62,7 @@ learn &
 obey s
 obey w
 stream cg 4160KiB
-stream mg 16448KiB
+stream mg 12352KiB
 victim forks fork 6
 victim killed kill 6
 restricted

@@ -63,7 +63,7 @@ def certificate_of(
         return _core.Problem(of, machine, budget, cyclic, _ALL, every_segment=True)
 
     mean = problem(profile, True)
-    target = _core.decide(mean, "joint", quick=True).prediction.total
+    target = _core.decide(mean, "auto", quick=True).prediction.total
     starts = proofs_of(mean, target)
     usual = max(start.proven(mean) for start in starts)
 

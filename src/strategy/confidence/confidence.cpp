@@ -47,12 +47,12 @@ std::vector<double> placed_shares(const Problem& problem, const model::Schedule&
 Decision best_of(const Problem& truth, const model::Calibration& calibration, const Planner& planner,
                  const Decision& chosen, Effort effort) {
   auto own = planner.decide(truth, calibration, effort);
-  const bool searches = planner.name() == "auto" || planner.name() == "joint";
+  const bool searches = planner.name() == "auto";
   if (!searches || effort == Effort::quick) return own;
   Decision near;
   near.schedule = chosen.schedule;
   near.prediction = model::predict(truth, chosen.schedule);
-  refine(truth, k_near_work, 1, near);
+  refine(truth, k_near_work, near);
   return near.prediction.total < own.prediction.total ? near : own;
 }
 

@@ -30,7 +30,7 @@ struct Confidence {
 };
 
 // What a plan made of the estimate loses where `truth` is what is true: its predicted time less that of the best
-// plan found for the truth, by the same planner and, for the joint one, by a search that begins at the plan
+// plan found for the truth, by the same planner and, for the default one, by a search that begins at the plan
 // itself. What that other plan would gain on the estimate, too, is the search's luck and none of sampling's: it is
 // taken off. Never below 0. Both problems have the same items, phases and places; throws Error{invalid} where they
 // do not.

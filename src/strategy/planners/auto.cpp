@@ -1,36 +1,99 @@
-// The default: the joint planner, which includes all that decide from a profile.
+// The default: the best of what the others find, bettered where the problem is small enough to try single changes,
+// with the bound that says how far any plan could still be ahead.
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "model/costs.hpp"
+#include "model/loads.hpp"
+#include "model/lower_bound.hpp"
+#include "model/moves.hpp"
 #include "strategy/planners/planners.hpp"
+#include "strategy/search/choose.hpp"
+#include "strategy/search/parts.hpp"
+#include "strategy/search/refine.hpp"
 
 namespace terrace::strategy {
 namespace {
+
+constexpr std::array k_share_of_passes = {16, 8, 1};  // by effort: of those of the bound, one in so many
+constexpr double k_close_enough = 1e-3;               // of the bound: nothing is left to be found
+// Of a refinement: items x phases that are predicted.
+constexpr double k_soon_work = 4e5;
+constexpr double k_thorough_work = 2e7;
 
 class Auto final : public Planner {
  public:
   [[nodiscard]] std::string_view name() const override { return "auto"; }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration& calibration,
                                 Effort effort) const override {
-    return joint_planner().decide(problem, calibration, effort);
+    return decide_after(stream_planner().decide(problem, calibration, effort), problem, calibration, effort);
   }
-  [[nodiscard]] Decision decide_after(const Decision& meanwhile, const model::Problem& problem,
+  [[nodiscard]] Decision decide_after(const Decision& streamed, const model::Problem& problem,
                                       const model::Calibration& calibration, Effort effort) const override {
-    return joint_planner().decide_after(meanwhile, problem, calibration, effort);
+    auto best = stay(problem, at_home(problem));
+    const auto better = [&](Decision other) {
+      if (other.prediction.total < best.prediction.total) best = std::move(other);
+    };
+    better(streamed);
+    better(unimem_planner().decide(problem, calibration, effort));
+    // An exact problem's bound does not hold the times that depend on the placement in ways that the law cannot
+    // say.
+    double unexplained = 0;
+    for (const auto& phase : problem.phases) unexplained += problem.exact ? phase.unexplained.value : 0;
+    const auto passes = model::affordable_passes(problem) / k_share_of_passes[static_cast<std::size_t>(effort)];
+    const auto bound = model::lower_bound(problem, best.prediction.total.value - unexplained, {.passes = passes});
+    if (has_part("stays")) {
+      better(stay_priced(problem, bound.prices));
+      better(stay_priced(problem, model::prices_at_home(problem)));
+    }
+    if (effort != Effort::quick && has_part("prices")) better(stream_priced(problem, bound.prices));
+    const auto found = best.prediction.total.value;
+    const bool close = found - unexplained - bound.seconds <= k_close_enough * found;
+    if (effort != Effort::quick && !close && has_part("refine"))
+      refine(problem, effort == Effort::unhurried ? k_soon_work : k_thorough_work, best);
+    const auto total = best.prediction.total.value;
+    best.lower_bound = bound.seconds;
+    best.gap = total > 0 ? std::max(1 - bound.seconds / total, 0.0) : 0;
+    return best;
   }
+  [[nodiscard]] const Planner* meanwhile() const override { return &stream_planner(); }
   [[nodiscard]] bool gains_by(const model::Problem& problem, Effort effort) const override {
-    return joint_planner().gains_by(problem, effort);
+    return stream_planner().gains_by(problem, effort);
   }
   [[nodiscard]] Seconds takes(const model::Problem& problem, Effort effort) const override {
-    return joint_planner().takes(problem, effort);
+    const auto quick = Planner::takes(problem, effort);
+    if (effort == Effort::quick) return quick;
+    const auto work = effort == Effort::unhurried ? k_soon_work : k_thorough_work;
+    return quick + 2 * stream_planner().takes(problem, effort) +
+           (can_refine(problem, work) ? work : 0) * model::k_first_way_cost;
   }
-  [[nodiscard]] const Planner* meanwhile() const override { return joint_planner().meanwhile(); }
+
+ private:
+  // One place for each item and the whole iteration: what its uses take of the rows, at the rows' prices.
+  static Decision stay_priced(const model::Problem& problem, const model::Multipliers& prices) {
+    const auto places = problem.places.size();
+    std::vector<std::uint32_t> items(problem.items.size());
+    std::iota(items.begin(), items.end(), 0U);
+    std::vector<std::vector<double>> values(items.size(), std::vector<double>(places, 0));
+    for (std::size_t k = 0; k < problem.phases.size(); ++k) {
+      const auto* row = &prices.row[k * (places + 2)];
+      for (const auto& cell : problem.phases[k].cells)
+        for (std::size_t p = 0; p < places; ++p)
+          values[cell.item][p] -= row[0] * model::exposed_time(cell, problem.places[p]) +
+                                  row[1 + p] * model::busy_time(cell, problem.places[p]);
+    }
+    return stay(problem, choose(problem, items, values, budgets_of(problem)).places);
+  }
 };
 
 }  // namespace
 
-const Planner& auto_planner() {
+const Variant& auto_variant() {
   static const Auto planner;
   return planner;
 }
-
-const Variant& auto_variant() { return auto_planner(); }
 
 }  // namespace terrace::strategy

@@ -29,11 +29,9 @@ class EcoHmem final : public Planner {
 
 }  // namespace
 
-const Planner& ecohmem_planner() {
+const Variant& ecohmem_variant() {
   static const EcoHmem planner;
   return planner;
 }
-
-const Variant& ecohmem_variant() { return ecohmem_planner(); }
 
 }  // namespace terrace::strategy

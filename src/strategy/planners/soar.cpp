@@ -38,11 +38,9 @@ class Soar final : public Planner {
 
 }  // namespace
 
-const Planner& soar_planner() {
+const Variant& soar_variant() {
   static const Soar planner;
   return planner;
 }
-
-const Variant& soar_variant() { return soar_planner(); }
 
 }  // namespace terrace::strategy

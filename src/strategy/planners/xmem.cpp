@@ -40,11 +40,9 @@ class XMem final : public Planner {
 
 }  // namespace
 
-const Planner& xmem_planner() {
+const Variant& xmem_variant() {
   static const XMem planner;
   return planner;
 }
-
-const Variant& xmem_variant() { return xmem_planner(); }
 
 }  // namespace terrace::strategy

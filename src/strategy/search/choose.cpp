@@ -41,13 +41,6 @@ std::vector<Bytes> budgets_of(const model::Problem& problem) {
   return budgets;
 }
 
-std::vector<Bytes> room_beside_pins(const model::Problem& problem) {
-  auto room = budgets_of(problem);
-  for (const auto& item : problem.items)
-    if (item.pinned != k_no_place) room[item.pinned] -= std::min(room[item.pinned], item.size);
-  return room;
-}
-
 model::Placement at_home(const model::Problem& problem) {
   model::Placement placement;
   for (const auto& item : problem.items) {

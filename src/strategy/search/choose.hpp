@@ -1,7 +1,6 @@
 // What several planners share: one placement for given values of (item, place), and schedules that never move.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -10,9 +9,6 @@
 #include "strategy/search/knapsack.hpp"
 
 namespace terrace::strategy {
-
-// What those that hold copies back try (Schedule::copies_keep).
-inline constexpr std::array k_keeps = {0.1, 0.25, model::k_held_back_by_nothing};
 
 struct Choice {
   std::vector<PlaceId> places;  // by entry of `items`
@@ -28,9 +24,6 @@ Choice choose(const model::Problem& problem, const std::vector<std::uint32_t>& i
               std::size_t most_states = k_most_states);
 
 std::vector<Bytes> budgets_of(const model::Problem& problem);
-
-// By place: its budget less what is pinned there.
-std::vector<Bytes> room_beside_pins(const model::Problem& problem);
 
 // Every item in its domain's home, or where it is pinned.
 model::Placement at_home(const model::Problem& problem);

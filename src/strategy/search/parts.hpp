@@ -9,8 +9,7 @@
 
 namespace terrace::strategy {
 
-inline constexpr std::string_view k_parts[] = {"openings", "grid",      "weights", "stays", "rounding",
-                                               "polish",   "exchanges", "refine",  "rates"};
+inline constexpr std::string_view k_parts[] = {"tunings", "weights", "prices", "stays", "refine"};
 
 // Of this thread; all are there where nobody says otherwise.
 inline std::vector<std::string>& left_out() {

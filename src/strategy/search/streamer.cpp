@@ -17,7 +17,8 @@ constexpr double k_quieter = 0.9;
 
 }  // namespace
 
-Streamer::Streamer(const model::Problem& problem, DomainId domain, PlaceId fast, PlaceId home)
+Streamer::Streamer(const model::Problem& problem, DomainId domain, PlaceId fast, PlaceId home,
+                   const model::Multipliers* prices)
     : problem_(problem), fast_(fast), home_(home), uses_(model::uses_by_item(problem)) {
   for (std::uint32_t i = 0; i < problem.items.size(); ++i) {
     const auto& item = problem.items[i];
@@ -33,18 +34,30 @@ Streamer::Streamer(const model::Problem& problem, DomainId domain, PlaceId fast,
     left_.push_back(load.time() > 0 ? 1 - load.busy(fast) / load.time() : 1);
   }
   copying_.resize(problem.phases.size());
-  gains_.resize(problem.items.size());
   considered_.resize(problem.items.size(), 0);
-  used_in_.resize(problem.phases.size());
   double end = 0;
   for (const auto time : phase_time_) end_.push_back(end += time);
+  find_gains(prices);
+}
+
+void Streamer::find_gains(const model::Multipliers* prices) {
+  const auto& fast = problem_.places[fast_];
+  const auto& home = problem_.places[home_];
+  gains_.resize(problem_.items.size());
+  used_in_.resize(problem_.phases.size());
   for (const auto i : items_)
     for (const auto& use : uses_[i]) {
-      const auto gained = std::max(gain(*use.cell), 0.0);
-      const auto busy = model::busy_time(*use.cell, problem.places[fast]);
-      if (gained <= 0 && busy <= 0) continue;
-      gains_[i].push_back({use.phase, gained, busy});
-      if (gained > 0) used_in_[use.phase].push_back(i);
+      const auto exposed = model::exposed_time(*use.cell, home) - model::exposed_time(*use.cell, fast);
+      const auto at_home = model::busy_time(*use.cell, home), there = model::busy_time(*use.cell, fast);
+      Use made{use.phase, std::max({exposed, at_home - there, 0.0}), there};
+      if (prices != nullptr) {
+        const auto* row = &prices->row[use.phase * (problem_.places.size() + 2)];
+        made.gained = std::max(row[0] * exposed + row[1 + home_] * at_home - row[1 + fast_] * there, 0.0);
+        made.busy = 0;  // which its price has
+      }
+      if (made.gained <= 0 && made.busy <= 0) continue;
+      gains_[i].push_back(made);
+      if (made.gained > 0) used_in_[use.phase].push_back(i);
     }
 }
 
@@ -74,13 +87,6 @@ void Streamer::fill(model::Schedule& schedule, const Tuning& tuning) {
 void Streamer::weigh(const model::Schedule& schedule) {
   for (const auto i : items_)
     for (auto& use : gains_[i]) use.weight *= schedule.phases[use.phase][i] == fast_ ? k_quieter : k_louder;
-}
-
-double Streamer::gain(const model::ItemCell& cell) const {
-  const auto& fast = problem_.places[fast_];
-  const auto& home = problem_.places[home_];
-  return std::max(model::exposed_time(cell, home) - model::exposed_time(cell, fast),
-                  model::busy_time(cell, home) - model::busy_time(cell, fast));
 }
 
 double Streamer::over(const std::vector<double>& sums, std::uint32_t k, std::size_t count) {
@@ -155,7 +161,7 @@ void Streamer::advance(std::uint32_t k, const Tuning& tuning) {
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
     return a.score != b.score ? a.score > b.score : a.item < b.item;
   });
-  auto room = room_ * (1 - tuning.reserve);
+  auto room = room_;
   for (const auto& one : candidates) {
     const auto size = static_cast<double>(problem_.items[one.item].size.value);
     const bool comes = !resident_[one.item];

@@ -8,12 +8,12 @@
 
 #include "model/loads.hpp"
 #include "model/problem.hpp"
+#include "model/relaxation.hpp"
 
 namespace terrace::strategy {
 
 struct Tuning {
   std::uint32_t lead = 3;  // phases ahead of its use that data may be brought
-  double reserve = 0;      // share of the budget that is kept free for what is on its way
   double worth = 0.25;     // seconds gained for a second of copying: what bringing costs, and what staying saves
   double patience = 1;     // seconds gained for a second of waiting
   double thrift = 0;       // seconds lost for a second of fast memory's bandwidth
@@ -25,7 +25,9 @@ struct Tuning {
 // One domain's items between its home and the fast place.
 class Streamer {
  public:
-  Streamer(const model::Problem& problem, DomainId domain, PlaceId fast, PlaceId home);
+  // `prices`, of the lower bound, may be null.
+  Streamer(const model::Problem& problem, DomainId domain, PlaceId fast, PlaceId home,
+           const model::Multipliers* prices);
 
   // Writes the places of the domain's items into the schedule.
   void fill(model::Schedule& schedule, const Tuning& tuning);
@@ -49,12 +51,11 @@ class Streamer {
     std::uint32_t next = 0;  // phases until its next use
   };
 
-  [[nodiscard]] double copy_in(std::uint32_t item) const { return model::move_time(problem_, item, home_, fast_); }
-  [[nodiscard]] double copy_out(std::uint32_t item) const {
-    return model::move_time(problem_, item, fast_, home_);
-  }
-  // What the use is worth: the latency that it no longer exposes, and the bandwidth that it no longer takes.
-  [[nodiscard]] double gain(const model::ItemCell& cell) const;
+  [[nodiscard]] double copy_in(std::uint32_t i) const { return model::move_time(problem_, i, home_, fast_); }
+  [[nodiscard]] double copy_out(std::uint32_t i) const { return model::move_time(problem_, i, fast_, home_); }
+  // What each use is worth: the latency that it no longer exposes, or the bandwidth that it no longer takes, if
+  // that is more; or both at the rows' prices.
+  void find_gains(const model::Multipliers* prices);
   // Of running sums by phase: what falls on `count` of them, one or more, from phase k on, going round.
   [[nodiscard]] static double over(const std::vector<double>& sums, std::uint32_t k, std::size_t count);
   // The item's first use from phase k on; one behind the last when the next one comes in the next

@@ -1,5 +1,5 @@
 // Interleaving, as `numactl --interleave` has it: chunks round robin over the places of their domain, 1:1.
-#include "strategy/search/interleave.hpp"
+#include "strategy/tiering/interleave.hpp"
 
 namespace terrace::strategy {
 

@@ -1,6 +1,6 @@
 // Weighted interleaving, as Linux 6.9 has it: chunks round robin over the places of their domain, in the ratio of
 // the bandwidths.
-#include "strategy/search/interleave.hpp"
+#include "strategy/tiering/interleave.hpp"
 
 namespace terrace::strategy {
 

@@ -95,12 +95,10 @@ TEST(Directives, AUseThatTheProfileMissedIsPlannedFor) {
   model::use(directed, Directives({{"middle", "u", true}}), k_exposed);
   ASSERT_EQ(directed.phases[1].cells.size(), 1U);
   EXPECT_EQ(directed.phases[1].cells[0].read_bytes, k_size);
-  for (const char* planner : {"joint", "auto"}) {
-    const auto without = takes(truth, seen, planner);
-    const auto with = takes(truth, directed, planner);
-    EXPECT_NEAR(with, best(truth), 1e-9 * with) << planner;
-    EXPECT_GT(without, 1.01 * with) << planner << ": the profile alone was enough";
-  }
+  const auto without = takes(truth, seen, "auto");
+  const auto with = takes(truth, directed, "auto");
+  EXPECT_NEAR(with, best(truth), 1e-9 * with);
+  EXPECT_GT(without, 1.01 * with) << "the profile alone was enough";
 }
 
 TEST(Directives, WhatIsSparedMayLeaveAndIsNotWaitedFor) {
@@ -112,8 +110,8 @@ TEST(Directives, WhatIsSparedMayLeaveAndIsNotWaitedFor) {
   model::spare(directed, Directives({{"mid*", "u", false}}));
   EXPECT_TRUE(directed.phases[1].cells.empty());
   EXPECT_EQ(directed.phases[0].cells.size(), 1U);
-  const auto without = takes(truth, seen, "joint");
-  const auto with = takes(truth, directed, "joint");
+  const auto without = takes(truth, seen, "auto");
+  const auto with = takes(truth, directed, "auto");
   EXPECT_NEAR(with, best(truth), 1e-9 * with);
   EXPECT_GT(without, 1.01 * with);
 }

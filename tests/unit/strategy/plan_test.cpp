@@ -17,7 +17,7 @@ namespace {
 
 Plan sample() {
   Plan plan;
-  plan.planner = "joint";
+  plan.planner = "auto";
   plan.machine = "example";
   plan.loop = "main";
   plan.budget = {"hbm=1GiB"};

@@ -9,6 +9,7 @@
 #include "model/moves.hpp"
 #include "strategy/planner.hpp"
 #include "strategy/search/choose.hpp"
+#include "strategy/search/refine.hpp"
 
 namespace terrace::strategy {
 namespace {
@@ -159,7 +160,7 @@ double brute_force(const model::Problem& problem) {
   return best;
 }
 
-TEST(Planners, JointFindsTheBestOfAllSchedulesOfSmallProblems) {
+TEST(Planners, AutoFindsTheBestOfAllSchedulesOfSmallProblems) {
   std::mt19937 random(7);
   int moving = 0;
   for (int n = 0; n < 40; ++n) {
@@ -173,7 +174,7 @@ TEST(Planners, JointFindsTheBestOfAllSchedulesOfSmallProblems) {
         cell.exposure *= 8;
       }
     }
-    const auto decision = find_planner("joint").decide(problem, model::Calibration{}, Effort::thorough);
+    const auto decision = find_planner("auto").decide(problem, model::Calibration{}, Effort::thorough);
     const auto best = brute_force(problem);
     EXPECT_GE(decision.prediction.total.value, best * (1 - 1e-12));
     EXPECT_LE(decision.prediction.total.value, best * (1 + 1e-6)) << "problem " << n;
@@ -182,13 +183,13 @@ TEST(Planners, JointFindsTheBestOfAllSchedulesOfSmallProblems) {
   EXPECT_GT(moving, 5) << "the problems are too easy to say anything about moves";
 }
 
-TEST(Planners, JointIsNeverPredictedToBeSlowerThanUnimem) {
+TEST(Planners, AutoIsNeverPredictedToBeSlowerThanUnimem) {
   std::mt19937 random(8);
   for (const auto effort : {Effort::quick, Effort::thorough}) {
     for (const auto& shape : shapes()) {
       const auto problem = random_problem(random, shape);
-      const auto joint = find_planner("joint").decide(problem, {}, effort).prediction.total;
-      EXPECT_LE(joint, find_planner("unimem").decide(problem, {}, effort).prediction.total);
+      const auto best = find_planner("auto").decide(problem, {}, effort).prediction.total;
+      EXPECT_LE(best, find_planner("unimem").decide(problem, {}, effort).prediction.total);
     }
   }
 }

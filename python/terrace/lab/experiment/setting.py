@@ -12,7 +12,7 @@ from terrace.lab.experiment.cells import Answer, Answers, Cell
 from terrace.lab.workloads import Workload
 from terrace.solve.figures import hold_bound
 
-_OURS = ("auto", "joint", "stream", "unimem", "global", "local", "slow-only", "fast-only")
+_OURS = ("auto", "stream", "unimem", "global", "local", "slow-only", "fast-only")
 # What the bound is not about: itself, data beyond the budget, moves that cost nothing, a cache of lines.
 _BEYOND_THE_BOUND = {"bound", "fast-only", "free", "cache-mode"}
 _OF_EVERY_SIZE = "slow-only"  # is asked without a size; `held` compares it where a table shows it beside one

@@ -56,11 +56,11 @@ STEPS = (
     _named("+ local", _unlearned("unimem")),
     _named("+ partition", _read("live unimem")),
     _named("+ initial", _read("planned unimem")),
-    _named("+ joint", _read("planned auto")),
+    _named("+ stream", _read("planned auto")),
 )
 SWITCHES = (
     _named("all on", _read("planned auto")),
-    _named("without joint", _read("planned unimem")),
+    _named("without stream", _read("planned unimem")),
     _named("without moves", _read("planned global")),
     _named("without global", _read("planned local")),
     _named("without partition", _read("planned auto objects")),

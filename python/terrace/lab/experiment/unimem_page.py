@@ -237,7 +237,7 @@ def _techniques(setting: Setting, answers: Answers) -> Section:
     return Section(
         "Figure 11: what each technique contributes",
         "In the paper's order: one placement for the loop, local search, partitioning, initial placement; then "
-        "the joint planner. Without initial placement a run learns in its first iteration. The runtime always "
+        "the default planner, which streams. Without initial placement a run learns in its first iteration. The runtime always "
         "cuts objects into chunks, so the first two steps are plans that move whole objects, plus what learning "
         "cost the same planner with chunks.",
         [

@@ -1,5 +1,5 @@
 // Weights of an interleave. See interleave_weights.hpp.
-#include "strategy/search/interleave_weights.hpp"
+#include "strategy/tiering/interleave_weights.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,16 +1,16 @@
 // See interleave.hpp.
-#include "strategy/search/interleave.hpp"
+#include "strategy/tiering/interleave.hpp"
 
 #include <algorithm>
 
 #include "strategy/search/choose.hpp"
-#include "strategy/search/interleave_weights.hpp"
+#include "strategy/tiering/interleave_weights.hpp"
 
 namespace terrace::strategy {
 
 Decision Interleave::decide(const model::Problem& problem, const model::Calibration&, Effort) const {
   auto placement = at_home(problem);
-  auto room = room_beside_pins(problem);
+  auto room = model::room_beside_pins(problem);
   std::vector<RoundRobin> turns;
   for (std::size_t d = 0; d < model::domain_count(problem); ++d) {
     const auto& places = model::fastest_first(problem, static_cast<DomainId>(d));

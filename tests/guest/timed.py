@@ -144,7 +144,9 @@ class TimedReader(PlanReader):
 
 def _instances(samples: list[Sample]) -> list[_Instance]:
     starts = [sample for sample in samples if not sample.inside]
-    ends = [(one.before * 1e-9, one.after * 1e-9) for one in starts[1:]] + [(float("inf"), float("inf"))]
+    ends = [(one.before * 1e-9, one.after * 1e-9) for one in starts[1:]]
+    # The last one ends with the loop, at a time that the auditor does not hear of.
+    ends.append((starts[-1].after * 1e-9, float("inf")))
     return [
         _Instance(one.position, (one.before * 1e-9, one.after * 1e-9), end)
         for one, end in zip(starts, ends, strict=True)

@@ -30,6 +30,12 @@ Seconds remapping_time(const CopierPrice& price, Bytes size) {
 
 Seconds stall_time(const CopierPrice& price, Bytes size) { return pieces(price, size) * price.stall; }
 
+Seconds watching_time(const CopierPrice& price, Bytes size) {
+  if (!price.trap) return {};
+  const auto piece = price.piece.value == 0 ? size : std::min(size, price.piece);
+  return *price.trap + 2 * (remapping_time(price, piece) + stall_time(price, piece));
+}
+
 std::uint32_t mover_threads(const CopierPrice& price, const Initiator& initiator, double busy) {
   return std::min(price.threads, static_cast<std::uint32_t>(std::max(1.0, initiator.cores - busy)));
 }

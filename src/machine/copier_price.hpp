@@ -50,6 +50,9 @@ inline constexpr const char* k_ideal_copier = "ideal";
 Seconds remapping_time(const CopierPrice& price, Bytes size);
 // What it takes of each running thread of the program.
 Seconds stall_time(const CopierPrice& price, Bytes size);
+// What it takes who touches a chunk that is watched (progress by sentinel): the trap, and the piece that it begins
+// with put aside before and back now, with what both take of a running thread.
+Seconds watching_time(const CopierPrice& price, Bytes size);
 // Of the mover that run beside a program on `busy` of the initiator's cores: on those that it leaves free, or one.
 std::uint32_t mover_threads(const CopierPrice& price, const Initiator& initiator, double busy);
 // How fast `threads` of the mover copy, as `initiator` sees both places: no faster than the paths or what the

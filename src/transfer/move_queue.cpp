@@ -45,6 +45,12 @@ void make_room(std::vector<Element>& list, std::size_t elements) {
   if (list.capacity() < elements) list.reserve(std::max(elements, 2 * list.capacity()));
 }
 
+// Nobody will say that its sentinel is touched.
+void begin_by_time(Start& start) {
+  start.due = start.otherwise;
+  start.sentinel = memory::k_no_chunk;
+}
+
 }  // namespace
 
 MoveQueue::MoveQueue(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger,
@@ -92,6 +98,8 @@ Ticket MoveQueue::submit(std::span<const TransferRequest> requests) {
     transfer.result.chunk = request.chunk;
     transfer.result.to = request.to;
     transfer.start = request.start;
+    transfer.sentinel = request.start.sentinel != memory::k_no_chunk ? &chunks_[request.start.sentinel] : nullptr;
+    sentinels_changed_ = sentinels_changed_ || transfer.sentinel;
     queue_.push_back(transfer);
   }
   pthread_cond_signal(&asked_);
@@ -114,6 +122,7 @@ void MoveQueue::wait(Ticket ticket) {
   const Lock lock(mutex_);
   for (auto& transfer : queue_)
     if (transfer.result.ticket <= ticket) transfer.start = {};
+  sentinels_changed_ = true;
   ++waiting_;
   pthread_cond_signal(&asked_);
   while (!finished(ticket)) pthread_cond_wait(&finished_one_, &mutex_);
@@ -123,6 +132,7 @@ void MoveQueue::wait(Ticket ticket) {
 void MoveQueue::hasten() {
   const Lock lock(mutex_);
   for (auto& transfer : queue_) transfer.start = {};
+  sentinels_changed_ = true;
   group_rate_ = 0;
   pthread_cond_signal(&asked_);
 }
@@ -155,6 +165,9 @@ bool MoveQueue::in_group(ChunkId first, std::uint32_t count) const {
 void MoveQueue::forget(ChunkId first, std::uint32_t count) {
   const Lock lock(mutex_);
   ++forgetting_;
+  disarm(first, count);
+  for (auto& transfer : queue_)
+    if (transfer.start.sentinel - first < count) begin_by_time(transfer.start);
   const auto now = clock_.now();
   std::erase_if(queue_, [&](Transfer& one) {
     if (one.result.chunk - first >= count) return false;
@@ -201,6 +214,7 @@ void MoveQueue::run() noexcept {
     await_due();
     if (stop_) return;
     take_group();
+    for (const auto& transfer : group_) disarm(transfer.result.chunk, 1);
     pthread_mutex_unlock(&mutex_);
     carry_group();
     pthread_mutex_lock(&mutex_);
@@ -220,6 +234,7 @@ bool MoveQueue::is_due(const Transfer& transfer) {
 // Until there is something to do, or to stop for.
 void MoveQueue::await_due() {
   while (!stop_) {
+    if (sentinels_changed_) arm_sentinels();
     if (queue_.empty() || forgetting_ > 0 || queue_.front().start.due == k_never) {
       pthread_cond_wait(&asked_, &mutex_);
       continue;
@@ -229,6 +244,65 @@ void MoveQueue::await_due() {
     const auto end = after(std::clamp(left, 0.0, k_longest_due_wait));
     pthread_cond_clockwait(&asked_, &mutex_, CLOCK_MONOTONIC, &end);
   }
+}
+
+// Those of the queue are armed, and no others. One that moves is armed anew when it has arrived. Where the system
+// does not let a chunk be watched, its transfers begin by time.
+void MoveQueue::arm_sentinels() {
+  sentinels_changed_ = false;
+  for (auto& one : armed_) one.wanted = false;
+  for (auto& transfer : queue_) {
+    if (transfer.start.sentinel == memory::k_no_chunk) continue;
+    const auto known = std::ranges::find(armed_, transfer.start.sentinel, &Armed::chunk);
+    if (known != armed_.end())
+      known->wanted = true;
+    else if (!arm(transfer))
+      begin_by_time(transfer.start);
+  }
+  std::erase_if(armed_, [&](const Armed& one) {
+    if (!one.wanted) sentinels_->disarm(one.chunk, 1);
+    return !one.wanted;
+  });
+}
+
+bool MoveQueue::arm(const Transfer& transfer) {
+  if (!sentinels_ && !no_sentinels_) {
+    try {
+      armed_.reserve(PageSentinels::k_most);
+      sentinels_ = std::make_unique<PageSentinels>(touched_body, this, enter_);
+    } catch (const std::exception&) {
+      no_sentinels_ = true;
+    }
+  }
+  const auto& chunk = *transfer.sentinel;
+  if (!sentinels_ || !sentinels_->arm(transfer.start.sentinel, chunk.address, chunk.size)) return false;
+  armed_.push_back({transfer.start.sentinel, true});
+  return true;
+}
+
+void MoveQueue::disarm(ChunkId first, std::uint32_t count) {
+  const auto gone = std::erase_if(armed_, [&](const Armed& one) { return one.chunk - first < count; });
+  if (gone == 0) return;
+  sentinels_->disarm(first, count);
+  sentinels_changed_ = true;
+}
+
+// What it stands for is due, and all before it, whatever their own sentinels are.
+void MoveQueue::touched(ChunkId sentinel) {
+  const Lock lock(mutex_);
+  std::erase_if(armed_, [&](const Armed& one) { return one.chunk == sentinel; });
+  const auto last = std::find_if(queue_.rbegin(), queue_.rend(),
+                                 [&](const Transfer& one) { return one.start.sentinel == sentinel; });
+  for (auto at = last; at != queue_.rend(); ++at) {
+    at->start.due = {};
+    at->start.sentinel = memory::k_no_chunk;
+  }
+  sentinels_changed_ = true;
+  pthread_cond_signal(&asked_);
+}
+
+void MoveQueue::touched_body(void* self, ChunkId sentinel) noexcept {
+  static_cast<MoveQueue*>(self)->touched(sentinel);
 }
 
 // The transfers at the head of the queue that one copier brings to one place, up to a good call's worth; a chunk

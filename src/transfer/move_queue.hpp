@@ -7,11 +7,13 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
 #include "core/clock.hpp"
 #include "memory/ledger.hpp"
 #include "transfer/copier.hpp"
+#include "transfer/exchange/page_sentinels.hpp"
 #include "transfer/mover.hpp"
 
 namespace terrace::transfer {
@@ -44,6 +46,11 @@ class MoveQueue final : public Mover {
     // Looked up by the one who asks: the table may grow while the thread is at work, its chunks stay where they
     // are.
     memory::Chunk* chunk = nullptr;
+    memory::Chunk* sentinel = nullptr;  // the same
+  };
+  struct Armed {
+    ChunkId chunk = 0;
+    bool wanted = false;
   };
   struct InParts {  // a chunk that is held on further places (copier.hpp)
     ChunkId chunk = 0;
@@ -51,6 +58,10 @@ class MoveQueue final : public Mover {
   };
   void run() noexcept;
   void await_due();
+  void arm_sentinels();
+  bool arm(const Transfer& transfer);
+  void disarm(ChunkId first, std::uint32_t count);
+  void touched(ChunkId sentinel);
   [[nodiscard]] bool is_due(const Transfer& transfer);
   void take_group();
   void carry_group();
@@ -59,6 +70,7 @@ class MoveQueue final : public Mover {
   [[nodiscard]] bool in_group(ChunkId first, std::uint32_t count) const;
   [[nodiscard]] bool finished(Ticket ticket) const;
   static void* thread_body(void* self);
+  static void touched_body(void* self, ChunkId sentinel) noexcept;
 
   const machine::Machine& machine_;
   memory::ChunkTable& chunks_;
@@ -78,6 +90,8 @@ class MoveQueue final : public Mover {
   std::vector<Transfer> group_;                             // begun, not done
   std::vector<TransferResult> finished_;
   std::vector<InParts> in_parts_;
+  std::vector<Armed> armed_;        // sentinels
+  bool sentinels_changed_ = false;  // the queue's; the thread arms and disarms
   bool stop_ = false;
   double rate_limit_ = 1;
   double group_rate_ = 0;  // of those that began last, where they were asked for at one of their own
@@ -85,6 +99,10 @@ class MoveQueue final : public Mover {
   // Threads that give up moves out and have not given their room back yet: moves in behind them may count on it.
   int forgetting_ = 0;
   Ticket next_ = 1;
+
+  // Made by the thread when it first needs them. The last member: its own thread comes in by touched().
+  std::unique_ptr<PageSentinels> sentinels_;
+  bool no_sentinels_ = false;  // the system does not let this process have any
 };
 
 }  // namespace terrace::transfer

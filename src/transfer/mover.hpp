@@ -16,16 +16,18 @@ namespace terrace::transfer {
 
 using Ticket = std::uint64_t;
 
+inline constexpr Seconds k_never{std::numeric_limits<double>::infinity()};
+
 // When a transfer may begin, and how fast it goes then. Those behind it wait for it, too.
 struct Start {
   // Not before this time of the clock; a transfer that never comes due waits for hasten().
   Seconds due;
   double rate = 0;  // of full speed; 0: as limit_rate() says
-  // Due, and all before it, once the program has touched this chunk, if that is earlier. In virtual time only.
+  // Due, and all before it, once the program has touched this chunk, if that is earlier.
   ChunkId sentinel = memory::k_no_chunk;
+  // Instead of `due`, where the system does not let that chunk be watched.
+  Seconds otherwise = k_never;
 };
-inline constexpr Seconds k_never{std::numeric_limits<double>::infinity()};
-
 struct TransferRequest {
   ChunkId chunk = 0;
   PlaceId to = 0;

@@ -25,7 +25,8 @@ class Sample:
     after: int
     end: int
     starts: list[int] = field(repr=False)
-    runs: list[tuple[int, int, int]] = field(repr=False)  # first address, one past the last, node
+    # First address, one past the last, node: -1 where the pages are on their way.
+    runs: list[tuple[int, int, int]] = field(repr=False)
     inside: bool = False
 
     def nodes(self, low: int, high: int) -> Counter[int]:
@@ -35,10 +36,15 @@ class Sample:
         while at < len(self.runs) and self.runs[at][0] < high:
             first, last, node = self.runs[at]
             pages = (min(last, high) - max(first, low)) // PAGE
-            if pages > 0:
+            if pages > 0 and node >= 0:
                 found[node] += pages
             at += 1
         return found
+
+    def is_absent(self, address: int) -> bool:
+        """Whether the kernel had no page there, not even one on its way."""
+        at = bisect.bisect_right(self.starts, address) - 1
+        return at < 0 or self.runs[at][1] <= address
 
 
 def read_samples(path: Path) -> list[Sample]:

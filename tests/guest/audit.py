@@ -22,7 +22,8 @@ class Verdict:
 
     exact: int = 0  # chunks at phase starts that had to be, and were, on one node with every page
     either: int = 0  # those that were allowed two
-    empty: int = 0  # those of which no page was there yet
+    empty: int = 0  # those of which no page was there yet, or that were put aside
+    watched: int = 0  # how often a chunk was seen put aside for whoever touches it
     problems: list[str] = field(default_factory=list)
     seen: dict[str, set[int]] = field(default_factory=dict)  # nodes on which the kernel saw each object, wholly
     where: tuple[int, int, int] | None = None  # of the first problem: when the sample was made, object, chunk

@@ -50,27 +50,30 @@ class Results:
         return accounts.read_samples(dump)
 
 
-def _streaming_plan(build: Path, folder: Path, name: str, fast: str, progress: str) -> None:
+# What follows plans that move data inside phases: program, its words, bytes of fast memory, progress of the plan.
+_NPB = ("--class", "W", "--iterations", "3")
+_STREAMS = (
+    ("cg", _NPB, "4MiB", ("accesses", "sentinel")),
+    ("mg", _NPB, "12MiB", ("timer", "sentinel")),
+    ("hydro", ("--side", "256", "--steps", "3"), "8MiB", ("timer", "sentinel")),
+)
+
+
+def _streaming_plan(
+    build: Path, folder: Path, name: str, arguments: tuple[str, ...], fast: str, progress: str
+) -> None:
     """The plan of `auto` for the hooked program on the guest's machine file, and what virtual time makes of it."""
-    program, arguments = build / "tests/guest/hooked" / name, ["--class", "W", "--iterations", "3"]
-    profile, plan = folder / f"profile_{name}.terrace", build / f"tests/guest/stream_{name}.toml"
+    program = build / "tests/guest/hooked" / name
+    stem = f"{name}_{progress}"
+    profile, plan = folder / f"profile_{stem}.terrace", build / f"tests/guest/stream_{stem}.toml"
+    virtual = folder / f"virtual_{stem}.terrace"
     machine: list[str | Path] = ["--machine", HERE / "guest.toml", "--progress"]
-    virtual = folder / f"virtual_{name}.terrace"
+    collector = ["--collector", "simulated-sampling"]
+    followed = "timer" if progress == "accesses" else progress  # as the real run does
     commands: list[list[str | Path]] = [
-        [
-            "record",
-            "--collector",
-            "simulated-sampling",
-            *machine,
-            progress,
-            "-o",
-            profile,
-            "--",
-            program,
-            *arguments,
-        ],
+        ["record", *collector, *machine, progress, "-o", profile, "--", program, *arguments],
         ["plan", profile, "--fast", fast, "-o", plan],
-        ["simulate", *machine, "timer", "--plan", plan, "-o", virtual, "--", program, *arguments],
+        ["simulate", *machine, followed, "--plan", plan, "-o", virtual, "--", program, *arguments],
     ]
     for command in commands:
         verb = [Path(sys.executable).parent / "terrace", *command]
@@ -104,8 +107,9 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Results:
         )
         plan = build / f"tests/guest/cg_{problem_class.lower()}.toml"
         plan.write_text(make(accounts.read_run(store, "cg")))
-    _streaming_plan(build, folder, "cg", "4MiB", "accesses")
-    _streaming_plan(build, folder, "mg", "12MiB", "timer")
+    for name, arguments, fast, progresses in _STREAMS:
+        for progress in progresses:
+            _streaming_plan(build, folder, name, arguments, fast, progress)
     status, output = vm.run(
         [str(HERE / "jobs.sh"), str(build)], vm.parse_nodes(NODES), cwd=HERE, out=folder, timeout=500
     )

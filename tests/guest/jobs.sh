@@ -24,12 +24,14 @@ obey() {
   job "cg_$1" terrace run --plan "$guest/cg_$1.toml" -o "$out/cg_$1.terrace" -- \
     "${audited[@]}" "$build/workloads/cg" --class "${1^^}"
 }
-# CG and MG, without hooks, follow plans that move data inside phases. The kernel is asked inside phases, too. The
+# Programs without hooks follow plans that move data inside phases. The kernel is asked inside phases, too. The
 # budget is the plan's and a little more: what `env` had of it before it became the program is not given back.
 stream() {
-  export PHASE_AUDIT_EVERY=200000
-  job "stream_$1" terrace run --plan "$guest/stream_$1.toml" --budget "ddr=$2" -o "$out/stream_$1.terrace" -- \
-    "${audited[@]}" "$build/workloads/$1" --class W --iterations 3
+  local name=stream_$1_$2 program=$1 budget=$3
+  export PHASE_AUDIT_EVERY=$4  # microseconds
+  shift 4
+  job "$name" terrace run --plan "$guest/$name.toml" --budget "ddr=$budget" -o "$out/$name.terrace" -- \
+    "${audited[@]}" "$build/workloads/$program" "$@"
   unset PHASE_AUDIT_EVERY
 }
 # CG learns: hooks in the first iteration, then a plan of its own.
@@ -61,8 +63,12 @@ job two_nodes "$guest/two_nodes_test"  # alone: it fills a node
 learn &
 obey s
 obey w
-stream cg 4160KiB
-stream mg 12352KiB
+stream cg accesses 4160KiB 200000 --class W --iterations 3
+stream cg sentinel 4160KiB 200000 --class W --iterations 3
+for progress in timer sentinel; do
+  stream mg $progress 12352KiB 200000 --class W --iterations 3
+  stream hydro $progress 8256KiB 30000 --side 256 --steps 3
+done
 victim forks fork 6
 victim killed kill 6
 restricted

@@ -4,7 +4,8 @@
 //
 // Writes lines to $PHASE_AUDIT.PID:
 //   loop NAME
-//   pages ADDRESS COUNT NODE    in hexadecimal: neighbours on one node; pages that are not there are left out
+//   pages ADDRESS COUNT NODE    in hexadecimal: neighbours on one node, -1 for those on their way to another one;
+//                               pages that are not there are left out
 //   phase ITERATION POSITION NAME BEFORE AFTER END    what the lines of pages before it are about; CLOCK_MONOTONIC
 //   in
 //                               ns: terrace_phase() was called, has returned, the kernel has answered
@@ -99,7 +100,7 @@ static void audit_range(uint64_t low, uint64_t high, int page_map) {
       if (g_present[i] >> 62) g_pages[n++] = (void*)(uintptr_t)(at + i * k_page);
     if (n > 0 && syscall(SYS_move_pages, 0, n, g_pages, NULL, g_nodes, 0) != 0) abort();
     for (size_t i = 0; i < n; ++i)
-      if (g_nodes[i] >= 0) add_page(&run, (uint64_t)(uintptr_t)g_pages[i], g_nodes[i]);
+      add_page(&run, (uint64_t)(uintptr_t)g_pages[i], g_nodes[i] >= 0 ? g_nodes[i] : -1);
   }
   end_run(&run);
 }

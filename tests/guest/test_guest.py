@@ -116,9 +116,20 @@ def test_cg_verifies(guest, job):
 TOLERANCE = 0.25
 
 
-@pytest.mark.parametrize("name", ["cg", "mg"])
-def test_by_time_every_page_lies_where_the_plan_has_it(guest, name):
-    job = f"stream_{name}"
+STREAMS = [
+    ("cg", "accesses"),
+    ("cg", "sentinel"),
+    ("mg", "timer"),
+    ("mg", "sentinel"),
+    ("hydro", "timer"),
+    ("hydro", "sentinel"),
+]
+streams = pytest.mark.parametrize(("name", "progress"), STREAMS)
+
+
+@streams
+def test_inside_phases_every_page_lies_where_the_plan_has_it(guest, name, progress):
+    job = f"stream_{name}_{progress}"
     assert guest.status(job) == 0, guest.errors(job)
     run, samples = guest.run(job, name), guest.samples(job)
     plan = guest.plans / f"{job}.toml"
@@ -130,28 +141,28 @@ def test_by_time_every_page_lies_where_the_plan_has_it(guest, name):
     verdict = fine(check_timed_plan(samples, run, plan, "cxl", TOLERANCE), samples, run)
     assert verdict.exact > verdict.either, "most of it was certain"
     assert sum(nodes == {NEAR, FAR} for nodes in verdict.seen.values()) >= 2, verdict.seen
+    assert (verdict.watched > 10) == (progress == "sentinel"), "chunks were seen put aside"
     fine(check_journal(samples, run), samples, run)
     assert "no access was seen" in " ".join(run.notes), "the program has no hooks"
 
 
-@pytest.mark.parametrize("name", ["cg", "mg"])
-def test_the_timed_comparison_sees_a_plan_that_was_not_obeyed(guest, name, tmp_path):
-    job = f"stream_{name}"
+@streams
+def test_the_comparison_inside_phases_sees_a_plan_that_was_not_obeyed(guest, name, progress, tmp_path):
+    job = f"stream_{name}_{progress}"
     text = (guest.plans / f"{job}.toml").read_text()
     plan = tmp_path / "other.toml"
-    for other in (
-        re.sub(r"times = .*? }", "times = [] }", text).replace("segments = [", "segments = [1, "),
-        text.replace('to = "ddr"', 'to = "cxl"', 1),
-    ):
+    # Other times, or the same without a sentinel; another target.
+    timed = re.sub(r"times = .*? }", "times = [] }", text).replace("segments = [", "segments = [1, ")
+    for other in (re.sub(r"begins_with = .*\n", "", timed), text.replace('to = "ddr"', 'to = "cxl"', 1)):
         plan.write_text(other)
         verdict = check_timed_plan(guest.samples(job), guest.run(job, name), plan, "cxl", TOLERANCE)
         assert verdict.problems
 
 
-@pytest.mark.parametrize("name", ["cg", "mg"])
-def test_one_plan_moves_the_same_in_the_same_order_on_both_backends(guest, name):
-    real = guest.run(f"stream_{name}", name)
-    virtual = accounts.read_run(guest.folder / f"virtual_{name}.terrace", name)
+@streams
+def test_one_plan_moves_the_same_in_the_same_order_on_both_backends(guest, name, progress):
+    real = guest.run(f"stream_{name}_{progress}", name)
+    virtual = accounts.read_run(guest.folder / f"virtual_{name}_{progress}.terrace", name)
     assert (real.backend, virtual.backend) == ("real", "virtual")
     for iteration in range(3):
         assert len(order_of(real, iteration)) > 100
@@ -161,7 +172,7 @@ def test_one_plan_moves_the_same_in_the_same_order_on_both_backends(guest, name)
 
 
 def test_moves_that_a_run_does_not_make_or_makes_elsewhere_are_found(guest):
-    virtual = accounts.read_run(guest.folder / "virtual_mg.terrace", "mg")
+    virtual = accounts.read_run(guest.folder / "virtual_mg_timer.terrace", "mg")
     moves = [one for one in virtual.moves if one.iteration == 1]
     assert first_difference(virtual, virtual, 1) is None
     k = len(moves) // 2
@@ -172,9 +183,9 @@ def test_moves_that_a_run_does_not_make_or_makes_elsewhere_are_found(guest):
 
 def test_a_plan_in_accesses_is_followed_by_time_and_says_so(guest):
     sentence = "its segments begin by accesses, and a run on real memory hears nothing of accesses"
-    assert guest.errors("stream_cg").count(sentence) == 1
-    assert sentence in " ".join(guest.run("stream_cg", "cg").notes)
-    assert sentence not in guest.errors("stream_mg")
+    assert guest.errors("stream_cg_accesses").count(sentence) == 1
+    assert sentence in " ".join(guest.run("stream_cg_accesses", "cg").notes)
+    assert sentence not in guest.errors("stream_mg_timer")
 
 
 # --- CG learns ---------------------------------------------------------------------------------------------------

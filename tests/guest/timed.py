@@ -1,7 +1,10 @@
-"""The kernel's account against a plan whose segments begin by time, worked out again from the plan file.
+"""The kernel's account against a plan whose segments begin by time or by sentinel, worked out again from the plan
+file.
 
 A segment is due when its share of the time has passed that its phase took the last time, or, the first time,
-that the plan predicts; or when the phase ends, if that is earlier. Moves are made one after another in the order
+that the plan predicts; or when the phase ends, if that is earlier. One that begins with a chunk is due when
+somebody touches that: not while the kernel has no page where the chunk begins, and no later than the next sample
+that has one again. Moves are made one after another in the order
 of the plan. So three things are held against each other. The journal's moves are the plan's, in their order.
 None begins before it is due, and none later than a tolerance after it is due and the one before it is done. And
 the kernel has every page where the plan has it: before a move is due on the one side, once it is made on the
@@ -19,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from accounts import Object, Run, Sample
+from accounts import PAGE, Object, Run, Sample
 from audit import PlanReader, Verdict, clock_offset
 
 
@@ -86,11 +89,15 @@ class TimedReader(PlanReader):
         super().__init__(plan, run, home, moves={})
         self.phases = _phases(self._plan)
         self.events: list[_Event] = []  # in the order of asking
+        self.watched = 0  # how often a chunk was seen put aside for whoever touches it
         self._by_segment: dict[tuple[int, int], list[dict[str, Any]]] = {}
+        self._sentinels: dict[tuple[int, int], dict[str, Any]] = {}
         orders = {one["name"]: one for one in self._plan.get("internals", {}).get("segment", [])}
         for segment in self._plan.get("segment", []):
             moves = [{**move, "chunks": span} for move in segment["moves"] for span in self._spans(move)]
             order = orders.get(segment["name"], {}).get("order", range(len(moves)))
+            if "begins_with" in segment:
+                self._sentinels[self._point(segment["name"])] = segment["begins_with"]
             self._by_segment[self._point(segment["name"])] = [
                 move for _, move in sorted(zip(order, moves, strict=True), key=lambda pair: int(pair[0]))
             ]
@@ -106,11 +113,14 @@ class TimedReader(PlanReader):
                 return k, min(range(len(phase.offsets)), key=lambda s: abs(phase.offsets[s] - offset))
         raise ValueError(f"the plan has no phase {label}")
 
-    def begin(self, at: _Instance, last: tuple[float, float] | None, living: list[Object]) -> None:
+    def begin(
+        self, at: _Instance, last: tuple[float, float] | None, living: list[Object], inside: list[Sample]
+    ) -> None:
         """What is due in an instance of the phase, which took `last` the last time."""
         phase = self.phases[at.position]
         predicted = sum(phase.times)
         took = last or ((predicted, predicted) if predicted else None)
+        touched = self._touched(at, living, inside)
         for s in range(len(phase.offsets)):
             due = (
                 at.end
@@ -120,8 +130,36 @@ class TimedReader(PlanReader):
                     for begin, time, end in zip(at.begin, took, at.end, strict=True)
                 )
             )
+            if s in touched:  # and so are all before it, once it is
+                later = [bounds for k, bounds in touched.items() if k >= s]
+                due = min(low for low, _ in later), min(high for _, high in later)
             for move in self._by_segment.get((at.position, s), []):
                 self._ask(move, at.begin if s == 0 else (due[0], due[1]), living)
+
+    def _touched(
+        self, at: _Instance, living: list[Object], inside: list[Sample]
+    ) -> dict[int, tuple[float, float]]:
+        """By segment that begins with a chunk, between which times that was touched first."""
+        touched = {}
+        for s in range(len(self.phases[at.position].offsets)):
+            sentinel = self._sentinels.get((at.position, s))
+            here = [
+                one for one in living if sentinel and (self._entry(one) or {}).get("name") == sentinel["object"]
+            ]
+            if not sentinel or not here:
+                continue
+            one = here[-1]
+            parts = (self._entry(one) or {}).get("chunks", 1)
+            low, high = at.begin[0], at.end[1]
+            begin = -(-one.range(sentinel["chunk"] * one.chunks // parts)[0] // PAGE) * PAGE
+            absent = [k for k, sample in enumerate(inside) if sample.is_absent(begin)]
+            if absent:
+                self.watched += 1
+                low = inside[absent[-1]].after * 1e-9
+                if absent[-1] + 1 < len(inside):
+                    high = min(high, inside[absent[-1] + 1].end * 1e-9)
+            touched[s] = low, high
+        return touched
 
     def _ask(self, move: dict[str, Any], due: tuple[float, float], living: list[Object]) -> None:
         for one in living:
@@ -158,7 +196,12 @@ def _events(samples: list[Sample], run: Run, reader: TimedReader) -> list[_Event
     starts = [sample for sample in samples if not sample.inside]
     for sample, instance in zip(starts, _instances(samples), strict=True):
         living = run.living(run.phases[sample.iteration, sample.position])
-        reader.begin(instance, took.get(instance.position), living)
+        inside = [
+            one
+            for one in samples
+            if one.inside and (one.iteration, one.position) == (sample.iteration, sample.position)
+        ]
+        reader.begin(instance, took.get(instance.position), living, inside)
         took[instance.position] = instance.took()
     return reader.events
 
@@ -212,6 +255,7 @@ def check_timed_plan(samples: list[Sample], run: Run, plan: Path, home: str, tol
     verdict = Verdict()
     reader = TimedReader(plan, run, home)
     events = _events(samples, run, reader)
+    verdict.watched = reader.watched
     low, high = clock_offset(samples, run)
     free = 0.0  # when the mover had surely made the one before
     made = iter([move for move in run.moves if not move.refused])

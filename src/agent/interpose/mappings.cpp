@@ -91,7 +91,9 @@ TERRACE_EXPORT void* mremap(void* address, size_t old_length, size_t length, int
     to = va_arg(more, void*);
     va_end(more);
   }
+  terrace::transfer::hold_exchanges();
   auto* const got = reinterpret_cast<void*>(syscall(SYS_mremap, address, old_length, length, flags, to));
+  terrace::transfer::release_exchanges();
   auto* const here = agent::following();
   if (!here || got == MAP_FAILED) return got;
   agent::forget(*here, address, old_length);

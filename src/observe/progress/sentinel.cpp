@@ -1,5 +1,10 @@
-// By the first touch of a chunk that the phase reaches with the segment and not before: it is protected, and who
-// touches it traps. Where a segment has no such chunk it begins by time. Profiles count accesses.
+// By the first touch of a chunk that the phase reaches with the segment and not before: its pages are put aside,
+// and who touches them traps. Where a segment has no such chunk it begins by time. Profiles count accesses.
+#include <unistd.h>
+
+#include <cstring>
+
+#include "core/userfault_file.hpp"
 #include "observe/progress_variant.hpp"
 
 namespace terrace::observe {
@@ -11,7 +16,11 @@ class Sentinel final : public ProgressVariant {
   [[nodiscard]] std::uint64_t of(const Quantum& quantum) const override { return quantum.accesses; }
   [[nodiscard]] SegmentStart starts() const override { return SegmentStart::touch; }
   [[nodiscard]] std::string lacks() const override {
-    return "a run on real memory protects no pages to see them touched";
+    const int file = open_userfault(0);
+    if (file < 0)
+      return std::string("this system lets no pages be watched (userfaultfd: ") + std::strerror(-file) + ")";
+    close(file);
+    return {};
   }
 };
 

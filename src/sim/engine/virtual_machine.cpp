@@ -52,13 +52,14 @@ void VirtualMachine::tallied(const observe::Quantum& quantum, const observe::Tal
   if (!engine_.sentinels().empty()) meet_sentinels(tally);
 }
 
+// Who touches one pays for all of it: the trap, its pages put aside before, and back now.
 void VirtualMachine::meet_sentinels(const observe::Tally& tally) {
-  const auto trap = law_.copier().trap.value_or(Seconds{});
   const auto sentinels = engine_.sentinels();
   for (const auto chunk : sentinels) {
     if (tally.find(chunk) == nullptr) continue;
-    advance_copies(trap);
-    account_.stalled += trap;
+    const auto cost = machine::watching_time(law_.copier(), Bytes{chunks_[chunk].size});
+    advance_copies(cost);
+    account_.stalled += cost;
     engine_.touched(chunk);
     begin_copies();
   }

@@ -206,8 +206,8 @@ void FollowedPlan::ask_for_segments(PhaseIndex start, std::uint32_t iteration, b
     const auto moves = pointers_to(active_.asked_in(k));
     if (moves.empty()) continue;
     when.sentinel = sentinel_of(k, requests);
-    if (when.sentinel == memory::k_no_chunk && expected.value > 0)
-      when.due = begun_ + active_.share_of_time(start, k) * expected;
+    if (expected.value > 0) when.otherwise = begun_ + active_.share_of_time(start, k) * expected;
+    if (when.sentinel == memory::k_no_chunk) when.due = when.otherwise;
     ask(moves, iteration, requests, when);
   }
 }

@@ -1,5 +1,6 @@
-// A child of fork(2) that begins while pages are on their way would find them absent, and read zeros; pages that
-// madvise(2) gives back meanwhile would come back with what was in them. So neither happens then.
+// A child of fork(2) that begins while pages are on their way, or put aside, would find them absent, and read
+// zeros; pages that madvise(2) gives back meanwhile would come back with what was in them, and those of a range
+// that mremap(2) moves would stay behind. So none of these happens then.
 #pragma once
 
 namespace terrace::transfer {
@@ -11,6 +12,28 @@ class Underway {
   ~Underway();
   Underway(const Underway&) = delete;
   Underway& operator=(const Underway&) = delete;
+};
+
+// Who puts pages aside for longer: they are back while exchanges are held up.
+class Aside {
+ public:
+  Aside() = default;
+  virtual ~Aside() = default;
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+  // Called by the thread that holds exchanges up, before and after.
+  virtual void put_back() noexcept = 0;
+  virtual void put_aside() noexcept = 0;
+
+ protected:
+  // From the one to the other it is told.
+  void join() noexcept;
+  void leave() noexcept;
+
+ private:
+  friend void hold_exchanges() noexcept;
+  friend void release_exchanges() noexcept;
+  Aside* next_ = nullptr;
 };
 
 // Around such a call, by the thread that makes it: waits until no pages are on their way. Keeps errno.

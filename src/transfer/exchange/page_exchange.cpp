@@ -2,7 +2,6 @@
 #include "transfer/exchange/page_exchange.hpp"
 
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,11 +18,6 @@ constexpr std::size_t k_stretch = 8 * PageExchange::k_piece;
 
 void* memory_at(std::uint64_t address) {
   return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
-}
-
-void pause_a_moment() noexcept {
-  const timespec moment{0, 1'000'000};
-  nanosleep(&moment, nullptr);
 }
 
 }  // namespace
@@ -112,37 +106,18 @@ int PageExchange::swap(std::uint64_t address, std::size_t size, Staging::Slot& o
                        Staging::Slot& new_pages) noexcept {
   std::size_t moved = 0;
   if (const int error = faults_.move(old_pages.address, address, size, moved); error != 0) {
-    put_back(address, old_pages.address, size, moved);
+    faults_.restore(address, old_pages.address, size, moved);  // who waits is woken when it is forgotten
     staging_.clear(old_pages);
     return error;
   }
   const auto copied = new_pages.last(size);
   copy(memory_at(copied), memory_at(old_pages.address), size);
   const int error = faults_.move(address, copied, size, moved);
-  if (error != 0) insist(address + moved, copied + moved, size - moved);
+  if (error != 0) faults_.insist(address + moved, copied + moved, size - moved);  // it has to become whole
   faults_.wake(address, size);
   staging_.exchanged(old_pages, new_pages, size);
   if (error != 0) staging_.clear(new_pages);  // it still has what was copied instead
   return 0;
-}
-
-// Who waits for the range is woken when it is forgotten. `known` bytes went, as the kernel counts; what the slot
-// has beyond them goes back, too.
-void PageExchange::put_back(std::uint64_t address, std::uint64_t from, std::size_t size,
-                            std::size_t known) noexcept {
-  std::size_t moved = 0;
-  if (known > 0) faults_.move(address, from, known, moved);
-  for (auto at = from + moved; (at = faults_.page_map().next_page(at, from + size)) < from + size; at += k_page)
-    if (std::size_t page = 0; faults_.move(address + (at - from), at, k_page, page) != 0)
-      insist(address + (at - from), at, k_page);
-}
-
-// The range has to become whole: without its content the program could not go on. A copy needs new pages, and
-// waits while there are none. Any other answer says that the page is there, or that the program has unmapped the
-// range.
-void PageExchange::insist(std::uint64_t address, std::uint64_t from, std::size_t size) noexcept {
-  for (std::size_t at = 0; at < size; at += k_page)
-    while (faults_.copy(address + at, from + at, k_page) == ENOMEM) pause_a_moment();
 }
 
 }  // namespace terrace::transfer

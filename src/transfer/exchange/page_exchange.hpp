@@ -46,8 +46,6 @@ class PageExchange {
   int bring_stretch(std::uint64_t address, std::size_t size, int node, std::size_t& done) noexcept;
   int bring_piece(std::uint64_t address, std::size_t size, int node) noexcept;
   int swap(std::uint64_t address, std::size_t size, Staging::Slot& old_pages, Staging::Slot& new_pages) noexcept;
-  void put_back(std::uint64_t address, std::uint64_t from, std::size_t size, std::size_t known) noexcept;
-  void insist(std::uint64_t address, std::uint64_t from, std::size_t size) noexcept;
   void choose_kernel() noexcept;
 
   Userfault faults_;

@@ -4,12 +4,12 @@
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 #include "core/rounding.hpp"
-#include "core/userfault_file.hpp"
 
 namespace terrace::transfer {
 
@@ -28,9 +28,14 @@ struct MoveCall {
 };
 constexpr unsigned long k_move = _IOWR(UFFDIO, k_move_bit, MoveCall);
 
+void pause_a_moment() noexcept {
+  const timespec moment{0, 1'000'000};
+  nanosleep(&moment, nullptr);
+}
+
 }  // namespace
 
-Userfault::Userfault() noexcept : file_(open_userfault(k_userfault_move)) {}
+Userfault::Userfault(std::uint64_t features) noexcept : file_(open_userfault(features)) {}
 
 Userfault::~Userfault() {
   if (file_ >= 0) syscall(SYS_close, file_);
@@ -51,6 +56,18 @@ int Userfault::forget(std::uint64_t address, std::size_t size) noexcept {
 void Userfault::wake(std::uint64_t address, std::size_t size) noexcept {
   uffdio_range range{address, size};
   ioctl(file_, UFFDIO_WAKE, &range);
+}
+
+bool Userfault::next_touch(std::uint64_t& address) noexcept {
+  uffd_msg message{};
+  for (;;) {
+    const auto got = read(file_, &message, sizeof message);
+    if (got < 0 && errno == EINTR) continue;
+    if (got != sizeof message) return false;
+    if (message.event != UFFD_EVENT_PAGEFAULT) continue;
+    address = message.arg.pagefault.address;
+    return true;
+  }
 }
 
 bool Userfault::has_moved(std::uint64_t to, std::uint64_t from) const noexcept {
@@ -90,6 +107,19 @@ int Userfault::copy(std::uint64_t to, std::uint64_t source, std::size_t size) no
       return errno;
   }
   return 0;
+}
+
+void Userfault::restore(std::uint64_t address, std::uint64_t from, std::size_t size, std::size_t known) noexcept {
+  std::size_t moved = 0;
+  if (known > 0) move(address, from, known, moved);
+  for (auto at = from + moved; (at = page_map_.next_page(at, from + size)) < from + size; at += k_page)
+    if (std::size_t page = 0; move(address + (at - from), at, k_page, page) != 0)
+      insist(address + (at - from), at, k_page);
+}
+
+void Userfault::insist(std::uint64_t address, std::uint64_t from, std::size_t size) noexcept {
+  for (std::size_t at = 0; at < size; at += k_page)
+    while (copy(address + at, from + at, k_page) == ENOMEM) pause_a_moment();
 }
 
 }  // namespace terrace::transfer

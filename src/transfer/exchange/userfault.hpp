@@ -8,14 +8,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/userfault_file.hpp"
 #include "memory/page_map.hpp"
 
 namespace terrace::transfer {
 
 class Userfault {
  public:
-  // With less than the right to wait for faults inside system calls there is none: they would fail instead.
-  Userfault() noexcept;
+  // With less than the right to wait for faults inside system calls there is none: they would fail instead. Nor is
+  // there where the kernel lacks one of the features (UFFD_FEATURE_...).
+  explicit Userfault(std::uint64_t features = k_userfault_move) noexcept;
   ~Userfault();
   Userfault(const Userfault&) = delete;
   Userfault& operator=(const Userfault&) = delete;
@@ -27,6 +29,9 @@ class Userfault {
   int watch(std::uint64_t address, std::size_t size) noexcept;
   int forget(std::uint64_t address, std::size_t size) noexcept;
   void wake(std::uint64_t address, std::size_t size) noexcept;
+  // To wait on by poll(2) until somebody touched what is absent; next_touch() then says where. False: nobody did.
+  [[nodiscard]] int file() const noexcept { return file_; }
+  bool next_touch(std::uint64_t& address) noexcept;
 
   // The pages of `from` become those of `to`, a range that is watched and empty. Every write that was done before
   // it returns is in them, and none comes later. `moved` bytes went, from the front, also where the answer is an
@@ -35,6 +40,12 @@ class Userfault {
   int move(std::uint64_t to, std::uint64_t from, std::size_t size, std::size_t& moved) noexcept;
   // New pages for an empty, watched range, as its policy says, with what is at `source`. Wakes who waits.
   int copy(std::uint64_t to, std::uint64_t source, std::size_t size) noexcept;
+  // The watched range gets its content back, from where move() brought it: `known` bytes of it went, as the kernel
+  // counts, and what is at `from` beyond them comes back, too. Wakes nobody.
+  void restore(std::uint64_t address, std::uint64_t from, std::size_t size, std::size_t known) noexcept;
+  // The same by copying, page by page, whatever it takes: a copy needs new pages, and waits while there are none.
+  // Any other refusal says that the page is there, or that the program has unmapped the range.
+  void insist(std::uint64_t address, std::uint64_t from, std::size_t size) noexcept;
 
  private:
   [[nodiscard]] bool has_moved(std::uint64_t to, std::uint64_t from) const noexcept;

@@ -305,5 +305,32 @@ TEST(FlattenScopes, EqualsBruteForce) {
   }
 }
 
+// Of code in a function that has a library header's line, as the compiler lost the scope of what it inlined.
+TEST(SymbolScopes, LostLibraryCodeHasTheLineOfTheCodeBehindIt) {
+  constexpr std::uint32_t k_own = 3;
+  constexpr std::uint32_t k_header = 4;
+  // A function, and in it a member of the library, called in line 71 of its own.
+  const std::vector<CodeScope> scopes{{10, false, -1, 0, 0, 0}, {11, true, 0, k_own, 71, 1}};
+  const std::vector<ScopeRange> ranges{{100, 200, 0}, {140, 150, 1}, {300, 320, 0}};
+  const std::vector<LineRow> lines{{100, k_own, 70},
+                                   {130, k_header, 137, false, true},
+                                   {140, k_header, 430, false, true},
+                                   {150, k_own, 72},
+                                   {160, k_header, 137, false, true},
+                                   {200, 0, 0, true},
+                                   {300, k_header, 9, false, true},
+                                   {320, 0, 0, true}};
+  const auto sites = flatten_scopes(scopes, ranges, lines);
+  const auto at = [&](std::uint64_t address) {
+    return *(std::ranges::upper_bound(sites, address, {}, &SymbolSite::low) - 1);
+  };
+  for (const auto& [address, line] : {std::pair{100, 70}, {130, 71}, {140, 71}, {150, 72}, {160, 72}}) {
+    EXPECT_EQ(at(address).file, k_own) << address;
+    EXPECT_EQ(at(address).line, line) << address;
+    EXPECT_EQ(at(address).flags, 0U);
+  }
+  EXPECT_EQ(at(300).file, k_header) << "nothing is known of it but that";
+}
+
 }  // namespace
 }  // namespace terrace::observe

@@ -1,7 +1,10 @@
 // Transfers that are asked for before they are due, on real memory. A clock that counts its calls decides when.
+#include <chrono>
+#include <functional>
 #include <vector>
 
 #include "move_queue_fixture.hpp"
+#include "transfer/exchange/userfault.hpp"
 
 namespace terrace::transfer {
 namespace {
@@ -82,6 +85,87 @@ TEST_F(MoveQueueTest, CarriesThoseOfOtherRatesByThemselves) {
   while (results.size() < 4)
     for (const auto& result : mover_->completions()) results.push_back(result);
   EXPECT_LE(results[1].done, results[2].begun);
+}
+
+// --- sentinels
+// -----------------------------------------------------------------------------------------------------
+
+class SentinelQueueTest : public MoveQueueTest {
+ protected:
+  void start(std::uint32_t count, std::uint32_t fast) {
+    if (!Userfault(0).is_there()) GTEST_SKIP() << "this system does not let pages be watched";
+    MoveQueueTest::start(count, fast);
+  }
+  static Start with(ChunkId sentinel) { return {k_never, 0, sentinel}; }
+  // Chunks that have pages put aside have none in their place.
+  bool is_aside(ChunkId chunk) { return tests::kernel_nodes(chunks_[chunk].address, 1).front() < 0; }
+  void await(const std::function<bool()>& what) {
+    for (int i = 0; i < 10'000 && !what(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ASSERT_TRUE(what());
+  }
+  void touch(ChunkId chunk) { *reinterpret_cast<volatile char*>(chunks_[chunk].address + k_page) = 1; }
+};
+
+TEST_F(SentinelQueueTest, MovesBeginWhenTheirChunkIsTouched) {
+  start(6, 6);
+  if (IsSkipped()) return;
+  const auto first = mover_->submit({0, 0, with(4)});
+  const auto second = mover_->submit({1, 0, with(5)});
+  await([&] { return is_aside(4) && is_aside(5); });
+  EXPECT_FALSE(mover_->done(first));
+  touch(4);
+  await([&] { return mover_->done(first); });
+  EXPECT_FALSE(mover_->done(second));
+  EXPECT_TRUE(is_aside(5));
+  touch(5);
+  await([&] { return mover_->done(second); });
+  EXPECT_EQ(place(0), 0);
+  EXPECT_EQ(place(1), 0);
+}
+
+// Those before it are due as well, and nobody watches for them any more.
+TEST_F(SentinelQueueTest, ALaterChunkBringsTheEarlierOnes) {
+  start(6, 6);
+  if (IsSkipped()) return;
+  mover_->submit({0, 0, with(4)});
+  const auto second = mover_->submit({1, 0, with(5)});
+  await([&] { return is_aside(4) && is_aside(5); });
+  touch(5);
+  await([&] { return mover_->done(second) && !is_aside(4); });
+}
+
+TEST_F(SentinelQueueTest, WhenAllIsDueNobodyIsWatched) {
+  start(6, 6);
+  if (IsSkipped()) return;
+  const auto first = mover_->submit({0, 0, with(4)});
+  await([&] { return is_aside(4); });
+  mover_->hasten();
+  await([&] { return mover_->done(first) && !is_aside(4); });
+}
+
+// It is watched again where it arrives.
+TEST_F(SentinelQueueTest, AChunkThatMovesIsStillWatched) {
+  start(6, 6);
+  if (IsSkipped()) return;
+  const std::vector<TransferRequest> both{{4, 0}, {0, 0, with(4)}};
+  const auto last = mover_->submit(both) + 1;
+  await([&] { return place(4) == 0 && is_aside(4); });
+  EXPECT_FALSE(mover_->done(last));
+  touch(4);
+  await([&] { return mover_->done(last); });
+}
+
+// What is freed is nobody's sentinel: its transfers begin by time.
+TEST_F(SentinelQueueTest, AFreedChunkIsBack) {
+  start(6, 6);
+  if (IsSkipped()) return;
+  auto when = with(4);
+  when.otherwise = Seconds{1};
+  const auto first = mover_->submit({0, 0, when});
+  await([&] { return is_aside(4) || mover_->done(first); });
+  mover_->forget(4, 1);
+  EXPECT_FALSE(is_aside(4));
+  await([&] { return mover_->done(first); });
 }
 
 }  // namespace

@@ -285,6 +285,7 @@ void DebugReader::read_lines(Dwarf_Die* unit) {
   if (dwarf_getsrclines(unit, &lines, &count) != 0) return;
   const char* last_path = nullptr;
   std::uint32_t last_file = 0;
+  bool last_library = false;
   for (std::size_t i = 0; i < count; ++i) {
     Dwarf_Line* const line = dwarf_onesrcline(lines, i);
     LineRow row;
@@ -296,8 +297,10 @@ void DebugReader::read_lines(Dwarf_Die* unit) {
       const char* const slash = std::strrchr(path, '/');
       last_file = facts_.strings.add(slash ? slash + 1 : path);
       last_path = path;
+      last_library = std::strstr(path, "/include/c++/") != nullptr;
     }
     row.file = last_file;
+    row.library = last_library;
     row.line = static_cast<std::uint32_t>(number);
     lines_.push_back(row);
   }

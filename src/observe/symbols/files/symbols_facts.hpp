@@ -49,7 +49,7 @@ struct SymbolFacts {
 // 3: what goes with hooks.
 // 4: a jump by a slot that the linker fills leads out of the function.
 // 5: whether a module loads libraries.
-inline constexpr std::uint32_t k_naming_version = 5;
+inline constexpr std::uint32_t k_naming_version = 6;
 
 // Static data from this size on is worth a name: smaller objects never have a page of their own.
 inline constexpr std::uint64_t k_least_variable = 1024;

@@ -7,6 +7,8 @@ namespace terrace::observe {
 
 namespace {
 
+constexpr std::uint32_t k_lost = 1U << 31U;  // a site's flag, here only
+
 SymbolSite resolve(const std::vector<CodeScope>& scopes, int scope, const LineRow& row, std::uint64_t low) {
   auto file = row.file;
   auto line = row.line;
@@ -16,7 +18,24 @@ SymbolSite resolve(const std::vector<CodeScope>& scopes, int scope, const LineRo
     line = at->call_line;
     at = &scopes[static_cast<std::size_t>(at->parent)];
   }
-  return {low, at->name, file, line, at->allocator ? k_symbol_allocator : 0};
+  const bool lost = row.library && at == &scopes[static_cast<std::size_t>(scope)];
+  return {low, at->name, file, line, at->allocator ? k_symbol_allocator : lost ? k_lost : 0};
+}
+
+// Runs towards the end: gives lost ones the line of the last one before in the same function that is not.
+template <class Iterator>
+void find_lost(Iterator begin, Iterator end) {
+  const SymbolSite* known = nullptr;
+  for (auto at = begin; at != end; ++at) {
+    if ((at->flags & k_symbol_no_code) != 0) known = nullptr;
+    if ((at->flags & k_lost) == 0) {
+      if ((at->flags & k_symbol_allocator) == 0) known = &*at;
+    } else if (known && known->function == at->function) {
+      at->file = known->file;
+      at->line = known->line;
+      at->flags &= ~k_lost;
+    }
+  }
 }
 
 class SiteTable {
@@ -89,7 +108,11 @@ std::vector<SymbolSite> flatten_scopes(const std::vector<CodeScope>& scopes, std
     if (high > range.low) open.push_back({high, range.scope});
   }
   close_until(~std::uint64_t{0});
-  return table.take();
+  auto sites = table.take();
+  find_lost(sites.rbegin(), sites.rend());
+  find_lost(sites.begin(), sites.end());
+  for (auto& site : sites) site.flags &= ~k_lost;
+  return sites;
 }
 
 }  // namespace terrace::observe

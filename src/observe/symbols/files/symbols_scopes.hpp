@@ -26,11 +26,13 @@ struct LineRow {
   std::uint64_t address = 0;
   std::uint32_t file = 0;
   std::uint32_t line = 0;
-  bool end = false;  // nothing is known from here on
+  bool end = false;      // nothing is known from here on
+  bool library = false;  // of a header of the C++ library
 };
 
 // One row for each stretch of code that has one answer: the innermost scope that is no allocator, and the line in
-// it.
+// it. Compilers lose the scopes of some code that they have inlined from the library: it has the line of the code
+// behind it in the same function, else of the code before it.
 std::vector<SymbolSite> flatten_scopes(const std::vector<CodeScope>& scopes, std::vector<ScopeRange> ranges,
                                        std::vector<LineRow> lines);
 

@@ -1,0 +1,186 @@
+// See page_sentinels.hpp.
+#include "transfer/exchange/page_sentinels.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "core/error.hpp"
+#include "core/rounding.hpp"
+#include "memory/numa_node.hpp"
+
+namespace terrace::transfer {
+
+namespace {
+
+constexpr int k_do_not_unmap = 4;  // MREMAP_DONTUNMAP, which older headers lack
+
+constexpr std::uint32_t k_all = 0xffffffff;  // chunks
+
+bool kernel_moves_pages() noexcept { return Userfault().is_there(); }
+
+}  // namespace
+
+PageSentinels::PageSentinels(Touched touched, void* whom, void (*enter)())
+    : touched_(touched), whom_(whom), enter_(enter), faults_(kernel_moves_pages() ? k_userfault_move : 0) {
+  if (!faults_.is_there())
+    throw Error(Code::failed, "the system does not let this process watch pages (userfaultfd)");
+  if (kernel_moves_pages()) staging_.emplace(faults_, account_, k_most, 0);
+  posts_.reserve(k_most);
+  stop_ = eventfd(0, EFD_CLOEXEC);
+  if (stop_ < 0) throw Error(Code::failed, "the system gives no file for watching pages");
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int problem = pthread_create(&thread_, nullptr, thread_body, this);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (problem != 0) {
+    syscall(SYS_close, stop_);
+    throw Error(Code::failed, "the system gives no thread for watching pages");
+  }
+  pthread_setname_np(thread_, "terrace-touch");
+  join();
+}
+
+PageSentinels::~PageSentinels() {
+  leave();
+  disarm(0, k_all);
+  const std::uint64_t one = 1;
+  while (write(stop_, &one, sizeof one) < 0 && errno == EINTR) {
+  }
+  pthread_join(thread_, nullptr);
+  syscall(SYS_close, stop_);
+}
+
+// No pages may be put aside while somebody holds exchanges up.
+bool PageSentinels::arm(ChunkId chunk, std::uint64_t address, std::size_t size) noexcept {
+  const Underway underway;
+  const std::lock_guard lock(mutex_);
+  const auto begin = align_up(address, k_page);
+  const auto end = std::min(align_down(address + size, k_page), align_down(begin, k_piece) + k_piece);
+  if (begin >= end || posts_.size() == k_most) return false;
+  Post post{.chunk = chunk, .address = begin, .size = end - begin};
+  if (!take_away(post)) return false;
+  posts_.push_back(post);
+  return true;
+}
+
+bool PageSentinels::disarm(ChunkId first, std::uint32_t count) noexcept {
+  const std::lock_guard lock(mutex_);
+  return std::erase_if(posts_, [&](Post& post) {
+           if (post.chunk - first >= count) return false;
+           bring_back(post);
+           return true;
+         }) > 0;
+}
+
+void PageSentinels::put_back() noexcept {
+  const std::lock_guard lock(mutex_);
+  for (auto& post : posts_) bring_back(post);
+}
+
+void PageSentinels::put_aside() noexcept {
+  const std::lock_guard lock(mutex_);
+  for (auto& post : posts_) take_away(post);
+}
+
+bool PageSentinels::take_away(Post& post) noexcept {
+  if (faults_.watch(post.address, post.size) != 0) return false;
+  if (staging_ ? move_away(post) : map_away(post)) return true;
+  faults_.forget(post.address, post.size);
+  return false;
+}
+
+// Pages that a child of fork(2) shares become this process's own when they are written; not while they are
+// watched: who writes an absent one waits.
+bool PageSentinels::own_pages(const Post& post) noexcept {
+  faults_.forget(post.address, post.size);
+  const bool own = memory::populate(post.address, post.size) == 0;
+  return faults_.watch(post.address, post.size) == 0 && own;
+}
+
+// Pages that were never touched stay absent, and who touches one traps as well.
+bool PageSentinels::move_away(Post& post) noexcept {
+  const bool huge = post.size == k_piece && faults_.page_map().may_be_huge(post.address);
+  auto* const slot = staging_->take_empty(huge);
+  if (!slot) return false;
+  std::size_t moved = 0;
+  int error = faults_.move(slot->address, post.address, post.size, moved);
+  if (error == EBUSY && moved == 0 && own_pages(post))
+    error = faults_.move(slot->address, post.address, post.size, moved);
+  if (error == 0 || error == ENOENT) {
+    post.slot = slot;
+    post.moved = moved;
+    return true;
+  }
+  faults_.restore(post.address, slot->address, post.size, moved);
+  staging_->clear(*slot);
+  staging_->give(*slot);
+  return false;
+}
+
+bool PageSentinels::map_away(Post& post) noexcept {
+  const auto got =
+      syscall(SYS_mremap, post.address, post.size, post.size, MREMAP_MAYMOVE | k_do_not_unmap, nullptr);
+  if (got < 0) return false;
+  post.aside = static_cast<std::uint64_t>(got);
+  return true;
+}
+
+// Forgetting the range wakes who waits for it.
+void PageSentinels::bring_back(Post& post) noexcept {
+  if (post.slot) {
+    faults_.restore(post.address, post.slot->address, post.size, post.moved);
+    staging_->clear(*post.slot);
+    staging_->give(*post.slot);
+  } else if (post.aside != 0) {
+    if (faults_.copy(post.address, post.aside, post.size) != 0)
+      faults_.insist(post.address, post.aside, post.size);
+    syscall(SYS_munmap, post.aside, post.size);
+  } else {
+    return;
+  }
+  faults_.forget(post.address, post.size);
+  post.slot = nullptr;
+  post.aside = 0;
+}
+
+// The one of whom somebody touched a page; nothing where its pages are back already, and with them who waited.
+std::optional<ChunkId> PageSentinels::meet(std::uint64_t address) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found =
+      std::ranges::find_if(posts_, [&](const Post& post) { return address - post.address < post.size; });
+  if (found == posts_.end()) return {};
+  bring_back(*found);
+  const auto chunk = found->chunk;
+  posts_.erase(found);
+  return chunk;
+}
+
+void PageSentinels::watch() noexcept {
+  for (;;) {
+    std::array<pollfd, 2> files{{{faults_.file(), POLLIN, 0}, {stop_, POLLIN, 0}}};
+    if (poll(files.data(), files.size(), -1) < 0) continue;
+    if ((files[0].revents & (POLLERR | POLLNVAL)) != 0) return;  // the program has closed it
+    for (std::uint64_t address = 0; faults_.next_touch(address);)
+      if (const auto chunk = meet(address)) touched_(whom_, *chunk);
+    if (files[1].revents != 0) return;
+  }
+}
+
+void* PageSentinels::thread_body(void* self) {
+  auto& sentinels = *static_cast<PageSentinels*>(self);
+  if (sentinels.enter_ != nullptr) sentinels.enter_();
+  sentinels.watch();
+  return nullptr;
+}
+
+}  // namespace terrace::transfer

@@ -1,0 +1,82 @@
+// Says when somebody touches a chunk: the pages that it begins with are put aside, and who touches one of them
+// waits in the kernel until they are back. Nothing is lost, inside system calls neither.
+//
+// Pages leave by UFFDIO_MOVE and come back so (Linux 6.8); on older kernels they leave by mremap(2) with
+// MREMAP_DONTUNMAP (5.7) and are copied when they come back. A piece of 2 MiB at most is put aside of each chunk:
+// what sweeps over it meets that first, and the trap stays cheap.
+#pragma once
+
+#include <pthread.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "core/identifiers.hpp"
+#include "transfer/exchange/holding.hpp"
+#include "transfer/exchange/staging.hpp"
+#include "transfer/exchange/userfault.hpp"
+
+namespace terrace::transfer {
+
+class PageSentinels final : private Aside {
+ public:
+  static constexpr std::size_t k_most = 64;  // at a time
+  static constexpr std::size_t k_piece = Staging::k_slot;
+
+  // `touched` is told on a thread of its own, which begins with every signal blocked and calls `enter` first. The
+  // pages are back by then. Throws Error{failed} when the system lacks what it takes.
+  using Touched = void (*)(void* whom, ChunkId chunk) noexcept;
+  PageSentinels(Touched touched, void* whom, void (*enter)() = nullptr);
+  ~PageSentinels() override;
+  PageSentinels(const PageSentinels&) = delete;
+  PageSentinels& operator=(const PageSentinels&) = delete;
+
+  // From now on who touches the beginning of the range, private anonymous memory, is noticed, once. False where
+  // that cannot be: it holds no whole page, is of another kind, or too many are watched.
+  bool arm(ChunkId chunk, std::uint64_t address, std::size_t size) noexcept;
+  // Nobody is told of these any more; their pages are back. False where none of them was armed.
+  bool disarm(ChunkId first, std::uint32_t count) noexcept;
+
+ private:
+  struct Post {
+    ChunkId chunk = 0;
+    std::uint64_t address = 0;
+    std::size_t size = 0;
+    Staging::Slot* slot = nullptr;  // where its pages are, or
+    std::uint64_t aside = 0;        // the mapping in which they are; neither: in their place
+    std::size_t moved = 0;          // bytes that the slot has
+  };
+  class NothingKept final : public SlotAccount {
+   public:
+    bool keep(int, std::size_t) noexcept override { return false; }
+    void release(int, std::size_t) noexcept override {}
+  };
+
+  void put_back() noexcept override;
+  void put_aside() noexcept override;
+  bool take_away(Post& post) noexcept;
+  bool own_pages(const Post& post) noexcept;
+  bool move_away(Post& post) noexcept;
+  bool map_away(Post& post) noexcept;
+  void bring_back(Post& post) noexcept;
+  std::optional<ChunkId> meet(std::uint64_t address) noexcept;
+  void watch() noexcept;
+  static void* thread_body(void* self);
+
+  Touched touched_;
+  void* whom_;
+  void (*enter_)();
+  Userfault faults_;
+  NothingKept account_;
+  std::optional<Staging> staging_;  // where the kernel moves pages
+  int stop_ = -1;                   // eventfd(2)
+  pthread_t thread_{};
+  // Of posts_. Whoever holds it touches no memory of the program: the thread that brings pages back needs it.
+  std::mutex mutex_;
+  std::vector<Post> posts_;
+};
+
+}  // namespace terrace::transfer

@@ -8,6 +8,8 @@ from pathlib import Path
 from harness import ROOT, Line, Measured, run
 
 PYTHON = ROOT / ".venv" / "bin" / "python"
+
+
 def _guest(which: str) -> tuple[str, bool]:
     """The guest's tests of that name: their summary, and whether all passed."""
     command: list[str | Path] = [PYTHON, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-k", which]

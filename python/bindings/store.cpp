@@ -9,6 +9,7 @@
 #include "model/calibration.hpp"
 #include "model/problem.hpp"
 #include "profile/profile.hpp"
+#include "strategy/planner.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -46,7 +47,9 @@ void bind_profile(nb::module_& module) {
           },
           "Bytes of all objects that are live in the loop.")
       .def("only", &model::only_iteration, "iteration"_a,
-           "The same profile with one of its iterations, and all of its objects.");
+           "The same profile with one of its iterations, and all of its objects.")
+      .def("followed_by", &strategy::followed_by, "progress"_a,
+           "The same profile for plans whose segments begin by that measure.");
 }
 
 void bind_calibration(nb::module_& module) {

@@ -45,6 +45,7 @@ class Profile:
     iterations: int
     footprint: int
     def only(self, iteration: int) -> Profile: ...
+    def followed_by(self, progress: str) -> Profile: ...
 
 class Calibration:
     bandwidth_sensitive: float

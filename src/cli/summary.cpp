@@ -144,6 +144,26 @@ void print_core_time(const LoopSummary& loop, const std::string& name) {
       loop.core_time_from.empty() ? "; --calibrate fits it, --core-time takes it" : "");
 }
 
+// A loop of which nothing can be learned; a plan under which it took longer than the plan has without it.
+void print_what_went_wrong(const LoopSummary& loop, const std::string& path) {
+  if (loop.iterations == 0) return;
+  const bool obeyed = loop.planner == "plan";
+  if (const auto hooks = noted(path, loop.run, "no access was seen"); !hooks.empty() && !obeyed)
+    fmt::print(stderr, "terrace: warning: {}\n", hooks);
+  if (!obeyed || loop.backend != "real") return;
+  profile::Database database(path, profile::Database::Mode::read);
+  profile::Statement query(
+      database, "SELECT predicted, predicted_slow FROM plan WHERE run = ? AND predicted > 0 ORDER BY id LIMIT 1");
+  query.bind_all(loop.run);
+  if (!query.step()) return;
+  const auto took = loop.loop / static_cast<double>(loop.iterations);
+  if (took > query.real(1))
+    fmt::print(stderr,
+               "terrace: warning: an iteration took {}; the plan predicts {}, and {} with nothing in fast memory: "
+               "compare with a run without it\n",
+               format(Seconds{took}), format(Seconds{query.real(0)}), format(Seconds{query.real(1)}));
+}
+
 void print_summary(const profile::MergeSummary& merged, const Closing& closing) {
   const auto loop = longest_loop(merged.path);
   if (closing.json) {
@@ -180,6 +200,7 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
   else
     fmt::print(stderr, "terrace: {}{}; profile in {}\n", name,
                what_was_seen(loop, merged.path, merged.incomplete == 0, closing.advice), merged.path);
+  print_what_went_wrong(loop, merged.path);
   if (loop.observed < loop.iterations)
     fmt::print(stderr, "terrace: observed {} of {} iterations; the others count as the last one observed\n",
                loop.observed, loop.iterations);

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "core/error.hpp"
 #include "core/segment_name.hpp"
 #include "model/loads.hpp"
 #include "model/lower_bound.hpp"
@@ -187,6 +188,18 @@ double bound_of(const model::Problem& problem, Seconds predicted) {
 }
 
 }  // namespace
+
+profile::Profile followed_by(const profile::Profile& profile, const std::string& progress) {
+  const auto& wanted = observe::find_progress(progress);
+  const auto& known = observe::find_progress(profile.progress);
+  if (wanted.unit() != known.unit())
+    throw Error(Code::invalid, "--progress " + progress + ": the profile counts " + std::string(known.unit()) +
+                                   ", and that needs " + std::string(wanted.unit()) + ": record with --progress " +
+                                   progress);
+  auto copy = profile;
+  copy.progress = progress;
+  return copy;
+}
 
 Plan make_plan(const model::Problem& problem, const Decision& decision, std::string_view planner_name) {
   const PlaceNames names(problem);

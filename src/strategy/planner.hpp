@@ -62,4 +62,8 @@ std::unique_ptr<Strategy> follow_plan(const Context& context, const Plan& plan, 
 // none.
 Plan make_plan(const model::Problem& problem, const Decision& decision, std::string_view planner_name);
 
+// The profile for plans whose segments begin by `progress`. Throws Error{invalid} where the profile counts in
+// another unit, or there is no such measure.
+profile::Profile followed_by(const profile::Profile& profile, const std::string& progress);
+
 }  // namespace terrace::strategy

@@ -1,8 +1,8 @@
 // What moves chunks from one place to another: room, pages and account of each, and the way back when the system
 // refuses. Which copier moves a chunk is a matter of the two places: several of them serve one run. Each is one
 // file in copiers/; the build makes the table of them (cmake/Variants.cmake). Who asked, and when, is the queue's
-// business (move_queue.hpp). What a move costs the machine file says ([[copy]]), for those who plan and those who
-// simulate.
+// business (move_queue.hpp). What a move costs the machine file says ([[copier]]), for those who plan and those
+// who simulate.
 #pragma once
 
 #include <cstdint>

@@ -55,14 +55,18 @@ class Model:
         machine: str | None = None,
         exact: bool = False,
         hints: Path | None = None,
+        progress: str | None = None,
     ) -> None:
         """`machine`: a file or the name of a shipped one; None for the run's own. `hints`: a file whose directives
-        go before what the profile has seen of uses."""
+        go before what the profile has seen of uses. `progress`: what plans' segments begin by; None for what the
+        profile says."""
         with core_errors():
             self.hints = _core.Hints.read(str(hints)) if hints else None
             stored = _core.Store(str(store.path))
             self.between_iterations = store.between_iterations(run, exact)
             self.profile = stored.profile(run.id, exact)
+            if progress:
+                self.profile = self.profile.followed_by(progress)
             self.machine = _core.Machine.read(machine) if machine else stored.machine(run.id)
             self.calibration = stored.calibration(run.id)
 

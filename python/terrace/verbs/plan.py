@@ -60,6 +60,10 @@ def plan(
     exact: Annotated[
         bool, typer.Option("--exact", help="Plan from the simulator's own counters: an oracle, to compare with.")
     ] = False,
+    progress_by: Annotated[
+        str | None,
+        typer.Option("--progress", metavar="TEXT", help="What segments begin by; default: what the profile says."),
+    ] = None,
     confidence: Annotated[
         int,
         typer.Option(
@@ -75,7 +79,7 @@ def plan(
     store = Store(file)
     run = store.run(process)
     coverage, own_machine, loop = store.coverage(run), store.machine(run), store.loop(run)
-    model = Model(store, run, machine, exact, hints)
+    model = Model(store, run, machine, exact, hints, progress_by)
     if sweep:
         if budget or fast or output:
             raise WrongCallError(

@@ -77,7 +77,8 @@ TERRACE_EXPORT int munmap(void* address, size_t length) noexcept {
 TERRACE_EXPORT int madvise(void* address, size_t length, int advice) noexcept {
   const bool gives_back = advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE;
   if (!gives_back) return static_cast<int>(syscall(SYS_madvise, address, length, advice));
-  terrace::transfer::hold_exchanges();
+  const auto low = reinterpret_cast<std::uint64_t>(address);
+  terrace::transfer::hold_exchanges(low, low + length);
   const auto answer = static_cast<int>(syscall(SYS_madvise, address, length, advice));
   terrace::transfer::release_exchanges();
   return answer;

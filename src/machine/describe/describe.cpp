@@ -175,7 +175,10 @@ std::string describe(const Machine& machine, const Measurement* measured) {
                                       [](const Initiator& initiator) { return initiator.tlb.entries > 0; });
   if (translates) out += "\nTLBs\n" + tlbs(parts);
   out += "\nPaths\n" + paths(machine);
-  if (!parts.copiers.empty()) out += "\nMoves (priced by the first)\n" + copiers(parts);
+  if (!parts.copiers.empty())
+    out += "\nMoves (priced by the first)\n" + copiers(parts);
+  else if (parts.places.size() > 1)
+    out += "\nMoves\n  no price is stated ([[copier]]): bytes over bandwidth\n";
   if (measured != nullptr) out += "\n" + measurements(parts, *measured);
   return out;
 }

@@ -10,6 +10,8 @@
 #include <map>
 
 #include "core/error.hpp"
+#include "core/rounding.hpp"
+#include "core/userfault_file.hpp"
 #include "machine/discover/hwloc_topology.hpp"
 #include "machine/discover/place_kind.hpp"
 
@@ -21,6 +23,31 @@ constexpr Seconds k_instruction_time{0.0625e-9};
 constexpr double k_mlp = 10;
 constexpr double k_prefetch_mlp = 20;
 constexpr Seconds k_cache_latency[] = {{1.2e-9}, {4e-9}, {15e-9}, {40e-9}};
+
+// What moves between nodes cost by default: exchanged pages where the system lets this process move them, else
+// move_pages(2). Sources: as in machines/ddr5-cxl.toml.
+CopierPrice default_copier(const std::vector<Initiator>& initiators) {
+  CopierPrice price;
+  price.piece = Bytes{k_huge_page};
+  price.stall = Seconds{20e-6};
+  const int file = open_userfault(k_userfault_move);
+  if (file < 0) {
+    price.name = "numa_move_pages";
+    price.call = Seconds{12e-6};
+    price.pages = {{Bytes{4096}, Seconds{0.87e-6}}, {Bytes{65536}, Seconds{3.9e-6}}, {Bytes{k_huge_page}, {}}};
+    price.threads = 1;
+    return price;
+  }
+  ::close(file);
+  price.name = "numa_swap";
+  price.call = Seconds{25e-6};
+  price.pages = {{Bytes{4096}, Seconds{0.2e-6}}, {Bytes{k_huge_page}, {}}};
+  price.trap = Seconds{4e-6};
+  double fewest = initiators.front().cores;
+  for (const auto& one : initiators) fewest = std::min(fewest, static_cast<double>(one.cores));
+  price.threads = static_cast<std::uint32_t>(std::clamp(fewest / 2, 1.0, 4.0));
+  return price;
+}
 
 // "model name" or "cpu MHz" of /proc/cpuinfo's first processor, "" without.
 std::string cpuinfo(const char* key) {
@@ -51,6 +78,7 @@ class Discovery {
     add_packages();
     add_places();
     add_paths();
+    if (parts_.places.size() > 1) parts_.copiers.push_back(default_copier(parts_.initiators));
     parts_.name = "this-machine";
     name_processor();
     describe();
@@ -314,6 +342,7 @@ class Discovery {
               " paths as the firmware states them, of the others not measured (defaults of each kind)";
     }
     text += "; caches' latencies, access time and miss parallelism not measured (defaults)";
+    if (!parts_.copiers.empty()) text += "; price of moves not measured (default)";
     for (std::size_t i = 0; i < inferred_.size(); ++i)
       text += (i == 0 ? "; kind told from figures alone: " : ", ") + inferred_[i];
   }

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "core/error.hpp"
+#include "core/whole_file.hpp"
 #include "machine/nearest_name.hpp"
 
 namespace terrace::machine {
@@ -58,20 +59,9 @@ std::vector<fs::path> folders() {
 MachineFile load_machine_file(const fs::path& path) { return parse_machine_file(read_text(path), path.string()); }
 
 void write_machine_file(const fs::path& path, const Machine& machine, const Measurement* measured) {
-  const auto text = format_machine_file(machine, measured);
-  const auto beside = path.string() + ".new";
-  const auto fail = [&](const char* verb) {
-    const std::string why = std::strerror(errno);
-    std::remove(beside.c_str());
-    throw Error(Code::failed, "machine file '" + path.string() + "' cannot be " + verb + ": " + why);
-  };
-  {
-    File file(std::fopen(beside.c_str(), "wb"), std::fclose);
-    if (!file) fail("written");
-    if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size()) fail("written");
-    if (std::fclose(file.release()) != 0) fail("written");
-  }
-  if (std::rename(beside.c_str(), path.c_str()) != 0) fail("put in place");
+  const auto failed = write_whole_file(path, format_machine_file(machine, measured));
+  if (!failed.empty())
+    throw Error(Code::failed, "machine file '" + path.string() + "' cannot be written: " + failed);
 }
 
 std::vector<std::string> shipped_machines() {

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "core/error.hpp"
+#include "core/whole_file.hpp"
 #include "machine/file/toml_table.hpp"
 #include "machine/nearest_name.hpp"
 #include "strategy/files/plan_timeline.hpp"
@@ -331,7 +332,8 @@ void check_places(const Plan& plan, const machine::Machine& machine, const std::
     if (machine.find_place(word) || std::ranges::find(kinds, word) != kinds.end()) return;
     throw Error(Code::invalid, file_name + ": object " + in_quotes(object.name) + ": place " + in_quotes(word) +
                                    " is neither a kind nor a place of machine '" + machine.name() +
-                                   "'; there are " + machine::kinds_and_places(machine));
+                                   "'; there are " + machine::kinds_and_places(machine) +
+                                   "; `terrace plan PROFILE --machine FILE` makes one for it");
   };
   for (const auto& object : plan.objects)
     for (const auto& part : object.parts) check(object, part.place);
@@ -339,25 +341,8 @@ void check_places(const Plan& plan, const machine::Machine& machine, const std::
 }
 
 void write_plan_file(const std::filesystem::path& path, const Plan& plan) {
-  const auto beside = path.string() + "." + std::to_string(::getpid()) + ".part";
-  {
-    std::ofstream file(beside, std::ios::binary | std::ios::trunc);
-    file << format_plan(plan);
-    file.flush();
-    if (!file) {
-      const std::string reason = std::strerror(errno);
-      std::error_code ignored;
-      std::filesystem::remove(beside, ignored);
-      throw Error(Code::failed, path.string() + ": cannot be written: " + reason);
-    }
-  }
-  std::error_code problem;
-  std::filesystem::rename(beside, path, problem);
-  if (problem) {
-    std::error_code ignored;
-    std::filesystem::remove(beside, ignored);
-    throw Error(Code::failed, path.string() + ": cannot be written: " + problem.message());
-  }
+  const auto failed = write_whole_file(path, format_plan(plan));
+  if (!failed.empty()) throw Error(Code::failed, path.string() + ": cannot be written: " + failed);
 }
 
 }  // namespace terrace::strategy

@@ -184,6 +184,10 @@ void FollowedPlan::enter(PhaseIndex phase, bool may_wait, std::uint32_t iteratio
   requests.limit_rate(late || hurry ? 1 : active_.rate_limit(phase));
 }
 
+// A sentinel that nobody touches, or whose touch went unnoticed, holds its segment up for so much of its phase's
+// time beyond when it is expected.
+constexpr double k_sentinel_patience = 0.25;
+
 ChunkId FollowedPlan::sentinel_of(PhaseIndex segment, Requests& requests) {
   if (context_->segments_start != observe::SegmentStart::touch) return memory::k_no_chunk;
   const auto chunk = active_.sentinel(segment);
@@ -207,7 +211,10 @@ void FollowedPlan::ask_for_segments(PhaseIndex start, std::uint32_t iteration, b
     if (moves.empty()) continue;
     when.sentinel = sentinel_of(k, requests);
     if (expected.value > 0) when.otherwise = begun_ + active_.share_of_time(start, k) * expected;
-    if (when.sentinel == memory::k_no_chunk) when.due = when.otherwise;
+    if (when.sentinel == memory::k_no_chunk)
+      when.due = when.otherwise;
+    else if (expected.value > 0)
+      when.due = when.otherwise + k_sentinel_patience * expected;
     ask(moves, iteration, requests, when);
   }
 }

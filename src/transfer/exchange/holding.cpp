@@ -36,10 +36,10 @@ void Aside::leave() noexcept {
   pthread_rwlock_unlock(&g_lock);
 }
 
-void hold_exchanges() noexcept {
+void hold_exchanges(std::uint64_t low, std::uint64_t high) noexcept {
   const int before = errno;
   pthread_rwlock_wrlock(&g_lock);
-  for (auto* one = g_aside; one; one = one->next_) one->put_back();
+  for (auto* one = g_aside; one; one = one->next_) one->put_back(low, high);
   errno = before;
 }
 

@@ -3,6 +3,8 @@
 // that mremap(2) moves would stay behind. So none of these happens then.
 #pragma once
 
+#include <cstdint>
+
 namespace terrace::transfer {
 
 // While one is there, nobody else holds exchanges up; several threads may have one each.
@@ -22,7 +24,7 @@ class Aside {
   Aside(const Aside&) = delete;
   Aside& operator=(const Aside&) = delete;
   // Called by the thread that holds exchanges up, before and after.
-  virtual void put_back() noexcept = 0;
+  virtual void put_back(std::uint64_t low, std::uint64_t high) noexcept = 0;  // what is in [low, high)
   virtual void put_aside() noexcept = 0;
 
  protected:
@@ -31,13 +33,14 @@ class Aside {
   void leave() noexcept;
 
  private:
-  friend void hold_exchanges() noexcept;
+  friend void hold_exchanges(std::uint64_t low, std::uint64_t high) noexcept;
   friend void release_exchanges() noexcept;
   Aside* next_ = nullptr;
 };
 
-// Around such a call, by the thread that makes it: waits until no pages are on their way. Keeps errno.
-void hold_exchanges() noexcept;
+// Around such a call, by the thread that makes it: waits until no pages are on their way, and those of [low, high)
+// that were put aside are back. Keeps errno.
+void hold_exchanges(std::uint64_t low = 0, std::uint64_t high = ~std::uint64_t{0}) noexcept;
 void release_exchanges() noexcept;
 // In the child of a fork, where the holder has another number, instead.
 void release_exchanges_in_child() noexcept;

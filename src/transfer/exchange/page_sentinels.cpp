@@ -2,6 +2,7 @@
 #include "transfer/exchange/page_sentinels.hpp"
 
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/rounding.hpp"
@@ -22,6 +24,7 @@ namespace {
 
 constexpr int k_do_not_unmap = 4;  // MREMAP_DONTUNMAP, which older headers lack
 
+constexpr int k_look_again = 1000;           // ms: who stops the thread may have lost the file by which it says so
 constexpr std::uint32_t k_all = 0xffffffff;  // chunks
 
 bool kernel_moves_pages() noexcept { return Userfault().is_there(); }
@@ -34,6 +37,7 @@ PageSentinels::PageSentinels(Touched touched, void* whom, void (*enter)())
     throw Error(Code::failed, "the system does not let this process watch pages (userfaultfd)");
   if (kernel_moves_pages()) staging_.emplace(faults_, account_, k_most, 0);
   posts_.reserve(k_most);
+  sem_init(&ready_, 0, 0);
   stop_ = eventfd(0, EFD_CLOEXEC);
   if (stop_ < 0) throw Error(Code::failed, "the system gives no file for watching pages");
   sigset_t all;
@@ -47,12 +51,15 @@ PageSentinels::PageSentinels(Touched touched, void* whom, void (*enter)())
     throw Error(Code::failed, "the system gives no thread for watching pages");
   }
   pthread_setname_np(thread_, "terrace-touch");
+  while (sem_wait(&ready_) != 0) {
+  }
   join();
 }
 
 PageSentinels::~PageSentinels() {
   leave();
   disarm(0, k_all);
+  stopped_ = true;
   const std::uint64_t one = 1;
   while (write(stop_, &one, sizeof one) < 0 && errno == EINTR) {
   }
@@ -75,21 +82,18 @@ bool PageSentinels::arm(ChunkId chunk, std::uint64_t address, std::size_t size) 
 
 bool PageSentinels::disarm(ChunkId first, std::uint32_t count) noexcept {
   const std::lock_guard lock(mutex_);
-  return std::erase_if(posts_, [&](Post& post) {
-           if (post.chunk - first >= count) return false;
-           bring_back(post);
-           return true;
-         }) > 0;
+  return std::erase_if(posts_, [&](Post& post) { return post.chunk - first < count && bring_back(post); }) > 0;
 }
 
-void PageSentinels::put_back() noexcept {
+void PageSentinels::put_back(std::uint64_t low, std::uint64_t high) noexcept {
   const std::lock_guard lock(mutex_);
-  for (auto& post : posts_) bring_back(post);
+  for (auto& post : posts_)
+    if (post.address < high && low < post.address + post.size) bring_back(post);
 }
 
 void PageSentinels::put_aside() noexcept {
   const std::lock_guard lock(mutex_);
-  for (auto& post : posts_) take_away(post);
+  std::erase_if(posts_, [&](Post& post) { return !is_aside(post) && !take_away(post); });
 }
 
 bool PageSentinels::take_away(Post& post) noexcept {
@@ -112,16 +116,17 @@ bool PageSentinels::move_away(Post& post) noexcept {
   const bool huge = post.size == k_piece && faults_.page_map().may_be_huge(post.address);
   auto* const slot = staging_->take_empty(huge);
   if (!slot) return false;
-  std::size_t moved = 0;
-  int error = faults_.move(slot->address, post.address, post.size, moved);
-  if (error == EBUSY && moved == 0 && own_pages(post))
-    error = faults_.move(slot->address, post.address, post.size, moved);
-  if (error == 0 || error == ENOENT) {
-    post.slot = slot;
-    post.moved = moved;
-    return true;
+  for (bool again = true;;) {
+    std::size_t moved = 0;
+    const int error = faults_.move(slot->address, post.address, post.size, moved);
+    if (error == 0 || error == ENOENT) {
+      post.slot = slot;
+      post.moved = moved;
+      return true;
+    }
+    faults_.restore(post.address, slot->address, post.size, moved);
+    if (error != EBUSY || !std::exchange(again, false) || !own_pages(post)) break;
   }
-  faults_.restore(post.address, slot->address, post.size, moved);
   staging_->clear(*slot);
   staging_->give(*slot);
   return false;
@@ -135,22 +140,24 @@ bool PageSentinels::map_away(Post& post) noexcept {
   return true;
 }
 
-// Forgetting the range wakes who waits for it.
-void PageSentinels::bring_back(Post& post) noexcept {
+// Forgetting the range wakes who waits for it. False where the program has closed the file that this thread knows:
+// then the pages come back when they are touched.
+bool PageSentinels::bring_back(Post& post) noexcept {
+  if (!is_aside(post)) return true;
+  if (!faults_.answers(post.address)) return false;
   if (post.slot) {
     faults_.restore(post.address, post.slot->address, post.size, post.moved);
     staging_->clear(*post.slot);
     staging_->give(*post.slot);
-  } else if (post.aside != 0) {
+  } else {
     if (faults_.copy(post.address, post.aside, post.size) != 0)
       faults_.insist(post.address, post.aside, post.size);
     syscall(SYS_munmap, post.aside, post.size);
-  } else {
-    return;
   }
   faults_.forget(post.address, post.size);
   post.slot = nullptr;
   post.aside = 0;
+  return true;
 }
 
 // The one of whom somebody touched a page; nothing where its pages are back already, and with them who waited.
@@ -166,19 +173,32 @@ std::optional<ChunkId> PageSentinels::meet(std::uint64_t address) noexcept {
 }
 
 void PageSentinels::watch() noexcept {
-  for (;;) {
+  while (!stopped_) {
     std::array<pollfd, 2> files{{{faults_.file(), POLLIN, 0}, {stop_, POLLIN, 0}}};
-    if (poll(files.data(), files.size(), -1) < 0) continue;
-    if ((files[0].revents & (POLLERR | POLLNVAL)) != 0) return;  // the program has closed it
+    if (poll(files.data(), files.size(), k_look_again) < 0) continue;
     for (std::uint64_t address = 0; faults_.next_touch(address);)
       if (const auto chunk = meet(address)) touched_(whom_, *chunk);
-    if (files[1].revents != 0) return;
   }
+}
+
+// A program may close files that it does not know (closefrom(3)); with the last one of them the kernel would
+// forget which ranges are watched, and pages that are aside would read as zeros. So the thread has files of its
+// own: these two, and none of the program's, whose ends others wait for.
+void PageSentinels::keep_files() noexcept {
+  const bool can_close = syscall(SYS_close_range, ~0U, ~0U, 0U) == 0;  // Linux 5.9
+  if (!can_close || syscall(SYS_unshare, CLONE_FILES) != 0) return;
+  const auto low = static_cast<unsigned>(std::min(faults_.file(), stop_));
+  const auto high = static_cast<unsigned>(std::max(faults_.file(), stop_));
+  if (low > 0) syscall(SYS_close_range, 0U, low - 1, 0U);
+  if (high > low + 1) syscall(SYS_close_range, low + 1, high - 1, 0U);
+  syscall(SYS_close_range, high + 1, ~0U, 0U);
 }
 
 void* PageSentinels::thread_body(void* self) {
   auto& sentinels = *static_cast<PageSentinels*>(self);
   if (sentinels.enter_ != nullptr) sentinels.enter_();
+  sentinels.keep_files();
+  sem_post(&sentinels.ready_);
   sentinels.watch();
   return nullptr;
 }

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <pthread.h>
+#include <semaphore.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -55,15 +57,17 @@ class PageSentinels final : private Aside {
     void release(int, std::size_t) noexcept override {}
   };
 
-  void put_back() noexcept override;
+  void put_back(std::uint64_t low, std::uint64_t high) noexcept override;
   void put_aside() noexcept override;
   bool take_away(Post& post) noexcept;
   bool own_pages(const Post& post) noexcept;
   bool move_away(Post& post) noexcept;
   bool map_away(Post& post) noexcept;
-  void bring_back(Post& post) noexcept;
+  static bool is_aside(const Post& post) noexcept { return post.slot != nullptr || post.aside != 0; }
+  bool bring_back(Post& post) noexcept;
   std::optional<ChunkId> meet(std::uint64_t address) noexcept;
   void watch() noexcept;
+  void keep_files() noexcept;
   static void* thread_body(void* self);
 
   Touched touched_;
@@ -73,6 +77,8 @@ class PageSentinels final : private Aside {
   NothingKept account_;
   std::optional<Staging> staging_;  // where the kernel moves pages
   int stop_ = -1;                   // eventfd(2)
+  std::atomic<bool> stopped_{false};
+  sem_t ready_{};  // the thread has files of its own
   pthread_t thread_{};
   // Of posts_. Whoever holds it touches no memory of the program: the thread that brings pages back needs it.
   std::mutex mutex_;

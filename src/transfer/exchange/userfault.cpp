@@ -58,6 +58,11 @@ void Userfault::wake(std::uint64_t address, std::size_t size) noexcept {
   ioctl(file_, UFFDIO_WAKE, &range);
 }
 
+bool Userfault::answers(std::uint64_t page) const noexcept {
+  uffdio_range range{page, k_page};
+  return ioctl(file_, UFFDIO_WAKE, &range) == 0;
+}
+
 bool Userfault::next_touch(std::uint64_t& address) noexcept {
   uffd_msg message{};
   for (;;) {

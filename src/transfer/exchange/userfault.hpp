@@ -32,6 +32,8 @@ class Userfault {
   // To wait on by poll(2) until somebody touched what is absent; next_touch() then says where. False: nobody did.
   [[nodiscard]] int file() const noexcept { return file_; }
   bool next_touch(std::uint64_t& address) noexcept;
+  // Whether the file is still there: a program may close what it does not know. `page` is any page's address.
+  [[nodiscard]] bool answers(std::uint64_t page) const noexcept;
 
   // The pages of `from` become those of `to`, a range that is watched and empty. Every write that was done before
   // it returns is in them, and none comes later. `moved` bytes went, from the front, also where the answer is an

@@ -175,6 +175,40 @@ TEST_F(PageSentinelsTest, RefusesWhatItCannotWatch) {
   sentinels_->disarm(0, 1);
 }
 
+// A program that closes all files that it does not know: what is aside comes back when it is touched.
+TEST_F(PageSentinelsTest, FilesMayBeClosed) {
+  ASSERT_TRUE(arm(5));
+  std::vector<int> closed;
+  for (int file = 3; file < 64; ++file) {
+    char name[64]{};
+    const auto link = "/proc/self/fd/" + std::to_string(file);
+    if (readlink(link.c_str(), name, sizeof name - 1) > 0 &&
+        std::string(name).find("userfaultfd") != std::string::npos)
+      closed.push_back(file);
+  }
+  ASSERT_FALSE(closed.empty());
+  for (const int file : closed) close(file);
+  EXPECT_FALSE(sentinels_->disarm(5, 1)) << "not by this thread";
+  EXPECT_EQ(numbers(5)[9], 5 * k_in_chunk + 9);
+  expect_touched(5, 1);
+  expect_content();
+  EXPECT_FALSE(arm(5));
+}
+
+// A page that cannot be put aside again leaves the others watched, and its chunk is nobody's sentinel any more.
+TEST_F(PageSentinelsTest, WhatCannotBePutAsideAgainIsLeft) {
+  ASSERT_TRUE(arm(6));
+  ASSERT_TRUE(arm(7));
+  hold_exchanges();
+  ASSERT_EQ(munmap(reinterpret_cast<void*>(address(6)), k_watched_size), 0);
+  release_exchanges();
+  EXPECT_FALSE(sentinels_->disarm(6, 1));
+  EXPECT_EQ(numbers(7)[9], 7 * k_in_chunk + 9);
+  expect_touched(7, 1);
+  mmap(reinterpret_cast<void*>(address(6)), k_watched_size, PROT_READ | PROT_WRITE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
 // Two threads count in all chunks while they are armed, disarmed and held all the time: no count is lost.
 TEST_F(PageSentinelsTest, NothingIsLostAmongThreads) {
   constexpr std::chrono::milliseconds k_time{700};

@@ -10,7 +10,8 @@
 
 `without PART ...` behind planned leaves parts of the planner's search out (_core.planner_parts). `free` behind
 live and planned lets moves take no time and no bandwidth; `objects` behind planned and metric moves objects as a
-whole.
+whole. `timer` and `sentinel` behind live, planned and oracle: by what the segments of plans begin; without, by counts
+that only hooks deliver.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from terrace.solve.figures import steady
 from terrace.store.reader import Store
 
 _WITH_PROFILE = ("planned", "oracle", "alone", "metric", "bound")
+_PROGRESS = ("timer", "sentinel")
 _CHUNKS = 4096  # items of a problem, at most, as the runtime has them
 _OBJECTS = 1  # an item for each object: as few as there can be
 # Class C: one program has what four ranks have, and their fast memory.
@@ -87,8 +89,15 @@ def _options(place: Place, cell: Cell, fast: int) -> list[str]:
         return ["--planner", kind]
     free = ["--free-moves"] if "free" in words else []
     if kind == "live":
-        return ["--planner", words[0], "--fast", str(fast), *free]
+        progress = _progress(words)
+        by = ["--progress", progress] if progress else []
+        return ["--planner", words[0], "--fast", str(fast), *by, *free]
     return ["--plan", str(_plan(place, cell, fast)), *free]
+
+
+def _progress(words: list[str]) -> str:
+    """What segments begin by; empty: what the recording says."""
+    return next((word for word in words if word in _PROGRESS), "")
 
 
 def _plan(place: Place, cell: Cell, fast: int) -> Path:
@@ -103,7 +112,7 @@ def _plan(place: Place, cell: Cell, fast: int) -> Path:
             text = profiled.by_metric(words[0], fast, "objects" in words)
         else:
             without = words[words.index("without") + 1 :] if "without" in words else []
-            text = profiled.planned(words[0], fast, "objects" in words, without)
+            text = profiled.planned(words[0], fast, "objects" in words, without, _progress(words))
         write_whole(path, text)
     return path
 
@@ -125,11 +134,12 @@ class _Profiled:
         self._calibration = store.calibration(run)
         self._fastest = self._machine.fastest_first(0)[0]
 
-    def _problem(self, budget: list[int], objects: bool) -> _core.Problem:
-        return _core.Problem(self._profile, self._machine, budget, True, _OBJECTS if objects else _CHUNKS)
+    def _problem(self, budget: list[int], objects: bool, progress: str = "") -> _core.Problem:
+        profile = self._profile.followed_by(progress) if progress else self._profile
+        return _core.Problem(profile, self._machine, budget, True, _OBJECTS if objects else _CHUNKS)
 
-    def planned(self, planner: str, fast: int, objects: bool, without: list[str]) -> str:
-        problem = self._problem(self._machine.fast_budget(fast), objects)
+    def planned(self, planner: str, fast: int, objects: bool, without: list[str], progress: str) -> str:
+        problem = self._problem(self._machine.fast_budget(fast), objects, progress)
         _core.leave_out(without)
         try:
             return _core.plan(problem, planner, self._calibration).to_toml()

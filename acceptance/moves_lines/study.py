@@ -17,6 +17,7 @@ CACHES = ("20MiB", "5MiB")
 NEAR_BOUND = 0.02  # of fast-only's time: user-copy, where the bound is above what was published
 SWAP_OVER_BOUND = 0.04
 LIVE_OVER_PLANNED = 0.04
+OVER_HOOKS = 0.02  # planned from what a collector delivers over planned from all misses
 
 
 @functools.cache
@@ -30,48 +31,74 @@ def _table(cache: str, name: str) -> Rows:
 
 
 def _averages(price: str) -> Rows:
+    """Over all programs, and over those that fast memory does not hold whole, which show more."""
     return [
         {"cache": cache, **row} for cache in CACHES for row in _table(cache, "averages") if row["price"] == price
     ]
 
 
+def _over_all(row: dict[str, Any]) -> bool:
+    """The average that goals are about: the published ones are over all programs, too."""
+    return bool(row["which"] == "all")
+
+
 def _shown(row: dict[str, Any], *columns: str) -> dict[str, Any]:
     """For the page: gaps in percent."""
     return {
-        "cache": row["cache"], "machine": row["machine"],
+        "cache": row["cache"], "machine": row["machine"], "programs": row["programs"],
         **{column: f"{row[column]:+.1%}" for column in columns if row[column] is not None},
     }  # fmt: skip
 
 
 def user_copy() -> Measured:
     """Planned against the published average, or the bound where that is higher."""
-    rows, holds = [], True
+    rows, said, holds = [], [], True
     for row in _averages("user-copy"):
         goal = max(row["published_gap"], row["bound_gap"] + NEAR_BOUND)
-        holds = holds and row["planned_gap"] <= goal
+        if _over_all(row):
+            holds = holds and row["planned_gap"] <= goal
+            said.append(f"{row['machine']}, {row['cache']}: {row['planned_gap']:+.1%} (goal {goal:+.1%})")
         rows.append(
             _shown(
-                {**row, "goal_gap": goal}, "planned_gap", "objects_gap", "bound_gap", "published_gap", "goal_gap"
+                {**row, "goal_gap": goal if _over_all(row) else None},
+                "slow_only_gap", "published_slow_only_gap", "planned_gap", "objects_gap", "bound_gap",
+                "published_gap", "goal_gap",
             )
-        )
-    text = "; ".join(f"{r['machine']}, {r['cache']}: {r['planned_gap']} (goal {r['goal_gap']})" for r in rows)
+        )  # fmt: skip
+    text = "; ".join(said)
     return Measured(text, holds, rows)
 
 
 def swap() -> Measured:
     """Planned against the bound, live against planned, on average."""
-    rows, holds = [], True
+    rows, said, holds = [], [], True
     for row in _averages("swap"):
         over_bound, over_planned = row["planned_gap"] - row["bound_gap"], row["live_gap"] - row["planned_gap"]
-        holds = holds and over_bound <= SWAP_OVER_BOUND and over_planned <= LIVE_OVER_PLANNED
+        if _over_all(row):
+            holds = holds and over_bound <= SWAP_OVER_BOUND and over_planned <= LIVE_OVER_PLANNED
+            said.append(
+                f"{row['machine']}, {row['cache']}: bound {row['bound_gap']:+.1%}, planned "
+                f"{row['planned_gap']:+.1%}, live {row['live_gap']:+.1%}"
+            )
         rows.append(
-            _shown(row, "slow_only_gap", "live_gap", "steady_gap", "planned_gap", "bound_gap", "published_gap")
-        )
-    text = "; ".join(
-        f"{r['machine']}, {r['cache']}: bound {r['bound_gap']}, planned {r['planned_gap']}, live {r['live_gap']}"
-        for r in rows
-    )
-    return Measured(text, holds, rows)
+            _shown(
+                row, "slow_only_gap", "live_gap", "steady_gap", "planned_gap", "timer_gap", "counted_gap",
+                "bound_gap", "published_gap",
+            )
+        )  # fmt: skip
+    return Measured("; ".join(said), holds, rows)
+
+
+def collector() -> Measured:
+    """Planned from what the default collector delivers, over planned from all misses."""
+    rows, said, holds = [], [], True
+    for row in _averages("swap"):
+        over = row["planned_gap"] - row["hooks_gap"]
+        if _over_all(row):
+            holds = holds and over <= OVER_HOOKS
+            said.append(f"{row['machine']}, {row['cache']}: {100 * over:+.2f} points")
+        rows.append(_shown(row, "planned_gap", "hooks_gap"))
+    return Measured("; ".join(said), holds, rows)
 
 
 def losses() -> Measured:
@@ -118,6 +145,7 @@ LINES = [
         user_copy,
     ),
     Line("class C, swap", "planned within 4 points of the bound on average, live within 4 of planned", swap),
+    Line("class C, default collector", "planned within 2 points of a plan from all misses", collector),
     Line("class C, what is lost", "each program's gap said in figures", losses),
     Line("class C, baselines", "Terrace ahead in the geometric means, live and planned", baselines),
 ]

@@ -54,9 +54,10 @@ void VirtualMachine::tallied(const observe::Quantum& quantum, const observe::Tal
 
 // Who touches one pays for all of it: the trap, its pages put aside before, and back now.
 void VirtualMachine::meet_sentinels(const observe::Tally& tally) {
-  const auto sentinels = engine_.sentinels();
-  for (const auto chunk : sentinels) {
-    if (tally.find(chunk) == nullptr) continue;
+  const auto untouched = [&](ChunkId chunk) { return tally.find(chunk) == nullptr; };
+  if (std::ranges::all_of(engine_.sentinels(), untouched)) return;
+  for (const auto chunk : std::vector(engine_.sentinels())) {
+    if (untouched(chunk)) continue;
     const auto cost = machine::watching_time(law_.copier(), Bytes{chunks_[chunk].size});
     advance_copies(cost);
     account_.stalled += cost;

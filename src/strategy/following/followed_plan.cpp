@@ -186,7 +186,7 @@ void FollowedPlan::enter(PhaseIndex phase, bool may_wait, std::uint32_t iteratio
 
 // A sentinel that nobody touches, or whose touch went unnoticed, holds its segment up for so much of its phase's
 // time beyond when it is expected.
-constexpr double k_sentinel_patience = 0.25;
+constexpr double k_sentinel_patience = 0.5;
 
 ChunkId FollowedPlan::sentinel_of(PhaseIndex segment, Requests& requests) {
   if (context_->segments_start != observe::SegmentStart::touch) return memory::k_no_chunk;

@@ -132,7 +132,9 @@ class TimedReader(PlanReader):
             )
             if s in touched:  # and so are all before it, once it is
                 later = [bounds for k, bounds in touched.items() if k >= s]
-                due = min(low for low, _ in later), min(high for _, high in later)
+                low, high = min(low for low, _ in later), min(high for _, high in later)
+                # Where its chunk cannot be watched, or nobody touches it, it begins by time.
+                due = min(low, due[0]), high
             for move in self._by_segment.get((at.position, s), []):
                 self._ask(move, at.begin if s == 0 else (due[0], due[1]), living)
 

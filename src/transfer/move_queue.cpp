@@ -1,6 +1,5 @@
 #include "transfer/move_queue.hpp"
 
-#include <signal.h>
 #include <time.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "memory/numa_node.hpp"
+#include "transfer/exchange/quiet_thread.hpp"
 
 namespace terrace::transfer {
 
@@ -63,14 +63,8 @@ MoveQueue::MoveQueue(const machine::Machine& machine, memory::ChunkTable& chunks
       copiers_({machine, chunks, ledger, enter}) {
   loads_.reserve(k_group_chunks);
   group_.reserve(k_group_chunks);
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int problem = pthread_create(&thread_, nullptr, thread_body, this);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (problem != 0) throw Error(Code::failed, "the system gives no thread for moving data");
-  pthread_setname_np(thread_, "terrace-mover");
+  if (!start_quietly(thread_, "terrace-mover", thread_body, this))
+    throw Error(Code::failed, "the system gives no thread for moving data");
 }
 
 MoveQueue::~MoveQueue() {

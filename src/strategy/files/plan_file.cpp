@@ -1,8 +1,6 @@
 // The schema of plan files, and reading and writing them.
 #include "strategy/files/plan_file.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <charconv>

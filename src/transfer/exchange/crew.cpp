@@ -1,9 +1,9 @@
 // See crew.hpp.
 #include "transfer/exchange/crew.hpp"
 
-#include <signal.h>
-
 #include <algorithm>
+
+#include "transfer/exchange/quiet_thread.hpp"
 
 namespace terrace::transfer {
 
@@ -27,17 +27,8 @@ class CrewLock {
 
 Crew::Crew(std::size_t threads, void (*enter)()) : enter_(enter) {
   helpers_.reserve(threads);
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  while (helpers_.size() + 1 < threads) {
-    pthread_t helper{};
-    if (pthread_create(&helper, nullptr, thread_body, this) != 0) break;
-    pthread_setname_np(helper, "terrace-copy");
-    helpers_.push_back(helper);
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  for (pthread_t helper{}; helpers_.size() + 1 < threads; helpers_.push_back(helper))
+    if (!start_quietly(helper, "terrace-copy", thread_body, this)) break;
 }
 
 Crew::~Crew() {

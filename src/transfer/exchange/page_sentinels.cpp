@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -17,6 +16,7 @@
 #include "core/error.hpp"
 #include "core/rounding.hpp"
 #include "memory/numa_node.hpp"
+#include "transfer/exchange/quiet_thread.hpp"
 
 namespace terrace::transfer {
 
@@ -40,17 +40,10 @@ PageSentinels::PageSentinels(Touched touched, void* whom, void (*enter)())
   sem_init(&ready_, 0, 0);
   stop_ = eventfd(0, EFD_CLOEXEC);
   if (stop_ < 0) throw Error(Code::failed, "the system gives no file for watching pages");
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int problem = pthread_create(&thread_, nullptr, thread_body, this);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (problem != 0) {
+  if (!start_quietly(thread_, "terrace-touch", thread_body, this)) {
     syscall(SYS_close, stop_);
     throw Error(Code::failed, "the system gives no thread for watching pages");
   }
-  pthread_setname_np(thread_, "terrace-touch");
   while (sem_wait(&ready_) != 0) {
   }
   join();

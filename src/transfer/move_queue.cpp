@@ -93,6 +93,7 @@ Ticket MoveQueue::submit(std::span<const TransferRequest> requests) {
     transfer.result.to = request.to;
     transfer.start = request.start;
     transfer.sentinel = request.start.sentinel != memory::k_no_chunk ? &chunks_[request.start.sentinel] : nullptr;
+    transfer.turn = turn_;
     sentinels_changed_ = sentinels_changed_ || transfer.sentinel;
     queue_.push_back(transfer);
   }
@@ -126,6 +127,7 @@ void MoveQueue::wait(Ticket ticket) {
 void MoveQueue::hasten() {
   const Lock lock(mutex_);
   for (auto& transfer : queue_) transfer.start = {};
+  ++turn_;
   sentinels_changed_ = true;
   group_rate_ = 0;
   pthread_cond_signal(&asked_);
@@ -240,23 +242,25 @@ void MoveQueue::await_due() {
   }
 }
 
-// Those of the queue are armed, and no others. One that moves is armed anew when it has arrived. Where the system
-// does not let a chunk be watched, its transfers begin by time.
+// Those of the queue are armed, and no others. One that moves is armed anew when it has arrived, and one of an
+// earlier turn too. Where the system does not let a chunk be watched, its transfers begin by time.
 void MoveQueue::arm_sentinels() {
   sentinels_changed_ = false;
+  const auto armed = [&](const Transfer& transfer) {
+    return std::ranges::find_if(armed_, [&](const Armed& one) {
+      return one.chunk == transfer.start.sentinel && one.turn == transfer.turn;
+    });
+  };
   for (auto& one : armed_) one.wanted = false;
-  for (auto& transfer : queue_) {
-    if (transfer.start.sentinel == memory::k_no_chunk) continue;
-    const auto known = std::ranges::find(armed_, transfer.start.sentinel, &Armed::chunk);
-    if (known != armed_.end())
-      known->wanted = true;
-    else if (!arm(transfer))
-      begin_by_time(transfer.start);
-  }
+  for (const auto& transfer : queue_)
+    if (const auto known = armed(transfer); known != armed_.end()) known->wanted = true;
   std::erase_if(armed_, [&](const Armed& one) {
     if (!one.wanted) sentinels_->disarm(one.chunk, 1);
     return !one.wanted;
   });
+  for (auto& transfer : queue_)
+    if (transfer.start.sentinel != memory::k_no_chunk && armed(transfer) == armed_.end() && !arm(transfer))
+      begin_by_time(transfer.start);
 }
 
 bool MoveQueue::arm(const Transfer& transfer) {
@@ -269,8 +273,9 @@ bool MoveQueue::arm(const Transfer& transfer) {
     }
   }
   const auto& chunk = *transfer.sentinel;
-  if (!sentinels_ || !sentinels_->arm(transfer.start.sentinel, chunk.address, chunk.size)) return false;
-  armed_.push_back({transfer.start.sentinel, true});
+  if (!sentinels_ || !sentinels_->arm(transfer.start.sentinel, transfer.turn, chunk.address, chunk.size))
+    return false;
+  armed_.push_back({transfer.start.sentinel, transfer.turn, true});
   return true;
 }
 
@@ -282,11 +287,12 @@ void MoveQueue::disarm(ChunkId first, std::uint32_t count) {
 }
 
 // What it stands for is due, and all before it, whatever their own sentinels are.
-void MoveQueue::touched(ChunkId sentinel) {
+void MoveQueue::touched(ChunkId sentinel, std::uint64_t turn) {
   const Lock lock(mutex_);
-  std::erase_if(armed_, [&](const Armed& one) { return one.chunk == sentinel; });
-  const auto last = std::find_if(queue_.rbegin(), queue_.rend(),
-                                 [&](const Transfer& one) { return one.start.sentinel == sentinel; });
+  std::erase_if(armed_, [&](const Armed& one) { return one.chunk == sentinel && one.turn == turn; });
+  const auto last = std::find_if(queue_.rbegin(), queue_.rend(), [&](const Transfer& one) {
+    return one.start.sentinel == sentinel && one.turn == turn;
+  });
   for (auto at = last; at != queue_.rend(); ++at) {
     at->start.due = {};
     at->start.sentinel = memory::k_no_chunk;
@@ -295,8 +301,8 @@ void MoveQueue::touched(ChunkId sentinel) {
   pthread_cond_signal(&asked_);
 }
 
-void MoveQueue::touched_body(void* self, ChunkId sentinel) noexcept {
-  static_cast<MoveQueue*>(self)->touched(sentinel);
+void MoveQueue::touched_body(void* self, ChunkId sentinel, std::uint64_t turn) noexcept {
+  static_cast<MoveQueue*>(self)->touched(sentinel, turn);
 }
 
 // The transfers at the head of the queue that one copier brings to one place, up to a good call's worth; a chunk

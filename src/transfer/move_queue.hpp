@@ -47,9 +47,11 @@ class MoveQueue final : public Mover {
     // are.
     memory::Chunk* chunk = nullptr;
     memory::Chunk* sentinel = nullptr;  // the same
+    std::uint64_t turn = 0;
   };
   struct Armed {
     ChunkId chunk = 0;
+    std::uint64_t turn = 0;
     bool wanted = false;
   };
   struct InParts {  // a chunk that is held on further places (copier.hpp)
@@ -61,7 +63,7 @@ class MoveQueue final : public Mover {
   void arm_sentinels();
   bool arm(const Transfer& transfer);
   void disarm(ChunkId first, std::uint32_t count);
-  void touched(ChunkId sentinel);
+  void touched(ChunkId sentinel, std::uint64_t turn);
   [[nodiscard]] bool is_due(const Transfer& transfer);
   void take_group();
   void carry_group();
@@ -70,7 +72,7 @@ class MoveQueue final : public Mover {
   [[nodiscard]] bool in_group(ChunkId first, std::uint32_t count) const;
   [[nodiscard]] bool finished(Ticket ticket) const;
   static void* thread_body(void* self);
-  static void touched_body(void* self, ChunkId sentinel) noexcept;
+  static void touched_body(void* self, ChunkId sentinel, std::uint64_t turn) noexcept;
 
   const machine::Machine& machine_;
   memory::ChunkTable& chunks_;
@@ -92,6 +94,8 @@ class MoveQueue final : public Mover {
   std::vector<InParts> in_parts_;
   std::vector<Armed> armed_;        // sentinels
   bool sentinels_changed_ = false;  // the queue's; the thread arms and disarms
+  // How often all was due: a touch that is told of later says nothing of what was asked for since.
+  std::uint64_t turn_ = 0;
   bool stop_ = false;
   double rate_limit_ = 1;
   double group_rate_ = 0;  // of those that began last, where they were asked for at one of their own

@@ -26,6 +26,9 @@ from accounts import PAGE, Object, Run, Sample
 from audit import PlanReader, Verdict, clock_offset
 
 
+PATIENCE = 0.5  # of a phase's time
+
+
 @dataclass
 class _Phase:
     """A phase of the plan: where its segments begin, as shares of its accesses and of its time."""
@@ -133,8 +136,9 @@ class TimedReader(PlanReader):
             if s in touched:  # and so are all before it, once it is
                 later = [bounds for k, bounds in touched.items() if k >= s]
                 low, high = min(low for low, _ in later), min(high for _, high in later)
-                # Where its chunk cannot be watched, or nobody touches it, it begins by time.
-                due = min(low, due[0]), high
+                if took is not None:  # whoever does not touch it holds it up for so long
+                    low = min(low, at.begin[0] + (phase.share(s) + PATIENCE) * took[0])
+                due = low, high
             for move in self._by_segment.get((at.position, s), []):
                 self._ask(move, at.begin if s == 0 else (due[0], due[1]), living)
 

@@ -61,13 +61,13 @@ PageSentinels::~PageSentinels() {
 }
 
 // No pages may be put aside while somebody holds exchanges up.
-bool PageSentinels::arm(ChunkId chunk, std::uint64_t address, std::size_t size) noexcept {
+bool PageSentinels::arm(ChunkId chunk, std::uint64_t turn, std::uint64_t address, std::size_t size) noexcept {
   const Underway underway;
   const std::lock_guard lock(mutex_);
   const auto begin = align_up(address, k_page);
   const auto end = std::min(align_down(address + size, k_page), align_down(begin, k_piece) + k_piece);
   if (begin >= end || posts_.size() == k_most) return false;
-  Post post{.chunk = chunk, .address = begin, .size = end - begin};
+  Post post{.chunk = chunk, .turn = turn, .address = begin, .size = end - begin};
   if (!take_away(post)) return false;
   posts_.push_back(post);
   return true;
@@ -154,15 +154,15 @@ bool PageSentinels::bring_back(Post& post) noexcept {
 }
 
 // The one of whom somebody touched a page; nothing where its pages are back already, and with them who waited.
-std::optional<ChunkId> PageSentinels::meet(std::uint64_t address) noexcept {
+std::optional<PageSentinels::Post> PageSentinels::meet(std::uint64_t address) noexcept {
   const std::lock_guard lock(mutex_);
   const auto found =
       std::ranges::find_if(posts_, [&](const Post& post) { return address - post.address < post.size; });
   if (found == posts_.end()) return {};
   bring_back(*found);
-  const auto chunk = found->chunk;
+  const auto post = *found;
   posts_.erase(found);
-  return chunk;
+  return post;
 }
 
 void PageSentinels::watch() noexcept {
@@ -170,7 +170,7 @@ void PageSentinels::watch() noexcept {
     std::array<pollfd, 2> files{{{faults_.file(), POLLIN, 0}, {stop_, POLLIN, 0}}};
     if (poll(files.data(), files.size(), k_look_again) < 0) continue;
     for (std::uint64_t address = 0; faults_.next_touch(address);)
-      if (const auto chunk = meet(address)) touched_(whom_, *chunk);
+      if (const auto post = meet(address)) touched_(whom_, post->chunk, post->turn);
   }
 }
 

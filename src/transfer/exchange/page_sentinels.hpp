@@ -29,8 +29,9 @@ class PageSentinels final : private Aside {
   static constexpr std::size_t k_piece = Staging::k_slot;
 
   // `touched` is told on a thread of its own, which begins with every signal blocked and calls `enter` first. The
-  // pages are back by then. Throws Error{failed} when the system lacks what it takes.
-  using Touched = void (*)(void* whom, ChunkId chunk) noexcept;
+  // pages are back by then, and the program may be far beyond: `turn` is what arm() was told. Throws Error{failed}
+  // when the system lacks what it takes.
+  using Touched = void (*)(void* whom, ChunkId chunk, std::uint64_t turn) noexcept;
   PageSentinels(Touched touched, void* whom, void (*enter)() = nullptr);
   ~PageSentinels() override;
   PageSentinels(const PageSentinels&) = delete;
@@ -38,13 +39,14 @@ class PageSentinels final : private Aside {
 
   // From now on who touches the beginning of the range, private anonymous memory, is noticed, once. False where
   // that cannot be: it holds no whole page, is of another kind, or too many are watched.
-  bool arm(ChunkId chunk, std::uint64_t address, std::size_t size) noexcept;
+  bool arm(ChunkId chunk, std::uint64_t turn, std::uint64_t address, std::size_t size) noexcept;
   // Nobody is told of these any more; their pages are back. False where none of them was armed.
   bool disarm(ChunkId first, std::uint32_t count) noexcept;
 
  private:
   struct Post {
     ChunkId chunk = 0;
+    std::uint64_t turn = 0;
     std::uint64_t address = 0;
     std::size_t size = 0;
     Staging::Slot* slot = nullptr;  // where its pages are, or
@@ -65,7 +67,7 @@ class PageSentinels final : private Aside {
   bool map_away(Post& post) noexcept;
   static bool is_aside(const Post& post) noexcept { return post.slot != nullptr || post.aside != 0; }
   bool bring_back(Post& post) noexcept;
-  std::optional<ChunkId> meet(std::uint64_t address) noexcept;
+  std::optional<Post> meet(std::uint64_t address) noexcept;
   void watch() noexcept;
   void keep_files() noexcept;
   static void* thread_body(void* self);

@@ -155,6 +155,25 @@ TEST_F(SentinelQueueTest, AChunkThatMovesIsStillWatched) {
   await([&] { return mover_->done(last); });
 }
 
+// The touch of a phase that has ended says nothing of the next phase, however late it is told: its own chunk is
+// still untouched.
+TEST_F(SentinelQueueTest, ATouchBeforeTheNextPhaseDoesNotBeginIt) {
+  start(6, 6);
+  if (IsSkipped()) return;
+  for (int round = 0; round < 300; ++round) {
+    const auto to = static_cast<PlaceId>(round % 2);
+    const auto first = mover_->submit({0, to, with(4)});
+    await([&] { return is_aside(4) || mover_->done(first); });
+    touch(4);
+    mover_->hasten();
+    const auto next = mover_->submit({1, to, with(4)});
+    await([&] { return is_aside(4) || mover_->done(next); });
+    ASSERT_FALSE(mover_->done(next)) << "nobody has touched it in this phase; round " << round;
+    touch(4);
+    await([&] { return mover_->done(next); });
+  }
+}
+
 // What is freed is nobody's sentinel: its transfers begin by time.
 TEST_F(SentinelQueueTest, AFreedChunkIsBack) {
   start(6, 6);

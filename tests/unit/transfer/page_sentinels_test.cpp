@@ -29,7 +29,9 @@ class PageSentinelsTest : public ::testing::Test {
   void SetUp() override {
     if (!Userfault(0).is_there()) GTEST_SKIP() << "this system does not let pages be watched";
     sentinels_ = std::make_unique<PageSentinels>(
-        [](void* self, ChunkId chunk) noexcept { ++static_cast<PageSentinelsTest*>(self)->touched_.at(chunk); },
+        [](void* self, ChunkId chunk, std::uint64_t) noexcept {
+          ++static_cast<PageSentinelsTest*>(self)->touched_.at(chunk);
+        },
         this);
     huge_ = true;
     fill();
@@ -45,7 +47,7 @@ class PageSentinelsTest : public ::testing::Test {
     return reinterpret_cast<volatile std::uint64_t*>(address(chunk));
   }
   bool arm(ChunkId chunk, std::size_t size = k_watched_size) {
-    return sentinels_->arm(chunk, address(chunk), size);
+    return sentinels_->arm(chunk, 0, address(chunk), size);
   }
   // Who waited went on before anybody was told.
   void expect_touched(ChunkId chunk, int times) {
@@ -155,12 +157,12 @@ TEST_F(PageSentinelsTest, ProtectionIsTheProgramsBusiness) {
 }
 
 TEST_F(PageSentinelsTest, RefusesWhatItCannotWatch) {
-  EXPECT_FALSE(sentinels_->arm(0, address(0) + 1, k_page)) << "no whole page";
+  EXPECT_FALSE(sentinels_->arm(0, 0, address(0) + 1, k_page)) << "no whole page";
   auto* const shared = mmap(nullptr, k_page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   const auto file = open("/proc/self/exe", O_RDONLY);
   auto* const from_file = mmap(nullptr, k_page, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
-  EXPECT_FALSE(sentinels_->arm(0, reinterpret_cast<std::uint64_t>(from_file), k_page));
-  static_cast<void>(sentinels_->arm(1, reinterpret_cast<std::uint64_t>(shared), k_page));
+  EXPECT_FALSE(sentinels_->arm(0, 0, reinterpret_cast<std::uint64_t>(from_file), k_page));
+  static_cast<void>(sentinels_->arm(1, 0, reinterpret_cast<std::uint64_t>(shared), k_page));
   *static_cast<volatile char*>(shared) = 1;
   EXPECT_EQ(*static_cast<volatile char*>(shared), 1);
   munmap(shared, k_page);
@@ -170,7 +172,8 @@ TEST_F(PageSentinelsTest, RefusesWhatItCannotWatch) {
   pages.touch(0, PageSentinels::k_most + 1);
   std::size_t armed = 0;
   sentinels_->disarm(0, k_watched);
-  for (std::size_t i = 0; i <= PageSentinels::k_most; ++i) armed += sentinels_->arm(0, pages.address(i), k_page);
+  for (std::size_t i = 0; i <= PageSentinels::k_most; ++i)
+    armed += sentinels_->arm(0, 0, pages.address(i), k_page);
   EXPECT_EQ(armed, PageSentinels::k_most);
   sentinels_->disarm(0, 1);
 }

@@ -185,8 +185,9 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
       ->check(CLI::PositiveNumber);
   app.add_option("--progress", options.progress,
                  "what plans' segments begin by: " + names_in_words(names_of(observe::progresses())))
-      ->default_str("the plan's, else " +
-                    std::string(verb == "run" ? observe::k_default_real_progress : observe::k_default_progress));
+      ->default_str("the plan's, else " + (verb == "run"
+                                               ? std::string("sentinel, or timer where no pages can be watched")
+                                               : std::string(observe::k_default_progress)));
   app.add_option(
          "--collector", options.collector,
          "who fills the profile that plans are made of: " + names_in_words(names_of(observe::collectors())))

@@ -129,17 +129,18 @@ bool moves_in_segments(const Plan& plan) {
                              [&](const PlanMove& move) { return segment_offset(plan.phases.at(move.ask)) != 0; });
 }
 
-// Plans count in what the run counts in; by time any plan can be followed. Real memory delivers no accesses.
+// Plans count in what the run counts in; by touch or time any plan can be followed. Real memory delivers no
+// accesses.
 std::string progress_of(const LaunchOptions& options, runtime::Session& session,
                         std::vector<std::string>& sentences) {
   const bool is_real = session.backend == runtime::Backend::real;
-  const auto usual = is_real ? observe::k_default_real_progress : observe::k_default_progress;
+  const auto usual = is_real ? observe::default_real_progress().name() : observe::k_default_progress;
   const auto* chosen = options.progress.empty() ? nullptr : &observe::find_progress(options.progress);
   std::string whose = "--progress " + options.progress;
   const auto refuse_what_lacks = [&](const observe::ProgressVariant& variant) {
     if (const auto lacks = variant.lacks(); is_real && !lacks.empty())
       throw Error(Code::invalid,
-                  fmt::format("{}: {}; follow it by time, with --progress {}", whose, lacks, usual));
+                  fmt::format("{}: {}; it can be followed with --progress {}", whose, lacks, usual));
   };
   if (chosen) refuse_what_lacks(*chosen);
   for (const auto& configuration : session.configurations) {
@@ -158,7 +159,7 @@ std::string progress_of(const LaunchOptions& options, runtime::Session& session,
       chosen = wanted;
       whose = "--plan: its segments begin by " + plan.progress;
     }
-    if (wanted != chosen && chosen->starts() != observe::SegmentStart::time)
+    if (wanted != chosen && chosen->starts() == observe::SegmentStart::count)
       throw Error(Code::invalid, "--plan: its segments begin by " + plan.progress + ", not by " +
                                      std::string(chosen->name()) +
                                      ": all plans of a run, and --progress, have to say the same");

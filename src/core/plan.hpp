@@ -55,7 +55,7 @@ struct PlanMove {
   Seconds cost;
 };
 
-// The first chunk that the phase touches in this segment and not before (progress by sentinel).
+// The first chunk that the phase touches in this segment and not before (for progress by sentinel).
 struct PlanSentinel {
   std::uint32_t segment = 0;  // position in Plan::phases
   std::uint32_t object = 0;   // index into Plan::objects

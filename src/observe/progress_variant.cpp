@@ -17,4 +17,9 @@ const ProgressVariant& find_progress(std::string_view name) {
               "--progress: nothing counts progress in '" + std::string(name) + "'; there are " + known);
 }
 
+const ProgressVariant& default_real_progress() {
+  const auto& sentinel = find_progress("sentinel");
+  return sentinel.lacks().empty() ? sentinel : find_progress("timer");
+}
+
 }  // namespace terrace::observe

@@ -37,10 +37,11 @@ class ProgressVariant {
 };
 
 inline constexpr std::string_view k_default_progress = "accesses";  // in virtual time
-inline constexpr std::string_view k_default_real_progress = "timer";
 
 const std::vector<const ProgressVariant*>& progresses();
 // Throws Error{invalid} with the list of names where there is none.
 const ProgressVariant& find_progress(std::string_view name);
+// On real memory: by sentinels where this system lets pages be watched, else by time.
+const ProgressVariant& default_real_progress();
 
 }  // namespace terrace::observe

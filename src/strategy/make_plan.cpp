@@ -216,7 +216,7 @@ Plan make_plan(const model::Problem& problem, const Decision& decision, std::str
   const auto loads = loads_of(problem, decision.schedule);
   add_objects(plan, index, loads, model::initial_placement(decision.schedule, list), list, names);
   add_moves(plan, index, loads, decision, list, names);
-  if (observe::find_progress(plan.progress).starts() == observe::SegmentStart::touch) add_sentinels(plan, problem);
+  add_sentinels(plan, problem);
   if (!plan.moves.empty()) plan.repeats = model::repeats(problem);
   plan.rate_limits = model::rate_limits(problem, decision.schedule, loads, list);
   plan.predicted = decision.prediction.total;

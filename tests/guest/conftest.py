@@ -53,7 +53,7 @@ class Results:
 # What follows plans that move data inside phases: program, its words, bytes of fast memory, progress of the plan.
 _NPB = ("--class", "W", "--iterations", "3")
 _STREAMS = (
-    ("cg", _NPB, "4MiB", ("accesses", "sentinel")),
+    ("cg", _NPB, "4MiB", ("accesses", "timer")),
     ("mg", _NPB, "12MiB", ("timer", "sentinel")),
     ("hydro", ("--side", "256", "--steps", "3"), "8MiB", ("timer", "sentinel")),
 )
@@ -69,7 +69,7 @@ def _streaming_plan(
     virtual = folder / f"virtual_{stem}.terrace"
     machine: list[str | Path] = ["--machine", HERE / "guest.toml", "--progress"]
     collector = ["--collector", "simulated-sampling"]
-    followed = "timer" if progress == "accesses" else progress  # as the real run does
+    followed = "sentinel" if progress == "accesses" else progress  # as the real run does
     commands: list[list[str | Path]] = [
         ["record", *collector, *machine, progress, "-o", profile, "--", program, *arguments],
         ["plan", profile, "--fast", fast, "-o", plan],

@@ -64,7 +64,7 @@ learn &
 obey s
 obey w
 stream cg accesses 4160KiB 200000 --class W --iterations 3
-stream cg sentinel 4160KiB 200000 --class W --iterations 3
+stream cg timer 4160KiB 200000 --class W --iterations 3
 for progress in timer sentinel; do
   stream mg $progress 12352KiB 200000 --class W --iterations 3
   stream hydro $progress 8256KiB 30000 --side 256 --steps 3

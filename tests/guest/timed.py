@@ -25,7 +25,6 @@ from typing import Any
 from accounts import PAGE, Object, Run, Sample
 from audit import PlanReader, Verdict, clock_offset
 
-
 PATIENCE = 0.5  # of a phase's time
 
 
@@ -99,7 +98,7 @@ class TimedReader(PlanReader):
         for segment in self._plan.get("segment", []):
             moves = [{**move, "chunks": span} for move in segment["moves"] for span in self._spans(move)]
             order = orders.get(segment["name"], {}).get("order", range(len(moves)))
-            if "begins_with" in segment:
+            if "begins_with" in segment and self._plan.get("progress") != "timer":
                 self._sentinels[self._point(segment["name"])] = segment["begins_with"]
             self._by_segment[self._point(segment["name"])] = [
                 move for _, move in sorted(zip(order, moves, strict=True), key=lambda pair: int(pair[0]))

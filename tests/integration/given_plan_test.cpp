@@ -66,16 +66,21 @@ TEST_F(GivenPlan, SaysWhatTheRunHadNoUseFor) {
     EXPECT_NE(done.output.find(warning + sentence), std::string::npos) << sentence << done.output;
 }
 
-// A real run follows plans by time, what counts not at all.
+// Whether the system lets this process watch pages: plans are followed by sentinel then, else by time.
+bool may_wait_for_faults() {
+  return syscall(SYS_userfaultfd, O_CLOEXEC) >= 0 || open("/dev/userfaultfd", O_RDWR | O_CLOEXEC) >= 0;
+}
+
+// A real run follows plans by touches or time, what counts not at all.
 TEST_F(GivenPlan, IsRefusedWhereARealRunCannotFollowIt) {
-  const std::string instead = "; follow it by time, with --progress timer\n";
+  const std::string usual = may_wait_for_faults() ? "sentinel" : "timer";
+  const std::string instead = "; it can be followed with --progress " + usual + "\n";
   auto done = under("progress = \"instructions\"\n" + k_phases + k_all, "run");
   EXPECT_EQ(done.status, 2);
   EXPECT_TRUE(done.output.starts_with("terrace: --plan: its segments begin by instructions: ")) << done.output;
   EXPECT_TRUE(done.output.ends_with(instead)) << done.output;
   // By sentinel, where this process may wait for page faults.
-  const bool may_wait =
-      syscall(SYS_userfaultfd, O_CLOEXEC) >= 0 || open("/dev/userfaultfd", O_RDWR | O_CLOEXEC) >= 0;
+  const bool may_wait = may_wait_for_faults();
   done = under("progress = \"sentinel\"\n" + k_phases + k_all, "run");
   EXPECT_EQ(done.status, may_wait ? 0 : 2) << done.output;
   EXPECT_EQ(done.output.find("this system lets no pages be watched") == std::string::npos, may_wait)
@@ -91,11 +96,12 @@ TEST_F(GivenPlan, IsRefusedWhereARealRunCannotFollowIt) {
       << done.output;
 }
 
-TEST_F(GivenPlan, InAccessesIsFollowedByTimeOnRealMemoryAndSaysSo) {
+TEST_F(GivenPlan, InAccessesIsFollowedOtherwiseOnRealMemoryAndSaysSo) {
+  const std::string usual = may_wait_for_faults() ? "sentinel" : "timer";
   const std::string sentence =
       "--plan: its segments begin by accesses, and a run on real memory hears nothing of accesses while it obeys "
-      "a "
-      "plan: they begin by timer here\n";
+      "a plan: they begin by " +
+      usual + " here\n";
   const std::string phases =
       "loop = \"steps\"\nphases = [{ name = \"forth\", length = 100 }, { name = \"back\" }, { name = \"norm\" "
       "}]\n";

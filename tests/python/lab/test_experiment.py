@@ -164,8 +164,8 @@ def test_free_moves_cost_nothing(small):
         )
         rates = min(fast["read"], slow["write"]), min(slow["read"], fast["write"])
         moved, copying = float(row["moved_bytes"]), float(row["copying_s"])
-        # At a real price moves take more than that, and no more than with a call for each chunk of 16 KiB, the least
-        # that large objects are cut into, and for each move, of pages of 4 KiB.
+        # At a real price moves take more than that, and no more than with a call for each chunk of 16 KiB, the
+        # least that large objects are cut into, and for each move, of pages of 4 KiB.
         price = machine["copier"][0]
         call, page = (
             float(time.removesuffix("us")) * 1e-6 for time in (price["call"], price["pages"][0]["remap"])

@@ -210,9 +210,9 @@ def test_the_real_regret_is_no_farther_from_the_stated_one_than_today(recorded):
         predicted += sure.plan.predicted
     assert held >= _HELD[recorded.stem]
     assert 0 < low <= real <= _OVER[recorded.stem] * high
-    # At most of these budgets some draws leave the plan the best one, and the interval begins at 0: the sum of lower
-    # ends is small. mg's were 7 times wide, 4 of them held and its ratio was 0.736 under the planner before; cg's
-    # ratio was 0.949, and 4 held.
+    # At most of these budgets some draws leave the plan the best one, and the interval begins at 0: the sum of
+    # lower ends is small. mg's were 7 times wide, 4 of them held and its ratio was 0.736 under the planner before;
+    # cg's ratio was 0.949, and 4 held.
     assert high < _WIDE[recorded.stem] * low
     assert high < _MOST * predicted, "an interval that says something"
 

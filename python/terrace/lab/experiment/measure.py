@@ -10,8 +10,8 @@
 
 `without PART ...` behind planned leaves parts of the planner's search out (_core.planner_parts). `free` behind
 live and planned lets moves take no time and no bandwidth; `objects` behind planned and metric moves objects as a
-whole. `timer` and `sentinel` behind live, planned and oracle: by what the segments of plans begin; without, by counts
-that only hooks deliver.
+whole. `timer` and `sentinel` behind live, planned and oracle: by what the segments of plans begin; without, by
+counts that only hooks deliver.
 """
 
 from __future__ import annotations

@@ -216,9 +216,9 @@ def report(setting: Setting, answers: Answers) -> Report:
                 "Price: swap exchanges pages beside the program, as measured; user-copy is the paper's helper "
                 "that copies objects (objects: moved as a whole, as the paper does); ideal costs bytes alone, and "
                 "no copier does. Live: learned in the first iteration. Steady: the later half of that run. "
-                "Planned: a plan of an earlier profile, obeyed as it is. Segments begin by sentinel; timer: by time; "
-                "counted: by counts that only hooks deliver. Hooks: planned from all misses. Too large: programs "
-                "that fast memory does not hold whole.",
+                "Planned: a plan of an earlier profile, obeyed as it is. Segments begin by sentinel; timer: by "
+                "time; counted: by counts that only hooks deliver. Hooks: planned from all misses. Too large: "
+                "programs that fast memory does not hold whole.",
                 tables=[of_averages],
             ),
             *(_machine(setting, programs, machine) for machine in MACHINES),

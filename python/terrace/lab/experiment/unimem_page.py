@@ -237,9 +237,9 @@ def _techniques(setting: Setting, answers: Answers) -> Section:
     return Section(
         "Figure 11: what each technique contributes",
         "In the paper's order: one placement for the loop, local search, partitioning, initial placement; then "
-        "the default planner, which streams. Without initial placement a run learns in its first iteration. The runtime always "
-        "cuts objects into chunks, so the first two steps are plans that move whole objects, plus what learning "
-        "cost the same planner with chunks.",
+        "the default planner, which streams. Without initial placement a run learns in its first iteration. "
+        "The runtime always cuts objects into chunks, so the first two steps are plans that move whole objects, "
+        "plus what learning cost the same planner with chunks.",
         [
             "Published: CG and LU have over 90 % of their gain from global search, BT and SP 19 % and 5 % from "
             "local search, FT 58 % from partitioning, SP 87 % from initial placement. Initial placement is worth "

@@ -21,6 +21,7 @@
 #include "agent/lifecycle/process.hpp"
 #include "agent/program_coverage.hpp"
 #include "agent/program_loops.hpp"
+#include "agent/spilled_data.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "memory/region_space.hpp"
@@ -38,7 +39,6 @@
 #include "sim/scheduler/thread_clocks.hpp"
 
 namespace terrace::agent {
-
 namespace {
 
 // Several threads' quanta, one at a time, and never beside the runtime.
@@ -217,7 +217,6 @@ void make_recorder(Everything& all, const sim::ProgramIdentity& program) {
 
 // A thread's pipeline while its accesses are left out: its caches are then as they were.
 constinit thread_local observe::Pipeline* t_set_aside __attribute__((tls_model("initial-exec"))) = nullptr;
-
 // For programs with one thread (Runtime::several_threads ends it).
 void set_aside_unless(bool wanted) {
   if (wanted == (t_set_aside == nullptr)) return;
@@ -325,6 +324,7 @@ Process* build(const char* session_path) {
   process.simulated = all->session.backend == runtime::Backend::virtual_time;
   if (process.simulated) make_turns(*all);
   process.big_block = all->session.big_block.value;
+  process.spilled = make_spilled(all->session, say);
   if (all->session.hooks && all->session.phases.follows_loops()) {
     process.loops = &all->loops.emplace(process, all->session.phases);
     process.loops->follow(process.simulated, all->session.sample_every);

@@ -8,6 +8,7 @@
 #include "cli/calibration.hpp"
 #include "cli/journal_folder.hpp"
 #include "cli/session_builder.hpp"
+#include "cli/spill_summary.hpp"
 #include "core/error.hpp"
 
 namespace terrace::cli {
@@ -43,6 +44,7 @@ int launch(const LaunchOptions& given) {
   for (const auto& sentence : sentences)
     if (!options.quiet) fmt::print(stderr, "terrace: {}\n", sentence);
   const auto ending = run_child(options.command, program_environment(session_file, session.backend));
+  if (session.spill.is_wanted()) tell_of_spill(folder.path(), session.spill, options.quiet);
   folder.merge(options, options.command.front(),
                session.phases.follows_loops()
                    ? "name it with --loop NAME, or with --phases f,g the functions that begin its phases"

@@ -216,6 +216,12 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
                    "value of a name in the hints' expressions: niter=75; goes before the file's")
         ->allow_extra_args(false);
   }
+  if (verb == "run") {
+    app.add_option("--memory", options.memory,
+                   "memory that each process may have, 4GiB: what does not fit is in a file of --spill, and comes "
+                   "in before it is needed");
+    app.add_option("--spill", options.spill, "folder of that file")->default_str("$TMPDIR, else /var/tmp");
+  }
   std::vector<std::string> configurations;
   if (simulated) {
     app.add_option("--cache", configuration.caches, "another size for a cache: l3=640KiB");

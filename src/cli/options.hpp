@@ -46,6 +46,8 @@ struct LaunchOptions {
   std::string collector{observe::k_default_collector};
   std::string output;  // "" = PROGRAM.JOB.terrace here
   std::string misses;  // where to record the classified misses; "" for nowhere
+  std::string memory;  // run: of each process, the rest of its data in a file; "" for no limit
+  std::string spill;   // run: the folder of that file; "" for the current one
   bool json = false;
   bool quiet = false;
   bool keep_journals = false;

@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,6 +33,8 @@
 namespace terrace::cli {
 
 namespace {
+
+constexpr Bytes k_least_memory{64ULL << 20};  // --memory
 
 machine::Machine load_machine(const std::string& name) {
   return name.empty() ? machine::discover() : machine::load_machine(name).machine;
@@ -237,6 +241,30 @@ std::string create_recording(const std::string& path) {
   return std::filesystem::absolute(path).string();
 }
 
+// Where memory has the rest of its data.
+runtime::SpillSpec spill_of(const LaunchOptions& options) {
+  if (options.memory.empty()) {
+    if (!options.spill.empty())
+      throw Error(Code::invalid, "--spill " + options.spill + ": say with --memory how much memory there is");
+    return {};
+  }
+  const auto* const temporary = std::getenv("TMPDIR");
+  const std::string folder = !options.spill.empty()    ? options.spill
+                             : temporary && *temporary ? temporary
+                                                       : "/var/tmp";
+  runtime::SpillSpec spec{std::filesystem::absolute(folder).string(), parse_bytes(options.memory)};
+  if (spec.memory < k_least_memory)
+    throw Error(Code::invalid,
+                "--memory " + options.memory + ": at least " + format(k_least_memory) + " is needed");
+  if (!std::filesystem::is_directory(folder) || access(folder.c_str(), W_OK) != 0)
+    throw Error(Code::invalid, "--spill " + folder + ": it is no folder that can be written to");
+  struct statfs system {};
+  if (statfs(folder.c_str(), &system) == 0 && (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC))
+    throw Error(Code::invalid,
+                "--spill " + folder + ": what is there is in memory itself; name a folder on a disk");
+  return spec;
+}
+
 }  // namespace
 
 runtime::Session build_session(const LaunchOptions& options, const std::string& directory,
@@ -270,6 +298,7 @@ runtime::Session build_session(const LaunchOptions& options, const std::string& 
   // A recording has its names and phases.
   if (options.verb == "replay") return session;
   session.sample_every = options.every;
+  session.spill = spill_of(options);
   // A cache of lines has to tell a chunk's lines apart.
   const auto cached = [](const runtime::SessionConfiguration& configuration) {
     return !configuration.plan && strategy::find_variant(configuration.planner).fast_memory_is_cache();

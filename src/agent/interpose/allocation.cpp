@@ -9,6 +9,7 @@
 
 #include "agent/heap/callers.hpp"
 #include "agent/heap/object_registry.hpp"
+#include "agent/heap/spilled_heap.hpp"
 #include "agent/interpose/next.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/process.hpp"
@@ -32,6 +33,11 @@ void* allocate_big(Process& here, std::size_t size, std::size_t alignment = 1) {
   const observe::OwnTime own;
   const observe::Inside inside;
   const auto saved = errno;
+  if (here.spilled && size >= SpilledHeap::k_least)
+    if (void* const block = here.spilled->allocate(size, alignment)) {
+      errno = saved;
+      return block;
+    }
   void* const block = here.regions->allocate(size, alignment);
   if (block) {
     char name[k_name_room];
@@ -42,8 +48,22 @@ void* allocate_big(Process& here, std::size_t size, std::size_t alignment = 1) {
   return block;
 }
 
+// The same for memory over a file; in a child of fork(2) it is not there.
+bool release_spilled(void* block) {
+  auto* const heap = spilled_heap();
+  if (!heap || !heap->contains(block)) return false;
+  if (!process()) return true;
+  const observe::OwnTime own;
+  const observe::Inside inside;
+  const auto saved = errno;
+  heap->release(block);
+  errno = saved;
+  return true;
+}
+
 // Whether it was one of ours, which then is free.
 bool release_big(void* block) {
+  if (release_spilled(block)) return true;
   auto* const space = regions();
   if (!space || !space->contains(block)) return false;
   const observe::OwnTime own;
@@ -59,6 +79,7 @@ bool release_big(void* block) {
 }
 
 std::size_t size_of_big(void* block) {
+  if (auto* const heap = spilled_heap(); heap && heap->contains(block)) return heap->size_of(block);
   auto* const space = regions();
   return space && space->contains(block) ? space->find(block).size : 0;
 }

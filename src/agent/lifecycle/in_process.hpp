@@ -14,6 +14,8 @@ namespace terrace::agent {
 
 // Where big blocks come from; stays when the process has become inert, because they are still to be freed.
 memory::RegionSpace* regions() noexcept;
+// Memory over a file, where there is some; stays, too.
+SpilledHeap* spilled_heap() noexcept;
 
 // Begins, in the program's main thread: the session is read and everything is set up. `words` are the program's
 // `count` arguments, with the environment behind them; `stack_top` is where the stack of what the program will run

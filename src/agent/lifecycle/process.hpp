@@ -31,6 +31,7 @@ namespace terrace::agent {
 class ObjectRegistry;
 
 class ProgramLoops;
+class SpilledHeap;
 
 struct Process {
   runtime::Runtime* runtime = nullptr;
@@ -43,6 +44,7 @@ struct Process {
   sim::Scheduler* scheduler = nullptr;         // null on the real machine, where threads run as the system wants
   sim::ThreadClocks* thread_clocks = nullptr;  // of all configurations
   observe::CodeMap* code = nullptr;            // null where the program's time is not sampled
+  SpilledHeap* spilled = nullptr;              // null where memory is not over a file
   ProgramLoops* loops = nullptr;               // null where nobody looks for the main loop
   bool simulated = false;                      // the program's clocks show virtual time
   bool has_hooks = false;                      // some code that was loaded calls them

@@ -11,6 +11,7 @@
 
 #include "agent/heap/internal_heap.hpp"
 #include "agent/heap/object_registry.hpp"
+#include "agent/heap/spilled_heap.hpp"
 #include "agent/interpose/next.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/modules.hpp"
@@ -25,6 +26,7 @@ namespace {
 
 constinit std::atomic<Process*> g_process{nullptr};
 constinit std::atomic<memory::RegionSpace*> g_regions{nullptr};
+constinit std::atomic<SpilledHeap*> g_spilled{nullptr};
 constinit std::atomic<pid_t> g_pid{0};  // whose process it is: a child of vfork runs in its parent's memory
 
 const char* variable(char** environment, const char* name) {
@@ -38,6 +40,7 @@ void adopt(Process* made) {
   if (made) {
     made->objects = new ObjectRegistry(*made->runtime);
     g_regions.store(made->regions);
+    g_spilled.store(made->spilled);
   }
   g_pid.store(getpid());
   g_process.store(made, std::memory_order_release);
@@ -50,6 +53,7 @@ void before_fork() {
   if (auto* const here = process()) {
     here->objects->lock();
     here->regions->lock();
+    if (here->spilled) here->spilled->lock();
   }
   internal_heap().lock();
   // The last: who gives memory back waits for it, with one of those above.
@@ -59,6 +63,7 @@ void before_fork() {
 void release_after_fork() {
   internal_heap().unlock();
   if (auto* const here = process()) {
+    if (here->spilled) here->spilled->unlock();
     here->regions->unlock();
     here->objects->unlock();
   }
@@ -98,6 +103,7 @@ __attribute__((destructor)) void finish_at_exit() { finish("exit"); }
 
 Process* process() noexcept { return g_process.load(std::memory_order_acquire); }
 memory::RegionSpace* regions() noexcept { return g_regions.load(std::memory_order_acquire); }
+SpilledHeap* spilled_heap() noexcept { return g_spilled.load(std::memory_order_acquire); }
 
 void begin(int count, char** words, std::uint64_t stack_top) noexcept {
   const observe::Inside inside;

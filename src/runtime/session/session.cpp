@@ -101,6 +101,8 @@ void Session::to_blob(BlobWriter& out) const {
   out.put(recording);
   put_list(out, notes);
   out.put(hooks);
+  out.put(spill.folder);
+  out.put(spill.memory.value);
 }
 
 Session Session::from_blob(BlobReader& in) {
@@ -126,6 +128,8 @@ Session Session::from_blob(BlobReader& in) {
   session.recording = in.get_string();
   session.notes = get_list(in);
   session.hooks = in.get<bool>();
+  session.spill.folder = in.get_string();
+  session.spill.memory = Bytes{in.get<std::uint64_t>()};
   return session;
 }
 

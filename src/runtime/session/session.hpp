@@ -18,7 +18,7 @@
 
 namespace terrace::runtime {
 
-inline constexpr std::uint32_t k_session_version = 8;
+inline constexpr std::uint32_t k_session_version = 9;
 inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of the session file
 
 enum class Backend : std::uint8_t { real, virtual_time };
@@ -45,6 +45,16 @@ struct SessionConfiguration {
   bool free_moves = false;  // transfers take no time and no bandwidth; in virtual time only
 };
 
+// Memory over a file (transfer/spill/spill.hpp).
+struct SpillSpec {
+  std::string folder;  // "": there is none
+  Bytes memory{};      // for each process
+
+  [[nodiscard]] bool is_wanted() const { return !folder.empty(); }
+};
+// In the session's directory each process that spills keeps its counts in a file that begins so.
+inline constexpr const char* k_spill_counts = "spill.";
+
 struct Session {
   std::string mode;  // "record", "run", "simulate"
   Backend backend = Backend::real;
@@ -61,6 +71,7 @@ struct Session {
   std::string progress{observe::k_default_progress};    // what phases are cut into segments by
   std::string recording;                                // where to write down what happens; "" for nowhere
   std::vector<std::string> notes;                       // for the journal
+  SpillSpec spill{};
   bool hooks = true;  // follow accesses where the program was built with the wrappers
 
   void to_blob(BlobWriter& out) const;

@@ -28,6 +28,13 @@ struct MoveCall {
 };
 constexpr unsigned long k_move = _IOWR(UFFDIO, k_move_bit, MoveCall);
 
+struct PoisonCall {
+  uffdio_range range;
+  std::uint64_t mode;
+  std::int64_t updated;
+};
+constexpr unsigned long k_poison = _IOWR(UFFDIO, 8, PoisonCall);
+
 void pause_a_moment() noexcept {
   const timespec moment{0, 1'000'000};
   nanosleep(&moment, nullptr);
@@ -63,7 +70,7 @@ bool Userfault::answers(std::uint64_t page) const noexcept {
   return ioctl(file_, UFFDIO_WAKE, &range) == 0;
 }
 
-bool Userfault::next_touch(std::uint64_t& address) noexcept {
+bool Userfault::next_touch(std::uint64_t& address, std::uint32_t* thread) noexcept {
   uffd_msg message{};
   for (;;) {
     const auto got = read(file_, &message, sizeof message);
@@ -71,6 +78,7 @@ bool Userfault::next_touch(std::uint64_t& address) noexcept {
     if (got != sizeof message) return false;
     if (message.event != UFFD_EVENT_PAGEFAULT) continue;
     address = message.arg.pagefault.address;
+    if (thread) *thread = message.arg.pagefault.feat.ptid;
     return true;
   }
 }
@@ -120,6 +128,17 @@ void Userfault::restore(std::uint64_t address, std::uint64_t from, std::size_t s
   for (auto at = from + moved; (at = page_map_.next_page(at, from + size)) < from + size; at += k_page)
     if (std::size_t page = 0; move(address + (at - from), at, k_page, page) != 0)
       insist(address + (at - from), at, k_page);
+}
+
+void Userfault::fill_with_zeros(std::uint64_t address, std::size_t size) noexcept {
+  uffdio_zeropage call{};
+  call.range = {address, size};
+  ioctl(file_, UFFDIO_ZEROPAGE, &call);
+}
+
+void Userfault::poison(std::uint64_t address, std::size_t size) noexcept {
+  PoisonCall call{{address, size}, 0, 0};
+  ioctl(file_, k_poison, &call);
 }
 
 void Userfault::insist(std::uint64_t address, std::uint64_t from, std::size_t size) noexcept {

@@ -31,7 +31,8 @@ class Userfault {
   void wake(std::uint64_t address, std::size_t size) noexcept;
   // To wait on by poll(2) until somebody touched what is absent; next_touch() then says where. False: nobody did.
   [[nodiscard]] int file() const noexcept { return file_; }
-  bool next_touch(std::uint64_t& address) noexcept;
+  // With UFFD_FEATURE_THREAD_ID `thread` is told who.
+  bool next_touch(std::uint64_t& address, std::uint32_t* thread = nullptr) noexcept;
   // Whether the file is still there: a program may close what it does not know. `page` is any page's address.
   [[nodiscard]] bool answers(std::uint64_t page) const noexcept;
 
@@ -45,6 +46,10 @@ class Userfault {
   // The watched range gets its content back, from where move() brought it: `known` bytes of it went, as the kernel
   // counts, and what is at `from` beyond them comes back, too. Wakes nobody.
   void restore(std::uint64_t address, std::uint64_t from, std::size_t size, std::size_t known) noexcept;
+  // A watched range becomes zeros that are read, and who waits goes on.
+  void fill_with_zeros(std::uint64_t address, std::size_t size) noexcept;
+  // Who touches the watched range gets SIGBUS from now on (Linux 6.6).
+  void poison(std::uint64_t address, std::size_t size) noexcept;
   // The same by copying, page by page, whatever it takes: a copy needs new pages, and waits while there are none.
   // Any other refusal says that the page is there, or that the program has unmapped the range.
   void insist(std::uint64_t address, std::uint64_t from, std::size_t size) noexcept;

@@ -1,0 +1,36 @@
+// Blocks of memory that may be larger than RAM: their chunks are in memory or in a file
+// (transfer/spill/spill.hpp).
+#pragma once
+
+#include <cstddef>
+
+#include "memory/region_space.hpp"
+#include "transfer/spill/spill.hpp"
+
+namespace terrace::agent {
+
+class SpilledHeap {
+ public:
+  // Smaller blocks are left to the next allocator: a block has chunks of its own.
+  static constexpr std::size_t k_least = std::size_t{1} << 20;
+
+  // At most `reserve` bytes of blocks. `parts` without base and size. Throws Error{failed}, as Spill does.
+  SpilledHeap(Bytes reserve, transfer::Spill::Parts parts);
+
+  // Zeros; nullptr where there is no room: the caller asks the next allocator.
+  void* allocate(std::size_t size, std::size_t alignment) noexcept;
+  // False, and nothing happened, where it is none of these blocks.
+  bool release(void* block) noexcept;
+  [[nodiscard]] bool contains(const void* block) const noexcept { return space_.contains(block); }
+  [[nodiscard]] std::size_t size_of(const void* block) const noexcept { return space_.find(block).size; }
+
+  // Around fork.
+  void lock() const { space_.lock(); }
+  void unlock() const { space_.unlock(); }
+
+ private:
+  memory::RegionSpace space_;
+  transfer::Spill spill_;
+};
+
+}  // namespace terrace::agent

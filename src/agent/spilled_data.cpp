@@ -1,0 +1,76 @@
+// See spilled_data.hpp.
+#include "agent/spilled_data.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "agent/heap/spilled_heap.hpp"
+#include "core/error.hpp"
+#include "observe/threads/thread.hpp"
+#include "strategy/spill/next_use.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+void (*g_say)(const char*) = nullptr;
+
+void say_sentence(const char* sentence) {
+  char text[640];
+  std::snprintf(text, sizeof text, "terrace: %s\n", sentence);
+  g_say(text);
+}
+
+// Shared with the launcher, who tells what became of it.
+transfer::SpillCounts& counts_in(const std::string& directory) {
+  const auto path = directory + "/" + runtime::k_spill_counts + std::to_string(getpid());
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  void* page = MAP_FAILED;
+  if (file >= 0 && ftruncate(file, sizeof(transfer::SpillCounts)) == 0)
+    page = mmap(nullptr, sizeof(transfer::SpillCounts), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (file >= 0) syscall(SYS_close, file);
+  if (page == MAP_FAILED) throw Error(Code::failed, "memory over a file: " + path + " cannot be made");
+  return *new (page) transfer::SpillCounts;
+}
+
+// As much data as memory and disk hold.
+Bytes most_data(const runtime::SpillSpec& spec) {
+  struct statvfs disk {};
+  if (statvfs(spec.folder.c_str(), &disk) != 0)
+    throw Error(Code::failed, "memory over a file: " + spec.folder + ": " + std::strerror(errno));
+  return Bytes{spec.memory.value + std::uint64_t{disk.f_bavail} * disk.f_frsize};
+}
+
+}  // namespace
+
+SpilledHeap* make_spilled(const runtime::Session& session, void (*say)(const char* line)) noexcept {
+  const auto& spec = session.spill;
+  if (!spec.is_wanted()) return nullptr;
+  g_say = say;
+  try {
+    transfer::Spill::Parts parts;
+    parts.memory = spec.memory;
+    parts.folder = spec.folder;
+    parts.counts = &counts_in(session.directory);
+    parts.foresight = []() -> std::unique_ptr<transfer::Foresight> {
+      return std::make_unique<strategy::NextUse>();
+    };
+    parts.enter = [] { observe::t_thread.go_inside(); };
+    parts.say = say_sentence;
+    return new SpilledHeap(most_data(spec), parts);
+  } catch (const std::exception& error) {
+    say_sentence((std::string(error.what()) + "; the program runs with the memory that it gets").c_str());
+    return nullptr;
+  }
+}
+
+}  // namespace terrace::agent

@@ -1,0 +1,183 @@
+// See next_use.hpp.
+#include "strategy/spill/next_use.hpp"
+
+#include <algorithm>
+#include <exception>
+
+namespace terrace::strategy {
+
+namespace {
+
+using transfer::Residence;
+
+// Beyond all that is known: chunks of which nothing is expected, those that were touched longest ago the last.
+constexpr double k_unknown = 1e15;
+constexpr double k_never = 2e15;
+constexpr double k_trusted = 0.5;          // share of a thread's touches that has to come as expected
+constexpr std::uint32_t k_row = 3;         // neighbours after which the next ones are expected
+constexpr std::uint32_t k_neighbours = 8;  // of them
+// Where a thread is elsewhere all is expected anew, but not more often than that, as a share of all chunks.
+constexpr std::size_t k_share = 64;
+constexpr std::uint32_t k_between_marks = 8;  // quiet chunks that are expected in a row
+constexpr std::size_t k_look = 64;            // touches ahead among which marks are chosen
+constexpr std::size_t k_depth = 8;            // chunks that are brought in before they are touched
+constexpr std::size_t k_steps = 256;          // at most, in search of a victim
+
+}  // namespace
+
+double NextUse::when(ChunkId chunk) const {
+  double soonest = k_never - static_cast<double>(known_[chunk].touched);
+  for (const auto& [number, thread] : threads_)
+    if (thread.trusted)
+      if (const auto use = thread.history.next_use(chunk)) soonest = std::min(soonest, *use + thread.offset);
+  return soonest;
+}
+
+NextUse::Order* NextUse::order_of(Residence residence) {
+  if (residence == Residence::disk) return &away_;
+  return residence == Residence::none ? nullptr : &present_;
+}
+
+void NextUse::take(ChunkId chunk) {
+  const auto& known = known_[chunk];
+  if (auto* const order = order_of(known.residence)) order->erase({known.when, chunk});
+  if (known.ahead) ahead_.erase({known.when, chunk});
+}
+
+void NextUse::enter(ChunkId chunk) {
+  auto& known = known_[chunk];
+  known.when = when(chunk);
+  if (auto* const order = order_of(known.residence)) order->insert({known.when, chunk});
+  if (known.ahead) ahead_.insert({known.when, chunk});
+}
+
+// Where it belongs now.
+void NextUse::put(ChunkId chunk) {
+  take(chunk);
+  enter(chunk);
+}
+
+void NextUse::expect_anew() {
+  expected_at_ = touches_;
+  astray_ = false;
+  std::vector<ChunkId> chunks;
+  for (auto* const order : {&present_, &away_}) {
+    for (const auto& [time, chunk] : *order) chunks.push_back(chunk);
+    order->clear();
+  }
+  ahead_.clear();
+  for (const auto chunk : chunks) enter(chunk);
+}
+
+void NextUse::touched(ChunkId chunk, std::uint32_t number, Seconds worked) noexcept {
+  try {
+    if (chunk >= known_.size()) known_.resize(chunk + 1);
+    auto& thread = threads_[number];
+    passed_.clear();
+    const bool expected = thread.history.add(
+        chunk, worked, [this](ChunkId other) { return known_[other].residence == Residence::quiet; }, passed_);
+    // Times of threads that were somewhere else count from where the others are now.
+    if (!expected) thread.offset = now_ - thread.history.here();
+    now_ = std::max(now_, thread.history.here() + thread.offset);
+    thread.in_a_row = chunk == thread.latest + 1 ? thread.in_a_row + 1 : 0;
+    thread.latest = chunk;
+    known_[chunk].touched = ++touches_;
+    const bool trusted = thread.history.hit_share() >= k_trusted;
+    astray_ = astray_ || !expected || trusted != thread.trusted;
+    thread.trusted = trusted;
+    const auto all = present_.size() + away_.size();
+    if (astray_ && touches_ - expected_at_ > all / k_share) {
+      expect_anew();
+    } else {
+      for (const auto other : passed_) put(other);
+      put(chunk);
+    }
+    const auto come_on = passed_.size() + 1;
+    thread.looked_ahead = expected && thread.looked_ahead > come_on ? thread.looked_ahead - come_on : 0;
+    if (trusted) choose_marks(thread);
+  } catch (const std::exception&) {
+    threads_.clear();  // no memory for it: what was learned is forgotten
+  }
+}
+
+void NextUse::choose_marks(Thread& thread) {
+  if (thread.looked_ahead == 0) thread.unmarked = 0;
+  for (; thread.looked_ahead < k_look; ++thread.looked_ahead) {
+    const auto chunk = thread.history.expected(thread.looked_ahead);
+    if (!chunk) return;
+    thread.unmarked = known_[*chunk].residence == Residence::quiet ? thread.unmarked + 1 : 0;
+    if (thread.unmarked < k_between_marks) continue;
+    marks_.push_back(*chunk);
+    thread.unmarked = 0;
+  }
+}
+
+void NextUse::moved(ChunkId chunk, Residence to) noexcept {
+  try {
+    if (chunk >= known_.size()) known_.resize(chunk + 1);
+    auto& known = known_[chunk];
+    named_.clear();
+    if (known.residence == to) return;
+    take(chunk);
+    known.ahead = known.residence == Residence::disk && to == Residence::ready;
+    known.residence = to;
+    enter(chunk);
+  } catch (const std::exception&) {
+    threads_.clear();
+  }
+}
+
+std::optional<ChunkId> NextUse::next_mark() noexcept {
+  if (marks_.empty()) return {};
+  const auto chunk = marks_.back();
+  marks_.pop_back();
+  return chunk;
+}
+
+std::optional<NextUse::Choice> NextUse::neighbour() const {
+  for (const auto& [number, thread] : threads_) {
+    if (thread.trusted || thread.in_a_row < k_row) continue;
+    for (std::uint32_t i = 1; i <= k_neighbours && thread.latest + i < known_.size(); ++i)
+      if (known_[thread.latest + i].residence == Residence::disk) return Choice{thread.latest + i, now_};
+  }
+  return {};
+}
+
+std::optional<NextUse::Choice> NextUse::next_load() noexcept {
+  if (away_.empty() || away_.begin()->first >= k_unknown) return neighbour();
+  const auto& [time, chunk] = *away_.begin();
+  std::size_t before = 0;
+  for (auto one = ahead_.begin(); one != ahead_.end() && one->first < time; ++one)
+    if (++before == k_depth) return {};
+  return Choice{chunk, time};
+}
+
+// What is used last; but of neighbours in time only the share that is away anyway. So the loads that follow from
+// it are spread over the time until then, and the disk works beside the program all the time.
+std::optional<NextUse::Choice> NextUse::next_victim() noexcept {
+  const auto all = present_.size() + away_.size();
+  const auto share = static_cast<double>(away_.size() + 1) / static_cast<double>(all + 1);
+  auto other = away_.rbegin();
+  double due = 0;
+  std::optional<Choice> second;
+  std::size_t steps = 0;
+  for (auto one = present_.rbegin(); one != present_.rend() && steps < k_steps; ++one, ++steps) {
+    for (; other != away_.rend() && *other > *one && steps < k_steps; ++other, ++steps)
+      if (other->first < k_unknown) due = std::max(due + share - 1, -1.0);
+    if (std::ranges::count(named_, one->second) > 0) continue;
+    const bool known = one->first < k_unknown;
+    if (known) due += share;
+    if (!second) second = Choice{one->second, one->first};
+    if (known && due < 1) continue;
+    second = Choice{one->second, one->first};
+    break;
+  }
+  try {
+    if (second) named_.push_back(second->chunk);
+  } catch (const std::exception&) {
+    return {};
+  }
+  return second;
+}
+
+}  // namespace terrace::strategy

@@ -1,0 +1,65 @@
+// Chunks by when they are used next, as each thread's history has it: what is used soonest comes in, what is used
+// last leaves (Belady 1966, whose future is known; here it is the past's). Where nothing is known of the future a
+// run of neighbours is expected to go on, and what was used longest ago leaves.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "strategy/spill/touch_history.hpp"
+#include "transfer/spill/foresight.hpp"
+
+namespace terrace::strategy {
+
+class NextUse final : public transfer::Foresight {
+ public:
+  void touched(ChunkId chunk, std::uint32_t thread, Seconds worked) noexcept override;
+  void moved(ChunkId chunk, transfer::Residence to) noexcept override;
+  std::optional<Choice> next_load() noexcept override;
+  std::optional<ChunkId> next_mark() noexcept override;
+  std::optional<Choice> next_victim() noexcept override;
+
+ private:
+  struct Known {
+    double when = 0;            // in seconds of work, or far beyond
+    std::uint64_t touched = 0;  // at which touch of all
+    transfer::Residence residence = transfer::Residence::none;
+    bool ahead = false;
+  };
+  struct Thread {
+    TouchHistory history;
+    ChunkId latest = 0;
+    std::uint32_t in_a_row = 0;  // neighbours that were touched one after the other
+    bool trusted = false;
+    double offset = 0;             // of its history's times
+    std::size_t looked_ahead = 0;  // touches from now on among which marks were chosen
+    std::uint32_t unmarked = 0;    // quiet chunks behind the last of them
+  };
+  using Order = std::set<std::pair<double, ChunkId>>;
+
+  [[nodiscard]] double when(ChunkId chunk) const;
+  [[nodiscard]] Order* order_of(transfer::Residence residence);
+  void put(ChunkId chunk);
+  void take(ChunkId chunk);
+  void enter(ChunkId chunk);
+  void expect_anew();
+  void choose_marks(Thread& thread);
+  [[nodiscard]] std::optional<Choice> neighbour() const;
+
+  std::map<std::uint32_t, Thread> threads_;
+  std::vector<Known> known_;  // by chunk
+  Order present_, away_;      // the soonest first
+  Order ahead_;               // of those present: brought in before they were touched
+  double now_ = 0;            // where the thread is that is farthest
+  std::uint64_t touches_ = 0;
+  std::uint64_t expected_at_ = 0;  // the touch at which all was expected anew
+  bool astray_ = false;            // a thread is elsewhere since then
+  std::vector<ChunkId> marks_;
+  std::vector<ChunkId> passed_;
+  std::vector<ChunkId> named_;  // victims since the last move
+};
+
+}  // namespace terrace::strategy

@@ -1,0 +1,117 @@
+// See touch_history.hpp.
+#include "strategy/spill/touch_history.hpp"
+
+#include <algorithm>
+
+namespace terrace::strategy {
+
+namespace {
+
+constexpr double k_faster = 2;         // than the last time a thread may be where touches are missing
+constexpr double k_weight = 1.0 / 32;  // of the latest touch among those that were expected
+
+}  // namespace
+
+void TouchHistory::append(ChunkId chunk, double worked) {
+  const auto [known, is_new] = latest_.try_emplace(chunk, touches_.size());
+  const auto in_all = (touches_.empty() ? 0 : touches_.back().at) + worked;
+  touches_.push_back({chunk, static_cast<float>(worked), in_all, is_new ? k_nowhere : known->second});
+  known->second = touches_.size() - 1;
+}
+
+// Its first touch behind where the thread is.
+std::size_t TouchHistory::next_of(ChunkId chunk) const {
+  const auto known = latest_.find(chunk);
+  if (at_ == k_nowhere || known == latest_.end()) return k_nowhere;
+  auto found = k_nowhere;
+  for (auto at = known->second; at != k_nowhere && at > at_; at = touches_[at].before) found = at;
+  return found;
+}
+
+// The same, if it can be the one: only few touches that would have been noticed lie between, and where some do it
+// did not take far less time than expected.
+std::size_t TouchHistory::find_ahead(ChunkId chunk, double worked, const IsQuiet& quiet) const {
+  const auto found = next_of(chunk);
+  if (found == k_nowhere) return k_nowhere;
+  const bool in_time = touches_[found].at - touches_[at_].at <= k_faster * worked;
+  std::size_t missed = 0;
+  for (auto at = at_ + 1; at < found; ++at)
+    if (!quiet(touches_[at].chunk) && (++missed > k_missed || !in_time)) return k_nowhere;
+  return found;
+}
+
+// The touch before the latest one, of the same chunk, that has most in common with it of what came before.
+std::size_t TouchHistory::find_alike() const {
+  const auto end = touches_.size() - 1;
+  std::size_t best = k_nowhere;
+  std::size_t most = 0;
+  std::size_t tried = 0;
+  for (auto at = touches_[end].before; at != k_nowhere && tried < k_tried; at = touches_[at].before, ++tried) {
+    std::size_t alike = 1;
+    while (alike <= k_context && alike <= at && touches_[at - alike].chunk == touches_[end - alike].chunk) ++alike;
+    if (alike <= most) continue;
+    most = alike;
+    best = at;
+  }
+  return best;
+}
+
+// Before something unexpected the thread has gone on as expected for a while, unnoticed: as far as there was time
+// for. What of it that took.
+double TouchHistory::append_quiet(double worked, const IsQuiet& quiet) {
+  double taken = 0;
+  if (at_ == k_nowhere) return taken;
+  const auto end = touches_.size();
+  for (auto at = at_ + 1; at < end; ++at) {
+    const auto touch = touches_[at];
+    if (taken + touch.worked >= worked || !quiet(touch.chunk)) break;
+    append(touch.chunk, touch.worked);
+    taken += touch.worked;
+  }
+  return taken;
+}
+
+bool TouchHistory::add(ChunkId chunk, Seconds worked, const IsQuiet& quiet, std::vector<ChunkId>& passed) {
+  if (touches_.size() >= k_longest) forget_half();
+  const auto ahead = find_ahead(chunk, worked.value, quiet);
+  hits_ += k_weight * ((ahead == k_nowhere ? 0 : 1) - hits_);
+  if (ahead == k_nowhere) {
+    append(chunk, worked.value - append_quiet(worked.value, quiet));
+    at_ = find_alike();
+    return false;
+  }
+  // The work is divided among them as it was the last time; what is measured is all of it together.
+  const auto before = touches_[ahead].at - touches_[at_].at;
+  const auto scale = before > 0 ? worked.value / before : 0;
+  for (auto at = at_ + 1; at < ahead; ++at) {
+    const auto touch = touches_[at];
+    passed.push_back(touch.chunk);
+    if (quiet(touch.chunk)) append(touch.chunk, touch.worked * scale);
+  }
+  append(chunk, before > 0 ? touches_[ahead].worked * scale : worked.value);
+  at_ = ahead;
+  return true;
+}
+
+std::optional<double> TouchHistory::next_use(ChunkId chunk) const {
+  const auto next = next_of(chunk);
+  if (next == k_nowhere) return {};
+  return touches_[next].at;
+}
+
+std::optional<ChunkId> TouchHistory::expected(std::size_t nth) const {
+  if (at_ == k_nowhere || at_ + 1 + nth >= touches_.size()) return {};
+  return touches_[at_ + 1 + nth].chunk;
+}
+
+void TouchHistory::forget_half() {
+  const auto gone = touches_.size() / 2;
+  touches_.erase(touches_.begin(), touches_.begin() + static_cast<std::ptrdiff_t>(gone));
+  const auto moved = [&](std::size_t at) { return at == k_nowhere || at < gone ? k_nowhere : at - gone; };
+  for (auto& touch : touches_) touch.before = moved(touch.before);
+  std::erase_if(latest_, [&](const auto& known) { return known.second < gone; });
+  for (auto& [chunk, at] : latest_) at -= gone;
+  at_ = moved(at_);
+}
+
+}  // namespace terrace::strategy

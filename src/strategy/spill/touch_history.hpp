@@ -1,0 +1,63 @@
+// What one thread touched, in order, and where in it the thread is again: programs repeat themselves, and what
+// followed a touch the last time is what is expected to follow it now.
+//
+// Touches of chunks that are at their place go unnoticed. So a touch that was expected behind some of those is
+// taken as a sign that they were touched too, and they are written down as if.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "core/identifiers.hpp"
+#include "core/units.hpp"
+
+namespace terrace::strategy {
+
+class TouchHistory {
+ public:
+  using IsQuiet = std::function<bool(ChunkId)>;
+
+  // True where the touch was expected: then the thread has come on as far as it says, and `passed` are the chunks
+  // that were expected before it and were passed, too. Else it is somewhere else.
+  bool add(ChunkId chunk, Seconds worked, const IsQuiet& quiet, std::vector<ChunkId>& passed);
+
+  // When the thread uses the chunk next, and where it is itself, in seconds of work of which each touch that is
+  // written down has its own; none, and 0, where that is not known.
+  [[nodiscard]] std::optional<double> next_use(ChunkId chunk) const;
+  [[nodiscard]] double here() const { return at_ == k_nowhere ? 0 : touches_[at_].at; }
+  // The chunk that is expected as the nth touch from now on, the next one being 0.
+  [[nodiscard]] std::optional<ChunkId> expected(std::size_t nth) const;
+  // Of the latest touches, the share that was expected when it came.
+  [[nodiscard]] double hit_share() const { return hits_; }
+
+ private:
+  static constexpr std::size_t k_nowhere = ~std::size_t{0};
+  static constexpr std::size_t k_longest = std::size_t{1} << 22;  // touches that are kept
+  static constexpr std::size_t k_missed = 4;    // expected touches that may be missing between two others
+  static constexpr std::size_t k_tried = 32;    // earlier touches of a chunk that are compared
+  static constexpr std::size_t k_context = 32;  // touches before that are compared
+
+  struct Touch {
+    ChunkId chunk = 0;
+    float worked = 0;                // seconds of work before it
+    double at = 0;                   // and in all
+    std::size_t before = k_nowhere;  // the touch before of the same chunk
+  };
+
+  [[nodiscard]] std::size_t next_of(ChunkId chunk) const;
+  [[nodiscard]] std::size_t find_ahead(ChunkId chunk, double worked, const IsQuiet& quiet) const;
+  [[nodiscard]] std::size_t find_alike() const;
+  void append(ChunkId chunk, double worked);
+  double append_quiet(double worked, const IsQuiet& quiet);
+  void forget_half();
+
+  std::vector<Touch> touches_;
+  std::unordered_map<ChunkId, std::size_t> latest_;  // touch of each chunk
+  std::size_t at_ = k_nowhere;                       // the touch that the latest one repeats
+  double hits_ = 0;
+};
+
+}  // namespace terrace::strategy

@@ -1,0 +1,385 @@
+// The thread of spilled memory, and what happens to chunks. See spill.hpp; what shall happen is in spill_flow.cpp.
+#include "transfer/spill/spill.hpp"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "core/error.hpp"
+#include "transfer/exchange/quiet_thread.hpp"
+
+namespace terrace::transfer {
+
+namespace {
+
+constexpr std::uint64_t k_thread_id = 1U << 8U;  // UFFD_FEATURE_THREAD_ID
+constexpr std::uint64_t k_adapt = 100'000'000;   // ns between two looks at what the rest of the process takes
+constexpr std::uint64_t k_margin = 24ULL << 20;  // of memory that the process takes beside what it shows
+constexpr std::size_t k_least = 8;               // chunks in memory, however little is allowed
+constexpr int k_wait = 100;                      // ms at most until something is looked at anyway
+constexpr std::size_t k_disk_threads = 4;
+constexpr std::uint8_t k_tries = 3;  // of a read
+
+std::uint64_t now() noexcept {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+void* pointer(std::uint64_t address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+std::uint64_t map_anonymous(std::size_t size) {
+  const auto got = syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+  if (got == -1) throw Error(Code::failed, "no address space for memory over a file");
+  return static_cast<std::uint64_t>(got);
+}
+
+// What the process has in memory; 0 where that is not known.
+std::uint64_t resident_bytes() noexcept {
+  const int file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC));
+  if (file < 0) return 0;
+  char text[128] = {};
+  const auto got = read(file, text, sizeof text - 1);
+  syscall(SYS_close, file);
+  unsigned long long size = 0;
+  unsigned long long resident = 0;
+  return got > 0 && std::sscanf(text, "%llu %llu", &size, &resident) == 2 ? resident * k_page : 0;
+}
+
+}  // namespace
+
+Spill::Spill(const Parts& parts)
+    : parts_(parts), base_(parts.base), count_(parts.size / k_chunk), counts_(parts.counts) {
+  chunks_ = static_cast<Chunk*>(pointer(map_anonymous(count_ * sizeof(Chunk))));
+  bell_ = map_anonymous(k_page);
+  sem_init(&ready_, 0, 0);
+  if (!start_quietly(thread_, "terrace-spill", thread_body, this))
+    problem_ = "no thread for memory over a file";
+  else
+    while (sem_wait(&ready_) != 0) {
+    }
+  if (problem_.empty()) return;
+  if (thread_ != pthread_t{}) pthread_join(thread_, nullptr);
+  syscall(SYS_munmap, chunks_, count_ * sizeof(Chunk));
+  syscall(SYS_munmap, bell_, k_page);
+  throw Error(Code::failed, problem_);
+}
+
+Spill::~Spill() {
+  stop_ = true;
+  call({});
+  pthread_join(thread_, nullptr);
+  syscall(SYS_munmap, chunks_, count_ * sizeof(Chunk));
+  syscall(SYS_munmap, bell_, k_page);
+}
+
+Residence Spill::residence(ChunkId chunk) const noexcept {
+  const auto& one = chunks_[chunk];
+  switch (one.where) {
+    case Where::fresh:
+      return Residence::none;
+    case Where::quiet:
+      return Residence::quiet;
+    case Where::ready:
+    case Where::reading:
+      return Residence::ready;
+    case Where::leaving:
+      return one.rescued || one.wanted ? Residence::ready : Residence::disk;
+    case Where::disk:
+      return one.wanted ? Residence::ready : Residence::disk;
+  }
+  return Residence::none;
+}
+
+// --- the thread
+// --------------------------------------------------------------------------------------------------
+
+void* Spill::thread_body(void* self) {
+  auto& spill = *static_cast<Spill*>(self);
+  if (spill.parts_.enter) spill.parts_.enter();
+  try {
+    spill.begin();
+  } catch (const std::exception& error) {
+    spill.problem_ = error.what();
+  }
+  const bool begun = spill.problem_.empty();
+  if (!begun) spill.end();
+  sem_post(&spill.ready_);
+  if (!begun) return nullptr;
+  spill.run();
+  spill.end();
+  return nullptr;
+}
+
+void Spill::begin() {
+  // Its own table, with nothing of the program's but what it is to write messages to.
+  if (unshare(CLONE_FILES) == 0) {
+    syscall(SYS_close_range, 0U, 1U, 0U);
+    syscall(SYS_close_range, 3U, ~0U, 0U);
+  }
+  faults_.emplace(k_userfault_move | k_thread_id);
+  if (!faults_->is_there())
+    throw Error(Code::failed,
+                "memory over a file needs Linux 6.8 and the right to wait for page faults (userfaultfd with "
+                "UFFDIO_MOVE; root, or vm.unprivileged_userfaultfd = 1)");
+  file_.emplace(parts_.folder);
+  if (parts_.ring) disk_ = make_ring_queue(file_->file());
+  if (!disk_) disk_ = make_thread_queue(file_->file(), k_disk_threads);
+  way_ = disk_->name();
+  pool_.emplace(*faults_, count_);
+  adapt_limit();
+  foresight_ = parts_.foresight();
+  madvise(pointer(base_), count_ * k_chunk, MADV_DONTFORK);
+  for (const auto& [address, size] : {std::pair(base_, count_ * k_chunk), std::pair(bell_, std::size_t{k_page})})
+    if (const int error = faults_->watch(address, size); error != 0)
+      throw Error(Code::failed,
+                  std::string("memory over a file: pages cannot be watched: ") + std::strerror(error));
+}
+
+// The files are this thread's.
+void Spill::end() noexcept {
+  disk_.reset();
+  pool_.reset();
+  file_.reset();
+  faults_.reset();
+}
+
+void Spill::run() noexcept {
+  while (!stop_ || reads_ + writes_ > 0) {
+    pollfd files[] = {{faults_->file(), POLLIN, 0}, {disk_->file(), POLLIN, 0}};
+    poll(files, 2, k_wait);
+    take_answers();
+    take_faults();
+    if (now() - adapted_ > k_adapt) adapt_limit();
+    step();
+    if (is_called_) answer_call();
+    keep_account();
+  }
+}
+
+void Spill::take_faults() noexcept {
+  std::uint64_t address = 0;
+  std::uint32_t thread = 0;
+  while (faults_->next_touch(address, &thread)) {
+    if (address - bell_ < k_page) {
+      is_called_ = true;
+      answer_call();
+    } else if (address - base_ < count_ * k_chunk) {
+      touched(static_cast<ChunkId>((address - base_) / k_chunk), thread);
+    } else {
+      faults_->wake(page_down(address), k_page);  // a slot's: nobody's business
+    }
+  }
+}
+
+void Spill::take_answers() noexcept {
+  DiskAnswer answer;
+  while (disk_->next(answer)) {
+    const auto chunk = static_cast<ChunkId>(answer.token);
+    if (chunks_[chunk].where == Where::reading)
+      read_ended(chunk, answer.error);
+    else
+      write_ended(chunk, answer.error);
+  }
+}
+
+// What the process has in memory beside chunks is not theirs.
+void Spill::adapt_limit() noexcept {
+  adapted_ = now();
+  const auto resident = resident_bytes();
+  const auto chunks = pool_->pages() * k_chunk;
+  const auto others = k_margin + (resident > chunks ? resident - chunks : 0);
+  const auto rest = parts_.memory.value > others ? (parts_.memory.value - others) / k_chunk : 0;
+  pool_->set_limit(std::max<std::size_t>(rest, k_least));
+  pool_->shrink();
+}
+
+void Spill::keep_account() noexcept {
+  const auto set = [](std::atomic<std::uint64_t>& count, std::uint64_t value) {
+    count.store(value, std::memory_order_relaxed);
+  };
+  const auto grow = [&](std::atomic<std::uint64_t>& count, std::uint64_t value) {
+    if (value > count.load(std::memory_order_relaxed)) set(count, value);
+  };
+  set(counts_->content, content_ * k_chunk);
+  grow(counts_->most, content_ * k_chunk);
+  set(counts_->in_memory, pool_->pages() * k_chunk);
+  set(counts_->limit, pool_->limit() * k_chunk);
+}
+
+// --- calls
+// -------------------------------------------------------------------------------------------------------
+
+void Spill::call(const Call& call) noexcept {
+  const std::lock_guard lock(calling_);
+  call_ = call;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  [[maybe_unused]] const char seen = *static_cast<const volatile char*>(pointer(bell_));
+  madvise(pointer(bell_), k_page, MADV_DONTNEED);
+}
+
+void Spill::answer_call() noexcept {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (call_.size > 0) {
+    const auto first = static_cast<ChunkId>((call_.address - base_) / k_chunk);
+    const auto count = call_.size / k_chunk;
+    if (!call_.release)
+      reserve_now(first, count);
+    else if (!release_now(first, count))
+      return;  // something is under way: again when that has ended
+  }
+  is_called_ = false;
+  faults_->fill_with_zeros(bell_, k_page);
+}
+
+void Spill::reserve(std::uint64_t address, std::size_t size) noexcept { call({false, address, size}); }
+void Spill::release(std::uint64_t address, std::size_t size) noexcept { call({true, address, size}); }
+
+void Spill::reserve_now(ChunkId first, std::size_t count) noexcept {
+  if (const int error = file_->reserve(offset(first), count * k_chunk); error != 0)
+    say_once(said_full_, "the spill file has no room for all data: what it does not take stays in memory", error);
+}
+
+bool Spill::release_now(ChunkId first, std::size_t count) noexcept {
+  const auto end = first + static_cast<ChunkId>(count);
+  for (auto c = first; c < end; ++c)
+    if (chunks_[c].writing || chunks_[c].where == Where::reading || chunks_[c].wanted) return false;
+  for (auto c = first; c < end; ++c) {
+    auto& chunk = chunks_[c];
+    if (chunk.where == Where::fresh) continue;
+    is_foreseen(c, false);
+    if (chunk.where == Where::quiet) pool_->lost();
+    if (chunk.where == Where::leaving) std::erase(leaving_, c);
+    if (chunk.where == Where::leaving || chunk.where == Where::ready) pool_->give(chunk.slot);
+    chunk = {};
+    tell(c);
+    --content_;
+  }
+  pool_->shrink();
+  file_->release(offset(first), count * k_chunk);
+  return true;
+}
+
+// --- what happens to chunks
+// --------------------------------------------------------------------------------------
+
+std::uint64_t& Spill::resumed(std::uint32_t thread) noexcept {
+  const auto known = std::ranges::find(workers_, thread, &Worker::number);
+  if (known != workers_.end()) return known->resumed;
+  workers_.push_back({thread, 0});
+  return workers_.back().resumed;
+}
+
+void Spill::touched(ChunkId c, std::uint32_t thread) noexcept {
+  auto& chunk = chunks_[c];
+  const auto time = now();
+  waiting_.push_back({c, thread, time});
+  if (chunk.where == Where::quiet) return resume(c);  // another thread was faster
+  counts_->touches.fetch_add(1, std::memory_order_relaxed);
+  const auto before = resumed(thread);
+  foresight_->touched(c, thread, Seconds{before > 0 ? static_cast<double>(time - before) * 1e-9 : 0});
+  if (chunk.where == Where::ready || (chunk.where == Where::leaving && !chunk.writing)) {
+    take_back(c);
+    map(c);
+    return resume(c);
+  }
+  if (!chunk.wanted && (chunk.where == Where::fresh || chunk.where == Where::disk)) needy_.push_back(c);
+  chunk.wanted = true;
+  tell(c);
+}
+
+// The slot's page becomes the chunk's.
+void Spill::map(ChunkId c) noexcept {
+  auto& chunk = chunks_[c];
+  if (pool_->put(chunk.slot, place(c)) != 0) {
+    // The kernel moves it not; it is copied, whatever that takes.
+    faults_->insist(place(c), pool_->address(chunk.slot), k_chunk);
+    pool_->copied(chunk.slot);
+  }
+  chunk.where = Where::quiet;
+  chunk.clean = chunk.rescued = false;
+  is_foreseen(c, false);
+  tell(c);
+}
+
+void Spill::resume(ChunkId c) noexcept {
+  chunks_[c].wanted = false;
+  tell(c);
+  faults_->wake(place(c), k_chunk);
+  const auto time = now();
+  std::erase_if(waiting_, [&](const Waiting& one) {
+    if (one.chunk != c) return false;
+    counts_->waited.fetch_add(time - one.since, std::memory_order_relaxed);
+    resumed(one.thread) = time;
+    return true;
+  });
+}
+
+void Spill::read_ended(ChunkId c, int error) noexcept {
+  auto& chunk = chunks_[c];
+  --reads_;
+  if (error != 0) {
+    if (++chunk.failed < k_tries) return start_read(c, chunk.slot);
+    say_once(said_read_, "the spill file cannot be read: who touches what was lost gets a bus error", error);
+    faults_->poison(place(c), k_chunk);
+    pool_->give(chunk.slot);
+    is_foreseen(c, false);
+    chunk.where = Where::quiet;
+    chunk.stays = true;
+    tell(c);
+    return resume(c);
+  }
+  counts_->read.fetch_add(k_chunk, std::memory_order_relaxed);
+  chunk.failed = 0;
+  chunk.where = Where::ready;
+  chunk.clean = true;
+  if (!chunk.wanted) return;
+  map(c);
+  resume(c);
+}
+
+void Spill::write_ended(ChunkId c, int error) noexcept {
+  auto& chunk = chunks_[c];
+  --writes_;
+  chunk.writing = false;
+  if (error != 0) {
+    say_once(said_write_, "the spill file cannot be written: what it does not take stays in memory", error);
+    stay(c);
+  } else {
+    counts_->written.fetch_add(k_chunk, std::memory_order_relaxed);
+    chunk.clean = chunk.has_copy = true;
+    if (!chunk.wanted && !chunk.rescued) return;
+    take_back(c);
+    if (!chunk.wanted) return;
+    map(c);
+  }
+  resume(c);
+}
+
+void Spill::stay(ChunkId c) noexcept {
+  take_back(c);
+  map(c);
+  chunks_[c].stays = true;
+}
+
+void Spill::say_once(bool& said, const char* sentence, int error) noexcept {
+  if (std::exchange(said, true) || !parts_.say) return;
+  char text[512];
+  std::snprintf(text, sizeof text, "%s (%s: %s)", sentence, parts_.folder.c_str(), std::strerror(error));
+  parts_.say(text);
+}
+
+}  // namespace terrace::transfer

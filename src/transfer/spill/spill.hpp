@@ -1,0 +1,185 @@
+// Memory that may be larger than RAM: chunks of 2 MiB of which some are in memory and the others in a file. A
+// thread of its own brings in what is touched, and before that what will be (foresight.hpp says what), and writes
+// back what leaves, if it has changed.
+//
+// Nothing is lost: a chunk leaves its place by UFFDIO_MOVE, after which nobody writes to it; its content is then
+// compared, by hash, with what the file has; only when the file has it all is its page used again. What the file
+// does not take stays in memory.
+//
+// The thread has a table of files of its own, which the program cannot close; nobody else uses those files. Calls
+// come to it as faults: the caller touches a page that the thread watches, and waits there.
+#pragma once
+
+#include <pthread.h>
+#include <semaphore.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/units.hpp"
+#include "transfer/exchange/userfault.hpp"
+#include "transfer/spill/disk_queue.hpp"
+#include "transfer/spill/foresight.hpp"
+#include "transfer/spill/spill_counts.hpp"
+#include "transfer/spill/spill_file.hpp"
+#include "transfer/spill/spill_pool.hpp"
+
+namespace terrace::transfer {
+
+class Spill final {
+ public:
+  static constexpr std::size_t k_chunk = SpillPool::k_chunk;
+
+  struct Parts {
+    std::uint64_t base = 0;  // of the memory, private and anonymous; a multiple of the chunk
+    std::uint64_t size = 0;  // whole chunks
+    Bytes memory{};          // for the whole process
+    std::string folder;
+    SpillCounts* counts = nullptr;
+    std::unique_ptr<Foresight> (*foresight)() = nullptr;
+    void (*enter)() = nullptr;                    // called first on the thread
+    void (*say)(const char* sentence) = nullptr;  // to the user
+    bool ring = true;                             // io_uring, where the system has it
+  };
+  // Throws Error{failed} when the system lacks what it takes.
+  explicit Spill(const Parts& parts);
+  // Content is lost.
+  ~Spill();
+  Spill(const Spill&) = delete;
+  Spill& operator=(const Spill&) = delete;
+
+  // Before the range is handed out: room in the file for it, as far as there is.
+  void reserve(std::uint64_t address, std::size_t size) noexcept;
+  // Nobody needs what is in the range of whole chunks; it is zero when it is touched again. The caller gives the
+  // pages in it back to the system afterwards.
+  void release(std::uint64_t address, std::size_t size) noexcept;
+  [[nodiscard]] const char* way() const noexcept { return way_; }
+
+ private:
+  using Slot = SpillPool::Slot;
+  enum class Where : std::uint8_t {
+    fresh,    // no content
+    quiet,    // at its place
+    ready,    // in a slot, to be used
+    leaving,  // in a slot, to be written or dropped
+    disk,
+    reading
+  };
+  struct Hash {
+    std::uint64_t low = 0, high = 0;
+    bool operator==(const Hash&) const = default;
+  };
+  struct Chunk {  // all zero is a fresh one
+    Where where{};
+    bool clean = false;       // its slot has what the file has
+    bool writing = false;     // under way
+    bool wanted = false;      // somebody waits for it
+    bool rescued = false;     // needed again, while it was written
+    bool has_copy = false;    // the file has it, as `hash` says
+    bool stays = false;       // the file does not take it
+    bool foreseen = false;    // read before it was touched
+    std::uint8_t failed = 0;  // reads
+    Slot slot = 0;            // where it is in one
+    Hash hash{};
+  };
+  struct Waiting {
+    ChunkId chunk = 0;
+    std::uint32_t thread = 0;
+    std::uint64_t since = 0;  // nanoseconds
+  };
+  struct Worker {  // a thread of the program
+    std::uint32_t number = 0;
+    std::uint64_t resumed = 0;  // when it had last waited for a chunk; 0: never
+  };
+  struct Call {
+    bool release = false;  // or reserve
+    std::uint64_t address = 0;
+    std::size_t size = 0;
+  };
+
+  // As the foresight shall see it; it is told of every change.
+  [[nodiscard]] Residence residence(ChunkId chunk) const noexcept;
+  void tell(ChunkId chunk) noexcept { foresight_->moved(chunk, residence(chunk)); }
+  [[nodiscard]] std::uint64_t place(ChunkId chunk) const noexcept { return base_ + chunk * k_chunk; }
+  [[nodiscard]] std::uint64_t offset(ChunkId chunk) const noexcept { return chunk * k_chunk; }
+
+  // The thread.
+  static void* thread_body(void* self);
+  void begin();
+  void end() noexcept;
+  void run() noexcept;
+  void take_faults() noexcept;
+  void take_answers() noexcept;
+  void adapt_limit() noexcept;
+  void keep_account() noexcept;
+
+  // Calls.
+  void call(const Call& call) noexcept;
+  void answer_call() noexcept;
+  void reserve_now(ChunkId first, std::size_t count) noexcept;
+  bool release_now(ChunkId first, std::size_t count) noexcept;
+
+  // What happens to chunks.
+  void touched(ChunkId chunk, std::uint32_t thread) noexcept;
+  void read_ended(ChunkId chunk, int error) noexcept;
+  void write_ended(ChunkId chunk, int error) noexcept;
+  void map(ChunkId chunk) noexcept;
+  void resume(ChunkId chunk) noexcept;
+  std::uint64_t& resumed(std::uint32_t thread) noexcept;
+
+  // What shall happen (spill_flow.cpp).
+  void step() noexcept;
+  void serve(bool forced) noexcept;
+  void look_ahead() noexcept;
+  void make_room() noexcept;
+  void set_marks() noexcept;
+  void check_leaving() noexcept;
+  bool check(ChunkId chunk) noexcept;
+  bool send_away(ChunkId chunk) noexcept;
+  Slot obtain(bool forced) noexcept;
+  void start_read(ChunkId chunk, Slot slot) noexcept;
+  void take_back(ChunkId chunk) noexcept;
+  void is_foreseen(ChunkId chunk, bool value) noexcept;
+  void stay(ChunkId chunk) noexcept;
+  [[nodiscard]] std::size_t clean_leaving() const noexcept;
+  void say_once(bool& said, const char* sentence, int error) noexcept;
+
+  Parts parts_;
+  std::uint64_t base_;
+  std::size_t count_;
+  SpillCounts* counts_;
+  std::optional<Userfault> faults_;
+  std::optional<SpillFile> file_;
+  std::unique_ptr<DiskQueue> disk_;
+  const char* way_ = "";
+  std::optional<SpillPool> pool_;
+  std::unique_ptr<Foresight> foresight_;
+  Chunk* chunks_ = nullptr;
+  std::vector<Waiting> waiting_;
+  std::vector<Worker> workers_;
+  std::deque<ChunkId> needy_;    // touched, and without a page
+  std::deque<ChunkId> leaving_;  // the oldest first
+  std::size_t reads_ = 0;        // under way
+  std::size_t writes_ = 0;
+  std::size_t foreseen_ = 0;   // chunks in memory or on their way there that nobody has touched yet
+  std::uint64_t content_ = 0;  // chunks that are not fresh
+  std::uint64_t adapted_ = 0;  // when the limit was; nanoseconds
+  bool said_full_ = false, said_write_ = false, said_read_ = false, said_over_ = false;
+
+  std::uint64_t bell_ = 0;  // the page that callers touch
+  std::mutex calling_;
+  Call call_;
+  bool is_called_ = false;  // and the call could not be answered yet
+  bool stop_ = false;       // known to the thread by a call
+  sem_t ready_{};
+  std::string problem_;  // why it did not begin
+  pthread_t thread_{};
+};
+
+}  // namespace terrace::transfer

@@ -1,0 +1,57 @@
+// See spill_file.hpp.
+#include "transfer/spill/spill_file.hpp"
+
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/error.hpp"
+
+namespace terrace::transfer {
+
+namespace {
+
+int open_unnamed(const std::string& folder, int more) noexcept {
+  const int file = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | more, 0600);
+  if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return file;
+  // A file system without such files: a name that is gone at once.
+  auto name = folder + "/.terrace-XXXXXX";
+  const int named = mkostemp(name.data(), O_CLOEXEC | more);
+  if (named >= 0) unlink(name.c_str());
+  return named;
+}
+
+}  // namespace
+
+SpillFile::SpillFile(const std::string& folder) : folder_(folder) {
+  file_ = open_unnamed(folder, O_DIRECT);
+  if (file_ < 0 && errno == EINVAL) {
+    direct_ = false;
+    file_ = open_unnamed(folder, 0);
+  }
+  if (file_ < 0) throw Error(Code::failed, "no file for memory in " + folder + ": " + std::strerror(errno));
+}
+
+SpillFile::~SpillFile() {
+  if (file_ >= 0) syscall(SYS_close, file_);
+}
+
+int SpillFile::reserve(std::uint64_t offset, std::uint64_t size) noexcept {
+  for (;;) {
+    if (fallocate(file_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(size)) == 0) return 0;
+    if (errno == EINTR) continue;
+    return errno == EOPNOTSUPP ? 0 : errno;  // then writes say it
+  }
+}
+
+void SpillFile::release(std::uint64_t offset, std::uint64_t size) noexcept {
+  fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+            static_cast<off_t>(size));
+}
+
+}  // namespace terrace::transfer

@@ -1,0 +1,33 @@
+// The file behind spilled memory: private, without a name, gone when its process is. A chunk of memory lies at
+// its distance from the memory's beginning, so the file is sparse.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace terrace::transfer {
+
+class SpillFile {
+ public:
+  // In the folder, for this user alone. Past the kernel's cache where the file system can do that. Throws
+  // Error{failed}, which names folder and reason.
+  explicit SpillFile(const std::string& folder);
+  ~SpillFile();
+  SpillFile(const SpillFile&) = delete;
+  SpillFile& operator=(const SpillFile&) = delete;
+
+  [[nodiscard]] int file() const noexcept { return file_; }
+  [[nodiscard]] bool is_direct() const noexcept { return direct_; }
+  [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
+  // Room for writes there that come later: 0, or an errno value such as ENOSPC.
+  int reserve(std::uint64_t offset, std::uint64_t size) noexcept;
+  // What is there is needed no more.
+  void release(std::uint64_t offset, std::uint64_t size) noexcept;
+
+ private:
+  std::string folder_;
+  int file_ = -1;
+  bool direct_ = true;
+};
+
+}  // namespace terrace::transfer

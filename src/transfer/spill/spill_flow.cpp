@@ -1,0 +1,242 @@
+// What shall happen to spilled chunks: which come in, which leave. See spill.hpp.
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "transfer/spill/spill.hpp"
+
+namespace terrace::transfer {
+
+namespace {
+
+constexpr std::size_t k_reads = 4;  // under way, of those that nobody waits for
+constexpr std::size_t k_writes = 4;
+constexpr std::size_t k_ahead = 16;  // chunks that have left their place before their pages are needed
+constexpr std::size_t k_share = 8;   // and at most such a part of all in memory
+constexpr std::size_t k_grace =
+    4;  // of those, the latest: they may be touched once more before they are looked at
+constexpr std::size_t k_reserve = 2;  // pages that are kept for who waits
+
+const std::byte* content(std::uint64_t address) {
+  return reinterpret_cast<const std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+bool is_zero(const std::byte* data, std::size_t size) {
+  return data[0] == std::byte{} && std::memcmp(data, data + 1, size - 1) == 0;
+}
+
+}  // namespace
+
+void Spill::step() noexcept {
+  serve(false);
+  make_room();
+  check_leaving();
+  serve(false);
+  look_ahead();
+  set_marks();
+  // What nobody else can give a page to.
+  if (!needy_.empty() && reads_ + writes_ == 0 && leaving_.empty()) serve(true);
+  disk_->submit();
+}
+
+// Pages for who waits.
+void Spill::serve(bool forced) noexcept {
+  while (!needy_.empty()) {
+    const auto c = needy_.front();
+    auto& chunk = chunks_[c];
+    if (chunk.where == Where::disk && disk_->room() == 0) return;
+    const auto slot = obtain(forced);
+    if (slot == SpillPool::k_none) return;
+    needy_.pop_front();
+    if (chunk.where == Where::disk) {
+      counts_->demanded.fetch_add(1, std::memory_order_relaxed);
+      start_read(c, slot);
+      continue;
+    }
+    pool_->clear(slot);
+    chunk.slot = slot;
+    ++content_;
+    map(c);
+    resume(c);
+  }
+}
+
+// A slot with a page: a free one, or that of the chunk that has waited longest to leave and may.
+Spill::Slot Spill::obtain(bool forced) noexcept {
+  if (const auto slot = pool_->take(false); slot != SpillPool::k_none) return slot;
+  const auto found = std::ranges::find_if(leaving_, [&](ChunkId c) {
+    const auto& chunk = chunks_[c];
+    return chunk.clean && !chunk.writing && !chunk.wanted && !chunk.rescued;
+  });
+  if (found == leaving_.end()) {
+    if (!forced) return SpillPool::k_none;
+    const auto slot = pool_->take(true);
+    if (slot != SpillPool::k_none && pool_->pages() > pool_->limit()) {
+      const auto over = (pool_->pages() - pool_->limit()) * k_chunk;
+      if (over > counts_->over.load(std::memory_order_relaxed))
+        counts_->over.store(over, std::memory_order_relaxed);
+    }
+    return slot;
+  }
+  auto& chunk = chunks_[*found];
+  if (chunk.foreseen) counts_->wasted.fetch_add(1, std::memory_order_relaxed);
+  chunk.where = Where::disk;
+  chunk.clean = false;
+  is_foreseen(*found, false);
+  tell(*found);
+  leaving_.erase(found);
+  return chunk.slot;
+}
+
+void Spill::start_read(ChunkId c, Slot slot) noexcept {
+  auto& chunk = chunks_[c];
+  chunk.where = Where::reading;
+  chunk.slot = slot;
+  tell(c);
+  ++reads_;
+  disk_->start({false, pool_->address(slot), offset(c), k_chunk, c});
+}
+
+// What is used soonest of what is on disk comes in, as long as there are pages for it.
+void Spill::look_ahead() noexcept {
+  while (reads_ < k_reads && foreseen_ < pool_->limit() / 2 && disk_->room() > k_writes) {
+    const auto next = foresight_->next_load();
+    if (!next) return;
+    auto& chunk = chunks_[next->chunk];
+    if (chunk.where == Where::leaving) {
+      if (chunk.writing) {
+        chunk.rescued = true;
+        tell(next->chunk);
+      } else {
+        take_back(next->chunk);
+      }
+      continue;
+    }
+    if (pool_->free() + clean_leaving() <= k_reserve) return;
+    const auto slot = obtain(false);
+    if (slot == SpillPool::k_none) return;
+    counts_->foreseen.fetch_add(1, std::memory_order_relaxed);
+    start_read(next->chunk, slot);
+    is_foreseen(next->chunk, true);
+  }
+}
+
+// Who touches these says how far the program is.
+void Spill::set_marks() noexcept {
+  if (content_ <= pool_->limit()) return;
+  while (const auto mark = foresight_->next_mark()) {
+    auto& chunk = chunks_[*mark];
+    if (chunk.where != Where::quiet || chunk.stays || chunk.wanted) continue;
+    const auto slot = pool_->fetch(place(*mark));
+    if (slot == SpillPool::k_none) continue;
+    chunk.slot = slot;
+    chunk.where = Where::ready;
+    chunk.clean = false;
+    tell(*mark);
+  }
+}
+
+// Chunks leave their place before their pages are needed: what is used last, and not before what would come in.
+void Spill::make_room() noexcept {
+  if (content_ + needy_.size() <= pool_->limit() && pool_->pages() <= pool_->limit()) return;
+  const auto over = pool_->pages() > pool_->limit() ? pool_->pages() - pool_->limit() : 0;
+  const auto wanted =
+      std::clamp<std::size_t>(pool_->limit() / k_share, k_reserve + 1, k_ahead) + needy_.size() + over;
+  while (pool_->free() + leaving_.size() < wanted) {
+    const auto victim = foresight_->next_victim();
+    if (!victim) return;
+    if (needy_.empty() && over == 0) {
+      const auto load = foresight_->next_load();
+      if (load && victim->when <= load->when) return;
+    }
+    send_away(victim->chunk);
+  }
+}
+
+bool Spill::send_away(ChunkId c) noexcept {
+  auto& chunk = chunks_[c];
+  if (chunk.stays || chunk.wanted) return false;
+  if (chunk.where == Where::quiet) {
+    const auto slot = pool_->fetch(place(c));
+    if (slot == SpillPool::k_none) return false;  // a device holds it, or a child has it too
+    chunk.slot = slot;
+    chunk.clean = false;
+  } else if (chunk.where != Where::ready) {
+    return false;
+  }
+  chunk.where = Where::leaving;
+  chunk.rescued = false;
+  leaving_.push_back(c);
+  tell(c);
+  return true;
+}
+
+void Spill::is_foreseen(ChunkId c, bool value) noexcept {
+  auto& chunk = chunks_[c];
+  if (chunk.foreseen == value) return;
+  chunk.foreseen = value;
+  foreseen_ += value ? 1 : std::size_t(-1);
+}
+
+// Not to leave any more; it is in its slot.
+void Spill::take_back(ChunkId c) noexcept {
+  auto& chunk = chunks_[c];
+  if (chunk.where == Where::leaving) std::erase(leaving_, c);
+  chunk.where = Where::ready;
+  chunk.rescued = false;
+  tell(c);
+}
+
+std::size_t Spill::clean_leaving() const noexcept {
+  return static_cast<std::size_t>(std::ranges::count_if(leaving_, [&](ChunkId c) {
+    return chunks_[c].clean && !chunks_[c].writing && !chunks_[c].wanted && !chunks_[c].rescued;
+  }));
+}
+
+// What leaves is compared with what the file has, and written where that is something else.
+void Spill::check_leaving() noexcept {
+  const bool is_short = pool_->free() + clean_leaving() <= k_reserve || !needy_.empty();
+  const auto grace = is_short ? 0 : k_grace;
+  for (std::size_t i = 0; i + grace < leaving_.size();) {
+    const auto c = leaving_[i];
+    const auto& chunk = chunks_[c];
+    if (chunk.clean || chunk.writing) {
+      ++i;
+      continue;
+    }
+    if (writes_ >= k_writes || disk_->room() == 0) return;
+    if (check(c)) ++i;
+  }
+}
+
+// False: it leaves no more, because it has no content.
+bool Spill::check(ChunkId c) noexcept {
+  auto& chunk = chunks_[c];
+  const auto* const data = content(pool_->address(chunk.slot));
+  if (is_zero(data, k_chunk)) {
+    std::erase(leaving_, c);
+    pool_->give(chunk.slot);
+    is_foreseen(c, false);
+    chunk = {};
+    tell(c);
+    --content_;
+    return false;
+  }
+  const auto digest = XXH3_128bits(data, k_chunk);
+  const Hash hash{digest.low64, digest.high64};
+  if (chunk.has_copy && hash == chunk.hash) {
+    counts_->clean.fetch_add(1, std::memory_order_relaxed);
+    chunk.clean = true;
+    return true;
+  }
+  chunk.hash = hash;
+  chunk.has_copy = false;
+  chunk.writing = true;
+  ++writes_;
+  disk_->start({true, pool_->address(chunk.slot), offset(c), k_chunk, c});
+  return true;
+}
+
+}  // namespace terrace::transfer

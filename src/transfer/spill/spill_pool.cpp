@@ -1,0 +1,136 @@
+// See spill_pool.hpp.
+#include "transfer/spill/spill_pool.hpp"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/error.hpp"
+
+namespace terrace::transfer {
+
+namespace {
+
+constexpr int k_again = 1000;
+constexpr int k_populate_write = 23;  // MADV_POPULATE_WRITE, since Linux 5.14
+
+std::byte* bytes_at(std::uint64_t address) {
+  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+}  // namespace
+
+SpillPool::SpillPool(Userfault& faults, std::size_t most) : faults_(faults) {
+  mapped_size_ = (most + 2) * k_chunk;
+  const auto got = syscall(SYS_mmap, nullptr, mapped_size_, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+  if (got == -1) throw Error(Code::failed, "no address space for memory over a file");
+  mapped_ = static_cast<std::uint64_t>(got);
+  scratch_ = align_up(mapped_, k_chunk);
+  slots_ = scratch_ + k_chunk;
+  madvise(bytes_at(mapped_), mapped_size_, MADV_DONTFORK);
+  madvise(bytes_at(mapped_), mapped_size_, MADV_HUGEPAGE);
+  if (const int error = faults_.watch(slots_, most * k_chunk); error != 0) {
+    syscall(SYS_munmap, mapped_, mapped_size_);
+    throw Error(Code::failed, std::string("memory over a file: pages cannot be watched: ") + std::strerror(error));
+  }
+  empty_.reserve(most);
+  free_.reserve(most);
+  zero_.resize(most);
+  for (std::size_t i = most; i > 0; --i) empty_.push_back(static_cast<Slot>(i - 1));
+}
+
+SpillPool::~SpillPool() { syscall(SYS_munmap, mapped_, mapped_size_); }
+
+SpillPool::Slot SpillPool::empty_slot() noexcept {
+  if (empty_.empty()) return k_none;
+  const auto slot = empty_.back();
+  empty_.pop_back();
+  return slot;
+}
+
+bool SpillPool::make_page(Slot slot) noexcept {
+  if (madvise(bytes_at(scratch_), k_chunk, k_populate_write) != 0) {
+    if (errno != EINVAL) return false;
+    for (std::size_t at = 0; at < k_chunk; at += k_page)
+      *reinterpret_cast<volatile char*>(bytes_at(scratch_ + at)) = 0;
+  }
+  std::size_t moved = 0;
+  if (faults_.move(address(slot), scratch_, k_chunk, moved) == 0) return true;
+  madvise(bytes_at(address(slot)), k_chunk, MADV_DONTNEED);
+  madvise(bytes_at(scratch_), k_chunk, MADV_DONTNEED);
+  return false;
+}
+
+SpillPool::Slot SpillPool::take(bool forced) noexcept {
+  if (!free_.empty()) {
+    const auto slot = free_.back();
+    free_.pop_back();
+    return slot;
+  }
+  if (pages_ >= limit_ && !forced) return k_none;
+  const auto slot = empty_slot();
+  if (slot == k_none) return k_none;
+  if (!make_page(slot)) {
+    empty_.push_back(slot);
+    return k_none;
+  }
+  ++pages_;
+  zero_[slot] = true;
+  return slot;
+}
+
+void SpillPool::give(Slot slot) noexcept {
+  zero_[slot] = false;
+  free_.push_back(slot);
+}
+
+void SpillPool::shrink() noexcept {
+  while (pages_ > limit_ && !free_.empty()) {
+    const auto slot = free_.back();
+    free_.pop_back();
+    madvise(bytes_at(address(slot)), k_chunk, MADV_DONTNEED);
+    empty_.push_back(slot);
+    --pages_;
+  }
+}
+
+void SpillPool::clear(Slot slot) noexcept {
+  if (!zero_[slot]) std::memset(bytes_at(address(slot)), 0, k_chunk);
+}
+
+int SpillPool::put(Slot slot, std::uint64_t place) noexcept {
+  std::size_t moved = 0;
+  int error = faults_.move(place, address(slot), k_chunk, moved);
+  // A read or write that has just ended may still hold the page.
+  for (int again = 0; error == EBUSY && again < k_again; ++again) {
+    sched_yield();
+    std::size_t more = 0;
+    error = faults_.move(place + moved, address(slot) + moved, k_chunk - moved, more);
+    moved += more;
+  }
+  if (error == 0) {
+    zero_[slot] = false;
+    empty_.push_back(slot);
+    return 0;
+  }
+  if (moved > 0) faults_.restore(address(slot), place, k_chunk, moved);
+  return error;
+}
+
+SpillPool::Slot SpillPool::fetch(std::uint64_t place) noexcept {
+  const auto slot = empty_slot();
+  if (slot == k_none) return k_none;
+  std::size_t moved = 0;
+  if (faults_.move(address(slot), place, k_chunk, moved) == 0) return slot;
+  if (moved > 0) faults_.restore(place, address(slot), k_chunk, moved);
+  faults_.wake(place, k_chunk);
+  empty_.push_back(slot);
+  return k_none;
+}
+
+}  // namespace terrace::transfer

@@ -1,0 +1,192 @@
+// Which chunks are in memory, against what Belady's rule would do that knows the future.
+#include "strategy/spill/next_use.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "strategy/spill/touch_history.hpp"
+
+namespace terrace::strategy {
+namespace {
+
+using transfer::Residence;
+using Sequence = std::vector<ChunkId>;
+
+// A memory of so many chunks over a disk that brings in `speed` chunks while one is worked on.
+class Memory {
+ public:
+  Memory(std::size_t room, std::size_t chunks, double speed)
+      : room_(room), speed_(speed), state_(chunks, Residence::none) {}
+
+  void use(ChunkId chunk, std::uint32_t thread = 0) {
+    credit_ = std::min(credit_ + speed_, 4.0);
+    ++worked_[thread];
+    if (state_[chunk] != Residence::quiet) {
+      next_.touched(chunk, thread, Seconds{1e-3 * std::exchange(worked_[thread], 0)});
+      const auto was = state_[chunk];
+      if (was == Residence::none || was == Residence::disk) bring(chunk, -1);
+      if (was == Residence::disk) ++demanded_, ++loads_;
+      set(chunk, Residence::quiet);
+    }
+    while (credit_ >= 1) {
+      const auto load = next_.next_load();
+      if (!load) break;
+      if (!bring(load->chunk, load->when)) break;
+      credit_ -= 1;
+      ++loads_;
+      set(load->chunk, Residence::ready);
+    }
+    while (const auto mark = next_.next_mark())
+      if (state_[*mark] == Residence::quiet) set(*mark, Residence::ready);
+    EXPECT_LE(in_memory_, room_);
+  }
+  std::size_t take_loads() { return std::exchange(loads_, 0); }
+  std::size_t take_demanded() { return std::exchange(demanded_, 0); }
+
+ private:
+  void set(ChunkId chunk, Residence to) {
+    state_[chunk] = to;
+    next_.moved(chunk, to);
+  }
+  // Room for a chunk; false where all that is in memory is used before then.
+  bool bring(ChunkId chunk, double when) {
+    if (in_memory_ == room_) {
+      const auto victim = next_.next_victim();
+      if (!victim) {
+        EXPECT_GE(when, 0) << "nobody leaves for " << chunk;
+        return false;
+      }
+      if (victim->when <= when) return false;
+      EXPECT_TRUE(state_[victim->chunk] == Residence::quiet || state_[victim->chunk] == Residence::ready);
+      set(victim->chunk, Residence::disk);
+      --in_memory_;
+    }
+    ++in_memory_;
+    return true;
+  }
+  std::size_t room_;
+  double speed_, credit_ = 0;
+  std::vector<Residence> state_;
+  NextUse next_;
+  int worked_[2] = {0, 0};  // uses since the touch that was noticed
+  std::size_t in_memory_ = 0, loads_ = 0, demanded_ = 0;
+};
+
+// Loads of the last `last` touches with the best choices.
+std::size_t best_loads(const Sequence& uses, std::size_t room, std::size_t last) {
+  std::vector<std::size_t> next(uses.size());
+  std::vector<std::size_t> seen(*std::ranges::max_element(uses) + 1, uses.size());
+  for (auto i = uses.size(); i-- > 0;) next[i] = std::exchange(seen[uses[i]], i);
+  std::set<std::pair<std::size_t, ChunkId>> memory;
+  std::size_t loads = 0;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    if (memory.erase({i, uses[i]}) == 0) {
+      loads += i + last >= uses.size() ? 1 : 0;
+      if (memory.size() == room) memory.erase(std::prev(memory.end()));
+    }
+    memory.insert({next[i], uses[i]});
+  }
+  return loads;
+}
+
+Sequence repeated(const Sequence& one, std::size_t times) {
+  Sequence all;
+  for (std::size_t i = 0; i < times; ++i) all.insert(all.end(), one.begin(), one.end());
+  return all;
+}
+
+// Loads of the last of `rounds` rounds, and how many of them came too late.
+struct Loads {
+  std::size_t all = 0, late = 0, best = 0;
+};
+Loads of_last_round(const Sequence& round, std::size_t rounds, std::size_t room, double speed) {
+  Memory memory(room, *std::ranges::max_element(round) + 1, speed);
+  for (std::size_t i = 0; i < rounds; ++i) {
+    memory.take_loads();
+    memory.take_demanded();
+    for (const auto chunk : round) memory.use(chunk);
+  }
+  return {memory.take_loads(), memory.take_demanded(), best_loads(repeated(round, rounds), room, round.size())};
+}
+
+Sequence sweep(ChunkId first, ChunkId end) {
+  Sequence uses;
+  for (auto c = first; c < end; ++c) uses.push_back(c);
+  return uses;
+}
+
+TEST(NextUse, KeepsWhatASweepWillNeedSoonest) {
+  const auto loads = of_last_round(sweep(0, 400), 6, 200, 2);
+  EXPECT_LE(loads.all, loads.best * 1.1) << loads.best;
+  EXPECT_LE(loads.late, loads.all / 20);
+}
+
+TEST(NextUse, KnowsPhasesThatOverlapAndAHotObject) {
+  Sequence round;
+  for (const auto part : {sweep(0, 250), sweep(150, 400)})
+    for (const auto chunk : part) {
+      round.push_back(chunk);
+      if (round.size() % 7 == 0) round.push_back(400 + round.size() % 5);
+    }
+  const auto loads = of_last_round(round, 8, 200, 2);
+  EXPECT_LE(loads.all, loads.best * 1.4) << loads.best;
+  EXPECT_LE(loads.late, loads.all / 10);
+}
+
+// Two threads side by side, each with a half of its own; which of them is first each time is chance.
+TEST(NextUse, FollowsThreadsApart) {
+  constexpr std::size_t k_rounds = 8;
+  std::mt19937 random(3);
+  Memory memory(200, 400, 2);
+  for (std::size_t round = 0; round < k_rounds; ++round) {
+    memory.take_loads();
+    memory.take_demanded();
+    for (ChunkId at = 0; at < 200; ++at) {
+      const std::uint32_t first = random() % 2;
+      memory.use(200 * first + at, first);
+      memory.use(200 * (1 - first) + at, 1 - first);
+    }
+  }
+  EXPECT_LE(memory.take_loads(), 240U) << "200 would be the least";
+  EXPECT_LE(memory.take_demanded(), 30U);
+}
+
+// Nothing repeats itself: what was used lately stays, and nothing is brought in on mere suspicion.
+TEST(NextUse, TrustsNoHistoryThatDoesNotRepeatItself) {
+  std::mt19937 random(4);
+  Memory memory(200, 400, 2);
+  std::deque<ChunkId> queue;
+  std::size_t first_in_first_out = 0;
+  for (int step = 0; step < 20000; ++step) {
+    // Three of four uses are of a quarter of the chunks.
+    const auto chunk = static_cast<ChunkId>(random() % 4 == 0 ? random() % 400 : random() % 100);
+    memory.use(chunk);
+    if (std::ranges::count(queue, chunk) > 0) continue;
+    first_in_first_out += queue.size() == 200 ? 1 : 0;
+    if (queue.size() == 200) queue.pop_front();
+    queue.push_back(chunk);
+  }
+  const auto loads = memory.take_loads();
+  const auto needed = memory.take_demanded();
+  EXPECT_LE(loads - needed, needed / 20) << "on suspicion";
+  EXPECT_LE(needed, first_in_first_out);
+}
+
+TEST(NextUse, ForgetsWhatHasNoContent) {
+  NextUse next;
+  for (ChunkId c = 0; c < 10; ++c) {
+    next.touched(c, 0, Seconds{1e-3});
+    next.moved(c, Residence::quiet);
+  }
+  for (ChunkId c = 0; c < 10; ++c) next.moved(c, Residence::none);
+  EXPECT_FALSE(next.next_victim());
+  EXPECT_FALSE(next.next_load());
+}
+
+}  // namespace
+}  // namespace terrace::strategy

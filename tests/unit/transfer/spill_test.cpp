@@ -1,0 +1,225 @@
+// Memory over a file: every byte is what was written there last, whatever the disk does.
+#include "transfer/spill/spill.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/error.hpp"
+#include "memory/region_space.hpp"
+#include "strategy/spill/next_use.hpp"
+
+namespace terrace::transfer {
+namespace {
+
+constexpr std::size_t k_chunk = Spill::k_chunk;
+constexpr std::size_t k_words = k_chunk / sizeof(std::uint64_t);
+
+std::string g_said;
+
+Bytes resident() {
+  std::uint64_t size = 0;
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> size >> pages;
+  return Bytes{pages * k_page};
+}
+
+// A memory of so many chunks, of which about 20 are in RAM.
+class Spilled {
+ public:
+  explicit Spilled(std::size_t chunks, bool ring = true, const std::string& folder = "/var/tmp")
+      : space_(Bytes{(chunks + 32) * k_chunk}, Bytes{k_chunk}) {
+    g_said.clear();
+    Spill::Parts parts;
+    parts.base = space_.base();
+    parts.size = space_.reserved().value;
+    parts.memory = Bytes{resident().value + (24ULL << 20) + 20 * k_chunk};
+    parts.folder = folder;
+    parts.counts = &counts_;
+    parts.foresight = []() -> std::unique_ptr<Foresight> { return std::make_unique<strategy::NextUse>(); };
+    parts.say = [](const char* sentence) { g_said += std::string(sentence) + "\n"; };
+    parts.ring = ring;
+    spill_.emplace(parts);
+  }
+  std::uint64_t* allocate(std::size_t chunks) {
+    auto* const block = static_cast<std::uint64_t*>(space_.allocate(chunks * k_chunk));
+    spill_->reserve(reinterpret_cast<std::uint64_t>(block), chunks * k_chunk);
+    return block;
+  }
+  void release(std::uint64_t* block) {
+    spill_->release(reinterpret_cast<std::uint64_t>(block), space_.find(block).size);
+    EXPECT_GT(space_.release(block), 0U);
+  }
+  SpillCounts& counts() { return counts_; }
+  Spill& spill() { return *spill_; }
+
+ private:
+  memory::RegionSpace space_;
+  SpillCounts counts_{};
+  std::optional<Spill> spill_;
+};
+
+bool is_there() {
+  try {
+    const Spilled one(4);
+    return true;
+  } catch (const Error& error) {
+    std::printf("%s\n", error.what());
+    return false;
+  }
+}
+
+class SpillTest : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    if (!is_there()) GTEST_SKIP() << "this system lacks what it takes";
+  }
+};
+
+std::uint64_t value(std::size_t at, std::uint64_t round) { return at * 0x9e3779b97f4a7c15 + round; }
+
+TEST_P(SpillTest, SweepsFindWhatWasWritten) {
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(k_chunks, GetParam());
+  EXPECT_STREQ(memory.spill().way(), GetParam() ? "io_uring" : "threads");
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 64) data[i] = value(i, 0);
+  for (std::uint64_t round = 0; round < 6; ++round)
+    for (std::size_t i = 0; i < k_chunks * k_words; i += 64) {
+      ASSERT_EQ(data[i], value(i, round)) << "round " << round << ", word " << i;
+      data[i] = value(i, round + 1);
+    }
+  const auto& counts = memory.counts();
+  EXPECT_GT(counts.written, 6 * (k_chunks - 25) * k_chunk) << "each round writes what does not fit";
+  EXPECT_GT(counts.foreseen, k_chunks / 2) << "in the second round it is known what follows";
+  EXPECT_LE(counts.in_memory, 25 * k_chunk);
+  EXPECT_EQ(counts.over, 0U);
+  EXPECT_EQ(counts.content, k_chunks * k_chunk);
+}
+
+TEST_P(SpillTest, WhatIsOnlyReadIsWrittenOnce) {
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t c = 0; c < k_chunks; ++c) data[c * k_words + 5] = c + 1;
+  for (int round = 0; round < 6; ++round)
+    for (std::size_t c = 0; c < k_chunks; ++c) ASSERT_EQ(data[c * k_words + 5], c + 1);
+  EXPECT_LE(memory.counts().written, k_chunks * k_chunk);
+  EXPECT_GT(memory.counts().clean, 4 * (k_chunks - 25));
+}
+
+// Each thread adds to words of its own and to shared ones, and every now and then reads into a chunk by a system
+// call; blocks come and go.
+TEST_P(SpillTest, ThreadsThatTouchAnythingLoseNothing) {
+  constexpr std::size_t k_chunks = 40;
+  Spilled memory(2 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  std::vector<std::vector<std::uint64_t>> own(2, std::vector<std::uint64_t>(k_chunks));
+  std::atomic<std::uint64_t> shared{0};
+  const auto work = [&](std::size_t thread) {
+    std::mt19937 random(static_cast<unsigned>(thread) + 1);
+    const int zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    std::uint64_t* block = nullptr;
+    for (int step = 0; step < 800; ++step) {
+      const auto c = random() % k_chunks;
+      auto* const chunk = data + c * k_words;
+      chunk[100 + thread]++;
+      own[thread][c]++;
+      __atomic_fetch_add(&chunk[0], 1, __ATOMIC_RELAXED);
+      shared++;
+      if (step % 50 == 0) {
+        chunk[k_words - 1 - thread] = 7;
+        ASSERT_EQ(read(zeros, &chunk[k_words - 1 - thread], sizeof *chunk), 8);
+        ASSERT_EQ(chunk[k_words - 1 - thread], 0U);
+      }
+      if (step % 40 == 0 && thread == 0) {
+        if (block) memory.release(block);
+        block = memory.allocate(1 + random() % 4);
+        ASSERT_EQ(block[random() % k_words], 0U) << "new memory is zero";
+        for (std::size_t i = 0; i < k_words; i += 512) block[i] = 99;
+      }
+    }
+    close(zeros);
+    if (block) memory.release(block);
+  };
+  std::thread other(work, 1);
+  work(0);
+  other.join();
+  std::uint64_t sum = 0;
+  for (std::size_t c = 0; c < k_chunks; ++c) {
+    EXPECT_EQ(data[c * k_words + 100], own[0][c]);
+    EXPECT_EQ(data[c * k_words + 101], own[1][c]);
+    sum += data[c * k_words];
+  }
+  EXPECT_EQ(sum, shared);
+  EXPECT_EQ(memory.counts().content, k_chunks * k_chunk);
+  memory.release(data);
+  auto* const again = memory.allocate(k_chunks);
+  for (std::size_t c = 0; c < k_chunks; ++c) EXPECT_EQ(again[c * k_words], 0U);
+}
+
+TEST_P(SpillTest, ZerosTakeNoRoomInTheFile) {
+  constexpr std::size_t k_chunks = 40;
+  Spilled memory(k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t c = 0; c < k_chunks; ++c) ASSERT_EQ(std::exchange(data[c * k_words], 0), 0U);
+  for (std::size_t c = 0; c < k_chunks; ++c) ASSERT_EQ(data[c * k_words], 0U);
+  EXPECT_EQ(memory.counts().written, 0U);
+}
+
+// A file that takes no more: what it does not take stays in memory, and that is said once.
+TEST_P(SpillTest, WhatTheDiskDoesNotTakeStaysInMemory) {
+  constexpr std::size_t k_chunks = 40;
+  const auto before = signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit little{16 * k_chunk, limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &little);
+  {
+    Spilled memory(k_chunks, GetParam());
+    auto* const data = memory.allocate(k_chunks);
+    for (std::uint64_t round = 0; round < 4; ++round)
+      for (std::size_t c = 0; c < k_chunks; ++c)
+        for (std::size_t i = 0; i < k_words; i += 512) {
+          if (round > 0) ASSERT_EQ(data[c * k_words + i], value(c * k_words + i, round - 1));
+          data[c * k_words + i] = value(c * k_words + i, round);
+        }
+    EXPECT_GT(memory.counts().over, 0U);
+    EXPECT_NE(g_said.find("stays in memory"), std::string::npos) << g_said;
+    EXPECT_LE(std::count(g_said.begin(), g_said.end(), '\n'), 2) << g_said;
+  }
+  setrlimit(RLIMIT_FSIZE, &limit);
+  signal(SIGXFSZ, before);
+}
+
+TEST_P(SpillTest, TheFileHasNoName) {
+  const auto folder = testing::TempDir() + "spill-" + std::to_string(getpid());
+  std::filesystem::create_directory(folder);
+  {
+    Spilled memory(20, GetParam(), folder);
+    auto* const data = memory.allocate(20);
+    for (std::size_t c = 0; c < 20; ++c) data[c * k_words] = c + 1;
+    EXPECT_TRUE(std::filesystem::is_empty(folder));
+  }
+  EXPECT_TRUE(std::filesystem::remove(folder));
+  EXPECT_THROW(Spilled(4, GetParam(), folder), Error);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, SpillTest, testing::Values(true, false),
+                         [](const auto& info) { return info.param ? "ring" : "threads"; });
+
+}  // namespace
+}  // namespace terrace::transfer

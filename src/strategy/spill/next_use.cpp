@@ -14,8 +14,9 @@ using transfer::Residence;
 constexpr double k_unknown = 1e15;
 constexpr double k_never = 2e15;
 constexpr double k_trusted = 0.5;          // share of a thread's touches that has to come as expected
-constexpr std::uint32_t k_row = 3;         // neighbours after which the next ones are expected
-constexpr std::uint32_t k_neighbours = 8;  // of them
+constexpr std::uint32_t k_row = 4;         // neighbours after which the next ones are expected
+constexpr std::uint32_t k_neighbours = 4;  // of them
+constexpr std::uint64_t k_recent = 32;     // touches since then
 // Where a thread is elsewhere all is expected anew, but not more often than that, as a share of all chunks.
 constexpr std::size_t k_share = 64;
 constexpr std::uint32_t k_between_marks = 8;  // quiet chunks that are expected in a row
@@ -79,9 +80,8 @@ void NextUse::touched(ChunkId chunk, std::uint32_t number, Seconds worked) noexc
     // Times of threads that were somewhere else count from where the others are now.
     if (!expected) thread.offset = now_ - thread.history.here();
     now_ = std::max(now_, thread.history.here() + thread.offset);
-    thread.in_a_row = chunk == thread.latest + 1 ? thread.in_a_row + 1 : 0;
-    thread.latest = chunk;
     known_[chunk].touched = ++touches_;
+    add_to_row(thread, chunk);
     const bool trusted = thread.history.hit_share() >= k_trusted;
     astray_ = astray_ || !expected || trusted != thread.trusted;
     thread.trusted = trusted;
@@ -134,12 +134,31 @@ std::optional<ChunkId> NextUse::next_mark() noexcept {
   return chunk;
 }
 
-std::optional<NextUse::Choice> NextUse::neighbour() const {
-  for (const auto& [number, thread] : threads_) {
-    if (thread.trusted || thread.in_a_row < k_row) continue;
-    for (std::uint32_t i = 1; i <= k_neighbours && thread.latest + i < known_.size(); ++i)
-      if (known_[thread.latest + i].residence == Residence::disk) return Choice{thread.latest + i, now_};
+// A neighbour that is at its place goes unnoticed, so a row may go on behind some of those.
+void NextUse::add_to_row(Thread& thread, ChunkId chunk) const {
+  const auto goes_on = [&](const Thread::Row& row) {
+    if (row.length == 0 || chunk <= row.latest || chunk - row.latest > k_neighbours) return false;
+    for (auto between = row.latest + 1; between < chunk; ++between)
+      if (known_[between].residence != Residence::quiet) return false;
+    return true;
+  };
+  auto row = std::ranges::find_if(thread.rows, goes_on);
+  if (row == thread.rows.end()) {
+    row = std::ranges::min_element(thread.rows, {}, &Thread::Row::touched);
+    row->length = 0;
   }
+  *row = {chunk, row->length + 1, touches_};
+}
+
+// Of the rows that were added to last, as many as there may be in a loop; the nearest neighbours first.
+std::optional<NextUse::Choice> NextUse::neighbour() const {
+  if (ahead_.size() >= k_depth) return {};
+  for (std::uint32_t i = 1; i <= k_neighbours; ++i)
+    for (const auto& [number, thread] : threads_)
+      for (const auto& row : thread.rows)
+        if (row.length >= k_row && touches_ - row.touched <= k_recent && row.latest + i < known_.size() &&
+            known_[row.latest + i].residence == Residence::disk)
+          return Choice{row.latest + i, now_};
   return {};
 }
 

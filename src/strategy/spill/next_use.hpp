@@ -1,8 +1,9 @@
 // Chunks by when they are used next, as each thread's history has it: what is used soonest comes in, what is used
-// last leaves (Belady 1966, whose future is known; here it is the past's). Where nothing is known of the future a
-// run of neighbours is expected to go on, and what was used longest ago leaves.
+// last leaves (Belady 1966, whose future is known; here it is the past's). Where nothing is known of the future
+// rows of neighbours are expected to go on, and what was used longest ago leaves.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -31,8 +32,12 @@ class NextUse final : public transfer::Foresight {
   };
   struct Thread {
     TouchHistory history;
-    ChunkId latest = 0;
-    std::uint32_t in_a_row = 0;  // neighbours that were touched one after the other
+    struct Row {  // neighbours that were touched one after the other, whatever else was between
+      ChunkId latest = 0;
+      std::uint32_t length = 0;
+      std::uint64_t touched = 0;
+    };
+    std::array<Row, 8> rows{};
     bool trusted = false;
     double offset = 0;             // of its history's times
     std::size_t looked_ahead = 0;  // touches from now on among which marks were chosen
@@ -47,6 +52,7 @@ class NextUse final : public transfer::Foresight {
   void enter(ChunkId chunk);
   void expect_anew();
   void choose_marks(Thread& thread);
+  void add_to_row(Thread& thread, ChunkId chunk) const;
   [[nodiscard]] std::optional<Choice> neighbour() const;
 
   std::map<std::uint32_t, Thread> threads_;

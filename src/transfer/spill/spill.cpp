@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::uint64_t k_thread_id = 1U << 8U;  // UFFD_FEATURE_THREAD_ID
 constexpr std::uint64_t k_adapt = 100'000'000;   // ns between two looks at what the rest of the process takes
-constexpr std::uint64_t k_margin = 24ULL << 20;  // of memory that the process takes beside what it shows
+constexpr std::uint64_t k_margin = 8ULL << 20;  // of memory that the process takes beside what it shows
 constexpr std::size_t k_least = 8;               // chunks in memory, however little is allowed
 constexpr int k_wait = 100;                      // ms at most until something is looked at anyway
 constexpr std::size_t k_disk_threads = 4;

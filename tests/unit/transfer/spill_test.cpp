@@ -46,7 +46,7 @@ class Spilled {
     Spill::Parts parts;
     parts.base = space_.base();
     parts.size = space_.reserved().value;
-    parts.memory = Bytes{resident().value + (24ULL << 20) + 20 * k_chunk};
+    parts.memory = Bytes{resident().value + (8ULL << 20) + 20 * k_chunk};
     parts.folder = folder;
     parts.counts = &counts_;
     parts.foresight = []() -> std::unique_ptr<Foresight> { return std::make_unique<strategy::NextUse>(); };

@@ -1,4 +1,4 @@
-// `terrace machine [FILE]`, `terrace machine measure`, `terrace machine check`. See machine_verb.hpp.
+// `terrace machine [FILE]`, `terrace machine measure`, `check` and `orderings`. See machine_verb.hpp.
 #include "cli/machine_verb.hpp"
 
 #include <fmt/core.h>
@@ -55,9 +55,18 @@ int check(bool json) {
   return 0;
 }
 
+machine::MachineFile load(const std::string& name) {
+  return name.empty() ? machine::MachineFile{machine::discover(), std::nullopt} : machine::load_machine(name);
+}
+
+int show_orderings(const std::string& name, bool json) {
+  const auto machine = load(name).machine;
+  fmt::print("{}", json ? machine::orderings_json(machine) : machine::describe_orderings(machine));
+  return 0;
+}
+
 int show(const std::string& name, bool json) {
-  const auto file =
-      name.empty() ? machine::MachineFile{machine::discover(), std::nullopt} : machine::load_machine(name);
+  const auto file = load(name);
   const auto* measured = file.measured ? &*file.measured : nullptr;
   fmt::print("{}", json ? machine::describe_json(file.machine, measured) + "\n"
                         : machine::describe(file.machine, measured));
@@ -69,6 +78,7 @@ int show(const std::string& name, bool json) {
 int machine_verb(int argc, char** argv) {
   CLI::App app("show this machine, or a machine file", "terrace machine");
   std::string name;
+  std::string given;
   std::string output;
   bool json = false;
   bool quick = false;
@@ -76,8 +86,10 @@ int machine_verb(int argc, char** argv) {
       "Examples:\n  terrace machine                          this machine\n  terrace machine knl-7210-flat --json "
       "    a "
       "shipped file\n  terrace machine measure -o here.toml     measure this machine (about a minute)\n"
-      "  terrace machine check                    what Terrace can do here, and what stands in the way");
-  app.add_option("file", name, "a machine file or the name of a shipped one; or measure, or check");
+      "  terrace machine check                    what Terrace can do here, and what stands in the way\n"
+      "  terrace machine orderings -m FILE        for each intent, the places in the order in which to use them");
+  app.add_option("file", name, "a machine file or the name of a shipped one; or measure, check, or orderings");
+  app.add_option("--machine,-m", given, "orderings: machine file or name of a shipped one; default: this machine");
   app.add_flag("--json", json, "print JSON (with its schema's version)");
   app.add_option("--output,-o", output, "measure: write the machine file there");
   app.add_flag("--quick", quick, "measure: seconds instead of a minute, with a larger spread");
@@ -85,6 +97,8 @@ int machine_verb(int argc, char** argv) {
   if (name == "measure") return measure(output, quick, json);
   if (quick || !output.empty())
     throw Error(Code::invalid, "--quick and --output belong to terrace machine measure");
+  if (name == "orderings") return show_orderings(given, json);
+  if (!given.empty()) throw Error(Code::invalid, "--machine belongs to terrace machine orderings");
   if (name == "check") return check(json);
   return show(name, json);
 }

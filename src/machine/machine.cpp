@@ -2,6 +2,7 @@
 #include "machine/machine.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "core/error.hpp"
 #include "machine/machine_checks.hpp"
@@ -11,6 +12,18 @@ namespace terrace::machine {
 Machine::Machine(MachineParts parts) : parts_(std::move(parts)) {
   complete_and_check(parts_);
   for (std::size_t d = 0; d < parts_.domains.size(); ++d) orders_.push_back(order_of(static_cast<DomainId>(d)));
+}
+
+namespace {
+constexpr std::array<std::string_view, 5> k_sources{"file", "measured", "firmware", "distance", "kind"};
+}  // namespace
+
+std::string_view word_of(Source source) { return k_sources.at(static_cast<std::size_t>(source)); }
+
+std::optional<Source> source_of(std::string_view word) {
+  const auto at = std::ranges::find(k_sources, word);
+  if (at == k_sources.end()) return std::nullopt;
+  return static_cast<Source>(at - k_sources.begin());
 }
 
 LibraryTimes library_times(const Initiator& initiator) {
@@ -44,10 +57,15 @@ std::vector<std::string> Machine::kinds() const {
   return kinds;
 }
 
-const Path& Machine::path(InitiatorId initiator, PlaceId place) const {
+const Path* Machine::find_path(InitiatorId initiator, PlaceId place) const {
   for (const auto& path : parts_.paths) {
-    if (path.initiator == initiator && path.place == place) return path;
+    if (path.initiator == initiator && path.place == place) return &path;
   }
+  return nullptr;
+}
+
+const Path& Machine::path(InitiatorId initiator, PlaceId place) const {
+  if (const auto* found = find_path(initiator, place)) return *found;
   throw Error(Code::not_found, "machine '" + parts_.name + "' has no path " +
                                    parts_.initiators.at(initiator).name + " -> " + parts_.places.at(place).name);
 }
@@ -89,9 +107,12 @@ PlaceId Machine::home(DomainId domain) const {
 }
 
 Seconds Machine::line_time(DomainId id, PlaceId place_id) const {
-  const auto& domain = parts_.domains.at(id);
-  const auto& initiator = parts_.initiators[domain.initiator];
-  const auto& to = path(domain.initiator, place_id);
+  return line_time_from(parts_.domains.at(id).initiator, place_id);
+}
+
+Seconds Machine::line_time_from(InitiatorId id, PlaceId place_id) const {
+  const auto& initiator = parts_.initiators.at(id);
+  const auto& to = path(id, place_id);
   return to.latency / (initiator.cores * initiator.prefetch_mlp) + parts_.line / to.read;
 }
 

@@ -35,13 +35,31 @@ struct Place {
   std::optional<ArrayGeometry> geometry{};  // of one that computes; holds what `capacity` says
 };
 
+inline constexpr int k_most_distance = 254;  // of the system's NUMA distances; 255 is no way at all
+
+// Where a path's figure comes from.
+enum class Source : std::uint8_t {
+  file,      // a machine file states it
+  measured,  // `terrace machine measure`
+  firmware,  // HMAT, as hwloc reports it
+  distance,  // the figure of the place's own domain, scaled by the system's NUMA distance
+  kind,      // nobody states it: a default of the place's kind
+};
+
+// "file", "measured", ...: as machine files and JSON write it; nothing for a word that is none.
+std::string_view word_of(Source source);
+std::optional<Source> source_of(std::string_view word);
+
 // How one initiator sees one place, when nothing else uses either.
 struct Path {
   InitiatorId initiator = 0;
   PlaceId place = 0;
   BytesPerSecond read;
   BytesPerSecond write;
-  Seconds latency;  // of a dependent load (pointer chase)
+  Seconds latency;   // of a dependent load (pointer chase)
+  int distance = 0;  // the system's NUMA distance, 10 for local memory; 0: not known
+  Source bandwidth_source = Source::file;
+  Source latency_source = Source::file;
 };
 
 // A cache as its initiator sees it: one of these for every core (private), or one for all (shared).
@@ -113,6 +131,20 @@ struct Domain {
                                 // empty: those whose `domain` this is
 };
 
+// An ordering that the user states. `names` are places, or kinds: a kind means those of its places that the
+// ordering does not name, all in one rank where it is a tie, else the nearest first.
+struct StatedOrdering {
+  struct Rank {
+    std::vector<std::string> names;  // of a tie any number, else one
+    bool tie = false;
+    bool operator==(const Rank&) const = default;
+  };
+  std::string intent;
+  std::optional<InitiatorId> initiator;  // without: of each that has none of its own
+  std::vector<Rank> ranks;               // best first; places that none names follow as by `normal`
+  bool operator==(const StatedOrdering&) const = default;
+};
+
 // Everything a machine is made of, for the one who builds it.
 struct MachineParts {
   std::string name;
@@ -126,6 +158,7 @@ struct MachineParts {
   std::vector<Path> paths;
   std::vector<CopyPath> copies;  // absent pairs: the lesser of the source's read and the target's write bandwidth
   std::vector<CopierPrice> copiers;  // the first one's price holds
+  std::vector<StatedOrdering> orderings;
 };
 
 class Machine {
@@ -145,7 +178,9 @@ class Machine {
   [[nodiscard]] std::optional<PlaceId> find_kind(DomainId domain, std::string_view kind) const;
   [[nodiscard]] std::vector<std::string> kinds() const;  // each once, in the order of the places
 
-  // The path from an initiator to a place; throws Error{not_found} where the machine has none.
+  // The path from an initiator to a place, or null where the machine has none.
+  [[nodiscard]] const Path* find_path(InitiatorId initiator, PlaceId place) const;
+  // Throws Error{not_found} where the machine has none.
   [[nodiscard]] const Path& path(InitiatorId initiator, PlaceId place) const;
   [[nodiscard]] BytesPerSecond copy_bandwidth(PlaceId from, PlaceId to) const;
   // The price that moves have on it: its first copier's, or the ideal one's.
@@ -162,6 +197,8 @@ class Machine {
   // Of one line read by all of the domain's cores, as many at a time as are prefetched: what that order goes by,
   // latency / (cores x prefetch_mlp) + line / read bandwidth.
   [[nodiscard]] Seconds line_time(DomainId domain, PlaceId place) const;
+  // The same of any initiator and any place that it has a path to.
+  [[nodiscard]] Seconds line_time_from(InitiatorId initiator, PlaceId place) const;
 
   void to_blob(BlobWriter& out) const;
   static Machine from_blob(BlobReader& in);

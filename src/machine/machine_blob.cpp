@@ -7,8 +7,9 @@
 namespace terrace::machine {
 namespace {
 
-constexpr std::uint32_t k_blob_version = 8;
+constexpr std::uint32_t k_blob_version = 9;
 constexpr std::uint32_t k_no_parent = 0xffffffff;
+constexpr InitiatorId k_no_initiator = 0xffff;  // a machine has fewer
 
 void put(BlobWriter& out, const Node& node) {
   out.put(node.name);
@@ -55,6 +56,15 @@ void put(BlobWriter& out, const Path& path) {
   out.put(path.read.value);
   out.put(path.write.value);
   out.put(path.latency.value);
+  out.put(static_cast<std::int32_t>(path.distance));
+  out.put(static_cast<std::uint8_t>(path.bandwidth_source));
+  out.put(static_cast<std::uint8_t>(path.latency_source));
+}
+Source get_source(BlobReader& in) {
+  const auto source = in.get<std::uint8_t>();
+  if (source > static_cast<std::uint8_t>(Source::kind))
+    throw Error(Code::corrupt, "a path's source in this blob is not one that there is");
+  return static_cast<Source>(source);
 }
 void get(BlobReader& in, Path& path) {
   path.initiator = in.get<InitiatorId>();
@@ -62,6 +72,9 @@ void get(BlobReader& in, Path& path) {
   path.read = {in.get<double>()};
   path.write = {in.get<double>()};
   path.latency = {in.get<double>()};
+  path.distance = in.get<std::int32_t>();
+  path.bandwidth_source = get_source(in);
+  path.latency_source = get_source(in);
 }
 
 void put(BlobWriter& out, const Cache& cache) {
@@ -129,6 +142,14 @@ void get(BlobReader& in, Domain& domain) {  // its places follow from the places
 void put(BlobWriter& out, const Initiator& initiator);
 void get(BlobReader& in, Initiator& initiator);
 
+void put(BlobWriter& out, const std::string& text) { out.put(std::string_view(text)); }
+void get(BlobReader& in, std::string& text) { text = in.get_string(); }
+
+void put(BlobWriter& out, const StatedOrdering::Rank& rank);
+void get(BlobReader& in, StatedOrdering::Rank& rank);
+void put(BlobWriter& out, const StatedOrdering& ordering);
+void get(BlobReader& in, StatedOrdering& ordering);
+
 template <class T>
 void put_all(BlobWriter& out, const std::vector<T>& parts) {
   out.put(static_cast<std::uint32_t>(parts.size()));
@@ -139,6 +160,27 @@ void get_all(BlobReader& in, std::vector<T>& parts) {
   // No reserve: a damaged count ends at the end of the bytes, not in an allocation of gigabytes.
   const auto count = in.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < count; ++i) get(in, parts.emplace_back());
+}
+
+void put(BlobWriter& out, const StatedOrdering::Rank& rank) {
+  put_all(out, rank.names);
+  out.put(static_cast<std::uint8_t>(rank.tie));
+}
+void get(BlobReader& in, StatedOrdering::Rank& rank) {
+  get_all(in, rank.names);
+  rank.tie = in.get<std::uint8_t>() != 0;
+}
+
+void put(BlobWriter& out, const StatedOrdering& ordering) {
+  out.put(ordering.intent);
+  out.put(ordering.initiator.value_or(k_no_initiator));
+  put_all(out, ordering.ranks);
+}
+void get(BlobReader& in, StatedOrdering& ordering) {
+  ordering.intent = in.get_string();
+  const auto initiator = in.get<InitiatorId>();
+  if (initiator != k_no_initiator) ordering.initiator = initiator;
+  get_all(in, ordering.ranks);
 }
 
 void put(BlobWriter& out, const CopierPrice& copier) {
@@ -213,6 +255,7 @@ void Machine::to_blob(BlobWriter& out) const {
   put_all(out, parts_.paths);
   put_all(out, parts_.copies);
   put_all(out, parts_.copiers);
+  put_all(out, parts_.orderings);
   for (const auto& place : parts_.places) {
     out.put(static_cast<std::uint8_t>(place.geometry.has_value()));
     if (place.geometry) put(out, *place.geometry);
@@ -237,6 +280,7 @@ Machine Machine::from_blob(BlobReader& in) {
   get_all(in, parts.paths);
   get_all(in, parts.copies);
   get_all(in, parts.copiers);
+  get_all(in, parts.orderings);
   for (auto& place : parts.places)
     if (in.get<std::uint8_t>() != 0) get(in, place.geometry.emplace());
   return Machine(std::move(parts));

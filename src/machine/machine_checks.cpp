@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "machine/ordering.hpp"
 
 namespace terrace::machine {
 namespace {
@@ -175,6 +176,9 @@ void check_paths(const MachineParts& parts) {
     if (!positive(path.read.value)) refuse(parts, of + "its read bandwidth is not above 0");
     if (!positive(path.write.value)) refuse(parts, of + "its write bandwidth is not above 0");
     if (!positive(path.latency.value)) refuse(parts, of + "its latency is not above 0");
+    if (path.distance < 0 || path.distance > k_most_distance)
+      refuse(parts, of + "its distance is " + std::to_string(path.distance) + "; it must be 0 (not known) to " +
+                        std::to_string(k_most_distance));
   }
   for (std::size_t i = 0; i < parts.copies.size(); ++i) {
     const auto& copy = parts.copies[i];
@@ -206,6 +210,17 @@ void check_copier(const MachineParts& parts, const CopierPrice& copier) {
   if (!std::isfinite(copier.lines) || copier.lines < 0) refuse(parts, of + "its lines in flight are no number");
   if (copier.threads > k_most_mover_threads)
     refuse(parts, of + "it has more than " + std::to_string(k_most_mover_threads) + " threads");
+}
+
+void check_ordering(const MachineParts& parts, const StatedOrdering& ordering) {
+  const auto of = "ordering " + quoted(ordering.intent) + ": ";
+  if (ordering.intent.empty()) refuse(parts, "an ordering has no intent");
+  if (ordering.initiator && *ordering.initiator >= parts.initiators.size())
+    refuse(parts, of + "its initiator does not exist");
+  if (const auto problem = problem_of(ordering, parts.places)) refuse(parts, of + *problem);
+  for (const auto& other : parts.orderings)
+    if (&other != &ordering && other.intent == ordering.intent && other.initiator == ordering.initiator)
+      refuse(parts, of + "it is stated twice for the same initiator");
 }
 
 void check_domain(MachineParts& parts, DomainId id) {
@@ -268,6 +283,7 @@ void complete_and_check(MachineParts& parts) {
   for (const auto& initiator : parts.initiators) check_initiator(parts, initiator);
   check_paths(parts);
   for (const auto& copier : parts.copiers) check_copier(parts, copier);
+  for (const auto& ordering : parts.orderings) check_ordering(parts, ordering);
   for (std::size_t i = 0; i < parts.domains.size(); ++i) check_domain(parts, static_cast<DomainId>(i));
 }
 

@@ -5,38 +5,10 @@
 #include <array>
 #include <charconv>
 
+#include "machine/describe/text_table.hpp"
+
 namespace terrace::machine {
 namespace {
-
-// Rows of cells, printed with each column as wide as its widest cell.
-class Table {
- public:
-  explicit Table(std::vector<std::string> head) : left_(1) { rows_.push_back(std::move(head)); }
-  Table(std::vector<std::string> head, std::size_t left) : left_(left) { rows_.push_back(std::move(head)); }
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  [[nodiscard]] std::string text() const {
-    std::vector<std::size_t> widths(rows_.front().size());
-    for (const auto& row : rows_) {
-      for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-    }
-    std::string out;
-    for (const auto& row : rows_) {
-      std::string line = "  ";
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        const std::string gap(widths[i] - row[i].size(), ' ');
-        line += i < left_ ? row[i] + gap : gap + row[i];  // words to the left, numbers to the right
-        if (i + 1 < row.size()) line += "  ";
-      }
-      line.erase(line.find_last_not_of(' ') + 1);
-      out += line + "\n";
-    }
-    return out;
-  }
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-  std::size_t left_;
-};
 
 void put_node(const MachineParts& parts, std::uint32_t index, const std::string& lead, std::string& out) {
   std::vector<std::uint32_t> children;

@@ -14,4 +14,9 @@ std::string describe(const Machine& machine, const Measurement* measured = nullp
 // One object with "schema": 1; sizes in bytes, rates in bytes a second, times in seconds.
 std::string describe_json(const Machine& machine, const Measurement* measured = nullptr);
 
+// Of each initiator and intent the places in order, a line for each rank and reason, and why each stands there.
+std::string describe_orderings(const Machine& machine);
+// One object with "schema": 1; values in bytes, bytes a second, seconds.
+std::string orderings_json(const Machine& machine);
+
 }  // namespace terrace::machine

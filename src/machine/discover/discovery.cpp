@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <map>
 
 #include "core/error.hpp"
 #include "core/rounding.hpp"
 #include "core/userfault_file.hpp"
 #include "machine/discover/hwloc_topology.hpp"
+#include "machine/discover/path_figures.hpp"
 #include "machine/discover/place_kind.hpp"
 
 namespace terrace::machine {
@@ -72,6 +74,7 @@ class Discovery {
   Discovered run() {
     nodes_ = topology_.objects(HWLOC_OBJ_NUMANODE);
     std::erase_if(nodes_, [](hwloc_obj_t node) { return node->attr->numanode.local_memory == 0; });
+    name_processor();
     find_initiators();
     for (std::size_t i = 0; i < sets_.size(); ++i) add_initiator(i);
     parts_.nodes.push_back({"board", std::nullopt, std::nullopt});
@@ -80,7 +83,6 @@ class Discovery {
     add_paths();
     if (parts_.places.size() > 1) parts_.copiers.push_back(default_copier(parts_.initiators));
     parts_.name = "this-machine";
-    name_processor();
     describe();
     return {Machine(std::move(parts_)), std::move(processors_), std::move(last_level_),
             std::move(processor_name_)};
@@ -180,7 +182,10 @@ class Discovery {
       const bool near = node->cpuset != nullptr && hwloc_bitmap_intersects(node->cpuset, sets_[i]) != 0;
       const auto latency = topology_.attribute(HWLOC_MEMATTR_ID_LATENCY, node, sets_[i]);
       const auto bandwidth = topology_.attribute(HWLOC_MEMATTR_ID_BANDWIDTH, node, sets_[i]);
-      return std::tuple(near ? 0 : 1, latency.value_or(0), -bandwidth.value_or(0), distance_from(i, node));
+      // Linux shows the figures of the nearest initiators alone.
+      constexpr double k_not_stated = std::numeric_limits<double>::infinity();
+      return std::tuple(near ? 0 : 1, latency.value_or(k_not_stated), -bandwidth.value_or(0),
+                        distance_from(i, node));
     };
     std::size_t best = 0;
     for (std::size_t i = 1; i < sets_.size(); ++i) {
@@ -211,6 +216,11 @@ class Discovery {
     });
   }
 
+  std::optional<double> stated_distance(std::size_t initiator, hwloc_obj_t node) const {
+    const auto home = main_node(initiator);
+    return home == nullptr ? std::nullopt : topology_.distance(home, node);
+  }
+
   double distance_from(std::size_t initiator, hwloc_obj_t node) const {
     const auto home = main_node(initiator);
     return home == nullptr ? 10 : topology_.distance(home, node).value_or(home == node ? 10 : 20);
@@ -222,6 +232,7 @@ class Discovery {
     evidence.dax_type = HwlocTopology::info(node, "DAXType");
     evidence.dax_parent = HwlocTopology::info(node, "DAXParent");
     evidence.has_cores = own_cores(node);
+    evidence.processor = processor_name_;
     const auto home = main_node(domain);
     const auto relative = [&](hwloc_memattr_id_t id) -> std::optional<double> {
       if (home == nullptr || home == node) return std::nullopt;
@@ -291,33 +302,19 @@ class Discovery {
   }
 
   void add_path(std::size_t i, std::size_t p, hwloc_obj_t node) {
-    const auto ask = [&](hwloc_memattr_id_t id) -> std::optional<double> {
-      return node == nullptr ? std::nullopt : topology_.attribute(id, node, sets_[i]);
-    };
-    const auto first_of = [&](hwloc_memattr_id_t exact, hwloc_memattr_id_t general) {
-      const auto value = ask(exact);
-      return value ? value : ask(general);
-    };
-    const auto read = first_of(HWLOC_MEMATTR_ID_READ_BANDWIDTH, HWLOC_MEMATTR_ID_BANDWIDTH);
-    const auto write = first_of(HWLOC_MEMATTR_ID_WRITE_BANDWIDTH, HWLOC_MEMATTR_ID_BANDWIDTH);
-    const auto latency = first_of(HWLOC_MEMATTR_ID_READ_LATENCY, HWLOC_MEMATTR_ID_LATENCY);
-    const auto standard = defaults_of(parts_.places[p].kind);
-    // The system's distance table is relative: 10 is local, 20 is twice as far.
-    const bool foreign = parts_.places[p].domain != i;
-    const double far = foreign && node != nullptr ? std::max(1.0, distance_from(i, node) / 10) : 1;
-    constexpr double k_mib = 1024.0 * 1024;
-    Path path;
+    const auto& place = parts_.places[p];
+    PathEnds ends{node, sets_[i], sets_[place.domain], place.kind, std::nullopt, std::nullopt};
+    if (node != nullptr) {
+      ends.distance = stated_distance(i, node);
+      ends.nearest_distance = stated_distance(place.domain, node);
+    }
+    auto path = path_figures(topology_, ends);
     path.initiator = static_cast<InitiatorId>(i);
     path.place = static_cast<PlaceId>(p);
-    path.read = read ? BytesPerSecond{*read * k_mib} : (1 / far) * standard.read;
-    path.write = write ? BytesPerSecond{*write * k_mib} : (1 / far) * standard.write;
-    path.latency = latency ? Seconds{*latency / 1e9} : far * standard.latency;
     parts_.paths.push_back(path);
-    if (read && write && latency) {
-      ++stated_;
-    } else {
-      ++assumed_;
-    }
+    const bool stated = path.bandwidth_source == Source::firmware && path.latency_source == Source::firmware;
+    const bool scaled = path.bandwidth_source == Source::distance || path.latency_source == Source::distance;
+    ++(stated ? stated_ : scaled ? scaled_ : assumed_);
   }
 
   void name_processor() {
@@ -333,13 +330,19 @@ class Discovery {
   void describe() {
     auto& text = parts_.description;
     text = processor_name_ + ", discovered; ";
-    if (stated_ == 0) {
-      text += "bandwidths and latencies not measured (defaults of each kind)";
-    } else if (assumed_ == 0) {
-      text += "bandwidths and latencies as the firmware states them, not measured";
-    } else {
-      text += "bandwidths and latencies of " + std::to_string(stated_) +
-              " paths as the firmware states them, of the others not measured (defaults of each kind)";
+    text += "bandwidths and latencies ";
+    const bool others = scaled_ + assumed_ > 0;
+    if (stated_ > 0) {
+      text += (others ? "of " + std::to_string(stated_) + " paths " : "") + "as the firmware states them, ";
+      if (others) text += "of the others ";
+    }
+    text += "not measured";
+    if (others) {
+      text += " (";
+      if (assumed_ > 0 || stated_ == 0) text += "defaults of each kind";
+      if (scaled_ > 0)
+        text += text.back() == '(' ? "scaled by NUMA distance" : ", for other domains scaled by NUMA distance";
+      text += ")";
     }
     text += "; caches' latencies, access time and miss parallelism not measured (defaults)";
     if (!parts_.copiers.empty()) text += "; price of moves not measured (default)";
@@ -357,6 +360,7 @@ class Discovery {
   std::string processor_name_;
   std::vector<std::string> inferred_;
   std::size_t stated_ = 0;
+  std::size_t scaled_ = 0;  // from another domain's, by the distance
   std::size_t assumed_ = 0;
 };
 

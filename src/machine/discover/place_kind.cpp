@@ -10,6 +10,8 @@ KindVerdict kind_of(const NodeEvidence& evidence) {
   if (subtype.starts_with("CXL") || evidence.dax_parent.find("cxl") != std::string::npos) return {"cxl"};
   if (subtype == "NVM" || evidence.dax_type == "NVM") return {"nvm"};
   if (subtype == "DRAM") return {"ddr"};
+  // Processors that have no other memory than the stacks in their package.
+  if (evidence.has_cores && evidence.processor.find("MI300A") != std::string::npos) return {"hbm"};
   // Memory with cores of its own is what the machine was built around; without, its figures tell it apart. The
   // thresholds are well outside of what two nodes of one technology differ by.
   if (evidence.has_cores) return {"ddr"};

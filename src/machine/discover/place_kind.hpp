@@ -10,11 +10,13 @@
 namespace terrace::machine {
 
 // What hwloc knows of a node: its subtype ("MCDRAM", "HBM", "NVM", "CXL-DRAM", "GPUMemory"), device-DAX details,
-// whether processing units are its own, and its figures relative to those of the ordinary memory nearest to it.
+// the processor, whether processing units are its own, and its figures relative to those of the ordinary memory
+// nearest to it.
 struct NodeEvidence {
   std::string subtype;
   std::string dax_type;    // "NVM", "SPM"
   std::string dax_parent;  // a device path; names "cxl" for CXL memory
+  std::string processor;   // its name
   bool has_cores = true;
   std::optional<double> relative_bandwidth;
   std::optional<double> relative_latency;

@@ -145,6 +145,9 @@ void put_paths(Text& out, const MachineParts& parts) {
     out.put("read", path.read);
     out.put("write", path.write);
     out.put("latency", path.latency);
+    if (path.distance > 0) out.raw("distance", std::to_string(path.distance));
+    if (path.bandwidth_source != Source::file) out.put("bandwidth_source", word_of(path.bandwidth_source));
+    if (path.latency_source != Source::file) out.put("latency_source", word_of(path.latency_source));
   }
   for (const auto& copy : parts.copies) {
     out.head("[[copy]]");
@@ -169,6 +172,21 @@ void put_copiers(Text& out, const MachineParts& parts) {
     if (copier.trap) out.put("trap", *copier.trap);
     if (copier.threads > 0) out.raw("threads", std::to_string(copier.threads));
     if (copier.lines > 0) out.raw("lines", number(copier.lines));
+  }
+}
+
+void put_orderings(Text& out, const MachineParts& parts) {
+  for (const auto& ordering : parts.orderings) {
+    out.head("[[ordering]]");
+    out.put("intent", ordering.intent);
+    if (ordering.initiator) out.put("initiator", parts.initiators[*ordering.initiator].name);
+    std::string ranks;
+    for (const auto& rank : ordering.ranks) {
+      std::string names;
+      for (const auto& name : rank.names) names += (names.empty() ? "" : ", ") + toml_string(name);
+      ranks += (ranks.empty() ? "" : ", ") + (rank.tie ? "[" + names + "]" : names);
+    }
+    out.raw("places", "[" + ranks + "]");
   }
 }
 
@@ -232,6 +250,7 @@ std::string format_machine_file(const Machine& machine, const Measurement* measu
   put_initiators(out, parts);
   put_paths(out, parts);
   put_copiers(out, parts);
+  put_orderings(out, parts);
   if (measured != nullptr) put_measured(out, parts, *measured);
   return out.take();
 }

@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "machine/file/copier_table.hpp"
 #include "machine/file/machine_file.hpp"
+#include "machine/file/ordering_table.hpp"
 #include "machine/file/part_names.hpp"
 #include "machine/file/toml_table.hpp"
 
@@ -20,7 +21,7 @@ class Parser {
 
   MachineFile parse() {
     top_.allow_only({"schema", "name", "description", "line", "root", "group", "place", "initiator", "domain",
-                     "path", "copy", "copier", "measured"});
+                     "path", "copy", "copier", "ordering", "measured"});
     if (const auto schema = top_.integer("schema", 0, 1000000); schema != k_schema) {
       top_.refuse("schema", "this file has version " + std::to_string(schema) + "; this Terrace reads version 1");
     }
@@ -37,6 +38,8 @@ class Parser {
     read_paths();
     read_copies();
     read_copiers();
+    for (const auto& table : entries("ordering", false))
+      parts_.orderings.push_back(read_ordering(table, initiators_, parts_));
     check_domains();
     std::optional<Measurement> measured;
     if (top_.has("measured")) {
@@ -252,13 +255,17 @@ class Parser {
 
   void read_paths() {
     for (const auto& table : entries("path", false)) {
-      table.allow_only({"initiator", "place", "read", "write", "latency"});
+      table.allow_only(
+          {"initiator", "place", "read", "write", "latency", "distance", "bandwidth_source", "latency_source"});
       Path path;
       path.initiator = initiators_.find(table, "initiator");
       path.place = places_.find(table, "place");
       path.read = table.bandwidth("read");
       path.write = table.bandwidth("write");
       path.latency = table.time("latency");
+      if (table.has("distance")) path.distance = static_cast<int>(table.integer("distance", 1, k_most_distance));
+      path.bandwidth_source = read_source(table, "bandwidth_source");
+      path.latency_source = read_source(table, "latency_source");
       if (!path_keys_.emplace(std::pair(path.initiator, path.place), true).second) {
         table.refuse("place", "a second path leads from '" + parts_.initiators[path.initiator].name + "' to '" +
                                   parts_.places[path.place].name + "'; keep one");

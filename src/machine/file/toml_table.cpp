@@ -120,8 +120,9 @@ auto TomlTable::quantity(std::string_view key, const char* example, bool zero, P
   return value;
 }
 
-std::string TomlTable::name(std::string_view key) const {
-  auto text = need_text(key, "hbm0");
+std::string TomlTable::name(std::string_view key) const { return checked_name(key, need_text(key, "hbm0")); }
+
+const std::string& TomlTable::checked_name(std::string_view key, const std::string& text) const {
   if (text.empty()) refuse(key, "the name is empty; write for example \"hbm0\"");
   if (text.size() > 200 || !std::all_of(text.begin(), text.end(), is_name_letter)) {
     refuse(key, "'" + shown(text) + "' is not a name; use up to 200 letters, digits and _ - . + :");
@@ -176,6 +177,26 @@ std::vector<std::string> TomlTable::texts(std::string_view key) const {
     texts.push_back(entry.as_string()->get());
   }
   return texts;
+}
+
+std::vector<std::pair<std::vector<std::string>, bool>> TomlTable::names_and_lists(std::string_view key) const {
+  const auto& node = need(key);
+  const auto* array = node.as_array();
+  if (array == nullptr) refuse(key, std::string(type_of(node)) + " stands where an array of names belongs");
+  const auto name_in = [&](const toml::node& entry) {
+    if (!entry.is_string()) refuse(key, std::string(type_of(entry)) + " stands where a name belongs");
+    return checked_name(key, entry.as_string()->get());
+  };
+  std::vector<std::pair<std::vector<std::string>, bool>> found;
+  for (const auto& entry : *array) {
+    auto& [names, list] = found.emplace_back();
+    const auto* inner = entry.as_array();
+    list = inner != nullptr;
+    if (!list) names.push_back(name_in(entry));
+    if (list)
+      for (const auto& one : *inner) names.push_back(name_in(one));
+  }
+  return found;
 }
 
 std::vector<double> TomlTable::numbers(std::string_view key) const {

@@ -46,6 +46,8 @@ class TomlTable {
   [[nodiscard]] Seconds time_or_zero(std::string_view key) const;
   [[nodiscard]] BytesPerSecond bandwidth_or_zero(std::string_view key) const;
   [[nodiscard]] std::vector<std::string> texts(std::string_view key) const;
+  // An array of names and of arrays of names: for each entry its names, and whether it was an array.
+  [[nodiscard]] std::vector<std::pair<std::vector<std::string>, bool>> names_and_lists(std::string_view key) const;
   [[nodiscard]] std::vector<double> numbers(std::string_view key) const;  // finite
   [[nodiscard]] bool flag(std::string_view key) const;
 
@@ -62,6 +64,7 @@ class TomlTable {
 
  private:
   [[nodiscard]] std::string full(std::string_view key) const;
+  [[nodiscard]] const std::string& checked_name(std::string_view key, const std::string& text) const;
   [[nodiscard]] const toml::node& need(std::string_view key) const;
   [[nodiscard]] std::string need_text(std::string_view key, const char* example) const;
   template <class Parse>

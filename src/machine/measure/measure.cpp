@@ -208,6 +208,7 @@ class Measurer {
     const auto apart = reads_and_writes(best);
     path.read = {apart.read};
     path.write = {apart.write};
+    path.bandwidth_source = Source::measured;
     streamed_[{path.initiator, path.place}] =
         time_of_a_streamed_element(all.front(), buffer.as<double>(), measured_.repetitions).median;
   }
@@ -233,6 +234,7 @@ class Measurer {
     measured_.latencies.push_back({path.initiator, path.place, name_of(pages), latency});
     if (pages == ordinary_) {
       path.latency = {latency.median};
+      path.latency_source = Source::measured;
       parallel_[{path.initiator, path.place}] =
           latency.median / least_time_of_parallel_hops(core, cycle, hops, measured_.repetitions);
       if (!foreign(path)) measure_loaded_latency(path, cycle, hops);

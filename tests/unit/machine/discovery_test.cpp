@@ -145,14 +145,16 @@ TEST(Discovery, ThisMachineIsSeenAsTheKernelSeesIt) {
 }
 
 TEST(KindOf, GoesByNamesBeforeFigures) {
-  EXPECT_EQ(kind_of({"MCDRAM", "", "", false, 0.5, 9.0}).kind, "hbm");
-  EXPECT_EQ(kind_of({"NVM", "", "", false, {}, {}}).kind, "nvm");
-  EXPECT_EQ(kind_of({"", "NVM", "", false, {}, {}}).kind, "nvm");
-  EXPECT_EQ(kind_of({"", "SPM", "/sys/devices/platform/ACPI0017:00/root0/cxl_region/region0", false, {}, {}}).kind,
-            "cxl");
-  EXPECT_EQ(kind_of({"GPUMemory", "", "", false, {}, {}}).kind, "gpu");
-  EXPECT_EQ(kind_of({"", "", "", true, 4.0, {}}).kind, "ddr");
-  EXPECT_TRUE(kind_of({"", "", "", false, 4.0, {}}).inferred);
+  EXPECT_EQ(kind_of({"MCDRAM", "", "", "", false, 0.5, 9.0}).kind, "hbm");
+  EXPECT_EQ(kind_of({"NVM", "", "", "", false, {}, {}}).kind, "nvm");
+  EXPECT_EQ(kind_of({"", "NVM", "", "", false, {}, {}}).kind, "nvm");
+  EXPECT_EQ(
+      kind_of({"", "SPM", "/sys/devices/platform/ACPI0017:00/root0/cxl_region/region0", "", false, {}, {}}).kind,
+      "cxl");
+  EXPECT_EQ(kind_of({"GPUMemory", "", "", "", false, {}, {}}).kind, "gpu");
+  EXPECT_EQ(kind_of({"", "", "", "", true, 4.0, {}}).kind, "ddr");
+  EXPECT_EQ(kind_of({"", "", "", "AMD Instinct MI300A Accelerator", true, {}, {}}).kind, "hbm");
+  EXPECT_TRUE(kind_of({"", "", "", "", false, 4.0, {}}).inferred);
 }
 
 TEST(Fingerprint, ChangesWithTheMachineAndNotWithMeasuredNumbers) {

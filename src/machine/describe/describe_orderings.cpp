@@ -1,0 +1,160 @@
+// Orderings as text and as JSON.
+#include <nlohmann/json.hpp>
+
+#include "machine/describe/describe.hpp"
+#include "machine/describe/text_table.hpp"
+#include "machine/ordering.hpp"
+
+namespace terrace::machine {
+namespace {
+
+const char* of_source(Source source) {
+  switch (source) {
+    case Source::file:
+      return "machine file";
+    case Source::measured:
+      return "measured";
+    case Source::firmware:
+      return "firmware (HMAT by hwloc)";
+    case Source::distance:
+      return "scaled by NUMA distance";
+    case Source::kind:
+      return "not known: default of the kind";
+  }
+  return "";
+}
+
+std::string value_of(const Standing& one) {
+  switch (one.basis) {
+    case Basis::bandwidth:
+      return format(BytesPerSecond{one.value});
+    case Basis::latency:
+      return format(Seconds{one.value});
+    case Basis::capacity:
+      return format(Bytes{static_cast<std::uint64_t>(one.value)});
+    case Basis::distance:
+      return std::to_string(static_cast<int>(one.value));
+    case Basis::stated:
+    case Basis::no_path:
+      break;
+  }
+  return "-";
+}
+
+std::string reason_of(const Standing& one) {
+  std::string reason;
+  if (one.basis == Basis::stated) reason = "stated in the machine file";
+  if (one.basis == Basis::no_path) reason = "no path is known: behind all others";
+  if (one.basis == Basis::distance) reason = "system's NUMA distance";
+  if (one.basis == Basis::capacity) reason = "size of the place";
+  if (one.source) reason = of_source(*one.source);
+  if (one.own_ordinary) reason += "; own ordinary memory";
+  if (one.computes && one.basis != Basis::stated) reason += "; computes: behind the others";
+  return reason;
+}
+
+// Whether rank's places behind those that are named follow as by `normal`.
+bool follows(const std::vector<Standing>& standings, std::size_t i) {
+  return standings.front().basis == Basis::stated && standings[i].basis != Basis::stated;
+}
+
+void add_rows(const Machine& machine, const std::string& intent, const std::vector<Standing>& standings,
+              Table& table) {
+  for (std::size_t i = 0; i < standings.size();) {
+    // One line for the places of a rank that stand there for the same reason.
+    const auto value = value_of(standings[i]);
+    auto reason = reason_of(standings[i]);
+    const bool begins = i == 0 || standings[i - 1].rank != standings[i].rank;
+    const auto rank = standings[i].rank;
+    if (follows(standings, i)) reason += "; not named: as by normal";
+    std::string places;
+    const auto first = i;
+    for (; i < standings.size() && standings[i].rank == rank && value_of(standings[i]) == value &&
+           reason_of(standings[i]) == reason_of(standings[first]);
+         ++i)
+      places += (places.empty() ? "" : " = ") + machine.place(standings[i].place).name;
+    table.add({first == 0 ? intent : "", begins ? std::to_string(rank + 1) : "=", places, value, reason});
+  }
+}
+
+std::string title(const Machine& machine, const Initiator& initiator) {
+  return initiator.name + " (domain " + machine.domains()[initiator.domain].name + ")\n";
+}
+
+const char* word_of(Basis basis) {
+  switch (basis) {
+    case Basis::bandwidth:
+      return "bandwidth";
+    case Basis::latency:
+      return "latency";
+    case Basis::capacity:
+      return "capacity";
+    case Basis::distance:
+      return "distance";
+    case Basis::stated:
+      return "stated";
+    case Basis::no_path:
+      return "no-path";
+  }
+  return "";
+}
+
+using Json = nlohmann::ordered_json;
+
+Json ranks_of(const Machine& machine, const std::vector<Standing>& standings) {
+  auto ranks = Json::array();
+  for (const auto& one : standings) {
+    if (one.rank >= ranks.size()) ranks.push_back(Json::array());
+    const auto& place = machine.place(one.place);
+    const bool has_value = one.basis != Basis::stated && one.basis != Basis::no_path;
+    ranks.back().push_back({{"place", place.name},
+                            {"kind", place.kind},
+                            {"domain", machine.domains()[place.domain].name},
+                            {"numa_node", place.numa_node >= 0 ? Json(place.numa_node) : Json(nullptr)},
+                            {"basis", word_of(one.basis)},
+                            {"value", has_value ? Json(one.value) : Json(nullptr)},
+                            {"source", one.source ? Json(word_of(*one.source)) : Json(nullptr)},
+                            {"own_ordinary", one.own_ordinary},
+                            {"computes", one.computes}});
+  }
+  return ranks;
+}
+
+}  // namespace
+
+std::string describe_orderings(const Machine& machine) {
+  auto out =
+      "Orderings of " + machine.name() +
+      "\n"
+      "  Places are used from rank 1 on; those joined by = are a tie (at most " +
+      std::to_string(static_cast<int>(100 * k_tie)) +
+      " % worse than the first).\n"
+      "  bandwidth: of a stream by all cores, the higher first; latency: the lower first; capacity: the\n"
+      "  larger first; normal: as the kernel does, own ordinary memory first, then by NUMA distance, or by\n"
+      "  latency where distances are not known.\n";
+  for (std::size_t i = 0; i < machine.initiators().size(); ++i) {
+    const auto id = static_cast<InitiatorId>(i);
+    Table table({"intent", "rank", "places", "value", "from"}, 5);
+    for (const auto& intent : intents(machine)) add_rows(machine, intent, standings(machine, id, intent), table);
+    out += "\n" + title(machine, machine.initiators()[i]) + table.text();
+  }
+  return out;
+}
+
+std::string orderings_json(const Machine& machine) {
+  auto orderings = Json::array();
+  for (std::size_t i = 0; i < machine.initiators().size(); ++i) {
+    const auto id = static_cast<InitiatorId>(i);
+    const auto& initiator = machine.initiators()[i];
+    for (const auto& intent : intents(machine))
+      orderings.push_back({{"initiator", initiator.name},
+                           {"domain", machine.domains()[initiator.domain].name},
+                           {"intent", intent},
+                           {"stated", stated_ordering(machine, id, intent) != nullptr},
+                           {"ranks", ranks_of(machine, standings(machine, id, intent))}});
+  }
+  const Json json{{"schema", 1}, {"machine", machine.name()}, {"tie", k_tie}, {"orderings", orderings}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace terrace::machine

@@ -24,10 +24,10 @@ const char* of_source(Source source) {
   return "";
 }
 
-std::string value_of(const Standing& one) {
+std::string value_of(const Machine& machine, InitiatorId initiator, const Standing& one) {
   switch (one.basis) {
     case Basis::bandwidth:
-      return format(BytesPerSecond{one.value});
+      return format(BytesPerSecond{one.value}) + " of " + format(machine.path(initiator, one.place).read);
     case Basis::latency:
       return format(Seconds{one.value});
     case Basis::capacity:
@@ -53,23 +53,24 @@ std::string reason_of(const Standing& one) {
   return reason;
 }
 
-// Whether rank's places behind those that are named follow as by `normal`.
+// Whether the place follows those that the machine file names, as by `normal`.
 bool follows(const std::vector<Standing>& standings, std::size_t i) {
   return standings.front().basis == Basis::stated && standings[i].basis != Basis::stated;
 }
 
-void add_rows(const Machine& machine, const std::string& intent, const std::vector<Standing>& standings,
-              Table& table) {
+void add_rows(const Machine& machine, InitiatorId initiator, const std::string& intent, Table& table) {
+  const auto standings = machine::standings(machine, initiator, intent);
+  const auto shown = [&](std::size_t i) { return value_of(machine, initiator, standings[i]); };
   for (std::size_t i = 0; i < standings.size();) {
     // One line for the places of a rank that stand there for the same reason.
-    const auto value = value_of(standings[i]);
+    const auto value = shown(i);
     auto reason = reason_of(standings[i]);
     const bool begins = i == 0 || standings[i - 1].rank != standings[i].rank;
     const auto rank = standings[i].rank;
     if (follows(standings, i)) reason += "; not named: as by normal";
     std::string places;
     const auto first = i;
-    for (; i < standings.size() && standings[i].rank == rank && value_of(standings[i]) == value &&
+    for (; i < standings.size() && standings[i].rank == rank && shown(i) == value &&
            reason_of(standings[i]) == reason_of(standings[first]);
          ++i)
       places += (places.empty() ? "" : " = ") + machine.place(standings[i].place).name;
@@ -101,9 +102,9 @@ const char* word_of(Basis basis) {
 
 using Json = nlohmann::ordered_json;
 
-Json ranks_of(const Machine& machine, const std::vector<Standing>& standings) {
+Json ranks_of(const Machine& machine, InitiatorId initiator, std::string_view intent) {
   auto ranks = Json::array();
-  for (const auto& one : standings) {
+  for (const auto& one : standings(machine, initiator, intent)) {
     if (one.rank >= ranks.size()) ranks.push_back(Json::array());
     const auto& place = machine.place(one.place);
     const bool has_value = one.basis != Basis::stated && one.basis != Basis::no_path;
@@ -123,19 +124,17 @@ Json ranks_of(const Machine& machine, const std::vector<Standing>& standings) {
 }  // namespace
 
 std::string describe_orderings(const Machine& machine) {
-  auto out =
-      "Orderings of " + machine.name() +
-      "\n"
-      "  Places are used from rank 1 on; those joined by = are a tie (at most " +
-      std::to_string(static_cast<int>(100 * k_tie)) +
-      " % worse than the first).\n"
-      "  bandwidth: of a stream by all cores, the higher first; latency: the lower first; capacity: the\n"
-      "  larger first; normal: as the kernel does, own ordinary memory first, then by NUMA distance, or by\n"
-      "  latency where distances are not known.\n";
+  auto out = "Orderings of " + machine.name() + "\n";
+  out += "  Places are used from rank 1 on; those joined by = are a tie (at most " +
+         std::to_string(static_cast<int>(100 * k_tie)) +
+         " % worse than the first).\n"
+         "  bandwidth: what all cores stream of what the path reads, the higher first; latency: the lower first;\n"
+         "  capacity: the larger first; normal: as the kernel does, own ordinary memory first, then by NUMA\n"
+         "  distance, or by latency where distances are not known.\n";
   for (std::size_t i = 0; i < machine.initiators().size(); ++i) {
     const auto id = static_cast<InitiatorId>(i);
     Table table({"intent", "rank", "places", "value", "from"}, 5);
-    for (const auto& intent : intents(machine)) add_rows(machine, intent, standings(machine, id, intent), table);
+    for (const auto& intent : intents(machine)) add_rows(machine, id, intent, table);
     out += "\n" + title(machine, machine.initiators()[i]) + table.text();
   }
   return out;
@@ -151,7 +150,7 @@ std::string orderings_json(const Machine& machine) {
                            {"domain", machine.domains()[initiator.domain].name},
                            {"intent", intent},
                            {"stated", stated_ordering(machine, id, intent) != nullptr},
-                           {"ranks", ranks_of(machine, standings(machine, id, intent))}});
+                           {"ranks", ranks_of(machine, id, intent)}});
   }
   const Json json{{"schema", 1}, {"machine", machine.name()}, {"tie", k_tie}, {"orderings", orderings}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

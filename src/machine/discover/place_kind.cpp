@@ -7,7 +7,8 @@ KindVerdict kind_of(const NodeEvidence& evidence) {
   const auto& subtype = evidence.subtype;
   if (subtype == "HBM" || subtype == "MCDRAM") return {"hbm"};
   if (subtype == "GPUMemory") return {"gpu"};
-  if (subtype.starts_with("CXL") || evidence.dax_parent.find("cxl") != std::string::npos) return {"cxl"};
+  const auto below = [&](const char* device) { return evidence.dax_parent.find(device) != std::string::npos; };
+  if (subtype.starts_with("CXL") || below("cxl") || below("ACPI0017")) return {"cxl"};
   if (subtype == "NVM" || evidence.dax_type == "NVM") return {"nvm"};
   if (subtype == "DRAM") return {"ddr"};
   // Processors that have no other memory than the stacks in their package.
@@ -25,7 +26,8 @@ KindDefaults defaults_of(std::string_view kind) {
   if (kind == "hbm") return {{400e9}, {400e9}, {130e-9}};
   if (kind == "cxl") return {{30e9}, {30e9}, {250e-9}};
   if (kind == "nvm") return {{30e9}, {10e9}, {300e-9}};
-  if (kind == "gpu") return {{500e9}, {500e9}, {600e-9}};
+  // Of the host's cores, over a coherent link: less than they get of their own memory.
+  if (kind == "gpu") return {{80e9}, {80e9}, {600e-9}};
   return {{100e9}, {100e9}, {100e-9}};
 }
 

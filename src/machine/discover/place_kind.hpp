@@ -15,7 +15,7 @@ namespace terrace::machine {
 struct NodeEvidence {
   std::string subtype;
   std::string dax_type;    // "NVM", "SPM"
-  std::string dax_parent;  // a device path; names "cxl" for CXL memory
+  std::string dax_parent;  // a device path; names "cxl" or the root of CXL devices, ACPI0017, for CXL memory
   std::string processor;   // its name
   bool has_cores = true;
   std::optional<double> relative_bandwidth;

@@ -1,4 +1,4 @@
-// `terrace machine`: show a machine, measure this one, check what it lets Terrace do.
+// `terrace machine`: show a machine and its orderings, measure this one, check what it lets Terrace do.
 #pragma once
 
 namespace terrace::cli {

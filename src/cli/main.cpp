@@ -23,7 +23,7 @@ constexpr std::string_view k_usage =
 
 Usage: terrace VERB [options] [-- PROGRAM [arguments]]
 
-  machine    show this machine or a machine file (measure, check)
+  machine    show this machine or a machine file (measure, check, orderings)
   record     run a program and write its profile
   run        run with data placed: automatic, or by --plan
   simulate   run in virtual time on a machine file

@@ -301,9 +301,17 @@ class Discovery {
     }
   }
 
+  [[nodiscard]] bool in_one_package(std::size_t one, std::size_t other) const {
+    const auto packages = topology_.objects(HWLOC_OBJ_PACKAGE);
+    return std::any_of(packages.begin(), packages.end(), [&](hwloc_obj_t package) {
+      return hwloc_bitmap_isincluded(sets_[one], package->cpuset) != 0 &&
+             hwloc_bitmap_isincluded(sets_[other], package->cpuset) != 0;
+    });
+  }
+
   void add_path(std::size_t i, std::size_t p, hwloc_obj_t node) {
     const auto& place = parts_.places[p];
-    PathEnds ends{node, sets_[i], sets_[place.domain], place.kind, std::nullopt, std::nullopt};
+    PathEnds ends{node, sets_[i], sets_[place.domain], place.kind, {}, {}, in_one_package(i, place.domain)};
     if (node != nullptr) {
       ends.distance = stated_distance(i, node);
       ends.nearest_distance = stated_distance(place.domain, node);

@@ -8,7 +8,10 @@
 namespace terrace::machine {
 namespace {
 
-constexpr double k_other_domain = 2;  // how far it is where nobody says: the kernel's own default is 20 to 10
+// How far other domains are where nobody says: the kernel's own default is 20 to 10; firmware of processors that
+// are cut into domains states 12 to 10 (Xeon Max, EPYC).
+constexpr double k_other_package = 2;
+constexpr double k_same_package = 1.2;
 
 struct Figure {
   double value = 0;
@@ -21,7 +24,9 @@ class Figures {
     if (ends.from == ends.nearest) return;
     const bool known = ends.distance && ends.nearest_distance && *ends.nearest_distance > 0;
     scaled_ = known ? Source::distance : Source::kind;
-    far_ = known ? std::max(1.0, *ends.distance / *ends.nearest_distance) : k_other_domain;
+    far_ = known               ? std::max(1.0, *ends.distance / *ends.nearest_distance)
+           : ends.same_package ? k_same_package
+                               : k_other_package;
   }
 
   // `exact` asks for reads or writes alone; hwloc has MiB/s.

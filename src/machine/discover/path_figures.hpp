@@ -16,11 +16,13 @@ struct PathEnds {
   std::string_view kind;
   std::optional<double> distance;          // from the initiator's own node
   std::optional<double> nearest_distance;  // from the nearest domain's
+  bool same_package = false;               // both domains are parts of one
 };
 
 // Each figure with its source. Linux shows what the firmware states of the nearest initiators alone, so for others
 // the nearest domain's figure is scaled by the distances: 24 where the nearest has 14 is 24/14 as slow. Without
-// distances another domain's memory counts as twice as far. The caller sets initiator and place.
+// distances (hwloc drops those of Knights Landing) another package's memory counts as twice as far, another
+// domain's of the same package as a fifth farther. The caller sets initiator and place.
 Path path_figures(const HwlocTopology& topology, const PathEnds& ends);
 
 }  // namespace terrace::machine

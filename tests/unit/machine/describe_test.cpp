@@ -98,5 +98,76 @@ TEST(DescribeJson, SurvivesADescriptionThatIsNotText) {
   EXPECT_EQ(json["name"], "example");
 }
 
+// With one blank where columns have several.
+std::string squeezed(const std::string& text) {
+  std::string out;
+  for (const char c : text)
+    if (c != ' ' || out.empty() || out.back() != ' ') out += c;
+  return out;
+}
+
+TEST(DescribeOrderings, ShowsRanksTiesAndReasons) {
+  auto parts = example_parts();
+  parts.paths[0].latency_source = Source::firmware;
+  parts.orderings = {{"scratch", InitiatorId{0}, {{{"cxl0"}, false}, {{"hbm0", "ddr1"}, true}}}};
+  const auto text = squeezed(describe_orderings(Machine(parts)));
+  for (const char* line : {
+           "Orderings of example\n",
+           "cores0 (domain socket0)\n",
+           " bandwidth 1 hbm0 70.3GB/s of 400GB/s",
+           " latency 1 ddr0 100ns machine file\n",
+           " 2 hbm0 120ns firmware (HMAT by hwloc)\n",
+           " capacity 1 cxl0 128GiB size of the place\n",
+           " 2 ddr0 = ddr1 64GiB size of the place\n",
+           " normal 1 ddr0 100ns machine file; own ordinary memory\n",
+           " scratch 1 cxl0 - stated in the machine file\n",
+           " 2 hbm0 = ddr1 - stated in the machine file\n",
+           " 3 ddr0 100ns machine file; own ordinary memory; not named: as by "
+           "normal\n",
+       }) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\nin\n" << text;
+  }
+  EXPECT_EQ(text.find(" \n"), std::string::npos) << "no line ends in blanks";
+}
+
+TEST(DescribeOrderings, PutsUnequalPlacesOfATieOnLinesOfTheirOwn) {
+  auto parts = example_parts();
+  parts.paths[0].latency = {102e-9};
+  give_geometry(parts, 2);
+  std::erase_if(parts.paths, [](const Path& path) { return path.initiator == 0 && path.place == 3; });
+  const auto text = squeezed(describe_orderings(Machine(parts)));
+  EXPECT_NE(text.find(" latency 1 ddr0 100ns machine file\n"
+                      " = hbm0 102ns machine file\n"
+                      " 2 ddr1 180ns machine file\n"
+                      " 3 cxl0 300ns machine file; computes: behind the others\n"
+                      " 4 hbm1 - no path is known: behind all others\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(DescribeOrderings, IsJsonWithASchema) {
+  auto parts = example_parts();
+  parts.orderings = {{"scratch", InitiatorId{0}, {{{"cxl0"}, false}, {{"hbm0", "ddr1"}, true}}}};
+  const auto json = nlohmann::json::parse(orderings_json(Machine(parts)));
+  EXPECT_EQ(json["schema"], 1);
+  EXPECT_EQ(json["machine"], "example");
+  EXPECT_EQ(json["tie"], 0.05);
+  ASSERT_EQ(json["orderings"].size(), 10u);  // two initiators, five intents
+  const auto& latency = json["orderings"][1];
+  EXPECT_EQ(latency["initiator"], "cores0");
+  EXPECT_EQ(latency["domain"], "socket0");
+  EXPECT_EQ(latency["intent"], "latency");
+  EXPECT_EQ(latency["stated"], false);
+  EXPECT_EQ(latency["ranks"][0][0]["place"], "ddr0");
+  EXPECT_EQ(latency["ranks"][0][0]["value"], 100e-9);
+  EXPECT_EQ(latency["ranks"][0][0]["source"], "file");
+  EXPECT_EQ(latency["ranks"][0][0]["numa_node"], 0);
+  const auto& scratch = json["orderings"][4];
+  EXPECT_EQ(scratch["stated"], true);
+  EXPECT_EQ(scratch["ranks"][1].size(), 2u);
+  EXPECT_EQ(scratch["ranks"][0][0]["basis"], "stated");
+  EXPECT_TRUE(scratch["ranks"][0][0]["value"].is_null());
+}
+
 }  // namespace
 }  // namespace terrace::machine

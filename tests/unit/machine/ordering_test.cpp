@@ -89,8 +89,8 @@ TEST(Ordering, HasEveryPlaceOnceAndRanksWithoutGaps) {
   }
 }
 
-// The definition, place by place and without sorting: a place's rank is the number of ranks that begin before it; a
-// rank begins with the best of those that are left.
+// The definition, place by place and without sorting: a place's rank is the number of ranks that begin before it;
+// a rank begins with the best of those that are left.
 TEST(Ordering, IsWhatTheDefinitionSays) {
   std::mt19937 random(2);
   for (int round = 0; round < 200; ++round) {
@@ -100,16 +100,13 @@ TEST(Ordering, IsWhatTheDefinitionSays) {
         const char* intent;
         double (*cost)(const Machine&, const Path&);
       };
-      for (const auto& [intent, cost] : {Case{"bandwidth",
-                                              [](const Machine& m, const Path& path) {
-                                                return m.line_time_from(path.initiator, path.place).value;
-                                              }},
-                                         Case{"latency",
-                                              [](const Machine&, const Path& path) { return path.latency.value; }},
-                                         Case{"capacity", [](const Machine& m, const Path& path) {
-                                                return 1e20 / static_cast<double>(
-                                                                  m.place(path.place).capacity.value);
-                                              }}}) {
+      for (const auto& [intent, cost] :
+           {Case{"bandwidth", [](const Machine&m,
+                                 const Path&path) { return m.line_time_from(path.initiator, path.place).value; }},
+            Case{"latency", [](const Machine&, const Path&path) { return path.latency.value; }},
+            Case{"capacity", [](const Machine&m, const Path&path) {
+                   return 1e20 / static_cast<double>(m.place(path.place).capacity.value);
+                 }}}) {
         std::vector<PlaceId> left;
         Names expected;
         const auto take_ranks = [&, rule = cost] {
@@ -266,8 +263,7 @@ TEST(Ordering, AUsersOrderWins) {
   parts.orderings = {{"scratch", InitiatorId{0}, {{{"cxl0"}, false}, {{"hbm0", "ddr1"}, true}}},
                      {"latency", std::nullopt, {{{"hbm1"}, false}}}};
   const Machine machine(parts);
-  EXPECT_EQ(intents(machine),
-            (std::vector<std::string>{"bandwidth", "latency", "capacity", "normal", "scratch"}));
+  EXPECT_EQ(intents(machine), (std::vector<std::string>{"bandwidth", "latency", "capacity", "normal", "scratch"}));
   // What is not named follows as by `normal`.
   EXPECT_EQ(names_of(machine, 0, "scratch"), (Names{{"cxl0"}, {"hbm0", "ddr1"}, {"ddr0"}, {"hbm1"}}));
   EXPECT_EQ(names_of(machine, 1, "scratch"), names_of(machine, 1, "normal"));
@@ -350,7 +346,8 @@ TEST(Ordering, RefusesOrderingsThatMakeNoSense) {
   refused({"", std::nullopt, {{{"hbm0"}, false}}}, "an ordering has no intent");
   refused({"x", InitiatorId{2}, {{{"hbm0"}, false}}}, "ordering 'x': its initiator does not exist");
   refused({"x", std::nullopt, {}}, "ordering 'x': it names no place; name at least one");
-  refused({"x", std::nullopt, {{{}, true}}}, "ordering 'x': a tie names no place; leave it out, or name its places");
+  refused({"x", std::nullopt, {{{}, true}}},
+          "ordering 'x': a tie names no place; leave it out, or name its places");
   refused({"x", std::nullopt, {{{"hbm0", "ddr0"}, false}}},
           "ordering 'x': several places stand in one rank that is no tie");
   refused({"x", std::nullopt, {{{"hbm0"}, false}, {{"ddr0", "hbm0"}, true}}},

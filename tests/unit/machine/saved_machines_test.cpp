@@ -1,5 +1,5 @@
-// Discovery on machines as hwloc saves them (topologies/make.py names their sources): domains, kinds, and for every
-// initiator the orderings that the published topology asks for, and what they rest on.
+// Discovery on machines as hwloc saves them (topologies/make.py names their sources): domains, kinds, and for
+// every initiator the orderings that the published topology asks for, and what they rest on.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -86,23 +86,24 @@ TEST(SavedMachines, KnlSnc4) {
   const auto found = saved("knl-7210-snc4");
   const auto& machine = found.machine;
   expect_whole(machine, 4, 8);
+  for (const auto& [node, kind] : kinds(machine)) EXPECT_EQ(kind, node < 4 ? "ddr" : "hbm") << node;
   for (InitiatorId i = 0; i < 4; ++i) {
     const int own = i;
+    const auto other_ddr = nodes(0, 4, {own});
+    const auto other_hbm = nodes(4, 4, {4 + own});
     EXPECT_EQ(machine.initiators()[i].cores, 16u);
     EXPECT_EQ(machine.domains()[i].places.size(), 2u);
-    EXPECT_EQ(nodes_of(machine, i, "bandwidth"), (Nodes{{4 + own}, nodes(4, 4, {4 + own}), {own}, nodes(0, 4, {own})}));
-    EXPECT_EQ(nodes_of(machine, i, "latency"), (Nodes{{own}, {4 + own}, nodes(4, 4, {4 + own}), nodes(0, 4, {own})}));
+    EXPECT_EQ(nodes_of(machine, i, "bandwidth"), (Nodes{{4 + own}, other_hbm, {own}, other_ddr}));
+    EXPECT_EQ(nodes_of(machine, i, "latency"), (Nodes{{own}, other_ddr, {4 + own}, other_hbm}));
     EXPECT_EQ(nodes_of(machine, i, "capacity"), (Nodes{nodes(0, 4), nodes(4, 4)}));
-    // Linux's own order, by the distances 10, 21, 31, 41: DDR4 of other quarters before MCDRAM of one's own.
-    EXPECT_EQ(nodes_of(machine, i, "normal"), (Nodes{{own}, nodes(0, 4, {own}), {4 + own}, nodes(4, 4, {4 + own})}));
-    EXPECT_EQ(source_of(machine, i, "bandwidth", 4 + own), Source::kind);
-    EXPECT_EQ(source_of(machine, i, "bandwidth", 4 + (own + 1) % 4), Source::distance);
+    // As Linux, to which the distances are 10, 21, 31 and 41; hwloc has none.
+    EXPECT_EQ(nodes_of(machine, i, "normal"), (Nodes{{own}, other_ddr, {4 + own}, other_hbm}));
+    EXPECT_EQ(machine.path(i, 0).distance, 0);
+    for (int node = 0; node < 8; ++node) EXPECT_EQ(source_of(machine, i, "bandwidth", node), Source::kind);
     // Within a tie one's own comes first.
     EXPECT_EQ(node_of(machine, standings(machine, i, "capacity").front()), own);
   }
-  EXPECT_NE(machine.parts().description.find("(defaults of each kind, for other domains scaled by NUMA distance)"),
-            std::string::npos)
-      << machine.parts().description;
+  EXPECT_NE(machine.parts().description.find("not measured (defaults of each kind)"), std::string::npos);
 }
 
 TEST(SavedMachines, XeonMaxSnc4OnTwoSockets) {
@@ -115,9 +116,12 @@ TEST(SavedMachines, XeonMaxSnc4OnTwoSockets) {
     const int near = own / 4 * 4;  // the first quarter of one's own socket
     const int far = 4 - near;
     EXPECT_EQ(machine.initiators()[i].cores, 14u);
-    EXPECT_EQ(nodes_of(machine, i, "bandwidth"),
-              (Nodes{{8 + own}, nodes(8 + near, 4, {8 + own}), nodes(8 + far, 4), {own}, nodes(near, 4, {own}),
-                     nodes(far, 4)}));
+    EXPECT_EQ(nodes_of(machine, i, "bandwidth"), (Nodes{{8 + own},
+                                                        nodes(8 + near, 4, {8 + own}),
+                                                        nodes(8 + far, 4),
+                                                        {own},
+                                                        nodes(near, 4, {own}),
+                                                        nodes(far, 4)}));
     // 103 ns; 120 and 103 x 12/10 are a tie; 120 x 14/13; 120 x 23/13 and 103 x 21/10 are a tie.
     EXPECT_EQ(nodes_of(machine, i, "latency").front(), (std::set<int>{own}));
     auto second = nodes(near, 4, {own});
@@ -126,8 +130,11 @@ TEST(SavedMachines, XeonMaxSnc4OnTwoSockets) {
     last.merge(nodes(8 + far, 4));
     EXPECT_EQ(nodes_of(machine, i, "latency"), (Nodes{{own}, second, nodes(8 + near, 4, {8 + own}), last}));
     EXPECT_EQ(nodes_of(machine, i, "capacity"), (Nodes{nodes(0, 8), nodes(8, 8)}));
-    EXPECT_EQ(nodes_of(machine, i, "normal"), (Nodes{{own}, nodes(near, 4, {own}), {8 + own},
-                                                     nodes(8 + near, 4, {8 + own}), nodes(far, 4),
+    EXPECT_EQ(nodes_of(machine, i, "normal"), (Nodes{{own},
+                                                     nodes(near, 4, {own}),
+                                                     {8 + own},
+                                                     nodes(8 + near, 4, {8 + own}),
+                                                     nodes(far, 4),
                                                      nodes(8 + far, 4)}));
     // Linux shows the firmware's figures of the nearest cores alone.
     EXPECT_EQ(source_of(machine, i, "bandwidth", 8 + own), Source::firmware);

@@ -4,7 +4,8 @@ The files beside this one are kept in git, because tests read them: `make.py` wr
 says whether they are what it would write. Left out of all of them: hardware threads beyond one a core, what the
 kernel keeps of each node's memory, first-level caches, and devices.
 
-Figures of memory (HMAT) stand where Linux shows any, and as it shows them: for the nearest cores of each node alone.
+Figures of memory (HMAT) stand where Linux shows any, and as it shows them: for the nearest cores of each node
+alone. hwloc attaches nodes without cores to those that they are near to.
 """
 
 import sys
@@ -45,54 +46,42 @@ class Saved:
     name: str
     processor: str
     packages: Sequence[Sequence[Part]]
-    distances: Sequence[Sequence[int]]  # by node, in the order of their numbers
-
-
-def two_ways(near: int, far: int, count: int) -> list[list[int]]:
-    """A table of `count` nodes, each near to itself and far from all others."""
-    return [[near if i == j else far for j in range(count)] for i in range(count)]
+    distances: Sequence[Sequence[int]] = ()  # by node, in the order of their numbers; empty: hwloc has none
 
 
 def knl_flat() -> Saved:
     """Intel Xeon Phi 7210, flat and quadrant: node 0 is DDR4, node 1 MCDRAM without cores.
 
-    Sources: Intel's product specification of the 7210 (64 cores in tiles of two that share 1 MiB of L2); Colfax,
-    "Clustering modes in Knights Landing processors" (2016) and NERSC's page on KNL's modes: numactl -H with the
-    distances 10 and 31. The firmware has no HMAT. hwloc knows MCDRAM by the processor and names it.
+    Sources: Intel's product specification of the 7210 (64 cores in tiles of two that share 1 MiB of L2);
+    Chapel's pull request 5555 and hwloc's issue 233 (numbers of nodes). The firmware has no HMAT. hwloc knows
+    MCDRAM by the processor, names it, and drops the system's distances (31 to MCDRAM), which contradict what
+    is near (its issue 209).
     """
     nodes = [Node(0, 96 * GIB), Node(1, 16 * GIB, "MCDRAM")]
     part = Part(nodes, 64, [("L2Cache", MIB, 16, 2)])
-    return Saved("knl-7210-flat", "Intel(R) Xeon Phi(TM) CPU 7210 @ 1.30GHz", [[part]], two_ways(10, 31, 2))
+    return Saved("knl-7210-flat", "Intel(R) Xeon Phi(TM) CPU 7210 @ 1.30GHz", [[part]])
 
 
 def knl_snc4() -> Saved:
     """The same in SNC-4: each quarter has its own DDR4 (nodes 0 to 3) and MCDRAM (nodes 4 to 7).
 
-    Sources: as above; distances 10 to a quarter's own DDR4, 21 to other quarters', 31 to its own MCDRAM, 41 to others'.
+    Sources: as above.
     """
     parts = [
         Part([Node(q, 24 * GIB), Node(4 + q, 4 * GIB, "MCDRAM")], 16, [("L2Cache", MIB, 16, 2)]) for q in range(4)
     ]
-
-    def distance(i: int, j: int) -> int:
-        if i == j:
-            return 10
-        if i % 4 == j % 4:
-            return 31
-        return 21 if i < 4 and j < 4 else 41
-
-    distances = [[distance(i, j) for j in range(8)] for i in range(8)]
-    return Saved("knl-7210-snc4", "Intel(R) Xeon Phi(TM) CPU 7210 @ 1.30GHz", [parts], distances)
+    return Saved("knl-7210-snc4", "Intel(R) Xeon Phi(TM) CPU 7210 @ 1.30GHz", [parts])
 
 
 def xeon_max() -> Saved:
     """Two Intel Xeon Max 9480, flat and SNC4: DDR5 is nodes 0 to 7, HBM2e nodes 8 to 15 without cores.
 
-    Sources: Intel, "Xeon CPU Max Series configuration and tuning guide" (354227): numbers of nodes, distances 10 own,
-    12 same socket, 21 other socket, and 13, 14, 23 for HBM. Intel's product specification: four tiles of 14 cores,
-    16 GiB of HBM2e, two channels of DDR5-4800 (76.8 GB/s, its peak). HBM's peak of 1,638.4 GB/s a socket and the
-    latencies are those of machines/xeon-max-9480-snc4.toml. Firmware gives an HMAT; the kernel gives no names, so HBM
-    is to be told from its figures.
+    Sources: the Unified Memory Framework's issue 1289 (numactl -H of two 9468 in this mode: numbers and sizes
+    of nodes); Argonne's user guide of Aurora (distances in quadrant mode: 10 own DDR5, 13 own HBM, 21 and 23
+    the other socket's; 12 and 14 to other quarters of the same socket are an assumption); Intel's product
+    specification: four tiles of 14 cores, 16 GiB of HBM2e, two channels of DDR5-4800 (76.8 GB/s, its peak).
+    HBM's peak of 1,638.4 GB/s a socket and the latencies are those of machines/xeon-max-9480-snc4.toml.
+    Firmware gives an HMAT. Not every version of hwloc names HBM; here it is to be told from its figures.
     """
     packages = [
         [
@@ -126,10 +115,10 @@ def xeon_max() -> Saved:
 def ddr_cxl() -> Saved:
     """Two sockets with 52 cores, each with DDR5 and a CXL expander that is a node without cores.
 
-    Sources: S. Scargall, "How to map a CXL endpoint to a CPU socket in Linux" (2022): numactl -H with cores, sizes and
-    distances; hwloc's documentation of DAX memory: the infos DAXType and DAXParent. Linux 6.10 and later show figures
-    of CXL memory, too (Documentation/ABI, node/access0/initiators). DDR5: the peak of eight channels at 4800 MT/s; the
-    other figures are those of machines/hbm-ddr-cxl-2domains.toml.
+    Sources: S. Scargall, "How to map a CXL endpoint to a CPU socket in Linux" (2022): numactl -H with cores,
+    sizes and distances; Linux's drivers/cxl (ACPI0017, the root of CXL devices, of which the path of the DAX
+    device tells). Linux 6.10 and later show figures of CXL memory, too. DDR5: the peak of eight channels at
+    4800 MT/s; the other figures are those of machines/hbm-ddr-cxl-2domains.toml.
     """
     caches = [("L3Cache", 105 * MIB, 15, 52), ("L2Cache", 2 * MIB, 16, 1)]
     packages = []
@@ -150,8 +139,8 @@ def ddr_cxl() -> Saved:
 def gh200() -> Saved:
     """NVIDIA GH200: Grace's LPDDR5X is node 0, Hopper's HBM3 node 1; nodes 2 to 8 are empty, for MIG instances.
 
-    Sources: NVIDIA's data sheet (72 cores, 480 GB, 96 GB) and Grace Hopper guide; numactl -H in kernel mailing lists
-    and reports: distance 80 from the cores, 255 between nodes of the GPU. hwloc names the GPU's memory. No HMAT.
+    Sources: NVIDIA's data sheet (72 cores, 480 GB, 96 GB); published output of numactl -H: nine nodes,
+    distance 80 from the cores, 255 between nodes of the GPU. hwloc names the GPU's memory. No HMAT.
     """
     nodes = [Node(0, 480 * GIB), Node(1, 96 * GIB, "GPUMemory")] + [Node(n, 0, "GPUMemory") for n in range(2, 9)]
     part = Part(nodes, 72, [("L3Cache", 114 * MIB, 12, 72), ("L2Cache", MIB, 8, 1)])
@@ -162,13 +151,14 @@ def gh200() -> Saved:
 def mi300a() -> Saved:
     """Four AMD Instinct MI300A: four nodes with cores, and no memory but HBM3.
 
-    Sources: AMD's data sheet (24 cores in three dies with 32 MiB of L3 each, 128 GB of HBM3) and AMD's ROCm
-    documentation of the MI300A: a node for each APU; distance 32 between them as systems of four report it. No HMAT,
-    and no name: only the processor's tells that this is HBM.
+    Sources: AMD's data sheet (24 cores in three dies with 32 MiB of L3 each, 128 GB of HBM3); published
+    output of numactl -H on a system of four: a node for each, distance 32 between them. No HMAT, and no name:
+    only the processor's tells that this is HBM.
     """
     caches = [("L3Cache", 32 * MIB, 16, 8), ("L2Cache", MIB, 8, 1)]
     packages = [[Part([Node(n, 128 * GIB)], 24, caches)] for n in range(4)]
-    return Saved("mi300a-4", "AMD Instinct MI300A Accelerator", packages, two_ways(10, 32, 4))
+    distances = [[10 if i == j else 32 for j in range(4)] for i in range(4)]
+    return Saved("mi300a-4", "AMD Instinct MI300A Accelerator", packages, distances)
 
 
 class Writer:
@@ -195,7 +185,8 @@ class Writer:
         for index, package in enumerate(self.saved.packages):
             first = self.package(index, package, first)
         self.end()
-        self.distances(sorted(numbers))
+        if self.saved.distances:
+            self.distances(sorted(numbers))
         self.figures()
         self.end("topology")
         return "\n".join(self.lines) + "\n"
@@ -250,9 +241,7 @@ class Writer:
     def distances(self, numbers: list[int]) -> None:
         """The system's table, as hwloc writes numbers: ten a line at most, each line with its length."""
         count = len(numbers)
-        self.open(
-            f'<distances2 type="NUMANode" nbobjs="{count}" kind="5" name="NUMALatency" indexing="os">'
-        )
+        self.open(f'<distances2 type="NUMANode" nbobjs="{count}" kind="5" name="NUMALatency" indexing="os">')
         self.numbers("indexes", numbers)
         self.numbers("u64values", [value for row in self.saved.distances for value in row])
         self.end("distances2")

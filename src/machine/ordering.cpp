@@ -198,6 +198,7 @@ bool is_ordinary(std::string_view kind) { return kind == "ddr" || kind == "dram"
 
 std::vector<std::string> intents(const Machine& machine) {
   std::vector<std::string> names;
+  names.reserve(k_rules.size());
   for (const auto& [name, rule] : k_rules) names.emplace_back(name);
   for (const auto& ordering : machine.parts().orderings)
     if (std::ranges::find(names, ordering.intent) == names.end()) names.push_back(ordering.intent);
@@ -242,6 +243,7 @@ std::vector<std::vector<PlaceId>> ordering(const Machine& machine, InitiatorId i
 std::optional<std::string> problem_of(const StatedOrdering& ordering, const std::vector<Place>& places) {
   if (ordering.ranks.empty()) return "it names no place; name at least one";
   std::vector<std::string> known;
+  known.reserve(places.size());
   for (const auto& place : places) known.push_back(place.name);
   for (const auto& place : places)
     if (std::ranges::find(known, place.kind) == known.end()) known.push_back(place.kind);

@@ -17,6 +17,14 @@ namespace {
 
 using Names = std::vector<std::set<std::string>>;
 
+// 0, 1, ...: one for each part.
+template <class Parts>
+std::vector<std::uint16_t> ids(const Parts& parts) {
+  std::vector<std::uint16_t> all(parts.size());
+  std::iota(all.begin(), all.end(), std::uint16_t{0});
+  return all;
+}
+
 // The ordering with each tie as a set of names.
 Names names_of(const Machine& machine, InitiatorId initiator, std::string_view intent) {
   Names ranks;
@@ -71,7 +79,7 @@ TEST(Ordering, HasEveryPlaceOnceAndRanksWithoutGaps) {
     auto parts = random_parts(random);
     if (round % 2 == 0) parts.orderings = {{"mine", std::nullopt, {{{parts.places.back().name}, false}}}};
     const Machine machine(parts);
-    for (InitiatorId i = 0; i < machine.initiators().size(); ++i) {
+    for (const InitiatorId i : ids(machine.initiators())) {
       for (const auto& intent : intents(machine)) {
         const auto all = standings(machine, i, intent);
         std::set<PlaceId> seen;
@@ -95,7 +103,7 @@ TEST(Ordering, IsWhatTheDefinitionSays) {
   std::mt19937 random(2);
   for (int round = 0; round < 200; ++round) {
     const Machine machine(random_parts(random));
-    for (InitiatorId i = 0; i < machine.initiators().size(); ++i) {
+    for (const InitiatorId i : ids(machine.initiators())) {
       struct Case {
         const char* intent;
         double (*cost)(const Machine&, const Path&);
@@ -123,7 +131,7 @@ TEST(Ordering, IsWhatTheDefinitionSays) {
         };
         std::set<std::string> unseen;
         for (const bool computing : {false, true}) {
-          for (PlaceId p = 0; p < machine.places().size(); ++p) {
+          for (const PlaceId p : ids(machine.places())) {
             if (machine.find_path(i, p) == nullptr) unseen.insert(machine.place(p).name);
             if (machine.find_path(i, p) != nullptr && machine.place(p).geometry.has_value() == computing)
               left.push_back(p);
@@ -141,8 +149,7 @@ TEST(Ordering, DoesNotDependOnTheOrderOfThePlaces) {
   std::mt19937 random(3);
   for (int round = 0; round < 200; ++round) {
     const auto parts = random_parts(random);
-    std::vector<PlaceId> order(parts.places.size());
-    std::iota(order.begin(), order.end(), PlaceId{0});
+    auto order = ids(parts.places);
     std::shuffle(order.begin(), order.end(), random);  // new place n was order[n]
     auto other = parts;
     for (std::size_t n = 0; n < order.size(); ++n) other.places[n] = parts.places[order[n]];
@@ -151,7 +158,7 @@ TEST(Ordering, DoesNotDependOnTheOrderOfThePlaces) {
     std::shuffle(other.paths.begin(), other.paths.end(), random);
     const Machine one(parts);
     const Machine two(other);
-    for (InitiatorId i = 0; i < one.initiators().size(); ++i)
+    for (const InitiatorId i : ids(one.initiators()))
       for (const auto& intent : intents(one)) EXPECT_EQ(names_of(one, i, intent), names_of(two, i, intent));
   }
 }
@@ -160,7 +167,7 @@ TEST(Ordering, ByBandwidthAgreesWithTheOneOrderBySpeed) {
   std::mt19937 random(4);
   for (int round = 0; round < 200; ++round) {
     const Machine machine(random_parts(random));
-    for (DomainId d = 0; d < machine.domains().size(); ++d) {
+    for (const DomainId d : ids(machine.domains())) {
       std::vector<std::uint32_t> rank(machine.places().size());
       for (const auto& one : standings(machine, machine.domains()[d].initiator, "bandwidth"))
         rank[one.place] = one.rank;

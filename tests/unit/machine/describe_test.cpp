@@ -122,8 +122,7 @@ TEST(DescribeOrderings, ShowsRanksTiesAndReasons) {
            " normal 1 ddr0 100ns machine file; own ordinary memory\n",
            " scratch 1 cxl0 - stated in the machine file\n",
            " 2 hbm0 = ddr1 - stated in the machine file\n",
-           " 3 ddr0 100ns machine file; own ordinary memory; not named: as by "
-           "normal\n",
+           " 3 ddr0 100ns machine file; own ordinary memory; not named: as by normal\n",
        }) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "\nin\n" << text;
   }

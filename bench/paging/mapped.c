@@ -1,5 +1,5 @@
-// Big blocks of a program that is not changed, as shared mappings of a file: the kernel's own way to have more data
-// than memory. For comparison with `terrace run --memory`.
+// Big blocks of a program that is not changed, as shared mappings of a file: the kernel's own way to have more
+// data than memory. For comparison with `terrace run --memory`.
 //
 // LD_PRELOAD it; MAPPED_DIR is the folder of the files, MAPPED_ADVICE is "sequential" or nothing.
 #define _GNU_SOURCE
@@ -57,8 +57,8 @@ static size_t find_block(const void* block, int forget) {
   return size;
 }
 
-#define NEXT(name)                 \
-  static __typeof__(name)* next;   \
+#define NEXT(name)               \
+  static __typeof__(name)* next; \
   if (!next) next = (__typeof__(name)*)dlsym(RTLD_NEXT, #name)
 
 void* malloc(size_t size) {

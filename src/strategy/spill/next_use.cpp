@@ -70,7 +70,7 @@ void NextUse::expect_anew() {
   for (const auto chunk : chunks) enter(chunk);
 }
 
-void NextUse::touched(ChunkId chunk, std::uint32_t number, Seconds worked) noexcept {
+bool NextUse::touched(ChunkId chunk, std::uint32_t number, Seconds worked) noexcept {
   try {
     if (chunk >= known_.size()) known_.resize(chunk + 1);
     auto& thread = threads_[number];
@@ -81,7 +81,7 @@ void NextUse::touched(ChunkId chunk, std::uint32_t number, Seconds worked) noexc
     if (!expected) thread.offset = now_ - thread.history.here();
     now_ = std::max(now_, thread.history.here() + thread.offset);
     known_[chunk].touched = ++touches_;
-    add_to_row(thread, chunk);
+    const bool in_row = add_to_row(thread, chunk);
     const bool trusted = thread.history.hit_share() >= k_trusted;
     astray_ = astray_ || !expected || trusted != thread.trusted;
     thread.trusted = trusted;
@@ -95,8 +95,10 @@ void NextUse::touched(ChunkId chunk, std::uint32_t number, Seconds worked) noexc
     const auto come_on = passed_.size() + 1;
     thread.looked_ahead = expected && thread.looked_ahead > come_on ? thread.looked_ahead - come_on : 0;
     if (trusted) choose_marks(thread);
+    return in_row || (trusted && expected);
   } catch (const std::exception&) {
     threads_.clear();  // no memory for it: what was learned is forgotten
+    return false;
   }
 }
 
@@ -135,7 +137,7 @@ std::optional<ChunkId> NextUse::next_mark() noexcept {
 }
 
 // A neighbour that is at its place goes unnoticed, so a row may go on behind some of those.
-void NextUse::add_to_row(Thread& thread, ChunkId chunk) const {
+bool NextUse::add_to_row(Thread& thread, ChunkId chunk) const {
   const auto goes_on = [&](const Thread::Row& row) {
     if (row.length == 0 || chunk <= row.latest || chunk - row.latest > k_neighbours) return false;
     for (auto between = row.latest + 1; between < chunk; ++between)
@@ -148,6 +150,7 @@ void NextUse::add_to_row(Thread& thread, ChunkId chunk) const {
     row->length = 0;
   }
   *row = {chunk, row->length + 1, touches_};
+  return row->length > 1;
 }
 
 // Of the rows that were added to last, as many as there may be in a loop; the nearest neighbours first.

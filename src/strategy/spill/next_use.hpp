@@ -17,7 +17,7 @@ namespace terrace::strategy {
 
 class NextUse final : public transfer::Foresight {
  public:
-  void touched(ChunkId chunk, std::uint32_t thread, Seconds worked) noexcept override;
+  bool touched(ChunkId chunk, std::uint32_t thread, Seconds worked) noexcept override;
   void moved(ChunkId chunk, transfer::Residence to) noexcept override;
   std::optional<Choice> next_load() noexcept override;
   std::optional<ChunkId> next_mark() noexcept override;
@@ -52,7 +52,7 @@ class NextUse final : public transfer::Foresight {
   void enter(ChunkId chunk);
   void expect_anew();
   void choose_marks(Thread& thread);
-  void add_to_row(Thread& thread, ChunkId chunk) const;
+  bool add_to_row(Thread& thread, ChunkId chunk) const;
   [[nodiscard]] std::optional<Choice> neighbour() const;
 
   std::map<std::uint32_t, Thread> threads_;

@@ -26,7 +26,8 @@ class Foresight {
   };
   virtual ~Foresight() = default;
   // A thread touched a chunk that was not quiet. `worked`: the time since its touch before, less what it waited.
-  virtual void touched(ChunkId chunk, std::uint32_t thread, Seconds worked) noexcept = 0;
+  // True where that was to be expected.
+  virtual bool touched(ChunkId chunk, std::uint32_t thread, Seconds worked) noexcept = 0;
   virtual void moved(ChunkId chunk, Residence to) noexcept = 0;
   // The chunk on disk that is used next, as far as that is known.
   virtual std::optional<Choice> next_load() noexcept = 0;

@@ -17,6 +17,7 @@
 
 #include "core/error.hpp"
 #include "transfer/exchange/quiet_thread.hpp"
+#include "transfer/spill/spill_system.hpp"
 
 namespace terrace::transfer {
 
@@ -24,21 +25,11 @@ namespace {
 
 constexpr std::uint64_t k_thread_id = 1U << 8U;  // UFFD_FEATURE_THREAD_ID
 constexpr std::uint64_t k_adapt = 100'000'000;   // ns between two looks at what the rest of the process takes
-constexpr std::uint64_t k_margin = 8ULL << 20;  // of memory that the process takes beside what it shows
+constexpr std::uint64_t k_margin = 8ULL << 20;   // of memory that the process takes beside what it shows
 constexpr std::size_t k_least = 8;               // chunks in memory, however little is allowed
 constexpr int k_wait = 100;                      // ms at most until something is looked at anyway
 constexpr std::size_t k_disk_threads = 4;
 constexpr std::uint8_t k_tries = 3;  // of a read
-
-std::uint64_t now() noexcept {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
-
-void* pointer(std::uint64_t address) {
-  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
-}
 
 std::uint64_t map_anonymous(std::size_t size) {
   const auto got = syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE,
@@ -47,23 +38,28 @@ std::uint64_t map_anonymous(std::size_t size) {
   return static_cast<std::uint64_t>(got);
 }
 
-// What the process has in memory; 0 where that is not known.
-std::uint64_t resident_bytes() noexcept {
+// Bytes that the process has in memory, and of those what is of files; 0 where that is not known.
+struct Resident {
+  std::uint64_t all = 0, of_files = 0;
+};
+Resident resident() noexcept {
   const int file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC));
-  if (file < 0) return 0;
+  if (file < 0) return {};
   char text[128] = {};
   const auto got = read(file, text, sizeof text - 1);
   syscall(SYS_close, file);
   unsigned long long size = 0;
-  unsigned long long resident = 0;
-  return got > 0 && std::sscanf(text, "%llu %llu", &size, &resident) == 2 ? resident * k_page : 0;
+  unsigned long long all = 0;
+  unsigned long long of_files = 0;
+  if (got <= 0 || std::sscanf(text, "%llu %llu %llu", &size, &all, &of_files) != 3) return {};
+  return {all * k_page, of_files * k_page};
 }
 
 }  // namespace
 
 Spill::Spill(const Parts& parts)
     : parts_(parts), base_(parts.base), count_(parts.size / k_chunk), counts_(parts.counts) {
-  chunks_ = static_cast<Chunk*>(pointer(map_anonymous(count_ * sizeof(Chunk))));
+  chunks_ = static_cast<Chunk*>(memory_at(map_anonymous(count_ * sizeof(Chunk))));
   bell_ = map_anonymous(k_page);
   sem_init(&ready_, 0, 0);
   if (!start_quietly(thread_, "terrace-spill", thread_body, this))
@@ -142,7 +138,7 @@ void Spill::begin() {
   pool_.emplace(*faults_, count_);
   adapt_limit();
   foresight_ = parts_.foresight();
-  madvise(pointer(base_), count_ * k_chunk, MADV_DONTFORK);
+  madvise(memory_at(base_), count_ * k_chunk, MADV_DONTFORK);
   for (const auto& [address, size] : {std::pair(base_, count_ * k_chunk), std::pair(bell_, std::size_t{k_page})})
     if (const int error = faults_->watch(address, size); error != 0)
       throw Error(Code::failed,
@@ -163,8 +159,9 @@ void Spill::run() noexcept {
     poll(files, 2, k_wait);
     take_answers();
     take_faults();
-    if (now() - adapted_ > k_adapt) adapt_limit();
+    if (steady_ns() - adapted_ > k_adapt) adapt_limit();
     step();
+    if (giving_since_ > 0) go_on_giving();
     if (is_called_) answer_call();
     keep_account();
   }
@@ -198,10 +195,12 @@ void Spill::take_answers() noexcept {
 
 // What the process has in memory beside chunks is not theirs.
 void Spill::adapt_limit() noexcept {
-  adapted_ = now();
-  const auto resident = resident_bytes();
-  const auto chunks = pool_->pages() * k_chunk;
-  const auto others = k_margin + (resident > chunks ? resident - chunks : 0);
+  adapted_ = steady_ns();
+  const auto [all, of_files] = resident();
+  if (given_ == 0) mapped_ = of_files;
+  const auto given = shrink_given(of_files > mapped_ ? of_files - mapped_ : 0);
+  const auto chunks = pool_->pages() * k_chunk + (of_files > mapped_ ? of_files - mapped_ : 0);
+  const auto others = k_margin + (all > chunks ? all - chunks : 0) + given;
   const auto rest = parts_.memory.value > others ? (parts_.memory.value - others) / k_chunk : 0;
   pool_->set_limit(std::max<std::size_t>(rest, k_least));
   pool_->shrink();
@@ -214,8 +213,9 @@ void Spill::keep_account() noexcept {
   const auto grow = [&](std::atomic<std::uint64_t>& count, std::uint64_t value) {
     if (value > count.load(std::memory_order_relaxed)) set(count, value);
   };
-  set(counts_->content, content_ * k_chunk);
-  grow(counts_->most, content_ * k_chunk);
+  set(counts_->content, (content_ + given_) * k_chunk);
+  grow(counts_->most, (content_ + given_) * k_chunk);
+  set(counts_->given, given_ * k_chunk);
   set(counts_->in_memory, pool_->pages() * k_chunk);
   set(counts_->limit, pool_->limit() * k_chunk);
 }
@@ -227,8 +227,8 @@ void Spill::call(const Call& call) noexcept {
   const std::lock_guard lock(calling_);
   call_ = call;
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  [[maybe_unused]] const char seen = *static_cast<const volatile char*>(pointer(bell_));
-  madvise(pointer(bell_), k_page, MADV_DONTNEED);
+  [[maybe_unused]] const char seen = *static_cast<const volatile char*>(memory_at(bell_));
+  madvise(memory_at(bell_), k_page, MADV_DONTNEED);
 }
 
 void Spill::answer_call() noexcept {
@@ -242,6 +242,7 @@ void Spill::answer_call() noexcept {
       return;  // something is under way: again when that has ended
   }
   is_called_ = false;
+  keep_account();
   faults_->fill_with_zeros(bell_, k_page);
 }
 
@@ -249,12 +250,17 @@ void Spill::reserve(std::uint64_t address, std::size_t size) noexcept { call({fa
 void Spill::release(std::uint64_t address, std::size_t size) noexcept { call({true, address, size}); }
 
 void Spill::reserve_now(ChunkId first, std::size_t count) noexcept {
+  blocks_[first] = {.count = static_cast<std::uint32_t>(count)};
   if (const int error = file_->reserve(offset(first), count * k_chunk); error != 0)
     say_once(said_full_, "the spill file has no room for all data: what it does not take stays in memory", error);
 }
 
 bool Spill::release_now(ChunkId first, std::size_t count) noexcept {
   const auto end = first + static_cast<ChunkId>(count);
+  if (const auto block = blocks_.find(first); block != blocks_.end()) {
+    if (block->second.leaving) keep_block(block);
+    if (block->second.given) take_block_back(block);
+  }
   for (auto c = first; c < end; ++c)
     if (chunks_[c].writing || chunks_[c].where == Where::reading || chunks_[c].wanted) return false;
   for (auto c = first; c < end; ++c) {
@@ -268,6 +274,7 @@ bool Spill::release_now(ChunkId first, std::size_t count) noexcept {
     tell(c);
     --content_;
   }
+  blocks_.erase(first);
   pool_->shrink();
   file_->release(offset(first), count * k_chunk);
   return true;
@@ -285,16 +292,24 @@ std::uint64_t& Spill::resumed(std::uint32_t thread) noexcept {
 
 void Spill::touched(ChunkId c, std::uint32_t thread) noexcept {
   auto& chunk = chunks_[c];
-  const auto time = now();
+  const auto time = steady_ns();
+  const auto block = block_of(c);
+  if (block != blocks_.end() && block->second.given) return faults_->wake(place(c), k_chunk);
   waiting_.push_back({c, thread, time});
+  if (block != blocks_.end() && block->second.leaving) return;
   if (chunk.where == Where::quiet) return resume(c);  // another thread was faster
   counts_->touches.fetch_add(1, std::memory_order_relaxed);
   const auto before = resumed(thread);
-  foresight_->touched(c, thread, Seconds{before > 0 ? static_cast<double>(time - before) * 1e-9 : 0});
+  const bool expected =
+      foresight_->touched(c, thread, Seconds{before > 0 ? static_cast<double>(time - before) * 1e-9 : 0});
   if (chunk.where == Where::ready || (chunk.where == Where::leaving && !chunk.writing)) {
     take_back(c);
     map(c);
     return resume(c);
+  }
+  if (!chunk.wanted && chunk.where == Where::disk) {
+    loaded_for(c, expected);
+    if (block != blocks_.end() && block->second.leaving) return;
   }
   if (!chunk.wanted && (chunk.where == Where::fresh || chunk.where == Where::disk)) needy_.push_back(c);
   chunk.wanted = true;
@@ -319,7 +334,7 @@ void Spill::resume(ChunkId c) noexcept {
   chunks_[c].wanted = false;
   tell(c);
   faults_->wake(place(c), k_chunk);
-  const auto time = now();
+  const auto time = steady_ns();
   std::erase_if(waiting_, [&](const Waiting& one) {
     if (one.chunk != c) return false;
     counts_->waited.fetch_add(time - one.since, std::memory_order_relaxed);

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -97,6 +98,16 @@ class Spill final {
     std::uint32_t number = 0;
     std::uint64_t resumed = 0;  // when it had last waited for a chunk; 0: never
   };
+  // What was reserved at once. Where nearly all touches of what is on disk come unexpected, whole chunks are too
+  // much to read for each: the kernel pages it then, as a mapping of the file.
+  struct Block {
+    std::uint32_t count = 0;
+    std::uint32_t loads = 0;  // that somebody waited for
+    double strange = 0;       // the share of unexpected ones among the latest
+    bool leaving = false;     // is being given to the kernel
+    bool given = false;
+  };
+  using Blocks = std::map<ChunkId, Block>;
   struct Call {
     bool release = false;  // or reserve
     std::uint64_t address = 0;
@@ -131,6 +142,15 @@ class Spill final {
   void write_ended(ChunkId chunk, int error) noexcept;
   void map(ChunkId chunk) noexcept;
   void resume(ChunkId chunk) noexcept;
+
+  // Blocks that the kernel pages (spill_given.cpp).
+  [[nodiscard]] Blocks::iterator block_of(ChunkId chunk) noexcept;
+  void loaded_for(ChunkId chunk, bool expected) noexcept;
+  void give_block(Blocks::iterator block) noexcept;
+  void go_on_giving() noexcept;
+  void keep_block(Blocks::iterator block) noexcept;
+  void take_block_back(Blocks::iterator block) noexcept;
+  [[nodiscard]] std::uint64_t shrink_given(std::uint64_t mapped) noexcept;
   std::uint64_t& resumed(std::uint32_t thread) noexcept;
 
   // What shall happen (spill_flow.cpp).
@@ -169,7 +189,12 @@ class Spill final {
   std::size_t writes_ = 0;
   std::size_t foreseen_ = 0;   // chunks in memory or on their way there that nobody has touched yet
   std::uint64_t content_ = 0;  // chunks that are not fresh
-  std::uint64_t adapted_ = 0;  // when the limit was; nanoseconds
+  Blocks blocks_;
+  std::uint64_t given_ = 0;         // chunks that the kernel pages
+  std::uint64_t giving_since_ = 0;  // a block is being given; nanoseconds
+  std::uint64_t hand_ = 0;          // of given blocks, where pages were last given up
+  std::uint64_t mapped_ = 0;        // bytes of files that the process maps beside them
+  std::uint64_t adapted_ = 0;       // when the limit was; nanoseconds
   bool said_full_ = false, said_write_ = false, said_read_ = false, said_over_ = false;
 
   std::uint64_t bell_ = 0;  // the page that callers touch

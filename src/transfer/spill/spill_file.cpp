@@ -4,10 +4,13 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "core/error.hpp"
@@ -38,7 +41,8 @@ SpillFile::SpillFile(const std::string& folder) : folder_(folder) {
 }
 
 SpillFile::~SpillFile() {
-  if (file_ >= 0) syscall(SYS_close, file_);
+  for (const int file : {file_, cached_})
+    if (file >= 0) syscall(SYS_close, file);
 }
 
 int SpillFile::reserve(std::uint64_t offset, std::uint64_t size) noexcept {
@@ -47,6 +51,21 @@ int SpillFile::reserve(std::uint64_t offset, std::uint64_t size) noexcept {
     if (errno == EINTR) continue;
     return errno == EOPNOTSUPP ? 0 : errno;  // then writes say it
   }
+}
+
+int SpillFile::map(std::uint64_t address, std::uint64_t offset, std::uint64_t size) noexcept {
+  if (cached_ < 0) {
+    char name[64];
+    std::snprintf(name, sizeof name, "/proc/thread-self/fd/%d", file_);  // the thread may have files of its own
+    cached_ = open(name, O_RDWR | O_CLOEXEC);
+    if (cached_ < 0) return errno;
+  }
+  struct stat now {};
+  const auto end = static_cast<off_t>(offset + size);
+  if (fstat(cached_, &now) != 0 || (now.st_size < end && ftruncate(cached_, end) != 0)) return errno;
+  const auto got =
+      syscall(SYS_mmap, address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, cached_, offset);
+  return got == -1 ? errno : 0;
 }
 
 void SpillFile::release(std::uint64_t offset, std::uint64_t size) noexcept {

@@ -21,12 +21,15 @@ class SpillFile {
   [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
   // Room for writes there that come later: 0, or an errno value such as ENOSPC.
   int reserve(std::uint64_t offset, std::uint64_t size) noexcept;
+  // What is there becomes the memory at the address, by the kernel's own paging; 0, or an errno value.
+  int map(std::uint64_t address, std::uint64_t offset, std::uint64_t size) noexcept;
   // What is there is needed no more.
   void release(std::uint64_t offset, std::uint64_t size) noexcept;
 
  private:
   std::string folder_;
   int file_ = -1;
+  int cached_ = -1;  // the same, by the kernel's cache
   bool direct_ = true;
 };
 

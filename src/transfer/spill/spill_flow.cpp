@@ -199,7 +199,8 @@ std::size_t Spill::clean_leaving() const noexcept {
 void Spill::check_leaving() noexcept {
   const bool is_short = pool_->free() + clean_leaving() <= k_reserve || !needy_.empty();
   const auto grace = is_short ? 0 : k_grace;
-  for (std::size_t i = 0; i + grace < leaving_.size();) {
+  const auto until = giving_since_ > 0 ? 0 : grace;
+  for (std::size_t i = 0; i + until < leaving_.size();) {
     const auto c = leaving_[i];
     const auto& chunk = chunks_[c];
     if (chunk.clean || chunk.writing) {

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "core/error.hpp"
+#include "transfer/spill/spill_system.hpp"
 
 namespace terrace::transfer {
 
@@ -17,10 +18,6 @@ namespace {
 
 constexpr int k_again = 1000;
 constexpr int k_populate_write = 23;  // MADV_POPULATE_WRITE, since Linux 5.14
-
-std::byte* bytes_at(std::uint64_t address) {
-  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
-}
 
 }  // namespace
 
@@ -32,8 +29,8 @@ SpillPool::SpillPool(Userfault& faults, std::size_t most) : faults_(faults) {
   mapped_ = static_cast<std::uint64_t>(got);
   scratch_ = align_up(mapped_, k_chunk);
   slots_ = scratch_ + k_chunk;
-  madvise(bytes_at(mapped_), mapped_size_, MADV_DONTFORK);
-  madvise(bytes_at(mapped_), mapped_size_, MADV_HUGEPAGE);
+  madvise(memory_at(mapped_), mapped_size_, MADV_DONTFORK);
+  madvise(memory_at(mapped_), mapped_size_, MADV_HUGEPAGE);
   if (const int error = faults_.watch(slots_, most * k_chunk); error != 0) {
     syscall(SYS_munmap, mapped_, mapped_size_);
     throw Error(Code::failed, std::string("memory over a file: pages cannot be watched: ") + std::strerror(error));
@@ -54,15 +51,15 @@ SpillPool::Slot SpillPool::empty_slot() noexcept {
 }
 
 bool SpillPool::make_page(Slot slot) noexcept {
-  if (madvise(bytes_at(scratch_), k_chunk, k_populate_write) != 0) {
+  if (madvise(memory_at(scratch_), k_chunk, k_populate_write) != 0) {
     if (errno != EINVAL) return false;
     for (std::size_t at = 0; at < k_chunk; at += k_page)
-      *reinterpret_cast<volatile char*>(bytes_at(scratch_ + at)) = 0;
+      *static_cast<volatile char*>(memory_at(scratch_ + at)) = 0;
   }
   std::size_t moved = 0;
   if (faults_.move(address(slot), scratch_, k_chunk, moved) == 0) return true;
-  madvise(bytes_at(address(slot)), k_chunk, MADV_DONTNEED);
-  madvise(bytes_at(scratch_), k_chunk, MADV_DONTNEED);
+  madvise(memory_at(address(slot)), k_chunk, MADV_DONTNEED);
+  madvise(memory_at(scratch_), k_chunk, MADV_DONTNEED);
   return false;
 }
 
@@ -93,14 +90,14 @@ void SpillPool::shrink() noexcept {
   while (pages_ > limit_ && !free_.empty()) {
     const auto slot = free_.back();
     free_.pop_back();
-    madvise(bytes_at(address(slot)), k_chunk, MADV_DONTNEED);
+    madvise(memory_at(address(slot)), k_chunk, MADV_DONTNEED);
     empty_.push_back(slot);
     --pages_;
   }
 }
 
 void SpillPool::clear(Slot slot) noexcept {
-  if (!zero_[slot]) std::memset(bytes_at(address(slot)), 0, k_chunk);
+  if (!zero_[slot]) std::memset(memory_at(address(slot)), 0, k_chunk);
 }
 
 int SpillPool::put(Slot slot, std::uint64_t place) noexcept {

@@ -171,6 +171,40 @@ TEST_P(SpillTest, ThreadsThatTouchAnythingLoseNothing) {
   for (std::size_t c = 0; c < k_chunks; ++c) EXPECT_EQ(again[c * k_words], 0U);
 }
 
+// What is touched in no order goes to the kernel's own paging, while threads use it; another block does not; and
+// when it is freed its addresses are as new.
+TEST_P(SpillTest, TheKernelPagesWhatIsTouchedInNoOrder) {
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(2 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  auto* const other = memory.allocate(8);
+  std::vector<std::vector<std::uint64_t>> own(2, std::vector<std::uint64_t>(k_chunks));
+  const auto work = [&](std::size_t thread) {
+    std::mt19937 random(static_cast<unsigned>(thread) + 1);
+    for (int step = 0; step < 1500; ++step) {
+      const auto c = random() % k_chunks;
+      data[c * k_words + thread]++;
+      own[thread][c]++;
+      other[(step % 8) * k_words]++;
+    }
+  };
+  std::thread second(work, 1);
+  work(0);
+  second.join();
+  for (std::size_t c = 0; c < k_chunks; ++c)
+    for (std::size_t thread = 0; thread < 2; ++thread) EXPECT_EQ(data[c * k_words + thread], own[thread][c]) << c;
+  EXPECT_EQ(memory.counts().given, k_chunks * k_chunk);
+  memory.release(data);
+  auto* const again = memory.allocate(k_chunks);
+  EXPECT_EQ(again, data);
+  for (std::size_t c = 0; c < k_chunks; ++c) {
+    EXPECT_EQ(again[c * k_words], 0U);
+    again[c * k_words] = c + 1;
+  }
+  EXPECT_EQ(memory.counts().given, 0U);
+  for (std::size_t c = 0; c < k_chunks; ++c) EXPECT_EQ(again[c * k_words], c + 1);
+}
+
 TEST_P(SpillTest, ZerosTakeNoRoomInTheFile) {
   constexpr std::size_t k_chunks = 40;
   Spilled memory(k_chunks, GetParam());

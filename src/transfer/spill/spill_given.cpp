@@ -1,0 +1,162 @@
+// Blocks that are given to the kernel's own paging. See spill.hpp.
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "transfer/spill/spill.hpp"
+#include "transfer/spill/spill_system.hpp"
+
+namespace terrace::transfer {
+
+namespace {
+
+constexpr int k_page_out = 21;          // MADV_PAGEOUT, since Linux 5.4
+constexpr double k_weight = 1.0 / 64;   // of the latest load among those that were unexpected
+constexpr double k_strange = 0.75;      // share of unexpected loads from which on the kernel pages a block
+constexpr std::uint32_t k_loads = 128;  // that have to be seen first
+constexpr std::uint64_t k_patience = 2'000'000'000;  // ns that giving a block may take
+
+}  // namespace
+
+Spill::Blocks::iterator Spill::block_of(ChunkId c) noexcept {
+  auto block = blocks_.upper_bound(c);
+  if (block == blocks_.begin()) return blocks_.end();
+  --block;
+  return c - block->first < block->second.count ? block : blocks_.end();
+}
+
+// Somebody waits for a chunk from disk.
+void Spill::loaded_for(ChunkId c, bool expected) noexcept {
+  const auto found = block_of(c);
+  if (found == blocks_.end()) return;
+  auto& block = found->second;
+  block.strange += k_weight * ((expected ? 0 : 1) - block.strange);
+  if (++block.loads >= k_loads && block.strange >= k_strange && giving_since_ == 0) give_block(found);
+}
+
+// From now on who touches it waits until it is given.
+void Spill::give_block(Blocks::iterator found) noexcept {
+  found->second.leaving = true;
+  giving_since_ = steady_ns();
+  const auto is_in = [&](ChunkId c) { return c - found->first < found->second.count; };
+  for (const auto c : needy_)
+    if (is_in(c)) chunks_[c].wanted = false;
+  std::erase_if(needy_, is_in);
+}
+
+// All of it goes to the file; then the file takes its place.
+void Spill::go_on_giving() noexcept {
+  const auto found = std::ranges::find_if(blocks_, [](const auto& one) { return one.second.leaving; });
+  if (found == blocks_.end()) {
+    giving_since_ = 0;
+    return;
+  }
+  const auto first = found->first;
+  const auto count = found->second.count;
+  bool all = true;
+  for (auto c = first; c < first + count; ++c) {
+    auto& chunk = chunks_[c];
+    if (chunk.stays) return keep_block(found);
+    if (chunk.where == Where::quiet || chunk.where == Where::ready) send_away(c);
+    if (chunk.where == Where::leaving && chunk.clean && !chunk.writing) {
+      std::erase(leaving_, c);
+      is_foreseen(c, false);
+      pool_->give(chunk.slot);
+      chunk.where = Where::disk;
+      chunk.clean = chunk.wanted = chunk.rescued = false;
+      tell(c);
+    }
+    all = all && (chunk.where == Where::fresh || chunk.where == Where::disk);
+  }
+  if (!all) {
+    if (steady_ns() - giving_since_ > k_patience) keep_block(found);
+    return;
+  }
+  if (file_->map(place(first), offset(first), count * k_chunk) != 0) return keep_block(found);
+  madvise(memory_at(place(first)), count * k_chunk, MADV_DONTFORK);
+  madvise(memory_at(place(first)), count * k_chunk, MADV_RANDOM);
+  for (auto c = first; c < first + count; ++c) {
+    if (chunks_[c].where != Where::fresh) --content_;
+    chunks_[c] = {};
+    tell(c);
+  }
+  found->second.leaving = false;
+  found->second.given = true;
+  given_ += count;
+  giving_since_ = 0;
+  faults_->wake(place(first), count * k_chunk);
+  std::erase_if(waiting_, [&](const Waiting& one) {
+    if (one.chunk - first >= count) return false;
+    counts_->waited.fetch_add(steady_ns() - one.since, std::memory_order_relaxed);
+    return true;
+  });
+}
+
+// It is not given after all; who waits is served.
+void Spill::keep_block(Blocks::iterator found) noexcept {
+  giving_since_ = 0;
+  auto& block = found->second;
+  block.leaving = false;
+  block.strange = 0;
+  block.loads = 0;
+  const auto waiting = waiting_;
+  for (const auto& one : waiting) {
+    if (one.chunk - found->first >= block.count) continue;
+    auto& chunk = chunks_[one.chunk];
+    if (chunk.where == Where::quiet) {
+      resume(one.chunk);
+    } else if (chunk.where == Where::ready || (chunk.where == Where::leaving && !chunk.writing)) {
+      take_back(one.chunk);
+      map(one.chunk);
+      resume(one.chunk);
+    } else if (!chunk.wanted) {
+      if (chunk.where == Where::fresh || chunk.where == Where::disk) needy_.push_back(one.chunk);
+      chunk.wanted = true;
+      tell(one.chunk);
+    }
+  }
+}
+
+// Its content is lost, and it is ours again.
+void Spill::take_block_back(Blocks::iterator found) noexcept {
+  const auto address = place(found->first);
+  const auto size = found->second.count * k_chunk;
+  syscall(SYS_mmap, address, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+          -1, 0L);
+  madvise(memory_at(address), size, MADV_DONTFORK);
+  faults_->watch(address, size);
+  given_ -= found->second.count;
+  found->second.given = false;
+}
+
+// Given blocks have their share of the memory, by size, and no more; where they have more, some pages of theirs
+// leave. What is to be left to them.
+std::uint64_t Spill::shrink_given(std::uint64_t mapped) noexcept {
+  if (given_ == 0) return 0;
+  const auto share =
+      static_cast<std::uint64_t>(static_cast<double>(parts_.memory.value) * static_cast<double>(given_) /
+                                 static_cast<double>(given_ + content_));
+  if (mapped <= share) return share;
+  auto excess = mapped - share;
+  for (std::size_t tried = 0; excess > 0 && tried < 2 * blocks_.size(); ++tried) {
+    auto block = block_of(static_cast<ChunkId>(hand_));
+    if (block == blocks_.end() || !block->second.given) {
+      block =
+          std::ranges::find_if(blocks_, [&](const auto& one) { return one.second.given && one.first >= hand_; });
+      if (block == blocks_.end())
+        block = std::ranges::find_if(blocks_, [](const auto& one) { return one.second.given; });
+      hand_ = block->first;
+    }
+    const auto left = (block->first + block->second.count - hand_) * k_chunk;
+    const auto size = std::min(left, align_up(2 * excess, k_chunk));
+    madvise(memory_at(place(static_cast<ChunkId>(hand_))), size, k_page_out);
+    hand_ += size / k_chunk;
+    excess -= std::min(excess, size / 2);
+  }
+  return share;
+}
+
+}  // namespace terrace::transfer

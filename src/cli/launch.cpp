@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "cli/calibration.hpp"
+#include "cli/gauges.hpp"
+#include "cli/job_ledgers.hpp"
 #include "cli/journal_folder.hpp"
 #include "cli/session_builder.hpp"
 #include "cli/spill_summary.hpp"
@@ -31,25 +33,32 @@ std::vector<std::string> program_environment(const fs::path& session, runtime::B
   return variables;
 }
 
-}  // namespace
-
-int launch(const LaunchOptions& given) {
-  if (environment("TERRACE") == "off") return end_like(run_child(given.command, {}));
+// What belongs to the launch is removed when this returns, however the program ended.
+Ending run_program(const LaunchOptions& given) {
+  if (environment("TERRACE") == "off") return run_child(given.command, {});
   const auto options = given.calibrate ? calibrated(given) : given;
   JournalFolder folder(options.keep_journals);
   const auto session_file = folder.path() / "session";
   std::vector<std::string> sentences;
-  const auto session = build_session(options, folder.path().string(), sentences);
+  auto session = build_session(options, folder.path().string(), sentences);
+  const JobLedgers ledgers(session, folder.path(), sentences);
   runtime::write_session(session, session_file.string());
   for (const auto& sentence : sentences)
     if (!options.quiet) fmt::print(stderr, "terrace: {}\n", sentence);
-  const auto ending = run_child(options.command, program_environment(session_file, session.backend));
+  const auto ending = [&] {
+    const Gauges gauges(options.gauges, [&] { return ledgers.views(); });
+    return run_child(options.command, program_environment(session_file, session.backend));
+  }();
   if (session.spill.is_wanted()) tell_of_spill(folder.path(), session.spill, options.quiet);
   folder.merge(options, options.command.front(),
                session.phases.follows_loops()
                    ? "name it with --loop NAME, or with --phases f,g the functions that begin its phases"
                    : "mark it, or try --phases auto");
-  return end_like(ending);
+  return ending;
 }
+
+}  // namespace
+
+int launch(const LaunchOptions& options) { return end_like(run_program(options)); }
 
 }  // namespace terrace::cli

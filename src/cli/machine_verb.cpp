@@ -6,7 +6,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/parse.hpp"
 #include "core/error.hpp"
@@ -14,6 +17,7 @@
 #include "machine/discover/check.hpp"
 #include "machine/discover/discovery.hpp"
 #include "machine/measure/measure.hpp"
+#include "memory/ledger/view.hpp"
 #include "transfer/measure/measure_copiers.hpp"
 
 namespace terrace::cli {
@@ -65,7 +69,71 @@ int show_orderings(const std::string& name, bool json) {
   return 0;
 }
 
+// Of the running jobs of this user: who holds how much of which place.
+std::string describe_ledgers(const std::vector<memory::LedgerView>& ledgers) {
+  const auto bytes = [](const std::optional<std::uint64_t>& value, const char* otherwise) {
+    return value ? format(Bytes{*value}) : std::string(otherwise);
+  };
+  std::string text;
+  for (const auto& ledger : ledgers) {
+    text += fmt::format("\njob {}\n  {:<10} {:<12} {:>12} {:>12} {:>12} {:>12}\n", ledger.job, "process", "place",
+                        "held", "outstanding", "share", "budget");
+    for (const auto& process : ledger.processes)
+      for (std::size_t place = 0; place < ledger.places.size(); ++place) {
+        const auto& holding = process.holdings[place];
+        text += fmt::format("  {:<10} {:<12} {:>12} {:>12} {:>12} {:>12}\n", process.process,
+                            ledger.places[place].name, bytes(holding.held, "unknown"),
+                            bytes(holding.outstanding, "unknown"), bytes(holding.share, "-"),
+                            format(Bytes{ledger.places[place].budget}));
+      }
+    if (ledger.unknown_processes > 0)
+      text += fmt::format("  {} slots were overwritten by a stray write; what they hold counts as all there is\n",
+                          ledger.unknown_processes);
+  }
+  return text;
+}
+
+nlohmann::json ledgers_json(const std::vector<memory::LedgerView>& ledgers) {
+  auto jobs = nlohmann::json::array();
+  const auto value_or_null = [](const std::optional<std::uint64_t>& value) {
+    return value ? nlohmann::json(*value) : nlohmann::json();
+  };
+  for (const auto& ledger : ledgers) {
+    nlohmann::json job{{"job", ledger.job}, {"unknown_processes", ledger.unknown_processes}};
+    auto& budgets = job["budget"] = nlohmann::json::object();
+    for (const auto& place : ledger.places) budgets[place.name] = place.budget;
+    auto& processes = job["processes"] = nlohmann::json::array();
+    for (const auto& process : ledger.processes) {
+      auto places = nlohmann::json::object();
+      for (std::size_t place = 0; place < ledger.places.size(); ++place) {
+        const auto& holding = process.holdings[place];
+        places[ledger.places[place].name] = {{"held", value_or_null(holding.held)},
+                                             {"outstanding", value_or_null(holding.outstanding)},
+                                             {"share", value_or_null(holding.share)}};
+      }
+      processes.push_back({{"process", process.process}, {"places", std::move(places)}});
+    }
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+// This machine, and what jobs hold of it.
+int show_here(bool json) {
+  const auto machine = machine::discover();
+  const auto ledgers = memory::ledgers_of_this_user();
+  if (!json) {
+    fmt::print("{}{}", machine::describe(machine), describe_ledgers(ledgers));
+    return 0;
+  }
+  auto document = nlohmann::ordered_json::parse(machine::describe_json(machine));
+  document["jobs"] = ledgers_json(ledgers);
+  fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  return 0;
+}
+
 int show(const std::string& name, bool json) {
+  if (name.empty()) return show_here(json);
   const auto file = load(name);
   const auto* measured = file.measured ? &*file.measured : nullptr;
   fmt::print("{}", json ? machine::describe_json(file.machine, measured) + "\n"
@@ -83,7 +151,8 @@ int machine_verb(int argc, char** argv) {
   bool json = false;
   bool quick = false;
   app.footer(
-      "Examples:\n  terrace machine                          this machine\n  terrace machine knl-7210-flat --json "
+      "Examples:\n  terrace machine                          this machine, and what your running jobs hold of "
+      "it\n  terrace machine knl-7210-flat --json "
       "    a "
       "shipped file\n  terrace machine measure -o here.toml     measure this machine (about a minute)\n"
       "  terrace machine check                    what Terrace can do here, and what stands in the way\n"

@@ -244,6 +244,12 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   if (simulated)
     app.add_option("--config", configurations,
                    "a configuration of this run; several are priced at once: 'label=x machine=m fast=1GiB'");
+  if (!simulated)
+    app.add_option(
+           "--gauges", options.gauges,
+           "write who holds how much of each place there, about each second, for the textfile collector of "
+           "Prometheus' node exporter")
+        ->type_name("FILE.prom");
   app.add_flag("--json", options.json, "print the summary as JSON on standard error");
   app.add_flag("--quiet,-q", options.quiet, "print no summary");
   app.add_flag("--keep-journals", options.keep_journals, "leave the journals beside the profile");

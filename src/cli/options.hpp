@@ -48,6 +48,7 @@ struct LaunchOptions {
   std::string misses;  // where to record the classified misses; "" for nowhere
   std::string memory;  // run: of each process, the rest of its data in a file; "" for no limit
   std::string spill;   // run: the folder of that file; "" for the current one
+  std::string gauges;  // run: file for Prometheus' textfile collector; "" for none
   bool json = false;
   bool quiet = false;
   bool keep_journals = false;

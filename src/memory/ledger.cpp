@@ -1,120 +1,229 @@
-// The ledger's arithmetic. All changes are made under the page's lock, so that looking at what all processes hold
-// and taking more of it is one step; readers need no lock. Slots are claimed in ascending order and never given
-// back (a dead process's slot is taken over), so the first unclaimed slot ends every walk.
+// The ledger's arithmetic. See ledger.hpp.
 #include "memory/ledger.hpp"
 
-#include <sched.h>
-#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <array>
+#include <limits>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "core/error.hpp"
+#include "core/rounding.hpp"
+#include "memory/ledger/dead_slots.hpp"
+#include "memory/ledger/division.hpp"
+#include "memory/ledger/page_lock.hpp"
 
 namespace terrace::memory {
+
 namespace {
 
-std::uint32_t this_process() { return static_cast<std::uint32_t>(::getpid()); }
+constexpr std::uint64_t k_between_thorough_looks_ns = 100'000'000;
 
-// A process that we may not signal is alive. A number that the system has given to a new process counts as alive:
-// the job then holds a little less than it could, never more.
-bool alive(std::uint32_t process) {
-  return process == this_process() || ::kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH;
+constexpr std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) noexcept {
+  return a > std::numeric_limits<std::uint64_t>::max() - b ? std::numeric_limits<std::uint64_t>::max() : a + b;
 }
 
-class Lock {
- public:
-  explicit Lock(LedgerPage& page) : page_(page) {
-    const auto me = this_process();
-    while (true) {
-      std::uint32_t holder = 0;
-      if (page_.lock.compare_exchange_strong(holder, me, std::memory_order_acquire)) return;
-      // Every change is a single store, so a holder that died left the accounts whole.
-      if (!alive(holder) && page_.lock.compare_exchange_strong(holder, me, std::memory_order_acquire)) return;
-      ::sched_yield();
-    }
-  }
-  ~Lock() { page_.lock.store(0, std::memory_order_release); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
+constexpr std::uint64_t rest_of(std::uint64_t a, std::uint64_t b) noexcept { return a > b ? a - b : 0; }
 
- private:
-  LedgerPage& page_;
-};
-
-// The slot of this process: its own already, or the first that is free. Called under the lock.
-std::size_t claim_slot(LedgerPage& page) {
-  const auto me = this_process();
-  std::size_t vacant = k_ledger_slots;
-  for (std::size_t i = 0; i < k_ledger_slots; ++i) {
-    const auto owner = page.slots[i].process.load(std::memory_order_relaxed);
-    if (owner == me) return i;
-    if (vacant == k_ledger_slots && (owner == 0 || !alive(owner))) vacant = i;
-    if (owner == 0) break;
-  }
-  if (vacant == k_ledger_slots) {
-    throw Error(Code::failed, "the job's ledger has " + std::to_string(k_ledger_slots) +
-                                  " slots and as many live processes; no more can take part");
-  }
-  auto& slot = page.slots[vacant];
-  for (auto& held : slot.held) held.store(0, std::memory_order_relaxed);
-  slot.process.store(me, std::memory_order_release);
-  return vacant;
-}
-
-std::uint64_t held_by_all(const LedgerPage& page, PlaceId place) {
-  std::uint64_t sum = 0;
-  for (const auto& slot : page.slots) {
-    const auto owner = slot.process.load(std::memory_order_acquire);
-    if (owner == 0) break;
-    const auto held = slot.held[place].load(std::memory_order_relaxed);
-    if (held != 0 && alive(owner)) sum += held;
-  }
-  return sum;
+// The kernel's clock, past every interposer.
+std::uint64_t now_ns() noexcept {
+  struct timespec now {};
+  ::syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 }  // namespace
 
-Ledger::Ledger(LedgerPage& page, machine::Budget budget) : page_(page), budget_(std::move(budget)) {
+struct Ledger::Sum {
+  LedgerAmount amount;
+  bool unknown = false;  // more may be held
+  bool demands = false;  // somebody has stated one
+};
+
+struct Ledger::Shares {
+  std::uint64_t own = 0;
+  std::uint64_t unused = 0;  // of the others'
+};
+
+Ledger::Ledger(LedgerPage& page, machine::Budget budget, LedgerSettings settings)
+    : page_(page), budget_(std::move(budget)), settings_(std::move(settings)), slot_(page) {
   if (budget_.size() > k_ledger_places) {
     throw Error(Code::unsupported, "the machine has " + std::to_string(budget_.size()) +
                                        " places; a ledger keeps accounts of at most " +
                                        std::to_string(k_ledger_places));
   }
-  const Lock lock(page_);
-  slot_ = claim_slot(page_);
 }
 
-bool Ledger::take(PlaceId place, Bytes size) {
+Ledger::Sum Ledger::of_others(PlaceId place, Look look) const noexcept {
+  Sum sum;
+  const auto own = slot_.index();
+  const auto used = used_slots(page_);
+  for (std::size_t slot = 0; slot < used; ++slot) {
+    if (slot == own) continue;
+    const auto owner = read_owner(page_, slot);
+    if (owner.kind == SlotOwner::Kind::vacant) continue;
+    const auto amount = read_amount(page_, slot, place);
+    sum.demands = sum.demands || may_have_demand(page_, slot, place);
+    if (amount == LedgerAmount{}) continue;
+    if (look == Look::closely && owner.kind == SlotOwner::Kind::owned && !may_be_alive(owner.who, slot_.who()))
+      continue;
+    if (amount) {
+      sum.amount.held = sum_of(sum.amount.held, amount->held);
+      sum.amount.outstanding = sum_of(sum.amount.outstanding, amount->outstanding);
+    } else {
+      sum.unknown = true;
+    }
+  }
+  return sum;
+}
+
+Ledger::Shares Ledger::shares(PlaceId place) const noexcept {
+  std::array<LedgerDemand, k_ledger_slots + 1> demands;
+  std::array<std::uint64_t, k_ledger_slots + 1> held;
+  std::array<std::uint64_t, k_ledger_slots + 1> shares;
+  std::size_t count = 0;
+  auto mine = demands.size();
+  const auto own = slot_.index();
+  const auto used = used_slots(page_);
+  for (std::size_t slot = 0; slot < used; ++slot) {
+    const auto owner = read_owner(page_, slot);
+    if (owner.kind != SlotOwner::Kind::owned || !may_be_alive(owner.who, slot_.who())) continue;
+    const auto demand = slot == own ? slot_.demand(place) : read_demand(page_, slot, place);
+    if (demand.weight == 0) continue;
+    if (slot == own) mine = count;
+    const auto amount = slot == own ? slot_.amount(place) : read_amount(page_, slot, place);
+    held[count] = amount ? amount->held : 0;
+    demands[count++] = demand;
+  }
+  const auto granule = place < settings_.granules.size() ? settings_.granules[place].value : k_page;
+  divide(budget_[place].value, granule, std::span(demands).first(count), shares);
+  Shares result;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i == mine)
+      result.own = shares[i];
+    else
+      result.unused = sum_of(result.unused, rest_of(shares[i], held[i]));
+  }
+  return result;
+}
+
+// What this process may take at most.
+std::uint64_t Ledger::room(PlaceId place, const Sum& others) const noexcept {
+  if (others.unknown) return 0;
+  const auto mine = slot_.is_inherited() ? 0 : slot_.amount(place).held;
+  const auto free = rest_of(budget_[place].value, sum_of(others.amount.held, mine));
+  if (!others.demands || free == 0) return free;
+  const auto divided = shares(place);
+  return std::max(std::min(free, rest_of(divided.own, mine)), rest_of(free, divided.unused));
+}
+
+bool Ledger::take(PlaceId place, Bytes size) { return announce(place, size, nullptr); }
+
+bool Ledger::reserve(PlaceId place, Bytes size, const FreeMemory& free) { return announce(place, size, &free); }
+
+bool Ledger::announce(PlaceId place, Bytes size, const FreeMemory* free) {
   const auto limit = budget_.at(place).value;
-  const Lock lock(page_);
-  // A forked child has the parent's ledger but not its memory: it begins an account of its own.
-  if (page_.slots[slot_].process.load(std::memory_order_relaxed) != this_process()) slot_ = claim_slot(page_);
-  const auto held = held_by_all(page_, place);
-  if (size.value > limit || held > limit - size.value) return false;
-  auto& mine = page_.slots[slot_].held[place];
-  mine.store(mine.load(std::memory_order_relaxed) + size.value, std::memory_order_relaxed);
-  return true;
+  const OwnSlot::Turn turn(slot_);
+  if (!prepare(place)) return false;
+  const auto mine = slot_.amount(place);
+  if (size.value > limit || mine.held > limit - size.value) return false;
+  const PageLock lock(page_, slot_.index(), slot_.who());
+  auto wanted = mine;
+  wanted.held += size.value;
+  if (free) wanted.outstanding += size.value;
+  if (try_to_hold(place, wanted, Look::trusting, free)) return true;
+  free_dead();
+  return try_to_hold(place, wanted, Look::closely, free);
+}
+
+bool Ledger::try_to_hold(PlaceId place, const LedgerAmount& wanted, Look look, const FreeMemory* free) {
+  const auto mine = slot_.amount(place);
+  if (wanted.held - mine.held > room(place, of_others(place, look))) return false;
+  slot_.write(place, wanted);
+  // Without the lock, which a stray write may have opened, others may have announced something since.
+  const auto others = of_others(place, look);
+  bool fits = !others.unknown && sum_of(others.amount.held, wanted.held) <= budget_[place].value;
+  // What is populated in between leaves the sum after it has left what is free: it counts in one of them.
+  if (fits && free)
+    fits = sum_of(others.amount.outstanding, wanted.outstanding) <= free->of(free->context, place).value;
+  if (!fits) slot_.write(place, mine);
+  return fits;
 }
 
 void Ledger::give(PlaceId place, Bytes size) {
   if (place >= budget_.size()) return;
-  const Lock lock(page_);
-  if (page_.slots[slot_].process.load(std::memory_order_relaxed) != this_process()) slot_ = claim_slot(page_);
-  auto& mine = page_.slots[slot_].held[place];
-  const auto held = mine.load(std::memory_order_relaxed);
+  const OwnSlot::Turn turn(slot_);
   // A forked child may give back what its parent took: its own account stays at nothing.
-  mine.store(held - std::min(held, size.value), std::memory_order_relaxed);
+  if (!prepare(place)) return;
+  auto mine = slot_.amount(place);
+  mine.held = rest_of(mine.held, size.value);
+  mine.outstanding = std::min(mine.outstanding, mine.held);
+  slot_.write(place, mine);
 }
 
-Bytes Ledger::held(PlaceId place) const { return {held_by_all(page_, place)}; }
+void Ledger::populated(PlaceId place, Bytes size) {
+  const OwnSlot::Turn turn(slot_);
+  if (!prepare(place)) return;
+  auto mine = slot_.amount(place);
+  mine.outstanding = rest_of(mine.outstanding, size.value);
+  slot_.write(place, mine);
+}
+
+void Ledger::state(PlaceId place, const LedgerDemand& demand) {
+  if (place >= budget_.size()) return;
+  const OwnSlot::Turn turn(slot_);
+  if (!prepare(place)) return;
+  slot_.write(place, demand);
+}
+
+Bytes Ledger::share(PlaceId place) const {
+  const bool has_none = slot_.is_inherited() || slot_.demand(place).weight == 0;
+  return has_none ? budget_.at(place) : Bytes{shares(place).own};
+}
+
+Bytes Ledger::held(PlaceId place) const {
+  const auto others = of_others(place, Look::closely);
+  const auto mine = slot_.is_inherited() ? 0 : slot_.amount(place).held;
+  const auto known = sum_of(others.amount.held, mine);
+  return {others.unknown ? std::max(known, budget_.at(place).value) : known};
+}
+
+Bytes Ledger::outstanding(PlaceId place) const {
+  const auto mine = slot_.is_inherited() ? 0 : slot_.amount(place).outstanding;
+  return {sum_of(of_others(place, Look::closely).amount.outstanding, mine)};
+}
 
 Bytes Ledger::available(PlaceId place) const {
-  const auto limit = budget_.at(place).value;
-  const auto held = held_by_all(page_, place);
-  return {held < limit ? limit - held : 0};
+  if (place >= budget_.size()) throw Error(Code::invalid, "the ledger has no place " + std::to_string(place));
+  return {room(place, of_others(place, Look::closely))};
+}
+
+// A process that was killed is gone at once; for one whose number was given away, and for what a stray write has
+// left unknown, more has to be read.
+void Ledger::free_dead() noexcept {
+  const auto now = now_ns();
+  const auto looked = load(page_.looked);
+  const bool thorough =
+      (looked > now || now - looked > k_between_thorough_looks_ns) && replace(page_.looked, looked, now);
+  if (free_dead_slots(page_, slot_.who(), thorough, slot_.page_since())) say_damaged();
+}
+
+bool Ledger::prepare(PlaceId place) noexcept {
+  const auto state = slot_.prepare(place);
+  if (state == OwnSlot::State::repaired) say_damaged();
+  return state != OwnSlot::State::none;
+}
+
+void Ledger::say_damaged() noexcept {
+  if (std::exchange(has_said_, true) || !settings_.say || !replace(page_.said, 0U, 1U)) return;
+  settings_.say(
+      "terrace: a stray write of some process has overwritten a part of the job's ledger; what it destroyed "
+      "counts as held until its process writes it again or ends\n");
 }
 
 }  // namespace terrace::memory

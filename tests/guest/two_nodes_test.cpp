@@ -84,6 +84,7 @@ class TwoNodes : public ::testing::Test {
   }
   void start(std::size_t pages, const std::vector<std::uint64_t>& budget = {1ULL << 30, 1ULL << 30},
              const std::vector<int>& nodes = {0, 1}) {
+    mover_.reset();  // it gives back what it keeps
     machine_ = std::make_unique<machine::Machine>(tests::machine_on(nodes));
     map_ = std::make_unique<Mapping>(pages * k_page, k_huge);
     machine::Budget bytes;
@@ -358,7 +359,6 @@ TEST_F(TwoNodes, AChunkInPartsIsHeldOnEachOfThem) {
   for (const bool freed : {false, true}) {
     std::destroy_at(&chunks_);
     std::construct_at(&chunks_);
-    page_.slots[0].held[0] = page_.slots[0].held[1] = page_.slots[0].held[2] = 0;
     start(k_chunk_pages, {1ULL << 30, 1ULL << 30, 1ULL << 30}, {0, 1, 1000});
     bind_all(k_chunk_pages, 1);
     ASSERT_EQ(::madvise(map_->page(0), k_chunk_size, MADV_NOHUGEPAGE), 0);

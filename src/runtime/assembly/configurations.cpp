@@ -1,8 +1,6 @@
 // The parts of a configuration, put together. See configurations.hpp.
 #include "runtime/assembly/configurations.hpp"
 
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,7 +9,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
+#include "memory/ledger/mapped_page.hpp"
 #include "memory/provider.hpp"
 #include "observe/collecting/exact_collector.hpp"
 #include "observe/collecting/interval_collector.hpp"
@@ -46,33 +46,35 @@ std::string file_label(const SessionConfiguration& configuration) {
   return configuration.label.empty() ? "-" : configuration.label;
 }
 
-// One ledger a configuration and node, shared by the processes of the job: made by whoever comes first.
-class MappedLedger {
+// The ledger of the job on this node, which the launcher has made; or this process's own.
+class LedgerMemory {
  public:
-  MappedLedger(const Session& session, const SessionConfiguration& configuration) {
-    const auto path = session.directory + "/" + file_label(configuration) + ".ledger";
-    const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (file < 0 || ftruncate(file, sizeof(memory::LedgerPage)) != 0)
-      throw Error(Code::failed, path + ": the ledger cannot be made: " + std::strerror(errno));
-    map_ = mmap(nullptr, sizeof(memory::LedgerPage), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
-    if (map_ == MAP_FAILED) throw Error(Code::failed, path + ": the ledger cannot be mapped");
+  explicit LedgerMemory(const SessionConfiguration& configuration) {
+    if (configuration.ledger.empty())
+      own_ = std::make_unique<memory::LedgerPage>();
+    else
+      shared_.emplace(configuration.ledger, memory::MappedPage::Rights::write);
   }
-  ~MappedLedger() { munmap(map_, sizeof(memory::LedgerPage)); }
-  MappedLedger(const MappedLedger&) = delete;
-  MappedLedger& operator=(const MappedLedger&) = delete;
-  [[nodiscard]] memory::LedgerPage& page() const { return *static_cast<memory::LedgerPage*>(map_); }
+  [[nodiscard]] memory::LedgerPage& page() const { return shared_ ? shared_->page() : *own_; }
 
  private:
-  void* map_;
+  std::optional<memory::MappedPage> shared_;
+  std::unique_ptr<memory::LedgerPage> own_;
 };
+
+memory::LedgerSettings ledger_settings(const machine::Machine& machine) {
+  memory::LedgerSettings settings;
+  for (const auto& place : machine.places()) settings.granules.push_back(place.granule);
+  settings.say = [](const char* line) { (void)!::write(STDERR_FILENO, line, std::strlen(line)); };
+  return settings;
+}
 
 // Everything that a configuration's pointers point to. Sides that only one backend has stay empty in the other.
 struct Parts {
   Parts(const Session& session, const SessionConfiguration& configuration, const std::string& journal_path)
       : machine(configuration.machine),
-        page(session, configuration),
-        ledger(page.page(), configuration.budget),
+        page(configuration),
+        ledger(page.page(), configuration.budget, ledger_settings(machine)),
         journal(journal_path) {
     const auto initiator = machine.domains()[configuration.domain].initiator;
     if (session.backend == Backend::virtual_time) {
@@ -86,7 +88,7 @@ struct Parts {
   }
   machine::Machine machine;
   memory::ChunkTable chunks;
-  MappedLedger page;
+  LedgerMemory page;
   memory::Ledger ledger;
   Journal journal;
   std::unique_ptr<sim::VirtualMachine> simulated;

@@ -34,6 +34,7 @@ void put_configuration(BlobWriter& out, const SessionConfiguration& configuratio
   out.put(static_cast<std::uint32_t>(configuration.budget.size()));
   for (const auto bytes : configuration.budget) out.put(bytes.value);
   out.put(configuration.budget_text);
+  out.put(configuration.ledger);
   out.put(configuration.planner);
   out.put(configuration.plan.has_value());
   if (configuration.plan) configuration.plan->to_blob(out);
@@ -57,6 +58,7 @@ SessionConfiguration get_configuration(BlobReader& in) {
   for (auto n = in.get<std::uint32_t>(); n > 0; --n)
     configuration.budget.push_back(Bytes{in.get<std::uint64_t>()});
   configuration.budget_text = in.get_string();
+  configuration.ledger = in.get_string();
   configuration.planner = in.get_string();
   if (in.get<bool>()) configuration.plan = Plan::from_blob(in);
   configuration.better_plan = in.get<bool>();

@@ -31,6 +31,7 @@ struct SessionConfiguration {
   double cores = 1;
   machine::Budget budget{};
   std::string budget_text{};
+  std::string ledger{};  // file that the processes of the job share; "": memory of each one's own
   std::string planner{strategy::k_default_variant};  // the variant's name; "plan" where a plan alone decides
   std::optional<Plan> plan{};
   bool better_plan = false;  // the planner betters the plan after the first iteration
@@ -58,7 +59,7 @@ inline constexpr const char* k_spill_counts = "spill.";
 struct Session {
   std::string mode;  // "record", "run", "simulate"
   Backend backend = Backend::real;
-  std::string directory;  // journals, the ledger; node-local
+  std::string directory;  // journals; node-local
   std::vector<SessionConfiguration> configurations;
   std::vector<std::string> symbol_files;
   PhaseSpec phases;

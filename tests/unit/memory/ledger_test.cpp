@@ -2,9 +2,6 @@
 #include "memory/ledger.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <map>
 #include <memory>
@@ -12,30 +9,10 @@
 #include <thread>
 
 #include "core/error.hpp"
+#include "ledger_fixture.hpp"
 
 namespace terrace::memory {
 namespace {
-
-// A page that forked children share with us.
-struct SharedPage {
-  SharedPage() {
-    void* map = ::mmap(nullptr, sizeof(LedgerPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED) throw Error(Code::no_memory, "no shared memory for the test");
-    page = new (map) LedgerPage{};
-  }
-  ~SharedPage() { ::munmap(page, sizeof(LedgerPage)); }
-  LedgerPage* page;
-};
-
-// Runs `body` in a child and returns its exit status.
-template <class Body>
-int in_child(Body body) {
-  const auto child = ::fork();
-  if (child == 0) ::_exit(body());
-  int status = -1;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 TEST(Ledger, TakesUpToTheBudgetAndNotAByteMore) {
   const auto page = std::make_unique<LedgerPage>();
@@ -118,12 +95,14 @@ TEST(Ledger, TakesOverTheLockOfADeadProcess) {
   const SharedPage shared;
   Ledger ledger(*shared.page, {{100}});
   ASSERT_EQ(in_child([&] {
-              shared.page->lock.store(static_cast<std::uint32_t>(::getpid()));
+              Ledger theirs(*shared.page, {{100}});  // the second slot
+              shared.page->lock = 2;
+              ::_exit(0);
               return 0;
             }),
             0);
   EXPECT_TRUE(ledger.take(0, {10}));
-  EXPECT_EQ(shared.page->lock.load(), 0u);
+  EXPECT_EQ(shared.page->lock, 0u);
 }
 
 TEST(Ledger, SlotsOfDeadProcessesAreUsedAgain) {

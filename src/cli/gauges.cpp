@@ -1,0 +1,111 @@
+// See gauges.hpp.
+#include "cli/gauges.hpp"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <chrono>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/whole_file.hpp"
+
+namespace terrace::cli {
+
+namespace {
+
+constexpr std::chrono::seconds k_between_writes{1};
+
+using memory::LedgerView;
+
+std::string label_value(std::string_view text) {
+  std::string value;
+  for (const char letter : text) {
+    if (letter == '\\' || letter == '"') value += '\\';
+    if (letter == '\n')
+      value += "\\n";
+    else
+      value += letter;
+  }
+  return value;
+}
+
+void begin_gauge(std::string& text, std::string_view name, std::string_view help) {
+  text += fmt::format("# HELP {} {}\n# TYPE {} gauge\n", name, help, name);
+}
+
+void add_holdings(std::string& text, const std::vector<LedgerView>& ledgers, std::string_view name,
+                  std::string_view help,
+                  const std::function<std::optional<std::uint64_t>(const LedgerView::Holding&)>& of) {
+  begin_gauge(text, name, help);
+  for (const auto& ledger : ledgers)
+    for (const auto& process : ledger.processes)
+      for (std::size_t place = 0; place < ledger.places.size(); ++place)
+        if (const auto bytes = of(process.holdings[place]))
+          text += fmt::format("{}{{job=\"{}\",place=\"{}\",process=\"{}\"}} {}\n", name, label_value(ledger.job),
+                              label_value(ledger.places[place].name), process.process, *bytes);
+}
+
+}  // namespace
+
+std::string format_gauges(const std::vector<LedgerView>& ledgers) {
+  std::string text;
+  begin_gauge(text, "terrace_ledger_budget_bytes", "Bytes of a place that the job may hold on this node.");
+  for (const auto& ledger : ledgers)
+    for (const auto& place : ledger.places)
+      text += fmt::format("terrace_ledger_budget_bytes{{job=\"{}\",place=\"{}\"}} {}\n", label_value(ledger.job),
+                          label_value(place.name), place.budget);
+  add_holdings(text, ledgers, "terrace_ledger_held_bytes", "Bytes of a place that a process holds.",
+               [](const auto& holding) { return holding.held; });
+  add_holdings(text, ledgers, "terrace_ledger_outstanding_bytes",
+               "Bytes that a process holds and has not populated yet.",
+               [](const auto& holding) { return holding.outstanding; });
+  add_holdings(text, ledgers, "terrace_ledger_share_bytes",
+               "Bytes of a place that are divided to a process which stated a demand.",
+               [](const auto& holding) { return holding.share; });
+  begin_gauge(text, "terrace_ledger_unknown_processes", "Slots that a stray write has destroyed.");
+  for (const auto& ledger : ledgers)
+    text += fmt::format("terrace_ledger_unknown_processes{{job=\"{}\"}} {}\n", label_value(ledger.job),
+                        ledger.unknown_processes);
+  return text;
+}
+
+Gauges::Gauges(const std::string& path, std::function<std::vector<LedgerView>()> ledgers)
+    : path_(path), ledgers_(std::move(ledgers)) {
+  if (path.empty()) return;
+  if (const auto problem = write(); !problem.empty())
+    throw Error(Code::failed, "--gauges " + path + ": cannot be written: " + problem);
+  // The program's signals are passed on by the thread that waits for it.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { go_on(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Gauges::~Gauges() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(path_, ignored)) std::filesystem::remove(path_, ignored);
+}
+
+void Gauges::go_on() {
+  std::unique_lock lock(mutex_);
+  // What cannot be written now, on a full disk, may be written later.
+  while (!changed_.wait_for(lock, k_between_writes, [this] { return ends_; })) (void)write();
+}
+
+std::string Gauges::write() const { return write_whole_file(path_, format_gauges(ledgers_())); }
+
+}  // namespace terrace::cli

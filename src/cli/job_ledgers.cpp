@@ -1,0 +1,61 @@
+// See job_ledgers.hpp.
+#include "cli/job_ledgers.hpp"
+
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+
+#include "cli/journal_folder.hpp"
+#include "core/error.hpp"
+#include "memory/ledger/folder.hpp"
+
+namespace terrace::cli {
+
+namespace {
+
+// The same in all launchers of a job on a node: the batch system's number, or that of the MPI job that they are
+// in.
+std::string shared_job_id() {
+  for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PMIX_NAMESPACE", "PMI_JOBID"})
+    if (auto id = environment(name); !id.empty()) return id;
+  return std::to_string(getpid());
+}
+
+memory::JobTitle title_of(const runtime::SessionConfiguration& configuration, std::string job) {
+  memory::JobTitle title{std::move(job), {}};
+  const auto& places = configuration.machine.places();
+  for (std::size_t i = 0; i < places.size(); ++i)
+    title.places.push_back({places[i].name, configuration.budget.at(i), places[i].granule});
+  return title;
+}
+
+}  // namespace
+
+JobLedgers::JobLedgers(runtime::Session& session, const std::filesystem::path& folder,
+                       std::vector<std::string>& sentences) {
+  const bool is_real = session.backend == runtime::Backend::real;
+  auto place = folder.string();
+  if (is_real) {
+    memory::remove_stale_ledgers();
+    try {
+      place = memory::make_ledger_folder();
+    } catch (const Error& error) {
+      sentences.push_back(std::string(error.what()) + "; this launch has one of its own");
+    }
+  }
+  for (auto& configuration : session.configurations) {
+    const auto job = is_real ? shared_job_id() : "-" + configuration.label;
+    files_.push_back(std::make_unique<memory::JobFile>(place, title_of(configuration, job)));
+    configuration.ledger = files_.back()->path();
+  }
+}
+
+std::vector<memory::LedgerView> JobLedgers::views() const {
+  std::vector<memory::LedgerView> views;
+  for (const auto& file : files_)
+    if (auto view = memory::view_of(file->page())) views.push_back(std::move(*view));
+  return views;
+}
+
+}  // namespace terrace::cli

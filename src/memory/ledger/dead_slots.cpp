@@ -1,0 +1,168 @@
+// See dead_slots.hpp. Who has the page mapped is read from /proc: no stray write changes that.
+#include "memory/ledger/dead_slots.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+
+namespace terrace::memory {
+
+namespace {
+
+// One line of /proc/PROCESS/maps without its path.
+struct Mapping {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::array<char, 5> rights{};
+  std::array<char, 16> device{};
+  std::uint64_t inode = 0;
+  [[nodiscard]] bool is_written_by_others() const { return rights[1] == 'w' && rights[3] == 's'; }
+  [[nodiscard]] bool is_of(const Mapping& other) const { return inode == other.inode && device == other.device; }
+};
+
+enum class Read : std::uint8_t { found, missing, refused };
+
+// The first mapping that is wanted.
+template <class Wanted>
+Read find_mapping(std::uint32_t process, Wanted wanted, Mapping& mapping) noexcept {
+  std::array<char, 32> path;
+  std::snprintf(path.data(), path.size(), "/proc/%u/maps", process);
+  const int file = ::open(path.data(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return Read::refused;
+  auto result = Read::missing;
+  std::array<char, 4096> block;
+  std::array<char, 128> line;  // its beginning, which has all but the path
+  std::size_t length = 0;
+  for (ssize_t size = 0; result == Read::missing && (size = ::read(file, block.data(), block.size())) != 0;) {
+    if (size < 0) {
+      result = Read::refused;
+      break;
+    }
+    for (const char letter : std::span(block.data(), static_cast<std::size_t>(size))) {
+      if (letter != '\n') {
+        if (length + 1 < line.size()) line[length++] = letter;
+        continue;
+      }
+      line[length] = '\0';
+      length = 0;
+      mapping = {};
+      unsigned long begin = 0;
+      unsigned long end = 0;
+      unsigned long inode = 0;
+      if (std::sscanf(line.data(), "%lx-%lx %4s %*x %15s %lu", &begin, &end, mapping.rights.data(),
+                      mapping.device.data(), &inode) != 5)
+        continue;
+      mapping.begin = begin;
+      mapping.end = end;
+      mapping.inode = inode;
+      if (!wanted(mapping)) continue;
+      result = Read::found;
+      break;
+    }
+  }
+  ::close(file);
+  return result;
+}
+
+// Whether it is true of any process there is, or the list of them cannot be read. Allocates nothing, as opendir(3)
+// would.
+template <class Predicate>
+bool any_process(Predicate is_so) noexcept {
+  const int folder = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return true;
+  alignas(dirent64) std::array<char, 4096> block;
+  bool found = false;
+  long size = 0;
+  while (!found && (size = ::syscall(SYS_getdents64, folder, block.data(), block.size())) > 0) {
+    for (long at = 0; !found && at < size;) {
+      const auto* const entry = reinterpret_cast<const dirent64*>(block.data() + at);
+      at += entry->d_reclen;
+      char* end = nullptr;
+      const auto process = static_cast<std::uint32_t>(std::strtoul(entry->d_name, &end, 10));
+      found = end != entry->d_name && *end == '\0' && is_so(process);
+    }
+  }
+  ::close(folder);
+  return found || size < 0;
+}
+
+// Another user cannot open the page. The folder of a process that hides its memory belongs to root, whoever it is.
+bool may_be_of_this_user(std::uint32_t process) noexcept {
+  std::array<char, 32> path;
+  std::snprintf(path.data(), path.size(), "/proc/%u/status", process);
+  const int file = ::open(path.data(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return errno != ENOENT;
+  std::array<char, 2048> text;
+  const auto size = ::read(file, text.data(), text.size() - 1);
+  ::close(file);
+  if (size <= 0) return false;  // it has ended
+  text[static_cast<std::size_t>(size)] = '\0';
+  const char* const line = std::strstr(text.data(), "\nUid:");
+  return !line || std::strtoul(line + 5, nullptr, 10) == ::getuid();
+}
+
+}  // namespace
+
+bool others_can_write(const void* shared, std::uint32_t asker, std::span<const std::uint32_t> known,
+                      std::uint64_t since) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(shared);
+  Mapping own;
+  const auto contains = [&](const Mapping& mapping) { return mapping.begin <= address && address < mapping.end; };
+  if (find_mapping(asker, contains, own) != Read::found) return true;
+  if (own.inode == 0) return false;  // memory of this process alone
+  const auto can_write = [&](std::uint32_t process) {
+    if (process == asker || std::ranges::find(known, process) != known.end()) return false;
+    const auto state = process_state(process);
+    if (!state || state->ended || state->start < since) return false;
+    if (state->first_thread_ended) return may_be_of_this_user(process);  // its mappings are not shown any more
+    Mapping same;
+    const auto is_same = [&](const Mapping& one) { return one.is_of(own) && one.is_written_by_others(); };
+    const auto read = find_mapping(process, is_same, same);
+    return read == Read::found || (read == Read::refused && may_be_of_this_user(process));
+  };
+  return any_process(can_write);
+}
+
+bool free_dead_slots(LedgerPage& page, const ProcessIdentity& asker, bool thorough,
+                     std::uint64_t known_since) noexcept {
+  std::array<std::uint32_t, k_ledger_slots> known;
+  std::size_t count = 0;
+  bool unknown = false;
+  bool damaged = false;
+  bool elsewhere = false;
+  const auto used = used_slots(page);
+  for (std::size_t slot = 0; slot < used; ++slot) {
+    const auto owner = read_owner(page, slot);
+    damaged = damaged || !owner.first_whole;
+    if (owner.kind == SlotOwner::Kind::unknown) {
+      unknown = true;
+    } else if (owner.kind == SlotOwner::Kind::vacant) {
+      if (owner.first_whole) vacate(page, slot, owner);  // the other copy as well
+    } else if (thorough ? is_alive(owner.who, asker) : may_be_alive(owner.who, asker)) {
+      known[count++] = owner.who.process;
+      elsewhere = elsewhere || owner.who.space != asker.space;
+    } else if (owner.first_whole) {
+      vacate(page, slot, owner);
+    }
+  }
+  if (!damaged || !thorough || elsewhere ||
+      others_can_write(&page, asker.process, std::span(known).first(count), std::max(since(page), known_since)))
+    return unknown;
+  for (std::size_t slot = 0; slot < used; ++slot) {
+    const auto owner = read_owner(page, slot);
+    if (owner.first_whole || (owner.kind == SlotOwner::Kind::owned && is_alive(owner.who, asker))) continue;
+    vacate(page, slot, owner);
+  }
+  return false;
+}
+
+}  // namespace terrace::memory

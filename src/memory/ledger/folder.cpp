@@ -1,0 +1,91 @@
+// See folder.hpp.
+#include "memory/ledger/folder.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "core/error.hpp"
+
+namespace terrace::memory {
+
+namespace {
+
+constexpr std::string_view k_ending = ".ledger";
+constexpr std::size_t k_longest_name = 64;
+
+std::string variable_or(const char* name, const char* otherwise) {
+  const char* const value = std::getenv(name);
+  return value && *value == '/' ? value : otherwise;
+}
+
+// Empty where the folder serves, else why it does not.
+std::string problem_with(const std::string& path) {
+  const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) return std::strerror(errno);
+  struct stat status {};
+  const bool known = ::fstat(folder, &status) == 0;
+  ::close(folder);
+  if (!known || status.st_uid != ::geteuid()) return "it belongs to another user";
+  if ((status.st_mode & 077) != 0) return "others may enter it; its mode has to be 0700";
+  return ::access(path.c_str(), W_OK | X_OK) == 0 ? "" : std::strerror(errno);
+}
+
+}  // namespace
+
+std::vector<std::string> ledger_folders() {
+  const auto user = "/terrace-" + std::to_string(::geteuid());
+  std::vector<std::string> folders;
+  if (const auto session = variable_or("XDG_RUNTIME_DIR", ""); !session.empty())
+    folders.push_back(session + "/terrace");
+  folders.push_back("/dev/shm" + user);
+  folders.push_back(variable_or("TMPDIR", "/tmp") + user);
+  return folders;
+}
+
+std::string make_ledger_folder() {
+  std::string problems;
+  for (const auto& folder : ledger_folders()) {
+    auto problem = ::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST ? "" : std::string(std::strerror(errno));
+    if (problem.empty()) problem = problem_with(folder);
+    if (problem.empty()) return folder;
+    problems += (problems.empty() ? "" : "; ") + folder + ": " + problem;
+  }
+  throw Error(Code::failed, "no folder for a ledger that launchers share: " + problems);
+}
+
+std::vector<std::string> ledger_paths() {
+  std::vector<std::string> paths;
+  for (const auto& folder : ledger_folders()) {
+    if (!problem_with(folder).empty()) continue;
+    DIR* const list = ::opendir(folder.c_str());
+    if (!list) continue;
+    while (const auto* entry = ::readdir(list))
+      if (std::string_view(entry->d_name).ends_with(k_ending)) paths.push_back(folder + "/" + entry->d_name);
+    ::closedir(list);
+  }
+  std::ranges::sort(paths);
+  paths.erase(std::ranges::unique(paths).begin(), paths.end());
+  return paths;
+}
+
+std::string ledger_file_name(const std::string& job) {
+  auto name = job.substr(0, k_longest_name);
+  const auto is_plain = [](char letter) {
+    return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
+           (letter >= 'A' && letter <= 'Z') || letter == '-' || letter == '_' || letter == '.';
+  };
+  for (auto& letter : name)
+    if (!is_plain(letter)) letter = '_';
+  if (name.empty() || name.front() == '.') name = "_" + name;
+  return name + std::string(k_ending);
+}
+
+}  // namespace terrace::memory

@@ -1,0 +1,60 @@
+// See mapped_page.hpp.
+#include "memory/ledger/mapped_page.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace terrace::memory {
+
+int open_ledger(const std::string& path) noexcept {
+  // A named pipe in its place must not make anybody wait.
+  return ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
+MappedPage::MappedPage(const std::string& path, Rights rights) {
+  const int file = open_ledger(path);
+  if (file < 0)
+    throw Error(errno == ENOENT ? Code::not_found : Code::failed,
+                path + ": the ledger cannot be opened: " + std::strerror(errno));
+  try {
+    map(file, path, rights);
+  } catch (...) {
+    ::close(file);
+    throw;
+  }
+  ::close(file);
+}
+
+MappedPage::MappedPage(int file, const std::string& path, Rights rights) { map(file, path, rights); }
+
+MappedPage::MappedPage(MappedPage&& other) noexcept : page_(std::exchange(other.page_, nullptr)) {}
+
+void MappedPage::map(int file, const std::string& path, Rights rights) {
+  struct stat status {};
+  if (::fstat(file, &status) != 0) throw Error(Code::failed, path + ": " + std::strerror(errno));
+  if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || (status.st_mode & 0177) != 0)
+    throw Error(Code::failed, path + ": the ledger has to be a file of this user's with mode 0600");
+  if (status.st_size != static_cast<off_t>(sizeof(LedgerPage)))
+    throw Error(Code::corrupt, path + ": the file is no ledger of this version");
+  const int protection = PROT_READ | (rights == Rights::write ? PROT_WRITE : 0);
+  void* const map = ::mmap(nullptr, sizeof(LedgerPage), protection, MAP_SHARED, file, 0);
+  if (map == MAP_FAILED) throw Error(Code::failed, path + ": the ledger cannot be mapped");
+  page_ = static_cast<LedgerPage*>(map);
+  if (load(page_->magic) == k_ledger_magic && load(page_->size) == sizeof(LedgerPage)) return;
+  ::munmap(map, sizeof(LedgerPage));
+  throw Error(Code::corrupt, path + ": the file is no ledger of this version");
+}
+
+MappedPage::~MappedPage() {
+  if (page_) ::munmap(page_, sizeof(LedgerPage));
+}
+
+}  // namespace terrace::memory

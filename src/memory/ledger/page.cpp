@@ -1,0 +1,213 @@
+// See page.hpp.
+#include "memory/ledger/page.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace terrace::memory {
+
+namespace {
+
+constexpr int k_looks = 16;  // at what its process may be writing
+
+// Each bit of the words changes half of the result's bits (the finaliser of MurmurHash3 for each word).
+constexpr std::uint64_t mixed(std::uint64_t so_far, std::uint64_t word) noexcept {
+  auto x = so_far * 0x9e3779b97f4a7c15 ^ word;
+  x = (x ^ x >> 33) * 0xff51afd7ed558ccd;
+  x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53;
+  return x ^ x >> 33;
+}
+
+// Never 0, or zeroes could be an amount with its check.
+constexpr std::uint64_t position(std::size_t slot, std::size_t place, std::uint64_t of_what) noexcept {
+  return of_what << 32 | slot << 8 | place;
+}
+
+constexpr std::uint64_t k_of_amount = 1;
+constexpr std::uint64_t k_of_demand = 2;
+
+constexpr std::uint64_t vacant_tag(std::size_t slot) noexcept { return mixed(0x766163616e74, slot); }
+
+constexpr std::uint64_t check_of(const LedgerAmount& amount, std::size_t slot, PlaceId place) noexcept {
+  return mixed(mixed(position(slot, place, k_of_amount), amount.held), amount.outstanding);
+}
+
+std::uint64_t check_of(const LedgerPage::Demand& demand, std::size_t slot, PlaceId place) noexcept {
+  return mixed(mixed(mixed(position(slot, place, k_of_demand), demand.quota), demand.weight), demand.gain);
+}
+
+ProcessIdentity load_identity(const ProcessIdentity& who) noexcept {
+  return {load(who.process), load(who.space), load(who.start), load(who.image)};
+}
+
+void store_owner(LedgerPage::Owner& owner, const ProcessIdentity& who, std::uint64_t tag) noexcept {
+  store(owner.who.process, who.process);
+  store(owner.who.space, who.space);
+  store(owner.who.start, who.start);
+  store(owner.who.image, who.image);
+  publish(owner.tag, tag);
+}
+
+constexpr std::uint64_t check_of_since(std::uint64_t since) noexcept { return mixed(0x73696e6365, since); }
+
+constexpr std::uint64_t k_used_bits = 16;
+constexpr std::uint64_t packed(std::uint64_t slots) noexcept {
+  return mixed(0x75736564, slots) << k_used_bits | slots;
+}
+
+LedgerAmount load_amount(const LedgerPage::Entry& entry) noexcept {
+  return {load(entry.amount.held), load(entry.amount.outstanding)};
+}
+
+}  // namespace
+
+LedgerPage::LedgerPage() noexcept {
+  magic = k_ledger_magic;
+  size = sizeof(LedgerPage);
+  since[0] = this_process().start;
+  since[1] = check_of_since(since[0]);
+  std::memset(&title, 0, sizeof title);
+  lock = 0;
+  said = 0;
+  looked = 0;
+  used = packed(0);
+  for (std::size_t which = 0; which < 2; ++which)
+    for (std::size_t slot = 0; slot < k_ledger_slots; ++slot) copy(which).owners[slot] = {vacant_tag(slot), {}};
+}
+
+std::uint64_t since(const LedgerPage& page) noexcept {
+  const auto time = load(page.since[0]);
+  return load(page.since[1]) == check_of_since(time) ? time : 0;
+}
+
+std::size_t used_slots(const LedgerPage& page) noexcept {
+  const auto word = load(page.used);
+  const auto slots = word & ((1U << k_used_bits) - 1);
+  return word == packed(slots) && slots <= k_ledger_slots ? slots : k_ledger_slots;
+}
+
+void raise_used_slots(LedgerPage& page, std::size_t slots) noexcept {
+  while (true) {
+    const auto found = load(page.used);
+    const auto wanted = packed(std::max(used_slots(page), slots));
+    if (found == wanted || replace(page.used, found, wanted)) return;
+  }
+}
+
+std::uint64_t tag_of(const ProcessIdentity& who, std::size_t slot) noexcept {
+  const auto number = std::uint64_t{who.process} << 32 | who.space;
+  return mixed(mixed(mixed(mixed(0x6f776e6564, slot), number), who.start), who.image);
+}
+
+SlotOwner read_owner(const LedgerPage& page, std::size_t slot) noexcept {
+  SlotOwner found;
+  for (int look = 0; look < k_looks; ++look) {
+    for (std::size_t copy = 0; copy < 2; ++copy) {
+      const auto& owner = page.copy(copy).owners[slot];
+      const auto tag = found.tags[copy] = load(owner.tag);
+      if (tag == vacant_tag(slot)) {
+        found.kind = SlotOwner::Kind::vacant;
+      } else if (const auto who = load_identity(owner.who); tag == tag_of(who, slot)) {
+        found.kind = SlotOwner::Kind::owned;
+        found.who = who;
+      } else {
+        continue;
+      }
+      found.first_whole = copy == 0;
+      if (copy == 0) found.tags[1] = load(page.second.owners[slot].tag);
+      return found;
+    }
+  }
+  return found;
+}
+
+bool claim(LedgerPage& page, std::size_t slot, const SlotOwner& found, const ProcessIdentity& who) noexcept {
+  const auto tag = tag_of(who, slot);
+  if (found.tags[0] != tag && !replace(page.first.owners[slot].tag, found.tags[0], tag)) return false;
+  store_owner(page.first.owners[slot], who, tag);
+  store_owner(page.second.owners[slot], who, tag);
+  return true;
+}
+
+void vacate(LedgerPage& page, std::size_t slot, const SlotOwner& found) noexcept {
+  if (!replace(page.first.owners[slot].tag, found.tags[0], vacant_tag(slot))) return;
+  replace(page.second.owners[slot].tag, found.tags[1], vacant_tag(slot));
+}
+
+bool is_owned_by(const LedgerPage& page, std::size_t slot, const ProcessIdentity& who,
+                 std::uint64_t tag) noexcept {
+  const auto says = [&](const LedgerPage::Owner& owner) {
+    return load(owner.tag) == tag && load_identity(owner.who) == who;
+  };
+  return says(page.first.owners[slot]) && says(page.second.owners[slot]);
+}
+
+std::optional<LedgerAmount> read_amount(const LedgerPage& page, std::size_t slot, PlaceId place) noexcept {
+  for (int look = 0; look < k_looks; ++look) {
+    std::optional<LedgerAmount> found;
+    for (std::size_t copy = 0; copy < 2; ++copy) {
+      const auto& entry = page.copy(copy).entries[slot][place];
+      const auto amount = load_amount(entry);
+      if (load(entry.check) != check_of(amount, slot, place)) continue;
+      if (!found) found.emplace();
+      found->held = std::max(found->held, amount.held);
+      found->outstanding = std::max(found->outstanding, amount.outstanding);
+    }
+    if (found) return found;
+  }
+  return std::nullopt;
+}
+
+void write_amount(LedgerPage& page, std::size_t slot, PlaceId place, const LedgerAmount& amount) noexcept {
+  const auto check = check_of(amount, slot, place);
+  auto& first = page.first.entries[slot][place];
+  store(first.amount.held, amount.held);
+  store(first.amount.outstanding, amount.outstanding);
+  store(first.check, check);
+  auto& second = page.second.entries[slot][place];
+  store(second.amount.held, amount.held);
+  store(second.amount.outstanding, amount.outstanding);
+  publish(second.check, check);
+}
+
+bool says_amount(const LedgerPage& page, std::size_t slot, PlaceId place, const LedgerAmount& amount) noexcept {
+  const auto check = check_of(amount, slot, place);
+  const auto says = [&](const LedgerPage::Entry& entry) {
+    return load(entry.check) == check && load_amount(entry) == amount;
+  };
+  return says(page.first.entries[slot][place]) && says(page.second.entries[slot][place]);
+}
+
+LedgerDemand read_demand(const LedgerPage& page, std::size_t slot, PlaceId place) noexcept {
+  const auto& shared = page.demands[slot][place];
+  for (int look = 0; look < k_looks; ++look) {
+    const LedgerPage::Demand seen{load(shared.quota), load(shared.weight), load(shared.gain), load(shared.check)};
+    if (seen.check != check_of(seen, slot, place)) continue;
+    return {seen.quota, static_cast<std::uint32_t>(seen.weight), std::bit_cast<double>(seen.gain)};
+  }
+  return {.weight = 0};
+}
+
+void write_demand(LedgerPage& page, std::size_t slot, PlaceId place, const LedgerDemand& demand) noexcept {
+  LedgerPage::Demand wanted{demand.quota, demand.weight, std::bit_cast<std::uint64_t>(demand.gain), 0};
+  wanted.check = check_of(wanted, slot, place);
+  auto& shared = page.demands[slot][place];
+  store(shared.quota, wanted.quota);
+  store(shared.weight, wanted.weight);
+  store(shared.gain, wanted.gain);
+  publish(shared.check, wanted.check);
+}
+
+std::uint64_t check_of(const LedgerTitle& title) noexcept {
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(&title);
+  std::uint64_t check = 0;
+  for (std::size_t at = 0; at < offsetof(LedgerTitle, check); at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes + at, sizeof word);
+    check = mixed(check, word);
+  }
+  return check;
+}
+
+}  // namespace terrace::memory

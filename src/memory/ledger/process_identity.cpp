@@ -1,0 +1,92 @@
+// See process_identity.hpp. Allocates nothing: a ledger asks while a program's own allocation waits.
+#include "memory/ledger/process_identity.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace terrace::memory {
+
+namespace {
+
+constexpr int k_field_state = 3;  // proc(5)
+constexpr int k_field_threads = 20;
+constexpr int k_field_start = 22;
+
+std::uint32_t namespace_of_numbers() noexcept {
+  struct stat status {};
+  return ::stat("/proc/self/ns/pid", &status) == 0 ? static_cast<std::uint32_t>(status.st_ino) : 0;
+}
+
+// The kernel gives each program 16 random bytes.
+std::uint64_t random_of_image() noexcept {
+  std::uint64_t image = 0;
+  if (const auto* bytes = reinterpret_cast<const void*>(::getauxval(AT_RANDOM)))
+    std::memcpy(&image, bytes, sizeof image);
+  return image;
+}
+
+}  // namespace
+
+std::optional<ProcessState> process_state(std::uint32_t process) noexcept {
+  std::array<char, 32> path;
+  std::snprintf(path.data(), path.size(), "/proc/%u/stat", process);
+  const int file = ::open(path.data(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  std::array<char, 1024> text;
+  const auto size = ::read(file, text.data(), text.size() - 1);
+  ::close(file);
+  if (size <= 0) return std::nullopt;
+  text[static_cast<std::size_t>(size)] = '\0';
+  const char* at = std::strrchr(text.data(), ')');  // the name before it may hold anything
+  if (!at) return std::nullopt;
+  ProcessState state;
+  char letter = '?';
+  std::uint64_t threads = 0;
+  for (int field = 2; field < k_field_start;) {
+    at = std::strchr(at, ' ');
+    if (!at) return std::nullopt;
+    ++at;
+    ++field;
+    if (field == k_field_state) letter = *at;
+    if (field == k_field_threads) threads = std::strtoull(at, nullptr, 10);
+    if (field == k_field_start) state.start = std::strtoull(at, nullptr, 10);
+  }
+  const bool first_ended = letter == 'Z' || letter == 'X';
+  state.ended = first_ended && threads <= 1;
+  state.first_thread_ended = first_ended && threads > 1;
+  return state;
+}
+
+ProcessIdentity this_process() noexcept {
+  ProcessIdentity me;
+  me.process = static_cast<std::uint32_t>(::getpid());
+  me.space = namespace_of_numbers();
+  if (const auto state = process_state(me.process)) me.start = state->start;
+  me.image = random_of_image();
+  return me;
+}
+
+bool may_be_alive(const ProcessIdentity& who, const ProcessIdentity& asker) noexcept {
+  if (who.space != asker.space) return true;  // its number says nothing here
+  if (who.process == asker.process) return who.start == asker.start && who.image == asker.image;
+  return ::kill(static_cast<pid_t>(who.process), 0) == 0 || errno != ESRCH;
+}
+
+bool is_alive(const ProcessIdentity& who, const ProcessIdentity& asker) noexcept {
+  if (!may_be_alive(who, asker)) return false;
+  if (who.space != asker.space || who.process == asker.process) return true;
+  const auto state = process_state(who.process);
+  if (!state) return !process_state(asker.process) || may_be_alive(who, asker);
+  return !state->ended && (state->start == who.start || who.start == 0);
+}
+
+}  // namespace terrace::memory

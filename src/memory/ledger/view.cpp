@@ -1,0 +1,80 @@
+// See view.hpp.
+#include "memory/ledger/view.hpp"
+
+#include <array>
+#include <cstring>
+#include <span>
+
+#include "core/error.hpp"
+#include "memory/ledger/division.hpp"
+#include "memory/ledger/folder.hpp"
+#include "memory/ledger/mapped_page.hpp"
+
+namespace terrace::memory {
+
+namespace {
+
+std::string text_of(std::span<const char> field) { return {field.data(), ::strnlen(field.data(), field.size())}; }
+
+void add_shares(const LedgerPage& page, const LedgerTitle& title, std::span<const std::size_t> slots,
+                LedgerView& view) {
+  std::array<LedgerDemand, k_ledger_slots> demands;
+  std::array<std::uint64_t, k_ledger_slots> shares{};
+  for (PlaceId place = 0; place < title.places; ++place) {
+    for (std::size_t i = 0; i < slots.size(); ++i) demands[i] = read_demand(page, slots[i], place);
+    divide(title.place[place].budget, title.place[place].granule, std::span(demands).first(slots.size()), shares);
+    for (std::size_t i = 0; i < slots.size(); ++i)
+      if (demands[i].weight > 0) view.processes[i].holdings[place].share = shares[i];
+  }
+}
+
+}  // namespace
+
+std::optional<LedgerView> view_of(const LedgerPage& page) {
+  LedgerTitle title;
+  std::memcpy(&title, &page.title, sizeof title);
+  if (check_of(title) != title.check || title.places > k_ledger_places) return std::nullopt;
+  LedgerView view;
+  view.job = text_of(title.job);
+  for (PlaceId place = 0; place < title.places; ++place)
+    view.places.push_back({text_of(title.place[place].name), title.place[place].budget});
+  const auto asker = this_process();
+  std::array<std::size_t, k_ledger_slots> slots;
+  std::size_t count = 0;
+  for (std::size_t slot = 0; slot < used_slots(page); ++slot) {
+    const auto owner = read_owner(page, slot);
+    if (owner.kind == SlotOwner::Kind::vacant) continue;
+    if (owner.kind == SlotOwner::Kind::unknown) {
+      ++view.unknown_processes;
+      continue;
+    }
+    if (!is_alive(owner.who, asker)) continue;
+    slots[count++] = slot;
+    auto& process = view.processes.emplace_back();
+    process.process = owner.who.process;
+    for (PlaceId place = 0; place < title.places; ++place) {
+      auto& holding = process.holdings.emplace_back();
+      const auto amount = read_amount(page, slot, place);
+      if (!amount) continue;
+      holding.held = amount->held;
+      holding.outstanding = amount->outstanding;
+    }
+  }
+  add_shares(page, title, std::span(slots).first(count), view);
+  return view;
+}
+
+std::vector<LedgerView> ledgers_of_this_user() {
+  std::vector<LedgerView> views;
+  for (const auto& path : ledger_paths()) {
+    try {
+      const MappedPage mapped(path, MappedPage::Rights::read);
+      auto view = view_of(mapped.page());
+      if (view && (!view->processes.empty() || view->unknown_processes > 0)) views.push_back(std::move(*view));
+    } catch (const Error&) {  // it is no ledger of this user's
+    }
+  }
+  return views;
+}
+
+}  // namespace terrace::memory

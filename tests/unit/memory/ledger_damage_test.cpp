@@ -1,0 +1,226 @@
+// The ledger where processes have died in unusual ways or have written over the page; demands and reservations.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "ledger_fixture.hpp"
+
+namespace terrace::memory {
+namespace {
+
+// A child that holds something until it is told to end.
+class Child {
+ public:
+  template <class Body>
+  explicit Child(Body body) {
+    int ready[2];
+    if (::pipe(ready) != 0) return;
+    process_ = ::fork();
+    if (process_ == 0) {
+      body();
+      char byte = 0;
+      (void)!::write(ready[1], &byte, 1);
+      while (true) ::pause();
+    }
+    ::close(ready[1]);
+    char byte = 0;
+    (void)!::read(ready[0], &byte, 1);
+    ::close(ready[0]);
+  }
+  ~Child() { end(); }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  void end() {
+    if (process_ <= 0) return;
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+    process_ = 0;
+  }
+  // Its memory is free; its parent has not asked for its status.
+  void end_unasked() const {
+    ::kill(process_, SIGKILL);
+    siginfo_t about;
+    ::waitid(P_PID, static_cast<id_t>(process_), &about, WEXITED | WNOWAIT);
+  }
+  [[nodiscard]] pid_t process() const { return process_; }
+
+ private:
+  pid_t process_ = 0;
+};
+
+SlotOwner owner_of(const LedgerPage& page, pid_t process, std::size_t& slot) {
+  for (slot = 0; slot < used_slots(page); ++slot) {
+    const auto owner = read_owner(page, slot);
+    if (owner.kind == SlotOwner::Kind::owned && owner.who.process == static_cast<std::uint32_t>(process))
+      return owner;
+  }
+  return {};
+}
+
+TEST(LedgerDamage, AProcessThatHasEndedHoldsNothingBeforeItsParentKnows) {
+  const SharedPage shared;
+  Ledger ledger(*shared.page, {{100}});
+  const Child child([&] { ledger.take(0, {60}); });
+  EXPECT_FALSE(ledger.take(0, {41}));
+  shared.page->looked = 0;
+  child.end_unasked();
+  EXPECT_TRUE(ledger.take(0, {100}));
+}
+
+TEST(LedgerDamage, AnotherProcessWithTheSameNumberDoesNotHoldWhatADeadOneHeld) {
+  const SharedPage shared;
+  Ledger ledger(*shared.page, {{100}});
+  const Child child([&] { ledger.take(0, {60}); });
+  std::size_t slot = 0;
+  const auto owner = owner_of(*shared.page, child.process(), slot);
+  auto older = owner.who;
+  --older.start;
+  vacate(*shared.page, slot, owner);
+  ASSERT_TRUE(claim(*shared.page, slot, read_owner(*shared.page, slot), older));
+  EXPECT_TRUE(ledger.take(0, {100}));
+}
+
+TEST(LedgerDamage, APageOfZeroesIsNotAnEmptyLedger) {
+  const SharedPage shared;
+  Ledger ledger(*shared.page, {{100}});
+  Child child([&] { ledger.take(0, {60}); });
+  std::memset(static_cast<void*>(shared.page), 0, sizeof(LedgerPage));
+  EXPECT_FALSE(ledger.take(0, {41})) << "a process lives whose slot is destroyed";
+  EXPECT_EQ(ledger.available(0), Bytes{0});
+  EXPECT_EQ(ledger.held(0), Bytes{100});
+  child.end();
+  shared.page->looked = 0;
+  EXPECT_TRUE(ledger.take(0, {100}));
+}
+
+// Whose first thread has ended lives on in the others, though the system shows no mappings of it.
+TEST(LedgerDamage, AProcessWithoutItsFirstThreadIsAlive) {
+  const SharedPage shared;
+  Ledger ledger(*shared.page, {{100}});
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const auto child = ::fork();
+  if (child == 0) {
+    ledger.take(0, {60});
+    std::thread([&] {
+      while (!process_state(static_cast<std::uint32_t>(::getpid()))->first_thread_ended) ::sched_yield();
+      char byte = 0;
+      (void)!::write(ready[1], &byte, 1);
+      while (true) ::pause();
+    }).detach();
+    ::syscall(SYS_exit, 0);  // of this thread alone
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  EXPECT_FALSE(ledger.take(0, {41}));
+  std::memset(static_cast<void*>(shared.page), 0, sizeof(LedgerPage));
+  EXPECT_FALSE(ledger.take(0, {41}));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  shared.page->looked = 0;
+  EXPECT_TRUE(ledger.take(0, {100}));
+}
+
+TEST(LedgerDamage, OneCopyIsEnough) {
+  for (std::size_t which = 0; which < 2; ++which) {
+    const SharedPage shared;
+    Ledger ledger(*shared.page, {{100}});
+    Child child([&] { ledger.take(0, {60}); });
+    std::memset(static_cast<void*>(&shared.page->copy(which)), 0x5a, sizeof(LedgerPage::Copy));
+    EXPECT_TRUE(ledger.take(0, {40}));
+    EXPECT_FALSE(ledger.take(0, {1}));
+    child.end();
+    EXPECT_EQ(ledger.available(0), Bytes{60});
+  }
+}
+
+TEST(LedgerDamage, ItsProcessWritesItAgain) {
+  static int said = 0;
+  said = 0;
+  const SharedPage shared;
+  Ledger ledger(*shared.page, {{100}, {10}}, {.say = [](const char*) { ++said; }});
+  ASSERT_TRUE(ledger.take(0, {60}));
+  for (int round = 0; round < 2; ++round) {
+    std::memset(static_cast<void*>(&shared.page->first), 0, sizeof(LedgerPage::Copy));
+    std::memset(static_cast<void*>(&shared.page->second), 0, sizeof(LedgerPage::Copy));
+    ASSERT_FALSE(read_amount(*shared.page, 0, 0));
+    EXPECT_TRUE(ledger.take(0, {1})) << "of its own it knows";
+    EXPECT_EQ(read_owner(*shared.page, 0).kind, SlotOwner::Kind::owned);
+    EXPECT_EQ(read_amount(*shared.page, 0, 0)->held, 61u + static_cast<unsigned>(round));
+  }
+  EXPECT_EQ(said, 1);
+}
+
+TEST(LedgerDamage, AnExecutedProgramBeginsAnAccountOfItsOwn) {
+  const SharedPage shared;
+  Ledger ledger(*shared.page, {{100}});
+  // What the process was before, as it would find itself.
+  auto before = this_process();
+  ++before.image;
+  ASSERT_TRUE(claim(*shared.page, 1, read_owner(*shared.page, 1), before));
+  write_amount(*shared.page, 1, 0, {70, 0});
+  raise_used_slots(*shared.page, 2);
+  EXPECT_TRUE(ledger.take(0, {100}));
+}
+
+TEST(LedgerDemands, ReserveTheUnusedSharesOfTheOthers) {
+  const SharedPage shared;
+  Ledger ledger(*shared.page, {{100 << 12}});
+  Child child([&] {
+    ledger.state(0, {.weight = 3});
+    ledger.take(0, {10 << 12});
+  });
+  EXPECT_EQ(ledger.available(0), Bytes{0}) << "without a demand: what is beyond the others' shares";
+  ledger.state(0, {.weight = 1});
+  EXPECT_EQ(ledger.share(0), Bytes{25 << 12});
+  EXPECT_EQ(ledger.available(0), Bytes{25 << 12});
+  EXPECT_FALSE(ledger.take(0, {26 << 12}));
+  EXPECT_TRUE(ledger.take(0, {25 << 12}));
+  EXPECT_FALSE(ledger.take(0, {1}));
+  child.end();
+  EXPECT_EQ(ledger.available(0), Bytes{75 << 12}) << "a dead process demands nothing";
+  ledger.state(0, {.weight = 0});
+  EXPECT_EQ(ledger.share(0), Bytes{100 << 12});
+}
+
+TEST(LedgerDemands, WhatAQuotaLeavesIsForWhoComes) {
+  const SharedPage shared;
+  Ledger ledger(*shared.page, {{100 << 12}});
+  const Child child([&] { ledger.state(0, {.quota = 30 << 12}); });
+  EXPECT_EQ(ledger.available(0), Bytes{70 << 12});
+  EXPECT_TRUE(ledger.take(0, {70 << 12}));
+  EXPECT_FALSE(ledger.take(0, {1 << 12}));
+}
+
+TEST(LedgerReservations, CountUntilTheyArePopulatedOrTheirProcessIsDead) {
+  const SharedPage shared;
+  Ledger ledger(*shared.page, {{100}});
+  std::uint64_t free = 50;
+  const Ledger::FreeMemory system{
+      [](void* context, PlaceId) { return Bytes{*static_cast<std::uint64_t*>(context)}; }, &free};
+  Child child([&] { ledger.reserve(0, {20}, system); });
+  EXPECT_EQ(ledger.outstanding(0), Bytes{20});
+  EXPECT_FALSE(ledger.reserve(0, {31}, system)) << "the budget has room; the system has not";
+  EXPECT_TRUE(ledger.reserve(0, {30}, system));
+  EXPECT_EQ(ledger.outstanding(0), Bytes{50});
+  free = 20;
+  ledger.populated(0, {30});
+  EXPECT_EQ(ledger.outstanding(0), Bytes{20});
+  EXPECT_EQ(ledger.held(0), Bytes{50});
+  EXPECT_FALSE(ledger.reserve(0, {1}, system));
+  child.end();
+  EXPECT_EQ(ledger.outstanding(0), Bytes{0});
+  EXPECT_EQ(ledger.held(0), Bytes{30});
+  EXPECT_TRUE(ledger.reserve(0, {20}, system));
+  ledger.give(0, {50});
+  EXPECT_EQ(ledger.outstanding(0), Bytes{0}) << "what is given back is not to be populated";
+}
+
+}  // namespace
+}  // namespace terrace::memory

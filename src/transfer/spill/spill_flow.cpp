@@ -87,7 +87,8 @@ Spill::Slot Spill::obtain(bool forced) noexcept {
   is_foreseen(*found, false);
   tell(*found);
   leaving_.erase(found);
-  return chunk.slot;
+  pool_->give(chunk.slot);  // its page is not new any more
+  return pool_->take(false);
 }
 
 void Spill::start_read(ChunkId c, Slot slot) noexcept {

@@ -205,6 +205,23 @@ TEST_P(SpillTest, TheKernelPagesWhatIsTouchedInNoOrder) {
   for (std::size_t c = 0; c < k_chunks; ++c) EXPECT_EQ(again[c * k_words], c + 1);
 }
 
+// Pages that had other content are cleared before they become new memory, also where nobody touched that content.
+TEST_P(SpillTest, NewMemoryIsZeroWhateverItsPagesHad) {
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(3 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t c = 0; c < k_chunks; ++c)
+    for (std::size_t i = 0; i < k_words; i += 512) data[c * k_words + i] = c + 1;
+  for (int round = 0; round < 10; ++round) {
+    // Some of a sweep, so that what follows is read ahead and then not touched.
+    for (std::size_t c = 0; c < 20 + 4 * static_cast<std::size_t>(round % 5); ++c) ASSERT_EQ(data[c * k_words], c + 1);
+    auto* const block = memory.allocate(k_chunks / 2);
+    for (std::size_t c = 0; c < k_chunks / 2; ++c)
+      for (std::size_t i = 0; i < k_words; i += 512) ASSERT_EQ(block[c * k_words + i], 0U) << round << ": " << c;
+    memory.release(block);
+  }
+}
+
 TEST_P(SpillTest, ZerosTakeNoRoomInTheFile) {
   constexpr std::size_t k_chunks = 40;
   Spilled memory(k_chunks, GetParam());

@@ -214,7 +214,8 @@ TEST_P(SpillTest, NewMemoryIsZeroWhateverItsPagesHad) {
     for (std::size_t i = 0; i < k_words; i += 512) data[c * k_words + i] = c + 1;
   for (int round = 0; round < 10; ++round) {
     // Some of a sweep, so that what follows is read ahead and then not touched.
-    for (std::size_t c = 0; c < 20 + 4 * static_cast<std::size_t>(round % 5); ++c) ASSERT_EQ(data[c * k_words], c + 1);
+    for (std::size_t c = 0; c < 20 + 4 * static_cast<std::size_t>(round % 5); ++c)
+      ASSERT_EQ(data[c * k_words], c + 1);
     auto* const block = memory.allocate(k_chunks / 2);
     for (std::size_t c = 0; c < k_chunks / 2; ++c)
       for (std::size_t i = 0; i < k_words; i += 512) ASSERT_EQ(block[c * k_words + i], 0U) << round << ": " << c;

@@ -1,0 +1,74 @@
+// `terrace run --memory`: whole programs with more data than memory do as they do without.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#include "program_fixture.hpp"
+
+namespace terrace::test {
+namespace {
+
+class Spilled : public ProgramTest {
+ protected:
+  Spilled() : ProgramTest("spilled") {}
+  // A folder on a disk: the usual one for temporary files may be in memory.
+  void SetUp() override {
+    char name[] = "/var/tmp/terrace-spilled-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    disk_ = name;
+    const auto probe = with("64MiB", TERRACE_LARGE_DATA " 8");
+    if (probe.output.find("memory over a file needs") != std::string::npos) GTEST_SKIP() << probe.output;
+  }
+  void TearDown() override { std::filesystem::remove_all(disk_); }
+  [[nodiscard]] Outcome with(const std::string& memory, const std::string& command,
+                             const std::string& options = "") const {
+    std::filesystem::remove(root_ + "/profile.terrace");
+    return run(TERRACE_LAUNCHER " run --memory " + memory + " --spill " + disk_ + " -o profile.terrace " +
+               options + " -- " + command);
+  }
+  std::string disk_;
+};
+
+TEST_F(Spilled, AProgramWithThreeTimesItsMemoryComputesTheSame) {
+  const auto alone = run(TERRACE_LARGE_DATA " 192");
+  const auto done = with("96MiB", TERRACE_LARGE_DATA " 192");
+  EXPECT_EQ(done.status, 0) << done.output;
+  ASSERT_FALSE(alone.output.empty());
+  EXPECT_NE(done.output.find(alone.output), std::string::npos) << done.output << alone.output;
+  EXPECT_NE(done.output.find("of data in 96MiB of memory: read "), std::string::npos) << done.output;
+  EXPECT_TRUE(std::filesystem::is_empty(disk_));
+}
+
+TEST_F(Spilled, WhatFitsIsNotWrittenAndNothingIsSaid) {
+  const auto done = with("512MiB", TERRACE_LARGE_DATA " 64");
+  EXPECT_EQ(done.status, 0);
+  EXPECT_EQ(done.output.find("of data in"), std::string::npos) << done.output;
+}
+
+TEST_F(Spilled, AKilledProgramLeavesNothing) {
+  const auto done = run("sh -c '" TERRACE_LAUNCHER " run --memory 96MiB --spill " + disk_ +
+                        " -o profile.terrace -- " TERRACE_LARGE_DATA
+                        " 192 wait > there & while ! test -s there; do sleep 0.1; done; "
+                        "kill -KILL $(cat there); wait $!; echo status $?'");
+  EXPECT_NE(done.output.find("status 137"), std::string::npos) << done.output;
+  EXPECT_TRUE(std::filesystem::is_empty(disk_));
+}
+
+TEST_F(Spilled, RefusesWhatItCannotUse) {
+  const auto refused = [&](const std::string& options, const std::string& why) {
+    const auto done = run(TERRACE_LAUNCHER " run " + options + " -- true");
+    EXPECT_EQ(done.status, 2) << options;
+    EXPECT_NE(done.output.find(why), std::string::npos) << done.output;
+    EXPECT_EQ(std::count(done.output.begin(), done.output.end(), '\n'), 1) << done.output;
+  };
+  refused("--spill " + disk_, "say with --memory how much memory there is");
+  refused("--memory 1MiB --spill " + disk_, "--memory 1MiB: at least 64MiB is needed");
+  refused("--memory 1GiB --spill " + disk_ + "/none", "it is no folder that can be written to");
+  refused("--memory 1GiB --spill /dev/shm", "is in memory itself");
+  refused("--memory lots --spill " + disk_, "lots");
+}
+
+}  // namespace
+}  // namespace terrace::test

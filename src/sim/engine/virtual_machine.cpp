@@ -33,15 +33,16 @@ VirtualMachine::VirtualMachine(const machine::Machine& machine, InitiatorId init
 // --------------------------------------------------------------------------------------------------------
 
 void VirtualMachine::tallied(const observe::Quantum& quantum, const observe::Tally& tally) {
-  serve(quantum, tally);
   account_.accesses += quantum.accesses;
   account_.instructions += quantum.instructions;
 
   runs(quantum.thread);
   pay_stalls();
+  begin_copies();
+  // Behind what may end transfers: from here on each that ends takes its chunk's traffic along (copied()).
+  serve(quantum, tally);
   const auto core = law_.cost().core_time(quantum);
   law_.price(core, by_place_, demand_);
-  begin_copies();
   wait_for_touched(core, tally);
   const bool copies_are_ahead = engine_.running() != nullptr && copied_until_ > now();
   if (several_ || copies_are_ahead)

@@ -126,6 +126,30 @@ TEST(Price, FreeMovesCostNothing) {
   EXPECT_EQ(world.virtual_machine.account().stalled.value, 0);
 }
 
+// A chunk goes and comes back: it goes while the program pays for a stall, before the quantum is served, and comes
+// back inside the quantum, whose traffic it takes along. (The traffic once was where the chunk had been before.)
+TEST(Price, TrafficIsWhereTheChunkIsWhenStallsArePaid) {
+  auto copier = swap();
+  copier.stall = Seconds{100e-6};
+  copier.trap = {};
+  TestWorld world(test_machine({.latency = 4, .copier = copier, .cores = 8}));
+  const auto small = world.add_chunks(2, 64 * 1024, k_slow);   // 36 us each
+  const auto moved = world.add_chunks(1, 512 * 1024, k_slow);  // 116 us
+  world.virtual_machine.submit({small, k_fast});
+  world.virtual_machine.submit({small + 1, k_fast});
+  world.virtual_machine.submit({moved, k_fast});
+  world.virtual_machine.submit({moved, k_slow});
+  compute(world, 36.5e-6);
+  ASSERT_EQ(world.virtual_machine.completions().size(), 2U);
+  const observe::Miss miss{moved, 0, 255, observe::MissKind::dependent};
+  world.virtual_machine.quantum({0, 1, static_cast<std::uint64_t>(1e-3 / 0.25e-9), {}, {&miss, 1}});
+  ASSERT_EQ(world.virtual_machine.completions().size(), 2U);
+  const auto exposed = world.virtual_machine.account().exposed.value;
+  EXPECT_GT(exposed, 86e-9);  // of both places, by how long it was where
+  EXPECT_LT(exposed, 344e-9);
+  EXPECT_NEAR(world.virtual_machine.account().total().value, world.now(), 1e-9);
+}
+
 TEST(Price, PlanningTakesACoreOrSharesOne) {
   TestWorld free(test_machine({.cores = 2}));
   EXPECT_EQ(free.virtual_machine.finished_beside({1e-3}).value, 1e-3);

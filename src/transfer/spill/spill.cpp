@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "core/error.hpp"
 #include "transfer/exchange/quiet_thread.hpp"

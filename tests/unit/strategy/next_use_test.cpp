@@ -128,7 +128,7 @@ TEST(NextUse, KeepsWhatASweepWillNeedSoonest) {
 
 TEST(NextUse, KnowsPhasesThatOverlapAndAHotObject) {
   Sequence round;
-  for (const auto part : {sweep(0, 250), sweep(150, 400)})
+  for (const auto& part : {sweep(0, 250), sweep(150, 400)})
     for (const auto chunk : part) {
       round.push_back(chunk);
       if (round.size() % 7 == 0) round.push_back(400 + round.size() % 5);

@@ -26,9 +26,6 @@ from accounts import PAGE, Object, Run, Sample
 from audit import PlanReader, Verdict, clock_offset
 
 PATIENCE = 0.5  # of a phase's time
-# Seconds that a move may begin before its sentinel was last seen put aside: on a busy host the two accounts differ
-# by up to 16 ms, and it is not known why.
-EARLY = 0.05
 
 
 @dataclass
@@ -279,7 +276,7 @@ def check_timed_plan(samples: list[Sample], run: Run, plan: Path, home: str, tol
             verdict.problems.append(f"the plan has object {key[0]} chunk {key[1]} to node {key[2]}, not {move}")
             return verdict
         what = f"iteration {move.iteration}: object {move.object} chunk {move.chunk} to place {move.target}"
-        if move.begun + high < event.low - EARLY:
+        if move.begun + high < event.low:
             verdict.problems.append(f"{what}: begun {event.low - move.begun - high:.6f} s before it was due")
         if move.begun + low > max(event.high, free) + tolerance:
             verdict.problems.append(f"{what}: begun {move.begun + low - max(event.high, free):.6f} s late")

@@ -114,6 +114,8 @@ static void audit_memory(void) {
   close(file);
   if (size + 1 >= sizeof g_maps) abort();
   g_maps[size] = '\0';
+  // Mappings are told in pieces: one that grew meanwhile, into one that was told before, comes once more as a whole.
+  unsigned long long told = 0;
   for (char *line = g_maps, *next; *line; line = next) {
     next = strchr(line, '\n');
     if (!next) break;
@@ -121,6 +123,9 @@ static void audit_memory(void) {
     unsigned long long low, high, offset, inode;
     char rights[8], device[16];
     if (sscanf(line, "%llx-%llx %7s %llx %15s %llu", &low, &high, rights, &offset, device, &inode) != 6) continue;
+    if (low < told) low = told;
+    if (high <= low) continue;
+    told = high;
     if (rights[0] != 'r' || rights[1] != 'w' || rights[3] != 'p' || strstr(line, "[stack]")) continue;
     audit_range(low, high, page_map);
   }

@@ -132,12 +132,13 @@ class TimedReader(PlanReader):
                     for begin, time, end in zip(at.begin, took, at.end, strict=True)
                 )
             )
-            if s in touched:  # and so are all before it, once it is
-                later = [bounds for k, bounds in touched.items() if k >= s]
-                low, high = min(low for low, _ in later), min(high for _, high in later)
+            if s in touched:
+                due = touched[s]
                 if took is not None:  # whoever does not touch it holds it up for so long
-                    low = min(low, at.begin[0] + (phase.share(s) + PATIENCE) * took[0])
-                due = low, high
+                    due = min(due[0], at.begin[0] + (phase.share(s) + PATIENCE) * took[0]), due[1]
+            # Once a sentinel is touched all before it are due, by whatever they would begin themselves.
+            later = [bounds for k, bounds in touched.items() if k > s]
+            due = min([due[0], *(low for low, _ in later)]), min([due[1], *(high for _, high in later)])
             for move in self._by_segment.get((at.position, s), []):
                 self._ask(move, at.begin if s == 0 else (due[0], due[1]), living)
 

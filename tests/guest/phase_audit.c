@@ -114,7 +114,8 @@ static void audit_memory(void) {
   close(file);
   if (size + 1 >= sizeof g_maps) abort();
   g_maps[size] = '\0';
-  // Mappings are told in pieces: one that grew meanwhile, into one that was told before, comes once more as a whole.
+  // Mappings are told in pieces: one that grew meanwhile, into one that was told before, comes once more as a
+  // whole.
   unsigned long long told = 0;
   for (char *line = g_maps, *next; *line; line = next) {
     next = strchr(line, '\n');

@@ -1,6 +1,9 @@
 // See spilled_heap.hpp.
 #include "agent/heap/spilled_heap.hpp"
 
+#include <cstring>
+#include <utility>
+
 namespace terrace::agent {
 
 namespace {
@@ -23,6 +26,8 @@ void* SpilledHeap::allocate(std::size_t size, std::size_t alignment) noexcept {
   if (block) spill_.reserve(reinterpret_cast<std::uint64_t>(block), space_.find(block).size);
   return block;
 }
+
+void SpilledHeap::clear(void* address, std::size_t size) noexcept { std::memset(address, 0, size); }
 
 bool SpilledHeap::release(void* block) noexcept {
   const auto found = space_.find(block);

@@ -14,6 +14,8 @@ class SpilledHeap {
   // Smaller blocks are left to the next allocator: a block has chunks of its own.
   static constexpr std::size_t k_least = std::size_t{1} << 20;
 
+  static constexpr std::size_t k_granule = transfer::Spill::k_chunk;  // sizes are multiples of it
+
   // At most `reserve` bytes of blocks. `parts` without base and size. Throws Error{failed}, as Spill does.
   SpilledHeap(Bytes reserve, transfer::Spill::Parts parts);
 
@@ -22,6 +24,8 @@ class SpilledHeap {
   // False, and nothing happened, where it is none of these blocks.
   bool release(void* block) noexcept;
   [[nodiscard]] bool contains(const void* block) const noexcept { return space_.contains(block); }
+  // Zeros, as after madvise(2) with MADV_DONTNEED, of which the system would know nothing where a chunk is away.
+  static void clear(void* address, std::size_t size) noexcept;
   [[nodiscard]] std::size_t size_of(const void* block) const noexcept { return space_.find(block).size; }
 
   // Around fork.

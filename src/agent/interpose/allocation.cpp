@@ -48,15 +48,19 @@ void* allocate_big(Process& here, std::size_t size, std::size_t alignment = 1) {
   return block;
 }
 
+bool is_spilled(const void* block) {
+  const auto* const heap = spilled_heap();
+  return heap && heap->contains(block);
+}
+
 // The same for memory over a file; in a child of fork(2) it is not there.
 bool release_spilled(void* block) {
-  auto* const heap = spilled_heap();
-  if (!heap || !heap->contains(block)) return false;
+  if (!is_spilled(block)) return false;
   if (!process()) return true;
   const observe::OwnTime own;
   const observe::Inside inside;
   const auto saved = errno;
-  heap->release(block);
+  spilled_heap()->release(block);
   errno = saved;
   return true;
 }
@@ -79,7 +83,7 @@ bool release_big(void* block) {
 }
 
 std::size_t size_of_big(void* block) {
-  if (auto* const heap = spilled_heap(); heap && heap->contains(block)) return heap->size_of(block);
+  if (is_spilled(block)) return spilled_heap()->size_of(block);
   auto* const space = regions();
   return space && space->contains(block) ? space->find(block).size : 0;
 }
@@ -115,7 +119,8 @@ void* reallocate(void* block, std::size_t size) {
     next->free(block);
     return moved;
   }
-  if (!from_startup && size >= k_page && divided_up(size, k_page) == divided_up(old_size, k_page)) return block;
+  const auto granule = is_spilled(block) ? SpilledHeap::k_granule : k_page;
+  if (!from_startup && size >= k_page && divided_up(size, granule) == divided_up(old_size, granule)) return block;
   void* moved = here ? allocate_big(*here, size) : nullptr;
   if (!moved) moved = next ? next->malloc(size) : from_arena(size);
   if (!moved) return nullptr;

@@ -8,6 +8,7 @@
 
 #include "agent/heap/callers.hpp"
 #include "agent/heap/object_registry.hpp"
+#include "agent/heap/spilled_heap.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "observe/coverage/time_samples.hpp"
 #include "observe/threads/thread.hpp"
@@ -77,6 +78,10 @@ TERRACE_EXPORT int munmap(void* address, size_t length) noexcept {
 TERRACE_EXPORT int madvise(void* address, size_t length, int advice) noexcept {
   const bool gives_back = advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE;
   if (!gives_back) return static_cast<int>(syscall(SYS_madvise, address, length, advice));
+  if (const auto* const heap = agent::spilled_heap(); heap && heap->contains(address)) {
+    if (advice == MADV_DONTNEED) agent::SpilledHeap::clear(address, length);
+    return 0;
+  }
   const auto low = reinterpret_cast<std::uint64_t>(address);
   terrace::transfer::hold_exchanges(low, low + length);
   const auto answer = static_cast<int>(syscall(SYS_madvise, address, length, advice));

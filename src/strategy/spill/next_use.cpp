@@ -22,6 +22,7 @@ constexpr std::size_t k_share = 64;
 constexpr std::uint32_t k_between_marks = 8;  // quiet chunks that are expected in a row
 constexpr std::size_t k_look = 64;            // touches ahead among which marks are chosen
 constexpr std::size_t k_depth = 8;            // chunks that are brought in before they are touched
+constexpr std::size_t k_threads = 64;         // that are remembered
 constexpr std::size_t k_steps = 256;          // at most, in search of a victim
 
 }  // namespace
@@ -70,17 +71,26 @@ void NextUse::expect_anew() {
   for (const auto chunk : chunks) enter(chunk);
 }
 
+// Programs may begin any number of threads: those that were not heard of for longest are forgotten.
+NextUse::Thread& NextUse::thread_of(std::uint32_t number) {
+  const auto known = threads_.find(number);
+  if (known != threads_.end()) return known->second;
+  if (threads_.size() == k_threads)
+    threads_.erase(std::ranges::min_element(threads_, {}, [](const auto& one) { return one.second.touched; }));
+  return threads_[number];
+}
+
 bool NextUse::touched(ChunkId chunk, std::uint32_t number, Seconds worked) noexcept {
   try {
     if (chunk >= known_.size()) known_.resize(chunk + 1);
-    auto& thread = threads_[number];
+    auto& thread = thread_of(number);
     passed_.clear();
     const bool expected = thread.history.add(
         chunk, worked, [this](ChunkId other) { return known_[other].residence == Residence::quiet; }, passed_);
     // Times of threads that were somewhere else count from where the others are now.
     if (!expected) thread.offset = now_ - thread.history.here();
     now_ = std::max(now_, thread.history.here() + thread.offset);
-    known_[chunk].touched = ++touches_;
+    known_[chunk].touched = thread.touched = ++touches_;
     const bool in_row = add_to_row(thread, chunk);
     const bool trusted = thread.history.hit_share() >= k_trusted;
     astray_ = astray_ || !expected || trusted != thread.trusted;

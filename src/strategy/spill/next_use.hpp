@@ -40,6 +40,7 @@ class NextUse final : public transfer::Foresight {
     std::array<Row, 8> rows{};
     bool trusted = false;
     double offset = 0;             // of its history's times
+    std::uint64_t touched = 0;     // at which touch of all, lately
     std::size_t looked_ahead = 0;  // touches from now on among which marks were chosen
     std::uint32_t unmarked = 0;    // quiet chunks behind the last of them
   };
@@ -51,6 +52,7 @@ class NextUse final : public transfer::Foresight {
   void take(ChunkId chunk);
   void enter(ChunkId chunk);
   void expect_anew();
+  Thread& thread_of(std::uint32_t number);
   void choose_marks(Thread& thread);
   bool add_to_row(Thread& thread, ChunkId chunk) const;
   [[nodiscard]] std::optional<Choice> neighbour() const;

@@ -141,9 +141,14 @@ void Userfault::poison(std::uint64_t address, std::size_t size) noexcept {
   ioctl(file_, k_poison, &call);
 }
 
-void Userfault::insist(std::uint64_t address, std::uint64_t from, std::size_t size) noexcept {
-  for (std::size_t at = 0; at < size; at += k_page)
-    while (copy(address + at, from + at, k_page) == ENOMEM) pause_a_moment();
+bool Userfault::insist(std::uint64_t address, std::uint64_t from, std::size_t size) noexcept {
+  bool all = true;
+  for (std::size_t at = 0; at < size; at += k_page) {
+    int error = 0;
+    while ((error = copy(address + at, from + at, k_page)) == ENOMEM) pause_a_moment();
+    all = all && (error == 0 || error == EEXIST);
+  }
+  return all;
 }
 
 }  // namespace terrace::transfer

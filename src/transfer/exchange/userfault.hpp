@@ -52,7 +52,8 @@ class Userfault {
   void poison(std::uint64_t address, std::size_t size) noexcept;
   // The same by copying, page by page, whatever it takes: a copy needs new pages, and waits while there are none.
   // Any other refusal says that the page is there, or that the program has unmapped the range.
-  void insist(std::uint64_t address, std::uint64_t from, std::size_t size) noexcept;
+  // False where it says something else.
+  bool insist(std::uint64_t address, std::uint64_t from, std::size_t size) noexcept;
 
  private:
   [[nodiscard]] bool has_moved(std::uint64_t to, std::uint64_t from) const noexcept;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -29,7 +30,8 @@ constexpr std::uint64_t k_margin = 8ULL << 20;   // of memory that the process t
 constexpr std::size_t k_least = 8;               // chunks in memory, however little is allowed
 constexpr int k_wait = 100;                      // ms at most until something is looked at anyway
 constexpr std::size_t k_disk_threads = 4;
-constexpr std::uint8_t k_tries = 3;  // of a read
+constexpr std::size_t k_workers = 256;  // threads of the program whose times are known
+alignas(k_page) constexpr std::array<std::byte, k_page> k_zeros{};
 
 std::uint64_t map_anonymous(std::size_t size) {
   const auto got = syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE,
@@ -175,7 +177,7 @@ void Spill::take_faults() noexcept {
       is_called_ = true;
       answer_call();
     } else if (address - base_ < count_ * k_chunk) {
-      touched(static_cast<ChunkId>((address - base_) / k_chunk), thread);
+      touched(address, thread);
     } else {
       faults_->wake(page_down(address), k_page);  // a slot's: nobody's business
     }
@@ -220,84 +222,30 @@ void Spill::keep_account() noexcept {
   set(counts_->limit, pool_->limit() * k_chunk);
 }
 
-// --- calls
-// -------------------------------------------------------------------------------------------------------
-
-void Spill::call(const Call& call) noexcept {
-  const std::lock_guard lock(calling_);
-  call_ = call;
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  [[maybe_unused]] const char seen = *static_cast<const volatile char*>(memory_at(bell_));
-  madvise(memory_at(bell_), k_page, MADV_DONTNEED);
-}
-
-void Spill::answer_call() noexcept {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (call_.size > 0) {
-    const auto first = static_cast<ChunkId>((call_.address - base_) / k_chunk);
-    const auto count = call_.size / k_chunk;
-    if (!call_.release)
-      reserve_now(first, count);
-    else if (!release_now(first, count))
-      return;  // something is under way: again when that has ended
-  }
-  is_called_ = false;
-  keep_account();
-  faults_->fill_with_zeros(bell_, k_page);
-}
-
-void Spill::reserve(std::uint64_t address, std::size_t size) noexcept { call({false, address, size}); }
-void Spill::release(std::uint64_t address, std::size_t size) noexcept { call({true, address, size}); }
-
-void Spill::reserve_now(ChunkId first, std::size_t count) noexcept {
-  blocks_[first] = {.count = static_cast<std::uint32_t>(count)};
-  if (const int error = file_->reserve(offset(first), count * k_chunk); error != 0)
-    say_once(said_full_, "the spill file has no room for all data: what it does not take stays in memory", error);
-}
-
-bool Spill::release_now(ChunkId first, std::size_t count) noexcept {
-  const auto end = first + static_cast<ChunkId>(count);
-  if (const auto block = blocks_.find(first); block != blocks_.end()) {
-    if (block->second.leaving) keep_block(block);
-    if (block->second.given) take_block_back(block);
-  }
-  for (auto c = first; c < end; ++c)
-    if (chunks_[c].writing || chunks_[c].where == Where::reading || chunks_[c].wanted) return false;
-  for (auto c = first; c < end; ++c) {
-    auto& chunk = chunks_[c];
-    if (chunk.where == Where::fresh) continue;
-    is_foreseen(c, false);
-    if (chunk.where == Where::quiet) pool_->lost();
-    if (chunk.where == Where::leaving) std::erase(leaving_, c);
-    if (chunk.where == Where::leaving || chunk.where == Where::ready) pool_->give(chunk.slot);
-    chunk = {};
-    tell(c);
-    --content_;
-  }
-  blocks_.erase(first);
-  pool_->shrink();
-  file_->release(offset(first), count * k_chunk);
-  return true;
-}
-
 // --- what happens to chunks
 // --------------------------------------------------------------------------------------
 
 std::uint64_t& Spill::resumed(std::uint32_t thread) noexcept {
   const auto known = std::ranges::find(workers_, thread, &Worker::number);
   if (known != workers_.end()) return known->resumed;
+  if (workers_.size() == k_workers) workers_.erase(std::ranges::min_element(workers_, {}, &Worker::resumed));
   workers_.push_back({thread, 0});
   return workers_.back().resumed;
 }
 
-void Spill::touched(ChunkId c, std::uint32_t thread) noexcept {
+void Spill::touched(std::uint64_t address, std::uint32_t thread) noexcept {
+  const auto c = static_cast<ChunkId>((address - base_) / k_chunk);
   auto& chunk = chunks_[c];
   const auto time = steady_ns();
   const auto block = block_of(c);
   if (block != blocks_.end() && block->second.given) return faults_->wake(place(c), k_chunk);
   waiting_.push_back({c, thread, time});
   if (block != blocks_.end() && block->second.leaving) return;
-  if (chunk.where == Where::quiet) return resume(c);  // another thread was faster
+  if (chunk.where == Where::quiet) {
+    // Another thread was faster; or the program gave the page back to the system, by itself.
+    faults_->copy(page_down(address), reinterpret_cast<std::uint64_t>(k_zeros.data()), k_page);
+    return resume(c);
+  }
   counts_->touches.fetch_add(1, std::memory_order_relaxed);
   const auto before = resumed(thread);
   const bool expected =
@@ -320,9 +268,16 @@ void Spill::touched(ChunkId c, std::uint32_t thread) noexcept {
 void Spill::map(ChunkId c) noexcept {
   auto& chunk = chunks_[c];
   if (pool_->put(chunk.slot, place(c)) != 0) {
-    // The kernel moves it not; it is copied, whatever that takes.
-    faults_->insist(place(c), pool_->address(chunk.slot), k_chunk);
+    // The kernel moves it not, where the program has changed the rights of a part; it is copied. Until that is
+    // done who waits goes on waiting.
+    if (!faults_->insist(place(c), pool_->address(chunk.slot), k_chunk)) {
+      chunk.where = Where::ready;
+      chunk.wanted = true;
+      needy_.push_back(c);
+      return tell(c);
+    }
     pool_->copied(chunk.slot);
+    chunk.stays = true;
   }
   chunk.where = Where::quiet;
   chunk.clean = chunk.rescued = false;
@@ -331,6 +286,7 @@ void Spill::map(ChunkId c) noexcept {
 }
 
 void Spill::resume(ChunkId c) noexcept {
+  if (chunks_[c].where == Where::ready && chunks_[c].wanted) return;  // it could not be mapped yet
   chunks_[c].wanted = false;
   tell(c);
   faults_->wake(place(c), k_chunk);
@@ -347,7 +303,7 @@ void Spill::read_ended(ChunkId c, int error) noexcept {
   auto& chunk = chunks_[c];
   --reads_;
   if (error != 0) {
-    if (++chunk.failed < k_tries) return start_read(c, chunk.slot);
+    if (++chunk.failed < k_read_tries) return start_read(c, chunk.slot);
     say_once(said_read_, "the spill file cannot be read: who touches what was lost gets a bus error", error);
     faults_->poison(place(c), k_chunk);
     pool_->give(chunk.slot);

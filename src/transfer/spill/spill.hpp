@@ -64,6 +64,7 @@ class Spill final {
 
  private:
   using Slot = SpillPool::Slot;
+  static constexpr std::uint8_t k_read_tries = 3;
   enum class Where : std::uint8_t {
     fresh,    // no content
     quiet,    // at its place
@@ -102,6 +103,7 @@ class Spill final {
   // much to read for each: the kernel pages it then, as a mapping of the file.
   struct Block {
     std::uint32_t count = 0;
+    bool has_room = false;    // in the file, all of it
     std::uint32_t loads = 0;  // that somebody waited for
     double strange = 0;       // the share of unexpected ones among the latest
     bool leaving = false;     // is being given to the kernel
@@ -137,7 +139,7 @@ class Spill final {
   bool release_now(ChunkId first, std::size_t count) noexcept;
 
   // What happens to chunks.
-  void touched(ChunkId chunk, std::uint32_t thread) noexcept;
+  void touched(std::uint64_t address, std::uint32_t thread) noexcept;
   void read_ended(ChunkId chunk, int error) noexcept;
   void write_ended(ChunkId chunk, int error) noexcept;
   void map(ChunkId chunk) noexcept;
@@ -150,6 +152,7 @@ class Spill final {
   void go_on_giving() noexcept;
   void keep_block(Blocks::iterator block) noexcept;
   void take_block_back(Blocks::iterator block) noexcept;
+  void renew(ChunkId first, std::uint32_t count) noexcept;
   [[nodiscard]] std::uint64_t shrink_given(std::uint64_t mapped) noexcept;
   std::uint64_t& resumed(std::uint32_t thread) noexcept;
 

@@ -48,8 +48,7 @@ SpillFile::~SpillFile() {
 int SpillFile::reserve(std::uint64_t offset, std::uint64_t size) noexcept {
   for (;;) {
     if (fallocate(file_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(size)) == 0) return 0;
-    if (errno == EINTR) continue;
-    return errno == EOPNOTSUPP ? 0 : errno;  // then writes say it
+    if (errno != EINTR) return errno;
   }
 }
 

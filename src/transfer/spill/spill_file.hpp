@@ -19,7 +19,7 @@ class SpillFile {
   [[nodiscard]] int file() const noexcept { return file_; }
   [[nodiscard]] bool is_direct() const noexcept { return direct_; }
   [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
-  // Room for writes there that come later: 0, or an errno value such as ENOSPC.
+  // Room for writes there that come later: 0, or an errno value; EOPNOTSUPP where the file system cannot say.
   int reserve(std::uint64_t offset, std::uint64_t size) noexcept;
   // What is there becomes the memory at the address, by the kernel's own paging; 0, or an errno value.
   int map(std::uint64_t address, std::uint64_t offset, std::uint64_t size) noexcept;

@@ -43,9 +43,15 @@ void Spill::step() noexcept {
 
 // Pages for who waits.
 void Spill::serve(bool forced) noexcept {
-  while (!needy_.empty()) {
+  for (auto left = needy_.size(); left > 0; --left) {
     const auto c = needy_.front();
     auto& chunk = chunks_[c];
+    if (chunk.where == Where::ready) {
+      needy_.pop_front();
+      map(c);
+      resume(c);
+      continue;
+    }
     if (chunk.where == Where::disk && disk_->room() == 0) return;
     const auto slot = obtain(forced);
     if (slot == SpillPool::k_none) return;

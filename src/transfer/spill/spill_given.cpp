@@ -34,7 +34,9 @@ void Spill::loaded_for(ChunkId c, bool expected) noexcept {
   if (found == blocks_.end()) return;
   auto& block = found->second;
   block.strange += k_weight * ((expected ? 0 : 1) - block.strange);
-  if (++block.loads >= k_loads && block.strange >= k_strange && giving_since_ == 0) give_block(found);
+  // Where the file has no room for all of it the kernel would end the program.
+  if (++block.loads >= k_loads && block.strange >= k_strange && block.has_room && giving_since_ == 0)
+    give_block(found);
 }
 
 // From now on who touches it waits until it is given.
@@ -122,14 +124,19 @@ void Spill::keep_block(Blocks::iterator found) noexcept {
 
 // Its content is lost, and it is ours again.
 void Spill::take_block_back(Blocks::iterator found) noexcept {
-  const auto address = place(found->first);
-  const auto size = found->second.count * k_chunk;
+  renew(found->first, found->second.count);
+  given_ -= found->second.count;
+  found->second.given = false;
+}
+
+// Memory as it was in the beginning, whatever was mapped there.
+void Spill::renew(ChunkId first, std::uint32_t count) noexcept {
+  const auto address = place(first);
+  const auto size = count * k_chunk;
   syscall(SYS_mmap, address, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
           -1, 0L);
   madvise(memory_at(address), size, MADV_DONTFORK);
   faults_->watch(address, size);
-  given_ -= found->second.count;
-  found->second.given = false;
 }
 
 // Given blocks have their share of the memory, by size, and no more; where they have more, some pages of theirs

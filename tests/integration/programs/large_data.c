@@ -2,12 +2,14 @@
 //
 //   large_data MIB [wait]     prints a checksum; with `wait`, prints its process and waits for ever when the data
 //   is there
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +53,11 @@ int main(int count, char** arguments) {
   const int zeros = open("/dev/zero", O_RDONLY);
   const ssize_t got = read(zeros, data + words / 3, 4 << 20);  // into chunks that may be anywhere
   close(zeros);
+  const uintptr_t middle = ((uintptr_t)(data + words / 2) + 4095) / 4096 * 4096;
+  if (madvise((void*)middle, 5 << 20, MADV_DONTNEED) != 0) puts("not given back");
+  for (size_t i = 0; i < (5 << 20) / sizeof *data; ++i)
+    if (((uint64_t*)middle)[i] != 0) puts("given back, and not zero");
+  for (size_t i = words / 2; i < words / 2 + (6 << 20) / sizeof *data; ++i) data[i] = i;
   uint64_t sum = *mine ^ *(uint64_t*)others;
   for (size_t i = 0; i < words; i += 7) sum = sum * 17 + data[i];
   if (system("exit 3") != 3 << 8) puts("no child");  // begins another program

@@ -177,6 +177,21 @@ TEST(NextUse, TrustsNoHistoryThatDoesNotRepeatItself) {
   EXPECT_LE(needed, first_in_first_out);
 }
 
+// A program that begins a thread for each piece of work, again and again.
+TEST(NextUse, RemembersSomeThreadsAndNotAll) {
+  NextUse next;
+  for (std::uint32_t thread = 0; thread < 1000; ++thread)
+    for (ChunkId c = 0; c < 10; ++c) {
+      next.touched(c, thread, Seconds{1e-3});
+      next.moved(c, Residence::quiet);
+    }
+  EXPECT_TRUE(next.next_victim());
+  next.moved(4, Residence::disk);
+  for (ChunkId c = 0; c < 4; ++c) next.touched(c, 999, Seconds{1e-3});
+  ASSERT_TRUE(next.next_load()) << "the last thread's row goes on";
+  EXPECT_EQ(next.next_load()->chunk, 4U);
+}
+
 TEST(NextUse, ForgetsWhatHasNoContent) {
   NextUse next;
   for (ChunkId c = 0; c < 10; ++c) {

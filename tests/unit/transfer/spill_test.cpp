@@ -223,6 +223,38 @@ TEST_P(SpillTest, NewMemoryIsZeroWhateverItsPagesHad) {
   }
 }
 
+TEST_P(SpillTest, PagesThatTheProgramGivesBackAreZero) {
+  Spilled memory(8, GetParam());
+  auto* const data = memory.allocate(2);
+  for (std::size_t i = 0; i < 2 * k_words; ++i) data[i] = i + 1;
+  constexpr std::size_t k_words_of_a_page = k_page / sizeof(std::uint64_t);
+  ASSERT_EQ(madvise(data + 7 * k_words_of_a_page, k_page, MADV_DONTNEED), 0);
+  for (std::size_t i = 0; i < 2 * k_words; ++i)
+    ASSERT_EQ(data[i], i / k_words_of_a_page == 7 ? 0 : i + 1) << "word " << i;
+}
+
+// The kernel moves no pages from or to a range whose rights differ; they are copied, or stay.
+TEST_P(SpillTest, RightsOfAPartMayChange) {
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  const auto sweep = [&](bool write) {
+    for (std::size_t c = 0; c < k_chunks; ++c)
+      for (std::size_t i = 0; i < k_words; i += 512) {
+        if (write) data[c * k_words + i] = value(c * k_words + i, 5);
+        ASSERT_EQ(data[c * k_words + i], value(c * k_words + i, 5));
+      }
+  };
+  sweep(true);
+  auto* const half = data + 3 * k_words + k_words / 2;  // it is away by now
+  ASSERT_EQ(mprotect(half, k_chunk / 2, PROT_READ), 0);
+  sweep(false);
+  sweep(false);
+  ASSERT_EQ(mprotect(half, k_chunk / 2, PROT_READ | PROT_WRITE), 0);
+  sweep(true);
+  sweep(false);
+}
+
 TEST_P(SpillTest, ZerosTakeNoRoomInTheFile) {
   constexpr std::size_t k_chunks = 40;
   Spilled memory(k_chunks, GetParam());

@@ -1,0 +1,73 @@
+// What the program asks of the thread of spilled memory. See spill.hpp.
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cerrno>
+
+#include "transfer/spill/spill.hpp"
+#include "transfer/spill/spill_system.hpp"
+
+namespace terrace::transfer {
+
+void Spill::call(const Call& call) noexcept {
+  const std::lock_guard lock(calling_);
+  call_ = call;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  [[maybe_unused]] const char seen = *static_cast<const volatile char*>(memory_at(bell_));
+  madvise(memory_at(bell_), k_page, MADV_DONTNEED);
+}
+
+void Spill::answer_call() noexcept {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (call_.size > 0) {
+    const auto first = static_cast<ChunkId>((call_.address - base_) / k_chunk);
+    const auto count = call_.size / k_chunk;
+    if (!call_.release)
+      reserve_now(first, count);
+    else if (!release_now(first, count))
+      return;  // something is under way: again when that has ended
+  }
+  is_called_ = false;
+  keep_account();
+  faults_->fill_with_zeros(bell_, k_page);
+}
+
+void Spill::reserve(std::uint64_t address, std::size_t size) noexcept { call({false, address, size}); }
+void Spill::release(std::uint64_t address, std::size_t size) noexcept { call({true, address, size}); }
+
+void Spill::reserve_now(ChunkId first, std::size_t count) noexcept {
+  const int error = file_->reserve(offset(first), count * k_chunk);
+  blocks_[first] = {.count = static_cast<std::uint32_t>(count), .has_room = error == 0};
+  if (error != 0 && error != EOPNOTSUPP)  // where it is not known, writes say it
+    say_once(said_full_, "the spill file has no room for all data: what it does not take stays in memory", error);
+}
+
+bool Spill::release_now(ChunkId first, std::size_t count) noexcept {
+  const auto end = first + static_cast<ChunkId>(count);
+  if (const auto block = blocks_.find(first); block != blocks_.end()) {
+    if (block->second.leaving) keep_block(block);
+    if (block->second.given) take_block_back(block);
+  }
+  for (auto c = first; c < end; ++c)
+    if (chunks_[c].writing || chunks_[c].where == Where::reading || chunks_[c].wanted) return false;
+  for (auto c = first; c < end; ++c) {
+    auto& chunk = chunks_[c];
+    if (chunk.where == Where::fresh) continue;
+    is_foreseen(c, false);
+    if (chunk.failed == k_read_tries)
+      renew(c, 1);  // its place is poisoned
+    else if (chunk.where == Where::quiet)
+      pool_->lost();
+    if (chunk.where == Where::leaving) std::erase(leaving_, c);
+    if (chunk.where == Where::leaving || chunk.where == Where::ready) pool_->give(chunk.slot);
+    chunk = {};
+    tell(c);
+    --content_;
+  }
+  blocks_.erase(first);
+  pool_->shrink();
+  file_->release(offset(first), count * k_chunk);
+  return true;
+}
+
+}  // namespace terrace::transfer

@@ -2,13 +2,12 @@
 file.
 
 A segment is due when its share of the time has passed that its phase took the last time, or, the first time,
-that the plan predicts; or when the phase ends, if that is earlier. One that begins with a chunk is due when
-somebody touches that: not while the kernel has no page where the chunk begins, and no later than the next sample
-that has one again. Moves are made one after another in the order
-of the plan. So three things are held against each other. The journal's moves are the plan's, in their order.
-None begins before it is due, and none later than a tolerance after it is due and the one before it is done. And
-the kernel has every page where the plan has it: before a move is due on the one side, once it is made on the
-other.
+that the plan predicts; or when the phase ends, if that is earlier. One that begins with a chunk that has a whole
+page is due when somebody touches that: not while the kernel has no page where the chunk begins, and no later than
+the next sample that has one again. Moves are made one after another in the order of the plan. So three things are
+held against each other. The journal's moves are the plan's, in their order. None begins before it is due, and
+none later than a tolerance after it is due and the one before it is done. And the kernel has every page where the
+plan has it: before a move is due on the one side, once it is made on the other.
 
 Durations are the auditor's own. It knows of each marker when it was called and when it had returned, so that it
 knows between which two times a move is due.
@@ -157,7 +156,10 @@ class TimedReader(PlanReader):
             one = here[-1]
             parts = (self._entry(one) or {}).get("chunks", 1)
             low, high = at.begin[0], at.end[1]
-            begin = -(-one.range(sentinel["chunk"] * one.chunks // parts)[0] // PAGE) * PAGE
+            low_byte, high_byte = one.range(sentinel["chunk"] * one.chunks // parts)
+            begin, end = -(-low_byte // PAGE) * PAGE, high_byte // PAGE * PAGE
+            if begin >= end:
+                continue  # it has no whole page of its own, so nobody watches it: its segment begins by time
             absent = [k for k, sample in enumerate(inside) if sample.is_absent(begin)]
             if absent:
                 self.watched += 1

@@ -51,7 +51,7 @@ class RingQueue final : public DiskQueue {
         if (quiet_) return false;
         quiet_ = true;  // and look once more: what came before the file was read counts
         std::uint64_t count = 0;
-        [[maybe_unused]] const auto ignored = read(event_, &count, sizeof count);
+        [[maybe_unused]] const auto ignored = syscall(SYS_read, event_, &count, sizeof count);
         continue;
       }
       const auto at = static_cast<std::uint8_t>(io_uring_cqe_get_data64(entry));

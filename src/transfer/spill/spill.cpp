@@ -48,7 +48,7 @@ Resident resident() noexcept {
   const int file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC));
   if (file < 0) return {};
   char text[128] = {};
-  const auto got = read(file, text, sizeof text - 1);
+  const auto got = syscall(SYS_read, file, text, sizeof text - 1);
   syscall(SYS_close, file);
   unsigned long long size = 0;
   unsigned long long all = 0;
@@ -77,8 +77,7 @@ Spill::Spill(const Parts& parts)
 }
 
 Spill::~Spill() {
-  stop_ = true;
-  call({});
+  call({.stop = true});
   pthread_join(thread_, nullptr);
   syscall(SYS_munmap, chunks_, count_ * sizeof(Chunk));
   syscall(SYS_munmap, bell_, k_page);

@@ -111,6 +111,7 @@ class Spill final {
   };
   using Blocks = std::map<ChunkId, Block>;
   struct Call {
+    bool stop = false;     // nothing else then
     bool release = false;  // or reserve
     std::uint64_t address = 0;
     std::size_t size = 0;
@@ -203,8 +204,9 @@ class Spill final {
   std::uint64_t bell_ = 0;  // the page that callers touch
   std::mutex calling_;
   Call call_;
+  std::atomic<std::uint32_t> calls_{0}, answers_{0};
   bool is_called_ = false;  // and the call could not be answered yet
-  bool stop_ = false;       // known to the thread by a call
+  bool stop_ = false;       // the thread's own
   sem_t ready_{};
   std::string problem_;  // why it did not begin
   pthread_t thread_{};

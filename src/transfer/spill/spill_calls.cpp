@@ -1,4 +1,5 @@
 // What the program asks of the thread of spilled memory. See spill.hpp.
+#include <sched.h>
 #include <sys/mman.h>
 
 #include <atomic>
@@ -12,14 +13,16 @@ namespace terrace::transfer {
 void Spill::call(const Call& call) noexcept {
   const std::lock_guard lock(calling_);
   call_ = call;
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  calls_.fetch_add(1, std::memory_order_release);
   [[maybe_unused]] const char seen = *static_cast<const volatile char*>(memory_at(bell_));
+  while (answers_.load(std::memory_order_acquire) != calls_.load(std::memory_order_relaxed)) sched_yield();
   madvise(memory_at(bell_), k_page, MADV_DONTNEED);
 }
 
 void Spill::answer_call() noexcept {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (call_.size > 0) {
+  if (calls_.load(std::memory_order_acquire) == answers_.load(std::memory_order_relaxed)) return;
+  stop_ = call_.stop;
+  if (!call_.stop) {
     const auto first = static_cast<ChunkId>((call_.address - base_) / k_chunk);
     const auto count = call_.size / k_chunk;
     if (!call_.release)
@@ -29,11 +32,14 @@ void Spill::answer_call() noexcept {
   }
   is_called_ = false;
   keep_account();
+  answers_.fetch_add(1, std::memory_order_release);
   faults_->fill_with_zeros(bell_, k_page);
 }
 
-void Spill::reserve(std::uint64_t address, std::size_t size) noexcept { call({false, address, size}); }
-void Spill::release(std::uint64_t address, std::size_t size) noexcept { call({true, address, size}); }
+void Spill::reserve(std::uint64_t address, std::size_t size) noexcept { call({.address = address, .size = size}); }
+void Spill::release(std::uint64_t address, std::size_t size) noexcept {
+  call({.release = true, .address = address, .size = size});
+}
 
 void Spill::reserve_now(ChunkId first, std::size_t count) noexcept {
   const int error = file_->reserve(offset(first), count * k_chunk);

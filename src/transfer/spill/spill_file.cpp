@@ -20,7 +20,8 @@ namespace terrace::transfer {
 namespace {
 
 int open_unnamed(const std::string& folder, int more) noexcept {
-  const int file = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | more, 0600);
+  const auto file =
+      static_cast<int>(syscall(SYS_openat, AT_FDCWD, folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | more, 0600));
   if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return file;
   // A file system without such files: a name that is gone at once.
   auto name = folder + "/.terrace-XXXXXX";
@@ -56,7 +57,7 @@ int SpillFile::map(std::uint64_t address, std::uint64_t offset, std::uint64_t si
   if (cached_ < 0) {
     char name[64];
     std::snprintf(name, sizeof name, "/proc/thread-self/fd/%d", file_);  // the thread may have files of its own
-    cached_ = open(name, O_RDWR | O_CLOEXEC);
+    cached_ = static_cast<int>(syscall(SYS_openat, AT_FDCWD, name, O_RDWR | O_CLOEXEC));
     if (cached_ < 0) return errno;
   }
   struct stat now {};

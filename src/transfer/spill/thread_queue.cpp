@@ -64,7 +64,7 @@ class ThreadQueue final : public DiskQueue {
     const std::lock_guard lock(mutex_);
     if (ended_.empty()) {
       std::uint64_t count = 0;
-      [[maybe_unused]] const auto ignored = read(event_, &count, sizeof count);
+      [[maybe_unused]] const auto ignored = syscall(SYS_read, event_, &count, sizeof count);
       return false;
     }
     answer = ended_.pop();
@@ -91,7 +91,7 @@ class ThreadQueue final : public DiskQueue {
       lock.lock();
       ended_.push(answer);
       const std::uint64_t one = 1;
-      [[maybe_unused]] const auto ignored = write(event_, &one, sizeof one);
+      [[maybe_unused]] const auto ignored = syscall(SYS_write, event_, &one, sizeof one);
     }
   }
 
@@ -99,8 +99,8 @@ class ThreadQueue final : public DiskQueue {
     auto* const memory = reinterpret_cast<char*>(request.address);  // NOLINT(performance-no-int-to-ptr)
     for (std::size_t done = 0; done < request.size;) {
       const auto at = static_cast<off_t>(request.offset + done);
-      const auto got = request.write ? pwrite(file_, memory + done, request.size - done, at)
-                                     : pread(file_, memory + done, request.size - done, at);
+      const auto got = request.write ? syscall(SYS_pwrite64, file_, memory + done, request.size - done, at)
+                                     : syscall(SYS_pread64, file_, memory + done, request.size - done, at);
       if (got > 0)
         done += static_cast<std::size_t>(got);
       else if (got == 0)

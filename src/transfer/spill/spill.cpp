@@ -139,11 +139,18 @@ void Spill::begin() {
   pool_.emplace(*faults_, count_);
   adapt_limit();
   foresight_ = parts_.foresight();
-  madvise(memory_at(base_), count_ * k_chunk, MADV_DONTFORK);
+  prepare(base_, count_ * k_chunk);
   for (const auto& [address, size] : {std::pair(base_, count_ * k_chunk), std::pair(bell_, std::size_t{k_page})})
     if (const int error = faults_->watch(address, size); error != 0)
       throw Error(Code::failed,
                   std::string("memory over a file: pages cannot be watched: ") + std::strerror(error));
+}
+
+// Huge pages not for what the kernel would put there itself: where a mapping may have them, who touches an absent
+// page leaves no page table behind, and the page that comes there stays a huge one.
+void Spill::prepare(std::uint64_t address, std::size_t size) noexcept {
+  madvise(memory_at(address), size, MADV_DONTFORK);
+  madvise(memory_at(address), size, MADV_HUGEPAGE);
 }
 
 // The files are this thread's.

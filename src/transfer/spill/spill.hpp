@@ -126,6 +126,7 @@ class Spill final {
   // The thread.
   static void* thread_body(void* self);
   void begin();
+  static void prepare(std::uint64_t address, std::size_t size) noexcept;  // memory for chunks
   void end() noexcept;
   void run() noexcept;
   void take_faults() noexcept;
@@ -166,6 +167,8 @@ class Spill final {
   void check_leaving() noexcept;
   bool check(ChunkId chunk) noexcept;
   bool send_away(ChunkId chunk) noexcept;
+  void give_pages_back() noexcept;
+  Slot free_slot() noexcept;
   Slot obtain(bool forced) noexcept;
   void start_read(ChunkId chunk, Slot slot) noexcept;
   void take_back(ChunkId chunk) noexcept;

@@ -135,7 +135,7 @@ void Spill::renew(ChunkId first, std::uint32_t count) noexcept {
   const auto size = count * k_chunk;
   syscall(SYS_mmap, address, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
           -1, 0L);
-  madvise(memory_at(address), size, MADV_DONTFORK);
+  prepare(address, size);
   faults_->watch(address, size);
 }
 

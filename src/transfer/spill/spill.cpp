@@ -24,7 +24,6 @@ namespace terrace::transfer {
 
 namespace {
 
-constexpr std::uint64_t k_thread_id = 1U << 8U;  // UFFD_FEATURE_THREAD_ID
 constexpr std::uint64_t k_adapt = 100'000'000;   // ns between two looks at what the rest of the process takes
 constexpr std::uint64_t k_margin = 8ULL << 20;   // of memory that the process takes beside what it shows
 constexpr std::size_t k_least = 8;               // chunks in memory, however little is allowed
@@ -127,7 +126,7 @@ void Spill::begin() {
     syscall(SYS_close_range, 0U, 1U, 0U);
     syscall(SYS_close_range, 3U, ~0U, 0U);
   }
-  faults_.emplace(k_userfault_move | k_thread_id);
+  faults_.emplace(k_userfault_move | k_userfault_thread | k_userfault_remap);
   if (!faults_->is_there())
     throw Error(Code::failed,
                 "memory over a file needs Linux 6.8 and the right to wait for page faults (userfaultfd with "
@@ -169,7 +168,10 @@ void Spill::run() noexcept {
     take_faults();
     if (steady_ns() - adapted_ > k_adapt) adapt_limit();
     step();
-    if (giving_since_ > 0) go_on_giving();
+    if (giving_since_ > 0)
+      go_on_giving();
+    else if (given_ > 0)
+      try_again();
     if (is_called_) answer_call();
     keep_account();
   }
@@ -178,15 +180,17 @@ void Spill::run() noexcept {
 void Spill::take_faults() noexcept {
   std::uint64_t address = 0;
   std::uint32_t thread = 0;
-  while (faults_->next_touch(address, &thread)) {
-    if (address - bell_ < k_page) {
-      is_called_ = true;
-      answer_call();
-    } else if (address - base_ < count_ * k_chunk) {
-      touched(address, thread);
-    } else {
-      faults_->wake(page_down(address), k_page);  // a slot's: nobody's business
-    }
+  while (faults_->next_touch(address, &thread)) take_fault(address, thread);
+}
+
+void Spill::take_fault(std::uint64_t address, std::uint32_t thread) noexcept {
+  if (address - bell_ < k_page) {
+    is_called_ = true;
+    answer_call();
+  } else if (address - base_ < count_ * k_chunk) {
+    touched(address, thread);
+  } else {
+    faults_->wake(page_down(address), k_page);  // a slot's: nobody's business
   }
 }
 

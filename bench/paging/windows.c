@@ -1,12 +1,14 @@
-// How much memory a program touches, and how much it writes, in windows of time: what any schedule must move follows
-// from that. Whatever is in memory when a window begins, a budget of M bytes holds M of what is touched in it; the
-// rest must be read. And of what is written in it at most M bytes can still be in memory alone when it ends.
+// How much memory a program touches, and how much it writes, in windows of time: what any schedule must move
+// follows from that. Whatever is in memory when a window begins, a budget of M bytes holds M of what is touched in
+// it; the rest must be read. And of what is written in it at most M bytes can still be in memory alone when it
+// ends.
 //
-// LD_PRELOAD it; WINDOWS_FILE gets a line a window: bytes touched, bytes written. WINDOWS_LENGTH is in seconds. Pages
-// are 4 KiB (no huge ones). Needs Linux 6.7 (PAGEMAP_SCAN) and the right to use userfaultfd.
+// LD_PRELOAD it; WINDOWS_FILE gets a line a window: bytes touched, bytes written. WINDOWS_LENGTH is in seconds.
+// Pages are 4 KiB (no huge ones). Needs Linux 6.7 (PAGEMAP_SCAN) and the right to use userfaultfd.
 //
 // What is touched: /proc/self/clear_refs and smaps' "Referenced" (Documentation/filesystems/proc.rst). What is
-// written: userfaultfd's asynchronous write protection, read by PAGEMAP_SCAN (Documentation/admin-guide/mm/pagemap.rst).
+// written: userfaultfd's asynchronous write protection, read by PAGEMAP_SCAN
+// (Documentation/admin-guide/mm/pagemap.rst).
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -36,9 +38,7 @@ struct region {
 #define SCAN _IOWR('f', 16, struct scan)
 enum { SCAN_WP_MATCHING = 1, SCAN_CHECK_WPASYNC = 2, IS_WRITTEN = 2 };
 
-static struct range {
-  uint64_t low, high;
-} known[MOST];
+static struct range { uint64_t low, high; } known[MOST];
 static int count;
 static int faults = -1, page_map = -1;
 static FILE* out;
@@ -71,7 +71,8 @@ static void register_all(void) {
   if (maps) fclose(maps);
   for (int i = 0; i < found; ++i) {
     if (is_known(now[i].low, now[i].high)) continue;
-    struct uffdio_register what = {.range = {now[i].low, now[i].high - now[i].low}, .mode = UFFDIO_REGISTER_MODE_WP};
+    struct uffdio_register what = {.range = {now[i].low, now[i].high - now[i].low},
+                                   .mode = UFFDIO_REGISTER_MODE_WP};
     ioctl(faults, UFFDIO_REGISTER, &what);  // what has gone meanwhile is not there
   }
   memcpy(known, now, sizeof now);
@@ -116,8 +117,8 @@ static void clear(void) {
   close(file);
 }
 
-// What was written before a range was known counts in the window after: both are one then, and the sum is no larger
-// than it may be.
+// What was written before a range was known counts in the window after: both are one then, and the sum is no
+// larger than it may be.
 static void end_window(void) {
   pthread_mutex_lock(&turn);
   const uint64_t read = touched(), wrote = written();

@@ -34,8 +34,8 @@ std::uint64_t scatter(std::uint64_t x, int bits, std::uint64_t seed) {
   return x;
 }
 
-/// In random order. A shuffle reaches all over the relation for each tuple; where that is larger than memory it takes
-/// longer than any join, and one pass over numbers that are scattered serves as well.
+/// In random order. A shuffle reaches all over the relation for each tuple; where that is larger than memory it
+/// takes longer than any join, and one pass over numbers that are scattered serves as well.
 template <class TupleAt>
 void fill(Relation& relation, const std::string& order, std::uint64_t seed, TupleAt tuple_at) {
   const std::uint64_t size = relation.size();
@@ -78,8 +78,9 @@ JoinSettings parse_join_settings(int argc, char** argv, const char* program, con
 
 Relation make_build_side(const JoinSettings& settings) {
   Relation relation(settings.tuples);
-  fill(relation, settings.order, settings.seed,
-       [](std::uint64_t i) { return Tuple{key_of(i), build_payload(i)}; });
+  fill(relation, settings.order, settings.seed, [](std::uint64_t i) {
+    return Tuple{key_of(i), build_payload(i)};
+  });
   return relation;
 }
 

@@ -24,10 +24,10 @@ namespace terrace::transfer {
 
 namespace {
 
-constexpr std::uint64_t k_adapt = 100'000'000;   // ns between two looks at what the rest of the process takes
-constexpr std::uint64_t k_margin = 8ULL << 20;   // of memory that the process takes beside what it shows
-constexpr std::size_t k_least = 8;               // chunks in memory, however little is allowed
-constexpr int k_wait = 100;                      // ms at most until something is looked at anyway
+constexpr std::uint64_t k_adapt = 100'000'000;  // ns between two looks at what the rest of the process takes
+constexpr std::uint64_t k_margin = 8ULL << 20;  // of memory that the process takes beside what it shows
+constexpr std::size_t k_least = 8;              // chunks in memory, however little is allowed
+constexpr int k_wait = 100;                     // ms at most until something is looked at anyway
 constexpr std::size_t k_disk_threads = 4;
 constexpr std::size_t k_workers = 256;  // threads of the program whose times are known
 alignas(k_page) constexpr std::array<std::byte, k_page> k_zeros{};

@@ -104,7 +104,8 @@ class Spill final {
     std::uint64_t resumed = 0;  // when it had last waited for a chunk; 0: never
   };
   // What was reserved at once. Where nearly all touches of what is on disk come unexpected, whole chunks are too
-  // much to read for each: the kernel pages it then, as a mapping of the file, for a while, which doubles each time.
+  // much to read for each: the kernel pages it then, as a mapping of the file, for a while, which doubles each
+  // time.
   struct Block {
     std::uint32_t count = 0;
     bool has_room = false;    // in the file, all of it

@@ -21,7 +21,8 @@ constexpr double k_weight = 1.0 / 64;   // of the latest load among those that w
 constexpr double k_strange = 0.75;      // share of unexpected loads from which on the kernel pages a block
 constexpr std::uint32_t k_loads = 128;  // that have to be seen first
 constexpr std::uint64_t k_patience = 2'000'000'000;  // ns that giving a block may take
-constexpr std::uint64_t k_period = 2'000'000'000;    // ns until a block that was given for the first time is tried again
+constexpr std::uint64_t k_period =
+    2'000'000'000;  // ns until a block that was given for the first time is tried again
 
 struct Remap {
   std::uint64_t from, to, size;
@@ -30,7 +31,8 @@ struct Remap {
 
 void* remap_body(void* self) {
   auto& remap = *static_cast<Remap*>(self);
-  remap.done = syscall(SYS_mremap, remap.from, remap.size, remap.size, MREMAP_MAYMOVE | MREMAP_FIXED, remap.to) != -1;
+  remap.done =
+      syscall(SYS_mremap, remap.from, remap.size, remap.size, MREMAP_MAYMOVE | MREMAP_FIXED, remap.to) != -1;
   return nullptr;
 }
 
@@ -140,13 +142,12 @@ void Spill::keep_block(Blocks::iterator found) noexcept {
   }
 }
 
-// Programs do other things later: what the kernel has had long enough is in chunks again, all of them on disk. Where
-// they are still touched in no order it is given once more.
+// Programs do other things later: what the kernel has had long enough is in chunks again, all of them on disk.
+// Where they are still touched in no order it is given once more.
 void Spill::try_again() noexcept {
   const auto now = steady_ns();
-  const auto found = std::ranges::find_if(blocks_, [&](const auto& one) {
-    return one.second.given && now - one.second.since > one.second.period;
-  });
+  const auto found = std::ranges::find_if(
+      blocks_, [&](const auto& one) { return one.second.given && now - one.second.since > one.second.period; });
   if (found == blocks_.end()) return;
   const auto first = found->first;
   auto& block = found->second;
@@ -169,9 +170,9 @@ void Spill::try_again() noexcept {
   for (const auto& [address, thread] : touches) take_fault(address, thread);
 }
 
-// By memory of which every page is absent and watched, in one step: nobody meets anything in between. A thread of its
-// own does that, since it waits until it was read here that it is done. Touches that come meanwhile are to be served
-// later.
+// By memory of which every page is absent and watched, in one step: nobody meets anything in between. A thread of
+// its own does that, since it waits until it was read here that it is done. Touches that come meanwhile are to be
+// served later.
 bool Spill::replace_mapping(std::uint64_t address, std::size_t size, std::vector<Touch>& touches) noexcept {
   const auto got = syscall(SYS_mmap, nullptr, size + k_chunk, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);

@@ -43,7 +43,7 @@ void fill(Relation& relation, const std::string& order, std::uint64_t seed, Tupl
     for (std::uint64_t i = 0; i < size; ++i) relation[i] = tuple_at(i);
     return shuffle(relation, seed);
   }
-  const int bits = std::bit_width(size);
+  const int bits = static_cast<int>(std::bit_width(size));
   std::uint64_t filled = 0;
   for (std::uint64_t i = 0; filled < size; ++i) {
     const std::uint64_t at = scatter(i, bits, seed);

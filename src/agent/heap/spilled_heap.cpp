@@ -29,6 +29,21 @@ void* SpilledHeap::allocate(std::size_t size, std::size_t alignment) noexcept {
 
 void SpilledHeap::clear(void* address, std::size_t size) noexcept { std::memset(address, 0, size); }
 
+void SpilledHeap::before_fork() noexcept {
+  space_.lock();
+  spill_.before_fork();
+}
+
+void SpilledHeap::after_fork() noexcept {
+  spill_.after_fork();
+  space_.unlock();
+}
+
+void SpilledHeap::in_child() noexcept {
+  spill_.in_child();
+  space_.unlock();
+}
+
 bool SpilledHeap::release(void* block) noexcept {
   const auto found = space_.find(block);
   if (found.size == 0 || found.address != reinterpret_cast<std::uint64_t>(block)) return false;

@@ -28,9 +28,10 @@ class SpilledHeap {
   static void clear(void* address, std::size_t size) noexcept;
   [[nodiscard]] std::size_t size_of(const void* block) const noexcept { return space_.find(block).size; }
 
-  // Around fork.
-  void lock() const { space_.lock(); }
-  void unlock() const { space_.unlock(); }
+  // Around fork: the child has a copy of the content.
+  void before_fork() noexcept;
+  void after_fork() noexcept;
+  void in_child() noexcept;
 
  private:
   memory::RegionSpace space_;

@@ -53,17 +53,18 @@ void before_fork() {
   if (auto* const here = process()) {
     here->objects->lock();
     here->regions->lock();
-    if (here->spilled) here->spilled->lock();
+    // Its thread may need the heap of its own until it waits.
+    if (here->spilled) here->spilled->before_fork();
   }
   internal_heap().lock();
   // The last: who gives memory back waits for it, with one of those above.
   transfer::hold_exchanges();
 }
 
-void release_after_fork() {
+void release_after_fork(void (SpilledHeap::*release_spilled)() noexcept) {
   internal_heap().unlock();
   if (auto* const here = process()) {
-    if (here->spilled) here->spilled->unlock();
+    if (here->spilled) (here->spilled->*release_spilled)();
     here->regions->unlock();
     here->objects->unlock();
   }
@@ -72,13 +73,13 @@ void release_after_fork() {
 
 void in_parent() {
   transfer::release_exchanges();
-  release_after_fork();
+  release_after_fork(&SpilledHeap::after_fork);
   observe::t_thread.come_out();
 }
 
 void in_child() {
   transfer::release_exchanges_in_child();
-  release_after_fork();
+  release_after_fork(&SpilledHeap::in_child);
   if (process()) {
     Process* const made = after_fork();
     if (made && made != process()) {

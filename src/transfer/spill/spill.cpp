@@ -63,6 +63,8 @@ Spill::Spill(const Parts& parts)
   chunks_ = static_cast<Chunk*>(memory_at(map_anonymous(count_ * sizeof(Chunk))));
   bell_ = map_anonymous(k_page);
   sem_init(&ready_, 0, 0);
+  sem_init(&forked_, 0, 0);
+  places_ = static_cast<std::uint32_t>(count_);
   if (!start_quietly(thread_, "terrace-spill", thread_body, this))
     problem_ = "no thread for memory over a file";
   else
@@ -132,6 +134,7 @@ void Spill::begin() {
                 "memory over a file needs Linux 6.8 and the right to wait for page faults (userfaultfd with "
                 "UFFDIO_MOVE; root, or vm.unprivileged_userfaultfd = 1)");
   file_.emplace(parts_.folder);
+  thread_number_ = static_cast<int>(syscall(SYS_gettid));
   if (parts_.ring) disk_ = make_ring_queue(file_->file());
   if (!disk_) disk_ = make_thread_queue(file_->file(), k_disk_threads);
   way_ = disk_->name();

@@ -62,6 +62,13 @@ class Spill final {
   void release(std::uint64_t address, std::size_t size) noexcept;
   [[nodiscard]] const char* way() const noexcept { return way_; }
 
+  // Around fork(2), in the thread that forks. The child gets the content as it is then: what has changed is
+  // written first, and the child maps the file, where nothing that it has is written over any more. What the file
+  // does not take the child does not have. It has no thread of spilled memory: the kernel pages its copy.
+  void before_fork() noexcept;
+  void after_fork() noexcept;
+  void in_child() noexcept;
+
  private:
   using Slot = SpillPool::Slot;
   static constexpr std::uint8_t k_read_tries = 3;
@@ -86,8 +93,10 @@ class Spill final {
     bool has_copy = false;    // the file has it, as `hash` says
     bool stays = false;       // the file does not take it
     bool foreseen = false;    // read before it was touched
+    bool shared = false;      // a child maps its place in the file, `at`
     std::uint8_t failed = 0;  // reads
     Slot slot = 0;            // where it is in one
+    std::uint32_t at = 0;     // where the file has it, in chunks; 0: at its own distance from the beginning
     Hash hash{};
   };
   struct Waiting {
@@ -119,6 +128,7 @@ class Spill final {
   using Blocks = std::map<ChunkId, Block>;
   struct Call {
     bool stop = false;     // nothing else then
+    bool fork = false;     // nor then
     bool release = false;  // or reserve
     std::uint64_t address = 0;
     std::size_t size = 0;
@@ -128,7 +138,9 @@ class Spill final {
   [[nodiscard]] Residence residence(ChunkId chunk) const noexcept;
   void tell(ChunkId chunk) noexcept { foresight_->moved(chunk, residence(chunk)); }
   [[nodiscard]] std::uint64_t place(ChunkId chunk) const noexcept { return base_ + chunk * k_chunk; }
-  [[nodiscard]] std::uint64_t offset(ChunkId chunk) const noexcept { return chunk * k_chunk; }
+  [[nodiscard]] std::uint64_t offset(ChunkId chunk) const noexcept {
+    return (chunks_[chunk].at > 0 ? chunks_[chunk].at : chunk) * k_chunk;
+  }
 
   // The thread.
   static void* thread_body(void* self);
@@ -144,9 +156,20 @@ class Spill final {
 
   // Calls.
   void call(const Call& call) noexcept;
+  void ask(const Call& call) noexcept;  // with the lock
   void answer_call() noexcept;
+  bool carry_out() noexcept;
   void reserve_now(ChunkId first, std::size_t count) noexcept;
   bool release_now(ChunkId first, std::size_t count) noexcept;
+
+  // Children of fork (spill_fork.cpp).
+  void freeze() noexcept;
+  bool bring_all_to_places() noexcept;
+  bool bring_to_file(ChunkId chunk) noexcept;
+  bool write_now(ChunkId chunk, std::uint64_t address) noexcept;
+  void find_place(ChunkId chunk) noexcept;
+  void leave_place(ChunkId chunk) noexcept;
+  [[nodiscard]] bool is_taken(ChunkId chunk) const noexcept { return chunk < taken_.size() && taken_[chunk]; }
 
   // What happens to chunks.
   void touched(std::uint64_t address, std::uint32_t thread) noexcept;
@@ -162,6 +185,7 @@ class Spill final {
   void go_on_giving() noexcept;
   void keep_block(Blocks::iterator block) noexcept;
   void try_again() noexcept;
+  bool retake(Blocks::iterator block) noexcept;
   bool replace_mapping(std::uint64_t address, std::size_t size, std::vector<Touch>& touches) noexcept;
   void take_block_back(Blocks::iterator block) noexcept;
   void renew(ChunkId first, std::uint32_t count) noexcept;
@@ -207,11 +231,19 @@ class Spill final {
   std::size_t foreseen_ = 0;   // chunks in memory or on their way there that nobody has touched yet
   std::uint64_t content_ = 0;  // chunks that are not fresh
   Blocks blocks_;
-  std::uint64_t given_ = 0;         // chunks that the kernel pages
-  std::uint64_t giving_since_ = 0;  // a block is being given; nanoseconds
-  std::uint64_t hand_ = 0;          // of given blocks, where pages were last given up
-  std::uint64_t mapped_ = 0;        // bytes of files that the process maps beside them
-  std::uint64_t adapted_ = 0;       // when the limit was; nanoseconds
+  std::uint64_t given_ = 0;           // chunks that the kernel pages
+  std::uint64_t giving_since_ = 0;    // a block is being given; nanoseconds
+  std::uint64_t hand_ = 0;            // of given blocks, where pages were last given up
+  std::uint64_t mapped_ = 0;          // bytes of files that the process maps beside them
+  std::uint64_t adapted_ = 0;         // when the limit was; nanoseconds
+  std::vector<bool> taken_;           // by chunk: a child maps what the file has at its own distance
+  std::vector<bool> in_file_;         // by chunk: the child has it from there
+  std::vector<std::uint32_t> spare_;  // places behind those
+  std::uint32_t places_ = 0;          // the first that was never used
+  int children_file_ = -1;            // of the thread that forks
+  int thread_number_ = 0;
+  bool is_shared_ = false;  // with the child, page by page
+  sem_t forked_{};
   bool said_full_ = false, said_write_ = false, said_read_ = false, said_over_ = false;
 
   std::uint64_t bell_ = 0;  // the page that callers touch
@@ -219,7 +251,8 @@ class Spill final {
   Call call_;
   std::atomic<std::uint32_t> calls_{0}, answers_{0};
   bool is_called_ = false;  // and the call could not be answered yet
-  bool stop_ = false;       // the thread's own
+  bool is_answering_ = false;
+  bool stop_ = false;  // the thread's own
   sem_t ready_{};
   std::string problem_;  // why it did not begin
   pthread_t thread_{};

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <utility>
 
 #include "transfer/spill/spill.hpp"
 #include "transfer/spill/spill_system.hpp"
@@ -12,6 +13,10 @@ namespace terrace::transfer {
 
 void Spill::call(const Call& call) noexcept {
   const std::lock_guard lock(calling_);
+  ask(call);
+}
+
+void Spill::ask(const Call& call) noexcept {
   call_ = call;
   calls_.fetch_add(1, std::memory_order_release);
   [[maybe_unused]] const char seen = *static_cast<const volatile char*>(memory_at(bell_));
@@ -19,21 +24,37 @@ void Spill::call(const Call& call) noexcept {
   madvise(memory_at(bell_), k_page, MADV_DONTNEED);
 }
 
+// A touch of the page may be told more than once, also while its call is being answered.
 void Spill::answer_call() noexcept {
-  if (calls_.load(std::memory_order_acquire) == answers_.load(std::memory_order_relaxed)) return;
-  stop_ = call_.stop;
-  if (!call_.stop) {
-    const auto first = static_cast<ChunkId>((call_.address - base_) / k_chunk);
-    const auto count = call_.size / k_chunk;
-    if (!call_.release)
-      reserve_now(first, count);
-    else if (!release_now(first, count))
-      return;  // something is under way: again when that has ended
+  if (calls_.load(std::memory_order_acquire) == answers_.load(std::memory_order_relaxed)) is_called_ = false;
+  if (!is_called_ || std::exchange(is_answering_, true)) return;
+  if (carry_out()) {
+    const bool wait = call_.fork;  // the next caller may write to it as soon as this one has its answer
+    is_called_ = false;
+    keep_account();
+    answers_.fetch_add(1, std::memory_order_release);
+    faults_->fill_with_zeros(bell_, k_page);
+    if (wait)
+      while (sem_wait(&forked_) != 0) {
+      }
   }
-  is_called_ = false;
-  keep_account();
-  answers_.fetch_add(1, std::memory_order_release);
-  faults_->fill_with_zeros(bell_, k_page);
+  is_answering_ = false;
+}
+
+// False: something is under way; again when that has ended.
+bool Spill::carry_out() noexcept {
+  stop_ = call_.stop;
+  if (call_.stop) return true;
+  if (call_.fork) {
+    if (reads_ + writes_ > 0) return false;
+    freeze();
+    return true;
+  }
+  const auto first = static_cast<ChunkId>((call_.address - base_) / k_chunk);
+  const auto count = call_.size / k_chunk;
+  if (call_.release) return release_now(first, count);
+  reserve_now(first, count);
+  return true;
 }
 
 void Spill::reserve(std::uint64_t address, std::size_t size) noexcept { call({.address = address, .size = size}); }
@@ -66,13 +87,15 @@ bool Spill::release_now(ChunkId first, std::size_t count) noexcept {
       pool_->lost();
     if (chunk.where == Where::leaving) std::erase(leaving_, c);
     if (chunk.where == Where::leaving || chunk.where == Where::ready) pool_->give(chunk.slot);
+    leave_place(c);
     chunk = {};
     tell(c);
     --content_;
   }
   blocks_.erase(first);
   pool_->shrink();
-  file_->release(offset(first), count * k_chunk);
+  for (auto c = first; c < end; ++c)
+    if (!is_taken(c)) file_->release(offset(c), k_chunk);
   return true;
 }
 

@@ -242,6 +242,7 @@ bool Spill::check(ChunkId c) noexcept {
     std::erase(leaving_, c);
     pool_->give(chunk.slot);
     is_foreseen(c, false);
+    leave_place(c);
     chunk = {};
     tell(c);
     --content_;
@@ -254,6 +255,7 @@ bool Spill::check(ChunkId c) noexcept {
     chunk.clean = true;
     return true;
   }
+  find_place(c);
   chunk.hash = hash;
   chunk.has_copy = false;
   chunk.writing = true;

@@ -78,7 +78,7 @@ void Spill::go_on_giving() noexcept {
   bool all = true;
   for (auto c = first; c < first + count; ++c) {
     auto& chunk = chunks_[c];
-    if (chunk.stays) return keep_block(found);
+    if (chunk.stays || chunk.at > 0 || is_taken(c)) return keep_block(found);
     if (chunk.where == Where::quiet || chunk.where == Where::ready) send_away(c);
     if (chunk.where == Where::leaving && chunk.clean && !chunk.writing) {
       std::erase(leaving_, c);
@@ -148,10 +148,13 @@ void Spill::try_again() noexcept {
   const auto now = steady_ns();
   const auto found = std::ranges::find_if(
       blocks_, [&](const auto& one) { return one.second.given && now - one.second.since > one.second.period; });
-  if (found == blocks_.end()) return;
+  if (found != blocks_.end()) retake(found);
+}
+
+bool Spill::retake(Blocks::iterator found) noexcept {
   const auto first = found->first;
   auto& block = found->second;
-  block.since = now;
+  block.since = steady_ns();
   std::vector<Touch> touches;
   const bool replaced = replace_mapping(place(first), block.count * k_chunk, touches);
   if (replaced) {
@@ -168,6 +171,7 @@ void Spill::try_again() noexcept {
     }
   }
   for (const auto& [address, thread] : touches) take_fault(address, thread);
+  return replaced;
 }
 
 // By memory of which every page is absent and watched, in one step: nobody meets anything in between. A thread of

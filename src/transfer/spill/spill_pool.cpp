@@ -122,12 +122,24 @@ int SpillPool::put(Slot slot, std::uint64_t place) noexcept {
 SpillPool::Slot SpillPool::fetch(std::uint64_t place) noexcept {
   const auto slot = empty_slot();
   if (slot == k_none) return k_none;
-  std::size_t moved = 0;
-  if (faults_.move(address(slot), place, k_chunk, moved) == 0) return slot;
-  if (moved > 0) faults_.restore(place, address(slot), k_chunk, moved);
-  faults_.wake(place, k_chunk);
+  for (bool again = true;; again = false) {
+    std::size_t moved = 0;
+    const int error = faults_.move(address(slot), place, k_chunk, moved);
+    if (error == 0) return slot;
+    if (moved > 0) faults_.restore(place, address(slot), k_chunk, moved);
+    faults_.wake(place, k_chunk);
+    if (error != EBUSY || !again || !own_pages(place)) break;
+  }
   empty_.push_back(slot);
   return k_none;
+}
+
+// Pages that a child of fork(2) shares, or shared, become this process's own when they are written. False where
+// one is absent: who writes to that waits for this thread.
+bool SpillPool::own_pages(std::uint64_t place) const noexcept {
+  for (auto at = place; at < place + k_chunk; at += k_page)
+    if (!faults_.page_map().has_page(at)) return false;
+  return madvise(memory_at(place), k_chunk, k_populate_write) == 0;
 }
 
 }  // namespace terrace::transfer

@@ -58,6 +58,7 @@ class SpillPool {
  private:
   Slot empty_slot() noexcept;
   bool make_page(Slot slot) noexcept;
+  [[nodiscard]] bool own_pages(std::uint64_t place) const noexcept;
 
   Userfault& faults_;
   std::uint64_t mapped_ = 0;

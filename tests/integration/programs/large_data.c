@@ -61,10 +61,20 @@ int main(int count, char** arguments) {
   uint64_t sum = *mine ^ *(uint64_t*)others;
   for (size_t i = 0; i < words; i += 7) sum = sum * 17 + data[i];
   if (system("exit 3") != 3 << 8) puts("no child");  // begins another program
+  uint64_t all = 0;
+  for (size_t i = 0; i < words; i += 512) all = all * 17 + data[i];
   const pid_t child = fork();
-  if (child == 0) _exit(5);  // without touching any of it
+  if (child == 0) {  // it has all of it, and may change it
+    uint64_t seen = 0;
+    for (size_t i = 0; i < words; i += 512) seen = seen * 17 + data[i]++;
+    data = realloc(data, (words + (1 << 20)) * sizeof *data);
+    free(data);
+    _exit(seen == all ? 5 : 6);
+  }
+  for (size_t i = 0; i < words; i += 512) data[i] ^= 1;
   int status = 0;
   waitpid(child, &status, 0);
+  if (!WIFEXITED(status)) puts("the child did not end well");
   printf("%llx %zd %d\n", (unsigned long long)sum, got, WEXITSTATUS(status));
   free(data);
   return 0;

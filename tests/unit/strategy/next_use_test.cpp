@@ -122,7 +122,7 @@ Sequence sweep(ChunkId first, ChunkId end) {
 
 TEST(NextUse, KeepsWhatASweepWillNeedSoonest) {
   const auto loads = of_last_round(sweep(0, 400), 6, 200, 2);
-  EXPECT_LE(loads.all, loads.best * 1.1) << loads.best;
+  EXPECT_LE(loads.all, 1.1 * static_cast<double>(loads.best)) << loads.best;
   EXPECT_LE(loads.late, loads.all / 20);
 }
 
@@ -131,10 +131,10 @@ TEST(NextUse, KnowsPhasesThatOverlapAndAHotObject) {
   for (const auto& part : {sweep(0, 250), sweep(150, 400)})
     for (const auto chunk : part) {
       round.push_back(chunk);
-      if (round.size() % 7 == 0) round.push_back(400 + round.size() % 5);
+      if (round.size() % 7 == 0) round.push_back(static_cast<ChunkId>(400 + round.size() % 5));
     }
   const auto loads = of_last_round(round, 8, 200, 2);
-  EXPECT_LE(loads.all, loads.best * 1.4) << loads.best;
+  EXPECT_LE(loads.all, 1.4 * static_cast<double>(loads.best)) << loads.best;
   EXPECT_LE(loads.late, loads.all / 10);
 }
 

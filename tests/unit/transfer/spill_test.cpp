@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -238,6 +239,104 @@ TEST_P(SpillTest, NewMemoryIsZeroWhateverItsPagesHad) {
   }
 }
 
+// A child has the content as it was when it began, whatever its parent writes, frees and allocates since; and what
+// the child writes is its own. Of a block that the kernel paged, too.
+TEST_P(SpillTest, ChildrenHaveTheContentOfTheirTime) {
+  constexpr std::size_t k_chunks = 50;
+  Spilled memory(4 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  auto* const random = memory.allocate(k_chunks);
+  auto* block = memory.allocate(k_chunks / 5);
+  const auto write = [&](std::uint64_t* to, std::size_t chunks, std::uint64_t round) {
+    for (std::size_t i = 0; i < chunks * k_words; i += 512) to[i] = value(i, round);
+  };
+  const auto is = [&](const std::uint64_t* from, std::size_t chunks, std::uint64_t round) {
+    for (std::size_t i = 0; i < chunks * k_words; i += 512)
+      if (from[i] != value(i, round)) return false;
+    return true;
+  };
+  const auto child_of = [&](std::uint64_t round, const std::uint64_t* fresh) {
+    memory.spill().before_fork();
+    const pid_t child = fork();
+    if (child != 0) {
+      memory.spill().after_fork();
+      return child;
+    }
+    memory.spill().in_child();
+    int wrong = 0;
+    for (int again = 0; again < 2; ++again) {
+      if (!is(data, k_chunks, round)) wrong |= 1;
+      if (!is(random, k_chunks, 7)) wrong |= 2;
+      if (!is(block, k_chunks / 5, round)) wrong |= 4;
+      if (fresh[0] != 0) wrong |= 8;
+      usleep(20000);
+    }
+    write(data, k_chunks, 100 + round);
+    if (!is(data, k_chunks, 100 + round)) wrong |= 16;
+    _exit(wrong);
+  };
+  write(random, k_chunks, 7);
+  std::mt19937 order(1);
+  for (int step = 0; step < 1500; ++step) {
+    const auto c = order() % k_chunks;
+    ASSERT_EQ(random[c * k_words], value(c * k_words, 7));
+  }
+  EXPECT_GT(memory.counts().given, 0U);
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    write(data, k_chunks, round);
+    write(block, k_chunks / 5, round);
+    auto* const fresh = memory.allocate(2);
+    const auto child = child_of(round, fresh);
+    ASSERT_GT(child, 0);
+    // Over everything that the child has.
+    fresh[0] = 1;
+    memory.release(block);
+    block = memory.allocate(k_chunks / 5);
+    EXPECT_EQ(block[0], 0U);
+    write(block, k_chunks / 5, 50 + round);
+    for (int again = 0; again < 3; ++again) {
+      EXPECT_TRUE(is(data, k_chunks, again == 0 ? round : 200));
+      write(data, k_chunks, 200);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << "round " << round;
+    EXPECT_TRUE(is(data, k_chunks, 200));
+    EXPECT_TRUE(is(block, k_chunks / 5, 50 + round));
+    memory.release(fresh);
+  }
+  EXPECT_TRUE(is(random, k_chunks, 7));
+}
+
+// Where all is in memory nothing is written for a child; what is more later leaves as always.
+TEST_P(SpillTest, AChildSharesWhatIsInMemory) {
+  constexpr std::size_t k_chunks = 12;
+  Spilled memory(8 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
+  memory.spill().before_fork();
+  const pid_t child = fork();
+  if (child == 0) {
+    memory.spill().in_child();
+    usleep(100000);
+    bool right = true;
+    for (std::size_t i = 0; i < k_chunks * k_words; i += 512) right = right && data[i] == value(i, 0);
+    _exit(right ? 0 : 1);
+  }
+  memory.spill().after_fork();
+  EXPECT_EQ(memory.counts().written, 0U);
+  auto* const more = memory.allocate(3 * k_chunks);
+  for (std::size_t i = 0; i < 3 * k_chunks * k_words; i += 512) more[i] = value(i, 1);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] += 1;
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  for (std::size_t i = 0; i < 3 * k_chunks * k_words; i += 512) ASSERT_EQ(more[i], value(i, 1));
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) ASSERT_EQ(data[i], value(i, 0) + 1);
+  EXPECT_GT(memory.counts().written, 0U);
+  EXPECT_EQ(memory.counts().over, 0U);
+}
+
 TEST_P(SpillTest, PagesThatTheProgramGivesBackAreZero) {
   Spilled memory(8, GetParam());
   auto* const data = memory.allocate(2);
@@ -293,7 +392,9 @@ TEST_P(SpillTest, WhatTheDiskDoesNotTakeStaysInMemory) {
     for (std::uint64_t round = 0; round < 4; ++round)
       for (std::size_t c = 0; c < k_chunks; ++c)
         for (std::size_t i = 0; i < k_words; i += 512) {
-          if (round > 0) ASSERT_EQ(data[c * k_words + i], value(c * k_words + i, round - 1));
+          if (round > 0) {
+            ASSERT_EQ(data[c * k_words + i], value(c * k_words + i, round - 1));
+          }
           data[c * k_words + i] = value(c * k_words + i, round);
         }
     EXPECT_GT(memory.counts().over, 0U);
@@ -319,7 +420,7 @@ TEST_P(SpillTest, TheFileHasNoName) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, SpillTest, testing::Values(true, false),
-                         [](const auto& info) { return info.param ? "ring" : "threads"; });
+                         [](const auto& way) { return way.param ? "ring" : "threads"; });
 
 }  // namespace
 }  // namespace terrace::transfer

@@ -1,9 +1,9 @@
 """What any schedule must move between a file and a memory that is too small.
 
-It follows from what the program touches and writes in windows of time (bench/paging/windows.c). A window begins with
-at most M bytes of what it touches in memory, so it reads the rest; and of what it writes at most M bytes can still be
-in memory alone when it ends, so the rest was written. Summed over windows that follow one another this holds for the
-whole run, whatever the windows' length; several lengths are tried, and the largest sum counts.
+It follows from what the program touches and writes in windows of time (bench/paging/windows.c). A window begins
+with at most M bytes of what it touches in memory, so it reads the rest; and of what it writes at most M bytes can
+still be in memory alone when it ends, so the rest was written. Summed over windows that follow one another this
+holds for the whole run, whatever the windows' length; several lengths are tried, and the largest sum counts.
 """
 
 from __future__ import annotations

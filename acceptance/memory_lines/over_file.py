@@ -241,8 +241,8 @@ def _told(row: dict[str, Any]) -> str:
     times = ", ".join(f"{way} {time:.1f}" if time else f"{way} failed" for way, time in row["seconds"].items())
     return (
         f"{row['program']} x{row['threads']} {row['ratio']}x {row['disk']}: in memory {row['in_memory_s']:.1f} s, "
-        f"bound {row['bound_s']:.1f}, {times}; read {row['read'] / MIB:.0f} of {row['least_read'] / MIB:.0f} MiB, wrote "
-        f"{row['written'] / MIB:.0f} of {row['least_written'] / MIB:.0f}"
+        f"bound {row['bound_s']:.1f}, {times}; read {row['read'] / MIB:.0f} of {row['least_read'] / MIB:.0f} MiB, "
+        f"wrote {row['written'] / MIB:.0f} of {row['least_written'] / MIB:.0f}"
     )
 
 

@@ -25,7 +25,8 @@ std::string line_of(const transfer::SpillCounts& counts, const runtime::SpillSpe
                   format(spec.memory), format(Bytes{counts.read}), format(Bytes{counts.written}), spec.folder);
   if (loads > 0)
     line += fmt::format("; {:.0f} % of what was read was read ahead", 100.0 * counts.foreseen / loads);
-  line += fmt::format("; the program waited {:.3g} s for it", static_cast<double>(counts.waited) * 1e-9);
+  line += fmt::format("; the disk was busy for {:.3g} s, the program waited {:.3g} s for it",
+                      static_cast<double>(counts.busy) * 1e-9, static_cast<double>(counts.waited) * 1e-9);
   if (counts.given > 0)
     line += fmt::format("; {} were touched in no order, and paged by the kernel", format(Bytes{counts.given}));
   if (counts.over > 0) line += fmt::format("; {} beyond the limit stayed in memory", format(Bytes{counts.over}));

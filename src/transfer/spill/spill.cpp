@@ -176,6 +176,7 @@ void Spill::run() noexcept {
     else if (given_ > 0)
       try_again();
     if (is_called_) answer_call();
+    note_disk();
     keep_account();
   }
 }
@@ -219,6 +220,12 @@ void Spill::adapt_limit() noexcept {
   const auto rest = parts_.memory.value > others ? (parts_.memory.value - others) / k_chunk : 0;
   pool_->set_limit(std::max<std::size_t>(rest, k_least));
   pool_->shrink();
+}
+
+void Spill::note_disk() noexcept {
+  const auto now = steady_ns();
+  if (busy_since_ > 0) counts_->busy.fetch_add(now - busy_since_, std::memory_order_relaxed);
+  busy_since_ = reads_ + writes_ > 0 ? now : 0;
 }
 
 void Spill::keep_account() noexcept {

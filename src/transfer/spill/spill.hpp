@@ -152,6 +152,7 @@ class Spill final {
   void take_fault(std::uint64_t address, std::uint32_t thread) noexcept;
   void take_answers() noexcept;
   void adapt_limit() noexcept;
+  void note_disk() noexcept;
   void keep_account() noexcept;
 
   // Calls.
@@ -235,6 +236,7 @@ class Spill final {
   std::uint64_t giving_since_ = 0;    // a block is being given; nanoseconds
   std::uint64_t hand_ = 0;            // of given blocks, where pages were last given up
   std::uint64_t mapped_ = 0;          // bytes of files that the process maps beside them
+  std::uint64_t busy_since_ = 0;    // nanoseconds; 0: nothing is read or written
   std::uint64_t adapted_ = 0;         // when the limit was; nanoseconds
   std::vector<bool> taken_;           // by chunk: a child maps what the file has at its own distance
   std::vector<bool> in_file_;         // by chunk: the child has it from there

@@ -23,8 +23,17 @@ namespace terrace::agent {
 namespace {
 
 void (*g_say)(const char*) = nullptr;
+std::string g_said;  // a file that is there once one of the job's processes has said something
+
+// False where it was there.
+bool make_once(const std::string& path) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file >= 0) syscall(SYS_close, file);
+  return file >= 0 || errno != EEXIST;
+}
 
 void say_sentence(const char* sentence) {
+  make_once(g_said);
   char text[640];
   std::snprintf(text, sizeof text, "terrace: %s\n", sentence);
   g_say(text);
@@ -56,6 +65,7 @@ SpilledHeap* make_spilled(const runtime::Session& session, void (*say)(const cha
   const auto& spec = session.spill;
   if (!spec.is_wanted()) return nullptr;
   g_say = say;
+  g_said = session.directory + "/" + runtime::k_spill_said;
   try {
     transfer::Spill::Parts parts;
     parts.memory = spec.memory;
@@ -68,7 +78,9 @@ SpilledHeap* make_spilled(const runtime::Session& session, void (*say)(const cha
     parts.say = say_sentence;
     return new SpilledHeap(most_data(spec), parts);
   } catch (const std::exception& error) {
-    say_sentence((std::string(error.what()) + "; the program runs with the memory that it gets").c_str());
+    // Each process of a job would say it; and where there was trouble before, this follows from that.
+    if (make_once(g_said))
+      say_sentence((std::string(error.what()) + "; the program runs with the memory that it gets").c_str());
     return nullptr;
   }
 }

@@ -19,14 +19,16 @@ namespace terrace::cli {
 namespace {
 
 std::string line_of(const transfer::SpillCounts& counts, const runtime::SpillSpec& spec) {
-  const auto loads = counts.foreseen + counts.demanded;
+  const auto foreseen = static_cast<double>(counts.foreseen.load());
+  const auto loads = foreseen + static_cast<double>(counts.demanded.load());
   auto line =
       fmt::format("{} of data in {} of memory: read {} and wrote {} in {}", format(Bytes{counts.most}),
                   format(spec.memory), format(Bytes{counts.read}), format(Bytes{counts.written}), spec.folder);
   if (loads > 0)
-    line += fmt::format("; {:.0f} % of what was read was read ahead", 100.0 * counts.foreseen / loads);
+    line += fmt::format("; {:.0f} % of what was read was read ahead", 100 * foreseen / loads);
   line += fmt::format("; the disk was busy for {:.3g} s, the program waited {:.3g} s for it",
-                      static_cast<double>(counts.busy) * 1e-9, static_cast<double>(counts.waited) * 1e-9);
+                      static_cast<double>(counts.busy.load()) * 1e-9,
+                      static_cast<double>(counts.waited.load()) * 1e-9);
   if (counts.given > 0)
     line += fmt::format("; {} were touched in no order, and paged by the kernel", format(Bytes{counts.given}));
   if (counts.over > 0) line += fmt::format("; {} beyond the limit stayed in memory", format(Bytes{counts.over}));

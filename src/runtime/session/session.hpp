@@ -55,6 +55,7 @@ struct SpillSpec {
 };
 // In the session's directory each process that spills keeps its counts in a file that begins so.
 inline constexpr const char* k_spill_counts = "spill.";
+inline constexpr const char* k_spill_said = "said-of-spill";
 
 struct Session {
   std::string mode;  // "record", "run", "simulate"

@@ -347,7 +347,8 @@ void Spill::write_ended(ChunkId c, int error) noexcept {
   --writes_;
   chunk.writing = false;
   if (error != 0) {
-    say_once(said_write_, "the spill file cannot be written: what it does not take stays in memory", error);
+    if (error != ENOSPC || !said_full_)
+      say_once(said_write_, "the spill file cannot be written: what it does not take stays in memory", error);
     stay(c);
   } else {
     counts_->written.fetch_add(k_chunk, std::memory_order_relaxed);

@@ -7,7 +7,7 @@ namespace terrace::sim {
 
 namespace {
 
-constexpr std::uint64_t k_page = 4096;
+constexpr std::uint64_t k_page_bytes = 4096;
 
 }  // namespace
 
@@ -15,69 +15,70 @@ void PageBound::grow(std::uint32_t page) {
   if (page < has_content_.size()) return;
   const auto size = std::max<std::size_t>(page + std::size_t{1}, 2 * has_content_.size());
   has_content_.resize(size, false);
-  for (auto& way : ways_) {
-    way.touched_in.resize(size, 0);
-    way.stored_in.resize(size, 0);
-  }
+  is_stored_.resize(size, false);
+  touches_.last.resize(size, 0);
+  stores_.last.resize(size, 0);
 }
 
-void PageBound::end(Way& way) {
-  way.read += way.with_content - std::min(way.with_content, way.capacity);
-  way.written += way.stored - std::min(way.stored, way.capacity);
-  way.touched = way.with_content = way.stored = way.capacity = 0;
-  ++way.stretch;
+// From the moment of that number until now.
+bool PageBound::stays(Stay& kind, std::uint32_t from) {
+  const auto first = from > begun_ ? from - begun_ : 0;
+  for (auto i = kind.at.size(); i-- > first;)
+    if (kind.at[i] >= capacity_[i]) return false;
+  for (auto i = kind.at.size(); i-- > first;) ++kind.at[i];
+  return true;
+}
+
+void PageBound::moment(std::uint64_t capacity) {
+  since_ = 0;
+  capacity_.push_back(capacity);
+  touches_.at.push_back(0);
+  stores_.at.push_back(0);
 }
 
 void PageBound::touch(std::uint32_t page, std::uint64_t capacity) {
   grow(page);
-  for (std::size_t i = 0; i < ways_.size(); ++i) {
-    auto& way = ways_[i];
-    // The memory may grow or shrink: what it holds at most in a stretch is what nobody can have needed to move.
-    way.capacity = std::max(way.capacity, capacity);
-    if (way.touched_in[page] == way.stretch) continue;
-    if (k_multiples[i] > 0 && static_cast<double>(way.touched) >= k_multiples[i] * static_cast<double>(capacity)) {
-      end(way);
-      way.capacity = capacity;
-    }
-    way.touched_in[page] = way.stretch;
-    ++way.touched;
-    if (has_content_[page]) ++way.with_content;
-  }
+  if (capacity_.size() >= k_longest) cut();
+  if (capacity_.empty() || since_ >= capacity / k_moments) moment(capacity);
+  ++since_;
+  if (has_content_[page] && !stays(touches_, touches_.last[page])) least_.read += Bytes{k_page_bytes};
   has_content_[page] = true;
+  touches_.last[page] = begun_ + static_cast<std::uint32_t>(capacity_.size());
 }
 
-void PageBound::store(std::uint32_t page, std::uint64_t capacity) {
+void PageBound::store(std::uint32_t page) {
   grow(page);
-  for (auto& way : ways_) {
-    way.capacity = std::max(way.capacity, capacity);
-    if (way.stored_in[page] == way.stretch) continue;
-    way.stored_in[page] = way.stretch;
-    ++way.stored;
+  if (!is_stored_[page]) {
+    is_stored_[page] = true;
+    stored_.push_back(page);
+  } else if (!stays(stores_, stores_.last[page])) {
+    least_.written += Bytes{k_page_bytes};
   }
+  stores_.last[page] = begun_ + static_cast<std::uint32_t>(capacity_.size());
 }
 
-// Of what was stored in them nothing has to be kept; what was read before that had to be.
 void PageBound::forget(std::uint32_t first, std::uint32_t count) {
-  for (auto page = first; page < first + count && page < has_content_.size(); ++page) {
-    has_content_[page] = false;
-    for (auto& way : ways_) {
-      if (way.stored_in[page] == way.stretch) --way.stored;
-      way.stored_in[page] = 0;
-    }
-  }
+  for (auto page = first; page < first + count && page < has_content_.size(); ++page)
+    has_content_[page] = is_stored_[page] = false;
 }
 
 PageBound::Least PageBound::cut() {
-  std::uint64_t read = 0;
-  std::uint64_t written = 0;
-  for (auto& way : ways_) {
-    end(way);
-    read = std::max(read, way.read);
-    written = std::max(written, way.written);
-    way.read = way.written = 0;
+  std::erase_if(stored_, [&](std::uint32_t page) { return !is_stored_[page]; });
+  // Intervals that end together: the shortest first. A page that was freed and stored to again is there twice.
+  std::ranges::sort(stored_, [&](std::uint32_t one, std::uint32_t other) {
+    return stores_.last[one] != stores_.last[other] ? stores_.last[one] > stores_.last[other] : one < other;
+  });
+  if (!capacity_.empty() && !stored_.empty()) moment(capacity_.back());
+  for (const auto page : stored_) {
+    if (is_stored_[page] && !stays(stores_, stores_.last[page])) least_.written += Bytes{k_page_bytes};
+    is_stored_[page] = false;
   }
-  least_.read += Bytes{read * k_page};
-  least_.written += Bytes{written * k_page};
+  stored_.clear();
+  begun_ += static_cast<std::uint32_t>(capacity_.size());
+  capacity_.clear();
+  touches_.at.clear();
+  stores_.at.clear();
+  since_ = 0;
   return least_;
 }
 

@@ -1,13 +1,15 @@
 // What any schedule must move between a memory and a file, from the pages that the program touches alone.
 //
-// Whatever is in memory when a stretch of the run begins, it is no more than the memory holds. So of the pages that
-// had content then and are touched in the stretch all but so many have to be read in it, and of those that are written
-// in it all but so many have been written to the file when it ends. Stretches that do not overlap add up. The run is
-// cut into stretches in several ways, and the way that proves most counts: at the owner's marks alone (iterations), and
-// besides wherever a multiple of what the memory holds has been touched.
+// From one touch of a page to the next the page either stays in memory, or it has to be read for the next one. At any
+// moment no more of them stay than memory holds. So the most that can stay, of all such intervals, says how many have
+// to be read: intervals are taken by their ends, and each that still fits stays (Belady's rule seen backwards: Jain,
+// Lin, "Back to the future", ISCA 2016, section 3). In the same way a page either stays from one store to the next, or
+// leaves in between and is written. What fits is asked for at some moments alone, which proves less, never more.
+//
+// The owner's marks (iterations) cut the run into stretches, each with a bound of its own: what is in memory when one
+// begins can be anything, and of what is stored in it all that does not stay until it ends has been written by then.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -23,30 +25,34 @@ class PageBound {
     Bytes written{};
   };
 
-  // The program touches a page; it may be resident or not. `capacity`: pages that memory holds, now.
+  // The program touches a page; it may be in memory or not. `capacity`: pages that memory holds, now.
   void touch(std::uint32_t page, std::uint64_t capacity);
   // A line of the page, which is in memory, has been stored to.
-  void store(std::uint32_t page, std::uint64_t capacity);
+  void store(std::uint32_t page);
   // These have no content any more.
   void forget(std::uint32_t first, std::uint32_t count);
-  // Ends the stretches here.
+  // Ends the stretch here.
   Least cut();
 
  private:
-  // 0: no other cut than the owner's.
-  static constexpr std::array<double, 5> k_multiples = {0, 1.25, 2, 4, 16};
-  struct Way {
-    std::uint32_t stretch = 1;
-    std::uint64_t capacity = 0;  // when it began
-    std::uint64_t touched = 0, with_content = 0, stored = 0;
-    std::uint64_t read = 0, written = 0;        // pages, since the last mark
-    std::vector<std::uint32_t> touched_in, stored_in;  // by page: the stretch
+  static constexpr std::uint64_t k_moments = 64;       // while as much is touched as memory holds
+  static constexpr std::uint32_t k_longest = 1U << 13;  // stretch, in moments
+  // Of one kind of interval: how many stay at each moment of the stretch.
+  struct Stay {
+    std::vector<std::uint32_t> at;
+    std::vector<std::uint32_t> last;  // by page: the moments before its last touch, or store, from the run's first on
   };
-  static void end(Way& way);
+  [[nodiscard]] bool stays(Stay& kind, std::uint32_t from);
+  void moment(std::uint64_t capacity);
   void grow(std::uint32_t page);
 
-  std::array<Way, k_multiples.size()> ways_;
+  std::uint32_t begun_ = 0;              // moments before the stretch
+  std::vector<std::uint64_t> capacity_;  // at each moment of the stretch
+  std::uint64_t since_ = 0;              // touches since the last moment
+  Stay touches_, stores_;
   std::vector<bool> has_content_;
+  std::vector<bool> is_stored_;         // in the stretch
+  std::vector<std::uint32_t> stored_;   // those pages
   Least least_;
 };
 

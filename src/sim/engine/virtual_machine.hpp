@@ -41,6 +41,9 @@
 
 namespace terrace::sim {
 
+// Why data of the domain cannot be in a file of the machine's; empty: it can.
+std::string why_no_file(const machine::Machine& machine, DomainId domain);
+
 // Where the time went; core + exposed + bandwidth_bound + stalled + waited + charged + carried is the clock of a
 // program with one thread. With more it is summed over the threads, without the time in which they waited for one
 // another.

@@ -8,16 +8,21 @@
 
 namespace terrace::sim {
 
+std::string why_no_file(const machine::Machine& machine, DomainId domain) {
+  const auto home = machine.home(domain);
+  if (machine.file_beside(home) == nullptr)
+    return machine.name() + " has no file beside '" + machine.place(home).name +
+           "'; add a [[file]] to it, or take a machine that has one (ddr5-nvme, ddr5-nfs)";
+  if (machine.domains()[domain].places.size() > 1)
+    return machine.name() + " has several kinds of memory, and whose data is in the file is known for one alone";
+  return {};
+}
+
 void VirtualMachine::memory_over_file(DomainId domain, Bytes memory,
                                       std::unique_ptr<transfer::Foresight> foresight) {
   spilled_ = machine_.home(domain);
   const auto* const file = machine_.file_beside(spilled_);
-  if (file == nullptr)
-    throw Error(Code::invalid, "--memory: " + machine_.name() + " has no file beside '" +
-                                   machine_.place(spilled_).name + "'; add a [[file]] to it, or take a machine that has one");
-  if (machine_.domains()[domain].places.size() > 1)
-    throw Error(Code::invalid, "--memory: " + machine_.name() +
-                                   " has several kinds of memory; what of their data is in a file is known for one alone");
+  if (const auto reason = why_no_file(machine_, domain); !reason.empty()) throw Error(Code::invalid, reason);
   const auto& initiator = machine_.initiators()[machine_.domains()[domain].initiator];
   const auto& path = law_.view().path(spilled_);
   const auto line = static_cast<double>(machine_.parts().line.value);

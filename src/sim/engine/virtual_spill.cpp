@@ -164,7 +164,7 @@ Seconds VirtualSpill::touch(FilePage page, std::uint32_t thread, Seconds now) {
 void VirtualSpill::stored(FilePage page) {
   auto& one = chunks_[page / k_pages_of_a_chunk];
   const bool in_memory = one.is_given ? is_resident(page) : one.where == Where::quiet;
-  if (in_memory) bound_.store(page, capacity());
+  if (in_memory) bound_.store(page);
   if (!one.is_given)
     one.stored = true;
   else if (in_memory)

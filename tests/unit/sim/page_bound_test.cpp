@@ -39,7 +39,7 @@ TEST(PageBound, IsExactForACyclicSweep) {
   for (int round = 0; round < 5; ++round) {
     for (std::uint32_t page = 0; page < 100; ++page) {
       bound.touch(page, 40);
-      bound.store(page, 40);
+      bound.store(page);
     }
     const auto least = bound.cut();
     EXPECT_EQ(least.read.value, round * 60u * 4096);
@@ -49,7 +49,8 @@ TEST(PageBound, IsExactForACyclicSweep) {
 
 TEST(PageBound, IsNeverAboveBelady) {
   std::mt19937 random(3);
-  std::uint64_t some = 0;
+  std::uint64_t least_of_all = 0;
+  std::uint64_t belady_of_all = 0;
   for (int trial = 0; trial < 300; ++trial) {
     const auto pages = std::uniform_int_distribution<std::uint32_t>(2, 60)(random);
     const auto room = std::uniform_int_distribution<std::size_t>(1, pages)(random);
@@ -66,10 +67,13 @@ TEST(PageBound, IsNeverAboveBelady) {
       if (i % static_cast<std::size_t>(cuts) == 0) bound.cut();
     }
     const auto least = bound.cut().read.value / 4096;
-    ASSERT_LE(least, belady(touches, room)) << "trial " << trial;
-    some += least;
+    const auto read = belady(touches, room);
+    ASSERT_LE(least, read) << "trial " << trial;
+    least_of_all += least;
+    belady_of_all += read;
   }
-  EXPECT_GT(some, 10000u);
+  // Cut every hundred touches, where some fifty are in memory, it proves much of what there is.
+  EXPECT_GT(least_of_all, belady_of_all / 2);
 }
 
 TEST(PageBound, WhatIsFreedNeedsNoWriting) {
@@ -78,7 +82,7 @@ TEST(PageBound, WhatIsFreedNeedsNoWriting) {
     for (std::uint32_t from : {0U, 100U}) {
       for (auto page = from; page < from + 100; ++page) {
         bound.touch(page, 100);
-        bound.store(page, 100);
+        bound.store(page);
       }
       if (freed) bound.forget(from, 100);
     }

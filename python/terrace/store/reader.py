@@ -38,7 +38,6 @@ from terrace.store.values import (
     Profile,
     ProfiledPhase,
     Run,
-    Spilled,
 )
 
 if TYPE_CHECKING:
@@ -336,12 +335,6 @@ class Store:
         """What it did in all; None when it was killed before it could say."""
         found = self._each(Counters, "FROM counters WHERE run = ?", run.id)
         return found[0] if found else None
-
-    def spilled(self, run: Run) -> list[Spilled]:
-        """What its data in a file came to, from iteration to iteration; nothing where none was there."""
-        if self._first("SELECT 1 FROM sqlite_master WHERE name = 'spill'") is None:  # an older file
-            return []
-        return self._each(Spilled, "FROM spill WHERE run = ? ORDER BY position", run.id)
 
     def coverage(self, run: Run) -> Coverage | None:
         """How much of it the hooks reached; None where that was not measured."""

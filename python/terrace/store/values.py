@@ -291,21 +291,6 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Spilled:
-    """Data of a process in a file, since it began (docs/store.md, spill)."""
-
-    iteration: int | None  # that begins here; None when the loop ends, and at the end
-    bytes_read: int
-    bytes_written: int
-    waited: float
-    most: int
-    given: int
-    least_read: int
-    least_written: int
-    least_time: float
-
-
-@dataclass(frozen=True)
 class Counters:
     """What a process did in all; times in seconds."""
 

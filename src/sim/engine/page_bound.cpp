@@ -38,6 +38,8 @@ void PageBound::moment(std::uint64_t capacity) {
 
 void PageBound::touch(std::uint32_t page, std::uint64_t capacity) {
   grow(page);
+  // Again before the next moment: nobody asks whether it stayed.
+  if (has_content_[page] && !capacity_.empty() && touches_.last[page] == begun_ + capacity_.size()) return;
   if (capacity_.size() >= k_longest) cut();
   if (capacity_.empty() || since_ >= capacity / k_moments) moment(capacity);
   ++since_;
@@ -46,12 +48,12 @@ void PageBound::touch(std::uint32_t page, std::uint64_t capacity) {
   touches_.last[page] = begun_ + static_cast<std::uint32_t>(capacity_.size());
 }
 
-void PageBound::store(std::uint32_t page) {
+void PageBound::store(std::uint32_t page, bool late) {
   grow(page);
   if (!is_stored_[page]) {
     is_stored_[page] = true;
     stored_.push_back(page);
-  } else if (!stays(stores_, stores_.last[page])) {
+  } else if (!late && !stays(stores_, stores_.last[page])) {
     least_.written += Bytes{k_page_bytes};
   }
   stores_.last[page] = begun_ + static_cast<std::uint32_t>(capacity_.size());
@@ -63,6 +65,7 @@ void PageBound::forget(std::uint32_t first, std::uint32_t count) {
 }
 
 PageBound::Least PageBound::cut() {
+  ++cuts_;
   std::erase_if(stored_, [&](std::uint32_t page) { return !is_stored_[page]; });
   // Intervals that end together: the shortest first. A page that was freed and stored to again is there twice.
   std::ranges::sort(stored_, [&](std::uint32_t one, std::uint32_t other) {

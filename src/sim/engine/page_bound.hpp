@@ -27,8 +27,11 @@ class PageBound {
 
   // The program touches a page; it may be in memory or not. `capacity`: pages that memory holds, now.
   void touch(std::uint32_t page, std::uint64_t capacity);
-  // A line of the page, which is in memory, has been stored to.
-  void store(std::uint32_t page);
+  // A line of the page has been stored to. `late`: before the page left memory, in this stretch; where it stayed until
+  // then is not asked.
+  void store(std::uint32_t page, bool late = false);
+  // Of the stretch.
+  [[nodiscard]] std::uint32_t number() const { return cuts_; }
   // These have no content any more.
   void forget(std::uint32_t first, std::uint32_t count);
   // Ends the stretch here.
@@ -46,6 +49,7 @@ class PageBound {
   void moment(std::uint64_t capacity);
   void grow(std::uint32_t page);
 
+  std::uint32_t cuts_ = 0;
   std::uint32_t begun_ = 0;              // moments before the stretch
   std::vector<std::uint64_t> capacity_;  // at each moment of the stretch
   std::uint64_t since_ = 0;              // touches since the last moment

@@ -88,7 +88,7 @@ void VirtualMachine::price_over_file(const observe::Quantum& quantum, Seconds co
     const auto at = begun + Seconds{(share - done) * longest};
     if (spill_->is_due(at)) spill_->run(at);
     if (miss.kind == observe::MissKind::writeback) {
-      spill_->stored(page);
+      spill_->stored(page, at);
       continue;
     }
     if (page != last) spill_->count(page);

@@ -134,6 +134,10 @@ void VirtualSpill::take_answers() {
   while (const auto ended = disk_.take_ended(time_)) {
     if (ended->token == k_page_read) {
       page_read_ = ended->at;
+    } else if (ended->token == k_late_write) {
+      --writes_;
+      account_.written += k_chunk;
+      beside_.read += static_cast<double>(k_chunk.value);
     } else if (ended->token != k_page_write) {
       const auto chunk = static_cast<std::uint32_t>(ended->token);
       if (chunks_[chunk].where == Where::reading)
@@ -161,14 +165,33 @@ Seconds VirtualSpill::touch(FilePage page, std::uint32_t thread, Seconds now) {
   return now;
 }
 
-void VirtualSpill::stored(FilePage page) {
-  auto& one = chunks_[page / k_pages_of_a_chunk];
-  const bool in_memory = one.is_given ? is_resident(page) : one.where == Where::quiet;
-  if (in_memory) bound_.store(page);
-  if (!one.is_given)
-    one.stored = true;
-  else if (in_memory)
+void VirtualSpill::stored(FilePage page, Seconds now) {
+  const auto c = page / k_pages_of_a_chunk;
+  auto& one = chunks_[c];
+  if (one.is_given) {
+    if (!is_resident(page)) return;
+    bound_.store(page);
     pages_[page] |= k_stored;
+    return;
+  }
+  const bool has_left = one.where == Where::disk || (one.where == Where::leaving && (one.clean || one.writing));
+  if (has_left) {
+    if (one.left_in == bound_.number()) bound_.store(page, true);
+    if (one.left_written || one.writing) return;  // with this in it
+    if (one.where == Where::leaving) {
+      one.clean = false;
+      one.stored = true;
+      return;
+    }
+    one.left_written = true;
+    ++writes_;
+    disk_.start(true, k_chunk, k_late_write, std::max(now, time_));
+    find_due();
+    return;
+  }
+  if (one.where == Where::fresh) return;
+  if (one.where != Where::reading) bound_.store(page);
+  one.stored = true;
 }
 
 // --- what happens to chunks

@@ -15,8 +15,9 @@
 //   a block that the kernel      for each of its pages a trap, and a read of the page by itself; it keeps its share of
 //     pages                      the memory, and what came first leaves first
 //
-// What is assumed, because caches hide it: only what they miss is a touch; a store shows when its line is written back,
-// and counts for the time that the chunk is in memory then, or is next. Who touches memory that has no content writes it.
+// What is assumed, because caches hide it: only what they miss is a touch. A store shows when its line is written back:
+// where the chunk has left before that, and was not written when it did, it is written then. Who touches memory that has
+// no content writes it.
 // The calls into the kernel are free but for the prices above, and pages are made without cost, as they are without a file.
 //
 // Times given ascend for one thread of the program. Of several, one may come with a time that lies behind: it is
@@ -82,7 +83,7 @@ class VirtualSpill {
   }
   // A thread touches it, and goes on at that time.
   Seconds touch(FilePage page, std::uint32_t thread, Seconds now);
-  void stored(FilePage page);
+  void stored(FilePage page, Seconds now);
   // For the bound: every touch, noticed or not.
   void count(FilePage page) { bound_.touch(page, capacity()); }
 
@@ -104,6 +105,7 @@ class VirtualSpill {
   // Tokens of requests: a chunk's number, or one of these.
   static constexpr std::uint64_t k_page_read = std::uint64_t{1} << 32;
   static constexpr std::uint64_t k_page_write = k_page_read + 1;
+  static constexpr std::uint64_t k_late_write = k_page_read + 2;
 
   enum class Where : std::uint8_t { fresh, quiet, ready, leaving, disk, reading };  // as Spill::Where
   struct Chunk {
@@ -116,6 +118,8 @@ class VirtualSpill {
     bool stored = false;    // since it was looked at
     bool foreseen = false;  // read before it was touched
     bool is_given = false;
+    bool left_written = false;      // when it left last
+    std::uint32_t left_in = 0;      // stretch of the bound
     std::uint32_t block = 0;  // the first chunk of its own
   };
   struct Block {

@@ -151,7 +151,7 @@ bool VirtualSpill::send_away(std::uint32_t c) {
     return false;
   }
   chunk.where = Where::leaving;
-  chunk.rescued = false;
+  chunk.rescued = chunk.left_written = false;
   leaving_.push_back(c);
   tell(c);
   return true;
@@ -203,13 +203,14 @@ void VirtualSpill::check(std::uint32_t c) {
   auto& chunk = chunks_[c];
   work(k_chunk / parts_.stream);
   beside_.read += static_cast<double>(k_chunk.value);
+  chunk.left_in = bound_.number();
   if (chunk.has_copy && !chunk.stored) {
     ++account_.clean;
     chunk.clean = true;
     return;
   }
   chunk.stored = chunk.has_copy = false;
-  chunk.writing = true;
+  chunk.writing = chunk.left_written = true;
   ++writes_;
   starts_.push_back({true, c});
 }

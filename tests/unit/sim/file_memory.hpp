@@ -67,6 +67,26 @@ class FileWorld {
     synthetic.stream(StreamKernel::copy, std::vector{array, array});
     synthetic.flush();
   }
+  // Lines are written back only when so many more have been read, as a cache does.
+  void write_behind(const SyntheticArray& array, std::uint32_t lag) {
+    constexpr std::uint32_t k_lines = 2048;  // of a quantum
+    std::vector<observe::Miss> misses;
+    const auto miss = [&](std::uint32_t line, observe::MissKind kind) {
+      misses.push_back({array.first + line / array.chunk_lines,
+                        static_cast<std::uint16_t>(line % array.chunk_lines), 0, kind});
+    };
+    for (std::uint32_t line = 0; line < array.lines + lag; ++line) {
+      if (line < array.lines) miss(line, observe::MissKind::prefetched);
+      if (line >= lag) miss(line - lag, observe::MissKind::writeback);
+      if (misses.size() < k_lines && line + 1 < array.lines + lag) continue;
+      observe::Quantum quantum;
+      quantum.accesses = 8 * misses.size();
+      quantum.instructions = observe::k_instructions_of_an_access * quantum.accesses;
+      quantum.misses = misses;
+      world.virtual_machine.quantum(quantum);
+      misses.clear();
+    }
+  }
   void chase(const SyntheticArray& array, std::uint64_t hops) {
     synthetic.chase(array, hops);
     synthetic.flush();

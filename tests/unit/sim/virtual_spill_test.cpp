@@ -88,6 +88,22 @@ TEST(VirtualSpill, WhatIsWrittenIsWrittenBackEachRound) {
   expect_conserved(after);
 }
 
+// The same where caches hold what was stored for longer than the chunk is in memory.
+TEST(VirtualSpill, WhatIsWrittenBackLateIsWrittenAllTheSame) {
+  constexpr std::uint64_t k_all = 96;
+  constexpr std::uint64_t k_memory = 48;
+  FileWorld world(k_memory);
+  const auto array = world.add(k_all);
+  constexpr std::uint32_t k_lag = 8 * 32768;  // eight chunks
+  for (int round = 0; round < 5; ++round) world.write_behind(array, k_lag);
+  const auto before = world.account();
+  for (int round = 0; round < 4; ++round) world.write_behind(array, k_lag);
+  const auto after = world.account();
+  EXPECT_GE(chunks(after.written - before.written) + 8, 4 * (k_all - k_memory));
+  EXPECT_LE(chunks(after.written - before.written), 4 * (k_all - k_memory + beside(k_memory) + 8));
+  EXPECT_GE(after.written, after.least_written);
+}
+
 TEST(VirtualSpill, ReadOnlySweepsTakeNoLongerThanTheDeviceAndTheProgram) {
   FileChoice fast;
   fast.read = fast.write = 8e9;
@@ -228,9 +244,11 @@ TEST(VirtualSpill, NoRandomProgramBeatsTheBound) {
       const auto which = pick(0, static_cast<std::uint32_t>(arrays.size()) - 1);
       const auto what = pick(0, 7);
       const auto hops = pick(1, 3000);
+      const auto lag = pick(1, 400000);
       for (auto* world : {&over, &in_memory}) {
         if (what < 3) world->read(arrays[which]);
-        if (what >= 3 && what < 6) world->write(arrays[which]);
+        if (what == 3) world->write(arrays[which]);
+        if (what == 4 || what == 5) world->write_behind(arrays[which], lag);
         if (what == 6) world->chase(arrays[which], hops);
       }
       if (what == 7) {

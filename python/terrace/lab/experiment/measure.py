@@ -34,7 +34,7 @@ from terrace.lab.workloads import STUDIED, Workload
 from terrace.solve.certificate import certificate
 from terrace.solve.figures import steady
 from terrace.store.reader import Store
-from terrace.store.values import Spilled
+from terrace.store.spilled import of_last_loop
 
 _WITH_PROFILE = ("planned", "oracle", "alone", "metric", "bound")
 _PROGRESS = ("timer", "sentinel")
@@ -222,26 +222,6 @@ def _recorded(recorded: Sequence[str], options: Sequence[str]) -> list[str]:
     return words
 
 
-def _of_loop(rows: Sequence[Spilled]) -> Spilled | None:
-    """What the last loop added; None where no data was in a file."""
-    first = max((i for i, row in enumerate(rows) if row.iteration == 0), default=None)
-    if first is None:
-        return None
-    last = next((i for i in range(first, len(rows)) if rows[i].iteration is None), len(rows) - 1)
-    begun, ended = rows[first], rows[last]
-    return Spilled(
-        iteration=None,
-        bytes_read=ended.bytes_read - begun.bytes_read,
-        bytes_written=ended.bytes_written - begun.bytes_written,
-        waited=ended.waited - begun.waited,
-        most=ended.most,
-        given=ended.given,
-        least_read=ended.least_read - begun.least_read,
-        least_written=ended.least_written - begun.least_written,
-        least_time=ended.least_time - begun.least_time,
-    )
-
-
 def _read(outcome: study.Outcome, path: Path, fast: int, footprint: int, more: int) -> Answer:
     """`more`: iterations that were not simulated, each like the last one."""
     store = Store(path)
@@ -251,18 +231,7 @@ def _read(outcome: study.Outcome, path: Path, fast: int, footprint: int, more: i
     for phase in store.phase_instances(run):
         phases[phase.name] = phases.get(phase.name, 0.0) + phase.ended - phase.begun
     times = [*outcome.iterations, *[outcome.iterations[-1]] * more]
-    spilled = _of_loop(store.spilled(run))
-    in_file = (
-        {
-            "read_bytes": spilled.bytes_read,
-            "written_bytes": spilled.bytes_written,
-            "least_read_bytes": spilled.least_read,
-            "least_written_bytes": spilled.least_written,
-            "least_s": spilled.least_time,
-        }
-        if spilled
-        else {}
-    )
+    spilled = of_last_loop(store, run)
     share = 1 + more / len(outcome.iterations)  # of what is not known by iteration
     return Answer(
         loop_s=outcome.loop + more * outcome.iterations[-1],
@@ -278,5 +247,9 @@ def _read(outcome: study.Outcome, path: Path, fast: int, footprint: int, more: i
         moved_bytes=round(share * outcome.moved_bytes),
         copying_s=share * outcome.copying,
         phases={name: share * seconds for name, seconds in phases.items()},
-        **in_file,
+        read_bytes=spilled.bytes_read if spilled else 0,
+        written_bytes=spilled.bytes_written if spilled else 0,
+        least_read_bytes=spilled.least_read if spilled else 0,
+        least_written_bytes=spilled.least_written if spilled else 0,
+        least_s=spilled.least_time if spilled else 0.0,
     )

@@ -8,7 +8,17 @@ import typer
 
 from terrace.lab import workloads
 from terrace.lab.experiment import memory_size
-from terrace.lab.experiment.command import CORES, Jobs, Only, Output, Shard, Small, Source, StopAfter, run_experiment
+from terrace.lab.experiment.command import (
+    CORES,
+    Jobs,
+    Only,
+    Output,
+    Shard,
+    Small,
+    Source,
+    StopAfter,
+    run_experiment,
+)
 from terrace.lab.experiment.setting import Setting
 
 _EPILOG = """\b
@@ -17,7 +27,7 @@ Examples:
   terrace lab experiment memory-size --only mg,hydro
   terrace lab experiment memory-size --small
 """
-_SMALL = ("stream", "hydro")
+_SMALL = ("stream", "sort")
 
 
 def register(app: typer.Typer) -> None:

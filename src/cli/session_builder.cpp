@@ -270,8 +270,8 @@ runtime::SpillSpec spill_of(const LaunchOptions& options) {
                                                        : "/var/tmp";
   runtime::SpillSpec spec{std::filesystem::absolute(folder).string(), parse_bytes(options.configuration.memory)};
   if (spec.memory < k_least_memory)
-    throw Error(Code::invalid,
-                "--memory " + options.configuration.memory + ": at least " + format(k_least_memory) + " is needed");
+    throw Error(Code::invalid, "--memory " + options.configuration.memory + ": at least " +
+                                   format(k_least_memory) + " is needed");
   if (!std::filesystem::is_directory(folder) || access(folder.c_str(), W_OK) != 0)
     throw Error(Code::invalid, "--spill " + folder + ": it is no folder that can be written to");
   struct statfs system {};
@@ -322,7 +322,8 @@ runtime::Session build_session(const LaunchOptions& options, const std::string& 
   const auto in_file = [](const runtime::SessionConfiguration& configuration) {
     return configuration.memory.value > 0;
   };
-  if (std::ranges::any_of(session.configurations, cached) || std::ranges::any_of(session.configurations, in_file)) {
+  if (std::ranges::any_of(session.configurations, cached) ||
+      std::ranges::any_of(session.configurations, in_file)) {
     const auto largest = sim::k_most_lines_of_a_cached_chunk * first.machine.parts().line.value;
     session.chunk_rule.largest = std::min(session.chunk_rule.largest, Bytes{largest});
   }

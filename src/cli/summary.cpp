@@ -162,10 +162,11 @@ std::optional<InFile> in_file(const std::string& path, std::int64_t run) {
 
 void print_in_file(const InFile& in, const std::string& name) {
   const auto bytes = [](std::uint64_t value) { return format(Bytes{value}); };
-  auto line = fmt::format("{} of data in {} of memory: read {} and wrote {} (any schedule: at least {} and {}, {} of the "
-                          "device); the program waited {} for it",
-                          bytes(in.most), bytes(in.room), bytes(in.read), bytes(in.written), bytes(in.least_read),
-                          bytes(in.least_written), format(Seconds{in.least_time}), format(Seconds{in.waited}));
+  auto line = fmt::format(
+      "{} of data in {} of memory: read {} and wrote {} (any schedule: at least {} and {}, {} of the "
+      "device); the program waited {} for it",
+      bytes(in.most), bytes(in.room), bytes(in.read), bytes(in.written), bytes(in.least_read),
+      bytes(in.least_written), format(Seconds{in.least_time}), format(Seconds{in.waited}));
   if (in.given > 0) line += fmt::format("; {} were touched in no order, and paged by the kernel", bytes(in.given));
   fmt::print(stderr, "terrace: {}{}\n", name, line);
 }
@@ -225,10 +226,14 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
       for (const auto& [phase, time] : loop.core_times) core_time["phases"][phase] = time;
     }
     if (spilled)
-      line["file"] = {{"data_bytes", spilled->most},          {"memory_bytes", spilled->room},
-                      {"read_bytes", spilled->read},          {"written_bytes", spilled->written},
-                      {"least_read_bytes", spilled->least_read}, {"least_written_bytes", spilled->least_written},
-                      {"least_s", spilled->least_time},       {"waited_s", spilled->waited},
+      line["file"] = {{"data_bytes", spilled->most},
+                      {"memory_bytes", spilled->room},
+                      {"read_bytes", spilled->read},
+                      {"written_bytes", spilled->written},
+                      {"least_read_bytes", spilled->least_read},
+                      {"least_written_bytes", spilled->least_written},
+                      {"least_s", spilled->least_time},
+                      {"waited_s", spilled->waited},
                       {"given_bytes", spilled->given}};
     fmt::print(stderr, "{}\n", line.dump());
     return;

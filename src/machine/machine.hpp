@@ -145,15 +145,15 @@ struct StatedOrdering {
   bool operator==(const StatedOrdering&) const = default;
 };
 
-// A place that programs cannot address: a file on a disk or on a server, where the data is that a memory has no room
-// for (docs/memory-over-a-file.md). It is none of the machine's places, which planners, budgets and orderings speak
-// of: nothing is put there by name, it only takes what its memory cannot hold.
+// A place that programs cannot address: a file on a disk or on a server, where the data is that a memory has no
+// room for (docs/memory-over-a-file.md). It is none of the machine's places, which planners, budgets and orderings
+// speak of: nothing is put there by name, it only takes what its memory cannot hold.
 struct FilePlace {
-  std::string name;          // unique among these and the places
-  PlaceId beside = 0;        // the memory whose data it takes
-  BytesPerSecond read;       // of the device, when nothing is written
-  BytesPerSecond write;      // and the other way round
-  Seconds latency;           // of a request, before its first byte
+  std::string name;            // unique among these and the places
+  PlaceId beside = 0;          // the memory whose data it takes
+  BytesPerSecond read;         // of the device, when nothing is written
+  BytesPerSecond write;        // and the other way round
+  Seconds latency;             // of a request, before its first byte
   std::uint32_t requests = 1;  // under way at once; others wait for their turn
 };
 inline constexpr std::uint32_t k_most_requests = 65536;

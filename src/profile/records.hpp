@@ -139,22 +139,22 @@ struct CountersRecord {  // of the whole process so far; the last one counts
   std::uint64_t dropped = 0;  // of the accesses, those to memory that belongs to no object: they went no further
   Seconds core, exposed, bandwidth_bound, stalled, waited, charged;
 };
-// Data of the process in a file, since it began (docs/memory-over-a-file.md): when an iteration begins, when the loop
-// ends, and at the end.
+// Data of the process in a file, since it began (docs/memory-over-a-file.md): when an iteration begins, when the
+// loop ends, and at the end.
 struct SpillRecord {
   static constexpr std::uint32_t k_none = 0xffffffff;
   std::uint32_t iteration = k_none;  // that begins here
   Seconds at;
-  Bytes read{}, written{};     // of the file
-  std::uint64_t foreseen = 0;  // chunks that were read before they were touched
-  std::uint64_t demanded = 0;  // and after
-  std::uint64_t wasted = 0;    // foreseen ones that left untouched
-  std::uint64_t clean = 0;     // chunks that left as the file has them
-  std::uint64_t touches = 0;   // that were noticed
-  Seconds waited;              // by threads of the program, in all
-  Bytes content{}, most{};     // of chunks, now and at most
-  Bytes limit{};               // of chunks in memory, now
-  Bytes given{};               // that the kernel pages
+  Bytes read{}, written{};              // of the file
+  std::uint64_t foreseen = 0;           // chunks that were read before they were touched
+  std::uint64_t demanded = 0;           // and after
+  std::uint64_t wasted = 0;             // foreseen ones that left untouched
+  std::uint64_t clean = 0;              // chunks that left as the file has them
+  std::uint64_t touches = 0;            // that were noticed
+  Seconds waited;                       // by threads of the program, in all
+  Bytes content{}, most{};              // of chunks, now and at most
+  Bytes limit{};                        // of chunks in memory, now
+  Bytes given{};                        // that the kernel pages
   Bytes least_read{}, least_written{};  // what any schedule must move, and how long the device takes for that
   Seconds least_time;
 };

@@ -1,5 +1,5 @@
-// Memory over a file in virtual time, of whole programs: a replay says what the execution says, to the last bit, also
-// where objects were cut into other chunks; what is printed; what is refused.
+// Memory over a file in virtual time, of whole programs: a replay says what the execution says, to the last bit,
+// also where objects were cut into other chunks; what is printed; what is refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>

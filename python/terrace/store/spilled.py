@@ -23,7 +23,9 @@ class Spilled:
 def of_last_loop(store: Store, run: Run) -> Spilled | None:
     """What the process's last main loop added; None where no data was in a file, or there was no loop."""
     columns, everything = store.table("spill")
-    rows = [row for row in (dict(zip(columns, values, strict=True)) for values in everything) if row["run"] == run.id]
+    rows = [
+        row for row in (dict(zip(columns, values, strict=True)) for values in everything) if row["run"] == run.id
+    ]
     rows.sort(key=lambda row: int(row["position"]))
     first = max((i for i, row in enumerate(rows) if row["iteration"] == 0), default=None)
     if first is None:

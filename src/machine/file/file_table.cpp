@@ -16,11 +16,12 @@ void read_files(const std::vector<TomlTable>& tables, const Names& places, Machi
     file.latency = table.time("latency");
     file.requests = static_cast<std::uint32_t>(table.integer("requests", 1, k_most_requests));
     for (const auto& place : parts.places)
-      if (place.name == file.name) table.refuse("name", "a place is called '" + file.name + "'; name it otherwise");
+      if (place.name == file.name)
+        table.refuse("name", "a place is called '" + file.name + "'; name it otherwise");
     for (const auto& other : parts.files)
       if (other.beside == file.beside)
-        table.refuse("beside", "'" + other.name + "' is beside '" + parts.places[file.beside].name +
-                                   "' already; keep one");
+        table.refuse("beside",
+                     "'" + other.name + "' is beside '" + parts.places[file.beside].name + "' already; keep one");
     parts.files.push_back(file);
   }
 }

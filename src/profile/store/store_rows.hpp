@@ -49,7 +49,7 @@ class RunRows {
   std::string program_;
   bool ended_ = false;
   std::int64_t spills_ = 0;  // records of them so far
-  std::int64_t loop_ = -1;  // number of the loop that the records belong to; -1 before the first
+  std::int64_t loop_ = -1;   // number of the loop that the records belong to; -1 before the first
 
   std::vector<Move> moves_;      // named so far
   std::vector<PlaceId> places_;  // by chunk, of the last iteration

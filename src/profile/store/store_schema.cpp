@@ -135,8 +135,8 @@ CREATE TABLE counters(
   bandwidth_bound REAL NOT NULL, stalled REAL NOT NULL, waited REAL NOT NULL, charged REAL NOT NULL);
 CREATE TABLE spill(
   run INTEGER NOT NULL REFERENCES run(id), position INTEGER NOT NULL, iteration INTEGER, at REAL NOT NULL,
-  bytes_read INTEGER NOT NULL, bytes_written INTEGER NOT NULL, foreseen INTEGER NOT NULL, demanded INTEGER NOT NULL,
-  wasted INTEGER NOT NULL, clean INTEGER NOT NULL, touches INTEGER NOT NULL, waited REAL NOT NULL,
+  bytes_read INTEGER NOT NULL, bytes_written INTEGER NOT NULL, foreseen INTEGER NOT NULL,
+  demanded INTEGER NOT NULL, wasted INTEGER NOT NULL, clean INTEGER NOT NULL, touches INTEGER NOT NULL, waited REAL NOT NULL,
   content INTEGER NOT NULL, most INTEGER NOT NULL, room INTEGER NOT NULL, given INTEGER NOT NULL,
   least_read INTEGER NOT NULL, least_written INTEGER NOT NULL, least_time REAL NOT NULL,
   PRIMARY KEY(run, position)) WITHOUT ROWID;

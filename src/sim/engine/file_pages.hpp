@@ -1,6 +1,6 @@
-// The pages of a program's data that may be in a file (virtual_spill.hpp): which page a miss is on. Pages are numbered
-// so that each object begins a chunk of the file's; what is freed gives its numbers to the next object of as many
-// chunks, as a heap gives its addresses, so that a program that repeats itself repeats its numbers.
+// The pages of a program's data that may be in a file (virtual_spill.hpp): which page a miss is on. Pages are
+// numbered so that each object begins a chunk of the file's; what is freed gives its numbers to the next object of
+// as many chunks, as a heap gives its addresses, so that a program that repeats itself repeats its numbers.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ class FilePages {
     std::uint32_t first = 0;  // chunk of the file's
     std::uint32_t count = 0;
   };
-  // The page of a miss, or k_no_page where it is on nothing that may be in a file. `is_new`: an object that was met
-  // for the first time, which has that block then. Throws Error{invalid} for a chunk with more lines than misses
-  // tell apart.
+  // The page of a miss, or k_no_page where it is on nothing that may be in a file. `is_new`: an object that was
+  // met for the first time, which has that block then. Throws Error{invalid} for a chunk with more lines than
+  // misses tell apart.
   FilePage of(const observe::Miss& miss, std::vector<Block>& is_new) {
     if (miss.chunk >= known_.size() || !known_[miss.chunk].is_known) meet(miss.chunk, is_new);
     const auto& one = known_[miss.chunk];
@@ -55,9 +55,9 @@ class FilePages {
 
   const memory::ChunkTable& chunks_;
   std::uint64_t line_;
-  std::vector<Known> known_;                                // by chunk of the table
-  std::map<ChunkId, Block> blocks_;                         // by an object's first chunk
-  std::map<ChunkId, std::uint64_t> small_;                  // the same, of objects that stay: bytes
+  std::vector<Known> known_;                                  // by chunk of the table
+  std::map<ChunkId, Block> blocks_;                           // by an object's first chunk
+  std::map<ChunkId, std::uint64_t> small_;                    // the same, of objects that stay: bytes
   std::map<std::uint32_t, std::vector<std::uint32_t>> free_;  // first chunks, by how many there are
   std::uint32_t next_ = 0;
   std::uint64_t kept_ = 0;

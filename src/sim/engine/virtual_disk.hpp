@@ -1,5 +1,6 @@
-// A file's device in virtual time. A request waits until the device takes it, then for the device's latency, then for
-// its bytes; the requests whose bytes are under way share the device's time in equal parts, reads and writes alike.
+// A file's device in virtual time. A request waits until the device takes it, then for the device's latency, then
+// for its bytes; the requests whose bytes are under way share the device's time in equal parts, reads and writes
+// alike.
 #pragma once
 
 #include <cstdint>

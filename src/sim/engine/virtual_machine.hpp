@@ -110,8 +110,8 @@ class VirtualMachine final : public Clock,
   // anything runs; nothing may be moved to that place or bound there. Throws as MemoryCache does.
   void cache_mode(DomainId domain, Bytes capacity);
 
-  // Data of more than `memory` is in the file beside the domain's home. Before anything runs; the domain has no other
-  // place. Throws Error{invalid} where it has, or no file.
+  // Data of more than `memory` is in the file beside the domain's home. Before anything runs; the domain has no
+  // other place. Throws Error{invalid} where it has, or no file.
   void memory_over_file(DomainId domain, Bytes memory, std::unique_ptr<transfer::Foresight> foresight);
   // Null without; it ends a stretch of the file's lower bound (page_bound.hpp).
   const FileAccount* file_account() { return spill_ ? &spill_->account() : nullptr; }
@@ -158,9 +158,9 @@ class VirtualMachine final : public Clock,
   CopyEngine engine_;
   std::unique_ptr<MemoryCache> cache_;
   std::unique_ptr<VirtualSpill> spill_;
-  std::unique_ptr<FilePages> file_pages_;  // with it
-  PlaceId spilled_ = 0;                    // the place that the file is beside
-  Seconds file_traffic_;                   // of its time, taken by what passed to the file and back, not paid yet
+  std::unique_ptr<FilePages> file_pages_;   // with it
+  PlaceId spilled_ = 0;                     // the place that the file is beside
+  Seconds file_traffic_;                    // of its time, taken by what passed to the file and back, not paid yet
   std::vector<Seconds> clocks_{Seconds{}};  // by thread
   std::uint32_t running_ = 0;
   std::uint32_t alive_ = 1;

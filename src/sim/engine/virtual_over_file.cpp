@@ -45,8 +45,8 @@ void VirtualMachine::price_share(double share, Seconds core, const observe::Tall
     pass(share * demand_.longest(), share);
 }
 
-// What ran beside the thread while it ran: interruptions, a share of its core where none is free, and bytes that kept
-// the memory busy, which its next stretch has to make room for.
+// What ran beside the thread while it ran: interruptions, a share of its core where none is free, and bytes that
+// kept the memory busy, which its next stretch has to make room for.
 void VirtualMachine::pay_beside() {
   const auto beside = pass_beside();
   const auto paid = beside.stalled + (1 / pace_beside() - 1) * beside.worked;
@@ -54,8 +54,8 @@ void VirtualMachine::pay_beside() {
   account_.stalled += paid;
 }
 
-// The same, by a thread that waited meanwhile: it lost nothing. (Of several threads, those that ran did; that is not
-// followed.)
+// The same, by a thread that waited meanwhile: it lost nothing. (Of several threads, those that ran did; that is
+// not followed.)
 VirtualSpill::Beside VirtualMachine::pass_beside() {
   const auto beside = spill_->take_beside();
   const auto& path = law_.view().path(spilled_);

@@ -1,27 +1,29 @@
-// Memory over a file in virtual time: what transfer::Spill (transfer/spill/spill.hpp) does on the real machine, told
-// what the program touches and answering when it goes on. Chunks of 2 MiB are in their place, in memory beside it, or
-// in the file; the same Foresight decides, told of the same touches (none of a chunk that is in its place); the same
-// limits hold (transfer/spill/spill_limits.hpp). A thread that works beside the program takes the file's answers and
-// the program's faults, in this order, whenever it is free, and then does what there is to do.
+// Memory over a file in virtual time: what transfer::Spill (transfer/spill/spill.hpp) does on the real machine,
+// told what the program touches and answering when it goes on. Chunks of 2 MiB are in their place, in memory
+// beside it, or in the file; the same Foresight decides, told of the same touches (none of a chunk that is in its
+// place); the same limits hold (transfer/spill/spill_limits.hpp). A thread that works beside the program takes the
+// file's answers and the program's faults, in this order, whenever it is free, and then does what there is to do.
 //
 // What things take:
 //
 //   a touch that is noticed      the copier's trap, of who touches, and the wait
-//   a chunk leaves or comes      half of what the copier's price says of an exchange, of the thread; half of its stall
+//   a chunk leaves or comes      half of what the copier's price says of an exchange, of the thread; half of its
+//   stall
 //     to its place               of a program that runs meanwhile
-//   a chunk is looked at         its bytes at what one core streams (a hash is as fast: 0.05 s a GiB were measured)
-//   a used page is made zero     the same
-//   a read, a write              the device's time (virtual_disk.hpp); its bytes pass through the memory, too
-//   a block that the kernel      for each of its pages a trap, and a read of the page by itself; it keeps its share of
+//   a chunk is looked at         its bytes at what one core streams (a hash is as fast: 0.05 s a GiB were
+//   measured) a used page is made zero     the same a read, a write              the device's time
+//   (virtual_disk.hpp); its bytes pass through the memory, too a block that the kernel      for each of its pages
+//   a trap, and a read of the page by itself; it keeps its share of
 //     pages                      the memory, and what came first leaves first
 //
-// What is assumed, because caches hide it: only what they miss is a touch. A store shows when its line is written back:
-// where the chunk has left before that, and was not written when it did, it is written then. Who touches memory that has
-// no content writes it.
-// The calls into the kernel are free but for the prices above, and pages are made without cost, as they are without a file.
+// What is assumed, because caches hide it: only what they miss is a touch. A store shows when its line is written
+// back: where the chunk has left before that, and was not written when it did, it is written then. Who touches
+// memory that has no content writes it. The calls into the kernel are free but for the prices above, and pages are
+// made without cost, as they are without a file.
 //
 // Times given ascend for one thread of the program. Of several, one may come with a time that lies behind: it is
-// served from where the thread beside them is. So threads wait one after the other, where they would wait together.
+// served from where the thread beside them is. So threads wait one after the other, where they would wait
+// together.
 #pragma once
 
 #include <cstdint>
@@ -42,18 +44,18 @@ namespace terrace::sim {
 
 // Since the beginning.
 struct FileAccount {
-  Bytes read{}, written{};            // of the file
-  std::uint64_t foreseen = 0;         // chunks that were read before they were touched
-  std::uint64_t demanded = 0;         // and after
-  std::uint64_t wasted = 0;           // foreseen ones that left untouched
-  std::uint64_t clean = 0;            // chunks that left as the file has them
-  std::uint64_t touches = 0;          // that were noticed
-  Seconds waited;                     // by threads of the program, in all
-  Bytes content{}, most{};            // of chunks, now and at most
-  Bytes limit{};                      // of chunks in memory, now
-  Bytes given{};                      // that the kernel pages
+  Bytes read{}, written{};              // of the file
+  std::uint64_t foreseen = 0;           // chunks that were read before they were touched
+  std::uint64_t demanded = 0;           // and after
+  std::uint64_t wasted = 0;             // foreseen ones that left untouched
+  std::uint64_t clean = 0;              // chunks that left as the file has them
+  std::uint64_t touches = 0;            // that were noticed
+  Seconds waited;                       // by threads of the program, in all
+  Bytes content{}, most{};              // of chunks, now and at most
+  Bytes limit{};                        // of chunks in memory, now
+  Bytes given{};                        // that the kernel pages
   Bytes least_read{}, least_written{};  // what any schedule must move (page_bound.hpp)
-  Seconds least_time;                 // of the device, for those
+  Seconds least_time;                   // of the device, for those
 };
 
 class VirtualSpill {
@@ -91,8 +93,8 @@ class VirtualSpill {
   void set_pace(double pace) { pace_ = pace; }
   // What a running program lost to it, and what passed through the memory, since that was asked last.
   struct Beside {
-    Seconds stalled;  // of each running thread
-    Seconds worked;   // of the thread beside them, on a whole core
+    Seconds stalled;               // of each running thread
+    Seconds worked;                // of the thread beside them, on a whole core
     double read = 0, written = 0;  // bytes of memory
   };
   Beside take_beside();
@@ -118,9 +120,9 @@ class VirtualSpill {
     bool stored = false;    // since it was looked at
     bool foreseen = false;  // read before it was touched
     bool is_given = false;
-    bool left_written = false;      // when it left last
-    std::uint32_t left_in = 0;      // stretch of the bound
-    std::uint32_t block = 0;  // the first chunk of its own
+    bool left_written = false;  // when it left last
+    std::uint32_t left_in = 0;  // stretch of the bound
+    std::uint32_t block = 0;    // the first chunk of its own
   };
   struct Block {
     std::uint32_t count = 0;
@@ -186,12 +188,12 @@ class VirtualSpill {
   Seconds due_;   // when something happens next, or later than all
   double pace_ = 1;
   std::vector<Chunk> chunks_;
-  std::map<std::uint32_t, Block> blocks_;         // by first chunk
-  std::map<std::uint32_t, Seconds> resumed_;      // by thread of the program: when it had last waited
-  std::optional<Fault> fault_;                    // not taken yet
-  std::optional<Fault> waiting_;                  // the same, until who waits goes on
-  Seconds woken_;                                 // when that is
-  std::deque<std::uint32_t> needy_, leaving_;     // as Spill's
+  std::map<std::uint32_t, Block> blocks_;      // by first chunk
+  std::map<std::uint32_t, Seconds> resumed_;   // by thread of the program: when it had last waited
+  std::optional<Fault> fault_;                 // not taken yet
+  std::optional<Fault> waiting_;               // the same, until who waits goes on
+  Seconds woken_;                              // when that is
+  std::deque<std::uint32_t> needy_, leaving_;  // as Spill's
   struct Start {
     bool write = false;
     std::uint32_t chunk = 0;
@@ -199,9 +201,9 @@ class VirtualSpill {
   std::vector<Start> starts_;  // requests of this turn
   std::size_t reads_ = 0, writes_ = 0, foreseen_ = 0;
   std::uint64_t content_ = 0;
-  std::size_t used_ = 0;   // pages of 2 MiB that chunks have
-  std::size_t made_ = 0;   // that there ever were
-  bool is_new_ = false;    // the page that was obtained last: it is zero
+  std::size_t used_ = 0;  // pages of 2 MiB that chunks have
+  std::size_t made_ = 0;  // that there ever were
+  bool is_new_ = false;   // the page that was obtained last: it is zero
   std::size_t limit_ = 0;
   Bytes kept_{};
   std::optional<std::uint32_t> giving_;  // the block that is

@@ -1,5 +1,6 @@
-// What shall happen to chunks of memory over a file in virtual time: which come in, which leave. The order of steps is that
-// of transfer/spill/spill_flow.cpp, function by function; what moves, hashes, reads and writes there takes time here.
+// What shall happen to chunks of memory over a file in virtual time: which come in, which leave. The order of
+// steps is that of transfer/spill/spill_flow.cpp, function by function; what moves, hashes, reads and writes there
+// takes time here.
 #include <algorithm>
 
 #include "sim/engine/virtual_spill.hpp"
@@ -127,9 +128,8 @@ void VirtualSpill::set_marks() {
 void VirtualSpill::make_room() {
   if (content_ + needy_.size() <= limit_ && used_ <= limit_) return;
   const auto over = used_ > limit_ ? used_ - limit_ : 0;
-  const auto wanted =
-      std::clamp<std::size_t>(limit_ / limits::k_share, limits::k_reserve + 1, limits::k_ahead) +
-      needy_.size() + over;
+  const auto wanted = std::clamp<std::size_t>(limit_ / limits::k_share, limits::k_reserve + 1, limits::k_ahead) +
+                      needy_.size() + over;
   while (free() + leaving_.size() < wanted) {
     const auto victim = parts_.foresight->next_victim();
     if (!victim) return;

@@ -1,5 +1,5 @@
-// Blocks of memory over a file that are given to the kernel's own paging, as transfer/spill/spill_given.cpp gives them.
-// See virtual_spill.hpp.
+// Blocks of memory over a file that are given to the kernel's own paging, as transfer/spill/spill_given.cpp gives
+// them. See virtual_spill.hpp.
 #include <algorithm>
 
 #include "sim/engine/virtual_spill.hpp"
@@ -99,9 +99,9 @@ Seconds VirtualSpill::touch_given(FilePage page, Seconds now) {
 
 // The kernel's own order is not that of the oldest, but what is touched in no order has none.
 void VirtualSpill::shrink_given() {
-  const auto share = static_cast<std::uint64_t>(static_cast<double>(parts_.memory.value) / 4096 *
-                                                static_cast<double>(given_) /
-                                                static_cast<double>(given_ + content_));
+  const auto share =
+      static_cast<std::uint64_t>(static_cast<double>(parts_.memory.value) / 4096 * static_cast<double>(given_) /
+                                 static_cast<double>(given_ + content_));
   for (; paged_.size() > std::max<std::uint64_t>(share, 1); paged_.pop_front()) {
     auto& page = pages_[paged_.front()];
     if ((page & k_stored) != 0) {

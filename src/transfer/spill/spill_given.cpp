@@ -14,7 +14,7 @@ namespace terrace::transfer {
 
 namespace {
 
-constexpr int k_page_out = 21;          // MADV_PAGEOUT, since Linux 5.4
+constexpr int k_page_out = 21;  // MADV_PAGEOUT, since Linux 5.4
 using spill_limits::k_loads;
 using spill_limits::k_patience;
 using spill_limits::k_strange;

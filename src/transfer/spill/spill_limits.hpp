@@ -1,4 +1,5 @@
-// What limits memory over a file: the same on the real machine (spill.hpp) and in virtual time (sim/engine/virtual_spill.hpp).
+// What limits memory over a file: the same on the real machine (spill.hpp) and in virtual time
+// (sim/engine/virtual_spill.hpp).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Files beside a memory in machine files: they come back from their own text and bytes, and each way of breaking the
-// schema gives its one line.
+// Files beside a memory in machine files: they come back from their own text and bytes, and each way of breaking
+// the schema gives its one line.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -64,9 +64,8 @@ TEST(FileTable, IsNoPlace) {
 TEST(FileTable, RefusesNonsenseInOneLine) {
   const auto text = format_machine_file(Machine(with_a_file()));
   const auto beside = Machine(with_a_file()).place(1).name;
-  const std::string second =
-      "[[file]]\nname = \"other\"\nbeside = \"" + beside +
-      "\"\nread = \"1GB/s\"\nwrite = \"1GB/s\"\nlatency = \"1ms\"\nrequests = 1\n";
+  const std::string second = "[[file]]\nname = \"other\"\nbeside = \"" + beside +
+                             "\"\nread = \"1GB/s\"\nwrite = \"1GB/s\"\nlatency = \"1ms\"\nrequests = 1\n";
   struct Case {
     std::string old, now, complaint;
   };

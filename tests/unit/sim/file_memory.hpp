@@ -72,8 +72,8 @@ class FileWorld {
     constexpr std::uint32_t k_lines = 2048;  // of a quantum
     std::vector<observe::Miss> misses;
     const auto miss = [&](std::uint32_t line, observe::MissKind kind) {
-      misses.push_back({array.first + line / array.chunk_lines,
-                        static_cast<std::uint16_t>(line % array.chunk_lines), 0, kind});
+      misses.push_back(
+          {array.first + line / array.chunk_lines, static_cast<std::uint16_t>(line % array.chunk_lines), 0, kind});
     };
     for (std::uint32_t line = 0; line < array.lines + lag; ++line) {
       if (line < array.lines) miss(line, observe::MissKind::prefetched);

@@ -1,5 +1,5 @@
-// The least that must be moved, against Belady's rule (Belady 1966), which reads least of all that load on demand; and the
-// device's time, against closed forms.
+// The least that must be moved, against Belady's rule (Belady 1966), which reads least of all that load on demand;
+// and the device's time, against closed forms.
 #include "sim/engine/page_bound.hpp"
 
 #include <gtest/gtest.h>
@@ -92,9 +92,7 @@ TEST(PageBound, WhatIsFreedNeedsNoWriting) {
   }
 }
 
-constexpr machine::FilePlace device(std::uint32_t requests) {
-  return {{}, 0, {2e9}, {1e9}, {1e-3}, requests};
-}
+constexpr machine::FilePlace device(std::uint32_t requests) { return {{}, 0, {2e9}, {1e9}, {1e-3}, requests}; }
 
 TEST(VirtualDisk, ARequestTakesItsLatencyAndItsBytes) {
   VirtualDisk disk(device(8));

@@ -13,8 +13,9 @@ constexpr std::uint64_t k_chunk = k_spilled_chunk;
 
 std::uint64_t chunks(Bytes bytes) { return bytes.value / k_chunk; }
 
-// Chunks in memory that are not in their place while a program sweeps: an eighth of all leave, eight have been read
-// ahead (NextUse), two are kept for who waits (spill_limits.hpp). So much more than any schedule may a sweep read.
+// Chunks in memory that are not in their place while a program sweeps: an eighth of all leave, eight have been
+// read ahead (NextUse), two are kept for who waits (spill_limits.hpp). So much more than any schedule may a sweep
+// read.
 constexpr std::uint64_t beside(std::uint64_t memory) { return memory / 8 + 8 + 2; }
 
 // What is read is what was asked for; nothing that nobody touched is.
@@ -209,7 +210,8 @@ TEST(VirtualSpill, SmallObjectsStayAndTakeTheirShare) {
 
 TEST(VirtualSpill, MachinesThatCannotAreRefused) {
   TestWorld two;  // kinds of memory, and no file
-  EXPECT_THROW(two.virtual_machine.memory_over_file(0, Bytes{1 << 30}, std::make_unique<strategy::NextUse>()), Error);
+  EXPECT_THROW(two.virtual_machine.memory_over_file(0, Bytes{1 << 30}, std::make_unique<strategy::NextUse>()),
+               Error);
   auto parts = test_machine().parts();
   parts.files = {{"disk", 1, {1e9}, {1e9}, {1e-4}, 1}};
   TestWorld beside{machine::Machine(parts)};
@@ -217,8 +219,49 @@ TEST(VirtualSpill, MachinesThatCannotAreRefused) {
                Error);
 }
 
-// Random programs: nothing moves less than any schedule must, nor is done sooner than the device can, nor sooner than
-// with all data in memory.
+// Two threads over an array each: no schedule moves less, and both wait for one device.
+TEST(VirtualSpill, ThreadsShareTheMemoryAndTheDevice) {
+  const auto run = [](FileWorld& world) {
+    auto& machine = world.world.virtual_machine;
+    const auto one = world.add(40);
+    const auto other = world.add(40);
+    machine.alive(2);
+    for (int round = 0; round < 5; ++round) {
+      for (std::uint32_t from = 0; from < one.lines; from += 4096) {
+        for (std::uint32_t thread = 0; thread < 2; ++thread) {
+          std::vector<observe::Miss> misses;
+          for (auto line = from; line < from + 4096; ++line)
+            misses.push_back({(thread == 0 ? one : other).first + line / one.chunk_lines,
+                              static_cast<std::uint16_t>(line % one.chunk_lines), 0,
+                              observe::MissKind::prefetched});
+          observe::Quantum quantum;
+          quantum.thread = thread;
+          quantum.accesses = 8 * misses.size();
+          quantum.instructions = observe::k_instructions_of_an_access * quantum.accesses;
+          quantum.misses = misses;
+          machine.quantum(quantum);
+        }
+      }
+      machine.meet(std::vector<std::uint32_t>{0, 1});
+    }
+    return world.now();
+  };
+  FileWorld world(48);
+  FileWorld again(48);
+  FileWorld in_memory(0);
+  const auto seconds = run(world);
+  EXPECT_EQ(seconds, run(again));
+  EXPECT_GT(seconds, run(in_memory));
+  const auto account = world.account();
+  EXPECT_GE(chunks(account.least_read), 4 * (80 - 48) - 48);
+  EXPECT_GE(account.read, account.least_read);
+  EXPECT_LE(chunks(account.read), 4 * 80);
+  EXPECT_GE(seconds, account.least_time.value);
+  EXPECT_GT(account.waited.value, 0);
+}
+
+// Random programs: nothing moves less than any schedule must, nor is done sooner than the device can, nor sooner
+// than with all data in memory.
 TEST(VirtualSpill, NoRandomProgramBeatsTheBound) {
   std::mt19937 random(7);
   const auto pick = [&](std::uint32_t least, std::uint32_t most) {

@@ -40,8 +40,7 @@ def losses(setting: Setting, answers: Answers, machine: str) -> Table:
     for name in setting.workloads:
         for cores in _cores(setting):
             whole = answers.get(Cell(name, machine, f"in-memory {cores}"))
-            for size in _sizes(setting):
-                rows.append(_row(name, machine, cores, size, whole, answers))
+            rows += [_row(name, machine, cores, size, whole, answers) for size in _sizes(setting)]
     title = f"Loops with less memory than data on {machine}, over loops with all data in memory"
     return Table(f"losses-{machine}", title, rows)
 
@@ -54,7 +53,7 @@ def _row(name: str, machine: str, cores: str, size: str, whole: Answer, answers:
         ("read", over.read_bytes, over.least_read_bytes),
         ("written", over.written_bytes, over.least_written_bytes),
     ):
-        # Reads and writes that were begun before the loop end in it, and the other way round: sixteen chunks at most.
+        # Requests that were begun before the loop end in it, and the other way round: sixteen chunks at most.
         hold_bound(f"{name} on {machine}, {size}, bytes {what}", least - 16 * 2**21, moved)
     return {
         "program": name, "cores": cores, "memory": size, "memory_bytes": over.fast_bytes,
@@ -105,10 +104,10 @@ def report(setting: Setting, answers: Answers) -> Report:
         )
     return Report(
         "What less memory costs",
-        "Time of the main loop with memory for a part of the data, the rest in a file, over that with all of it in "
-        "memory.",
-        f"Programs: {', '.join(setting.workloads)}, each recorded once with one thread and replayed in virtual time "
-        "on machines that differ in the file; the last cache has the ratio to the footprint that it has in class C. "
-        "The first iteration is in it, in which the order of chunks is learned.",
+        "Time of the main loop with memory for a part of the data, the rest in a file, over that with all of it "
+        "in memory.",
+        f"Programs: {', '.join(setting.workloads)}, each recorded once with one thread and replayed in virtual "
+        "time on machines that differ in the file; the last cache has the ratio to the footprint that it has in "
+        "class C. The first iteration is in it, in which the order of chunks is learned.",
         sections,
     )

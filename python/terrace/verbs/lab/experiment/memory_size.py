@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -14,7 +15,6 @@ from terrace.lab.experiment.command import (
     Only,
     Output,
     Shard,
-    Small,
     Source,
     StopAfter,
     run_experiment,
@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
 
 def memory_size_verb(
     output: Output = None,
-    small: Small = False,
+    small: Annotated[bool, typer.Option("--small", help="Two programs, two sizes of memory, one core.")] = False,
     only: Only = None,
     jobs: Jobs = CORES,
     shard: Shard = None,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import signal
 import subprocess
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +22,9 @@ _numbers = itertools.count()
 class Run:
     """How a program ended, and what it was given."""
 
-    status: int
+    status: int | None  # None: it was stopped, as it took too long
     output: str
+    seconds: float
     peak: int  # bytes of memory, the kernel's own included
 
 
@@ -55,13 +58,67 @@ def run_limited(
     try:
         (group / kind.limit).write_text(str(memory))
         words = ["/bin/sh", "-c", f'echo $$ > {group / kind.members} && exec "$@"', "sh", *map(str, command)]
-        done = subprocess.run(
-            words, text=True, capture_output=True, timeout=timeout, env={**os.environ, **(env or {})}
+        begun = time.monotonic()
+        process = subprocess.Popen(
+            words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})}
         )
+        try:
+            output, _ = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            _kill_all(group / kind.members)
+            output, _ = process.communicate()
+            return Run(None, output, time.monotonic() - begun, 0)
+        took = time.monotonic() - begun
         peak = int((group / kind.peak).read_text()) if (group / kind.peak).exists() else 0
-        return Run(done.returncode, done.stdout + done.stderr, peak)
+        return Run(process.returncode, output, took, peak)
     finally:
-        group.rmdir()
+        _remove(group)
+
+
+def _kill_all(members: Path) -> None:
+    for process in members.read_text().split():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(process), signal.SIGKILL)
+
+
+def _remove(group: Path) -> None:
+    """Who has just ended may still be counted as a member."""
+    for _ in range(50):
+        try:
+            group.rmdir()
+            return
+        except OSError:
+            time.sleep(0.1)
+
+
+def _disk_of(folder: Path) -> str:
+    """MAJOR:MINOR of the whole disk that a folder is on."""
+    number = folder.stat().st_dev
+    device = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve()
+    whole = device.parent if (device / "partition").exists() else device
+    if not (whole / "dev").exists():
+        raise Unavailable(f"{folder} is on no disk of its own")
+    return (whole / "dev").read_text().strip()
+
+
+@contextlib.contextmanager
+def throttled(folder: Path, read: int, write: int) -> Iterator[None]:
+    """The disk under a folder at so many bytes a second at most, for everybody: what the kernel pages, too."""
+    first = _FIRST / "blkio"
+    if not (first / "blkio.throttle.read_bps_device").exists():
+        raise Unavailable("no control group that throttles a disk for all (blkio of version 1)")
+    disk = _disk_of(folder)
+
+    def limit(direction: str, speed: int) -> None:
+        (first / f"blkio.throttle.{direction}_bps_device").write_text(f"{disk} {speed}")
+
+    try:
+        limit("read", read)
+        limit("write", write)
+        yield
+    finally:
+        limit("read", 0)
+        limit("write", 0)
 
 
 @contextlib.contextmanager

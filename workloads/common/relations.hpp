@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "common/options.hpp"
@@ -26,6 +27,7 @@ struct JoinSettings {
   std::uint64_t iterations = 3;
   std::uint64_t seed = 1;
   std::uint64_t threads = 1;
+  std::string order = "shuffled";
 };
 
 /// Parses the command line of a join, with --threads; exits 2 on a wrong call.

@@ -74,10 +74,12 @@ TERRACE_EXPORT int munmap(void* address, size_t length) noexcept {
   return static_cast<int>(syscall(SYS_munmap, address, length));
 }
 
-// What gives pages back while they are on their way would find none, and their content would come back.
+// What gives pages back while they are on their way would find none, and their content would come back. Terrace's
+// own calls, which come here too, know what they do.
 TERRACE_EXPORT int madvise(void* address, size_t length, int advice) noexcept {
   const bool gives_back = advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE;
-  if (!gives_back) return static_cast<int>(syscall(SYS_madvise, address, length, advice));
+  if (!gives_back || terrace::observe::t_thread.inside > 0)
+    return static_cast<int>(syscall(SYS_madvise, address, length, advice));
   if (const auto* const heap = agent::spilled_heap(); heap && heap->contains(address)) {
     if (advice == MADV_DONTNEED) agent::SpilledHeap::clear(address, length);
     return 0;

@@ -120,7 +120,10 @@ bool VirtualSpill::turn(Seconds until) {
   take_answers();
   if (fault_ && fault_->at <= time_) take_fault();
   step();
-  if (giving_) go_on_giving();
+  if (giving_)
+    go_on_giving();
+  else if (given_ > 0)
+    try_again();
   for (const auto& start : std::exchange(starts_, {})) disk_.start(start.write, k_chunk, start.chunk, time_);
   find_due();
   return true;
@@ -153,14 +156,17 @@ Seconds VirtualSpill::touch(FilePage page, std::uint32_t thread, Seconds now) {
   const auto begun = now;
   run(now);
   const auto trap = parts_.price.trap.value_or(Seconds{});
-  if (!chunks_[chunk].is_given && chunks_[chunk].where != Where::quiet) {
+  while (is_noticed(page)) {
+    if (chunks_[chunk].is_given) {
+      now = touch_given(page, now + trap);
+      continue;
+    }
     fault_ = waiting_ = Fault{chunk, thread, now};
     while (waiting_) turn(k_later_than_all);
     now = std::max(now, woken_);
     resumed_[thread] = now;
     now += trap;
   }
-  if (chunks_[chunk].is_given && !is_resident(page)) now = touch_given(page, now + trap);
   account_.waited += now - begun;
   return now;
 }

@@ -130,6 +130,8 @@ class VirtualSpill {
     double strange = 0;       // the share of unexpected ones among the latest
     bool leaving = false;     // is being given to the kernel
     bool given = false;
+    Seconds since;   // it was
+    Seconds period;  // until it is tried again
   };
   struct Fault {
     std::uint32_t chunk = 0;
@@ -162,7 +164,9 @@ class VirtualSpill {
   void check_leaving();
   void check(std::uint32_t chunk);
   bool send_away(std::uint32_t chunk);
+  bool free_page();
   bool obtain(bool forced);
+  void give_pages_back();
   void start_read(std::uint32_t chunk);
   void take_back(std::uint32_t chunk);
   void is_foreseen(std::uint32_t chunk, bool value);
@@ -175,6 +179,8 @@ class VirtualSpill {
   void loaded_for(std::uint32_t chunk, bool expected);
   void go_on_giving();
   void keep_block(std::uint32_t first);
+  void try_again();
+  void forget_page(FilePage page);
   [[nodiscard]] bool is_resident(FilePage page) const { return (pages_[page] & k_resident) != 0; }
   Seconds touch_given(FilePage page, Seconds now);
   void shrink_given();

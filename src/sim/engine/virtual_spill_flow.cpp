@@ -15,6 +15,7 @@ void VirtualSpill::step() {
   serve(false);
   make_room();
   check_leaving();
+  give_pages_back();
   serve(false);
   look_ahead();
   set_marks();
@@ -53,8 +54,8 @@ void VirtualSpill::serve(bool forced) {
   }
 }
 
-// A page for a chunk: a free one, or that of the chunk that has waited longest to leave and may.
-bool VirtualSpill::obtain(bool forced) {
+// A page that nobody needs: a free one, or that of the chunk that has waited longest to leave and may.
+bool VirtualSpill::free_page() {
   if (free() > 0) {
     is_new_ = ++used_ > made_;
     made_ = std::max(made_, used_);
@@ -65,20 +66,28 @@ bool VirtualSpill::obtain(bool forced) {
     const auto& chunk = chunks_[c];
     return chunk.clean && !chunk.writing && !chunk.wanted && !chunk.rescued;
   });
-  if (found == leaving_.end()) {
-    used_ += forced ? 1 : 0;
-    return forced;
-  }
-  auto& chunk = chunks_[*found];
+  if (found == leaving_.end()) return false;
+  const auto c = *found;
+  auto& chunk = chunks_[c];
   if (chunk.foreseen) ++account_.wasted;
   chunk.where = Where::disk;
   chunk.clean = false;
-  is_foreseen(*found, false);
-  tell(*found);
+  is_foreseen(c, false);
+  tell(c);
   leaving_.erase(found);
-  if (used_ <= limit_ || forced) return true;
-  --used_;  // one beyond the limit goes back to the system
-  return false;
+  return true;
+}
+
+// The same, and one beyond the limit where that is forced.
+bool VirtualSpill::obtain(bool forced) {
+  if (free_page()) return true;
+  used_ += forced ? 1 : 0;
+  return forced;
+}
+
+// Those beyond the limit, as soon as the file has what is in them.
+void VirtualSpill::give_pages_back() {
+  while (used_ > limit_ && free_page()) --used_;
 }
 
 void VirtualSpill::start_read(std::uint32_t c) {

@@ -48,8 +48,11 @@ void VirtualSpill::go_on_giving() {
     empty(c);
     chunks_[c].is_given = true;
   }
+  constexpr auto k_first_period = 1e-9 * static_cast<double>(limits::k_period);
   block.leaving = false;
   block.given = true;
+  block.since = time_;
+  block.period = block.period.value > 0 ? 2 * block.period : Seconds{k_first_period};
   given_ += block.count;
   giving_.reset();
   adapt_limit();
@@ -78,6 +81,40 @@ void VirtualSpill::keep_block(std::uint32_t first) {
   tell(c);
 }
 
+// Programs do other things later: what the kernel has had long enough is in chunks again, all of them on disk.
+// Where they are still touched in no order it is given once more.
+void VirtualSpill::try_again() {
+  const auto found = std::ranges::find_if(
+      blocks_, [&](const auto& one) { return one.second.given && time_ - one.second.since > one.second.period; });
+  if (found == blocks_.end()) return;
+  auto& [first, block] = *found;
+  block.since = time_;
+  block.given = false;
+  block.loads = 0;
+  block.strange = 0;
+  given_ -= block.count;
+  content_ += block.count;
+  const auto is_in = [&](FilePage page) { return page / k_pages_of_a_chunk - first < block.count; };
+  for (const auto page : paged_)
+    if (is_in(page)) forget_page(page);
+  std::erase_if(paged_, is_in);
+  for (auto c = first; c < first + block.count; ++c) {
+    chunks_[c] = {.where = Where::disk, .block = first};
+    tell(c);
+  }
+  adapt_limit();
+}
+
+// It leaves memory; the file gets what was stored in it.
+void VirtualSpill::forget_page(FilePage page) {
+  auto& one = pages_[page];
+  if ((one & k_stored) != 0) {
+    disk_.start(true, Bytes{4096}, k_page_write, time_);
+    account_.written += Bytes{4096};
+  }
+  one &= static_cast<std::uint8_t>(~(k_resident | k_stored));
+}
+
 // It is read by itself, by who touches it.
 Seconds VirtualSpill::touch_given(FilePage page, Seconds now) {
   if ((pages_[page] & k_content) != 0) {
@@ -87,6 +124,7 @@ Seconds VirtualSpill::touch_given(FilePage page, Seconds now) {
     while (!page_read_) turn(k_later_than_all);
     account_.read += Bytes{4096};
     now = std::max(now, *page_read_);
+    if (!chunks_[page / k_pages_of_a_chunk].is_given) return now;  // it was tried again meanwhile
   } else {
     pages_[page] |= k_stored;  // who touches memory without content writes it
   }
@@ -102,14 +140,7 @@ void VirtualSpill::shrink_given() {
   const auto share =
       static_cast<std::uint64_t>(static_cast<double>(parts_.memory.value) / 4096 * static_cast<double>(given_) /
                                  static_cast<double>(given_ + content_));
-  for (; paged_.size() > std::max<std::uint64_t>(share, 1); paged_.pop_front()) {
-    auto& page = pages_[paged_.front()];
-    if ((page & k_stored) != 0) {
-      disk_.start(true, Bytes{4096}, k_page_write, time_);
-      account_.written += Bytes{4096};
-    }
-    page &= static_cast<std::uint8_t>(~(k_resident | k_stored));
-  }
+  for (; paged_.size() > std::max<std::uint64_t>(share, 1); paged_.pop_front()) forget_page(paged_.front());
 }
 
 }  // namespace terrace::sim

@@ -10,7 +10,8 @@ namespace {
 
 using transfer::Residence;
 
-// Beyond all that is known: chunks of which nothing is expected, those that were touched longest ago the last.
+// Beyond all that histories know: chunks that are expected by their interval, in touches; then those of which
+// nothing is expected, those that were touched longest ago the last.
 constexpr double k_unknown = 1e15;
 constexpr double k_never = 2e15;
 constexpr double k_trusted = 0.5;          // share of a thread's touches that has to come as expected
@@ -24,11 +25,14 @@ constexpr std::size_t k_look = 64;            // touches ahead among which marks
 constexpr std::size_t k_depth = 8;            // chunks that are brought in before they are touched
 constexpr std::size_t k_threads = 64;         // that are remembered
 constexpr std::size_t k_steps = 256;          // at most, in search of a victim
+constexpr std::size_t k_overdue = 8;          // chunks that are looked at for each
 
 }  // namespace
 
 double NextUse::when(ChunkId chunk) const {
-  double soonest = k_never - static_cast<double>(known_[chunk].touched);
+  const auto& known = known_[chunk];
+  double soonest = known.interval > 0 ? k_unknown + static_cast<double>(known.touched + known.interval)
+                                      : k_never - static_cast<double>(known.touched);
   for (const auto& [number, thread] : threads_)
     if (thread.trusted)
       if (const auto use = thread.history.next_use(chunk)) soonest = std::min(soonest, *use + thread.offset);
@@ -90,7 +94,12 @@ bool NextUse::touched(ChunkId chunk, std::uint32_t number, Seconds worked) noexc
     // Times of threads that were somewhere else count from where the others are now.
     if (!expected) thread.offset = now_ - thread.history.here();
     now_ = std::max(now_, thread.history.here() + thread.offset);
-    known_[chunk].touched = thread.touched = ++touches_;
+    ++touches_;
+    auto& known = known_[chunk];
+    // What is used just now may be touched again soon, when it was put aside; that is no interval.
+    const auto gap = known.touched > 0 ? touches_ - known.touched : 0;
+    if (gap > k_recent || known.interval == 0) known.interval = gap;
+    known.touched = thread.touched = touches_;
     const bool in_row = add_to_row(thread, chunk);
     const bool trusted = thread.history.hit_share() >= k_trusted;
     astray_ = astray_ || !expected || trusted != thread.trusted;
@@ -146,6 +155,25 @@ std::optional<ChunkId> NextUse::next_mark() noexcept {
   return chunk;
 }
 
+// Chunks that should have been touched long ago. Of one at its place nobody would have noticed it: it becomes a
+// mark, and has as much time again. One that was a mark is not expected any more.
+void NextUse::look_at_overdue() {
+  for (std::size_t looked = 0; looked < k_overdue; ++looked) {
+    const auto first = present_.lower_bound({k_unknown, 0});
+    if (first == present_.end() || first->first >= k_never / 2 + static_cast<double>(touches_)) return;
+    const auto chunk = first->second;
+    auto& known = known_[chunk];
+    if (known.touched + 2 * known.interval > touches_) return;
+    if (known.residence == Residence::quiet) {
+      marks_.push_back(chunk);
+      known.touched = touches_;
+    } else {
+      known.interval = 0;
+    }
+    put(chunk);
+  }
+}
+
 // A neighbour that is at its place goes unnoticed, so a row may go on behind some of those.
 bool NextUse::add_to_row(Thread& thread, ChunkId chunk) const {
   const auto goes_on = [&](const Thread::Row& row) {
@@ -187,6 +215,11 @@ std::optional<NextUse::Choice> NextUse::next_load() noexcept {
 // What is used last; but of neighbours in time only the share that is away anyway. So the loads that follow from
 // it are spread over the time until then, and the disk works beside the program all the time.
 std::optional<NextUse::Choice> NextUse::next_victim() noexcept {
+  try {
+    look_at_overdue();
+  } catch (const std::exception&) {
+    threads_.clear();
+  }
   const auto all = present_.size() + away_.size();
   const auto share = static_cast<double>(away_.size() + 1) / static_cast<double>(all + 1);
   auto other = away_.rbegin();
@@ -200,7 +233,7 @@ std::optional<NextUse::Choice> NextUse::next_victim() noexcept {
     const bool known = one->first < k_unknown;
     if (known) due += share;
     if (!second) second = Choice{one->second, one->first};
-    if (known && due < 1) continue;
+    if (known ? due < 1 : touches_ - known_[one->second].touched < k_recent) continue;
     second = Choice{one->second, one->first};
     break;
   }

@@ -1,6 +1,8 @@
 // Chunks by when they are used next, as each thread's history has it: what is used soonest comes in, what is used
-// last leaves (Belady 1966, whose future is known; here it is the past's). Where nothing is known of the future
-// rows of neighbours are expected to go on, and what was used longest ago leaves.
+// last leaves (Belady 1966, whose future is known; here it is the past's). Where a thread does not repeat itself
+// rows of neighbours are expected to go on, and each chunk is expected after as many touches as were between its
+// last two: so of a sweep that comes round again, in whatever order, the same part stays. What was touched once
+// leaves first, the longest ago.
 #pragma once
 
 #include <array>
@@ -25,8 +27,9 @@ class NextUse final : public transfer::Foresight {
 
  private:
   struct Known {
-    double when = 0;            // in seconds of work, or far beyond
-    std::uint64_t touched = 0;  // at which touch of all
+    double when = 0;             // in seconds of work, or far beyond
+    std::uint64_t touched = 0;   // at which touch of all
+    std::uint64_t interval = 0;  // touches of all between its last two; 0: it has had one
     transfer::Residence residence = transfer::Residence::none;
     bool ahead = false;
   };
@@ -54,6 +57,7 @@ class NextUse final : public transfer::Foresight {
   void expect_anew();
   Thread& thread_of(std::uint32_t number);
   void choose_marks(Thread& thread);
+  void look_at_overdue();
   bool add_to_row(Thread& thread, ChunkId chunk) const;
   [[nodiscard]] std::optional<Choice> neighbour() const;
 

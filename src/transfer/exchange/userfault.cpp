@@ -76,6 +76,7 @@ bool Userfault::next_touch(std::uint64_t& address, std::uint32_t* thread) noexce
     const auto got = read(file_, &message, sizeof message);
     if (got < 0 && errno == EINTR) continue;
     if (got != sizeof message) return false;
+    if (message.event == UFFD_EVENT_REMAP) ++remaps_;
     if (message.event != UFFD_EVENT_PAGEFAULT) continue;
     address = message.arg.pagefault.address;
     if (thread) *thread = message.arg.pagefault.feat.ptid;

@@ -31,8 +31,10 @@ class Userfault {
   void wake(std::uint64_t address, std::size_t size) noexcept;
   // To wait on by poll(2) until somebody touched what is absent; next_touch() then says where. False: nobody did.
   [[nodiscard]] int file() const noexcept { return file_; }
-  // With UFFD_FEATURE_THREAD_ID `thread` is told who.
+  // With k_userfault_thread `thread` is told who.
   bool next_touch(std::uint64_t& address, std::uint32_t* thread = nullptr) noexcept;
+  // With k_userfault_remap who moves a watched range by mremap(2) goes on when that was read: how many were.
+  [[nodiscard]] std::uint64_t remaps() const noexcept { return remaps_; }
   // Whether the file is still there: a program may close what it does not know. `page` is any page's address.
   [[nodiscard]] bool answers(std::uint64_t page) const noexcept;
 
@@ -60,6 +62,7 @@ class Userfault {
 
   memory::PageMap page_map_;
   int file_;
+  std::uint64_t remaps_ = 0;
 };
 
 }  // namespace terrace::transfer

@@ -25,9 +25,8 @@ namespace terrace::transfer {
 
 namespace {
 
-constexpr std::uint64_t k_thread_id = 1U << 8U;  // UFFD_FEATURE_THREAD_ID
-constexpr std::uint64_t k_adapt = 100'000'000;   // ns between two looks at what the rest of the process takes
-constexpr std::uint64_t k_margin = 8ULL << 20;   // of memory that the process takes beside what it shows
+constexpr std::uint64_t k_adapt = 100'000'000;  // ns between two looks at what the rest of the process takes
+constexpr std::uint64_t k_margin = 8ULL << 20;  // of memory that the process takes beside what it shows
 using spill_limits::k_least;
 using spill_limits::k_wait;
 constexpr std::size_t k_disk_threads = 4;
@@ -128,7 +127,7 @@ void Spill::begin() {
     syscall(SYS_close_range, 0U, 1U, 0U);
     syscall(SYS_close_range, 3U, ~0U, 0U);
   }
-  faults_.emplace(k_userfault_move | k_thread_id);
+  faults_.emplace(k_userfault_move | k_userfault_thread | k_userfault_remap);
   if (!faults_->is_there())
     throw Error(Code::failed,
                 "memory over a file needs Linux 6.8 and the right to wait for page faults (userfaultfd with "
@@ -140,11 +139,18 @@ void Spill::begin() {
   pool_.emplace(*faults_, count_);
   adapt_limit();
   foresight_ = parts_.foresight();
-  madvise(memory_at(base_), count_ * k_chunk, MADV_DONTFORK);
+  prepare(base_, count_ * k_chunk);
   for (const auto& [address, size] : {std::pair(base_, count_ * k_chunk), std::pair(bell_, std::size_t{k_page})})
     if (const int error = faults_->watch(address, size); error != 0)
       throw Error(Code::failed,
                   std::string("memory over a file: pages cannot be watched: ") + std::strerror(error));
+}
+
+// Huge pages not for what the kernel would put there itself: where a mapping may have them, who touches an absent
+// page leaves no page table behind, and the page that comes there stays a huge one.
+void Spill::prepare(std::uint64_t address, std::size_t size) noexcept {
+  madvise(memory_at(address), size, MADV_DONTFORK);
+  madvise(memory_at(address), size, MADV_HUGEPAGE);
 }
 
 // The files are this thread's.
@@ -163,7 +169,10 @@ void Spill::run() noexcept {
     take_faults();
     if (steady_ns() - adapted_ > k_adapt) adapt_limit();
     step();
-    if (giving_since_ > 0) go_on_giving();
+    if (giving_since_ > 0)
+      go_on_giving();
+    else if (given_ > 0)
+      try_again();
     if (is_called_) answer_call();
     keep_account();
   }
@@ -172,15 +181,17 @@ void Spill::run() noexcept {
 void Spill::take_faults() noexcept {
   std::uint64_t address = 0;
   std::uint32_t thread = 0;
-  while (faults_->next_touch(address, &thread)) {
-    if (address - bell_ < k_page) {
-      is_called_ = true;
-      answer_call();
-    } else if (address - base_ < count_ * k_chunk) {
-      touched(address, thread);
-    } else {
-      faults_->wake(page_down(address), k_page);  // a slot's: nobody's business
-    }
+  while (faults_->next_touch(address, &thread)) take_fault(address, thread);
+}
+
+void Spill::take_fault(std::uint64_t address, std::uint32_t thread) noexcept {
+  if (address - bell_ < k_page) {
+    is_called_ = true;
+    answer_call();
+  } else if (address - base_ < count_ * k_chunk) {
+    touched(address, thread);
+  } else {
+    faults_->wake(page_down(address), k_page);  // a slot's: nobody's business
   }
 }
 

@@ -95,12 +95,17 @@ class Spill final {
     std::uint32_t thread = 0;
     std::uint64_t since = 0;  // nanoseconds
   };
+  struct Touch {
+    std::uint64_t address = 0;
+    std::uint32_t thread = 0;
+  };
   struct Worker {  // a thread of the program
     std::uint32_t number = 0;
     std::uint64_t resumed = 0;  // when it had last waited for a chunk; 0: never
   };
   // What was reserved at once. Where nearly all touches of what is on disk come unexpected, whole chunks are too
-  // much to read for each: the kernel pages it then, as a mapping of the file.
+  // much to read for each: the kernel pages it then, as a mapping of the file, for a while, which doubles each
+  // time.
   struct Block {
     std::uint32_t count = 0;
     bool has_room = false;    // in the file, all of it
@@ -108,6 +113,8 @@ class Spill final {
     double strange = 0;       // the share of unexpected ones among the latest
     bool leaving = false;     // is being given to the kernel
     bool given = false;
+    std::uint64_t since = 0;   // nanoseconds: when it was given
+    std::uint64_t period = 0;  // how long the kernel has it
   };
   using Blocks = std::map<ChunkId, Block>;
   struct Call {
@@ -126,9 +133,11 @@ class Spill final {
   // The thread.
   static void* thread_body(void* self);
   void begin();
+  static void prepare(std::uint64_t address, std::size_t size) noexcept;  // memory for chunks
   void end() noexcept;
   void run() noexcept;
   void take_faults() noexcept;
+  void take_fault(std::uint64_t address, std::uint32_t thread) noexcept;
   void take_answers() noexcept;
   void adapt_limit() noexcept;
   void keep_account() noexcept;
@@ -152,6 +161,8 @@ class Spill final {
   void give_block(Blocks::iterator block) noexcept;
   void go_on_giving() noexcept;
   void keep_block(Blocks::iterator block) noexcept;
+  void try_again() noexcept;
+  bool replace_mapping(std::uint64_t address, std::size_t size, std::vector<Touch>& touches) noexcept;
   void take_block_back(Blocks::iterator block) noexcept;
   void renew(ChunkId first, std::uint32_t count) noexcept;
   [[nodiscard]] std::uint64_t shrink_given(std::uint64_t mapped) noexcept;
@@ -166,6 +177,8 @@ class Spill final {
   void check_leaving() noexcept;
   bool check(ChunkId chunk) noexcept;
   bool send_away(ChunkId chunk) noexcept;
+  void give_pages_back() noexcept;
+  Slot free_slot() noexcept;
   Slot obtain(bool forced) noexcept;
   void start_read(ChunkId chunk, Slot slot) noexcept;
   void take_back(ChunkId chunk) noexcept;

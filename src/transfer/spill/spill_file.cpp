@@ -68,6 +68,12 @@ int SpillFile::map(std::uint64_t address, std::uint64_t offset, std::uint64_t si
   return got == -1 ? errno : 0;
 }
 
+int SpillFile::drop_cached(std::uint64_t offset, std::uint64_t size) noexcept {
+  const int error = fdatasync(cached_) == 0 ? 0 : errno;
+  if (direct_) posix_fadvise(cached_, static_cast<off_t>(offset), static_cast<off_t>(size), POSIX_FADV_DONTNEED);
+  return error;
+}
+
 void SpillFile::release(std::uint64_t offset, std::uint64_t size) noexcept {
   fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
             static_cast<off_t>(size));

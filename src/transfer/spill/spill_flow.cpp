@@ -33,6 +33,7 @@ void Spill::step() noexcept {
   serve(false);
   make_room();
   check_leaving();
+  give_pages_back();
   serve(false);
   look_ahead();
   set_marks();
@@ -69,32 +70,36 @@ void Spill::serve(bool forced) noexcept {
   }
 }
 
-// A slot with a page: a free one, or that of the chunk that has waited longest to leave and may.
-Spill::Slot Spill::obtain(bool forced) noexcept {
+// A slot with a page that nobody needs: a free one, or that of the chunk that has waited longest to leave and may.
+Spill::Slot Spill::free_slot() noexcept {
   if (const auto slot = pool_->take(false); slot != SpillPool::k_none) return slot;
   const auto found = std::ranges::find_if(leaving_, [&](ChunkId c) {
     const auto& chunk = chunks_[c];
     return chunk.clean && !chunk.writing && !chunk.wanted && !chunk.rescued;
   });
-  if (found == leaving_.end()) {
-    if (!forced) return SpillPool::k_none;
-    const auto slot = pool_->take(true);
-    if (slot != SpillPool::k_none && pool_->pages() > pool_->limit()) {
-      const auto over = (pool_->pages() - pool_->limit()) * k_chunk;
-      if (over > counts_->over.load(std::memory_order_relaxed))
-        counts_->over.store(over, std::memory_order_relaxed);
-    }
-    return slot;
-  }
-  auto& chunk = chunks_[*found];
+  if (found == leaving_.end()) return SpillPool::k_none;
+  const auto c = *found;
+  auto& chunk = chunks_[c];
   if (chunk.foreseen) counts_->wasted.fetch_add(1, std::memory_order_relaxed);
   chunk.where = Where::disk;
   chunk.clean = false;
-  is_foreseen(*found, false);
-  tell(*found);
+  is_foreseen(c, false);
+  tell(c);
   leaving_.erase(found);
   pool_->give(chunk.slot);  // its page is not new any more
   return pool_->take(false);
+}
+
+// The same, and one beyond the limit where that is forced.
+Spill::Slot Spill::obtain(bool forced) noexcept {
+  const auto slot = free_slot();
+  if (slot != SpillPool::k_none || !forced) return slot;
+  const auto more = pool_->take(true);
+  if (more != SpillPool::k_none && pool_->pages() > pool_->limit()) {
+    const auto over = (pool_->pages() - pool_->limit()) * k_chunk;
+    if (over > counts_->over.load(std::memory_order_relaxed)) counts_->over.store(over, std::memory_order_relaxed);
+  }
+  return more;
 }
 
 void Spill::start_read(ChunkId c, Slot slot) noexcept {
@@ -159,6 +164,16 @@ void Spill::make_room() noexcept {
       if (load && victim->when <= load->when) return;
     }
     send_away(victim->chunk);
+  }
+}
+
+// Those beyond the limit, as soon as the file has what is in them.
+void Spill::give_pages_back() noexcept {
+  while (pool_->pages() > pool_->limit()) {
+    const auto slot = free_slot();
+    if (slot == SpillPool::k_none) return;
+    pool_->give(slot);
+    pool_->shrink();
   }
 }
 

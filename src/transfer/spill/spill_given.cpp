@@ -1,4 +1,6 @@
 // Blocks that are given to the kernel's own paging. See spill.hpp.
+#include <poll.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -6,6 +8,7 @@
 
 #include <algorithm>
 
+#include "transfer/exchange/quiet_thread.hpp"
 #include "transfer/spill/spill.hpp"
 #include "transfer/spill/spill_limits.hpp"
 #include "transfer/spill/spill_system.hpp"
@@ -17,8 +20,21 @@ namespace {
 constexpr int k_page_out = 21;  // MADV_PAGEOUT, since Linux 5.4
 using spill_limits::k_loads;
 using spill_limits::k_patience;
+using spill_limits::k_period;
 using spill_limits::k_strange;
 using spill_limits::k_weight;
+
+struct Remap {
+  std::uint64_t from, to, size;
+  bool done;
+};
+
+void* remap_body(void* self) {
+  auto& remap = *static_cast<Remap*>(self);
+  remap.done =
+      syscall(SYS_mremap, remap.from, remap.size, remap.size, MREMAP_MAYMOVE | MREMAP_FIXED, remap.to) != -1;
+  return nullptr;
+}
 
 }  // namespace
 
@@ -86,8 +102,11 @@ void Spill::go_on_giving() noexcept {
     chunks_[c] = {};
     tell(c);
   }
-  found->second.leaving = false;
-  found->second.given = true;
+  auto& block = found->second;
+  block.leaving = false;
+  block.given = true;
+  block.since = steady_ns();
+  block.period = block.period > 0 ? 2 * block.period : k_period;
   given_ += count;
   giving_since_ = 0;
   faults_->wake(place(first), count * k_chunk);
@@ -123,6 +142,57 @@ void Spill::keep_block(Blocks::iterator found) noexcept {
   }
 }
 
+// Programs do other things later: what the kernel has had long enough is in chunks again, all of them on disk.
+// Where they are still touched in no order it is given once more.
+void Spill::try_again() noexcept {
+  const auto now = steady_ns();
+  const auto found = std::ranges::find_if(
+      blocks_, [&](const auto& one) { return one.second.given && now - one.second.since > one.second.period; });
+  if (found == blocks_.end()) return;
+  const auto first = found->first;
+  auto& block = found->second;
+  block.since = now;
+  std::vector<Touch> touches;
+  const bool replaced = replace_mapping(place(first), block.count * k_chunk, touches);
+  if (replaced) {
+    if (const int error = file_->drop_cached(offset(first), block.count * k_chunk); error != 0)
+      say_once(said_write_, "the spill file cannot be written: what the kernel had of it is lost", error);
+    block.given = false;
+    block.loads = 0;
+    block.strange = 0;
+    given_ -= block.count;
+    content_ += block.count;
+    for (auto c = first; c < first + block.count; ++c) {
+      chunks_[c].where = Where::disk;
+      tell(c);
+    }
+  }
+  for (const auto& [address, thread] : touches) take_fault(address, thread);
+}
+
+// By memory of which every page is absent and watched, in one step: nobody meets anything in between. A thread of
+// its own does that, since it waits until it was read here that it is done. Touches that come meanwhile are to be
+// served later.
+bool Spill::replace_mapping(std::uint64_t address, std::size_t size, std::vector<Touch>& touches) noexcept {
+  const auto got = syscall(SYS_mmap, nullptr, size + k_chunk, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+  if (got == -1) return false;
+  const auto mapped = static_cast<std::uint64_t>(got);
+  Remap remap{align_up(mapped, k_chunk), address, size, false};
+  syscall(SYS_munmap, mapped, remap.from - mapped);
+  syscall(SYS_munmap, remap.from + size, mapped + k_chunk - remap.from);
+  prepare(remap.from, size);
+  pthread_t thread{};
+  if (faults_->watch(remap.from, size) == 0 && start_quietly(thread, "terrace-remap", remap_body, &remap))
+    while (pthread_tryjoin_np(thread, nullptr) != 0) {
+      pollfd file{faults_->file(), POLLIN, 0};
+      poll(&file, 1, 1);
+      for (Touch touch; faults_->next_touch(touch.address, &touch.thread);) touches.push_back(touch);
+    }
+  if (!remap.done) syscall(SYS_munmap, remap.from, size);
+  return remap.done;
+}
+
 // Its content is lost, and it is ours again.
 void Spill::take_block_back(Blocks::iterator found) noexcept {
   renew(found->first, found->second.count);
@@ -136,7 +206,7 @@ void Spill::renew(ChunkId first, std::uint32_t count) noexcept {
   const auto size = count * k_chunk;
   syscall(SYS_mmap, address, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
           -1, 0L);
-  madvise(memory_at(address), size, MADV_DONTFORK);
+  prepare(address, size);
   faults_->watch(address, size);
 }
 

@@ -1,0 +1,96 @@
+// disk_speed FOLDER [MIB]: bytes a second of reading, of writing and of both at once, past the kernel's cache, in
+// requests of 2 MiB of which four are under way: what a schedule that moves data to and from this disk can reach.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <stdexcept>
+
+#include "transfer/spill/disk_queue.hpp"
+#include "transfer/spill/spill_file.hpp"
+
+namespace terrace::transfer {
+namespace {
+
+constexpr std::size_t k_request = std::size_t{2} << 20;
+constexpr std::size_t k_under_way = 4;  // of each direction
+
+class Speed {
+ public:
+  Speed(const char* folder, std::size_t size) : file_(folder), count_(size / k_request) {
+    disk_ = make_ring_queue(file_.file());
+    if (!disk_) disk_ = make_thread_queue(file_.file(), 2 * k_under_way);
+    auto* const memory = mmap(nullptr, 2 * k_under_way * k_request, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    memory_ = reinterpret_cast<std::uint64_t>(memory);
+    std::memset(memory, 1, 2 * k_under_way * k_request);
+    file_.reserve(0, 2 * count_ * k_request);
+  }
+  // Bytes a second of reading the one half, and of writing the other.
+  double measure(bool read, bool write, bool other_half = false) {
+    std::array<std::size_t, 2> next{read ? 0 : count_, write ? 0 : count_};  // by direction
+    written_half_ = other_half ? 0 : 1;
+    std::array<std::size_t, 2> flying{};
+    std::size_t ended = 0;
+    const auto begun = std::chrono::steady_clock::now();
+    const std::size_t all = (read ? count_ : 0) + (write ? count_ : 0);
+    for (std::uint64_t slot = 0; slot < 2 * k_under_way; ++slot) start(slot, slot / k_under_way, next);
+    disk_->submit();
+    while (ended < all) {
+      DiskAnswer answer;
+      if (!disk_->next(answer)) continue;
+      if (answer.error != 0) throw std::runtime_error(std::strerror(answer.error));
+      ++ended;
+      start(answer.token, answer.token / k_under_way, next);
+      disk_->submit();
+    }
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+    return static_cast<double>(all * k_request) / took.count();
+  }
+
+ private:
+  void start(std::uint64_t slot, std::size_t direction, std::array<std::size_t, 2>& next) {
+    if (next[direction] == count_) return;
+    const auto half = direction == 1 ? written_half_ : 1 - written_half_;
+    const auto at = (half * count_ + next[direction]++) * k_request;
+    disk_->start({direction == 1, memory_ + slot * k_request, at, k_request, slot});
+  }
+  SpillFile file_;
+  std::size_t count_;
+  std::size_t written_half_ = 1;
+  std::unique_ptr<DiskQueue> disk_;
+  std::uint64_t memory_ = 0;
+};
+
+}  // namespace
+}  // namespace terrace::transfer
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fputs("disk_speed FOLDER [MIB]\n", stderr);
+    return 2;
+  }
+  try {
+    const std::size_t size = (argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 512) << 20U;
+    terrace::transfer::Speed speed(argv[1], size);
+    // What was never written is not read from the disk, and costs more to write.
+    speed.measure(false, true);
+    speed.measure(false, true, true);
+    const auto write = speed.measure(false, true);
+    const auto read = speed.measure(true, false);
+    const auto both = speed.measure(true, true);
+    std::printf("{\"read\": %.0f, \"write\": %.0f, \"both\": %.0f}\n", read, write, both);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "disk_speed: %s: %s\n", argv[1], error.what());
+    return 1;
+  }
+}

@@ -226,15 +226,15 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
       for (const auto& [phase, time] : loop.core_times) core_time["phases"][phase] = time;
     }
     if (spilled)
-      line["file"] = {{"data_bytes", spilled->most},
-                      {"memory_bytes", spilled->room},
-                      {"read_bytes", spilled->read},
-                      {"written_bytes", spilled->written},
-                      {"least_read_bytes", spilled->least_read},
-                      {"least_written_bytes", spilled->least_written},
-                      {"least_s", spilled->least_time},
-                      {"waited_s", spilled->waited},
-                      {"given_bytes", spilled->given}};
+      line["over_file"] = {{"data_bytes", spilled->most},
+                           {"memory_bytes", spilled->room},
+                           {"read_bytes", spilled->read},
+                           {"written_bytes", spilled->written},
+                           {"least_read_bytes", spilled->least_read},
+                           {"least_written_bytes", spilled->least_written},
+                           {"least_s", spilled->least_time},
+                           {"waited_s", spilled->waited},
+                           {"given_bytes", spilled->given}};
     fmt::print(stderr, "{}\n", line.dump());
     return;
   }

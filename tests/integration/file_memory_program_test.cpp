@@ -61,6 +61,14 @@ TEST_F(OverFile, ReplaysOfOtherChunksReadTheSame) {
     EXPECT_EQ(spilled("e.terrace", what), spilled("r.terrace", what)) << what;
 }
 
+TEST_F(OverFile, TheSummaryIsThereForPrograms) {
+  const auto done = simulate("j.terrace", "--machine ddr5-nvme --memory 24MiB --json");
+  ASSERT_EQ(done.status, 0) << done.output;
+  EXPECT_NE(done.output.find("\"file\":\"j.terrace\""), std::string::npos) << done.output;
+  const auto read = std::to_string(static_cast<std::int64_t>(spilled("j.terrace", "bytes_read")));
+  EXPECT_NE(done.output.find("\"read_bytes\":" + read + ","), std::string::npos) << done.output;
+}
+
 TEST_F(OverFile, SeveralSizesArePricedAtOnce) {
   const auto done = simulate("c.terrace",
                              "--machine ddr5-nvme --config label=all --config 'label=most memory=28MiB' "

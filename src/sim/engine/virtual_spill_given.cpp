@@ -87,7 +87,8 @@ void VirtualSpill::try_again() {
   const auto found = std::ranges::find_if(
       blocks_, [&](const auto& one) { return one.second.given && time_ - one.second.since > one.second.period; });
   if (found == blocks_.end()) return;
-  auto& [first, block] = *found;
+  const auto first = found->first;
+  auto& block = found->second;
   block.since = time_;
   block.given = false;
   block.loads = 0;

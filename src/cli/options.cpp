@@ -131,10 +131,12 @@ ConfigurationOptions parse_configuration(const std::string& text, const Configur
       configuration.hints = value;
     else if (key == "cores")
       configuration.cores = value;
+    else if (key == "memory")
+      configuration.memory = value;
     else
       throw Error(Code::invalid, "--config: unknown key '" + key +
                                      "'; there are label, machine, budget, fast, planner, plan, better-plan, "
-                                     "free-moves, hints, cores");
+                                     "free-moves, hints, cores, memory");
   }
   if (configuration.label.empty())
     throw Error(Code::invalid, "--config '" + text + "' needs a label=NAME of its own");
@@ -217,7 +219,7 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
         ->allow_extra_args(false);
   }
   if (verb == "run") {
-    app.add_option("--memory", options.memory,
+    app.add_option("--memory", configuration.memory,
                    "memory that each process may have, 4GiB: what does not fit is in a file of --spill, and comes "
                    "in before it is needed");
     app.add_option("--spill", options.spill, "folder of that file")->default_str("$TMPDIR, else /var/tmp");
@@ -238,6 +240,10 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
     app.add_option("--misses", options.misses, "also record the classified misses there, for terrace replay");
   if (replayed)
     app.add_flag("--profile", options.profile, "profile every iteration and plan nothing, as terrace record does");
+  if (simulated && verb != "record")
+    app.add_option("--memory", configuration.memory,
+                   "memory that the program's data may have, 4GiB: what does not fit is in the machine's file "
+                   "([[file]]), and comes in before it is needed");
   if (simulated && verb != "record")
     app.add_flag("--free-moves", configuration.free_moves,
                  "let moves take no time and no bandwidth: what they cost is the difference");

@@ -28,6 +28,7 @@ struct ConfigurationOptions {
   std::vector<std::string> core_times;  // of an instruction: "0.05ns", "psinv.*=0.08ns"; none for the machine's
   std::string core_time_from;           // what they rest on, or why there are none, where they were calibrated
   std::string cores = "1";              // a number, or "all"
+  std::string memory;                   // of each process (run), of the data (virtual time); the rest is in a file
   unsigned domain = 0;
 };
 
@@ -46,8 +47,7 @@ struct LaunchOptions {
   std::string collector{observe::k_default_collector};
   std::string output;  // "" = PROGRAM.JOB.terrace here
   std::string misses;  // where to record the classified misses; "" for nowhere
-  std::string memory;  // run: of each process, the rest of its data in a file; "" for no limit
-  std::string spill;   // run: the folder of that file; "" for the current one
+  std::string spill;   // run: the folder of the file for what --memory has no room for; "" for the usual one
   std::string gauges;  // run: file for Prometheus' textfile collector; "" for none
   bool json = false;
   bool quiet = false;

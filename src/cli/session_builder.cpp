@@ -25,10 +25,12 @@
 #include "observe/symbols/symbols.hpp"
 #include "sim/engine/calibrate.hpp"
 #include "sim/engine/memory_cache.hpp"
+#include "sim/engine/virtual_machine.hpp"
 #include "sim/recording/recording_format.hpp"
 #include "strategy/files/hints_file.hpp"
 #include "strategy/files/plan_file.hpp"
 #include "strategy/planner.hpp"
+#include "transfer/spill/spill_limits.hpp"
 
 namespace terrace::cli {
 
@@ -73,6 +75,18 @@ void check_who_plans(const ConfigurationOptions& options) {
   if (!planner || !planner->needs_profile())
     throw Error(Code::invalid, "--better-plan: --planner " + options.planner +
                                    " makes no plan from a profile; leave it out, or give one that does");
+}
+
+// In virtual time: what data may have of the domain's memory, where the machine has a file for the rest.
+Bytes memory_of(const ConfigurationOptions& options, const runtime::SessionConfiguration& configuration) {
+  if (options.memory.empty()) return {};
+  const auto memory = parse_bytes(options.memory);
+  const auto least = transfer::spill_limits::k_least * Bytes{k_huge_page};
+  if (memory < least)
+    throw Error(Code::invalid, "--memory " + options.memory + ": at least " + format(least) + " is needed");
+  if (const auto reason = sim::why_no_file(configuration.machine, configuration.domain); !reason.empty())
+    throw Error(Code::invalid, "--memory: " + reason);
+  return memory;
 }
 
 runtime::SessionConfiguration build_configuration(const ConfigurationOptions& options,
@@ -125,6 +139,7 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   configuration.record_only = launch.verb == "record" || launch.profile;
   configuration.keep_exact = launch.exact;
   configuration.free_moves = options.free_moves;
+  if (launch.verb != "run") configuration.memory = memory_of(options, configuration);
   return configuration;
 }
 
@@ -243,7 +258,8 @@ std::string create_recording(const std::string& path) {
 
 // Where memory has the rest of its data.
 runtime::SpillSpec spill_of(const LaunchOptions& options) {
-  if (options.memory.empty()) {
+  if (options.verb != "run") return {};
+  if (options.configuration.memory.empty()) {
     if (!options.spill.empty())
       throw Error(Code::invalid, "--spill " + options.spill + ": say with --memory how much memory there is");
     return {};
@@ -252,10 +268,10 @@ runtime::SpillSpec spill_of(const LaunchOptions& options) {
   const std::string folder = !options.spill.empty()    ? options.spill
                              : temporary && *temporary ? temporary
                                                        : "/var/tmp";
-  runtime::SpillSpec spec{std::filesystem::absolute(folder).string(), parse_bytes(options.memory)};
+  runtime::SpillSpec spec{std::filesystem::absolute(folder).string(), parse_bytes(options.configuration.memory)};
   if (spec.memory < k_least_memory)
-    throw Error(Code::invalid,
-                "--memory " + options.memory + ": at least " + format(k_least_memory) + " is needed");
+    throw Error(Code::invalid, "--memory " + options.configuration.memory + ": at least " +
+                                   format(k_least_memory) + " is needed");
   if (!std::filesystem::is_directory(folder) || access(folder.c_str(), W_OK) != 0)
     throw Error(Code::invalid, "--spill " + folder + ": it is no folder that can be written to");
   struct statfs system {};
@@ -299,11 +315,15 @@ runtime::Session build_session(const LaunchOptions& options, const std::string& 
   if (options.verb == "replay") return session;
   session.sample_every = options.every;
   session.spill = spill_of(options);
-  // A cache of lines has to tell a chunk's lines apart.
+  // A cache of lines has to tell a chunk's lines apart, and memory over a file its pages.
   const auto cached = [](const runtime::SessionConfiguration& configuration) {
     return !configuration.plan && strategy::find_variant(configuration.planner).fast_memory_is_cache();
   };
-  if (std::any_of(session.configurations.begin(), session.configurations.end(), cached)) {
+  const auto in_file = [](const runtime::SessionConfiguration& configuration) {
+    return configuration.memory.value > 0;
+  };
+  if (std::ranges::any_of(session.configurations, cached) ||
+      std::ranges::any_of(session.configurations, in_file)) {
     const auto largest = sim::k_most_lines_of_a_cached_chunk * first.machine.parts().line.value;
     session.chunk_rule.largest = std::min(session.chunk_rule.largest, Bytes{largest});
   }

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -135,6 +136,41 @@ void print_coverage(const LoopSummary& loop, const std::string& path) {
     warn(loop.heap_share, "heap was used only by");
 }
 
+// Virtual time: of the process, where its data had less memory than it needs.
+struct InFile {
+  std::uint64_t most = 0, room = 0, read = 0, written = 0, least_read = 0, least_written = 0, given = 0;
+  double waited = 0, least_time = 0;
+};
+
+std::optional<InFile> in_file(const std::string& path, std::int64_t run) {
+  profile::Database database(path, profile::Database::Mode::read);
+  profile::Statement query(
+      database,
+      "SELECT most, (SELECT MAX(room) FROM spill WHERE run = ?1), bytes_read, bytes_written, least_read,"
+      " least_written, given, waited, least_time FROM spill WHERE run = ?1 ORDER BY position DESC LIMIT 1");
+  query.bind_all(run);
+  if (!query.step()) return {};
+  InFile in;
+  auto column = 0;
+  for (auto* const value :
+       {&in.most, &in.room, &in.read, &in.written, &in.least_read, &in.least_written, &in.given})
+    *value = static_cast<std::uint64_t>(query.integer(column++));
+  in.waited = query.real(column++);
+  in.least_time = query.real(column);
+  return in;
+}
+
+void print_in_file(const InFile& in, const std::string& name) {
+  const auto bytes = [](std::uint64_t value) { return format(Bytes{value}); };
+  auto line = fmt::format(
+      "{} of data in {} of memory: read {} and wrote {} (any schedule: at least {} and {}, {} of the "
+      "device); the program waited {} for it",
+      bytes(in.most), bytes(in.room), bytes(in.read), bytes(in.written), bytes(in.least_read),
+      bytes(in.least_written), format(Seconds{in.least_time}), format(Seconds{in.waited}));
+  if (in.given > 0) line += fmt::format("; {} were touched in no order, and paged by the kernel", bytes(in.given));
+  fmt::print(stderr, "terrace: {}{}\n", name, line);
+}
+
 void print_core_time(const LoopSummary& loop, const std::string& name) {
   if (loop.backend != "virtual" || loop.core_time_fitted) return;
   fmt::print(
@@ -166,6 +202,7 @@ void print_what_went_wrong(const LoopSummary& loop, const std::string& path) {
 
 void print_summary(const profile::MergeSummary& merged, const Closing& closing) {
   const auto loop = longest_loop(merged.path);
+  const auto spilled = in_file(merged.path, loop.run);
   if (closing.json) {
     nlohmann::ordered_json line = {{"schema", 1},
                                    {"file", merged.path},
@@ -188,6 +225,16 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
       if (!loop.core_time_from.empty()) core_time["from"] = loop.core_time_from;
       for (const auto& [phase, time] : loop.core_times) core_time["phases"][phase] = time;
     }
+    if (spilled)
+      line["over_file"] = {{"data_bytes", spilled->most},
+                           {"memory_bytes", spilled->room},
+                           {"read_bytes", spilled->read},
+                           {"written_bytes", spilled->written},
+                           {"least_read_bytes", spilled->least_read},
+                           {"least_written_bytes", spilled->least_written},
+                           {"least_s", spilled->least_time},
+                           {"waited_s", spilled->waited},
+                           {"given_bytes", spilled->given}};
     fmt::print(stderr, "{}\n", line.dump());
     return;
   }
@@ -200,6 +247,7 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
   else
     fmt::print(stderr, "terrace: {}{}; profile in {}\n", name,
                what_was_seen(loop, merged.path, merged.incomplete == 0, closing.advice), merged.path);
+  if (spilled) print_in_file(*spilled, name);
   print_what_went_wrong(loop, merged.path);
   if (loop.observed < loop.iterations)
     fmt::print(stderr, "terrace: observed {} of {} iterations; the others count as the last one observed\n",

@@ -90,6 +90,12 @@ BytesPerSecond Machine::copy_bandwidth(PlaceId from, PlaceId to) const {
                                    " and " + place(to).name + "; give a copy path between them");
 }
 
+const FilePlace* Machine::file_beside(PlaceId place) const {
+  for (const auto& file : parts_.files)
+    if (file.beside == place) return &file;
+  return nullptr;
+}
+
 const CopierPrice& Machine::copier() const {
   static const CopierPrice ideal{.name = k_ideal_copier};
   return parts_.copiers.empty() ? ideal : parts_.copiers.front();

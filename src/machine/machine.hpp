@@ -145,6 +145,19 @@ struct StatedOrdering {
   bool operator==(const StatedOrdering&) const = default;
 };
 
+// A place that programs cannot address: a file on a disk or on a server, where the data is that a memory has no
+// room for (docs/memory-over-a-file.md). It is none of the machine's places, which planners, budgets and orderings
+// speak of: nothing is put there by name, it only takes what its memory cannot hold.
+struct FilePlace {
+  std::string name;            // unique among these and the places
+  PlaceId beside = 0;          // the memory whose data it takes
+  BytesPerSecond read;         // of the device, when nothing is written
+  BytesPerSecond write;        // and the other way round
+  Seconds latency;             // of a request, before its first byte
+  std::uint32_t requests = 1;  // under way at once; others wait for their turn
+};
+inline constexpr std::uint32_t k_most_requests = 65536;
+
 // Everything a machine is made of, for the one who builds it.
 struct MachineParts {
   std::string name;
@@ -159,6 +172,7 @@ struct MachineParts {
   std::vector<CopyPath> copies;  // absent pairs: the lesser of the source's read and the target's write bandwidth
   std::vector<CopierPrice> copiers;  // the first one's price holds
   std::vector<StatedOrdering> orderings;
+  std::vector<FilePlace> files;
 };
 
 class Machine {
@@ -185,6 +199,9 @@ class Machine {
   [[nodiscard]] BytesPerSecond copy_bandwidth(PlaceId from, PlaceId to) const;
   // The price that moves have on it: its first copier's, or the ideal one's.
   [[nodiscard]] const CopierPrice& copier() const;
+
+  // The file beside that memory: the first one that is stated, or null.
+  [[nodiscard]] const FilePlace* file_beside(PlaceId place) const;
 
   // The place of a domain that data is in when nobody asks for another: the one with the most capacity. A place
   // that computes is one only where the domain has no other.

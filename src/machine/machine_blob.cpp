@@ -7,7 +7,7 @@
 namespace terrace::machine {
 namespace {
 
-constexpr std::uint32_t k_blob_version = 9;
+constexpr std::uint32_t k_blob_version = 10;
 constexpr std::uint32_t k_no_parent = 0xffffffff;
 constexpr InitiatorId k_no_initiator = 0xffff;  // a machine has fewer
 
@@ -116,6 +116,23 @@ void get(BlobReader& in, CopyPath& copy) {
   copy.from = in.get<PlaceId>();
   copy.to = in.get<PlaceId>();
   copy.bandwidth = {in.get<double>()};
+}
+
+void put(BlobWriter& out, const FilePlace& file) {
+  out.put(file.name);
+  out.put(file.beside);
+  out.put(file.read.value);
+  out.put(file.write.value);
+  out.put(file.latency.value);
+  out.put(file.requests);
+}
+void get(BlobReader& in, FilePlace& file) {
+  file.name = in.get_string();
+  file.beside = in.get<PlaceId>();
+  file.read = {in.get<double>()};
+  file.write = {in.get<double>()};
+  file.latency = {in.get<double>()};
+  file.requests = in.get<std::uint32_t>();
 }
 
 void put(BlobWriter& out, const PagePrice& price) {
@@ -260,6 +277,7 @@ void Machine::to_blob(BlobWriter& out) const {
     out.put(static_cast<std::uint8_t>(place.geometry.has_value()));
     if (place.geometry) put(out, *place.geometry);
   }
+  put_all(out, parts_.files);
 }
 
 Machine Machine::from_blob(BlobReader& in) {
@@ -283,6 +301,7 @@ Machine Machine::from_blob(BlobReader& in) {
   get_all(in, parts.orderings);
   for (auto& place : parts.places)
     if (in.get<std::uint8_t>() != 0) get(in, place.geometry.emplace());
+  get_all(in, parts.files);
   return Machine(std::move(parts));
 }
 

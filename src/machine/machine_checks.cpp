@@ -212,6 +212,21 @@ void check_copier(const MachineParts& parts, const CopierPrice& copier) {
     refuse(parts, of + "it has more than " + std::to_string(k_most_mover_threads) + " threads");
 }
 
+void check_file(const MachineParts& parts, const FilePlace& file) {
+  const auto of = "file " + quoted(file.name) + ": ";
+  if (file.beside >= parts.places.size()) refuse(parts, of + "the place that it is beside does not exist");
+  for (const auto& place : parts.places)
+    if (place.name == file.name) refuse(parts, of + "a place is called so");
+  if (!positive(file.read.value) || !positive(file.write.value)) refuse(parts, of + "a bandwidth is not above 0");
+  if (!positive(file.latency.value)) refuse(parts, of + "its latency is not above 0");
+  if (file.requests == 0 || file.requests > k_most_requests)
+    refuse(parts, of + "it takes " + std::to_string(file.requests) + " requests at once, not 1 to " +
+                      std::to_string(k_most_requests));
+  for (const auto& other : parts.files)
+    if (&other != &file && other.beside == file.beside)
+      refuse(parts, of + "another is beside " + quoted(parts.places[file.beside].name) + ", too; keep one");
+}
+
 void check_ordering(const MachineParts& parts, const StatedOrdering& ordering) {
   const auto of = "ordering " + quoted(ordering.intent) + ": ";
   if (ordering.intent.empty()) refuse(parts, "an ordering has no intent");
@@ -276,6 +291,7 @@ void complete_and_check(MachineParts& parts) {
   check_names(parts, parts.initiators, "initiator");
   check_names(parts, parts.domains, "domain");
   check_names(parts, parts.copiers, "copier");
+  check_names(parts, parts.files, "file");
   if (parts.nodes.empty()) grow_flat_tree(parts);
   check_names(parts, parts.nodes, "node");
   check_tree(parts);
@@ -284,6 +300,7 @@ void complete_and_check(MachineParts& parts) {
   check_paths(parts);
   for (const auto& copier : parts.copiers) check_copier(parts, copier);
   for (const auto& ordering : parts.orderings) check_ordering(parts, ordering);
+  for (const auto& file : parts.files) check_file(parts, file);
   for (std::size_t i = 0; i < parts.domains.size(); ++i) check_domain(parts, static_cast<DomainId>(i));
 }
 

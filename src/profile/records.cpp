@@ -91,6 +91,11 @@ void fields(Io& io, R& r) {
   io(r.accesses, r.instructions, r.misses, r.unseen, r.dropped, r.core, r.exposed, r.bandwidth_bound, r.stalled,
      r.waited, r.charged);
 }
+template <class Io, IsOne<SpillRecord> R>
+void fields(Io& io, R& r) {
+  io(r.iteration, r.at, r.read, r.written, r.foreseen, r.demanded, r.wasted, r.clean, r.touches, r.waited,
+     r.content, r.most, r.limit, r.given, r.least_read, r.least_written, r.least_time);
+}
 template <class Io, IsOne<CodeCoverage> R>
 void fields(Io& io, R& r) {
   io(r.path, r.hooks, r.in_loop, r.elsewhere);
@@ -231,6 +236,7 @@ void encode(BlobWriter& out, const IterationRecord& record) { write(out, record)
 void encode(BlobWriter& out, const MovesRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const NoteRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const CountersRecord& record) { write(out, record); }
+void encode(BlobWriter& out, const SpillRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const CoverageRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const EndRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const MachineRecord& record) { write_whole(out, record.blob); }
@@ -247,6 +253,7 @@ void decode(BlobReader& in, IterationRecord& record) { read(in, record); }
 void decode(BlobReader& in, MovesRecord& record) { read(in, record); }
 void decode(BlobReader& in, NoteRecord& record) { read(in, record); }
 void decode(BlobReader& in, CountersRecord& record) { read(in, record); }
+void decode(BlobReader& in, SpillRecord& record) { read(in, record); }
 void decode(BlobReader& in, CoverageRecord& record) { read(in, record); }
 void decode(BlobReader& in, EndRecord& record) { read(in, record); }
 void decode(BlobReader& in, MachineRecord& record) { record.blob = read_whole(in); }

@@ -33,7 +33,8 @@ enum class RecordType : std::uint16_t {
   calibration = 14,
   transfers = 15,
   coverage = 16,
-  core_time = 17
+  core_time = 17,
+  spill = 18
 };
 
 struct RunRecord {  // first in every journal
@@ -138,6 +139,25 @@ struct CountersRecord {  // of the whole process so far; the last one counts
   std::uint64_t dropped = 0;  // of the accesses, those to memory that belongs to no object: they went no further
   Seconds core, exposed, bandwidth_bound, stalled, waited, charged;
 };
+// Data of the process in a file, since it began (docs/memory-over-a-file.md): when an iteration begins, when the
+// loop ends, and at the end.
+struct SpillRecord {
+  static constexpr std::uint32_t k_none = 0xffffffff;
+  std::uint32_t iteration = k_none;  // that begins here
+  Seconds at;
+  Bytes read{}, written{};              // of the file
+  std::uint64_t foreseen = 0;           // chunks that were read before they were touched
+  std::uint64_t demanded = 0;           // and after
+  std::uint64_t wasted = 0;             // foreseen ones that left untouched
+  std::uint64_t clean = 0;              // chunks that left as the file has them
+  std::uint64_t touches = 0;            // that were noticed
+  Seconds waited;                       // by threads of the program, in all
+  Bytes content{}, most{};              // of chunks, now and at most
+  Bytes limit{};                        // of chunks in memory, now
+  Bytes given{};                        // that the kernel pages
+  Bytes least_read{}, least_written{};  // what any schedule must move, and how long the device takes for that
+  Seconds least_time;
+};
 // How much of the process the hooks reached, so far; the last one counts. Measured in the run itself, never in
 // virtual time: two runs differ.
 struct CodeCoverage {
@@ -178,6 +198,7 @@ void encode(BlobWriter& out, const TransfersRecord& record);
 void encode(BlobWriter& out, const PlanRecord& record);
 void encode(BlobWriter& out, const NoteRecord& record);
 void encode(BlobWriter& out, const CountersRecord& record);
+void encode(BlobWriter& out, const SpillRecord& record);
 void encode(BlobWriter& out, const CoverageRecord& record);
 void encode(BlobWriter& out, const EndRecord& record);
 void encode(BlobWriter& out, const MachineRecord& record);
@@ -195,6 +216,7 @@ void decode(BlobReader& in, TransfersRecord& record);
 void decode(BlobReader& in, PlanRecord& record);
 void decode(BlobReader& in, NoteRecord& record);
 void decode(BlobReader& in, CountersRecord& record);
+void decode(BlobReader& in, SpillRecord& record);
 void decode(BlobReader& in, CoverageRecord& record);
 void decode(BlobReader& in, EndRecord& record);
 void decode(BlobReader& in, MachineRecord& record);
@@ -226,6 +248,8 @@ template <>
 inline constexpr RecordType k_record_type<NoteRecord> = RecordType::note;
 template <>
 inline constexpr RecordType k_record_type<CountersRecord> = RecordType::counters;
+template <>
+inline constexpr RecordType k_record_type<SpillRecord> = RecordType::spill;
 template <>
 inline constexpr RecordType k_record_type<CoverageRecord> = RecordType::coverage;
 template <>

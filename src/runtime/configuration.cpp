@@ -87,6 +87,7 @@ void Configuration::phase_begin(const PhaseTracker& tracker, bool begins_iterati
     if (iteration > 0) profiling_.end_iteration();
     strategy_->observe(strategy::IterationBegins{tracker.loop(), iteration}, migrations_);
     iterations_ = iteration + 1;
+    write_spilled(iteration);
     profiling_.begin_iteration(iteration, observed);
   }
   strategy_->observe(strategy::PhaseBegins{tracker.index(), tracker.phase(), iteration}, migrations_);
@@ -123,6 +124,7 @@ void Configuration::loop_end(const PhaseTracker&, std::uint32_t observed) {
   strategy_->observe(strategy::LoopEnded{}, migrations_);
   journal_.write(profile::LoopEndRecord{now(), iterations_, observed, left_out_.totals().misses});
   write_counters();
+  write_spilled(profile::SpillRecord::k_none);
   price(observe::k_after_loop);
 }
 
@@ -147,6 +149,14 @@ void Configuration::write_counters() {
                                          totals.stalled, totals.waited, totals.charged});
 }
 
+void Configuration::write_spilled(std::uint32_t iteration) {
+  if (!parts_.spilled) return;
+  auto record = parts_.spilled();
+  record.iteration = iteration;
+  record.at = now();
+  journal_.write(record);
+}
+
 void Configuration::note_unused_hints() {
   if (hints_.empty() || !strategy_->takes_hints()) return;
   std::vector<std::string> names;
@@ -161,6 +171,7 @@ void Configuration::finish(std::string_view how) {
   note_unused_hints();
   for (const auto& sentence : strategy_->unfollowed()) note("warning", sentence);
   write_counters();
+  write_spilled(profile::SpillRecord::k_none);
   journal_.write(profile::EndRecord{now(), std::string(how)});
 }
 

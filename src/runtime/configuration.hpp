@@ -61,6 +61,7 @@ class Configuration {
   void note_unused_hints();
   void price(std::string_view phase);
   void write_counters();
+  void write_spilled(std::uint32_t iteration);
 
   ConfigurationParts parts_;
   const std::vector<observe::Object>& objects_;

@@ -26,6 +26,7 @@
 #include "observe/program_events.hpp"
 #include "observe/progress_variant.hpp"
 #include "profile/profile.hpp"
+#include "profile/records.hpp"
 #include "runtime/extent.hpp"
 #include "strategy/hints/hints.hpp"
 #include "strategy/variant.hpp"
@@ -83,6 +84,7 @@ struct ConfigurationParts {
   observe::IntervalCollector* watched = nullptr;  // where the variant watches
   Journal* journal = nullptr;
   std::function<Totals()> totals;
+  std::function<profile::SpillRecord()> spilled;  // so far; empty where no data is in a file
   // Of phases that have times of their own, and whom to tell what an instruction takes from now on.
   observe::CoreTimes core_times;
   std::function<void(Seconds)> instructions_take;

@@ -17,6 +17,7 @@ from terrace.errors import WrongCallError
 
 MANIFEST = "workload.toml"
 SMALL = "small"
+SPILLED = "spilled"
 # Sizes that every workload has, because those that it does not state are `small`.
 EVERYWHERE = {
     SMALL: "simulates in seconds; what the others below are unless stated",
@@ -35,6 +36,7 @@ SOMEWHERE = {
     "hooked": "replays against executions, in the integration tests",
     "calibrate": "`terrace lab validate`: stays in a core's own caches, for some hundredths of a second",
     "measure": "`terrace lab validate`: in memory rather than in caches, for a few tenths of a second",
+    SPILLED: "`terrace lab experiment memory-size`: 80 MiB and more, a few iterations",
     "speed": "slowdown under the hooks",
     "cachegrind": "slowdown beside cachegrind's, where `speed` is too long for it",
 }

@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from terrace import _core, units
-from terrace.errors import TerraceError, WrongCallError
+from terrace.errors import TerraceError, WrongCallError, core_errors
 from terrace.lab import study
 from terrace.output import console, print_json, progress, table
 from terrace.report import seen
@@ -194,6 +194,8 @@ def from_program(
     with tempfile.TemporaryDirectory(prefix="terrace-bounds-") as folder:
         options += ["--output", str(Path(folder) / "b.terrace")]
         configurations = {**_CONFIGURATIONS, "placed": f"planner={planner}"}
+        if _has_one_memory(machine):
+            del configurations["cache"]
         if guided:
             configurations["guided"] = f"plan={guided.resolve()}"
         for label, who in configurations.items():
@@ -203,6 +205,14 @@ def from_program(
         if guided:
             study.obeyed(Path(folder) / "b.guided.terrace")
         return _measured({label: Store(Path(folder) / f"b.{label}.terrace") for label in configurations}, limit)
+
+
+def _has_one_memory(machine: str | None) -> bool:
+    """Whether a machine that is named has a single place, which can be no cache of another."""
+    if machine is None:
+        return False
+    with core_errors():
+        return len(_core.Machine.read(machine).places) == 1
 
 
 def _simulate(options: Sequence[str], command: Sequence[str]) -> None:
@@ -257,7 +267,7 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
 
     return Bounds(
         slow_only=of("slow"),
-        cache_mode=of("cache"),
+        cache_mode=of("cache") if "cache" in by_world else None,
         guided=of("guided") if "guided" in by_world else None,
         fast_only=of("fast"),
         managed=of("placed"),

@@ -106,6 +106,14 @@ std::string copiers(const MachineParts& parts) {
   return table.text();
 }
 
+std::string files(const MachineParts& parts) {
+  Table table({"file", "beside", "read", "write", "latency", "requests"}, 2);
+  for (const auto& file : parts.files)
+    table.add({file.name, parts.places[file.beside].name, format(file.read), format(file.write),
+               format(file.latency), std::to_string(file.requests)});
+  return table.text();
+}
+
 std::string measurements(const MachineParts& parts, const Measurement& measured) {
   std::string out = "Measured " + measured.date + " on " + measured.processor + " (fingerprint " +
                     parts.fingerprint + "), median of " + std::to_string(measured.repetitions) + "\n";
@@ -151,6 +159,7 @@ std::string describe(const Machine& machine, const Measurement* measured) {
     out += "\nMoves (priced by the first)\n" + copiers(parts);
   else if (parts.places.size() > 1)
     out += "\nMoves\n  no price is stated ([[copier]]): bytes over bandwidth\n";
+  if (!parts.files.empty()) out += "\nFiles (for what a memory has no room for)\n" + files(parts);
   if (measured != nullptr) out += "\n" + measurements(parts, *measured);
   return out;
 }

@@ -143,6 +143,18 @@ Json prices(const MachineParts& parts) {
   return copiers;
 }
 
+Json files_beside(const MachineParts& parts) {
+  auto files = Json::array();
+  for (const auto& file : parts.files)
+    files.push_back({{"name", file.name},
+                     {"beside", parts.places[file.beside].name},
+                     {"read", file.read.value},
+                     {"write", file.write.value},
+                     {"latency", file.latency.value},
+                     {"requests", file.requests}});
+  return files;
+}
+
 Json measurement(const MachineParts& parts, const Measurement& measured) {
   Json entry{{"fingerprint", parts.fingerprint},
              {"date", measured.date},
@@ -196,7 +208,8 @@ std::string describe_json(const Machine& machine, const Measurement* measured) {
             {"domains", domains(machine)},
             {"paths", paths(parts)},
             {"copies", copies(machine)},
-            {"copiers", prices(parts)}};
+            {"copiers", prices(parts)},
+            {"files", files_beside(parts)}};
   json["measured"] = measured != nullptr ? measurement(parts, *measured) : Json(nullptr);
   // A description may hold any bytes; what is not UTF-8 is shown as the replacement character.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

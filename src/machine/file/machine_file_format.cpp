@@ -175,6 +175,18 @@ void put_copiers(Text& out, const MachineParts& parts) {
   }
 }
 
+void put_files(Text& out, const MachineParts& parts) {
+  for (const auto& file : parts.files) {
+    out.head("[[file]]");
+    out.put("name", file.name);
+    out.put("beside", parts.places[file.beside].name);
+    out.put("read", file.read);
+    out.put("write", file.write);
+    out.put("latency", file.latency);
+    out.raw("requests", std::to_string(file.requests));
+  }
+}
+
 void put_orderings(Text& out, const MachineParts& parts) {
   for (const auto& ordering : parts.orderings) {
     out.head("[[ordering]]");
@@ -251,6 +263,7 @@ std::string format_machine_file(const Machine& machine, const Measurement* measu
   put_paths(out, parts);
   put_copiers(out, parts);
   put_orderings(out, parts);
+  put_files(out, parts);
   if (measured != nullptr) put_measured(out, parts, *measured);
   return out.take();
 }

@@ -200,6 +200,15 @@ void RunRows::add(const CountersRecord& r) {
              r.stalled, r.waited, r.charged);
 }
 
+void RunRows::add(const SpillRecord& r) {
+  Statement insert(
+      database_,
+      "INSERT INTO spill VALUES(?, ?, NULLIF(?, 4294967295), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  insert.run(id_, spills_++, r.iteration, r.at, r.read, r.written, r.foreseen, r.demanded, r.wasted, r.clean,
+             r.touches, r.waited, r.content, r.most, r.limit, r.given, r.least_read, r.least_written,
+             r.least_time);
+}
+
 void RunRows::add(const CoverageRecord& r) {
   for (const char* table : {"coverage", "coverage_code", "coverage_object"}) {
     Statement clear(database_, std::string("DELETE FROM ") + table + " WHERE run = ?");

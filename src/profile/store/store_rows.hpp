@@ -30,6 +30,7 @@ class RunRows {
   void add(const PlanRecord& record);
   void add(const NoteRecord& record);
   void add(const CountersRecord& record);
+  void add(const SpillRecord& record);
   void add(const CoverageRecord& record);
   void add(const EndRecord& record);
   void add(const MachineRecord& record);
@@ -47,7 +48,8 @@ class RunRows {
   std::uint32_t process_ = 0;
   std::string program_;
   bool ended_ = false;
-  std::int64_t loop_ = -1;  // number of the loop that the records belong to; -1 before the first
+  std::int64_t spills_ = 0;  // records of them so far
+  std::int64_t loop_ = -1;   // number of the loop that the records belong to; -1 before the first
 
   std::vector<Move> moves_;      // named so far
   std::vector<PlaceId> places_;  // by chunk, of the last iteration

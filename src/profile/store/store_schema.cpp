@@ -133,6 +133,13 @@ CREATE TABLE counters(
   run INTEGER PRIMARY KEY REFERENCES run(id), accesses INTEGER NOT NULL, instructions INTEGER NOT NULL, misses INTEGER NOT NULL,
   unseen INTEGER NOT NULL, dropped INTEGER NOT NULL, core REAL NOT NULL, exposed REAL NOT NULL,
   bandwidth_bound REAL NOT NULL, stalled REAL NOT NULL, waited REAL NOT NULL, charged REAL NOT NULL);
+CREATE TABLE spill(
+  run INTEGER NOT NULL REFERENCES run(id), position INTEGER NOT NULL, iteration INTEGER, at REAL NOT NULL,
+  bytes_read INTEGER NOT NULL, bytes_written INTEGER NOT NULL, foreseen INTEGER NOT NULL,
+  demanded INTEGER NOT NULL, wasted INTEGER NOT NULL, clean INTEGER NOT NULL, touches INTEGER NOT NULL, waited REAL NOT NULL,
+  content INTEGER NOT NULL, most INTEGER NOT NULL, room INTEGER NOT NULL, given INTEGER NOT NULL,
+  least_read INTEGER NOT NULL, least_written INTEGER NOT NULL, least_time REAL NOT NULL,
+  PRIMARY KEY(run, position)) WITHOUT ROWID;
 CREATE TABLE coverage(
   run INTEGER PRIMARY KEY REFERENCES run(id), sample_period REAL NOT NULL, not_sampled TEXT NOT NULL,
   samples INTEGER NOT NULL, time_share REAL NOT NULL, time_at_least REAL NOT NULL, heap REAL NOT NULL,

@@ -20,6 +20,7 @@
 #include "profile/records.hpp"
 #include "runtime/assembly/simulated_totals.hpp"
 #include "sim/engine/virtual_machine.hpp"
+#include "strategy/spill/next_use.hpp"
 #include "transfer/move_queue.hpp"
 
 namespace terrace::runtime {
@@ -215,6 +216,10 @@ BuiltConfiguration build_configuration(const Session& session, const SessionConf
       const auto fast = parts->machine.fastest_first(configuration.domain).front();
       machine->cache_mode(configuration.domain,
                           std::min(configuration.budget[fast], parts->machine.place(fast).capacity));
+    }
+    if (configuration.memory.value > 0) {
+      machine->memory_over_file(configuration.domain, configuration.memory, std::make_unique<strategy::NextUse>());
+      given.spilled = [machine] { return spill_record_of(*machine->file_account()); };
     }
     if (const auto needs = variant ? variant->watches() : std::nullopt) {
       parts->watched = std::make_unique<observe::IntervalCollector>(parts->machine, initiator, configuration.cores,

@@ -48,6 +48,7 @@ void put_configuration(BlobWriter& out, const SessionConfiguration& configuratio
   out.put(configuration.record_only);
   out.put(configuration.keep_exact);
   out.put(configuration.free_moves);
+  out.put(configuration.memory.value);
 }
 
 SessionConfiguration get_configuration(BlobReader& in) {
@@ -71,6 +72,7 @@ SessionConfiguration get_configuration(BlobReader& in) {
   configuration.record_only = in.get<bool>();
   configuration.keep_exact = in.get<bool>();
   configuration.free_moves = in.get<bool>();
+  configuration.memory = Bytes{in.get<std::uint64_t>()};
   return configuration;
 }
 

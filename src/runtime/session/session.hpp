@@ -18,7 +18,7 @@
 
 namespace terrace::runtime {
 
-inline constexpr std::uint32_t k_session_version = 9;
+inline constexpr std::uint32_t k_session_version = 10;
 inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of the session file
 
 enum class Backend : std::uint8_t { real, virtual_time };
@@ -43,6 +43,7 @@ struct SessionConfiguration {
   std::uint32_t learn_iterations = 1;
   bool record_only = false;
   bool keep_exact = false;
+  Bytes memory{};           // for all data, the rest is in the machine's file; 0: all of it; in virtual time only
   bool free_moves = false;  // transfers take no time and no bandwidth; in virtual time only
 };
 

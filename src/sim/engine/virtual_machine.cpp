@@ -43,6 +43,7 @@ void VirtualMachine::tallied(const observe::Quantum& quantum, const observe::Tal
   serve(quantum, tally);
   const auto core = law_.cost().core_time(quantum);
   law_.price(core, by_place_, demand_);
+  if (spill_) return price_over_file(quantum, core, tally);
   wait_for_touched(core, tally);
   const bool copies_are_ahead = engine_.running() != nullptr && copied_until_ > now();
   if (several_ || copies_are_ahead)
@@ -311,6 +312,7 @@ void VirtualMachine::wait(transfer::Ticket ticket) {
 }
 
 void VirtualMachine::forget(ChunkId first, std::uint32_t count) {
+  if (spill_) release_file(first);
   begin_due();
   if (engine_.running() == nullptr) copied_until_ = now();
   engine_.forget_queued(first, count, now());

@@ -35,10 +35,14 @@
 #include "sim/engine/memory_cache.hpp"
 #include "sim/engine/occupancy.hpp"
 #include "sim/engine/time_law.hpp"
+#include "sim/engine/virtual_spill.hpp"
 #include "sim/scheduler/thread_clocks.hpp"
 #include "transfer/mover.hpp"
 
 namespace terrace::sim {
+
+// Why data of the domain cannot be in a file of the machine's; empty: it can.
+std::string why_no_file(const machine::Machine& machine, DomainId domain);
 
 // Where the time went; core + exposed + bandwidth_bound + stalled + waited + charged + carried is the clock of a
 // program with one thread. With more it is summed over the threads, without the time in which they waited for one
@@ -99,12 +103,18 @@ class VirtualMachine final : public Clock,
   std::vector<transfer::TransferResult> completions() override { return engine_.completions(); }
 
   void tallied(const observe::Quantum& quantum, const observe::Tally& tally) override;
-  // A cache looks at each line.
-  [[nodiscard]] bool wants_misses() const override { return cache_ != nullptr; }
+  // A cache looks at each line, and memory over a file at the order of touches.
+  [[nodiscard]] bool wants_misses() const override { return cache_ != nullptr || spill_ != nullptr; }
 
   // The first of the domain's places caches lines of its home, `capacity` of it (memory_cache.hpp). Before
   // anything runs; nothing may be moved to that place or bound there. Throws as MemoryCache does.
   void cache_mode(DomainId domain, Bytes capacity);
+
+  // Data of more than `memory` is in the file beside the domain's home. Before anything runs; the domain has no
+  // other place. Throws Error{invalid} where it has, or no file.
+  void memory_over_file(DomainId domain, Bytes memory, std::unique_ptr<transfer::Foresight> foresight);
+  // Null without; it ends a stretch of the file's lower bound (page_bound.hpp).
+  const FileAccount* file_account() { return spill_ ? &spill_->account() : nullptr; }
 
   void set_instruction_time(Seconds time) { law_.set_instruction_time(time); }
   void make_copies_free() { law_.make_copies_free(); }
@@ -122,7 +132,12 @@ class VirtualMachine final : public Clock,
   void begin_due();  // what has come due while nothing was copied
   [[nodiscard]] double rate_of_running() const;
   void price_alone(Seconds core, const observe::Tally& tally);
-  void price_among_others(Seconds core, const observe::Tally& tally);
+  void price_among_others(Seconds core, const observe::Tally& tally, double share = 1);
+  void price_over_file(const observe::Quantum& quantum, Seconds core, const observe::Tally& tally);
+  void price_share(double share, Seconds core, const observe::Tally& tally);
+  void pay_beside();
+  VirtualSpill::Beside pass_beside();
+  void release_file(ChunkId first);
   [[nodiscard]] Speeds speeds_in(const Occupancy::Slot& slot, bool beside_copy) const;
   // Of the quantum at hand, on cores of which the program has that share.
   void pass(double seconds, double progress, double pace = 1);
@@ -142,6 +157,10 @@ class VirtualMachine final : public Clock,
   memory::Ledger& ledger_;
   CopyEngine engine_;
   std::unique_ptr<MemoryCache> cache_;
+  std::unique_ptr<VirtualSpill> spill_;
+  std::unique_ptr<FilePages> file_pages_;   // with it
+  PlaceId spilled_ = 0;                     // the place that the file is beside
+  Seconds file_traffic_;                    // of its time, taken by what passed to the file and back, not paid yet
   std::vector<Seconds> clocks_{Seconds{}};  // by thread
   std::uint32_t running_ = 0;
   std::uint32_t alive_ = 1;

@@ -114,9 +114,9 @@ Speeds VirtualMachine::speeds_in(const Occupancy::Slot& slot, bool beside_copy) 
   return share(demand, copy);
 }
 
-void VirtualMachine::price_among_others(Seconds core, const observe::Tally& tally) {
+void VirtualMachine::price_among_others(Seconds core, const observe::Tally& tally, double share) {
   if (!occupancy_) occupancy_ = std::make_unique<Occupancy>(machine_.places().size());
-  double progress_left = 1;  // of the quantum
+  double progress_left = share;  // of the quantum
   while (progress_left > 0 && demand_.longest() > 0) {
     if (engine_.running() == nullptr) {
       begin_copies();

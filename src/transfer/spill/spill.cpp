@@ -18,6 +18,7 @@
 
 #include "core/error.hpp"
 #include "transfer/exchange/quiet_thread.hpp"
+#include "transfer/spill/spill_limits.hpp"
 #include "transfer/spill/spill_system.hpp"
 
 namespace terrace::transfer {
@@ -26,8 +27,8 @@ namespace {
 
 constexpr std::uint64_t k_adapt = 100'000'000;  // ns between two looks at what the rest of the process takes
 constexpr std::uint64_t k_margin = 8ULL << 20;  // of memory that the process takes beside what it shows
-constexpr std::size_t k_least = 8;              // chunks in memory, however little is allowed
-constexpr int k_wait = 100;                     // ms at most until something is looked at anyway
+using spill_limits::k_least;
+using spill_limits::k_wait;
 constexpr std::size_t k_disk_threads = 4;
 constexpr std::size_t k_workers = 256;  // threads of the program whose times are known
 alignas(k_page) constexpr std::array<std::byte, k_page> k_zeros{};

@@ -6,18 +6,18 @@
 #include <cstring>
 
 #include "transfer/spill/spill.hpp"
+#include "transfer/spill/spill_limits.hpp"
 
 namespace terrace::transfer {
 
 namespace {
 
-constexpr std::size_t k_reads = 4;  // under way, of those that nobody waits for
-constexpr std::size_t k_writes = 4;
-constexpr std::size_t k_ahead = 16;  // chunks that have left their place before their pages are needed
-constexpr std::size_t k_share = 8;   // and at most such a part of all in memory
-constexpr std::size_t k_grace =
-    4;  // of those, the latest: they may be touched once more before they are looked at
-constexpr std::size_t k_reserve = 2;  // pages that are kept for who waits
+using spill_limits::k_ahead;
+using spill_limits::k_grace;
+using spill_limits::k_reads;
+using spill_limits::k_reserve;
+using spill_limits::k_share;
+using spill_limits::k_writes;
 
 const std::byte* content(std::uint64_t address) {
   return reinterpret_cast<const std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)

@@ -10,19 +10,19 @@
 
 #include "transfer/exchange/quiet_thread.hpp"
 #include "transfer/spill/spill.hpp"
+#include "transfer/spill/spill_limits.hpp"
 #include "transfer/spill/spill_system.hpp"
 
 namespace terrace::transfer {
 
 namespace {
 
-constexpr int k_page_out = 21;          // MADV_PAGEOUT, since Linux 5.4
-constexpr double k_weight = 1.0 / 64;   // of the latest load among those that were unexpected
-constexpr double k_strange = 0.75;      // share of unexpected loads from which on the kernel pages a block
-constexpr std::uint32_t k_loads = 128;  // that have to be seen first
-constexpr std::uint64_t k_patience = 2'000'000'000;  // ns that giving a block may take
-constexpr std::uint64_t k_period =
-    2'000'000'000;  // ns until a block that was given for the first time is tried again
+constexpr int k_page_out = 21;  // MADV_PAGEOUT, since Linux 5.4
+using spill_limits::k_loads;
+using spill_limits::k_patience;
+using spill_limits::k_period;
+using spill_limits::k_strange;
+using spill_limits::k_weight;
 
 struct Remap {
   std::uint64_t from, to, size;

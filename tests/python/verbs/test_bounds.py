@@ -60,3 +60,14 @@ def test_the_loop_and_the_phases_are_handed_to_the_run(terrace, folders, store_p
         done = terrace("bounds", store_path, option, "main")
         assert done.returncode == 2
         assert done.stderr == "terrace: --phases and --loop are for programs: the profile's are those of its run\n"
+
+
+def test_a_machine_of_one_memory_has_no_cache_mode(terrace, folders):
+    """And nothing to win."""
+    done = terrace(
+        "bounds", "-m", "ddr5-nvme", "--cache", "l3=32KiB", "--json", "--", folders[1] / "adds", "131072"
+    )
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["cache_mode_s"] is None
+    assert document["slow_only_s"] == document["fast_only_s"] > 0

@@ -57,6 +57,12 @@ class Answer:
     moves: int = 0
     moved_bytes: int = 0
     copying_s: float = 0.0  # what the moves take of the mover, at its price
+    # Where memory is over a file: of the loop, and what any schedule must move in it.
+    read_bytes: int = 0
+    written_bytes: int = 0
+    least_read_bytes: int = 0
+    least_written_bytes: int = 0
+    least_s: float = 0.0  # of the device, for that
     phases: dict[str, float] = field(default_factory=dict)  # seconds by name, over the loop
 
 

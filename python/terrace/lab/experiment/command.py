@@ -16,7 +16,7 @@ from terrace.lab.experiment.page import Report
 from terrace.lab.experiment.recording import Place
 from terrace.lab.experiment.runner import run
 from terrace.lab.experiment.setting import Setting, read_setting
-from terrace.lab.workloads import CLASSES, STUDIED
+from terrace.lab.workloads import CLASSES, SPILLED, STUDIED
 
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder; default: out/NAME.")]
 Class = Annotated[str, typer.Option("--class", help="Size of the programs: S, W or A.")]
@@ -80,7 +80,7 @@ def run_experiment(
 ) -> None:
     """Answers the cells of this shard; writes the report where all are answered. Exits with UNFINISHED where the
     time was up before."""
-    if setting.problem_class not in (*CLASSES, STUDIED):
+    if setting.problem_class not in (*CLASSES, STUDIED, SPILLED):
         raise WrongCallError(f"--class {setting.problem_class}: there are {', '.join(CLASSES)}")
     part = parse_shard(shard) if shard else None
     folder = output or Path("out") / name

@@ -6,6 +6,8 @@
     oracle PLANNER             the same from exact counters
     alone ARRAY                one of the program's arrays in fast memory
     metric METRIC              filled by a metric (metrics.py)
+    in-memory CORES            all in the one memory, by so many cores
+    over-file CORES            memory for a part of it alone; the rest is in the machine's file
     bound                      what no placement by software can beat (certificate.py)
 
 `without PART ...` behind planned leaves parts of the planner's search out (_core.planner_parts). `free` behind
@@ -19,6 +21,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from terrace import _core
@@ -31,9 +34,11 @@ from terrace.lab.workloads import STUDIED, Workload
 from terrace.solve.certificate import certificate
 from terrace.solve.figures import steady
 from terrace.store.reader import Store
+from terrace.store.spilled import of_last_loop
 
 _WITH_PROFILE = ("planned", "oracle", "alone", "metric", "bound")
 _PROGRESS = ("timer", "sentinel")
+OF_CORES = ("in-memory", "over-file")  # methods that say for how many the program's thread stands
 _CHUNKS = 4096  # items of a problem, at most, as the runtime has them
 _OBJECTS = 1  # an item for each object: as few as there can be
 # Class C: one program has what four ranks have, and their fast memory.
@@ -87,6 +92,8 @@ def _options(place: Place, cell: Cell, fast: int) -> list[str]:
     kind, *words = cell.method.split()
     if kind in ("slow-only", "fast-only"):
         return ["--planner", kind]
+    if kind in OF_CORES:
+        return ["--planner", "slow-only", "--cores", words[0], *(["--memory", str(fast)] if fast else [])]
     free = ["--free-moves"] if "free" in words else []
     if kind == "live":
         progress = _progress(words)
@@ -191,7 +198,7 @@ def _replay(place: Place, cell: Cell, of: Recording, fast: int, options: list[st
         store.unlink(missing_ok=True)
         words: list[str | Path] = ["replay", of.misses, "--quiet", "--machine", cell.machine]
         words += ["--iterations", str(simulated)] if simulated else []
-        study.run_terrace([*words, *of.options, *options, "--output", store])
+        study.run_terrace([*words, *_recorded(of.options, options), *options, "--output", store])
         if "--plan" in options:
             study.obeyed(store)
         else:
@@ -206,6 +213,15 @@ def _replay(place: Place, cell: Cell, of: Recording, fast: int, options: list[st
     return result
 
 
+def _recorded(recorded: Sequence[str], options: Sequence[str]) -> list[str]:
+    """The recording's options, but for cores where others are asked for."""
+    words = list(recorded)
+    if "--cores" in options and "--cores" in words:
+        at = words.index("--cores")
+        del words[at : at + 2]
+    return words
+
+
 def _read(outcome: study.Outcome, path: Path, fast: int, footprint: int, more: int) -> Answer:
     """`more`: iterations that were not simulated, each like the last one."""
     store = Store(path)
@@ -215,6 +231,7 @@ def _read(outcome: study.Outcome, path: Path, fast: int, footprint: int, more: i
     for phase in store.phase_instances(run):
         phases[phase.name] = phases.get(phase.name, 0.0) + phase.ended - phase.begun
     times = [*outcome.iterations, *[outcome.iterations[-1]] * more]
+    spilled = of_last_loop(store, run)
     share = 1 + more / len(outcome.iterations)  # of what is not known by iteration
     return Answer(
         loop_s=outcome.loop + more * outcome.iterations[-1],
@@ -223,11 +240,16 @@ def _read(outcome: study.Outcome, path: Path, fast: int, footprint: int, more: i
         footprint_bytes=footprint,
         simulated=len(outcome.iterations),
         steady_s=steady(times),
-        waited_s=share * outcome.waited,
+        waited_s=share * (spilled.waited if spilled else outcome.waited),
         stalled_s=share * counters.stalled if counters else 0.0,
         charged_s=share * counters.charged if counters else 0.0,
         moves=round(share * outcome.moves),
         moved_bytes=round(share * outcome.moved_bytes),
         copying_s=share * outcome.copying,
         phases={name: share * seconds for name, seconds in phases.items()},
+        read_bytes=spilled.bytes_read if spilled else 0,
+        written_bytes=spilled.bytes_written if spilled else 0,
+        least_read_bytes=spilled.least_read if spilled else 0,
+        least_written_bytes=spilled.least_written if spilled else 0,
+        least_s=spilled.least_time if spilled else 0.0,
     )

@@ -21,8 +21,9 @@ from terrace.lab import study
 from terrace.lab.experiment.cells import document, write_whole
 from terrace.lab.workloads import Workload, read
 
-# Unimem's machines have the same caches: one recording serves all of them.
-_SHARED = {"unimem": "unimem-bw2"}
+# Machines with the same caches: one recording serves all of them.
+_UNIMEM = "unimem-bw2"
+_SHARED = {"unimem": _UNIMEM, "ddr5": "ddr5-nvme"}
 _SECOND_TO_LAST = 4  # a cache is at most this part of the next one
 
 
@@ -99,7 +100,7 @@ def record(place: Place, name: str, machine: str) -> None:
     if place.facts(name, machine).exists():
         return
     workload = place.workload(name)
-    command = [str(place.program(name)), *workload.study.words[place.problem_class]]
+    command = [str(place.program(name)), *_words(workload, place.problem_class)]
     scratch = place.folder / "scratch" / f"record.{name}.{machine}.{os.getpid()}"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
@@ -114,6 +115,12 @@ def record(place: Place, name: str, machine: str) -> None:
     facts = {"workload": name, "command": command[1:], "footprint_bytes": footprint, "options": options}
     write_whole(place.facts(name, machine), document(facts))
     shutil.rmtree(scratch)
+
+
+def _words(workload: Workload, problem_class: str) -> tuple[str, ...]:
+    """What the study calls the program with, or that size of it which is no class."""
+    words = workload.study.words.get(problem_class)
+    return words if words is not None else tuple(workload.words(problem_class))
 
 
 def recording(place: Place, name: str, machine: str) -> Recording:
@@ -153,7 +160,7 @@ def _options(workload: Workload, machine: str, footprint: int) -> list[str]:
     initiator = tomllib.loads(_core.Machine.read(machine).to_toml())["initiator"][0]
     caches = initiator["cache"]
     last = study.STUDY_CACHE
-    if shape(machine) not in _SHARED.values():
+    if shape(machine) != _UNIMEM:
         shares = 1 if caches[-1]["shared"] else initiator["cores"]
         last = _core.parse_size(caches[-1]["size"]) * shares
     size = last * footprint / workload.study.footprint
@@ -162,4 +169,4 @@ def _options(workload: Workload, machine: str, footprint: int) -> list[str]:
         if cache is not caches[-1]:
             size = min(_core.parse_size(cache["size"]), size / _SECOND_TO_LAST)
         options += ["--cache", f"{cache['name']}={int(size)}"]
-    return options if shape(machine) in _SHARED.values() else [*options, "--cores", "all"]
+    return options if shape(machine) == _UNIMEM else [*options, "--cores", "all"]

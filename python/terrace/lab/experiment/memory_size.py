@@ -1,0 +1,113 @@
+"""What less memory costs, with the rest of the data in a file: questions, tables, report."""
+
+from __future__ import annotations
+
+from terrace.lab.experiment.cells import Answer, Answers, Cell, unique
+from terrace.lab.experiment.page import Picture, Report, Section
+from terrace.lab.experiment.pictures import CYCLE, Series, lines
+from terrace.lab.experiment.setting import Setting
+from terrace.lab.experiment.tables import Row, Table
+from terrace.solve.figures import hold_bound
+
+MACHINES = ("ddr5-nvme", "ddr5-nfs")
+CORES = ("1", "8")
+SIZES = ("4/5", "2/3", "1/2", "1/4")  # of the footprint
+_FEW_CORES, _FEW_SIZES = CORES[:1], ("2/3", "1/2")
+
+
+def cells(setting: Setting) -> list[Cell]:
+    """Every question."""
+    asked: list[Cell] = []
+    for name in setting.workloads:
+        for machine in MACHINES:
+            for cores in _cores(setting):
+                asked.append(Cell(name, machine, f"in-memory {cores}"))
+                asked += [Cell(name, machine, f"over-file {cores}", size) for size in _sizes(setting)]
+    return unique(asked)
+
+
+def _cores(setting: Setting) -> tuple[str, ...]:
+    return _FEW_CORES if setting.small else CORES
+
+
+def _sizes(setting: Setting) -> tuple[str, ...]:
+    return _FEW_SIZES if setting.small else SIZES
+
+
+def losses(setting: Setting, answers: Answers, machine: str) -> Table:
+    """A row for each program, number of cores and size of memory."""
+    rows: list[Row] = []
+    for name in setting.workloads:
+        for cores in _cores(setting):
+            whole = answers.get(Cell(name, machine, f"in-memory {cores}"))
+            rows += [_row(name, machine, cores, size, whole, answers) for size in _sizes(setting)]
+    title = f"Loops with less memory than data on {machine}, over loops with all data in memory"
+    return Table(f"losses-{machine}", title, rows)
+
+
+def _row(name: str, machine: str, cores: str, size: str, whole: Answer, answers: Answers) -> Row:
+    over = answers.get(Cell(name, machine, f"over-file {cores}", size))
+    bound = max(whole.loop_s, over.least_s)
+    hold_bound(f"{name} on {machine}, {size}, {cores} cores", bound, over.loop_s)
+    for what, moved, least in (
+        ("read", over.read_bytes, over.least_read_bytes),
+        ("written", over.written_bytes, over.least_written_bytes),
+    ):
+        # Requests that were begun before the loop end in it, and the other way round: sixteen chunks at most.
+        hold_bound(f"{name} on {machine}, {size}, bytes {what}", least - 16 * 2**21, moved)
+    return {
+        "program": name, "cores": cores, "memory": size, "memory_bytes": over.fast_bytes,
+        "in_memory_s": whole.loop_s, "bound_s": bound, "loop_s": over.loop_s, "waited_s": over.waited_s,
+        "loss_gap": over.loop_s / whole.loop_s - 1, "over_bound": over.loop_s / bound - 1,
+        "read_bytes": over.read_bytes, "least_read_bytes": over.least_read_bytes,
+        "written_bytes": over.written_bytes, "least_written_bytes": over.least_written_bytes,
+    }  # fmt: skip
+
+
+def _picture(setting: Setting, table: Table, machine: str, cores: str) -> Picture:
+    """Time over that in memory, by size, with the bound dashed below each program's line."""
+    series: list[Series] = []
+    for what in ("loop_s", "bound_s"):
+        for number, name in enumerate(setting.workloads):
+            rows = [row for row in table.rows if row["program"] == name and row["cores"] == cores]
+            values = [1.0, *(_ratio(row, what) for row in rows)]
+            colour = CYCLE[number % len(CYCLE)]
+            series.append(Series(name if what == "loop_s" else f"{name}, bound", values, colour))
+    figure = lines(("all", *_sizes(setting)), series, "time over that with all data in memory")
+    for trace in figure.data:
+        if str(trace.name).endswith(", bound"):
+            trace.line.dash = "dot"
+    plural = "core" if cores == "1" else "cores"
+    return Picture(f"{machine}-{cores}", f"{cores} {plural}: time by share of the data that memory holds", figure)
+
+
+def _ratio(row: Row, what: str) -> float:
+    seconds, whole = row[what], row["in_memory_s"]
+    assert isinstance(seconds, float) and isinstance(whole, float)
+    return seconds / whole
+
+
+def report(setting: Setting, answers: Answers) -> Report:
+    """Of all answers, which have to be there."""
+    sections = []
+    for machine in MACHINES:
+        table = losses(setting, answers, machine)
+        pictures = [_picture(setting, table, machine, cores) for cores in _cores(setting)]
+        sections.append(
+            Section(
+                machine,
+                "The bound is the longer of the loop with all data in memory and of what the device needs for the "
+                "bytes that any schedule must move, page by page.",
+                pictures=pictures,
+                tables=[table],
+            )
+        )
+    return Report(
+        "What less memory costs",
+        "Time of the main loop with memory for a part of the data, the rest in a file, over that with all of it "
+        "in memory.",
+        f"Programs: {', '.join(setting.workloads)}, each recorded once with one thread and replayed in virtual "
+        "time on machines that differ in the file; the last cache has the ratio to the footprint that it has in "
+        "class C. The first iteration is in it, in which the order of chunks is learned.",
+        sections,
+    )

@@ -1,0 +1,35 @@
+"""Data of a process in a file (docs/store.md, spill): what was read, written and waited for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from terrace.store.reader import Store
+from terrace.store.values import Run
+
+
+@dataclass(frozen=True)
+class Spilled:
+    """Of one loop, whole; bytes, and seconds."""
+
+    bytes_read: int
+    bytes_written: int
+    waited: float
+    least_read: int
+    least_written: int
+    least_time: float
+
+
+def of_last_loop(store: Store, run: Run) -> Spilled | None:
+    """What the process's last main loop added; None where no data was in a file, or there was no loop."""
+    columns, everything = store.table("spill")
+    rows = [
+        row for row in (dict(zip(columns, values, strict=True)) for values in everything) if row["run"] == run.id
+    ]
+    rows.sort(key=lambda row: int(row["position"]))
+    first = max((i for i, row in enumerate(rows) if row["iteration"] == 0), default=None)
+    if first is None:
+        return None
+    last = next((i for i in range(first, len(rows)) if rows[i]["iteration"] is None), len(rows) - 1)
+    names = ("bytes_read", "bytes_written", "waited", "least_read", "least_written", "least_time")
+    return Spilled(*(rows[last][name] - rows[first][name] for name in names))

@@ -1,0 +1,291 @@
+// What happens to chunks of memory over a file in virtual time, and when. See virtual_spill.hpp.
+#include "sim/engine/virtual_spill.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "transfer/spill/spill_limits.hpp"
+
+namespace terrace::sim {
+
+namespace {
+
+using transfer::Residence;
+
+}  // namespace
+
+VirtualSpill::VirtualSpill(Parts parts) : parts_(std::move(parts)), disk_(parts_.file), due_(k_later_than_all) {
+  adapt_limit();
+}
+
+transfer::Residence VirtualSpill::residence(std::uint32_t chunk) const {
+  const auto& one = chunks_[chunk];
+  switch (one.where) {
+    case Where::fresh:
+      return Residence::none;
+    case Where::quiet:
+      return Residence::quiet;
+    case Where::ready:
+    case Where::reading:
+      return Residence::ready;
+    case Where::leaving:
+      return one.rescued || one.wanted ? Residence::ready : Residence::disk;
+    case Where::disk:
+      return one.wanted ? Residence::ready : Residence::disk;
+  }
+  return Residence::none;
+}
+
+void VirtualSpill::reserve(FilePages::Block block) {
+  if (chunks_.size() < block.first + block.count) chunks_.resize(block.first + block.count);
+  for (auto c = block.first; c < block.first + block.count; ++c) chunks_[c] = {.block = block.first};
+  blocks_[block.first] = {.count = block.count};
+}
+
+Seconds VirtualSpill::release(FilePages::Block block, Seconds now) {
+  run(now);
+  const auto end = block.first + block.count;
+  auto& known = blocks_[block.first];
+  if (known.leaving) keep_block(block.first);
+  const auto is_under_way = [&] {
+    return std::any_of(chunks_.begin() + block.first, chunks_.begin() + end,
+                       [](const Chunk& one) { return one.writing || one.where == Where::reading; });
+  };
+  while (is_under_way()) turn(k_later_than_all);
+  for (auto c = block.first; c < end; ++c) {
+    if (known.given) {
+      const auto first = c * k_pages_of_a_chunk;
+      std::erase_if(paged_, [&](FilePage page) { return page - first < k_pages_of_a_chunk; });
+      std::fill_n(pages_.begin() + first, k_pages_of_a_chunk, std::uint8_t{0});
+      chunks_[c] = {};
+      continue;
+    }
+    if (chunks_[c].where == Where::leaving) std::erase(leaving_, c);
+    if (chunks_[c].where != Where::fresh && chunks_[c].where != Where::disk) --used_;
+    empty(c);
+  }
+  if (known.given) given_ -= block.count;
+  blocks_.erase(block.first);
+  bound_.forget(block.first * k_pages_of_a_chunk, block.count * k_pages_of_a_chunk);
+  adapt_limit();
+  find_due();
+  return std::max(now, time_);
+}
+
+void VirtualSpill::keep(Bytes data) {
+  kept_ = data;
+  adapt_limit();
+}
+
+// What other data has in memory is not the chunks', nor what the kernel pages has.
+void VirtualSpill::adapt_limit() {
+  const auto share = given_ == 0 ? 0
+                                 : static_cast<std::uint64_t>(static_cast<double>(parts_.memory.value) *
+                                                              static_cast<double>(given_) /
+                                                              static_cast<double>(given_ + content_));
+  const auto others = kept_.value + share;
+  const auto rest = parts_.memory.value > others ? (parts_.memory.value - others) / k_chunk.value : 0;
+  limit_ = std::max<std::size_t>(rest, transfer::spill_limits::k_least);
+}
+
+// Pages of the kernel's size that are in memory at most.
+std::uint64_t VirtualSpill::capacity() const {
+  return std::max(used_, limit_) * k_pages_of_a_chunk + (given_ == 0 ? 0 : parts_.memory.value / 4096);
+}
+
+// --- time
+// --------------------------------------------------------------------------------------------------------
+
+void VirtualSpill::find_due() {
+  due_ = k_later_than_all;
+  if (const auto end = disk_.next_end()) due_ = std::max(*end, time_);
+  if (fault_) due_ = std::min(due_, std::max(fault_->at, time_));
+}
+
+void VirtualSpill::work(Seconds cost) {
+  time_ += cost / pace_;
+  beside_.worked += cost;
+}
+
+// One turn of Spill::run(), if it begins by then.
+bool VirtualSpill::turn(Seconds until) {
+  find_due();
+  if (due_ > until) return false;
+  if (due_ == k_later_than_all) {
+    // Nothing is under way and nobody has come: it looks anyway after a while.
+    time_ += Seconds{transfer::spill_limits::k_wait * 1e-3};
+  } else {
+    time_ = due_;
+  }
+  take_answers();
+  if (fault_ && fault_->at <= time_) take_fault();
+  step();
+  if (giving_)
+    go_on_giving();
+  else if (given_ > 0)
+    try_again();
+  for (const auto& start : std::exchange(starts_, {})) disk_.start(start.write, k_chunk, start.chunk, time_);
+  find_due();
+  return true;
+}
+
+void VirtualSpill::run(Seconds now) {
+  while (due_ <= now) turn(now);
+}
+
+void VirtualSpill::take_answers() {
+  while (const auto ended = disk_.take_ended(time_)) {
+    if (ended->token == k_page_read) {
+      page_read_ = ended->at;
+    } else if (ended->token == k_late_write) {
+      --writes_;
+      account_.written += k_chunk;
+      beside_.read += static_cast<double>(k_chunk.value);
+    } else if (ended->token != k_page_write) {
+      const auto chunk = static_cast<std::uint32_t>(ended->token);
+      if (chunks_[chunk].where == Where::reading)
+        read_ended(chunk);
+      else
+        write_ended(chunk);
+    }
+  }
+}
+
+Seconds VirtualSpill::touch(FilePage page, std::uint32_t thread, Seconds now) {
+  const auto chunk = page / k_pages_of_a_chunk;
+  const auto begun = now;
+  run(now);
+  const auto trap = parts_.price.trap.value_or(Seconds{});
+  while (is_noticed(page)) {
+    if (chunks_[chunk].is_given) {
+      now = touch_given(page, now + trap);
+      continue;
+    }
+    fault_ = waiting_ = Fault{chunk, thread, now};
+    while (waiting_) turn(k_later_than_all);
+    now = std::max(now, woken_);
+    resumed_[thread] = now;
+    now += trap;
+  }
+  account_.waited += now - begun;
+  return now;
+}
+
+void VirtualSpill::stored(FilePage page, Seconds now) {
+  const auto c = page / k_pages_of_a_chunk;
+  auto& one = chunks_[c];
+  if (one.is_given) {
+    if (!is_resident(page)) return;
+    bound_.store(page);
+    pages_[page] |= k_stored;
+    return;
+  }
+  const bool has_left = one.where == Where::disk || (one.where == Where::leaving && (one.clean || one.writing));
+  if (has_left) {
+    if (one.left_in == bound_.number()) bound_.store(page, true);
+    if (one.left_written || one.writing) return;  // with this in it
+    if (one.where == Where::leaving) {
+      one.clean = false;
+      one.stored = true;
+      return;
+    }
+    one.left_written = true;
+    ++writes_;
+    disk_.start(true, k_chunk, k_late_write, std::max(now, time_));
+    find_due();
+    return;
+  }
+  if (one.where == Where::fresh) return;
+  if (one.where != Where::reading) bound_.store(page);
+  one.stored = true;
+}
+
+// --- what happens to chunks
+// --------------------------------------------------------------------------------------
+
+void VirtualSpill::take_fault() {
+  const auto [c, thread, at] = *std::exchange(fault_, std::nullopt);
+  auto& chunk = chunks_[c];
+  if (blocks_[chunk.block].leaving) return;
+  if (chunk.where == Where::quiet) return resume(c);
+  ++account_.touches;
+  const auto before = resumed_.find(thread);
+  const auto worked = before == resumed_.end() ? Seconds{} : at - before->second;
+  const bool expected = parts_.foresight->touched(c, thread, std::max(worked, Seconds{}));
+  if (chunk.where == Where::ready || (chunk.where == Where::leaving && !chunk.writing)) {
+    take_back(c);
+    map(c);
+    return resume(c);
+  }
+  if (chunk.where == Where::disk) {
+    loaded_for(c, expected);
+    if (blocks_[chunk.block].leaving) return;
+  }
+  if (chunk.where == Where::fresh || chunk.where == Where::disk) needy_.push_back(c);
+  chunk.wanted = true;
+  tell(c);
+}
+
+// A chunk's page goes to its place or from there: half of an exchange.
+void VirtualSpill::remap() {
+  work(0.5 * machine::remapping_time(parts_.price, k_chunk));
+  beside_.stalled += 0.5 * machine::stall_time(parts_.price, k_chunk);
+}
+
+void VirtualSpill::map(std::uint32_t c) {
+  auto& chunk = chunks_[c];
+  remap();
+  chunk.where = Where::quiet;
+  chunk.clean = chunk.rescued = false;
+  is_foreseen(c, false);
+  tell(c);
+}
+
+void VirtualSpill::resume(std::uint32_t c) {
+  chunks_[c].wanted = false;
+  tell(c);
+  if (!waiting_ || waiting_->chunk != c) return;
+  waiting_.reset();
+  woken_ = time_;
+}
+
+void VirtualSpill::read_ended(std::uint32_t c) {
+  auto& chunk = chunks_[c];
+  --reads_;
+  account_.read += k_chunk;
+  beside_.written += static_cast<double>(k_chunk.value);
+  chunk.where = Where::ready;
+  chunk.clean = true;
+  if (!chunk.wanted) return;
+  map(c);
+  resume(c);
+}
+
+void VirtualSpill::write_ended(std::uint32_t c) {
+  auto& chunk = chunks_[c];
+  --writes_;
+  chunk.writing = false;
+  account_.written += k_chunk;
+  beside_.read += static_cast<double>(k_chunk.value);
+  chunk.clean = chunk.has_copy = true;
+  if (!chunk.wanted && !chunk.rescued) return;
+  take_back(c);
+  if (!chunk.wanted) return;
+  map(c);
+  resume(c);
+}
+
+VirtualSpill::Beside VirtualSpill::take_beside() { return std::exchange(beside_, {}); }
+
+const FileAccount& VirtualSpill::account() {
+  const auto least = bound_.cut();
+  account_.least_read = least.read;
+  account_.least_written = least.written;
+  account_.least_time = least.read / parts_.file.read + least.written / parts_.file.write;
+  account_.content = Bytes{(content_ + given_) * k_chunk.value};
+  account_.limit = Bytes{limit_ * k_chunk.value};
+  account_.given = Bytes{given_ * k_chunk.value};
+  return account_;
+}
+
+}  // namespace terrace::sim

@@ -1,0 +1,147 @@
+// Blocks of memory over a file that are given to the kernel's own paging, as transfer/spill/spill_given.cpp gives
+// them. See virtual_spill.hpp.
+#include <algorithm>
+
+#include "sim/engine/virtual_spill.hpp"
+#include "transfer/spill/spill_limits.hpp"
+
+namespace terrace::sim {
+
+namespace limits = transfer::spill_limits;
+
+// Somebody waits for a chunk from disk.
+void VirtualSpill::loaded_for(std::uint32_t c, bool expected) {
+  auto& block = blocks_[chunks_[c].block];
+  block.strange += limits::k_weight * ((expected ? 0 : 1) - block.strange);
+  if (++block.loads < limits::k_loads || block.strange < limits::k_strange || giving_) return;
+  block.leaving = true;
+  giving_ = chunks_[c].block;
+  giving_since_ = time_;
+}
+
+// All of it goes to the file; then the kernel has it. Who touches it meanwhile waits.
+void VirtualSpill::go_on_giving() {
+  const auto first = *giving_;
+  auto& block = blocks_[first];
+  bool all = true;
+  for (auto c = first; c < first + block.count; ++c) {
+    auto& chunk = chunks_[c];
+    if (chunk.where == Where::quiet || chunk.where == Where::ready) send_away(c);
+    if (chunk.where == Where::leaving && chunk.clean && !chunk.writing) {
+      std::erase(leaving_, c);
+      is_foreseen(c, false);
+      --used_;
+      chunk.where = Where::disk;
+      chunk.clean = chunk.wanted = chunk.rescued = false;
+      tell(c);
+    }
+    all = all && (chunk.where == Where::fresh || chunk.where == Where::disk);
+  }
+  if (!all) {
+    if (time_ - giving_since_ > Seconds{1e-9 * static_cast<double>(limits::k_patience)}) keep_block(first);
+    return;
+  }
+  pages_.resize(chunks_.size() * k_pages_of_a_chunk, 0);
+  for (auto c = first; c < first + block.count; ++c) {
+    if (chunks_[c].where == Where::disk)
+      std::fill_n(pages_.begin() + std::ptrdiff_t{c} * k_pages_of_a_chunk, k_pages_of_a_chunk, k_content);
+    empty(c);
+    chunks_[c].is_given = true;
+  }
+  constexpr auto k_first_period = 1e-9 * static_cast<double>(limits::k_period);
+  block.leaving = false;
+  block.given = true;
+  block.since = time_;
+  block.period = block.period.value > 0 ? 2 * block.period : Seconds{k_first_period};
+  given_ += block.count;
+  giving_.reset();
+  adapt_limit();
+  waiting_.reset();  // it was for this block that its thread waited
+  woken_ = time_;
+}
+
+// It is not given after all; who waits is served.
+void VirtualSpill::keep_block(std::uint32_t first) {
+  giving_.reset();
+  auto& block = blocks_[first];
+  block.leaving = false;
+  block.strange = 0;
+  block.loads = 0;
+  if (!waiting_ || chunks_[waiting_->chunk].block != first) return;
+  const auto c = waiting_->chunk;
+  auto& chunk = chunks_[c];
+  if (chunk.where == Where::quiet) return resume(c);
+  if (chunk.where == Where::ready || (chunk.where == Where::leaving && !chunk.writing)) {
+    take_back(c);
+    map(c);
+    return resume(c);
+  }
+  if (chunk.where == Where::fresh || chunk.where == Where::disk) needy_.push_back(c);
+  chunk.wanted = true;
+  tell(c);
+}
+
+// Programs do other things later: what the kernel has had long enough is in chunks again, all of them on disk.
+// Where they are still touched in no order it is given once more.
+void VirtualSpill::try_again() {
+  const auto found = std::ranges::find_if(
+      blocks_, [&](const auto& one) { return one.second.given && time_ - one.second.since > one.second.period; });
+  if (found == blocks_.end()) return;
+  const auto first = found->first;
+  auto& block = found->second;
+  block.since = time_;
+  block.given = false;
+  block.loads = 0;
+  block.strange = 0;
+  given_ -= block.count;
+  content_ += block.count;
+  const auto is_in = [&](FilePage page) { return page / k_pages_of_a_chunk - first < block.count; };
+  for (const auto page : paged_)
+    if (is_in(page)) forget_page(page);
+  std::erase_if(paged_, is_in);
+  for (auto c = first; c < first + block.count; ++c) {
+    chunks_[c] = {.where = Where::disk, .block = first};
+    tell(c);
+  }
+  adapt_limit();
+}
+
+// It leaves memory; the file gets what was stored in it.
+void VirtualSpill::forget_page(FilePage page) {
+  auto& one = pages_[page];
+  if ((one & k_stored) != 0) {
+    disk_.start(true, Bytes{4096}, k_page_write, time_);
+    account_.written += Bytes{4096};
+  }
+  one &= static_cast<std::uint8_t>(~(k_resident | k_stored));
+}
+
+// It is read by itself, by who touches it.
+Seconds VirtualSpill::touch_given(FilePage page, Seconds now) {
+  if ((pages_[page] & k_content) != 0) {
+    page_read_.reset();
+    disk_.start(false, Bytes{4096}, k_page_read, now);
+    find_due();
+    while (!page_read_) turn(k_later_than_all);
+    account_.read += Bytes{4096};
+    now = std::max(now, *page_read_);
+    if (!chunks_[page / k_pages_of_a_chunk].is_given) return now;  // it was tried again meanwhile
+  } else {
+    pages_[page] |= k_stored;  // who touches memory without content writes it
+  }
+  pages_[page] |= k_resident | k_content;
+  paged_.push_back(page);
+  shrink_given();
+  find_due();
+  return now;
+}
+
+// The kernel's own order is not that of the oldest, but what is touched in no order has none.
+void VirtualSpill::shrink_given() {
+  const auto share =
+      static_cast<std::uint64_t>(static_cast<double>(parts_.memory.value) / 4096 * static_cast<double>(given_) /
+                                 static_cast<double>(given_ + content_));
+  for (; paged_.size() > std::max<std::uint64_t>(share, 1); paged_.pop_front()) forget_page(paged_.front());
+}
+
+}  // namespace terrace::sim

@@ -1,0 +1,27 @@
+// What limits memory over a file: the same on the real machine (spill.hpp) and in virtual time
+// (sim/engine/virtual_spill.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace terrace::transfer::spill_limits {
+
+inline constexpr std::size_t k_reads = 4;  // under way, of those that nobody waits for
+inline constexpr std::size_t k_writes = 4;
+inline constexpr std::size_t k_ahead = 16;  // chunks that have left their place before their pages are needed
+inline constexpr std::size_t k_share = 8;   // and at most such a part of all in memory
+// Of those, the latest: they may be touched once more before they are looked at.
+inline constexpr std::size_t k_grace = 4;
+inline constexpr std::size_t k_reserve = 2;  // pages that are kept for who waits
+inline constexpr std::size_t k_least = 8;    // chunks in memory, however little is allowed
+inline constexpr int k_wait = 100;           // ms at most until something is looked at anyway
+
+// Blocks that the kernel pages.
+inline constexpr double k_weight = 1.0 / 64;   // of the latest load among those that were unexpected
+inline constexpr double k_strange = 0.75;      // share of unexpected loads from which on the kernel pages a block
+inline constexpr std::uint32_t k_loads = 128;  // that have to be seen first
+inline constexpr std::uint64_t k_patience = 2'000'000'000;  // ns that giving a block may take
+inline constexpr std::uint64_t k_period = 2'000'000'000;    // ns until one that was given first is tried again
+
+}  // namespace terrace::transfer::spill_limits

@@ -1,0 +1,318 @@
+// Memory over a file in virtual time, against what any schedule must do, and against itself.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "core/error.hpp"
+#include "file_memory.hpp"
+
+namespace terrace::sim {
+namespace {
+
+constexpr std::uint64_t k_chunk = k_spilled_chunk;
+
+std::uint64_t chunks(Bytes bytes) { return bytes.value / k_chunk; }
+
+// Chunks in memory that are not in their place while a program sweeps: an eighth of all leave, eight have been
+// read ahead (NextUse), two are kept for who waits (spill_limits.hpp). So much more than any schedule may a sweep
+// read.
+constexpr std::uint64_t beside(std::uint64_t memory) { return memory / 8 + 8 + 2; }
+
+// What is read is what was asked for; nothing that nobody touched is.
+void expect_conserved(const FileAccount& account) {
+  EXPECT_EQ(account.given.value, 0u);
+  EXPECT_LE(chunks(account.read), account.foreseen + account.demanded);
+  // At most the reads that the limits allow are still under way.
+  EXPECT_LE(account.foreseen + account.demanded - chunks(account.read), 5u);
+  EXPECT_EQ(account.read.value % k_chunk, 0u);
+  EXPECT_EQ(account.written.value % k_chunk, 0u);
+}
+
+TEST(VirtualSpill, WhatFitsIsNeverReadNorWritten) {
+  FileWorld with(40);
+  FileWorld without(0);
+  for (auto* world : {&with, &without}) {
+    const auto array = world->add(32);
+    for (int round = 0; round < 4; ++round) world->write(array);
+  }
+  const auto account = with.account();
+  EXPECT_EQ(account.read.value, 0u);
+  EXPECT_EQ(account.written.value, 0u);
+  EXPECT_EQ(account.touches, 32u);  // each chunk's first
+  EXPECT_EQ(account.most.value, 32 * k_chunk);
+  EXPECT_EQ(account.least_read.value, 0u);
+  const auto& time = with.world.virtual_machine.account();
+  EXPECT_GT(time.waited.value, 32 * 4e-6);
+  EXPECT_NEAR(with.now() - time.waited.value - time.stalled.value, without.now(), 1e-9);
+}
+
+TEST(VirtualSpill, ACyclicSweepReadsLittleMoreThanWhatDoesNotFit) {
+  constexpr std::uint64_t k_all = 96;
+  constexpr std::uint64_t k_memory = 48;
+  FileWorld world(k_memory);
+  const auto array = world.add(k_all);
+  world.read(array);
+  auto before = world.account();
+  for (int round = 0; round < 10; ++round) {
+    world.read(array);
+    const auto after = world.account();
+    // Exactly what any schedule must: the sweep touches all, and so much was there when it began.
+    EXPECT_EQ(chunks(after.least_read - before.least_read), k_all - k_memory);
+    const auto read = chunks(after.read - before.read);
+    EXPECT_GE(read + 4, k_all - k_memory) << "round " << round;
+    if (round >= 4) {
+      EXPECT_LE(read, k_all - k_memory + beside(k_memory)) << "round " << round;
+    }
+    before = after;
+  }
+  expect_conserved(before);
+  // All was written once, as nobody knew it before; then it was as the file has it.
+  EXPECT_LE(chunks(before.written), k_all + 4);
+  EXPECT_GT(before.clean, 5 * (k_all - k_memory));
+  // Most is read ahead once the sweep is known.
+  EXPECT_GT(before.foreseen, 4 * before.demanded);
+}
+
+TEST(VirtualSpill, WhatIsWrittenIsWrittenBackEachRound) {
+  constexpr std::uint64_t k_all = 96;
+  constexpr std::uint64_t k_memory = 48;
+  FileWorld world(k_memory);
+  const auto array = world.add(k_all);
+  for (int round = 0; round < 5; ++round) world.write(array);
+  const auto before = world.account();
+  for (int round = 0; round < 4; ++round) world.write(array);
+  const auto after = world.account();
+  EXPECT_GE(chunks(after.written - before.written) + 4, 4 * (k_all - k_memory));
+  EXPECT_LE(chunks(after.written - before.written), 4 * (k_all - k_memory + beside(k_memory)));
+  EXPECT_GE(after.written, after.least_written);
+  EXPECT_GE(after.read, after.least_read);
+  expect_conserved(after);
+}
+
+// The same where caches hold what was stored for longer than the chunk is in memory.
+TEST(VirtualSpill, WhatIsWrittenBackLateIsWrittenAllTheSame) {
+  constexpr std::uint64_t k_all = 96;
+  constexpr std::uint64_t k_memory = 48;
+  FileWorld world(k_memory);
+  const auto array = world.add(k_all);
+  constexpr std::uint32_t k_lag = 8 * 32768;  // eight chunks
+  for (int round = 0; round < 5; ++round) world.write_behind(array, k_lag);
+  const auto before = world.account();
+  for (int round = 0; round < 4; ++round) world.write_behind(array, k_lag);
+  const auto after = world.account();
+  EXPECT_GE(chunks(after.written - before.written) + 8, 4 * (k_all - k_memory));
+  EXPECT_LE(chunks(after.written - before.written), 4 * (k_all - k_memory + beside(k_memory) + 8));
+  EXPECT_GE(after.written, after.least_written);
+}
+
+TEST(VirtualSpill, ReadOnlySweepsTakeNoLongerThanTheDeviceAndTheProgram) {
+  FileChoice fast;
+  fast.read = fast.write = 8e9;
+  fast.instruction_ns = 1;
+  FileWorld world(64, fast);
+  FileWorld in_memory(0, fast);
+  double steady = 0;
+  double alone = 0;
+  for (auto* one : {&world, &in_memory}) {
+    const auto array = one->add(96);
+    for (int round = 0; round < 8; ++round) one->read(array);
+    const auto before = one->now();
+    for (int round = 0; round < 4; ++round) one->read(array);
+    (one == &world ? steady : alone) = one->now() - before;
+  }
+  // A third of the data does not fit; computing takes longer than reading it, so that there is little to wait for.
+  const auto device = 4 * 32 * static_cast<double>(k_chunk) / 8e9;
+  ASSERT_GT(alone, 2 * device);
+  EXPECT_GT(steady, alone);
+  EXPECT_LT(steady, 1.15 * alone);
+}
+
+TEST(VirtualSpill, WhatIsTouchedInNoOrderIsPagedByTheKernel) {
+  FileWorld world(64);
+  const auto array = world.add(256);
+  world.write(array);
+  const auto before = world.account();
+  world.chase(array, 1500);
+  const auto after = world.account();
+  EXPECT_EQ(chunks(after.given), 256u);
+  EXPECT_GE(after.read, after.least_read);
+  EXPECT_GE(after.written, after.least_written);
+  EXPECT_GT(after.waited, before.waited);
+  // From now on single pages are read: nearly each hop's, as few have been there before.
+  world.chase(array, 3000);
+  const auto paged = world.account();
+  EXPECT_EQ(chunks(paged.given), 256u);
+  EXPECT_NEAR(static_cast<double>((paged.read - after.read).value) / 4096, 3000, 150);
+  // What is swept later is in chunks again.
+  for (int round = 0; round < 3; ++round) world.read(array);
+  EXPECT_EQ(world.account().given.value, 0u);
+}
+
+TEST(VirtualSpill, TheSameProgramTakesTheSameTimeToTheLastDigit) {
+  const auto run = [](FileWorld& world) {
+    const auto one = world.add(40);
+    const auto other = world.add(30);
+    for (int round = 0; round < 6; ++round) {
+      world.write(one);
+      world.read(other);
+      world.chase(one, 500);
+    }
+    world.remove(other);
+    world.read(world.add(30));
+  };
+  FileWorld one(32);
+  FileWorld again(32);
+  run(one);
+  run(again);
+  EXPECT_EQ(one.now(), again.now());
+  EXPECT_EQ(one.account().read, again.account().read);
+  EXPECT_EQ(one.account().written, again.account().written);
+  EXPECT_EQ(one.account().waited, again.account().waited);
+  EXPECT_GT(one.account().read.value, 0u);
+}
+
+TEST(VirtualSpill, FreedMemoryIsNeitherWrittenNorRead) {
+  FileWorld world(32);
+  for (int i = 0; i < 20; ++i) {
+    const auto array = world.add(24);
+    world.write(array);
+    world.remove(array);
+  }
+  const auto account = world.account();
+  EXPECT_EQ(account.read.value, 0u);
+  EXPECT_EQ(account.written.value, 0u);
+  EXPECT_EQ(account.content.value, 0u);
+  EXPECT_EQ(account.most.value, 24 * k_chunk);
+}
+
+TEST(VirtualSpill, TheThreadBesideTheProgramTakesACoreWhereNoneIsFree) {
+  FileChoice one_core;
+  one_core.cores = 1;
+  FileWorld alone(32, one_core);
+  FileWorld beside(32);
+  for (auto* world : {&alone, &beside}) {
+    const auto array = world->add(64);
+    for (int round = 0; round < 6; ++round) world->read(array);
+  }
+  EXPECT_GT(alone.now(), beside.now());
+  EXPECT_GT(alone.world.virtual_machine.account().stalled, beside.world.virtual_machine.account().stalled);
+}
+
+TEST(VirtualSpill, SmallObjectsStayAndTakeTheirShare) {
+  FileWorld world(32);
+  const auto first = world.world.add_chunks(1, 512 << 10, k_no_place);
+  world.world.chunks[first].object = world.objects++;
+  const SyntheticArray small{first, 8192, 8192};
+  world.read(small);
+  const auto array = world.add(16);
+  world.read(array);
+  const auto account = world.account();
+  EXPECT_EQ(account.most.value, 16 * k_chunk);
+  EXPECT_EQ(account.limit.value, 31 * k_chunk);
+}
+
+TEST(VirtualSpill, MachinesThatCannotAreRefused) {
+  TestWorld two;  // kinds of memory, and no file
+  EXPECT_THROW(two.virtual_machine.memory_over_file(0, Bytes{1 << 30}, std::make_unique<strategy::NextUse>()),
+               Error);
+  auto parts = test_machine().parts();
+  parts.files = {{"disk", 1, {1e9}, {1e9}, {1e-4}, 1}};
+  TestWorld beside{machine::Machine(parts)};
+  EXPECT_THROW(beside.virtual_machine.memory_over_file(0, Bytes{1 << 30}, std::make_unique<strategy::NextUse>()),
+               Error);
+}
+
+// Two threads over an array each: no schedule moves less, and both wait for one device.
+TEST(VirtualSpill, ThreadsShareTheMemoryAndTheDevice) {
+  const auto run = [](FileWorld& world) {
+    auto& machine = world.world.virtual_machine;
+    const auto one = world.add(40);
+    const auto other = world.add(40);
+    machine.alive(2);
+    for (int round = 0; round < 5; ++round) {
+      for (std::uint32_t from = 0; from < one.lines; from += 4096) {
+        for (std::uint32_t thread = 0; thread < 2; ++thread) {
+          std::vector<observe::Miss> misses;
+          for (auto line = from; line < from + 4096; ++line)
+            misses.push_back({(thread == 0 ? one : other).first + line / one.chunk_lines,
+                              static_cast<std::uint16_t>(line % one.chunk_lines), 0,
+                              observe::MissKind::prefetched});
+          observe::Quantum quantum;
+          quantum.thread = thread;
+          quantum.accesses = 8 * misses.size();
+          quantum.instructions = observe::k_instructions_of_an_access * quantum.accesses;
+          quantum.misses = misses;
+          machine.quantum(quantum);
+        }
+      }
+      machine.meet(std::vector<std::uint32_t>{0, 1});
+    }
+    return world.now();
+  };
+  FileWorld world(48);
+  FileWorld again(48);
+  FileWorld in_memory(0);
+  const auto seconds = run(world);
+  EXPECT_EQ(seconds, run(again));
+  EXPECT_GT(seconds, run(in_memory));
+  const auto account = world.account();
+  EXPECT_GE(chunks(account.least_read), 4 * (80 - 48) - 48);
+  EXPECT_GE(account.read, account.least_read);
+  EXPECT_LE(chunks(account.read), 4 * 80);
+  EXPECT_GE(seconds, account.least_time.value);
+  EXPECT_GT(account.waited.value, 0);
+}
+
+// Random programs: nothing moves less than any schedule must, nor is done sooner than the device can, nor sooner
+// than with all data in memory.
+TEST(VirtualSpill, NoRandomProgramBeatsTheBound) {
+  std::mt19937 random(7);
+  const auto pick = [&](std::uint32_t least, std::uint32_t most) {
+    return std::uniform_int_distribution<std::uint32_t>(least, most)(random);
+  };
+  for (int program = 0; program < 60; ++program) {
+    FileChoice choice;
+    choice.read = 1e9 * pick(1, 10);
+    choice.write = 1e9 * pick(1, 10);
+    choice.latency = 1e-6 * pick(10, 1000);
+    choice.requests = pick(1, 64);
+    choice.cores = pick(1, 3);
+    choice.instruction_ns = 0.1 * pick(1, 20);
+    FileWorld over(pick(8, 40), choice);
+    FileWorld in_memory(0, choice);
+    std::vector<SyntheticArray> arrays;
+    for (auto count = pick(1, 3); count > 0; --count) {
+      const auto size = pick(1, 30);
+      arrays.push_back(over.add(size));
+      in_memory.add(size);
+    }
+    for (auto steps = pick(1, 12); steps > 0; --steps) {
+      const auto which = pick(0, static_cast<std::uint32_t>(arrays.size()) - 1);
+      const auto what = pick(0, 7);
+      const auto hops = pick(1, 3000);
+      const auto lag = pick(1, 400000);
+      for (auto* world : {&over, &in_memory}) {
+        if (what < 3) world->read(arrays[which]);
+        if (what == 3) world->write(arrays[which]);
+        if (what == 4 || what == 5) world->write_behind(arrays[which], lag);
+        if (what == 6) world->chase(arrays[which], hops);
+      }
+      if (what == 7) {
+        over.remove(arrays[which]);
+        in_memory.remove(arrays[which]);
+        const auto size = pick(1, 30);
+        arrays[which] = over.add(size);
+        in_memory.add(size);
+      }
+      if (pick(0, 1) == 0) continue;
+      const auto account = over.account();
+      ASSERT_GE(account.read, account.least_read) << "program " << program;
+      ASSERT_GE(account.written, account.least_written) << "program " << program;
+      ASSERT_GE(over.now(), account.least_time.value * (1 - 1e-12)) << "program " << program;
+      ASSERT_GE(over.now(), in_memory.now() * (1 - 1e-12)) << "program " << program;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace terrace::sim

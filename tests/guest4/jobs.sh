@@ -1,0 +1,44 @@
+#!/bin/bash
+# What runs in the guest with four nodes: each job leaves /tmp/out/NAME.txt (what it said), NAME.status, and files of
+# its own.
+#
+#   jobs.sh BUILD     the build folder
+set -u
+build=$1
+here=$(dirname "$(readlink -f "$0")")
+guest=$build/tests/guest4
+out=/tmp/out
+export PATH=$build/src/cli:$PATH
+
+job() {
+  local name=$1
+  shift
+  "$@" >"$out/$name.txt" 2>"$out/$name.errors" </dev/null
+  echo $? >"$out/$name.status"
+}
+
+# What the kernel says of its nodes: "nodeN/FILE:TEXT".
+kernel_nodes() (
+  cd /sys/devices/system/node || exit
+  for node in node*; do
+    grep -H . "$node/distance"
+    grep -H MemTotal "$node/meminfo"
+    for file in "$node"/access0/initiators/*; do
+      case $file in
+        */node*) echo "$file:" ;;
+        */read_* | */write_*) grep -H . "$file" ;;
+      esac
+    done
+  done
+)
+# Terrace's view of the machine beside the kernel's.
+views() {
+  job "nodes_$1" kernel_nodes
+  job "machine_$1" terrace machine --json
+  job "orderings_$1" terrace machine orderings --json
+}
+
+views four
+job online "$here/../guest_bed/online_nvdimm.sh"
+views nvm
+grep -E '^(oom_kill|numa_pages_migrated) ' /proc/vmstat >"$out/vmstat.txt"

@@ -19,8 +19,8 @@ from results import JobResults
 HERE = Path(__file__).parent
 BUILD = Path(os.environ.get("TERRACE_BUILD", HERE.parents[1] / "build" / "release"))
 # Two sockets as in a Xeon Max in flat mode: the processors' own memory is ordinary, and each has faster memory
-# whose latency is higher. Distances are those that such a machine states. The module of non-volatile memory becomes
-# a node last of all; the kernel's blocks of 128 MiB leave 384 of it.
+# whose latency is higher. Distances are those that such a machine states. The module of non-volatile memory
+# becomes a node last of all; the kernel's blocks of 128 MiB leave 384 of it.
 NODES = (
     "256M:cpu=1:100ns/180ns:4096/2048:dist=10/21/13/23/17",
     "384M:cpu=1:180ns/100ns:2048/4096:dist=21/10/23/13/28",

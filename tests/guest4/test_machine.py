@@ -1,4 +1,4 @@
-"""What Terrace says of a machine with four nodes, and a fifth of non-volatile memory, against what the kernel says."""
+"""What Terrace says of a machine with four nodes, and a fifth of non-volatile memory, against the kernel's word."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ MIB = 2**20
 KINDS = {0: "ddr", 1: "ddr", 2: "hbm", 3: "hbm", 4: "nvm"}
 DOMAIN = {0: 0, 1: 1, 2: 0, 3: 1, 4: 0}  # of each node, and its processors' node
 
-# From each initiator the nodes by rank, ties in parentheses. Bandwidth: what one core can stream; a core here has 20 lines in flight, so
-# that the other socket's fast memory at 230 ns still gives more than ordinary memory of its own.
+# From each initiator the nodes by rank, ties in parentheses. Bandwidth is what one core can stream: with 20 lines in
+# flight it gets more of the other socket's fast memory, at 230 ns, than of ordinary memory of its own.
 ORDERS = {
     ("four", 0): {
         "bandwidth": [2, 3, 0, 1],

@@ -20,6 +20,7 @@
 #include "core/segment_name.hpp"
 #include "machine/discover/cache_sizes.hpp"
 #include "machine/discover/discovery.hpp"
+#include "machine/discover/system_files.hpp"
 #include "machine/file/machine_file.hpp"
 #include "observe/symbols/files/symbols_writer.hpp"
 #include "observe/symbols/symbols.hpp"
@@ -73,6 +74,21 @@ void check_who_plans(const ConfigurationOptions& options) {
   if (!planner || !planner->needs_profile())
     throw Error(Code::invalid, "--better-plan: --planner " + options.planner +
                                    " makes no plan from a profile; leave it out, or give one that does");
+}
+
+// On real memory a control group's limit holds, whatever the machine has. Says so where a stated budget is cut.
+void limit_budget(runtime::SessionConfiguration& configuration, std::vector<std::string>& sentences) {
+  const auto limit = machine::SystemFiles().memory_limit();
+  if (!limit) return;
+  auto within = machine::within_limit(configuration.machine, configuration.budget, limit->limit);
+  if (within == configuration.budget) return;
+  configuration.budget = std::move(within);
+  if (configuration.budget_text.empty()) return;
+  std::string budget;
+  for (std::size_t i = 0; i < configuration.budget.size(); ++i)
+    budget += (i > 0 ? "," : "") + configuration.machine.places()[i].name + "=" + format(configuration.budget[i]);
+  sentences.push_back(fmt::format("the control group lets this job have {} of memory: the budget is {}",
+                                  format(limit->limit), budget));
 }
 
 runtime::SessionConfiguration build_configuration(const ConfigurationOptions& options,
@@ -277,6 +293,8 @@ runtime::Session build_session(const LaunchOptions& options, const std::string& 
     session.configurations.push_back(build_configuration(options.configuration, options));
   for (const auto& configuration : options.configurations)
     session.configurations.push_back(build_configuration(configuration, options));
+  if (session.backend == runtime::Backend::real)
+    for (auto& configuration : session.configurations) limit_budget(configuration, sentences);
   const auto caches_of = [](const runtime::SessionConfiguration& configuration) {
     return sim::cache_shape(configuration.machine,
                             configuration.machine.domains()[configuration.domain].initiator);

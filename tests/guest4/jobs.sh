@@ -38,7 +38,19 @@ views() {
   job "orderings_$1" terrace machine orderings --json
 }
 
+# The kernel looks for pages to move as often as it can.
+balance() {
+  mount -t debugfs none /sys/kernel/debug
+  for pair in scan_delay_ms:10 scan_period_min_ms:20 scan_period_max_ms:100 scan_size_mb:64; do
+    echo "${pair#*:}" >"/sys/kernel/debug/sched/numa_balancing/${pair%:*}"
+  done
+  echo 1 >/proc/sys/kernel/numa_balancing
+}
+
 views four
+balance
+job balancing "$guest/balancing_test"
+job stress "$guest/stress" 20
 job online "$here/../guest_bed/online_nvdimm.sh"
 views nvm
 grep -E '^(oom_kill|numa_pages_migrated) ' /proc/vmstat >"$out/vmstat.txt"

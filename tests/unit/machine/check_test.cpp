@@ -217,9 +217,10 @@ TEST(MachineCheck, GroupsLimitIsSaidOfAMachineThatHasMore) {
   EXPECT_EQ(said(k_batch_job),
             "\nMemory limit\n  8GiB of all places together, by the control group (version 1), 1GiB of it in use\n"
             "  `terrace run` keeps its budgets within the limit\n");
-  EXPECT_EQ(said(k_container),
-            "\nMemory limit\n  2GiB of all places together, by the control group (version 2), 100MiB of it in use\n"
-            "  `terrace run` keeps its budgets within the limit\n");
+  EXPECT_EQ(
+      said(k_container),
+      "\nMemory limit\n  2GiB of all places together, by the control group (version 2), 100MiB of it in use\n"
+      "  `terrace run` keeps its budgets within the limit\n");
   EXPECT_EQ(said(k_laptop), "");
   auto roomy = k_container;
   roomy["sys/fs/cgroup/memory.max"] = "21474836480";  // all that the machine has

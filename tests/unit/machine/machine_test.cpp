@@ -304,7 +304,8 @@ TEST(MachineLimit, NoPlaceHasMoreAndPlacesAwayFromHomeNotMoreTogether) {
   EXPECT_EQ(within_limit(machine, whole, gib(100)), (Budget{gib(16), gib(64), gib(100), gib(8), gib(64)}))
       << "only the largest has more than that";
   const auto four_and_a_half = Bytes{std::uint64_t{9} << 29};
-  EXPECT_EQ(within_limit(machine, whole, gib(12)), (Budget{four_and_a_half, four_and_a_half, gib(12), gib(3), gib(12)}))
+  EXPECT_EQ(within_limit(machine, whole, gib(12)),
+            (Budget{four_and_a_half, four_and_a_half, gib(12), gib(3), gib(12)}))
       << "12 of hbm0, 12 of ddr0 and 8 of hbm1 in proportion";
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/units.hpp"
+#include "memory/ordered/ordered_fill.hpp"
 #include "observe/collector_variant.hpp"
 #include "observe/progress_variant.hpp"
 
@@ -48,6 +49,9 @@ struct LaunchOptions {
   std::string misses;  // where to record the classified misses; "" for nowhere
   std::string memory;  // run: of each process, the rest of its data in a file; "" for no limit
   std::string spill;   // run: the folder of that file; "" for the current one
+  std::string intent;  // run: data by the ordering of this intent; "" for whoever plans
+  double mark = memory::k_mark;  // run: the share of each place that orderings leave free
+  bool eager = false;            // run: what is placed by intent comes at once
   std::string gauges;  // run: file for Prometheus' textfile collector; "" for none
   bool json = false;
   bool quiet = false;

@@ -66,4 +66,14 @@ PlacedRanges::Range PlacedRanges::find(std::uint64_t address) const noexcept {
   return address - at->second.address < at->second.size ? at->second : Range{};
 }
 
+PlacedRanges::Gap PlacedRanges::gap(std::uint64_t address, std::uint64_t begin, std::uint64_t end) const noexcept {
+  const auto next = ranges_.upper_bound(address);
+  if (next != ranges_.end()) end = std::min(end, next->first);
+  if (next != ranges_.begin()) {
+    const auto& before = std::prev(next)->second;
+    begin = std::max(begin, before.address + before.size);
+  }
+  return begin > address ? Gap{} : Gap{begin, end - begin};
+}
+
 }  // namespace terrace::memory

@@ -43,6 +43,16 @@ TEST(PlacedRanges, SaysOfEachPageWhatAnAccountOfPagesSays) {
       const auto found = ranges.find(page * k_unit + random() % k_unit);
       ASSERT_EQ(found.size > 0 ? found.place : k_no_place, pages[page]) << "page " << page << ", step " << step;
     }
+    const auto page = random() % k_size;
+    auto low = page;
+    auto high = page;
+    while (low > 0 && pages[low - 1] == k_no_place) --low;
+    while (high < k_size && pages[high] == k_no_place) ++high;
+    const auto gap = ranges.gap(page * k_unit, 0, k_size * k_unit);
+    ASSERT_EQ(gap.size, (high - (high == page ? page : low)) * k_unit);
+    if (gap.size > 0) {
+      ASSERT_EQ(gap.address, low * k_unit);
+    }
   }
   for (const auto& range : ranges.remove(0, k_size * k_unit)) held -= range.held;
   EXPECT_EQ(held, 0u) << "what was held is given back once";

@@ -221,10 +221,11 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
                    "memory that each process may have, 4GiB: what does not fit is in a file of --spill, and comes "
                    "in before it is needed");
     app.add_option("--spill", options.spill, "folder of that file")->default_str("$TMPDIR, else /var/tmp");
-    app.add_option(
-        "--intent", options.intent,
-        "place the program's large data by an ordering of the machine: bandwidth, latency, capacity, normal, or one "
-        "of the machine file's; terrace machine orderings shows them. Nothing is learned then, and no profile made");
+    app.add_option("--intent", options.intent,
+                   "place the program's large data by an ordering of the machine: bandwidth, latency, capacity, "
+                   "normal, or one "
+                   "of the machine file's; terrace machine orderings shows them. Nothing is learned then, and no "
+                   "profile made");
     app.add_option("--mark", options.mark, "share of each place that data by intent leave free")
         ->check(CLI::Range(0.0, 0.95))
         ->capture_default_str();

@@ -20,7 +20,7 @@ namespace terrace::agent {
 
 namespace {
 
-constexpr unsigned k_most_threads = 4;      // that populate after touches
+constexpr unsigned k_most_threads = 4;         // that populate after touches
 constexpr std::uint64_t k_most_chunks = 4096;  // of a block: each that is touched out of order is a mapping
 
 unsigned threads_here() noexcept {
@@ -125,19 +125,19 @@ const char* OrderedHeap::where(const void* address) const noexcept {
   return parts_.machine->place(range.place).name.c_str();
 }
 
-int OrderedHeap::fill(std::uint64_t address, std::uint64_t size, int intent,
-                      memory::OrderedFill::Content content) noexcept {
+memory::OrderedFill::Outcome OrderedHeap::fill(std::uint64_t address, std::uint64_t size, int intent,
+                                               memory::OrderedFill::Content content, std::size_t left) noexcept {
   auto& here = *working_.load(std::memory_order_acquire);
   Filling filling(*this, here.traps.load(), intent);
   const auto& order = orders_[static_cast<std::size_t>(intent)];
-  auto outcome = here.fill.fill(address, size, order, content, filling);
+  auto outcome = here.fill.fill(address, size, order, content, filling, left);
   for (std::size_t pass = 1; outcome.again && pass < order.size(); ++pass) {
     forget(address, size);
     outcome = here.fill.fill(address, size, order, content, filling);
   }
   if (std::int32_t none = 0; outcome.error != 0 && here.counts)
     here.counts->error.compare_exchange_strong(none, outcome.error);
-  return outcome.error;
+  return outcome;
 }
 
 void* OrderedHeap::allocate(std::size_t size, std::size_t alignment, int intent, When when, int* error) noexcept {
@@ -147,14 +147,15 @@ void* OrderedHeap::allocate(std::size_t size, std::size_t alignment, int intent,
   const auto found = here->space.find(block);
   try {
     const std::lock_guard guard(mutex_);
-    blocks_[found.address] = {found.size, intent};
+    blocks_[found.address] = {found.size, intent, 0};
   } catch (const std::bad_alloc&) {
     here->space.release(block);
     return nullptr;
   }
   if (when == When::at_touch) {
     await_touches(found.address, found.size, intent);
-  } else if (const auto problem = fill(found.address, found.size, intent, memory::OrderedFill::Content::none);
+  } else if (const auto problem =
+                 fill(found.address, found.size, intent, memory::OrderedFill::Content::none).error;
              error) {
     *error = problem;
   }
@@ -191,6 +192,8 @@ void OrderedHeap::await_touches(std::uint64_t address, std::uint64_t size, int i
 void OrderedHeap::touched(std::uint64_t address) noexcept {
   auto& here = *working_.load(std::memory_order_acquire);
   memory::PlacedRanges::Gap gap{address, k_page};
+  std::uint64_t of = 0;
+  std::size_t left = 0;
   int intent = -1;
   try {
     const std::lock_guard guard(mutex_);
@@ -206,15 +209,18 @@ void OrderedHeap::touched(std::uint64_t address) noexcept {
       gap = begin > address ? memory::PlacedRanges::Gap{} : placed_.gap(address, begin, end);
       if (gap.size == 0) return;
       filling_.emplace(gap.address, gap.size);
+      of = block->first;
+      left = block->second.left;
       intent = block->second.intent;
     }
   } catch (const std::bad_alloc&) {
     intent = -1;
   }
   if (intent < 0) return here.traps.load()->forget(gap.address, gap.size);
-  fill(gap.address, gap.size, intent, memory::OrderedFill::Content::none);
+  const auto outcome = fill(gap.address, gap.size, intent, memory::OrderedFill::Content::none, left);
   const std::lock_guard guard(mutex_);
   filling_.erase(gap.address);
+  if (const auto block = blocks_.find(of); block != blocks_.end()) block->second.left = outcome.left;
 }
 
 // Waits until nothing in the range is being filled; then it is, by the caller. Throws std::bad_alloc.
@@ -279,7 +285,7 @@ int OrderedHeap::apply(std::uint64_t address, std::uint64_t size, int intent) no
   }
   if (auto* const traps = here->traps.load()) traps->forget(address, size);
   forget(address, size);
-  const auto error = fill(address, size, intent, memory::OrderedFill::Content::some);
+  const auto error = fill(address, size, intent, memory::OrderedFill::Content::some).error;
   const std::lock_guard guard(mutex_);
   filling_.erase(address);
   return error;

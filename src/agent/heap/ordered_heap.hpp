@@ -72,11 +72,13 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   struct Block {
     std::uint64_t size = 0;
     int intent = 0;
+    std::size_t left = 0;  // places of the ordering that it has left
   };
   class Filling;
 
   Working* working() noexcept;
-  int fill(std::uint64_t address, std::uint64_t size, int intent, memory::OrderedFill::Content content) noexcept;
+  memory::OrderedFill::Outcome fill(std::uint64_t address, std::uint64_t size, int intent,
+                                    memory::OrderedFill::Content content, std::size_t left = 0) noexcept;
   void claim(std::uint64_t address, std::uint64_t size);
   void await_touches(std::uint64_t address, std::uint64_t size, int intent) noexcept;
   void forget(std::uint64_t address, std::uint64_t size) noexcept;
@@ -89,8 +91,8 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   std::vector<std::string> intents_;
   std::vector<std::vector<PlaceId>> orders_;  // by intent
   mutable std::mutex mutex_;
-  std::atomic<Working*> working_{nullptr};  // made with the first block or range
-  std::map<std::uint64_t, Block> blocks_;   // by address
+  std::atomic<Working*> working_{nullptr};          // made with the first block or range
+  std::map<std::uint64_t, Block> blocks_;           // by address
   std::map<std::uint64_t, std::uint64_t> filling_;  // address and size of what is being filled just now
   memory::PlacedRanges placed_;
 };

@@ -34,6 +34,7 @@ struct OrderedFill::Work {
   std::span<const PlaceId> order;
   Content content;
   Progress& progress;
+  std::size_t left;      // places that neighbours have left
   std::size_t rank = 0;  // in the order
   Outcome outcome{};
   std::uint64_t batch = 0;                    // bytes from `at` on that are looked at
@@ -153,7 +154,11 @@ bool OrderedFill::take_from(Work& work, PlaceId place) noexcept {
   if (work.content == Content::none && work.end - work.at >= large && take_at_once(place, large, keep))
     return settle(work, place, large, large);
   const auto missing = work.missing(place, work.batch);
-  const auto reserved = missing > 0 ? reserve(place, missing, keep) : 0;
+  std::uint64_t reserved = 0;
+  if (missing > 0 && work.rank < work.left)
+    reserved = take_at_once(place, missing, keep) ? missing : 0;
+  else if (missing > 0)
+    reserved = reserve(place, missing, keep);
   const auto size = work.beginning(place, reserved);
   return size > 0 && settle(work, place, size, reserved);
 }
@@ -201,9 +206,10 @@ void OrderedFill::take_batch(Work& work) noexcept {
 }
 
 OrderedFill::Outcome OrderedFill::fill(std::uint64_t address, std::uint64_t size, std::span<const PlaceId> order,
-                                       Content content, Progress& progress) noexcept {
-  Work work{address, address + size, order, content, progress};
+                                       Content content, Progress& progress, std::size_t left) noexcept {
+  Work work{address, address + size, order, content, progress, left};
   while (work.at < work.end) take_batch(work);
+  work.outcome.left = std::max(work.rank, left);
   return work.outcome;
 }
 

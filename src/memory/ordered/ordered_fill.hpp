@@ -62,11 +62,14 @@ class OrderedFill {
   struct Outcome {
     int error = 0;       // an errno value: a part was refused by the system, or there was no room for it (ENOMEM)
     bool again = false;  // pages have made room in a place that the range's beginning could not have: once more
+    std::size_t left = 0;  // so many of the ordering's first places have been left
   };
   // Places the range, whole pages, in parts that cover it, also where some are refused. What the ledger held for
-  // the range before has to be given back before. Safe from several threads, for ranges that do not overlap.
+  // the range before has to be given back before. `left`: so many places were left when neighbours were placed;
+  // they serve again where there is room for whole batches and the slack, not for every page that somebody gives
+  // back. Safe from several threads, for ranges that do not overlap.
   Outcome fill(std::uint64_t address, std::uint64_t size, std::span<const PlaceId> order, Content content,
-               Progress& progress) noexcept;
+               Progress& progress, std::size_t left = 0) noexcept;
   // The first place of the ordering with room for so much above its mark, else the one with the most.
   [[nodiscard]] PlaceId preferred(std::uint64_t size, std::span<const PlaceId> order) noexcept;
 

@@ -26,7 +26,8 @@ class PlacedRanges {
   std::vector<Range> remove(std::uint64_t address, std::uint64_t size);
   // The range that holds the address; size 0 when none does.
   [[nodiscard]] Range find(std::uint64_t address) const noexcept;
-  // The addresses around this one, between begin and end, of which nothing is known; size 0 where it is in a range.
+  // The addresses around this one, between begin and end, of which nothing is known; size 0 where it is in a
+  // range.
   struct Gap {
     std::uint64_t address = 0;
     std::uint64_t size = 0;

@@ -59,9 +59,9 @@ inline constexpr const char* k_spill_counts = "spill.";
 
 // Data by intent (memory/ordered/ordered_fill.hpp).
 struct IntentSpec {
-  std::string name;             // of the whole process; "": only what the program asks for
+  std::string name;              // of the whole process; "": only what the program asks for
   double mark = memory::k_mark;  // the share of each place that is left free
-  bool eager = false;           // pages come at once, not with the first touch
+  bool eager = false;            // pages come at once, not with the first touch
 
   [[nodiscard]] bool is_wanted() const { return !name.empty(); }
 };

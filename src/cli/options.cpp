@@ -221,6 +221,16 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
                    "memory that each process may have, 4GiB: what does not fit is in a file of --spill, and comes "
                    "in before it is needed");
     app.add_option("--spill", options.spill, "folder of that file")->default_str("$TMPDIR, else /var/tmp");
+    app.add_option("--intent", options.intent,
+                   "place the program's large data by an ordering of the machine: bandwidth, latency, capacity, "
+                   "normal, or one "
+                   "of the machine file's; terrace machine orderings shows them. Nothing is learned then, and no "
+                   "profile made");
+    app.add_option("--mark", options.mark, "share of each place that data by intent leave free")
+        ->check(CLI::Range(0.0, 0.95))
+        ->capture_default_str();
+    app.add_flag("--eager", options.eager,
+                 "place data by intent when they are allocated, not when they are first touched");
   }
   std::vector<std::string> configurations;
   if (simulated) {
@@ -253,6 +263,12 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   app.add_flag("--json", options.json, "print the summary as JSON on standard error");
   app.add_flag("--quiet,-q", options.quiet, "print no summary");
   app.add_flag("--keep-journals", options.keep_journals, "leave the journals beside the profile");
+  // Nobody plans beside an intent, and there is nothing to plan from.
+  if (auto* const intent = app.get_option_no_throw("--intent"))
+    for (const char* other :
+         {"--plan", "--better-plan", "--planner", "--hints", "--let", "--memory", "--spill", "--phases", "--loop",
+          "--sample", "--progress", "--collector", "--output", "--json", "--keep-journals"})
+      intent->excludes(app.get_option(other));
   if (!parse_words(app, verb, argc, argv)) return std::nullopt;
   for (const auto& one : configurations) options.configurations.push_back(parse_configuration(one, configuration));
   if (replayed) return options;

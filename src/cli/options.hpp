@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/units.hpp"
+#include "memory/ordered/ordered_fill.hpp"
 #include "observe/collector_variant.hpp"
 #include "observe/progress_variant.hpp"
 
@@ -44,11 +45,14 @@ struct LaunchOptions {
   std::optional<double> sample_cycles;  // none: the collector's own
   std::string progress;                 // "" for the plan's, or else the default
   std::string collector{observe::k_default_collector};
-  std::string output;  // "" = PROGRAM.JOB.terrace here
-  std::string misses;  // where to record the classified misses; "" for nowhere
-  std::string memory;  // run: of each process, the rest of its data in a file; "" for no limit
-  std::string spill;   // run: the folder of that file; "" for the current one
-  std::string gauges;  // run: file for Prometheus' textfile collector; "" for none
+  std::string output;            // "" = PROGRAM.JOB.terrace here
+  std::string misses;            // where to record the classified misses; "" for nowhere
+  std::string memory;            // run: of each process, the rest of its data in a file; "" for no limit
+  std::string spill;             // run: the folder of that file; "" for the current one
+  std::string intent;            // run: data by the ordering of this intent; "" for whoever plans
+  double mark = memory::k_mark;  // run: the share of each place that orderings leave free
+  bool eager = false;            // run: what is placed by intent comes at once
+  std::string gauges;            // run: file for Prometheus' textfile collector; "" for none
   bool json = false;
   bool quiet = false;
   bool keep_journals = false;

@@ -22,6 +22,7 @@
 #include "machine/discover/discovery.hpp"
 #include "machine/discover/system_files.hpp"
 #include "machine/file/machine_file.hpp"
+#include "machine/ordering.hpp"
 #include "observe/symbols/files/symbols_writer.hpp"
 #include "observe/symbols/symbols.hpp"
 #include "sim/engine/calibrate.hpp"
@@ -281,6 +282,22 @@ runtime::SpillSpec spill_of(const LaunchOptions& options) {
   return spec;
 }
 
+// By intent nobody plans, and what is small stays where the kernel puts it.
+void place_by_intent(const LaunchOptions& options, runtime::Session& session) {
+  session.intent = {options.intent, options.mark, options.eager};
+  if (!session.intent.is_wanted()) return;
+  auto& configuration = session.configurations.front();
+  const auto& machine = configuration.machine;
+  try {
+    machine::standings(machine, machine.domains()[configuration.domain].initiator, options.intent);
+  } catch (const Error& error) {
+    throw Error(Code::invalid, fmt::format("--intent {}: {}", options.intent, error.what()));
+  }
+  configuration.record_only = true;
+  session.hooks = false;
+  session.big_block = Bytes{~std::uint64_t{0}};
+}
+
 }  // namespace
 
 runtime::Session build_session(const LaunchOptions& options, const std::string& directory,
@@ -317,6 +334,7 @@ runtime::Session build_session(const LaunchOptions& options, const std::string& 
   if (options.verb == "replay") return session;
   session.sample_every = options.every;
   session.spill = spill_of(options);
+  place_by_intent(options, session);
   // A cache of lines has to tell a chunk's lines apart.
   const auto cached = [](const runtime::SessionConfiguration& configuration) {
     return !configuration.plan && strategy::find_variant(configuration.planner).fast_memory_is_cache();

@@ -22,10 +22,10 @@ BUILD = Path(os.environ.get("TERRACE_BUILD", HERE.parents[1] / "build" / "releas
 # whose latency is higher. Distances are those that such a machine states. The module of non-volatile memory
 # becomes a node last of all; the kernel's blocks of 128 MiB leave 384 of it.
 NODES = (
-    "256M:cpu=1:100ns/180ns:4096/2048:dist=10/21/13/23/17",
-    "384M:cpu=1:180ns/100ns:2048/4096:dist=21/10/23/13/28",
-    "128M:near=0:130ns/210ns:16384/3000:dist=13/23/10/23/28",
-    "192M:near=1:210ns/130ns:3000/16384:dist=23/13/23/10/28",
+    "192M:cpu=1:100ns/180ns:4096/2048:dist=10/21/13/23/17",
+    "256M:cpu=1:180ns/100ns:2048/4096:dist=21/10/23/13/28",
+    "96M:near=0:130ns/210ns:16384/3000:dist=13/23/10/23/28",
+    "128M:near=1:210ns/130ns:3000/16384:dist=23/13/23/10/28",
     "512M:nvdimm:near=0:350ns/400ns:1024/800:dist=17/28/28/28/10",
 )
 

@@ -38,6 +38,23 @@ views() {
   job "orderings_$1" terrace machine orderings --json
 }
 
+# In a group whose processes may have less memory than any ordinary node has; no swap.
+limited() {
+  mount -t cgroup2 none /sys/fs/cgroup
+  echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+  mkdir /sys/fs/cgroup/job
+  echo 120M >/sys/fs/cgroup/job/memory.max
+  (
+    echo $BASHPID >/sys/fs/cgroup/job/cgroup.procs
+    job limited_machine terrace machine --json
+    job limited_said terrace machine
+    job limited_check terrace machine check --json
+    job limited_budget terrace run --fast 80MiB -o "$out/limited.terrace" -- "$build/workloads/cg" --class S
+    job limited_spill terrace run --memory 64MiB --spill /var/tmp -- "$build/workloads/cg" --class S
+    job limited_intent terrace run --intent bandwidth -- "$build/tests/integration/by_intent" malloc 80
+  )
+  cp /sys/fs/cgroup/job/memory.events "$out/limited_events.txt"
+}
 # The kernel looks for pages to move as often as it can.
 balance() {
   mount -t debugfs none /sys/kernel/debug
@@ -48,6 +65,8 @@ balance() {
 }
 
 views four
+job ordered "$build/tests/guest/ordered_spill_test"  # alone: it fills all nodes
+limited
 balance
 job balancing "$guest/balancing_test"
 job stress "$guest/stress" 20

@@ -104,8 +104,8 @@ TEST_F(Intent, WrongNamesAreRefused) {
     EXPECT_EQ(std::count(done.output.begin(), done.output.end(), '\n'), 1) << done.output;
   };
   refused("--intent bandwdth", "did you mean 'bandwidth'?");
-  refused("--intent bandwidth --planner auto", "--planner excludes --intent");
-  refused("--intent bandwidth --memory 1GiB", "--memory excludes --intent");
+  refused("--intent bandwidth --planner auto", "--planner beside --intent: data are placed by an intent alone");
+  refused("--intent bandwidth --memory 1GiB", "--memory beside --intent: ");
   refused("--intent bandwidth --mark 1.5", "--mark");
 }
 

@@ -56,6 +56,11 @@ TEST_F(Intent, ThreadsForksAndClosedFilesAreNoTrouble) {
   }
 }
 
+// At whatever moment of a chunk's being filled.
+TEST_F(Intent, ForksManyTimes) {
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(with("--intent latency", std::string(k_program) + "fork 16").status, 0);
+}
+
 TEST_F(Intent, ProcessesOfAJobAreSummedUp) {
   const auto done =
       with("--intent capacity", "sh -c '" TERRACE_BY_INTENT " malloc 8; " TERRACE_BY_INTENT " malloc 8'");

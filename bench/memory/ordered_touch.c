@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <terrace/terrace.h>
+#include <time.h>
 
 enum { k_most = 99, k_page = 4096 };
 

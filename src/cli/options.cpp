@@ -101,6 +101,17 @@ bool yes_or_no(const std::string& key, const std::string& value) {
   throw Error(Code::invalid, "--config: '" + key + "=" + value + "' is neither yes nor no");
 }
 
+// Nobody plans beside an intent, and there is nothing to plan from.
+void check_beside_intent(const CLI::App& app) {
+  for (const char* other :
+       {"--plan", "--better-plan", "--planner", "--hints", "--let", "--memory", "--spill", "--phases", "--loop",
+        "--sample", "--progress", "--collector", "--output", "--json", "--keep-journals"})
+    if (app.get_option(other)->count() > 0)
+      throw Error(
+          Code::invalid,
+          std::string(other) + " beside --intent: data are placed by an intent alone; leave one of them out");
+}
+
 }  // namespace
 
 ConfigurationOptions parse_configuration(const std::string& text, const ConfigurationOptions& defaults) {
@@ -263,13 +274,8 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   app.add_flag("--json", options.json, "print the summary as JSON on standard error");
   app.add_flag("--quiet,-q", options.quiet, "print no summary");
   app.add_flag("--keep-journals", options.keep_journals, "leave the journals beside the profile");
-  // Nobody plans beside an intent, and there is nothing to plan from.
-  if (auto* const intent = app.get_option_no_throw("--intent"))
-    for (const char* other :
-         {"--plan", "--better-plan", "--planner", "--hints", "--let", "--memory", "--spill", "--phases", "--loop",
-          "--sample", "--progress", "--collector", "--output", "--json", "--keep-journals"})
-      intent->excludes(app.get_option(other));
   if (!parse_words(app, verb, argc, argv)) return std::nullopt;
+  if (!options.intent.empty()) check_beside_intent(app);
   for (const auto& one : configurations) options.configurations.push_back(parse_configuration(one, configuration));
   if (replayed) return options;
   if (verb == "record") options.every = followed_every(every, options);

@@ -56,6 +56,11 @@ TEST_F(Intent, ThreadsForksAndClosedFilesAreNoTrouble) {
   }
 }
 
+// At whatever moment of a chunk's being filled.
+TEST_F(Intent, ForksManyTimes) {
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(with("--intent latency", std::string(k_program) + "fork 16").status, 0);
+}
+
 TEST_F(Intent, ProcessesOfAJobAreSummedUp) {
   const auto done =
       with("--intent capacity", "sh -c '" TERRACE_BY_INTENT " malloc 8; " TERRACE_BY_INTENT " malloc 8'");
@@ -104,8 +109,8 @@ TEST_F(Intent, WrongNamesAreRefused) {
     EXPECT_EQ(std::count(done.output.begin(), done.output.end(), '\n'), 1) << done.output;
   };
   refused("--intent bandwdth", "did you mean 'bandwidth'?");
-  refused("--intent bandwidth --planner auto", "--planner excludes --intent");
-  refused("--intent bandwidth --memory 1GiB", "--memory excludes --intent");
+  refused("--intent bandwidth --planner auto", "--planner beside --intent: data are placed by an intent alone");
+  refused("--intent bandwidth --memory 1GiB", "--memory beside --intent: ");
   refused("--intent bandwidth --mark 1.5", "--mark");
 }
 

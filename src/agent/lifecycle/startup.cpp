@@ -83,8 +83,8 @@ void in_parent() {
 
 void in_child() {
   transfer::release_exchanges_in_child();
-  if (auto* const ordered = ordered_heap()) ordered->in_child();
   release_after_fork();
+  if (auto* const ordered = ordered_heap()) ordered->in_child();  // needs the internal heap
   if (process()) {
     Process* const made = after_fork();
     if (made && made != process()) {

@@ -31,6 +31,8 @@ using tests::kernel_nodes;
 using When = OrderedHeap::When;
 
 constexpr int k_batch_pages = 512;
+constexpr int k_listed_pages =
+    2 * 63;  // that two processors' lists give back at a time: `batch` in /proc/zoneinfo
 constexpr std::size_t k_processes = 4;
 
 std::uint64_t figure(int node, const std::string& name) {
@@ -73,10 +75,11 @@ struct Free {
   double total;
   double account;  // the kernel's
   double all;
-  // To within a batch. The account is what Terrace goes by; pages that it lacks are on the processors' lists.
+  // To within a batch. The account is what Terrace goes by; pages that it lacks are on the processors' lists,
+  // which give some back to it at any time.
   void expect_at_mark(int node) const {
     EXPECT_GE(all, 0.1 * total - k_batch_pages) << "node " << node;
-    EXPECT_LE(account, 0.1 * total + k_batch_pages) << "node " << node;
+    EXPECT_LE(account, 0.1 * total + k_batch_pages + k_listed_pages) << "node " << node;
   }
 };
 

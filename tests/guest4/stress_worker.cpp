@@ -2,6 +2,7 @@
 #include "stress_worker.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <string>
 
@@ -28,6 +29,16 @@ Bytes free_memory(void* context, PlaceId place) {
   while (file >> word)
     if (word == "MemFree:" && file >> kib) break;
   return Bytes{std::max(kib << 10, k_left_free) - k_left_free};
+}
+
+// The kernel's answer for pages that are there: it says ENOENT of one that it is moving itself, for compaction.
+std::vector<int> settled_nodes(std::uint64_t address, std::size_t pages) {
+  auto nodes = kernel_nodes(address, pages);
+  for (int attempt = 0; attempt < k_attempts && std::ranges::count(nodes, -ENOENT) > 0; ++attempt) {
+    ::usleep(1000);
+    nodes = kernel_nodes(address, pages);
+  }
+  return nodes;
 }
 
 }  // namespace
@@ -114,7 +125,8 @@ void StressWorker::move(StressReport&) {
   std::vector<transfer::TransferRequest> requests;
   for (std::size_t i = 0; i < count; ++i)
     requests.push_back({object.first + first + static_cast<ChunkId>(i), place});
-  last_ = mover_.submit(requests) + count - 1;
+  mover_.submit(requests);
+  pending_ += count;
 }
 
 void StressWorker::release(std::size_t index) {
@@ -128,6 +140,7 @@ void StressWorker::release(std::size_t index) {
 
 void StressWorker::collect(StressReport& report) {
   for (const auto& result : mover_.completions()) {
+    --pending_;
     if (result.refused && result.error != 0) report.last_error = result.error;
     ++(!result.refused ? report.moved : result.error == 0 ? report.no_room : report.refused);
   }
@@ -139,28 +152,30 @@ void StressWorker::make_whole(const Object& object, StressReport& report) {
   const auto is_whole = [&](ChunkId id) {
     const auto& chunk = chunks_[id];
     const auto node = machine_.place(chunk.place).numa_node;
-    const auto nodes = kernel_nodes(chunk.address, chunk.size / k_page);
+    const auto nodes = settled_nodes(chunk.address, chunk.size / k_page);
     return std::all_of(nodes.begin(), nodes.end(), [&](int one) { return one == node; });
   };
   for (auto chunk = object.first; chunk < object.first + object.chunks; ++chunk) {
     if (is_whole(chunk)) continue;
     ++report.in_parts;
-    for (int attempt = 0; attempt < k_attempts && !is_whole(chunk); ++attempt)
+    for (int attempt = 0; attempt < k_attempts && !is_whole(chunk); ++attempt) {
       mover_.wait(mover_.submit({chunk, chunks_[chunk].place}));
+      ++pending_;
+    }
   }
   collect(report);
 }
 
 void StressWorker::count(StressReport& report) {
-  if (last_ != 0) mover_.wait(last_);
-  collect(report);
+  // Not for the last ticket: its object may be freed, which ends it before those that were asked for earlier.
+  for (collect(report); pending_ > 0; collect(report)) ::usleep(1000);
   report.held.fill(0);
   report.kernel.fill(0);
   const auto& places = machine_.places();
   for (auto& object : objects_) {
     touch(object, 0, object.written.size(), report);
     make_whole(object, report);
-    const auto nodes = kernel_nodes(reinterpret_cast<std::uint64_t>(object.data), object.written.size());
+    const auto nodes = settled_nodes(reinterpret_cast<std::uint64_t>(object.data), object.written.size());
     std::size_t page = 0;
     for (auto chunk = object.first; chunk < object.first + object.chunks; ++chunk) {
       const auto place = chunks_[chunk].place.load();
@@ -173,7 +188,7 @@ void StressWorker::count(StressReport& report) {
     }
   }
   if (end_ == 0) return;
-  const auto nodes = kernel_nodes(space_.base(), (end_ - space_.base()) / k_page);
+  const auto nodes = settled_nodes(space_.base(), (end_ - space_.base()) / k_page);
   for (std::size_t i = 0; i < places.size(); ++i)
     report.beside.at(i) =
         static_cast<std::uint64_t>(std::count(nodes.begin(), nodes.end(), places[i].numa_node)) * k_page -

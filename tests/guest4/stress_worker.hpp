@@ -65,8 +65,8 @@ class StressWorker {
   memory::ProvidersByPlace provider_{machine_, chunks_};
   transfer::MoveQueue mover_{machine_, chunks_, ledger_, clock_};
   std::vector<Object> objects_;
-  transfer::Ticket last_ = 0;
-  std::uint64_t end_ = 0;  // of all addresses that were ever used
+  std::uint64_t pending_ = 0;  // transfers whose results have not been collected
+  std::uint64_t end_ = 0;      // of all addresses that were ever used
   std::mt19937_64 random_;
 };
 

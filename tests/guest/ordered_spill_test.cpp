@@ -130,7 +130,9 @@ class OrderedSpill : public ::testing::Test {
     settle();
   }
   void TearDown() override {
-    if (page_) EXPECT_EQ(vmstat("oom_kill"), kills_);
+    if (page_) {
+      EXPECT_EQ(vmstat("oom_kill"), kills_);
+    }
   }
   // A heap lives as long as its process.
   [[nodiscard]] OrderedHeap& heap() const {

@@ -110,8 +110,8 @@ TERRACE_PUBLIC void* terrace_alloc(size_t size, const char* intent);
 TERRACE_PUBLIC terrace_status terrace_apply(void* address, size_t length, const char* intent);
 
 /* What the calling thread allocates from now on (malloc and its sisters, new, Fortran's allocate; blocks of 1 MiB
- * and more) is placed by the intent, with the first touch of each chunk of 2 MiB. NULL: by the run's (`terrace run
- * --intent`), if it has one. */
+ * and more) is placed by the intent, with the first touch of each chunk: 2 MiB, of large blocks up to 32. NULL: by
+ * the run's intent (`terrace run --intent`), if it has one. */
 TERRACE_PUBLIC terrace_status terrace_intent(const char* intent);
 
 /* --- hints ------------------------------------------------------------------------------------------- */

@@ -133,7 +133,9 @@ class OrderedSpill : public ::testing::Test {
     settle();
   }
   void TearDown() override {
-    if (page_) EXPECT_EQ(vmstat("oom_kill"), kills_);
+    if (page_) {
+      EXPECT_EQ(vmstat("oom_kill"), kills_);
+    }
   }
   // A heap lives as long as its process.
   [[nodiscard]] OrderedHeap& heap() const {
@@ -254,8 +256,8 @@ class SeveralProcesses : public OrderedSpill, public ::testing::WithParamInterfa
 // Four processes fill at once: no place but the last passes its mark by more than a batch.
 TEST_P(SeveralProcesses, FillAtOnceAndNobodyPassesAMark) {
   const auto nodes = order("bandwidth");
-  std::vector<long> room;
-  for (const auto node : nodes) room.push_back(above_mark(node));
+  std::vector<long> room(nodes.size());
+  std::ranges::transform(nodes, room.begin(), above_mark);
   // Each child's own tables and threads come from the first node, too: some room is left for them behind the last.
   const auto share = spilling_size(nodes) / k_processes / k_huge_page * k_huge_page;
   std::array<int, 2> done{};

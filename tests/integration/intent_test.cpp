@@ -114,6 +114,16 @@ TEST_F(Intent, WrongNamesAreRefused) {
   refused("--intent bandwidth --mark 1.5", "--mark");
 }
 
+#ifdef TERRACE_BY_INTENT_FORTRAN
+TEST_F(Intent, FortranHasTheSameCalls) {
+  const auto done = with("", TERRACE_BY_INTENT_FORTRAN);
+  EXPECT_EQ(done.status, 0) << done.output;
+  EXPECT_EQ(done.output,
+            "apply 0\nknown T  2097152.\nzeros  0.0\nknown T\nunknown F\nintent 0\nknown T  6291456.\n"
+            "intents 1 0\n");
+}
+#endif
+
 TEST_F(Intent, AnOrderOfTheUsersOwn) {
   std::ofstream(root_ + "/own.toml") << R"(schema = 1
 name = "own"

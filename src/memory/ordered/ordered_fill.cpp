@@ -122,6 +122,8 @@ bool OrderedFill::settle(Work& work, PlaceId place, std::uint64_t size, std::uin
     ledger_.give(place, {reserved});
     return false;
   }
+  const bool more = size > reserved && ledger_.take(place, {size - reserved});
+  work.progress.placed({work.at, size, place, more ? size : reserved});
   work.progress.open(work.at, size);
   const bool has_content = work.content == Content::some;
   const auto absent = has_content ? std::ranges::count(work.pages(size), k_no_place) : 1;
@@ -134,8 +136,6 @@ bool OrderedFill::settle(Work& work, PlaceId place, std::uint64_t size, std::uin
   }
   if (absent > 0) work.note(system_.populate(work.at, size));
   ledger_.populated(place, {reserved});
-  const bool more = size > reserved && ledger_.take(place, {size - reserved});
-  work.progress.placed({work.at, size, place, more ? size : reserved});
   work.at += size;
   return true;
 }
@@ -143,8 +143,8 @@ bool OrderedFill::settle(Work& work, PlaceId place, std::uint64_t size, std::uin
 // Nothing is populated.
 void OrderedFill::leave(Work& work, PlaceId place, std::uint64_t size) noexcept {
   if (place != k_no_place && system_.prefer(work.at, size, place) != 0) place = k_no_place;
-  work.progress.open(work.at, size);
   work.progress.placed({work.at, size, place, 0});
+  work.progress.open(work.at, size);
   work.at += size;
 }
 

@@ -49,9 +49,9 @@ class OrderedFill {
   class Progress {
    public:
     virtual ~Progress() = default;
-    // The part's policy is set; its pages may come from now on.
-    virtual void open(std::uint64_t /*address*/, std::uint64_t /*size*/) noexcept {}
+    // The part's policy is set. Then open(): its pages may come from now on.
     virtual void placed(const Part& part) noexcept = 0;
+    virtual void open(std::uint64_t /*address*/, std::uint64_t /*size*/) noexcept {}
   };
   enum class Content : std::uint8_t { none, some };  // some: pages that are there are moved
 

@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <functional>
 #include <map>
 #include <random>
 
@@ -106,7 +107,12 @@ class System final : public PlaceSystem {
     }
     return 0;
   }
-  void pause() noexcept override { ::usleep(50); }
+  void pause() noexcept override {
+    if (on_pause)
+      on_pause();
+    else
+      ::usleep(50);
+  }
 
   // Puts a page there, as if it had been touched.
   void touch(std::uint64_t address, PlaceId place) {
@@ -116,6 +122,7 @@ class System final : public PlaceSystem {
 
   std::map<std::uint64_t, PlaceId> policy, pages;
   PlaceId refuses = k_no_place;
+  std::function<void()> on_pause;
 
  private:
   Machine& machine_;
@@ -314,6 +321,58 @@ TEST_F(OrderedFillTest, MemoryThatIsThereIsPutInOrder) {
       EXPECT_LE(machine_->most[place].load(), above_mark(place));
     }
   }
+}
+
+// What another has reserved and populates just now counts twice for a moment: who did not wait would leave a place
+// that still has room.
+TEST_F(OrderedFillTest, APlaceIsNotLeftWhileAnotherIsHalfDone) {
+  Ledger ledger(*shared_.page, whole());
+  System system(*machine_, 0);
+  std::array<int, 2> to{};
+  std::array<int, 2> from{};
+  ASSERT_EQ(::pipe(to.data()), 0);
+  ASSERT_EQ(::pipe(from.data()), 0);
+  // The other leaves 20 pages above the mark of place 0, and has populated 40 of its last 64.
+  const auto child = ::fork();
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    System others(*machine_, 1);
+    const auto before = above_mark(0) - 20 - 64;
+    if (!ledger.take(0, {before * k_page})) ::_exit(1);
+    for (std::uint64_t i = 0; i < before; ++i) others.touch(k_address + i * k_page, 0);
+    struct Unlimited {
+      static Bytes of(void*, PlaceId) { return {1ULL << 40}; }
+    };
+    if (!ledger.reserve(0, {64 * k_page}, {Unlimited::of, nullptr})) ::_exit(1);
+    std::uint64_t done = before;
+    const auto take = [&](std::uint64_t pages) {
+      for (const auto end = done + pages; done < end; ++done) others.touch(k_address + done * k_page, 0);
+    };
+    take(40);
+    char byte = 0;
+    if (::write(from[1], &byte, 1) != 1 || ::read(to[0], &byte, 1) != 1) ::_exit(1);
+    take(24);
+    ledger.populated(0, {64 * k_page});
+    if (::write(from[1], &byte, 1) != 1 || ::read(to[0], &byte, 1) != 1) ::_exit(1);
+    ::_exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(from[0], &byte, 1), 1);
+  int pauses = 0;
+  system.on_pause = [&] {
+    if (pauses++ > 0) return;
+    EXPECT_EQ(::write(to[1], &byte, 1), 1);
+    EXPECT_EQ(::read(from[0], &byte, 1), 1);
+  };
+  OrderedFill fill(ledger, system, k_places, k_settings);
+  Parts parts;
+  const std::array<PlaceId, k_places> order{0, 1, 2};
+  EXPECT_EQ(fill.fill(2 * k_address, 50 * k_page, order, OrderedFill::Content::none, parts).error, 0);
+  EXPECT_EQ(pauses, 1);
+  EXPECT_EQ(pages_on(system, 0), 20U);
+  EXPECT_EQ(pages_on(system, 1), 30U);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
 }
 
 // Random histories: several processes fill at once in orders of their own, and are killed at any instant. There is

@@ -31,8 +31,8 @@ using tests::kernel_nodes;
 using When = OrderedHeap::When;
 
 constexpr int k_batch_pages = 512;
-constexpr int k_listed_pages =
-    2 * 63;  // that two processors' lists give back at a time: `batch` in /proc/zoneinfo
+// What two processors' lists give back at a time (`batch` in /proc/zoneinfo).
+constexpr int k_listed_pages = 2 * 63;
 constexpr std::size_t k_processes = 4;
 
 std::uint64_t figure(int node, const std::string& name) {

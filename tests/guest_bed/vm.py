@@ -234,7 +234,9 @@ def run(
             status = shared / "status"
             if not status.exists():
                 said = ended.stderr.strip()[-300:]
-                raise GuestError(f"the guest ended without a result: {said} {_tail(folder)}")
+                raise GuestError(
+                    f"the guest ended without a result (status {ended.returncode}): {said} {_tail(folder)}"
+                )
             if out is not None:
                 shutil.copytree(shared, out, dirs_exist_ok=True)
             return int(status.read_text()), (shared / "output").read_text(errors="replace")

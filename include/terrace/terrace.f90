@@ -16,14 +16,15 @@
 !
 ! Trailing blanks of names do not count. Every call may be made at any time; without `terrace` they do nothing.
 module terrace
-  use, intrinsic :: iso_c_binding, only: c_double, c_int, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_char, c_double, c_int, c_ptr, c_size_t
   implicit none
   private
   public :: terrace_active, terrace_seconds, terrace_loop_begin, terrace_loop_end, terrace_phase
   public :: terrace_object, terrace_forget, terrace_where
   public :: terrace_value, terrace_refs, terrace_depends
+  public :: terrace_alloc, terrace_free, terrace_apply, terrace_intent
 
-  ! What terrace_object, terrace_forget and the hints return, as in terrace.h.
+  ! What terrace_object, terrace_forget, terrace_apply, terrace_intent and the hints return, as in terrace.h.
   integer(c_int), parameter, public :: terrace_ok = 0, terrace_invalid = 1, terrace_no_memory = 2
   integer(c_int), parameter, public :: terrace_not_active = 3, terrace_unsupported = 4
 
@@ -78,6 +79,34 @@ module terrace
       import :: c_int
       character(len=*), intent(in) :: phase, object
       integer(c_int), value :: used
+    end function
+
+    ! `bytes` bytes placed at once by an intent, for c_f_pointer; the name ends with c_null_char. Null where there
+    ! is no such intent, or no memory.
+    type(c_ptr) function terrace_alloc(bytes, intent_name) bind(C, name="terrace_alloc")
+      import :: c_char, c_ptr, c_size_t
+      integer(c_size_t), value :: bytes
+      character(kind=c_char), dimension(*), intent(in) :: intent_name
+    end function
+
+    ! Of terrace_alloc.
+    subroutine terrace_free(address) bind(C, name="terrace_free")
+      import :: c_ptr
+      type(c_ptr), value :: address
+    end subroutine
+
+    ! The whole pages of `bytes` bytes from the first element of `array` on are placed by an intent.
+    integer(c_int) function terrace_apply(array, bytes, intent_name) bind(C, name="terrace_fortran_apply")
+      import :: c_int, c_size_t
+      type(*), dimension(*), intent(in) :: array
+      integer(c_size_t), value :: bytes
+      character(len=*), intent(in) :: intent_name
+    end function
+
+    ! What the calling thread allocates from now on is placed by an intent; by the run's if it is blank.
+    integer(c_int) function terrace_intent(intent_name) bind(C, name="terrace_fortran_intent")
+      import :: c_int
+      character(len=*), intent(in) :: intent_name
     end function
 
     ! The object is no longer of interest; its memory stays valid.

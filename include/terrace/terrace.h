@@ -87,6 +87,33 @@ TERRACE_PUBLIC terrace_status terrace_forget(void* address);
  * to Terrace. The string lives as long as the program. */
 TERRACE_PUBLIC const char* terrace_where(const void* address);
 
+/* --- places by intent -------------------------------------------------------------------------------- */
+
+/* An intent is "bandwidth", "latency", "capacity", "normal", or a name of the machine file's own: for each the
+ * machine has an ordering of its places (`terrace machine orderings`). A range that is placed by one fills the
+ * first place until a tenth of it is left free (`terrace run --mark`), then the next, in the order of addresses;
+ * several processes of a job that fill at once go by one account. When all places are so full, the one with the
+ * most room serves. Needs `terrace run` on real memory; an unknown intent is refused, and the text names those
+ * that there are. */
+
+/* `size` bytes of zeros, page-aligned, placed at once: what is allocated so should be going to be used. NULL if
+ * the intent is unknown, size is 0, or there is no memory; where only the placement failed, memory as the kernel
+ * gives it, and the reason is in terrace_last_error(). Without `terrace run`: plain allocation, whatever the
+ * intent. Free with terrace_free or free. */
+TERRACE_PUBLIC void* terrace_alloc(size_t size, const char* intent);
+
+/* The whole pages in [address, address+length), private memory of any kind: pages that are there are moved, the
+ * others come at once. What is in the range is no longer of any object, and stays where it is put.
+ * TERRACE_INVALID: the intent is unknown, no whole page is in the range, or a part is not mapped;
+ * TERRACE_NO_MEMORY: there is no room for all of it; TERRACE_UNSUPPORTED: the system does not let all of it be
+ * placed, or in virtual time. */
+TERRACE_PUBLIC terrace_status terrace_apply(void* address, size_t length, const char* intent);
+
+/* What the calling thread allocates from now on (malloc and its sisters, new, Fortran's allocate; blocks of 1 MiB
+ * and more) is placed by the intent, with the first touch of each chunk: 2 MiB, of large blocks up to 32. NULL: by
+ * the run's intent (`terrace run --intent`), if it has one. */
+TERRACE_PUBLIC terrace_status terrace_intent(const char* intent);
+
 /* --- hints ------------------------------------------------------------------------------------------- */
 
 /* What is known before anything was learned. Where the user gives hints of the same, in a file or by --let, these

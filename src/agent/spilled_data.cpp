@@ -1,19 +1,15 @@
 // See spilled_data.hpp.
 #include "agent/spilled_data.hpp"
 
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <new>
 #include <string>
 
 #include "agent/heap/spilled_heap.hpp"
+#include "agent/shared_counts.hpp"
 #include "core/error.hpp"
 #include "observe/threads/thread.hpp"
 #include "strategy/spill/next_use.hpp"
@@ -41,14 +37,10 @@ void say_sentence(const char* sentence) {
 
 // Shared with the launcher, who tells what became of it.
 transfer::SpillCounts& counts_in(const std::string& directory) {
-  const auto path = directory + "/" + runtime::k_spill_counts + std::to_string(getpid());
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  void* page = MAP_FAILED;
-  if (file >= 0 && ftruncate(file, sizeof(transfer::SpillCounts)) == 0)
-    page = mmap(nullptr, sizeof(transfer::SpillCounts), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  if (file >= 0) syscall(SYS_close, file);
-  if (page == MAP_FAILED) throw Error(Code::failed, "memory over a file: " + path + " cannot be made");
-  return *new (page) transfer::SpillCounts;
+  std::string path;
+  auto* const counts = make_counts<transfer::SpillCounts>(directory, runtime::k_spill_counts, &path);
+  if (!counts) throw Error(Code::failed, "memory over a file: " + path + " cannot be made");
+  return *counts;
 }
 
 // As much data as memory and disk hold.

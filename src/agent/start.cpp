@@ -15,10 +15,12 @@
 #include <utility>
 #include <vector>
 
+#include "agent/every_thread_clock.hpp"
 #include "agent/function_names.hpp"
 #include "agent/interpose/scheduling.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "agent/lifecycle/process.hpp"
+#include "agent/ordered_data.hpp"
 #include "agent/program_coverage.hpp"
 #include "agent/program_loops.hpp"
 #include "agent/spilled_data.hpp"
@@ -36,7 +38,6 @@
 #include "runtime/session/session.hpp"
 #include "sim/recording/write/recording_writer.hpp"
 #include "sim/scheduler/scheduler.hpp"
-#include "sim/scheduler/thread_clocks.hpp"
 
 namespace terrace::agent {
 namespace {
@@ -102,40 +103,6 @@ class ProgramClock final : public Clock {
   sim::Scheduler* scheduler_ = nullptr;
 };
 
-// What happens between threads happens in every configuration.
-class EveryThreadClock final : public sim::ThreadClocks {
- public:
-  explicit EveryThreadClock(std::mutex& mutex) : mutex_(mutex) {}
-  void add(sim::ThreadClocks& configuration) { configurations_.push_back(&configuration); }
-  void runs(std::uint32_t thread) override {
-    in_each([=](auto& configuration) { configuration.runs(thread); });
-  }
-  void alive(std::uint32_t threads) override {
-    in_each([=](auto& configuration) { configuration.alive(threads); });
-  }
-  void follow(std::uint32_t thread, std::uint32_t other) override {
-    in_each([=](auto& configuration) { configuration.follow(thread, other); });
-  }
-  void meet(std::span<const std::uint32_t> threads) override {
-    in_each([=](auto& configuration) { configuration.meet(threads); });
-  }
-  void release(std::uint64_t lock) override {
-    in_each([=](auto& configuration) { configuration.release(lock); });
-  }
-  void acquire(std::uint64_t lock) override {
-    in_each([=](auto& configuration) { configuration.acquire(lock); });
-  }
-
- private:
-  template <class Work>
-  void in_each(Work work) {
-    const std::lock_guard lock(mutex_);
-    for (auto* const configuration : configurations_) work(*configuration);
-  }
-  std::mutex& mutex_;
-  std::vector<sim::ThreadClocks*> configurations_;
-};
-
 // Everything that lives as long as the process. Never destroyed: threads may still run when it ends.
 struct Everything {
   explicit Everything(runtime::Session given)
@@ -159,6 +126,7 @@ struct Everything {
   FunctionNames names;
   std::optional<ProgramLoops> loops;  // where the main loop is looked for
   bool observing = true;              // accesses are wanted
+  memory::Ledger* ledger = nullptr;   // of the first configuration
   Process process;
 };
 
@@ -286,6 +254,7 @@ void make_runtime(Everything& all) {
     parts.observe = set_aside_unless;
   }
   parts.coverage = all.coverage ? &*all.coverage : nullptr;
+  all.ledger = parts.configurations.front().ledger;
   all.runtime = std::make_unique<runtime::Runtime>(std::move(parts));
   all.sink.report_to(*all.runtime);
   for (const auto& note : all.session.notes) all.runtime->note("note", note);
@@ -325,6 +294,7 @@ Process* build(const char* session_path) {
   if (process.simulated) make_turns(*all);
   process.big_block = all->session.big_block.value;
   process.spilled = make_spilled(all->session, say);
+  process.ordered = make_ordered(all->session, *all->ledger, say);
   if (all->session.hooks && all->session.phases.follows_loops()) {
     process.loops = &all->loops.emplace(process, all->session.phases);
     process.loops->follow(process.simulated, all->session.sample_every);

@@ -7,6 +7,7 @@
 
 #include "cli/calibration.hpp"
 #include "cli/gauges.hpp"
+#include "cli/intent_summary.hpp"
 #include "cli/job_ledgers.hpp"
 #include "cli/journal_folder.hpp"
 #include "cli/session_builder.hpp"
@@ -50,6 +51,9 @@ Ending run_program(const LaunchOptions& given) {
     return run_child(options.command, program_environment(session_file, session.backend));
   }();
   if (session.spill.is_wanted()) tell_of_spill(folder.path(), session.spill, options.quiet);
+  if (session.backend == runtime::Backend::real)
+    tell_of_intents(folder.path(), session.configurations.front().machine, options.quiet);
+  if (session.intent.is_wanted()) return ending;
   folder.merge(options, options.command.front(),
                session.phases.follows_loops()
                    ? "name it with --loop NAME, or with --phases f,g the functions that begin its phases"

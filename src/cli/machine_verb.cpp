@@ -118,15 +118,25 @@ nlohmann::json ledgers_json(const std::vector<memory::LedgerView>& ledgers) {
   return jobs;
 }
 
-// This machine, and what jobs hold of it.
+nlohmann::ordered_json limit_json(const std::optional<machine::MemoryLimit>& limit) {
+  if (!limit) return nullptr;
+  return {{"limit", limit->limit.value},
+          {"used", limit->used ? nlohmann::ordered_json(limit->used->value) : nlohmann::ordered_json(nullptr)},
+          {"version", limit->version}};
+}
+
+// This machine, what the system leaves of it, and what jobs hold of it.
 int show_here(bool json) {
   const auto machine = machine::discover();
+  const auto limit = machine::SystemFiles().memory_limit();
   const auto ledgers = memory::ledgers_of_this_user();
   if (!json) {
-    fmt::print("{}{}", machine::describe(machine), describe_ledgers(ledgers));
+    fmt::print("{}{}{}", machine::describe(machine), limit ? machine::describe(machine, *limit) : "",
+               describe_ledgers(ledgers));
     return 0;
   }
   auto document = nlohmann::ordered_json::parse(machine::describe_json(machine));
+  document["memory_limit"] = limit_json(limit);
   document["jobs"] = ledgers_json(ledgers);
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   return 0;

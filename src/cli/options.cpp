@@ -101,6 +101,17 @@ bool yes_or_no(const std::string& key, const std::string& value) {
   throw Error(Code::invalid, "--config: '" + key + "=" + value + "' is neither yes nor no");
 }
 
+// Nobody plans beside an intent, and there is nothing to plan from.
+void check_beside_intent(const CLI::App& app) {
+  for (const char* other :
+       {"--plan", "--better-plan", "--planner", "--hints", "--let", "--memory", "--spill", "--phases", "--loop",
+        "--sample", "--progress", "--collector", "--output", "--json", "--keep-journals"})
+    if (app.get_option(other)->count() > 0)
+      throw Error(
+          Code::invalid,
+          std::string(other) + " beside --intent: data are placed by an intent alone; leave one of them out");
+}
+
 }  // namespace
 
 ConfigurationOptions parse_configuration(const std::string& text, const ConfigurationOptions& defaults) {
@@ -223,6 +234,16 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
                    "memory that each process may have, 4GiB: what does not fit is in a file of --spill, and comes "
                    "in before it is needed");
     app.add_option("--spill", options.spill, "folder of that file")->default_str("$TMPDIR, else /var/tmp");
+    app.add_option("--intent", options.intent,
+                   "place the program's large data by an ordering of the machine: bandwidth, latency, capacity, "
+                   "normal, or one "
+                   "of the machine file's; terrace machine orderings shows them. Nothing is learned then, and no "
+                   "profile made");
+    app.add_option("--mark", options.mark, "share of each place that data by intent leave free")
+        ->check(CLI::Range(0.0, 0.95))
+        ->capture_default_str();
+    app.add_flag("--eager", options.eager,
+                 "place data by intent when they are allocated, not when they are first touched");
   }
   std::vector<std::string> configurations;
   if (simulated) {
@@ -260,6 +281,7 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   app.add_flag("--quiet,-q", options.quiet, "print no summary");
   app.add_flag("--keep-journals", options.keep_journals, "leave the journals beside the profile");
   if (!parse_words(app, verb, argc, argv)) return std::nullopt;
+  if (!options.intent.empty()) check_beside_intent(app);
   for (const auto& one : configurations) options.configurations.push_back(parse_configuration(one, configuration));
   if (replayed) return options;
   if (verb == "record") options.every = followed_every(every, options);

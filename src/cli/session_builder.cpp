@@ -20,7 +20,9 @@
 #include "core/segment_name.hpp"
 #include "machine/discover/cache_sizes.hpp"
 #include "machine/discover/discovery.hpp"
+#include "machine/discover/system_files.hpp"
 #include "machine/file/machine_file.hpp"
+#include "machine/ordering.hpp"
 #include "observe/symbols/files/symbols_writer.hpp"
 #include "observe/symbols/symbols.hpp"
 #include "sim/engine/calibrate.hpp"
@@ -87,6 +89,21 @@ Bytes memory_of(const ConfigurationOptions& options, const runtime::SessionConfi
   if (const auto reason = sim::why_no_file(configuration.machine, configuration.domain); !reason.empty())
     throw Error(Code::invalid, "--memory: " + reason);
   return memory;
+}
+
+// On real memory a control group's limit holds, whatever the machine has. Says so where a stated budget is cut.
+void limit_budget(runtime::SessionConfiguration& configuration, std::vector<std::string>& sentences) {
+  const auto limit = machine::SystemFiles().memory_limit();
+  if (!limit) return;
+  auto within = machine::within_limit(configuration.machine, configuration.budget, limit->limit);
+  if (within == configuration.budget) return;
+  configuration.budget = std::move(within);
+  if (configuration.budget_text.empty()) return;
+  std::string budget;
+  for (std::size_t i = 0; i < configuration.budget.size(); ++i)
+    budget += (i > 0 ? "," : "") + configuration.machine.places()[i].name + "=" + format(configuration.budget[i]);
+  sentences.push_back(fmt::format("the control group lets this job have {} of memory: the budget is {}",
+                                  format(limit->limit), budget));
 }
 
 runtime::SessionConfiguration build_configuration(const ConfigurationOptions& options,
@@ -281,6 +298,22 @@ runtime::SpillSpec spill_of(const LaunchOptions& options) {
   return spec;
 }
 
+// By intent nobody plans, and what is small stays where the kernel puts it.
+void place_by_intent(const LaunchOptions& options, runtime::Session& session) {
+  session.intent = {options.intent, options.mark, options.eager};
+  if (!session.intent.is_wanted()) return;
+  auto& configuration = session.configurations.front();
+  const auto& machine = configuration.machine;
+  try {
+    machine::standings(machine, machine.domains()[configuration.domain].initiator, options.intent);
+  } catch (const Error& error) {
+    throw Error(Code::invalid, fmt::format("--intent {}: {}", options.intent, error.what()));
+  }
+  configuration.record_only = true;
+  session.hooks = false;
+  session.big_block = Bytes{~std::uint64_t{0}};
+}
+
 }  // namespace
 
 runtime::Session build_session(const LaunchOptions& options, const std::string& directory,
@@ -293,6 +326,8 @@ runtime::Session build_session(const LaunchOptions& options, const std::string& 
     session.configurations.push_back(build_configuration(options.configuration, options));
   for (const auto& configuration : options.configurations)
     session.configurations.push_back(build_configuration(configuration, options));
+  if (session.backend == runtime::Backend::real)
+    for (auto& configuration : session.configurations) limit_budget(configuration, sentences);
   const auto caches_of = [](const runtime::SessionConfiguration& configuration) {
     return sim::cache_shape(configuration.machine,
                             configuration.machine.domains()[configuration.domain].initiator);
@@ -315,6 +350,7 @@ runtime::Session build_session(const LaunchOptions& options, const std::string& 
   if (options.verb == "replay") return session;
   session.sample_every = options.every;
   session.spill = spill_of(options);
+  place_by_intent(options, session);
   // A cache of lines has to tell a chunk's lines apart, and memory over a file its pages.
   const auto cached = [](const runtime::SessionConfiguration& configuration) {
     return !configuration.plan && strategy::find_variant(configuration.planner).fast_memory_is_cache();

@@ -235,6 +235,11 @@ using Budget = std::vector<Bytes>;
 // it is a home. Its rows are for those who ask for them; a budget or a plan that names it lets other data in.
 Budget whole_budget(const Machine& machine);
 
+// The budget where the system lets all places together have `limit` only (a control group): no place has more, and
+// those that are no home have no more together, each cut in proportion to whole granules. A home may
+// have as much as the limit: what is elsewhere has to have a way back, and a page counts once, wherever it is.
+Budget within_limit(const Machine& machine, Budget budget, Bytes limit);
+
 // "hbm=16GiB,ddr=64GiB" (each domain gets that much of the kind), "hbm0=16GiB" (one place), or a bare size
 // (`--fast`): the fastest kind. Throws Error{invalid} naming the word that is wrong and what there is.
 Budget parse_budget(const Machine& machine, std::string_view text);

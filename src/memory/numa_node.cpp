@@ -10,6 +10,9 @@
 
 #include "core/rounding.hpp"
 
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22  // <linux/mman.h>, since Linux 5.14
+#endif
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23  // <linux/mman.h>, since Linux 5.14
 #endif
@@ -34,6 +37,16 @@ int set_policy(std::uint64_t address, std::size_t size, unsigned mode, const std
 
 void* page_at(std::uint64_t address, std::size_t index) {
   return reinterpret_cast<void*>(address + index * k_page);  // NOLINT(performance-no-int-to-ptr)
+}
+
+// A page of which the kernel says that it is absent is in memory all the same while the kernel itself moves it,
+// and, before Linux 6.6, while it waits for the touch by which NUMA balancing learns who uses it. A read ends
+// either.
+bool is_waiting(void* page, int status) noexcept {
+  unsigned char resident = 0;
+  if (status != -ENOENT || syscall(SYS_mincore, page, k_page, &resident) != 0 || (resident & 1) == 0) return false;
+  syscall(SYS_madvise, page, k_page, MADV_POPULATE_READ);
+  return true;
 }
 
 }  // namespace
@@ -115,8 +128,10 @@ int move_pages_to(std::span<void* const> pages, int node, std::span<int> where) 
     }
     const auto before = count;
     count = 0;
-    for (std::size_t i = 0; i < pages.size(); ++i)
+    for (std::size_t i = 0; i < pages.size(); ++i) {
+      if (is_waiting(pages[i], where[i])) where[i] = -EBUSY;
       if (where[i] != node && !is_absent(where[i])) wanted[count++] = pages[i];
+    }
     if (count == 0) break;
     const bool hopeless = reason != 0 && reason != EBUSY && reason != EAGAIN;
     if (round + 1 == k_rounds || (hopeless && count == before)) return reason != 0 ? reason : EBUSY;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 
 #include "core/rounding.hpp"
@@ -62,6 +63,24 @@ bool RegionSpace::make_accessible(std::uint64_t end) {
   return false;
 }
 
+// A huge page that came with a touch of a small block reaches into the free space beside it. What is handed out
+// shall have no pages yet: they come by its own policy, and are on somebody's account only then.
+void RegionSpace::drop_pages(std::uint64_t offset, std::uint64_t size) {
+  if (offset < accessible_) madvise(pointer(base_ + offset), std::min(size, accessible_ - offset), MADV_DONTNEED);
+}
+
+// The same for what such a page leaves behind when its last block goes: free space that shares huge pages with
+// [offset, offset + size), which is free.
+void RegionSpace::drop_rest(std::uint64_t offset, std::uint64_t size) {
+  const auto next = blocks_.lower_bound(offset);
+  const auto before = next == blocks_.begin() ? 0 : std::prev(next)->first + std::prev(next)->second;
+  const auto behind = next == blocks_.end() ? reserved_ : next->first;
+  const auto begin = std::max(before, align_down(offset, k_huge_page));
+  const auto end = std::min(behind, align_up(offset + size, k_huge_page));
+  if (begin < offset) drop_pages(begin, offset - begin);
+  if (end > offset + size) drop_pages(offset + size, end - offset - size);
+}
+
 // The pages go back to the system, so that the next owner of the range meets zeros.
 void RegionSpace::give_back(std::uint64_t offset, std::uint64_t size) {
   if (madvise(pointer(base_ + offset), size, MADV_DONTNEED) != 0)  // locked memory refuses
@@ -91,6 +110,7 @@ void* RegionSpace::allocate(std::size_t size, std::size_t alignment) noexcept {
       if (start > *found) free_.give(*found, start - *found);
       if (start + length < *found + wanted) free_.give(start + length, *found + wanted - start - length);
     }
+    drop_pages(start, length);
     if (!make_accessible(start + length)) {
       free_.give(start, length);
       return nullptr;
@@ -110,6 +130,7 @@ std::size_t RegionSpace::release(void* address) noexcept {
   const auto [start, length] = *block;
   blocks_.erase(block);
   give_back(start, length);
+  drop_rest(start, length);
   return length;
 }
 
@@ -128,6 +149,7 @@ bool RegionSpace::resize(void* address, std::size_t size) noexcept {
     } catch (const std::bad_alloc&) {
       return false;
     }
+    drop_pages(start + length, wanted - length);
     if (!make_accessible(start + wanted)) {
       free_.give(start + length, wanted - length);
       return false;

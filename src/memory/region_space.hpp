@@ -3,7 +3,8 @@
 // more begin at a multiple of it: huge pages fit.
 //
 // Addresses, relative to the base, depend on the history of calls alone (address-ordered first fit). A block is
-// all zero when it is handed out: what is given back goes back to the system. What is known about blocks is
+// all zero when it is handed out and has no page yet: what is given back goes back to the system, and so does what
+// a neighbour's huge page has left. What is known about blocks is
 // outside of them. Safe from several threads.
 #pragma once
 
@@ -54,6 +55,8 @@ class RegionSpace {
 
  private:
   bool make_accessible(std::uint64_t end);
+  void drop_pages(std::uint64_t offset, std::uint64_t size);
+  void drop_rest(std::uint64_t offset, std::uint64_t size);
   void give_back(std::uint64_t offset, std::uint64_t size);
 
   mutable std::mutex mutex_;

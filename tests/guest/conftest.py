@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "guest_bed"))
 
 import accounts
 import cg_plans
 import vm
+from results import JobResults
 
 HERE = Path(__file__).parent
 BUILD = Path(os.environ.get("TERRACE_BUILD", HERE.parents[1] / "build" / "release"))
@@ -27,20 +29,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @dataclass(frozen=True)
-class Results:
+class Results(JobResults):
     """What the guest left."""
 
-    folder: Path
     plans: Path
-
-    def status(self, job: str) -> int:
-        return int((self.folder / f"{job}.status").read_text())
-
-    def text(self, job: str) -> str:
-        return (self.folder / f"{job}.txt").read_text()
-
-    def errors(self, job: str) -> str:
-        return (self.folder / f"{job}.errors").read_text()
 
     def run(self, job: str, program: str) -> accounts.Run:
         return accounts.read_run(self.folder / f"{job}.terrace", program)

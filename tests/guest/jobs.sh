@@ -60,6 +60,20 @@ restricted() {
 cat /sys/kernel/mm/transparent_hugepage/enabled >"$out/huge_pages.txt"
 job machine terrace machine --json
 job two_nodes "$guest/two_nodes_test"  # alone: it fills a node
+# By intent: alone, too.
+job ordered "$guest/ordered_spill_test"
+by_intent() {
+  job "intent_$1" terrace run "${@:2}"
+}
+program=$build/tests/integration/by_intent
+by_intent touch --intent bandwidth -- "$program" malloc 160
+by_intent eager --intent bandwidth --eager -- "$program" malloc 160
+by_intent mark --intent bandwidth --mark 0.5 -- "$program" malloc 160
+by_intent capacity --intent capacity -- "$program" malloc 160
+by_intent fork --intent bandwidth -- "$program" fork 40
+by_intent alloc --quiet -o "$out/alloc.terrace" -- "$program" alloc 160 latency
+by_intent apply --quiet -o "$out/apply.terrace" -- "$program" apply 160 bandwidth
+by_intent mine --machine "$here/own_order.toml" --intent mine -- "$program" malloc 160
 learn &
 obey s
 obey w

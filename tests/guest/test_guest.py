@@ -48,6 +48,64 @@ def test_the_kernel_gives_huge_pages(guest):
     assert "[always]" in guest.text("huge_pages")
 
 
+# --- data by intent ----------------------------------------------------------------------------------------------
+
+
+def test_ordered_spill_page_by_page(guest):
+    assert guest.status("ordered") == 0, guest.text("ordered")
+    assert "SKIPPED" not in guest.text("ordered")
+
+
+def runs_of(text: str) -> list[tuple[int, int]]:
+    """Nodes and pages, one run after another, of what by_intent printed last."""
+    return [(int(node), int(pages)) for node, pages in re.findall(r"^node (-?\d+): (\d+)$", text, re.MULTILINE)]
+
+
+MIB = 256  # pages
+
+
+@pytest.mark.parametrize(
+    ("job", "intent", "first"),
+    [
+        ("touch", "bandwidth", NEAR),
+        ("eager", "bandwidth", NEAR),
+        ("mark", "bandwidth", NEAR),
+        ("capacity", "capacity", FAR),
+        ("mine", "mine", FAR),
+    ],
+)
+def test_a_program_by_intent_fills_one_place_after_another(guest, job, intent, first):
+    job = f"intent_{job}"
+    assert guest.status(job) == 0, guest.errors(job)
+    runs = runs_of(guest.text(job))
+    assert [node for node, _ in runs] == ([NEAR, FAR] if first == NEAR else [FAR])
+    assert sum(pages for _, pages in runs) == 160 * MIB
+    (line,) = guest.errors(job).splitlines()
+    assert f"160MiB of data by {intent}: " in line
+    said = [float(size) for size in re.findall(r"([\d.]+)MiB in ", line)]
+    places = sorted(runs)  # the line has the places in the machine's order
+    assert said == pytest.approx([pages / MIB for _, pages in places], rel=0.01)
+
+
+def test_a_larger_mark_leaves_more(guest):
+    (_, usual), _ = runs_of(guest.text("intent_touch"))
+    (_, less), _ = runs_of(guest.text("intent_mark"))
+    assert usual - less == pytest.approx(0.4 * 160 * MIB, rel=0.25), "0.4 of about 160 MiB that the kernel gives"
+
+
+def test_calls_by_intent_spill_in_order(guest):
+    for job in ("alloc", "apply"):
+        assert guest.status(f"intent_{job}") == 0, guest.text(f"intent_{job}")
+        assert [node for node, _ in runs_of(guest.text(f"intent_{job}"))[-2:]] == [NEAR, FAR]
+    assert "apply: 0; " in guest.text("intent_apply")
+
+
+def test_a_forked_child_goes_on_in_the_first_place(guest):
+    assert guest.status("intent_fork") == 0, guest.text("intent_fork")
+    assert "child: 0" in guest.text("intent_fork")
+    assert {node for node, _ in runs_of(guest.text("intent_fork"))} == {NEAR}
+
+
 # --- CG obeys its plan -------------------------------------------------------------------------------------------
 
 

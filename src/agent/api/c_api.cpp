@@ -5,9 +5,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <exception>
 
 #include "agent/heap/object_registry.hpp"
+#include "agent/heap/ordered_heap.hpp"
+#include "agent/heap/spilled_heap.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "core/rounding.hpp"
 #include "memory/region_space.hpp"
@@ -57,6 +62,44 @@ terrace_status hint(const char* call, const observe::ProgramHint& what) {
   return TERRACE_INVALID;
 }
 
+// Where nothing is placed by intent.
+terrace_status no_orderings(const char* call) {
+  const bool active = process() != nullptr;
+  std::snprintf(t_error, sizeof t_error, "%s: %s", call,
+                active ? "places have orderings on real memory, under `terrace run`"
+                       : "the program was not started by terrace");
+  return active ? TERRACE_UNSUPPORTED : TERRACE_NOT_ACTIVE;
+}
+
+// -1, and a text, where the machine has no such intent.
+int intent_named(const char* call, const char* name) {
+  try {
+    return ordered_heap()->find_intent(name);
+  } catch (const std::exception& error) {
+    std::snprintf(t_error, sizeof t_error, "%s: %s", call, error.what());
+    return -1;
+  }
+}
+
+// What it means that a part of a range was refused.
+terrace_status status_of(const char* call, int error) {
+  switch (error) {
+    case 0:
+      return TERRACE_OK;
+    case ENOMEM:
+      std::snprintf(t_error, sizeof t_error, "%s: no place has room for all of it; the rest is left to the kernel",
+                    call);
+      return TERRACE_NO_MEMORY;
+    case EFAULT:
+      std::snprintf(t_error, sizeof t_error, "%s: a part of the range is not mapped, or may not be written", call);
+      return TERRACE_INVALID;
+    default:
+      std::snprintf(t_error, sizeof t_error, "%s: the system does not let all of it be placed: %s", call,
+                    std::strerror(error));
+      return TERRACE_UNSUPPORTED;
+  }
+}
+
 }  // namespace
 
 }  // namespace terrace::agent
@@ -100,6 +143,59 @@ void* terrace_malloc(const char* name, size_t size) {
 
 void terrace_free(void* address) { free(address); }
 
+void* terrace_alloc(size_t size, const char* intent) {
+  constexpr const char* k_call = "terrace_alloc";
+  if (!intent || size == 0) {
+    agent::refuse(TERRACE_INVALID, intent ? "terrace_alloc: the size is 0" : "terrace_alloc: the intent is null");
+    return nullptr;
+  }
+  void* block = nullptr;
+  if (auto* const heap = agent::ordered_heap()) {
+    const terrace::observe::Inside inside;
+    const int number = agent::intent_named(k_call, intent);
+    if (number < 0) return nullptr;
+    int error = 0;
+    block = heap->allocate(size, 1, number, agent::OrderedHeap::When::at_once, &error);
+    if (block) agent::status_of(k_call, error);
+  }
+  if (!block && posix_memalign(&block, terrace::k_page, size) != 0) {
+    std::snprintf(agent::t_error, sizeof agent::t_error, "%s: no memory for %zu bytes", k_call, size);
+    return nullptr;
+  }
+  return block;
+}
+
+terrace_status terrace_apply(void* address, size_t length, const char* intent) {
+  constexpr const char* k_call = "terrace_apply";
+  if (!address || !intent || length == 0)
+    return agent::refuse(TERRACE_INVALID, "terrace_apply: the address or the intent is null, or the length is 0");
+  const auto begin = reinterpret_cast<std::uint64_t>(address);
+  if (begin + length < begin) return agent::refuse(TERRACE_INVALID, "terrace_apply: the range wraps around");
+  auto* const heap = agent::ordered_heap();
+  if (!heap) return agent::no_orderings(k_call);
+  const terrace::observe::Inside inside;
+  const int number = agent::intent_named(k_call, intent);
+  if (number < 0) return TERRACE_INVALID;
+  const auto low = terrace::page_up(begin);
+  const auto high = terrace::page_down(begin + length);
+  if (low >= high) return agent::refuse(TERRACE_INVALID, "terrace_apply: there is no whole page in the range");
+  if (const auto* const spilled = agent::spilled_heap(); spilled && spilled->contains(address))
+    return agent::refuse(TERRACE_UNSUPPORTED, "terrace_apply: the range is memory over a file");
+  // Whoever plans leaves it where it is put.
+  if (auto* const here = agent::process()) here->objects->remove(low, high);
+  return agent::status_of(k_call, heap->apply(low, high - low, number));
+}
+
+terrace_status terrace_intent(const char* intent) {
+  constexpr const char* k_call = "terrace_intent";
+  if (!agent::ordered_heap()) return agent::no_orderings(k_call);
+  const terrace::observe::Inside inside;
+  const int number = intent ? agent::intent_named(k_call, intent) : -1;
+  if (intent && number < 0) return TERRACE_INVALID;
+  agent::thread_intent() = number;
+  return TERRACE_OK;
+}
+
 terrace_status terrace_object(const char* name, void* address, size_t size) {
   if (!name || !address || size == 0)
     return agent::refuse(TERRACE_INVALID, "terrace_object: the name or the address is null, or the size is 0");
@@ -122,6 +218,8 @@ terrace_status terrace_forget(void* address) {
 }
 
 const char* terrace_where(const void* address) {
+  if (const auto* const heap = agent::ordered_heap())
+    if (const char* const place = heap->where(address)) return place;
   auto* const here = agent::process();
   return here ? here->runtime->where(address) : nullptr;
 }

@@ -66,6 +66,17 @@ TERRACE_EXPORT terrace_status terrace_fortran_depends(const agent::FortranString
   return terrace_depends(agent::Name(*phase), agent::Name(*object), used);
 }
 
+TERRACE_EXPORT terrace_status terrace_fortran_apply(void* array, size_t bytes,
+                                                    const agent::FortranString* intent) {
+  return terrace_apply(array, bytes, agent::Name(*intent));
+}
+
+// A blank one is none.
+TERRACE_EXPORT terrace_status terrace_fortran_intent(const agent::FortranString* intent) {
+  const agent::Name name(*intent);
+  return terrace_intent(*name == '\0' ? nullptr : static_cast<const char*>(name));
+}
+
 TERRACE_EXPORT void terrace_fortran_where(const void* array, const agent::FortranString* place) {
   const char* const found = terrace_where(array);
   const auto length = found ? std::min(std::strlen(found), place->length) : 0;

@@ -9,6 +9,7 @@
 
 #include "agent/heap/callers.hpp"
 #include "agent/heap/object_registry.hpp"
+#include "agent/heap/ordered_heap.hpp"
 #include "agent/heap/spilled_heap.hpp"
 #include "agent/interpose/next.hpp"
 #include "agent/lifecycle/in_process.hpp"
@@ -48,6 +49,43 @@ void* allocate_big(Process& here, std::size_t size, std::size_t alignment = 1) {
   return block;
 }
 
+// Placed by the thread's intent, or the run's; nullptr where there is none. Serves forked children, too.
+void* allocate_ordered(std::size_t size, std::size_t alignment) {
+  if (size < OrderedHeap::k_least || observe::t_thread.inside != 0) return nullptr;
+  auto* const heap = ordered_heap();
+  if (!heap) return nullptr;
+  const auto intent = thread_intent() >= 0 ? thread_intent() : heap->run_intent();
+  if (intent < 0) return nullptr;
+  const observe::OwnTime own;
+  const observe::Inside inside;
+  const auto saved = errno;
+  void* const block = heap->allocate(size, alignment, intent, heap->run_when());
+  errno = saved;
+  return block;
+}
+
+// A block that this library gives out; nullptr: the caller asks the next allocator.
+void* take_over(std::size_t size, std::size_t alignment = 1) {
+  if (void* const block = allocate_ordered(size, alignment)) return block;
+  auto* const here = wants(size);
+  return here ? allocate_big(*here, size, alignment) : nullptr;
+}
+
+bool is_ordered(const void* block) {
+  const auto* const heap = ordered_heap();
+  return heap && heap->contains(block);
+}
+
+bool release_ordered(void* block) {
+  if (!is_ordered(block)) return false;
+  const observe::OwnTime own;
+  const observe::Inside inside;
+  const auto saved = errno;
+  ordered_heap()->release(block);
+  errno = saved;
+  return true;
+}
+
 bool is_spilled(const void* block) {
   const auto* const heap = spilled_heap();
   return heap && heap->contains(block);
@@ -67,7 +105,7 @@ bool release_spilled(void* block) {
 
 // Whether it was one of ours, which then is free.
 bool release_big(void* block) {
-  if (release_spilled(block)) return true;
+  if (release_spilled(block) || release_ordered(block)) return true;
   auto* const space = regions();
   if (!space || !space->contains(block)) return false;
   const observe::OwnTime own;
@@ -84,6 +122,7 @@ bool release_big(void* block) {
 
 std::size_t size_of_big(void* block) {
   if (is_spilled(block)) return spilled_heap()->size_of(block);
+  if (is_ordered(block)) return ordered_heap()->size_of(block);
   auto* const space = regions();
   return space && space->contains(block) ? space->find(block).size : 0;
 }
@@ -110,18 +149,16 @@ void* reallocate(void* block, std::size_t size) {
   const auto* const next = next_allocator();
   const bool from_startup = arena_contains(block);
   const auto old_size = from_startup ? arena_size(block) : size_of_big(block);
-  auto* const here = wants(size);
   if (old_size == 0 && !from_startup) {  // the next allocator's
-    if (!here) return next ? next->realloc(block, size) : no_memory();
-    void* const moved = allocate_big(*here, size);
-    if (!moved) return next->realloc(block, size);
+    void* const moved = next ? take_over(size) : nullptr;
+    if (!moved) return next ? next->realloc(block, size) : no_memory();
     move_block(block, next->malloc_usable_size(block), moved, size);
     next->free(block);
     return moved;
   }
   const auto granule = is_spilled(block) ? SpilledHeap::k_granule : k_page;
   if (!from_startup && size >= k_page && divided_up(size, granule) == divided_up(old_size, granule)) return block;
-  void* moved = here ? allocate_big(*here, size) : nullptr;
+  void* moved = take_over(size);
   if (!moved) moved = next ? next->malloc(size) : from_arena(size);
   if (!moved) return nullptr;
   move_block(block, old_size, moved, size);
@@ -130,8 +167,8 @@ void* reallocate(void* block, std::size_t size) {
 }
 
 void* allocate_aligned(std::size_t alignment, std::size_t size, void* (*next)(std::size_t, std::size_t)) {
-  if (auto* const here = wants(size); here && std::has_single_bit(alignment))
-    if (void* const block = allocate_big(*here, size, alignment)) return block;
+  if (std::has_single_bit(alignment))
+    if (void* const block = take_over(size, alignment)) return block;
   return next(alignment, size);
 }
 
@@ -144,8 +181,7 @@ namespace agent = terrace::agent;
 extern "C" {
 
 TERRACE_EXPORT void* malloc(size_t size) noexcept {
-  if (auto* const here = agent::wants(size))
-    if (void* const block = agent::allocate_big(*here, size)) return block;
+  if (void* const block = agent::take_over(size)) return block;
   const auto* const next = agent::next_allocator();
   return next ? next->malloc(size) : agent::from_arena(size);
 }
@@ -153,8 +189,7 @@ TERRACE_EXPORT void* malloc(size_t size) noexcept {
 TERRACE_EXPORT void* calloc(size_t count, size_t size) noexcept {
   size_t total = 0;
   if (__builtin_mul_overflow(count, size, &total)) return agent::no_memory();
-  if (auto* const here = agent::wants(total))
-    if (void* const block = agent::allocate_big(*here, total)) return block;  // pages of the system's are zero
+  if (void* const block = agent::take_over(total)) return block;  // pages of the system's are zero
   const auto* const next = agent::next_allocator();
   return next ? next->calloc(count, size) : agent::from_arena(total);  // the arena is zero, and used once
 }
@@ -180,8 +215,8 @@ TERRACE_EXPORT void* reallocarray(void* block, size_t count, size_t size) noexce
 }
 
 TERRACE_EXPORT int posix_memalign(void** block, size_t alignment, size_t size) noexcept {
-  if (auto* const here = agent::wants(size); here && std::has_single_bit(alignment) && alignment >= sizeof(void*))
-    if (void* const got = agent::allocate_big(*here, size, alignment)) {
+  if (std::has_single_bit(alignment) && alignment >= sizeof(void*))
+    if (void* const got = agent::take_over(size, alignment)) {
       *block = got;
       return 0;
     }
@@ -202,15 +237,13 @@ TERRACE_EXPORT void* memalign(size_t alignment, size_t size) noexcept {
 }
 
 TERRACE_EXPORT void* valloc(size_t size) noexcept {
-  if (auto* const here = agent::wants(size))
-    if (void* const block = agent::allocate_big(*here, size)) return block;
+  if (void* const block = agent::take_over(size)) return block;
   const auto* const next = agent::next_allocator();
   return next ? next->valloc(size) : agent::from_arena(size, terrace::k_page);
 }
 
 TERRACE_EXPORT void* pvalloc(size_t size) noexcept {
-  if (auto* const here = agent::wants(size))
-    if (void* const block = agent::allocate_big(*here, size)) return block;
+  if (void* const block = agent::take_over(size)) return block;
   const auto* const next = agent::next_allocator();
   return next ? next->pvalloc(size) : agent::from_arena(size, terrace::k_page);
 }

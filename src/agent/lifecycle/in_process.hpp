@@ -16,6 +16,10 @@ namespace terrace::agent {
 memory::RegionSpace* regions() noexcept;
 // Memory over a file, where there is some; stays, too.
 SpilledHeap* spilled_heap() noexcept;
+// Memory that is placed by intent, where there is some; stays in forked children, too, and serves there.
+OrderedHeap* ordered_heap() noexcept;
+// The calling thread's own intent (OrderedHeap::find_intent), or -1.
+int& thread_intent() noexcept;
 
 // Begins, in the program's main thread: the session is read and everything is set up. `words` are the program's
 // `count` arguments, with the environment behind them; `stack_top` is where the stack of what the program will run

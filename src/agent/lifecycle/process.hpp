@@ -30,6 +30,7 @@ namespace terrace::agent {
 
 class ObjectRegistry;
 
+class OrderedHeap;
 class ProgramLoops;
 class SpilledHeap;
 
@@ -45,6 +46,7 @@ struct Process {
   sim::ThreadClocks* thread_clocks = nullptr;  // of all configurations
   observe::CodeMap* code = nullptr;            // null where the program's time is not sampled
   SpilledHeap* spilled = nullptr;              // null where memory is not over a file
+  OrderedHeap* ordered = nullptr;              // null where nothing is placed by intent
   ProgramLoops* loops = nullptr;               // null where nobody looks for the main loop
   bool simulated = false;                      // the program's clocks show virtual time
   bool has_hooks = false;                      // some code that was loaded calls them

@@ -11,6 +11,7 @@
 
 #include "agent/heap/internal_heap.hpp"
 #include "agent/heap/object_registry.hpp"
+#include "agent/heap/ordered_heap.hpp"
 #include "agent/heap/spilled_heap.hpp"
 #include "agent/interpose/next.hpp"
 #include "agent/lifecycle/in_process.hpp"
@@ -27,6 +28,7 @@ namespace {
 constinit std::atomic<Process*> g_process{nullptr};
 constinit std::atomic<memory::RegionSpace*> g_regions{nullptr};
 constinit std::atomic<SpilledHeap*> g_spilled{nullptr};
+constinit std::atomic<OrderedHeap*> g_ordered{nullptr};
 constinit std::atomic<pid_t> g_pid{0};  // whose process it is: a child of vfork runs in its parent's memory
 
 const char* variable(char** environment, const char* name) {
@@ -41,6 +43,7 @@ void adopt(Process* made) {
     made->objects = new ObjectRegistry(*made->runtime);
     g_regions.store(made->regions);
     g_spilled.store(made->spilled);
+    g_ordered.store(made->ordered);
   }
   g_pid.store(getpid());
   g_process.store(made, std::memory_order_release);
@@ -56,6 +59,7 @@ void before_fork() {
     // Its thread may need the heap of its own until it waits.
     if (here->spilled) here->spilled->before_fork();
   }
+  if (const auto* const ordered = ordered_heap()) ordered->lock();
   internal_heap().lock();
   // The last: who gives memory back waits for it, with one of those above.
   transfer::hold_exchanges();
@@ -63,6 +67,7 @@ void before_fork() {
 
 void release_after_fork(void (SpilledHeap::*release_spilled)() noexcept) {
   internal_heap().unlock();
+  if (const auto* const ordered = ordered_heap()) ordered->unlock();
   if (auto* const here = process()) {
     if (here->spilled) (here->spilled->*release_spilled)();
     here->regions->unlock();
@@ -80,6 +85,7 @@ void in_parent() {
 void in_child() {
   transfer::release_exchanges_in_child();
   release_after_fork(&SpilledHeap::in_child);
+  if (auto* const ordered = ordered_heap()) ordered->in_child();  // needs the internal heap
   if (process()) {
     Process* const made = after_fork();
     if (made && made != process()) {
@@ -105,6 +111,12 @@ __attribute__((destructor)) void finish_at_exit() { finish("exit"); }
 Process* process() noexcept { return g_process.load(std::memory_order_acquire); }
 memory::RegionSpace* regions() noexcept { return g_regions.load(std::memory_order_acquire); }
 SpilledHeap* spilled_heap() noexcept { return g_spilled.load(std::memory_order_acquire); }
+OrderedHeap* ordered_heap() noexcept { return g_ordered.load(std::memory_order_acquire); }
+
+int& thread_intent() noexcept {
+  static constinit thread_local int intent __attribute__((tls_model("initial-exec"))) = -1;
+  return intent;
+}
 
 void begin(int count, char** words, std::uint64_t stack_top) noexcept {
   const observe::Inside inside;

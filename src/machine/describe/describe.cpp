@@ -164,4 +164,14 @@ std::string describe(const Machine& machine, const Measurement* measured) {
   return out;
 }
 
+std::string describe(const Machine& machine, const MemoryLimit& limit) {
+  Bytes whole{0};
+  for (const auto& place : machine.places()) whole += place.capacity;
+  if (limit.limit >= whole) return "";
+  auto text = "\nMemory limit\n  " + format(limit.limit) +
+              " of all places together, by the control group (version " + std::to_string(limit.version) + ")";
+  if (limit.used) text += ", " + format(*limit.used) + " of it in use";
+  return text + "\n  `terrace run` keeps its budgets within the limit\n";
+}
+
 }  // namespace terrace::machine

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "machine/discover/system_files.hpp"
 #include "machine/file/machine_file.hpp"
 
 namespace terrace::machine {
@@ -13,6 +14,9 @@ std::string describe(const Machine& machine, const Measurement* measured = nullp
 
 // One object with "schema": 1; sizes in bytes, rates in bytes a second, times in seconds.
 std::string describe_json(const Machine& machine, const Measurement* measured = nullptr);
+
+// A paragraph: what a control group lets this process have of the machine, and what follows; "" where that is all.
+std::string describe(const Machine& machine, const MemoryLimit& limit);
 
 // Of each initiator and intent the places in order, a line for each rank and reason, and why each stands there.
 std::string describe_orderings(const Machine& machine);

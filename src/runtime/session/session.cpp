@@ -107,6 +107,9 @@ void Session::to_blob(BlobWriter& out) const {
   out.put(hooks);
   out.put(spill.folder);
   out.put(spill.memory.value);
+  out.put(intent.name);
+  out.put(intent.mark);
+  out.put(intent.eager);
 }
 
 Session Session::from_blob(BlobReader& in) {
@@ -134,6 +137,9 @@ Session Session::from_blob(BlobReader& in) {
   session.hooks = in.get<bool>();
   session.spill.folder = in.get_string();
   session.spill.memory = Bytes{in.get<std::uint64_t>()};
+  session.intent.name = in.get_string();
+  session.intent.mark = in.get<double>();
+  session.intent.eager = in.get<bool>();
   return session;
 }
 

@@ -10,6 +10,7 @@
 #include "core/blob.hpp"
 #include "core/plan.hpp"
 #include "machine/machine.hpp"
+#include "memory/ordered/ordered_fill.hpp"
 #include "model/calibration.hpp"
 #include "observe/collector_variant.hpp"
 #include "observe/core_times.hpp"
@@ -58,6 +59,17 @@ struct SpillSpec {
 inline constexpr const char* k_spill_counts = "spill.";
 inline constexpr const char* k_spill_said = "said-of-spill";
 
+// Data by intent (memory/ordered/ordered_fill.hpp).
+struct IntentSpec {
+  std::string name;              // of the whole process; "": only what the program asks for
+  double mark = memory::k_mark;  // the share of each place that is left free
+  bool eager = false;            // pages come at once, not with the first touch
+
+  [[nodiscard]] bool is_wanted() const { return !name.empty(); }
+};
+// In the session's directory each process that places data by intent keeps its counts in a file that begins so.
+inline constexpr const char* k_ordered_counts = "ordered.";
+
 struct Session {
   std::string mode;  // "record", "run", "simulate"
   Backend backend = Backend::real;
@@ -75,6 +87,7 @@ struct Session {
   std::string recording;                                // where to write down what happens; "" for nowhere
   std::vector<std::string> notes;                       // for the journal
   SpillSpec spill{};
+  IntentSpec intent{};
   bool hooks = true;  // follow accesses where the program was built with the wrappers
 
   void to_blob(BlobWriter& out) const;

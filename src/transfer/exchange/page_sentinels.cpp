@@ -2,7 +2,6 @@
 #include "transfer/exchange/page_sentinels.hpp"
 
 #include <poll.h>
-#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -174,23 +173,12 @@ void PageSentinels::watch() noexcept {
   }
 }
 
-// A program may close files that it does not know (closefrom(3)); with the last one of them the kernel would
-// forget which ranges are watched, and pages that are aside would read as zeros. So the thread has files of its
-// own: these two, and none of the program's, whose ends others wait for.
-void PageSentinels::keep_files() noexcept {
-  const bool can_close = syscall(SYS_close_range, ~0U, ~0U, 0U) == 0;  // Linux 5.9
-  if (!can_close || syscall(SYS_unshare, CLONE_FILES) != 0) return;
-  const auto low = static_cast<unsigned>(std::min(faults_.file(), stop_));
-  const auto high = static_cast<unsigned>(std::max(faults_.file(), stop_));
-  if (low > 0) syscall(SYS_close_range, 0U, low - 1, 0U);
-  if (high > low + 1) syscall(SYS_close_range, low + 1, high - 1, 0U);
-  syscall(SYS_close_range, high + 1, ~0U, 0U);
-}
-
 void* PageSentinels::thread_body(void* self) {
   auto& sentinels = *static_cast<PageSentinels*>(self);
   if (sentinels.enter_ != nullptr) sentinels.enter_();
-  sentinels.keep_files();
+  // With the last file of them the kernel would forget which ranges are watched, and pages that are aside would
+  // read as zeros.
+  keep_files(sentinels.faults_.file(), sentinels.stop_);
   sem_post(&sentinels.ready_);
   sentinels.watch();
   return nullptr;

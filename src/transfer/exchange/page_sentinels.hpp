@@ -69,7 +69,6 @@ class PageSentinels final : private Aside {
   bool bring_back(Post& post) noexcept;
   std::optional<Post> meet(std::uint64_t address) noexcept;
   void watch() noexcept;
-  void keep_files() noexcept;
   static void* thread_body(void* self);
 
   Touched touched_;

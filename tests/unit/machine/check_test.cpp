@@ -18,6 +18,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "machine/describe/describe.hpp"
+
 namespace terrace::machine {
 namespace {
 
@@ -193,6 +195,39 @@ TEST(MachineCheck, BatchJobSeesItsVersion1GroupsLimits) {
   EXPECT_EQ(found.at("reserved huge pages").verdict, Verdict::limited);
   EXPECT_EQ(fact(found.at("NUMA balancing"), "mode"), Fact(std::int64_t{2}));
   EXPECT_EQ(found.at("NUMA balancing").verdict, Verdict::limited);
+}
+
+TEST(MachineCheck, GroupsLimitIsSaidOfAMachineThatHasMore) {
+  MachineParts parts;
+  parts.name = "two";
+  parts.places = {{"hbm0", "hbm", {std::uint64_t{4} << 30}, {4096}, 0, 1},
+                  {"ddr0", "ddr", {std::uint64_t{16} << 30}, {4096}, 0, 0}};
+  parts.initiators = {{}};
+  parts.initiators[0].name = "cores0";
+  parts.initiators[0].cores = 1;
+  parts.initiators[0].frequency_hz = 1e9;
+  parts.initiators[0].instruction_time = {1e-9};
+  parts.domains = {{"domain0", 0, {}}};
+  parts.paths = {{0, 0, {4e11}, {4e11}, {1e-7}}, {0, 1, {1e11}, {1e11}, {1e-7}}};
+  const Machine machine(parts);
+  const auto said = [&](const std::map<std::string, std::string>& files) {
+    const auto limit = Tree(files).files().memory_limit();
+    return limit ? describe(machine, *limit) : "";
+  };
+  EXPECT_EQ(said(k_batch_job),
+            "\nMemory limit\n  8GiB of all places together, by the control group (version 1), 1GiB of it in use\n"
+            "  `terrace run` keeps its budgets within the limit\n");
+  EXPECT_EQ(
+      said(k_container),
+      "\nMemory limit\n  2GiB of all places together, by the control group (version 2), 100MiB of it in use\n"
+      "  `terrace run` keeps its budgets within the limit\n");
+  EXPECT_EQ(said(k_laptop), "");
+  auto roomy = k_container;
+  roomy["sys/fs/cgroup/memory.max"] = "21474836480";  // all that the machine has
+  EXPECT_EQ(said(roomy), "");
+  const auto limit = Tree(k_container).files().memory_limit();
+  EXPECT_EQ(within_limit(machine, whole_budget(machine), limit->limit),
+            (Budget{{std::uint64_t{2} << 30}, {std::uint64_t{2} << 30}}));
 }
 
 TEST(MachineCheck, ContainerThatRefusesMovesNamesItsFilter) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <limits>
+#include <random>
 
 #include "core/error.hpp"
 #include "example.hpp"
@@ -292,6 +293,43 @@ TEST(Budget, SaysWhichWordIsWrong) {
       EXPECT_EQ(error.code(), Code::invalid);
       EXPECT_STREQ(error.what(), message);
     }
+  }
+}
+
+TEST(MachineLimit, NoPlaceHasMoreAndPlacesAwayFromHomeNotMoreTogether) {
+  const Machine machine(example_parts());  // hbm0 16, ddr0 64, cxl0 128 (home); hbm1 8, ddr1 64 (home), all GiB
+  const auto whole = whole_budget(machine);
+  const auto gib = [](std::uint64_t value) { return Bytes{value << 30}; };
+  EXPECT_EQ(within_limit(machine, whole, gib(280)), whole);
+  EXPECT_EQ(within_limit(machine, whole, gib(100)), (Budget{gib(16), gib(64), gib(100), gib(8), gib(64)}))
+      << "only the largest has more than that";
+  const auto four_and_a_half = Bytes{std::uint64_t{9} << 29};
+  EXPECT_EQ(within_limit(machine, whole, gib(12)),
+            (Budget{four_and_a_half, four_and_a_half, gib(12), gib(3), gib(12)}))
+      << "12 of hbm0, 12 of ddr0 and 8 of hbm1 in proportion";
+}
+
+TEST(MachineLimit, RandomBudgetsStayWithinAndLoseLessThanAGranuleEach) {
+  const Machine machine(example_parts());
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 1000; ++round) {
+    Budget budget;
+    for (const auto& place : machine.places()) budget.push_back(Bytes{random() % (place.capacity.value + 1)});
+    const Bytes limit{random() % (std::uint64_t{200} << 30)};
+    const auto within = within_limit(machine, budget, limit);
+    std::uint64_t away = 0;
+    std::uint64_t wanted = 0;
+    for (std::size_t i = 0; i < budget.size(); ++i) {
+      ASSERT_LE(within[i], std::min(budget[i], limit));
+      if (machine.home(machine.places()[i].domain) == i) {
+        ASSERT_EQ(within[i], std::min(budget[i], limit));
+      } else {
+        away += within[i].value;
+        wanted += std::min(budget[i], limit).value;
+      }
+    }
+    ASSERT_LE(away, limit.value);
+    ASSERT_GT(away + 3 * 4096, std::min(wanted, limit.value)) << "three places are no home";
   }
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -203,6 +204,38 @@ TEST(RegionSpace, GivesPagesBack) {
   EXPECT_EQ(resident(), 64);
   space.release(block);
   EXPECT_EQ(resident(), 0);
+}
+
+// By the kernel's word, of the pages from `address` on.
+std::size_t present(const void* address, std::size_t size) {
+  std::vector<unsigned char> pages(size / k_granule);
+  EXPECT_EQ(mincore(const_cast<void*>(address), size, pages.data()), 0);
+  return static_cast<std::size_t>(
+      std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; }));
+}
+
+TEST(RegionSpace, ANeighboursHugePageIsNoPartOfABlock) {
+  constexpr std::size_t k_huge = 2u << 20;
+  RegionSpace space(Bytes{64 << 20});
+  auto* const base = static_cast<char*>(space.allocate(k_huge));
+  ASSERT_EQ(madvise(base, k_huge, MADV_HUGEPAGE), 0);
+  space.release(base);
+  constexpr std::size_t k_small = 16 * k_granule;
+  auto* const first = static_cast<char*>(space.allocate(k_small));
+  ASSERT_EQ(first, base);
+  *first = 1;
+  ASSERT_EQ(present(base, k_huge), k_huge / k_granule) << "the kernel gave no huge page: this test shows nothing";
+  auto* const second = static_cast<char*>(space.allocate(k_small));
+  ASSERT_EQ(second, base + k_small);
+  EXPECT_EQ(present(second, k_small), 0u) << "its pages come with its own touch";
+  EXPECT_TRUE(space.resize(second, 2 * k_small));
+  EXPECT_EQ(present(second, 2 * k_small), 0u);
+  *second = 2;
+  EXPECT_EQ(*first, 1);
+  space.release(first);
+  EXPECT_EQ(*second, 2) << "what is beside it stays";
+  space.release(second);
+  EXPECT_EQ(present(base, k_huge), 0u) << "nobody holds the rest of the huge page";
 }
 
 TEST(RegionSpace, ThreadsGetBlocksOfTheirOwn) {

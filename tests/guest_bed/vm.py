@@ -4,9 +4,15 @@ QEMU's software emulation boots the distribution's cloud kernel with a small ini
 host's over virtiofs, read-only under a tmpfs overlay, so programs built on the host run unmodified. Functional
 truth only (which page lies where): no timing is taken here.
 
-    python3 tests/guest/vm.py --nodes 512M:cpu,512M -- numactl --hardware
+    python3 tests/guest_bed/vm.py --nodes 512M:cpu,512M -- numactl --hardware
 
 runs a command in the guest, copies its output and ends with its exit status. Needs root (virtiofsd).
+
+A node is SIZE and any of these, separated by colons: `cpu` or `cpu=N` (it has processors), `near=NODE` (the node
+whose processors are nearest to it, 0 without), `Lns` (latency), `B` (bandwidth in MiB/s), `dist=A/B` (distances to
+the first nodes; the kernel's defaults without), `nvdimm` (a module of non-volatile memory; online_nvdimm.sh makes
+memory of it). Where several nodes have processors, L and B may be lists, one figure for each of those nodes:
+`100ns/180ns:8192/4096`.
 """
 
 from __future__ import annotations
@@ -21,6 +27,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 VIRTIOFSD = Path("/usr/lib/qemu/virtiofsd")
 _DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL")  # however this program ends, no guest stays behind
@@ -38,12 +45,18 @@ MODULES = (
 
 @dataclass(frozen=True)
 class Node:
-    """A NUMA node of the guest. Latency in ns and bandwidth in MiB/s are what HMAT says of it."""
+    """A NUMA node of the guest. Latencies in ns and bandwidths in MiB/s are what HMAT says of it.
+
+    There is one figure for each node with processors, in their order; the last one holds for all that follow.
+    """
 
     size_mib: int
-    processors: bool = False
-    latency_ns: int = 100
-    bandwidth_mib: int = 10240
+    processors: int = 0
+    nearest: int = 0
+    latencies_ns: tuple[int, ...] = (100,)
+    bandwidths_mib: tuple[int, ...] = (10240,)
+    distances: tuple[int, ...] = ()
+    nvdimm: bool = False  # a module of non-volatile memory: no memory of the system until it is brought online
 
 
 class GuestError(RuntimeError):
@@ -124,18 +137,31 @@ def _initramfs(target: Path, modules: Path) -> None:
 
 
 def _numa_arguments(nodes: Sequence[Node]) -> list[str]:
-    """The first node holds both processors; every node's memory is described to the guest by HMAT."""
+    """Nodes with their processors, in order; every node's memory is described to the guest by HMAT."""
     words: list[str] = []
+    used = 0
     for number, node in enumerate(nodes):
         words += ["-object", f"memory-backend-memfd,id=m{number},size={node.size_mib}M,share=on"]
-        words += [
-            "-numa",
-            f"node,nodeid={number},memdev=m{number},initiator=0" + (",cpus=0-1" if node.processors else ""),
-        ]
+        about = f"node,nodeid={number},initiator={number if node.processors else node.nearest}"
+        if node.nvdimm:
+            words += ["-device", f"nvdimm,id=nvdimm{number},memdev=m{number},node={number}"]
+        else:
+            about += f",memdev=m{number}"
+        if node.processors:
+            about += f",cpus={used}-{used + node.processors - 1}"
+            used += node.processors
+        words += ["-numa", about]
+    initiators = [number for number, node in enumerate(nodes) if node.processors]
     for number, node in enumerate(nodes):
-        common = f"initiator=0,target={number},hierarchy=memory"
-        words += ["-numa", f"hmat-lb,{common},data-type=access-latency,latency={node.latency_ns}"]
-        words += ["-numa", f"hmat-lb,{common},data-type=access-bandwidth,bandwidth={node.bandwidth_mib}M"]
+        for index, initiator in enumerate(initiators):
+            latency = node.latencies_ns[min(index, len(node.latencies_ns) - 1)]
+            bandwidth = node.bandwidths_mib[min(index, len(node.bandwidths_mib) - 1)]
+            common = f"hmat-lb,initiator={initiator},target={number},hierarchy=memory"
+            words += ["-numa", f"{common},data-type=access-latency,latency={latency}"]
+            words += ["-numa", f"{common},data-type=access-bandwidth,bandwidth={bandwidth}M"]
+    for number, node in enumerate(nodes):
+        for other, value in enumerate(node.distances):
+            words += ["-numa", f"dist,src={number},dst={other},val={value}"]
     return words
 
 
@@ -147,12 +173,18 @@ def _serve(tag: str, source: str, options: str, folder: Path) -> subprocess.Pope
 
 
 def _qemu(kernel: Path, nodes: Sequence[Node], folder: Path) -> list[str]:
-    total = sum(node.size_mib for node in nodes)
-    words = f"qemu-system-x86_64 -machine q35,hmat=on -accel tcg,thread=multi -cpu max -smp 2 -m {total}M"
+    total = sum(node.size_mib for node in nodes if not node.nvdimm)
+    modules = sum(node.nvdimm for node in nodes)
+    room = sum(node.size_mib for node in nodes) + 128 * (modules + 1)
+    sockets = sum(node.processors > 0 for node in nodes)
+    machine = "q35,hmat=on" + (",nvdimm=on" if modules else "")
+    memory = f"{total}M" + (f",slots={modules},maxmem={room}M" if modules else "")
+    words = f"qemu-system-x86_64 -machine {machine} -accel tcg,thread=multi -cpu max -m {memory}"
+    words += f" -smp {sum(node.processors for node in nodes)},sockets={sockets}"
     words += f" -nodefaults -no-reboot -display none -serial file:{folder / 'console'}"
     words += f" -kernel {kernel} -initrd {folder / 'initramfs'}"
     command = [*_DIES_WITH_US, *words.split(), *_numa_arguments(nodes)]
-    command += ["-append", "console=ttyS0 quiet panic=-1 numa_balancing=disable"]
+    command += ["-append", "console=ttyS0 quiet panic=-1 numa_balancing=disable swiotlb=noforce nokaslr"]
     for tag in ("host", "out"):
         command += ["-chardev", f"socket,id=c{tag},path={folder / tag}.sock"]
         command += ["-device", f"vhost-user-fs-pci,chardev=c{tag},tag={tag}"]
@@ -202,7 +234,9 @@ def run(
             status = shared / "status"
             if not status.exists():
                 said = ended.stderr.strip()[-300:]
-                raise GuestError(f"the guest ended without a result: {said} {_tail(folder)}")
+                raise GuestError(
+                    f"the guest ended without a result (status {ended.returncode}): {said} {_tail(folder)}"
+                )
             if out is not None:
                 shutil.copytree(shared, out, dirs_exist_ok=True)
             return int(status.read_text()), (shared / "output").read_text(errors="replace")
@@ -229,13 +263,26 @@ def _tail(folder: Path) -> str:
 
 
 def parse_nodes(text: str) -> list[Node]:
-    """ "512M:cpu,512M:400ns:2000" -> nodes."""
+    """ "512M:cpu,512M:400ns:2000" -> nodes; the words are explained above."""
     nodes = []
     for word in text.split(","):
         size, *rest = word.split(":")
-        latency = next((int(part.removesuffix("ns")) for part in rest if part.endswith("ns")), 100)
-        bandwidth = next((int(part) for part in rest if part.isdigit()), 10240)
-        nodes.append(Node(int(size.removesuffix("M")), "cpu" in rest, latency, bandwidth))
+        made: dict[str, Any] = {}
+        for part in rest:
+            name, _, value = part.partition("=")
+            if name == "cpu":
+                made["processors"] = int(value or 2)
+            elif name == "near":
+                made["nearest"] = int(value)
+            elif name == "nvdimm":
+                made["nvdimm"] = True
+            elif name == "dist":
+                made["distances"] = tuple(int(one) for one in value.split("/"))
+            elif part.endswith("ns"):
+                made["latencies_ns"] = tuple(int(one.removesuffix("ns")) for one in part.split("/"))
+            else:
+                made["bandwidths_mib"] = tuple(int(one) for one in part.split("/"))
+        nodes.append(Node(int(size.removesuffix("M")), **made))
     return nodes
 
 

@@ -1,0 +1,331 @@
+// See ordered_heap.hpp.
+#include "agent/heap/ordered_heap.hpp"
+
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <new>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/rounding.hpp"
+#include "machine/ordering.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+constexpr unsigned k_most_threads = 4;         // that populate after touches
+constexpr std::uint64_t k_most_chunks = 4096;  // of a block: each that is touched out of order is a mapping
+
+unsigned threads_here() noexcept {
+  const auto processors = sysconf(_SC_NPROCESSORS_ONLN);
+  return static_cast<unsigned>(std::clamp(processors, 1L, long{k_most_threads}));
+}
+
+// What is touched of a block is populated in chunks of this size: a 256th of it, from one huge page to 16, as each
+// touch costs a trap and two calls beside the pages themselves.
+std::uint64_t chunk_of(std::uint64_t block_size) noexcept {
+  const auto share = std::clamp(align_down(block_size / 256, k_huge_page), k_huge_page, 16 * k_huge_page);
+  return std::max(share, align_up(block_size / k_most_chunks, k_huge_page));
+}
+
+memory::OrderedFill::Settings settings_with(double mark) {
+  memory::OrderedFill::Settings settings;
+  settings.mark = mark;
+  return settings;
+}
+
+}  // namespace
+
+struct OrderedHeap::Working {
+  Working(OrderedHeap& heap, memory::OrderedCounts* shared)
+      : system(*heap.parts_.machine),
+        fill(*heap.parts_.ledger, system, heap.parts_.machine->places().size(), settings_with(heap.parts_.mark)),
+        counts(shared) {}
+  memory::RegionSpace space;
+  memory::NumaPlaces system;
+  memory::OrderedFill fill;
+  memory::OrderedCounts* counts;  // null: nobody wants to know
+  // Made with the first block that is filled lazily; null where the system has none, and in a child of fork(2).
+  std::atomic<transfer::TouchTraps*> traps{nullptr};
+  bool has_traps = false;  // they were looked for
+};
+
+// Writes down what was placed, and lets threads that wait for it go on.
+class OrderedHeap::Filling final : public memory::OrderedFill::Progress {
+ public:
+  Filling(OrderedHeap& heap, transfer::TouchTraps* traps, int intent)
+      : heap_(heap), traps_(traps), intent_(intent) {}
+  void open(std::uint64_t address, std::uint64_t size) noexcept override {
+    if (traps_) traps_->forget(address, size);
+  }
+  void placed(const memory::OrderedFill::Part& part) noexcept override {
+    const memory::PlacedRanges::Range range{part.address, part.size, part.place, part.held,
+                                            static_cast<std::uint32_t>(intent_)};
+    const std::lock_guard guard(heap_.mutex_);
+    try {
+      heap_.placed_.add(range);
+      heap_.count(range, true);
+    } catch (const std::bad_alloc&) {
+      if (part.held > 0) heap_.parts_.ledger->give(part.place, {part.held});
+    }
+  }
+
+ private:
+  OrderedHeap& heap_;
+  transfer::TouchTraps* traps_;
+  int intent_;
+};
+
+OrderedHeap::OrderedHeap(Parts parts) : parts_(std::move(parts)), intents_(machine::intents(*parts_.machine)) {
+  for (const auto& intent : intents_) {
+    auto& order = orders_.emplace_back();
+    for (const auto& one : machine::standings(*parts_.machine, parts_.initiator, intent))
+      order.push_back(one.place);
+  }
+}
+
+int OrderedHeap::find_intent(std::string_view name) const {
+  const auto found = std::ranges::find(intents_, name);
+  if (found != intents_.end()) return static_cast<int>(found - intents_.begin());
+  machine::standings(*parts_.machine, parts_.initiator, name);  // says what is wrong with it
+  throw Error(Code::not_found, "there is no intent '" + std::string(name) + "'");
+}
+
+OrderedHeap::Working* OrderedHeap::working() noexcept {
+  if (auto* const made = working_.load(std::memory_order_acquire)) return made;
+  const std::lock_guard guard(mutex_);
+  if (auto* const made = working_.load(std::memory_order_relaxed)) return made;
+  try {
+    auto* const made = new Working(*this, parts_.counts ? parts_.counts() : nullptr);
+    working_.store(made, std::memory_order_release);
+    return made;
+  } catch (const std::exception&) {
+    return nullptr;  // no memory
+  }
+}
+
+bool OrderedHeap::contains(const void* block) const noexcept {
+  const auto* const here = working_.load(std::memory_order_acquire);
+  return here && here->space.contains(block);
+}
+
+std::size_t OrderedHeap::size_of(const void* block) const noexcept {
+  return contains(block) ? working_.load(std::memory_order_relaxed)->space.find(block).size : 0;
+}
+
+const char* OrderedHeap::where(const void* address) const noexcept {
+  const std::lock_guard guard(mutex_);
+  const auto range = placed_.find(reinterpret_cast<std::uint64_t>(address));
+  if (range.size == 0 || range.place == k_no_place) return nullptr;
+  return parts_.machine->place(range.place).name.c_str();
+}
+
+memory::OrderedFill::Outcome OrderedHeap::fill(std::uint64_t address, std::uint64_t size, int intent,
+                                               memory::OrderedFill::Content content, std::size_t left) noexcept {
+  auto& here = *working_.load(std::memory_order_acquire);
+  Filling filling(*this, here.traps.load(), intent);
+  const auto& order = orders_[static_cast<std::size_t>(intent)];
+  auto outcome = here.fill.fill(address, size, order, content, filling, left);
+  for (std::size_t pass = 1; outcome.again && pass < order.size(); ++pass) {
+    forget(address, size);
+    outcome = here.fill.fill(address, size, order, content, filling);
+  }
+  if (std::int32_t none = 0; outcome.error != 0 && here.counts)
+    here.counts->error.compare_exchange_strong(none, outcome.error);
+  return outcome;
+}
+
+void* OrderedHeap::allocate(std::size_t size, std::size_t alignment, int intent, When when, int* error) noexcept {
+  auto* const here = working();
+  void* const block = here ? here->space.allocate(size, alignment) : nullptr;
+  if (!block) return nullptr;
+  const auto found = here->space.find(block);
+  try {
+    const std::lock_guard guard(mutex_);
+    blocks_[found.address] = {found.size, intent, 0};
+  } catch (const std::bad_alloc&) {
+    here->space.release(block);
+    return nullptr;
+  }
+  if (when == When::at_touch) {
+    await_touches(found.address, found.size, intent);
+  } else if (const auto problem =
+                 fill(found.address, found.size, intent, memory::OrderedFill::Content::none).error;
+             error) {
+    *error = problem;
+  }
+  return block;
+}
+
+// The policy serves where nobody is told of touches: in a forked child, and where the system does not tell.
+void OrderedHeap::await_touches(std::uint64_t address, std::uint64_t size, int intent) noexcept {
+  auto& here = *working_.load(std::memory_order_acquire);
+  const auto place = here.fill.preferred(size, orders_[static_cast<std::size_t>(intent)]);
+  if (place != k_no_place) here.system.prefer(address, size, place);
+  bool refused = false;
+  {
+    const std::lock_guard guard(mutex_);
+    if (!std::exchange(here.has_traps, true)) {
+      auto* const traps = new (std::nothrow) transfer::TouchTraps(*this, threads_here());
+      refused = !traps || !traps->is_there();
+      if (refused)
+        delete traps;
+      else
+        here.traps.store(traps);
+    }
+  }
+  if (refused)
+    parts_.say(
+        "memory by intent cannot be placed at first touch, for want of the right to wait for page faults "
+        "(userfaultfd; root, or vm.unprivileged_userfaultfd = 1): a block comes from one place as far as that has "
+        "room, as the kernel does it");
+  if (auto* const traps = here.traps.load()) traps->watch(address, size);
+}
+
+// On a thread of ours. Who touched may go on, and free the block, before all of the chunk is populated: release()
+// waits for that.
+void OrderedHeap::touched(std::uint64_t address) noexcept {
+  auto& here = *working_.load(std::memory_order_acquire);
+  memory::PlacedRanges::Gap gap{address, k_page};
+  std::uint64_t of = 0;
+  std::size_t left = 0;
+  int intent = -1;
+  try {
+    const std::lock_guard guard(mutex_);
+    auto block = blocks_.upper_bound(address);
+    if (block != blocks_.begin() && address - (--block)->first < block->second.size) {
+      const auto chunk = chunk_of(block->second.size);
+      auto begin = std::max(address / chunk * chunk, block->first);
+      auto end = std::min((address / chunk + 1) * chunk, block->first + block->second.size);
+      const auto next = filling_.upper_bound(address);
+      if (next != filling_.end()) end = std::min(end, next->first);
+      if (next != filling_.begin()) begin = std::max(begin, std::prev(next)->first + std::prev(next)->second);
+      // What is being filled, or placed already, is not watched any more: who waits there has been woken, or will.
+      gap = begin > address ? memory::PlacedRanges::Gap{} : placed_.gap(address, begin, end);
+      if (gap.size == 0) return;
+      filling_.emplace(gap.address, gap.size);
+      of = block->first;
+      left = block->second.left;
+      intent = block->second.intent;
+    }
+  } catch (const std::bad_alloc&) {
+    intent = -1;
+  }
+  if (intent < 0) return here.traps.load()->forget(gap.address, gap.size);
+  const auto outcome = fill(gap.address, gap.size, intent, memory::OrderedFill::Content::none, left);
+  const std::lock_guard guard(mutex_);
+  filling_.erase(gap.address);
+  if (const auto block = blocks_.find(of); block != blocks_.end()) block->second.left = outcome.left;
+}
+
+// Waits until nothing in the range is being filled; then it is, by the caller. Throws std::bad_alloc.
+void OrderedHeap::claim(std::uint64_t address, std::uint64_t size) {
+  while (true) {
+    {
+      const std::lock_guard guard(mutex_);
+      auto last = filling_.lower_bound(address + size);
+      if (last == filling_.begin() || (--last)->first + last->second <= address) {
+        filling_.emplace(address, size);
+        return;
+      }
+    }
+    ::syscall(SYS_sched_yield);
+  }
+}
+
+// What was placed there is on no account any more.
+void OrderedHeap::forget(std::uint64_t address, std::uint64_t size) noexcept {
+  std::vector<memory::PlacedRanges::Range> gone;
+  {
+    const std::lock_guard guard(mutex_);
+    try {
+      gone = placed_.remove(address, size);
+    } catch (const std::bad_alloc&) {  // it stays on the account
+    }
+    for (const auto& range : gone) count(range, false);
+  }
+  for (const auto& range : gone)
+    if (range.held > 0) parts_.ledger->give(range.place, {range.held});
+}
+
+bool OrderedHeap::release(void* block) noexcept {
+  auto* const here = working_.load(std::memory_order_acquire);
+  const auto address = reinterpret_cast<std::uint64_t>(block);
+  std::uint64_t size = 0;
+  {
+    const std::lock_guard guard(mutex_);
+    const auto found = blocks_.find(address);
+    if (found == blocks_.end()) return false;
+    size = found->second.size;
+    blocks_.erase(found);  // from here on touches begin nothing
+  }
+  const auto is_filling = [&] {
+    const std::lock_guard guard(mutex_);
+    const auto last = filling_.lower_bound(address + size);
+    return last != filling_.begin() && std::prev(last)->first >= address;
+  };
+  while (is_filling()) ::syscall(SYS_sched_yield);
+  if (auto* const traps = here->traps.load()) traps->forget(address, size);
+  forget(address, size);
+  return here->space.release(block) > 0;
+}
+
+int OrderedHeap::apply(std::uint64_t address, std::uint64_t size, int intent) noexcept {
+  auto* const here = working();
+  if (!here) return ENOMEM;
+  try {
+    claim(address, size);
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+  if (auto* const traps = here->traps.load()) traps->forget(address, size);
+  forget(address, size);
+  const auto error = fill(address, size, intent, memory::OrderedFill::Content::some).error;
+  const std::lock_guard guard(mutex_);
+  filling_.erase(address);
+  return error;
+}
+
+void OrderedHeap::lock() const {
+  mutex_.lock();
+  if (const auto* const here = working_.load()) here->space.lock();
+}
+
+void OrderedHeap::unlock() const {
+  if (const auto* const here = working_.load()) here->space.unlock();
+  mutex_.unlock();
+}
+
+void OrderedHeap::count(const memory::PlacedRanges::Range& range, bool more) noexcept {
+  auto* const counts = working_.load(std::memory_order_acquire)->counts;
+  if (!counts || range.intent >= counts->intents.size()) return;
+  auto& intent = counts->intents[range.intent];
+  if (intent.name.front() == '\0')
+    std::memcpy(intent.name.data(), intents_[range.intent].data(),
+                std::min(intents_[range.intent].size(), intent.name.size() - 1));
+  auto& now = intent.now[std::min<std::size_t>(range.place, memory::k_counted_places)];
+  now.store(more ? now + range.size : now - range.size);
+  std::uint64_t sum = 0;
+  for (const auto& one : intent.now) sum += one;
+  if (sum <= intent.most_sum) return;
+  intent.most_sum.store(sum);
+  for (std::size_t i = 0; i < intent.now.size(); ++i) intent.most[i].store(intent.now[i]);
+}
+
+void OrderedHeap::in_child() noexcept {
+  auto* const here = working_.load(std::memory_order_acquire);
+  if (!here) return;
+  filling_.clear();
+  here->traps.store(nullptr);  // its threads are the parent's
+  here->has_traps = true;
+  here->counts = nullptr;
+}
+
+}  // namespace terrace::agent

@@ -1,0 +1,100 @@
+// Memory that is placed by orderings (memory/ordered/ordered_fill.hpp): blocks of its own, and ranges that the
+// program names. Eagerly: pages come at once. Lazily: with the first touch of each chunk, of which threads of ours
+// are told (transfer/ordered/touch_traps.hpp).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "memory/ledger.hpp"
+#include "memory/ordered/numa_places.hpp"
+#include "memory/ordered/ordered_counts.hpp"
+#include "memory/ordered/ordered_fill.hpp"
+#include "memory/ordered/placed_ranges.hpp"
+#include "memory/region_space.hpp"
+#include "transfer/ordered/touch_traps.hpp"
+
+namespace terrace::agent {
+
+class OrderedHeap final : private transfer::TouchTraps::Handler {
+ public:
+  // Smaller blocks are left to the next allocator.
+  static constexpr std::size_t k_least = std::size_t{1} << 20;
+  enum class When : std::uint8_t { at_once, at_touch };
+
+  struct Parts {
+    const machine::Machine* machine = nullptr;
+    InitiatorId initiator = 0;
+    memory::Ledger* ledger = nullptr;
+    double mark = memory::k_mark;
+    When run_when = When::at_touch;                  // of what is allocated without a call for it
+    std::function<memory::OrderedCounts*()> counts;  // asked once there is something to count
+    void (*enter)() = nullptr;                       // begins a thread of ours
+    void (*say)(const char* sentence) = nullptr;
+  };
+  // What `parts` point to outlives it. Throws Error.
+  explicit OrderedHeap(Parts parts);
+
+  // The number of an intent of the machine's; throws Error{not_found}, naming those that there are.
+  [[nodiscard]] int find_intent(std::string_view name) const;
+  // Of the threads that have none of their own; -1: none.
+  [[nodiscard]] int run_intent() const noexcept { return run_intent_; }
+  void set_run_intent(int intent) noexcept { run_intent_ = intent; }
+  [[nodiscard]] When run_when() const noexcept { return parts_.run_when; }
+
+  // Zeros; nullptr where there is no room. `error`: an errno value where not all of it is as the ordering says.
+  void* allocate(std::size_t size, std::size_t alignment, int intent, When when, int* error = nullptr) noexcept;
+  // False, and nothing happened, where it is none of these blocks.
+  bool release(void* block) noexcept;
+  // Whole pages of private memory, there or not yet: eagerly. 0 or an errno value.
+  int apply(std::uint64_t address, std::uint64_t size, int intent) noexcept;
+
+  [[nodiscard]] bool contains(const void* block) const noexcept;
+  [[nodiscard]] std::size_t size_of(const void* block) const noexcept;
+  // Null where the address was not placed.
+  [[nodiscard]] const char* where(const void* address) const noexcept;
+
+  // Around fork. In a child nobody waits for touches: what is allocated there lazily is preferred in a place.
+  void lock() const;
+  void unlock() const;
+  void in_child() noexcept;
+
+ private:
+  struct Working;
+  struct Block {
+    std::uint64_t size = 0;
+    int intent = 0;
+    std::size_t left = 0;  // places of the ordering that it has left
+  };
+  class Filling;
+
+  Working* working() noexcept;
+  memory::OrderedFill::Outcome fill(std::uint64_t address, std::uint64_t size, int intent,
+                                    memory::OrderedFill::Content content, std::size_t left = 0) noexcept;
+  void claim(std::uint64_t address, std::uint64_t size);
+  void await_touches(std::uint64_t address, std::uint64_t size, int intent) noexcept;
+  void forget(std::uint64_t address, std::uint64_t size) noexcept;
+  void count(const memory::PlacedRanges::Range& range, bool more) noexcept;
+  void touched(std::uint64_t address) noexcept override;
+  void begin_thread() noexcept override { parts_.enter(); }
+
+  Parts parts_;
+  int run_intent_ = -1;
+  std::vector<std::string> intents_;
+  std::vector<std::vector<PlaceId>> orders_;  // by intent
+  mutable std::mutex mutex_;
+  std::atomic<Working*> working_{nullptr};          // made with the first block or range
+  std::map<std::uint64_t, Block> blocks_;           // by address
+  std::map<std::uint64_t, std::uint64_t> filling_;  // address and size of what is being filled just now
+  memory::PlacedRanges placed_;
+};
+
+}  // namespace terrace::agent

@@ -1,0 +1,54 @@
+// See ordered_data.hpp.
+#include "agent/ordered_data.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "agent/heap/ordered_heap.hpp"
+#include "agent/shared_counts.hpp"
+#include "observe/threads/thread.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+void (*g_tell)(const char*) = nullptr;
+
+void tell(const char* sentence) {
+  char text[640];
+  std::snprintf(text, sizeof text, "terrace: %s\n", sentence);
+  g_tell(text);
+}
+
+}  // namespace
+
+OrderedHeap* make_ordered(const runtime::Session& session, memory::Ledger& ledger,
+                          void (*say)(const char* line)) noexcept {
+  if (session.backend != runtime::Backend::real) return nullptr;
+  g_tell = say;
+  try {
+    const auto& configuration = session.configurations.front();
+    OrderedHeap::Parts parts;
+    parts.machine = &configuration.machine;
+    parts.initiator = configuration.machine.domains()[configuration.domain].initiator;
+    parts.ledger = &ledger;
+    parts.mark = session.intent.mark;
+    parts.run_when = session.intent.eager ? OrderedHeap::When::at_once : OrderedHeap::When::at_touch;
+    parts.counts = [&session] {
+      return make_counts<memory::OrderedCounts>(session.directory, runtime::k_ordered_counts);
+    };
+    parts.enter = [] { observe::t_thread.go_inside(); };
+    parts.say = tell;
+    auto* const heap = new OrderedHeap(parts);
+    if (session.intent.is_wanted()) heap->set_run_intent(heap->find_intent(session.intent.name));
+    return heap;
+  } catch (const std::exception& error) {
+    char text[512];
+    std::snprintf(text, sizeof text, "%s; the program's data come as the kernel gives them", error.what());
+    tell(text);
+    return nullptr;
+  }
+}
+
+}  // namespace terrace::agent

@@ -1,0 +1,14 @@
+// What became of data by intent, for the user.
+#pragma once
+
+#include <filesystem>
+
+#include "machine/machine.hpp"
+
+namespace terrace::cli {
+
+// Prints a line for each intent that data was placed by: how much of it all processes had where, each when it had
+// most. From the counts in the folder.
+void tell_of_intents(const std::filesystem::path& folder, const machine::Machine& machine, bool quiet);
+
+}  // namespace terrace::cli

@@ -1,0 +1,151 @@
+// See numa_places.hpp. Files are opened for each reading: a program may close what it does not know.
+#include "memory/ordered/numa_places.hpp"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "core/rounding.hpp"
+#include "memory/numa_node.hpp"
+
+namespace terrace::memory {
+
+namespace {
+
+constexpr int k_attempts = 16;  // of a call that the kernel says to try again
+
+// A figure of a node's meminfo ("Node 1 MemFree:   1024 kB") in bytes; 0 where there is none.
+std::uint64_t node_figure(int node, std::string_view name) noexcept {
+  std::array<char, 64> path;
+  std::snprintf(path.data(), path.size(), "/sys/devices/system/node/node%d/meminfo", node);
+  const auto file = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path.data(), O_RDONLY | O_CLOEXEC, 0));
+  if (file < 0) return 0;
+  std::array<char, 4096> buffer;
+  const auto got = ::syscall(SYS_read, file, buffer.data(), buffer.size());
+  ::syscall(SYS_close, file);
+  if (got <= 0) return 0;
+  const std::string_view text(buffer.data(), static_cast<std::size_t>(got));
+  auto at = text.find(name);
+  if (at == std::string_view::npos) return 0;
+  at = text.find_first_not_of(' ', at + name.size());
+  if (at == std::string_view::npos) return 0;
+  std::uint64_t kib = 0;
+  std::from_chars(text.data() + at, text.data() + text.size(), kib);
+  return kib << 10;
+}
+
+// The largest number in the text.
+std::uint64_t largest(const char* text) {
+  std::uint64_t most = 0;
+  while (*text != '\0') {
+    if (*text < '0' || *text > '9') {
+      ++text;
+      continue;
+    }
+    char* end = nullptr;
+    most = std::max<std::uint64_t>(most, std::strtoull(text, &end, 10));
+    text = end;
+  }
+  return most;
+}
+
+// Pages of a node that the kernel does not give to programs without taking some back first: of each zone the high
+// watermark and the largest protection, at most all (calculate_totalreserve_pages() in the kernel's
+// mm/page_alloc.c).
+std::uint64_t kernel_reserve(int node) {
+  std::FILE* const file = std::fopen("/proc/zoneinfo", "re");
+  if (!file) return 0;
+  std::uint64_t pages = 0;
+  std::uint64_t high = 0;
+  std::uint64_t managed = 0;
+  bool here = false;
+  std::array<char, 512> line;
+  while (std::fgets(line.data(), line.size(), file)) {
+    int number = -1;
+    if (std::sscanf(line.data(), "Node %d", &number) == 1) here = number == node;
+    if (!here || std::sscanf(line.data(), " high %lu", &high) == 1) continue;
+    if (std::sscanf(line.data(), " managed %lu", &managed) == 1) continue;
+    if (const char* const protection = std::strstr(line.data(), "protection:"))
+      pages += std::min(high + largest(protection), managed);
+  }
+  std::fclose(file);
+  return pages * k_page;
+}
+
+template <class Call>
+int until_done(Call call) noexcept {
+  int error = 0;
+  for (int attempt = 0; attempt < k_attempts; ++attempt)
+    if (error = call(); error != EINTR && error != EAGAIN) break;
+  return error;
+}
+
+}  // namespace
+
+NumaPlaces::NumaPlaces(const machine::Machine& machine) {
+  for (const auto& place : machine.places()) {
+    auto& node = nodes_.emplace_back();
+    if (place.numa_node < 0) continue;
+    node.number = place.numa_node;
+    node.total = node_figure(node.number, "MemTotal:");
+    if (node.total > 0) node.reserve = std::min(kernel_reserve(node.number), node.total);
+  }
+}
+
+std::uint64_t NumaPlaces::free(PlaceId place) noexcept { return node_figure(nodes_[place].number, "MemFree:"); }
+
+int NumaPlaces::prefer(std::uint64_t address, std::uint64_t size, PlaceId place) noexcept {
+  return prefer_node(address, size, nodes_[place].number);
+}
+
+int NumaPlaces::populate(std::uint64_t address, std::uint64_t size) noexcept {
+  return until_done([&] { return memory::populate(address, size); });
+}
+
+int NumaPlaces::bring(std::uint64_t address, std::uint64_t size, PlaceId place) noexcept {
+  part_from_neighbours(address, size);
+  int result = 0;
+  std::array<void*, 512> pages;
+  std::array<int, pages.size()> where;
+  for (std::uint64_t at = 0; at < size; at += pages.size() * k_page) {
+    const auto count = std::min<std::uint64_t>(pages.size(), (size - at) / k_page);
+    for (std::size_t i = 0; i < count; ++i)
+      pages[i] = reinterpret_cast<void*>(address + at + i * k_page);  // NOLINT(performance-no-int-to-ptr)
+    const auto error =
+        move_pages_to(std::span(pages).first(count), nodes_[place].number, std::span(where).first(count));
+    if (result == 0) result = error;
+  }
+  return result;
+}
+
+int NumaPlaces::where(std::uint64_t address, std::span<PlaceId> places) noexcept {
+  std::array<int, 512> nodes;
+  for (std::size_t at = 0; at < places.size(); at += nodes.size()) {
+    const auto count = std::min(nodes.size(), places.size() - at);
+    const auto some = std::span(nodes).first(count);
+    if (const auto error = query_pages(address + at * k_page, some); error != 0) return error;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto found = std::ranges::find(nodes_, nodes[i], &Node::number);
+      places[at + i] =
+          nodes[i] < 0 || found == nodes_.end() ? k_no_place : static_cast<PlaceId>(found - nodes_.begin());
+    }
+  }
+  return 0;
+}
+
+void NumaPlaces::pause() noexcept {
+  const timespec moment{0, 1'000'000};
+  ::syscall(SYS_nanosleep, &moment, nullptr);
+}
+
+}  // namespace terrace::memory

@@ -1,0 +1,50 @@
+// First touches of memory are told before they get a page: threads of ours wait for them by userfaultfd(2), and
+// who touches waits in the kernel until the range is forgotten. Linux 4.3 has all that this needs.
+#pragma once
+
+#include <pthread.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "transfer/exchange/userfault.hpp"
+
+namespace terrace::transfer {
+
+class TouchTraps {
+ public:
+  class Handler {
+   public:
+    virtual ~Handler() = default;
+    // Somebody waits at this address. The handler forgets a range that it is in, or has done so already. Called on
+    // one of the traps' threads, for several touches at once.
+    virtual void touched(std::uint64_t address) noexcept = 0;
+    virtual void begin_thread() noexcept {}
+  };
+
+  // `handler` outlives it. What is touched while `threads` others are being handled waits.
+  TouchTraps(Handler& handler, unsigned threads) noexcept;
+  // Forgets all ranges.
+  ~TouchTraps();
+  TouchTraps(const TouchTraps&) = delete;
+  TouchTraps& operator=(const TouchTraps&) = delete;
+
+  // False: the system lacks it, or this process may not; watch() then returns an error.
+  [[nodiscard]] bool is_there() const noexcept { return !threads_.empty(); }
+
+  // Whole pages of private anonymous memory: who touches one that is absent is told of from now on. 0 or an errno
+  // value.
+  int watch(std::uint64_t address, std::uint64_t size) noexcept;
+  // No more. Who waits goes on, and gets a page as the range's policy says.
+  void forget(std::uint64_t address, std::uint64_t size) noexcept;
+
+ private:
+  void serve() noexcept;
+
+  Handler& handler_;
+  Userfault userfault_;
+  int stop_ = -1;  // an event: the threads shall end
+  std::vector<pthread_t> threads_;
+};
+
+}  // namespace terrace::transfer

@@ -1,0 +1,173 @@
+// Memory by intent on this machine's first node, which stands for several places: what is in it, and the accounts.
+#include "agent/heap/ordered_heap.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "core/error.hpp"
+#include "support/real_memory.hpp"
+
+namespace terrace::agent {
+namespace {
+
+using When = OrderedHeap::When;
+constexpr std::size_t k_mib = std::size_t{1} << 20;
+
+class OrderedHeapTest : public ::testing::Test {
+ protected:
+  OrderedHeapTest()
+      : machine_(tests::machine_on({0, 0, 0})), ledger_(*page_, {{24 * k_mib}, {8 * k_mib}, {1 << 30}}) {
+    OrderedHeap::Parts parts;
+    parts.machine = &machine_;
+    parts.ledger = &ledger_;
+    parts.mark = 0;
+    parts.counts = [this] { return &counts_; };
+    parts.enter = [] {};
+    parts.say = [](const char* sentence) { std::fprintf(stderr, "%s\n", sentence); };
+    heap_ = new OrderedHeap(parts);  // as long as the process: its threads are never told to end
+    latency_ = heap_->find_intent("latency");
+    bandwidth_ = heap_->find_intent("bandwidth");
+  }
+  [[nodiscard]] std::array<std::uint64_t, 3> held() const {
+    return {ledger_.held(0).value / k_mib, ledger_.held(1).value / k_mib, ledger_.held(2).value / k_mib};
+  }
+  void expect_nothing_held() const {
+    for (PlaceId place = 0; place < 3; ++place) {
+      EXPECT_EQ(ledger_.held(place).value, 0U);
+      EXPECT_EQ(ledger_.outstanding(place).value, 0U);
+    }
+    for (const auto& intent : counts_.intents)
+      for (const auto& now : intent.now) EXPECT_EQ(now.load(), 0U);
+  }
+  static char* bytes(void* block) { return static_cast<char*>(block); }
+
+  machine::Machine machine_;
+  std::unique_ptr<memory::LedgerPage> page_ = std::make_unique<memory::LedgerPage>();
+  memory::Ledger ledger_;
+  memory::OrderedCounts counts_;
+  OrderedHeap* heap_ = nullptr;
+  int latency_ = 0;
+  int bandwidth_ = 0;
+};
+
+using Sizes = std::array<std::uint64_t, 3>;
+
+TEST_F(OrderedHeapTest, ABlockIsInOnePlaceAfterAnother) {
+  for (const auto when : {When::at_once, When::at_touch}) {
+    void* const block = heap_->allocate(40 * k_mib, 1, bandwidth_, when);
+    ASSERT_NE(block, nullptr);
+    EXPECT_EQ(held(), (when == When::at_once ? Sizes{24, 8, 8} : Sizes{0, 0, 0}));
+    for (std::size_t at = 0; at < 40 * k_mib; at += k_page) ASSERT_EQ(bytes(block)[at]++, 0);
+    // The last chunk is populated when somebody waits for it, or soon.
+    while (ledger_.outstanding(2).value > 0) std::this_thread::yield();
+    EXPECT_EQ(held(), (Sizes{24, 8, 8}));
+    EXPECT_STREQ(heap_->where(block), "p0");
+    EXPECT_STREQ(heap_->where(bytes(block) + 25 * k_mib), "p1");
+    EXPECT_STREQ(heap_->where(bytes(block) + 39 * k_mib), "p2");
+    EXPECT_TRUE(heap_->release(block));
+    EXPECT_FALSE(heap_->release(block));
+    EXPECT_EQ(heap_->where(block), nullptr);
+    expect_nothing_held();
+    EXPECT_EQ(counts_.intents[static_cast<std::size_t>(bandwidth_)].most[1].load(), 8 * k_mib);
+  }
+}
+
+TEST_F(OrderedHeapTest, OnlyChunksThatAreTouchedAreThere) {
+  void* const block = heap_->allocate(64 * k_mib, 1, latency_, When::at_touch);
+  bytes(block)[33 * k_mib] = 1;
+  bytes(block)[33 * k_mib + 5] = 1;
+  const auto nodes = tests::kernel_nodes(reinterpret_cast<std::uint64_t>(block), 64 * k_mib / k_page);
+  while (ledger_.held(0).value == 0 || ledger_.outstanding(0).value > 0) std::this_thread::yield();
+  EXPECT_EQ(ledger_.held(0).value, 2 * k_mib);
+  EXPECT_LE(std::ranges::count(nodes, 0), 512);
+  EXPECT_TRUE(heap_->release(block));
+  expect_nothing_held();
+}
+
+TEST_F(OrderedHeapTest, WhatIsAppliedToABlockGoesBeforeItsTouches) {
+  void* const block = heap_->allocate(16 * k_mib, 1, latency_, When::at_touch);
+  bytes(block)[5 * k_mib] = 7;
+  // Not at a chunk's boundary: the rests of two chunks are still waited for.
+  const auto begin = reinterpret_cast<std::uint64_t>(block) + 3 * k_mib;
+  EXPECT_EQ(heap_->apply(begin, 6 * k_mib, bandwidth_), 0);
+  EXPECT_EQ(bytes(block)[5 * k_mib], 7);
+  for (std::size_t at = 0; at < 16 * k_mib; at += k_page) bytes(block)[at] = 1;
+  while (ledger_.outstanding(0).value > 0 || ledger_.held(0).value < 16 * k_mib) std::this_thread::yield();
+  EXPECT_EQ(ledger_.held(0).value, 16 * k_mib) << "each page is on the account once";
+  EXPECT_TRUE(heap_->release(block));
+  expect_nothing_held();
+}
+
+TEST_F(OrderedHeapTest, AnUnknownIntentIsRefused) {
+  EXPECT_THROW((void)heap_->find_intent("fast"), Error);
+  EXPECT_THROW((void)heap_->find_intent(""), Error);
+}
+
+// Threads that allocate, touch, apply and free at random, on one heap: contents are their own, zeros at first, and
+// in the end nothing is on any account.
+TEST_F(OrderedHeapTest, ManyThreadsLoseNothing) {
+  constexpr unsigned k_threads = 6;
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (unsigned number = 0; number < k_threads; ++number)
+    threads.emplace_back([&, number] {
+      std::mt19937 random(number);
+      struct Mine {
+        char* block;
+        std::size_t pages;
+        std::vector<bool> touched;
+      };
+      std::vector<Mine> mine;
+      const auto mark = [&](std::size_t page) { return static_cast<char>(number * 31 + page % 89 + 1); };
+      for (int step = 0; step < 400; ++step) {
+        const auto what = random() % 8;
+        if (mine.empty() || (what == 0 && mine.size() < 4)) {
+          const auto pages = 1 + random() % 2000;
+          const auto when = random() % 3 == 0 ? When::at_once : When::at_touch;
+          auto* const block =
+              bytes(heap_->allocate(pages * k_page, 1, random() % 2 == 0 ? latency_ : bandwidth_, when));
+          if (!block) {
+            ++wrong;
+            continue;
+          }
+          mine.push_back({block, pages, std::vector<bool>(pages)});
+          continue;
+        }
+        auto& one = mine[random() % mine.size()];
+        if (what == 1) {
+          for (std::size_t page = 0; page < one.pages; ++page)
+            if (one.touched[page] && one.block[page * k_page] != mark(page)) ++wrong;
+          if (!heap_->release(one.block)) ++wrong;
+          std::swap(one, mine.back());
+          mine.pop_back();
+        } else if (what == 2) {
+          const auto first = random() % one.pages;
+          const auto count = 1 + random() % (one.pages - first);
+          const auto address = reinterpret_cast<std::uint64_t>(one.block) + first * k_page;
+          if (heap_->apply(address, count * k_page, latency_) != 0) ++wrong;
+        } else {
+          for (int i = 0; i < 20; ++i) {
+            const auto page = random() % one.pages;
+            auto& byte = one.block[page * k_page];
+            if (byte != (one.touched[page] ? mark(page) : 0)) ++wrong;
+            byte = mark(page);
+            one.touched[page] = true;
+          }
+        }
+      }
+      for (auto& one : mine)
+        if (!heap_->release(one.block)) ++wrong;
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(), 0);
+  expect_nothing_held();
+}
+
+}  // namespace
+}  // namespace terrace::agent

@@ -103,7 +103,7 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Results:
         for progress in progresses:
             _streaming_plan(build, folder, name, arguments, fast, progress)
     status, output = vm.run(
-        [str(HERE / "jobs.sh"), str(build)], vm.parse_nodes(NODES), cwd=HERE, out=folder, timeout=500
+        [str(HERE / "jobs.sh"), str(build)], vm.parse_nodes(NODES), cwd=HERE, out=folder, timeout=700
     )
     assert status == 0, output
     return Results(folder, build / "tests/guest")

@@ -11,7 +11,8 @@ if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
     TERRACE_BY_INTENT="$<TARGET_FILE:by_intent>" TERRACE_WITHOUT_CALL="$<TARGET_FILE:without_call>")
   if(TERRACE_GFORTRAN)
     set(program ${CMAKE_CURRENT_BINARY_DIR}/by_intent_fortran)
-    set(sources ${PROJECT_SOURCE_DIR}/include/terrace/terrace.f90 ${CMAKE_CURRENT_SOURCE_DIR}/programs/by_intent.f90)
+    set(sources ${PROJECT_SOURCE_DIR}/include/terrace/terrace.f90
+      ${CMAKE_CURRENT_SOURCE_DIR}/programs/by_intent.f90)
     add_custom_command(OUTPUT ${program}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${program}.modules
       COMMAND ${TERRACE_GFORTRAN} -O1 -J${program}.modules -o ${program} ${sources} $<TARGET_FILE:terrace>

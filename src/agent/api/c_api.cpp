@@ -149,6 +149,7 @@ void* terrace_alloc(size_t size, const char* intent) {
     agent::refuse(TERRACE_INVALID, intent ? "terrace_alloc: the size is 0" : "terrace_alloc: the intent is null");
     return nullptr;
   }
+  agent::t_error[0] = '\0';  // a block without a text is where it should be
   void* block = nullptr;
   if (auto* const heap = agent::ordered_heap()) {
     const terrace::observe::Inside inside;

@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 
@@ -21,24 +22,50 @@ void Spill::call(const Call& call) noexcept {
 
 void Spill::answer_call() noexcept {
   if (calls_.load(std::memory_order_acquire) == answers_.load(std::memory_order_relaxed)) return;
-  stop_ = call_.stop;
-  if (!call_.stop) {
-    const auto first = static_cast<ChunkId>((call_.address - base_) / k_chunk);
-    const auto count = call_.size / k_chunk;
-    if (!call_.release)
+  const auto first = static_cast<ChunkId>((call_.address - base_) / k_chunk);
+  const auto count = call_.size / k_chunk;
+  bool done = true;
+  switch (call_.what) {
+    case Call::What::stop:
+      stop_ = true;
+      break;
+    case Call::What::reserve:
       reserve_now(first, count);
-    else if (!release_now(first, count))
-      return;  // something is under way: again when that has ended
+      break;
+    case Call::What::release:
+      done = release_now(first, count);
+      break;
+    case Call::What::discard:
+      done = discard_now(first, count);
+      break;
+    case Call::What::leave:
+      done = leave_now(first, count);
+      break;
+    case Call::What::change_rights:
+      change_rights_now(first, count, call_.usual);
+      break;
   }
+  if (!done) return;  // something is under way: again when that has ended
   is_called_ = false;
   keep_account();
   answers_.fetch_add(1, std::memory_order_release);
   faults_->fill_with_zeros(bell_, k_page);
 }
 
-void Spill::reserve(std::uint64_t address, std::size_t size) noexcept { call({.address = address, .size = size}); }
+void Spill::reserve(std::uint64_t address, std::size_t size) noexcept {
+  call({.what = Call::What::reserve, .address = address, .size = size});
+}
 void Spill::release(std::uint64_t address, std::size_t size) noexcept {
-  call({.release = true, .address = address, .size = size});
+  call({.what = Call::What::release, .address = address, .size = size});
+}
+void Spill::discard(std::uint64_t address, std::size_t size) noexcept {
+  call({.what = Call::What::discard, .address = address, .size = size});
+}
+void Spill::leave(std::uint64_t address, std::size_t size) noexcept {
+  call({.what = Call::What::leave, .address = address, .size = size});
+}
+void Spill::change_rights(std::uint64_t address, std::size_t size, bool usual) noexcept {
+  call({.what = Call::What::change_rights, .address = address, .size = size, .usual = usual});
 }
 
 void Spill::reserve_now(ChunkId first, std::size_t count) noexcept {
@@ -48,32 +75,116 @@ void Spill::reserve_now(ChunkId first, std::size_t count) noexcept {
     say_once(said_full_, "the spill file has no room for all data: what it does not take stays in memory", error);
 }
 
+bool Spill::is_busy(ChunkId first, ChunkId end) const noexcept {
+  for (auto c = first; c < end; ++c)
+    if (chunks_[c].writing || chunks_[c].where == Where::reading || chunks_[c].wanted) return true;
+  return false;
+}
+
+// Its content is lost. A page at its place stays there.
+void Spill::drop(ChunkId c) noexcept {
+  auto& chunk = chunks_[c];
+  if (chunk.where == Where::fresh) return;
+  is_foreseen(c, false);
+  if (chunk.failed == k_read_tries || chunk.where == Where::left)
+    renew(c, 1);  // its place is poisoned, or something of the program's is there
+  else if (chunk.where == Where::quiet)
+    pool_->lost();
+  if (chunk.where == Where::leaving) std::erase(leaving_, c);
+  if (chunk.where == Where::leaving || chunk.where == Where::ready) pool_->give(chunk.slot);
+  if (chunk.where != Where::left) --content_;
+  chunk = {};
+  tell(c);
+}
+
 bool Spill::release_now(ChunkId first, std::size_t count) noexcept {
   const auto end = first + static_cast<ChunkId>(count);
-  if (const auto block = blocks_.find(first); block != blocks_.end()) {
-    if (block->second.leaving) keep_block(block);
+  stop_giving(first, end);
+  for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end; ++block)
     if (block->second.given) take_block_back(block);
-  }
-  for (auto c = first; c < end; ++c)
-    if (chunks_[c].writing || chunks_[c].where == Where::reading || chunks_[c].wanted) return false;
-  for (auto c = first; c < end; ++c) {
-    auto& chunk = chunks_[c];
-    if (chunk.where == Where::fresh) continue;
-    is_foreseen(c, false);
-    if (chunk.failed == k_read_tries)
-      renew(c, 1);  // its place is poisoned
-    else if (chunk.where == Where::quiet)
-      pool_->lost();
-    if (chunk.where == Where::leaving) std::erase(leaving_, c);
-    if (chunk.where == Where::leaving || chunk.where == Where::ready) pool_->give(chunk.slot);
-    chunk = {};
-    tell(c);
-    --content_;
-  }
-  blocks_.erase(first);
+  if (is_busy(first, end)) return false;
+  for (auto c = first; c < end; ++c) drop(c);
+  blocks_.erase(blocks_.lower_bound(first), blocks_.lower_bound(end));
   pool_->shrink();
   file_->release(offset(first), count * k_chunk);
   return true;
+}
+
+bool Spill::discard_now(ChunkId first, std::size_t count) noexcept {
+  const auto end = first + static_cast<ChunkId>(count);
+  stop_giving(first, end);
+  for (auto c = first; c < end;) {
+    const auto block = block_of(c);
+    if (block == blocks_.end()) {
+      ++c;
+      continue;
+    }
+    const auto behind = std::min(end, block->first + block->second.count);
+    if (block->second.given) take_block_back(divide_blocks(c, behind));
+    c = behind;
+  }
+  if (is_busy(first, end)) return false;
+  for (auto c = first; c < end; ++c) {
+    if (chunks_[c].where == Where::quiet) madvise(memory_at(place(c)), k_chunk, MADV_DONTNEED);
+    drop(c);
+  }
+  pool_->shrink();
+  return true;
+}
+
+// At its place, whatever it takes. False: not yet.
+bool Spill::bring_home(ChunkId c) noexcept {
+  auto& chunk = chunks_[c];
+  if (chunk.writing || chunk.where == Where::reading) return false;
+  if ((chunk.where == Where::ready || chunk.where == Where::leaving) && !chunk.wanted) {
+    take_back(c);
+    map(c);
+    resume(c);
+  } else if (chunk.where == Where::disk && !chunk.wanted) {
+    needy_.push_back(c);
+    chunk.wanted = true;
+    tell(c);
+  }
+  return chunk.where == Where::quiet || (chunk.where == Where::fresh && !chunk.wanted);
+}
+
+bool Spill::leave_now(ChunkId first, std::size_t count) noexcept {
+  const auto end = first + static_cast<ChunkId>(count);
+  stop_giving(first, end);
+  bool all = true;
+  for (auto c = first; c < end; ++c) {
+    const auto block = block_of(c);
+    if (block == blocks_.end() || !block->second.given) all = bring_home(c) && all;
+  }
+  if (!all) return false;
+  auto block = divide_blocks(first, end);
+  for (; block != blocks_.end() && block->first < end; block = blocks_.erase(block))
+    if (block->second.given) given_ -= block->second.count;  // what the kernel has of it stays where it is
+  for (auto c = first; c < end; ++c) {
+    if (chunks_[c].where == Where::quiet) {
+      pool_->lost();  // from now on like all that the process has beside chunks
+      --content_;
+    }
+    is_foreseen(c, false);
+    chunks_[c] = {.where = Where::left};
+    tell(c);
+  }
+  return true;
+}
+
+void Spill::change_rights_now(ChunkId first, std::size_t count, bool usual) noexcept {
+  const auto end = first + static_cast<ChunkId>(count);
+  if (usual) {
+    for (auto c = first; c < end; ++c) {
+      if (chunks_[c].where != Where::quiet || chunks_[c].failed > 0) continue;
+      chunks_[c].stays = false;  // it may be possible again to move it
+      tell(c);
+    }
+    return;
+  }
+  stop_giving(first, end);
+  for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end; ++block)
+    block->second.kept = true;
 }
 
 }  // namespace terrace::transfer

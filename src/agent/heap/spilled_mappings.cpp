@@ -39,6 +39,23 @@ int ask(long call, Arguments... arguments) noexcept {
   return syscall(call, arguments...) == -1 ? errno : 0;
 }
 
+// A chunk at a time, by way of memory that is always there: a copy that goes to and fro between two chunks would
+// let each come for the other over and over, where there is room for few.
+void copy(std::uint64_t to, std::uint64_t from, std::size_t size) noexcept {
+  constexpr std::size_t k_step = SpilledHeap::k_granule;
+  const auto between = syscall(SYS_mmap, nullptr, k_step, k_usual, k_anonymous | MAP_NORESERVE, -1, 0L);
+  if (between == -1) {
+    std::memcpy(pointer(to), pointer(from), size);
+    return;
+  }
+  for (std::size_t done = 0; done < size; done += k_step) {
+    const auto piece = std::min(k_step, size - done);
+    std::memcpy(pointer(static_cast<std::uint64_t>(between)), pointer(from + done), piece);
+    std::memcpy(pointer(to + done), pointer(static_cast<std::uint64_t>(between)), piece);
+  }
+  ask(SYS_munmap, between, k_step);
+}
+
 bool is_covered(const std::vector<MappedRanges::Range>& parts, std::uint64_t start, std::uint64_t end) noexcept {
   for (const auto& part : parts) {
     if (part.start != start) return false;
@@ -329,7 +346,7 @@ int SpilledHeap::move_mapping(void*& address, Span old, std::size_t length, int 
   }
   const auto size = old.end - old.start;
   if ((protection & PROT_READ) == 0) ask(SYS_mprotect, old.start, size, PROT_READ);
-  std::memcpy(to, pointer(old.start), size);
+  copy(number(to), old.start, size);
   const std::lock_guard guard(mutex_);
   if (ours)
     set_rights({number(to), number(to) + page_up(length)}, protection);

@@ -164,6 +164,7 @@ class Spill final {
   void change_rights_now(ChunkId first, std::size_t count, bool usual) noexcept;
   [[nodiscard]] bool is_busy(ChunkId first, ChunkId end) const noexcept;
   bool bring_home(ChunkId chunk) noexcept;
+  void leave_chunk(ChunkId chunk) noexcept;
   void drop(ChunkId chunk) noexcept;
 
   // What happens to chunks.

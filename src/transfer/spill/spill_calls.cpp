@@ -135,6 +135,7 @@ bool Spill::discard_now(ChunkId first, std::size_t count) noexcept {
 // At its place, whatever it takes. False: not yet.
 bool Spill::bring_home(ChunkId c) noexcept {
   auto& chunk = chunks_[c];
+  chunk.stays = true;  // once it is there: what nobody has touched would be the first to leave
   if (chunk.writing || chunk.where == Where::reading) return false;
   if ((chunk.where == Where::ready || chunk.where == Where::leaving) && !chunk.wanted) {
     take_back(c);
@@ -148,28 +149,36 @@ bool Spill::bring_home(ChunkId c) noexcept {
   return chunk.where == Where::quiet || (chunk.where == Where::fresh && !chunk.wanted);
 }
 
+// From now on like all that the process has beside chunks.
+void Spill::leave_chunk(ChunkId c) noexcept {
+  if (chunks_[c].where == Where::quiet) {
+    pool_->lost();
+    --content_;
+  }
+  is_foreseen(c, false);
+  chunks_[c] = {.where = Where::left};
+  tell(c);
+}
+
+// One by one: they need not all be in memory at once to be left.
 bool Spill::leave_now(ChunkId first, std::size_t count) noexcept {
   const auto end = first + static_cast<ChunkId>(count);
   stop_giving(first, end);
-  bool all = true;
-  for (auto c = first; c < end; ++c) {
-    const auto block = block_of(c);
-    if (block == blocks_.end() || !block->second.given) all = bring_home(c) && all;
-  }
-  if (!all) return false;
-  auto block = divide_blocks(first, end);
-  for (; block != blocks_.end() && block->first < end; block = blocks_.erase(block))
-    if (block->second.given) given_ -= block->second.count;  // what the kernel has of it stays where it is
-  for (auto c = first; c < end; ++c) {
-    if (chunks_[c].where == Where::quiet) {
-      pool_->lost();  // from now on like all that the process has beside chunks
-      --content_;
+  for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end;) {
+    const auto& [start, one] = *block;
+    if (one.given) {  // what the kernel has of it stays where it is
+      for (auto c = start; c < start + one.count; ++c) leave_chunk(c);
+      given_ -= one.count;
     }
-    is_foreseen(c, false);
-    chunks_[c] = {.where = Where::left};
-    tell(c);
+    block = blocks_.erase(block);
   }
-  return true;
+  bool all = true;
+  for (auto c = first; c < end; ++c)
+    if (chunks_[c].where != Where::left && bring_home(c))
+      leave_chunk(c);
+    else
+      all = all && chunks_[c].where == Where::left;
+  return all;
 }
 
 void Spill::change_rights_now(ChunkId first, std::size_t count, bool usual) noexcept {

@@ -13,6 +13,7 @@ class MappedRanges {
   enum class Kind : std::uint8_t {
     block,           // of malloc
     mapping,         // of mmap
+    loose,           // the same, in a chunk that was left to the program
     other,           // something else that the program has mapped over a part of a mapping
     other_in_block,  // or of a block
   };

@@ -80,7 +80,7 @@ class SpilledHeap {
   void apply_rights(Span span);
   void set_rights(Span span, int protection);
   void leave(Span span);
-  void set_mapping(Span span, int protection, bool ours);
+  void set_mapping(Span span, int protection, Kind kind);
   template <class Body>
   int by_left(Span span, Body&& body);
   template <class Body>

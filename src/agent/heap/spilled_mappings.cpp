@@ -156,12 +156,12 @@ void SpilledHeap::leave(Span span) {
   });
 }
 
-void SpilledHeap::set_mapping(Span span, int protection, bool ours) {
+void SpilledHeap::set_mapping(Span span, int protection, Kind kind) {
   const auto before = ranges_.within(span.start, span.end);
-  ranges_.set({span.start, span.end, ours ? Kind::mapping : Kind::other, protection});
+  ranges_.set({span.start, span.end, kind, protection});
   for (const auto& part : before)
     if (part.kind == Kind::block || part.kind == Kind::other_in_block)
-      ranges_.set({part.start, part.end, ours ? Kind::block : Kind::other_in_block, protection});
+      ranges_.set({part.start, part.end, kind == Kind::mapping ? Kind::block : Kind::other_in_block, protection});
 }
 
 void* SpilledHeap::map(std::size_t length) noexcept { return obtain(length, 1, Kind::mapping, page_up(length)); }
@@ -260,11 +260,11 @@ int SpilledHeap::map_zeros_over(Span span, int protection) {
     const auto size = part.end - part.start;
     if (left) {
       const int error = ask(SYS_mmap, part.start, size, protection, k_anonymous | MAP_NORESERVE | MAP_FIXED, -1, 0L);
-      if (error == 0) set_mapping(part, protection, false);
+      if (error == 0) set_mapping(part, protection, Kind::loose);
       return error;
     }
     if (const int error = ask(SYS_mprotect, part.start, size, k_usual); error != 0) return error;
-    set_mapping(part, k_usual, true);
+    set_mapping(part, k_usual, Kind::mapping);
     make_zero(part);
     set_rights(part, protection);
     return 0;
@@ -292,7 +292,7 @@ int SpilledHeap::map_over(void* address, std::size_t length, int protection, int
       error = ask(SYS_mremap, made, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, all.start);
     }
     if (error == 0)
-      set_mapping(span, protection, false);
+      set_mapping(span, protection, Kind::other);
     else
       ask(SYS_munmap, made, length);
     return error;
@@ -311,7 +311,7 @@ int SpilledHeap::remap_over(void* address, std::size_t old_length, std::size_t l
     if (!claim_free(span)) return ENOMEM;
     leave(span);
     const int error = ask(SYS_mremap, address, old_length, length, flags, to);
-    if (error == 0) set_mapping(span, k_usual, false);
+    if (error == 0) set_mapping(span, k_usual, Kind::other);
     return error;
   } catch (const std::bad_alloc&) {
     return ENOMEM;
@@ -370,14 +370,16 @@ int SpilledHeap::remap(void*& address, std::size_t old_length, std::size_t lengt
     {
       const std::lock_guard guard(mutex_);
       const auto parts = ranges_.within(old.start, old.end);
+      if (!is_covered(parts, old.start, old.end)) return EFAULT;
+      const auto sort = [](const auto& part) { return part.kind == Kind::loose ? Kind::mapping : part.kind; };
       const bool alike = std::ranges::all_of(parts, [&](const auto& part) {
-        return part.kind == parts.front().kind && part.protection == parts.front().protection;
+        return sort(part) == sort(parts.front()) && part.protection == parts.front().protection;
       });
-      if (!is_covered(parts, old.start, old.end) || !alike || parts.front().kind == Kind::block) return EFAULT;
+      if (!alike || parts.front().kind == Kind::block) return EFAULT;
       if (end < old.end) unmap_now({end, old.end});
       if (end <= old.end) return 0;
       protection = parts.front().protection;
-      if (!parts.front().is_ours()) return ENOMEM;
+      if (sort(parts.front()) != Kind::mapping) return ENOMEM;  // the kernel would move it, and leave a gap here
       if (grow_in_place(old, end, protection)) return 0;
     }
     return (flags & MREMAP_MAYMOVE) != 0 ? move_mapping(address, old, length, protection) : ENOMEM;

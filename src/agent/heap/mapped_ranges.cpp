@@ -64,11 +64,12 @@ void MappedRanges::join(std::uint64_t start, std::uint64_t end) noexcept {
 
 bool MappedRanges::any(std::uint64_t start, std::uint64_t end) const noexcept {
   const auto found = first_behind(start);
-  return found != ranges_.end() && found->first < end;
+  return start < end && found != ranges_.end() && found->first < end;
 }
 
 std::vector<MappedRanges::Range> MappedRanges::within(std::uint64_t start, std::uint64_t end) const {
   std::vector<Range> all;
+  if (start >= end) return all;
   for (auto range = first_behind(start); range != ranges_.end() && range->first < end; ++range) {
     all.push_back(range->second);
     all.back().start = std::max(all.back().start, start);

@@ -134,6 +134,55 @@ std::size_t RegionSpace::release(void* address) noexcept {
   return length;
 }
 
+void RegionSpace::release_part(std::uint64_t address, std::uint64_t size) noexcept {
+  const auto first = address - base_;
+  const auto end = first + size;
+  const std::lock_guard guard(mutex_);
+  auto block = blocks_.upper_bound(first);
+  if (block != blocks_.begin()) --block;
+  while (block != blocks_.end() && block->first < end) {
+    const auto [start, length] = *block;
+    const auto from = std::max(start, first);
+    const auto to = std::min(start + length, end);
+    if (from >= to) {
+      ++block;
+      continue;
+    }
+    if (to < start + length) {
+      try {
+        blocks_.emplace(to, start + length - to);
+      } catch (const std::bad_alloc&) {
+        return;  // it stays as it is
+      }
+    }
+    if (from > start) {
+      block->second = from - start;
+      ++block;
+    } else {
+      block = blocks_.erase(block);
+    }
+    give_back(from, to - from);
+  }
+}
+
+bool RegionSpace::allocate_at(std::uint64_t address, std::uint64_t size) noexcept {
+  const auto start = address - base_;
+  if (start >= reserved_ || size > reserved_ - start) return false;
+  const std::lock_guard guard(mutex_);
+  try {
+    if (!free_.take_at(start, size)) return false;
+    if (!make_accessible(start + size)) {
+      free_.give(start, size);
+      return false;
+    }
+    blocks_.emplace(start, size);
+    in_use_ += size;
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 bool RegionSpace::resize(void* address, std::size_t size) noexcept {
   if (size > reserved_) return false;
   const auto wanted = align_up(std::max<std::uint64_t>(size, 1), granule_);

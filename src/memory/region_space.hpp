@@ -36,6 +36,11 @@ class RegionSpace {
   void* allocate(std::size_t size, std::size_t alignment = 1) noexcept;
   // The size of the block that begins at `address`, which then is free; 0 when no block begins there.
   std::size_t release(void* address) noexcept;
+  // The granules of [address, address + size) are free, whatever part of which block they are; what is left of a
+  // block is a block. Both are whole granules.
+  void release_part(std::uint64_t address, std::uint64_t size) noexcept;
+  // A block there, of whole granules; false, and nothing changed, where one of them is taken.
+  bool allocate_at(std::uint64_t address, std::uint64_t size) noexcept;
   // Makes the block longer or shorter where it is; false, and nothing changed, when the place behind it is taken.
   bool resize(void* address, std::size_t size) noexcept;
 

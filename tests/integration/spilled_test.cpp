@@ -41,6 +41,38 @@ TEST_F(Spilled, AProgramWithThreeTimesItsMemoryComputesTheSame) {
   EXPECT_TRUE(std::filesystem::is_empty(disk_));
 }
 
+// The same as without Terrace, and it says that there was more than memory.
+void expect_same(const Outcome& alone, const Outcome& done) {
+  EXPECT_EQ(alone.status, 0) << alone.output;
+  EXPECT_EQ(done.status, 0) << done.output;
+  ASSERT_FALSE(alone.output.empty());
+  EXPECT_NE(done.output.find(alone.output), std::string::npos) << done.output << alone.output;
+  EXPECT_NE(done.output.find("of data in "), std::string::npos) << done.output;
+}
+
+// What the calls on mappings have to do is checked by the program, page by page, with and without Terrace.
+class SpilledMappings : public Spilled, public testing::WithParamInterface<int> {};
+
+TEST_P(SpilledMappings, RandomCallsLeaveWhatTheyHaveTo) {
+  const auto command = TERRACE_MAPPED_DATA " 200 300 " + std::to_string(GetParam());
+  expect_same(run(command), with("128MiB", command));
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, SpilledMappings, testing::Range(1, 7));
+
+TEST_F(Spilled, NumPysArraysAndMappingsMayBeLargerThanMemory) {
+  if (run(TERRACE_ARRAYS_IN_PYTHON " 8").status != 0) GTEST_SKIP() << "Python without NumPy";
+  const std::string command = TERRACE_ARRAYS_IN_PYTHON " 400";
+  expect_same(run(command), with("128MiB", command));
+}
+
+#ifdef TERRACE_ARRAYS_IN_FORTRAN
+TEST_F(Spilled, FortransArraysMayBeLargerThanMemory) {
+  const std::string command = TERRACE_ARRAYS_IN_FORTRAN " 300";
+  expect_same(run(command), with("96MiB", command));
+}
+#endif
+
 TEST_F(Spilled, WhatFitsIsNotWrittenAndNothingIsSaid) {
   const auto done = with("512MiB", TERRACE_LARGE_DATA " 64");
   EXPECT_EQ(done.status, 0);

@@ -1,14 +1,23 @@
-// See spilled_heap.hpp.
+// Blocks, and the chunks that blocks and mappings have. See spilled_heap.hpp; the calls are in
+// spilled_mappings.cpp.
 #include "agent/heap/spilled_heap.hpp"
 
-#include <cstring>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
 #include <utility>
+
+#include "core/rounding.hpp"
 
 namespace terrace::agent {
 
 namespace {
 
 constexpr Bytes k_chunk{transfer::Spill::k_chunk};
+constexpr int k_usual = PROT_READ | PROT_WRITE;
 
 transfer::Spill::Parts in(const memory::RegionSpace& space, transfer::Spill::Parts parts) {
   parts.base = space.base();
@@ -19,36 +28,127 @@ transfer::Spill::Parts in(const memory::RegionSpace& space, transfer::Spill::Par
 }  // namespace
 
 SpilledHeap::SpilledHeap(Bytes reserve, transfer::Spill::Parts parts)
-    : space_(reserve, k_chunk), spill_(in(space_, std::move(parts))) {}
+    : space_(reserve, k_chunk), spill_(in(space_, std::move(parts))), process_(getpid()) {}
 
-void* SpilledHeap::allocate(std::size_t size, std::size_t alignment) noexcept {
+bool SpilledHeap::is_here() const noexcept { return getpid() == process_; }
+
+bool SpilledHeap::meets(const void* address, std::size_t size) const noexcept {
+  const auto start = reinterpret_cast<std::uint64_t>(address);
+  return !clip(start, start + size).is_empty();
+}
+
+void SpilledHeap::lock() const {
+  mutex_.lock();
+  space_.lock();
+}
+
+void SpilledHeap::unlock() const {
+  space_.unlock();
+  mutex_.unlock();
+}
+
+// What of a range of addresses is in the space.
+SpilledHeap::Span SpilledHeap::clip(std::uint64_t start, std::uint64_t end) const noexcept {
+  const auto base = space_.base();
+  return {std::max(start, base), std::min(page_up(end), base + space_.reserved().value)};
+}
+
+void* SpilledHeap::obtain(std::size_t size, std::size_t alignment, Kind kind, std::size_t length) noexcept {
   void* const block = space_.allocate(size, alignment);
-  if (block) spill_.reserve(reinterpret_cast<std::uint64_t>(block), space_.find(block).size);
+  if (!block) return nullptr;
+  const auto start = reinterpret_cast<std::uint64_t>(block);
+  spill_.reserve(start, space_.find(block).size);
+  try {
+    const std::lock_guard guard(mutex_);
+    ranges_.set({start, start + length, kind, k_usual});
+  } catch (const std::bad_alloc&) {
+    const std::lock_guard guard(mutex_);
+    give_back({start, start + space_.find(block).size});
+    return nullptr;
+  }
   return block;
 }
 
-void SpilledHeap::clear(void* address, std::size_t size) noexcept { std::memset(address, 0, size); }
+void* SpilledHeap::allocate(std::size_t size, std::size_t alignment) noexcept {
+  return obtain(size, alignment, Kind::block, align_up(std::max<std::size_t>(size, 1), k_granule));
+}
 
 void SpilledHeap::before_fork() noexcept {
-  space_.lock();
+  lock();
   spill_.before_fork();
 }
 
 void SpilledHeap::after_fork() noexcept {
   spill_.after_fork();
-  space_.unlock();
+  unlock();
 }
 
 void SpilledHeap::in_child() noexcept {
   spill_.in_child();
-  space_.unlock();
+  unlock();
 }
 
 bool SpilledHeap::release(void* block) noexcept {
   const auto found = space_.find(block);
   if (found.size == 0 || found.address != reinterpret_cast<std::uint64_t>(block)) return false;
-  spill_.release(found.address, found.size);
-  return space_.release(block) > 0;
+  const std::lock_guard guard(mutex_);
+  try {
+    ranges_.remove(found.address, found.address + found.size);
+  } catch (const std::bad_alloc&) {
+    return true;  // it is not used any more, and not handed out again
+  }
+  give_back({found.address, found.address + found.size});
+  return true;
+}
+
+// Chunks of which the program has nothing any more, as they were in the beginning.
+void SpilledHeap::give_back(Span chunks) noexcept {
+  const auto size = chunks.end - chunks.start;
+  spill_.release(chunks.start, size);
+  syscall(SYS_munlock, chunks.start, size);
+  syscall(SYS_mprotect, chunks.start, size, k_usual);
+  left_.erase(left_.lower_bound(chunks.start), left_.lower_bound(chunks.end));
+  space_.release_part(chunks.start, size);
+}
+
+// Runs of the range's chunks for which `is_one` holds.
+template <class Is, class Body>
+bool for_runs(std::uint64_t start, std::uint64_t end, Is&& is_one, Body&& body) {
+  start = align_down(start, SpilledHeap::k_granule);
+  end = align_up(end, SpilledHeap::k_granule);
+  auto first = start;
+  for (auto chunk = start; chunk < end; chunk += SpilledHeap::k_granule) {
+    if (is_one(chunk)) continue;
+    if (first < chunk && !body(first, chunk)) return false;
+    first = chunk + SpilledHeap::k_granule;
+  }
+  return first >= end || body(first, end);
+}
+
+bool SpilledHeap::is_taken(std::uint64_t chunk) const noexcept {
+  return space_.find(reinterpret_cast<const void*>(chunk)).size > 0;  // NOLINT(performance-no-int-to-ptr)
+}
+
+// Those of the range's chunks that hold nothing any more.
+void SpilledHeap::give_dead_back(Span span) noexcept {
+  for_runs(
+      span.start, span.end,
+      [&](std::uint64_t chunk) { return !ranges_.any(chunk, chunk + k_granule) && is_taken(chunk); },
+      [&](std::uint64_t first, std::uint64_t end) {
+        give_back({first, end});
+        return true;
+      });
+}
+
+// The range's chunks that nobody has are taken. False where that cannot be.
+bool SpilledHeap::claim_free(Span span) noexcept {
+  return for_runs(
+      span.start, span.end, [&](std::uint64_t chunk) { return !is_taken(chunk); },
+      [&](std::uint64_t first, std::uint64_t end) {
+        if (!space_.allocate_at(first, end - first)) return false;
+        spill_.reserve(first, end - first);
+        return true;
+      });
 }
 
 }  // namespace terrace::agent

@@ -1,9 +1,19 @@
-// Blocks of memory that may be larger than RAM: their chunks are in memory or in a file
+// Blocks of memory, and mappings, that may be larger than RAM: their chunks are in memory or in a file
 // (transfer/spill/spill.hpp).
+//
+// A mapping has whole chunks of its own, and is known to the page: any part of it may be unmapped, get other
+// rights, be given back, or be replaced by something else that the program maps. Where that is not ours (a file,
+// shared memory) the chunks that hold it are left to the program until nothing of theirs is mapped any more.
 #pragma once
 
-#include <cstddef>
+#include <sys/types.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <set>
+
+#include "agent/heap/mapped_ranges.hpp"
 #include "memory/region_space.hpp"
 #include "transfer/spill/spill.hpp"
 
@@ -24,8 +34,6 @@ class SpilledHeap {
   // False, and nothing happened, where it is none of these blocks.
   bool release(void* block) noexcept;
   [[nodiscard]] bool contains(const void* block) const noexcept { return space_.contains(block); }
-  // Zeros, as after madvise(2) with MADV_DONTNEED, of which the system would know nothing where a chunk is away.
-  static void clear(void* address, std::size_t size) noexcept;
   [[nodiscard]] std::size_t size_of(const void* block) const noexcept { return space_.find(block).size; }
 
   // Around fork: the child has a copy of the content.
@@ -33,9 +41,66 @@ class SpilledHeap {
   void after_fork() noexcept;
   void in_child() noexcept;
 
+  // In a child of fork(2) it is not: what is mapped there is the kernel's business.
+  [[nodiscard]] bool is_here() const noexcept;
+  // Whether some of the range may be ours.
+  [[nodiscard]] bool meets(const void* address, std::size_t size) const noexcept;
+
+  // Whether mmap(2) of these is for map().
+  [[nodiscard]] static bool takes(std::size_t length, int protection, int flags) noexcept;
+
+  // As the calls of the same names do it, for ranges that meet ours: 0, or an errno value. nullptr where there is
+  // no room: the caller asks the kernel.
+  void* map(std::size_t length) noexcept;
+  int unmap(void* address, std::size_t length) noexcept;
+  int protect(void* address, std::size_t length, int protection) noexcept;
+  int advise(void* address, std::size_t length, int advice) noexcept;
+  // mmap with MAP_FIXED.
+  int map_over(void* address, std::size_t length, int protection, int flags, int file, off_t offset) noexcept;
+  // mremap of what begins in ours; `address` becomes where it is then.
+  int remap(void*& address, std::size_t old_length, std::size_t length, int flags) noexcept;
+  // mremap of something else to an address where ours may be.
+  int remap_over(void* address, std::size_t old_length, std::size_t length, int flags, void* to) noexcept;
+
  private:
+  void lock() const;
+  void unlock() const;
+
+  using Kind = MappedRanges::Kind;
+  struct Span {  // of addresses
+    std::uint64_t start = 0, end = 0;
+    [[nodiscard]] bool is_empty() const noexcept { return start >= end; }
+  };
+
+  [[nodiscard]] Span clip(std::uint64_t start, std::uint64_t end) const noexcept;
+  [[nodiscard]] Span whole_chunks(Span span) const noexcept;
+  [[nodiscard]] bool is_taken(std::uint64_t chunk) const noexcept;
+  void* obtain(std::size_t size, std::size_t alignment, Kind kind, std::size_t length) noexcept;
+  void give_back(Span chunks) noexcept;
+  void give_dead_back(Span span) noexcept;
+  bool claim_free(Span span) noexcept;
+  void make_zero(Span span);
+  void clear(Span span);
+  void apply_rights(Span span);
+  void set_rights(Span span, int protection);
+  void leave(Span span);
+  void set_mapping(Span span, int protection, Kind kind);
+  template <class Body>
+  int by_left(Span span, Body&& body);
+  template <class Body>
+  int outside(Span span, Body&& body) const;
+  void unmap_now(Span span);
+  int advise_now(Span span, int advice);
+  int map_zeros_over(Span span, int protection);
+  bool grow_in_place(Span old, std::uint64_t end, int protection);
+  int move_mapping(void*& address, Span old, std::size_t length, int protection);
+
   memory::RegionSpace space_;
   transfer::Spill spill_;
+  pid_t process_;
+  mutable std::mutex mutex_;      // before the space's own
+  MappedRanges ranges_;           // the program's
+  std::set<std::uint64_t> left_;  // chunks, by address, of which a part is something else
 };
 
 }  // namespace terrace::agent

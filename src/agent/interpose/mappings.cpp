@@ -1,8 +1,10 @@
-// mmap and its sisters as the program calls them: private anonymous mappings that are big enough are objects.
+// mmap and its sisters as the program calls them: private anonymous mappings that are big enough are objects, or
+// lie over a file.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdarg>
 #include <cstdint>
 
@@ -25,6 +27,23 @@ void* map(void* address, std::size_t length, int protection, int flags, int file
 
 Process* following() { return observe::t_thread.inside == 0 ? process() : nullptr; }
 
+// Memory over a file, where some of the range may lie there. Terrace's own calls know what they do.
+SpilledHeap* over_file(const void* address, std::size_t length) {
+  auto* const heap = spilled_heap();
+  return heap && observe::t_thread.inside == 0 && heap->meets(address, length) && heap->is_here() ? heap : nullptr;
+}
+
+// As the C library gives the answer of a call to memory over a file.
+template <class Call>
+int answer_of(Call&& call) {
+  const observe::OwnTime own;
+  const observe::Inside inside;
+  const auto saved = errno;
+  const int error = call();
+  errno = error != 0 ? error : saved;
+  return error != 0 ? -1 : 0;
+}
+
 void forget(Process& here, void* address, std::size_t length) {
   const auto low = reinterpret_cast<std::uint64_t>(address);
   here.objects->remove(low, low + length);
@@ -39,8 +58,21 @@ void note(Process& here, void* address, std::size_t length) {
 }
 
 void* map_for_program(void* address, std::size_t length, int protection, int flags, int file, off_t offset) {
-  void* const got = map(address, length, protection, flags, file, offset);
+  if ((flags & MAP_FIXED) != 0)
+    if (auto* const heap = over_file(address, length)) {
+      const auto call = [&] { return heap->map_over(address, length, protection, flags, file, offset); };
+      return answer_of(call) == 0 ? address : MAP_FAILED;
+    }
   Process* const here = following();
+  if (here && here->spilled && SpilledHeap::takes(length, protection, flags)) {
+    const observe::OwnTime own;
+    const observe::Inside inside;
+    const auto saved = errno;
+    void* const taken = here->spilled->map(length);
+    errno = saved;
+    if (taken) return taken;
+  }
+  void* const got = map(address, length, protection, flags, file, offset);
   if (!here || got == MAP_FAILED) return got;
   if ((flags & MAP_FIXED) != 0) forget(*here, got, length);  // what was there before is gone
   const bool private_memory = (flags & MAP_ANONYMOUS) != 0 && (flags & MAP_TYPE) == MAP_PRIVATE;
@@ -70,6 +102,8 @@ TERRACE_EXPORT void* mmap64(void* address, size_t length, int protection, int fl
 }
 
 TERRACE_EXPORT int munmap(void* address, size_t length) noexcept {
+  if (auto* const heap = agent::over_file(address, length))
+    return agent::answer_of([&] { return heap->unmap(address, length); });
   if (auto* const here = agent::following()) agent::forget(*here, address, length);
   return static_cast<int>(syscall(SYS_munmap, address, length));
 }
@@ -77,18 +111,31 @@ TERRACE_EXPORT int munmap(void* address, size_t length) noexcept {
 // What gives pages back while they are on their way would find none, and their content would come back. Terrace's
 // own calls, which come here too, know what they do.
 TERRACE_EXPORT int madvise(void* address, size_t length, int advice) noexcept {
+  if (auto* const heap = agent::over_file(address, length))
+    return agent::answer_of([&] { return heap->advise(address, length, advice); });
   const bool gives_back = advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE;
   if (!gives_back || terrace::observe::t_thread.inside > 0)
     return static_cast<int>(syscall(SYS_madvise, address, length, advice));
-  if (const auto* const heap = agent::spilled_heap(); heap && heap->contains(address)) {
-    if (advice == MADV_DONTNEED) agent::SpilledHeap::clear(address, length);
-    return 0;
-  }
   const auto low = reinterpret_cast<std::uint64_t>(address);
   terrace::transfer::hold_exchanges(low, low + length);
   const auto answer = static_cast<int>(syscall(SYS_madvise, address, length, advice));
   terrace::transfer::release_exchanges();
   return answer;
+}
+
+// The C library's own does not come by madvise().
+TERRACE_EXPORT int posix_madvise(void* address, size_t length, int advice) noexcept {
+  if (advice == POSIX_MADV_DONTNEED) return 0;  // destructive as Linux has it: the C library ignores it, too
+  const auto saved = errno;
+  const int error = madvise(address, length, advice) == 0 ? 0 : errno;
+  errno = saved;
+  return error;
+}
+
+TERRACE_EXPORT int mprotect(void* address, size_t length, int protection) noexcept {
+  if (auto* const heap = agent::over_file(address, length))
+    return agent::answer_of([&] { return heap->protect(address, length, protection); });
+  return static_cast<int>(syscall(SYS_mprotect, address, length, protection));
 }
 
 TERRACE_EXPORT void* mremap(void* address, size_t old_length, size_t length, int flags, ...) noexcept {
@@ -99,6 +146,15 @@ TERRACE_EXPORT void* mremap(void* address, size_t old_length, size_t length, int
     to = va_arg(more, void*);
     va_end(more);
   }
+  if (auto* const heap = agent::over_file(address, 1)) {
+    const auto call = [&] { return heap->remap(address, old_length, length, flags); };
+    return agent::answer_of(call) == 0 ? address : MAP_FAILED;
+  }
+  if ((flags & MREMAP_FIXED) != 0)
+    if (auto* const heap = agent::over_file(to, length)) {
+      const auto call = [&] { return heap->remap_over(address, old_length, length, flags, to); };
+      return agent::answer_of(call) == 0 ? to : MAP_FAILED;
+    }
   terrace::transfer::hold_exchanges();
   auto* const got = reinterpret_cast<void*>(syscall(SYS_mremap, address, old_length, length, flags, to));
   terrace::transfer::release_exchanges();

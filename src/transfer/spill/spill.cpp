@@ -79,7 +79,7 @@ Spill::Spill(const Parts& parts)
 }
 
 Spill::~Spill() {
-  call({.stop = true});
+  call({.what = Call::What::stop});
   pthread_join(thread_, nullptr);
   syscall(SYS_munmap, chunks_, count_ * sizeof(Chunk));
   syscall(SYS_munmap, bell_, k_page);
@@ -89,6 +89,7 @@ Residence Spill::residence(ChunkId chunk) const noexcept {
   const auto& one = chunks_[chunk];
   switch (one.where) {
     case Where::fresh:
+    case Where::left:
       return Residence::none;
     case Where::quiet:
       return Residence::quiet;
@@ -262,7 +263,7 @@ void Spill::touched(std::uint64_t address, std::uint32_t thread) noexcept {
   if (block != blocks_.end() && block->second.given) return faults_->wake(place(c), k_chunk);
   waiting_.push_back({c, thread, time});
   if (block != blocks_.end() && block->second.leaving) return;
-  if (chunk.where == Where::quiet) {
+  if (chunk.where == Where::quiet || chunk.where == Where::left) {
     // Another thread was faster; or the program gave the page back to the system, by itself.
     faults_->copy(page_down(address), reinterpret_cast<std::uint64_t>(k_zeros.data()), k_page);
     return resume(c);

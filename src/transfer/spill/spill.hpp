@@ -60,6 +60,14 @@ class Spill final {
   // Nobody needs what is in the range of whole chunks; it is zero when it is touched again. The caller gives the
   // pages in it back to the system afterwards.
   void release(std::uint64_t address, std::size_t size) noexcept;
+  // The same, and the range stays in use: it is zero from now on. None of it was left.
+  void discard(std::uint64_t address, std::size_t size) noexcept;
+  // The program maps something of its own over a part of the range: what is in these chunks comes to its place and
+  // stays there, until they are released.
+  void leave(std::uint64_t address, std::size_t size) noexcept;
+  // The program changes the rights to something in the range, which no mapping of the file could keep; back to
+  // what they were where that is `usual`.
+  void change_rights(std::uint64_t address, std::size_t size, bool usual) noexcept;
   [[nodiscard]] const char* way() const noexcept { return way_; }
 
   // Around fork(2), in the thread that forks. The child gets the content as it is then: what has changed is
@@ -78,7 +86,8 @@ class Spill final {
     ready,    // in a slot, to be used
     leaving,  // in a slot, to be written or dropped
     disk,
-    reading
+    reading,
+    left  // at its place, and the program's own matter
   };
   struct Hash {
     std::uint64_t low = 0, high = 0;
@@ -118,6 +127,7 @@ class Spill final {
   struct Block {
     std::uint32_t count = 0;
     bool has_room = false;    // in the file, all of it
+    bool kept = false;        // not to be given, and given for good where it is: rights to a part of it have changed
     std::uint32_t loads = 0;  // that somebody waited for
     double strange = 0;       // the share of unexpected ones among the latest
     bool leaving = false;     // is being given to the kernel
@@ -127,11 +137,11 @@ class Spill final {
   };
   using Blocks = std::map<ChunkId, Block>;
   struct Call {
-    bool stop = false;     // nothing else then
-    bool fork = false;     // nor then
-    bool release = false;  // or reserve
+    enum class What : std::uint8_t { stop, fork, reserve, release, discard, leave, change_rights };
+    What what = What::stop;
     std::uint64_t address = 0;
     std::size_t size = 0;
+    bool usual = false;  // rights
   };
 
   // As the foresight shall see it; it is told of every change.
@@ -161,7 +171,15 @@ class Spill final {
   void answer_call() noexcept;
   bool carry_out() noexcept;
   void reserve_now(ChunkId first, std::size_t count) noexcept;
+  // False: something is under way, again when that has ended.
   bool release_now(ChunkId first, std::size_t count) noexcept;
+  bool discard_now(ChunkId first, std::size_t count) noexcept;
+  bool leave_now(ChunkId first, std::size_t count) noexcept;
+  void change_rights_now(ChunkId first, std::size_t count, bool usual) noexcept;
+  [[nodiscard]] bool is_busy(ChunkId first, ChunkId end) const noexcept;
+  bool bring_home(ChunkId chunk) noexcept;
+  void leave_chunk(ChunkId chunk) noexcept;
+  void drop(ChunkId chunk) noexcept;
 
   // Children of fork (spill_fork.cpp).
   void freeze() noexcept;
@@ -181,6 +199,9 @@ class Spill final {
 
   // Blocks that the kernel pages (spill_given.cpp).
   [[nodiscard]] Blocks::iterator block_of(ChunkId chunk) noexcept;
+  void stop_giving(ChunkId first, ChunkId end) noexcept;
+  void split_block(ChunkId at) noexcept;
+  [[nodiscard]] Blocks::iterator divide_blocks(ChunkId first, ChunkId end) noexcept;
   void loaded_for(ChunkId chunk, bool expected) noexcept;
   void give_block(Blocks::iterator block) noexcept;
   void go_on_giving() noexcept;

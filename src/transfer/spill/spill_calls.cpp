@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <utility>
@@ -28,13 +29,14 @@ void Spill::ask(const Call& call) noexcept {
 void Spill::answer_call() noexcept {
   if (calls_.load(std::memory_order_acquire) == answers_.load(std::memory_order_relaxed)) is_called_ = false;
   if (!is_called_ || std::exchange(is_answering_, true)) return;
+  // The next caller may write to it as soon as this one has its answer.
+  const bool forks = call_.what == Call::What::fork;
   if (carry_out()) {
-    const bool wait = call_.fork;  // the next caller may write to it as soon as this one has its answer
     is_called_ = false;
     keep_account();
     answers_.fetch_add(1, std::memory_order_release);
     faults_->fill_with_zeros(bell_, k_page);
-    if (wait)
+    if (forks)
       while (sem_wait(&forked_) != 0) {
       }
   }
@@ -43,23 +45,46 @@ void Spill::answer_call() noexcept {
 
 // False: something is under way; again when that has ended.
 bool Spill::carry_out() noexcept {
-  stop_ = call_.stop;
-  if (call_.stop) return true;
-  if (call_.fork) {
-    if (reads_ + writes_ > 0) return false;
-    freeze();
-    return true;
-  }
   const auto first = static_cast<ChunkId>((call_.address - base_) / k_chunk);
   const auto count = call_.size / k_chunk;
-  if (call_.release) return release_now(first, count);
-  reserve_now(first, count);
+  switch (call_.what) {
+    case Call::What::stop:
+      stop_ = true;
+      return true;
+    case Call::What::fork:
+      if (reads_ + writes_ > 0) return false;
+      freeze();
+      return true;
+    case Call::What::reserve:
+      reserve_now(first, count);
+      return true;
+    case Call::What::release:
+      return release_now(first, count);
+    case Call::What::discard:
+      return discard_now(first, count);
+    case Call::What::leave:
+      return leave_now(first, count);
+    case Call::What::change_rights:
+      change_rights_now(first, count, call_.usual);
+      return true;
+  }
   return true;
 }
 
-void Spill::reserve(std::uint64_t address, std::size_t size) noexcept { call({.address = address, .size = size}); }
+void Spill::reserve(std::uint64_t address, std::size_t size) noexcept {
+  call({.what = Call::What::reserve, .address = address, .size = size});
+}
 void Spill::release(std::uint64_t address, std::size_t size) noexcept {
-  call({.release = true, .address = address, .size = size});
+  call({.what = Call::What::release, .address = address, .size = size});
+}
+void Spill::discard(std::uint64_t address, std::size_t size) noexcept {
+  call({.what = Call::What::discard, .address = address, .size = size});
+}
+void Spill::leave(std::uint64_t address, std::size_t size) noexcept {
+  call({.what = Call::What::leave, .address = address, .size = size});
+}
+void Spill::change_rights(std::uint64_t address, std::size_t size, bool usual) noexcept {
+  call({.what = Call::What::change_rights, .address = address, .size = size, .usual = usual});
 }
 
 void Spill::reserve_now(ChunkId first, std::size_t count) noexcept {
@@ -69,34 +94,129 @@ void Spill::reserve_now(ChunkId first, std::size_t count) noexcept {
     say_once(said_full_, "the spill file has no room for all data: what it does not take stays in memory", error);
 }
 
+bool Spill::is_busy(ChunkId first, ChunkId end) const noexcept {
+  for (auto c = first; c < end; ++c)
+    if (chunks_[c].writing || chunks_[c].where == Where::reading || chunks_[c].wanted) return true;
+  return false;
+}
+
+// Its content is lost. A page at its place stays there.
+void Spill::drop(ChunkId c) noexcept {
+  auto& chunk = chunks_[c];
+  if (chunk.where == Where::fresh) return;
+  is_foreseen(c, false);
+  if (chunk.failed == k_read_tries || chunk.where == Where::left)
+    renew(c, 1);  // its place is poisoned, or something of the program's is there
+  else if (chunk.where == Where::quiet)
+    pool_->lost();
+  if (chunk.where == Where::leaving) std::erase(leaving_, c);
+  if (chunk.where == Where::leaving || chunk.where == Where::ready) pool_->give(chunk.slot);
+  if (chunk.where != Where::left) --content_;
+  leave_place(c);
+  chunk = {};
+  tell(c);
+}
+
 bool Spill::release_now(ChunkId first, std::size_t count) noexcept {
   const auto end = first + static_cast<ChunkId>(count);
-  if (const auto block = blocks_.find(first); block != blocks_.end()) {
-    if (block->second.leaving) keep_block(block);
+  stop_giving(first, end);
+  for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end; ++block)
     if (block->second.given) take_block_back(block);
-  }
-  for (auto c = first; c < end; ++c)
-    if (chunks_[c].writing || chunks_[c].where == Where::reading || chunks_[c].wanted) return false;
-  for (auto c = first; c < end; ++c) {
-    auto& chunk = chunks_[c];
-    if (chunk.where == Where::fresh) continue;
-    is_foreseen(c, false);
-    if (chunk.failed == k_read_tries)
-      renew(c, 1);  // its place is poisoned
-    else if (chunk.where == Where::quiet)
-      pool_->lost();
-    if (chunk.where == Where::leaving) std::erase(leaving_, c);
-    if (chunk.where == Where::leaving || chunk.where == Where::ready) pool_->give(chunk.slot);
-    leave_place(c);
-    chunk = {};
-    tell(c);
-    --content_;
-  }
-  blocks_.erase(first);
+  if (is_busy(first, end)) return false;
+  for (auto c = first; c < end; ++c) drop(c);
+  blocks_.erase(blocks_.lower_bound(first), blocks_.lower_bound(end));
   pool_->shrink();
   for (auto c = first; c < end; ++c)
     if (!is_taken(c)) file_->release(offset(c), k_chunk);
   return true;
+}
+
+bool Spill::discard_now(ChunkId first, std::size_t count) noexcept {
+  const auto end = first + static_cast<ChunkId>(count);
+  stop_giving(first, end);
+  for (auto c = first; c < end;) {
+    const auto block = block_of(c);
+    if (block == blocks_.end()) {
+      ++c;
+      continue;
+    }
+    const auto behind = std::min(end, block->first + block->second.count);
+    if (block->second.given) take_block_back(divide_blocks(c, behind));
+    c = behind;
+  }
+  if (is_busy(first, end)) return false;
+  for (auto c = first; c < end; ++c) {
+    if (chunks_[c].where == Where::quiet) madvise(memory_at(place(c)), k_chunk, MADV_DONTNEED);
+    drop(c);
+  }
+  pool_->shrink();
+  return true;
+}
+
+// At its place, whatever it takes. False: not yet.
+bool Spill::bring_home(ChunkId c) noexcept {
+  auto& chunk = chunks_[c];
+  chunk.stays = true;  // once it is there: what nobody has touched would be the first to leave
+  if (chunk.writing || chunk.where == Where::reading) return false;
+  if ((chunk.where == Where::ready || chunk.where == Where::leaving) && !chunk.wanted) {
+    take_back(c);
+    map(c);
+    resume(c);
+  } else if (chunk.where == Where::disk && !chunk.wanted) {
+    needy_.push_back(c);
+    chunk.wanted = true;
+    tell(c);
+  }
+  return chunk.where == Where::quiet || (chunk.where == Where::fresh && !chunk.wanted);
+}
+
+// From now on like all that the process has beside chunks.
+void Spill::leave_chunk(ChunkId c) noexcept {
+  if (chunks_[c].where == Where::quiet) {
+    pool_->lost();
+    --content_;
+  }
+  is_foreseen(c, false);
+  leave_place(c);
+  chunks_[c] = {.where = Where::left};
+  madvise(memory_at(place(c)), k_chunk, MADV_DOFORK);
+  tell(c);
+}
+
+// One by one: they need not all be in memory at once to be left.
+bool Spill::leave_now(ChunkId first, std::size_t count) noexcept {
+  const auto end = first + static_cast<ChunkId>(count);
+  stop_giving(first, end);
+  for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end;) {
+    const auto& [start, one] = *block;
+    if (one.given) {  // what the kernel has of it stays where it is
+      for (auto c = start; c < start + one.count; ++c) leave_chunk(c);
+      given_ -= one.count;
+    }
+    block = blocks_.erase(block);
+  }
+  bool all = true;
+  for (auto c = first; c < end; ++c)
+    if (chunks_[c].where != Where::left && bring_home(c))
+      leave_chunk(c);
+    else
+      all = all && chunks_[c].where == Where::left;
+  return all;
+}
+
+void Spill::change_rights_now(ChunkId first, std::size_t count, bool usual) noexcept {
+  const auto end = first + static_cast<ChunkId>(count);
+  if (usual) {
+    for (auto c = first; c < end; ++c) {
+      if (chunks_[c].where != Where::quiet || chunks_[c].failed > 0) continue;
+      chunks_[c].stays = false;  // it may be possible again to move it
+      tell(c);
+    }
+    return;
+  }
+  stop_giving(first, end);
+  for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end; ++block)
+    block->second.kept = true;
 }
 
 }  // namespace terrace::transfer

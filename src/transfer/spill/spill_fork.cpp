@@ -26,11 +26,15 @@ void Spill::before_fork() noexcept {
   char name[64];
   std::snprintf(name, sizeof name, "/proc/self/task/%d/fd/%d", thread_number_, file_->file());
   children_file_ = static_cast<int>(syscall(SYS_openat, AT_FDCWD, name, O_RDONLY | O_CLOEXEC));
-  ask({.fork = true});
+  ask({.what = Call::What::fork});
 }
 
 void Spill::after_fork() noexcept {
-  if (is_shared_) madvise(memory_at(base_), count_ * k_chunk, MADV_DONTFORK);
+  if (is_shared_) {
+    madvise(memory_at(base_), count_ * k_chunk, MADV_DONTFORK);
+    for (ChunkId c = 0; c < count_; ++c)
+      if (chunks_[c].where == Where::left) madvise(memory_at(place(c)), k_chunk, MADV_DOFORK);
+  }
   if (children_file_ >= 0) syscall(SYS_close, children_file_);
   children_file_ = -1;
   sem_post(&forked_);
@@ -43,7 +47,11 @@ void Spill::in_child() noexcept {
     syscall(SYS_mmap, address, size, PROT_READ | PROT_WRITE, flags, file, offset);
   };
   for (const auto& [first, block] : blocks_) {
-    if (block.given || is_shared_) continue;  // it could not be had back; or it is there
+    if (is_shared_) break;
+    if (block.given) {  // it could not be had back: what the parent writes later may show
+      if (children_file_ >= 0) map(place(first), block.count * k_chunk, children_file_, offset(first));
+      continue;
+    }
     const auto end = first + block.count;
     for (auto c = first; c < end;) {
       const auto from = c++;
@@ -69,7 +77,7 @@ void Spill::freeze() noexcept {
   }
   for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
     if (block->second.leaving) keep_block(block);
-    if (block->second.given) retake(block);
+    if (block->second.given && !block->second.kept) retake(block);
   }
   in_file_.assign(count_, false);
   taken_.resize(count_);

@@ -45,6 +45,30 @@ Spill::Blocks::iterator Spill::block_of(ChunkId c) noexcept {
   return c - block->first < block->second.count ? block : blocks_.end();
 }
 
+// Of the range no block is on its way to the kernel.
+void Spill::stop_giving(ChunkId first, ChunkId end) noexcept {
+  for (auto block = blocks_.begin(); block != blocks_.end(); ++block)
+    if (block->second.leaving && block->first < end && first < block->first + block->second.count)
+      keep_block(block);
+}
+
+// A block begins there, where one has it in its middle.
+void Spill::split_block(ChunkId at) noexcept {
+  const auto block = block_of(at);
+  if (block == blocks_.end() || block->first == at) return;
+  auto rest = block->second;
+  rest.count = block->first + block->second.count - at;
+  block->second.count = at - block->first;
+  blocks_.emplace(at, rest);
+}
+
+// The range has blocks of its own: the first of them.
+Spill::Blocks::iterator Spill::divide_blocks(ChunkId first, ChunkId end) noexcept {
+  split_block(first);
+  split_block(end);
+  return blocks_.lower_bound(first);
+}
+
 // Somebody waits for a chunk from disk.
 void Spill::loaded_for(ChunkId c, bool expected) noexcept {
   const auto found = block_of(c);
@@ -52,7 +76,7 @@ void Spill::loaded_for(ChunkId c, bool expected) noexcept {
   auto& block = found->second;
   block.strange += k_weight * ((expected ? 0 : 1) - block.strange);
   // Where the file has no room for all of it the kernel would end the program.
-  if (++block.loads >= k_loads && block.strange >= k_strange && block.has_room && giving_since_ == 0)
+  if (++block.loads >= k_loads && block.strange >= k_strange && block.has_room && !block.kept && giving_since_ == 0)
     give_block(found);
 }
 
@@ -146,8 +170,9 @@ void Spill::keep_block(Blocks::iterator found) noexcept {
 // Where they are still touched in no order it is given once more.
 void Spill::try_again() noexcept {
   const auto now = steady_ns();
-  const auto found = std::ranges::find_if(
-      blocks_, [&](const auto& one) { return one.second.given && now - one.second.since > one.second.period; });
+  const auto found = std::ranges::find_if(blocks_, [&](const auto& one) {
+    return one.second.given && !one.second.kept && now - one.second.since > one.second.period;
+  });
   if (found != blocks_.end()) retake(found);
 }
 

@@ -238,6 +238,29 @@ TEST(RegionSpace, ANeighboursHugePageIsNoPartOfABlock) {
   EXPECT_EQ(present(base, k_huge), 0u) << "nobody holds the rest of the huge page";
 }
 
+TEST(RegionSpace, PartsOfBlocksComeAndGo) {
+  RegionSpace space(Bytes{64ULL << 20});
+  auto* const first = static_cast<unsigned char*>(space.allocate(8 * k_granule));
+  auto* const second = static_cast<unsigned char*>(space.allocate(4 * k_granule));
+  ASSERT_EQ(second, first + 8 * k_granule);
+  const auto at = [&](std::size_t granule) { return reinterpret_cast<std::uint64_t>(first) + granule * k_granule; };
+  std::memset(first, 1, 12 * k_granule);
+  space.release_part(at(2), 3 * k_granule);  // the middle of the first
+  space.release_part(at(7), 2 * k_granule);  // over the boundary
+  EXPECT_EQ(space.in_use().value, 7 * k_granule);
+  EXPECT_EQ(space.find(first).size, 2 * k_granule);
+  EXPECT_EQ(space.find(first + 3 * k_granule).size, 0U);
+  EXPECT_EQ(space.find(first + 6 * k_granule).size, 2 * k_granule);
+  EXPECT_EQ(space.find(first + 9 * k_granule).size, 3 * k_granule);
+  EXPECT_FALSE(space.allocate_at(at(4), 2 * k_granule)) << "the second is taken";
+  EXPECT_TRUE(space.allocate_at(at(3), 2 * k_granule));
+  EXPECT_EQ(first[3 * k_granule], 0) << "what is handed out is zero";
+  EXPECT_EQ(first[5 * k_granule], 1);
+  space.release_part(at(0), 12 * k_granule);
+  EXPECT_EQ(space.in_use().value, 0U);
+  EXPECT_EQ(space.allocate(12 * k_granule), first) << "and it is one free range again";
+}
+
 TEST(RegionSpace, ThreadsGetBlocksOfTheirOwn) {
   RegionSpace space(Bytes{1ULL << 30});
   std::vector<std::thread> threads;

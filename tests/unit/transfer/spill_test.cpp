@@ -369,6 +369,49 @@ TEST_P(SpillTest, RightsOfAPartMayChange) {
   sweep(false);
 }
 
+// Any part of a block may go, or become zero, wherever it is, and what is counted comes to nothing in the end.
+TEST_P(SpillTest, PartsOfBlocksAreReleasedAndDiscarded) {
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  const auto at = [&](std::size_t chunk) { return reinterpret_cast<std::uint64_t>(data + chunk * k_words); };
+  for (std::size_t c = 0; c < k_chunks; ++c) data[c * k_words + 9] = c + 1;
+  memory.spill().discard(at(5), 20 * k_chunk);
+  EXPECT_EQ(memory.counts().content, 40 * k_chunk);
+  for (std::size_t c = 0; c < k_chunks; ++c)
+    ASSERT_EQ(data[c * k_words + 9], c >= 5 && c < 25 ? 0 : c + 1) << "chunk " << c;
+  memory.spill().release(at(30), 30 * k_chunk);  // the end
+  memory.spill().release(at(0), 10 * k_chunk);   // the beginning
+  for (std::size_t c = 25; c < 30; ++c) ASSERT_EQ(data[c * k_words + 9], c + 1);
+  memory.spill().release(at(10), 20 * k_chunk);
+  EXPECT_EQ(memory.counts().content, 0U);
+  memory.release(data);
+}
+
+// What is left to the program is in memory for good, whatever else wants to be there; a mapping over a part of it
+// stays the program's.
+TEST_P(SpillTest, ChunksAreLeftToTheProgram) {
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t c = 0; c < k_chunks; ++c)
+    for (std::size_t i = 0; i < k_words; i += 512) data[c * k_words + i] = value(c * k_words + i, 3);
+  auto* const left = data + 4 * k_words;
+  memory.spill().leave(reinterpret_cast<std::uint64_t>(left), 3 * k_chunk);
+  EXPECT_EQ(memory.counts().content, (k_chunks - 3) * k_chunk);
+  auto* const own = mmap(left + k_words, k_chunk / 2, PROT_READ, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  ASSERT_EQ(own, left + k_words);
+  for (int round = 0; round < 3; ++round)
+    for (std::size_t c = 0; c < k_chunks; ++c)
+      for (std::size_t i = 0; i < k_words; i += 512)
+        ASSERT_EQ(data[c * k_words + i], c == 5 && i < k_words / 2 ? 0 : value(c * k_words + i, 3)) << c;
+  memory.release(data);
+  EXPECT_EQ(memory.counts().content, 0U);
+  auto* const again = memory.allocate(k_chunks);
+  ASSERT_EQ(again, data);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) ASSERT_EQ(std::exchange(again[i], i), 0U);
+}
+
 TEST_P(SpillTest, ZerosTakeNoRoomInTheFile) {
   constexpr std::size_t k_chunks = 40;
   Spilled memory(k_chunks, GetParam());

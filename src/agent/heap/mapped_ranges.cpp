@@ -1,0 +1,81 @@
+// See mapped_ranges.hpp.
+#include "agent/heap/mapped_ranges.hpp"
+
+#include <algorithm>
+
+namespace terrace::agent {
+
+// The first range that ends behind `start`.
+MappedRanges::Map::const_iterator MappedRanges::first_behind(std::uint64_t start) const noexcept {
+  auto range = ranges_.upper_bound(start);
+  if (range == ranges_.begin()) return range;
+  const auto before = std::prev(range);
+  return before->second.end > start ? before : range;
+}
+
+// No range has the address in its middle.
+void MappedRanges::split(std::uint64_t at) {
+  const auto found = first_behind(at);
+  if (found == ranges_.end() || found->first >= at) return;
+  auto rest = found->second;
+  rest.start = at;
+  ranges_.emplace(at, rest);
+  ranges_[found->first].end = at;
+}
+
+void MappedRanges::remove(std::uint64_t start, std::uint64_t end) {
+  split(start);
+  split(end);
+  ranges_.erase(ranges_.lower_bound(start), ranges_.lower_bound(end));
+}
+
+void MappedRanges::set(const Range& range) {
+  remove(range.start, range.end);
+  if (range.start >= range.end) return;
+  ranges_.emplace(range.start, range);
+  join(range.start, range.end);
+}
+
+void MappedRanges::protect(std::uint64_t start, std::uint64_t end, int protection) {
+  split(start);
+  split(end);
+  for (auto range = ranges_.lower_bound(start); range != ranges_.end() && range->first < end; ++range)
+    range->second.protection = protection;
+  join(start, end);
+}
+
+// Neighbours that do not differ become one, from the one before `start` to the one at `end`.
+void MappedRanges::join(std::uint64_t start, std::uint64_t end) noexcept {
+  auto range = ranges_.lower_bound(start);
+  if (range != ranges_.begin()) --range;
+  while (range != ranges_.end()) {
+    const auto next = std::next(range);
+    if (next == ranges_.end() || next->first > end) return;
+    auto& one = range->second;
+    const auto& other = next->second;
+    if (one.end == other.start && one.kind == other.kind && one.protection == other.protection) {
+      one.end = other.end;
+      ranges_.erase(next);
+    } else {
+      range = next;
+    }
+  }
+}
+
+bool MappedRanges::any(std::uint64_t start, std::uint64_t end) const noexcept {
+  const auto found = first_behind(start);
+  return start < end && found != ranges_.end() && found->first < end;
+}
+
+std::vector<MappedRanges::Range> MappedRanges::within(std::uint64_t start, std::uint64_t end) const {
+  std::vector<Range> all;
+  if (start >= end) return all;
+  for (auto range = first_behind(start); range != ranges_.end() && range->first < end; ++range) {
+    all.push_back(range->second);
+    all.back().start = std::max(all.back().start, start);
+    all.back().end = std::min(all.back().end, end);
+  }
+  return all;
+}
+
+}  // namespace terrace::agent

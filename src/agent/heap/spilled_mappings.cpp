@@ -1,0 +1,391 @@
+// What a program does to mappings that lie over a file. See spilled_heap.hpp; mmap(2), mremap(2), madvise(2),
+// mprotect(2) say what has to come of it.
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "agent/heap/spilled_heap.hpp"
+#include "core/rounding.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+constexpr int k_usual = PROT_READ | PROT_WRITE;
+constexpr int k_indifferent = MAP_NORESERVE | MAP_POPULATE | MAP_NONBLOCK | MAP_DENYWRITE | MAP_EXECUTABLE;
+constexpr int k_anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
+
+// Advice that older headers lack, or that is a hint alone.
+constexpr int k_populate_read = 22, k_populate_write = 23;
+constexpr int k_do_not_need_locked = 24;
+constexpr int k_hints[] = {MADV_NORMAL,     MADV_RANDOM,      MADV_SEQUENTIAL, MADV_WILLNEED, MADV_DONTFORK,
+                           MADV_DOFORK,     MADV_MERGEABLE,   MADV_UNMERGEABLE, MADV_HUGEPAGE, MADV_NOHUGEPAGE,
+                           MADV_DONTDUMP,   MADV_DODUMP,      19 /* KEEPONFORK */, 20 /* COLD */,
+                           21 /* PAGEOUT */, 25 /* COLLAPSE */};
+
+std::uint64_t number(const void* address) noexcept { return reinterpret_cast<std::uint64_t>(address); }
+void* pointer(std::uint64_t address) noexcept {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+// The kernel itself: 0, or an errno value.
+template <class... Arguments>
+int ask(long call, Arguments... arguments) noexcept {
+  return syscall(call, arguments...) == -1 ? errno : 0;
+}
+
+// A chunk at a time, by way of memory that is always there: a copy that goes to and fro between two chunks would
+// let each come for the other over and over, where there is room for few.
+void copy(std::uint64_t to, std::uint64_t from, std::size_t size) noexcept {
+  constexpr std::size_t k_step = SpilledHeap::k_granule;
+  const auto between = syscall(SYS_mmap, nullptr, k_step, k_usual, k_anonymous | MAP_NORESERVE, -1, 0L);
+  if (between == -1) {
+    std::memcpy(pointer(to), pointer(from), size);
+    return;
+  }
+  for (std::size_t done = 0; done < size; done += k_step) {
+    const auto piece = std::min(k_step, size - done);
+    std::memcpy(pointer(static_cast<std::uint64_t>(between)), pointer(from + done), piece);
+    std::memcpy(pointer(to + done), pointer(static_cast<std::uint64_t>(between)), piece);
+  }
+  ask(SYS_munmap, between, k_step);
+}
+
+bool is_covered(const std::vector<MappedRanges::Range>& parts, std::uint64_t start, std::uint64_t end) noexcept {
+  for (const auto& part : parts) {
+    if (part.start != start) return false;
+    start = part.end;
+  }
+  return start == end;
+}
+
+}  // namespace
+
+bool SpilledHeap::takes(std::size_t length, int protection, int flags) noexcept {
+  return length >= k_least && protection == k_usual && (flags & ~k_indifferent) == k_anonymous;
+}
+
+// The chunks that hold nothing of the program's beside what is in the range.
+SpilledHeap::Span SpilledHeap::whole_chunks(Span span) const noexcept {
+  const auto below = align_down(span.start, k_granule);
+  const auto above = align_up(span.end, k_granule);
+  return {ranges_.any(below, span.start) ? align_up(span.start, k_granule) : below,
+          ranges_.any(span.end, above) ? align_down(span.end, k_granule) : above};
+}
+
+// Runs of chunks that are left to the program, and of such that are not.
+template <class Body>
+int SpilledHeap::by_left(Span span, Body&& body) {
+  while (!span.is_empty()) {
+    const bool left = left_.contains(align_down(span.start, k_granule));
+    auto end = align_down(span.start, k_granule) + k_granule;
+    while (end < span.end && left_.contains(end) == left) end += k_granule;
+    end = std::min(end, span.end);
+    if (const int error = body(Span{span.start, end}, left); error != 0) return error;
+    span.start = end;
+  }
+  return 0;
+}
+
+// What of a call's range is not in our space is the kernel's.
+template <class Body>
+int SpilledHeap::outside(Span span, Body&& body) const {
+  const auto ours = clip(span.start, span.end);
+  for (const auto& part : {Span{span.start, ours.start}, Span{ours.end, span.end}})
+    if (!part.is_empty())
+      if (const int error = body(part.start, part.end - part.start); error != 0) return error;
+  return 0;
+}
+
+void SpilledHeap::apply_rights(Span span) {
+  for (const auto& part : ranges_.within(span.start, span.end))
+    if (part.is_ours() && part.protection != k_usual)
+      ask(SYS_mprotect, part.start, part.end - part.start, part.protection);
+}
+
+// Of ranges that are ours and have the usual rights.
+void SpilledHeap::set_rights(Span span, int protection) {
+  if (protection == k_usual || span.is_empty()) return;
+  const auto first = align_down(span.start, k_granule);
+  spill_.change_rights(first, align_up(span.end, k_granule) - first, false);
+  ranges_.protect(span.start, span.end, protection);
+  apply_rights(span);
+}
+
+// Zeros, by writing: the rest of the chunk goes on being used.
+void SpilledHeap::clear(Span span) {
+  for (const auto& part : ranges_.within(span.start, span.end)) {
+    if (!part.is_ours()) continue;
+    const auto size = part.end - part.start;
+    const bool usual = (part.protection & k_usual) == k_usual;
+    if (!usual) ask(SYS_mprotect, part.start, size, k_usual);
+    std::memset(pointer(part.start), 0, size);
+    if (!usual) ask(SYS_mprotect, part.start, size, part.protection);
+  }
+}
+
+void SpilledHeap::make_zero(Span span) {
+  const auto whole = whole_chunks(span);
+  if (whole.is_empty()) return clear(span);
+  by_left(whole, [&](Span part, bool left) {
+    if (left) return clear(part), 0;
+    spill_.discard(part.start, part.end - part.start);
+    apply_rights(part);
+    return 0;
+  });
+  if (span.start < whole.start) clear({span.start, whole.start});
+  if (whole.end < span.end) clear({whole.end, span.end});
+}
+
+// The chunks of the range become the program's own matter; what it has beside the range stays in them.
+void SpilledHeap::leave(Span span) {
+  by_left(whole_chunks(span), [&](Span part, bool left) {
+    if (!left) spill_.discard(part.start, part.end - part.start);
+    return 0;
+  });
+  by_left({align_down(span.start, k_granule), align_up(span.end, k_granule)}, [&](Span part, bool left) {
+    if (left) return 0;
+    for (auto chunk = part.start; chunk < part.end; chunk += k_granule) left_.insert(chunk);
+    spill_.leave(part.start, part.end - part.start);
+    return 0;
+  });
+}
+
+void SpilledHeap::set_mapping(Span span, int protection, Kind kind) {
+  const auto before = ranges_.within(span.start, span.end);
+  ranges_.set({span.start, span.end, kind, protection});
+  for (const auto& part : before)
+    if (part.kind == Kind::block || part.kind == Kind::other_in_block)
+      ranges_.set({part.start, part.end, kind == Kind::mapping ? Kind::block : Kind::other_in_block, protection});
+}
+
+void* SpilledHeap::map(std::size_t length) noexcept { return obtain(length, 1, Kind::mapping, page_up(length)); }
+
+void SpilledHeap::unmap_now(Span span) {
+  for (const auto& part : ranges_.within(span.start, span.end)) {
+    if (part.kind == Kind::block) continue;  // who has it frees it
+    // Where the kernel would have nothing it would put somebody else's mapping.
+    if (!part.is_ours())
+      ask(SYS_mmap, part.start, part.end - part.start, PROT_NONE, k_anonymous | MAP_NORESERVE | MAP_FIXED, -1, 0L);
+    if (part.kind != Kind::other_in_block) ranges_.remove(part.start, part.end);
+  }
+  give_dead_back(span);
+}
+
+int SpilledHeap::unmap(void* address, std::size_t length) noexcept {
+  const Span all{number(address), page_up(number(address) + length)};
+  if (all.start % k_page != 0 || length == 0) return EINVAL;
+  try {
+    const std::lock_guard guard(mutex_);
+    const int error =
+        outside(all, [](std::uint64_t start, std::uint64_t size) { return ask(SYS_munmap, start, size); });
+    if (error != 0) return error;
+    unmap_now(clip(all.start, all.end));
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+}
+
+int SpilledHeap::protect(void* address, std::size_t length, int protection) noexcept {
+  const Span all{number(address), page_up(number(address) + length)};
+  if (all.start % k_page != 0) return EINVAL;
+  try {
+    const std::lock_guard guard(mutex_);
+    const auto span = clip(all.start, all.end);
+    const auto parts = ranges_.within(span.start, span.end);
+    if (!is_covered(parts, span.start, span.end)) return ENOMEM;
+    const auto first = align_down(span.start, k_granule);
+    const auto size = align_up(span.end, k_granule) - first;
+    const bool usual = protection == k_usual;
+    if (!usual) spill_.change_rights(first, size, false);
+    if (const int error = ask(SYS_mprotect, all.start, length, protection); error != 0) return error;
+    ranges_.protect(span.start, span.end, protection);
+    if (usual && std::ranges::any_of(parts, [](const auto& part) { return part.protection != k_usual; }))
+      spill_.change_rights(first, size, true);
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+}
+
+int SpilledHeap::advise_now(Span span, int advice) {
+  const bool gives_back = advice == MADV_DONTNEED || advice == k_do_not_need_locked || advice == MADV_FREE;
+  const bool is_hint = std::ranges::find(k_hints, advice) != std::end(k_hints);
+  const auto parts = ranges_.within(span.start, span.end);
+  for (const auto& part : parts) {
+    if (!part.is_ours()) {
+      if (const int error = ask(SYS_madvise, part.start, part.end - part.start, advice); error != 0) return error;
+      continue;
+    }
+    if (is_hint) continue;
+    if (!gives_back) return EINVAL;
+    auto whole = whole_chunks({part.start, part.end});
+    if (advice == MADV_FREE) {  // may keep its content
+      if (!whole.is_empty()) make_zero({std::max(whole.start, part.start), std::min(whole.end, part.end)});
+      continue;
+    }
+    // Locked memory is not given back.
+    if (!whole.is_empty())
+      if (const int error = ask(SYS_madvise, whole.start, whole.end - whole.start, advice); error != 0)
+        return error;
+    make_zero({part.start, part.end});
+  }
+  return is_covered(parts, span.start, span.end) ? 0 : ENOMEM;
+}
+
+int SpilledHeap::advise(void* address, std::size_t length, int advice) noexcept {
+  const Span all{number(address), page_up(number(address) + length)};
+  const auto kernel = [&](std::uint64_t start, std::uint64_t size) { return ask(SYS_madvise, start, size, advice); };
+  if (all.start % k_page != 0) return EINVAL;
+  if (advice == k_populate_read || advice == k_populate_write) return kernel(all.start, length);  // as by touching
+  try {
+    const std::lock_guard guard(mutex_);
+    if (const int error = outside(all, kernel); error != 0) return error;
+    return advise_now(clip(all.start, all.end), advice);
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+}
+
+int SpilledHeap::map_zeros_over(Span span, int protection) {
+  if (!claim_free(span)) return ENOMEM;
+  ask(SYS_munlock, span.start, span.end - span.start);
+  return by_left(span, [&](Span part, bool left) {
+    const auto size = part.end - part.start;
+    if (left) {
+      const int error = ask(SYS_mmap, part.start, size, protection, k_anonymous | MAP_NORESERVE | MAP_FIXED, -1, 0L);
+      if (error == 0) set_mapping(part, protection, Kind::loose);
+      return error;
+    }
+    if (const int error = ask(SYS_mprotect, part.start, size, k_usual); error != 0) return error;
+    set_mapping(part, k_usual, Kind::mapping);
+    make_zero(part);
+    set_rights(part, protection);
+    return 0;
+  });
+}
+
+int SpilledHeap::map_over(void* address, std::size_t length, int protection, int flags, int file,
+                          off_t offset) noexcept {
+  const Span all{number(address), page_up(number(address) + length)};
+  if (all.start % k_page != 0 || length == 0) return EINVAL;
+  try {
+    const auto span = clip(all.start, all.end);
+    const bool inside = span.start == all.start && span.end == all.end;
+    if (inside && (flags & ~k_indifferent) == (k_anonymous | MAP_FIXED)) {
+      const std::lock_guard guard(mutex_);
+      return map_zeros_over(span, protection);
+    }
+    // What fails shall change nothing: it is made elsewhere, and comes here as it is.
+    const auto made = syscall(SYS_mmap, nullptr, length, protection, flags & ~MAP_FIXED, file, offset);
+    if (made == -1) return errno;
+    const std::lock_guard guard(mutex_);
+    int error = claim_free(span) ? 0 : ENOMEM;
+    if (error == 0) {
+      leave(span);
+      error = ask(SYS_mremap, made, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, all.start);
+    }
+    if (error == 0)
+      set_mapping(span, protection, Kind::other);
+    else
+      ask(SYS_munmap, made, length);
+    return error;
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+}
+
+int SpilledHeap::remap_over(void* address, std::size_t old_length, std::size_t length, int flags,
+                            void* to) noexcept {
+  const auto start = number(to);
+  if (start % k_page != 0 || length == 0 || (flags & MREMAP_MAYMOVE) == 0) return EINVAL;
+  try {
+    const std::lock_guard guard(mutex_);
+    const auto span = clip(start, start + length);
+    if (!claim_free(span)) return ENOMEM;
+    leave(span);
+    const int error = ask(SYS_mremap, address, old_length, length, flags, to);
+    if (error == 0) set_mapping(span, k_usual, Kind::other);
+    return error;
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+}
+
+// False where something is behind it.
+bool SpilledHeap::grow_in_place(Span old, std::uint64_t end, int protection) {
+  const auto behind = align_up(old.end, k_granule);
+  if (left_.contains(behind - k_granule) || ranges_.any(old.end, end)) return false;
+  if (end > behind) {
+    const auto more = align_up(end, k_granule) - behind;
+    if (!space_.allocate_at(behind, more)) return false;
+    spill_.reserve(behind, more);
+  }
+  const Span rest{old.end, std::min(end, behind)};  // of the last chunk: may have been used before
+  if (!rest.is_empty()) ask(SYS_mprotect, rest.start, rest.end - rest.start, k_usual);
+  ranges_.set({old.end, end, Kind::mapping, k_usual});
+  clear(rest);
+  set_rights({old.end, end}, protection);
+  return true;
+}
+
+// To a mapping that is larger.
+int SpilledHeap::move_mapping(void*& address, Span old, std::size_t length, int protection) {
+  void* to = map(length);
+  const bool ours = to != nullptr;
+  if (!ours) {
+    const auto got = syscall(SYS_mmap, nullptr, length, k_usual, k_anonymous | MAP_NORESERVE, -1, 0L);
+    if (got == -1) return errno;
+    to = pointer(static_cast<std::uint64_t>(got));
+  }
+  const auto size = old.end - old.start;
+  if ((protection & PROT_READ) == 0) ask(SYS_mprotect, old.start, size, PROT_READ);
+  copy(number(to), old.start, size);
+  const std::lock_guard guard(mutex_);
+  if (ours)
+    set_rights({number(to), number(to) + page_up(length)}, protection);
+  else if (protection != k_usual)
+    ask(SYS_mprotect, to, length, protection);
+  unmap_now(old);
+  address = to;
+  return 0;
+}
+
+int SpilledHeap::remap(void*& address, std::size_t old_length, std::size_t length, int flags) noexcept {
+  const auto start = number(address);
+  constexpr int k_known = MREMAP_MAYMOVE | MREMAP_FIXED;  // what is beyond has to be asked for by trying
+  if (start % k_page != 0 || old_length == 0 || length == 0 || (flags & ~k_known) != 0) return EINVAL;
+  if ((flags & MREMAP_FIXED) != 0) return (flags & MREMAP_MAYMOVE) != 0 ? ENOMEM : EINVAL;
+  const Span old{start, page_up(start + old_length)};
+  const auto end = page_up(start + length);
+  if (end < start) return ENOMEM;
+  int protection = 0;
+  try {
+    {
+      const std::lock_guard guard(mutex_);
+      const auto parts = ranges_.within(old.start, old.end);
+      if (!is_covered(parts, old.start, old.end)) return EFAULT;
+      const auto sort = [](const auto& part) { return part.kind == Kind::loose ? Kind::mapping : part.kind; };
+      const bool alike = std::ranges::all_of(parts, [&](const auto& part) {
+        return sort(part) == sort(parts.front()) && part.protection == parts.front().protection;
+      });
+      if (!alike || parts.front().kind == Kind::block) return EFAULT;
+      if (end < old.end) unmap_now({end, old.end});
+      if (end <= old.end) return 0;
+      protection = parts.front().protection;
+      if (sort(parts.front()) != Kind::mapping) return ENOMEM;  // the kernel would move it, and leave a gap here
+      if (grow_in_place(old, end, protection)) return 0;
+    }
+    return (flags & MREMAP_MAYMOVE) != 0 ? move_mapping(address, old, length, protection) : ENOMEM;
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+}
+
+}  // namespace terrace::agent

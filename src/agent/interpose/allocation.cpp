@@ -50,7 +50,7 @@ void* allocate_big(Process& here, std::size_t size, std::size_t alignment = 1) {
 
 bool is_spilled(const void* block) {
   const auto* const heap = spilled_heap();
-  return heap && heap->contains(block);
+  return heap && heap->size_of(block) > 0;
 }
 
 // The same for memory over a file; in a child of fork(2) it is not there.

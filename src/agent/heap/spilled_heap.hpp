@@ -33,8 +33,8 @@ class SpilledHeap {
   void* allocate(std::size_t size, std::size_t alignment) noexcept;
   // False, and nothing happened, where it is none of these blocks.
   bool release(void* block) noexcept;
-  // The size of the block that begins there; 0 where none does: what an allocator of the program's hands out may be
-  // a part of a mapping.
+  // The size of the block that begins there; 0 where none does: what an allocator of the program's hands out may
+  // be a part of a mapping.
   [[nodiscard]] std::size_t size_of(const void* block) const noexcept;
 
   // In a child of fork(2) it is not: what is mapped there is the kernel's business.

@@ -117,8 +117,8 @@ class Spill final {
   // time.
   struct Block {
     std::uint32_t count = 0;
-    bool has_room = false;    // in the file, all of it
-    bool kept = false;        // not to be given, and given for good where it is: rights to a part of it have changed
+    bool has_room = false;  // in the file, all of it
+    bool kept = false;      // not to be given, and given for good where it is: rights to a part of it have changed
     std::uint32_t loads = 0;  // that somebody waited for
     double strange = 0;       // the share of unexpected ones among the latest
     bool leaving = false;     // is being given to the kernel

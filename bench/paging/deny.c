@@ -17,8 +17,12 @@ static const struct {
   const char* name;
   unsigned number;
 } calls[] = {
-    {"userfaultfd", SYS_userfaultfd},       {"io_uring_setup", SYS_io_uring_setup}, {"mbind", SYS_mbind},
-    {"move_pages", SYS_move_pages},         {"set_mempolicy", SYS_set_mempolicy},   {"get_mempolicy", SYS_get_mempolicy},
+    {"userfaultfd", SYS_userfaultfd},
+    {"io_uring_setup", SYS_io_uring_setup},
+    {"mbind", SYS_mbind},
+    {"move_pages", SYS_move_pages},
+    {"set_mempolicy", SYS_set_mempolicy},
+    {"get_mempolicy", SYS_get_mempolicy},
     {"perf_event_open", SYS_perf_event_open},
 };
 

@@ -46,10 +46,10 @@ struct LaunchOptions {
   std::optional<double> sample_cycles;  // none: the collector's own
   std::string progress;                 // "" for the plan's, or else the default
   std::string collector{observe::k_default_collector};
-  std::string output;            // "" = PROGRAM.JOB.terrace here
-  std::string misses;            // where to record the classified misses; "" for nowhere
-  std::string spill;             // run: the folder of the file for what --memory has no room for; "": the usual one
-  std::string intent;            // run: data by the ordering of this intent; "" for whoever plans
+  std::string output;  // "" = PROGRAM.JOB.terrace here
+  std::string misses;  // where to record the classified misses; "" for nowhere
+  std::string spill;   // run: the folder of the file for what --memory has no room for; "": the usual one
+  std::string intent;  // run: data by the ordering of this intent; "" for whoever plans
   double mark = memory::k_mark;  // run: the share of each place that orderings leave free
   bool eager = false;            // run: what is placed by intent comes at once
   std::string gauges;            // run: file for Prometheus' textfile collector; "" for none

@@ -24,8 +24,7 @@ std::string line_of(const transfer::SpillCounts& counts, const runtime::SpillSpe
   auto line =
       fmt::format("{} of data in {} of memory: read {} and wrote {} in {}", format(Bytes{counts.most}),
                   format(spec.memory), format(Bytes{counts.read}), format(Bytes{counts.written}), spec.folder);
-  if (loads > 0)
-    line += fmt::format("; {:.0f} % of what was read was read ahead", 100 * foreseen / loads);
+  if (loads > 0) line += fmt::format("; {:.0f} % of what was read was read ahead", 100 * foreseen / loads);
   line += fmt::format("; the disk was busy for {:.3g} s, the program waited {:.3g} s for it",
                       static_cast<double>(counts.busy.load()) * 1e-9,
                       static_cast<double>(counts.waited.load()) * 1e-9);

@@ -67,6 +67,12 @@ bool MappedRanges::any(std::uint64_t start, std::uint64_t end) const noexcept {
   return start < end && found != ranges_.end() && found->first < end;
 }
 
+std::optional<MappedRanges::Kind> MappedRanges::kind_at(std::uint64_t address) const noexcept {
+  const auto found = first_behind(address);
+  if (found == ranges_.end() || found->first > address) return std::nullopt;
+  return found->second.kind;
+}
+
 std::vector<MappedRanges::Range> MappedRanges::within(std::uint64_t start, std::uint64_t end) const {
   std::vector<Range> all;
   if (start >= end) return all;

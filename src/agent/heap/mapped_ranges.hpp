@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace terrace::agent {
@@ -29,6 +30,7 @@ class MappedRanges {
   void remove(std::uint64_t start, std::uint64_t end);
   void protect(std::uint64_t start, std::uint64_t end, int protection);
   [[nodiscard]] bool any(std::uint64_t start, std::uint64_t end) const noexcept;
+  [[nodiscard]] std::optional<Kind> kind_at(std::uint64_t address) const noexcept;
   // The parts of ranges that lie within, in order.
   [[nodiscard]] std::vector<Range> within(std::uint64_t start, std::uint64_t end) const;
 

@@ -88,10 +88,24 @@ void SpilledHeap::in_child() noexcept {
   unlock();
 }
 
-bool SpilledHeap::release(void* block) noexcept {
-  const auto found = space_.find(block);
-  if (found.size == 0 || found.address != reinterpret_cast<std::uint64_t>(block)) return false;
+memory::RegionSpace::Block SpilledHeap::block_at(const void* address) const noexcept {
+  const auto start = reinterpret_cast<std::uint64_t>(address);
+  const auto found = space_.find(address);
+  if (found.size == 0 || found.address != start) return {};
+  const auto kind = ranges_.kind_at(start);
+  return kind == Kind::block || kind == Kind::other_in_block ? found : memory::RegionSpace::Block{};
+}
+
+std::size_t SpilledHeap::size_of(const void* block) const noexcept {
+  if (!space_.contains(block)) return 0;
   const std::lock_guard guard(mutex_);
+  return block_at(block).size;
+}
+
+bool SpilledHeap::release(void* block) noexcept {
+  const std::lock_guard guard(mutex_);
+  const auto found = block_at(block);
+  if (found.size == 0) return false;
   try {
     ranges_.remove(found.address, found.address + found.size);
   } catch (const std::bad_alloc&) {

@@ -33,8 +33,9 @@ class SpilledHeap {
   void* allocate(std::size_t size, std::size_t alignment) noexcept;
   // False, and nothing happened, where it is none of these blocks.
   bool release(void* block) noexcept;
-  [[nodiscard]] bool contains(const void* block) const noexcept { return space_.contains(block); }
-  [[nodiscard]] std::size_t size_of(const void* block) const noexcept { return space_.find(block).size; }
+  // The size of the block that begins there; 0 where none does: what an allocator of the program's hands out may
+  // be a part of a mapping.
+  [[nodiscard]] std::size_t size_of(const void* block) const noexcept;
 
   // Around fork: the child has a copy of the content.
   void before_fork() noexcept;
@@ -74,6 +75,7 @@ class SpilledHeap {
 
   [[nodiscard]] Span clip(std::uint64_t start, std::uint64_t end) const noexcept;
   [[nodiscard]] Span whole_chunks(Span span) const noexcept;
+  [[nodiscard]] memory::RegionSpace::Block block_at(const void* address) const noexcept;
   [[nodiscard]] bool is_taken(std::uint64_t chunk) const noexcept;
   void* obtain(std::size_t size, std::size_t alignment, Kind kind, std::size_t length) noexcept;
   void give_back(Span chunks) noexcept;

@@ -23,10 +23,10 @@ constexpr int k_anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
 // Advice that older headers lack, or that is a hint alone.
 constexpr int k_populate_read = 22, k_populate_write = 23;
 constexpr int k_do_not_need_locked = 24;
-constexpr int k_hints[] = {MADV_NORMAL,     MADV_RANDOM,      MADV_SEQUENTIAL, MADV_WILLNEED, MADV_DONTFORK,
-                           MADV_DOFORK,     MADV_MERGEABLE,   MADV_UNMERGEABLE, MADV_HUGEPAGE, MADV_NOHUGEPAGE,
-                           MADV_DONTDUMP,   MADV_DODUMP,      19 /* KEEPONFORK */, 20 /* COLD */,
-                           21 /* PAGEOUT */, 25 /* COLLAPSE */};
+constexpr int k_hints[] = {MADV_NORMAL,         MADV_RANDOM,     MADV_SEQUENTIAL,  MADV_WILLNEED,
+                           MADV_DONTFORK,       MADV_DOFORK,     MADV_MERGEABLE,   MADV_UNMERGEABLE,
+                           MADV_HUGEPAGE,       MADV_NOHUGEPAGE, MADV_DONTDUMP,    MADV_DODUMP,
+                           19 /* KEEPONFORK */, 20 /* COLD */,   21 /* PAGEOUT */, 25 /* COLLAPSE */};
 
 std::uint64_t number(const void* address) noexcept { return reinterpret_cast<std::uint64_t>(address); }
 void* pointer(std::uint64_t address) noexcept {
@@ -241,7 +241,9 @@ int SpilledHeap::advise_now(Span span, int advice) {
 
 int SpilledHeap::advise(void* address, std::size_t length, int advice) noexcept {
   const Span all{number(address), page_up(number(address) + length)};
-  const auto kernel = [&](std::uint64_t start, std::uint64_t size) { return ask(SYS_madvise, start, size, advice); };
+  const auto kernel = [&](std::uint64_t start, std::uint64_t size) {
+    return ask(SYS_madvise, start, size, advice);
+  };
   if (all.start % k_page != 0) return EINVAL;
   if (advice == k_populate_read || advice == k_populate_write) return kernel(all.start, length);  // as by touching
   try {
@@ -259,7 +261,8 @@ int SpilledHeap::map_zeros_over(Span span, int protection) {
   return by_left(span, [&](Span part, bool left) {
     const auto size = part.end - part.start;
     if (left) {
-      const int error = ask(SYS_mmap, part.start, size, protection, k_anonymous | MAP_NORESERVE | MAP_FIXED, -1, 0L);
+      const int error =
+          ask(SYS_mmap, part.start, size, protection, k_anonymous | MAP_NORESERVE | MAP_FIXED, -1, 0L);
       if (error == 0) set_mapping(part, protection, Kind::loose);
       return error;
     }

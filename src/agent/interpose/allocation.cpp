@@ -88,7 +88,7 @@ bool release_ordered(void* block) {
 
 bool is_spilled(const void* block) {
   const auto* const heap = spilled_heap();
-  return heap && heap->contains(block);
+  return heap && heap->size_of(block) > 0;
 }
 
 // The same for memory over a file; in a child of fork(2) it is not there.

@@ -126,8 +126,8 @@ class Spill final {
   // time.
   struct Block {
     std::uint32_t count = 0;
-    bool has_room = false;    // in the file, all of it
-    bool kept = false;        // not to be given, and given for good where it is: rights to a part of it have changed
+    bool has_room = false;  // in the file, all of it
+    bool kept = false;      // not to be given, and given for good where it is: rights to a part of it have changed
     std::uint32_t loads = 0;  // that somebody waited for
     double strange = 0;       // the share of unexpected ones among the latest
     bool leaving = false;     // is being given to the kernel
@@ -257,7 +257,7 @@ class Spill final {
   std::uint64_t giving_since_ = 0;    // a block is being given; nanoseconds
   std::uint64_t hand_ = 0;            // of given blocks, where pages were last given up
   std::uint64_t mapped_ = 0;          // bytes of files that the process maps beside them
-  std::uint64_t busy_since_ = 0;    // nanoseconds; 0: nothing is read or written
+  std::uint64_t busy_since_ = 0;      // nanoseconds; 0: nothing is read or written
   std::uint64_t adapted_ = 0;         // when the limit was; nanoseconds
   std::vector<bool> taken_;           // by chunk: a child maps what the file has at its own distance
   std::vector<bool> in_file_;         // by chunk: the child has it from there

@@ -76,7 +76,8 @@ void Spill::loaded_for(ChunkId c, bool expected) noexcept {
   auto& block = found->second;
   block.strange += k_weight * ((expected ? 0 : 1) - block.strange);
   // Where the file has no room for all of it the kernel would end the program.
-  if (++block.loads >= k_loads && block.strange >= k_strange && block.has_room && !block.kept && giving_since_ == 0)
+  if (++block.loads >= k_loads && block.strange >= k_strange && block.has_room && !block.kept &&
+      giving_since_ == 0)
     give_block(found);
 }
 

@@ -167,8 +167,8 @@ static void resize(void) {
 }
 
 static void advise(void) {
-  static const int hints[] = {MADV_WILLNEED, MADV_RANDOM, MADV_SEQUENTIAL, MADV_NORMAL, MADV_NOHUGEPAGE,
-                              MADV_HUGEPAGE, MADV_DONTDUMP};
+  static const int hints[] = {MADV_WILLNEED,   MADV_RANDOM,   MADV_SEQUENTIAL, MADV_NORMAL,
+                              MADV_NOHUGEPAGE, MADV_HUGEPAGE, MADV_DONTDUMP};
   const size_t first = some_page();
   const size_t count = run_of(first, 1 + draw(2500), is_alike);
   if (count == 0) return;

@@ -243,7 +243,9 @@ TEST(RegionSpace, PartsOfBlocksComeAndGo) {
   auto* const first = static_cast<unsigned char*>(space.allocate(8 * k_granule));
   auto* const second = static_cast<unsigned char*>(space.allocate(4 * k_granule));
   ASSERT_EQ(second, first + 8 * k_granule);
-  const auto at = [&](std::size_t granule) { return reinterpret_cast<std::uint64_t>(first) + granule * k_granule; };
+  const auto at = [&](std::size_t granule) {
+    return reinterpret_cast<std::uint64_t>(first) + granule * k_granule;
+  };
   std::memset(first, 1, 12 * k_granule);
   space.release_part(at(2), 3 * k_granule);  // the middle of the first
   space.release_part(at(7), 2 * k_granule);  // over the boundary

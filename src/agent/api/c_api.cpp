@@ -180,7 +180,7 @@ terrace_status terrace_apply(void* address, size_t length, const char* intent) {
   const auto low = terrace::page_up(begin);
   const auto high = terrace::page_down(begin + length);
   if (low >= high) return agent::refuse(TERRACE_INVALID, "terrace_apply: there is no whole page in the range");
-  if (const auto* const spilled = agent::spilled_heap(); spilled && spilled->contains(address))
+  if (const auto* const spilled = agent::spilled_heap(); spilled && spilled->meets(address, length))
     return agent::refuse(TERRACE_UNSUPPORTED, "terrace_apply: the range is memory over a file");
   // Whoever plans leaves it where it is put.
   if (auto* const here = agent::process()) here->objects->remove(low, high);

@@ -174,7 +174,8 @@ void NextUse::look_at_overdue() {
   }
 }
 
-// A neighbour that is at its place goes unnoticed, so a row may go on behind some of those.
+// A neighbour that is at its place goes unnoticed, so a row may go on behind some of those. True where the row was
+// long enough to go on as expected.
 bool NextUse::add_to_row(Thread& thread, ChunkId chunk) const {
   const auto goes_on = [&](const Thread::Row& row) {
     if (row.length == 0 || chunk <= row.latest || chunk - row.latest > k_neighbours) return false;
@@ -188,7 +189,7 @@ bool NextUse::add_to_row(Thread& thread, ChunkId chunk) const {
     row->length = 0;
   }
   *row = {chunk, row->length + 1, touches_};
-  return row->length > 1;
+  return row->length > k_row;
 }
 
 // Of the rows that were added to last, as many as there may be in a loop; the nearest neighbours first.

@@ -13,19 +13,17 @@ constexpr double k_weight = 1.0 / 32;  // of the latest touch among those that w
 }  // namespace
 
 void TouchHistory::append(ChunkId chunk, double worked) {
-  const auto [known, is_new] = latest_.try_emplace(chunk, touches_.size());
   const auto in_all = (touches_.empty() ? 0 : touches_.back().at) + worked;
-  touches_.push_back({chunk, static_cast<float>(worked), in_all, is_new ? k_nowhere : known->second});
-  known->second = touches_.size() - 1;
+  of_chunk_[chunk].push_back(touches_.size());
+  touches_.push_back({chunk, static_cast<float>(worked), in_all});
 }
 
 // Its first touch behind where the thread is.
 std::size_t TouchHistory::next_of(ChunkId chunk) const {
-  const auto known = latest_.find(chunk);
-  if (at_ == k_nowhere || known == latest_.end()) return k_nowhere;
-  auto found = k_nowhere;
-  for (auto at = known->second; at != k_nowhere && at > at_; at = touches_[at].before) found = at;
-  return found;
+  const auto known = of_chunk_.find(chunk);
+  if (at_ == k_nowhere || known == of_chunk_.end()) return k_nowhere;
+  const auto next = std::ranges::upper_bound(known->second, at_);
+  return next == known->second.end() ? k_nowhere : *next;
 }
 
 // The same, if it can be the one: only few touches that would have been noticed lie between, and where some do it
@@ -43,10 +41,11 @@ std::size_t TouchHistory::find_ahead(ChunkId chunk, double worked, const IsQuiet
 // The touch before the latest one, of the same chunk, that has most in common with it of what came before.
 std::size_t TouchHistory::find_alike() const {
   const auto end = touches_.size() - 1;
+  const auto& same = of_chunk_.at(touches_[end].chunk);
   std::size_t best = k_nowhere;
   std::size_t most = 0;
-  std::size_t tried = 0;
-  for (auto at = touches_[end].before; at != k_nowhere && tried < k_tried; at = touches_[at].before, ++tried) {
+  for (std::size_t back = 1; back < same.size() && back <= k_tried; ++back) {
+    const auto at = same[same.size() - 1 - back];
     std::size_t alike = 1;
     while (alike <= k_context && alike <= at && touches_[at - alike].chunk == touches_[end - alike].chunk) ++alike;
     if (alike <= most) continue;
@@ -108,9 +107,11 @@ void TouchHistory::forget_half() {
   const auto gone = touches_.size() / 2;
   touches_.erase(touches_.begin(), touches_.begin() + static_cast<std::ptrdiff_t>(gone));
   const auto moved = [&](std::size_t at) { return at == k_nowhere || at < gone ? k_nowhere : at - gone; };
-  for (auto& touch : touches_) touch.before = moved(touch.before);
-  std::erase_if(latest_, [&](const auto& known) { return known.second < gone; });
-  for (auto& [chunk, at] : latest_) at -= gone;
+  for (auto& [chunk, all] : of_chunk_) {
+    all.erase(all.begin(), std::ranges::lower_bound(all, gone));
+    for (auto& at : all) at -= gone;
+  }
+  std::erase_if(of_chunk_, [](const auto& known) { return known.second.empty(); });
   at_ = moved(at_);
 }
 

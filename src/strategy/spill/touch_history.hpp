@@ -42,9 +42,8 @@ class TouchHistory {
 
   struct Touch {
     ChunkId chunk = 0;
-    float worked = 0;                // seconds of work before it
-    double at = 0;                   // and in all
-    std::size_t before = k_nowhere;  // the touch before of the same chunk
+    float worked = 0;  // seconds of work before it
+    double at = 0;     // and in all
   };
 
   [[nodiscard]] std::size_t next_of(ChunkId chunk) const;
@@ -55,8 +54,8 @@ class TouchHistory {
   void forget_half();
 
   std::vector<Touch> touches_;
-  std::unordered_map<ChunkId, std::size_t> latest_;  // touch of each chunk
-  std::size_t at_ = k_nowhere;                       // the touch that the latest one repeats
+  std::unordered_map<ChunkId, std::vector<std::size_t>> of_chunk_;  // its touches, in order
+  std::size_t at_ = k_nowhere;                                      // the touch that the latest one repeats
   double hits_ = 0;
 };
 

@@ -141,6 +141,7 @@ void Spill::begin() {
   if (!disk_) disk_ = make_thread_queue(file_->file(), k_disk_threads);
   way_ = disk_->name();
   pool_.emplace(*faults_, count_);
+  remapper_.emplace(parts_.enter);
   adapt_limit();
   foresight_ = parts_.foresight();
   prepare(base_, count_ * k_chunk);
@@ -160,6 +161,7 @@ void Spill::prepare(std::uint64_t address, std::size_t size) noexcept {
 // The files are this thread's.
 void Spill::end() noexcept {
   disk_.reset();
+  remapper_.reset();
   pool_.reset();
   file_.reset();
   faults_.reset();

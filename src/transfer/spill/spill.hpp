@@ -27,6 +27,7 @@
 #include "transfer/exchange/userfault.hpp"
 #include "transfer/spill/disk_queue.hpp"
 #include "transfer/spill/foresight.hpp"
+#include "transfer/spill/remapper.hpp"
 #include "transfer/spill/spill_counts.hpp"
 #include "transfer/spill/spill_file.hpp"
 #include "transfer/spill/spill_pool.hpp"
@@ -242,6 +243,7 @@ class Spill final {
   std::unique_ptr<DiskQueue> disk_;
   const char* way_ = "";
   std::optional<SpillPool> pool_;
+  std::optional<Remapper> remapper_;
   std::unique_ptr<Foresight> foresight_;
   Chunk* chunks_ = nullptr;
   std::vector<Waiting> waiting_;

@@ -1,6 +1,5 @@
 // Blocks that are given to the kernel's own paging. See spill.hpp.
 #include <poll.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -8,7 +7,6 @@
 
 #include <algorithm>
 
-#include "transfer/exchange/quiet_thread.hpp"
 #include "transfer/spill/spill.hpp"
 #include "transfer/spill/spill_limits.hpp"
 #include "transfer/spill/spill_system.hpp"
@@ -23,18 +21,6 @@ using spill_limits::k_patience;
 using spill_limits::k_period;
 using spill_limits::k_strange;
 using spill_limits::k_weight;
-
-struct Remap {
-  std::uint64_t from, to, size;
-  bool done;
-};
-
-void* remap_body(void* self) {
-  auto& remap = *static_cast<Remap*>(self);
-  remap.done =
-      syscall(SYS_mremap, remap.from, remap.size, remap.size, MREMAP_MAYMOVE | MREMAP_FIXED, remap.to) != -1;
-  return nullptr;
-}
 
 }  // namespace
 
@@ -208,19 +194,22 @@ bool Spill::replace_mapping(std::uint64_t address, std::size_t size, std::vector
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
   if (got == -1) return false;
   const auto mapped = static_cast<std::uint64_t>(got);
-  Remap remap{align_up(mapped, k_chunk), address, size, false};
-  syscall(SYS_munmap, mapped, remap.from - mapped);
-  syscall(SYS_munmap, remap.from + size, mapped + k_chunk - remap.from);
-  prepare(remap.from, size);
-  pthread_t thread{};
-  if (faults_->watch(remap.from, size) == 0 && start_quietly(thread, "terrace-remap", remap_body, &remap))
-    while (pthread_tryjoin_np(thread, nullptr) != 0) {
+  const auto from = align_up(mapped, k_chunk);
+  syscall(SYS_munmap, mapped, from - mapped);
+  syscall(SYS_munmap, from + size, mapped + k_chunk - from);
+  prepare(from, size);
+  bool done = false;
+  if (faults_->watch(from, size) == 0) {
+    remapper_->start(from, address, size);
+    while (remapper_->is_under_way()) {
       pollfd file{faults_->file(), POLLIN, 0};
       poll(&file, 1, 1);
       for (Touch touch; faults_->next_touch(touch.address, &touch.thread);) touches.push_back(touch);
     }
-  if (!remap.done) syscall(SYS_munmap, remap.from, size);
-  return remap.done;
+    done = remapper_->was_done();
+  }
+  if (!done) syscall(SYS_munmap, from, size);
+  return done;
 }
 
 // Its content is lost, and it is ours again.

@@ -7,9 +7,10 @@ import mmap
 import sys
 
 import numpy as np
+import numpy.typing as npt
 
 
-def mapped(words: int) -> np.ndarray:
+def mapped(words: int) -> npt.NDArray[np.int64]:
     """Zeros in a mapping of their own."""
     memory = mmap.mmap(-1, words * 8, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     return np.frombuffer(memory, dtype=np.int64)

@@ -43,7 +43,7 @@ def two_nodes() -> Measured:
 def stress() -> Measured:
     """Four processes that allocate, touch, move and free: both accounts at the end."""
     seconds = round(60 * SETTINGS.stress_minutes)
-    words = [PYTHON, ROOT / "tests" / "guest_bed" / "vm.py", "--nodes", STRESS_NODES]
+    words: list[str | Path] = [PYTHON, ROOT / "tests" / "guest_bed" / "vm.py", "--nodes", STRESS_NODES]
     words += ["--timeout", str(seconds + 300), "--", BUILD / "tests" / "guest4" / "stress", str(seconds)]
     done = run(words, check=False, timeout=seconds + 600)
     lines = done.stdout.strip().splitlines() or [done.stderr.strip()[-200:]]
@@ -58,7 +58,7 @@ def cost() -> Measured:
         program = Path(name) / "touch"
         library = BUILD / "src" / "agent"
         source = ROOT / "bench" / "memory" / "ordered_touch.c"
-        paths = ["-I", ROOT / "include", "-L", library, f"-Wl,-rpath,{library}"]
+        paths: list[str | Path] = ["-I", ROOT / "include", "-L", library, f"-Wl,-rpath,{library}"]
         run(["cc", "-O2", "-o", program, source, *paths, "-lterrace"])
         said, worst = [], 0.0
         for advice in ("small", "huge"):

@@ -38,7 +38,6 @@ class Speed {
   double measure(bool read, bool write, bool other_half = false) {
     std::array<std::size_t, 2> next{read ? 0 : count_, write ? 0 : count_};  // by direction
     written_half_ = other_half ? 0 : 1;
-    std::array<std::size_t, 2> flying{};
     std::size_t ended = 0;
     const auto begun = std::chrono::steady_clock::now();
     const std::size_t all = (read ? count_ : 0) + (write ? count_ : 0);

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,6 +42,7 @@ enum { SCAN_WP_MATCHING = 1, SCAN_CHECK_WPASYNC = 2, IS_WRITTEN = 2 };
 static struct range { uint64_t low, high; } known[MOST];
 static int count;
 static int faults = -1, page_map = -1;
+static int of_writes;
 static FILE* out;
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
@@ -121,11 +123,21 @@ static void clear(void) {
 // larger than it may be.
 static void end_window(void) {
   pthread_mutex_lock(&turn);
-  const uint64_t read = touched(), wrote = written();
-  fprintf(out, "%llu %llu\n", (unsigned long long)read, (unsigned long long)wrote);
+  uint64_t bytes;
+  if (of_writes) {
+    bytes = written();
+    register_all();
+  } else {
+    static long before;
+    struct rusage now;
+    getrusage(RUSAGE_SELF, &now);
+    const uint64_t all = touched(), first = (uint64_t)(now.ru_minflt - before) * 4096;
+    bytes = all > first ? all - first : 0;
+    before = now.ru_minflt;
+    clear();
+  }
+  fprintf(out, "%llu\n", (unsigned long long)bytes);
   fflush(out);
-  clear();
-  register_all();
   pthread_mutex_unlock(&turn);
 }
 
@@ -146,6 +158,7 @@ __attribute__((constructor)) static void begin(void) {
   if (!name || length <= 0) return;
   unsetenv("LD_PRELOAD");  // of this process alone
   prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+  of_writes = getenv("WINDOWS_OF") && strcmp(getenv("WINDOWS_OF"), "written") == 0;
   out = fopen(name, "we");
   if (!out) fail(name);
   faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);

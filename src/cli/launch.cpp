@@ -2,6 +2,7 @@
 #include "cli/launch.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -34,6 +35,13 @@ std::vector<std::string> program_environment(const fs::path& session, runtime::B
   return variables;
 }
 
+// In seconds; 0: never. Who looks at a terminal wants to know.
+double report_period(const LaunchOptions& options) {
+  constexpr double k_usual = 10;
+  if (options.report_every) return *options.report_every;
+  return !options.quiet && isatty(STDERR_FILENO) == 1 ? k_usual : 0;
+}
+
 // What belongs to the launch is removed when this returns, however the program ended.
 Ending run_program(const LaunchOptions& given) {
   if (environment("TERRACE") == "off") return run_child(given.command, {});
@@ -48,6 +56,7 @@ Ending run_program(const LaunchOptions& given) {
     if (!options.quiet) fmt::print(stderr, "terrace: {}\n", sentence);
   const auto ending = [&] {
     const Gauges gauges(options.gauges, [&] { return ledgers.views(); });
+    const SpillReports reports(folder.path(), session.spill, session.spill.is_wanted() ? report_period(options) : 0);
     return run_child(options.command, program_environment(session_file, session.backend));
   }();
   if (session.spill.is_wanted()) tell_of_spill(folder.path(), session.spill, options.quiet);

@@ -234,6 +234,11 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
                    "memory that each process may have, 4GiB: what does not fit is in a file of --spill, and comes "
                    "in before it is needed");
     app.add_option("--spill", options.spill, "folder of that file")->default_str("$TMPDIR, else /var/tmp");
+    app.add_option("--report-every", options.report_every,
+                   "with --memory, say every so many seconds how it goes; 0: never")
+        ->type_name("SECONDS")
+        ->check(CLI::NonNegativeNumber)
+        ->default_str("10 on a terminal, else 0");
     app.add_option("--intent", options.intent,
                    "place the program's large data by an ordering of the machine: bandwidth, latency, capacity, "
                    "normal, or one "

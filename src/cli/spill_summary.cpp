@@ -3,12 +3,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/units.hpp"
@@ -34,24 +39,86 @@ std::string line_of(const transfer::SpillCounts& counts, const runtime::SpillSpe
   return line;
 }
 
-}  // namespace
-
-void tell_of_spill(const std::filesystem::path& folder, const runtime::SpillSpec& spec, bool quiet) {
-  std::vector<std::string> lines;
+// Of each process of the job.
+template <class Body>
+void for_each_account(const std::filesystem::path& folder, Body&& body) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     if (!entry.path().filename().string().starts_with(runtime::k_spill_counts)) continue;
     const int file = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
-    void* const page = mmap(nullptr, sizeof(transfer::SpillCounts), PROT_READ, MAP_SHARED, file, 0);
+    struct stat found {};
+    void* page = MAP_FAILED;
+    if (file >= 0 && fstat(file, &found) == 0 && found.st_size >= std::int64_t{sizeof(transfer::SpillCounts)})
+      page = mmap(nullptr, sizeof(transfer::SpillCounts), PROT_READ, MAP_SHARED, file, 0);
     if (file >= 0) close(file);
     if (page == MAP_FAILED) continue;
-    const auto& counts = *static_cast<const transfer::SpillCounts*>(page);
-    if (counts.written > 0 || counts.read > 0 || counts.over > 0) lines.push_back(line_of(counts, spec));
+    body(*static_cast<const transfer::SpillCounts*>(page));
     munmap(page, sizeof(transfer::SpillCounts));
   }
+}
+
+std::string rate(std::uint64_t bytes, double seconds) {
+  return format(Bytes{static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds)}) + "/s";
+}
+
+}  // namespace
+
+void tell_of_spill(const std::filesystem::path& folder, const runtime::SpillSpec& spec, bool quiet) {
+  std::vector<std::string> lines;
+  for_each_account(folder, [&](const transfer::SpillCounts& counts) {
+    if (counts.written > 0 || counts.read > 0 || counts.over > 0) lines.push_back(line_of(counts, spec));
+  });
   std::ranges::sort(lines);
   for (const auto& line : lines)
     if (!quiet) fmt::print(stderr, "terrace: {}\n", line);
+}
+
+SpillReports::SpillReports(std::filesystem::path folder, const runtime::SpillSpec& spec, double seconds)
+    : folder_(std::move(folder)), spec_(spec), seconds_(seconds) {
+  if (seconds <= 0) return;
+  // Signals are for the thread that waits for the program.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { go_on(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+SpillReports::~SpillReports() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+SpillReports::Totals SpillReports::totals() const {
+  Totals all;
+  for_each_account(folder_, [&](const transfer::SpillCounts& counts) {
+    all.content += counts.content;
+    all.read += counts.read;
+    all.written += counts.written;
+    all.waited += counts.waited;
+  });
+  return all;
+}
+
+void SpillReports::go_on() {
+  const auto begun = std::chrono::steady_clock::now();
+  Totals before;
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, std::chrono::duration<double>(seconds_), [&] { return ends_; })) {
+    const auto now = totals();
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begun;
+    fmt::print(stderr, "terrace: {:.0f} s: {} of data in {} of memory; reading {}, writing {}, waiting {:.0f} % of the time\n",
+               time.count(), format(Bytes{now.content}), format(spec_.memory), rate(now.read - before.read, seconds_),
+               rate(now.written - before.written, seconds_),
+               100e-9 * static_cast<double>(now.waited - before.waited) / seconds_);
+    before = now;
+  }
 }
 
 }  // namespace terrace::cli

@@ -63,6 +63,7 @@ job two_nodes "$guest/two_nodes_test"  # alone: it fills a node
 # By intent: alone, too.
 job ordered "$guest/ordered_spill_test"
 by_intent() {
+  echo 1 >/proc/sys/vm/drop_caches  # of files that were read: what they take of a place is not to be had
   job "intent_$1" terrace run "${@:2}"
 }
 program=$build/tests/integration/by_intent

@@ -158,8 +158,10 @@ class TimedReader(PlanReader):
             low, high = at.begin[0], at.end[1]
             low_byte, high_byte = one.range(sentinel["chunk"] * one.chunks // parts)
             begin, end = -(-low_byte // PAGE) * PAGE, high_byte // PAGE * PAGE
-            if begin >= end:
-                continue  # it has no whole page of its own, so nobody watches it: its segment begins by time
+            # What has no whole page of its own is not watched, nor are a program's globals, whose first page is a
+            # file's: their segments begin by time.
+            if begin >= end or one.name.startswith("(globals "):
+                continue
             absent = [k for k, sample in enumerate(inside) if sample.is_absent(begin)]
             if absent:
                 self.watched += 1

@@ -79,6 +79,12 @@ TEST_F(Spilled, WhatFitsIsNotWrittenAndNothingIsSaid) {
   EXPECT_EQ(done.output.find("of data in"), std::string::npos) << done.output;
 }
 
+TEST_F(Spilled, SaysHowItGoes) {
+  const auto done = with("96MiB", TERRACE_LARGE_DATA " 192", "--report-every 0.2");
+  EXPECT_EQ(done.status, 0) << done.output;
+  EXPECT_NE(done.output.find("of data in 96MiB of memory; reading "), std::string::npos) << done.output;
+}
+
 TEST_F(Spilled, AKilledProgramLeavesNothing) {
   const auto done = run("sh -c '" TERRACE_LAUNCHER " run --memory 96MiB --spill " + disk_ +
                         " -o profile.terrace -- " TERRACE_LARGE_DATA

@@ -1,9 +1,7 @@
 // Makes the relations.
 #include "common/relations.hpp"
 
-#include <bit>
 #include <cstdio>
-#include <string>
 #include <utility>
 
 #include "common/random.hpp"
@@ -23,34 +21,6 @@ void shuffle(Relation& relation, std::uint64_t seed) {
   }
 }
 
-/// A number below 2^bits for each such number, one to one, as if at random.
-std::uint64_t scatter(std::uint64_t x, int bits, std::uint64_t seed) {
-  const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
-  for (std::uint64_t round = 0; round < 3; ++round) {
-    x = (x + random_at(seed, round)) & mask;
-    x = (x * 0x9e3779b97f4a7c15) & mask;
-    x ^= x >> (bits + 1) / 2;
-  }
-  return x;
-}
-
-/// In random order. A shuffle reaches all over the relation for each tuple; where that is larger than memory it
-/// takes longer than any join, and one pass over numbers that are scattered serves as well.
-template <class TupleAt>
-void fill(Relation& relation, const std::string& order, std::uint64_t seed, TupleAt tuple_at) {
-  const std::uint64_t size = relation.size();
-  if (order == "shuffled") {
-    for (std::uint64_t i = 0; i < size; ++i) relation[i] = tuple_at(i);
-    return shuffle(relation, seed);
-  }
-  const int bits = static_cast<int>(std::bit_width(size));
-  std::uint64_t filled = 0;
-  for (std::uint64_t i = 0; filled < size; ++i) {
-    const std::uint64_t at = scatter(i, bits, seed);
-    if (at < size) relation[filled++] = tuple_at(at);
-  }
-}
-
 }  // namespace
 
 JoinSettings parse_join_settings(int argc, char** argv, const char* program, const char* summary) {
@@ -60,7 +30,6 @@ JoinSettings parse_join_settings(int argc, char** argv, const char* program, con
   options.count("--ratio", &settings.ratio, "tuples of the larger relation for each of the smaller, up to 64 (4)");
   options.count("--iterations", &settings.iterations, "joins (3)");
   options.count("--seed", &settings.seed, "of the relations' order (1)");
-  options.text("--order", &settings.order, "of the tuples: shuffled, or scattered, made in one pass (shuffled)");
   declare_threads(options, &settings.threads);
   options.parse(argc, argv);
   use_threads(options, settings.threads);
@@ -70,26 +39,23 @@ JoinSettings parse_join_settings(int argc, char** argv, const char* program, con
   if (settings.ratio > 64 || settings.tuples * settings.ratio > std::uint64_t{1} << 32) {
     options.fail("--ratio: at most 64, and 2^32 tuples of the larger relation");
   }
-  if (settings.order != "shuffled" && settings.order != "scattered") {
-    options.fail("--order: shuffled or scattered");
-  }
   return settings;
 }
 
 Relation make_build_side(const JoinSettings& settings) {
   Relation relation(settings.tuples);
-  fill(relation, settings.order, settings.seed, [](std::uint64_t i) {
-    return Tuple{key_of(i), build_payload(i)};
-  });
+  for (std::uint64_t i = 0; i < relation.size(); ++i) relation[i] = {key_of(i), build_payload(i)};
+  shuffle(relation, settings.seed);
   return relation;
 }
 
 Relation make_probe_side(const JoinSettings& settings) {
   Relation relation(settings.tuples * settings.ratio);
-  fill(relation, settings.order, settings.seed + 1, [&](std::uint64_t i) {
+  for (std::uint64_t i = 0; i < relation.size(); ++i) {
     const std::uint64_t item = i % (2 * settings.tuples);
-    return Tuple{key_of(item), probe_payload(item)};
-  });
+    relation[i] = {key_of(item), probe_payload(item)};
+  }
+  shuffle(relation, settings.seed + 1);
   return relation;
 }
 

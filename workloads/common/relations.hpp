@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "common/options.hpp"
@@ -27,7 +26,6 @@ struct JoinSettings {
   std::uint64_t iterations = 3;
   std::uint64_t seed = 1;
   std::uint64_t threads = 1;
-  std::string order = "shuffled";
 };
 
 /// Parses the command line of a join, with --threads; exits 2 on a wrong call.

@@ -85,6 +85,11 @@ void SpilledHeap::after_fork() noexcept {
 
 void SpilledHeap::in_child() noexcept {
   spill_.in_child();
+  const auto base = space_.base();
+  try {
+    apply_rights({base, base + space_.reserved().value});
+  } catch (const std::bad_alloc&) {  // then all of it may be read and written
+  }
   unlock();
 }
 

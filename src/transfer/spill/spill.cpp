@@ -221,6 +221,9 @@ void Spill::adapt_limit() noexcept {
   const auto given = shrink_given(of_files > mapped_ ? of_files - mapped_ : 0);
   const auto chunks = pool_->pages() * k_chunk + (of_files > mapped_ ? of_files - mapped_ : 0);
   const auto others = k_margin + (all > chunks ? all - chunks : 0) + given;
+  // What is not in chunks may be more than is allowed.
+  if (all > parts_.memory.value && all - parts_.memory.value > counts_->over.load(std::memory_order_relaxed))
+    counts_->over.store(all - parts_.memory.value, std::memory_order_relaxed);
   const auto rest = parts_.memory.value > others ? (parts_.memory.value - others) / k_chunk : 0;
   pool_->set_limit(std::max<std::size_t>(rest, k_least));
   pool_->shrink();

@@ -130,6 +130,7 @@ class Spill final {
     bool has_room = false;  // in the file, all of it
     bool kept = false;      // not to be given, and given for good where it is: rights to a part of it have changed
     std::uint32_t loads = 0;  // that somebody waited for
+    std::uint32_t refusals = 0;  // so often giving it took too long
     double strange = 0;       // the share of unexpected ones among the latest
     bool leaving = false;     // is being given to the kernel
     bool given = false;
@@ -209,6 +210,7 @@ class Spill final {
   void keep_block(Blocks::iterator block) noexcept;
   void try_again() noexcept;
   bool retake(Blocks::iterator block) noexcept;
+  bool are_zeros_in_file(ChunkId first, std::uint32_t count) noexcept;
   bool replace_mapping(std::uint64_t address, std::size_t size, std::vector<Touch>& touches) noexcept;
   void take_block_back(Blocks::iterator block) noexcept;
   void renew(ChunkId first, std::uint32_t count) noexcept;
@@ -269,7 +271,7 @@ class Spill final {
   int thread_number_ = 0;
   bool is_shared_ = false;  // with the child, page by page
   sem_t forked_{};
-  bool said_full_ = false, said_write_ = false, said_read_ = false, said_over_ = false;
+  bool said_full_ = false, said_write_ = false, said_read_ = false, said_lost_ = false;
 
   std::uint64_t bell_ = 0;  // the page that callers touch
   std::mutex calling_;

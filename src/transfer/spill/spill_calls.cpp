@@ -126,8 +126,12 @@ bool Spill::release_now(ChunkId first, std::size_t count) noexcept {
   for (auto c = first; c < end; ++c) drop(c);
   blocks_.erase(blocks_.lower_bound(first), blocks_.lower_bound(end));
   pool_->shrink();
-  for (auto c = first; c < end; ++c)
-    if (!is_taken(c)) file_->release(offset(c), k_chunk);
+  for (auto c = first; c < end;) {
+    const auto from = c++;
+    if (is_taken(from)) continue;
+    while (c < end && !is_taken(c)) ++c;
+    file_->release(offset(from), (c - from) * k_chunk);
+  }
   return true;
 }
 
@@ -187,6 +191,8 @@ void Spill::leave_chunk(ChunkId c) noexcept {
 bool Spill::leave_now(ChunkId first, std::size_t count) noexcept {
   const auto end = first + static_cast<ChunkId>(count);
   stop_giving(first, end);
+  for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end; ++block)
+    if (block->second.given && !block->second.kept) retake(block);
   for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end;) {
     const auto& [start, one] = *block;
     if (one.given) {  // what the kernel has of it stays where it is

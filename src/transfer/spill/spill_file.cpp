@@ -68,10 +68,18 @@ int SpillFile::map(std::uint64_t address, std::uint64_t offset, std::uint64_t si
   return got == -1 ? errno : 0;
 }
 
-int SpillFile::drop_cached(std::uint64_t offset, std::uint64_t size) noexcept {
-  const int error = fdatasync(cached_) == 0 ? 0 : errno;
+int SpillFile::make_zero(std::uint64_t offset, std::uint64_t size) noexcept {
+  constexpr int k_how = FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE;
+  for (;;) {
+    if (fallocate(file_, k_how, static_cast<off_t>(offset), static_cast<off_t>(size)) == 0) return 0;
+    if (errno != EINTR) return errno;
+  }
+}
+
+int SpillFile::sync_cached() noexcept { return fdatasync(cached_) == 0 ? 0 : errno; }
+
+void SpillFile::drop_cached(std::uint64_t offset, std::uint64_t size) noexcept {
   if (direct_) posix_fadvise(cached_, static_cast<off_t>(offset), static_cast<off_t>(size), POSIX_FADV_DONTNEED);
-  return error;
 }
 
 void SpillFile::release(std::uint64_t offset, std::uint64_t size) noexcept {

@@ -23,8 +23,12 @@ class SpillFile {
   int reserve(std::uint64_t offset, std::uint64_t size) noexcept;
   // What is there becomes the memory at the address, by the kernel's own paging; 0, or an errno value.
   int map(std::uint64_t address, std::uint64_t offset, std::uint64_t size) noexcept;
-  // What was mapped there is no more: it is all in the file, and in no cache. 0, or an errno value.
-  int drop_cached(std::uint64_t offset, std::uint64_t size) noexcept;
+  // Zeros are there from now on, and room for other content. 0, or an errno value.
+  int make_zero(std::uint64_t offset, std::uint64_t size) noexcept;
+  // What was written to mappings is in the file. 0, or an errno value.
+  int sync_cached() noexcept;
+  // What was mapped there is no more: it is in no cache.
+  void drop_cached(std::uint64_t offset, std::uint64_t size) noexcept;
   // What is there is needed no more.
   void release(std::uint64_t offset, std::uint64_t size) noexcept;
 

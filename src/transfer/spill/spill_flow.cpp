@@ -30,6 +30,7 @@ bool is_zero(const std::byte* data, std::size_t size) {
 }  // namespace
 
 void Spill::step() noexcept {
+  if (is_called_ && call_.what == Call::What::fork) return disk_->submit();  // it waits for what is under way
   serve(false);
   make_room();
   check_leaving();

@@ -15,6 +15,8 @@ namespace terrace::transfer {
 
 namespace {
 
+constexpr std::uint32_t k_most_refusals = 16;  // that are counted
+
 constexpr int k_page_out = 21;  // MADV_PAGEOUT, since Linux 5.4
 using spill_limits::k_loads;
 using spill_limits::k_patience;
@@ -102,10 +104,13 @@ void Spill::go_on_giving() noexcept {
     all = all && (chunk.where == Where::fresh || chunk.where == Where::disk);
   }
   if (!all) {
-    if (steady_ns() - giving_since_ > k_patience) keep_block(found);
+    if (steady_ns() - giving_since_ <= k_patience) return;
+    if (found->second.refusals < k_most_refusals) ++found->second.refusals;
+    keep_block(found);
     return;
   }
-  if (file_->map(place(first), offset(first), count * k_chunk) != 0) return keep_block(found);
+  if (!are_zeros_in_file(first, count) || file_->map(place(first), offset(first), count * k_chunk) != 0)
+    return keep_block(found);
   madvise(memory_at(place(first)), count * k_chunk, MADV_DONTFORK);
   madvise(memory_at(place(first)), count * k_chunk, MADV_RANDOM);
   for (auto c = first; c < first + count; ++c) {
@@ -126,6 +131,17 @@ void Spill::go_on_giving() noexcept {
     counts_->waited.fetch_add(steady_ns() - one.since, std::memory_order_relaxed);
     return true;
   });
+}
+
+// Chunks without content are zero, also where the file has what was in them before.
+bool Spill::are_zeros_in_file(ChunkId first, std::uint32_t count) noexcept {
+  for (auto c = first; c < first + count;) {
+    const auto from = c++;
+    if (chunks_[from].where != Where::fresh) continue;
+    while (c < first + count && chunks_[c].where == Where::fresh) ++c;
+    if (file_->make_zero(offset(from), (c - from) * k_chunk) != 0) return false;
+  }
+  return true;
 }
 
 // It is not given after all; who waits is served.
@@ -167,18 +183,30 @@ bool Spill::retake(Blocks::iterator found) noexcept {
   const auto first = found->first;
   auto& block = found->second;
   block.since = steady_ns();
+  // What cannot be written stays in the kernel's hands.
+  if (const int error = file_->sync_cached(); error != 0) {
+    block.kept = true;
+    say_once(said_write_, "the spill file cannot be written: what the kernel has of it stays in memory", error);
+    return false;
+  }
   std::vector<Touch> touches;
   const bool replaced = replace_mapping(place(first), block.count * k_chunk, touches);
   if (replaced) {
-    if (const int error = file_->drop_cached(offset(first), block.count * k_chunk); error != 0)
-      say_once(said_write_, "the spill file cannot be written: what the kernel had of it is lost", error);
+    const int error = file_->sync_cached();  // what was written meanwhile
+    file_->drop_cached(offset(first), block.count * k_chunk);
     block.given = false;
     block.loads = 0;
     block.strange = 0;
     given_ -= block.count;
     content_ += block.count;
+    if (error != 0) say_once(said_lost_, "the spill file cannot be written: who touches what was lost gets a bus error", error);
     for (auto c = first; c < first + block.count; ++c) {
-      chunks_[c].where = Where::disk;
+      chunks_[c].where = error == 0 ? Where::disk : Where::quiet;
+      chunks_[c].stays = error != 0;
+      if (error != 0) {
+        faults_->poison(place(c), k_chunk);
+        chunks_[c].failed = k_read_tries;
+      }
       tell(c);
     }
   }

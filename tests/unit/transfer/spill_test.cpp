@@ -239,6 +239,35 @@ TEST_P(SpillTest, NewMemoryIsZeroWhateverItsPagesHad) {
   }
 }
 
+// What left as zeros, or was discarded, is zero for the kernel's paging, too, whatever the file had there before.
+TEST_P(SpillTest, TheKernelFindsZerosWhereThereAreSome) {
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(3 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  auto* const other = memory.allocate(k_chunks);
+  const auto sweep_other = [&] {
+    for (std::size_t c = 0; c < k_chunks; ++c) other[c * k_words] += 1;
+  };
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
+  sweep_other();  // all of it has been in the file
+  std::memset(data, 0, k_chunks / 3 * k_chunk);
+  sweep_other();
+  memory.spill().discard(reinterpret_cast<std::uint64_t>(data + k_chunks / 3 * k_words), k_chunks / 3 * k_chunk);
+  const auto right = [&](std::size_t c) {
+    for (std::size_t i = c * k_words; i < (c + 1) * k_words; i += 512)
+      if (data[i] != (c < k_chunks / 3 * 2 ? 0 : value(i, 0))) return false;
+    return true;
+  };
+  std::mt19937 random(5);
+  for (int step = 0; step < 4000 && memory.counts().given == 0; ++step) {
+    const auto c = k_chunks / 3 * 2 + random() % (k_chunks / 3);
+    ASSERT_EQ(data[c * k_words], value(c * k_words, 0));
+    if (step % 2 == 0) other[random() % k_chunks * k_words] += 1;
+  }
+  EXPECT_GT(memory.counts().given, 0U);
+  for (std::size_t c = 0; c < k_chunks; ++c) EXPECT_TRUE(right(c)) << c;
+}
+
 // A child has the content as it was when it began, whatever its parent writes, frees and allocates since; and what
 // the child writes is its own. Of a block that the kernel paged, too.
 TEST_P(SpillTest, ChildrenHaveTheContentOfTheirTime) {

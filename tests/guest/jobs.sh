@@ -71,7 +71,7 @@ by_intent touch --intent bandwidth -- "$program" malloc 160
 by_intent eager --intent bandwidth --eager -- "$program" malloc 160
 by_intent mark --intent bandwidth --mark 0.5 -- "$program" malloc 160
 by_intent capacity --intent capacity -- "$program" malloc 160
-by_intent fork --intent bandwidth -- "$program" fork 40
+by_intent fork --intent bandwidth -- "$program" fork 16
 by_intent alloc --quiet -o "$out/alloc.terrace" -- "$program" alloc 160 latency
 by_intent apply --quiet -o "$out/apply.terrace" -- "$program" apply 160 bandwidth
 by_intent mine --machine "$here/own_order.toml" --intent mine -- "$program" malloc 160

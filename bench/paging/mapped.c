@@ -27,7 +27,8 @@ static void* map_block(size_t size) {
   if (file < 0) return NULL;
   size = (size + PAGE - 1) / PAGE * PAGE;
   char* block = MAP_FAILED;
-  if (posix_fallocate(file, 0, (off_t)size) == 0) block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (posix_fallocate(file, 0, (off_t)size) == 0)
+    block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   close(file);
   if (block == MAP_FAILED) return NULL;
   if (advice && strcmp(advice, "sequential") == 0) madvise(block, size, MADV_SEQUENTIAL);

@@ -56,7 +56,8 @@ Ending run_program(const LaunchOptions& given) {
     if (!options.quiet) fmt::print(stderr, "terrace: {}\n", sentence);
   const auto ending = [&] {
     const Gauges gauges(options.gauges, [&] { return ledgers.views(); });
-    const SpillReports reports(folder.path(), session.spill, session.spill.is_wanted() ? report_period(options) : 0);
+    const SpillReports reports(folder.path(), session.spill,
+                               session.spill.is_wanted() ? report_period(options) : 0);
     return run_child(options.command, program_environment(session_file, session.backend));
   }();
   if (session.spill.is_wanted()) tell_of_spill(folder.path(), session.spill, options.quiet);

@@ -50,10 +50,10 @@ struct LaunchOptions {
   std::string misses;  // where to record the classified misses; "" for nowhere
   std::string spill;   // run: the folder of the file for what --memory has no room for; "": the usual one
   std::optional<double> report_every{};  // run, with a file: seconds between two lines; none: on a terminal
-  std::string intent;  // run: data by the ordering of this intent; "" for whoever plans
-  double mark = memory::k_mark;  // run: the share of each place that orderings leave free
-  bool eager = false;            // run: what is placed by intent comes at once
-  std::string gauges;            // run: file for Prometheus' textfile collector; "" for none
+  std::string intent;                    // run: data by the ordering of this intent; "" for whoever plans
+  double mark = memory::k_mark;          // run: the share of each place that orderings leave free
+  bool eager = false;                    // run: what is placed by intent comes at once
+  std::string gauges;                    // run: file for Prometheus' textfile collector; "" for none
   bool json = false;
   bool quiet = false;
   bool keep_journals = false;

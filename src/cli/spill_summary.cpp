@@ -113,10 +113,12 @@ void SpillReports::go_on() {
   while (!changed_.wait_for(lock, std::chrono::duration<double>(seconds_), [&] { return ends_; })) {
     const auto now = totals();
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begun;
-    fmt::print(stderr, "terrace: {:.0f} s: {} of data in {} of memory; reading {}, writing {}, waiting {:.0f} % of the time\n",
-               time.count(), format(Bytes{now.content}), format(spec_.memory), rate(now.read - before.read, seconds_),
-               rate(now.written - before.written, seconds_),
-               100e-9 * static_cast<double>(now.waited - before.waited) / seconds_);
+    fmt::print(
+        stderr,
+        "terrace: {:.0f} s: {} of data in {} of memory; reading {}, writing {}, waiting {:.0f} % of the time\n",
+        time.count(), format(Bytes{now.content}), format(spec_.memory), rate(now.read - before.read, seconds_),
+        rate(now.written - before.written, seconds_),
+        100e-9 * static_cast<double>(now.waited - before.waited) / seconds_);
     before = now;
   }
 }

@@ -14,8 +14,8 @@ namespace terrace::cli {
 // Prints a line for each process that had more data than memory, from the counts in the folder.
 void tell_of_spill(const std::filesystem::path& folder, const runtime::SpillSpec& spec, bool quiet);
 
-// How it goes, in a line every so often while the program runs: what was read, written and waited for since the last
-// one, of all its processes together.
+// How it goes, in a line every so often while the program runs: what was read, written and waited for since the
+// last one, of all its processes together.
 class SpillReports {
  public:
   // None where `seconds` is 0.

@@ -76,8 +76,8 @@ struct Table {
 
 int run(const workloads::JoinSettings& settings) {
   const Relation build_side = make_build_side(settings);
-  const Relation probe_side = settings.tuples * settings.ratio < k_large ? make_probe_side(settings)
-                                                                         : scattered_probe_side(settings);
+  const Relation probe_side =
+      settings.tuples * settings.ratio < k_large ? make_probe_side(settings) : scattered_probe_side(settings);
   Table table(settings.tuples);
 
   const JoinResult right = expected_join(settings);

@@ -221,9 +221,10 @@ void Spill::adapt_limit() noexcept {
   const auto given = shrink_given(of_files > mapped_ ? of_files - mapped_ : 0);
   const auto chunks = pool_->pages() * k_chunk + (of_files > mapped_ ? of_files - mapped_ : 0);
   const auto others = k_margin + (all > chunks ? all - chunks : 0) + given;
-  // What is not in chunks may be more than is allowed.
-  if (all > parts_.memory.value && all - parts_.memory.value > counts_->over.load(std::memory_order_relaxed))
-    counts_->over.store(all - parts_.memory.value, std::memory_order_relaxed);
+  // What is not in chunks may alone be more than is allowed.
+  const auto beyond = others > parts_.memory.value + k_margin ? others - k_margin - parts_.memory.value : 0;
+  if (beyond > counts_->over.load(std::memory_order_relaxed))
+    counts_->over.store(beyond, std::memory_order_relaxed);
   const auto rest = parts_.memory.value > others ? (parts_.memory.value - others) / k_chunk : 0;
   pool_->set_limit(std::max<std::size_t>(rest, k_least));
   pool_->shrink();

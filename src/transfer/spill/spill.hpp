@@ -129,10 +129,10 @@ class Spill final {
     std::uint32_t count = 0;
     bool has_room = false;  // in the file, all of it
     bool kept = false;      // not to be given, and given for good where it is: rights to a part of it have changed
-    std::uint32_t loads = 0;  // that somebody waited for
+    std::uint32_t loads = 0;     // that somebody waited for
     std::uint32_t refusals = 0;  // so often giving it took too long
-    double strange = 0;       // the share of unexpected ones among the latest
-    bool leaving = false;     // is being given to the kernel
+    double strange = 0;          // the share of unexpected ones among the latest
+    bool leaving = false;        // is being given to the kernel
     bool given = false;
     std::uint64_t since = 0;   // nanoseconds: when it was given
     std::uint64_t period = 0;  // how long the kernel has it

@@ -199,7 +199,8 @@ bool Spill::retake(Blocks::iterator found) noexcept {
     block.strange = 0;
     given_ -= block.count;
     content_ += block.count;
-    if (error != 0) say_once(said_lost_, "the spill file cannot be written: who touches what was lost gets a bus error", error);
+    if (error != 0)
+      say_once(said_lost_, "the spill file cannot be written: who touches what was lost gets a bus error", error);
     for (auto c = first; c < first + block.count; ++c) {
       chunks_[c].where = error == 0 ? Where::disk : Where::quiet;
       chunks_[c].stays = error != 0;

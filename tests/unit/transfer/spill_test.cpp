@@ -30,6 +30,13 @@ namespace {
 constexpr std::size_t k_chunk = Spill::k_chunk;
 constexpr std::size_t k_words = k_chunk / sizeof(std::uint64_t);
 
+// Sanitizers keep books in memory that grows with what is touched: the limit says nothing then.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool k_sanitized = true;
+#else
+constexpr bool k_sanitized = false;
+#endif
+
 // What was said to the user, from the thread of spilled memory.
 std::mutex g_saying;
 std::string g_said;
@@ -122,7 +129,9 @@ TEST_P(SpillTest, SweepsFindWhatWasWritten) {
   EXPECT_GT(counts.written, 6 * (k_chunks - 25) * k_chunk) << "each round writes what does not fit";
   EXPECT_GT(counts.foreseen, k_chunks) << "in the second round it is known what follows";
   EXPECT_LE(counts.in_memory, 25 * k_chunk);
-  EXPECT_EQ(counts.over, 0U);
+  if (!k_sanitized) {
+    EXPECT_EQ(counts.over, 0U);
+  }
   EXPECT_EQ(counts.content, k_chunks * k_chunk);
 }
 
@@ -363,7 +372,9 @@ TEST_P(SpillTest, AChildSharesWhatIsInMemory) {
   for (std::size_t i = 0; i < 3 * k_chunks * k_words; i += 512) ASSERT_EQ(more[i], value(i, 1));
   for (std::size_t i = 0; i < k_chunks * k_words; i += 512) ASSERT_EQ(data[i], value(i, 0) + 1);
   EXPECT_GT(memory.counts().written, 0U);
-  EXPECT_EQ(memory.counts().over, 0U);
+  if (!k_sanitized) {
+    EXPECT_EQ(memory.counts().over, 0U);
+  }
 }
 
 TEST_P(SpillTest, PagesThatTheProgramGivesBackAreZero) {

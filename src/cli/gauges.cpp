@@ -2,8 +2,6 @@
 #include "cli/gauges.hpp"
 
 #include <fmt/format.h>
-#include <pthread.h>
-#include <signal.h>
 
 #include <chrono>
 #include <optional>
@@ -79,31 +77,15 @@ Gauges::Gauges(const std::string& path, std::function<std::vector<LedgerView>()>
   if (path.empty()) return;
   if (const auto problem = write(); !problem.empty())
     throw Error(Code::failed, "--gauges " + path + ": cannot be written: " + problem);
-  // The program's signals are passed on by the thread that waits for it.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { go_on(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  // What cannot be written now, on a full disk, may be written later.
+  writes_.emplace(k_between_writes, [this] { (void)write(); });
 }
 
 Gauges::~Gauges() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    ends_ = true;
-  }
-  changed_.notify_one();
-  thread_.join();
+  if (!writes_) return;
+  writes_.reset();
   std::error_code ignored;
   if (std::filesystem::is_regular_file(path_, ignored)) std::filesystem::remove(path_, ignored);
-}
-
-void Gauges::go_on() {
-  std::unique_lock lock(mutex_);
-  // What cannot be written now, on a full disk, may be written later.
-  while (!changed_.wait_for(lock, k_between_writes, [this] { return ends_; })) (void)write();
 }
 
 std::string Gauges::write() const { return write_whole_file(path_, format_gauges(ledgers_())); }

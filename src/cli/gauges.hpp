@@ -1,14 +1,13 @@
 // Gauges of a job's ledger for Prometheus, as the textfile collector of its node exporter reads them.
 #pragma once
 
-#include <condition_variable>
 #include <filesystem>
 #include <functional>
-#include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "cli/periodic.hpp"
 #include "memory/ledger/view.hpp"
 
 namespace terrace::cli {
@@ -28,14 +27,10 @@ class Gauges {
 
  private:
   [[nodiscard]] std::string write() const;  // "", or what the system says
-  void go_on();
 
   std::filesystem::path path_;
   std::function<std::vector<memory::LedgerView>()> ledgers_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool ends_ = false;
-  std::thread thread_;
+  std::optional<Periodic> writes_;
 };
 
 }  // namespace terrace::cli

@@ -1,12 +1,11 @@
 // What became of memory over a file, for the user.
 #pragma once
 
-#include <condition_variable>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <mutex>
-#include <thread>
 
+#include "cli/periodic.hpp"
 #include "runtime/session/session.hpp"
 
 namespace terrace::cli {
@@ -20,24 +19,20 @@ class SpillReports {
  public:
   // None where `seconds` is 0.
   SpillReports(std::filesystem::path folder, const runtime::SpillSpec& spec, double seconds);
-  ~SpillReports();
-  SpillReports(const SpillReports&) = delete;
-  SpillReports& operator=(const SpillReports&) = delete;
 
  private:
   struct Totals {
     std::uint64_t content = 0, read = 0, written = 0, waited = 0;
   };
   [[nodiscard]] Totals totals() const;
-  void go_on();
+  void report();
 
   std::filesystem::path folder_;
   runtime::SpillSpec spec_;
   double seconds_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool ends_ = false;
-  std::thread thread_;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  Totals before_;
+  Periodic reports_;
 };
 
 }  // namespace terrace::cli

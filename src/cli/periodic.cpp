@@ -1,0 +1,35 @@
+// See periodic.hpp.
+#include "cli/periodic.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <utility>
+
+namespace terrace::cli {
+
+Periodic::Periodic(std::chrono::duration<double> period, std::function<void()> body) {
+  if (period <= period.zero()) return;
+  // The program's signals are passed on by the thread that waits for it.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this, period, body = std::move(body)] {
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, period, [this] { return ends_; })) body();
+  });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Periodic::~Periodic() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+}  // namespace terrace::cli

@@ -93,8 +93,9 @@ void fields(Io& io, R& r) {
 }
 template <class Io, IsOne<SpillRecord> R>
 void fields(Io& io, R& r) {
-  io(r.iteration, r.at, r.read, r.written, r.foreseen, r.demanded, r.wasted, r.clean, r.touches, r.waited,
-     r.content, r.most, r.limit, r.given, r.least_read, r.least_written, r.least_time);
+  auto& a = r.account;
+  io(r.iteration, r.at, a.read, a.written, a.foreseen, a.demanded, a.wasted, a.clean, a.touches, a.waited,
+     a.content, a.most, a.limit, a.given, a.least_read, a.least_written, a.least_time);
 }
 template <class Io, IsOne<CodeCoverage> R>
 void fields(Io& io, R& r) {

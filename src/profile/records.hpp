@@ -139,12 +139,8 @@ struct CountersRecord {  // of the whole process so far; the last one counts
   std::uint64_t dropped = 0;  // of the accesses, those to memory that belongs to no object: they went no further
   Seconds core, exposed, bandwidth_bound, stalled, waited, charged;
 };
-// Data of the process in a file, since it began (docs/memory-over-a-file.md): when an iteration begins, when the
-// loop ends, and at the end.
-struct SpillRecord {
-  static constexpr std::uint32_t k_none = 0xffffffff;
-  std::uint32_t iteration = k_none;  // that begins here
-  Seconds at;
+// Data of a process in a file, since it began (docs/memory-over-a-file.md).
+struct FileAccount {
   Bytes read{}, written{};              // of the file
   std::uint64_t foreseen = 0;           // chunks that were read before they were touched
   std::uint64_t demanded = 0;           // and after
@@ -155,8 +151,15 @@ struct SpillRecord {
   Bytes content{}, most{};              // of chunks, now and at most
   Bytes limit{};                        // of chunks in memory, now
   Bytes given{};                        // that the kernel pages
-  Bytes least_read{}, least_written{};  // what any schedule must move, and how long the device takes for that
-  Seconds least_time;
+  Bytes least_read{}, least_written{};  // what any schedule must move
+  Seconds least_time;                   // of the device, for those
+};
+// The same when an iteration begins, when the loop ends, and at the end.
+struct SpillRecord {
+  static constexpr std::uint32_t k_none = 0xffffffff;
+  std::uint32_t iteration = k_none;  // that begins here
+  Seconds at;
+  FileAccount account{};
 };
 // How much of the process the hooks reached, so far; the last one counts. Measured in the run itself, never in
 // virtual time: two runs differ.

@@ -151,10 +151,8 @@ void Configuration::write_counters() {
 
 void Configuration::write_spilled(std::uint32_t iteration) {
   if (!parts_.spilled) return;
-  auto record = parts_.spilled();
-  record.iteration = iteration;
-  record.at = now();
-  journal_.write(record);
+  const auto account = parts_.spilled();  // first: it ends what was going on
+  journal_.write(profile::SpillRecord{iteration, now(), account});
 }
 
 void Configuration::note_unused_hints() {

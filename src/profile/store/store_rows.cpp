@@ -204,9 +204,10 @@ void RunRows::add(const SpillRecord& r) {
   Statement insert(
       database_,
       "INSERT INTO spill VALUES(?, ?, NULLIF(?, 4294967295), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  insert.run(id_, spills_++, r.iteration, r.at, r.read, r.written, r.foreseen, r.demanded, r.wasted, r.clean,
-             r.touches, r.waited, r.content, r.most, r.limit, r.given, r.least_read, r.least_written,
-             r.least_time);
+  const auto& a = r.account;
+  insert.run(id_, spills_++, r.iteration, r.at, a.read, a.written, a.foreseen, a.demanded, a.wasted, a.clean,
+             a.touches, a.waited, a.content, a.most, a.limit, a.given, a.least_read, a.least_written,
+             a.least_time);
 }
 
 void RunRows::add(const CoverageRecord& r) {

@@ -219,7 +219,7 @@ BuiltConfiguration build_configuration(const Session& session, const SessionConf
     }
     if (configuration.memory.value > 0) {
       machine->memory_over_file(configuration.domain, configuration.memory, std::make_unique<strategy::NextUse>());
-      given.spilled = [machine] { return spill_record_of(*machine->file_account()); };
+      given.spilled = [machine] { return *machine->file_account(); };
     }
     if (const auto needs = variant ? variant->watches() : std::nullopt) {
       parts->watched = std::make_unique<observe::IntervalCollector>(parts->machine, initiator, configuration.cores,

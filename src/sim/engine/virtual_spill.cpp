@@ -20,20 +20,7 @@ VirtualSpill::VirtualSpill(Parts parts) : parts_(std::move(parts)), disk_(parts_
 
 transfer::Residence VirtualSpill::residence(std::uint32_t chunk) const {
   const auto& one = chunks_[chunk];
-  switch (one.where) {
-    case Where::fresh:
-      return Residence::none;
-    case Where::quiet:
-      return Residence::quiet;
-    case Where::ready:
-    case Where::reading:
-      return Residence::ready;
-    case Where::leaving:
-      return one.rescued || one.wanted ? Residence::ready : Residence::disk;
-    case Where::disk:
-      return one.wanted ? Residence::ready : Residence::disk;
-  }
-  return Residence::none;
+  return transfer::residence_of(one.where, one.wanted || (one.where == Where::leaving && one.rescued));
 }
 
 void VirtualSpill::reserve(FilePages::Block block) {

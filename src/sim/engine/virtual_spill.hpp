@@ -35,28 +35,17 @@
 #include <vector>
 
 #include "machine/machine.hpp"
+#include "profile/records.hpp"
 #include "sim/engine/file_pages.hpp"
 #include "sim/engine/page_bound.hpp"
 #include "sim/engine/virtual_disk.hpp"
+#include "transfer/spill/chunk_state.hpp"
 #include "transfer/spill/foresight.hpp"
 
 namespace terrace::sim {
 
 // Since the beginning.
-struct FileAccount {
-  Bytes read{}, written{};              // of the file
-  std::uint64_t foreseen = 0;           // chunks that were read before they were touched
-  std::uint64_t demanded = 0;           // and after
-  std::uint64_t wasted = 0;             // foreseen ones that left untouched
-  std::uint64_t clean = 0;              // chunks that left as the file has them
-  std::uint64_t touches = 0;            // that were noticed
-  Seconds waited;                       // by threads of the program, in all
-  Bytes content{}, most{};              // of chunks, now and at most
-  Bytes limit{};                        // of chunks in memory, now
-  Bytes given{};                        // that the kernel pages
-  Bytes least_read{}, least_written{};  // what any schedule must move (page_bound.hpp)
-  Seconds least_time;                   // of the device, for those
-};
+using FileAccount = profile::FileAccount;
 
 class VirtualSpill {
  public:
@@ -109,7 +98,7 @@ class VirtualSpill {
   static constexpr std::uint64_t k_page_write = k_page_read + 1;
   static constexpr std::uint64_t k_late_write = k_page_read + 2;
 
-  enum class Where : std::uint8_t { fresh, quiet, ready, leaving, disk, reading };  // as Spill::Where
+  using Where = transfer::Where;
   struct Chunk {
     Where where{};
     bool clean = false;     // in memory beside its place, as the file has it

@@ -1,0 +1,109 @@
+// What tests of memory over a file are made of.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "core/error.hpp"
+#include "core/rounding.hpp"
+#include "memory/region_space.hpp"
+#include "strategy/spill/next_use.hpp"
+#include "transfer/spill/spill.hpp"
+
+namespace terrace::transfer {
+
+constexpr std::size_t k_chunk = Spill::k_chunk;
+constexpr std::size_t k_words = k_chunk / sizeof(std::uint64_t);
+
+// What was said to the user, from the thread of spilled memory.
+inline std::mutex g_saying;
+inline std::string g_said;
+
+inline std::string said() {
+  const std::lock_guard lock(g_saying);
+  return g_said;
+}
+
+inline void say(const char* sentence) {
+  const std::lock_guard lock(g_saying);
+  g_said += std::string(sentence) + "\n";
+}
+
+inline Bytes resident() {
+  std::uint64_t size = 0;
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> size >> pages;
+  return Bytes{pages * k_page};
+}
+
+// A memory of so many chunks, of which about 20 are in RAM.
+class Spilled {
+ public:
+  explicit Spilled(std::size_t chunks, bool ring = true, const std::string& folder = "/var/tmp")
+      : space_(Bytes{(chunks + 32) * k_chunk}, Bytes{k_chunk}) {
+    g_said.clear();
+    Spill::Parts parts;
+    parts.base = space_.base();
+    parts.size = space_.reserved().value;
+    parts.memory = Bytes{resident().value + (8ULL << 20) + 20 * k_chunk};
+    parts.folder = folder;
+    parts.counts = &counts_;
+    parts.foresight = []() -> std::unique_ptr<Foresight> { return std::make_unique<strategy::NextUse>(); };
+    parts.say = say;
+    parts.ring = ring;
+    spill_.emplace(parts);
+  }
+  std::uint64_t* allocate(std::size_t chunks) {
+    auto* const block = static_cast<std::uint64_t*>(space_.allocate(chunks * k_chunk));
+    spill_->reserve(reinterpret_cast<std::uint64_t>(block), chunks * k_chunk);
+    return block;
+  }
+  void release(std::uint64_t* block) {
+    spill_->release(reinterpret_cast<std::uint64_t>(block), space_.find(block).size);
+    EXPECT_GT(space_.release(block), 0U);
+  }
+  SpillCounts& counts() { return counts_; }
+  Spill& spill() { return *spill_; }
+
+ private:
+  memory::RegionSpace space_;
+  SpillCounts counts_{};
+  std::optional<Spill> spill_;
+};
+
+// Why there is no such memory here; "" where there is. It has to be there for root from Linux 6.8 on.
+inline std::string why_not() {
+  try {
+    const Spilled one(4);
+    return "";
+  } catch (const Error& error) {
+    utsname system{};
+    int major = 0;
+    int minor = 0;
+    uname(&system);
+    std::sscanf(system.release, "%d.%d", &major, &minor);
+    const bool has_to = geteuid() == 0 && (major > 6 || (major == 6 && minor >= 8));
+    return (has_to ? "fails: " : "lacks: ") + std::string(error.what());
+  }
+}
+
+class SpillTest : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    const auto reason = why_not();
+    ASSERT_FALSE(reason.starts_with("fails")) << reason;
+    if (!reason.empty()) GTEST_SKIP() << reason;
+  }
+};
+
+inline std::uint64_t value(std::size_t at, std::uint64_t round) { return at * 0x9e3779b97f4a7c15 + round; }
+
+}  // namespace terrace::transfer

@@ -1,0 +1,255 @@
+// Memory over a file between the program and the kernel: what the kernel pages, what children have, and what the
+// program does to parts of it.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "spill_fixture.hpp"
+
+namespace terrace::transfer {
+namespace {
+
+// What is touched in no order goes to the kernel's own paging, while threads use it; another block does not; and
+// when it is freed its addresses are as new.
+TEST_P(SpillTest, TheKernelPagesWhatIsTouchedInNoOrder) {
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(2 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  auto* const other = memory.allocate(8);
+  std::vector<std::vector<std::uint64_t>> own(2, std::vector<std::uint64_t>(k_chunks));
+  const auto work = [&](std::size_t thread) {
+    std::mt19937 random(static_cast<unsigned>(thread) + 1);
+    for (int step = 0; step < 1500; ++step) {
+      const auto c = random() % k_chunks;
+      data[c * k_words + thread]++;
+      own[thread][c]++;
+      other[(step % 8) * k_words + thread]++;
+    }
+  };
+  std::thread second(work, 1);
+  work(0);
+  second.join();
+  for (std::size_t c = 0; c < k_chunks; ++c)
+    for (std::size_t thread = 0; thread < 2; ++thread) EXPECT_EQ(data[c * k_words + thread], own[thread][c]) << c;
+  EXPECT_EQ(memory.counts().given, k_chunks * k_chunk);
+  memory.release(data);
+  auto* const again = memory.allocate(k_chunks);
+  EXPECT_EQ(again, data);
+  for (std::size_t c = 0; c < k_chunks; ++c) {
+    EXPECT_EQ(again[c * k_words], 0U);
+    again[c * k_words] = c + 1;
+  }
+  EXPECT_EQ(memory.counts().given, 0U);
+  for (std::size_t c = 0; c < k_chunks; ++c) EXPECT_EQ(again[c * k_words], c + 1);
+}
+
+// What left as zeros, or was discarded, is zero for the kernel's paging, too, whatever the file had there before.
+TEST_P(SpillTest, TheKernelFindsZerosWhereThereAreSome) {
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(3 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  auto* const other = memory.allocate(k_chunks);
+  const auto sweep_other = [&] {
+    for (std::size_t c = 0; c < k_chunks; ++c) other[c * k_words] += 1;
+  };
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
+  sweep_other();  // all of it has been in the file
+  std::memset(data, 0, k_chunks / 3 * k_chunk);
+  sweep_other();
+  memory.spill().discard(reinterpret_cast<std::uint64_t>(data + k_chunks / 3 * k_words), k_chunks / 3 * k_chunk);
+  const auto right = [&](std::size_t c) {
+    for (std::size_t i = c * k_words; i < (c + 1) * k_words; i += 512)
+      if (data[i] != (c < k_chunks / 3 * 2 ? 0 : value(i, 0))) return false;
+    return true;
+  };
+  std::mt19937 random(5);
+  for (int step = 0; step < 4000 && memory.counts().given == 0; ++step) {
+    const auto c = k_chunks / 3 * 2 + random() % (k_chunks / 3);
+    ASSERT_EQ(data[c * k_words], value(c * k_words, 0));
+    if (step % 2 == 0) other[random() % k_chunks * k_words] += 1;
+  }
+  EXPECT_GT(memory.counts().given, 0U);
+  for (std::size_t c = 0; c < k_chunks; ++c) EXPECT_TRUE(right(c)) << c;
+}
+
+// A child has the content as it was when it began, whatever its parent writes, frees and allocates since; and what
+// the child writes is its own. Of a block that the kernel paged, too.
+TEST_P(SpillTest, ChildrenHaveTheContentOfTheirTime) {
+  constexpr std::size_t k_chunks = 50;
+  Spilled memory(4 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  auto* const random = memory.allocate(k_chunks);
+  auto* block = memory.allocate(k_chunks / 5);
+  const auto write = [&](std::uint64_t* to, std::size_t chunks, std::uint64_t round) {
+    for (std::size_t i = 0; i < chunks * k_words; i += 512) to[i] = value(i, round);
+  };
+  const auto is = [&](const std::uint64_t* from, std::size_t chunks, std::uint64_t round) {
+    for (std::size_t i = 0; i < chunks * k_words; i += 512)
+      if (from[i] != value(i, round)) return false;
+    return true;
+  };
+  const auto child_of = [&](std::uint64_t round, const std::uint64_t* fresh) {
+    memory.spill().before_fork();
+    const pid_t child = fork();
+    if (child != 0) {
+      memory.spill().after_fork();
+      return child;
+    }
+    memory.spill().in_child();
+    int wrong = 0;
+    for (int again = 0; again < 2; ++again) {
+      if (!is(data, k_chunks, round)) wrong |= 1;
+      if (!is(random, k_chunks, 7)) wrong |= 2;
+      if (!is(block, k_chunks / 5, round)) wrong |= 4;
+      if (fresh[0] != 0) wrong |= 8;
+      usleep(20000);
+    }
+    write(data, k_chunks, 100 + round);
+    if (!is(data, k_chunks, 100 + round)) wrong |= 16;
+    _exit(wrong);
+  };
+  write(random, k_chunks, 7);
+  std::mt19937 order(1);
+  for (int step = 0; step < 1500; ++step) {
+    const auto c = order() % k_chunks;
+    ASSERT_EQ(random[c * k_words], value(c * k_words, 7));
+  }
+  EXPECT_GT(memory.counts().given, 0U);
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    write(data, k_chunks, round);
+    write(block, k_chunks / 5, round);
+    auto* const fresh = memory.allocate(2);
+    const auto child = child_of(round, fresh);
+    ASSERT_GT(child, 0);
+    // Over everything that the child has.
+    fresh[0] = 1;
+    memory.release(block);
+    block = memory.allocate(k_chunks / 5);
+    EXPECT_EQ(block[0], 0U);
+    write(block, k_chunks / 5, 50 + round);
+    for (int again = 0; again < 3; ++again) {
+      EXPECT_TRUE(is(data, k_chunks, again == 0 ? round : 200));
+      write(data, k_chunks, 200);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << "round " << round;
+    EXPECT_TRUE(is(data, k_chunks, 200));
+    EXPECT_TRUE(is(block, k_chunks / 5, 50 + round));
+    memory.release(fresh);
+  }
+  EXPECT_TRUE(is(random, k_chunks, 7));
+}
+
+// Where all is in memory nothing is written for a child; what is more later leaves as always.
+TEST_P(SpillTest, AChildSharesWhatIsInMemory) {
+  constexpr std::size_t k_chunks = 12;
+  Spilled memory(8 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
+  memory.spill().before_fork();
+  const pid_t child = fork();
+  if (child == 0) {
+    memory.spill().in_child();
+    usleep(100000);
+    bool right = true;
+    for (std::size_t i = 0; i < k_chunks * k_words; i += 512) right = right && data[i] == value(i, 0);
+    _exit(right ? 0 : 1);
+  }
+  memory.spill().after_fork();
+  EXPECT_EQ(memory.counts().written, 0U);
+  auto* const more = memory.allocate(3 * k_chunks);
+  for (std::size_t i = 0; i < 3 * k_chunks * k_words; i += 512) more[i] = value(i, 1);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] += 1;
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  for (std::size_t i = 0; i < 3 * k_chunks * k_words; i += 512) ASSERT_EQ(more[i], value(i, 1));
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) ASSERT_EQ(data[i], value(i, 0) + 1);
+  EXPECT_GT(memory.counts().written, 0U);
+  EXPECT_EQ(memory.counts().over, 0U);
+}
+
+TEST_P(SpillTest, PagesThatTheProgramGivesBackAreZero) {
+  Spilled memory(8, GetParam());
+  auto* const data = memory.allocate(2);
+  for (std::size_t i = 0; i < 2 * k_words; ++i) data[i] = i + 1;
+  constexpr std::size_t k_words_of_a_page = k_page / sizeof(std::uint64_t);
+  ASSERT_EQ(madvise(data + 7 * k_words_of_a_page, k_page, MADV_DONTNEED), 0);
+  for (std::size_t i = 0; i < 2 * k_words; ++i)
+    ASSERT_EQ(data[i], i / k_words_of_a_page == 7 ? 0 : i + 1) << "word " << i;
+}
+
+// The kernel moves no pages from or to a range whose rights differ; they are copied, or stay.
+TEST_P(SpillTest, RightsOfAPartMayChange) {
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  const auto sweep = [&](bool write) {
+    for (std::size_t c = 0; c < k_chunks; ++c)
+      for (std::size_t i = 0; i < k_words; i += 512) {
+        if (write) data[c * k_words + i] = value(c * k_words + i, 5);
+        ASSERT_EQ(data[c * k_words + i], value(c * k_words + i, 5));
+      }
+  };
+  sweep(true);
+  auto* const half = data + 3 * k_words + k_words / 2;  // it is away by now
+  ASSERT_EQ(mprotect(half, k_chunk / 2, PROT_READ), 0);
+  sweep(false);
+  sweep(false);
+  ASSERT_EQ(mprotect(half, k_chunk / 2, PROT_READ | PROT_WRITE), 0);
+  sweep(true);
+  sweep(false);
+}
+
+// Any part of a block may go, or become zero, wherever it is, and what is counted comes to nothing in the end.
+TEST_P(SpillTest, PartsOfBlocksAreReleasedAndDiscarded) {
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  const auto at = [&](std::size_t chunk) { return reinterpret_cast<std::uint64_t>(data + chunk * k_words); };
+  for (std::size_t c = 0; c < k_chunks; ++c) data[c * k_words + 9] = c + 1;
+  memory.spill().discard(at(5), 20 * k_chunk);
+  EXPECT_EQ(memory.counts().content, 40 * k_chunk);
+  for (std::size_t c = 0; c < k_chunks; ++c)
+    ASSERT_EQ(data[c * k_words + 9], c >= 5 && c < 25 ? 0 : c + 1) << "chunk " << c;
+  memory.spill().release(at(30), 30 * k_chunk);  // the end
+  memory.spill().release(at(0), 10 * k_chunk);   // the beginning
+  for (std::size_t c = 25; c < 30; ++c) ASSERT_EQ(data[c * k_words + 9], c + 1);
+  memory.spill().release(at(10), 20 * k_chunk);
+  EXPECT_EQ(memory.counts().content, 0U);
+  memory.release(data);
+}
+
+// What is left to the program is in memory for good, whatever else wants to be there; a mapping over a part of it
+// stays the program's.
+TEST_P(SpillTest, ChunksAreLeftToTheProgram) {
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t c = 0; c < k_chunks; ++c)
+    for (std::size_t i = 0; i < k_words; i += 512) data[c * k_words + i] = value(c * k_words + i, 3);
+  auto* const left = data + 4 * k_words;
+  memory.spill().leave(reinterpret_cast<std::uint64_t>(left), 3 * k_chunk);
+  EXPECT_EQ(memory.counts().content, (k_chunks - 3) * k_chunk);
+  auto* const own = mmap(left + k_words, k_chunk / 2, PROT_READ, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  ASSERT_EQ(own, left + k_words);
+  for (int round = 0; round < 3; ++round)
+    for (std::size_t c = 0; c < k_chunks; ++c)
+      for (std::size_t i = 0; i < k_words; i += 512)
+        ASSERT_EQ(data[c * k_words + i], c == 5 && i < k_words / 2 ? 0 : value(c * k_words + i, 3)) << c;
+  memory.release(data);
+  EXPECT_EQ(memory.counts().content, 0U);
+  auto* const again = memory.allocate(k_chunks);
+  ASSERT_EQ(again, data);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) ASSERT_EQ(std::exchange(again[i], i), 0U);
+}
+
+}  // namespace
+}  // namespace terrace::transfer

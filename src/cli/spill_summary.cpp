@@ -3,14 +3,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -35,6 +32,9 @@ std::string line_of(const transfer::SpillCounts& counts, const runtime::SpillSpe
                       static_cast<double>(counts.waited.load()) * 1e-9);
   if (counts.given > 0)
     line += fmt::format("; {} were touched in no order, and paged by the kernel", format(Bytes{counts.given}));
+  if (counts.beside > 0)
+    line += fmt::format("; {} beyond the limit are in small blocks and in what else has to be in memory",
+                        format(Bytes{counts.beside}));
   if (counts.over > 0) line += fmt::format("; {} beyond the limit stayed in memory", format(Bytes{counts.over}));
   return line;
 }
@@ -66,7 +66,8 @@ std::string rate(std::uint64_t bytes, double seconds) {
 void tell_of_spill(const std::filesystem::path& folder, const runtime::SpillSpec& spec, bool quiet) {
   std::vector<std::string> lines;
   for_each_account(folder, [&](const transfer::SpillCounts& counts) {
-    if (counts.written > 0 || counts.read > 0 || counts.over > 0) lines.push_back(line_of(counts, spec));
+    if (counts.written > 0 || counts.read > 0 || counts.over > 0 || counts.beside > 0)
+      lines.push_back(line_of(counts, spec));
   });
   std::ranges::sort(lines);
   for (const auto& line : lines)
@@ -74,26 +75,10 @@ void tell_of_spill(const std::filesystem::path& folder, const runtime::SpillSpec
 }
 
 SpillReports::SpillReports(std::filesystem::path folder, const runtime::SpillSpec& spec, double seconds)
-    : folder_(std::move(folder)), spec_(spec), seconds_(seconds) {
-  if (seconds <= 0) return;
-  // Signals are for the thread that waits for the program.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { go_on(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
-
-SpillReports::~SpillReports() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    ends_ = true;
-  }
-  changed_.notify_one();
-  thread_.join();
-}
+    : folder_(std::move(folder)),
+      spec_(spec),
+      seconds_(seconds),
+      reports_(std::chrono::duration<double>(seconds), [this] { report(); }) {}
 
 SpillReports::Totals SpillReports::totals() const {
   Totals all;
@@ -106,21 +91,16 @@ SpillReports::Totals SpillReports::totals() const {
   return all;
 }
 
-void SpillReports::go_on() {
-  const auto begun = std::chrono::steady_clock::now();
-  Totals before;
-  std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, std::chrono::duration<double>(seconds_), [&] { return ends_; })) {
-    const auto now = totals();
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begun;
-    fmt::print(
-        stderr,
-        "terrace: {:.0f} s: {} of data in {} of memory; reading {}, writing {}, waiting {:.0f} % of the time\n",
-        time.count(), format(Bytes{now.content}), format(spec_.memory), rate(now.read - before.read, seconds_),
-        rate(now.written - before.written, seconds_),
-        100e-9 * static_cast<double>(now.waited - before.waited) / seconds_);
-    before = now;
-  }
+void SpillReports::report() {
+  const auto now = totals();
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begun_;
+  fmt::print(
+      stderr,
+      "terrace: {:.0f} s: {} of data in {} of memory; reading {}, writing {}, waiting {:.0f} % of the time\n",
+      time.count(), format(Bytes{now.content}), format(spec_.memory), rate(now.read - before_.read, seconds_),
+      rate(now.written - before_.written, seconds_),
+      100e-9 * static_cast<double>(now.waited - before_.waited) / seconds_);
+  before_ = now;
 }
 
 }  // namespace terrace::cli

@@ -85,6 +85,13 @@ TEST_F(Spilled, SaysHowItGoes) {
   EXPECT_NE(done.output.find("of data in 96MiB of memory; reading "), std::string::npos) << done.output;
 }
 
+TEST_F(Spilled, SaysWhatIsBeyondTheLimitInSmallBlocks) {
+  const auto done =
+      with("64MiB", "python3 -c 'import time; x = [b\"x\" * 100000 for _ in range(2000)]; time.sleep(1)'");
+  EXPECT_EQ(done.status, 0) << done.output;
+  EXPECT_NE(done.output.find("beyond the limit are in small blocks"), std::string::npos) << done.output;
+}
+
 TEST_F(Spilled, AKilledProgramLeavesNothing) {
   const auto done = run("sh -c '" TERRACE_LAUNCHER " run --memory 96MiB --spill " + disk_ +
                         " -o profile.terrace -- " TERRACE_LARGE_DATA

@@ -85,25 +85,6 @@ Spill::~Spill() {
   syscall(SYS_munmap, bell_, k_page);
 }
 
-Residence Spill::residence(ChunkId chunk) const noexcept {
-  const auto& one = chunks_[chunk];
-  switch (one.where) {
-    case Where::fresh:
-    case Where::left:
-      return Residence::none;
-    case Where::quiet:
-      return Residence::quiet;
-    case Where::ready:
-    case Where::reading:
-      return Residence::ready;
-    case Where::leaving:
-      return one.rescued || one.wanted ? Residence::ready : Residence::disk;
-    case Where::disk:
-      return one.wanted ? Residence::ready : Residence::disk;
-  }
-  return Residence::none;
-}
-
 // --- the thread
 // --------------------------------------------------------------------------------------------------
 
@@ -221,10 +202,8 @@ void Spill::adapt_limit() noexcept {
   const auto given = shrink_given(of_files > mapped_ ? of_files - mapped_ : 0);
   const auto chunks = pool_->pages() * k_chunk + (of_files > mapped_ ? of_files - mapped_ : 0);
   const auto others = k_margin + (all > chunks ? all - chunks : 0) + given;
-  // What is not in chunks may alone be more than is allowed.
-  const auto beyond = others > parts_.memory.value + k_margin ? others - k_margin - parts_.memory.value : 0;
-  if (beyond > counts_->over.load(std::memory_order_relaxed))
-    counts_->over.store(beyond, std::memory_order_relaxed);
+  // What is in no chunk may alone be more than is allowed.
+  beside_ = others > parts_.memory.value + k_margin ? others - k_margin - parts_.memory.value : 0;
   const auto rest = parts_.memory.value > others ? (parts_.memory.value - others) / k_chunk : 0;
   pool_->set_limit(std::max<std::size_t>(rest, k_least));
   pool_->shrink();
@@ -246,6 +225,7 @@ void Spill::keep_account() noexcept {
   set(counts_->content, (content_ + given_) * k_chunk);
   grow(counts_->most, (content_ + given_) * k_chunk);
   set(counts_->given, given_ * k_chunk);
+  grow(counts_->beside, beside_);
   set(counts_->in_memory, pool_->pages() * k_chunk);
   set(counts_->limit, pool_->limit() * k_chunk);
 }

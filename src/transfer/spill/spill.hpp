@@ -25,6 +25,7 @@
 
 #include "core/units.hpp"
 #include "transfer/exchange/userfault.hpp"
+#include "transfer/spill/chunk_state.hpp"
 #include "transfer/spill/disk_queue.hpp"
 #include "transfer/spill/foresight.hpp"
 #include "transfer/spill/remapper.hpp"
@@ -81,15 +82,6 @@ class Spill final {
  private:
   using Slot = SpillPool::Slot;
   static constexpr std::uint8_t k_read_tries = 3;
-  enum class Where : std::uint8_t {
-    fresh,    // no content
-    quiet,    // at its place
-    ready,    // in a slot, to be used
-    leaving,  // in a slot, to be written or dropped
-    disk,
-    reading,
-    left  // at its place, and the program's own matter
-  };
   struct Hash {
     std::uint64_t low = 0, high = 0;
     bool operator==(const Hash&) const = default;
@@ -147,7 +139,10 @@ class Spill final {
   };
 
   // As the foresight shall see it; it is told of every change.
-  [[nodiscard]] Residence residence(ChunkId chunk) const noexcept;
+  [[nodiscard]] Residence residence(ChunkId chunk) const noexcept {
+    const auto& one = chunks_[chunk];
+    return residence_of(one.where, one.wanted || (one.where == Where::leaving && one.rescued));
+  }
   void tell(ChunkId chunk) noexcept { foresight_->moved(chunk, residence(chunk)); }
   [[nodiscard]] std::uint64_t place(ChunkId chunk) const noexcept { return base_ + chunk * k_chunk; }
   [[nodiscard]] std::uint64_t offset(ChunkId chunk) const noexcept {
@@ -261,6 +256,7 @@ class Spill final {
   std::uint64_t giving_since_ = 0;    // a block is being given; nanoseconds
   std::uint64_t hand_ = 0;            // of given blocks, where pages were last given up
   std::uint64_t mapped_ = 0;          // bytes of files that the process maps beside them
+  std::uint64_t beside_ = 0;          // bytes beyond the limit that are in no chunk
   std::uint64_t busy_since_ = 0;      // nanoseconds; 0: nothing is read or written
   std::uint64_t adapted_ = 0;         // when the limit was; nanoseconds
   std::vector<bool> taken_;           // by chunk: a child maps what the file has at its own distance

@@ -18,6 +18,7 @@ struct SpillCounts {
   std::atomic<std::uint64_t> in_memory, limit;  // bytes
   std::atomic<std::uint64_t> given;             // bytes that the kernel pages: touched in no order
   std::atomic<std::uint64_t> busy;              // time in which something was read or written: nanoseconds
+  std::atomic<std::uint64_t> beside;            // bytes beyond the limit that are in no chunk, at most
   std::atomic<std::uint64_t> over;              // bytes of memory beyond the limit, at most
 };
 

@@ -115,9 +115,10 @@ class VirtualSpill {
   };
   struct Block {
     std::uint32_t count = 0;
-    std::uint32_t loads = 0;  // that somebody waited for
-    double strange = 0;       // the share of unexpected ones among the latest
-    bool leaving = false;     // is being given to the kernel
+    std::uint32_t loads = 0;     // that somebody waited for
+    std::uint32_t refusals = 0;  // so often giving it took too long
+    double strange = 0;          // the share of unexpected ones among the latest
+    bool leaving = false;        // is being given to the kernel
     bool given = false;
     Seconds since;   // it was
     Seconds period;  // until it is tried again

@@ -15,10 +15,9 @@ namespace terrace::transfer {
 
 namespace {
 
-constexpr std::uint32_t k_most_refusals = 16;  // that are counted
-
 constexpr int k_page_out = 21;  // MADV_PAGEOUT, since Linux 5.4
 using spill_limits::k_loads;
+using spill_limits::k_most_refusals;
 using spill_limits::k_patience;
 using spill_limits::k_period;
 using spill_limits::k_strange;

@@ -22,6 +22,8 @@ inline constexpr double k_weight = 1.0 / 64;   // of the latest load among those
 inline constexpr double k_strange = 0.75;      // share of unexpected loads from which on the kernel pages a block
 inline constexpr std::uint32_t k_loads = 128;  // that have to be seen first
 inline constexpr std::uint64_t k_patience = 2'000'000'000;  // ns that giving a block may take
-inline constexpr std::uint64_t k_period = 2'000'000'000;    // ns until one that was given first is tried again
+inline constexpr std::uint32_t k_most_refusals =
+    16;  // each time that took longer twice as many loads have to be seen
+inline constexpr std::uint64_t k_period = 2'000'000'000;  // ns until one that was given first is tried again
 
 }  // namespace terrace::transfer::spill_limits

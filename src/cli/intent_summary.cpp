@@ -1,17 +1,16 @@
 // See intent_summary.hpp.
 #include "cli/intent_summary.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <map>
 #include <string>
 
+#include "cli/process_counts.hpp"
 #include "core/units.hpp"
 #include "memory/ordered/ordered_counts.hpp"
 #include "runtime/session/session.hpp"
@@ -57,16 +56,8 @@ std::string line_of(const std::string& intent, const Bytes_by_place& bytes, cons
 
 void tell_of_intents(const std::filesystem::path& folder, const machine::Machine& machine, bool quiet) {
   Sums sums;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    if (!entry.path().filename().string().starts_with(runtime::k_ordered_counts)) continue;
-    const int file = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
-    void* const page = mmap(nullptr, sizeof(memory::OrderedCounts), PROT_READ, MAP_SHARED, file, 0);
-    if (file >= 0) close(file);
-    if (page == MAP_FAILED) continue;
-    add(sums, *static_cast<const memory::OrderedCounts*>(page));
-    munmap(page, sizeof(memory::OrderedCounts));
-  }
+  for_each_process<memory::OrderedCounts>(folder, runtime::k_ordered_counts,
+                                          [&](const memory::OrderedCounts& counts) { add(sums, counts); });
   if (quiet) return;
   for (const auto& [intent, bytes] : sums.intents)
     fmt::print(stderr, "terrace: {}\n", line_of(intent, bytes, machine, sums));

@@ -1,11 +1,7 @@
 // See spill_summary.hpp.
 #include "cli/spill_summary.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -13,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/process_counts.hpp"
 #include "core/units.hpp"
 #include "transfer/spill/spill_counts.hpp"
 
@@ -39,24 +36,6 @@ std::string line_of(const transfer::SpillCounts& counts, const runtime::SpillSpe
   return line;
 }
 
-// Of each process of the job.
-template <class Body>
-void for_each_account(const std::filesystem::path& folder, Body&& body) {
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    if (!entry.path().filename().string().starts_with(runtime::k_spill_counts)) continue;
-    const int file = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat found {};
-    void* page = MAP_FAILED;
-    if (file >= 0 && fstat(file, &found) == 0 && found.st_size >= std::int64_t{sizeof(transfer::SpillCounts)})
-      page = mmap(nullptr, sizeof(transfer::SpillCounts), PROT_READ, MAP_SHARED, file, 0);
-    if (file >= 0) close(file);
-    if (page == MAP_FAILED) continue;
-    body(*static_cast<const transfer::SpillCounts*>(page));
-    munmap(page, sizeof(transfer::SpillCounts));
-  }
-}
-
 std::string rate(std::uint64_t bytes, double seconds) {
   return format(Bytes{static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds)}) + "/s";
 }
@@ -65,10 +44,11 @@ std::string rate(std::uint64_t bytes, double seconds) {
 
 void tell_of_spill(const std::filesystem::path& folder, const runtime::SpillSpec& spec, bool quiet) {
   std::vector<std::string> lines;
-  for_each_account(folder, [&](const transfer::SpillCounts& counts) {
-    if (counts.written > 0 || counts.read > 0 || counts.over > 0 || counts.beside > 0)
-      lines.push_back(line_of(counts, spec));
-  });
+  for_each_process<transfer::SpillCounts>(
+      folder, runtime::k_spill_counts, [&](const transfer::SpillCounts& counts) {
+        if (counts.written > 0 || counts.read > 0 || counts.over > 0 || counts.beside > 0)
+          lines.push_back(line_of(counts, spec));
+      });
   std::ranges::sort(lines);
   for (const auto& line : lines)
     if (!quiet) fmt::print(stderr, "terrace: {}\n", line);
@@ -82,12 +62,13 @@ SpillReports::SpillReports(std::filesystem::path folder, const runtime::SpillSpe
 
 SpillReports::Totals SpillReports::totals() const {
   Totals all;
-  for_each_account(folder_, [&](const transfer::SpillCounts& counts) {
-    all.content += counts.content;
-    all.read += counts.read;
-    all.written += counts.written;
-    all.waited += counts.waited;
-  });
+  for_each_process<transfer::SpillCounts>(folder_, runtime::k_spill_counts,
+                                          [&](const transfer::SpillCounts& counts) {
+                                            all.content += counts.content;
+                                            all.read += counts.read;
+                                            all.written += counts.written;
+                                            all.waited += counts.waited;
+                                          });
   return all;
 }
 

@@ -91,7 +91,7 @@ bool is_spilled(const void* block) {
   return heap && heap->size_of(block) > 0;
 }
 
-// The same for memory over a file; in a child of fork(2) it is not there.
+// False where it is no block over a file. In a child of fork(2) such a block is a mapping, and stays until it ends.
 bool release_spilled(void* block) {
   if (!is_spilled(block)) return false;
   if (!process()) return true;

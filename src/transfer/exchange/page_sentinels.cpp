@@ -5,12 +5,12 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <utility>
 
 #include "core/error.hpp"
 #include "core/rounding.hpp"
@@ -23,8 +23,14 @@ namespace {
 
 constexpr int k_do_not_unmap = 4;  // MREMAP_DONTUNMAP, which older headers lack
 
+constexpr int k_tries = 32;                  // of a page that is busy, a millisecond between them
 constexpr int k_look_again = 1000;           // ms: who stops the thread may have lost the file by which it says so
 constexpr std::uint32_t k_all = 0xffffffff;  // chunks
+
+void pause_a_moment() noexcept {
+  const timespec moment{0, 1'000'000};
+  syscall(SYS_nanosleep, &moment, nullptr);
+}
 
 bool kernel_moves_pages() noexcept { return Userfault().is_there(); }
 
@@ -103,12 +109,13 @@ bool PageSentinels::own_pages(const Post& post) noexcept {
   return faults_.watch(post.address, post.size) == 0 && own;
 }
 
-// Pages that were never touched stay absent, and who touches one traps as well.
+// Pages that were never touched stay absent, and who touches one traps as well. A page may be busy because a child
+// of fork(2) shares it, also while that child is ending, or because the kernel is looking at it.
 bool PageSentinels::move_away(Post& post) noexcept {
   const bool huge = post.size == k_piece && faults_.page_map().may_be_huge(post.address);
   auto* const slot = staging_->take_empty(huge);
   if (!slot) return false;
-  for (bool again = true;;) {
+  for (int tries = 0; tries < k_tries; ++tries) {
     std::size_t moved = 0;
     const int error = faults_.move(slot->address, post.address, post.size, moved);
     if (error == 0 || error == ENOENT) {
@@ -117,7 +124,8 @@ bool PageSentinels::move_away(Post& post) noexcept {
       return true;
     }
     faults_.restore(post.address, slot->address, post.size, moved);
-    if (error != EBUSY || !std::exchange(again, false) || !own_pages(post)) break;
+    if (error != EBUSY || !own_pages(post)) break;
+    if (tries > 0) pause_a_moment();
   }
   staging_->clear(*slot);
   staging_->give(*slot);

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int k_do_not_unmap = 4;  // MREMAP_DONTUNMAP, which older headers lack
 
-constexpr int k_tries = 32;                  // of a page that is busy, a millisecond between them
+constexpr int k_tries = 4;                   // of a page that is busy, a millisecond between them
 constexpr int k_look_again = 1000;           // ms: who stops the thread may have lost the file by which it says so
 constexpr std::uint32_t k_all = 0xffffffff;  // chunks
 
@@ -96,7 +96,7 @@ void PageSentinels::put_aside() noexcept {
 
 bool PageSentinels::take_away(Post& post) noexcept {
   if (faults_.watch(post.address, post.size) != 0) return false;
-  if (staging_ ? move_away(post) : map_away(post)) return true;
+  if ((staging_ && move_away(post)) || map_away(post)) return true;
   faults_.forget(post.address, post.size);
   return false;
 }
@@ -110,7 +110,9 @@ bool PageSentinels::own_pages(const Post& post) noexcept {
 }
 
 // Pages that were never touched stay absent, and who touches one traps as well. A page may be busy because a child
-// of fork(2) shares it, also while that child is ending, or because the kernel is looking at it.
+// of fork(2) shares it, or because the kernel is looking at it. Some stay busy: of a huge page that was being made
+// the process's own when the child ended, page by page, the kernel moves the rest no more; mapping it elsewhere
+// does.
 bool PageSentinels::move_away(Post& post) noexcept {
   const bool huge = post.size == k_piece && faults_.page_map().may_be_huge(post.address);
   auto* const slot = staging_->take_empty(huge);

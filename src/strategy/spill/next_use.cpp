@@ -25,6 +25,12 @@ constexpr std::size_t k_look = 64;            // touches ahead among which marks
 constexpr std::size_t k_depth = 8;            // chunks that are brought in before they are touched
 constexpr std::size_t k_threads = 64;         // that are remembered
 constexpr std::size_t k_steps = 256;          // at most, in search of a victim
+constexpr double k_learned = 0.9;             // share of touches that has to come as expected for that
+constexpr std::uint64_t k_active = 1024;      // touches of all since a thread's latest
+constexpr double k_lessons = 4;               // of each chunk touches that are noticed to learn, in any case
+constexpr double k_learning = 0.1;            // and of the time of work so much
+constexpr double k_lesson = 50e-6;            // seconds that one takes
+constexpr double k_far = 2.0 / 3;             // of the time until the last use: what is used sooner stays
 constexpr std::size_t k_overdue = 8;          // chunks that are looked at for each
 
 }  // namespace
@@ -89,10 +95,12 @@ bool NextUse::touched(ChunkId chunk, std::uint32_t number, Seconds worked) noexc
     if (chunk >= known_.size()) known_.resize(chunk + 1);
     auto& thread = thread_of(number);
     passed_.clear();
-    const bool expected = thread.history.add(
+    const auto match = thread.history.add(
         chunk, worked, [this](ChunkId other) { return known_[other].residence == Residence::quiet; }, passed_);
     // Times of threads that were somewhere else count from where the others are now.
-    if (!expected) thread.offset = now_ - thread.history.here();
+    const bool expected = match == TouchHistory::Match::expected;
+    const bool elsewhere = match == TouchHistory::Match::elsewhere;
+    if (elsewhere) thread.offset = now_ - thread.history.here();
     now_ = std::max(now_, thread.history.here() + thread.offset);
     ++touches_;
     auto& known = known_[chunk];
@@ -100,9 +108,10 @@ bool NextUse::touched(ChunkId chunk, std::uint32_t number, Seconds worked) noexc
     const auto gap = known.touched > 0 ? touches_ - known.touched : 0;
     if (gap > k_recent || known.interval == 0) known.interval = gap;
     known.touched = thread.touched = touches_;
+    if (!expected) known.in_use = touches_ + k_recent;  // or it would be put aside while it is being used
     const bool in_row = add_to_row(thread, chunk);
     const bool trusted = thread.history.hit_share() >= k_trusted;
-    astray_ = astray_ || !expected || trusted != thread.trusted;
+    astray_ = astray_ || elsewhere || trusted != thread.trusted;
     thread.trusted = trusted;
     const auto all = present_.size() + away_.size();
     if (astray_ && touches_ - expected_at_ > all / k_share) {
@@ -111,9 +120,11 @@ bool NextUse::touched(ChunkId chunk, std::uint32_t number, Seconds worked) noexc
       for (const auto other : passed_) put(other);
       put(chunk);
     }
-    const auto come_on = passed_.size() + 1;
-    thread.looked_ahead = expected && thread.looked_ahead > come_on ? thread.looked_ahead - come_on : 0;
+    const auto come_on = expected ? passed_.size() + 1 : 0;
+    thread.looked_ahead = !elsewhere && thread.looked_ahead > come_on ? thread.looked_ahead - come_on : 0;
     if (trusted) choose_marks(thread);
+    worked_ += worked.value;
+    learn(thread, chunk, !elsewhere);
     return in_row || (trusted && expected);
   } catch (const std::exception&) {
     threads_.clear();  // no memory for it: what was learned is forgotten
@@ -131,6 +142,45 @@ void NextUse::choose_marks(Thread& thread) {
     marks_.push_back(*chunk);
     thread.unmarked = 0;
   }
+}
+
+// Of chunks at their places most touches go unnoticed. Until a thread has repeated itself once, touch by touch,
+// chunks are put aside when they have not been touched for a while, so its history has every use of them.
+void NextUse::learn(Thread& thread, ChunkId chunk, bool expected) {
+  thread.streak = expected ? thread.streak + 1 : 0;
+  const auto period = thread.history.period();
+  if (thread.history.hit_share() < k_learned)
+    thread.learned = false;
+  else if (period > 0 && thread.streak >= period)
+    thread.learned = true;
+  const bool learning = std::ranges::any_of(
+      threads_, [&](const auto& one) { return !one.second.learned && touches_ - one.second.touched < k_active; });
+  if (!learning) {
+    seen_.clear();
+    is_learning_ = false;
+    return;
+  }
+  if (!is_learning_) mark_all();
+  is_learning_ = true;
+  seen_.push_back({chunk, touches_});
+  for (; !seen_.empty() && seen_.front().touched + k_recent < touches_; seen_.pop_front()) {
+    const auto& known = known_[seen_.front().chunk];
+    const auto most = k_lessons * static_cast<double>(known_.size()) + k_learning * worked_ / k_lesson;
+    if (known.residence != Residence::quiet || known.touched != seen_.front().touched ||
+        static_cast<double>(learned_by_) >= most)
+      continue;
+    ++learned_by_;
+    marks_.push_back(seen_.front().chunk);
+  }
+}
+
+// Those that have been at their places since before.
+void NextUse::mark_all() {
+  for (const auto& [time, chunk] : present_)
+    if (known_[chunk].residence == Residence::quiet && touches_ - known_[chunk].touched > k_recent) {
+      marks_.push_back(chunk);
+      ++learned_by_;
+    }
 }
 
 void NextUse::moved(ChunkId chunk, Residence to) noexcept {
@@ -213,8 +263,8 @@ std::optional<NextUse::Choice> NextUse::next_load() noexcept {
   return Choice{chunk, time};
 }
 
-// What is used last; but of neighbours in time only the share that is away anyway. So the loads that follow from
-// it are spread over the time until then, and the disk works beside the program all the time.
+// What is used last; but of neighbours in time only the share that is away anyway, as long as that is far off. So
+// the loads that follow from it are spread over the time until then, and the disk works beside the program.
 std::optional<NextUse::Choice> NextUse::next_victim() noexcept {
   try {
     look_at_overdue();
@@ -223,6 +273,8 @@ std::optional<NextUse::Choice> NextUse::next_victim() noexcept {
   }
   const auto all = present_.size() + away_.size();
   const auto share = static_cast<double>(away_.size() + 1) / static_cast<double>(all + 1);
+  const auto unknown = present_.lower_bound({k_unknown, 0});
+  const auto soonest = unknown == present_.begin() ? now_ : now_ + k_far * (std::prev(unknown)->first - now_);
   auto other = away_.rbegin();
   double due = 0;
   std::optional<Choice> second;
@@ -233,6 +285,8 @@ std::optional<NextUse::Choice> NextUse::next_victim() noexcept {
     if (std::ranges::count(named_, one->second) > 0) continue;
     const bool known = one->first < k_unknown;
     if (known) due += share;
+    if (known && known_[one->second].in_use > touches_) continue;
+    if (second && known && one->first < soonest) break;
     if (!second) second = Choice{one->second, one->first};
     if (known ? due < 1 : touches_ - known_[one->second].touched < k_recent) continue;
     second = Choice{one->second, one->first};

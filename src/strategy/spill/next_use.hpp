@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -29,6 +30,7 @@ class NextUse final : public transfer::Foresight {
   struct Known {
     double when = 0;             // in seconds of work, or far beyond
     std::uint64_t touched = 0;   // at which touch of all
+    std::uint64_t in_use = 0;    // until that touch it is likely to be used again
     std::uint64_t interval = 0;  // touches of all between its last two; 0: it has had one
     transfer::Residence residence = transfer::Residence::none;
     bool ahead = false;
@@ -42,6 +44,8 @@ class NextUse final : public transfer::Foresight {
     };
     std::array<Row, 8> rows{};
     bool trusted = false;
+    bool learned = false;          // its history has every touch, as far as it repeats itself
+    std::size_t streak = 0;        // touches that came as expected, one after the other
     double offset = 0;             // of its history's times
     std::uint64_t touched = 0;     // at which touch of all, lately
     std::size_t looked_ahead = 0;  // touches from now on among which marks were chosen
@@ -57,6 +61,8 @@ class NextUse final : public transfer::Foresight {
   void expect_anew();
   Thread& thread_of(std::uint32_t number);
   void choose_marks(Thread& thread);
+  void learn(Thread& thread, ChunkId chunk, bool expected);
+  void mark_all();
   void look_at_overdue();
   bool add_to_row(Thread& thread, ChunkId chunk) const;
   [[nodiscard]] std::optional<Choice> neighbour() const;
@@ -70,6 +76,14 @@ class NextUse final : public transfer::Foresight {
   std::uint64_t expected_at_ = 0;  // the touch at which all was expected anew
   bool astray_ = false;            // a thread is elsewhere since then
   std::vector<ChunkId> marks_;
+  struct Seen {
+    ChunkId chunk = 0;
+    std::uint64_t touched = 0;
+  };
+  std::deque<Seen> seen_;  // the latest touches, while somebody learns
+  bool is_learning_ = false;
+  double worked_ = 0;             // by all threads, in seconds
+  std::uint64_t learned_by_ = 0;  // marks that were set to learn
   std::vector<ChunkId> passed_;
   std::vector<ChunkId> named_;  // victims since the last move
 };

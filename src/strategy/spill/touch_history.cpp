@@ -38,19 +38,23 @@ std::size_t TouchHistory::find_ahead(ChunkId chunk, double worked, const IsQuiet
   return found;
 }
 
+bool TouchHistory::is_nearby(ChunkId chunk) const {
+  const auto known = of_chunk_.find(chunk);
+  if (at_ == k_nowhere || known == of_chunk_.end()) return false;
+  const auto next = std::ranges::upper_bound(known->second, at_);
+  return next != known->second.begin() && at_ - *std::prev(next) < k_nearby;
+}
+
 // The touch before the latest one, of the same chunk, that has most in common with it of what came before.
-std::size_t TouchHistory::find_alike() const {
+TouchHistory::Alike TouchHistory::find_alike() const {
   const auto end = touches_.size() - 1;
   const auto& same = of_chunk_.at(touches_[end].chunk);
-  std::size_t best = k_nowhere;
-  std::size_t most = 0;
+  Alike best;
   for (std::size_t back = 1; back < same.size() && back <= k_tried; ++back) {
     const auto at = same[same.size() - 1 - back];
     std::size_t alike = 1;
     while (alike <= k_context && alike <= at && touches_[at - alike].chunk == touches_[end - alike].chunk) ++alike;
-    if (alike <= most) continue;
-    most = alike;
-    best = at;
+    if (alike > best.touches) best = {at, alike};
   }
   return best;
 }
@@ -66,19 +70,18 @@ double TouchHistory::append_quiet(double worked, const IsQuiet& quiet) {
     if (taken + touch.worked >= worked || !quiet(touch.chunk)) break;
     append(touch.chunk, touch.worked);
     taken += touch.worked;
+    at_ = at;
   }
   return taken;
 }
 
-bool TouchHistory::add(ChunkId chunk, Seconds worked, const IsQuiet& quiet, std::vector<ChunkId>& passed) {
+TouchHistory::Match TouchHistory::add(ChunkId chunk, Seconds worked, const IsQuiet& quiet,
+                                      std::vector<ChunkId>& passed) {
   if (touches_.size() >= k_longest) forget_half();
-  const auto ahead = find_ahead(chunk, worked.value, quiet);
-  hits_ += k_weight * ((ahead == k_nowhere ? 0 : 1) - hits_);
-  if (ahead == k_nowhere) {
-    append(chunk, worked.value - append_quiet(worked.value, quiet));
-    at_ = find_alike();
-    return false;
-  }
+  const auto ahead = find_ahead(chunk, since_ + worked.value, quiet);
+  const bool nearby = ahead == k_nowhere && is_nearby(chunk);
+  hits_ += k_weight * ((ahead == k_nowhere && !nearby ? 0 : 1) - hits_);
+  if (ahead == k_nowhere) return add_unexpected(chunk, worked.value, nearby, quiet);
   // The work is divided among them as it was the last time; what is measured is all of it together.
   const auto before = touches_[ahead].at - touches_[at_].at;
   const auto scale = before > 0 ? worked.value / before : 0;
@@ -88,8 +91,33 @@ bool TouchHistory::add(ChunkId chunk, Seconds worked, const IsQuiet& quiet, std:
     if (quiet(touch.chunk)) append(touch.chunk, touch.worked * scale);
   }
   append(chunk, before > 0 ? touches_[ahead].worked * scale : worked.value);
-  at_ = ahead;
-  return true;
+  go_to(ahead);
+  return Match::expected;
+}
+
+TouchHistory::Match TouchHistory::add_unexpected(ChunkId chunk, double worked, bool nearby, const IsQuiet& quiet) {
+  if (nearby) {
+    append(chunk, worked);
+    since_ += worked;
+    extra_ = 0;
+    return Match::nearby;
+  }
+  const auto taken = append_quiet(worked, quiet);
+  append(chunk, worked - taken);
+  const auto alike = find_alike();
+  if (at_ != k_nowhere && extra_ < k_extra && alike.touches < k_alike) {
+    since_ = taken > 0 ? worked - taken : since_ + worked;
+    ++extra_;
+    return Match::extra;
+  }
+  go_to(alike.at);
+  return Match::elsewhere;
+}
+
+void TouchHistory::go_to(std::size_t at) {
+  at_ = at;
+  extra_ = 0;
+  since_ = 0;
 }
 
 std::optional<double> TouchHistory::next_use(ChunkId chunk) const {

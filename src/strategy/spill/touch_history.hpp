@@ -20,14 +20,20 @@ class TouchHistory {
  public:
   using IsQuiet = std::function<bool(ChunkId)>;
 
-  // True where the touch was expected: then the thread has come on as far as it says, and `passed` are the chunks
-  // that were expected before it and were passed, too. Else it is somewhere else.
-  bool add(ChunkId chunk, Seconds worked, const IsQuiet& quiet, std::vector<ChunkId>& passed);
+  enum class Match : std::uint8_t {
+    expected,  // the thread has come on as far as the touch says; `passed` are the chunks before it
+    nearby,    // it was expected not long before: of two neighbours in time the other one came first
+    extra,     // it was not expected, and the thread goes on as if it had not been
+    elsewhere  // it is where it was not expected to be
+  };
+  Match add(ChunkId chunk, Seconds worked, const IsQuiet& quiet, std::vector<ChunkId>& passed);
 
   // When the thread uses the chunk next, and where it is itself, in seconds of work of which each touch that is
   // written down has its own; none, and 0, where that is not known.
   [[nodiscard]] std::optional<double> next_use(ChunkId chunk) const;
   [[nodiscard]] double here() const { return at_ == k_nowhere ? 0 : touches_[at_].at; }
+  // So many touches ago it was here before; 0 where that is not known.
+  [[nodiscard]] std::size_t period() const { return at_ == k_nowhere ? 0 : touches_.size() - 1 - at_; }
   // The chunk that is expected as the nth touch from now on, the next one being 0.
   [[nodiscard]] std::optional<ChunkId> expected(std::size_t nth) const;
   // Of the latest touches, the share that was expected when it came.
@@ -39,6 +45,9 @@ class TouchHistory {
   static constexpr std::size_t k_missed = 4;    // expected touches that may be missing between two others
   static constexpr std::size_t k_tried = 32;    // earlier touches of a chunk that are compared
   static constexpr std::size_t k_context = 32;  // touches before that are compared
+  static constexpr std::size_t k_nearby = 32;   // expected touches that have just been passed
+  static constexpr std::size_t k_extra = 8;     // unexpected touches, one after the other, until it is elsewhere,
+  static constexpr std::size_t k_alike = 5;     // or so many that came in the same order somewhere else
 
   struct Touch {
     ChunkId chunk = 0;
@@ -48,7 +57,14 @@ class TouchHistory {
 
   [[nodiscard]] std::size_t next_of(ChunkId chunk) const;
   [[nodiscard]] std::size_t find_ahead(ChunkId chunk, double worked, const IsQuiet& quiet) const;
-  [[nodiscard]] std::size_t find_alike() const;
+  [[nodiscard]] bool is_nearby(ChunkId chunk) const;
+  struct Alike {
+    std::size_t at = k_nowhere;
+    std::size_t touches = 0;  // in common
+  };
+  [[nodiscard]] Alike find_alike() const;
+  Match add_unexpected(ChunkId chunk, double worked, bool nearby, const IsQuiet& quiet);
+  void go_to(std::size_t at);
   void append(ChunkId chunk, double worked);
   double append_quiet(double worked, const IsQuiet& quiet);
   void forget_half();
@@ -56,6 +72,8 @@ class TouchHistory {
   std::vector<Touch> touches_;
   std::unordered_map<ChunkId, std::vector<std::size_t>> of_chunk_;  // its touches, in order
   std::size_t at_ = k_nowhere;                                      // the touch that the latest one repeats
+  std::size_t extra_ = 0;                                           // unexpected ones since then
+  double since_ = 0;                                                // seconds of work since then
   double hits_ = 0;
 };
 

@@ -10,7 +10,7 @@ namespace terrace::transfer::spill_limits {
 inline constexpr std::size_t k_reads = 4;  // under way, of those that nobody waits for
 inline constexpr std::size_t k_writes = 4;
 inline constexpr std::size_t k_ahead = 16;  // chunks that have left their place before their pages are needed
-inline constexpr std::size_t k_share = 8;   // and at most such a part of all in memory
+inline constexpr std::size_t k_share = 16;  // and at most such a part of all in memory
 // Of those, the latest: they may be touched once more before they are looked at.
 inline constexpr std::size_t k_grace = 4;
 inline constexpr std::size_t k_reserve = 2;  // pages that are kept for who waits

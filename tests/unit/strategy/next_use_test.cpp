@@ -138,6 +138,48 @@ TEST(NextUse, KnowsPhasesThatOverlapAndAHotObject) {
   EXPECT_LE(loads.late, loads.all / 10);
 }
 
+// A multigrid's cycle: three arrays, swept alone, by two and all together. A chunk that stays is used several
+// times a round, unnoticed, and what leaves for what depends on each of these uses.
+Sequence multigrid_cycle() {
+  constexpr ChunkId k_length = 120;
+  const std::vector<std::vector<ChunkId>> sweeps = {{2}, {0}, {0, 1, 2}, {2, 0}, {0, 1, 2}};
+  Sequence round;
+  for (const auto& arrays : sweeps)
+    for (ChunkId at = 0; at < k_length; ++at)
+      for (const auto array : arrays) round.push_back(array * k_length + at);
+  return round;
+}
+
+TEST(NextUse, LearnsTheUsesOfWhatStays) {
+  for (const std::size_t room : {100, 180, 240}) {
+    const auto loads = of_last_round(multigrid_cycle(), 5, room, 2);
+    EXPECT_LE(loads.all, 1.15 * static_cast<double>(loads.best)) << loads.best << " with room for " << room;
+    EXPECT_LE(loads.late, loads.all / 10) << room;
+  }
+}
+
+// Chunks that are used side by side come in another order each time.
+TEST(NextUse, NeighboursInTimeMayChangePlaces) {
+  std::mt19937 random(5);
+  const auto round = multigrid_cycle();
+  Memory memory(180, 360, 2);
+  Sequence all;
+  for (int times = 0; times < 6; ++times) {
+    auto uses = round;
+    for (std::size_t i = 0; i + 1 < uses.size(); ++i)
+      if (random() % 3 == 0) std::swap(uses[i], uses[i + 1]);
+    all.insert(all.end(), uses.begin(), uses.end());
+    memory.take_loads();
+    memory.take_demanded();
+    for (const auto chunk : uses) memory.use(chunk);
+  }
+  const auto loads = memory.take_loads();
+  const auto late = memory.take_demanded();
+  const auto best = best_loads(all, 180, round.size());
+  EXPECT_LE(loads, 1.2 * static_cast<double>(best)) << best;
+  EXPECT_LE(late, loads / 5);
+}
+
 // Two threads side by side, each with a half of its own; which of them is first each time is chance.
 TEST(NextUse, FollowsThreadsApart) {
   constexpr std::size_t k_rounds = 8;

@@ -29,7 +29,7 @@ PROGRAMS = {
     "mg": "--class B",
     "hydro": "--side 1400 --steps 10",
     "sort": "--keys 28000000 --iterations 1",
-    "hashjoin": "--tuples 5000000 --iterations 3",
+    "hashjoin": "--tuples 1500000 --ratio 16 --iterations 3",
 }
 THREADS = (1, 2)
 RATIOS = (2, 4)  # data over memory

@@ -7,7 +7,8 @@ namespace terrace::strategy {
 
 namespace {
 
-constexpr double k_faster = 2;         // than the last time a thread may be where touches are missing
+constexpr double k_faster = 2;  // than the last time a thread may be where touches are missing
+constexpr double k_most_chance = 0.95;
 constexpr double k_weight = 1.0 / 32;  // of the latest touch among those that were expected
 
 }  // namespace
@@ -43,6 +44,16 @@ bool TouchHistory::is_nearby(ChunkId chunk) const {
   if (at_ == k_nowhere || known == of_chunk_.end()) return false;
   const auto next = std::ranges::upper_bound(known->second, at_);
   return next != known->second.begin() && at_ - *std::prev(next) < k_nearby;
+}
+
+// That a touch of any chunk would count as expected.
+double TouchHistory::chance(const IsQuiet& quiet) const {
+  if (at_ == k_nowhere) return 0;
+  auto counted = std::min(at_ + 1, k_nearby);
+  std::size_t missed = 0;
+  for (auto at = at_ + 1; at < touches_.size() && counted < of_chunk_.size(); ++at, ++counted)
+    if (!quiet(touches_[at].chunk) && ++missed > k_missed + 1) break;
+  return std::min(static_cast<double>(counted) / static_cast<double>(of_chunk_.size()), k_most_chance);
 }
 
 // The touch before the latest one, of the same chunk, that has most in common with it of what came before.
@@ -81,6 +92,7 @@ TouchHistory::Match TouchHistory::add(ChunkId chunk, Seconds worked, const IsQui
   const auto ahead = find_ahead(chunk, since_ + worked.value, quiet);
   const bool nearby = ahead == k_nowhere && is_nearby(chunk);
   hits_ += k_weight * ((ahead == k_nowhere && !nearby ? 0 : 1) - hits_);
+  chance_ += k_weight * (chance(quiet) - chance_);
   if (ahead == k_nowhere) return add_unexpected(chunk, worked.value, nearby, quiet);
   // The work is divided among them as it was the last time; what is measured is all of it together.
   const auto before = touches_[ahead].at - touches_[at_].at;

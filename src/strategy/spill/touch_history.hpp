@@ -5,6 +5,7 @@
 // taken as a sign that they were touched too, and they are written down as if.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -36,8 +37,9 @@ class TouchHistory {
   [[nodiscard]] std::size_t period() const { return at_ == k_nowhere ? 0 : touches_.size() - 1 - at_; }
   // The chunk that is expected as the nth touch from now on, the next one being 0.
   [[nodiscard]] std::optional<ChunkId> expected(std::size_t nth) const;
-  // Of the latest touches, the share that was expected when it came.
-  [[nodiscard]] double hit_share() const { return hits_; }
+  // Of the latest touches, the share that was expected when it came, beyond what chance would give: 0 where
+  // touches come in no order, 1 where all come as expected.
+  [[nodiscard]] double hit_share() const { return std::max((hits_ - chance_) / (1 - chance_), 0.0); }
 
  private:
   static constexpr std::size_t k_nowhere = ~std::size_t{0};
@@ -58,6 +60,7 @@ class TouchHistory {
   [[nodiscard]] std::size_t next_of(ChunkId chunk) const;
   [[nodiscard]] std::size_t find_ahead(ChunkId chunk, double worked, const IsQuiet& quiet) const;
   [[nodiscard]] bool is_nearby(ChunkId chunk) const;
+  [[nodiscard]] double chance(const IsQuiet& quiet) const;
   struct Alike {
     std::size_t at = k_nowhere;
     std::size_t touches = 0;  // in common
@@ -74,7 +77,7 @@ class TouchHistory {
   std::size_t at_ = k_nowhere;                                      // the touch that the latest one repeats
   std::size_t extra_ = 0;                                           // unexpected ones since then
   double since_ = 0;                                                // seconds of work since then
-  double hits_ = 0;
+  double hits_ = 0, chance_ = 0;
 };
 
 }  // namespace terrace::strategy

@@ -219,6 +219,27 @@ TEST(NextUse, TrustsNoHistoryThatDoesNotRepeatItself) {
   EXPECT_LE(needed, first_in_first_out);
 }
 
+// With few chunks, of which many are at their places, nearly any touch can be found a little further on.
+TEST(TouchHistory, ChanceIsNoOrder) {
+  std::mt19937 random(6);
+  std::vector<ChunkId> passed;
+  for (const ChunkId chunks : {40U, 200U, 1000U}) {
+    TouchHistory sweeping;
+    TouchHistory jumping;
+    const auto quiet = [&](ChunkId chunk) { return chunk % 8 < 3; };
+    for (ChunkId step = 0; step < 20 * chunks; ++step) {
+      const auto chunk = step % chunks;
+      if (!quiet(chunk)) sweeping.add(chunk, Seconds{1e-3}, quiet, passed);
+      const auto any = static_cast<ChunkId>(random() % chunks);
+      if (!quiet(any)) jumping.add(any, Seconds{1e-3}, quiet, passed);
+      if (step > 2 * chunks) {
+        ASSERT_LT(jumping.hit_share(), 0.4) << chunks;
+      }
+    }
+    EXPECT_GT(sweeping.hit_share(), 0.9) << chunks;
+  }
+}
+
 // A program that begins a thread for each piece of work, again and again.
 TEST(NextUse, RemembersSomeThreadsAndNotAll) {
   NextUse next;

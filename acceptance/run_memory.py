@@ -16,7 +16,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--disk-folder", default="/var/tmp", help="where files and swap are (/var/tmp)")
     parser.add_argument("--turns", type=int, default=3, help="runs of each way, by turns; the median counts")
     parser.add_argument(
-        "--patience", type=float, default=40, help="a run is stopped after so many times what Terrace took"
+        "--patience", type=float, default=15, help="a run is stopped after so many times what Terrace took"
     )
     parser.add_argument("--stress-minutes", type=float, default=30, help="how long the guest is stressed (30)")
     parser.add_argument("--case", default="", help="only the cases whose name contains this")

@@ -1,66 +1,62 @@
 """What any schedule must move between a file and a memory that is too small.
 
-It follows from what the program touches and writes in windows of time (bench/paging/windows.c). A window begins
-with at most M bytes of what it touches in memory, so it reads the rest, but for pages that it touches for the
-first time; and of what it writes at most M bytes can still be in memory alone when it ends, so the rest was
-written (zeros are not told apart). Summed over windows that follow one another this holds for the whole run,
-whatever the windows' length; several lengths are tried, and the largest sum counts. What is touched and what is
-written come from runs of their own: whoever watches writes makes page faults.
+Virtual time says it: the program, built with the wrappers, runs on a machine with a file, and of each page it is
+known when it is touched. From one touch to the next a page stays in memory, or is read again; the most that can
+stay gives the fewest bytes that are read, and in the same way the fewest that are written. What the caches hold is
+no touch, so on the real machine it may be more, and never less. Two threads share the loops of one among them: for
+them the same bytes count.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import Unavailable
+from harness import ROOT, TERRACE, run
+from terrace.lab.study import build
+from terrace.store.reader import Store
 
-PARTS = (2, 4, 8, 16, 32, 64)  # windows in the time that the program takes
+MACHINE = "ddr5-nvme"
 
 
 @dataclass(frozen=True)
-class Windows:
-    """Bytes by window, one list a length: touched and not for the first time; written."""
+class Least:
+    """Bytes of a whole run."""
 
-    touched: tuple[tuple[int, ...], ...]
-    written: tuple[tuple[int, ...], ...]
-
-    def reads(self, memory: int) -> int:
-        """Bytes, at least."""
-        return _over(self.touched, memory)
-
-    def writes(self, memory: int) -> int:
-        """Bytes, at least."""
-        return _over(self.written, memory)
+    read: int
+    written: int
 
 
-def _over(of_length: tuple[tuple[int, ...], ...], memory: int) -> int:
-    return max(sum(max(size - memory, 0) for size in sizes) for sizes in of_length)
-
-
-def windows(command: Sequence[str | Path], library: Path, seconds: float) -> Windows:
-    """Of a program that takes about so many seconds with all the memory that it wants."""
-    touched = [_sizes(command, library, seconds / parts, "touched") for parts in PARTS]
-    written = [_sizes(command, library, seconds / parts, "written") for parts in PARTS]
-    return Windows(tuple(touched), tuple(written))
-
-
-def _sizes(command: Sequence[str | Path], library: Path, length: float, what: str) -> tuple[int, ...]:
-    with tempfile.NamedTemporaryFile("r", suffix=".windows") as file:
-        env = {
-            **os.environ,
-            "LD_PRELOAD": str(library),
-            "WINDOWS_FILE": file.name,
-            "WINDOWS_LENGTH": f"{length:.4f}",
-            "WINDOWS_OF": what,
-        }
-        done = subprocess.run(
-            list(map(str, command)), env=env, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+def least(program: str, words: Sequence[str], memories: Sequence[int]) -> list[Least]:
+    """For each of these amounts of memory, in bytes. A minute of real time for each second of the program's."""
+    with tempfile.TemporaryDirectory(prefix="terrace-least-") as name:
+        folder = Path(name)
+        configurations = [
+            word
+            for number, memory in enumerate(memories)
+            for word in ("--config", f"label=m{number} memory={memory}")
+        ]
+        command = [str(build(ROOT, program, folder)), *words]
+        run(
+            [
+                TERRACE,
+                "simulate",
+                "--machine",
+                MACHINE,
+                *configurations,
+                "-o",
+                folder / "least.terrace",
+                "--",
+                *command,
+            ]
         )
-        if done.returncode == 99:
-            raise Unavailable(done.stderr.strip())
-        return tuple(int(line) for line in file.read().split())
+        return [_read(folder / f"least.m{number}.terrace") for number in range(len(memories))]
+
+
+def _read(path: Path) -> Least:
+    columns, rows = Store(path).table("spill")
+    found = [dict(zip(columns, values, strict=True)) for values in rows]
+    last = max(found, key=lambda row: int(row["position"]))
+    return Least(int(last["least_read"]), int(last["least_written"]))

@@ -15,7 +15,7 @@ from typing import Any
 
 from harness import ROOT, SETTINGS, TERRACE, Line, Measured, Unavailable, keep_part, run, workloads
 
-from memory_lines.least import Windows, windows
+from memory_lines.least import Least, least
 from memory_lines.limits import Run, run_limited, swap_file, throttled
 
 BUILD = ROOT / "build" / "release"
@@ -96,7 +96,6 @@ class InMemory:
     seconds: float
     footprint: int  # bytes
     output: str
-    windows: Windows
 
 
 def _same(program: str, output: str) -> str:
@@ -123,18 +122,26 @@ def _in_memory(program: str, threads: int) -> InMemory:
         if any(one.status != 0 for one in done):
             raise RuntimeError(f"{program}: {done[0].output[-300:]}")
         seconds = min(sorted(one.seconds for one in kind)[1] for kind in (done[::2], done[1::2]))
-        found = windows(command, BENCH / "libwindows.so", seconds)
         return {
             "seconds": seconds,
             "footprint": max(one.peak for one in done),
             "output": _same(program, done[0].output),
-            "touched": found.touched,
-            "written": found.written,
         }
 
     kept = keep_part(f"memory-{program}-{threads}", measure, timed=True)
-    found = Windows(*(tuple(map(tuple, kept[what])) for what in ("touched", "written")))
-    return InMemory(kept["seconds"], kept["footprint"], kept["output"], found)
+    return InMemory(kept["seconds"], kept["footprint"], kept["output"])
+
+
+@functools.cache
+def _least(program: str) -> dict[int, tuple[int, Least]]:
+    """By ratio: the memory, and what any schedule moves with it. That of one thread counts for two."""
+    footprint = _in_memory(program, 1).footprint
+    memories = [footprint // ratio for ratio in RATIOS]
+    kept = keep_part(
+        f"memory-least-{program}",
+        lambda: [asdict(one) for one in least(program, PROGRAMS[program].split(), memories)],
+    )
+    return {ratio: (memory, Least(**one)) for ratio, memory, one in zip(RATIOS, memories, kept, strict=True)}
 
 
 # --- one case ---------------------------------------------------------------------------------------------------
@@ -176,7 +183,7 @@ def _measure(case: Case) -> dict[str, Any]:
     """Times by way, medians of turns; the bound."""
     _built()
     alone = _in_memory(case.program, case.threads)
-    budget = alone.footprint // case.ratio
+    budget, fewest = _least(case.program)[case.ratio]
     command = _command(case.program, case.threads)
     limit = DISKS[case.disk]
     seconds: dict[str, list[float]] = {way: [] for way in WAYS}
@@ -187,7 +194,7 @@ def _measure(case: Case) -> dict[str, Any]:
             speeds.append(_speed())
             for way in WAYS:
                 # Nobody waits for what has lost by far.
-                timeout = max(60.0, SETTINGS.patience * min((*seconds["terrace"], 600.0)))
+                timeout = max(30.0, SETTINGS.patience * min(seconds["terrace"])) if way != "terrace" else 900.0
                 done = _run(way, budget, command, timeout)
                 seconds[way].append(done.seconds if done.status is not None else math.inf)
                 if done.status is None and way == "terrace":
@@ -204,9 +211,10 @@ def _measure(case: Case) -> dict[str, Any]:
                     read, written = _bytes(done.output)
                     peak = max(peak, done.peak)
     speed = {key: sorted(one[key] for one in speeds)[len(speeds) // 2] for key in speeds[0]}
-    least_read, least_written = alone.windows.reads(budget), alone.windows.writes(budget)
     disk = max(
-        least_read / speed["read"], least_written / speed["write"], (least_read + least_written) / speed["both"]
+        fewest.read / speed["read"],
+        fewest.written / speed["write"],
+        (fewest.read + fewest.written) / speed["both"],
     )
     return {
         **asdict(case),
@@ -214,8 +222,8 @@ def _measure(case: Case) -> dict[str, Any]:
         "in_memory_s": alone.seconds,
         "bound_s": max(alone.seconds, disk),
         "disk_s": disk,
-        "least_read": least_read,
-        "least_written": least_written,
+        "least_read": fewest.read,
+        "least_written": fewest.written,
         "read": read,
         "written": written,
         "peak": peak,

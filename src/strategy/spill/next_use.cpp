@@ -20,6 +20,7 @@ constexpr std::uint32_t k_neighbours = 4;  // of them
 constexpr std::uint64_t k_recent = 32;     // touches since then
 // Where a thread is elsewhere all is expected anew, but not more often than that, as a share of all chunks.
 constexpr std::size_t k_share = 64;
+constexpr double k_behind = 8;                // touches' work that a thread may be behind by its own time
 constexpr std::uint32_t k_between_marks = 8;  // quiet chunks that are expected in a row
 constexpr std::size_t k_look = 64;            // touches ahead among which marks are chosen
 constexpr std::size_t k_depth = 8;            // chunks that are brought in before they are touched
@@ -97,12 +98,18 @@ bool NextUse::touched(ChunkId chunk, std::uint32_t number, Seconds worked) noexc
     passed_.clear();
     const auto match = thread.history.add(
         chunk, worked, [this](ChunkId other) { return known_[other].residence == Residence::quiet; }, passed_);
-    // Times of threads that were somewhere else count from where the others are now.
+    // What a thread does next counts from where the others are now, after it was somewhere else and where it is
+    // behind them by its own time: it had less to do, or waited more.
     const bool expected = match == TouchHistory::Match::expected;
     const bool elsewhere = match == TouchHistory::Match::elsewhere;
-    if (elsewhere) thread.offset = now_ - thread.history.here();
-    now_ = std::max(now_, thread.history.here() + thread.offset);
+    worked_ += worked.value;
     ++touches_;
+    const auto ahead = thread.history.here() + thread.offset - now_;
+    const bool behind = ahead < -k_behind * worked_ / static_cast<double>(touches_);
+    if (elsewhere || behind)
+      thread.offset -= ahead;
+    else
+      now_ = std::max(now_, now_ + ahead);
     auto& known = known_[chunk];
     // What is used just now may be touched again soon, when it was put aside; that is no interval.
     const auto gap = known.touched > 0 ? touches_ - known.touched : 0;
@@ -111,7 +118,7 @@ bool NextUse::touched(ChunkId chunk, std::uint32_t number, Seconds worked) noexc
     if (!expected) known.in_use = touches_ + k_recent;  // or it would be put aside while it is being used
     const bool in_row = add_to_row(thread, chunk);
     const bool trusted = thread.history.hit_share() >= k_trusted;
-    astray_ = astray_ || elsewhere || trusted != thread.trusted;
+    astray_ = astray_ || elsewhere || behind || trusted != thread.trusted;
     thread.trusted = trusted;
     const auto all = present_.size() + away_.size();
     if (astray_ && touches_ - expected_at_ > all / k_share) {
@@ -123,7 +130,6 @@ bool NextUse::touched(ChunkId chunk, std::uint32_t number, Seconds worked) noexc
     const auto come_on = expected ? passed_.size() + 1 : 0;
     thread.looked_ahead = !elsewhere && thread.looked_ahead > come_on ? thread.looked_ahead - come_on : 0;
     if (trusted) choose_marks(thread);
-    worked_ += worked.value;
     learn(thread, chunk, !elsewhere);
     return in_row || (trusted && expected);
   } catch (const std::exception&) {

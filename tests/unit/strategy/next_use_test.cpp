@@ -23,11 +23,11 @@ class Memory {
   Memory(std::size_t room, std::size_t chunks, double speed)
       : room_(room), speed_(speed), state_(chunks, Residence::none) {}
 
-  void use(ChunkId chunk, std::uint32_t thread = 0) {
+  void use(ChunkId chunk, std::uint32_t thread = 0, double work = 1) {
     credit_ = std::min(credit_ + speed_, 4.0);
-    ++worked_[thread];
+    worked_[thread] += work;
     if (state_[chunk] != Residence::quiet) {
-      next_.touched(chunk, thread, Seconds{1e-3 * std::exchange(worked_[thread], 0)});
+      next_.touched(chunk, thread, Seconds{1e-3 * std::exchange(worked_[thread], 0.0)});
       const auto was = state_[chunk];
       if (was == Residence::none || was == Residence::disk) bring(chunk, -1);
       if (was == Residence::disk) ++demanded_, ++loads_;
@@ -73,7 +73,7 @@ class Memory {
   double speed_, credit_ = 0;
   std::vector<Residence> state_;
   NextUse next_;
-  int worked_[2] = {0, 0};  // uses since the touch that was noticed
+  double worked_[2] = {0, 0};  // in uses since the touch that was noticed
   std::size_t in_memory_ = 0, loads_ = 0, demanded_ = 0;
 };
 
@@ -196,6 +196,23 @@ TEST(NextUse, FollowsThreadsApart) {
   }
   EXPECT_LE(memory.take_loads(), 240U) << "200 would be the least";
   EXPECT_LE(memory.take_demanded(), 30U);
+}
+
+// One of two threads that share a sweep has less to do for each chunk, and waits for the other one now and then:
+// by the time that it has worked it is behind, and still as far as the other one.
+TEST(NextUse, ThreadsThatWaitAreNoLessFar) {
+  constexpr std::size_t k_rounds = 10;
+  Memory memory(200, 400, 2);
+  for (std::size_t round = 0; round < k_rounds; ++round) {
+    memory.take_loads();
+    memory.take_demanded();
+    for (ChunkId at = 0; at < 200; ++at) {
+      memory.use(at, 0);
+      memory.use(200 + at, 1, 0.3);
+    }
+  }
+  EXPECT_LE(memory.take_loads(), 240U) << "200 would be the least";
+  EXPECT_LE(memory.take_demanded(), 20U);
 }
 
 // Nothing repeats itself: what was used lately stays, and nothing is brought in on mere suspicion.

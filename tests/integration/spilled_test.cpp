@@ -60,6 +60,11 @@ TEST_P(SpilledMappings, RandomCallsLeaveWhatTheyHaveTo) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SpilledMappings, testing::Range(1, 7));
 
+// Whenever they were registered: handlers of fork(2) find all data there.
+TEST_F(Spilled, HandlersOfForkUseTheData) {
+  expect_same(run(TERRACE_HANDLED_DATA " 160"), with("96MiB", TERRACE_HANDLED_DATA " 160"));
+}
+
 TEST_F(Spilled, NumPysArraysAndMappingsMayBeLargerThanMemory) {
   if (run(TERRACE_ARRAYS_IN_PYTHON " 8").status != 0) GTEST_SKIP() << "Python without NumPy";
   const std::string command = TERRACE_ARRAYS_IN_PYTHON " 400";

@@ -1,11 +1,11 @@
 // The life of the process as Terrace sees it: the C library hands over to the program, forks, ends.
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <exception>
 #include <utility>
 
@@ -20,6 +20,8 @@
 #include "observe/threads/thread.hpp"
 #include "runtime/runtime.hpp"
 #include "transfer/exchange/holding.hpp"
+
+extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;  // of this library; the compiler brings it
 
 namespace terrace::agent {
 
@@ -101,6 +103,18 @@ void in_child() {
   observe::t_thread.come_out();
 }
 
+using RegisterAtFork = int (*)(void (*)(), void (*)(), void (*)(), void*);
+
+// Ours are the first, so that they run last before the process is copied, and first behind that: handlers of the
+// program and its libraries find all data there. The one that the C library has; null where there is none.
+RegisterAtFork register_ours_first() noexcept {
+  static constinit Next<RegisterAtFork> next{"__register_atfork"};
+  const auto found = *next;
+  if (!found) return nullptr;
+  [[maybe_unused]] static const int done = found(before_fork, in_parent, in_child, &__dso_handle);
+  return found;
+}
+
 void finish_quickly() { finish("quick"); }
 
 // Runs after the program's own exit handlers and destructors.
@@ -138,7 +152,7 @@ void begin(int count, char** words, std::uint64_t stack_top) noexcept {
   }
   note_modules(*made);
   note_small_blocks(*made);
-  pthread_atfork(before_fork, in_parent, in_child);
+  register_ours_first();
   at_quick_exit(finish_quickly);
   attach_thread();
 }
@@ -188,4 +202,12 @@ extern "C" TERRACE_EXPORT int __libc_start_main(int (*main)(int, char**, char**)
   space[0] = 0;
   return hand_over(next, main, count, words, init, fini, rtld_fini, stack_end,
                    (here - skip) & ~std::uint64_t{4095});
+}
+
+// What pthread_atfork() calls, which every program and library has a copy of. Libraries' constructors run before
+// begin().
+extern "C" TERRACE_EXPORT int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(),
+                                                void* library) noexcept {
+  const auto next = terrace::agent::register_ours_first();
+  return next ? next(prepare, parent, child, library) : ENOMEM;
 }

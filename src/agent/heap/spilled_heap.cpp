@@ -159,6 +159,21 @@ void SpilledHeap::give_dead_back(Span span) noexcept {
       });
 }
 
+// Those of the range's chunks to all of which the program has the usual rights.
+void SpilledHeap::tell_usual(Span span) {
+  auto start = align_down(span.start, k_granule);
+  const auto end = align_up(span.end, k_granule);
+  const auto tell = [&](std::uint64_t until) {
+    if (start < until) spill_.change_rights(start, until - start, true);
+  };
+  for (const auto& part : ranges_.within(start, end)) {
+    if (part.is_ours() && part.protection == k_usual) continue;
+    tell(align_down(part.start, k_granule));
+    start = std::max(start, align_up(part.end, k_granule));
+  }
+  tell(end);
+}
+
 // The range's chunks that nobody has are taken. False where that cannot be.
 bool SpilledHeap::claim_free(Span span) noexcept {
   return for_runs(

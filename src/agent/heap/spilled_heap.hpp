@@ -85,6 +85,7 @@ class SpilledHeap {
   void clear(Span span);
   void apply_rights(Span span);
   void set_rights(Span span, int protection);
+  void tell_usual(Span span);
   void leave(Span span);
   void set_mapping(Span span, int protection, Kind kind);
   template <class Body>

@@ -67,8 +67,8 @@ class Spill final {
   // The program maps something of its own over a part of the range: what is in these chunks comes to its place and
   // stays there, until they are released.
   void leave(std::uint64_t address, std::size_t size) noexcept;
-  // The program changes the rights to something in the range, which no mapping of the file could keep; back to
-  // what they were where that is `usual`.
+  // The program will change the rights to something in the range, which no mapping of the file could keep; or
+  // `usual`: it has changed them back, to all in the range.
   void change_rights(std::uint64_t address, std::size_t size, bool usual) noexcept;
   [[nodiscard]] const char* way() const noexcept { return way_; }
 
@@ -119,8 +119,9 @@ class Spill final {
   // time.
   struct Block {
     std::uint32_t count = 0;
-    bool has_room = false;  // in the file, all of it
-    bool kept = false;      // not to be given, and given for good where it is: rights to a part of it have changed
+    bool has_room = false;       // in the file, all of it
+    bool kept = false;           // not to be given, nor taken back: rights to a part of it have changed
+    bool stuck = false;          // given for good: what the kernel has of it cannot be written
     std::uint32_t loads = 0;     // that somebody waited for
     std::uint32_t refusals = 0;  // so often giving it took too long
     double strange = 0;          // the share of unexpected ones among the latest
@@ -128,6 +129,7 @@ class Spill final {
     bool given = false;
     std::uint64_t since = 0;   // nanoseconds: when it was given
     std::uint64_t period = 0;  // how long the kernel has it
+    [[nodiscard]] bool can_come_back() const noexcept { return given && !kept && !stuck; }
   };
   using Blocks = std::map<ChunkId, Block>;
   struct Call {

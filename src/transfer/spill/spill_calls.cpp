@@ -192,7 +192,7 @@ bool Spill::leave_now(ChunkId first, std::size_t count) noexcept {
   const auto end = first + static_cast<ChunkId>(count);
   stop_giving(first, end);
   for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end; ++block)
-    if (block->second.given && !block->second.kept) retake(block);
+    if (block->second.can_come_back()) retake(block);
   for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end;) {
     const auto& [start, one] = *block;
     if (one.given) {  // what the kernel has of it stays where it is
@@ -218,11 +218,20 @@ void Spill::change_rights_now(ChunkId first, std::size_t count, bool usual) noex
       chunks_[c].stays = false;  // it may be possible again to move it
       tell(c);
     }
+    const auto is_kept = [&](const auto& one) {
+      return one.second.kept && one.first < end && first < one.first + one.second.count;
+    };
+    if (std::ranges::none_of(blocks_, is_kept)) return;
+    for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end; ++block)
+      block->second.kept = false;
     return;
   }
   stop_giving(first, end);
-  for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end; ++block)
+  for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end; ++block) {
+    // A mapping of the file could not be had back with these rights, and children would see what is written to it.
+    if (block->second.can_come_back()) retake(block);
     block->second.kept = true;
+  }
 }
 
 }  // namespace terrace::transfer

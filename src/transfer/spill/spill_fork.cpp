@@ -77,7 +77,7 @@ void Spill::freeze() noexcept {
   }
   for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
     if (block->second.leaving) keep_block(block);
-    if (block->second.given && !block->second.kept) retake(block);
+    if (block->second.can_come_back()) retake(block);
   }
   in_file_.assign(count_, false);
   taken_.resize(count_);

@@ -173,7 +173,7 @@ void Spill::keep_block(Blocks::iterator found) noexcept {
 void Spill::try_again() noexcept {
   const auto now = steady_ns();
   const auto found = std::ranges::find_if(blocks_, [&](const auto& one) {
-    return one.second.given && !one.second.kept && now - one.second.since > one.second.period;
+    return one.second.can_come_back() && now - one.second.since > one.second.period;
   });
   if (found != blocks_.end()) retake(found);
 }
@@ -184,7 +184,7 @@ bool Spill::retake(Blocks::iterator found) noexcept {
   block.since = steady_ns();
   // What cannot be written stays in the kernel's hands.
   if (const int error = file_->sync_cached(); error != 0) {
-    block.kept = true;
+    block.stuck = true;
     say_once(said_write_, "the spill file cannot be written: what the kernel has of it stays in memory", error);
     return false;
   }

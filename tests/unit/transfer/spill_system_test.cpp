@@ -208,6 +208,60 @@ TEST_P(SpillTest, RightsOfAPartMayChange) {
   sweep(false);
 }
 
+// A child has the content of its time also where the kernel pages a block to a part of which the program has other
+// rights.
+TEST_P(SpillTest, RightsOfAGivenBlockMayChange) {
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(2 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
+  std::mt19937 random(3);
+  for (int step = 0; step < 6000 && memory.counts().given == 0; ++step) {
+    const auto c = random() % k_chunks;
+    data[c * k_words] = value(c * k_words, 0);
+  }
+  EXPECT_EQ(memory.counts().given, k_chunks * k_chunk);
+  const auto first = reinterpret_cast<std::uint64_t>(data + 9 * k_words);
+  memory.spill().change_rights(first, k_chunk, false);
+  ASSERT_EQ(mprotect(data + 9 * k_words, k_chunk / 2, PROT_READ), 0);
+  int begin[2];
+  ASSERT_EQ(pipe(begin), 0);
+  memory.spill().before_fork();
+  const pid_t child = fork();
+  if (child == 0) {
+    memory.spill().in_child();
+    char byte = 0;
+    bool right = read(begin[0], &byte, 1) == 1;
+    for (std::size_t i = 0; i < k_chunks * k_words; i += 512) right = right && data[i] == value(i, 0);
+    _exit(right ? 0 : 1);
+  }
+  memory.spill().after_fork();
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512)
+    if (i < 9 * k_words || i >= 9 * k_words + k_words / 2) data[i] = value(i, 1);
+  ASSERT_EQ(write(begin[1], "x", 1), 1);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  ASSERT_EQ(mprotect(data + 9 * k_words, k_chunk / 2, PROT_READ | PROT_WRITE), 0);
+  memory.spill().change_rights(first, k_chunk, true);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512)
+    ASSERT_EQ(data[i], value(i, i < 9 * k_words || i >= 9 * k_words + k_words / 2 ? 1 : 0));
+  close(begin[0]);
+  close(begin[1]);
+}
+
+// The kernel may page a block to which the rights were others for a while.
+TEST_P(SpillTest, WhatHasItsRightsBackIsGivenToTheKernel) {
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(2 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (const bool usual : {false, true})
+    memory.spill().change_rights(reinterpret_cast<std::uint64_t>(data), k_chunks * k_chunk, usual);
+  std::mt19937 random(3);
+  for (int step = 0; step < 6000 && memory.counts().given == 0; ++step) data[random() % k_chunks * k_words] += 1;
+  EXPECT_EQ(memory.counts().given, k_chunks * k_chunk);
+}
+
 // Any part of a block may go, or become zero, wherever it is, and what is counted comes to nothing in the end.
 TEST_P(SpillTest, PartsOfBlocksAreReleasedAndDiscarded) {
   constexpr std::size_t k_chunks = 60;

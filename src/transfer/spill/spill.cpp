@@ -117,7 +117,6 @@ void Spill::begin() {
                 "memory over a file needs Linux 6.8 and the right to wait for page faults (userfaultfd with "
                 "UFFDIO_MOVE; root, or vm.unprivileged_userfaultfd = 1)");
   file_.emplace(parts_.folder);
-  thread_number_ = static_cast<int>(syscall(SYS_gettid));
   if (parts_.ring) disk_ = make_ring_queue(file_->file());
   if (!disk_) disk_ = make_thread_queue(file_->file(), k_disk_threads);
   way_ = disk_->name();

@@ -74,7 +74,8 @@ class Spill final {
 
   // Around fork(2), in the thread that forks. The child gets the content as it is then: what has changed is
   // written first, and the child maps the file, where nothing that it has is written over any more. What the file
-  // does not take the child does not have. It has no thread of spilled memory: the kernel pages its copy.
+  // does not take, or cannot leave its place, it shares page by page. It has no thread of spilled memory: the
+  // kernel pages its copy.
   void before_fork() noexcept;
   void after_fork() noexcept;
   void in_child() noexcept;
@@ -132,6 +133,13 @@ class Spill final {
     [[nodiscard]] bool can_come_back() const noexcept { return given && !kept && !stuck; }
   };
   using Blocks = std::map<ChunkId, Block>;
+  struct ForChild {  // what a child of fork moves to its place
+    std::uint64_t place = 0;
+    std::uint64_t size = 0;
+    bool zeros = false;
+    std::uint64_t offset = 0;  // in the file
+    std::uint64_t mapped = 0;  // where the file is mapped for it; 0: nowhere
+  };
   struct Call {
     enum class What : std::uint8_t { stop, fork, reserve, release, discard, leave, change_rights };
     What what = What::stop;
@@ -184,6 +192,9 @@ class Spill final {
   void freeze() noexcept;
   bool bring_all_to_places() noexcept;
   bool bring_to_file(ChunkId chunk) noexcept;
+  bool share_with_child(ChunkId chunk) noexcept;
+  void give_to_child(ChunkId first, std::uint32_t count, bool zeros) noexcept;
+  void map_for_child() noexcept;
   bool write_now(ChunkId chunk, std::uint64_t address) noexcept;
   void find_place(ChunkId chunk) noexcept;
   void leave_place(ChunkId chunk) noexcept;
@@ -254,22 +265,21 @@ class Spill final {
   std::size_t foreseen_ = 0;   // chunks in memory or on their way there that nobody has touched yet
   std::uint64_t content_ = 0;  // chunks that are not fresh
   Blocks blocks_;
-  std::uint64_t given_ = 0;           // chunks that the kernel pages
-  std::uint64_t giving_since_ = 0;    // a block is being given; nanoseconds
-  std::uint64_t hand_ = 0;            // of given blocks, where pages were last given up
-  std::uint64_t mapped_ = 0;          // bytes of files that the process maps beside them
-  std::uint64_t beside_ = 0;          // bytes beyond the limit that are in no chunk
-  std::uint64_t busy_since_ = 0;      // nanoseconds; 0: nothing is read or written
-  std::uint64_t adapted_ = 0;         // when the limit was; nanoseconds
-  std::vector<bool> taken_;           // by chunk: a child maps what the file has at its own distance
-  std::vector<bool> in_file_;         // by chunk: the child has it from there
+  std::uint64_t given_ = 0;         // chunks that the kernel pages
+  std::uint64_t giving_since_ = 0;  // a block is being given; nanoseconds
+  std::uint64_t hand_ = 0;          // of given blocks, where pages were last given up
+  std::uint64_t mapped_ = 0;        // bytes of files that the process maps beside them
+  std::uint64_t beside_ = 0;        // bytes beyond the limit that are in no chunk
+  std::uint64_t busy_since_ = 0;    // nanoseconds; 0: nothing is read or written
+  std::uint64_t adapted_ = 0;       // when the limit was; nanoseconds
+  std::vector<bool> taken_;         // by chunk: a child maps what the file has at its own distance
+  std::vector<ForChild> for_child_;
   std::vector<std::uint32_t> spare_;  // places behind those
   std::uint32_t places_ = 0;          // the first that was never used
-  int children_file_ = -1;            // of the thread that forks
-  int thread_number_ = 0;
-  bool is_shared_ = false;  // with the child, page by page
+  bool is_shared_ = false;            // with the child, page by page: all of it,
+  bool shares_some_ = false;          // or some
   sem_t forked_{};
-  bool said_full_ = false, said_write_ = false, said_read_ = false, said_lost_ = false;
+  bool said_full_ = false, said_write_ = false, said_read_ = false, said_lost_ = false, said_child_ = false;
 
   std::uint64_t bell_ = 0;  // the page that callers touch
   std::mutex calling_;

@@ -4,7 +4,7 @@
 //
 // Nothing is lost: a chunk leaves its place by UFFDIO_MOVE, after which nobody writes to it; its content is then
 // compared, by hash, with what the file has; only when the file has it all is its page used again. What the file
-// does not take stays in memory.
+// does not take stays in memory. The thread has the memory that it needs from the beginning, or waits for it.
 //
 // The thread has a table of files of its own, which the program cannot close; nobody else uses those files. Calls
 // come to it as faults: the caller touches a page that the thread watches, and waits there.
@@ -15,7 +15,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -177,6 +176,8 @@ class Spill final {
   void ask(const Call& call) noexcept;  // with the lock
   void answer_call() noexcept;
   bool carry_out() noexcept;
+  bool keep_spare_blocks() noexcept;
+  void add_block(ChunkId first, const Block& block) noexcept;
   void reserve_now(ChunkId first, std::size_t count) noexcept;
   // False: something is under way, again when that has ended.
   bool release_now(ChunkId first, std::size_t count) noexcept;
@@ -216,10 +217,11 @@ class Spill final {
   void give_block(Blocks::iterator block) noexcept;
   void go_on_giving() noexcept;
   void keep_block(Blocks::iterator block) noexcept;
+  void serve_late(ChunkId chunk) noexcept;
   void try_again() noexcept;
   bool retake(Blocks::iterator block) noexcept;
   bool are_zeros_in_file(ChunkId first, std::uint32_t count) noexcept;
-  bool replace_mapping(std::uint64_t address, std::size_t size, std::vector<Touch>& touches) noexcept;
+  bool replace_mapping(std::uint64_t address, std::size_t size) noexcept;
   void take_block_back(Blocks::iterator block) noexcept;
   void renew(ChunkId first, std::uint32_t count) noexcept;
   [[nodiscard]] std::uint64_t shrink_given(std::uint64_t mapped) noexcept;
@@ -256,15 +258,17 @@ class Spill final {
   std::optional<Remapper> remapper_;
   std::unique_ptr<Foresight> foresight_;
   Chunk* chunks_ = nullptr;
+  // These have all the room that they need from the beginning.
   std::vector<Waiting> waiting_;
   std::vector<Worker> workers_;
-  std::deque<ChunkId> needy_;    // touched, and without a page
-  std::deque<ChunkId> leaving_;  // the oldest first
-  std::size_t reads_ = 0;        // under way
+  std::vector<ChunkId> needy_;    // touched, and without a page
+  std::vector<ChunkId> leaving_;  // the oldest first
+  std::size_t reads_ = 0;         // under way
   std::size_t writes_ = 0;
   std::size_t foreseen_ = 0;   // chunks in memory or on their way there that nobody has touched yet
   std::uint64_t content_ = 0;  // chunks that are not fresh
   Blocks blocks_;
+  Blocks spare_blocks_;             // what new ones are made of
   std::uint64_t given_ = 0;         // chunks that the kernel pages
   std::uint64_t giving_since_ = 0;  // a block is being given; nanoseconds
   std::uint64_t hand_ = 0;          // of given blocks, where pages were last given up
@@ -275,6 +279,7 @@ class Spill final {
   std::vector<bool> taken_;         // by chunk: a child maps what the file has at its own distance
   std::vector<ForChild> for_child_;
   std::vector<std::uint32_t> spare_;  // places behind those
+  std::vector<Touch> touches_;        // put off
   std::uint32_t places_ = 0;          // the first that was never used
   bool is_shared_ = false;            // with the child, page by page: all of it,
   bool shares_some_ = false;          // or some

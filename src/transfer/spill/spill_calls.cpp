@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "transfer/spill/spill.hpp"
@@ -43,8 +44,28 @@ void Spill::answer_call() noexcept {
   is_answering_ = false;
 }
 
+// A call makes two at most, so none fails in its middle. False while the system has no memory for them.
+bool Spill::keep_spare_blocks() noexcept {
+  constexpr std::size_t k_kept = 64;
+  constexpr std::size_t k_needed = 2;
+  try {
+    while (spare_blocks_.size() < k_kept)
+      spare_blocks_.emplace(spare_blocks_.empty() ? 0 : spare_blocks_.rbegin()->first + 1, Block{});
+  } catch (const std::bad_alloc&) {  // as many as there are
+  }
+  return spare_blocks_.size() >= k_needed;
+}
+
+void Spill::add_block(ChunkId first, const Block& block) noexcept {
+  auto made = spare_blocks_.extract(spare_blocks_.begin());
+  made.key() = first;
+  made.mapped() = block;
+  blocks_.insert(std::move(made));
+}
+
 // False: something is under way; again when that has ended.
 bool Spill::carry_out() noexcept {
+  if (!keep_spare_blocks()) return false;
   const auto first = static_cast<ChunkId>((call_.address - base_) / k_chunk);
   const auto count = call_.size / k_chunk;
   switch (call_.what) {
@@ -89,7 +110,7 @@ void Spill::change_rights(std::uint64_t address, std::size_t size, bool usual) n
 
 void Spill::reserve_now(ChunkId first, std::size_t count) noexcept {
   const int error = file_->reserve(offset(first), count * k_chunk);
-  blocks_[first] = {.count = static_cast<std::uint32_t>(count), .has_room = error == 0};
+  add_block(first, {.count = static_cast<std::uint32_t>(count), .has_room = error == 0});
   if (error != 0 && error != EOPNOTSUPP)  // where it is not known, writes say it
     say_once(said_full_, "the spill file has no room for all data: what it does not take stays in memory", error);
 }

@@ -49,7 +49,7 @@ void Spill::serve(bool forced) noexcept {
     const auto c = needy_.front();
     auto& chunk = chunks_[c];
     if (chunk.where == Where::ready) {
-      needy_.pop_front();
+      needy_.erase(needy_.begin());
       map(c);
       resume(c);
       continue;
@@ -57,7 +57,7 @@ void Spill::serve(bool forced) noexcept {
     if (chunk.where == Where::disk && disk_->room() == 0) return;
     const auto slot = obtain(forced);
     if (slot == SpillPool::k_none) return;
-    needy_.pop_front();
+    needy_.erase(needy_.begin());
     if (chunk.where == Where::disk) {
       counts_->demanded.fetch_add(1, std::memory_order_relaxed);
       start_read(c, slot);

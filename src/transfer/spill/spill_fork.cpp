@@ -68,7 +68,6 @@ void Spill::freeze() noexcept {
     if (block->second.leaving) keep_block(block);
     if (block->second.can_come_back()) retake(block);
   }
-  taken_.resize(count_);
   for (const auto& [first, block] : blocks_) {
     if (block.given) {  // it could not be had back: what the parent writes later may show
       give_to_child(first, block.count, false);
@@ -212,7 +211,10 @@ void Spill::leave_place(ChunkId c) noexcept {
   auto& chunk = chunks_[c];
   if (chunk.at == 0 || chunk.shared) return;
   file_->release(offset(c), k_chunk);
-  spare_.push_back(chunk.at);
+  try {
+    spare_.push_back(chunk.at);
+  } catch (const std::bad_alloc&) {  // then it is not used again
+  }
 }
 
 }  // namespace terrace::transfer

@@ -46,7 +46,7 @@ void Spill::split_block(ChunkId at) noexcept {
   auto rest = block->second;
   rest.count = block->first + block->second.count - at;
   block->second.count = at - block->first;
-  blocks_.emplace(at, rest);
+  add_block(at, rest);
 }
 
 // The range has blocks of its own: the first of them.
@@ -150,21 +150,28 @@ void Spill::keep_block(Blocks::iterator found) noexcept {
   block.leaving = false;
   block.strange = 0;
   block.loads = 0;
-  const auto waiting = waiting_;
-  for (const auto& one : waiting) {
-    if (one.chunk - found->first >= block.count) continue;
-    auto& chunk = chunks_[one.chunk];
-    if (chunk.where == Where::quiet) {
-      resume(one.chunk);
-    } else if (chunk.where == Where::ready || (chunk.where == Where::leaving && !chunk.writing)) {
-      take_back(one.chunk);
-      map(one.chunk);
-      resume(one.chunk);
-    } else if (!chunk.wanted) {
-      if (chunk.where == Where::fresh || chunk.where == Where::disk) needy_.push_back(one.chunk);
-      chunk.wanted = true;
-      tell(one.chunk);
-    }
+  for (std::size_t i = 0; i < waiting_.size();) {
+    const auto c = waiting_[i].chunk;
+    const auto all = waiting_.size();
+    if (c - found->first < block.count) serve_late(c);
+    if (waiting_.size() == all) ++i;
+  }
+  faults_->wake(place(found->first), block.count * k_chunk);  // who is not known to wait touches it again
+}
+
+// Somebody waits for it who was not to be served before.
+void Spill::serve_late(ChunkId c) noexcept {
+  auto& chunk = chunks_[c];
+  if (chunk.where == Where::quiet) {
+    resume(c);
+  } else if (chunk.where == Where::ready || (chunk.where == Where::leaving && !chunk.writing)) {
+    take_back(c);
+    map(c);
+    resume(c);
+  } else if (!chunk.wanted) {
+    if (chunk.where == Where::fresh || chunk.where == Where::disk) needy_.push_back(c);
+    chunk.wanted = true;
+    tell(c);
   }
 }
 
@@ -188,8 +195,7 @@ bool Spill::retake(Blocks::iterator found) noexcept {
     say_once(said_write_, "the spill file cannot be written: what the kernel has of it stays in memory", error);
     return false;
   }
-  std::vector<Touch> touches;
-  const bool replaced = replace_mapping(place(first), block.count * k_chunk, touches);
+  const bool replaced = replace_mapping(place(first), block.count * k_chunk);
   if (replaced) {
     const int error = file_->sync_cached();  // what was written meanwhile
     file_->drop_cached(offset(first), block.count * k_chunk);
@@ -210,14 +216,15 @@ bool Spill::retake(Blocks::iterator found) noexcept {
       tell(c);
     }
   }
-  for (const auto& [address, thread] : touches) take_fault(address, thread);
+  for (const auto& [address, thread] : touches_) take_fault(address, thread);
+  touches_.clear();
   return replaced;
 }
 
 // By memory of which every page is absent and watched, in one step: nobody meets anything in between. A thread of
 // its own does that, since it waits until it was read here that it is done. Touches that come meanwhile are to be
 // served later.
-bool Spill::replace_mapping(std::uint64_t address, std::size_t size, std::vector<Touch>& touches) noexcept {
+bool Spill::replace_mapping(std::uint64_t address, std::size_t size) noexcept {
   const auto got = syscall(SYS_mmap, nullptr, size + k_chunk, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
   if (got == -1) return false;
@@ -232,7 +239,12 @@ bool Spill::replace_mapping(std::uint64_t address, std::size_t size, std::vector
     while (remapper_->is_under_way()) {
       pollfd file{faults_->file(), POLLIN, 0};
       poll(&file, 1, 1);
-      for (Touch touch; faults_->next_touch(touch.address, &touch.thread);) touches.push_back(touch);
+      for (Touch touch; faults_->next_touch(touch.address, &touch.thread);) {
+        if (touches_.size() < touches_.capacity())
+          touches_.push_back(touch);
+        else
+          faults_->wake(page_down(touch.address), k_page);  // who will touch it again
+      }
     }
     done = remapper_->was_done();
   }

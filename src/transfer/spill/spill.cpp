@@ -158,12 +158,14 @@ void Spill::end() noexcept {
 
 void Spill::run() noexcept {
   while (!stop_ || reads_ + writes_ > 0) {
-    pollfd files[] = {{faults_->file(), POLLIN, 0}, {disk_->file(), POLLIN, 0}};
-    poll(files, 2, k_wait);
+    pollfd files[] = {{faults_->file(), POLLIN, 0}, {disk_->file(), POLLIN, 0}, {remapper_->ended(), POLLIN, 0}};
+    poll(files, 3, k_wait);
+    if (files[2].revents != 0) remapper_->hear();
     take_answers();
     take_faults();
     if (steady_ns() - adapted_ > k_adapt) adapt_limit();
     step();
+    if (is_retaking_) go_on_retaking();
     if (giving_since_ > 0)
       go_on_giving();
     else if (given_ > 0)
@@ -254,9 +256,10 @@ void Spill::touched(std::uint64_t address, std::uint32_t thread) noexcept {
   auto& chunk = chunks_[c];
   const auto time = steady_ns();
   const auto block = block_of(c);
-  if (block != blocks_.end() && block->second.given) return faults_->wake(place(c), k_chunk);
+  if (block != blocks_.end() && block->second.given && !block->second.settling)
+    return faults_->wake(place(c), k_chunk);
   if (waiting_.size() < k_waiting) waiting_.push_back({c, thread, time});  // of more it is not known how long
-  if (block != blocks_.end() && block->second.leaving) return;
+  if (block != blocks_.end() && (block->second.leaving || block->second.settling)) return;
   if (chunk.where == Where::quiet || chunk.where == Where::left) {
     // Another thread was faster; or the program gave the page back to the system, by itself.
     faults_->copy(page_down(address), reinterpret_cast<std::uint64_t>(k_zeros.data()), k_page);

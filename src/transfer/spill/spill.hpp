@@ -121,12 +121,13 @@ class Spill final {
     std::uint32_t count = 0;
     bool has_room = false;       // in the file, all of it
     bool kept = false;           // not to be given, nor taken back: rights to a part of it have changed
-    bool stuck = false;          // given for good: what the kernel has of it cannot be written
+    bool stuck = false;          // given for good: it could not be taken back
     std::uint32_t loads = 0;     // that somebody waited for
     std::uint32_t refusals = 0;  // so often giving it took too long
     double strange = 0;          // the share of unexpected ones among the latest
     bool leaving = false;        // is being given to the kernel
     bool given = false;
+    bool settling = false;     // is no mapping of the file any more, but what was written to it is on its way
     std::uint64_t since = 0;   // nanoseconds: when it was given
     std::uint64_t period = 0;  // how long the kernel has it
     [[nodiscard]] bool can_come_back() const noexcept { return given && !kept && !stuck; }
@@ -183,7 +184,7 @@ class Spill final {
   bool release_now(ChunkId first, std::size_t count) noexcept;
   bool discard_now(ChunkId first, std::size_t count) noexcept;
   bool leave_now(ChunkId first, std::size_t count) noexcept;
-  void change_rights_now(ChunkId first, std::size_t count, bool usual) noexcept;
+  bool change_rights_now(ChunkId first, std::size_t count, bool usual) noexcept;
   [[nodiscard]] bool is_busy(ChunkId first, ChunkId end) const noexcept;
   bool bring_home(ChunkId chunk) noexcept;
   void leave_chunk(ChunkId chunk) noexcept;
@@ -217,9 +218,14 @@ class Spill final {
   void give_block(Blocks::iterator block) noexcept;
   void go_on_giving() noexcept;
   void keep_block(Blocks::iterator block) noexcept;
+  void serve_late(Blocks::iterator block) noexcept;
   void serve_late(ChunkId chunk) noexcept;
   void try_again() noexcept;
-  bool retake(Blocks::iterator block) noexcept;
+  bool take_back_given(ChunkId first, ChunkId end) noexcept;
+  void start_retaking(Blocks::iterator block) noexcept;
+  void go_on_retaking() noexcept;
+  void has_settled(Blocks::iterator block, int error) noexcept;
+  [[nodiscard]] bool is_retaken(ChunkId first, ChunkId end) const noexcept;
   bool are_zeros_in_file(ChunkId first, std::uint32_t count) noexcept;
   bool replace_mapping(std::uint64_t address, std::size_t size) noexcept;
   void take_block_back(Blocks::iterator block) noexcept;
@@ -271,12 +277,14 @@ class Spill final {
   Blocks spare_blocks_;             // what new ones are made of
   std::uint64_t given_ = 0;         // chunks that the kernel pages
   std::uint64_t giving_since_ = 0;  // a block is being given; nanoseconds
-  std::uint64_t hand_ = 0;          // of given blocks, where pages were last given up
-  std::uint64_t mapped_ = 0;        // bytes of files that the process maps beside them
-  std::uint64_t beside_ = 0;        // bytes beyond the limit that are in no chunk
-  std::uint64_t busy_since_ = 0;    // nanoseconds; 0: nothing is read or written
-  std::uint64_t adapted_ = 0;       // when the limit was; nanoseconds
-  std::vector<bool> taken_;         // by chunk: a child maps what the file has at its own distance
+  Blocks::iterator retaken_{};      // on its way back, where one is: `is_retaking_`
+  bool is_retaking_ = false;
+  std::uint64_t hand_ = 0;        // of given blocks, where pages were last given up
+  std::uint64_t mapped_ = 0;      // bytes of files that the process maps beside them
+  std::uint64_t beside_ = 0;      // bytes beyond the limit that are in no chunk
+  std::uint64_t busy_since_ = 0;  // nanoseconds; 0: nothing is read or written
+  std::uint64_t adapted_ = 0;     // when the limit was; nanoseconds
+  std::vector<bool> taken_;       // by chunk: a child maps what the file has at its own distance
   std::vector<ForChild> for_child_;
   std::vector<std::uint32_t> spare_;  // places behind those
   std::vector<Touch> touches_;        // put off

@@ -73,7 +73,7 @@ bool Spill::carry_out() noexcept {
       stop_ = true;
       return true;
     case Call::What::fork:
-      if (reads_ + writes_ > 0) return false;
+      if (reads_ + writes_ > 0 || !take_back_given(0, static_cast<ChunkId>(count_))) return false;
       freeze();
       return true;
     case Call::What::reserve:
@@ -86,8 +86,7 @@ bool Spill::carry_out() noexcept {
     case Call::What::leave:
       return leave_now(first, count);
     case Call::What::change_rights:
-      change_rights_now(first, count, call_.usual);
-      return true;
+      return change_rights_now(first, count, call_.usual);
   }
   return true;
 }
@@ -140,6 +139,7 @@ void Spill::drop(ChunkId c) noexcept {
 
 bool Spill::release_now(ChunkId first, std::size_t count) noexcept {
   const auto end = first + static_cast<ChunkId>(count);
+  if (is_retaken(first, end)) return false;
   stop_giving(first, end);
   for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end; ++block)
     if (block->second.given) take_block_back(block);
@@ -158,6 +158,7 @@ bool Spill::release_now(ChunkId first, std::size_t count) noexcept {
 
 bool Spill::discard_now(ChunkId first, std::size_t count) noexcept {
   const auto end = first + static_cast<ChunkId>(count);
+  if (is_retaken(first, end)) return false;
   stop_giving(first, end);
   for (auto c = first; c < end;) {
     const auto block = block_of(c);
@@ -211,10 +212,11 @@ void Spill::leave_chunk(ChunkId c) noexcept {
 // One by one: they need not all be in memory at once to be left.
 bool Spill::leave_now(ChunkId first, std::size_t count) noexcept {
   const auto end = first + static_cast<ChunkId>(count);
+  if (is_retaken(first, end)) return false;
   stop_giving(first, end);
-  for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end; ++block)
-    if (block->second.can_come_back()) retake(block);
-  for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end;) {
+  auto block = divide_blocks(first, end);
+  if (!take_back_given(first, end)) return false;
+  for (; block != blocks_.end() && block->first < end;) {
     const auto& [start, one] = *block;
     if (one.given) {  // what the kernel has of it stays where it is
       for (auto c = start; c < start + one.count; ++c) leave_chunk(c);
@@ -231,8 +233,9 @@ bool Spill::leave_now(ChunkId first, std::size_t count) noexcept {
   return all;
 }
 
-void Spill::change_rights_now(ChunkId first, std::size_t count, bool usual) noexcept {
+bool Spill::change_rights_now(ChunkId first, std::size_t count, bool usual) noexcept {
   const auto end = first + static_cast<ChunkId>(count);
+  if (is_retaken(first, end)) return false;
   if (usual) {
     for (auto c = first; c < end; ++c) {
       if (chunks_[c].where != Where::quiet || chunks_[c].failed > 0) continue;
@@ -242,17 +245,17 @@ void Spill::change_rights_now(ChunkId first, std::size_t count, bool usual) noex
     const auto is_kept = [&](const auto& one) {
       return one.second.kept && one.first < end && first < one.first + one.second.count;
     };
-    if (std::ranges::none_of(blocks_, is_kept)) return;
+    if (std::ranges::none_of(blocks_, is_kept)) return true;
     for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end; ++block)
       block->second.kept = false;
-    return;
+    return true;
   }
   stop_giving(first, end);
-  for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end; ++block) {
-    // A mapping of the file could not be had back with these rights, and children would see what is written to it.
-    if (block->second.can_come_back()) retake(block);
-    block->second.kept = true;
-  }
+  // A mapping of the file could not be had back with these rights, and children would see what is written to it.
+  auto block = divide_blocks(first, end);
+  if (!take_back_given(first, end)) return false;
+  for (; block != blocks_.end() && block->first < end; ++block) block->second.kept = true;
+  return true;
 }
 
 }  // namespace terrace::transfer

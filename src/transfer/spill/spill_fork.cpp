@@ -64,10 +64,8 @@ void Spill::freeze() noexcept {
     madvise(memory_at(base_), count_ * k_chunk, MADV_DOFORK);
     return;
   }
-  for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
+  for (auto block = blocks_.begin(); block != blocks_.end(); ++block)
     if (block->second.leaving) keep_block(block);
-    if (block->second.can_come_back()) retake(block);
-  }
   for (const auto& [first, block] : blocks_) {
     if (block.given) {  // it could not be had back: what the parent writes later may show
       give_to_child(first, block.count, false);

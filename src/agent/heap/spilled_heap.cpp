@@ -73,9 +73,9 @@ void* SpilledHeap::allocate(std::size_t size, std::size_t alignment) noexcept {
   return obtain(size, alignment, Kind::block, align_up(std::max<std::size_t>(size, 1), k_granule));
 }
 
-void SpilledHeap::before_fork() noexcept {
+void SpilledHeap::before_fork(std::span<const std::uint64_t> at_once) noexcept {
   lock();
-  spill_.before_fork();
+  spill_.before_fork(at_once);
 }
 
 void SpilledHeap::after_fork() noexcept {

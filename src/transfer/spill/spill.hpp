@@ -13,12 +13,14 @@
 #include <pthread.h>
 #include <semaphore.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +39,7 @@ namespace terrace::transfer {
 class Spill final {
  public:
   static constexpr std::size_t k_chunk = SpillPool::k_chunk;
+  static constexpr std::size_t k_at_once = 256;  // chunks that children may have from their first moment on
 
   struct Parts {
     std::uint64_t base = 0;  // of the memory, private and anonymous; a multiple of the chunk
@@ -75,7 +78,8 @@ class Spill final {
   // written first, and the child maps the file, where nothing that it has is written over any more. What the file
   // does not take, or cannot leave its place, it shares page by page. It has no thread of spilled memory: the
   // kernel pages its copy.
-  void before_fork() noexcept;
+  // What is at the addresses, of the range or not, it has from its first moment on: the pages are shared.
+  void before_fork(std::span<const std::uint64_t> at_once = {}) noexcept;
   void after_fork() noexcept;
   void in_child() noexcept;
 
@@ -187,10 +191,12 @@ class Spill final {
   bool change_rights_now(ChunkId first, std::size_t count, bool usual) noexcept;
   [[nodiscard]] bool is_busy(ChunkId first, ChunkId end) const noexcept;
   bool bring_home(ChunkId chunk) noexcept;
+  bool bring_to_place(ChunkId chunk) noexcept;
   void leave_chunk(ChunkId chunk) noexcept;
   void drop(ChunkId chunk) noexcept;
 
   // Children of fork (spill_fork.cpp).
+  bool bring_at_once() noexcept;
   void freeze() noexcept;
   bool bring_all_to_places() noexcept;
   bool bring_to_file(ChunkId chunk) noexcept;
@@ -286,6 +292,8 @@ class Spill final {
   std::uint64_t adapted_ = 0;     // when the limit was; nanoseconds
   std::vector<bool> taken_;       // by chunk: a child maps what the file has at its own distance
   std::vector<ForChild> for_child_;
+  std::array<ChunkId, k_at_once> at_once_{};  // that a child needs before it can map anything
+  std::size_t at_once_count_ = 0;
   std::vector<std::uint32_t> spare_;  // places behind those
   std::vector<Touch> touches_;        // put off
   std::uint32_t places_ = 0;          // the first that was never used

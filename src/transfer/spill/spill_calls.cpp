@@ -73,7 +73,8 @@ bool Spill::carry_out() noexcept {
       stop_ = true;
       return true;
     case Call::What::fork:
-      if (reads_ + writes_ > 0 || !take_back_given(0, static_cast<ChunkId>(count_))) return false;
+      if (!take_back_given(0, static_cast<ChunkId>(count_)) || !bring_at_once() || reads_ + writes_ > 0)
+        return false;
       freeze();
       return true;
     case Call::What::reserve:
@@ -181,8 +182,12 @@ bool Spill::discard_now(ChunkId first, std::size_t count) noexcept {
 
 // At its place, whatever it takes. False: not yet.
 bool Spill::bring_home(ChunkId c) noexcept {
+  chunks_[c].stays = true;  // once it is there: what nobody has touched would be the first to leave
+  return bring_to_place(c);
+}
+
+bool Spill::bring_to_place(ChunkId c) noexcept {
   auto& chunk = chunks_[c];
-  chunk.stays = true;  // once it is there: what nobody has touched would be the first to leave
   if (chunk.writing || chunk.where == Where::reading) return false;
   if ((chunk.where == Where::ready || chunk.where == Where::leaving) && !chunk.wanted) {
     take_back(c);

@@ -30,7 +30,10 @@ bool is_zero(const std::byte* data, std::size_t size) {
 }  // namespace
 
 void Spill::step() noexcept {
-  if (is_called_ && call_.what == Call::What::fork) return disk_->submit();  // it waits for what is under way
+  if (is_called_ && call_.what == Call::What::fork) {  // it waits for what is under way, and for a few chunks
+    if (!bring_at_once()) serve(true);
+    return disk_->submit();
+  }
   serve(false);
   make_room();
   check_leaving();

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <new>
 
@@ -26,8 +27,13 @@ constexpr const char* k_child_lacks = "a child of fork does not have all data: t
 }  // namespace
 
 // The thread waits from its answer until after_fork(): what the child gets of its books is whole.
-void Spill::before_fork() noexcept {
+void Spill::before_fork(std::span<const std::uint64_t> at_once) noexcept {
   calling_.lock();
+  at_once_count_ = 0;
+  for (const auto address : at_once) {
+    if (address - base_ < count_ * k_chunk && at_once_count_ < k_at_once)
+      at_once_[at_once_count_++] = static_cast<ChunkId>((address - base_) / k_chunk);
+  }
   ask({.what = Call::What::fork});
 }
 
@@ -56,6 +62,16 @@ void Spill::in_child() noexcept {
   calling_.unlock();
 }
 
+// At their places; nothing leaves until the child is there. False: not yet.
+bool Spill::bring_at_once() noexcept {
+  bool all = true;
+  for (std::size_t i = 0; i < at_once_count_; ++i) {
+    const auto c = at_once_[i];
+    if (chunks_[c].where != Where::left && block_of(c) != blocks_.end()) all = bring_to_place(c) && all;
+  }
+  return all;
+}
+
 // The thread's part: the child will have all that there is.
 void Spill::freeze() noexcept {
   shares_some_ = false;
@@ -66,6 +82,7 @@ void Spill::freeze() noexcept {
   }
   for (auto block = blocks_.begin(); block != blocks_.end(); ++block)
     if (block->second.leaving) keep_block(block);
+  const auto at_once = at_once_.begin() + static_cast<std::ptrdiff_t>(at_once_count_);
   for (const auto& [first, block] : blocks_) {
     if (block.given) {  // it could not be had back: what the parent writes later may show
       give_to_child(first, block.count, false);
@@ -76,7 +93,7 @@ void Spill::freeze() noexcept {
       if (chunk.where == Where::left) continue;
       if (chunk.where == Where::fresh) {
         give_to_child(c, 1, true);
-      } else if (bring_to_file(c)) {
+      } else if (std::find(at_once_.begin(), at_once, c) == at_once && bring_to_file(c)) {
         give_to_child(c, 1, false);
         if (chunk.at > 0)
           chunk.shared = true;

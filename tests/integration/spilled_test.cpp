@@ -60,6 +60,16 @@ TEST_P(SpilledMappings, RandomCallsLeaveWhatTheyHaveTo) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SpilledMappings, testing::Range(1, 7));
 
+// Whenever they were registered: handlers of fork(2) find all data there.
+TEST_F(Spilled, HandlersOfForkUseTheData) {
+  expect_same(run(TERRACE_HANDLED_DATA " 160"), with("96MiB", TERRACE_HANDLED_DATA " 160"));
+}
+
+// Streams and the stack may lie among the data: the C library uses them in a child before anybody else runs there.
+TEST_F(Spilled, ChildrenHaveStreamsAndStackFromTheirFirstMoment) {
+  expect_same(run(TERRACE_EARLY_CHILD " 160"), with("96MiB", TERRACE_EARLY_CHILD " 160"));
+}
+
 TEST_F(Spilled, NumPysArraysAndMappingsMayBeLargerThanMemory) {
   if (run(TERRACE_ARRAYS_IN_PYTHON " 8").status != 0) GTEST_SKIP() << "Python without NumPy";
   const std::string command = TERRACE_ARRAYS_IN_PYTHON " 400";

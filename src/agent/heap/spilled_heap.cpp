@@ -73,9 +73,9 @@ void* SpilledHeap::allocate(std::size_t size, std::size_t alignment) noexcept {
   return obtain(size, alignment, Kind::block, align_up(std::max<std::size_t>(size, 1), k_granule));
 }
 
-void SpilledHeap::before_fork() noexcept {
+void SpilledHeap::before_fork(std::span<const std::uint64_t> at_once) noexcept {
   lock();
-  spill_.before_fork();
+  spill_.before_fork(at_once);
 }
 
 void SpilledHeap::after_fork() noexcept {
@@ -157,6 +157,21 @@ void SpilledHeap::give_dead_back(Span span) noexcept {
         give_back({first, end});
         return true;
       });
+}
+
+// Those of the range's chunks to all of which the program has the usual rights.
+void SpilledHeap::tell_usual(Span span) {
+  auto start = align_down(span.start, k_granule);
+  const auto end = align_up(span.end, k_granule);
+  const auto tell = [&](std::uint64_t until) {
+    if (start < until) spill_.change_rights(start, until - start, true);
+  };
+  for (const auto& part : ranges_.within(start, end)) {
+    if (part.is_ours() && part.protection == k_usual) continue;
+    tell(align_down(part.start, k_granule));
+    start = std::max(start, align_up(part.end, k_granule));
+  }
+  tell(end);
 }
 
 // The range's chunks that nobody has are taken. False where that cannot be.

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <mutex>
 #include <set>
+#include <span>
 
 #include "agent/heap/mapped_ranges.hpp"
 #include "memory/region_space.hpp"
@@ -26,6 +27,8 @@ class SpilledHeap {
 
   static constexpr std::size_t k_granule = transfer::Spill::k_chunk;  // sizes are multiples of it
 
+  static constexpr std::size_t k_at_once = transfer::Spill::k_at_once;
+
   // At most `reserve` bytes of blocks. `parts` without base and size. Throws Error{failed}, as Spill does.
   SpilledHeap(Bytes reserve, transfer::Spill::Parts parts);
 
@@ -37,8 +40,8 @@ class SpilledHeap {
   // be a part of a mapping.
   [[nodiscard]] std::size_t size_of(const void* block) const noexcept;
 
-  // Around fork: the child has a copy of the content.
-  void before_fork() noexcept;
+  // Around fork: the child has a copy of the content; what is at the addresses from its first moment on.
+  void before_fork(std::span<const std::uint64_t> at_once) noexcept;
   void after_fork() noexcept;
   void in_child() noexcept;
 
@@ -85,6 +88,7 @@ class SpilledHeap {
   void clear(Span span);
   void apply_rights(Span span);
   void set_rights(Span span, int protection);
+  void tell_usual(Span span);
   void leave(Span span);
   void set_mapping(Span span, int protection, Kind kind);
   template <class Body>

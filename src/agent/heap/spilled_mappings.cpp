@@ -202,12 +202,10 @@ int SpilledHeap::protect(void* address, std::size_t length, int protection) noex
     if (!is_covered(parts, span.start, span.end)) return ENOMEM;
     const auto first = align_down(span.start, k_granule);
     const auto size = align_up(span.end, k_granule) - first;
-    const bool usual = protection == k_usual;
-    if (!usual) spill_.change_rights(first, size, false);
+    if (protection != k_usual) spill_.change_rights(first, size, false);
     if (const int error = ask(SYS_mprotect, all.start, length, protection); error != 0) return error;
     ranges_.protect(span.start, span.end, protection);
-    if (usual && std::ranges::any_of(parts, [](const auto& part) { return part.protection != k_usual; }))
-      spill_.change_rights(first, size, true);
+    if (std::ranges::any_of(parts, [](const auto& part) { return part.protection != k_usual; })) tell_usual(span);
     return 0;
   } catch (const std::bad_alloc&) {
     return ENOMEM;
@@ -270,6 +268,7 @@ int SpilledHeap::map_zeros_over(Span span, int protection) {
     set_mapping(part, k_usual, Kind::mapping);
     make_zero(part);
     set_rights(part, protection);
+    tell_usual(part);
     return 0;
   });
 }

@@ -1,11 +1,13 @@
 // The life of the process as Terrace sees it: the C library hands over to the program, forks, ends.
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cerrno>
+#include <cstdio>
 #include <exception>
 #include <utility>
 
@@ -16,10 +18,23 @@
 #include "agent/interpose/next.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/modules.hpp"
+#include "core/rounding.hpp"
 #include "memory/region_space.hpp"
 #include "observe/threads/thread.hpp"
 #include "runtime/runtime.hpp"
 #include "transfer/exchange/holding.hpp"
+
+// The C library's streams, as it has always shown them.
+extern "C" {
+__attribute__((weak)) void _IO_list_lock();
+__attribute__((weak)) void _IO_list_unlock();
+__attribute__((weak)) void* _IO_iter_begin();
+__attribute__((weak)) void* _IO_iter_end();
+__attribute__((weak)) void* _IO_iter_next(void* at);
+__attribute__((weak)) FILE* _IO_iter_file(void* at);
+}
+
+extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;  // of this library; the compiler brings it
 
 namespace terrace::agent {
 
@@ -49,6 +64,33 @@ void adopt(Process* made) {
   g_process.store(made, std::memory_order_release);
 }
 
+constexpr std::uint64_t k_near = 64 << 10;
+
+// What the C library uses in a child before any handler runs there: the stack, and each stream and its lock.
+std::size_t used_at_once(const SpilledHeap& heap,
+                         std::array<std::uint64_t, SpilledHeap::k_at_once>& addresses) noexcept {
+  std::size_t count = 0;
+  const auto add = [&](std::uint64_t address) {
+    const auto chunk = align_down(address, SpilledHeap::k_granule);
+    const auto end = addresses.begin() + static_cast<std::ptrdiff_t>(count);
+    if (count < addresses.size() && std::find(addresses.begin(), end, chunk) == end &&
+        heap.meets(reinterpret_cast<const void*>(chunk), 1))  // NOLINT(performance-no-int-to-ptr)
+      addresses[count++] = chunk;
+  };
+  const auto stack = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+  for (const auto address : {stack - k_near, stack, stack + k_near}) add(address);
+  if (!_IO_list_lock || !_IO_list_unlock || !_IO_iter_begin || !_IO_iter_end || !_IO_iter_next || !_IO_iter_file)
+    return count;
+  _IO_list_lock();
+  for (void* at = _IO_iter_begin(); at != _IO_iter_end(); at = _IO_iter_next(at)) {
+    const auto* const stream = _IO_iter_file(at);
+    add(reinterpret_cast<std::uint64_t>(stream));
+    add(reinterpret_cast<std::uint64_t>(stream->_lock));
+  }
+  _IO_list_unlock();
+  return count;
+}
+
 // While the process is copied nobody is in the middle of anything that the child will need.
 void before_fork() {
   observe::t_thread.go_inside();
@@ -57,7 +99,10 @@ void before_fork() {
     here->objects->lock();
     here->regions->lock();
     // Its thread may need the heap of its own until it waits.
-    if (here->spilled) here->spilled->before_fork();
+    if (here->spilled) {
+      std::array<std::uint64_t, SpilledHeap::k_at_once> addresses;
+      here->spilled->before_fork({addresses.data(), used_at_once(*here->spilled, addresses)});
+    }
   }
   if (const auto* const ordered = ordered_heap()) ordered->lock();
   internal_heap().lock();
@@ -101,6 +146,18 @@ void in_child() {
   observe::t_thread.come_out();
 }
 
+using RegisterAtFork = int (*)(void (*)(), void (*)(), void (*)(), void*);
+
+// Ours are the first, so that they run last before the process is copied, and first behind that: handlers of the
+// program and its libraries find all data there. The one that the C library has; null where there is none.
+RegisterAtFork register_ours_first() noexcept {
+  static constinit Next<RegisterAtFork> next{"__register_atfork"};
+  const auto found = *next;
+  if (!found) return nullptr;
+  [[maybe_unused]] static const int done = found(before_fork, in_parent, in_child, &__dso_handle);
+  return found;
+}
+
 void finish_quickly() { finish("quick"); }
 
 // Runs after the program's own exit handlers and destructors.
@@ -138,7 +195,7 @@ void begin(int count, char** words, std::uint64_t stack_top) noexcept {
   }
   note_modules(*made);
   note_small_blocks(*made);
-  pthread_atfork(before_fork, in_parent, in_child);
+  register_ours_first();
   at_quick_exit(finish_quickly);
   attach_thread();
 }
@@ -188,4 +245,12 @@ extern "C" TERRACE_EXPORT int __libc_start_main(int (*main)(int, char**, char**)
   space[0] = 0;
   return hand_over(next, main, count, words, init, fini, rtld_fini, stack_end,
                    (here - skip) & ~std::uint64_t{4095});
+}
+
+// What pthread_atfork() calls, which every program and library has a copy of. Libraries' constructors run before
+// begin().
+extern "C" TERRACE_EXPORT int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(),
+                                                void* library) noexcept {
+  const auto next = terrace::agent::register_ours_first();
+  return next ? next(prepare, parent, child, library) : ENOMEM;
 }

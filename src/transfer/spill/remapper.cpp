@@ -1,32 +1,50 @@
 // See remapper.hpp.
 #include "transfer/spill/remapper.hpp"
 
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 #include "core/error.hpp"
 #include "transfer/exchange/quiet_thread.hpp"
 
 namespace terrace::transfer {
 
-Remapper::Remapper(void (*enter)()) : enter_(enter) {
-  if (!start_quietly(thread_, "terrace-remap", body, this))
-    throw Error(Code::failed, "no thread for memory over a file");
+Remapper::Remapper(void (*enter)()) : enter_(enter), event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (event_ >= 0 && start_quietly(thread_, "terrace-remap", body, this)) return;
+  if (event_ >= 0) syscall(SYS_close, event_);
+  throw Error(Code::failed, "no thread for memory over a file");
 }
 
 Remapper::~Remapper() {
-  state_.store(k_stop, std::memory_order_release);
-  state_.notify_one();
+  begin(k_stop);
   pthread_join(thread_, nullptr);
+  syscall(SYS_close, event_);
 }
 
 void Remapper::start(std::uint64_t from, std::uint64_t to, std::size_t size) noexcept {
   from_ = from;
   to_ = to;
   size_ = size;
-  state_.store(k_wanted, std::memory_order_release);
+  begin(k_move);
+}
+
+void Remapper::start_sync(SpillFile& file) noexcept {
+  written_ = &file;
+  begin(k_sync);
+}
+
+void Remapper::begin(int what) noexcept {
+  state_.store(what, std::memory_order_release);
   state_.notify_one();
+}
+
+void Remapper::hear() noexcept {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto ignored = syscall(SYS_read, event_, &count, sizeof count);
 }
 
 void* Remapper::body(void* self) {
@@ -34,11 +52,18 @@ void* Remapper::body(void* self) {
   if (remapper.enter_) remapper.enter_();
   for (;;) {
     remapper.state_.wait(k_idle, std::memory_order_acquire);
-    if (remapper.state_.load(std::memory_order_acquire) == k_stop) return nullptr;
-    remapper.done_ = syscall(SYS_mremap, remapper.from_, remapper.size_, remapper.size_,
-                             MREMAP_MAYMOVE | MREMAP_FIXED, remapper.to_) != -1;
-    int wanted = k_wanted;
+    int wanted = remapper.state_.load(std::memory_order_acquire);
+    if (wanted == k_stop) return nullptr;
+    if (wanted == k_sync) {
+      remapper.error_ = remapper.written_->sync_cached();
+    } else {
+      const auto got = syscall(SYS_mremap, remapper.from_, remapper.size_, remapper.size_,
+                               MREMAP_MAYMOVE | MREMAP_FIXED, remapper.to_);
+      remapper.error_ = got == -1 ? errno : 0;
+    }
     remapper.state_.compare_exchange_strong(wanted, k_idle, std::memory_order_release);
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto ignored = syscall(SYS_write, remapper.event_, &one, sizeof one);
   }
 }
 

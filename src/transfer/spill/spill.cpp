@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "core/error.hpp"
@@ -30,7 +31,8 @@ constexpr std::uint64_t k_margin = 8ULL << 20;  // of memory that the process ta
 using spill_limits::k_least;
 using spill_limits::k_wait;
 constexpr std::size_t k_disk_threads = 4;
-constexpr std::size_t k_workers = 256;  // threads of the program whose times are known
+constexpr std::size_t k_workers = 256;   // threads of the program whose times are known
+constexpr std::size_t k_waiting = 4096;  // that are known to wait
 alignas(k_page) constexpr std::array<std::byte, k_page> k_zeros{};
 
 std::uint64_t map_anonymous(std::size_t size) {
@@ -117,7 +119,6 @@ void Spill::begin() {
                 "memory over a file needs Linux 6.8 and the right to wait for page faults (userfaultfd with "
                 "UFFDIO_MOVE; root, or vm.unprivileged_userfaultfd = 1)");
   file_.emplace(parts_.folder);
-  thread_number_ = static_cast<int>(syscall(SYS_gettid));
   if (parts_.ring) disk_ = make_ring_queue(file_->file());
   if (!disk_) disk_ = make_thread_queue(file_->file(), k_disk_threads);
   way_ = disk_->name();
@@ -125,6 +126,13 @@ void Spill::begin() {
   remapper_.emplace(parts_.enter);
   adapt_limit();
   foresight_ = parts_.foresight();
+  waiting_.reserve(k_waiting);
+  touches_.reserve(k_waiting);
+  workers_.reserve(k_workers);
+  needy_.reserve(count_);
+  leaving_.reserve(count_);
+  taken_.resize(count_);
+  if (!keep_spare_blocks()) throw std::bad_alloc();
   prepare(base_, count_ * k_chunk);
   for (const auto& [address, size] : {std::pair(base_, count_ * k_chunk), std::pair(bell_, std::size_t{k_page})})
     if (const int error = faults_->watch(address, size); error != 0)
@@ -150,12 +158,14 @@ void Spill::end() noexcept {
 
 void Spill::run() noexcept {
   while (!stop_ || reads_ + writes_ > 0) {
-    pollfd files[] = {{faults_->file(), POLLIN, 0}, {disk_->file(), POLLIN, 0}};
-    poll(files, 2, k_wait);
+    pollfd files[] = {{faults_->file(), POLLIN, 0}, {disk_->file(), POLLIN, 0}, {remapper_->ended(), POLLIN, 0}};
+    poll(files, 3, k_wait);
+    if (files[2].revents != 0) remapper_->hear();
     take_answers();
     take_faults();
     if (steady_ns() - adapted_ > k_adapt) adapt_limit();
     step();
+    if (is_retaking_) go_on_retaking();
     if (giving_since_ > 0)
       go_on_giving();
     else if (given_ > 0)
@@ -246,9 +256,10 @@ void Spill::touched(std::uint64_t address, std::uint32_t thread) noexcept {
   auto& chunk = chunks_[c];
   const auto time = steady_ns();
   const auto block = block_of(c);
-  if (block != blocks_.end() && block->second.given) return faults_->wake(place(c), k_chunk);
-  waiting_.push_back({c, thread, time});
-  if (block != blocks_.end() && block->second.leaving) return;
+  if (block != blocks_.end() && block->second.given && !block->second.settling)
+    return faults_->wake(place(c), k_chunk);
+  if (waiting_.size() < k_waiting) waiting_.push_back({c, thread, time});  // of more it is not known how long
+  if (block != blocks_.end() && (block->second.leaving || block->second.settling)) return;
   if (chunk.where == Where::quiet || chunk.where == Where::left) {
     // Another thread was faster; or the program gave the page back to the system, by itself.
     faults_->copy(page_down(address), reinterpret_cast<std::uint64_t>(k_zeros.data()), k_page);

@@ -4,7 +4,7 @@
 //
 // Nothing is lost: a chunk leaves its place by UFFDIO_MOVE, after which nobody writes to it; its content is then
 // compared, by hash, with what the file has; only when the file has it all is its page used again. What the file
-// does not take stays in memory.
+// does not take stays in memory. The thread has the memory that it needs from the beginning, or waits for it.
 //
 // The thread has a table of files of its own, which the program cannot close; nobody else uses those files. Calls
 // come to it as faults: the caller touches a page that the thread watches, and waits there.
@@ -13,13 +13,14 @@
 #include <pthread.h>
 #include <semaphore.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ namespace terrace::transfer {
 class Spill final {
  public:
   static constexpr std::size_t k_chunk = SpillPool::k_chunk;
+  static constexpr std::size_t k_at_once = 256;  // chunks that children may have from their first moment on
 
   struct Parts {
     std::uint64_t base = 0;  // of the memory, private and anonymous; a multiple of the chunk
@@ -67,15 +69,17 @@ class Spill final {
   // The program maps something of its own over a part of the range: what is in these chunks comes to its place and
   // stays there, until they are released.
   void leave(std::uint64_t address, std::size_t size) noexcept;
-  // The program changes the rights to something in the range, which no mapping of the file could keep; back to
-  // what they were where that is `usual`.
+  // The program will change the rights to something in the range, which no mapping of the file could keep; or
+  // `usual`: it has changed them back, to all in the range.
   void change_rights(std::uint64_t address, std::size_t size, bool usual) noexcept;
   [[nodiscard]] const char* way() const noexcept { return way_; }
 
   // Around fork(2), in the thread that forks. The child gets the content as it is then: what has changed is
   // written first, and the child maps the file, where nothing that it has is written over any more. What the file
-  // does not take the child does not have. It has no thread of spilled memory: the kernel pages its copy.
-  void before_fork() noexcept;
+  // does not take, or cannot leave its place, it shares page by page. It has no thread of spilled memory: the
+  // kernel pages its copy.
+  // What is at the addresses, of the range or not, it has from its first moment on: the pages are shared.
+  void before_fork(std::span<const std::uint64_t> at_once = {}) noexcept;
   void after_fork() noexcept;
   void in_child() noexcept;
 
@@ -119,17 +123,27 @@ class Spill final {
   // time.
   struct Block {
     std::uint32_t count = 0;
-    bool has_room = false;  // in the file, all of it
-    bool kept = false;      // not to be given, and given for good where it is: rights to a part of it have changed
+    bool has_room = false;       // in the file, all of it
+    bool kept = false;           // not to be given, nor taken back: rights to a part of it have changed
+    bool stuck = false;          // given for good: it could not be taken back
     std::uint32_t loads = 0;     // that somebody waited for
     std::uint32_t refusals = 0;  // so often giving it took too long
     double strange = 0;          // the share of unexpected ones among the latest
     bool leaving = false;        // is being given to the kernel
     bool given = false;
+    bool settling = false;     // is no mapping of the file any more, but what was written to it is on its way
     std::uint64_t since = 0;   // nanoseconds: when it was given
     std::uint64_t period = 0;  // how long the kernel has it
+    [[nodiscard]] bool can_come_back() const noexcept { return given && !kept && !stuck; }
   };
   using Blocks = std::map<ChunkId, Block>;
+  struct ForChild {  // what a child of fork moves to its place
+    std::uint64_t place = 0;
+    std::uint64_t size = 0;
+    bool zeros = false;
+    std::uint64_t offset = 0;  // in the file
+    std::uint64_t mapped = 0;  // where the file is mapped for it; 0: nowhere
+  };
   struct Call {
     enum class What : std::uint8_t { stop, fork, reserve, release, discard, leave, change_rights };
     What what = What::stop;
@@ -167,21 +181,28 @@ class Spill final {
   void ask(const Call& call) noexcept;  // with the lock
   void answer_call() noexcept;
   bool carry_out() noexcept;
+  bool keep_spare_blocks() noexcept;
+  void add_block(ChunkId first, const Block& block) noexcept;
   void reserve_now(ChunkId first, std::size_t count) noexcept;
   // False: something is under way, again when that has ended.
   bool release_now(ChunkId first, std::size_t count) noexcept;
   bool discard_now(ChunkId first, std::size_t count) noexcept;
   bool leave_now(ChunkId first, std::size_t count) noexcept;
-  void change_rights_now(ChunkId first, std::size_t count, bool usual) noexcept;
+  bool change_rights_now(ChunkId first, std::size_t count, bool usual) noexcept;
   [[nodiscard]] bool is_busy(ChunkId first, ChunkId end) const noexcept;
   bool bring_home(ChunkId chunk) noexcept;
+  bool bring_to_place(ChunkId chunk) noexcept;
   void leave_chunk(ChunkId chunk) noexcept;
   void drop(ChunkId chunk) noexcept;
 
   // Children of fork (spill_fork.cpp).
+  bool bring_at_once() noexcept;
   void freeze() noexcept;
   bool bring_all_to_places() noexcept;
   bool bring_to_file(ChunkId chunk) noexcept;
+  bool share_with_child(ChunkId chunk) noexcept;
+  void give_to_child(ChunkId first, std::uint32_t count, bool zeros) noexcept;
+  void map_for_child() noexcept;
   bool write_now(ChunkId chunk, std::uint64_t address) noexcept;
   void find_place(ChunkId chunk) noexcept;
   void leave_place(ChunkId chunk) noexcept;
@@ -203,10 +224,16 @@ class Spill final {
   void give_block(Blocks::iterator block) noexcept;
   void go_on_giving() noexcept;
   void keep_block(Blocks::iterator block) noexcept;
+  void serve_late(Blocks::iterator block) noexcept;
+  void serve_late(ChunkId chunk) noexcept;
   void try_again() noexcept;
-  bool retake(Blocks::iterator block) noexcept;
+  bool take_back_given(ChunkId first, ChunkId end) noexcept;
+  void start_retaking(Blocks::iterator block) noexcept;
+  void go_on_retaking() noexcept;
+  void has_settled(Blocks::iterator block, int error) noexcept;
+  [[nodiscard]] bool is_retaken(ChunkId first, ChunkId end) const noexcept;
   bool are_zeros_in_file(ChunkId first, std::uint32_t count) noexcept;
-  bool replace_mapping(std::uint64_t address, std::size_t size, std::vector<Touch>& touches) noexcept;
+  bool replace_mapping(std::uint64_t address, std::size_t size) noexcept;
   void take_block_back(Blocks::iterator block) noexcept;
   void renew(ChunkId first, std::uint32_t count) noexcept;
   [[nodiscard]] std::uint64_t shrink_given(std::uint64_t mapped) noexcept;
@@ -243,31 +270,37 @@ class Spill final {
   std::optional<Remapper> remapper_;
   std::unique_ptr<Foresight> foresight_;
   Chunk* chunks_ = nullptr;
+  // These have all the room that they need from the beginning.
   std::vector<Waiting> waiting_;
   std::vector<Worker> workers_;
-  std::deque<ChunkId> needy_;    // touched, and without a page
-  std::deque<ChunkId> leaving_;  // the oldest first
-  std::size_t reads_ = 0;        // under way
+  std::vector<ChunkId> needy_;    // touched, and without a page
+  std::vector<ChunkId> leaving_;  // the oldest first
+  std::size_t reads_ = 0;         // under way
   std::size_t writes_ = 0;
   std::size_t foreseen_ = 0;   // chunks in memory or on their way there that nobody has touched yet
   std::uint64_t content_ = 0;  // chunks that are not fresh
   Blocks blocks_;
-  std::uint64_t given_ = 0;           // chunks that the kernel pages
-  std::uint64_t giving_since_ = 0;    // a block is being given; nanoseconds
-  std::uint64_t hand_ = 0;            // of given blocks, where pages were last given up
-  std::uint64_t mapped_ = 0;          // bytes of files that the process maps beside them
-  std::uint64_t beside_ = 0;          // bytes beyond the limit that are in no chunk
-  std::uint64_t busy_since_ = 0;      // nanoseconds; 0: nothing is read or written
-  std::uint64_t adapted_ = 0;         // when the limit was; nanoseconds
-  std::vector<bool> taken_;           // by chunk: a child maps what the file has at its own distance
-  std::vector<bool> in_file_;         // by chunk: the child has it from there
+  Blocks spare_blocks_;             // what new ones are made of
+  std::uint64_t given_ = 0;         // chunks that the kernel pages
+  std::uint64_t giving_since_ = 0;  // a block is being given; nanoseconds
+  Blocks::iterator retaken_{};      // on its way back, where one is: `is_retaking_`
+  bool is_retaking_ = false;
+  std::uint64_t hand_ = 0;        // of given blocks, where pages were last given up
+  std::uint64_t mapped_ = 0;      // bytes of files that the process maps beside them
+  std::uint64_t beside_ = 0;      // bytes beyond the limit that are in no chunk
+  std::uint64_t busy_since_ = 0;  // nanoseconds; 0: nothing is read or written
+  std::uint64_t adapted_ = 0;     // when the limit was; nanoseconds
+  std::vector<bool> taken_;       // by chunk: a child maps what the file has at its own distance
+  std::vector<ForChild> for_child_;
+  std::array<ChunkId, k_at_once> at_once_{};  // that a child needs before it can map anything
+  std::size_t at_once_count_ = 0;
   std::vector<std::uint32_t> spare_;  // places behind those
+  std::vector<Touch> touches_;        // put off
   std::uint32_t places_ = 0;          // the first that was never used
-  int children_file_ = -1;            // of the thread that forks
-  int thread_number_ = 0;
-  bool is_shared_ = false;  // with the child, page by page
+  bool is_shared_ = false;            // with the child, page by page: all of it,
+  bool shares_some_ = false;          // or some
   sem_t forked_{};
-  bool said_full_ = false, said_write_ = false, said_read_ = false, said_lost_ = false;
+  bool said_full_ = false, said_write_ = false, said_read_ = false, said_lost_ = false, said_child_ = false;
 
   std::uint64_t bell_ = 0;  // the page that callers touch
   std::mutex calling_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "transfer/spill/spill.hpp"
@@ -43,8 +44,28 @@ void Spill::answer_call() noexcept {
   is_answering_ = false;
 }
 
+// A call makes two at most, so none fails in its middle. False while the system has no memory for them.
+bool Spill::keep_spare_blocks() noexcept {
+  constexpr std::size_t k_kept = 64;
+  constexpr std::size_t k_needed = 2;
+  try {
+    while (spare_blocks_.size() < k_kept)
+      spare_blocks_.emplace(spare_blocks_.empty() ? 0 : spare_blocks_.rbegin()->first + 1, Block{});
+  } catch (const std::bad_alloc&) {  // as many as there are
+  }
+  return spare_blocks_.size() >= k_needed;
+}
+
+void Spill::add_block(ChunkId first, const Block& block) noexcept {
+  auto made = spare_blocks_.extract(spare_blocks_.begin());
+  made.key() = first;
+  made.mapped() = block;
+  blocks_.insert(std::move(made));
+}
+
 // False: something is under way; again when that has ended.
 bool Spill::carry_out() noexcept {
+  if (!keep_spare_blocks()) return false;
   const auto first = static_cast<ChunkId>((call_.address - base_) / k_chunk);
   const auto count = call_.size / k_chunk;
   switch (call_.what) {
@@ -52,7 +73,8 @@ bool Spill::carry_out() noexcept {
       stop_ = true;
       return true;
     case Call::What::fork:
-      if (reads_ + writes_ > 0) return false;
+      if (!take_back_given(0, static_cast<ChunkId>(count_)) || !bring_at_once() || reads_ + writes_ > 0)
+        return false;
       freeze();
       return true;
     case Call::What::reserve:
@@ -65,8 +87,7 @@ bool Spill::carry_out() noexcept {
     case Call::What::leave:
       return leave_now(first, count);
     case Call::What::change_rights:
-      change_rights_now(first, count, call_.usual);
-      return true;
+      return change_rights_now(first, count, call_.usual);
   }
   return true;
 }
@@ -89,7 +110,7 @@ void Spill::change_rights(std::uint64_t address, std::size_t size, bool usual) n
 
 void Spill::reserve_now(ChunkId first, std::size_t count) noexcept {
   const int error = file_->reserve(offset(first), count * k_chunk);
-  blocks_[first] = {.count = static_cast<std::uint32_t>(count), .has_room = error == 0};
+  add_block(first, {.count = static_cast<std::uint32_t>(count), .has_room = error == 0});
   if (error != 0 && error != EOPNOTSUPP)  // where it is not known, writes say it
     say_once(said_full_, "the spill file has no room for all data: what it does not take stays in memory", error);
 }
@@ -119,6 +140,7 @@ void Spill::drop(ChunkId c) noexcept {
 
 bool Spill::release_now(ChunkId first, std::size_t count) noexcept {
   const auto end = first + static_cast<ChunkId>(count);
+  if (is_retaken(first, end)) return false;
   stop_giving(first, end);
   for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end; ++block)
     if (block->second.given) take_block_back(block);
@@ -137,6 +159,7 @@ bool Spill::release_now(ChunkId first, std::size_t count) noexcept {
 
 bool Spill::discard_now(ChunkId first, std::size_t count) noexcept {
   const auto end = first + static_cast<ChunkId>(count);
+  if (is_retaken(first, end)) return false;
   stop_giving(first, end);
   for (auto c = first; c < end;) {
     const auto block = block_of(c);
@@ -159,8 +182,12 @@ bool Spill::discard_now(ChunkId first, std::size_t count) noexcept {
 
 // At its place, whatever it takes. False: not yet.
 bool Spill::bring_home(ChunkId c) noexcept {
+  chunks_[c].stays = true;  // once it is there: what nobody has touched would be the first to leave
+  return bring_to_place(c);
+}
+
+bool Spill::bring_to_place(ChunkId c) noexcept {
   auto& chunk = chunks_[c];
-  chunk.stays = true;  // once it is there: what nobody has touched would be the first to leave
   if (chunk.writing || chunk.where == Where::reading) return false;
   if ((chunk.where == Where::ready || chunk.where == Where::leaving) && !chunk.wanted) {
     take_back(c);
@@ -190,10 +217,11 @@ void Spill::leave_chunk(ChunkId c) noexcept {
 // One by one: they need not all be in memory at once to be left.
 bool Spill::leave_now(ChunkId first, std::size_t count) noexcept {
   const auto end = first + static_cast<ChunkId>(count);
+  if (is_retaken(first, end)) return false;
   stop_giving(first, end);
-  for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end; ++block)
-    if (block->second.given && !block->second.kept) retake(block);
-  for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end;) {
+  auto block = divide_blocks(first, end);
+  if (!take_back_given(first, end)) return false;
+  for (; block != blocks_.end() && block->first < end;) {
     const auto& [start, one] = *block;
     if (one.given) {  // what the kernel has of it stays where it is
       for (auto c = start; c < start + one.count; ++c) leave_chunk(c);
@@ -210,19 +238,29 @@ bool Spill::leave_now(ChunkId first, std::size_t count) noexcept {
   return all;
 }
 
-void Spill::change_rights_now(ChunkId first, std::size_t count, bool usual) noexcept {
+bool Spill::change_rights_now(ChunkId first, std::size_t count, bool usual) noexcept {
   const auto end = first + static_cast<ChunkId>(count);
+  if (is_retaken(first, end)) return false;
   if (usual) {
     for (auto c = first; c < end; ++c) {
       if (chunks_[c].where != Where::quiet || chunks_[c].failed > 0) continue;
       chunks_[c].stays = false;  // it may be possible again to move it
       tell(c);
     }
-    return;
+    const auto is_kept = [&](const auto& one) {
+      return one.second.kept && one.first < end && first < one.first + one.second.count;
+    };
+    if (std::ranges::none_of(blocks_, is_kept)) return true;
+    for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end; ++block)
+      block->second.kept = false;
+    return true;
   }
   stop_giving(first, end);
-  for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end; ++block)
-    block->second.kept = true;
+  // A mapping of the file could not be had back with these rights, and children would see what is written to it.
+  auto block = divide_blocks(first, end);
+  if (!take_back_given(first, end)) return false;
+  for (; block != blocks_.end() && block->first < end; ++block) block->second.kept = true;
+  return true;
 }
 
 }  // namespace terrace::transfer

@@ -68,6 +68,12 @@ int SpillFile::map(std::uint64_t address, std::uint64_t offset, std::uint64_t si
   return got == -1 ? errno : 0;
 }
 
+std::uint64_t SpillFile::map_copy(std::uint64_t offset, std::uint64_t size) const noexcept {
+  const auto got =
+      syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file_, offset);
+  return got == -1 ? 0 : static_cast<std::uint64_t>(got);
+}
+
 int SpillFile::make_zero(std::uint64_t offset, std::uint64_t size) noexcept {
   constexpr int k_how = FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE;
   for (;;) {

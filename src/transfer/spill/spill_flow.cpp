@@ -30,7 +30,10 @@ bool is_zero(const std::byte* data, std::size_t size) {
 }  // namespace
 
 void Spill::step() noexcept {
-  if (is_called_ && call_.what == Call::What::fork) return disk_->submit();  // it waits for what is under way
+  if (is_called_ && call_.what == Call::What::fork) {  // it waits for what is under way, and for a few chunks
+    if (!bring_at_once()) serve(true);
+    return disk_->submit();
+  }
   serve(false);
   make_room();
   check_leaving();
@@ -49,7 +52,7 @@ void Spill::serve(bool forced) noexcept {
     const auto c = needy_.front();
     auto& chunk = chunks_[c];
     if (chunk.where == Where::ready) {
-      needy_.pop_front();
+      needy_.erase(needy_.begin());
       map(c);
       resume(c);
       continue;
@@ -57,7 +60,7 @@ void Spill::serve(bool forced) noexcept {
     if (chunk.where == Where::disk && disk_->room() == 0) return;
     const auto slot = obtain(forced);
     if (slot == SpillPool::k_none) return;
-    needy_.pop_front();
+    needy_.erase(needy_.begin());
     if (chunk.where == Where::disk) {
       counts_->demanded.fetch_add(1, std::memory_order_relaxed);
       start_read(c, slot);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "transfer/spill/spill.hpp"
 #include "transfer/spill/spill_limits.hpp"
@@ -46,7 +47,7 @@ void Spill::split_block(ChunkId at) noexcept {
   auto rest = block->second;
   rest.count = block->first + block->second.count - at;
   block->second.count = at - block->first;
-  blocks_.emplace(at, rest);
+  add_block(at, rest);
 }
 
 // The range has blocks of its own: the first of them.
@@ -150,74 +151,118 @@ void Spill::keep_block(Blocks::iterator found) noexcept {
   block.leaving = false;
   block.strange = 0;
   block.loads = 0;
-  const auto waiting = waiting_;
-  for (const auto& one : waiting) {
-    if (one.chunk - found->first >= block.count) continue;
-    auto& chunk = chunks_[one.chunk];
-    if (chunk.where == Where::quiet) {
-      resume(one.chunk);
-    } else if (chunk.where == Where::ready || (chunk.where == Where::leaving && !chunk.writing)) {
-      take_back(one.chunk);
-      map(one.chunk);
-      resume(one.chunk);
-    } else if (!chunk.wanted) {
-      if (chunk.where == Where::fresh || chunk.where == Where::disk) needy_.push_back(one.chunk);
-      chunk.wanted = true;
-      tell(one.chunk);
-    }
+  serve_late(found);
+}
+
+// Who waits for something of a block that was not to be served before.
+void Spill::serve_late(Blocks::iterator found) noexcept {
+  const auto count = found->second.count;
+  for (std::size_t i = 0; i < waiting_.size();) {
+    const auto c = waiting_[i].chunk;
+    const auto all = waiting_.size();
+    if (c - found->first < count) serve_late(c);
+    if (waiting_.size() == all) ++i;
+  }
+  faults_->wake(place(found->first), count * k_chunk);  // who is not known to wait touches it again
+}
+
+void Spill::serve_late(ChunkId c) noexcept {
+  auto& chunk = chunks_[c];
+  if (chunk.where == Where::quiet) {
+    resume(c);
+  } else if (chunk.where == Where::ready || (chunk.where == Where::leaving && !chunk.writing)) {
+    take_back(c);
+    map(c);
+    resume(c);
+  } else if (!chunk.wanted) {
+    if (chunk.where == Where::fresh || chunk.where == Where::disk) needy_.push_back(c);
+    chunk.wanted = true;
+    tell(c);
   }
 }
 
 // Programs do other things later: what the kernel has had long enough is in chunks again, all of them on disk.
 // Where they are still touched in no order it is given once more.
 void Spill::try_again() noexcept {
+  if (is_retaking_) return;
   const auto now = steady_ns();
   const auto found = std::ranges::find_if(blocks_, [&](const auto& one) {
-    return one.second.given && !one.second.kept && now - one.second.since > one.second.period;
+    return one.second.can_come_back() && now - one.second.since > one.second.period;
   });
-  if (found != blocks_.end()) retake(found);
+  if (found != blocks_.end()) start_retaking(found);
 }
 
-bool Spill::retake(Blocks::iterator found) noexcept {
-  const auto first = found->first;
-  auto& block = found->second;
-  block.since = steady_ns();
-  // What cannot be written stays in the kernel's hands.
-  if (const int error = file_->sync_cached(); error != 0) {
-    block.kept = true;
-    say_once(said_write_, "the spill file cannot be written: what the kernel has of it stays in memory", error);
+// What the kernel has of the range is in chunks again, block by block. False: not yet.
+bool Spill::take_back_given(ChunkId first, ChunkId end) noexcept {
+  if (is_retaking_) return false;
+  for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
+    if (block->first >= end || block->first + block->second.count <= first) continue;
+    if (!block->second.can_come_back()) continue;
+    start_retaking(block);
     return false;
   }
-  std::vector<Touch> touches;
-  const bool replaced = replace_mapping(place(first), block.count * k_chunk, touches);
-  if (replaced) {
-    const int error = file_->sync_cached();  // what was written meanwhile
-    file_->drop_cached(offset(first), block.count * k_chunk);
-    block.given = false;
-    block.loads = 0;
-    block.strange = 0;
-    given_ -= block.count;
-    content_ += block.count;
-    if (error != 0)
-      say_once(said_lost_, "the spill file cannot be written: who touches what was lost gets a bus error", error);
-    for (auto c = first; c < first + block.count; ++c) {
-      chunks_[c].where = error == 0 ? Where::disk : Where::quiet;
-      chunks_[c].stays = error != 0;
-      if (error != 0) {
-        faults_->poison(place(c), k_chunk);
-        chunks_[c].failed = k_read_tries;
-      }
-      tell(c);
-    }
+  return true;
+}
+
+bool Spill::is_retaken(ChunkId first, ChunkId end) const noexcept {
+  return is_retaking_ && retaken_->first < end && first < retaken_->first + retaken_->second.count;
+}
+
+// First what was written to it goes to the file, while it is used as before: that may take long.
+void Spill::start_retaking(Blocks::iterator found) noexcept {
+  found->second.since = steady_ns();
+  retaken_ = found;
+  is_retaking_ = true;
+  remapper_->start_sync(*file_);
+}
+
+void Spill::go_on_retaking() noexcept {
+  if (remapper_->is_under_way()) return;
+  const auto [first, count] = std::pair(retaken_->first, retaken_->second.count);
+  auto& block = retaken_->second;
+  const int error = remapper_->error();
+  if (block.settling) return has_settled(retaken_, error);
+  // What cannot be written stays in the kernel's hands.
+  if (error != 0)
+    say_once(said_write_, "the spill file cannot be written: what the kernel has of it stays in memory", error);
+  if (error != 0 || !replace_mapping(place(first), count * k_chunk)) {
+    block.stuck = true;
+    is_retaking_ = false;
+  } else {
+    block.settling = true;
+    remapper_->start_sync(*file_);  // what was written meanwhile
   }
-  for (const auto& [address, thread] : touches) take_fault(address, thread);
-  return replaced;
+  for (const auto& [address, thread] : touches_) take_fault(address, thread);
+  touches_.clear();
+}
+
+void Spill::has_settled(Blocks::iterator found, int error) noexcept {
+  auto& [first, block] = *found;
+  is_retaking_ = false;
+  file_->drop_cached(offset(first), block.count * k_chunk);
+  block.given = block.settling = false;
+  block.loads = 0;
+  block.strange = 0;
+  given_ -= block.count;
+  content_ += block.count;
+  if (error != 0)
+    say_once(said_lost_, "the spill file cannot be written: who touches what was lost gets a bus error", error);
+  for (auto c = first; c < first + block.count; ++c) {
+    chunks_[c].where = error == 0 ? Where::disk : Where::quiet;
+    chunks_[c].stays = error != 0;
+    if (error != 0) {
+      faults_->poison(place(c), k_chunk);
+      chunks_[c].failed = k_read_tries;
+    }
+    tell(c);
+  }
+  serve_late(found);
 }
 
 // By memory of which every page is absent and watched, in one step: nobody meets anything in between. A thread of
 // its own does that, since it waits until it was read here that it is done. Touches that come meanwhile are to be
 // served later.
-bool Spill::replace_mapping(std::uint64_t address, std::size_t size, std::vector<Touch>& touches) noexcept {
+bool Spill::replace_mapping(std::uint64_t address, std::size_t size) noexcept {
   const auto got = syscall(SYS_mmap, nullptr, size + k_chunk, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
   if (got == -1) return false;
@@ -232,9 +277,14 @@ bool Spill::replace_mapping(std::uint64_t address, std::size_t size, std::vector
     while (remapper_->is_under_way()) {
       pollfd file{faults_->file(), POLLIN, 0};
       poll(&file, 1, 1);
-      for (Touch touch; faults_->next_touch(touch.address, &touch.thread);) touches.push_back(touch);
+      for (Touch touch; faults_->next_touch(touch.address, &touch.thread);) {
+        if (touches_.size() < touches_.capacity())
+          touches_.push_back(touch);
+        else
+          faults_->wake(page_down(touch.address), k_page);  // who will touch it again
+      }
     }
-    done = remapper_->was_done();
+    done = remapper_->error() == 0;
   }
   if (!done) syscall(SYS_munmap, from, size);
   return done;

@@ -1,13 +1,16 @@
 // Memory over a file between the program and the kernel: what the kernel pages, what children have, and what the
 // program does to parts of it.
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "spill_fixture.hpp"
@@ -116,7 +119,7 @@ TEST_P(SpillTest, ChildrenHaveTheContentOfTheirTime) {
   };
   write(random, k_chunks, 7);
   std::mt19937 order(1);
-  for (int step = 0; step < 1500; ++step) {
+  for (int step = 0; step < 6000 && memory.counts().given == 0; ++step) {
     const auto c = order() % k_chunks;
     ASSERT_EQ(random[c * k_words], value(c * k_words, 7));
   }
@@ -145,6 +148,86 @@ TEST_P(SpillTest, ChildrenHaveTheContentOfTheirTime) {
     memory.release(fresh);
   }
   EXPECT_TRUE(is(random, k_chunks, 7));
+}
+
+// How a child ended that checks whether all has its content, after the parent has written something else.
+int check_by_child(Spilled& memory, std::uint64_t* data, std::size_t chunks) {
+  int begin[2];
+  EXPECT_EQ(pipe(begin), 0);
+  memory.spill().before_fork();
+  const pid_t child = fork();
+  if (child == 0) {
+    memory.spill().in_child();
+    char byte = 0;
+    bool right = read(begin[0], &byte, 1) == 1 && mprotect(data, chunks * k_chunk, PROT_READ | PROT_WRITE) == 0;
+    for (std::size_t i = 0; i < chunks * k_words; i += 512) right = right && data[i] == value(i, 0);
+    _exit(right ? 0 : 1);
+  }
+  memory.spill().after_fork();
+  mprotect(data, chunks * k_chunk, PROT_READ | PROT_WRITE);
+  for (std::size_t i = 0; i < chunks * k_words; i += 512) {
+    EXPECT_EQ(data[i], value(i, 0));
+    data[i] = value(i, 1);
+  }
+  EXPECT_EQ(write(begin[1], "x", 1), 1);
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  for (std::size_t i = 0; i < chunks * k_words; i += 512)
+    EXPECT_EQ(std::exchange(data[i], value(i, 0)), value(i, 1));
+  close(begin[0]);
+  close(begin[1]);
+  return status;
+}
+
+TEST_P(SpillTest, ChildrenHaveItAllWhereTheirParentCanOpenNoFile) {
+  constexpr std::size_t k_chunks = 50;
+  Spilled memory(2 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit little{100, limit.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &little);
+  const int first = dup(0);
+  int last = first;
+  for (int file = first; file >= 0; file = dup(0)) last = file;
+  close(last);
+  close(last - 1);
+  EXPECT_EQ(check_by_child(memory, data, k_chunks), 0);
+  for (int file = first; file < last - 1; ++file) close(file);
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+TEST_P(SpillTest, ChildrenHaveWhatMayNotBeReadNow) {
+  constexpr std::size_t k_chunks = 50;
+  Spilled memory(2 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
+  for (const std::size_t c : {3UL, k_chunks - 1}) {  // the one is away, the other at its place
+    memory.spill().change_rights(reinterpret_cast<std::uint64_t>(data + c * k_words), k_chunk, false);
+    ASSERT_EQ(mprotect(data + c * k_words, k_chunk / 2, PROT_NONE), 0);
+    EXPECT_EQ(data[c * k_words + k_words / 2], value(c * k_words + k_words / 2, 0));
+  }
+  EXPECT_EQ(check_by_child(memory, data, k_chunks), 0);
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(check_by_child(memory, data, k_chunks), 0);
+}
+
+TEST_P(SpillTest, ChildrenHaveWhatTheDiskDoesNotTake) {
+  constexpr std::size_t k_chunks = 40;
+  const auto before = signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit little{16 * k_chunk, limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &little);
+  {
+    Spilled memory(k_chunks, GetParam());
+    auto* const data = memory.allocate(k_chunks);
+    for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
+    for (int again = 0; again < 3; ++again) EXPECT_EQ(check_by_child(memory, data, k_chunks), 0);
+  }
+  setrlimit(RLIMIT_FSIZE, &limit);
+  signal(SIGXFSZ, before);
 }
 
 // Where all is in memory nothing is written for a child; what is more later leaves as always.
@@ -206,6 +289,60 @@ TEST_P(SpillTest, RightsOfAPartMayChange) {
   ASSERT_EQ(mprotect(half, k_chunk / 2, PROT_READ | PROT_WRITE), 0);
   sweep(true);
   sweep(false);
+}
+
+// A child has the content of its time also where the kernel pages a block to a part of which the program has other
+// rights.
+TEST_P(SpillTest, RightsOfAGivenBlockMayChange) {
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(2 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
+  std::mt19937 random(3);
+  for (int step = 0; step < 6000 && memory.counts().given == 0; ++step) {
+    const auto c = random() % k_chunks;
+    data[c * k_words] = value(c * k_words, 0);
+  }
+  EXPECT_EQ(memory.counts().given, k_chunks * k_chunk);
+  const auto first = reinterpret_cast<std::uint64_t>(data + 9 * k_words);
+  memory.spill().change_rights(first, k_chunk, false);
+  ASSERT_EQ(mprotect(data + 9 * k_words, k_chunk / 2, PROT_READ), 0);
+  int begin[2];
+  ASSERT_EQ(pipe(begin), 0);
+  memory.spill().before_fork();
+  const pid_t child = fork();
+  if (child == 0) {
+    memory.spill().in_child();
+    char byte = 0;
+    bool right = read(begin[0], &byte, 1) == 1;
+    for (std::size_t i = 0; i < k_chunks * k_words; i += 512) right = right && data[i] == value(i, 0);
+    _exit(right ? 0 : 1);
+  }
+  memory.spill().after_fork();
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512)
+    if (i < 9 * k_words || i >= 9 * k_words + k_words / 2) data[i] = value(i, 1);
+  ASSERT_EQ(write(begin[1], "x", 1), 1);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  ASSERT_EQ(mprotect(data + 9 * k_words, k_chunk / 2, PROT_READ | PROT_WRITE), 0);
+  memory.spill().change_rights(first, k_chunk, true);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512)
+    ASSERT_EQ(data[i], value(i, i < 9 * k_words || i >= 9 * k_words + k_words / 2 ? 1 : 0));
+  close(begin[0]);
+  close(begin[1]);
+}
+
+// The kernel may page a block to which the rights were others for a while.
+TEST_P(SpillTest, WhatHasItsRightsBackIsGivenToTheKernel) {
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(2 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (const bool usual : {false, true})
+    memory.spill().change_rights(reinterpret_cast<std::uint64_t>(data), k_chunks * k_chunk, usual);
+  std::mt19937 random(3);
+  for (int step = 0; step < 6000 && memory.counts().given == 0; ++step) data[random() % k_chunks * k_words] += 1;
+  EXPECT_EQ(memory.counts().given, k_chunks * k_chunk);
 }
 
 // Any part of a block may go, or become zero, wherever it is, and what is counted comes to nothing in the end.

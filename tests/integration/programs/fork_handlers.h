@@ -1,0 +1,7 @@
+// A library with handlers of fork(2) that use the program's data. See handled_data.c.
+#include <stddef.h>
+#include <stdint.h>
+
+extern uint64_t* handled;
+extern size_t handled_words;
+void register_more(void);

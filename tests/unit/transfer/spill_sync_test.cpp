@@ -1,0 +1,63 @@
+// Memory over a file while the disk takes its time to write what the kernel has of it.
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "spill_fixture.hpp"
+
+namespace {
+
+std::atomic<std::uint64_t> g_steps{0};  // of a program that goes on
+std::atomic<bool> g_is_slow{false};
+std::atomic<int> g_syncs{0}, g_alone{0};  // how often; and while nothing else went on
+
+}  // namespace
+
+// Takes until the program has gone on for some steps; but for it nothing happens for five seconds.
+extern "C" int fdatasync(int file) {
+  if (g_is_slow) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    const auto steps = g_steps + 100;
+    while (g_steps < steps && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    ++g_syncs;
+    if (g_steps < steps) ++g_alone;
+  }
+  return static_cast<int>(syscall(SYS_fdatasync, file));
+}
+
+namespace terrace::transfer {
+namespace {
+
+TEST_P(SpillTest, NobodyWaitsForTheDiskWhereABlockComesBack) {
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(3 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  auto* const other = memory.allocate(k_chunks);
+  std::mt19937 random(5);
+  g_syncs = g_alone = 0;
+  for (int step = 0; step < 8000 && memory.counts().given == 0; ++step) data[random() % k_chunks * k_words] += 1;
+  ASSERT_EQ(memory.counts().given, k_chunks * k_chunk);
+  std::uint64_t sum = 0;
+  for (std::size_t c = 0; c < k_chunks; ++c) sum += data[c * k_words] = c + 1;
+  g_is_slow = true;
+  for (std::uint64_t round = 0; round < 400 && memory.counts().given > 0; ++round)
+    for (std::size_t c = 0; c < k_chunks; ++c) {
+      ASSERT_EQ(other[c * k_words], round);
+      other[c * k_words] += 1;
+      ++g_steps;
+    }
+  g_is_slow = false;
+  EXPECT_EQ(memory.counts().given, 0U);
+  EXPECT_EQ(g_syncs, 2);
+  EXPECT_EQ(g_alone, 0);
+  for (std::size_t c = 0; c < k_chunks; ++c) sum -= data[c * k_words];
+  EXPECT_EQ(sum, 0U);
+}
+
+}  // namespace
+}  // namespace terrace::transfer

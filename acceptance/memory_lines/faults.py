@@ -36,7 +36,7 @@ class Ended:
     lines: tuple[str, ...]  # Terrace's that are no account of the run
 
 
-_ACCOUNTS = ("of data in", "no access was seen", "profile in", "iterations in", "no main loop was seen")
+_ACCOUNTS = ("of data in", "data fitted", "no access was seen", "profile in", "iterations in", "no main loop")
 
 
 def _run(folder: Path, before: Sequence[str | Path] = ()) -> Ended:

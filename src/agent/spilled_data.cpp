@@ -1,11 +1,13 @@
 // See spilled_data.hpp.
 #include "agent/spilled_data.hpp"
 
+#include <sys/prctl.h>
 #include <sys/statvfs.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "agent/heap/spilled_heap.hpp"
@@ -20,6 +22,8 @@ namespace {
 
 void (*g_say)(const char*) = nullptr;
 std::string g_said;  // a file that is there once one of the job's processes has said something
+runtime::SpillSpec g_spec;
+transfer::SpillCounts* g_counts = nullptr;
 
 // False where it was there.
 bool make_once(const std::string& path) {
@@ -43,12 +47,35 @@ transfer::SpillCounts& counts_in(const std::string& directory) {
   return *counts;
 }
 
+std::optional<Bytes> free_on_disk(const std::string& folder) {
+  struct statvfs disk {};
+  if (statvfs(folder.c_str(), &disk) != 0) return std::nullopt;
+  return Bytes{std::uint64_t{disk.f_bavail} * disk.f_frsize};
+}
+
 // As much data as memory and disk hold.
 Bytes most_data(const runtime::SpillSpec& spec) {
-  struct statvfs disk {};
-  if (statvfs(spec.folder.c_str(), &disk) != 0)
-    throw Error(Code::failed, "memory over a file: " + spec.folder + ": " + std::strerror(errno));
-  return Bytes{spec.memory.value + std::uint64_t{disk.f_bavail} * disk.f_frsize};
+  const auto disk = free_on_disk(spec.folder);
+  if (!disk) throw Error(Code::failed, "memory over a file: " + spec.folder + ": " + std::strerror(errno));
+  return spec.memory + *disk;
+}
+
+// The first one is told of.
+void no_room(std::size_t size) {
+  g_counts->refused.fetch_add(size, std::memory_order_relaxed);
+  if (!make_once(g_said)) return;
+  try {
+    const auto there = free_on_disk(g_spec.folder);
+    say_sentence(("no room for a block of " + format(Bytes{size}) + " in " + g_spec.folder +
+                  (there ? " (" + format(*there) + " are free)" : "") + ": it stays in memory")
+                     .c_str());
+  } catch (const std::exception&) {  // no memory to say it with
+  }
+}
+
+void name_process(transfer::SpillCounts& counts) {
+  counts.process = static_cast<std::int32_t>(syscall(SYS_getpid));
+  prctl(PR_GET_NAME, counts.program.data());  // at most 16 bytes
 }
 
 }  // namespace
@@ -68,7 +95,12 @@ SpilledHeap* make_spilled(const runtime::Session& session, void (*say)(const cha
     };
     parts.enter = [] { observe::t_thread.go_inside(); };
     parts.say = say_sentence;
-    return new SpilledHeap(most_data(spec), parts);
+    g_spec = spec;
+    g_counts = parts.counts;
+    name_process(*g_counts);
+    auto* const heap = new SpilledHeap(most_data(spec), parts, no_room);
+    g_counts->begun = true;
+    return heap;
   } catch (const std::exception& error) {
     // Each process of a job would say it; and where there was trouble before, this follows from that.
     if (make_once(g_said))

@@ -15,6 +15,7 @@ namespace terrace::cli {
 
 namespace {
 
+bool g_size_signal_was_default = false;
 volatile pid_t g_child = 0;  // signal handlers have no other way to know it
 
 void pass_on(int signal) {
@@ -57,6 +58,7 @@ Ending run_child(const std::vector<std::string>& command, const std::vector<std:
   sigset_t defaults;
   sigemptyset(&defaults);
   for (const int signal : {SIGINT, SIGQUIT}) sigaddset(&defaults, signal);
+  if (g_size_signal_was_default) sigaddset(&defaults, SIGXFSZ);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   handle_signals();
@@ -72,9 +74,11 @@ Ending run_child(const std::vector<std::string>& command, const std::vector<std:
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   g_child = 0;
-  if (WIFSIGNALED(status)) return {128 + WTERMSIG(status), WTERMSIG(status)};
-  return {WEXITSTATUS(status), 0};
+  if (WIFSIGNALED(status)) return {128 + WTERMSIG(status), WTERMSIG(status), child};
+  return {WEXITSTATUS(status), 0, child};
 }
+
+void take_size_limits_as_errors() { g_size_signal_was_default = signal(SIGXFSZ, SIG_IGN) == SIG_DFL; }
 
 int end_like(const Ending& ending) {
   if (ending.signal == 0) return ending.status;

@@ -54,13 +54,18 @@ std::string line_of(const std::string& intent, const Bytes_by_place& bytes, cons
 
 }  // namespace
 
-void tell_of_intents(const std::filesystem::path& folder, const machine::Machine& machine, bool quiet) {
+void tell_of_intents(const std::filesystem::path& folder, const machine::Machine& machine,
+                     const std::string& wanted) {
   Sums sums;
   for_each_process<memory::OrderedCounts>(folder, runtime::k_ordered_counts,
                                           [&](const memory::OrderedCounts& counts) { add(sums, counts); });
-  if (quiet) return;
   for (const auto& [intent, bytes] : sums.intents)
     fmt::print(stderr, "terrace: {}\n", line_of(intent, bytes, machine, sums));
+  if (!wanted.empty() && sums.processes == 0)
+    fmt::print(stderr,
+               "terrace: nothing was placed by {}: the program allocated no block of 1MiB or more (what it maps "
+               "itself, small blocks, static data and stacks are where the kernel puts them)\n",
+               wanted);
   if (sums.error == ENOMEM)
     fmt::print(stderr, "terrace: places had no room for all data by intent\n");
   else if (sums.error != 0)

@@ -11,6 +11,7 @@
 #include "cli/summary.hpp"
 #include "core/error.hpp"
 #include "profile/store/store.hpp"
+#include "profile/store/store_database.hpp"
 
 namespace terrace::cli {
 
@@ -46,7 +47,24 @@ JournalFolder::~JournalFolder() {
   if (!keep_) fs::remove_all(path_, ignored);
 }
 
-void JournalFolder::merge(const LaunchOptions& options, const fs::path& job, const std::string& advice) {
+bool JournalFolder::has_content() const {
+  Journals journals;
+  add_journals_in(journals, path_);
+  for (const auto& [label, files] : journals) {
+    const auto merged = profile::merge_journals(files, (path_ / ("content" + label)).string());
+    profile::Database database(merged.path, profile::Database::Mode::read);
+    fs::remove(merged.path);
+    profile::Statement query(database,
+                             "SELECT EXISTS(SELECT 1 FROM iteration) OR EXISTS(SELECT 1 FROM loop)"
+                             " OR EXISTS(SELECT 1 FROM loop_time)");
+    query.bind_all();
+    if (query.step() && query.integer(0) != 0) return true;
+  }
+  return false;
+}
+
+void JournalFolder::merge(const LaunchOptions& options, const fs::path& job, const std::string& advice,
+                          const std::string& over_file) {
   const auto output =
       options.output.empty() ? job.filename().string() + "." + job_id() + ".terrace" : options.output;
   Journals journals;
@@ -54,7 +72,8 @@ void JournalFolder::merge(const LaunchOptions& options, const fs::path& job, con
   try {
     for (const auto& [label, files] : journals) {
       const auto asked = output_of_configuration(output, label);
-      print_closing(profile::merge_journals(files, asked), {asked, label, options.quiet, options.json, advice});
+      print_closing(profile::merge_journals(files, asked),
+                    {asked, label, options.quiet, options.json, advice, over_file});
     }
   } catch (const Error& error) {
     // Nothing is lost: there may be room elsewhere.
@@ -62,7 +81,9 @@ void JournalFolder::merge(const LaunchOptions& options, const fs::path& job, con
     throw Error(error.code(), fmt::format("{}; the journals stay in {}: terrace merge {} -o FILE", error.what(),
                                           path_.string(), path_.string()));
   }
-  if (options.keep_journals) fmt::print(stderr, "terrace: journals are in {}\n", path_.string());
+  if (options.keep_journals) tell_where();
 }
+
+void JournalFolder::tell_where() const { fmt::print(stderr, "terrace: journals are in {}\n", path_.string()); }
 
 }  // namespace terrace::cli

@@ -19,10 +19,14 @@ class JournalFolder {
   JournalFolder& operator=(const JournalFolder&) = delete;
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
+  // Whether there is more in the journals than who ran and what was allocated: iterations or loops. Throws Error.
+  [[nodiscard]] bool has_content() const;
   // Merges the journals into a profile for each configuration and prints the summaries, as the options say;
-  // without --output the profile is called after `job`. `advice`: what to do where no main loop was seen. Throws
-  // Error when a profile cannot be written; the journals stay then.
-  void merge(const LaunchOptions& options, const std::filesystem::path& job, const std::string& advice);
+  // without --output the profile is called after `job`. `advice`: what to do where no main loop was seen;
+  // `over_file`: of Closing. Throws Error when a profile cannot be written; the journals stay then.
+  void merge(const LaunchOptions& options, const std::filesystem::path& job, const std::string& advice,
+             const std::string& over_file = {});
+  void tell_where() const;  // the journals are
 
  private:
   std::filesystem::path path_;

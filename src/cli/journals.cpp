@@ -20,6 +20,16 @@ void add_journals_in(Journals& journals, const fs::path& folder) {
     if (entry.path().extension() == ".journal") add_journal(journals, entry.path());
 }
 
+bool has_journal_of(const fs::path& folder, int process) {
+  Journals journals;
+  add_journals_in(journals, folder);
+  const auto part = "." + std::to_string(process) + ".";
+  for (const auto& [label, files] : journals)
+    for (const auto& file : files)
+      if (fs::path(file).filename().string().find(part) != std::string::npos) return true;
+  return false;
+}
+
 std::string output_of_configuration(const std::string& output, const std::string& label) {
   if (label.empty()) return output;
   const std::string ending = ".terrace";

@@ -2,6 +2,7 @@
 #include "cli/launch.hpp"
 
 #include <fmt/core.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include "cli/intent_summary.hpp"
 #include "cli/job_ledgers.hpp"
 #include "cli/journal_folder.hpp"
+#include "cli/journals.hpp"
 #include "cli/session_builder.hpp"
 #include "cli/spill_summary.hpp"
 #include "core/error.hpp"
@@ -42,6 +44,49 @@ double report_period(const LaunchOptions& options) {
   return !options.quiet && isatty(STDERR_FILENO) == 1 ? k_usual : 0;
 }
 
+// Of what the largest process of the program had in memory.
+Bytes peak_of_children() {
+  struct rusage children {};
+  getrusage(RUSAGE_CHILDREN, &children);
+  return Bytes{static_cast<std::uint64_t>(children.ru_maxrss) << 10};
+}
+
+// Memory over a file, and data by intent.
+void tell_of_memory(const LaunchOptions& options, const runtime::Session& session, const fs::path& folder,
+                    const Ending& ending) {
+  if (options.quiet || session.backend != runtime::Backend::real) return;
+  const char* const wanted = session.spill.is_wanted()    ? "--memory"
+                             : session.intent.is_wanted() ? "--intent"
+                                                          : nullptr;
+  if (wanted && !has_journal_of(folder, ending.process)) {
+    fmt::print(stderr,
+               "terrace: {} never loaded Terrace: it is statically linked or set-uid, and {} does nothing to it\n",
+               options.command.front(), wanted);
+    Journals others;
+    add_journals_in(others, folder);
+    if (others.empty()) return;
+  }
+  if (session.spill.is_wanted() && !options.json)
+    tell_of_spill(spilled_processes(folder), session.spill, peak_of_children());
+  tell_of_intents(folder, session.configurations.front().machine, session.intent.name);
+}
+
+// None beside memory over a file, where nobody asked for it and there is nothing in it.
+void keep_profile(const LaunchOptions& options, const runtime::Session& session, JournalFolder& folder) {
+  const auto over_file =
+      session.spill.is_wanted() ? spill_json(spilled_processes(folder.path()), session.spill) : std::string();
+  if (session.spill.is_wanted() && options.output.empty() && !folder.has_content()) {
+    if (options.json && !options.quiet) fmt::print(stderr, "{{\"schema\":1,\"over_file\":{}}}\n", over_file);
+    if (options.keep_journals) folder.tell_where();
+    return;
+  }
+  folder.merge(options, options.command.front(),
+               session.phases.follows_loops()
+                   ? "name it with --loop NAME, or with --phases f,g the functions that begin its phases"
+                   : "mark it, or try --phases auto",
+               over_file);
+}
+
 // What belongs to the launch is removed when this returns, however the program ended.
 Ending run_program(const LaunchOptions& given) {
   if (environment("TERRACE") == "off") return run_child(given.command, {});
@@ -60,14 +105,15 @@ Ending run_program(const LaunchOptions& given) {
                                session.spill.is_wanted() ? report_period(options) : 0);
     return run_child(options.command, program_environment(session_file, session.backend));
   }();
-  if (session.spill.is_wanted()) tell_of_spill(folder.path(), session.spill, options.quiet);
-  if (session.backend == runtime::Backend::real)
-    tell_of_intents(folder.path(), session.configurations.front().machine, options.quiet);
+  tell_of_memory(options, session, folder.path(), ending);
   if (session.intent.is_wanted()) return ending;
-  folder.merge(options, options.command.front(),
-               session.phases.follows_loops()
-                   ? "name it with --loop NAME, or with --phases f,g the functions that begin its phases"
-                   : "mark it, or try --phases auto");
+  try {
+    keep_profile(options, session, folder);
+  } catch (const Error& error) {
+    // Where the profile is what the program was run for the launch has failed.
+    if (options.verb != "run" && ending.status == 0) throw;
+    fmt::print(stderr, "terrace: {}\n", error.what());
+  }
   return ending;
 }
 

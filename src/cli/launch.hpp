@@ -17,11 +17,16 @@ int launch(const LaunchOptions& options);
 struct Ending {
   int status = 0;  // exit status
   int signal = 0;  // that killed it, or 0
+  int process = 0;
 };
 
 // Starts `command` with `environment` added and waits for it. Signals sent to this process go to the child.
 // Throws Error{not_found} when there is no such program.
 Ending run_child(const std::vector<std::string>& command, const std::vector<std::string>& environment);
+
+// A file of this process that may not grow (RLIMIT_FSIZE) is an error of the write from now on; children have it
+// as it was.
+void take_size_limits_as_errors();
 
 // Ends this process as the child ended: same status, or same signal.
 int end_like(const Ending& ending);

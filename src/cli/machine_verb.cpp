@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,7 +17,9 @@
 #include "machine/describe/describe.hpp"
 #include "machine/discover/check.hpp"
 #include "machine/discover/discovery.hpp"
+#include "machine/file/machine_file.hpp"
 #include "machine/measure/measure.hpp"
+#include "machine/nearest_name.hpp"
 #include "memory/ledger/view.hpp"
 #include "transfer/measure/measure_copiers.hpp"
 
@@ -151,6 +154,16 @@ int show(const std::string& name, bool json) {
   return 0;
 }
 
+// Of what there is to do beside showing a machine.
+void refuse_mistyped(const std::string& name) {
+  if (name.find('/') != std::string::npos || name.ends_with(".toml")) return;
+  const auto nearest = machine::nearest_name(name, {"measure", "check", "orderings"});
+  const auto shipped = machine::shipped_machines();
+  if (nearest.empty() || std::ranges::find(shipped, name) != shipped.end()) return;
+  throw Error(Code::invalid,
+              "there is no machine '" + name + "'; did you mean 'terrace machine " + nearest + "'?");
+}
+
 }  // namespace
 
 int machine_verb(int argc, char** argv) {
@@ -179,6 +192,7 @@ int machine_verb(int argc, char** argv) {
   if (name == "orderings") return show_orderings(given, json);
   if (!given.empty()) throw Error(Code::invalid, "--machine belongs to terrace machine orderings");
   if (name == "check") return check(json);
+  refuse_mistyped(name);
   return show(name, json);
 }
 

@@ -79,6 +79,7 @@ int dispatch(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  terrace::cli::take_size_limits_as_errors();
   try {
     return dispatch(argc, argv);
   } catch (const terrace::Error& error) {

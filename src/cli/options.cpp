@@ -3,8 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <sstream>
 
+#include "cli/option_pairs.hpp"
 #include "cli/parse.hpp"
 #include "core/error.hpp"
 #include "strategy/planner.hpp"
@@ -37,7 +39,9 @@ constexpr VerbText k_verbs[] = {
      "its "
      "sisters for accesses to be seen."},
     {"run", "run a program with its data placed",
-     "Examples:\n  terrace run --plan plan.toml -- ./app\n  terrace run --fast 16GiB -- mpirun -n 4 ./app"},
+     "Examples:\n  terrace run --plan plan.toml -- ./app\n  terrace run --fast 16GiB -- mpirun -n 4 ./app\n"
+     "  terrace run --memory 4GiB --spill /scratch -- ./app   more data than memory: the rest is in a file\n"
+     "  terrace run --intent bandwidth -- ./app               large data by an ordering of the machine"},
     {"simulate", "run a program in virtual time on a machine file",
      "Examples:\n  terrace simulate --machine unimem-bw2 --fast 64MiB -- ./cg --class W\n  terrace simulate "
      "--machine unimem-lat4 --config 'label=slow planner=slow-only' --config 'label=auto fast=8MiB' -- ./cg"},
@@ -101,15 +105,16 @@ bool yes_or_no(const std::string& key, const std::string& value) {
   throw Error(Code::invalid, "--config: '" + key + "=" + value + "' is neither yes nor no");
 }
 
-// Nobody plans beside an intent, and there is nothing to plan from.
-void check_beside_intent(const CLI::App& app) {
-  for (const char* other :
-       {"--plan", "--better-plan", "--planner", "--hints", "--let", "--memory", "--spill", "--phases", "--loop",
-        "--sample", "--progress", "--collector", "--output", "--json", "--keep-journals"})
-    if (app.get_option(other)->count() > 0)
-      throw Error(
-          Code::invalid,
-          std::string(other) + " beside --intent: data are placed by an intent alone; leave one of them out");
+// Says what is wrong in plain words, where the library's own check writes the largest number there is.
+CLI::Validator number(bool zero_too) {
+  const auto problem = [zero_too](const std::string& text) -> std::string {
+    char* end = nullptr;
+    const auto value = std::strtod(text.c_str(), &end);
+    const bool is_number = end != text.c_str() && *end == '\0' && value < 1e15;
+    if (is_number && (value > 0 || (zero_too && value == 0))) return {};
+    return "'" + text + "' is not " + (zero_too ? "0 or " : "") + "a positive number";
+  };
+  return {problem, zero_too ? "NONNEGATIVE" : "POSITIVE"};
 }
 
 }  // namespace
@@ -195,7 +200,7 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   app.add_option("--domain", configuration.domain, "domain that the program runs in")->capture_default_str();
   app.add_option("--sample", options.sample_cycles,
                  "cycles between two samples of the collector; default: the collector's own")
-      ->check(CLI::PositiveNumber);
+      ->check(number(false));
   app.add_option("--progress", options.progress,
                  "what plans' segments begin by: " + names_in_words(names_of(observe::progresses())))
       ->default_str("the plan's, else " + (verb == "run"
@@ -209,7 +214,7 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   if (verb == "record") {
     app.add_option("--every", every,
                    "follow the main loop's first two iterations, then one of every N; 1 for all; default 16")
-        ->check(CLI::PositiveNumber);
+        ->check(number(false));
   } else {
     app.add_option("--budget,-b", configuration.budget, "bytes allowed of each kind: hbm=16GiB,cxl=64GiB");
     app.add_option("--fast,-f", configuration.fast, "bytes allowed of the fastest kind");
@@ -237,7 +242,7 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
     app.add_option("--report-every", options.report_every,
                    "with --memory, say every so many seconds how it goes; 0: never")
         ->type_name("SECONDS")
-        ->check(CLI::NonNegativeNumber)
+        ->check(number(true))
         ->default_str("10 on a terminal, else 0");
     app.add_option("--intent", options.intent,
                    "place the program's large data by an ordering of the machine: bandwidth, latency, capacity, "
@@ -286,8 +291,12 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   app.add_flag("--quiet,-q", options.quiet, "print no summary");
   app.add_flag("--keep-journals", options.keep_journals, "leave the journals beside the profile");
   if (!parse_words(app, verb, argc, argv)) return std::nullopt;
-  if (!options.intent.empty()) check_beside_intent(app);
+  check_pairs(app, verb);
   for (const auto& one : configurations) options.configurations.push_back(parse_configuration(one, configuration));
+  if (simulated) {
+    if (configurations.empty()) check_over_file(configuration);
+    for (const auto& one : options.configurations) check_over_file(one);
+  }
   if (replayed) return options;
   if (verb == "record") options.every = followed_every(every, options);
   options.command = app.remaining();

@@ -3,8 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/magic.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +15,7 @@
 #include "cli/core_time_option.hpp"
 #include "cli/loop_names.hpp"
 #include "cli/phase_names.hpp"
+#include "cli/spill_option.hpp"
 #include "core/segment_name.hpp"
 #include "machine/discover/cache_sizes.hpp"
 #include "machine/discover/discovery.hpp"
@@ -37,8 +36,6 @@
 namespace terrace::cli {
 
 namespace {
-
-constexpr Bytes k_least_memory{64ULL << 20};  // --memory
 
 machine::Machine load_machine(const std::string& name) {
   return name.empty() ? machine::discover() : machine::load_machine(name).machine;
@@ -85,7 +82,8 @@ Bytes memory_of(const ConfigurationOptions& options, const runtime::SessionConfi
   const auto memory = parse_bytes(options.memory);
   const auto least = transfer::spill_limits::k_least * Bytes{k_huge_page};
   if (memory < least)
-    throw Error(Code::invalid, "--memory " + options.memory + ": at least " + format(least) + " is needed");
+    throw Error(Code::invalid,
+                "--memory " + as_understood(options.memory) + ": at least " + format(least) + " is needed");
   if (const auto reason = sim::why_no_file(configuration.machine, configuration.domain); !reason.empty())
     throw Error(Code::invalid, "--memory: " + reason);
   return memory;
@@ -273,29 +271,19 @@ std::string create_recording(const std::string& path) {
   return std::filesystem::absolute(path).string();
 }
 
-// Where memory has the rest of its data.
-runtime::SpillSpec spill_of(const LaunchOptions& options) {
-  if (options.verb != "run") return {};
-  if (options.configuration.memory.empty()) {
-    if (!options.spill.empty())
-      throw Error(Code::invalid, "--spill " + options.spill + ": say with --memory how much memory there is");
-    return {};
-  }
-  const auto* const temporary = std::getenv("TMPDIR");
-  const std::string folder = !options.spill.empty()    ? options.spill
-                             : temporary && *temporary ? temporary
-                                                       : "/var/tmp";
-  runtime::SpillSpec spec{std::filesystem::absolute(folder).string(), parse_bytes(options.configuration.memory)};
-  if (spec.memory < k_least_memory)
-    throw Error(Code::invalid, "--memory " + options.configuration.memory + ": at least " +
-                                   format(k_least_memory) + " is needed");
-  if (!std::filesystem::is_directory(folder) || access(folder.c_str(), W_OK) != 0)
-    throw Error(Code::invalid, "--spill " + folder + ": it is no folder that can be written to");
-  struct statfs system {};
-  if (statfs(folder.c_str(), &system) == 0 && (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC))
-    throw Error(Code::invalid,
-                "--spill " + folder + ": what is there is in memory itself; name a folder on a disk");
-  return spec;
+// A place by intent is a node of this machine.
+void check_nodes(const machine::Machine& machine) {
+  const auto here = machine::discover();
+  std::string nodes;
+  for (const auto& place : here.places()) nodes += (nodes.empty() ? "" : ", ") + std::to_string(place.numa_node);
+  for (const auto& place : machine.places())
+    if (std::ranges::find(here.places(), place.numa_node, &machine::Place::numa_node) == here.places().end())
+      throw Error(Code::invalid,
+                  fmt::format("--machine {}: its place '{}' is {}, and this machine has {}; --intent places on "
+                              "the nodes of this machine",
+                              machine.name(), place.name,
+                              place.numa_node < 0 ? "no node" : "node " + std::to_string(place.numa_node),
+                              (here.places().size() > 1 ? "nodes " : "node ") + nodes));
 }
 
 // By intent nobody plans, and what is small stays where the kernel puts it.
@@ -304,6 +292,7 @@ void place_by_intent(const LaunchOptions& options, runtime::Session& session) {
   if (!session.intent.is_wanted()) return;
   auto& configuration = session.configurations.front();
   const auto& machine = configuration.machine;
+  if (!options.configuration.machine.empty()) check_nodes(machine);
   try {
     machine::standings(machine, machine.domains()[configuration.domain].initiator, options.intent);
   } catch (const Error& error) {
@@ -349,7 +338,7 @@ runtime::Session build_session(const LaunchOptions& options, const std::string& 
   // A recording has its names and phases.
   if (options.verb == "replay") return session;
   session.sample_every = options.every;
-  session.spill = spill_of(options);
+  session.spill = spill_of(options, sentences);
   place_by_intent(options, session);
   // A cache of lines has to tell a chunk's lines apart, and memory over a file its pages.
   const auto cached = [](const runtime::SessionConfiguration& configuration) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,23 +19,94 @@ namespace terrace::cli {
 
 namespace {
 
-std::string line_of(const transfer::SpillCounts& counts, const runtime::SpillSpec& spec) {
-  const auto foreseen = static_cast<double>(counts.foreseen.load());
-  const auto loads = foreseen + static_cast<double>(counts.demanded.load());
-  auto line =
-      fmt::format("{} of data in {} of memory: read {} and wrote {} in {}", format(Bytes{counts.most}),
-                  format(spec.memory), format(Bytes{counts.read}), format(Bytes{counts.written}), spec.folder);
-  if (loads > 0) line += fmt::format("; {:.0f} % of what was read was read ahead", 100 * foreseen / loads);
-  line += fmt::format("; the disk was busy for {:.3g} s, the program waited {:.3g} s for it",
-                      static_cast<double>(counts.busy.load()) * 1e-9,
-                      static_cast<double>(counts.waited.load()) * 1e-9);
-  if (counts.given > 0)
-    line += fmt::format("; {} were touched in no order, and paged by the kernel", format(Bytes{counts.given}));
-  if (counts.beside > 0)
+constexpr std::size_t k_single = 4;  // more processes have one line
+
+std::string bytes(std::uint64_t value) { return format(Bytes{value}); }
+double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
+std::string name_of(const SpilledProcess& one) { return fmt::format("{} ({})", one.program, one.process); }
+
+// What is in memory beyond the limit, but for blocks that had no room: they are told of apart.
+std::uint64_t beside(const SpilledProcess& one) { return one.beside - std::min(one.beside, one.refused); }
+
+std::string read_ahead(const SpilledProcess& one) {
+  const auto foreseen = static_cast<double>(one.foreseen);
+  const auto loads = foreseen + static_cast<double>(one.demanded);
+  return loads > 0 ? fmt::format("; {:.0f} % of what was read was read ahead", 100 * foreseen / loads) : "";
+}
+
+std::string of_blocks(const SpilledProcess& one) {
+  std::string text;
+  if (one.given > 0)
+    text += fmt::format(
+        "; {} were touched in no order, and paged by the kernel (what it reads and writes for them is not "
+        "counted)",
+        bytes(one.given));
+  if (one.refused > 0)
+    text += fmt::format("; blocks of {} in all had no room in the file and stayed in memory", bytes(one.refused));
+  return text;
+}
+
+std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
+  // Nearly all of what it has in memory is not Terrace's to move.
+  if (beside(one) > 0 && one.most < spec.memory.value / 4)
+    return fmt::format(
+        "little of its data can be in the file, {}: {} beyond the limit are in small blocks and in what is not "
+        "taken over, as static data, stacks, and mappings that are shared, of files, or without rights at first"
+        "{}",
+        bytes(one.most), bytes(beside(one)), of_blocks(one));
+  auto line = fmt::format("{} of data in {} of memory: read {} and wrote {} in {}{}", bytes(one.most),
+                          format(spec.memory), bytes(one.read), bytes(one.written), spec.folder, read_ahead(one));
+  line += fmt::format("; the disk was busy for {:.3g} s, threads waited {:.3g} s for it in all", seconds(one.busy),
+                      seconds(one.waited));
+  line += of_blocks(one);
+  if (beside(one) > 0)
     line += fmt::format("; {} beyond the limit are in small blocks and in what else has to be in memory",
-                        format(Bytes{counts.beside}));
-  if (counts.over > 0) line += fmt::format("; {} beyond the limit stayed in memory", format(Bytes{counts.over}));
+                        bytes(beside(one)));
+  if (one.over > 0) line += fmt::format("; {} beyond the limit stayed in memory", bytes(one.over));
   return line;
+}
+
+SpilledProcess sum_of(const std::vector<SpilledProcess>& processes) {
+  SpilledProcess sum;
+  for (const auto& one : processes)
+    for (const auto count :
+         {&SpilledProcess::most, &SpilledProcess::read, &SpilledProcess::written, &SpilledProcess::foreseen,
+          &SpilledProcess::demanded, &SpilledProcess::busy, &SpilledProcess::waited, &SpilledProcess::given,
+          &SpilledProcess::refused, &SpilledProcess::beside, &SpilledProcess::over})
+      sum.*count += one.*count;
+  return sum;
+}
+
+std::string line_of_all(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec) {
+  const auto sum = sum_of(processes);
+  const auto [least, most] = std::ranges::minmax_element(processes, {}, &SpilledProcess::waited);
+  auto line = fmt::format(
+      "{} processes, {} of data in {} of memory each: read {} and wrote {} in {}{}; threads waited {:.3g} s for "
+      "it "
+      "in all, those of {} most, {:.3g} s, those of {} least, {:.3g} s{}",
+      processes.size(), bytes(sum.most), format(spec.memory), bytes(sum.read), bytes(sum.written), spec.folder,
+      read_ahead(sum), seconds(sum.waited), name_of(*most), seconds(most->waited), name_of(*least),
+      seconds(least->waited), of_blocks(sum));
+  const auto worst = std::ranges::max_element(processes, {}, beside);
+  if (beside(*worst) > 0)
+    line += fmt::format("; {} beyond the limit are in small blocks and in what else has to be in memory, of {}",
+                        bytes(beside(*worst)), name_of(*worst));
+  return line;
+}
+
+std::string line_of_none(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec,
+                         Bytes peak) {
+  const auto most = std::ranges::max_element(processes, {}, &SpilledProcess::most)->most;
+  // A process may be large for too short a time to be seen.
+  if (peak.value > spec.memory.value + spec.memory.value / 4)
+    return fmt::format("a process had {} in memory, more than {}: little of its data was taken over, {} at most",
+                       format(peak), format(spec.memory), bytes(most));
+  if (most == 0)
+    return fmt::format("all data fitted into {} of memory; none of them was taken over", format(spec.memory));
+  if (processes.size() == 1)
+    return fmt::format("all of its data fitted into {} of memory: {}", format(spec.memory), bytes(most));
+  return fmt::format("all of its data fitted: {} processes, {} of memory each, {} of data at most",
+                     processes.size(), format(spec.memory), bytes(most));
 }
 
 std::string rate(std::uint64_t bytes, double seconds) {
@@ -42,16 +115,58 @@ std::string rate(std::uint64_t bytes, double seconds) {
 
 }  // namespace
 
-void tell_of_spill(const std::filesystem::path& folder, const runtime::SpillSpec& spec, bool quiet) {
-  std::vector<std::string> lines;
-  for_each_process<transfer::SpillCounts>(
-      folder, runtime::k_spill_counts, [&](const transfer::SpillCounts& counts) {
-        if (counts.written > 0 || counts.read > 0 || counts.over > 0 || counts.beside > 0)
-          lines.push_back(line_of(counts, spec));
-      });
-  std::ranges::sort(lines);
-  for (const auto& line : lines)
-    if (!quiet) fmt::print(stderr, "terrace: {}\n", line);
+std::vector<SpilledProcess> spilled_processes(const std::filesystem::path& folder) {
+  std::vector<SpilledProcess> all;
+  for_each_process<transfer::SpillCounts>(folder, runtime::k_spill_counts,
+                                          [&](const transfer::SpillCounts& counts) {
+                                            if (!counts.begun) return;
+                                            const auto end = std::ranges::find(counts.program, '\0');
+                                            all.push_back({.program = std::string(counts.program.begin(), end),
+                                                           .process = counts.process,
+                                                           .most = counts.most,
+                                                           .read = counts.read,
+                                                           .written = counts.written,
+                                                           .foreseen = counts.foreseen,
+                                                           .demanded = counts.demanded,
+                                                           .busy = counts.busy,
+                                                           .waited = counts.waited,
+                                                           .given = counts.most_given,
+                                                           .refused = counts.refused,
+                                                           .beside = counts.beside,
+                                                           .over = counts.over});
+                                          });
+  std::ranges::sort(all, {}, &SpilledProcess::process);
+  return all;
+}
+
+void tell_of_spill(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec, Bytes peak) {
+  if (processes.empty()) return;
+  std::vector<SpilledProcess> told;
+  std::ranges::copy_if(processes, std::back_inserter(told), &SpilledProcess::had_too_little);
+  if (told.empty())
+    fmt::print(stderr, "terrace: {}\n", line_of_none(processes, spec, peak));
+  else if (told.size() > k_single)
+    fmt::print(stderr, "terrace: {}\n", line_of_all(told, spec));
+  else
+    for (const auto& one : told)
+      fmt::print(stderr, "terrace: {}{}\n", processes.size() > 1 ? name_of(one) + ": " : "", line_of(one, spec));
+}
+
+std::string spill_json(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec) {
+  const auto sum = sum_of(processes);
+  return nlohmann::ordered_json{{"processes", processes.size()},
+                                {"memory_bytes", spec.memory.value},
+                                {"data_bytes", sum.most},
+                                {"read_bytes", sum.read},
+                                {"written_bytes", sum.written},
+                                {"foreseen_chunks", sum.foreseen},
+                                {"demanded_chunks", sum.demanded},
+                                {"busy_s", seconds(sum.busy)},
+                                {"threads_waited_s", seconds(sum.waited)},
+                                {"given_bytes", sum.given},
+                                {"refused_bytes", sum.refused},
+                                {"beyond_bytes", sum.beside + sum.over}}
+      .dump();
 }
 
 SpillReports::SpillReports(std::filesystem::path folder, const runtime::SpillSpec& spec, double seconds)
@@ -75,12 +190,12 @@ SpillReports::Totals SpillReports::totals() const {
 void SpillReports::report() {
   const auto now = totals();
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begun_;
-  fmt::print(
-      stderr,
-      "terrace: {:.0f} s: {} of data in {} of memory; reading {}, writing {}, waiting {:.0f} % of the time\n",
-      time.count(), format(Bytes{now.content}), format(spec_.memory), rate(now.read - before_.read, seconds_),
-      rate(now.written - before_.written, seconds_),
-      100e-9 * static_cast<double>(now.waited - before_.waited) / seconds_);
+  fmt::print(stderr,
+             "terrace: {:.0f} s: {} of data in {} of memory; reading {}, writing {}, threads waiting on average: "
+             "{:.2g}\n",
+             time.count(), format(Bytes{now.content}), format(spec_.memory),
+             rate(now.read - before_.read, seconds_), rate(now.written - before_.written, seconds_),
+             1e-9 * static_cast<double>(now.waited - before_.waited) / seconds_);
   before_ = now;
 }
 

@@ -4,14 +4,36 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "cli/periodic.hpp"
 #include "runtime/session/session.hpp"
 
 namespace terrace::cli {
 
-// Prints a line for each process that had more data than memory, from the counts in the folder.
-void tell_of_spill(const std::filesystem::path& folder, const runtime::SpillSpec& spec, bool quiet);
+// A process that had a file beside its memory. Bytes and nanoseconds, as transfer::SpillCounts has them.
+struct SpilledProcess {
+  std::string program;
+  int process = 0;
+  std::uint64_t most = 0, read = 0, written = 0, foreseen = 0, demanded = 0, busy = 0, waited = 0, given = 0,
+                refused = 0, beside = 0, over = 0;
+
+  // Not all of its data were in memory, or not all of that within the limit.
+  [[nodiscard]] bool had_too_little() const {
+    return written > 0 || read > 0 || over > 0 || beside > 0 || refused > 0;
+  }
+};
+
+// Of the counts in a job's folder, by the process's number.
+std::vector<SpilledProcess> spilled_processes(const std::filesystem::path& folder);
+
+// Prints a line for each process that had more data than memory; where many had, one for all; where none had, that
+// all data fitted. `peak`: what the largest process of the job had in memory.
+void tell_of_spill(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec, Bytes peak);
+
+// The same as a JSON object.
+std::string spill_json(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec);
 
 // How it goes, in a line every so often while the program runs: what was read, written and waited for since the
 // last one, of all its processes together.

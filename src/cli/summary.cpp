@@ -111,8 +111,9 @@ std::string small_loop(const std::string& path, std::int64_t run) {
 // Where no main loop was. Advice is for a program that ended and has not got to its loop: where functions were
 // named, or the process did not end, a line of its own says so.
 std::string what_was_seen(const LoopSummary& loop, const std::string& path, bool is_whole,
-                          const std::string& advice) {
-  if (auto hooks = noted(path, loop.run, "no access was seen"); !hooks.empty()) return hooks;
+                          const std::string& advice, bool wants_accesses) {
+  const std::string k_no_access = "no access was seen";
+  if (auto hooks = noted(path, loop.run, k_no_access); !hooks.empty()) return wants_accesses ? hooks : k_no_access;
   const std::string k_none = "no main loop was seen";
   const std::string k_found = "no main loop was found";
   if (const auto seen = noted(path, loop.run, k_found); !seen.empty()) return k_none + seen.substr(k_found.size());
@@ -235,6 +236,7 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
                            {"least_s", spilled->least_time},
                            {"waited_s", spilled->waited},
                            {"given_bytes", spilled->given}};
+    if (!closing.over_file.empty()) line["over_file"] = nlohmann::ordered_json::parse(closing.over_file);
     fmt::print(stderr, "{}\n", line.dump());
     return;
   }
@@ -246,9 +248,10 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
                merged.path);
   else
     fmt::print(stderr, "terrace: {}{}; profile in {}\n", name,
-               what_was_seen(loop, merged.path, merged.incomplete == 0, closing.advice), merged.path);
+               what_was_seen(loop, merged.path, merged.incomplete == 0, closing.advice, closing.over_file.empty()),
+               merged.path);
   if (spilled) print_in_file(*spilled, name);
-  print_what_went_wrong(loop, merged.path);
+  if (closing.over_file.empty()) print_what_went_wrong(loop, merged.path);
   if (loop.observed < loop.iterations)
     fmt::print(stderr, "terrace: observed {} of {} iterations; the others count as the last one observed\n",
                loop.observed, loop.iterations);

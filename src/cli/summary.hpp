@@ -14,7 +14,8 @@ struct Closing {
   std::string label;
   bool quiet = false;
   bool json = false;
-  std::string advice;  // what to do where no main loop was seen
+  std::string advice;     // what to do where no main loop was seen
+  std::string over_file;  // of real memory over a file, as JSON; "": there was none. Then nobody needs accesses
 };
 void print_closing(const profile::MergeSummary& merged, const Closing& closing);
 

@@ -51,8 +51,9 @@ struct BytesPerSecond {
 constexpr BytesPerSecond operator*(double f, BytesPerSecond b) { return {f * b.value}; }
 constexpr Seconds operator/(Bytes b, BytesPerSecond r) { return {static_cast<double>(b.value) / r.value}; }
 
-// "64MiB", "1.5GiB", "200MB", "4096", "4096B": IEC units are powers of two, SI units powers of ten.
-// Throws Error{Code::invalid} with the text and the accepted units when it cannot be read.
+// "64MiB", "1.5GiB", "200MB", "4096", "4096B": IEC units are powers of two, SI units powers of ten; a letter
+// alone, "4G", is an IEC unit. Upper and lower case are the same. Throws Error{Code::invalid} with the text and
+// the accepted units when it cannot be read.
 Bytes parse_bytes(std::string_view text);
 // "250ps", "86ns", "1.5us", "2ms", "3s".
 Seconds parse_seconds(std::string_view text);

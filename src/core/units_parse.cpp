@@ -3,6 +3,7 @@
 //
 // Apart from the printing, because reading a double takes libm, and the library inside users' processes, which
 // never reads one, depends on libc alone.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -20,8 +21,13 @@ struct Quantity {
   Unit unit;
 };
 
+bool is_same(std::string_view name, std::string_view other, bool any_case) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::ranges::equal(name, other, [&](char a, char b) { return any_case ? lower(a) == lower(b) : a == b; });
+}
+
 // Splits "1.5 GiB" into its number and its unit; nothing when the number is not one or the unit not known.
-std::optional<Quantity> split(std::string_view text, std::span<const Unit> units) {
+std::optional<Quantity> split(std::string_view text, std::span<const Unit> units, bool any_case = false) {
   std::size_t end = 0;
   while (end < text.size() && ((text[end] >= '0' && text[end] <= '9') || text[end] == '.')) ++end;
   const auto number = text.substr(0, end);
@@ -29,7 +35,7 @@ std::optional<Quantity> split(std::string_view text, std::span<const Unit> units
   const auto name = text.substr(end);
   if (number.empty()) return std::nullopt;
   for (const auto& unit : units) {
-    if (unit.name == name) return Quantity{number, unit};
+    if (is_same(unit.name, name, any_case)) return Quantity{number, unit};
   }
   return std::nullopt;
 }
@@ -58,7 +64,7 @@ std::uint64_t nearest_whole(double value) {
 Bytes parse_bytes(std::string_view text) {
   static constexpr const char* k_what = "a size";
   static constexpr const char* k_example = "16GiB, 64MiB or 200MB";
-  const auto quantity = split(text, k_byte_units);
+  const auto quantity = split(text, k_byte_units, true);
   if (!quantity) refuse(text, k_what, k_example);
   // A whole number stays whole: a double holds only 53 bits of it.
   std::uint64_t whole = 0;

@@ -15,7 +15,8 @@ struct Unit {
 inline constexpr std::array k_byte_units{
     Unit{"", 0, 0},     Unit{"B", 0, 0},    Unit{"KiB", 0, 10}, Unit{"MiB", 0, 20}, Unit{"GiB", 0, 30},
     Unit{"TiB", 0, 40}, Unit{"PiB", 0, 50}, Unit{"kB", 3, 0},   Unit{"KB", 3, 0},   Unit{"MB", 6, 0},
-    Unit{"GB", 9, 0},   Unit{"TB", 12, 0},  Unit{"PB", 15, 0}};
+    Unit{"GB", 9, 0},   Unit{"TB", 12, 0},  Unit{"PB", 15, 0},  Unit{"K", 0, 10},   Unit{"M", 0, 20},
+    Unit{"G", 0, 30},   Unit{"T", 0, 40},   Unit{"P", 0, 50}};
 inline constexpr std::array k_second_units{Unit{"ps", -12, 0}, Unit{"ns", -9, 0}, Unit{"us", -6, 0},
                                            Unit{"ms", -3, 0}, Unit{"s", 0, 0}};
 inline constexpr std::array k_bandwidth_units{

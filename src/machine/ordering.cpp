@@ -225,9 +225,10 @@ std::vector<Standing> standings(const Machine& machine, InitiatorId initiator, s
   const auto known = intents(machine);
   if (std::ranges::find(known, intent) != known.end()) return normal();
   const auto nearest = nearest_name(intent, known);
-  throw Error(Code::not_found, "machine '" + machine.name() + "' has no intent '" + std::string(intent) + "'" +
-                                   (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") + "; there are " +
-                                   listed(known));
+  throw Error(Code::not_found,
+              "machine '" + machine.name() + "' has no intent '" + std::string(intent) + "'" +
+                  (nearest.empty() ? "; there are " : "; did you mean '" + nearest + "'? There are ") +
+                  listed(known));
 }
 
 std::vector<std::vector<PlaceId>> ordering(const Machine& machine, InitiatorId initiator,

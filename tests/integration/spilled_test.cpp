@@ -83,10 +83,13 @@ TEST_F(Spilled, FortransArraysMayBeLargerThanMemory) {
 }
 #endif
 
-TEST_F(Spilled, WhatFitsIsNotWrittenAndNothingIsSaid) {
+TEST_F(Spilled, WhatFitsIsNotWrittenAndThatIsSaid) {
   const auto done = with("512MiB", TERRACE_LARGE_DATA " 64");
   EXPECT_EQ(done.status, 0);
   EXPECT_EQ(done.output.find("of data in"), std::string::npos) << done.output;
+  EXPECT_NE(done.output.find("terrace: all of its data fitted: 2 processes, 512MiB of memory each, 64MiB of data"),
+            std::string::npos)
+      << done.output;
 }
 
 TEST_F(Spilled, SaysHowItGoes) {

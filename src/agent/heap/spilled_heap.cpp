@@ -27,8 +27,8 @@ transfer::Spill::Parts in(const memory::RegionSpace& space, transfer::Spill::Par
 
 }  // namespace
 
-SpilledHeap::SpilledHeap(Bytes reserve, transfer::Spill::Parts parts)
-    : space_(reserve, k_chunk), spill_(in(space_, std::move(parts))), process_(getpid()) {}
+SpilledHeap::SpilledHeap(Bytes reserve, transfer::Spill::Parts parts, void (*no_room)(std::size_t size))
+    : space_(reserve, k_chunk), spill_(in(space_, std::move(parts))), no_room_(no_room), process_(getpid()) {}
 
 bool SpilledHeap::is_here() const noexcept { return getpid() == process_; }
 
@@ -55,7 +55,10 @@ SpilledHeap::Span SpilledHeap::clip(std::uint64_t start, std::uint64_t end) cons
 
 void* SpilledHeap::obtain(std::size_t size, std::size_t alignment, Kind kind, std::size_t length) noexcept {
   void* const block = space_.allocate(size, alignment);
-  if (!block) return nullptr;
+  if (!block) {
+    if (no_room_) no_room_(size);
+    return nullptr;
+  }
   const auto start = reinterpret_cast<std::uint64_t>(block);
   spill_.reserve(start, space_.find(block).size);
   try {

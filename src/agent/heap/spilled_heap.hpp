@@ -29,8 +29,9 @@ class SpilledHeap {
 
   static constexpr std::size_t k_at_once = transfer::Spill::k_at_once;
 
-  // At most `reserve` bytes of blocks. `parts` without base and size. Throws Error{failed}, as Spill does.
-  SpilledHeap(Bytes reserve, transfer::Spill::Parts parts);
+  // At most `reserve` bytes of blocks. `parts` without base and size. `no_room` is called for each block that
+  // there is no room for. Throws Error{failed}, as Spill does.
+  SpilledHeap(Bytes reserve, transfer::Spill::Parts parts, void (*no_room)(std::size_t size) = nullptr);
 
   // Zeros; nullptr where there is no room: the caller asks the next allocator.
   void* allocate(std::size_t size, std::size_t alignment) noexcept;
@@ -103,6 +104,7 @@ class SpilledHeap {
 
   memory::RegionSpace space_;
   transfer::Spill spill_;
+  void (*no_room_)(std::size_t size);
   pid_t process_;
   mutable std::mutex mutex_;      // before the space's own
   MappedRanges ranges_;           // the program's

@@ -91,9 +91,10 @@ fs::path find_machine(const std::string& name) {
   std::string all;
   for (const auto& known : names) all += (all.empty() ? "" : ", ") + known;
   throw Error(Code::not_found, "there is no machine '" + name + "'" +
-                                   (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") +
-                                   (all.empty() ? "; set TERRACE_MACHINES to the folder of the machine files"
-                                                : "; there are " + all + ", or give the path of a file"));
+                                   (nearest.empty() ? "; " : "; did you mean '" + nearest + "'? ") +
+                                   (all.empty()       ? "set TERRACE_MACHINES to the folder of the machine files"
+                                    : nearest.empty() ? "there are " + all + ", or give the path of a file"
+                                                      : "There are " + all + ", or give the path of a file"));
 }
 
 Machine with_copier(const Machine& machine, const std::string& name) {

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@ namespace terrace::memory {
 namespace {
 
 constexpr std::string_view k_ending = ".ledger";
+constexpr std::string_view k_part = ".part";
 constexpr std::size_t k_longest_name = 64;
 
 std::string variable_or(const char* name, const char* otherwise) {
@@ -36,6 +38,17 @@ std::string problem_with(const std::string& path) {
   if (!known || status.st_uid != ::geteuid()) return "it belongs to another user";
   if ((status.st_mode & 077) != 0) return "others may enter it; its mode has to be 0700";
   return ::access(path.c_str(), W_OK | X_OK) == 0 ? "" : std::strerror(errno);
+}
+
+template <class Body>
+void for_each_file(Body&& body) {
+  for (const auto& folder : ledger_folders()) {
+    if (!problem_with(folder).empty()) continue;
+    DIR* const list = ::opendir(folder.c_str());
+    if (!list) continue;
+    while (const auto* entry = ::readdir(list)) body(folder, std::string_view(entry->d_name));
+    ::closedir(list);
+  }
 }
 
 }  // namespace
@@ -63,17 +76,25 @@ std::string make_ledger_folder() {
 
 std::vector<std::string> ledger_paths() {
   std::vector<std::string> paths;
-  for (const auto& folder : ledger_folders()) {
-    if (!problem_with(folder).empty()) continue;
-    DIR* const list = ::opendir(folder.c_str());
-    if (!list) continue;
-    while (const auto* entry = ::readdir(list))
-      if (std::string_view(entry->d_name).ends_with(k_ending)) paths.push_back(folder + "/" + entry->d_name);
-    ::closedir(list);
-  }
+  for_each_file([&](const std::string& folder, std::string_view name) {
+    if (name.ends_with(k_ending)) paths.push_back(folder + "/" + std::string(name));
+  });
   std::ranges::sort(paths);
   paths.erase(std::ranges::unique(paths).begin(), paths.end());
   return paths;
+}
+
+std::string ledger_part_name(const std::string& path) { return path + "." + std::to_string(::getpid()) + ".part"; }
+
+void remove_left_parts() {
+  for_each_file([](const std::string& folder, std::string_view name) {
+    if (!name.ends_with(k_part) || name.find(std::string(k_ending) + ".") == std::string_view::npos) return;
+    const auto stem = name.substr(0, name.size() - k_part.size());
+    const auto number = std::string(stem.substr(stem.rfind('.') + 1));
+    const auto process = static_cast<pid_t>(std::strtol(number.c_str(), nullptr, 10));
+    if (process > 0 && ::kill(process, 0) != 0 && errno == ESRCH)
+      ::unlink((folder + "/" + std::string(name)).c_str());
+  });
 }
 
 std::string ledger_file_name(const std::string& job) {

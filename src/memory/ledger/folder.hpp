@@ -14,6 +14,11 @@ std::string make_ledger_folder();
 // Paths of the files there; whether each is a ledger shows when it is opened.
 std::vector<std::string> ledger_paths();
 
+// Where this process writes a ledger before it has its place.
+std::string ledger_part_name(const std::string& path);
+// Those of processes that died meanwhile.
+void remove_left_parts();
+
 // A job's name as part of a file's.
 std::string ledger_file_name(const std::string& job);
 

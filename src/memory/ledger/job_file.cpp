@@ -99,7 +99,7 @@ JobFile::JobFile(const std::string& folder, const JobTitle& title)
 
 // It has its place when it is whole. False where there is one already.
 bool JobFile::create(const JobTitle& title) {
-  const auto beside = path_ + "." + std::to_string(::getpid()) + ".part";
+  const auto beside = ledger_part_name(path_);
   ::unlink(beside.c_str());
   file_ = ::open(beside.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   bool made = file_ >= 0 && ::fchmod(file_, 0600) == 0 && ::ftruncate(file_, sizeof(LedgerPage)) == 0;
@@ -161,6 +161,7 @@ JobFile::~JobFile() {
 }
 
 void remove_stale_ledgers() {
+  remove_left_parts();
   for (const auto& path : ledger_paths()) {
     const int file = open_ledger(path);
     if (file < 0) continue;

@@ -235,6 +235,7 @@ void Spill::keep_account() noexcept {
   set(counts_->content, (content_ + given_) * k_chunk);
   grow(counts_->most, (content_ + given_) * k_chunk);
   set(counts_->given, given_ * k_chunk);
+  grow(counts_->most_given, given_ * k_chunk);
   grow(counts_->beside, beside_);
   set(counts_->in_memory, pool_->pages() * k_chunk);
   set(counts_->limit, pool_->limit() * k_chunk);

@@ -1,6 +1,7 @@
 // What became of spilled memory, in a page that several processes may see. Bytes, chunks and nanoseconds.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -20,6 +21,11 @@ struct SpillCounts {
   std::atomic<std::uint64_t> busy;              // time in which something was read or written: nanoseconds
   std::atomic<std::uint64_t> beside;            // bytes beyond the limit that are in no chunk, at most
   std::atomic<std::uint64_t> over;              // bytes of memory beyond the limit, at most
+  std::atomic<std::uint64_t> most_given;        // of `given`
+  std::atomic<std::uint64_t> refused;           // bytes of blocks that file and memory have no room for, in all
+  std::atomic<bool> begun;                      // else the process has its memory as without a file
+  std::atomic<std::int32_t> process;            // its number
+  std::array<char, 32> program;                 // and its name; set before `begun`
 };
 
 }  // namespace terrace::transfer

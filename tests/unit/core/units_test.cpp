@@ -17,6 +17,10 @@ TEST(ParseBytes, ReadsIecAsPowersOfTwoAndSiAsPowersOfTen) {
   EXPECT_EQ(parse_bytes("200MB").value, 200000000u);
   EXPECT_EQ(parse_bytes("4096").value, 4096u);
   EXPECT_EQ(parse_bytes("4096B").value, 4096u);
+  EXPECT_EQ(parse_bytes("4G").value, 4294967296u);
+  EXPECT_EQ(parse_bytes("4k").value, 4096u);
+  EXPECT_EQ(parse_bytes("4gb").value, 4000000000u);
+  EXPECT_EQ(parse_bytes("4gib").value, 4294967296u);
   EXPECT_EQ(parse_bytes("1 TiB").value, 1099511627776u);
   EXPECT_EQ(parse_bytes("0").value, 0u);
 }
@@ -27,7 +31,7 @@ TEST(ParseBytes, IsExactWhereADoubleIsNot) {
 }
 
 TEST(ParseBytes, RefusesWhatIsNoSizeAndShowsOne) {
-  for (const char* text : {"", "GiB", "16GHz", "16 gib", "-1MiB", "1..5GiB", "1.5.GiB", ".", "0x10", "16GB/s",
+  for (const char* text : {"", "GiB", "16GHz", "16 gi", "-1MiB", "1..5GiB", "1.5.GiB", ".", "0x10", "16GB/s",
                            "nan", "18446744073709551616", "20000PiB", "1e3", "16GiB ", " 16GiB"}) {
     try {
       parse_bytes(text);

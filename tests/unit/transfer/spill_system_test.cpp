@@ -49,6 +49,7 @@ TEST_P(SpillTest, TheKernelPagesWhatIsTouchedInNoOrder) {
     again[c * k_words] = c + 1;
   }
   EXPECT_EQ(memory.counts().given, 0U);
+  EXPECT_EQ(memory.counts().most_given, k_chunks * k_chunk);
   for (std::size_t c = 0; c < k_chunks; ++c) EXPECT_EQ(again[c * k_words], c + 1);
 }
 

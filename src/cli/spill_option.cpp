@@ -1,0 +1,99 @@
+// See spill_option.hpp.
+#include "cli/spill_option.hpp"
+
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include "core/error.hpp"
+#include "machine/discover/system_files.hpp"
+#include "transfer/spill/spill.hpp"
+#include "transfer/spill/spill_file.hpp"
+
+namespace terrace::cli {
+
+namespace {
+
+// For everything that a process has; in virtual time, where only data count, less will do.
+constexpr Bytes k_least_memory{64ULL << 20};
+
+// "MemTotal: 24683520 kB"
+std::optional<Bytes> memory_of_machine(const machine::SystemFiles& files) {
+  const auto text = files.field("/proc/meminfo", "MemTotal");
+  if (!text) return std::nullopt;
+  const auto digits = text->find_first_of("0123456789");
+  std::uint64_t kib = 0;
+  if (digits == std::string::npos ||
+      std::from_chars(text->data() + digits, text->data() + text->size(), kib).ec != std::errc())
+    return std::nullopt;
+  return Bytes{kib << 10};
+}
+
+void warn_of_limits(Bytes memory, std::vector<std::string>& sentences) {
+  const machine::SystemFiles files;
+  const auto warn = [&](const char* who, Bytes limit) {
+    sentences.push_back(
+        fmt::format("--memory {}: {} has {} of memory, so that is not a limit; the system may end "
+                    "the program when there is no more",
+                    format(memory), who, format(limit)));
+  };
+  const auto group = files.memory_limit();
+  const auto whole = memory_of_machine(files);
+  if (group && memory > group->limit && !(whole && *whole < group->limit))
+    warn("the control group", group->limit);
+  else if (whole && memory > *whole)
+    warn("this machine", *whole);
+}
+
+// The program's processes make theirs in the same way.
+void try_file(const std::string& folder) {
+  struct statfs system {};
+  if (statfs(folder.c_str(), &system) == 0 && (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC))
+    throw Error(Code::invalid,
+                "--spill " + folder + ": what is there is in memory itself; name a folder on a disk");
+  int error = 0;
+  try {
+    transfer::SpillFile file(folder);
+    error = file.reserve(0, transfer::Spill::k_chunk);
+  } catch (const Error& problem) {
+    throw Error(Code::invalid, "--spill " + folder + ": " + problem.what());
+  }
+  // Where the file system cannot reserve, writes show whether there is room.
+  if (error != 0 && error != EOPNOTSUPP)
+    throw Error(Code::invalid, "--spill " + folder + ": no file can be there: " + std::strerror(error));
+}
+
+}  // namespace
+
+std::string as_understood(const std::string& size) {
+  const auto understood = format(parse_bytes(size));
+  return understood == size ? size : size + " (" + understood + ")";
+}
+
+runtime::SpillSpec spill_of(const LaunchOptions& options, std::vector<std::string>& sentences) {
+  if (options.verb != "run" || options.configuration.memory.empty()) return {};
+  const auto* const temporary = std::getenv("TMPDIR");
+  const std::string folder = !options.spill.empty()    ? options.spill
+                             : temporary && *temporary ? temporary
+                                                       : "/var/tmp";
+  runtime::SpillSpec spec{std::filesystem::absolute(folder).string(), parse_bytes(options.configuration.memory)};
+  if (spec.memory < k_least_memory)
+    throw Error(Code::invalid, "--memory " + as_understood(options.configuration.memory) + ": at least " +
+                                   format(k_least_memory) + " is needed");
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored) || access(folder.c_str(), W_OK) != 0)
+    throw Error(Code::invalid, "--spill " + folder + ": it is no folder that can be written to");
+  try_file(folder);
+  warn_of_limits(spec.memory, sentences);
+  return spec;
+}
+
+}  // namespace terrace::cli

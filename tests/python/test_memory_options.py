@@ -1,0 +1,260 @@
+"""`terrace run --memory` and `--intent` on the command line: what is refused, what is said, and what is left."""
+
+import json
+import os
+import resource
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from conftest import BUILD
+
+TERRACE = BUILD / "src" / "cli" / "terrace"
+# Touches so many MiB, allocated or in a shared mapping, and ends with a status.
+BIG = r"""
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+int main(int argc, char** argv) {
+  const size_t size = (size_t)atol(argv[2]) << 20;
+  const int shared = MAP_SHARED | MAP_ANONYMOUS;
+  char* data = strcmp(argv[1], "shared") ? malloc(size) : mmap(0, size, PROT_READ | PROT_WRITE, shared, -1, 0);
+  for (int round = 0; round < 2; ++round)
+    for (size_t i = 0; i < size; i += 4096) data[i] += (char)(i >> 12) + 1;
+  return argc > 3 ? atoi(argv[3]) : 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("big")
+    (folder / "big.c").write_text(BIG)
+    subprocess.run(["gcc", "-O1", folder / "big.c", "-o", folder / "big"], check=True)
+    return folder / "big"
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory):
+    """A folder on a disk, and the right to wait for page faults."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="terrace-") as folder:
+        probe = run("--memory", "64MiB", "--spill", folder, "--", "true")
+        if "memory over a file needs" in probe.stderr or "is in memory itself" in probe.stderr:
+            pytest.skip(probe.stderr)
+        yield Path(folder)
+
+
+def run(*words, verb="run", **how):
+    command = [TERRACE, verb, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, **how)
+
+
+def refused(done):
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("terrace: ")
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *(
+            ("--memory", "1GiB", option, value)
+            for option, value in (
+                ("--fast", "1GiB"),
+                ("--budget", "ddr=1GiB"),
+                ("--planner", "auto"),
+                ("--machine", "ddr5-nvme"),
+                ("--plan", "plan.toml"),
+                ("--hints", "hints.toml"),
+            )
+        ),
+        ("--intent", "bandwidth", "--memory", "1GiB"),
+        ("--intent", "bandwidth", "--planner", "auto"),
+        ("--intent", "bandwidth", "--json"),
+    ],
+)
+def test_options_that_exclude_each_other(options):
+    said = refused(run(*options, "--", "true"))
+    assert " beside --" in said
+    assert "leave one of them out" in said
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--memory", "24MiB", "--planner", "auto"),
+        ("--memory", "24MiB", "--fast", "1GiB"),
+        ("--config", "label=one memory=24MiB planner=auto"),
+        ("--fast", "1GiB", "--config", "label=all", "--config", "label=one memory=24MiB"),
+    ],
+)
+def test_nothing_is_planned_over_a_file_in_virtual_time(options):
+    said = refused(run("--machine", "ddr5-nvme", *options, "--", "true", verb="simulate"))
+    assert " beside --memory: " in said
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--memory", "4"), "--memory 4 (4B): at least 64MiB is needed"),
+        (("--memory", "4k"), "--memory 4k (4KiB): at least 64MiB is needed"),
+        (("--memory", "lots"), "'lots' is not a size"),
+        (("--memory", "1GiB", "--spill", ""), "--spill: the folder's name is empty"),
+        (("--memory", "1GiB", "--spill", "/proc"), "--spill /proc: "),
+        (("--spill", "/var/tmp"), "--spill /var/tmp: say with --memory how much memory there is"),
+        (("--report-every", "1"), "--report-every 1: it tells of --memory, which is not there"),
+        (("--memory", "1GiB", "--report-every", "-1"), "'-1' is not 0 or a positive number"),
+        (("--memory", "1GiB", "--report-every", "abc"), "'abc' is not 0 or a positive number"),
+        (("--sample", "0"), "'0' is not a positive number"),
+        (("--intent", "bandwdth"), "did you mean 'bandwidth'? There are "),
+        (("--intent", "bandwidth", "--machine", "knl-7210-flat"), "--intent places on the nodes of this machine"),
+    ],
+)
+def test_what_cannot_be(options, says):
+    said = refused(run(*options, "--", "true"))
+    assert says in said
+    assert len(said) < 400
+
+
+def test_a_mistyped_word_is_not_a_machine():
+    said = refused(run("ordering", verb="machine"))
+    assert said == "terrace: there is no machine 'ordering'; did you mean 'terrace machine orderings'?\n"
+
+
+def test_a_limit_beyond_the_machine_is_warned_of(big, disk):
+    done = run("--memory", "9T", "--spill", disk, "--", big, "heap", 8, 3)
+    assert done.returncode == 3
+    warning, closing = done.stderr.splitlines()
+    assert "--memory 9TiB: " in warning
+    assert "so that is not a limit" in warning
+    assert closing.startswith("terrace: all of its data fitted into 9TiB of memory: ")
+
+
+@pytest.mark.parametrize("folder", ["here", "/proc"])
+def test_no_profile_of_nothing(big, disk, tmp_path, folder):
+    """In a folder that nobody can write to, too."""
+    where = tmp_path if folder == "here" else folder
+    done = run("--memory", "64MiB", "--spill", disk, "--", big, "heap", 100, 0, cwd=where)
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.iterdir()) == []
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("terrace: 100MiB of data in 64MiB of memory: read ")
+    assert "threads waited" in line
+
+
+def test_a_profile_that_cannot_be_written_leaves_the_status(big, disk, tmp_path):
+    words = ("--memory", "64MiB", "--spill", disk, "-o", "/proc/run.terrace", "--", big, "heap", 8, 0)
+    done = run(*words, env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+    assert "the journals stay in" in done.stderr
+
+
+def test_no_advice_on_hooks_where_nobody_wants_accesses(big, disk, tmp_path):
+    done = run("--memory", "64MiB", "--spill", disk, "-o", tmp_path / "run.terrace", "--", big, "heap", 8)
+    assert "no access was seen; profile in" in done.stderr
+    assert "terrace-cc" not in done.stderr
+
+
+def test_json_has_the_account(big, disk, tmp_path):
+    words = ("--memory", "64MiB", "--spill", disk, "--json")
+    for output in ((), ("-o", tmp_path / "run.terrace")):
+        done = run(*words, *output, "--", big, "heap", 100, cwd=tmp_path)
+        said = json.loads(done.stderr)
+        assert said["schema"] == 1
+        of = said["over_file"]
+        assert (of["processes"], of["memory_bytes"], of["data_bytes"]) == (1, 64 << 20, 100 << 20)
+        assert of["written_bytes"] > 0
+        assert of["refused_bytes"] == 0
+
+
+def test_many_processes_have_one_line(big, disk, tmp_path):
+    script = f"for i in 1 2 3 4 5; do {big} heap 80; done"
+    done = run("--memory", "64MiB", "--spill", disk, "--", "sh", "-c", script, cwd=tmp_path)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("terrace: 5 processes, 400MiB of data in 64MiB of memory each: read ")
+    assert "those of big (" in line
+    few = run("--memory", "64MiB", "--spill", disk, "--", "sh", "-c", f"{big} heap 80; {big} heap 80")
+    assert [line.split()[1] for line in few.stderr.splitlines()] == ["big", "big"]
+
+
+def test_what_is_not_taken_over_is_told(big, disk):
+    done = run("--memory", "64MiB", "--spill", disk, "--", big, "shared", 300)
+    assert done.returncode == 0
+    (line,) = done.stderr.splitlines()
+    assert "little of its data" in line
+
+
+def test_a_program_without_terrace_is_told(big, disk, tmp_path):
+    made = subprocess.run(["gcc", "-static", big.with_suffix(".c"), "-o", tmp_path / "alone"], capture_output=True)
+    if made.returncode != 0:
+        pytest.skip("no static library of C")
+    for option in (("--memory", "64MiB", "--spill", disk), ("--intent", "bandwidth")):
+        done = run(*option, "--", tmp_path / "alone", "heap", 100, 5)
+        assert done.returncode == 5
+        assert done.stderr.count("\n") == 1
+        assert "never loaded Terrace: it is statically linked or set-uid" in done.stderr
+        assert option[0] in done.stderr
+
+
+def test_no_data_by_intent_is_told(big):
+    done = run("--intent", "bandwidth", "--", big, "shared", 8)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("terrace: nothing was placed by bandwidth: ")
+
+
+def small_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000 << 10, 1000 << 10))
+
+
+@pytest.mark.parametrize("options", [("--memory", "64MiB", "--spill", "/var/tmp"), ("-o", "run.terrace")])
+def test_files_that_may_not_grow_are_an_error(tmp_path, options):
+    words = [TERRACE, "run", *options, "--", "true"]
+    # Python ignores the signal itself: it is to be as in a shell.
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, preexec_fn=small_files)
+    assert done.returncode in (1, 2), done.stderr
+    assert "File too large" in done.stderr
+
+
+def test_what_a_launcher_left_of_a_ledger_is_removed(tmp_path):
+    folder = tmp_path / "terrace"
+    folder.mkdir(mode=0o700)
+    left = folder / "7.ledger.999999999.part"
+    mine = folder / f"7.ledger.{os.getpid()}.part"
+    for file in (left, mine):
+        file.touch()
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
+    assert run("--intent", "bandwidth", "--", "true", env=environment).returncode == 0
+    assert list(folder.iterdir()) == [mine]
+
+
+@pytest.fixture
+def small_disk(disk):
+    """A file system with about 100 MiB."""
+    image, folder = disk / "image", disk / "small"
+    folder.mkdir()
+    with image.open("wb") as file:
+        file.truncate(128 << 20)
+    words = (["mkfs.ext4", "-q", "-F", "-m", "0", image], ["mount", "-o", "loop", image, folder])
+    try:
+        if any(subprocess.run(one, capture_output=True).returncode != 0 for one in words):
+            pytest.skip("no file system can be mounted")
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], capture_output=True)
+        folder.rmdir()
+        image.unlink()
+
+
+def test_a_block_without_room_is_told_of_once(big, small_disk):
+    done = run("--memory", "64MiB", "--spill", small_disk, "--", big, "heap", 305, 4)
+    assert done.returncode == 4
+    first, last = done.stderr.splitlines()
+    assert first.startswith(f"terrace: no room for a block of 305MiB in {small_disk} (")
+    assert first.endswith("are free): it stays in memory")
+    assert "blocks of 305MiB in all had no room in the file and stayed in memory" in last
+    assert "small blocks" not in last

@@ -36,6 +36,8 @@ class TouchHistory {
   [[nodiscard]] std::size_t period() const { return at_ == k_nowhere ? 0 : touches_.size() - 1 - at_; }
   // The chunk that is expected as the nth touch from now on, the next one being 0.
   [[nodiscard]] std::optional<ChunkId> expected(std::size_t nth) const;
+  // Seconds of work before that touch, where it is expected.
+  [[nodiscard]] double work_before(std::size_t nth) const { return touches_[at_ + 1 + nth].worked; }
   // Of the latest touches, the share that was expected when it came.
   [[nodiscard]] double hit_share() const { return hits_; }
 

@@ -27,6 +27,10 @@ std::string line_of(const transfer::SpillCounts& counts, const runtime::SpillSpe
   line += fmt::format("; the disk was busy for {:.3g} s, the program waited {:.3g} s for it",
                       static_cast<double>(counts.busy.load()) * 1e-9,
                       static_cast<double>(counts.waited.load()) * 1e-9);
+  if (counts.measured > 0)
+    line += fmt::format("; {:.3g} s of its time were predicted to take {:.3g} s",
+                        static_cast<double>(counts.measured.load()) * 1e-9,
+                        static_cast<double>(counts.predicted.load()) * 1e-9);
   if (counts.given > 0)
     line += fmt::format("; {} were touched in no order, and paged by the kernel", format(Bytes{counts.given}));
   if (counts.beside > 0)

@@ -38,6 +38,7 @@ WAYS = ("terrace", "swap", "mapping", "mapping, sequential")
 
 TO_SWAP, TO_MAPPING = 10.0, {2: 2.0, 4: 1.3}  # times faster, in the geometric mean
 OVER_BOUND = {"1.0 / 1.7 GB/s": 0.15, "as it is": 0.40}
+PREDICTED, SHARE_PREDICTED = 0.15, 0.5  # of what was measured, and of the run's time
 LOSS = 0.10  # of the time in memory, at 2x, where the disk is not what the bound is made of
 
 
@@ -164,6 +165,7 @@ def _way(way: str, budget: int, command: Sequence[str]) -> Iterator[tuple[list[s
 
 
 _READ = re.compile(r"of data in .*: read ([0-9.]+)([A-Za-z]+) and wrote ([0-9.]+)([A-Za-z]+) in ")
+_PREDICTED = re.compile(r"; ([0-9.e+-]+) s of its time were predicted to take ([0-9.e+-]+) s")
 _UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 
 
@@ -172,6 +174,12 @@ def _bytes(output: str) -> tuple[int, int]:
     if not found:
         return 0, 0
     return int(float(found[1]) * _UNITS[found[2]]), int(float(found[3]) * _UNITS[found[4]])
+
+
+def _predicted(output: str) -> tuple[float, float]:
+    """Seconds that were predicted, and what they were in fact; zeros where nothing was predicted."""
+    found = _PREDICTED.search(output)
+    return (float(found[2]), float(found[1])) if found else (0.0, 0.0)
 
 
 def _run(way: str, budget: int, command: Sequence[str], timeout: float) -> Run:
@@ -188,6 +196,7 @@ def _measure(case: Case) -> dict[str, Any]:
     limit = DISKS[case.disk]
     seconds: dict[str, list[float]] = {way: [] for way in WAYS}
     wrong, read, written, peak = [], 0, 0, 0
+    predicted, measured, whole = 0.0, 0.0, 0.0
     speeds = []
     with throttled(_folder(), *limit) if limit else contextlib.nullcontext():
         for _ in range(SETTINGS.turns):
@@ -209,6 +218,9 @@ def _measure(case: Case) -> dict[str, Any]:
                     wrong.append(f"{way}: other results")
                 if way == "terrace":
                     read, written = _bytes(done.output)
+                    of_run = _predicted(done.output)
+                    predicted, measured = predicted + of_run[0], measured + of_run[1]
+                    whole += done.seconds
                     peak = max(peak, done.peak)
     speed = {key: sorted(one[key] for one in speeds)[len(speeds) // 2] for key in speeds[0]}
     disk = max(
@@ -227,6 +239,9 @@ def _measure(case: Case) -> dict[str, Any]:
         "read": read,
         "written": written,
         "peak": peak,
+        "predicted_s": predicted,
+        "measured_s": measured,
+        "predicted_share": measured / whole if whole else 0.0,
         "speed": speed,
         "wrong": wrong,
         "seconds": {way: _median(times) for way, times in seconds.items()},
@@ -362,6 +377,23 @@ def small_loss() -> Measured:
     return Measured(text, within == len(rows))
 
 
+def well_predicted() -> Measured:
+    """The sums of predicted and measured stretches of all turns; too little that is predicted counts as missed."""
+    rows, missed, errors = _all(), [], []
+    for row in rows:
+        error = row["predicted_s"] / row["measured_s"] - 1 if row["measured_s"] else math.inf
+        if row["measured_s"]:
+            errors.append(abs(error))
+        if abs(error) > PREDICTED or row["predicted_share"] < SHARE_PREDICTED:
+            told = f"{error:+.0%} of {row['predicted_share']:.0%}" if row["measured_s"] else "nothing predicted"
+            missed.append(f"{row['program']} x{row['threads']} {row['ratio']}x {row['disk']}: {told}")
+    median = f", median error {sorted(errors)[len(errors) // 2]:.0%}" if errors else ""
+    text = f"{len(rows) - len(missed)} of {len(rows)} cases{median}" + (
+        f"; missed: {', '.join(missed)}" if missed else ""
+    )
+    return Measured(text, not missed)
+
+
 def _row(row: dict[str, Any]) -> dict[str, Any]:
     """For the page."""
 
@@ -382,6 +414,9 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
         "written_mib": row["written"] // MIB,
         "least_written_mib": row["least_written"] // MIB,
         "peak_mib": row["peak"] // MIB,
+        "predicted_s": f"{row['predicted_s']:.1f}",
+        "measured_s": f"{row['measured_s']:.1f}",
+        "time_predicted": f"{row['predicted_share']:.0%}",
     }
 
 
@@ -398,4 +433,9 @@ LINES = [
     Line("over a file: bound", "within 15 % of the bound on the throttled disk, 40 % on the fast one", near_bound),
     Line("over a file: results", "the same to the last bit", same_results),
     Line("over a file: loss", "at most 10 % at 2x where computing leaves room for the disk", small_loss),
+    Line(
+        "over a file: prediction",
+        "within 15 % of what was measured in every case; at least half of the run's time predicted",
+        well_predicted,
+    ),
 ]

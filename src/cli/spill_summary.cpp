@@ -58,6 +58,9 @@ std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
                           format(spec.memory), bytes(one.read), bytes(one.written), spec.folder, read_ahead(one));
   line += fmt::format("; the disk was busy for {:.3g} s, threads waited {:.3g} s for it in all", seconds(one.busy),
                       seconds(one.waited));
+  if (one.measured > 0)
+    line += fmt::format("; {:.3g} s of its time were predicted to take {:.3g} s", seconds(one.measured),
+                        seconds(one.predicted));
   line += of_blocks(one);
   if (beside(one) > 0)
     line += fmt::format("; {} beyond the limit are in small blocks and in what else has to be in memory",
@@ -72,7 +75,8 @@ SpilledProcess sum_of(const std::vector<SpilledProcess>& processes) {
     for (const auto count :
          {&SpilledProcess::most, &SpilledProcess::read, &SpilledProcess::written, &SpilledProcess::foreseen,
           &SpilledProcess::demanded, &SpilledProcess::busy, &SpilledProcess::waited, &SpilledProcess::given,
-          &SpilledProcess::refused, &SpilledProcess::beside, &SpilledProcess::over})
+          &SpilledProcess::refused, &SpilledProcess::beside, &SpilledProcess::over, &SpilledProcess::predicted,
+          &SpilledProcess::measured})
       sum.*count += one.*count;
   return sum;
 }
@@ -133,7 +137,9 @@ std::vector<SpilledProcess> spilled_processes(const std::filesystem::path& folde
                                                            .given = counts.most_given,
                                                            .refused = counts.refused,
                                                            .beside = counts.beside,
-                                                           .over = counts.over});
+                                                           .over = counts.over,
+                                                           .predicted = counts.predicted,
+                                                           .measured = counts.measured});
                                           });
   std::ranges::sort(all, {}, &SpilledProcess::process);
   return all;
@@ -163,6 +169,8 @@ std::string spill_json(const std::vector<SpilledProcess>& processes, const runti
                                 {"demanded_chunks", sum.demanded},
                                 {"busy_s", seconds(sum.busy)},
                                 {"threads_waited_s", seconds(sum.waited)},
+                                {"predicted_s", seconds(sum.predicted)},
+                                {"measured_s", seconds(sum.measured)},
                                 {"given_bytes", sum.given},
                                 {"refused_bytes", sum.refused},
                                 {"beyond_bytes", sum.beside + sum.over}}

@@ -140,7 +140,7 @@ void print_coverage(const LoopSummary& loop, const std::string& path) {
 // Virtual time: of the process, where its data had less memory than it needs.
 struct InFile {
   std::uint64_t most = 0, room = 0, read = 0, written = 0, least_read = 0, least_written = 0, given = 0;
-  double waited = 0, least_time = 0;
+  double waited = 0, least_time = 0, predicted = 0, measured = 0;
 };
 
 std::optional<InFile> in_file(const std::string& path, std::int64_t run) {
@@ -148,7 +148,8 @@ std::optional<InFile> in_file(const std::string& path, std::int64_t run) {
   profile::Statement query(
       database,
       "SELECT most, (SELECT MAX(room) FROM spill WHERE run = ?1), bytes_read, bytes_written, least_read,"
-      " least_written, given, waited, least_time FROM spill WHERE run = ?1 ORDER BY position DESC LIMIT 1");
+      " least_written, given, waited, least_time, predicted, measured FROM spill WHERE run = ?1 ORDER BY position "
+      "DESC LIMIT 1");
   query.bind_all(run);
   if (!query.step()) return {};
   InFile in;
@@ -156,8 +157,8 @@ std::optional<InFile> in_file(const std::string& path, std::int64_t run) {
   for (auto* const value :
        {&in.most, &in.room, &in.read, &in.written, &in.least_read, &in.least_written, &in.given})
     *value = static_cast<std::uint64_t>(query.integer(column++));
-  in.waited = query.real(column++);
-  in.least_time = query.real(column);
+  for (auto* const value : {&in.waited, &in.least_time, &in.predicted, &in.measured})
+    *value = query.real(column++);
   return in;
 }
 
@@ -168,6 +169,9 @@ void print_in_file(const InFile& in, const std::string& name) {
       "device); the program waited {} for it",
       bytes(in.most), bytes(in.room), bytes(in.read), bytes(in.written), bytes(in.least_read),
       bytes(in.least_written), format(Seconds{in.least_time}), format(Seconds{in.waited}));
+  if (in.measured > 0)
+    line += fmt::format("; {} of its time were predicted to take {}", format(Seconds{in.measured}),
+                        format(Seconds{in.predicted}));
   if (in.given > 0) line += fmt::format("; {} were touched in no order, and paged by the kernel", bytes(in.given));
   fmt::print(stderr, "terrace: {}{}\n", name, line);
 }
@@ -235,6 +239,8 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
                            {"least_written_bytes", spilled->least_written},
                            {"least_s", spilled->least_time},
                            {"waited_s", spilled->waited},
+                           {"predicted_s", spilled->predicted},
+                           {"measured_s", spilled->measured},
                            {"given_bytes", spilled->given}};
     if (!closing.over_file.empty()) line["over_file"] = nlohmann::ordered_json::parse(closing.over_file);
     fmt::print(stderr, "{}\n", line.dump());

@@ -95,7 +95,7 @@ template <class Io, IsOne<SpillRecord> R>
 void fields(Io& io, R& r) {
   auto& a = r.account;
   io(r.iteration, r.at, a.read, a.written, a.foreseen, a.demanded, a.wasted, a.clean, a.touches, a.waited,
-     a.content, a.most, a.limit, a.given, a.least_read, a.least_written, a.least_time);
+     a.content, a.most, a.limit, a.given, a.least_read, a.least_written, a.least_time, a.predicted, a.measured);
 }
 template <class Io, IsOne<CodeCoverage> R>
 void fields(Io& io, R& r) {

@@ -153,6 +153,7 @@ struct FileAccount {
   Bytes given{};                        // that the kernel pages
   Bytes least_read{}, least_written{};  // what any schedule must move
   Seconds least_time;                   // of the device, for those
+  Seconds predicted, measured;          // stretches of a thread, as predicted when each began, and as they were
 };
 // The same when an iteration begins, when the loop ends, and at the end.
 struct SpillRecord {

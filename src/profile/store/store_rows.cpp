@@ -201,13 +201,13 @@ void RunRows::add(const CountersRecord& r) {
 }
 
 void RunRows::add(const SpillRecord& r) {
-  Statement insert(
-      database_,
-      "INSERT INTO spill VALUES(?, ?, NULLIF(?, 4294967295), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement insert(database_,
+                   "INSERT INTO spill VALUES(?, ?, NULLIF(?, 4294967295), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+                   "?, ?, ?, ?, ?)");
   const auto& a = r.account;
   insert.run(id_, spills_++, r.iteration, r.at, a.read, a.written, a.foreseen, a.demanded, a.wasted, a.clean,
-             a.touches, a.waited, a.content, a.most, a.limit, a.given, a.least_read, a.least_written,
-             a.least_time);
+             a.touches, a.waited, a.content, a.most, a.limit, a.given, a.least_read, a.least_written, a.least_time,
+             a.predicted, a.measured);
 }
 
 void RunRows::add(const CoverageRecord& r) {

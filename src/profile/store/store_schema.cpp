@@ -139,6 +139,7 @@ CREATE TABLE spill(
   demanded INTEGER NOT NULL, wasted INTEGER NOT NULL, clean INTEGER NOT NULL, touches INTEGER NOT NULL, waited REAL NOT NULL,
   content INTEGER NOT NULL, most INTEGER NOT NULL, room INTEGER NOT NULL, given INTEGER NOT NULL,
   least_read INTEGER NOT NULL, least_written INTEGER NOT NULL, least_time REAL NOT NULL,
+  predicted REAL NOT NULL, measured REAL NOT NULL,
   PRIMARY KEY(run, position)) WITHOUT ROWID;
 CREATE TABLE coverage(
   run INTEGER PRIMARY KEY REFERENCES run(id), sample_period REAL NOT NULL, not_sampled TEXT NOT NULL,

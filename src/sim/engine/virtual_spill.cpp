@@ -104,6 +104,8 @@ bool VirtualSpill::turn(Seconds until) {
   } else {
     time_ = due_;
   }
+  if (is_busy_) busy_ += time_ - looked_;
+  looked_ = time_;
   take_answers();
   if (fault_ && fault_->at <= time_) take_fault();
   step();
@@ -112,6 +114,9 @@ bool VirtualSpill::turn(Seconds until) {
   else if (given_ > 0)
     try_again();
   for (const auto& start : std::exchange(starts_, {})) disk_.start(start.write, k_chunk, start.chunk, time_);
+  if (is_busy_) busy_ += time_ - looked_;
+  looked_ = time_;
+  is_busy_ = reads_ + writes_ > 0;
   find_due();
   return true;
 }
@@ -199,10 +204,15 @@ void VirtualSpill::take_fault() {
   const auto before = resumed_.find(thread);
   const auto worked = before == resumed_.end() ? Seconds{} : at - before->second;
   const bool expected = parts_.foresight->touched(c, thread, std::max(worked, Seconds{}));
+  if (!expected && chunk.where == Where::disk) ++unexpected_;
+  note_predicted(at);
   if (chunk.where == Where::ready || (chunk.where == Where::leaving && !chunk.writing)) {
     take_back(c);
     map(c);
-    return resume(c);
+    resume(c);
+    ++served_;
+    serving_ += time_ - at;
+    return;
   }
   if (chunk.where == Where::disk) {
     loaded_for(c, expected);
@@ -211,6 +221,27 @@ void VirtualSpill::take_fault() {
   if (chunk.where == Where::fresh || chunk.where == Where::disk) needy_.push_back(c);
   chunk.wanted = true;
   tell(c);
+}
+
+// As Spill::note_predicted().
+void VirtualSpill::note_predicted(Seconds at) {
+  transfer::SpillMeasured measured;
+  measured.now = at;
+  measured.kept = transfer::spill_limits::kept(limit_);
+  measured.room = limit_ - measured.kept;
+  measured.under_way = reads_ + writes_;
+  measured.written = account_.written.value / k_chunk.value;
+  measured.moved = account_.read.value / k_chunk.value + measured.written;
+  measured.busy = busy_;
+  measured.foreseen = account_.foreseen;
+  measured.demanded = account_.demanded;
+  measured.unexpected = unexpected_;
+  measured.clean = account_.clean;
+  measured.served = served_;
+  measured.serving = serving_;
+  const auto told = parts_.foresight->predicted(measured);
+  account_.predicted = told.predicted;
+  account_.measured = told.measured;
 }
 
 // A chunk's page goes to its place or from there: half of an exchange.

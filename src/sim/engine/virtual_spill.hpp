@@ -136,6 +136,7 @@ class VirtualSpill {
   bool turn(Seconds until);
   void take_answers();
   void take_fault();
+  void note_predicted(Seconds at);
   void work(Seconds cost);
   void remap();
   void read_ended(std::uint32_t chunk);
@@ -180,8 +181,14 @@ class VirtualSpill {
   PageBound bound_;
   FileAccount account_;
   Beside beside_;
-  Seconds time_;  // of the thread beside the program
-  Seconds due_;   // when something happens next, or later than all
+  Seconds time_;                  // of the thread beside the program
+  Seconds busy_;                  // in which something was read or written
+  Seconds looked_;                // busy_ holds until then
+  bool is_busy_ = false;          // since then
+  std::uint64_t unexpected_ = 0;  // touches of what was on disk
+  std::uint64_t served_ = 0;      // touches of what was in memory
+  Seconds serving_;               // for which those waited
+  Seconds due_;                   // when something happens next, or later than all
   double pace_ = 1;
   std::vector<Chunk> chunks_;
   std::map<std::uint32_t, Block> blocks_;      // by first chunk

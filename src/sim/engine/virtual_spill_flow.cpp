@@ -137,8 +137,7 @@ void VirtualSpill::set_marks() {
 void VirtualSpill::make_room() {
   if (content_ + needy_.size() <= limit_ && used_ <= limit_) return;
   const auto over = used_ > limit_ ? used_ - limit_ : 0;
-  const auto wanted = std::clamp<std::size_t>(limit_ / limits::k_share, limits::k_reserve + 1, limits::k_ahead) +
-                      needy_.size() + over;
+  const auto wanted = limits::kept(limit_) + needy_.size() + over;
   while (free() + leaving_.size() < wanted) {
     const auto victim = parts_.foresight->next_victim();
     if (!victim) return;

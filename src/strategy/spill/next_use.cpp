@@ -20,19 +20,15 @@ constexpr std::uint32_t k_neighbours = 4;  // of them
 constexpr std::uint64_t k_recent = 32;     // touches since then
 // Where a thread is elsewhere all is expected anew, but not more often than that, as a share of all chunks.
 constexpr std::size_t k_share = 64;
-constexpr double k_behind = 8;                // touches' work that a thread may be behind by its own time
-constexpr std::uint32_t k_between_marks = 8;  // quiet chunks that are expected in a row
-constexpr std::size_t k_look = 64;            // touches ahead among which marks are chosen
-constexpr std::size_t k_depth = 8;            // chunks that are brought in before they are touched
-constexpr std::size_t k_threads = 64;         // that are remembered
-constexpr std::size_t k_steps = 256;          // at most, in search of a victim
-constexpr double k_learned = 0.9;             // share of touches that has to come as expected for that
-constexpr std::uint64_t k_active = 1024;      // touches of all since a thread's latest
-constexpr double k_lessons = 16;              // of each chunk touches that are noticed to learn, in any case
-constexpr double k_learning = 0.02;           // and of the time of work so much
-constexpr double k_lesson = 50e-6;            // seconds that one takes
-constexpr double k_far = 2.0 / 3;             // of the time until the last use: what is used sooner stays
-constexpr std::size_t k_overdue = 8;          // chunks that are looked at for each
+constexpr double k_behind = 8;         // touches' work that a thread may be behind by its own time
+constexpr std::size_t k_look = 64;     // touches ahead among which marks are chosen
+constexpr std::size_t k_threads = 64;  // that are remembered
+constexpr std::size_t k_steps = 256;   // at most, in search of a victim
+constexpr double k_lessons = 16;       // of each chunk touches that are noticed to learn, in any case
+constexpr double k_learning = 0.02;    // and of the time of work so much
+constexpr double k_lesson = 50e-6;     // seconds that one takes
+constexpr double k_far = 2.0 / 3;      // of the time until the last use: what is used sooner stays
+constexpr std::size_t k_overdue = 8;   // chunks that are looked at for each
 
 }  // namespace
 
@@ -96,6 +92,7 @@ bool NextUse::touched(ChunkId chunk, std::uint32_t number, Seconds worked) noexc
     if (chunk >= known_.size()) known_.resize(chunk + 1);
     auto& thread = thread_of(number);
     passed_.clear();
+    const auto before = thread.history.here();
     const auto match = thread.history.add(
         chunk, worked, [this](ChunkId other) { return known_[other].residence == Residence::quiet; }, passed_);
     // What a thread does next counts from where the others are now, after it was somewhere else and where it is
@@ -130,10 +127,18 @@ bool NextUse::touched(ChunkId chunk, std::uint32_t number, Seconds worked) noexc
     const auto come_on = expected ? passed_.size() + 1 : 0;
     thread.looked_ahead = !elsewhere && thread.looked_ahead > come_on ? thread.looked_ahead - come_on : 0;
     if (trusted) choose_marks(thread);
+    thread.worked += worked.value;
+    if (elsewhere)
+      thread.course = {};
+    else
+      thread.course = {thread.course.touches + come_on, thread.course.worked + worked.value,
+                       thread.course.expected + thread.history.here() - before};
+    latest_ = {chunk, number, come_on, elsewhere};
     learn(thread, chunk, !elsewhere);
     return in_row || (trusted && expected);
   } catch (const std::exception&) {
     threads_.clear();  // no memory for it: what was learned is forgotten
+    latest_ = {chunk, number, 0, true};
     return false;
   }
 }

@@ -13,6 +13,8 @@
 #include <set>
 #include <vector>
 
+#include "strategy/spill/forecast.hpp"
+#include "strategy/spill/stretches.hpp"
 #include "strategy/spill/touch_history.hpp"
 #include "transfer/spill/foresight.hpp"
 
@@ -21,12 +23,15 @@ namespace terrace::strategy {
 class NextUse final : public transfer::Foresight {
  public:
   bool touched(ChunkId chunk, std::uint32_t thread, Seconds worked) noexcept override;
+  transfer::Predicted predicted(const transfer::SpillMeasured& measured) noexcept override;
   void moved(ChunkId chunk, transfer::Residence to) noexcept override;
   std::optional<Choice> next_load() noexcept override;
   std::optional<ChunkId> next_mark() noexcept override;
   std::optional<Choice> next_victim() noexcept override;
 
  private:
+  static constexpr double k_learned = 0.9;         // share of touches that has to come as expected for that
+  static constexpr std::uint64_t k_active = 1024;  // touches of all since a thread's latest
   struct Known {
     double when = 0;             // in seconds of work, or far beyond
     std::uint64_t touched = 0;   // at which touch of all
@@ -44,9 +49,15 @@ class NextUse final : public transfer::Foresight {
     };
     std::array<Row, 8> rows{};
     bool trusted = false;
-    bool learned = false;          // its history has every touch, as far as it repeats itself
-    std::size_t streak = 0;        // touches that came as expected, one after the other
-    double offset = 0;             // of its history's times
+    bool learned = false;               // its history has every touch, as far as it repeats itself
+    std::size_t streak = 0;             // touches that came as expected, one after the other
+    double offset = 0;                  // of its history's times
+    double worked = 0;                  // in all, in seconds
+    struct Course {                     // since it was elsewhere
+      std::size_t touches = 0;          // by which it has come on
+      double worked = 0, expected = 0;  // seconds, and those that it took the last time
+    };
+    Course course;
     std::uint64_t touched = 0;     // at which touch of all, lately
     std::size_t looked_ahead = 0;  // touches from now on among which marks were chosen
     std::uint32_t unmarked = 0;    // quiet chunks behind the last of them
@@ -67,6 +78,11 @@ class NextUse final : public transfer::Foresight {
   bool add_to_row(Thread& thread, ChunkId chunk) const;
   [[nodiscard]] std::optional<Choice> neighbour() const;
 
+  // How long it will take (next_use_times.cpp).
+  [[nodiscard]] static bool is_known(const Thread& thread);
+  [[nodiscard]] bool may_begin_stretch() const;
+  [[nodiscard]] std::vector<ExpectedTouch> expected_touches() const;
+
   std::map<std::uint32_t, Thread> threads_;
   std::vector<Known> known_;  // by chunk
   Order present_, away_;      // the soonest first
@@ -86,6 +102,15 @@ class NextUse final : public transfer::Foresight {
   std::uint64_t learned_by_ = 0;  // marks that were set to learn
   std::vector<ChunkId> passed_;
   std::vector<ChunkId> named_;  // victims since the last move
+  struct Latest {               // touch
+    ChunkId chunk = 0;
+    std::uint32_t thread = 0;
+    std::size_t come_on = 0;  // its thread, by so many touches that were expected
+    bool elsewhere = false;
+  };
+  Latest latest_;
+  Stretches stretches_;
+  Seconds next_forecast_;  // not before
 };
 
 }  // namespace terrace::strategy

@@ -37,6 +37,8 @@ class TouchHistory {
   [[nodiscard]] std::size_t period() const { return at_ == k_nowhere ? 0 : touches_.size() - 1 - at_; }
   // The chunk that is expected as the nth touch from now on, the next one being 0.
   [[nodiscard]] std::optional<ChunkId> expected(std::size_t nth) const;
+  // Seconds of work before that touch, where it is expected.
+  [[nodiscard]] double work_before(std::size_t nth) const { return touches_[at_ + 1 + nth].worked; }
   // Of the latest touches, the share that was expected when it came, beyond what chance would give: 0 where
   // touches come in no order, 1 where all come as expected.
   [[nodiscard]] double hit_share() const { return std::max((hits_ - chance_) / (1 - chance_), 0.0); }

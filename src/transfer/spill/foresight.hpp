@@ -17,6 +17,29 @@ enum class Residence : std::uint8_t {
   disk    // in the file, or on its way there
 };
 
+// What a forecast of time needs, as measured since the beginning.
+struct SpillMeasured {
+  Seconds now;                   // by the clock; when the latest touch came
+  std::size_t room = 0;          // chunks that may be in memory, beside the pages that are kept
+  std::size_t kept = 0;          // for what leaves
+  std::size_t under_way = 0;     // reads and writes
+  std::uint64_t moved = 0;       // chunks that were read or written
+  Seconds busy;                  // in which some were
+  std::uint64_t foreseen = 0;    // chunks that were read before they were touched
+  std::uint64_t demanded = 0;    // and after
+  std::uint64_t unexpected = 0;  // of those
+  std::uint64_t written = 0;     // chunks
+  std::uint64_t clean = 0;       // that left and had not to be written
+  std::uint64_t served = 0;      // touches of what was in memory
+  Seconds serving;               // for which those waited
+};
+
+// Stretches of a thread: the seconds that were predicted when each began, and those that it took.
+struct Predicted {
+  Seconds predicted, measured;
+  std::uint64_t stretches = 0;
+};
+
 // Called by one thread.
 class Foresight {
  public:
@@ -28,6 +51,9 @@ class Foresight {
   // A thread touched a chunk that was not quiet. `worked`: the time since its touch before, less what it waited.
   // True where that was to be expected.
   virtual bool touched(ChunkId chunk, std::uint32_t thread, Seconds worked) noexcept = 0;
+  // After each touch, before anything else: how long it was expected to take until then, and took. Nothing that is
+  // measured after a stretch began changes what was predicted for it.
+  virtual Predicted predicted(const SpillMeasured& measured) noexcept = 0;
   virtual void moved(ChunkId chunk, Residence to) noexcept = 0;
   // The chunk on disk that is used next, as far as that is known.
   virtual std::optional<Choice> next_load() noexcept = 0;

@@ -225,6 +225,33 @@ void Spill::note_disk() noexcept {
   busy_since_ = reads_ + writes_ > 0 ? now : 0;
 }
 
+// How long it was expected to take until this touch, and took.
+void Spill::note_predicted(std::uint64_t time) noexcept {
+  const auto chunks = [](const std::atomic<std::uint64_t>& bytes) {
+    return bytes.load(std::memory_order_relaxed) / k_chunk;
+  };
+  const auto seconds = [](std::uint64_t ns) { return Seconds{static_cast<double>(ns) * 1e-9}; };
+  const auto nanoseconds = [](Seconds value) { return static_cast<std::uint64_t>(value.value * 1e9); };
+  SpillMeasured measured;
+  measured.now = seconds(time);
+  measured.kept = spill_limits::kept(pool_->limit());
+  measured.room = pool_->limit() - measured.kept;
+  measured.under_way = reads_ + writes_;
+  measured.written = chunks(counts_->written);
+  measured.moved = chunks(counts_->read) + measured.written;
+  measured.busy = seconds(counts_->busy.load(std::memory_order_relaxed));
+  measured.foreseen = counts_->foreseen.load(std::memory_order_relaxed);
+  measured.demanded = counts_->demanded.load(std::memory_order_relaxed);
+  measured.unexpected = unexpected_;
+  measured.clean = counts_->clean.load(std::memory_order_relaxed);
+  measured.served = served_;
+  measured.serving = seconds(serving_);
+  const auto told = foresight_->predicted(measured);
+  counts_->predicted.store(nanoseconds(told.predicted), std::memory_order_relaxed);
+  counts_->measured.store(nanoseconds(told.measured), std::memory_order_relaxed);
+  counts_->stretches.store(told.stretches, std::memory_order_relaxed);
+}
+
 void Spill::keep_account() noexcept {
   const auto set = [](std::atomic<std::uint64_t>& count, std::uint64_t value) {
     count.store(value, std::memory_order_relaxed);
@@ -270,10 +297,15 @@ void Spill::touched(std::uint64_t address, std::uint32_t thread) noexcept {
   const auto before = resumed(thread);
   const bool expected =
       foresight_->touched(c, thread, Seconds{before > 0 ? static_cast<double>(time - before) * 1e-9 : 0});
+  if (!expected && chunk.where == Where::disk) ++unexpected_;
+  note_predicted(time);
   if (chunk.where == Where::ready || (chunk.where == Where::leaving && !chunk.writing)) {
     take_back(c);
     map(c);
-    return resume(c);
+    resume(c);
+    ++served_;
+    serving_ += steady_ns() - time;
+    return;
   }
   if (!chunk.wanted && chunk.where == Where::disk) {
     loaded_for(c, expected);

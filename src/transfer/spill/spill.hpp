@@ -174,6 +174,7 @@ class Spill final {
   void take_answers() noexcept;
   void adapt_limit() noexcept;
   void note_disk() noexcept;
+  void note_predicted(std::uint64_t time) noexcept;
   void keep_account() noexcept;
 
   // Calls.
@@ -289,6 +290,9 @@ class Spill final {
   std::uint64_t mapped_ = 0;      // bytes of files that the process maps beside them
   std::uint64_t beside_ = 0;      // bytes beyond the limit that are in no chunk
   std::uint64_t busy_since_ = 0;  // nanoseconds; 0: nothing is read or written
+  std::uint64_t unexpected_ = 0;  // touches of what was on disk
+  std::uint64_t served_ = 0;      // touches of what was in memory
+  std::uint64_t serving_ = 0;     // nanoseconds for which those waited
   std::uint64_t adapted_ = 0;     // when the limit was; nanoseconds
   std::vector<bool> taken_;       // by chunk: a child maps what the file has at its own distance
   std::vector<ForChild> for_child_;

@@ -8,24 +8,26 @@
 namespace terrace::transfer {
 
 struct SpillCounts {
-  std::atomic<std::uint64_t> read, written;     // bytes of the file
-  std::atomic<std::uint64_t> foreseen;          // chunks that were read before they were touched
-  std::atomic<std::uint64_t> demanded;          // and after
-  std::atomic<std::uint64_t> wasted;            // foreseen ones that left untouched
-  std::atomic<std::uint64_t> clean;             // chunks that left as the file has them
-  std::atomic<std::uint64_t> touches;           // that were noticed
-  std::atomic<std::uint64_t> waited;            // by threads of the program, in all: nanoseconds
-  std::atomic<std::uint64_t> content, most;     // bytes that have content, now and at most
-  std::atomic<std::uint64_t> in_memory, limit;  // bytes
-  std::atomic<std::uint64_t> given;             // bytes that the kernel pages: touched in no order
-  std::atomic<std::uint64_t> busy;              // time in which something was read or written: nanoseconds
-  std::atomic<std::uint64_t> beside;            // bytes beyond the limit that are in no chunk, at most
-  std::atomic<std::uint64_t> over;              // bytes of memory beyond the limit, at most
-  std::atomic<std::uint64_t> most_given;        // of `given`
-  std::atomic<std::uint64_t> refused;           // bytes of blocks that file and memory have no room for, in all
-  std::atomic<bool> begun;                      // else the process has its memory as without a file
-  std::atomic<std::int32_t> process;            // its number
-  std::array<char, 32> program;                 // and its name; set before `begun`
+  std::atomic<std::uint64_t> read, written;        // bytes of the file
+  std::atomic<std::uint64_t> foreseen;             // chunks that were read before they were touched
+  std::atomic<std::uint64_t> demanded;             // and after
+  std::atomic<std::uint64_t> wasted;               // foreseen ones that left untouched
+  std::atomic<std::uint64_t> clean;                // chunks that left as the file has them
+  std::atomic<std::uint64_t> touches;              // that were noticed
+  std::atomic<std::uint64_t> waited;               // by threads of the program, in all: nanoseconds
+  std::atomic<std::uint64_t> content, most;        // bytes that have content, now and at most
+  std::atomic<std::uint64_t> in_memory, limit;     // bytes
+  std::atomic<std::uint64_t> given;                // bytes that the kernel pages: touched in no order
+  std::atomic<std::uint64_t> busy;                 // time in which something was read or written: nanoseconds
+  std::atomic<std::uint64_t> predicted, measured;  // nanoseconds of stretches of a thread, as Foresight says
+  std::atomic<std::uint64_t> stretches;
+  std::atomic<std::uint64_t> beside;      // bytes beyond the limit that are in no chunk, at most
+  std::atomic<std::uint64_t> over;        // bytes of memory beyond the limit, at most
+  std::atomic<std::uint64_t> most_given;  // of `given`
+  std::atomic<std::uint64_t> refused;     // bytes of blocks that file and memory have no room for, in all
+  std::atomic<bool> begun;                // else the process has its memory as without a file
+  std::atomic<std::int32_t> process;      // its number
+  std::array<char, 32> program;           // and its name; set before `begun`
 };
 
 }  // namespace terrace::transfer

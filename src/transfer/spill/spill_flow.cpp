@@ -12,11 +12,9 @@ namespace terrace::transfer {
 
 namespace {
 
-using spill_limits::k_ahead;
 using spill_limits::k_grace;
 using spill_limits::k_reads;
 using spill_limits::k_reserve;
-using spill_limits::k_share;
 using spill_limits::k_writes;
 
 const std::byte* content(std::uint64_t address) {
@@ -158,8 +156,7 @@ void Spill::set_marks() noexcept {
 void Spill::make_room() noexcept {
   if (content_ + needy_.size() <= pool_->limit() && pool_->pages() <= pool_->limit()) return;
   const auto over = pool_->pages() > pool_->limit() ? pool_->pages() - pool_->limit() : 0;
-  const auto wanted =
-      std::clamp<std::size_t>(pool_->limit() / k_share, k_reserve + 1, k_ahead) + needy_.size() + over;
+  const auto wanted = spill_limits::kept(pool_->limit()) + needy_.size() + over;
   while (pool_->free() + leaving_.size() < wanted) {
     const auto victim = foresight_->next_victim();
     if (!victim) return;

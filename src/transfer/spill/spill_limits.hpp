@@ -2,6 +2,7 @@
 // (sim/engine/virtual_spill.hpp).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -14,8 +15,12 @@ inline constexpr std::size_t k_share = 16;  // and at most such a part of all in
 // Of those, the latest: they may be touched once more before they are looked at.
 inline constexpr std::size_t k_grace = 4;
 inline constexpr std::size_t k_reserve = 2;  // pages that are kept for who waits
-inline constexpr std::size_t k_least = 8;    // chunks in memory, however little is allowed
-inline constexpr int k_wait = 100;           // ms at most until something is looked at anyway
+// Of so many pages of chunks, those whose chunks have left their place and which nobody has asked for yet.
+constexpr std::size_t kept(std::size_t pages) noexcept {
+  return std::clamp<std::size_t>(pages / k_share, k_reserve + 1, k_ahead);
+}
+inline constexpr std::size_t k_least = 8;  // chunks in memory, however little is allowed
+inline constexpr int k_wait = 100;         // ms at most until something is looked at anyway
 
 // Blocks that the kernel pages.
 inline constexpr double k_weight = 1.0 / 64;   // of the latest load among those that were unexpected

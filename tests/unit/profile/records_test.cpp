@@ -267,12 +267,14 @@ TEST(Records, TheSmallOnesReadBack) {
   EXPECT_EQ(counters.stalled, Seconds{9});
   EXPECT_EQ(counters.charged, Seconds{11});
   const auto spilled = decoded<SpillRecord>(
-      encoded(SpillRecord{7, {1}, {{2}, {3}, 4, 5, 6, 7, 8, {9}, {10}, {11}, {12}, {13}, {14}, {15}, {16}}}));
+      encoded(SpillRecord{7, {1}, {{2}, {3}, 4, 5, 6, 7, 8, {9}, {10}, {11}, {12}, {13}, {14}, {15}, {16}, {17}, {18}}}));
   EXPECT_EQ(spilled.iteration, 7U);
   EXPECT_EQ(spilled.account.written, Bytes{3});
   EXPECT_EQ(spilled.account.touches, 8U);
   EXPECT_EQ(spilled.account.given, Bytes{13});
   EXPECT_EQ(spilled.account.least_time, Seconds{16});
+  EXPECT_EQ(spilled.account.predicted, Seconds{17});
+  EXPECT_EQ(spilled.account.measured, Seconds{18});
   EXPECT_EQ(decoded<EndRecord>(encoded(EndRecord{{3}, "exit"})).how, "exit");
   EXPECT_EQ(decoded<MachineRecord>(encoded(MachineRecord{std::string("a\0b", 3)})).blob, std::string("a\0b", 3));
   EXPECT_EQ(decoded<CalibrationRecord>(encoded(CalibrationRecord{"xyz"})).blob, "xyz");

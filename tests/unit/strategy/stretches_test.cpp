@@ -1,0 +1,148 @@
+// What was predicted, against the clock; and what the predictions are made from.
+#include "strategy/spill/stretches.hpp"
+
+#include <gtest/gtest.h>
+
+#include "strategy/spill/next_use.hpp"
+
+namespace terrace::strategy {
+namespace {
+
+using transfer::Residence;
+using transfer::SpillMeasured;
+
+TEST(Stretches, CountAsFarAsTheThreadHasCome) {
+  Stretches stretches;
+  EXPECT_FALSE(stretches.is_open());
+  stretches.begin(3, Seconds{10}, {0, 1, 2, 4});
+  EXPECT_EQ(stretches.thread(), 3U);
+  EXPECT_EQ(stretches.totals().stretches, 0U);
+  stretches.came_on(2, Seconds{13});
+  EXPECT_EQ(stretches.totals().predicted.value, 2);
+  EXPECT_EQ(stretches.totals().measured.value, 3);
+  EXPECT_EQ(stretches.totals().stretches, 1U);
+  stretches.came_on(0, Seconds{13.5});  // unexpected ones are not in the prediction, but take time
+  EXPECT_EQ(stretches.totals().measured.value, 3.5);
+  stretches.came_on(1, Seconds{15});
+  EXPECT_FALSE(stretches.is_open());
+  EXPECT_EQ(stretches.totals().predicted.value, 4);
+  EXPECT_EQ(stretches.totals().measured.value, 5);
+}
+
+TEST(Stretches, WhatIsBehindTheEndIsNotCompared) {
+  Stretches stretches;
+  stretches.begin(0, Seconds{0}, {0, 1, 2, 3});
+  stretches.came_on(2, Seconds{2});
+  stretches.came_on(5, Seconds{9});
+  EXPECT_FALSE(stretches.is_open());
+  EXPECT_EQ(stretches.totals().predicted.value, 2);
+  EXPECT_EQ(stretches.totals().measured.value, 2);
+}
+
+TEST(Stretches, OneThatIsGivenUpCountsNotAtAll) {
+  Stretches stretches;
+  stretches.begin(0, Seconds{0}, {0, 1, 2});
+  stretches.came_on(2, Seconds{4});
+  stretches.begin(0, Seconds{4}, {0, 1, 2, 3});
+  stretches.came_on(1, Seconds{7});
+  stretches.give_up();
+  EXPECT_EQ(stretches.totals().predicted.value, 2);
+  EXPECT_EQ(stretches.totals().measured.value, 4);
+  EXPECT_EQ(stretches.totals().stretches, 1U);
+}
+
+SpillMeasured measured_after(std::uint64_t chunks, double busy) {
+  SpillMeasured measured;
+  measured.moved = chunks;
+  measured.busy = Seconds{busy};
+  return measured;
+}
+
+TEST(Stretches, TheDiskIsAsFastAsLately) {
+  Stretches stretches;
+  EXPECT_EQ(stretches.state(measured_after(100, 1), false).chunk_s, 0.01);
+  EXPECT_EQ(stretches.state(measured_after(110, 3), false).chunk_s, 0.01) << "ten chunks do not tell";
+  EXPECT_NEAR(stretches.state(measured_after(200, 3), false).chunk_s, 0.02, 1e-12) << "with those ten";
+}
+
+TEST(Stretches, SharesAreOfTheSameTime) {
+  Stretches stretches;
+  SpillMeasured measured;
+  measured.written = 30, measured.clean = 10;
+  measured.demanded = 20, measured.unexpected = 10, measured.foreseen = 20;
+  measured.served = 100, measured.serving = Seconds{0.01};
+  measured.room = 50, measured.kept = 3, measured.under_way = 2;
+  const auto first = stretches.state(measured, false);
+  EXPECT_EQ(first.write_share, 0.75);
+  EXPECT_EQ(first.late_share, 0.25) << "the unexpected ones alone";
+  EXPECT_EQ(stretches.state(measured, true).late_share, 0.5);
+  EXPECT_NEAR(first.touch_s, 1e-4, 1e-12);
+  EXPECT_EQ(first.room, 50U);
+  EXPECT_EQ(first.kept, 3U);
+  EXPECT_EQ(first.under_way, 2U);
+  measured.clean += 40;
+  measured.foreseen += 40;
+  EXPECT_EQ(stretches.state(measured, false).write_share, 0);
+  EXPECT_EQ(stretches.state(measured, false).late_share, 0);
+}
+
+// A sweep by rounds whose chunks all are away when they are touched: the disk takes 1 ms, the program 2.
+class Sweep {
+ public:
+  void round(double work = 2e-3) {
+    for (ChunkId c = 0; c < k_chunks; ++c) touch(c, work);
+  }
+  void touch(ChunkId chunk, double work) {
+    time_ += work;
+    next_.moved(chunk, Residence::disk);
+    next_.touched(chunk, 0, Seconds{work});
+    SpillMeasured measured;
+    measured.now = Seconds{time_};
+    measured.room = k_chunks;
+    measured.moved = measured.demanded = measured.unexpected = measured.clean = ++moved_;
+    measured.busy = Seconds{1e-3 * static_cast<double>(moved_)};
+    told_ = next_.predicted(measured);
+    time_ += 1e-3;
+    next_.moved(chunk, Residence::quiet);
+  }
+  [[nodiscard]] const transfer::Predicted& told() const { return told_; }
+
+ private:
+  static constexpr ChunkId k_chunks = 200;
+  NextUse next_;
+  double time_ = 0;
+  std::uint64_t moved_ = 0;
+  transfer::Predicted told_;
+};
+
+TEST(Stretches, ASweepThatComesRoundAgainIsPredicted) {
+  Sweep sweep;
+  sweep.round();
+  EXPECT_EQ(sweep.told().stretches, 0U) << "nothing is known in the first round";
+  for (int i = 0; i < 5; ++i) sweep.round();
+  EXPECT_GE(sweep.told().stretches, 3U);
+  EXPECT_GT(sweep.told().measured.value, 0.8 * 5 * 200 * 3e-3);
+}
+
+// It goes on as before but for the time: what was predicted before that knows nothing of it.
+TEST(Stretches, APredictionIsMadeBeforehand) {
+  Sweep sweep;
+  for (int i = 0; i < 4; ++i) sweep.round();
+  const auto before = sweep.told();
+  for (ChunkId c = 0; c < 100; ++c) sweep.touch(c, 3.5e-3);
+  const auto after = sweep.told();
+  const auto measured = (after.measured - before.measured).value;
+  EXPECT_GT(measured, 1.5 * (after.predicted - before.predicted).value);
+}
+
+TEST(Stretches, AThreadThatGoesElsewhereHasNoPrediction) {
+  Sweep sweep;
+  for (int i = 0; i < 4; ++i) sweep.round();
+  const auto before = sweep.told();
+  for (ChunkId c = 300; c < 400; ++c) sweep.touch(c, 2e-3);
+  EXPECT_LT(sweep.told().stretches, before.stretches) << "the one that was under way";
+  EXPECT_LT(sweep.told().measured, before.measured);
+}
+
+}  // namespace
+}  // namespace terrace::strategy

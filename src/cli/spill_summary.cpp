@@ -12,6 +12,7 @@
 #include "cli/process_counts.hpp"
 #include "core/units.hpp"
 #include "transfer/spill/spill_counts.hpp"
+#include "transfer/spill/spill_limits.hpp"
 
 namespace terrace::cli {
 
@@ -30,8 +31,10 @@ std::string line_of(const transfer::SpillCounts& counts, const runtime::SpillSpe
   if (counts.given > 0)
     line += fmt::format("; {} were touched in no order, and paged by the kernel", format(Bytes{counts.given}));
   if (counts.beside > 0)
-    line += fmt::format("; {} beyond the limit are in small blocks and in what else has to be in memory",
-                        format(Bytes{counts.beside}));
+    line += fmt::format(
+        "; {} beyond the limit are in small blocks and in what else has to be in memory: give at least {}",
+        format(Bytes{counts.beside}),
+        format(transfer::spill_limits::least_memory(Bytes{spec.memory.value + counts.beside.load()})));
   if (counts.over > 0) line += fmt::format("; {} beyond the limit stayed in memory", format(Bytes{counts.over}));
   return line;
 }

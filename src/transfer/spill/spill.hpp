@@ -31,6 +31,7 @@
 #include "transfer/spill/remapper.hpp"
 #include "transfer/spill/spill_counts.hpp"
 #include "transfer/spill/spill_file.hpp"
+#include "transfer/spill/spill_limits.hpp"
 #include "transfer/spill/spill_pool.hpp"
 
 namespace terrace::transfer {
@@ -93,11 +94,13 @@ class Spill final {
     bool wanted = false;      // somebody waits for it
     bool rescued = false;     // needed again, while it was written
     bool has_copy = false;    // the file has it, as `hash` says
-    bool stays = false;       // the file does not take it
+    bool stays = false;       // it does not leave
+    bool refused = false;     // because the file does not take it
     bool foreseen = false;    // read before it was touched
     bool shared = false;      // a child maps its place in the file, `at`
     std::uint8_t failed = 0;  // reads
     Slot slot = 0;            // where it is in one
+    std::uint32_t gone = 0;   // so many had left when it did, the last time
     std::uint32_t at = 0;     // where the file has it, in chunks; 0: at its own distance from the beginning
     Hash hash{};
   };
@@ -158,8 +161,14 @@ class Spill final {
   void take_faults() noexcept;
   void take_fault(std::uint64_t address, std::uint32_t thread) noexcept;
   void take_answers() noexcept;
-  void adapt_limit() noexcept;
   void note_disk() noexcept;
+
+  // How many may be in memory (spill_room.cpp).
+  void adapt_limit() noexcept;
+  void set_limit() noexcept;
+  void note_return(std::uint32_t left) noexcept;
+  void set_refused(ChunkId chunk, bool value) noexcept;
+  void say_beside() noexcept;
   void keep_account() noexcept;
 
   // Calls.
@@ -252,11 +261,17 @@ class Spill final {
   std::size_t foreseen_ = 0;   // chunks in memory or on their way there that nobody has touched yet
   std::uint64_t content_ = 0;  // chunks that are not fresh
   Blocks blocks_;
-  std::uint64_t given_ = 0;           // chunks that the kernel pages
-  std::uint64_t giving_since_ = 0;    // a block is being given; nanoseconds
-  std::uint64_t hand_ = 0;            // of given blocks, where pages were last given up
-  std::uint64_t mapped_ = 0;          // bytes of files that the process maps beside them
-  std::uint64_t beside_ = 0;          // bytes beyond the limit that are in no chunk
+  std::uint64_t given_ = 0;         // chunks that the kernel pages
+  std::uint64_t giving_since_ = 0;  // a block is being given; nanoseconds
+  std::uint64_t hand_ = 0;          // of given blocks, where pages were last given up
+  std::uint64_t mapped_ = 0;        // bytes of files that the process maps beside them
+  std::uint64_t beside_ = 0;        // bytes beyond the limit that are in no chunk
+  std::size_t rest_ = 0;            // chunks that the rest of the process leaves room for
+  std::size_t allowed_ = 0;         // those, or the least
+  std::size_t floor_ = spill_limits::k_least, most_floor_ = spill_limits::k_least;  // chunks in any case
+  std::size_t refused_ = 0;                                                         // by the file
+  std::size_t returns_ = 0, soon_ = 0;                                              // chunks that came back lately
+  std::uint32_t departures_ = 0;
   std::uint64_t busy_since_ = 0;      // nanoseconds; 0: nothing is read or written
   std::uint64_t adapted_ = 0;         // when the limit was; nanoseconds
   std::vector<bool> taken_;           // by chunk: a child maps what the file has at its own distance
@@ -267,7 +282,8 @@ class Spill final {
   int thread_number_ = 0;
   bool is_shared_ = false;  // with the child, page by page
   sem_t forked_{};
-  bool said_full_ = false, said_write_ = false, said_read_ = false, said_lost_ = false;
+  bool said_full_ = false, said_write_ = false, said_read_ = false, said_lost_ = false, said_beside_ = false,
+       said_child_ = false, said_kernel_ = false;
 
   std::uint64_t bell_ = 0;  // the page that callers touch
   std::mutex calling_;

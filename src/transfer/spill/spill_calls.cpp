@@ -105,6 +105,7 @@ void Spill::drop(ChunkId c) noexcept {
   auto& chunk = chunks_[c];
   if (chunk.where == Where::fresh) return;
   is_foreseen(c, false);
+  set_refused(c, false);
   if (chunk.failed == k_read_tries || chunk.where == Where::left)
     renew(c, 1);  // its place is poisoned, or something of the program's is there
   else if (chunk.where == Where::quiet)
@@ -181,6 +182,7 @@ void Spill::leave_chunk(ChunkId c) noexcept {
     --content_;
   }
   is_foreseen(c, false);
+  set_refused(c, false);
   leave_place(c);
   chunks_[c] = {.where = Where::left};
   madvise(memory_at(place(c)), k_chunk, MADV_DOFORK);
@@ -216,6 +218,7 @@ void Spill::change_rights_now(ChunkId first, std::size_t count, bool usual) noex
     for (auto c = first; c < end; ++c) {
       if (chunks_[c].where != Where::quiet || chunks_[c].failed > 0) continue;
       chunks_[c].stays = false;  // it may be possible again to move it
+      set_refused(c, false);
       tell(c);
     }
     return;

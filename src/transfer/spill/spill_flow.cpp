@@ -84,6 +84,7 @@ Spill::Slot Spill::free_slot() noexcept {
   if (chunk.foreseen) counts_->wasted.fetch_add(1, std::memory_order_relaxed);
   chunk.where = Where::disk;
   chunk.clean = false;
+  chunk.gone = ++departures_;
   is_foreseen(c, false);
   tell(c);
   leaving_.erase(found);
@@ -97,7 +98,7 @@ Spill::Slot Spill::obtain(bool forced) noexcept {
   if (slot != SpillPool::k_none || !forced) return slot;
   const auto more = pool_->take(true);
   if (more != SpillPool::k_none && pool_->pages() > pool_->limit()) {
-    const auto over = (pool_->pages() - pool_->limit()) * k_chunk;
+    const auto over = (pool_->pages() - allowed_) * k_chunk;
     if (over > counts_->over.load(std::memory_order_relaxed)) counts_->over.store(over, std::memory_order_relaxed);
   }
   return more;
@@ -105,6 +106,7 @@ Spill::Slot Spill::obtain(bool forced) noexcept {
 
 void Spill::start_read(ChunkId c, Slot slot) noexcept {
   auto& chunk = chunks_[c];
+  if (chunk.where == Where::disk) note_return(departures_ - chunk.gone);
   chunk.where = Where::reading;
   chunk.slot = slot;
   tell(c);
@@ -206,7 +208,10 @@ void Spill::is_foreseen(ChunkId c, bool value) noexcept {
 // Not to leave any more; it is in its slot.
 void Spill::take_back(ChunkId c) noexcept {
   auto& chunk = chunks_[c];
-  if (chunk.where == Where::leaving) std::erase(leaving_, c);
+  if (chunk.where == Where::leaving) {
+    std::erase(leaving_, c);
+    if (chunk.clean) note_return(0);
+  }
   chunk.where = Where::ready;
   chunk.rescued = false;
   tell(c);

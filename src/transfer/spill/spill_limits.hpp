@@ -5,6 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/rounding.hpp"
+#include "core/units.hpp"
+
 namespace terrace::transfer::spill_limits {
 
 inline constexpr std::size_t k_reads = 4;  // under way, of those that nobody waits for
@@ -15,7 +18,11 @@ inline constexpr std::size_t k_share = 16;  // and at most such a part of all in
 inline constexpr std::size_t k_grace = 4;
 inline constexpr std::size_t k_reserve = 2;  // pages that are kept for who waits
 inline constexpr std::size_t k_least = 8;    // chunks in memory, however little is allowed
-inline constexpr int k_wait = 100;           // ms at most until something is looked at anyway
+// Where what has to stay in memory takes all that is allowed: the share of chunks that come back too soon from
+// which on more may be in memory, and by what part more.
+inline constexpr double k_soon = 0.5;
+inline constexpr std::size_t k_growth = 4;
+inline constexpr int k_wait = 100;  // ms at most until something is looked at anyway
 
 // Blocks that the kernel pages.
 inline constexpr double k_weight = 1.0 / 64;   // of the latest load among those that were unexpected
@@ -25,5 +32,10 @@ inline constexpr std::uint64_t k_patience = 2'000'000'000;  // ns that giving a 
 inline constexpr std::uint32_t k_most_refusals =
     16;  // each time that took longer twice as many loads have to be seen
 inline constexpr std::uint64_t k_period = 2'000'000'000;  // ns until one that was given first is tried again
+
+// With what has to stay in memory: whole MiB.
+constexpr Bytes least_memory(Bytes stays) noexcept {
+  return Bytes{align_up(stays.value + k_least * k_huge_page, std::uint64_t{1} << 20)};
+}
 
 }  // namespace terrace::transfer::spill_limits

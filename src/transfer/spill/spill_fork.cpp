@@ -137,7 +137,7 @@ bool Spill::write_now(ChunkId c, std::uint64_t address) noexcept {
     if (got > 0) {
       done += static_cast<std::size_t>(got);
     } else if (got == 0 || errno != EINTR) {
-      say_once(said_write_, "the spill file cannot be written: a child of fork does not have all data", errno);
+      say_once(said_child_, "the spill file cannot be written: a child of fork does not have all data", errno);
       return false;
     }
   }

@@ -185,7 +185,7 @@ bool Spill::retake(Blocks::iterator found) noexcept {
   // What cannot be written stays in the kernel's hands.
   if (const int error = file_->sync_cached(); error != 0) {
     block.kept = true;
-    say_once(said_write_, "the spill file cannot be written: what the kernel has of it stays in memory", error);
+    say_once(said_kernel_, "the spill file cannot be written: what the kernel has of it stays in memory", error);
     return false;
   }
   std::vector<Touch> touches;

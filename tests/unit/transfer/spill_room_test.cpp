@@ -58,5 +58,27 @@ TEST_P(SpillTest, WhatTheDiskRefusesTakesNoRoom) {
   signal(SIGXFSZ, before);
 }
 
+// What a child lacks is said, also where it has been said before that the file takes no more.
+TEST_P(SpillTest, WhatAChildLacksIsSaid) {
+  constexpr std::size_t k_chunks = 80;
+  const auto before = signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit little{40 * k_chunk, limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &little);
+  {
+    Spilled memory(k_chunks, GetParam());
+    auto* const data = memory.allocate(k_chunks);
+    for (int round = 0; round < 2; ++round)
+      for (std::size_t c = 0; c < k_chunks; ++c) data[c * k_words] = c + 1;
+    EXPECT_NE(said().find("what it does not take stays in memory"), std::string::npos) << said();
+    memory.spill().before_fork();
+    memory.spill().after_fork();
+    EXPECT_NE(said().find("a child of fork does not have all data"), std::string::npos) << said();
+  }
+  setrlimit(RLIMIT_FSIZE, &limit);
+  signal(SIGXFSZ, before);
+}
+
 }  // namespace
 }  // namespace terrace::transfer

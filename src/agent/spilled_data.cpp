@@ -43,12 +43,15 @@ transfer::SpillCounts& counts_in(const std::string& directory) {
   return *counts;
 }
 
-// As much data as memory and disk hold.
-Bytes most_data(const runtime::SpillSpec& spec) {
+// What the folder's disk has room for.
+Bytes free_in(const std::string& folder) {
   struct statvfs disk {};
-  if (statvfs(spec.folder.c_str(), &disk) != 0)
-    throw Error(Code::failed, "memory over a file: " + spec.folder + ": " + std::strerror(errno));
-  return Bytes{spec.memory.value + std::uint64_t{disk.f_bavail} * disk.f_frsize};
+  if (statvfs(folder.c_str(), &disk) != 0)
+    throw Error(Code::failed, "memory over a file: " + folder + ": " + std::strerror(errno));
+  std::uint64_t free = 0;
+  return Bytes{__builtin_mul_overflow(std::uint64_t{disk.f_bavail}, std::uint64_t{disk.f_frsize}, &free)
+                   ? ~std::uint64_t{0}
+                   : free};
 }
 
 }  // namespace
@@ -68,7 +71,7 @@ SpilledHeap* make_spilled(const runtime::Session& session, void (*say)(const cha
     };
     parts.enter = [] { observe::t_thread.go_inside(); };
     parts.say = say_sentence;
-    return new SpilledHeap(most_data(spec), parts);
+    return new SpilledHeap(SpilledHeap::most_data(spec.memory, free_in(spec.folder)), parts);
   } catch (const std::exception& error) {
     // Each process of a job would say it; and where there was trouble before, this follows from that.
     if (make_once(g_said))

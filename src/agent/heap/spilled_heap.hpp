@@ -8,6 +8,8 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -26,7 +28,13 @@ class SpilledHeap {
 
   static constexpr std::size_t k_granule = transfer::Spill::k_chunk;  // sizes are multiples of it
 
-  // At most `reserve` bytes of blocks. `parts` without base and size. Throws Error{failed}, as Spill does.
+  // As much data as memory and disk hold; but no more than leaves the program address space for other things.
+  [[nodiscard]] static constexpr Bytes most_data(Bytes memory, Bytes disk) noexcept {
+    constexpr std::uint64_t k_most = 16ULL << 40;
+    return Bytes{std::min(memory.value, k_most) + std::min(disk.value, k_most)};
+  }
+  // At most `reserve` bytes of blocks; less where the system has less address space. `parts` without base and
+  // size. Throws Error{failed}, as Spill does.
   SpilledHeap(Bytes reserve, transfer::Spill::Parts parts);
 
   // Zeros; nullptr where there is no room: the caller asks the next allocator.

@@ -28,6 +28,7 @@ namespace {
 constexpr std::uint64_t k_adapt = 100'000'000;  // ns between two looks at what the rest of the process takes
 using spill_limits::k_wait;
 constexpr std::size_t k_disk_threads = 4;
+constexpr std::size_t k_least_slots = 4096;
 constexpr std::size_t k_workers = 256;  // threads of the program whose times are known
 alignas(k_page) constexpr std::array<std::byte, k_page> k_zeros{};
 
@@ -102,7 +103,10 @@ void Spill::begin() {
   if (parts_.ring) disk_ = make_ring_queue(file_->file());
   if (!disk_) disk_ = make_thread_queue(file_->file(), k_disk_threads);
   way_ = disk_->name();
-  pool_.emplace(*faults_, count_);
+  // A chunk at its place has none: those that come, leave, or are put aside are fewer than the memory has chunks;
+  // and what goes beyond the limit is at its place.
+  const auto chunks = static_cast<std::size_t>(parts_.memory.value / k_chunk);
+  pool_.emplace(*faults_, std::min(count_, std::max(2 * chunks, k_least_slots)));
   remapper_.emplace(parts_.enter);
   adapt_limit();
   foresight_ = parts_.foresight();

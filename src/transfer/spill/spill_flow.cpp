@@ -140,7 +140,7 @@ void Spill::look_ahead() noexcept {
 
 // Who touches these says how far the program is.
 void Spill::set_marks() noexcept {
-  if (content_ <= pool_->limit()) return;
+  if (content_ <= pool_->limit() || !pool_->has_slot()) return;
   while (const auto mark = foresight_->next_mark()) {
     auto& chunk = chunks_[*mark];
     if (chunk.where != Where::quiet || chunk.stays || chunk.wanted) continue;
@@ -159,7 +159,7 @@ void Spill::make_room() noexcept {
   const auto over = pool_->pages() > pool_->limit() ? pool_->pages() - pool_->limit() : 0;
   const auto wanted =
       std::clamp<std::size_t>(pool_->limit() / k_share, k_reserve + 1, k_ahead) + needy_.size() + over;
-  while (pool_->free() + leaving_.size() < wanted) {
+  while (pool_->free() + leaving_.size() < wanted && pool_->has_slot()) {
     const auto victim = foresight_->next_victim();
     if (!victim) return;
     if (needy_.empty() && over == 0) {

@@ -16,16 +16,22 @@ namespace terrace::transfer {
 
 namespace {
 
+constexpr std::size_t k_fewest = 64;  // slots
 constexpr int k_again = 1000;
 constexpr int k_populate_write = 23;  // MADV_POPULATE_WRITE, since Linux 5.14
 
 }  // namespace
 
+// Where the system has less address space there are fewer slots: less may be on its way at a time.
 SpillPool::SpillPool(Userfault& faults, std::size_t most) : faults_(faults) {
-  mapped_size_ = (most + 2) * k_chunk;
-  const auto got = syscall(SYS_mmap, nullptr, mapped_size_, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-  if (got == -1) throw Error(Code::failed, "no address space for memory over a file");
+  long got = -1;
+  for (;; most /= 2) {
+    mapped_size_ = (most + 2) * k_chunk;
+    got = syscall(SYS_mmap, nullptr, mapped_size_, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+    if (got != -1) break;
+    if (most <= k_fewest) throw Error(Code::failed, "no address space for memory over a file");
+  }
   mapped_ = static_cast<std::uint64_t>(got);
   scratch_ = align_up(mapped_, k_chunk);
   slots_ = scratch_ + k_chunk;

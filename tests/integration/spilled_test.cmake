@@ -4,13 +4,15 @@ if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
   find_package(Threads REQUIRED)
   add_executable(large_data programs/large_data.c)
   add_executable(mapped_data programs/mapped_data.c)
+  add_executable(locked_data programs/locked_data.c)
   foreach(program large_data mapped_data)
     target_link_libraries(${program} PRIVATE Threads::Threads)
   endforeach()
   terrace_test(spilled_test SOURCES spilled_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 300)
-  add_dependencies(spilled_test terrace_cli terrace large_data mapped_data)
+  add_dependencies(spilled_test terrace_cli terrace large_data mapped_data locked_data)
   target_compile_definitions(spilled_test PRIVATE TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>"
     TERRACE_LARGE_DATA="$<TARGET_FILE:large_data>" TERRACE_MAPPED_DATA="$<TARGET_FILE:mapped_data>"
+    TERRACE_LOCKED_DATA="$<TARGET_FILE:locked_data>"
     TERRACE_ARRAYS_IN_PYTHON="${TERRACE_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/programs/array_data.py")
   if(TERRACE_GFORTRAN)
     set(array_data ${CMAKE_CURRENT_BINARY_DIR}/array_data)

@@ -92,6 +92,19 @@ TEST_F(Spilled, SaysWhatIsBeyondTheLimitInSmallBlocks) {
   EXPECT_NE(done.output.find("beyond the limit are in small blocks"), std::string::npos) << done.output;
 }
 
+// Whatever else is watched: the kernel would touch it and wait for ever.
+TEST_F(Spilled, AProgramMayLockAllItsMemory) {
+  const auto alone = run(TERRACE_LOCKED_DATA);
+  if (alone.status != 0) GTEST_SKIP() << alone.output;
+  const auto memory = " -q -o profile.terrace --memory 96MiB --spill " + disk_;
+  for (const auto& options : {std::string(" -q -o profile.terrace"), std::string(" --intent bandwidth"), memory}) {
+    std::filesystem::remove(root_ + "/profile.terrace");
+    const auto done = run("timeout -s KILL 60 " TERRACE_LAUNCHER " run" + options + " -- " TERRACE_LOCKED_DATA);
+    EXPECT_EQ(done.status, 0) << options << done.output;
+    EXPECT_NE(done.output.find(alone.output), std::string::npos) << options << done.output;
+  }
+}
+
 TEST_F(Spilled, AKilledProgramLeavesNothing) {
   const auto done = run("sh -c '" TERRACE_LAUNCHER " run --memory 96MiB --spill " + disk_ +
                         " -o profile.terrace -- " TERRACE_LARGE_DATA

@@ -50,6 +50,9 @@ class SpilledHeap {
   void after_fork() noexcept;
   void in_child() noexcept;
 
+  // The program locks some of it.
+  void note_locked() noexcept { locks_.store(true, std::memory_order_relaxed); }
+
   // In a child of fork(2) it is not: what is mapped there is the kernel's business.
   [[nodiscard]] bool is_here() const noexcept;
   // Whether some of the range may be ours.
@@ -108,9 +111,10 @@ class SpilledHeap {
   memory::RegionSpace space_;
   transfer::Spill spill_;
   pid_t process_;
-  mutable std::mutex mutex_;      // before the space's own
-  MappedRanges ranges_;           // the program's
-  std::set<std::uint64_t> left_;  // chunks, by address, of which a part is something else
+  std::atomic<bool> locks_{false};  // something has been locked
+  mutable std::mutex mutex_;        // before the space's own
+  MappedRanges ranges_;             // the program's
+  std::set<std::uint64_t> left_;    // chunks, by address, of which a part is something else
 };
 
 }  // namespace terrace::agent

@@ -118,8 +118,10 @@ void Spill::begin() {
 }
 
 // Huge pages not for what the kernel would put there itself: where a mapping may have them, who touches an absent
-// page leaves no page table behind, and the page that comes there stays a huge one.
+// page leaves no page table behind, and the page that comes there stays a huge one. The kernel moves none between
+// memory that is locked, as the program may have it for all that comes later, and memory that is not.
 void Spill::prepare(std::uint64_t address, std::size_t size) noexcept {
+  syscall(SYS_munlock, address, size);
   madvise(memory_at(address), size, MADV_DONTFORK);
   madvise(memory_at(address), size, MADV_HUGEPAGE);
 }

@@ -63,7 +63,12 @@ bool SpillPool::make_page(Slot slot) noexcept {
       *static_cast<volatile char*>(memory_at(scratch_ + at)) = 0;
   }
   std::size_t moved = 0;
-  if (faults_.move(address(slot), scratch_, k_chunk, moved) == 0) return true;
+  int error = faults_.move(address(slot), scratch_, k_chunk, moved);
+  if (error == EINVAL) {  // where the program has locked all that is not watched
+    syscall(SYS_munlock, scratch_, k_chunk);
+    error = faults_.move(address(slot), scratch_, k_chunk, moved);
+  }
+  if (error == 0) return true;
   madvise(memory_at(address(slot)), k_chunk, MADV_DONTNEED);
   madvise(memory_at(scratch_), k_chunk, MADV_DONTNEED);
   return false;

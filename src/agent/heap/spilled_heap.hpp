@@ -17,6 +17,7 @@
 
 #include "agent/heap/mapped_ranges.hpp"
 #include "memory/region_space.hpp"
+#include "core/big_block.hpp"
 #include "transfer/spill/spill.hpp"
 
 namespace terrace::agent {
@@ -24,7 +25,7 @@ namespace terrace::agent {
 class SpilledHeap {
  public:
   // Smaller blocks are left to the next allocator: a block has chunks of its own.
-  static constexpr std::size_t k_least = std::size_t{1} << 20;
+  static constexpr std::size_t k_least = k_big_block;
 
   static constexpr std::size_t k_granule = transfer::Spill::k_chunk;  // sizes are multiples of it
 

@@ -2,6 +2,9 @@
 // ones, and everything that Terrace itself causes, go on to the next allocator.
 #include <malloc.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
 
 #include <bit>
 #include <cerrno>
@@ -23,6 +26,15 @@ namespace terrace::agent {
 
 namespace {
 
+// The kernel refuses at once what is more than memory and swap; reserved address space would not. So that is left
+// to the next allocator, which asks the kernel.
+bool exceeds_memory(std::size_t size) {
+  constexpr std::size_t k_always = std::size_t{1} << 30;
+  if (size < k_always) return false;
+  struct sysinfo system {};
+  return syscall(SYS_sysinfo, &system) == 0 && size / system.mem_unit > system.totalram + system.totalswap;
+}
+
 // The process, if a block of this size is to be an object.
 Process* wants(std::size_t size) {
   Process* const here = process();
@@ -39,7 +51,7 @@ void* allocate_big(Process& here, std::size_t size, std::size_t alignment = 1) {
       errno = saved;
       return block;
     }
-  void* const block = here.regions->allocate(size, alignment);
+  void* const block = exceeds_memory(size) ? nullptr : here.regions->allocate(size, alignment);
   if (block) {
     char name[k_name_room];
     const auto low = reinterpret_cast<std::uint64_t>(block);
@@ -51,7 +63,7 @@ void* allocate_big(Process& here, std::size_t size, std::size_t alignment = 1) {
 
 // Placed by the thread's intent, or the run's; nullptr where there is none. Serves forked children, too.
 void* allocate_ordered(std::size_t size, std::size_t alignment) {
-  if (size < OrderedHeap::k_least || observe::t_thread.inside != 0) return nullptr;
+  if (size < OrderedHeap::k_least || observe::t_thread.inside != 0 || exceeds_memory(size)) return nullptr;
   auto* const heap = ordered_heap();
   if (!heap) return nullptr;
   const auto intent = thread_intent() >= 0 ? thread_intent() : heap->run_intent();

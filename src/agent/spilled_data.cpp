@@ -2,6 +2,7 @@
 #include "agent/spilled_data.hpp"
 
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -11,6 +12,7 @@
 #include "agent/heap/spilled_heap.hpp"
 #include "agent/shared_counts.hpp"
 #include "core/error.hpp"
+#include "core/rounding.hpp"
 #include "observe/threads/thread.hpp"
 #include "strategy/spill/next_use.hpp"
 
@@ -54,6 +56,12 @@ Bytes free_in(const std::string& folder) {
                    : free};
 }
 
+// What the disk has no room for stays in memory, beyond the limit: it is with the rest all the same.
+Bytes most_data(const runtime::SpillSpec& spec) {
+  const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
+  return SpilledHeap::most_data(Bytes{spec.memory.value + pages * k_page}, free_in(spec.folder));
+}
+
 }  // namespace
 
 SpilledHeap* make_spilled(const runtime::Session& session, void (*say)(const char* line)) noexcept {
@@ -71,7 +79,7 @@ SpilledHeap* make_spilled(const runtime::Session& session, void (*say)(const cha
     };
     parts.enter = [] { observe::t_thread.go_inside(); };
     parts.say = say_sentence;
-    return new SpilledHeap(SpilledHeap::most_data(spec.memory, free_in(spec.folder)), parts);
+    return new SpilledHeap(most_data(spec), parts);
   } catch (const std::exception& error) {
     // Each process of a job would say it; and where there was trouble before, this follows from that.
     if (make_once(g_said))

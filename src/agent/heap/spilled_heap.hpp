@@ -15,9 +15,10 @@
 #include <mutex>
 #include <set>
 
+#include "agent/heap/kept_blocks.hpp"
 #include "agent/heap/mapped_ranges.hpp"
-#include "memory/region_space.hpp"
 #include "core/big_block.hpp"
+#include "memory/region_space.hpp"
 #include "transfer/spill/spill.hpp"
 
 namespace terrace::agent {
@@ -38,8 +39,11 @@ class SpilledHeap {
   // size. Throws Error{failed}, as Spill does.
   SpilledHeap(Bytes reserve, transfer::Spill::Parts parts);
 
-  // Zeros; nullptr where there is no room: the caller asks the next allocator.
-  void* allocate(std::size_t size, std::size_t alignment) noexcept;
+  // Zeros, or what a block had that was freed lately; nullptr where there is no room: the caller asks the next
+  // allocator.
+  void* allocate(std::size_t size, std::size_t alignment, bool zeros = true) noexcept;
+  // The block becomes longer where it is. False, and nothing happened, where something is behind it.
+  bool grow(void* block, std::size_t size) noexcept;
   // False, and nothing happened, where it is none of these blocks.
   bool release(void* block) noexcept;
   // The size of the block that begins there; 0 where none does: what an allocator of the program's hands out may
@@ -89,6 +93,10 @@ class SpilledHeap {
   [[nodiscard]] Span whole_chunks(Span span) const noexcept;
   [[nodiscard]] memory::RegionSpace::Block block_at(const void* address) const noexcept;
   [[nodiscard]] bool is_taken(std::uint64_t chunk) const noexcept;
+  [[nodiscard]] bool is_short() const noexcept;
+  [[nodiscard]] bool may_keep(const memory::RegionSpace::Block& block) const;
+  void release_now(std::uint64_t address, std::uint64_t size) noexcept;
+  void* take_kept(std::size_t size, std::size_t alignment) noexcept;
   void* obtain(std::size_t size, std::size_t alignment, Kind kind, std::size_t length) noexcept;
   void give_back(Span chunks) noexcept;
   void give_dead_back(Span span) noexcept;
@@ -110,12 +118,16 @@ class SpilledHeap {
   int move_mapping(void*& address, Span old, std::size_t length, int protection);
 
   memory::RegionSpace space_;
+  const transfer::SpillCounts* counts_;
+  std::uint64_t most_kept_;  // bytes
   transfer::Spill spill_;
   pid_t process_;
   std::atomic<bool> locks_{false};  // something has been locked
   mutable std::mutex mutex_;        // before the space's own
-  MappedRanges ranges_;             // the program's
-  std::set<std::uint64_t> left_;    // chunks, by address, of which a part is something else
+  KeptBlocks kept_;
+  bool protects_ = false;         // rights to some of it have changed
+  MappedRanges ranges_;           // the program's
+  std::set<std::uint64_t> left_;  // chunks, by address, of which a part is something else
 };
 
 }  // namespace terrace::agent

@@ -58,7 +58,8 @@ class Spill final {
   Spill(const Spill&) = delete;
   Spill& operator=(const Spill&) = delete;
 
-  // Before the range is handed out: room in the file for it, as far as there is.
+  // Before the range is handed out. As soon as memory is short there is room in the file for it, as far as the
+  // disk has some.
   void reserve(std::uint64_t address, std::size_t size) noexcept;
   // Nobody needs what is in the range of whole chunks; it is zero when it is touched again. The caller gives the
   // pages in it back to the system afterwards.
@@ -122,6 +123,7 @@ class Spill final {
   // time.
   struct Block {
     std::uint32_t count = 0;
+    bool asked = false;     // the file, whether it has room
     bool has_room = false;  // in the file, all of it
     bool kept = false;      // not to be given, and given for good where it is: rights to a part of it have changed
     std::uint32_t loads = 0;     // that somebody waited for
@@ -177,6 +179,7 @@ class Spill final {
   void answer_call() noexcept;
   bool carry_out() noexcept;
   void reserve_now(ChunkId first, std::size_t count) noexcept;
+  void ask_for_room() noexcept;
   // False: something is under way, again when that has ended.
   bool release_now(ChunkId first, std::size_t count) noexcept;
   bool discard_now(ChunkId first, std::size_t count) noexcept;
@@ -261,6 +264,7 @@ class Spill final {
   std::size_t foreseen_ = 0;   // chunks in memory or on their way there that nobody has touched yet
   std::uint64_t content_ = 0;  // chunks that are not fresh
   Blocks blocks_;
+  bool unasked_ = false;            // some of them
   std::uint64_t given_ = 0;         // chunks that the kernel pages
   std::uint64_t giving_since_ = 0;  // a block is being given; nanoseconds
   std::uint64_t hand_ = 0;          // of given blocks, where pages were last given up

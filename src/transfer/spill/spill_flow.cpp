@@ -156,6 +156,7 @@ void Spill::set_marks() noexcept {
 // Chunks leave their place before their pages are needed: what is used last, and not before what would come in.
 void Spill::make_room() noexcept {
   if (content_ + needy_.size() <= pool_->limit() && pool_->pages() <= pool_->limit()) return;
+  ask_for_room();
   const auto over = pool_->pages() > pool_->limit() ? pool_->pages() - pool_->limit() : 0;
   const auto wanted =
       std::clamp<std::size_t>(pool_->limit() / k_share, k_reserve + 1, k_ahead) + needy_.size() + over;

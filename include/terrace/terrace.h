@@ -109,7 +109,7 @@ TERRACE_PUBLIC void* terrace_alloc(size_t size, const char* intent);
  * placed, or in virtual time. */
 TERRACE_PUBLIC terrace_status terrace_apply(void* address, size_t length, const char* intent);
 
-/* What the calling thread allocates from now on (malloc and its sisters, new, Fortran's allocate; blocks of 1 MiB
+/* What the calling thread allocates from now on (malloc and its sisters, new, Fortran's allocate; blocks of 4 MiB
  * and more) is placed by the intent, with the first touch of each chunk: 2 MiB, of large blocks up to 32. NULL: by
  * the run's intent (`terrace run --intent`), if it has one. */
 TERRACE_PUBLIC terrace_status terrace_intent(const char* intent);

@@ -3,6 +3,7 @@
 
 #include <sys/prctl.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include "agent/heap/spilled_heap.hpp"
 #include "agent/shared_counts.hpp"
 #include "core/error.hpp"
+#include "core/rounding.hpp"
 #include "observe/threads/thread.hpp"
 #include "strategy/spill/next_use.hpp"
 
@@ -47,17 +49,22 @@ transfer::SpillCounts& counts_in(const std::string& directory) {
   return *counts;
 }
 
-std::optional<Bytes> free_on_disk(const std::string& folder) {
+// What the folder's disk has room for.
+std::optional<Bytes> free_in(const std::string& folder) {
   struct statvfs disk {};
   if (statvfs(folder.c_str(), &disk) != 0) return std::nullopt;
-  return Bytes{std::uint64_t{disk.f_bavail} * disk.f_frsize};
+  std::uint64_t free = 0;
+  return Bytes{__builtin_mul_overflow(std::uint64_t{disk.f_bavail}, std::uint64_t{disk.f_frsize}, &free)
+                   ? ~std::uint64_t{0}
+                   : free};
 }
 
-// As much data as memory and disk hold.
+// What the disk has no room for stays in memory, beyond the limit: it is with the rest all the same.
 Bytes most_data(const runtime::SpillSpec& spec) {
-  const auto disk = free_on_disk(spec.folder);
+  const auto disk = free_in(spec.folder);
   if (!disk) throw Error(Code::failed, "memory over a file: " + spec.folder + ": " + std::strerror(errno));
-  return spec.memory + *disk;
+  const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
+  return SpilledHeap::most_data(Bytes{spec.memory.value + pages * k_page}, *disk);
 }
 
 // The first one is told of.
@@ -65,7 +72,7 @@ void no_room(std::size_t size) {
   g_counts->refused.fetch_add(size, std::memory_order_relaxed);
   if (!make_once(g_said)) return;
   try {
-    const auto there = free_on_disk(g_spec.folder);
+    const auto there = free_in(g_spec.folder);
     say_sentence(("no room for a block of " + format(Bytes{size}) + " in " + g_spec.folder +
                   (there ? " (" + format(*there) + " are free)" : "") + ": it stays in memory")
                      .c_str());

@@ -24,6 +24,7 @@
 #include "agent/program_coverage.hpp"
 #include "agent/program_loops.hpp"
 #include "agent/spilled_data.hpp"
+#include "core/big_block.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "memory/region_space.hpp"
@@ -294,6 +295,8 @@ Process* build(const char* session_path) {
   if (process.simulated) make_turns(*all);
   process.big_block = all->session.big_block.value;
   process.spilled = make_spilled(all->session, say);
+  // What is too small to lie over a file stays with the next allocator, as fast as that is.
+  if (process.spilled) process.big_block = std::max<std::uint64_t>(process.big_block, k_big_block);
   process.ordered = make_ordered(all->session, *all->ledger, say);
   if (all->session.hooks && all->session.phases.follows_loops()) {
     process.loops = &all->loops.emplace(process, all->session.phases);

@@ -14,6 +14,7 @@
 #include "cli/process_counts.hpp"
 #include "core/units.hpp"
 #include "transfer/spill/spill_counts.hpp"
+#include "transfer/spill/spill_limits.hpp"
 
 namespace terrace::cli {
 
@@ -63,8 +64,9 @@ std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
                         seconds(one.predicted));
   line += of_blocks(one);
   if (beside(one) > 0)
-    line += fmt::format("; {} beyond the limit are in small blocks and in what else has to be in memory",
-                        bytes(beside(one)));
+    line += fmt::format(
+        "; {} beyond the limit are in small blocks and in what else has to be in memory: give at least {}",
+        bytes(beside(one)), format(transfer::spill_limits::least_memory(Bytes{spec.memory.value + beside(one)})));
   if (one.over > 0) line += fmt::format("; {} beyond the limit stayed in memory", bytes(one.over));
   return line;
 }

@@ -1,7 +1,9 @@
 // The reserved range of address space. See region_space.hpp.
 //
 // It is reserved without access rights and made accessible from its beginning on, in growing steps: two mappings
-// in the kernel's books, however many blocks there are; and locking all memory (mlockall) does not fill it.
+// in the kernel's books, however many blocks there are; and locking all memory (mlockall) does not fill what is
+// reserved. Where some of it is watched the front door does that in the kernel's place
+// (agent/interpose/locking.cpp).
 #include "memory/region_space.hpp"
 
 #include <sys/mman.h>

@@ -105,6 +105,39 @@ TEST_F(Spilled, SaysWhatIsBeyondTheLimitInSmallBlocks) {
   EXPECT_NE(done.output.find("beyond the limit are in small blocks"), std::string::npos) << done.output;
 }
 
+// Python's arenas of 1 MiB are no data for a file: each would have a chunk of its own. What is asked for beyond
+// all memory and disk is refused, as without Terrace.
+TEST_F(Spilled, TakesNoMoreMemoryThanTheProgramWould) {
+  const std::string peak =
+      "python3 -c 'x = [i for i in range(4000000)]\n"
+      "print(next(l for l in open(\"/proc/self/status\") if \"VmHWM\" in l).split()[1])'";
+  const auto alone = run(peak);
+  const auto done = with("2GiB", peak, "-q");
+  ASSERT_EQ(done.status, 0) << done.output;
+  EXPECT_LT(std::stol(done.output), std::stol(alone.output) + 60 * 1024) << "KiB; Terrace's own included";
+}
+
+TEST_F(Spilled, WhatTheKernelWouldRefuseIsRefused) {
+  const std::string ask = "python3 -c 'x = bytearray(1 << 38)'";
+  if (run(ask).output.find("MemoryError") == std::string::npos) GTEST_SKIP() << "the kernel refuses nothing";
+  EXPECT_NE(with("2GiB", ask).output.find("MemoryError"), std::string::npos);
+  EXPECT_NE(run(TERRACE_LAUNCHER " run --intent bandwidth -- " + ask).output.find("MemoryError"),
+            std::string::npos);
+}
+
+// Whatever else is watched: the kernel would touch it and wait for ever.
+TEST_F(Spilled, AProgramMayLockAllItsMemory) {
+  const auto alone = run(TERRACE_LOCKED_DATA);
+  if (alone.status != 0) GTEST_SKIP() << alone.output;
+  const auto memory = " -q -o profile.terrace --memory 96MiB --spill " + disk_;
+  for (const auto& options : {std::string(" -q -o profile.terrace"), std::string(" --intent bandwidth"), memory}) {
+    std::filesystem::remove(root_ + "/profile.terrace");
+    const auto done = run("timeout -s KILL 60 " TERRACE_LAUNCHER " run" + options + " -- " TERRACE_LOCKED_DATA);
+    EXPECT_EQ(done.status, 0) << options << done.output;
+    EXPECT_NE(done.output.find(alone.output), std::string::npos) << options << done.output;
+  }
+}
+
 TEST_F(Spilled, AKilledProgramLeavesNothing) {
   const auto done = run("sh -c '" TERRACE_LAUNCHER " run --memory 96MiB --spill " + disk_ +
                         " -o profile.terrace -- " TERRACE_LARGE_DATA

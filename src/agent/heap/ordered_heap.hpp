@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/big_block.hpp"
 #include "machine/machine.hpp"
 #include "memory/ledger.hpp"
 #include "memory/ordered/numa_places.hpp"
@@ -27,7 +28,7 @@ namespace terrace::agent {
 class OrderedHeap final : private transfer::TouchTraps::Handler {
  public:
   // Smaller blocks are left to the next allocator.
-  static constexpr std::size_t k_least = std::size_t{1} << 20;
+  static constexpr std::size_t k_least = k_big_block;
   enum class When : std::uint8_t { at_once, at_touch };
 
   struct Parts {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -18,6 +19,10 @@ namespace {
 
 constexpr Bytes k_chunk{transfer::Spill::k_chunk};
 constexpr int k_usual = PROT_READ | PROT_WRITE;
+// For blocks that were freed lately: at most so much, and such a part of the memory.
+constexpr std::uint64_t k_most_kept = 64ULL << 20;
+constexpr std::uint64_t k_kept_share = 16;
+constexpr std::uint64_t k_scarce = 8;  // no more than such a part of the memory is free: none are kept
 
 transfer::Spill::Parts in(const memory::RegionSpace& space, transfer::Spill::Parts parts) {
   parts.base = space.base();
@@ -28,7 +33,12 @@ transfer::Spill::Parts in(const memory::RegionSpace& space, transfer::Spill::Par
 }  // namespace
 
 SpilledHeap::SpilledHeap(Bytes reserve, transfer::Spill::Parts parts, void (*no_room)(std::size_t size))
-    : space_(reserve, k_chunk), spill_(in(space_, std::move(parts))), no_room_(no_room), process_(getpid()) {}
+    : space_(reserve, k_chunk),
+      counts_(parts.counts),
+      most_kept_(std::min(parts.memory.value / k_kept_share, k_most_kept)),
+      spill_(in(space_, std::move(parts))),
+      no_room_(no_room),
+      process_(getpid()) {}
 
 bool SpilledHeap::is_here() const noexcept { return getpid() == process_; }
 
@@ -72,8 +82,35 @@ void* SpilledHeap::obtain(std::size_t size, std::size_t alignment, Kind kind, st
   return block;
 }
 
-void* SpilledHeap::allocate(std::size_t size, std::size_t alignment) noexcept {
-  return obtain(size, alignment, Kind::block, align_up(std::max<std::size_t>(size, 1), k_granule));
+bool SpilledHeap::is_short() const noexcept {
+  const auto limit = counts_->limit.load(std::memory_order_relaxed);
+  return counts_->content.load(std::memory_order_relaxed) > limit - limit / k_scarce;
+}
+
+// As it was handed out, but for its content. Throws std::bad_alloc.
+bool SpilledHeap::may_keep(const memory::RegionSpace::Block& block) const {
+  if (block.size > most_kept_ || is_short() || locks_.load(std::memory_order_relaxed)) return false;
+  const auto parts = ranges_.within(block.address, block.address + block.size);
+  return std::ranges::all_of(
+      parts, [](const auto& part) { return part.kind == Kind::block && part.protection == k_usual; });
+}
+
+void* SpilledHeap::take_kept(std::size_t size, std::size_t alignment) noexcept {
+  const std::lock_guard guard(mutex_);
+  if (is_short())
+    for (auto block = kept_.take_oldest(); block.size > 0; block = kept_.take_oldest())
+      release_now(block.address, block.size);
+  const auto block = kept_.take(size, alignment);
+  return reinterpret_cast<void*>(block.address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+void* SpilledHeap::allocate(std::size_t size, std::size_t alignment, bool zeros) noexcept {
+  if (size > space_.reserved().value) return nullptr;
+  const auto length = align_up(std::max<std::size_t>(size, 1), k_granule);
+  void* const kept = take_kept(length, alignment);
+  if (!kept) return obtain(size, alignment, Kind::block, length);
+  if (zeros) std::memset(kept, 0, size);
+  return kept;
 }
 
 void SpilledHeap::before_fork(std::span<const std::uint64_t> at_once) noexcept {
@@ -110,25 +147,56 @@ std::size_t SpilledHeap::size_of(const void* block) const noexcept {
   return block_at(block).size;
 }
 
+bool SpilledHeap::grow(void* block, std::size_t size) noexcept {
+  const std::lock_guard guard(mutex_);
+  const auto found = block_at(block);
+  const auto length = align_up(size, k_granule);
+  if (found.size == 0 || length < size || length <= found.size || !space_.resize(block, length)) return false;
+  try {
+    ranges_.set({found.address + found.size, found.address + length, Kind::block, k_usual});
+  } catch (const std::bad_alloc&) {
+    space_.resize(block, found.size);
+    return false;
+  }
+  spill_.reserve(found.address + found.size, length - found.size);
+  return true;
+}
+
 bool SpilledHeap::release(void* block) noexcept {
   const std::lock_guard guard(mutex_);
   const auto found = block_at(block);
   if (found.size == 0) return false;
   try {
-    ranges_.remove(found.address, found.address + found.size);
-  } catch (const std::bad_alloc&) {
-    return true;  // it is not used any more, and not handed out again
+    if (kept_.has(found.address)) return true;  // it is free already
+    if (may_keep(found)) {
+      while (kept_.full() || kept_.bytes() + found.size > most_kept_) {
+        const auto oldest = kept_.take_oldest();
+        release_now(oldest.address, oldest.size);
+      }
+      kept_.keep({found.address, found.size});
+      return true;
+    }
+  } catch (const std::bad_alloc&) {  // then it is not kept
   }
-  give_back({found.address, found.address + found.size});
+  release_now(found.address, found.size);
   return true;
+}
+
+void SpilledHeap::release_now(std::uint64_t address, std::uint64_t size) noexcept {
+  try {
+    ranges_.remove(address, address + size);
+  } catch (const std::bad_alloc&) {
+    return;  // it is not used any more, and not handed out again
+  }
+  give_back({address, address + size});
 }
 
 // Chunks of which the program has nothing any more, as they were in the beginning.
 void SpilledHeap::give_back(Span chunks) noexcept {
   const auto size = chunks.end - chunks.start;
   spill_.release(chunks.start, size);
-  syscall(SYS_munlock, chunks.start, size);
-  syscall(SYS_mprotect, chunks.start, size, k_usual);
+  if (locks_.load(std::memory_order_relaxed)) syscall(SYS_munlock, chunks.start, size);
+  if (protects_) syscall(SYS_mprotect, chunks.start, size, k_usual);
   left_.erase(left_.lower_bound(chunks.start), left_.lower_bound(chunks.end));
   space_.release_part(chunks.start, size);
 }

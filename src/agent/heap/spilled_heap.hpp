@@ -8,13 +8,17 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <set>
 #include <span>
 
+#include "agent/heap/kept_blocks.hpp"
 #include "agent/heap/mapped_ranges.hpp"
+#include "core/big_block.hpp"
 #include "memory/region_space.hpp"
 #include "transfer/spill/spill.hpp"
 
@@ -23,18 +27,26 @@ namespace terrace::agent {
 class SpilledHeap {
  public:
   // Smaller blocks are left to the next allocator: a block has chunks of its own.
-  static constexpr std::size_t k_least = std::size_t{1} << 20;
+  static constexpr std::size_t k_least = k_big_block;
 
   static constexpr std::size_t k_granule = transfer::Spill::k_chunk;  // sizes are multiples of it
 
   static constexpr std::size_t k_at_once = transfer::Spill::k_at_once;
 
-  // At most `reserve` bytes of blocks. `parts` without base and size. `no_room` is called for each block that
-  // there is no room for. Throws Error{failed}, as Spill does.
+  // As much data as memory and disk hold; but no more than leaves the program address space for other things.
+  [[nodiscard]] static constexpr Bytes most_data(Bytes memory, Bytes disk) noexcept {
+    constexpr std::uint64_t k_most = 16ULL << 40;
+    return Bytes{std::min(memory.value, k_most) + std::min(disk.value, k_most)};
+  }
+  // At most `reserve` bytes of blocks; less where the system has less address space. `parts` without base and
+  // size. `no_room` is called for each block that there is no room for. Throws Error{failed}, as Spill does.
   SpilledHeap(Bytes reserve, transfer::Spill::Parts parts, void (*no_room)(std::size_t size) = nullptr);
 
-  // Zeros; nullptr where there is no room: the caller asks the next allocator.
-  void* allocate(std::size_t size, std::size_t alignment) noexcept;
+  // Zeros, or what a block had that was freed lately; nullptr where there is no room: the caller asks the next
+  // allocator.
+  void* allocate(std::size_t size, std::size_t alignment, bool zeros = true) noexcept;
+  // The block becomes longer where it is. False, and nothing happened, where something is behind it.
+  bool grow(void* block, std::size_t size) noexcept;
   // False, and nothing happened, where it is none of these blocks.
   bool release(void* block) noexcept;
   // The size of the block that begins there; 0 where none does: what an allocator of the program's hands out may
@@ -45,6 +57,9 @@ class SpilledHeap {
   void before_fork(std::span<const std::uint64_t> at_once) noexcept;
   void after_fork() noexcept;
   void in_child() noexcept;
+
+  // The program locks some of it.
+  void note_locked() noexcept { locks_.store(true, std::memory_order_relaxed); }
 
   // In a child of fork(2) it is not: what is mapped there is the kernel's business.
   [[nodiscard]] bool is_here() const noexcept;
@@ -81,6 +96,10 @@ class SpilledHeap {
   [[nodiscard]] Span whole_chunks(Span span) const noexcept;
   [[nodiscard]] memory::RegionSpace::Block block_at(const void* address) const noexcept;
   [[nodiscard]] bool is_taken(std::uint64_t chunk) const noexcept;
+  [[nodiscard]] bool is_short() const noexcept;
+  [[nodiscard]] bool may_keep(const memory::RegionSpace::Block& block) const;
+  void release_now(std::uint64_t address, std::uint64_t size) noexcept;
+  void* take_kept(std::size_t size, std::size_t alignment) noexcept;
   void* obtain(std::size_t size, std::size_t alignment, Kind kind, std::size_t length) noexcept;
   void give_back(Span chunks) noexcept;
   void give_dead_back(Span span) noexcept;
@@ -103,10 +122,15 @@ class SpilledHeap {
   int move_mapping(void*& address, Span old, std::size_t length, int protection);
 
   memory::RegionSpace space_;
+  const transfer::SpillCounts* counts_;
+  std::uint64_t most_kept_;  // bytes
   transfer::Spill spill_;
   void (*no_room_)(std::size_t size);
   pid_t process_;
-  mutable std::mutex mutex_;      // before the space's own
+  std::atomic<bool> locks_{false};  // something has been locked
+  mutable std::mutex mutex_;        // before the space's own
+  KeptBlocks kept_;
+  bool protects_ = false;         // rights to some of it have changed
   MappedRanges ranges_;           // the program's
   std::set<std::uint64_t> left_;  // chunks, by address, of which a part is something else
 };

@@ -111,6 +111,7 @@ void SpilledHeap::apply_rights(Span span) {
 // Of ranges that are ours and have the usual rights.
 void SpilledHeap::set_rights(Span span, int protection) {
   if (protection == k_usual || span.is_empty()) return;
+  protects_ = true;
   const auto first = align_down(span.start, k_granule);
   spill_.change_rights(first, align_up(span.end, k_granule) - first, false);
   ranges_.protect(span.start, span.end, protection);
@@ -144,6 +145,7 @@ void SpilledHeap::make_zero(Span span) {
 
 // The chunks of the range become the program's own matter; what it has beside the range stays in them.
 void SpilledHeap::leave(Span span) {
+  protects_ = true;
   by_left(whole_chunks(span), [&](Span part, bool left) {
     if (!left) spill_.discard(part.start, part.end - part.start);
     return 0;
@@ -203,6 +205,7 @@ int SpilledHeap::protect(void* address, std::size_t length, int protection) noex
     const auto first = align_down(span.start, k_granule);
     const auto size = align_up(span.end, k_granule) - first;
     if (protection != k_usual) spill_.change_rights(first, size, false);
+    protects_ = protects_ || protection != k_usual;
     if (const int error = ask(SYS_mprotect, all.start, length, protection); error != 0) return error;
     ranges_.protect(span.start, span.end, protection);
     if (std::ranges::any_of(parts, [](const auto& part) { return part.protection != k_usual; })) tell_usual(span);
@@ -255,7 +258,8 @@ int SpilledHeap::advise(void* address, std::size_t length, int advice) noexcept 
 
 int SpilledHeap::map_zeros_over(Span span, int protection) {
   if (!claim_free(span)) return ENOMEM;
-  ask(SYS_munlock, span.start, span.end - span.start);
+  if (locks_.load(std::memory_order_relaxed)) ask(SYS_munlock, span.start, span.end - span.start);
+  protects_ = true;
   return by_left(span, [&](Span part, bool left) {
     const auto size = part.end - part.start;
     if (left) {

@@ -2,6 +2,9 @@
 // ones, and everything that Terrace itself causes, go on to the next allocator.
 #include <malloc.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
 
 #include <bit>
 #include <cerrno>
@@ -23,6 +26,15 @@ namespace terrace::agent {
 
 namespace {
 
+// The kernel refuses at once what is more than memory and swap; reserved address space would not. So that is left
+// to the next allocator, which asks the kernel.
+bool exceeds_memory(std::size_t size) {
+  constexpr std::size_t k_always = std::size_t{1} << 30;
+  if (size < k_always) return false;
+  struct sysinfo system {};
+  return syscall(SYS_sysinfo, &system) == 0 && size / system.mem_unit > system.totalram + system.totalswap;
+}
+
 // The process, if a block of this size is to be an object.
 Process* wants(std::size_t size) {
   Process* const here = process();
@@ -30,16 +42,16 @@ Process* wants(std::size_t size) {
 }
 
 // A block of its own pages; nullptr when there is no room: the caller asks the next allocator. Leaves errno alone.
-void* allocate_big(Process& here, std::size_t size, std::size_t alignment = 1) {
+void* allocate_big(Process& here, std::size_t size, std::size_t alignment, bool zeros) {
   const observe::OwnTime own;
   const observe::Inside inside;
   const auto saved = errno;
   if (here.spilled && size >= SpilledHeap::k_least)
-    if (void* const block = here.spilled->allocate(size, alignment)) {
+    if (void* const block = here.spilled->allocate(size, alignment, zeros)) {
       errno = saved;
       return block;
     }
-  void* const block = here.regions->allocate(size, alignment);
+  void* const block = exceeds_memory(size) ? nullptr : here.regions->allocate(size, alignment);
   if (block) {
     char name[k_name_room];
     const auto low = reinterpret_cast<std::uint64_t>(block);
@@ -51,7 +63,7 @@ void* allocate_big(Process& here, std::size_t size, std::size_t alignment = 1) {
 
 // Placed by the thread's intent, or the run's; nullptr where there is none. Serves forked children, too.
 void* allocate_ordered(std::size_t size, std::size_t alignment) {
-  if (size < OrderedHeap::k_least || observe::t_thread.inside != 0) return nullptr;
+  if (size < OrderedHeap::k_least || observe::t_thread.inside != 0 || exceeds_memory(size)) return nullptr;
   auto* const heap = ordered_heap();
   if (!heap) return nullptr;
   const auto intent = thread_intent() >= 0 ? thread_intent() : heap->run_intent();
@@ -64,11 +76,12 @@ void* allocate_ordered(std::size_t size, std::size_t alignment) {
   return block;
 }
 
-// A block that this library gives out; nullptr: the caller asks the next allocator.
-void* take_over(std::size_t size, std::size_t alignment = 1) {
+// A block that this library gives out; nullptr: the caller asks the next allocator. Without `zeros` it may have
+// what was in it when it was freed.
+void* take_over(std::size_t size, std::size_t alignment = 1, bool zeros = false) {
   if (void* const block = allocate_ordered(size, alignment)) return block;
   auto* const here = wants(size);
-  return here ? allocate_big(*here, size, alignment) : nullptr;
+  return here ? allocate_big(*here, size, alignment, zeros) : nullptr;
 }
 
 bool is_ordered(const void* block) {
@@ -91,7 +104,8 @@ bool is_spilled(const void* block) {
   return heap && heap->size_of(block) > 0;
 }
 
-// False where it is no block over a file. In a child of fork(2) such a block is a mapping, and stays until it ends.
+// False where it is no block over a file. In a child of fork(2) such a block is a mapping, and stays until it
+// ends.
 bool release_spilled(void* block) {
   if (!is_spilled(block)) return false;
   if (!process()) return true;
@@ -101,6 +115,16 @@ bool release_spilled(void* block) {
   spilled_heap()->release(block);
   errno = saved;
   return true;
+}
+
+bool grow_spilled(void* block, std::size_t size) {
+  if (!process() || observe::t_thread.inside != 0) return false;
+  const observe::OwnTime own;
+  const observe::Inside inside;
+  const auto saved = errno;
+  const bool grown = spilled_heap()->grow(block, size);
+  errno = saved;
+  return grown;
 }
 
 // Whether it was one of ours, which then is free.
@@ -158,6 +182,7 @@ void* reallocate(void* block, std::size_t size) {
   }
   const auto granule = is_spilled(block) ? SpilledHeap::k_granule : k_page;
   if (!from_startup && size >= k_page && divided_up(size, granule) == divided_up(old_size, granule)) return block;
+  if (size > old_size && is_spilled(block) && grow_spilled(block, size)) return block;
   void* moved = take_over(size);
   if (!moved) moved = next ? next->malloc(size) : from_arena(size);
   if (!moved) return nullptr;
@@ -189,7 +214,7 @@ TERRACE_EXPORT void* malloc(size_t size) noexcept {
 TERRACE_EXPORT void* calloc(size_t count, size_t size) noexcept {
   size_t total = 0;
   if (__builtin_mul_overflow(count, size, &total)) return agent::no_memory();
-  if (void* const block = agent::take_over(total)) return block;  // pages of the system's are zero
+  if (void* const block = agent::take_over(total, 1, true)) return block;
   const auto* const next = agent::next_allocator();
   return next ? next->calloc(count, size) : agent::from_arena(total);  // the arena is zero, and used once
 }

@@ -3,10 +3,6 @@
 //
 // How much is taken at a time depends on the program alone, where possible, and not on the environment or on where
 // the system put things: the sizes of objects decide on canonical addresses.
-#include <fcntl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -18,6 +14,7 @@
 #include <utility>
 
 #include "agent/heap/object_registry.hpp"
+#include "agent/interpose/maps_reader.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "core/rounding.hpp"
@@ -40,61 +37,9 @@ constinit std::atomic<std::uint64_t> g_stack_top{0};
 // Above it, written before any other thread is there. Never destroyed: the program's exit handlers read arguments.
 std::vector<StackPiece>* g_above_stack = nullptr;
 
-// Lines of /proc/self/maps, through a small buffer and bare system calls: this runs in the middle of anything.
-class MapsReader {
- public:
-  MapsReader() : file_(static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC))) {}
-  ~MapsReader() {
-    if (file_ >= 0) syscall(SYS_close, file_);
-  }
-  MapsReader(const MapsReader&) = delete;
-  MapsReader& operator=(const MapsReader&) = delete;
-
-  // The next line's beginning, cut at the buffer's size; false at the end.
-  bool line(char* out, std::size_t room) {
-    std::size_t length = 0;
-    for (int c = next(); c >= 0; c = next()) {
-      if (c == '\n') {
-        out[length] = '\0';
-        return true;
-      }
-      if (length + 1 < room) out[length++] = static_cast<char>(c);
-    }
-    return false;
-  }
-
- private:
-  int next() {
-    if (at_ == filled_) {
-      const auto n = file_ < 0 ? 0 : syscall(SYS_read, file_, buffer_, sizeof buffer_);
-      if (n <= 0) return -1;
-      at_ = 0;
-      filled_ = static_cast<std::size_t>(n);
-    }
-    return static_cast<unsigned char>(buffer_[at_++]);
-  }
-
-  int file_;
-  char buffer_[4096];
-  std::size_t at_ = 0;
-  std::size_t filled_ = 0;
-};
-
-std::uint64_t read_hexadecimal(const char*& text) {
-  std::uint64_t value = 0;
-  for (;; ++text) {
-    if (*text >= '0' && *text <= '9')
-      value = value * 16 + static_cast<std::uint64_t>(*text - '0');
-    else if (*text >= 'a' && *text <= 'f')
-      value = value * 16 + static_cast<std::uint64_t>(*text - 'a' + 10);
-    else
-      return value;
-  }
-}
-
 template <class Wanted>
 bool search_mappings(Mapping& mapping, Wanted wanted) {
-  MapsReader reader;
+  MapsReader reader("/proc/self/maps");
   char line[256];
   while (reader.line(line, sizeof line)) {
     const char* at = line;

@@ -55,6 +55,7 @@ Staging::Staging(Userfault& faults, SlotAccount& account, std::size_t slots, std
   if (map < 0) throw Error(Code::failed, "the system gives no address space for moving pages");
   mapped_ = static_cast<std::uint64_t>(map);
   scratch_ = align_up(mapped_, k_slot);
+  syscall(SYS_munlock, mapped_, mapped_size_);  // where the program locks all that comes later
   advise(scratch_, (2 * slots + 2) * k_slot, MADV_DONTFORK);
   for (const bool huge : {false, true}) map_scratch(huge);
   for (std::size_t i = 0; i < 2 * slots; ++i)
@@ -69,6 +70,7 @@ void Staging::map_scratch(bool huge) noexcept {
   advise(scratch(huge), k_slot, MADV_DONTNEED);
   syscall(SYS_mmap, scratch(huge), k_slot, PROT_READ | PROT_WRITE,
           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  syscall(SYS_munlock, scratch(huge), k_slot);
   advise(scratch(huge), k_slot, MADV_DONTFORK);
   advise(scratch(huge), k_slot, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }

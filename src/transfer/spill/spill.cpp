@@ -27,12 +27,11 @@ namespace terrace::transfer {
 namespace {
 
 constexpr std::uint64_t k_adapt = 100'000'000;  // ns between two looks at what the rest of the process takes
-constexpr std::uint64_t k_margin = 8ULL << 20;  // of memory that the process takes beside what it shows
-using spill_limits::k_least;
 using spill_limits::k_wait;
 constexpr std::size_t k_disk_threads = 4;
 constexpr std::size_t k_workers = 256;   // threads of the program whose times are known
 constexpr std::size_t k_waiting = 4096;  // that are known to wait
+constexpr std::size_t k_least_slots = 4096;
 alignas(k_page) constexpr std::array<std::byte, k_page> k_zeros{};
 
 std::uint64_t map_anonymous(std::size_t size) {
@@ -40,23 +39,6 @@ std::uint64_t map_anonymous(std::size_t size) {
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
   if (got == -1) throw Error(Code::failed, "no address space for memory over a file");
   return static_cast<std::uint64_t>(got);
-}
-
-// Bytes that the process has in memory, and of those what is of files; 0 where that is not known.
-struct Resident {
-  std::uint64_t all = 0, of_files = 0;
-};
-Resident resident() noexcept {
-  const int file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC));
-  if (file < 0) return {};
-  char text[128] = {};
-  const auto got = syscall(SYS_read, file, text, sizeof text - 1);
-  syscall(SYS_close, file);
-  unsigned long long size = 0;
-  unsigned long long all = 0;
-  unsigned long long of_files = 0;
-  if (got <= 0 || std::sscanf(text, "%llu %llu %llu", &size, &all, &of_files) != 3) return {};
-  return {all * k_page, of_files * k_page};
 }
 
 }  // namespace
@@ -122,7 +104,10 @@ void Spill::begin() {
   if (parts_.ring) disk_ = make_ring_queue(file_->file());
   if (!disk_) disk_ = make_thread_queue(file_->file(), k_disk_threads);
   way_ = disk_->name();
-  pool_.emplace(*faults_, count_);
+  // A chunk at its place has none: those that come, leave, or are put aside are fewer than the memory has chunks;
+  // and what goes beyond the limit is at its place.
+  const auto chunks = static_cast<std::size_t>(parts_.memory.value / k_chunk);
+  pool_.emplace(*faults_, std::min(count_, std::max(2 * chunks, k_least_slots)));
   remapper_.emplace(parts_.enter);
   adapt_limit();
   foresight_ = parts_.foresight();
@@ -141,8 +126,10 @@ void Spill::begin() {
 }
 
 // Huge pages not for what the kernel would put there itself: where a mapping may have them, who touches an absent
-// page leaves no page table behind, and the page that comes there stays a huge one.
+// page leaves no page table behind, and the page that comes there stays a huge one. The kernel moves none between
+// memory that is locked, as the program may have it for all that comes later, and memory that is not.
 void Spill::prepare(std::uint64_t address, std::size_t size) noexcept {
+  syscall(SYS_munlock, address, size);
   madvise(memory_at(address), size, MADV_DONTFORK);
   madvise(memory_at(address), size, MADV_HUGEPAGE);
 }
@@ -204,21 +191,6 @@ void Spill::take_answers() noexcept {
   }
 }
 
-// What the process has in memory beside chunks is not theirs.
-void Spill::adapt_limit() noexcept {
-  adapted_ = steady_ns();
-  const auto [all, of_files] = resident();
-  if (given_ == 0) mapped_ = of_files;
-  const auto given = shrink_given(of_files > mapped_ ? of_files - mapped_ : 0);
-  const auto chunks = pool_->pages() * k_chunk + (of_files > mapped_ ? of_files - mapped_ : 0);
-  const auto others = k_margin + (all > chunks ? all - chunks : 0) + given;
-  // What is in no chunk may alone be more than is allowed.
-  beside_ = others > parts_.memory.value + k_margin ? others - k_margin - parts_.memory.value : 0;
-  const auto rest = parts_.memory.value > others ? (parts_.memory.value - others) / k_chunk : 0;
-  pool_->set_limit(std::max<std::size_t>(rest, k_least));
-  pool_->shrink();
-}
-
 void Spill::note_disk() noexcept {
   const auto now = steady_ns();
   if (busy_since_ > 0) counts_->busy.fetch_add(now - busy_since_, std::memory_order_relaxed);
@@ -250,22 +222,6 @@ void Spill::note_predicted(std::uint64_t time) noexcept {
   counts_->predicted.store(nanoseconds(told.predicted), std::memory_order_relaxed);
   counts_->measured.store(nanoseconds(told.measured), std::memory_order_relaxed);
   counts_->stretches.store(told.stretches, std::memory_order_relaxed);
-}
-
-void Spill::keep_account() noexcept {
-  const auto set = [](std::atomic<std::uint64_t>& count, std::uint64_t value) {
-    count.store(value, std::memory_order_relaxed);
-  };
-  const auto grow = [&](std::atomic<std::uint64_t>& count, std::uint64_t value) {
-    if (value > count.load(std::memory_order_relaxed)) set(count, value);
-  };
-  set(counts_->content, (content_ + given_) * k_chunk);
-  grow(counts_->most, (content_ + given_) * k_chunk);
-  set(counts_->given, given_ * k_chunk);
-  grow(counts_->most_given, given_ * k_chunk);
-  grow(counts_->beside, beside_);
-  set(counts_->in_memory, pool_->pages() * k_chunk);
-  set(counts_->limit, pool_->limit() * k_chunk);
 }
 
 // --- what happens to chunks
@@ -397,6 +353,7 @@ void Spill::stay(ChunkId c) noexcept {
   take_back(c);
   map(c);
   chunks_[c].stays = true;
+  set_refused(c, true);
 }
 
 void Spill::say_once(bool& said, const char* sentence, int error) noexcept {

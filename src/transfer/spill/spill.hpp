@@ -32,6 +32,7 @@
 #include "transfer/spill/remapper.hpp"
 #include "transfer/spill/spill_counts.hpp"
 #include "transfer/spill/spill_file.hpp"
+#include "transfer/spill/spill_limits.hpp"
 #include "transfer/spill/spill_pool.hpp"
 
 namespace terrace::transfer {
@@ -59,7 +60,8 @@ class Spill final {
   Spill(const Spill&) = delete;
   Spill& operator=(const Spill&) = delete;
 
-  // Before the range is handed out: room in the file for it, as far as there is.
+  // Before the range is handed out. As soon as memory is short there is room in the file for it, as far as the
+  // disk has some.
   void reserve(std::uint64_t address, std::size_t size) noexcept;
   // Nobody needs what is in the range of whole chunks; it is zero when it is touched again. The caller gives the
   // pages in it back to the system afterwards.
@@ -97,11 +99,13 @@ class Spill final {
     bool wanted = false;      // somebody waits for it
     bool rescued = false;     // needed again, while it was written
     bool has_copy = false;    // the file has it, as `hash` says
-    bool stays = false;       // the file does not take it
+    bool stays = false;       // it does not leave
+    bool refused = false;     // because the file does not take it
     bool foreseen = false;    // read before it was touched
     bool shared = false;      // a child maps its place in the file, `at`
     std::uint8_t failed = 0;  // reads
     Slot slot = 0;            // where it is in one
+    std::uint32_t gone = 0;   // so many had left when it did, the last time
     std::uint32_t at = 0;     // where the file has it, in chunks; 0: at its own distance from the beginning
     Hash hash{};
   };
@@ -123,6 +127,7 @@ class Spill final {
   // time.
   struct Block {
     std::uint32_t count = 0;
+    bool asked = false;          // the file, whether it has room
     bool has_room = false;       // in the file, all of it
     bool kept = false;           // not to be given, nor taken back: rights to a part of it have changed
     bool stuck = false;          // given for good: it could not be taken back
@@ -172,9 +177,15 @@ class Spill final {
   void take_faults() noexcept;
   void take_fault(std::uint64_t address, std::uint32_t thread) noexcept;
   void take_answers() noexcept;
-  void adapt_limit() noexcept;
   void note_disk() noexcept;
   void note_predicted(std::uint64_t time) noexcept;
+
+  // How many may be in memory (spill_room.cpp).
+  void adapt_limit() noexcept;
+  void set_limit() noexcept;
+  void note_return(std::uint32_t left) noexcept;
+  void set_refused(ChunkId chunk, bool value) noexcept;
+  void say_beside() noexcept;
   void keep_account() noexcept;
 
   // Calls.
@@ -185,6 +196,7 @@ class Spill final {
   bool keep_spare_blocks() noexcept;
   void add_block(ChunkId first, const Block& block) noexcept;
   void reserve_now(ChunkId first, std::size_t count) noexcept;
+  void ask_for_room() noexcept;
   // False: something is under way, again when that has ended.
   bool release_now(ChunkId first, std::size_t count) noexcept;
   bool discard_now(ChunkId first, std::size_t count) noexcept;
@@ -282,13 +294,20 @@ class Spill final {
   std::uint64_t content_ = 0;  // chunks that are not fresh
   Blocks blocks_;
   Blocks spare_blocks_;             // what new ones are made of
+  bool unasked_ = false;            // some of them
   std::uint64_t given_ = 0;         // chunks that the kernel pages
   std::uint64_t giving_since_ = 0;  // a block is being given; nanoseconds
   Blocks::iterator retaken_{};      // on its way back, where one is: `is_retaking_`
   bool is_retaking_ = false;
-  std::uint64_t hand_ = 0;        // of given blocks, where pages were last given up
-  std::uint64_t mapped_ = 0;      // bytes of files that the process maps beside them
-  std::uint64_t beside_ = 0;      // bytes beyond the limit that are in no chunk
+  std::uint64_t hand_ = 0;    // of given blocks, where pages were last given up
+  std::uint64_t mapped_ = 0;  // bytes of files that the process maps beside them
+  std::uint64_t beside_ = 0;  // bytes beyond the limit that are in no chunk
+  std::size_t rest_ = 0;      // chunks that the rest of the process leaves room for
+  std::size_t allowed_ = 0;   // those, or the least
+  std::size_t floor_ = spill_limits::k_least, most_floor_ = spill_limits::k_least;  // chunks in any case
+  std::size_t refused_ = 0;                                                         // by the file
+  std::size_t returns_ = 0, soon_ = 0;                                              // chunks that came back lately
+  std::uint32_t departures_ = 0;
   std::uint64_t busy_since_ = 0;  // nanoseconds; 0: nothing is read or written
   std::uint64_t unexpected_ = 0;  // touches of what was on disk
   std::uint64_t served_ = 0;      // touches of what was in memory
@@ -304,7 +323,8 @@ class Spill final {
   bool is_shared_ = false;            // with the child, page by page: all of it,
   bool shares_some_ = false;          // or some
   sem_t forked_{};
-  bool said_full_ = false, said_write_ = false, said_read_ = false, said_lost_ = false, said_child_ = false;
+  bool said_full_ = false, said_write_ = false, said_read_ = false, said_lost_ = false, said_beside_ = false,
+       said_child_ = false, said_kernel_ = false;
 
   std::uint64_t bell_ = 0;  // the page that callers touch
   std::mutex calling_;

@@ -109,10 +109,22 @@ void Spill::change_rights(std::uint64_t address, std::size_t size, bool usual) n
 }
 
 void Spill::reserve_now(ChunkId first, std::size_t count) noexcept {
-  const int error = file_->reserve(offset(first), count * k_chunk);
-  add_block(first, {.count = static_cast<std::uint32_t>(count), .has_room = error == 0});
-  if (error != 0 && error != EOPNOTSUPP)  // where it is not known, writes say it
-    say_once(said_full_, "the spill file has no room for all data: what it does not take stays in memory", error);
+  add_block(first, {.count = static_cast<std::uint32_t>(count)});
+  unasked_ = true;
+  if (content_ + count > pool_->limit()) ask_for_room();
+}
+
+// Memory is short, or will be.
+void Spill::ask_for_room() noexcept {
+  if (!std::exchange(unasked_, false)) return;
+  for (auto& [first, block] : blocks_) {
+    if (std::exchange(block.asked, true)) continue;
+    const int error = file_->reserve(offset(first), block.count * k_chunk);
+    block.has_room = error == 0;
+    if (error != 0 && error != EOPNOTSUPP)  // where it is not known, writes say it
+      say_once(said_full_, "the spill file has no room for all data: what it does not take stays in memory",
+               error);
+  }
 }
 
 bool Spill::is_busy(ChunkId first, ChunkId end) const noexcept {
@@ -126,6 +138,7 @@ void Spill::drop(ChunkId c) noexcept {
   auto& chunk = chunks_[c];
   if (chunk.where == Where::fresh) return;
   is_foreseen(c, false);
+  set_refused(c, false);
   if (chunk.failed == k_read_tries || chunk.where == Where::left)
     renew(c, 1);  // its place is poisoned, or something of the program's is there
   else if (chunk.where == Where::quiet)
@@ -146,8 +159,12 @@ bool Spill::release_now(ChunkId first, std::size_t count) noexcept {
     if (block->second.given) take_block_back(block);
   if (is_busy(first, end)) return false;
   for (auto c = first; c < end; ++c) drop(c);
-  blocks_.erase(blocks_.lower_bound(first), blocks_.lower_bound(end));
+  const auto from_block = blocks_.lower_bound(first);
+  const auto behind = blocks_.lower_bound(end);
+  const bool has_file = std::any_of(from_block, behind, [](const auto& one) { return one.second.asked; });
+  blocks_.erase(from_block, behind);
   pool_->shrink();
+  if (!has_file) return true;
   for (auto c = first; c < end;) {
     const auto from = c++;
     if (is_taken(from)) continue;
@@ -208,6 +225,7 @@ void Spill::leave_chunk(ChunkId c) noexcept {
     --content_;
   }
   is_foreseen(c, false);
+  set_refused(c, false);
   leave_place(c);
   chunks_[c] = {.where = Where::left};
   madvise(memory_at(place(c)), k_chunk, MADV_DOFORK);
@@ -245,6 +263,7 @@ bool Spill::change_rights_now(ChunkId first, std::size_t count, bool usual) noex
     for (auto c = first; c < end; ++c) {
       if (chunks_[c].where != Where::quiet || chunks_[c].failed > 0) continue;
       chunks_[c].stays = false;  // it may be possible again to move it
+      set_refused(c, false);
       tell(c);
     }
     const auto is_kept = [&](const auto& one) {

@@ -85,6 +85,7 @@ Spill::Slot Spill::free_slot() noexcept {
   if (chunk.foreseen) counts_->wasted.fetch_add(1, std::memory_order_relaxed);
   chunk.where = Where::disk;
   chunk.clean = false;
+  chunk.gone = ++departures_;
   is_foreseen(c, false);
   tell(c);
   leaving_.erase(found);
@@ -98,7 +99,7 @@ Spill::Slot Spill::obtain(bool forced) noexcept {
   if (slot != SpillPool::k_none || !forced) return slot;
   const auto more = pool_->take(true);
   if (more != SpillPool::k_none && pool_->pages() > pool_->limit()) {
-    const auto over = (pool_->pages() - pool_->limit()) * k_chunk;
+    const auto over = (pool_->pages() - allowed_) * k_chunk;
     if (over > counts_->over.load(std::memory_order_relaxed)) counts_->over.store(over, std::memory_order_relaxed);
   }
   return more;
@@ -106,6 +107,7 @@ Spill::Slot Spill::obtain(bool forced) noexcept {
 
 void Spill::start_read(ChunkId c, Slot slot) noexcept {
   auto& chunk = chunks_[c];
+  if (chunk.where == Where::disk) note_return(departures_ - chunk.gone);
   chunk.where = Where::reading;
   chunk.slot = slot;
   tell(c);
@@ -139,7 +141,7 @@ void Spill::look_ahead() noexcept {
 
 // Who touches these says how far the program is.
 void Spill::set_marks() noexcept {
-  if (content_ <= pool_->limit()) return;
+  if (content_ <= pool_->limit() || !pool_->has_slot()) return;
   while (const auto mark = foresight_->next_mark()) {
     auto& chunk = chunks_[*mark];
     if (chunk.where != Where::quiet || chunk.stays || chunk.wanted) continue;
@@ -155,9 +157,10 @@ void Spill::set_marks() noexcept {
 // Chunks leave their place before their pages are needed: what is used last, and not before what would come in.
 void Spill::make_room() noexcept {
   if (content_ + needy_.size() <= pool_->limit() && pool_->pages() <= pool_->limit()) return;
+  ask_for_room();
   const auto over = pool_->pages() > pool_->limit() ? pool_->pages() - pool_->limit() : 0;
   const auto wanted = spill_limits::kept(pool_->limit()) + needy_.size() + over;
-  while (pool_->free() + leaving_.size() < wanted) {
+  while (pool_->free() + leaving_.size() < wanted && pool_->has_slot()) {
     const auto victim = foresight_->next_victim();
     if (!victim) return;
     if (needy_.empty() && over == 0) {
@@ -206,7 +209,10 @@ void Spill::is_foreseen(ChunkId c, bool value) noexcept {
 // Not to leave any more; it is in its slot.
 void Spill::take_back(ChunkId c) noexcept {
   auto& chunk = chunks_[c];
-  if (chunk.where == Where::leaving) std::erase(leaving_, c);
+  if (chunk.where == Where::leaving) {
+    std::erase(leaving_, c);
+    if (chunk.clean) note_return(0);
+  }
   chunk.where = Where::ready;
   chunk.rescued = false;
   tell(c);

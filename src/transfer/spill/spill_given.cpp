@@ -224,7 +224,7 @@ void Spill::go_on_retaking() noexcept {
   if (block.settling) return has_settled(retaken_, error);
   // What cannot be written stays in the kernel's hands.
   if (error != 0)
-    say_once(said_write_, "the spill file cannot be written: what the kernel has of it stays in memory", error);
+    say_once(said_kernel_, "the spill file cannot be written: what the kernel has of it stays in memory", error);
   if (error != 0 || !replace_mapping(place(first), count * k_chunk)) {
     block.stuck = true;
     is_retaking_ = false;

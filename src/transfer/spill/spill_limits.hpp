@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/rounding.hpp"
+#include "core/units.hpp"
+
 namespace terrace::transfer::spill_limits {
 
 inline constexpr std::size_t k_reads = 4;  // under way, of those that nobody waits for
@@ -20,7 +23,11 @@ constexpr std::size_t kept(std::size_t pages) noexcept {
   return std::clamp<std::size_t>(pages / k_share, k_reserve + 1, k_ahead);
 }
 inline constexpr std::size_t k_least = 8;  // chunks in memory, however little is allowed
-inline constexpr int k_wait = 100;         // ms at most until something is looked at anyway
+// Where what has to stay in memory takes all that is allowed: the share of chunks that come back too soon from
+// which on more may be in memory, and by what part more.
+inline constexpr double k_soon = 0.5;
+inline constexpr std::size_t k_growth = 4;
+inline constexpr int k_wait = 100;  // ms at most until something is looked at anyway
 
 // Blocks that the kernel pages.
 inline constexpr double k_weight = 1.0 / 64;   // of the latest load among those that were unexpected
@@ -30,5 +37,10 @@ inline constexpr std::uint64_t k_patience = 2'000'000'000;  // ns that giving a 
 inline constexpr std::uint32_t k_most_refusals =
     16;  // each time that took longer twice as many loads have to be seen
 inline constexpr std::uint64_t k_period = 2'000'000'000;  // ns until one that was given first is tried again
+
+// With what has to stay in memory: whole MiB.
+constexpr Bytes least_memory(Bytes stays) noexcept {
+  return Bytes{align_up(stays.value + k_least * k_huge_page, std::uint64_t{1} << 20)};
+}
 
 }  // namespace terrace::transfer::spill_limits

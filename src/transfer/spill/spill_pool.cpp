@@ -16,16 +16,22 @@ namespace terrace::transfer {
 
 namespace {
 
+constexpr std::size_t k_fewest = 64;  // slots
 constexpr int k_again = 1000;
 constexpr int k_populate_write = 23;  // MADV_POPULATE_WRITE, since Linux 5.14
 
 }  // namespace
 
+// Where the system has less address space there are fewer slots: less may be on its way at a time.
 SpillPool::SpillPool(Userfault& faults, std::size_t most) : faults_(faults) {
-  mapped_size_ = (most + 2) * k_chunk;
-  const auto got = syscall(SYS_mmap, nullptr, mapped_size_, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-  if (got == -1) throw Error(Code::failed, "no address space for memory over a file");
+  long got = -1;
+  for (;; most /= 2) {
+    mapped_size_ = (most + 2) * k_chunk;
+    got = syscall(SYS_mmap, nullptr, mapped_size_, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+    if (got != -1) break;
+    if (most <= k_fewest) throw Error(Code::failed, "no address space for memory over a file");
+  }
   mapped_ = static_cast<std::uint64_t>(got);
   scratch_ = align_up(mapped_, k_chunk);
   slots_ = scratch_ + k_chunk;
@@ -57,7 +63,12 @@ bool SpillPool::make_page(Slot slot) noexcept {
       *static_cast<volatile char*>(memory_at(scratch_ + at)) = 0;
   }
   std::size_t moved = 0;
-  if (faults_.move(address(slot), scratch_, k_chunk, moved) == 0) return true;
+  int error = faults_.move(address(slot), scratch_, k_chunk, moved);
+  if (error == EINVAL) {  // where the program has locked all that is not watched
+    syscall(SYS_munlock, scratch_, k_chunk);
+    error = faults_.move(address(slot), scratch_, k_chunk, moved);
+  }
+  if (error == 0) return true;
   madvise(memory_at(address(slot)), k_chunk, MADV_DONTNEED);
   madvise(memory_at(scratch_), k_chunk, MADV_DONTNEED);
   return false;

@@ -17,7 +17,7 @@ class SpillPool {
   using Slot = std::uint32_t;
   static constexpr Slot k_none = ~Slot{0};
 
-  // Throws Error{failed} where the system gives no address space.
+  // At most so many slots. Throws Error{failed} where the system gives no address space.
   SpillPool(Userfault& faults, std::size_t most);
   ~SpillPool();
   SpillPool(const SpillPool&) = delete;
@@ -32,6 +32,8 @@ class SpillPool {
     return free_.size() + (limit_ > pages_ ? limit_ - pages_ : 0);
   }
 
+  // Whether a page may come from a chunk's place.
+  [[nodiscard]] bool has_slot() const noexcept { return !empty_.empty(); }
   // A slot with a page: a free one, else a new one, beyond the limit only where that is `forced`. k_none where
   // there is none.
   Slot take(bool forced = false) noexcept;

@@ -94,7 +94,7 @@ static int is_alike(const struct page* one, const struct page* first) {
 }
 
 static void map_new(void) {
-  const size_t count = 257 + draw(draw(4) ? 2048 : 6000);
+  const size_t count = 1024 + draw(draw(4) ? 2048 : 6000);
   if (mapped + count > most) return;
   void* const hint = !base || draw(2) ? NULL : (void*)(base + HALF * (size_t)PAGE);
   uint8_t* const got =

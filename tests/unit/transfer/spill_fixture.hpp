@@ -44,16 +44,16 @@ inline Bytes resident() {
   return Bytes{pages * k_page};
 }
 
-// A memory of so many chunks, of which about 20 are in RAM.
+// A memory of so many chunks, of which about 20 are in RAM, or `memory` bytes of the whole process.
 class Spilled {
  public:
-  explicit Spilled(std::size_t chunks, bool ring = true, const std::string& folder = "/var/tmp")
+  explicit Spilled(std::size_t chunks, bool ring = true, const std::string& folder = "/var/tmp", Bytes memory = {})
       : space_(Bytes{(chunks + 32) * k_chunk}, Bytes{k_chunk}) {
     g_said.clear();
     Spill::Parts parts;
     parts.base = space_.base();
     parts.size = space_.reserved().value;
-    parts.memory = Bytes{resident().value + (8ULL << 20) + 20 * k_chunk};
+    parts.memory = memory.value > 0 ? memory : Bytes{resident().value + (8ULL << 20) + 20 * k_chunk};
     parts.folder = folder;
     parts.counts = &counts_;
     parts.foresight = []() -> std::unique_ptr<Foresight> { return std::make_unique<strategy::NextUse>(); };

@@ -1,0 +1,120 @@
+// Locking memory, as the program calls it.
+//
+// The kernel's mlockall() touches all that is mapped, and waits for ever where a range is watched that nobody uses
+// yet: slots for pages that are on their way. So the program's mappings are locked one by one, and those of
+// Terrace that are watched are left out. What lies over a file is among these: it is not locked.
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "agent/heap/ordered_heap.hpp"
+#include "agent/heap/spilled_heap.hpp"
+#include "agent/interpose/maps_reader.hpp"
+#include "agent/lifecycle/in_process.hpp"
+#include "observe/coverage/time_samples.hpp"
+#include "observe/threads/thread.hpp"
+#include "transfer/exchange/holding.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+constexpr int k_on_fault = 4;            // MCL_ONFAULT, which older headers lack
+constexpr unsigned k_lock_on_fault = 1;  // MLOCK_ONFAULT
+constexpr int k_known = MCL_CURRENT | MCL_FUTURE | k_on_fault;
+
+struct Part {
+  std::uint64_t low = 0, high = 0;
+};
+
+// What can be read, and is not watched or is answered. Throws std::bad_alloc.
+std::vector<Part> parts_to_lock() {
+  std::vector<Part> parts;
+  MapsReader reader("/proc/self/smaps");
+  char line[512];
+  Part part;
+  bool is_usable = false;
+  while (reader.line(line, sizeof line)) {
+    if (const char* at = line; (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f')) {
+      part.low = read_hexadecimal(at);
+      if (*at == '-') ++at;
+      part.high = read_hexadecimal(at);
+      is_usable = std::strncmp(at, " ---", 4) != 0 && part.high >> 63 == 0;  // not what the kernel shows all
+    } else if (std::strncmp(line, "VmFlags:", 8) == 0) {
+      const auto* const heap = ordered_heap();
+      const auto* const begin = reinterpret_cast<const void*>(part.low);  // NOLINT(performance-no-int-to-ptr)
+      const bool is_watched = std::strstr(line, " um") != nullptr;
+      if (is_usable && (!is_watched || (heap && heap->contains(begin)))) parts.push_back(part);
+    }
+  }
+  return parts;
+}
+
+// 0 or an errno value. Some of it may be locked then.
+int lock_current(bool on_fault) {
+  std::vector<Part> parts;
+  try {
+    // What is put aside is watched only until it is back.
+    transfer::hold_exchanges();
+    parts = parts_to_lock();
+    transfer::release_exchanges();
+  } catch (const std::bad_alloc&) {
+    transfer::release_exchanges();
+    return ENOMEM;
+  }
+  for (const auto& [low, high] : parts) {
+    if (syscall(SYS_mlock2, low, high - low, k_lock_on_fault) != 0) return errno;
+    if (!on_fault) syscall(SYS_mlock, low, high - low);  // what has no pages has none, as mlockall() has it
+  }
+  return 0;
+}
+
+// What is mapped later is locked as it is touched: Terrace maps much that is not.
+int lock_all(int flags) {
+  if ((flags & MCL_CURRENT) != 0)
+    if (const int error = lock_current((flags & k_on_fault) != 0); error != 0) return error;
+  if ((flags & MCL_FUTURE) == 0) return 0;
+  return syscall(SYS_mlockall, MCL_FUTURE | k_on_fault) == 0 ? 0 : errno;
+}
+
+void note_locked(const void* address, std::size_t length) {
+  if (auto* const heap = spilled_heap(); heap && heap->meets(address, length)) heap->note_locked();
+}
+
+}  // namespace
+
+}  // namespace terrace::agent
+
+namespace agent = terrace::agent;
+
+extern "C" {
+
+TERRACE_EXPORT int mlock(const void* address, size_t length) noexcept {
+  agent::note_locked(address, length);
+  return static_cast<int>(syscall(SYS_mlock, address, length));
+}
+
+TERRACE_EXPORT int mlock2(const void* address, size_t length, unsigned flags) noexcept {
+  agent::note_locked(address, length);
+  return static_cast<int>(syscall(SYS_mlock2, address, length, flags));
+}
+
+TERRACE_EXPORT int mlockall(int flags) noexcept {
+  const bool is_valid = (flags & (MCL_CURRENT | MCL_FUTURE)) != 0 && (flags & ~agent::k_known) == 0;
+  if (!is_valid || terrace::observe::t_thread.inside > 0 || !agent::process())
+    return static_cast<int>(syscall(SYS_mlockall, flags));
+  const terrace::observe::OwnTime own;
+  const terrace::observe::Inside inside;
+  const auto saved = errno;
+  const int error = agent::lock_all(flags);
+  errno = error != 0 ? error : saved;
+  return error != 0 ? -1 : 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,116 @@
+// How many chunks may be in memory. See spill.hpp.
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "transfer/spill/spill.hpp"
+#include "transfer/spill/spill_limits.hpp"
+#include "transfer/spill/spill_system.hpp"
+
+namespace terrace::transfer {
+
+namespace {
+
+constexpr std::uint64_t k_margin = 8ULL << 20;  // of memory that the process takes beside what it shows
+using spill_limits::k_least;
+
+// Bytes that the process has in memory, and of those what is of files; 0 where that is not known.
+struct Resident {
+  std::uint64_t all = 0, of_files = 0;
+};
+Resident resident() noexcept {
+  const int file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC));
+  if (file < 0) return {};
+  char text[128] = {};
+  const auto got = syscall(SYS_read, file, text, sizeof text - 1);
+  syscall(SYS_close, file);
+  unsigned long long size = 0;
+  unsigned long long all = 0;
+  unsigned long long of_files = 0;
+  if (got <= 0 || std::sscanf(text, "%llu %llu %llu", &size, &all, &of_files) != 3) return {};
+  return {all * k_page, of_files * k_page};
+}
+
+}  // namespace
+
+// What the process has in memory beside chunks is not theirs.
+void Spill::adapt_limit() noexcept {
+  adapted_ = steady_ns();
+  const auto [all, of_files] = resident();
+  if (given_ == 0) mapped_ = of_files;
+  const auto given = shrink_given(of_files > mapped_ ? of_files - mapped_ : 0);
+  const auto chunks = pool_->pages() * k_chunk + (of_files > mapped_ ? of_files - mapped_ : 0);
+  const auto others = k_margin + (all > chunks ? all - chunks : 0) + given;
+  // What is in no chunk may alone be more than is allowed.
+  beside_ = others > parts_.memory.value + k_margin ? others - k_margin - parts_.memory.value : 0;
+  rest_ = parts_.memory.value > others ? (parts_.memory.value - others) / k_chunk : 0;
+  most_floor_ = std::max<std::size_t>(others / k_chunk, k_least);
+  if (rest_ >= floor_) floor_ = k_least;
+  set_limit();
+  pool_->shrink();
+  if (beside_ > 0) say_beside();
+}
+
+// Those that the file refuses stay, and take nothing from the others.
+void Spill::set_limit() noexcept {
+  allowed_ = std::max<std::size_t>(rest_, k_least);
+  pool_->set_limit(std::max<std::size_t>(rest_, floor_) + refused_);
+}
+
+// A chunk comes back, and so many others have left since it did. Where what has to stay in memory leaves no room
+// for chunks, as many may be there as it takes itself; and as soon as most of those that come back would not have
+// left then, more of them may.
+void Spill::note_return(std::uint32_t left) noexcept {
+  ++returns_;
+  if (left + pool_->limit() <= most_floor_ + refused_) ++soon_;
+  if (returns_ < pool_->limit()) return;
+  const bool most = static_cast<double>(soon_) >= spill_limits::k_soon * static_cast<double>(returns_);
+  returns_ = soon_ = 0;
+  if (!most || rest_ >= k_least) return;
+  floor_ = std::min(floor_ + std::max<std::size_t>(floor_ / spill_limits::k_growth, 1), most_floor_);
+  set_limit();
+}
+
+void Spill::set_refused(ChunkId c, bool value) noexcept {
+  auto& chunk = chunks_[c];
+  if (chunk.refused == value) return;
+  chunk.refused = value;
+  refused_ += value ? 1 : std::size_t(-1);
+  set_limit();
+}
+
+void Spill::say_beside() noexcept {
+  if (std::exchange(said_beside_, true) || !parts_.say) return;
+  const auto taken = Bytes{parts_.memory.value + beside_};
+  char text[512];
+  std::snprintf(
+      text, sizeof text,
+      "what has to stay in memory (small blocks, code, stacks) takes %s of --memory %s: give at least %s, "
+      "and more where it grows",
+      format(taken).c_str(), format(parts_.memory).c_str(), format(spill_limits::least_memory(taken)).c_str());
+  parts_.say(text);
+}
+
+void Spill::keep_account() noexcept {
+  const auto set = [](std::atomic<std::uint64_t>& count, std::uint64_t value) {
+    count.store(value, std::memory_order_relaxed);
+  };
+  const auto grow = [&](std::atomic<std::uint64_t>& count, std::uint64_t value) {
+    if (value > count.load(std::memory_order_relaxed)) set(count, value);
+  };
+  set(counts_->content, (content_ + given_) * k_chunk);
+  grow(counts_->most, (content_ + given_) * k_chunk);
+  set(counts_->given, given_ * k_chunk);
+  grow(counts_->most_given, given_ * k_chunk);
+  grow(counts_->beside, beside_);
+  set(counts_->in_memory, pool_->pages() * k_chunk);
+  set(counts_->limit, pool_->limit() * k_chunk);
+  const auto within = std::min(pool_->pages(), pool_->limit());
+  grow(counts_->over, within > allowed_ ? (within - allowed_) * k_chunk : 0);
+}
+
+}  // namespace terrace::transfer

@@ -1,0 +1,114 @@
+// Blocks over a file: how much there may be, and what becomes of those that are freed.
+#include "agent/heap/spilled_heap.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/error.hpp"
+#include "strategy/spill/next_use.hpp"
+
+namespace terrace::agent {
+namespace {
+
+constexpr std::size_t k_mib = std::size_t{1} << 20;
+
+std::uint64_t address_space() {
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * 4096;
+}
+
+class SpilledHeapTest : public testing::Test {
+ protected:
+  // Lives as long as the process, as in a program. Null, and the test is skipped, where the system lacks it.
+  SpilledHeap* make(Bytes reserve, Bytes memory) {
+    transfer::Spill::Parts parts;
+    parts.memory = memory;
+    parts.folder = "/var/tmp";
+    parts.counts = &counts_;
+    parts.foresight = []() -> std::unique_ptr<transfer::Foresight> {
+      return std::make_unique<strategy::NextUse>();
+    };
+    parts.say = [](const char* sentence) { std::fprintf(stderr, "%s\n", sentence); };
+    try {
+      return new SpilledHeap(reserve, parts);
+    } catch (const Error& error) {
+      if (std::string(error.what()).find("needs Linux") == std::string::npos) throw;
+      return nullptr;
+    }
+  }
+  transfer::SpillCounts& counts_ = *new transfer::SpillCounts{};  // the thread goes on with it
+};
+
+// A disk of 50 TiB, as of a cluster's file system, and one that says that it has no end.
+TEST_F(SpilledHeapTest, LargeDisksTakeNoMoreAddressSpaceThanThereIs) {
+  for (const auto disk : {Bytes{50ULL << 40}, Bytes{~std::uint64_t{0}}}) {
+    const auto before = address_space();
+    auto* const heap = make(SpilledHeap::most_data(Bytes{1ULL << 30}, disk), Bytes{1ULL << 30});
+    if (!heap) GTEST_SKIP() << "no userfaultfd";
+    EXPECT_LT(address_space() - before, 20ULL << 40);
+    auto* const block = static_cast<char*>(heap->allocate(64 * k_mib, 1));
+    ASSERT_NE(block, nullptr);
+    for (std::size_t i = 0; i < 64 * k_mib; i += 4096) block[i] = 1;
+    EXPECT_TRUE(heap->release(block));
+  }
+}
+
+// A block that is freed comes back for the next of its size, with its pages and without a call to the thread;
+// where zeros are wanted it has them. When memory is short nothing is kept.
+TEST_F(SpilledHeapTest, FreedBlocksAreUsedAgain) {
+  auto* const heap = make(Bytes{2ULL << 30}, Bytes{256 * k_mib});
+  if (!heap) GTEST_SKIP() << "no userfaultfd";
+  constexpr std::size_t k_size = 6 * k_mib;
+  auto* const first = static_cast<char*>(heap->allocate(k_size, 1, false));
+  std::fill_n(first, k_size, 7);
+  const auto touches = counts_.touches.load();
+  for (int round = 0; round < 50; ++round) {
+    ASSERT_TRUE(heap->release(first));
+    const bool zeros = round % 2 == 0;
+    auto* const again = static_cast<char*>(heap->allocate(k_size, 1, zeros));
+    ASSERT_EQ(again, first);
+    if (zeros) {
+      ASSERT_EQ(std::count(again, again + k_size, 0), static_cast<long>(k_size));
+    }
+    std::fill_n(again, k_size, 7);
+  }
+  EXPECT_EQ(counts_.touches, touches);
+  ASSERT_TRUE(heap->release(first));
+  auto* const other = heap->allocate(8 * k_mib, 1);
+  EXPECT_NE(other, first) << "of another size";
+  EXPECT_TRUE(heap->release(other));
+  EXPECT_GT(counts_.content, 0U);
+  auto* const large = static_cast<char*>(heap->allocate(300 * k_mib, 1));
+  for (std::size_t i = 0; i < 300 * k_mib; i += 2 * k_mib) large[i] = 1;
+  auto* const new_one = static_cast<char*>(heap->allocate(k_size, 1));
+  EXPECT_EQ(new_one[5], 0);
+  EXPECT_TRUE(heap->release(new_one));
+  EXPECT_TRUE(heap->release(large));
+  EXPECT_EQ(counts_.content, 0U);
+}
+
+TEST_F(SpilledHeapTest, BlocksGrowWhereTheyAre) {
+  auto* const heap = make(Bytes{2ULL << 30}, Bytes{256 * k_mib});
+  if (!heap) GTEST_SKIP() << "no userfaultfd";
+  auto* const block = static_cast<char*>(heap->allocate(5 * k_mib, 1));
+  std::fill_n(block, 6 * k_mib, 7);
+  ASSERT_TRUE(heap->grow(block, 11 * k_mib));
+  EXPECT_EQ(heap->size_of(block), 12 * k_mib);
+  EXPECT_EQ(std::count(block, block + 6 * k_mib, 7), static_cast<long>(6 * k_mib));
+  EXPECT_EQ(std::count(block + 6 * k_mib, block + 12 * k_mib, 0), static_cast<long>(6 * k_mib));
+  auto* const behind = heap->allocate(4 * k_mib, 1);
+  EXPECT_FALSE(heap->grow(block, 13 * k_mib));
+  EXPECT_EQ(heap->size_of(block), 12 * k_mib);
+  EXPECT_TRUE(heap->release(behind));
+  EXPECT_TRUE(heap->release(block));
+}
+
+}  // namespace
+}  // namespace terrace::agent

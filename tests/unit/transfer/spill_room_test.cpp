@@ -1,0 +1,84 @@
+// How many chunks of memory over a file may be in memory, where something has to be.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <string>
+#include <vector>
+
+#include "spill_fixture.hpp"
+
+namespace terrace::transfer {
+namespace {
+
+// What has to stay takes more than is allowed: that is said, and a set of chunks that is used over and over stays.
+TEST_P(SpillTest, WhatIsUsedOverAndOverStaysWhereTheRestTakesAll) {
+  constexpr std::size_t k_chunks = 20;
+  const std::vector<char> small(64ULL << 20, 1);
+  Spilled memory(k_chunks, GetParam(), "/var/tmp", Bytes{64ULL << 20});
+  auto* const data = memory.allocate(k_chunks);
+  for (std::uint64_t round = 0; round < 100; ++round)
+    for (std::size_t c = 0; c < k_chunks; ++c) {
+      ASSERT_EQ(data[c * k_words + 3], round > 0 ? value(c, round - 1) : 0);
+      data[c * k_words + 3] = value(c, round);
+    }
+  EXPECT_LT(memory.counts().read, 30 * k_chunks * k_chunk) << "of 100 rounds";
+  EXPECT_GT(memory.counts().over, 0U);
+  EXPECT_LE(memory.counts().over, 2 * k_chunks * k_chunk);
+  EXPECT_NE(said().find("what has to stay in memory"), std::string::npos) << said();
+  EXPECT_NE(said().find("of --memory 64MiB: give at least "), std::string::npos) << said();
+}
+
+// A file that takes little: what it refuses does not take the others' room.
+TEST_P(SpillTest, WhatTheDiskRefusesTakesNoRoom) {
+  constexpr std::size_t k_chunks = 80;
+  const auto before = signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit little{16 * k_chunk, limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &little);
+  {
+    Spilled memory(k_chunks, GetParam());
+    auto* const data = memory.allocate(k_chunks);
+    const auto round_of = [&](std::size_t chunks, std::uint64_t round) {
+      for (std::size_t c = 0; c < chunks; ++c) {
+        if (round > 0) ASSERT_EQ(data[c * k_words], value(c, round - 1));
+        data[c * k_words] = value(c, round);
+      }
+    };
+    round_of(k_chunks, 0);
+    for (std::uint64_t round = 1; round < 5; ++round) round_of(12, round);
+    const auto moved = memory.counts().read + memory.counts().written;
+    for (std::uint64_t round = 5; round < 50; ++round) round_of(12, round);
+    EXPECT_LT(memory.counts().read + memory.counts().written - moved, 12 * 10 * k_chunk) << "of 45 rounds";
+    EXPECT_GT(memory.counts().over, 0U);
+    EXPECT_GE(memory.counts().limit, memory.counts().over + 12 * k_chunk) << "as much as without";
+  }
+  setrlimit(RLIMIT_FSIZE, &limit);
+  signal(SIGXFSZ, before);
+}
+
+// What a child lacks is said, also where it has been said before that the file takes no more.
+TEST_P(SpillTest, WhatAChildLacksIsSaid) {
+  constexpr std::size_t k_chunks = 80;
+  const auto before = signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit little{40 * k_chunk, limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &little);
+  {
+    Spilled memory(k_chunks, GetParam());
+    auto* const data = memory.allocate(k_chunks);
+    for (int round = 0; round < 2; ++round)
+      for (std::size_t c = 0; c < k_chunks; ++c) data[c * k_words] = c + 1;
+    EXPECT_NE(said().find("what it does not take stays in memory"), std::string::npos) << said();
+    memory.spill().before_fork();
+    memory.spill().after_fork();
+    EXPECT_NE(said().find("a child of fork does not have all data"), std::string::npos) << said();
+  }
+  setrlimit(RLIMIT_FSIZE, &limit);
+  signal(SIGXFSZ, before);
+}
+
+}  // namespace
+}  // namespace terrace::transfer

@@ -42,7 +42,9 @@ TEST_P(SpillTest, WhatTheDiskRefusesTakesNoRoom) {
     auto* const data = memory.allocate(k_chunks);
     const auto round_of = [&](std::size_t chunks, std::uint64_t round) {
       for (std::size_t c = 0; c < chunks; ++c) {
-        if (round > 0) ASSERT_EQ(data[c * k_words], value(c, round - 1));
+        if (round > 0) {
+          ASSERT_EQ(data[c * k_words], value(c, round - 1));
+        }
         data[c * k_words] = value(c, round);
       }
     };
@@ -53,28 +55,6 @@ TEST_P(SpillTest, WhatTheDiskRefusesTakesNoRoom) {
     EXPECT_LT(memory.counts().read + memory.counts().written - moved, 12 * 10 * k_chunk) << "of 45 rounds";
     EXPECT_GT(memory.counts().over, 0U);
     EXPECT_GE(memory.counts().limit, memory.counts().over + 12 * k_chunk) << "as much as without";
-  }
-  setrlimit(RLIMIT_FSIZE, &limit);
-  signal(SIGXFSZ, before);
-}
-
-// What a child lacks is said, also where it has been said before that the file takes no more.
-TEST_P(SpillTest, WhatAChildLacksIsSaid) {
-  constexpr std::size_t k_chunks = 80;
-  const auto before = signal(SIGXFSZ, SIG_IGN);
-  rlimit limit{};
-  getrlimit(RLIMIT_FSIZE, &limit);
-  const rlimit little{40 * k_chunk, limit.rlim_max};
-  setrlimit(RLIMIT_FSIZE, &little);
-  {
-    Spilled memory(k_chunks, GetParam());
-    auto* const data = memory.allocate(k_chunks);
-    for (int round = 0; round < 2; ++round)
-      for (std::size_t c = 0; c < k_chunks; ++c) data[c * k_words] = c + 1;
-    EXPECT_NE(said().find("what it does not take stays in memory"), std::string::npos) << said();
-    memory.spill().before_fork();
-    memory.spill().after_fork();
-    EXPECT_NE(said().find("a child of fork does not have all data"), std::string::npos) << said();
   }
   setrlimit(RLIMIT_FSIZE, &limit);
   signal(SIGXFSZ, before);

@@ -310,7 +310,7 @@ TEST(Ordering, AnUnknownIntentIsRefusedWithThoseThereAre) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::not_found);
     EXPECT_STREQ(error.what(),
-                 "machine 'example' has no intent 'bandwith'; did you mean 'bandwidth'?; there are bandwidth, "
+                 "machine 'example' has no intent 'bandwith'; did you mean 'bandwidth'? There are bandwidth, "
                  "latency, capacity, normal");
   }
   EXPECT_THROW(static_cast<void>(ordering(machine, 2, "latency")), Error);

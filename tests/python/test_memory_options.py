@@ -185,8 +185,9 @@ def test_many_processes_have_one_line(big, disk, tmp_path):
 def test_what_is_not_taken_over_is_told(big, disk):
     done = run("--memory", "64MiB", "--spill", disk, "--", big, "shared", 300)
     assert done.returncode == 0
-    (line,) = done.stderr.splitlines()
-    assert "little of its data" in line
+    first, last = done.stderr.splitlines()
+    assert "what has to stay in memory" in first and "give at least" in first
+    assert "little of its data" in last
 
 
 def test_a_program_without_terrace_is_told(big, disk, tmp_path):
@@ -254,7 +255,10 @@ def test_a_block_without_room_is_told_of_once(big, small_disk):
     done = run("--memory", "64MiB", "--spill", small_disk, "--", big, "heap", 305, 4)
     assert done.returncode == 4
     first, last = done.stderr.splitlines()
-    assert first.startswith(f"terrace: no room for a block of 305MiB in {small_disk} (")
-    assert first.endswith("are free): it stays in memory")
-    assert "blocks of 305MiB in all had no room in the file and stayed in memory" in last
+    assert first.startswith(
+        "terrace: the spill file has no room for all data: what it does not take stays in memory"
+    )
+    assert str(small_disk) in first
+    assert "306MiB of data in 64MiB of memory" in last
+    assert last.endswith("beyond the limit stayed in memory")
     assert "small blocks" not in last

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -77,6 +79,26 @@ class Spilled {
   memory::RegionSpace space_;
   SpillCounts counts_{};
   std::optional<Spill> spill_;
+};
+
+// While it lives no file of this process may have more chunks: a disk that takes no more.
+class SmallFiles {
+ public:
+  explicit SmallFiles(std::size_t chunks) : before_(signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &limit_);
+    const rlimit little{chunks * k_chunk, limit_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &little);
+  }
+  ~SmallFiles() {
+    setrlimit(RLIMIT_FSIZE, &limit_);
+    signal(SIGXFSZ, before_);
+  }
+  SmallFiles(const SmallFiles&) = delete;
+  SmallFiles& operator=(const SmallFiles&) = delete;
+
+ private:
+  void (*before_)(int);
+  rlimit limit_{};
 };
 
 // Why there is no such memory here; "" where there is. It has to be there for root from Linux 6.8 on.

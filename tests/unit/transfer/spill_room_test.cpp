@@ -1,7 +1,5 @@
 // How many chunks of memory over a file may be in memory, where something has to be.
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/resource.h>
 
 #include <string>
 #include <vector>
@@ -32,32 +30,24 @@ TEST_P(SpillTest, WhatIsUsedOverAndOverStaysWhereTheRestTakesAll) {
 // A file that takes little: what it refuses does not take the others' room.
 TEST_P(SpillTest, WhatTheDiskRefusesTakesNoRoom) {
   constexpr std::size_t k_chunks = 80;
-  const auto before = signal(SIGXFSZ, SIG_IGN);
-  rlimit limit{};
-  getrlimit(RLIMIT_FSIZE, &limit);
-  const rlimit little{16 * k_chunk, limit.rlim_max};
-  setrlimit(RLIMIT_FSIZE, &little);
-  {
-    Spilled memory(k_chunks, GetParam());
-    auto* const data = memory.allocate(k_chunks);
-    const auto round_of = [&](std::size_t chunks, std::uint64_t round) {
-      for (std::size_t c = 0; c < chunks; ++c) {
-        if (round > 0) {
-          ASSERT_EQ(data[c * k_words], value(c, round - 1));
-        }
-        data[c * k_words] = value(c, round);
+  const SmallFiles small(16);
+  Spilled memory(k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  const auto round_of = [&](std::size_t chunks, std::uint64_t round) {
+    for (std::size_t c = 0; c < chunks; ++c) {
+      if (round > 0) {
+        ASSERT_EQ(data[c * k_words], value(c, round - 1));
       }
-    };
-    round_of(k_chunks, 0);
-    for (std::uint64_t round = 1; round < 5; ++round) round_of(12, round);
-    const auto moved = memory.counts().read + memory.counts().written;
-    for (std::uint64_t round = 5; round < 50; ++round) round_of(12, round);
-    EXPECT_LT(memory.counts().read + memory.counts().written - moved, 12 * 10 * k_chunk) << "of 45 rounds";
-    EXPECT_GT(memory.counts().over, 0U);
-    EXPECT_GE(memory.counts().limit, memory.counts().over + 12 * k_chunk) << "as much as without";
-  }
-  setrlimit(RLIMIT_FSIZE, &limit);
-  signal(SIGXFSZ, before);
+      data[c * k_words] = value(c, round);
+    }
+  };
+  round_of(k_chunks, 0);
+  for (std::uint64_t round = 1; round < 5; ++round) round_of(12, round);
+  const auto moved = memory.counts().read + memory.counts().written;
+  for (std::uint64_t round = 5; round < 50; ++round) round_of(12, round);
+  EXPECT_LT(memory.counts().read + memory.counts().written - moved, 12 * 10 * k_chunk) << "of 45 rounds";
+  EXPECT_GT(memory.counts().over, 0U);
+  EXPECT_GE(memory.counts().limit, memory.counts().over + 12 * k_chunk) << "as much as without";
 }
 
 }  // namespace

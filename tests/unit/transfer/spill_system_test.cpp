@@ -1,7 +1,6 @@
 // Memory over a file between the program and the kernel: what the kernel pages, what children have, and what the
 // program does to parts of it.
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -216,19 +215,11 @@ TEST_P(SpillTest, ChildrenHaveWhatMayNotBeReadNow) {
 
 TEST_P(SpillTest, ChildrenHaveWhatTheDiskDoesNotTake) {
   constexpr std::size_t k_chunks = 40;
-  const auto before = signal(SIGXFSZ, SIG_IGN);
-  rlimit limit{};
-  getrlimit(RLIMIT_FSIZE, &limit);
-  const rlimit little{16 * k_chunk, limit.rlim_max};
-  setrlimit(RLIMIT_FSIZE, &little);
-  {
-    Spilled memory(k_chunks, GetParam());
-    auto* const data = memory.allocate(k_chunks);
-    for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
-    for (int again = 0; again < 3; ++again) EXPECT_EQ(check_by_child(memory, data, k_chunks), 0);
-  }
-  setrlimit(RLIMIT_FSIZE, &limit);
-  signal(SIGXFSZ, before);
+  const SmallFiles small(16);
+  Spilled memory(k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
+  for (int again = 0; again < 3; ++again) EXPECT_EQ(check_by_child(memory, data, k_chunks), 0);
 }
 
 // Where all is in memory nothing is written for a child; what is more later leaves as always.

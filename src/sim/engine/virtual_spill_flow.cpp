@@ -123,7 +123,9 @@ void VirtualSpill::look_ahead() {
 // Who touches these says how far the program is.
 void VirtualSpill::set_marks() {
   if (content_ <= limit_) return;
-  while (const auto mark = parts_.foresight->next_mark()) {
+  for (std::size_t set = 0; set < limits::k_marks; ++set) {
+    const auto mark = parts_.foresight->next_mark();
+    if (!mark) return;
     auto& chunk = chunks_[*mark];
     if (chunk.where != Where::quiet || chunk.wanted) continue;
     remap();

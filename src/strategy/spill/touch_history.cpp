@@ -9,7 +9,8 @@ namespace {
 
 constexpr double k_faster = 2;  // than the last time a thread may be where touches are missing
 constexpr double k_most_chance = 0.95;
-constexpr double k_weight = 1.0 / 32;  // of the latest touch among those that were expected
+constexpr std::size_t k_most_counted = 1024;  // touches ahead, for it: each touch of the program takes that
+constexpr double k_weight = 1.0 / 32;         // of the latest touch among those that were expected
 
 }  // namespace
 
@@ -51,7 +52,8 @@ double TouchHistory::chance(const IsQuiet& quiet) const {
   if (at_ == k_nowhere) return 0;
   auto counted = std::min(at_ + 1, k_nearby);
   std::size_t missed = 0;
-  for (auto at = at_ + 1; at < touches_.size() && counted < of_chunk_.size(); ++at, ++counted)
+  const auto most = std::min(of_chunk_.size(), k_most_counted);
+  for (auto at = at_ + 1; at < touches_.size() && counted < most; ++at, ++counted)
     if (!quiet(touches_[at].chunk) && ++missed > k_missed + 1) break;
   return std::min(static_cast<double>(counted) / static_cast<double>(of_chunk_.size()), k_most_chance);
 }

@@ -13,6 +13,7 @@ namespace terrace::transfer {
 namespace {
 
 using spill_limits::k_grace;
+using spill_limits::k_marks;
 using spill_limits::k_reads;
 using spill_limits::k_reserve;
 using spill_limits::k_writes;
@@ -142,7 +143,9 @@ void Spill::look_ahead() noexcept {
 // Who touches these says how far the program is.
 void Spill::set_marks() noexcept {
   if (content_ <= pool_->limit() || !pool_->has_slot()) return;
-  while (const auto mark = foresight_->next_mark()) {
+  for (std::size_t set = 0; set < k_marks; ++set) {
+    const auto mark = foresight_->next_mark();
+    if (!mark) return;
     auto& chunk = chunks_[*mark];
     if (chunk.where != Where::quiet || chunk.stays || chunk.wanted) continue;
     const auto slot = pool_->fetch(place(*mark));

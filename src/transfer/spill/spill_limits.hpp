@@ -27,7 +27,8 @@ inline constexpr std::size_t k_least = 8;  // chunks in memory, however little i
 // which on more may be in memory, and by what part more.
 inline constexpr double k_soon = 0.5;
 inline constexpr std::size_t k_growth = 4;
-inline constexpr int k_wait = 100;  // ms at most until something is looked at anyway
+inline constexpr std::size_t k_marks = 64;  // chunks that are put aside at once, to see when they are used
+inline constexpr int k_wait = 100;          // ms at most until something is looked at anyway
 
 // Blocks that the kernel pages.
 inline constexpr double k_weight = 1.0 / 64;   // of the latest load among those that were unexpected

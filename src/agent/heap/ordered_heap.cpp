@@ -147,20 +147,20 @@ void* OrderedHeap::allocate(std::size_t size, std::size_t alignment, int intent,
   void* const block = here ? here->space.allocate(size, alignment) : nullptr;
   if (!block) return nullptr;
   const auto found = here->space.find(block);
+  const bool by_touch = when == When::at_touch;
+  // It is watched before it is known: what is told of a block that was there before begins nothing in this one.
+  if (by_touch) await_touches(found.address, found.size, intent);
   try {
     const std::lock_guard guard(mutex_);
-    blocks_[found.address] = {found.size, intent, 0};
+    blocks_[found.address] = {found.size, intent, by_touch, 0};
   } catch (const std::bad_alloc&) {
+    if (auto* const traps = here->traps.load()) traps->forget(found.address, found.size);
     here->space.release(block);
     return nullptr;
   }
-  if (when == When::at_touch) {
-    await_touches(found.address, found.size, intent);
-  } else if (const auto problem =
-                 fill(found.address, found.size, intent, memory::OrderedFill::Content::none).error;
-             error) {
-    *error = problem;
-  }
+  if (by_touch) return block;
+  const auto problem = fill(found.address, found.size, intent, memory::OrderedFill::Content::none).error;
+  if (error) *error = problem;
   return block;
 }
 
@@ -193,14 +193,15 @@ void OrderedHeap::await_touches(std::uint64_t address, std::uint64_t size, int i
 // waits for that.
 void OrderedHeap::touched(std::uint64_t address) noexcept {
   auto& here = *working_.load(std::memory_order_acquire);
-  memory::PlacedRanges::Gap gap{address, k_page};
+  auto& traps = *here.traps.load();
+  memory::PlacedRanges::Gap gap{};
   std::uint64_t of = 0;
   std::size_t left = 0;
-  int intent = -1;
+  int intent = 0;
   try {
     const std::lock_guard guard(mutex_);
     auto block = blocks_.upper_bound(address);
-    if (block != blocks_.begin() && address - (--block)->first < block->second.size) {
+    if (block != blocks_.begin() && address - (--block)->first < block->second.size && block->second.by_touch) {
       const auto chunk = chunk_of(block->second.size);
       auto begin = std::max(address / chunk * chunk, block->first);
       auto end = std::min((address / chunk + 1) * chunk, block->first + block->second.size);
@@ -216,9 +217,9 @@ void OrderedHeap::touched(std::uint64_t address) noexcept {
       intent = block->second.intent;
     }
   } catch (const std::bad_alloc&) {
-    intent = -1;
+    return traps.forget(address, k_page);
   }
-  if (intent < 0) return here.traps.load()->forget(gap.address, gap.size);
+  if (gap.size == 0) return traps.wake(address, k_page);  // its block is gone, or was not there yet
   const auto outcome = fill(gap.address, gap.size, intent, memory::OrderedFill::Content::none, left);
   const std::lock_guard guard(mutex_);
   filling_.erase(gap.address);

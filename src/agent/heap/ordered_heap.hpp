@@ -73,6 +73,7 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   struct Block {
     std::uint64_t size = 0;
     int intent = 0;
+    bool by_touch = false;  // its chunks come when they are touched
     std::size_t left = 0;  // places of the ordering that it has left
   };
   class Filling;

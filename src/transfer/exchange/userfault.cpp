@@ -57,7 +57,11 @@ int Userfault::watch(std::uint64_t address, std::size_t size) noexcept {
 
 int Userfault::forget(std::uint64_t address, std::size_t size) noexcept {
   uffdio_range range{address, size};
-  return ioctl(file_, UFFDIO_UNREGISTER, &range) == 0 ? 0 : errno;
+  if (ioctl(file_, UFFDIO_UNREGISTER, &range) != 0) return errno;
+  // The kernel has woken who waited before it locked the range: a thread that came in between would wait for ever
+  // (Linux 6.18; seen once in a few thousand tries).
+  wake(address, size);
+  return 0;
 }
 
 void Userfault::wake(std::uint64_t address, std::size_t size) noexcept {

@@ -16,8 +16,9 @@ class TouchTraps {
   class Handler {
    public:
     virtual ~Handler() = default;
-    // Somebody waits at this address. The handler forgets a range that it is in, or has done so already. Called on
-    // one of the traps' threads, for several touches at once.
+    // Somebody waits at this address, or has waited: what was told may be old when it is handled. The handler
+    // forgets a range that it is in, or has done so already, or wakes who waits. Called on one of the traps'
+    // threads, for several touches at once.
     virtual void touched(std::uint64_t address) noexcept = 0;
     virtual void begin_thread() noexcept {}
   };
@@ -37,6 +38,8 @@ class TouchTraps {
   int watch(std::uint64_t address, std::uint64_t size) noexcept;
   // No more. Who waits goes on, and gets a page as the range's policy says.
   void forget(std::uint64_t address, std::uint64_t size) noexcept;
+  // Who waits touches again.
+  void wake(std::uint64_t address, std::uint64_t size) noexcept { userfault_.wake(address, size); }
 
  private:
   void serve() noexcept;

@@ -1,0 +1,66 @@
+// What the kernel's userfaultfd(2) has to do for us, where it does it only nearly always.
+#include "transfer/exchange/userfault.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "core/rounding.hpp"
+
+namespace terrace::transfer {
+namespace {
+
+void idle(unsigned turns) {
+  for (volatile unsigned turn = 0; turn < turns;) turn = turn + 1;
+}
+
+// A thread touches a page about when it is forgotten. Without a second call to wake it waited for ever in one of
+// 2,000 to 20,000 tries, each of which takes some microseconds (Linux 6.18).
+TEST(Userfault, WhoTouchesWhileARangeIsForgottenGoesOn) {
+  Userfault faults(0);
+  if (!faults.is_there()) GTEST_SKIP() << "this system does not let pages be watched";
+  constexpr int k_rounds = 30'000;
+  void* const page = mmap(nullptr, k_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  const auto address = reinterpret_cast<std::uint64_t>(page);
+  std::atomic<int> round{0};
+  std::atomic<int> touched{0};
+  std::thread other([&] {
+    std::minstd_rand random(1);
+    for (int turn = 1; turn <= k_rounds; ++turn) {
+      while (round.load() < turn) {
+      }
+      idle(static_cast<unsigned>(random() % 400));
+      *static_cast<volatile char*>(page) = 1;
+      touched = turn;
+    }
+  });
+  std::minstd_rand random(2);
+  int stuck = 0;
+  for (int turn = 1; turn <= k_rounds; ++turn) {
+    madvise(page, k_page, MADV_DONTNEED);
+    EXPECT_EQ(faults.watch(address, k_page), 0);
+    round = turn;
+    idle(static_cast<unsigned>(random() % 4000));
+    EXPECT_EQ(faults.forget(address, k_page), 0);
+    using Clock = std::chrono::steady_clock;
+    const auto late = Clock::now() + std::chrono::seconds(2);
+    while (touched.load() < turn && Clock::now() < late) {
+    }
+    if (touched.load() == turn) continue;
+    ++stuck;
+    faults.wake(address, k_page);
+    round = k_rounds;  // the other thread goes through
+    break;
+  }
+  other.join();
+  EXPECT_EQ(stuck, 0);
+  munmap(page, k_page);
+}
+
+}  // namespace
+}  // namespace terrace::transfer

@@ -220,7 +220,7 @@ def test_the_comparison_inside_phases_sees_a_plan_that_was_not_obeyed(guest, nam
 @streams
 def test_one_plan_moves_the_same_in_the_same_order_on_both_backends(guest, name, progress):
     real = guest.run(f"stream_{name}_{progress}", name)
-    virtual = accounts.read_run(guest.folder / f"virtual_{name}_{progress}.terrace", name)
+    virtual = accounts.read_run(guest.plans / f"virtual_{name}_{progress}.terrace", name)
     assert (real.backend, virtual.backend) == ("real", "virtual")
     for iteration in range(3):
         assert len(order_of(real, iteration)) + given_up(real, iteration).total() > 100
@@ -230,7 +230,7 @@ def test_one_plan_moves_the_same_in_the_same_order_on_both_backends(guest, name,
 
 
 def test_moves_that_a_run_does_not_make_or_makes_elsewhere_are_found(guest):
-    virtual = accounts.read_run(guest.folder / "virtual_mg_timer.terrace", "mg")
+    virtual = accounts.read_run(guest.plans / "virtual_mg_timer.terrace", "mg")
     moves = [one for one in virtual.moves if one.iteration == 1]
     assert first_difference(virtual, virtual, 1) is None
     k = len(moves) // 2

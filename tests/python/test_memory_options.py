@@ -235,7 +235,7 @@ def test_what_a_launcher_left_of_a_ledger_is_removed(tmp_path):
 
 
 def unmount(folder):
-    """Linux closes the files of an io_uring some time after their process has ended: until then the disk is busy."""
+    """Linux closes the files of an io_uring a while after their process has ended: so long the disk is busy."""
     for _ in range(100):
         if subprocess.run(["umount", folder], capture_output=True).returncode == 0:
             return

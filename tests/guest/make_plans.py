@@ -1,0 +1,78 @@
+"""The plans that the guest follows, and what virtual time makes of them: `make_plans.py BUILD`, on the host."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "guest_bed"))
+
+import accounts
+import cg_plans
+import vm
+
+HERE = Path(__file__).parent
+
+
+def folder_in(build: Path) -> Path:
+    """Where plans are, and the runs in virtual time."""
+    return build / "tests" / "guest"
+
+
+# What follows plans that move data inside phases: program, its words, bytes of fast memory, progress of the plan.
+_NPB = ("--class", "W", "--iterations", "3")
+_STREAMS = (
+    ("cg", _NPB, "4MiB", ("accesses", "timer")),
+    ("mg", _NPB, "12MiB", ("timer", "sentinel")),
+    ("hydro", ("--side", "256", "--steps", "3"), "8MiB", ("timer", "sentinel")),
+)
+
+
+def _streaming_plan(
+    build: Path, scratch: Path, name: str, arguments: tuple[str, ...], fast: str, progress: str
+) -> None:
+    """The plan of `auto` for the hooked program on the guest's machine file, and what virtual time makes of it."""
+    program = build / "tests/guest/hooked" / name
+    stem = f"{name}_{progress}"
+    profile = scratch / f"profile_{stem}.terrace"
+    plan, virtual = folder_in(build) / f"stream_{stem}.toml", folder_in(build) / f"virtual_{stem}.terrace"
+    machine: list[str | Path] = ["--machine", HERE / "guest.toml", "--progress"]
+    collector = ["--collector", "simulated-sampling"]
+    followed = "sentinel" if progress == "accesses" else progress  # as the real run does
+    commands: list[list[str | Path]] = [
+        ["record", *collector, *machine, progress, "-o", profile, "--", program, *arguments],
+        ["plan", profile, "--fast", fast, "-o", plan],
+        ["simulate", *machine, followed, "--plan", plan, "-o", virtual, "--", program, *arguments],
+    ]
+    for command in commands:
+        verb = [Path(sys.executable).parent / "terrace", *command]
+        subprocess.run(verb, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def _hand_written(build: Path, scratch: Path) -> None:
+    """Plans name objects by source line: asked of the program itself."""
+    for problem_class, make in (("S", cg_plans.class_s), ("W", cg_plans.class_w)):
+        store = scratch / f"probe_{problem_class}.terrace"
+        command = [build / "src/cli/terrace", "run", "--quiet", "-o", store, "--", build / "workloads/cg"]
+        subprocess.run([*command, "--class", problem_class], check=True, stdout=subprocess.DEVNULL)
+        plan = folder_in(build) / f"cg_{problem_class.lower()}.toml"
+        plan.write_text(make(accounts.read_run(store, "cg")))
+
+
+def make_all(build: Path) -> None:
+    """All of them, anew."""
+    with tempfile.TemporaryDirectory() as scratch:
+        _hand_written(build, Path(scratch))
+        for name, arguments, fast, progresses in _STREAMS:
+            for progress in progresses:
+                _streaming_plan(build, Path(scratch), name, arguments, fast, progress)
+
+
+if __name__ == "__main__":
+    if lacks := vm.missing():
+        print("no guest here, for want of " + "; ".join(lacks))
+    else:
+        make_all(Path(sys.argv[1]).resolve())

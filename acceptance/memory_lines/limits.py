@@ -26,6 +26,7 @@ class Run:
     output: str
     seconds: float
     peak: int  # bytes of memory, the kernel's own included
+    killed: bool = False  # by the kernel, for want of memory within the limit
 
 
 @dataclass(frozen=True)
@@ -36,13 +37,15 @@ class _Kind:
     limit: str
     peak: str
     members: str
+    events: str  # has a line "oom_kill COUNT"
 
 
 def _kind() -> _Kind:
     if (_FIRST / "memory" / "memory.limit_in_bytes").exists():
-        return _Kind(_FIRST / "memory", "memory.limit_in_bytes", "memory.max_usage_in_bytes", "tasks")
+        first = _FIRST / "memory"
+        return _Kind(first, "memory.limit_in_bytes", "memory.max_usage_in_bytes", "tasks", "memory.oom_control")
     if (_FIRST / "cgroup.controllers").exists() and "memory" in (_FIRST / "cgroup.controllers").read_text():
-        return _Kind(_FIRST, "memory.max", "memory.peak", "cgroup.procs")
+        return _Kind(_FIRST, "memory.max", "memory.peak", "cgroup.procs", "memory.events")
     raise Unavailable("no control group for memory")
 
 
@@ -70,9 +73,15 @@ def run_limited(
             return Run(None, output, time.monotonic() - begun, 0)
         took = time.monotonic() - begun
         peak = int((group / kind.peak).read_text()) if (group / kind.peak).exists() else 0
-        return Run(process.returncode, output, took, peak)
+        return Run(process.returncode, output, took, peak, _killed(group / kind.events))
     finally:
         _remove(group)
+
+
+def _killed(events: Path) -> bool:
+    """Whether the kernel's out-of-memory killer has ended somebody in the group."""
+    counts = dict(line.split() for line in events.read_text().splitlines()) if events.exists() else {}
+    return counts.get("oom_kill", "0") != "0"
 
 
 def _kill_all(members: Path) -> None:

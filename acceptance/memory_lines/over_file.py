@@ -39,6 +39,8 @@ def against_swap() -> Measured:
     if not ratios:
         raise Unavailable("; ".join(one for row in rows for one in row["wrong"])[:300])
     text = f"{mean:.1f} times as fast over {len(ratios)} cases, {min(ratios):.1f} to {max(ratios):.1f}"
+    if killed := sum("swap: killed" in one for row in rows for one in row["wrong"]):
+        text += f"; not counted: {killed} runs in swap, ended by the kernel's out-of-memory killer"
     return Measured(text, _ended(rows) and mean >= TO_SWAP, [_row(row) for row in rows])
 
 

@@ -198,7 +198,8 @@ def _measure(case: Case) -> dict[str, Any]:
                 elif done.status is None:
                     seconds[way][-1] = timeout  # at least
                 elif done.status != 0:
-                    wrong.append(f"{way}: status {done.status}: {done.output[-200:]}")
+                    why = "killed by the kernel for want of memory, " if done.killed else ""
+                    wrong.append(f"{way}: {why}status {done.status}: {done.output[-200:]}")
                     seconds[way][-1] = math.nan
                 elif _same(case.program, done.output) != alone.output:
                     wrong.append(f"{way}: other results")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from harness import Line, Measured, Unavailable
@@ -27,13 +28,17 @@ def _faster(row: dict[str, Any], *ways: str) -> float | None:
     return min(times) / own if times and own else None
 
 
+def _name(row: dict[str, Any]) -> str:
+    return f"{row['program']} x{row['threads']} {row['ratio']}x"
+
+
 def _ended(rows: Sequence[dict[str, Any]]) -> bool:
     return all(row["seconds"]["terrace"] for row in rows)
 
 
-def against_swap() -> Measured:
+def against_swap(disk: str) -> Measured:
     """Over all cases."""
-    rows = study.rows()
+    rows = study.rows(disk)
     ratios = [value for row in rows if (value := _faster(row, "swap"))]
     mean = _mean(ratios)
     if not ratios:
@@ -44,9 +49,9 @@ def against_swap() -> Measured:
     return Measured(text, _ended(rows) and mean >= TO_SWAP, [_row(row) for row in rows])
 
 
-def against_mapping() -> Measured:
+def against_mapping(disk: str) -> Measured:
     """The better of the two mappings, by how much data there is for the memory."""
-    rows, said, holds = study.rows(), [], True
+    rows, said, holds = study.rows(disk), [], True
     for ratio, goal in TO_MAPPING.items():
         of_ratio = [row for row in rows if row["ratio"] == ratio]
         ratios = [value for row in of_ratio if (value := _faster(row, *study.WAYS[2:]))]
@@ -60,11 +65,11 @@ def against_mapping() -> Measured:
     return Measured("; ".join(said), holds)
 
 
-def never_slower() -> Measured:
+def never_slower(disk: str) -> Measured:
     """Than any of the three, in any case."""
-    rows = study.rows()
+    rows = study.rows(disk)
     slower = [
-        f"{row['program']} x{row['threads']} {row['ratio']}x {row['disk']}: {value:.2f}"
+        f"{_name(row)}: {value:.2f}"
         for row in rows
         if (value := _faster(row, *study.WAYS[1:])) is not None and value < 1
     ]
@@ -74,60 +79,53 @@ def never_slower() -> Measured:
     return Measured(text, _ended(rows) and not slower)
 
 
-def near_bound() -> Measured:
+def near_bound(disk: str) -> Measured:
     """Each case: its time over the larger of its time in memory and the least bytes over the disk's speed."""
-    said, holds = [], True
-    for disk, goal in OVER_BOUND.items():
-        rows = [row for row in study.rows() if row["disk"] == disk]
-        over = [row["seconds"]["terrace"] / row["bound_s"] - 1 for row in rows if row["seconds"]["terrace"]]
-        if not over:
-            continue
-        within = sum(value <= goal for value in over)
-        mean = _mean([1 + value for value in over]) - 1
-        holds = holds and _ended(rows) and within == len(rows)
-        said.append(
-            f"disk {disk}: {within} of {len(rows)} within {goal:.0%}, {mean:+.0%} in the geometric mean, at most "
-            f"{max(over):+.0%}"
-        )
-    return Measured("; ".join(said), holds)
+    rows, goal = study.rows(disk), OVER_BOUND[disk]
+    over = [row["seconds"]["terrace"] / row["bound_s"] - 1 for row in rows if row["seconds"]["terrace"]]
+    if not over:
+        return Measured("no case ended", False)
+    within = sum(value <= goal for value in over)
+    mean = _mean([1 + value for value in over]) - 1
+    text = (
+        f"{within} of {len(rows)} within {goal:.0%}, {mean:+.0%} in the geometric mean, at most {max(over):+.0%}"
+    )
+    return Measured(text, _ended(rows) and within == len(rows))
 
 
-def same_results() -> Measured:
+def same_results(disk: str) -> Measured:
     """All that programs print, but times."""
-    rows = study.rows()
-    wrong = [f"{row['program']} {row['ratio']}x: {one}" for row in rows for one in row["wrong"]]
+    rows = study.rows(disk)
+    wrong = [f"{_name(row)}: {one}" for row in rows for one in row["wrong"]]
     own = [one for one in wrong if ": terrace: " in one]
     text = f"{len(rows)} cases, {len(own)} wrong" + (f"; other ways: {len(wrong) - len(own)}" if wrong else "")
     return Measured("\n".join([text, *own[:5]]), not own)
 
 
-def small_loss() -> Measured:
+def small_loss(disk: str) -> Measured:
     """At 2x, where the time in memory is more than what the disk needs."""
-    rows = [row for row in study.rows() if row["ratio"] == 2 and row["disk_s"] <= row["in_memory_s"]]
+    rows = [row for row in study.rows(disk) if row["ratio"] == 2 and row["disk_s"] <= row["in_memory_s"]]
     if not rows:
         raise Unavailable("in no case is there more to compute than to move")
     if not _ended(rows):
         return Measured("a case did not end", False)
-    losses = {
-        f"{row['program']} x{row['threads']} {row['disk']}": row["seconds"]["terrace"] / row["in_memory_s"] - 1
-        for row in rows
-    }
+    losses = {_name(row): row["seconds"]["terrace"] / row["in_memory_s"] - 1 for row in rows}
     within = sum(value <= LOSS for value in losses.values())
     worst = max(losses, key=lambda key: losses[key])
     text = f"{within} of {len(rows)} cases lose at most {LOSS:.0%}; {worst} loses {losses[worst]:.0%}"
     return Measured(text, within == len(rows))
 
 
-def well_predicted() -> Measured:
+def well_predicted(disk: str) -> Measured:
     """The sums of predicted and measured stretches of all turns; too little that is predicted counts as missed."""
-    rows, missed, errors = study.rows(), [], []
+    rows, missed, errors = study.rows(disk), [], []
     for row in rows:
         error = row["predicted_s"] / row["measured_s"] - 1 if row["measured_s"] else math.inf
         if row["measured_s"]:
             errors.append(abs(error))
         if abs(error) > PREDICTED or row["predicted_share"] < SHARE_PREDICTED:
             told = f"{error:+.0%} of {row['predicted_share']:.0%}" if row["measured_s"] else "nothing predicted"
-            missed.append(f"{row['program']} x{row['threads']} {row['ratio']}x {row['disk']}: {told}")
+            missed.append(f"{_name(row)}: {told}")
     median = f", median error {sorted(errors)[len(errors) // 2]:.0%}" if errors else ""
     text = f"{len(rows) - len(missed)} of {len(rows)} cases{median}" + (
         f"; missed: {', '.join(missed)}" if missed else ""
@@ -161,22 +159,24 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-LINES = [
-    Line(
-        "over a file: swap", f"{TO_SWAP:g} times as fast as the kernel's swap in the geometric mean", against_swap
-    ),
-    Line(
-        "over a file: mapping",
+_JUDGED: dict[str, tuple[str, Callable[[str], Measured]]] = {
+    "swap": (f"{TO_SWAP:g} times as fast as the kernel's swap in the geometric mean", against_swap),
+    "mapping": (
         "than the better of a plain and a sequential one 2 times as fast at 2x, 1.3 times at 4x, geometric means",
         against_mapping,
     ),
-    Line("over a file: never slower", "in no case slower than swap or a mapping", never_slower),
-    Line("over a file: bound", "within 15 % of the bound on the throttled disk, 40 % on the fast one", near_bound),
-    Line("over a file: results", "the same to the last bit", same_results),
-    Line("over a file: loss", "at most 10 % at 2x where computing leaves room for the disk", small_loss),
-    Line(
-        "over a file: prediction",
+    "never slower": ("in no case slower than swap or a mapping", never_slower),
+    "bound": ("within {bound:.0%} of the bound", near_bound),
+    "results": ("the same to the last bit", same_results),
+    "loss": ("at most 10 % at 2x where computing leaves room for the disk", small_loss),
+    "prediction": (
         "within 15 % of what was measured in every case; at least half of the run's time predicted",
         well_predicted,
     ),
+}
+
+LINES = [
+    Line(f"over a file, disk {disk}: {what}", goal.format(bound=OVER_BOUND[disk]), functools.partial(judge, disk))
+    for disk in study.DISKS
+    for what, (goal, judge) in _JUDGED.items()
 ]

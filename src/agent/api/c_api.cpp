@@ -156,7 +156,7 @@ void* terrace_alloc(size_t size, const char* intent) {
     const int number = agent::intent_named(k_call, intent);
     if (number < 0) return nullptr;
     int error = 0;
-    block = heap->allocate(size, 1, number, agent::OrderedHeap::When::at_once, &error);
+    block = heap->allocate(size, 1, number, agent::OrderedHeap::When::at_once, true, &error);
     if (block) agent::status_of(k_call, error);
   }
   if (!block && posix_memalign(&block, terrace::k_page, size) != 0) {

@@ -23,6 +23,10 @@ namespace {
 constexpr unsigned k_most_threads = 4;         // that populate after touches
 constexpr std::uint64_t k_most_chunks = 4096;  // of a block: each that is touched out of order is a mapping
 
+// Blocks that were freed lately: at most so many bytes, and only where a place has so much room above its mark.
+constexpr std::uint64_t k_most_kept = 64ULL << 20;
+constexpr std::uint64_t k_room_to_keep = 8 * k_most_kept;
+
 unsigned threads_here() noexcept {
   const auto processors = sysconf(_SC_NPROCESSORS_ONLN);
   return static_cast<unsigned>(std::clamp(processors, 1L, long{k_most_threads}));
@@ -142,26 +146,72 @@ memory::OrderedFill::Outcome OrderedHeap::fill(std::uint64_t address, std::uint6
   return outcome;
 }
 
-void* OrderedHeap::allocate(std::size_t size, std::size_t alignment, int intent, When when, int* error) noexcept {
-  auto* const here = working();
-  void* const block = here ? here->space.allocate(size, alignment) : nullptr;
-  if (!block) return nullptr;
-  const auto found = here->space.find(block);
-  const bool by_touch = when == When::at_touch;
-  // It is watched before it is known: what is told of a block that was there before begins nothing in this one.
-  if (by_touch) await_touches(found.address, found.size, intent);
-  try {
-    const std::lock_guard guard(mutex_);
-    blocks_[found.address] = {found.size, intent, by_touch, 0};
-  } catch (const std::bad_alloc&) {
-    if (auto* const traps = here->traps.load()) traps->forget(found.address, found.size);
-    here->space.release(block);
+// Blocks that were freed are kept only where their pages are in nobody's way.
+bool OrderedHeap::has_room(int intent) noexcept {
+  return working()->fill.has_room(k_room_to_keep, orders_[static_cast<std::size_t>(intent)]);
+}
+
+void* OrderedHeap::take_kept(std::size_t size, std::size_t alignment, int intent, When when) noexcept {
+  const std::lock_guard guard(mutex_);
+  const auto kept = kept_.take(size, alignment);
+  if (kept.size == 0) return nullptr;
+  const auto block = freed_.find(kept.address);
+  if (block->second.intent != intent || block->second.when != when) {
+    kept_.keep(kept);
     return nullptr;
   }
-  if (by_touch) return block;
-  const auto problem = fill(found.address, found.size, intent, memory::OrderedFill::Content::none).error;
+  blocks_.insert(freed_.extract(block));
+  return reinterpret_cast<void*>(kept.address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+// And room for one more.
+void OrderedHeap::keep_at_most(std::uint64_t bytes) noexcept {
+  while (true) {
+    KeptBlocks::Block oldest;
+    {
+      const std::lock_guard guard(mutex_);
+      if (kept_.bytes() <= bytes && !kept_.full()) return;
+      oldest = kept_.take_oldest();
+      freed_.erase(oldest.address);
+    }
+    discard(oldest.address, oldest.size);
+  }
+}
+
+void* OrderedHeap::allocate(std::size_t size, std::size_t alignment, int intent, When when, bool zeros,
+                            int* error) noexcept {
+  const auto* const here = working();
+  if (!here || size > here->space.reserved().value) return nullptr;
+  if (!zeros)
+    if (void* const block = take_kept(align_up(size, k_page), alignment, intent, when)) return block;
+  return obtain(size, alignment, {0, intent, when, !zeros, 0}, error);
+}
+
+void* OrderedHeap::obtain(std::size_t size, std::size_t alignment, Block block, int* error) noexcept {
+  auto& here = *working();
+  if (!has_room(block.intent)) keep_at_most(0);
+  void* const got = here.space.allocate(size, alignment);
+  if (!got) return nullptr;
+  const auto found = here.space.find(got);
+  block.size = found.size;
+  int problem = 0;
+  // It is watched before it is known: what is told of a block that was there before begins nothing in this one.
+  if (block.when == When::at_touch) {
+    await_touches(found.address, found.size, block.intent);
+  } else {
+    const auto outcome = fill(found.address, found.size, block.intent, memory::OrderedFill::Content::none);
+    block.left = outcome.left;
+    problem = outcome.error;
+  }
   if (error) *error = problem;
-  return block;
+  try {
+    const std::lock_guard guard(mutex_);
+    blocks_[found.address] = block;
+  } catch (const std::bad_alloc&) {
+    discard(found.address, found.size);
+    return nullptr;
+  }
+  return got;
 }
 
 // The policy serves where nobody is told of touches: in a forked child, and where the system does not tell.
@@ -201,7 +251,8 @@ void OrderedHeap::touched(std::uint64_t address) noexcept {
   try {
     const std::lock_guard guard(mutex_);
     auto block = blocks_.upper_bound(address);
-    if (block != blocks_.begin() && address - (--block)->first < block->second.size && block->second.by_touch) {
+    if (block != blocks_.begin() && address - (--block)->first < block->second.size &&
+        block->second.when == When::at_touch) {
       const auto chunk = chunk_of(block->second.size);
       auto begin = std::max(address / chunk * chunk, block->first);
       auto end = std::min((address / chunk + 1) * chunk, block->first + block->second.size);
@@ -257,25 +308,38 @@ void OrderedHeap::forget(std::uint64_t address, std::uint64_t size) noexcept {
 }
 
 bool OrderedHeap::release(void* block) noexcept {
-  auto* const here = working_.load(std::memory_order_acquire);
   const auto address = reinterpret_cast<std::uint64_t>(block);
-  std::uint64_t size = 0;
+  decltype(blocks_)::node_type freed;
   {
     const std::lock_guard guard(mutex_);
-    const auto found = blocks_.find(address);
-    if (found == blocks_.end()) return false;
-    size = found->second.size;
-    blocks_.erase(found);  // from here on touches begin nothing
+    freed = blocks_.extract(address);  // from here on touches begin nothing
   }
+  if (freed.empty()) return false;
+  const auto of = freed.mapped();
+  if (of.size <= k_most_kept && of.left == 0 && of.may_keep && has_room(of.intent)) {
+    keep_at_most(k_most_kept - of.size);
+    const std::lock_guard guard(mutex_);
+    if (!kept_.full() && kept_.bytes() + of.size <= k_most_kept) {
+      kept_.keep({address, of.size});
+      freed_.insert(std::move(freed));
+      return true;
+    }
+  }
+  return discard(address, of.size);
+}
+
+// What is in no list any more.
+bool OrderedHeap::discard(std::uint64_t address, std::uint64_t size) noexcept {
+  auto& here = *working_.load(std::memory_order_acquire);
   const auto is_filling = [&] {
     const std::lock_guard guard(mutex_);
     const auto last = filling_.lower_bound(address + size);
     return last != filling_.begin() && std::prev(last)->first >= address;
   };
   while (is_filling()) ::syscall(SYS_sched_yield);
-  if (auto* const traps = here->traps.load()) traps->forget(address, size);
+  if (auto* const traps = here.traps.load()) traps->forget(address, size);
   forget(address, size);
-  return here->space.release(block) > 0;
+  return here.space.release(reinterpret_cast<void*>(address)) > 0;  // NOLINT(performance-no-int-to-ptr)
 }
 
 int OrderedHeap::apply(std::uint64_t address, std::uint64_t size, int intent) noexcept {
@@ -291,6 +355,9 @@ int OrderedHeap::apply(std::uint64_t address, std::uint64_t size, int intent) no
   const auto error = fill(address, size, intent, memory::OrderedFill::Content::some).error;
   const std::lock_guard guard(mutex_);
   filling_.erase(address);
+  auto block = blocks_.lower_bound(address + size);
+  while (block != blocks_.begin() && (--block)->first + block->second.size > address)
+    block->second.may_keep = false;
   return error;
 }
 

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/heap/kept_blocks.hpp"
 #include "core/big_block.hpp"
 #include "machine/machine.hpp"
 #include "memory/ledger.hpp"
@@ -51,8 +52,10 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   void set_run_intent(int intent) noexcept { run_intent_ = intent; }
   [[nodiscard]] When run_when() const noexcept { return parts_.run_when; }
 
-  // Zeros; nullptr where there is no room. `error`: an errno value where not all of it is as the ordering says.
-  void* allocate(std::size_t size, std::size_t alignment, int intent, When when, int* error = nullptr) noexcept;
+  // nullptr where there is no room. Without `zeros` it may have what was in it when it was freed. `error`: an
+  // errno value where not all of it is as the ordering says.
+  void* allocate(std::size_t size, std::size_t alignment, int intent, When when, bool zeros = true,
+                 int* error = nullptr) noexcept;
   // False, and nothing happened, where it is none of these blocks.
   bool release(void* block) noexcept;
   // Whole pages of private memory, there or not yet: eagerly. 0 or an errno value.
@@ -73,14 +76,20 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   struct Block {
     std::uint64_t size = 0;
     int intent = 0;
-    bool by_touch = false;  // its chunks come when they are touched
-    std::size_t left = 0;  // places of the ordering that it has left
+    When when = When::at_once;
+    bool may_keep = false;  // when it is freed: it did not have to be zeros, and all of it is by its intent
+    std::size_t left = 0;   // places of the ordering that it has left
   };
   class Filling;
 
   Working* working() noexcept;
   memory::OrderedFill::Outcome fill(std::uint64_t address, std::uint64_t size, int intent,
                                     memory::OrderedFill::Content content, std::size_t left = 0) noexcept;
+  void* take_kept(std::size_t size, std::size_t alignment, int intent, When when) noexcept;
+  void* obtain(std::size_t size, std::size_t alignment, Block block, int* error) noexcept;
+  [[nodiscard]] bool has_room(int intent) noexcept;
+  void keep_at_most(std::uint64_t bytes) noexcept;
+  bool discard(std::uint64_t address, std::uint64_t size) noexcept;
   void claim(std::uint64_t address, std::uint64_t size);
   void await_touches(std::uint64_t address, std::uint64_t size, int intent) noexcept;
   void forget(std::uint64_t address, std::uint64_t size) noexcept;
@@ -93,8 +102,10 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   std::vector<std::string> intents_;
   std::vector<std::vector<PlaceId>> orders_;  // by intent
   mutable std::mutex mutex_;
-  std::atomic<Working*> working_{nullptr};          // made with the first block or range
-  std::map<std::uint64_t, Block> blocks_;           // by address
+  std::atomic<Working*> working_{nullptr};  // made with the first block or range
+  std::map<std::uint64_t, Block> blocks_;   // by address
+  std::map<std::uint64_t, Block> freed_;    // those that are kept
+  KeptBlocks kept_;
   std::map<std::uint64_t, std::uint64_t> filling_;  // address and size of what is being filled just now
   memory::PlacedRanges placed_;
 };

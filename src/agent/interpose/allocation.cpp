@@ -62,7 +62,7 @@ void* allocate_big(Process& here, std::size_t size, std::size_t alignment, bool 
 }
 
 // Placed by the thread's intent, or the run's; nullptr where there is none. Serves forked children, too.
-void* allocate_ordered(std::size_t size, std::size_t alignment) {
+void* allocate_ordered(std::size_t size, std::size_t alignment, bool zeros) {
   if (size < OrderedHeap::k_least || observe::t_thread.inside != 0 || exceeds_memory(size)) return nullptr;
   auto* const heap = ordered_heap();
   if (!heap) return nullptr;
@@ -71,7 +71,7 @@ void* allocate_ordered(std::size_t size, std::size_t alignment) {
   const observe::OwnTime own;
   const observe::Inside inside;
   const auto saved = errno;
-  void* const block = heap->allocate(size, alignment, intent, heap->run_when());
+  void* const block = heap->allocate(size, alignment, intent, heap->run_when(), zeros);
   errno = saved;
   return block;
 }
@@ -79,7 +79,7 @@ void* allocate_ordered(std::size_t size, std::size_t alignment) {
 // A block that this library gives out; nullptr: the caller asks the next allocator. Without `zeros` it may have
 // what was in it when it was freed.
 void* take_over(std::size_t size, std::size_t alignment = 1, bool zeros = false) {
-  if (void* const block = allocate_ordered(size, alignment)) return block;
+  if (void* const block = allocate_ordered(size, alignment, zeros)) return block;
   auto* const here = wants(size);
   return here ? allocate_big(*here, size, alignment, zeros) : nullptr;
 }

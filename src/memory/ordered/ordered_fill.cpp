@@ -213,6 +213,11 @@ OrderedFill::Outcome OrderedFill::fill(std::uint64_t address, std::uint64_t size
   return work.outcome;
 }
 
+bool OrderedFill::has_room(std::uint64_t size, std::span<const PlaceId> order) const noexcept {
+  const auto first = std::ranges::find_if(order, [this](PlaceId place) { return serves(place); });
+  return first != order.end() && room(*first, marks_[*first]) >= size;
+}
+
 PlaceId OrderedFill::preferred(std::uint64_t size, std::span<const PlaceId> order) noexcept {
   auto best = k_no_place;
   std::uint64_t most = 0;

@@ -73,6 +73,9 @@ class OrderedFill {
   // The first place of the ordering with room for so much above its mark, else the one with the most.
   [[nodiscard]] PlaceId preferred(std::uint64_t size, std::span<const PlaceId> order) noexcept;
 
+  // Whether the ordering's first place has room for so much above its mark.
+  [[nodiscard]] bool has_room(std::uint64_t size, std::span<const PlaceId> order) const noexcept;
+
   [[nodiscard]] std::uint64_t mark(PlaceId place) const noexcept { return marks_[place]; }
 
  private:

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -21,8 +22,8 @@ constexpr std::size_t k_mib = std::size_t{1} << 20;
 
 class OrderedHeapTest : public ::testing::Test {
  protected:
-  OrderedHeapTest()
-      : machine_(tests::machine_on({0, 0, 0})), ledger_(*page_, {{24 * k_mib}, {8 * k_mib}, {1 << 30}}) {
+  explicit OrderedHeapTest(std::vector<Bytes> budgets = {{24 * k_mib}, {8 * k_mib}, {1 << 30}})
+      : machine_(tests::machine_on({0, 0, 0})), ledger_(*page_, std::move(budgets)) {
     OrderedHeap::Parts parts;
     parts.machine = &machine_;
     parts.ledger = &ledger_;
@@ -102,6 +103,82 @@ TEST_F(OrderedHeapTest, WhatIsAppliedToABlockGoesBeforeItsTouches) {
   EXPECT_EQ(ledger_.held(0).value, 16 * k_mib) << "each page is on the account once";
   EXPECT_TRUE(heap_->release(block));
   expect_nothing_held();
+}
+
+// With room in the first place: a block that was freed is handed out again with its pages.
+class FreedBlocksTest : public OrderedHeapTest {
+ protected:
+  FreedBlocksTest() : OrderedHeapTest({{std::uint64_t{4} << 30}, {1 << 30}, {1 << 30}}) {}
+  char* get(std::size_t mib, bool zeros = false) {
+    return bytes(heap_->allocate(mib * k_mib, 1, latency_, When::at_touch, zeros));
+  }
+};
+
+TEST_F(FreedBlocksTest, ServeTheNextOfTheirSizeAndIntent) {
+  auto* const first = get(16);
+  for (std::size_t at = 0; at < 16 * k_mib; at += k_page) first[at] = 1;
+  while (ledger_.outstanding(0).value > 0) std::this_thread::yield();
+  ASSERT_TRUE(heap_->release(first));
+  EXPECT_FALSE(heap_->release(first)) << "it is free";
+  EXPECT_EQ(held()[0], 16U) << "its pages are still there";
+
+  auto* const zeros = get(16, true);
+  EXPECT_NE(zeros, first);
+  EXPECT_EQ(zeros[0], 0);
+  EXPECT_NE(heap_->allocate(16 * k_mib, 1, bandwidth_, When::at_touch, false), first);
+  EXPECT_NE(heap_->allocate(16 * k_mib, 1, latency_, When::at_once, false), first);
+  EXPECT_NE(get(15), first);
+  auto* const again = get(16);
+  ASSERT_EQ(again, first);
+  EXPECT_EQ(again[5 * k_page], 1);
+  EXPECT_STREQ(heap_->where(again), "p0");
+  EXPECT_NE(get(16), first) << "it is in use";
+}
+
+// What was not touched before is placed at its touch, as of any block.
+TEST_F(FreedBlocksTest, AreStillWatched) {
+  auto* const first = get(32);
+  first[0] = 1;
+  ASSERT_TRUE(heap_->release(first));
+  auto* const again = get(32);
+  ASSERT_EQ(again, first);
+  again[20 * k_mib] = 1;
+  while (held()[0] < 4 || ledger_.outstanding(0).value > 0) std::this_thread::yield();
+  EXPECT_EQ(held()[0], 4U);
+}
+
+TEST_F(FreedBlocksTest, AreGivenBackWhereTheyAreManyOrLarge) {
+  const auto touch = [](char* block, std::size_t mib) {
+    for (std::size_t at = 0; at < mib * k_mib; at += k_page) block[at] = 1;
+  };
+  std::array<char*, 10> blocks{};
+  for (auto& block : blocks) touch(block = get(10), 10);
+  while (ledger_.outstanding(0).value > 0) std::this_thread::yield();
+  for (auto* const block : blocks) EXPECT_TRUE(heap_->release(block));
+  EXPECT_EQ(held()[0], 60U);
+  auto* const large = get(65);
+  touch(large, 65);
+  while (ledger_.outstanding(0).value > 0) std::this_thread::yield();
+  EXPECT_TRUE(heap_->release(large));
+  EXPECT_EQ(held()[0], 60U);
+}
+
+// Nor is one kept that is partly elsewhere, or where others may want the room.
+TEST_F(FreedBlocksTest, AreGivenBackWhereTheyWouldBeInTheWay) {
+  auto* const applied = get(16);
+  EXPECT_EQ(heap_->apply(reinterpret_cast<std::uint64_t>(applied) + 4 * k_mib, 4 * k_mib, bandwidth_), 0);
+  EXPECT_TRUE(heap_->release(applied));
+  EXPECT_EQ(held(), (Sizes{0, 0, 0}));
+  auto* const kept = get(16);
+  kept[0] = 1;
+  while (held()[0] < 2 || ledger_.outstanding(0).value > 0) std::this_thread::yield();
+  EXPECT_TRUE(heap_->release(kept));
+  EXPECT_EQ(held()[0], 2U);
+  // All but 100 MiB of the budget is taken: the next block makes room.
+  const auto others = (std::uint64_t{4} << 30) - 100 * k_mib;
+  ASSERT_TRUE(ledger_.take(0, {others}));
+  EXPECT_NE(get(8), nullptr);
+  EXPECT_EQ(ledger_.held(0).value, others);
 }
 
 TEST_F(OrderedHeapTest, AnUnknownIntentIsRefused) {

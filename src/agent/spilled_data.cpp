@@ -17,6 +17,7 @@
 #include "core/rounding.hpp"
 #include "observe/threads/thread.hpp"
 #include "strategy/spill/next_use.hpp"
+#include "transfer/spill/spill.hpp"
 
 namespace terrace::agent {
 
@@ -93,7 +94,7 @@ SpilledHeap* make_spilled(const runtime::Session& session, void (*say)(const cha
   g_say = say;
   g_said = session.directory + "/" + runtime::k_spill_said;
   try {
-    transfer::Spill::Parts parts;
+    transfer::SpillEngine::Parts parts;
     parts.memory = spec.memory;
     parts.folder = spec.folder;
     parts.counts = &counts_in(session.directory);
@@ -102,8 +103,17 @@ SpilledHeap* make_spilled(const runtime::Session& session, void (*say)(const cha
     };
     parts.enter = [] { observe::t_thread.go_inside(); };
     parts.say = say_sentence;
+    parts.paged = !transfer::Spill::is_possible();
+    if (parts.paged && make_once(g_said))
+      say_sentence(
+          "memory over a file needs Linux 6.8 and the right to wait for page faults (userfaultfd with "
+          "UFFDIO_MOVE; "
+          "root, or vm.unprivileged_userfaultfd = 1): without, data are mappings of the file that the kernel "
+          "pages, "
+          "which is slower");
     g_spec = spec;
     g_counts = parts.counts;
+    g_counts->paged = parts.paged;
     name_process(*g_counts);
     auto* const heap = new SpilledHeap(most_data(spec), parts, no_room);
     g_counts->begun = true;

@@ -62,7 +62,7 @@ void try_file(const std::string& folder) {
   int error = 0;
   try {
     transfer::SpillFile file(folder);
-    error = file.reserve(0, transfer::Spill::k_chunk);
+    error = file.reserve(0, transfer::SpillEngine::k_chunk);
   } catch (const Error& problem) {
     throw Error(Code::invalid, "--spill " + folder + ": " + problem.what());
   }

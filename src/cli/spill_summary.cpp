@@ -37,7 +37,7 @@ std::string read_ahead(const SpilledProcess& one) {
 
 std::string of_blocks(const SpilledProcess& one) {
   std::string text;
-  if (one.given > 0)
+  if (one.given > 0 && !one.paged)
     text += fmt::format(
         "; {} were touched in no order, and paged by the kernel (what it reads and writes for them is not "
         "counted)",
@@ -55,6 +55,10 @@ std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
         "taken over, as static data, stacks, and mappings that are shared, of files, or without rights at first"
         "{}",
         bytes(one.most), bytes(beside(one)), of_blocks(one));
+  if (one.paged)
+    return fmt::format(
+        "{} of data in {} of memory: paged by the kernel in {}, what it read and wrote is not counted{}",
+        bytes(one.most), format(spec.memory), spec.folder, of_blocks(one));
   auto line = fmt::format("{} of data in {} of memory: read {} and wrote {} in {}{}", bytes(one.most),
                           format(spec.memory), bytes(one.read), bytes(one.written), spec.folder, read_ahead(one));
   line += fmt::format("; the disk was busy for {:.3g} s, threads waited {:.3g} s for it in all", seconds(one.busy),
@@ -141,7 +145,8 @@ std::vector<SpilledProcess> spilled_processes(const std::filesystem::path& folde
                                                            .beside = counts.beside,
                                                            .over = counts.over,
                                                            .predicted = counts.predicted,
-                                                           .measured = counts.measured});
+                                                           .measured = counts.measured,
+                                                           .paged = counts.paged && counts.most > counts.limit});
                                           });
   std::ranges::sort(all, {}, &SpilledProcess::process);
   return all;

@@ -19,10 +19,11 @@ struct SpilledProcess {
   std::uint64_t most = 0, read = 0, written = 0, foreseen = 0, demanded = 0, busy = 0, waited = 0, given = 0,
                 refused = 0, beside = 0, over = 0;
   std::uint64_t predicted = 0, measured = 0;  // nanoseconds of the same stretches of its time
+  bool paged = false;                         // by the kernel, as its data were more than the memory
 
   // Not all of its data were in memory, or not all of that within the limit.
   [[nodiscard]] bool had_too_little() const {
-    return written > 0 || read > 0 || over > 0 || beside > 0 || refused > 0;
+    return written > 0 || read > 0 || over > 0 || beside > 0 || refused > 0 || paged;
   }
 };
 

@@ -64,12 +64,12 @@ def test_budgets_stay_within_the_groups_limit(guest):
     assert "Verification    =               SUCCESSFUL" in guest.text("limited_budget")
 
 
-def test_memory_over_a_file_says_in_one_line_that_this_kernel_cannot(guest):
+def test_memory_over_a_file_says_in_one_line_that_this_kernel_pages_it(guest):
     assert guest.status("limited_spill") == 0
     said = [line for line in guest.errors("limited_spill").splitlines() if "memory over a file" in line]
     assert len(said) == 1
     assert said[0].startswith("terrace: memory over a file needs Linux 6.8")
-    assert said[0].endswith("the program runs with the memory that it gets")
+    assert said[0].endswith("which is slower")
     assert "Verification    =               SUCCESSFUL" in guest.text("limited_spill")
 
 

@@ -17,14 +17,14 @@ namespace terrace::agent {
 
 namespace {
 
-constexpr Bytes k_chunk{transfer::Spill::k_chunk};
+constexpr Bytes k_chunk{transfer::SpillEngine::k_chunk};
 constexpr int k_usual = PROT_READ | PROT_WRITE;
 // For blocks that were freed lately: at most so much, and such a part of the memory.
 constexpr std::uint64_t k_most_kept = 64ULL << 20;
 constexpr std::uint64_t k_kept_share = 16;
 constexpr std::uint64_t k_scarce = 8;  // no more than such a part of the memory is free: none are kept
 
-transfer::Spill::Parts in(const memory::RegionSpace& space, transfer::Spill::Parts parts) {
+transfer::SpillEngine::Parts in(const memory::RegionSpace& space, transfer::SpillEngine::Parts parts) {
   parts.base = space.base();
   parts.size = space.reserved().value;
   return parts;
@@ -32,11 +32,11 @@ transfer::Spill::Parts in(const memory::RegionSpace& space, transfer::Spill::Par
 
 }  // namespace
 
-SpilledHeap::SpilledHeap(Bytes reserve, transfer::Spill::Parts parts, void (*no_room)(std::size_t size))
+SpilledHeap::SpilledHeap(Bytes reserve, transfer::SpillEngine::Parts parts, void (*no_room)(std::size_t size))
     : space_(reserve, k_chunk),
       counts_(parts.counts),
       most_kept_(std::min(parts.memory.value / k_kept_share, k_most_kept)),
-      spill_(in(space_, std::move(parts))),
+      spill_(transfer::make_spill(in(space_, std::move(parts)))),
       no_room_(no_room),
       process_(getpid()) {}
 
@@ -70,7 +70,7 @@ void* SpilledHeap::obtain(std::size_t size, std::size_t alignment, Kind kind, st
     return nullptr;
   }
   const auto start = reinterpret_cast<std::uint64_t>(block);
-  spill_.reserve(start, space_.find(block).size);
+  spill_->reserve(start, space_.find(block).size);
   try {
     const std::lock_guard guard(mutex_);
     ranges_.set({start, start + length, kind, k_usual});
@@ -115,22 +115,27 @@ void* SpilledHeap::allocate(std::size_t size, std::size_t alignment, bool zeros)
 
 void SpilledHeap::before_fork(std::span<const std::uint64_t> at_once) noexcept {
   lock();
-  spill_.before_fork(at_once);
+  spill_->before_fork(at_once);
 }
 
 void SpilledHeap::after_fork() noexcept {
-  spill_.after_fork();
+  spill_->after_fork();
+  if (protects_) apply_all_rights();
   unlock();
 }
 
 void SpilledHeap::in_child() noexcept {
-  spill_.in_child();
+  spill_->in_child();
+  apply_all_rights();
+  unlock();
+}
+
+void SpilledHeap::apply_all_rights() noexcept {
   const auto base = space_.base();
   try {
     apply_rights({base, base + space_.reserved().value});
   } catch (const std::bad_alloc&) {  // then all of it may be read and written
   }
-  unlock();
 }
 
 memory::RegionSpace::Block SpilledHeap::block_at(const void* address) const noexcept {
@@ -158,7 +163,7 @@ bool SpilledHeap::grow(void* block, std::size_t size) noexcept {
     space_.resize(block, found.size);
     return false;
   }
-  spill_.reserve(found.address + found.size, length - found.size);
+  spill_->reserve(found.address + found.size, length - found.size);
   return true;
 }
 
@@ -194,7 +199,7 @@ void SpilledHeap::release_now(std::uint64_t address, std::uint64_t size) noexcep
 // Chunks of which the program has nothing any more, as they were in the beginning.
 void SpilledHeap::give_back(Span chunks) noexcept {
   const auto size = chunks.end - chunks.start;
-  spill_.release(chunks.start, size);
+  spill_->release(chunks.start, size);
   if (locks_.load(std::memory_order_relaxed)) syscall(SYS_munlock, chunks.start, size);
   if (protects_) syscall(SYS_mprotect, chunks.start, size, k_usual);
   left_.erase(left_.lower_bound(chunks.start), left_.lower_bound(chunks.end));
@@ -235,7 +240,7 @@ void SpilledHeap::tell_usual(Span span) {
   auto start = align_down(span.start, k_granule);
   const auto end = align_up(span.end, k_granule);
   const auto tell = [&](std::uint64_t until) {
-    if (start < until) spill_.change_rights(start, until - start, true);
+    if (start < until) spill_->change_rights(start, until - start, true);
   };
   for (const auto& part : ranges_.within(start, end)) {
     if (part.is_ours() && part.protection == k_usual) continue;
@@ -251,7 +256,7 @@ bool SpilledHeap::claim_free(Span span) noexcept {
       span.start, span.end, [&](std::uint64_t chunk) { return !is_taken(chunk); },
       [&](std::uint64_t first, std::uint64_t end) {
         if (!space_.allocate_at(first, end - first)) return false;
-        spill_.reserve(first, end - first);
+        spill_->reserve(first, end - first);
         return true;
       });
 }

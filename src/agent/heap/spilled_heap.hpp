@@ -1,5 +1,5 @@
 // Blocks of memory, and mappings, that may be larger than RAM: their chunks are in memory or in a file
-// (transfer/spill/spill.hpp).
+// (transfer/spill/spill_engine.hpp).
 //
 // A mapping has whole chunks of its own, and is known to the page: any part of it may be unmapped, get other
 // rights, be given back, or be replaced by something else that the program maps. Where that is not ours (a file,
@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <span>
@@ -20,7 +21,7 @@
 #include "agent/heap/mapped_ranges.hpp"
 #include "core/big_block.hpp"
 #include "memory/region_space.hpp"
-#include "transfer/spill/spill.hpp"
+#include "transfer/spill/spill_engine.hpp"
 
 namespace terrace::agent {
 
@@ -29,9 +30,9 @@ class SpilledHeap {
   // Smaller blocks are left to the next allocator: a block has chunks of its own.
   static constexpr std::size_t k_least = k_big_block;
 
-  static constexpr std::size_t k_granule = transfer::Spill::k_chunk;  // sizes are multiples of it
+  static constexpr std::size_t k_granule = transfer::SpillEngine::k_chunk;  // sizes are multiples of it
 
-  static constexpr std::size_t k_at_once = transfer::Spill::k_at_once;
+  static constexpr std::size_t k_at_once = transfer::SpillEngine::k_at_once;
 
   // As much data as memory and disk hold; but no more than leaves the program address space for other things.
   [[nodiscard]] static constexpr Bytes most_data(Bytes memory, Bytes disk) noexcept {
@@ -39,8 +40,8 @@ class SpilledHeap {
     return Bytes{std::min(memory.value, k_most) + std::min(disk.value, k_most)};
   }
   // At most `reserve` bytes of blocks; less where the system has less address space. `parts` without base and
-  // size. `no_room` is called for each block that there is no room for. Throws Error{failed}, as Spill does.
-  SpilledHeap(Bytes reserve, transfer::Spill::Parts parts, void (*no_room)(std::size_t size) = nullptr);
+  // size. `no_room` is called for each block that there is no room for. Throws Error{failed}, as the engine does.
+  SpilledHeap(Bytes reserve, transfer::SpillEngine::Parts parts, void (*no_room)(std::size_t size) = nullptr);
 
   // Zeros, or what a block had that was freed lately; nullptr where there is no room: the caller asks the next
   // allocator.
@@ -107,6 +108,7 @@ class SpilledHeap {
   void make_zero(Span span);
   void clear(Span span);
   void apply_rights(Span span);
+  void apply_all_rights() noexcept;
   void set_rights(Span span, int protection);
   void tell_usual(Span span);
   void leave(Span span);
@@ -124,7 +126,7 @@ class SpilledHeap {
   memory::RegionSpace space_;
   const transfer::SpillCounts* counts_;
   std::uint64_t most_kept_;  // bytes
-  transfer::Spill spill_;
+  std::unique_ptr<transfer::SpillEngine> spill_;
   void (*no_room_)(std::size_t size);
   pid_t process_;
   std::atomic<bool> locks_{false};  // something has been locked

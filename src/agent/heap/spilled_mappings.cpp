@@ -113,7 +113,7 @@ void SpilledHeap::set_rights(Span span, int protection) {
   if (protection == k_usual || span.is_empty()) return;
   protects_ = true;
   const auto first = align_down(span.start, k_granule);
-  spill_.change_rights(first, align_up(span.end, k_granule) - first, false);
+  spill_->change_rights(first, align_up(span.end, k_granule) - first, false);
   ranges_.protect(span.start, span.end, protection);
   apply_rights(span);
 }
@@ -135,7 +135,7 @@ void SpilledHeap::make_zero(Span span) {
   if (whole.is_empty()) return clear(span);
   by_left(whole, [&](Span part, bool left) {
     if (left) return clear(part), 0;
-    spill_.discard(part.start, part.end - part.start);
+    spill_->discard(part.start, part.end - part.start);
     apply_rights(part);
     return 0;
   });
@@ -147,13 +147,14 @@ void SpilledHeap::make_zero(Span span) {
 void SpilledHeap::leave(Span span) {
   protects_ = true;
   by_left(whole_chunks(span), [&](Span part, bool left) {
-    if (!left) spill_.discard(part.start, part.end - part.start);
+    if (!left) spill_->discard(part.start, part.end - part.start);
     return 0;
   });
   by_left({align_down(span.start, k_granule), align_up(span.end, k_granule)}, [&](Span part, bool left) {
     if (left) return 0;
     for (auto chunk = part.start; chunk < part.end; chunk += k_granule) left_.insert(chunk);
-    spill_.leave(part.start, part.end - part.start);
+    spill_->leave(part.start, part.end - part.start);
+    apply_rights(part);
     return 0;
   });
 }
@@ -204,7 +205,7 @@ int SpilledHeap::protect(void* address, std::size_t length, int protection) noex
     if (!is_covered(parts, span.start, span.end)) return ENOMEM;
     const auto first = align_down(span.start, k_granule);
     const auto size = align_up(span.end, k_granule) - first;
-    if (protection != k_usual) spill_.change_rights(first, size, false);
+    if (protection != k_usual) spill_->change_rights(first, size, false);
     protects_ = protects_ || protection != k_usual;
     if (const int error = ask(SYS_mprotect, all.start, length, protection); error != 0) return error;
     ranges_.protect(span.start, span.end, protection);
@@ -331,7 +332,7 @@ bool SpilledHeap::grow_in_place(Span old, std::uint64_t end, int protection) {
   if (end > behind) {
     const auto more = align_up(end, k_granule) - behind;
     if (!space_.allocate_at(behind, more)) return false;
-    spill_.reserve(behind, more);
+    spill_->reserve(behind, more);
   }
   const Span rest{old.end, std::min(end, behind)};  // of the last chunk: may have been used before
   if (!rest.is_empty()) ask(SYS_mprotect, rest.start, rest.end - rest.start, k_usual);

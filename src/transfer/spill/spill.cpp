@@ -28,6 +28,7 @@ namespace {
 
 constexpr std::uint64_t k_adapt = 100'000'000;  // ns between two looks at what the rest of the process takes
 using spill_limits::k_wait;
+constexpr std::uint64_t k_needed = k_userfault_move | k_userfault_thread | k_userfault_remap;
 constexpr std::size_t k_disk_threads = 4;
 constexpr std::size_t k_workers = 256;   // threads of the program whose times are known
 constexpr std::size_t k_waiting = 4096;  // that are known to wait
@@ -62,6 +63,8 @@ Spill::Spill(const Parts& parts)
   throw Error(Code::failed, problem_);
 }
 
+bool Spill::is_possible() noexcept { return Userfault(k_needed).is_there(); }
+
 Spill::~Spill() {
   call({.what = Call::What::stop});
   pthread_join(thread_, nullptr);
@@ -95,7 +98,7 @@ void Spill::begin() {
     syscall(SYS_close_range, 0U, 1U, 0U);
     syscall(SYS_close_range, 3U, ~0U, 0U);
   }
-  faults_.emplace(k_userfault_move | k_userfault_thread | k_userfault_remap);
+  faults_.emplace(k_needed);
   if (!faults_->is_there())
     throw Error(Code::failed,
                 "memory over a file needs Linux 6.8 and the right to wait for page faults (userfaultfd with "

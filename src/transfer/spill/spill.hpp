@@ -28,65 +28,42 @@
 #include "transfer/exchange/userfault.hpp"
 #include "transfer/spill/chunk_state.hpp"
 #include "transfer/spill/disk_queue.hpp"
-#include "transfer/spill/foresight.hpp"
 #include "transfer/spill/remapper.hpp"
-#include "transfer/spill/spill_counts.hpp"
+#include "transfer/spill/spill_engine.hpp"
 #include "transfer/spill/spill_file.hpp"
 #include "transfer/spill/spill_limits.hpp"
 #include "transfer/spill/spill_pool.hpp"
 
 namespace terrace::transfer {
 
-class Spill final {
+class Spill final : public SpillEngine {
  public:
-  static constexpr std::size_t k_chunk = SpillPool::k_chunk;
-  static constexpr std::size_t k_at_once = 256;  // chunks that children may have from their first moment on
-
-  struct Parts {
-    std::uint64_t base = 0;  // of the memory, private and anonymous; a multiple of the chunk
-    std::uint64_t size = 0;  // whole chunks
-    Bytes memory{};          // for the whole process
-    std::string folder;
-    SpillCounts* counts = nullptr;
-    std::unique_ptr<Foresight> (*foresight)() = nullptr;
-    void (*enter)() = nullptr;                    // called first on the thread
-    void (*say)(const char* sentence) = nullptr;  // to the user
-    bool ring = true;                             // io_uring, where the system has it
-  };
   // Throws Error{failed} when the system lacks what it takes.
   explicit Spill(const Parts& parts);
   // Content is lost.
-  ~Spill();
-  Spill(const Spill&) = delete;
-  Spill& operator=(const Spill&) = delete;
+  ~Spill() override;
+  // Whether this process may have one, and the kernel is new enough.
+  [[nodiscard]] static bool is_possible() noexcept;
 
-  // Before the range is handed out. As soon as memory is short there is room in the file for it, as far as the
-  // disk has some.
-  void reserve(std::uint64_t address, std::size_t size) noexcept;
-  // Nobody needs what is in the range of whole chunks; it is zero when it is touched again. The caller gives the
-  // pages in it back to the system afterwards.
-  void release(std::uint64_t address, std::size_t size) noexcept;
-  // The same, and the range stays in use: it is zero from now on. None of it was left.
-  void discard(std::uint64_t address, std::size_t size) noexcept;
-  // The program maps something of its own over a part of the range: what is in these chunks comes to its place and
-  // stays there, until they are released.
-  void leave(std::uint64_t address, std::size_t size) noexcept;
-  // The program will change the rights to something in the range, which no mapping of the file could keep; or
-  // `usual`: it has changed them back, to all in the range.
-  void change_rights(std::uint64_t address, std::size_t size, bool usual) noexcept;
+  // As soon as memory is short there is room in the file for the range, as far as the disk has some.
+  void reserve(std::uint64_t address, std::size_t size) noexcept override;
+  void release(std::uint64_t address, std::size_t size) noexcept override;
+  void discard(std::uint64_t address, std::size_t size) noexcept override;
+  void leave(std::uint64_t address, std::size_t size) noexcept override;
+  // No mapping of the file could keep them.
+  void change_rights(std::uint64_t address, std::size_t size, bool usual) noexcept override;
   [[nodiscard]] const char* way() const noexcept { return way_; }
 
-  // Around fork(2), in the thread that forks. The child gets the content as it is then: what has changed is
-  // written first, and the child maps the file, where nothing that it has is written over any more. What the file
-  // does not take, or cannot leave its place, it shares page by page. It has no thread of spilled memory: the
-  // kernel pages its copy.
-  // What is at the addresses, of the range or not, it has from its first moment on: the pages are shared.
-  void before_fork(std::span<const std::uint64_t> at_once = {}) noexcept;
-  void after_fork() noexcept;
-  void in_child() noexcept;
+  // What has changed is written first, and the child maps the file, where nothing that it has is written over any
+  // more. What the file does not take, or cannot leave its place, it shares page by page, as it does what is at
+  // the addresses. It has no thread of spilled memory: the kernel pages its copy.
+  void before_fork(std::span<const std::uint64_t> at_once) noexcept override;
+  void after_fork() noexcept override;
+  void in_child() noexcept override;
 
  private:
   using Slot = SpillPool::Slot;
+  static_assert(k_chunk == SpillPool::k_chunk);
   static constexpr std::uint8_t k_read_tries = 3;
   struct Hash {
     std::uint64_t low = 0, high = 0;

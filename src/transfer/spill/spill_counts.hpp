@@ -25,6 +25,7 @@ struct SpillCounts {
   std::atomic<std::uint64_t> over;        // bytes of memory beyond the limit, at most
   std::atomic<std::uint64_t> most_given;  // of `given`
   std::atomic<std::uint64_t> refused;     // bytes of blocks that file and memory have no room for, in all
+  std::atomic<bool> paged;                // all of it by the kernel
   std::atomic<bool> begun;                // else the process has its memory as without a file
   std::atomic<std::int32_t> process;      // its number
   std::array<char, 32> program;           // and its name; set before `begun`

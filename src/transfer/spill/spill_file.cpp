@@ -68,6 +68,12 @@ int SpillFile::map(std::uint64_t address, std::uint64_t offset, std::uint64_t si
   return got == -1 ? errno : 0;
 }
 
+int SpillFile::map_private(std::uint64_t address, std::uint64_t offset, std::uint64_t size) noexcept {
+  const auto got = syscall(SYS_mmap, address, size, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file_, offset);
+  return got == -1 ? errno : 0;
+}
+
 std::uint64_t SpillFile::map_copy(std::uint64_t offset, std::uint64_t size) const noexcept {
   const auto got =
       syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file_, offset);

@@ -23,6 +23,8 @@ class SpillFile {
   int reserve(std::uint64_t offset, std::uint64_t size) noexcept;
   // What is there becomes the memory at the address, by the kernel's own paging; 0, or an errno value.
   int map(std::uint64_t address, std::uint64_t offset, std::uint64_t size) noexcept;
+  // The same, but what is written there is the writer's own.
+  int map_private(std::uint64_t address, std::uint64_t offset, std::uint64_t size) noexcept;
   // A private mapping of what is there, which children of fork(2) have, too; 0 and errno where there is none.
   [[nodiscard]] std::uint64_t map_copy(std::uint64_t offset, std::uint64_t size) const noexcept;
   // Zeros are there from now on, and room for other content. 0, or an errno value.

@@ -24,11 +24,13 @@ std::uint64_t address_space() {
   return pages * 4096;
 }
 
-class SpilledHeapTest : public testing::Test {
+// By chunks that are moved, or paged by the kernel.
+class SpilledHeapTest : public testing::TestWithParam<bool> {
  protected:
   // Lives as long as the process, as in a program. Null, and the test is skipped, where the system lacks it.
   SpilledHeap* make(Bytes reserve, Bytes memory) {
-    transfer::Spill::Parts parts;
+    transfer::SpillEngine::Parts parts;
+    parts.paged = GetParam();
     parts.memory = memory;
     parts.folder = "/var/tmp";
     parts.counts = &counts_;
@@ -47,7 +49,7 @@ class SpilledHeapTest : public testing::Test {
 };
 
 // A disk of 50 TiB, as of a cluster's file system, and one that says that it has no end.
-TEST_F(SpilledHeapTest, LargeDisksTakeNoMoreAddressSpaceThanThereIs) {
+TEST_P(SpilledHeapTest, LargeDisksTakeNoMoreAddressSpaceThanThereIs) {
   for (const auto disk : {Bytes{50ULL << 40}, Bytes{~std::uint64_t{0}}}) {
     const auto before = address_space();
     auto* const heap = make(SpilledHeap::most_data(Bytes{1ULL << 30}, disk), Bytes{1ULL << 30});
@@ -62,7 +64,7 @@ TEST_F(SpilledHeapTest, LargeDisksTakeNoMoreAddressSpaceThanThereIs) {
 
 // A block that is freed comes back for the next of its size, with its pages and without a call to the thread;
 // where zeros are wanted it has them. When memory is short nothing is kept.
-TEST_F(SpilledHeapTest, FreedBlocksAreUsedAgain) {
+TEST_P(SpilledHeapTest, FreedBlocksAreUsedAgain) {
   auto* const heap = make(Bytes{2ULL << 30}, Bytes{256 * k_mib});
   if (!heap) GTEST_SKIP() << "no userfaultfd";
   constexpr std::size_t k_size = 6 * k_mib;
@@ -94,7 +96,7 @@ TEST_F(SpilledHeapTest, FreedBlocksAreUsedAgain) {
   EXPECT_EQ(counts_.content, 0U);
 }
 
-TEST_F(SpilledHeapTest, BlocksGrowWhereTheyAre) {
+TEST_P(SpilledHeapTest, BlocksGrowWhereTheyAre) {
   auto* const heap = make(Bytes{2ULL << 30}, Bytes{256 * k_mib});
   if (!heap) GTEST_SKIP() << "no userfaultfd";
   auto* const block = static_cast<char*>(heap->allocate(5 * k_mib, 1));
@@ -109,6 +111,9 @@ TEST_F(SpilledHeapTest, BlocksGrowWhereTheyAre) {
   EXPECT_TRUE(heap->release(behind));
   EXPECT_TRUE(heap->release(block));
 }
+
+INSTANTIATE_TEST_SUITE_P(Engines, SpilledHeapTest, testing::Bool(),
+                         [](const auto& info) { return info.param ? "paged" : "moved"; });
 
 }  // namespace
 }  // namespace terrace::agent

@@ -62,7 +62,7 @@ TEST_P(SpillTest, GoesOnWithoutMoreMemoryForItself) {
     }
     memory.spill().change_rights(reinterpret_cast<std::uint64_t>(data + 9 * k_words), k_chunk, false);
     for (int again = 0; again < 2; ++again) {
-      memory.spill().before_fork();
+      memory.spill().before_fork({});
       const pid_t child = fork();
       if (child == 0) {
         memory.spill().in_child();

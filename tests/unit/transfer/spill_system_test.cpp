@@ -98,7 +98,7 @@ TEST_P(SpillTest, ChildrenHaveTheContentOfTheirTime) {
     return true;
   };
   const auto child_of = [&](std::uint64_t round, const std::uint64_t* fresh) {
-    memory.spill().before_fork();
+    memory.spill().before_fork({});
     const pid_t child = fork();
     if (child != 0) {
       memory.spill().after_fork();
@@ -154,7 +154,7 @@ TEST_P(SpillTest, ChildrenHaveTheContentOfTheirTime) {
 int check_by_child(Spilled& memory, std::uint64_t* data, std::size_t chunks) {
   int begin[2];
   EXPECT_EQ(pipe(begin), 0);
-  memory.spill().before_fork();
+  memory.spill().before_fork({});
   const pid_t child = fork();
   if (child == 0) {
     memory.spill().in_child();
@@ -228,7 +228,7 @@ TEST_P(SpillTest, AChildSharesWhatIsInMemory) {
   Spilled memory(8 * k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
   for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
-  memory.spill().before_fork();
+  memory.spill().before_fork({});
   const pid_t child = fork();
   if (child == 0) {
     memory.spill().in_child();
@@ -301,7 +301,7 @@ TEST_P(SpillTest, RightsOfAGivenBlockMayChange) {
   ASSERT_EQ(mprotect(data + 9 * k_words, k_chunk / 2, PROT_READ), 0);
   int begin[2];
   ASSERT_EQ(pipe(begin), 0);
-  memory.spill().before_fork();
+  memory.spill().before_fork({});
   const pid_t child = fork();
   if (child == 0) {
     memory.spill().in_child();

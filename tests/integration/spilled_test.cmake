@@ -10,15 +10,17 @@ if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
   target_compile_options(early_child PRIVATE -fno-builtin)  # it has an allocator
   set_target_properties(fork_handlers early_child PROPERTIES C_VISIBILITY_PRESET default)
   add_executable(locked_data programs/locked_data.c)
+  add_executable(spilled_corners programs/spilled_corners.c)
   foreach(program large_data mapped_data fork_handlers early_child)
     target_link_libraries(${program} PRIVATE Threads::Threads)
   endforeach()
   target_link_libraries(handled_data PRIVATE fork_handlers)
   terrace_test(spilled_test SOURCES spilled_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 300)
-  add_dependencies(spilled_test terrace_cli terrace large_data mapped_data handled_data early_child locked_data)
+  add_dependencies(spilled_test terrace_cli terrace large_data mapped_data handled_data early_child locked_data
+    spilled_corners)
   target_compile_definitions(spilled_test PRIVATE TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>"
     TERRACE_LARGE_DATA="$<TARGET_FILE:large_data>" TERRACE_MAPPED_DATA="$<TARGET_FILE:mapped_data>"
-    TERRACE_LOCKED_DATA="$<TARGET_FILE:locked_data>"
+    TERRACE_LOCKED_DATA="$<TARGET_FILE:locked_data>" TERRACE_SPILLED_CORNERS="$<TARGET_FILE:spilled_corners>"
     TERRACE_HANDLED_DATA="$<TARGET_FILE:handled_data>" TERRACE_EARLY_CHILD="$<TARGET_FILE:early_child>"
     TERRACE_ARRAYS_IN_PYTHON="${TERRACE_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/programs/array_data.py")
   if(TERRACE_GFORTRAN)

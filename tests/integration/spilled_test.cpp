@@ -138,6 +138,29 @@ TEST_F(Spilled, AProgramMayLockAllItsMemory) {
   }
 }
 
+// A handler that reads data over a file waits for the thread that serves it, which waits for the fork.
+TEST_F(Spilled, AHandlerMayReadDataWhileItsThreadForks) {
+  const auto done = with("64MiB", "timeout -s KILL 60 " TERRACE_SPILLED_CORNERS " signal", "-q");
+  EXPECT_EQ(done.status, 0) << done.output;
+  EXPECT_EQ(done.output, "0 children wrong, a handler ran\n");
+}
+
+TEST_F(Spilled, LockedDataIsNotGivenBack) {
+  const auto alone = run(TERRACE_SPILLED_CORNERS " free");
+  if (alone.status == 3) GTEST_SKIP() << "nothing can be locked";
+  const auto done = with("64MiB", TERRACE_SPILLED_CORNERS " free", "-q");
+  EXPECT_EQ(done.output, alone.output);
+  EXPECT_NE(alone.output.find("MADV_FREE of locked memory: -1\nthe child has all\n0 pages wrong"),
+            std::string::npos);
+}
+
+// It is not copied, by way of the disk.
+TEST_F(Spilled, ABlockBecomesSmallerWhereItIs) {
+  const auto done = with("96MiB", TERRACE_SPILLED_CORNERS " shrink");
+  EXPECT_EQ(done.status, 0) << done.output;
+  EXPECT_NE(done.output.find("where it was, 0 pages wrong\n0 pages wrong\n"), std::string::npos) << done.output;
+}
+
 TEST_F(Spilled, AKilledProgramLeavesNothing) {
   const auto done = run("sh -c '" TERRACE_LAUNCHER " run --memory 96MiB --spill " + disk_ +
                         " -o profile.terrace -- " TERRACE_LARGE_DATA

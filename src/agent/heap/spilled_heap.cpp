@@ -167,6 +167,21 @@ bool SpilledHeap::grow(void* block, std::size_t size) noexcept {
   return true;
 }
 
+bool SpilledHeap::shrink(void* block, std::size_t size) noexcept {
+  const std::lock_guard guard(mutex_);
+  const auto found = block_at(block);
+  const auto length = align_up(size, k_granule);
+  if (size < k_least || length >= found.size) return false;
+  const auto end = found.address + found.size;
+  try {
+    ranges_.remove(found.address + length, end);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  give_back({found.address + length, end});
+  return true;
+}
+
 bool SpilledHeap::release(void* block) noexcept {
   const std::lock_guard guard(mutex_);
   const auto found = block_at(block);

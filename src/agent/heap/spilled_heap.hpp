@@ -48,6 +48,8 @@ class SpilledHeap {
   void* allocate(std::size_t size, std::size_t alignment, bool zeros = true) noexcept;
   // The block becomes longer where it is. False, and nothing happened, where something is behind it.
   bool grow(void* block, std::size_t size) noexcept;
+  // What lies behind its new end is free. False, and nothing happened, where that would be no block of this size.
+  bool shrink(void* block, std::size_t size) noexcept;
   // False, and nothing happened, where it is none of these blocks.
   bool release(void* block) noexcept;
   // The size of the block that begins there; 0 where none does: what an allocator of the program's hands out may

@@ -228,15 +228,18 @@ int SpilledHeap::advise_now(Span span, int advice) {
     if (is_hint) continue;
     if (!gives_back) return EINVAL;
     auto whole = whole_chunks({part.start, part.end});
-    if (advice == MADV_FREE) {  // may keep its content
-      if (!whole.is_empty()) make_zero({std::max(whole.start, part.start), std::min(whole.end, part.end)});
-      continue;
-    }
+    const bool may_keep = advice == MADV_FREE;  // its content
+    if (may_keep) whole = {std::max(whole.start, part.start), std::min(whole.end, part.end)};
     // Locked memory is not given back.
     if (!whole.is_empty())
-      if (const int error = ask(SYS_madvise, whole.start, whole.end - whole.start, advice); error != 0)
+      if (const int error =
+              ask(SYS_madvise, whole.start, whole.end - whole.start, may_keep ? MADV_DONTNEED : advice);
+          error != 0)
         return error;
-    make_zero({part.start, part.end});
+    if (!may_keep)
+      make_zero({part.start, part.end});
+    else if (!whole.is_empty())
+      make_zero(whole);
   }
   return is_covered(parts, span.start, span.end) ? 0 : ENOMEM;
 }

@@ -117,14 +117,15 @@ bool release_spilled(void* block) {
   return true;
 }
 
-bool grow_spilled(void* block, std::size_t size) {
-  if (!process() || observe::t_thread.inside != 0) return false;
+// Without its place being another: false where that cannot be.
+bool resize_spilled(void* block, std::size_t old_size, std::size_t size) {
+  if (!is_spilled(block) || !process() || observe::t_thread.inside != 0) return false;
   const observe::OwnTime own;
   const observe::Inside inside;
   const auto saved = errno;
-  const bool grown = spilled_heap()->grow(block, size);
+  const bool done = size > old_size ? spilled_heap()->grow(block, size) : spilled_heap()->shrink(block, size);
   errno = saved;
-  return grown;
+  return done;
 }
 
 // Whether it was one of ours, which then is free.
@@ -182,7 +183,7 @@ void* reallocate(void* block, std::size_t size) {
   }
   const auto granule = is_spilled(block) ? SpilledHeap::k_granule : k_page;
   if (!from_startup && size >= k_page && divided_up(size, granule) == divided_up(old_size, granule)) return block;
-  if (size > old_size && is_spilled(block) && grow_spilled(block, size)) return block;
+  if (resize_spilled(block, old_size, size)) return block;
   void* moved = take_over(size);
   if (!moved) moved = next ? next->malloc(size) : from_arena(size);
   if (!moved) return nullptr;

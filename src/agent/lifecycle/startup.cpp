@@ -1,4 +1,5 @@
 // The life of the process as Terrace sees it: the C library hands over to the program, forks, ends.
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -78,7 +79,8 @@ std::size_t used_at_once(const SpilledHeap& heap,
       addresses[count++] = chunk;
   };
   const auto stack = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
-  for (const auto address : {stack - k_near, stack, stack + k_near}) add(address);
+  const auto own = reinterpret_cast<std::uint64_t>(__builtin_thread_pointer());  // its data lie at its stack's top
+  for (const auto address : {stack - k_near, stack, stack + k_near, own - k_near, own}) add(address);
   if (!_IO_list_lock || !_IO_list_unlock || !_IO_iter_begin || !_IO_iter_end || !_IO_iter_next || !_IO_iter_file)
     return count;
   _IO_list_lock();
@@ -91,8 +93,18 @@ std::size_t used_at_once(const SpilledHeap& heap,
   return count;
 }
 
-// While the process is copied nobody is in the middle of anything that the child will need.
+// What the thread that forks had blocked.
+sigset_t& signals_before() noexcept {
+  static constinit thread_local sigset_t mask __attribute__((tls_model("initial-exec"))){};
+  return mask;
+}
+
+// While the process is copied nobody is in the middle of anything that the child will need. Nor does a handler run
+// in this thread: data over a file that it touches come only when the process has been copied.
 void before_fork() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &signals_before());
   observe::t_thread.go_inside();
   lock_modules();
   if (auto* const here = process()) {
@@ -125,6 +137,7 @@ void in_parent() {
   transfer::release_exchanges();
   release_after_fork(&SpilledHeap::after_fork);
   observe::t_thread.come_out();
+  pthread_sigmask(SIG_SETMASK, &signals_before(), nullptr);
 }
 
 void in_child() {
@@ -144,6 +157,7 @@ void in_child() {
     }
   }
   observe::t_thread.come_out();
+  pthread_sigmask(SIG_SETMASK, &signals_before(), nullptr);
 }
 
 using RegisterAtFork = int (*)(void (*)(), void (*)(), void (*)(), void*);

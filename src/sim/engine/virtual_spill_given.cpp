@@ -13,7 +13,7 @@ namespace limits = transfer::spill_limits;
 void VirtualSpill::loaded_for(std::uint32_t c, bool expected) {
   auto& block = blocks_[chunks_[c].block];
   block.strange += limits::k_weight * ((expected ? 0 : 1) - block.strange);
-  if (++block.loads < limits::k_loads << block.refusals || block.strange < limits::k_strange || giving_) return;
+  if (++block.loads < limits::loads_before_giving(block.refusals) || block.strange < limits::k_strange || giving_) return;
   block.leaving = true;
   giving_ = chunks_[c].block;
   giving_since_ = time_;
@@ -39,7 +39,7 @@ void VirtualSpill::go_on_giving() {
   }
   if (!all) {
     if (time_ - giving_since_ <= Seconds{1e-9 * static_cast<double>(limits::k_patience)}) return;
-    if (block.refusals < limits::k_most_refusals) ++block.refusals;
+    ++block.refusals;
     keep_block(first);
     return;
   }

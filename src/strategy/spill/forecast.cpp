@@ -85,9 +85,9 @@ Simulation::Simulation(std::span<const ExpectedTouch> touches, const SpillState&
   std::size_t present = 0;
   for (const auto id : ids) {
     const auto where = residence(id);
-    const bool is_present = where == Residence::quiet || where == Residence::ready;
-    chunks_.push_back(
-        {.present = is_present, .is_empty = where == Residence::none, .quiet = where == Residence::quiet});
+    const bool quiet = where == Residence::quiet || where == Residence::fixed;
+    const bool is_present = quiet || where == Residence::ready;
+    chunks_.push_back({.present = is_present, .is_empty = where == Residence::none, .quiet = quiet});
     present += is_present ? 1 : 0;
   }
   others_ = state.present > present ? state.present - present : 0;

@@ -44,7 +44,13 @@ double NextUse::when(ChunkId chunk) const {
 
 NextUse::Order* NextUse::order_of(Residence residence) {
   if (residence == Residence::disk) return &away_;
-  return residence == Residence::none ? nullptr : &present_;
+  return residence == Residence::none || residence == Residence::fixed ? nullptr : &present_;
+}
+
+// Who touches it is not noticed.
+bool NextUse::is_unnoticed(ChunkId chunk) const {
+  const auto residence = known_[chunk].residence;
+  return residence == Residence::quiet || residence == Residence::fixed;
 }
 
 void NextUse::take(ChunkId chunk) {
@@ -94,7 +100,7 @@ bool NextUse::touched(ChunkId chunk, std::uint32_t number, Seconds worked) noexc
     passed_.clear();
     const auto before = thread.history.here();
     const auto match = thread.history.add(
-        chunk, worked, [this](ChunkId other) { return known_[other].residence == Residence::quiet; }, passed_);
+        chunk, worked, [this](ChunkId other) { return is_unnoticed(other); }, passed_);
     // What a thread does next counts from where the others are now, after it was somewhere else and where it is
     // behind them by its own time: it had less to do, or waited more.
     const bool expected = match == TouchHistory::Match::expected;
@@ -148,6 +154,7 @@ void NextUse::choose_marks(Thread& thread) {
   for (; thread.looked_ahead < k_look; ++thread.looked_ahead) {
     const auto chunk = thread.history.expected(thread.looked_ahead);
     if (!chunk) return;
+    if (known_[*chunk].residence == Residence::fixed) continue;
     thread.unmarked = known_[*chunk].residence == Residence::quiet ? thread.unmarked + 1 : 0;
     if (thread.unmarked < k_between_marks) continue;
     marks_.push_back(*chunk);
@@ -241,7 +248,7 @@ bool NextUse::add_to_row(Thread& thread, ChunkId chunk) const {
   const auto goes_on = [&](const Thread::Row& row) {
     if (row.length == 0 || chunk <= row.latest || chunk - row.latest > k_neighbours) return false;
     for (auto between = row.latest + 1; between < chunk; ++between)
-      if (known_[between].residence != Residence::quiet) return false;
+      if (!is_unnoticed(between)) return false;
     return true;
   };
   auto row = std::ranges::find_if(thread.rows, goes_on);

@@ -66,6 +66,7 @@ class NextUse final : public transfer::Foresight {
 
   [[nodiscard]] double when(ChunkId chunk) const;
   [[nodiscard]] Order* order_of(transfer::Residence residence);
+  [[nodiscard]] bool is_unnoticed(ChunkId chunk) const;
   void put(ChunkId chunk);
   void take(ChunkId chunk);
   void enter(ChunkId chunk);

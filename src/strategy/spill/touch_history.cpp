@@ -90,7 +90,7 @@ double TouchHistory::append_quiet(double worked, const IsQuiet& quiet) {
 
 TouchHistory::Match TouchHistory::add(ChunkId chunk, Seconds worked, const IsQuiet& quiet,
                                       std::vector<ChunkId>& passed) {
-  if (touches_.size() >= k_longest) forget_half();
+  if (touches_.size() >= std::clamp(k_of_chunk * of_chunk_.size(), k_shortest, k_longest)) forget_half();
   const auto ahead = find_ahead(chunk, since_ + worked.value, quiet);
   const bool nearby = ahead == k_nowhere && is_nearby(chunk);
   hits_ += k_weight * ((ahead == k_nowhere && !nearby ? 0 : 1) - hits_);

@@ -34,6 +34,7 @@ class TouchHistory {
   [[nodiscard]] std::optional<double> next_use(ChunkId chunk) const;
   [[nodiscard]] double here() const { return at_ == k_nowhere ? 0 : touches_[at_].at; }
   // So many touches ago it was here before; 0 where that is not known.
+  [[nodiscard]] std::size_t size() const { return touches_.size(); }
   [[nodiscard]] std::size_t period() const { return at_ == k_nowhere ? 0 : touches_.size() - 1 - at_; }
   // The chunk that is expected as the nth touch from now on, the next one being 0.
   [[nodiscard]] std::optional<ChunkId> expected(std::size_t nth) const;
@@ -45,7 +46,10 @@ class TouchHistory {
 
  private:
   static constexpr std::size_t k_nowhere = ~std::size_t{0};
-  static constexpr std::size_t k_longest = std::size_t{1} << 22;  // touches that are kept
+  // Touches that are kept: of each chunk so many, and never more. Whoever repeats itself needs two rounds.
+  static constexpr std::size_t k_of_chunk = 64;
+  static constexpr std::size_t k_shortest = 4096;
+  static constexpr std::size_t k_longest = std::size_t{1} << 22;
   static constexpr std::size_t k_missed = 4;    // expected touches that may be missing between two others
   static constexpr std::size_t k_tried = 32;    // earlier touches of a chunk that are compared
   static constexpr std::size_t k_context = 32;  // touches before that are compared

@@ -13,6 +13,7 @@ namespace terrace::transfer {
 enum class Residence : std::uint8_t {
   none,   // it has no content: nobody ever touched it, or it is zero
   quiet,  // at its place: who touches it is not noticed
+  fixed,  // the same, and it does not leave
   ready,  // in memory or on its way there, and a touch is noticed
   disk    // in the file, or on its way there
 };

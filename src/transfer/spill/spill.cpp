@@ -357,6 +357,7 @@ void Spill::stay(ChunkId c) noexcept {
   map(c);
   chunks_[c].stays = true;
   set_refused(c, true);
+  tell(c);
 }
 
 void Spill::say_once(bool& said, const char* sentence, int error) noexcept {

@@ -137,6 +137,7 @@ class Spill final : public SpillEngine {
   // As the foresight shall see it; it is told of every change.
   [[nodiscard]] Residence residence(ChunkId chunk) const noexcept {
     const auto& one = chunks_[chunk];
+    if (one.where == Where::quiet && one.stays) return Residence::fixed;
     return residence_of(one.where, one.wanted || (one.where == Where::leaving && one.rescued));
   }
   void tell(ChunkId chunk) noexcept { foresight_->moved(chunk, residence(chunk)); }
@@ -162,6 +163,7 @@ class Spill final : public SpillEngine {
   void set_limit() noexcept;
   void note_return(std::uint32_t left) noexcept;
   void set_refused(ChunkId chunk, bool value) noexcept;
+  void try_refused() noexcept;
   void say_beside() noexcept;
   void keep_account() noexcept;
 
@@ -283,7 +285,9 @@ class Spill final : public SpillEngine {
   std::size_t allowed_ = 0;   // those, or the least
   std::size_t floor_ = spill_limits::k_least, most_floor_ = spill_limits::k_least;  // chunks in any case
   std::size_t refused_ = 0;                                                         // by the file
-  std::size_t returns_ = 0, soon_ = 0;                                              // chunks that came back lately
+  std::uint64_t tried_ = 0;                      // when those were last tried, or refused; nanoseconds
+  std::uint64_t retry_ = spill_limits::k_retry;  // and how long until the next time
+  std::size_t returns_ = 0, soon_ = 0;           // chunks that came back lately
   std::uint32_t departures_ = 0;
   std::uint64_t busy_since_ = 0;  // nanoseconds; 0: nothing is read or written
   std::uint64_t unexpected_ = 0;  // touches of what was on disk

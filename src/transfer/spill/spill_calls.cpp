@@ -13,6 +13,12 @@
 
 namespace terrace::transfer {
 
+namespace {
+
+constexpr int k_do_not_need_locked = 24;  // MADV_DONTNEED_LOCKED, since Linux 5.18
+
+}  // namespace
+
 void Spill::call(const Call& call) noexcept {
   const std::lock_guard lock(calling_);
   ask(call);
@@ -121,6 +127,10 @@ void Spill::ask_for_room() noexcept {
     if (std::exchange(block.asked, true)) continue;
     const int error = file_->reserve(offset(first), block.count * k_chunk);
     block.has_room = error == 0;
+    // The kernel keeps what it found before the disk was full; others may need it.
+    if (error != 0)
+      for (auto c = first; c < first + block.count; ++c)
+        if (!chunks_[c].has_copy && !chunks_[c].writing && !is_taken(c)) file_->release(offset(c), k_chunk);
     if (error != 0 && error != EOPNOTSUPP)  // where it is not known, writes say it
       say_once(said_full_, "the spill file has no room for all data: what it does not take stays in memory",
                error);
@@ -190,7 +200,8 @@ bool Spill::discard_now(ChunkId first, std::size_t count) noexcept {
   }
   if (is_busy(first, end)) return false;
   for (auto c = first; c < end; ++c) {
-    if (chunks_[c].where == Where::quiet) madvise(memory_at(place(c)), k_chunk, MADV_DONTNEED);
+    if (chunks_[c].where == Where::quiet && madvise(memory_at(place(c)), k_chunk, MADV_DONTNEED) != 0)
+      madvise(memory_at(place(c)), k_chunk, k_do_not_need_locked);
     drop(c);
   }
   pool_->shrink();
@@ -221,7 +232,7 @@ bool Spill::bring_to_place(ChunkId c) noexcept {
 // From now on like all that the process has beside chunks.
 void Spill::leave_chunk(ChunkId c) noexcept {
   if (chunks_[c].where == Where::quiet) {
-    pool_->lost();
+    if (chunks_[c].failed < k_read_tries) pool_->lost();  // else there is no page
     --content_;
   }
   is_foreseen(c, false);

@@ -17,12 +17,11 @@ namespace terrace::transfer {
 namespace {
 
 constexpr int k_page_out = 21;  // MADV_PAGEOUT, since Linux 5.4
-using spill_limits::k_loads;
-using spill_limits::k_most_refusals;
 using spill_limits::k_patience;
 using spill_limits::k_period;
 using spill_limits::k_strange;
 using spill_limits::k_weight;
+using spill_limits::loads_before_giving;
 
 }  // namespace
 
@@ -64,8 +63,8 @@ void Spill::loaded_for(ChunkId c, bool expected) noexcept {
   auto& block = found->second;
   block.strange += k_weight * ((expected ? 0 : 1) - block.strange);
   // Where the file has no room for all of it the kernel would end the program.
-  if (++block.loads >= k_loads && block.strange >= k_strange && block.has_room && !block.kept &&
-      giving_since_ == 0)
+  if (++block.loads >= loads_before_giving(block.refusals) && block.strange >= k_strange && block.has_room &&
+      !block.kept && giving_since_ == 0)
     give_block(found);
 }
 
@@ -105,7 +104,7 @@ void Spill::go_on_giving() noexcept {
   }
   if (!all) {
     if (steady_ns() - giving_since_ <= k_patience) return;
-    if (found->second.refusals < k_most_refusals) ++found->second.refusals;
+    ++found->second.refusals;
     keep_block(found);
     return;
   }

@@ -28,16 +28,20 @@ inline constexpr std::size_t k_least = 8;  // chunks in memory, however little i
 inline constexpr double k_soon = 0.5;
 inline constexpr std::size_t k_growth = 4;
 inline constexpr std::size_t k_marks = 64;  // chunks that are put aside at once, to see when they are used
-inline constexpr int k_wait = 100;          // ms at most until something is looked at anyway
+inline constexpr std::uint64_t k_retry = 1'000'000'000;  // ns until what the file refused is tried again at first,
+inline constexpr std::uint64_t k_last_retry = 64 * k_retry;  // and in the end
+inline constexpr int k_wait = 100;                           // ms at most until something is looked at anyway
 
 // Blocks that the kernel pages.
-inline constexpr double k_weight = 1.0 / 64;   // of the latest load among those that were unexpected
-inline constexpr double k_strange = 0.75;      // share of unexpected loads from which on the kernel pages a block
-inline constexpr std::uint32_t k_loads = 128;  // that have to be seen first
+inline constexpr double k_weight = 1.0 / 64;  // of the latest load among those that were unexpected
+inline constexpr double k_strange = 0.75;     // share of unexpected loads from which on the kernel pages a block
 inline constexpr std::uint64_t k_patience = 2'000'000'000;  // ns that giving a block may take
-inline constexpr std::uint32_t k_most_refusals =
-    16;  // each time that took longer twice as many loads have to be seen
-inline constexpr std::uint64_t k_period = 2'000'000'000;  // ns until one that was given first is tried again
+inline constexpr std::uint64_t k_period = 2'000'000'000;    // ns until one that was given first is tried again
+
+// Loads of a block that have to be seen before it is given: each time that giving it took too long twice as many.
+constexpr std::uint32_t loads_before_giving(std::uint32_t refusals) noexcept {
+  return 128U << std::min(refusals, 16U);
+}
 
 // With what has to stay in memory: whole MiB.
 constexpr Bytes least_memory(Bytes stays) noexcept {

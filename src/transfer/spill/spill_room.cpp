@@ -53,6 +53,7 @@ void Spill::adapt_limit() noexcept {
   set_limit();
   pool_->shrink();
   if (beside_ > 0) say_beside();
+  try_refused();
 }
 
 // Those that the file refuses stay, and take nothing from the others.
@@ -78,9 +79,30 @@ void Spill::note_return(std::uint32_t left) noexcept {
 void Spill::set_refused(ChunkId c, bool value) noexcept {
   auto& chunk = chunks_[c];
   if (chunk.refused == value) return;
+  if (value && refused_ == 0) tried_ = steady_ns();
   chunk.refused = value;
   refused_ += value ? 1 : std::size_t(-1);
   set_limit();
+}
+
+// Disks are full for a while. Where one chunk would have room all that were refused may leave again; each time
+// that it has none is twice as long until the next.
+void Spill::try_refused() noexcept {
+  const auto now = steady_ns();
+  if (refused_ == 0 && now - tried_ > spill_limits::k_last_retry) retry_ = spill_limits::k_retry;
+  if (refused_ == 0 || now - tried_ < retry_) return;
+  tried_ = now;
+  retry_ = std::min(2 * retry_, spill_limits::k_last_retry);
+  bool has_room = false;
+  for (const auto& [first, block] : blocks_)
+    for (auto c = first; c < first + block.count; ++c) {
+      if (!chunks_[c].refused) continue;
+      if (!has_room && file_->reserve(offset(c), k_chunk) != 0) return;
+      has_room = true;
+      chunks_[c].stays = false;
+      set_refused(c, false);
+      tell(c);
+    }
 }
 
 void Spill::say_beside() noexcept {

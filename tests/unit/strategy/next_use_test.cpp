@@ -237,6 +237,42 @@ TEST(NextUse, TrustsNoHistoryThatDoesNotRepeatItself) {
 }
 
 // With few chunks, of which many are at their places, nearly any touch can be found a little further on.
+// What does not leave is no choice, however late it is used, and threads are followed across it.
+TEST(NextUse, WhatStaysIsNoVictim) {
+  constexpr ChunkId k_all = 1000;
+  NextUse next;
+  const auto round = [&] {
+    for (ChunkId c = 0; c < k_all; ++c) {
+      const bool stays = c >= 300;
+      if (!stays) next.touched(c, 1, Seconds{1e-3});
+      next.moved(c, stays ? Residence::fixed : Residence::ready);
+    }
+  };
+  for (int i = 0; i < 4; ++i) round();
+  std::set<ChunkId> named;
+  for (int i = 0; i < 200; ++i) {
+    const auto victim = next.next_victim();
+    ASSERT_TRUE(victim.has_value()) << i;
+    EXPECT_LT(victim->chunk, 300U);
+    named.insert(victim->chunk);
+  }
+  EXPECT_EQ(named.size(), 200U);
+}
+
+// However long a program runs: a history has a few rounds of what its thread uses.
+TEST(TouchHistory, IsNoLongerThanItsChunksNeed) {
+  TouchHistory history;
+  std::vector<ChunkId> passed;
+  for (int i = 0; i < 200'000; ++i) {
+    passed.clear();
+    history.add(
+        static_cast<ChunkId>(i % 100), Seconds{1e-3}, [](ChunkId) { return false; }, passed);
+    ASSERT_LE(history.size(), 6400U);
+  }
+  EXPECT_EQ(history.period(), 100U);
+  EXPECT_GT(history.hit_share(), 0.9);
+}
+
 TEST(TouchHistory, ChanceIsNoOrder) {
   std::mt19937 random(6);
   std::vector<ChunkId> passed;

@@ -1,7 +1,10 @@
 // How many chunks of memory over a file may be in memory, where something has to be.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "spill_fixture.hpp"
@@ -48,6 +51,24 @@ TEST_P(SpillTest, WhatTheDiskRefusesTakesNoRoom) {
   EXPECT_LT(memory.counts().read + memory.counts().written - moved, 12 * 10 * k_chunk) << "of 45 rounds";
   EXPECT_GT(memory.counts().over, 0U);
   EXPECT_GE(memory.counts().limit, memory.counts().over + 12 * k_chunk) << "as much as without";
+}
+
+// A disk that was full for a while: when there is room again memory is what it should be, and nothing is lost.
+TEST_P(SpillTest, WhatTheDiskRefusedLeavesWhenThereIsRoomAgain) {
+  constexpr std::size_t k_chunks = 80;
+  std::optional<SmallFiles> small(16);
+  Spilled memory(k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t c = 0; c < k_chunks; ++c) data[c * k_words] = value(c, 0);
+  const auto usual = memory.counts().limit - (memory.counts().over + k_chunk);
+  for (std::size_t c = 0; c < 20; ++c) data[c * k_words] = value(c, 1);
+  ASSERT_GT(memory.counts().in_memory, usual + 10 * k_chunk);
+  small.reset();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (memory.counts().in_memory > usual + 4 * k_chunk && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_LE(memory.counts().in_memory, usual + 4 * k_chunk);
+  for (std::size_t c = 0; c < k_chunks; ++c) ASSERT_EQ(data[c * k_words], value(c, c < 20 ? 1 : 0));
 }
 
 }  // namespace

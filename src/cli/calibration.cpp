@@ -79,7 +79,7 @@ LaunchOptions calibrated(const LaunchOptions& options) {
   };
   take(result.configuration);
   for (auto& configuration : result.configurations) take(configuration);
-  if (!options.quiet)
+  if (!options.quiet && !options.json)
     fmt::print(stderr, "terrace: {}calibrated: {}\n", found.at("calibrated").get<bool>() ? "" : "not ",
                result.configuration.core_time_from);
   return result;

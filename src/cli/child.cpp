@@ -9,7 +9,6 @@
 #include <cstring>
 
 #include "cli/launch.hpp"
-#include "core/error.hpp"
 
 namespace terrace::cli {
 
@@ -67,8 +66,7 @@ Ending run_child(const std::vector<std::string>& command, const std::vector<std:
       posix_spawnp(&child, words.front().c_str(), nullptr, &attributes, arguments.data(), environment.data());
   posix_spawnattr_destroy(&attributes);
   if (problem != 0)
-    throw Error(problem == ENOENT ? Code::not_found : Code::failed,
-                "cannot start " + words.front() + ": " + std::strerror(problem));
+    throw NotStarted("cannot start " + words.front() + ": " + std::strerror(problem), problem != ENOENT);
   g_child = child;
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <fstream>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -32,8 +33,15 @@ std::string label_value(std::string_view text) {
   return value;
 }
 
+constexpr std::string_view k_first = "terrace_ledger_budget_bytes";
+constexpr std::string_view k_first_help = "Bytes of a place that the job may hold on this node.";
+
+std::string heading(std::string_view name, std::string_view help) {
+  return fmt::format("# HELP {} {}\n", name, help);
+}
+
 void begin_gauge(std::string& text, std::string_view name, std::string_view help) {
-  text += fmt::format("# HELP {} {}\n# TYPE {} gauge\n", name, help, name);
+  text += heading(name, help) + fmt::format("# TYPE {} gauge\n", name);
 }
 
 void add_holdings(std::string& text, const std::vector<LedgerView>& ledgers, std::string_view name,
@@ -48,14 +56,30 @@ void add_holdings(std::string& text, const std::vector<LedgerView>& ledgers, std
                               label_value(ledger.places[place].name), process.process, *bytes);
 }
 
+// What is replaced, and removed at the end, has to be what an earlier launch wrote.
+void check_file(const std::filesystem::path& path) {
+  if (path.extension() != ".prom")
+    throw Error(Code::invalid, "--gauges " + path.string() +
+                                   ": the name has to end in .prom, as the textfile collector reads it");
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return;
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  if (line + "\n" != heading(k_first, k_first_help))
+    throw Error(Code::invalid, "--gauges " + path.string() +
+                                   ": there is such a file, and it has no gauges of Terrace; name another, or "
+                                   "remove it");
+}
+
 }  // namespace
 
 std::string format_gauges(const std::vector<LedgerView>& ledgers) {
   std::string text;
-  begin_gauge(text, "terrace_ledger_budget_bytes", "Bytes of a place that the job may hold on this node.");
+  begin_gauge(text, k_first, k_first_help);
   for (const auto& ledger : ledgers)
     for (const auto& place : ledger.places)
-      text += fmt::format("terrace_ledger_budget_bytes{{job=\"{}\",place=\"{}\"}} {}\n", label_value(ledger.job),
+      text += fmt::format("{}{{job=\"{}\",place=\"{}\"}} {}\n", k_first, label_value(ledger.job),
                           label_value(place.name), place.budget);
   add_holdings(text, ledgers, "terrace_ledger_held_bytes", "Bytes of a place that a process holds.",
                [](const auto& holding) { return holding.held; });
@@ -75,6 +99,7 @@ std::string format_gauges(const std::vector<LedgerView>& ledgers) {
 Gauges::Gauges(const std::string& path, std::function<std::vector<LedgerView>()> ledgers)
     : path_(path), ledgers_(std::move(ledgers)) {
   if (path.empty()) return;
+  check_file(path_);
   if (const auto problem = write(); !problem.empty())
     throw Error(Code::failed, "--gauges " + path + ": cannot be written: " + problem);
   // What cannot be written now, on a full disk, may be written later.

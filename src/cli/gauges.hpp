@@ -19,7 +19,9 @@ std::string format_gauges(const std::vector<memory::LedgerView>& ledgers);
 // takes the last values for those of a job that runs.
 class Gauges {
  public:
-  // Nothing for "". Throws Error{failed} where the file cannot be written at the start.
+  // Nothing for "". Throws Error{invalid} for a name that does not end in .prom, which the collector would not
+  // read, and for a file that is no such file of gauges: it is replaced, and removed. Throws Error{failed} where
+  // it cannot be written at the start.
   Gauges(const std::string& path, std::function<std::vector<memory::LedgerView>()> ledgers);
   ~Gauges();
   Gauges(const Gauges&) = delete;

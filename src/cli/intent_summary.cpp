@@ -3,42 +3,31 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <map>
-#include <string>
+#include <nlohmann/json.hpp>
 
 #include "cli/process_counts.hpp"
+#include "core/big_block.hpp"
 #include "core/units.hpp"
-#include "memory/ordered/ordered_counts.hpp"
 #include "runtime/session/session.hpp"
 
 namespace terrace::cli {
 
 namespace {
 
-using Bytes_by_place = std::array<std::uint64_t, memory::k_counted_places + 1>;
-
-struct Sums {
-  std::map<std::string, Bytes_by_place> intents;
-  int processes = 0;
-  int error = 0;
-};
-
-void add(Sums& sums, const memory::OrderedCounts& counts) {
-  ++sums.processes;
-  if (sums.error == 0) sums.error = counts.error;
+void add(DataByIntent& data, const memory::OrderedCounts& counts) {
+  ++data.processes;
+  if (data.error == 0) data.error = counts.error;
   for (const auto& intent : counts.intents) {
     if (intent.most_sum == 0) continue;
-    auto& sum = sums.intents[intent.name.data()];
+    auto& sum = data.intents[intent.name.data()];
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += intent.most[i];
   }
 }
 
-std::string line_of(const std::string& intent, const Bytes_by_place& bytes, const machine::Machine& machine,
-                    const Sums& sums) {
+std::string line_of(const std::string& intent, const DataByIntent::ByPlace& bytes, const machine::Machine& machine,
+                    int processes) {
   std::string parts;
   std::uint64_t all = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -48,29 +37,54 @@ std::string line_of(const std::string& intent, const Bytes_by_place& bytes, cons
     parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", format(Bytes{bytes[i]}), where);
   }
   auto line = fmt::format("{} of data by {}: {}", format(Bytes{all}), intent, parts);
-  if (sums.processes > 1) line += fmt::format(", in {} processes", sums.processes);
+  if (processes > 1) line += fmt::format(", in {} processes", processes);
   return line;
 }
 
 }  // namespace
 
-void tell_of_intents(const std::filesystem::path& folder, const machine::Machine& machine,
-                     const std::string& wanted) {
-  Sums sums;
+DataByIntent data_by_intent(const std::filesystem::path& folder) {
+  DataByIntent data;
   for_each_process<memory::OrderedCounts>(folder, runtime::k_ordered_counts,
-                                          [&](const memory::OrderedCounts& counts) { add(sums, counts); });
-  for (const auto& [intent, bytes] : sums.intents)
-    fmt::print(stderr, "terrace: {}\n", line_of(intent, bytes, machine, sums));
-  if (!wanted.empty() && sums.processes == 0)
-    fmt::print(stderr,
-               "terrace: nothing was placed by {}: the program allocated no block of 1MiB or more (what it maps "
-               "itself, small blocks, static data and stacks are where the kernel puts them)\n",
-               wanted);
-  if (sums.error == ENOMEM)
-    fmt::print(stderr, "terrace: places had no room for all data by intent\n");
-  else if (sums.error != 0)
-    fmt::print(stderr, "terrace: the system did not let all data by intent be placed: {}\n",
-               std::strerror(sums.error));
+                                          [&](const memory::OrderedCounts& counts) { add(data, counts); });
+  return data;
+}
+
+std::vector<std::string> lines_of(const DataByIntent& data, const machine::Machine& machine) {
+  std::vector<std::string> lines;
+  for (const auto& [intent, bytes] : data.intents)
+    lines.push_back(line_of(intent, bytes, machine, data.processes));
+  return lines;
+}
+
+std::vector<std::string> problems_of(const DataByIntent& data, const std::string& wanted) {
+  std::vector<std::string> problems;
+  if (!wanted.empty() && data.processes == 0)
+    problems.push_back(
+        fmt::format("nothing was placed by {}: the program allocated no block of {} or more (what it maps itself, "
+                    "small blocks, static data and stacks are where the kernel puts them)",
+                    wanted, format(Bytes{k_big_block})));
+  if (data.error == ENOMEM)
+    problems.emplace_back("places had no room for all data by intent");
+  else if (data.error != 0)
+    problems.push_back(
+        fmt::format("the system did not let all data by intent be placed: {}", std::strerror(data.error)));
+  return problems;
+}
+
+std::string json_of(const DataByIntent& data, const machine::Machine& machine) {
+  auto intents = nlohmann::ordered_json::object();
+  for (const auto& [intent, bytes] : data.intents) {
+    auto places = nlohmann::ordered_json::object();
+    std::uint64_t kernel = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      if (i < machine.places().size())
+        places[machine.places()[i].name] = bytes[i];
+      else
+        kernel += bytes[i];
+    intents[intent] = {{"bytes_by_place", std::move(places)}, {"kernel_bytes", kernel}};
+  }
+  return nlohmann::ordered_json{{"processes", data.processes}, {"intents", std::move(intents)}}.dump();
 }
 
 }  // namespace terrace::cli

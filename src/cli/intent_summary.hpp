@@ -1,17 +1,35 @@
 // What became of data by intent, for the user.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "machine/machine.hpp"
+#include "memory/ordered/ordered_counts.hpp"
 
 namespace terrace::cli {
 
-// Prints a line for each intent that data was placed by: how much of it all processes had where, each when it had
-// most. From the counts in the folder. Where nothing was placed by `wanted`, the intent of the whole run, that; ""
-// for none.
-void tell_of_intents(const std::filesystem::path& folder, const machine::Machine& machine,
-                     const std::string& wanted);
+// How much of it all processes had where, each when it had most.
+struct DataByIntent {
+  // Bytes by place, the last entry for what was left to the kernel.
+  using ByPlace = std::array<std::uint64_t, memory::k_counted_places + 1>;
+  std::map<std::string, ByPlace> intents;  // those that data was placed by
+  int processes = 0;                       // that could place some
+  int error = 0;                           // errno value of the first part that was refused
+};
+
+// From the counts in the folder.
+DataByIntent data_by_intent(const std::filesystem::path& folder);
+
+// A line for each intent.
+std::vector<std::string> lines_of(const DataByIntent& data, const machine::Machine& machine);
+// What went wrong, and that nothing was placed by `wanted`, the intent of the whole run; "" for none.
+std::vector<std::string> problems_of(const DataByIntent& data, const std::string& wanted);
+// An object: the number of processes, and for each intent the bytes in each place and those left to the kernel.
+std::string json_of(const DataByIntent& data, const machine::Machine& machine);
 
 }  // namespace terrace::cli

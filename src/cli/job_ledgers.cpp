@@ -1,6 +1,7 @@
 // See job_ledgers.hpp.
 #include "cli/job_ledgers.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <string>
@@ -48,6 +49,12 @@ JobLedgers::JobLedgers(runtime::Session& session, const std::filesystem::path& f
     const auto job = is_real ? shared_job_id() : "-" + configuration.label;
     files_.push_back(std::make_unique<memory::JobFile>(place, title_of(configuration, job)));
     configuration.ledger = files_.back()->path();
+    // Elsewhere its folder is this launch's own, and so is any ledger there.
+    if (is_real && configuration.ledger != place + "/" + memory::ledger_file_name(job))
+      sentences.push_back(
+          fmt::format("job {} has a ledger for other places or budgets on this node; this launch has one of its "
+                      "own, so its launches may hold more together than any of their budgets",
+                      job));
   }
 }
 

@@ -64,17 +64,19 @@ bool JournalFolder::has_content() const {
 }
 
 void JournalFolder::merge(const LaunchOptions& options, const fs::path& job, const std::string& advice,
-                          const std::string& over_file) {
+                          const std::string& account) {
   const auto output =
       options.output.empty() ? job.filename().string() + "." + job_id() + ".terrace" : options.output;
+  const bool over_file = options.verb == "run" && !options.configuration.memory.empty();
   Journals journals;
   add_journals_in(journals, path_);
   try {
     for (const auto& [label, files] : journals) {
       const auto asked = output_of_configuration(output, label);
       print_closing(profile::merge_journals(files, asked),
-                    {asked, label, options.quiet, options.json, advice, over_file});
+                    {asked, label, options.quiet, options.json, advice, over_file, account});
     }
+    if (journals.empty() && options.json && !options.quiet && !account.empty()) print_account(account);
   } catch (const Error& error) {
     // Nothing is lost: there may be room elsewhere.
     keep_ = true;

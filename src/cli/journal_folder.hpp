@@ -23,9 +23,9 @@ class JournalFolder {
   [[nodiscard]] bool has_content() const;
   // Merges the journals into a profile for each configuration and prints the summaries, as the options say;
   // without --output the profile is called after `job`. `advice`: what to do where no main loop was seen;
-  // `over_file`: of Closing. Throws Error when a profile cannot be written; the journals stay then.
+  // `account`: of Closing. Throws Error when a profile cannot be written; the journals stay then.
   void merge(const LaunchOptions& options, const std::filesystem::path& job, const std::string& advice,
-             const std::string& over_file = {});
+             const std::string& account = {});
   void tell_where() const;  // the journals are
 
  private:

@@ -6,6 +6,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "cli/calibration.hpp"
 #include "cli/gauges.hpp"
@@ -15,6 +19,7 @@
 #include "cli/journals.hpp"
 #include "cli/session_builder.hpp"
 #include "cli/spill_summary.hpp"
+#include "cli/summary.hpp"
 #include "core/error.hpp"
 
 namespace terrace::cli {
@@ -41,7 +46,7 @@ std::vector<std::string> program_environment(const fs::path& session, runtime::B
 double report_period(const LaunchOptions& options) {
   constexpr double k_usual = 10;
   if (options.report_every) return *options.report_every;
-  return !options.quiet && isatty(STDERR_FILENO) == 1 ? k_usual : 0;
+  return !options.quiet && !options.json && isatty(STDERR_FILENO) == 1 ? k_usual : 0;
 }
 
 // Of what the largest process of the program had in memory.
@@ -51,32 +56,54 @@ Bytes peak_of_children() {
   return Bytes{static_cast<std::uint64_t>(children.ru_maxrss) << 10};
 }
 
-// Memory over a file, and data by intent.
-void tell_of_memory(const LaunchOptions& options, const runtime::Session& session, const fs::path& folder,
-                    const Ending& ending) {
-  if (options.quiet || session.backend != runtime::Backend::real) return;
+// Memory over a file, and data by intent: a line for each finding.
+std::vector<std::string> found_of_memory(const LaunchOptions& options, const runtime::Session& session,
+                                         const fs::path& folder, const Ending& ending) {
+  std::vector<std::string> lines;
+  if (session.backend != runtime::Backend::real) return lines;
   const char* const wanted = session.spill.is_wanted()    ? "--memory"
                              : session.intent.is_wanted() ? "--intent"
                                                           : nullptr;
   if (wanted && !has_journal_of(folder, ending.process)) {
-    fmt::print(stderr,
-               "terrace: {} never loaded Terrace: it is statically linked or set-uid, and {} does nothing to it\n",
-               options.command.front(), wanted);
+    lines.push_back(
+        fmt::format("{} never loaded Terrace: it is statically linked or set-uid, and {} does nothing to it",
+                    options.command.front(), wanted));
     Journals others;
     add_journals_in(others, folder);
-    if (others.empty()) return;
+    if (others.empty()) return lines;
   }
+  const auto add = [&](std::vector<std::string> more) {
+    lines.insert(lines.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  };
+  const auto by_intent = data_by_intent(folder);
+  // In JSON the figures have keys of their own.
   if (session.spill.is_wanted() && !options.json)
-    tell_of_spill(spilled_processes(folder), session.spill, peak_of_children());
-  tell_of_intents(folder, session.configurations.front().machine, session.intent.name);
+    add(lines_of(spilled_processes(folder), session.spill, peak_of_children()));
+  if (!options.json) add(lines_of(by_intent, session.configurations.front().machine));
+  add(problems_of(by_intent, session.intent.name));
+  return lines;
 }
 
-// None beside memory over a file, where nobody asked for it and there is nothing in it.
-void keep_profile(const LaunchOptions& options, const runtime::Session& session, JournalFolder& folder) {
-  const auto over_file =
-      session.spill.is_wanted() ? spill_json(spilled_processes(folder.path()), session.spill) : std::string();
-  if (session.spill.is_wanted() && options.output.empty() && !folder.has_content()) {
-    if (options.json && !options.quiet) fmt::print(stderr, "{{\"schema\":1,\"over_file\":{}}}\n", over_file);
+// What the document has beside the profile's: "" for nothing.
+std::string account_of(const runtime::Session& session, const fs::path& folder,
+                       const std::vector<std::string>& sentences) {
+  nlohmann::ordered_json account;
+  if (session.spill.is_wanted())
+    account["over_file"] = nlohmann::ordered_json::parse(spill_json(spilled_processes(folder), session.spill));
+  const auto by_intent = data_by_intent(folder);
+  if (session.intent.is_wanted() || !by_intent.intents.empty())
+    account["by_intent"] =
+        nlohmann::ordered_json::parse(json_of(by_intent, session.configurations.front().machine));
+  if (!sentences.empty()) account["notes"] = sentences;
+  return account.is_null() ? "" : account.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+// None by intent; and none beside memory over a file, where nobody asked for it and there is nothing in it.
+void keep_profile(const LaunchOptions& options, const runtime::Session& session, JournalFolder& folder,
+                  const std::string& account) {
+  const bool is_wanted = !session.spill.is_wanted() || !options.output.empty();
+  if (session.intent.is_wanted() || (!is_wanted && !folder.has_content())) {
+    if (options.json && !options.quiet) print_account(account);
     if (options.keep_journals) folder.tell_where();
     return;
   }
@@ -84,7 +111,11 @@ void keep_profile(const LaunchOptions& options, const runtime::Session& session,
                session.phases.follows_loops()
                    ? "name it with --loop NAME, or with --phases f,g the functions that begin its phases"
                    : "mark it, or try --phases auto",
-               over_file);
+               account);
+}
+
+void print(const std::vector<std::string>& sentences) {
+  for (const auto& sentence : sentences) fmt::print(stderr, "terrace: {}\n", sentence);
 }
 
 // What belongs to the launch is removed when this returns, however the program ended.
@@ -97,18 +128,21 @@ Ending run_program(const LaunchOptions& given) {
   auto session = build_session(options, folder.path().string(), sentences);
   const JobLedgers ledgers(session, folder.path(), sentences);
   runtime::write_session(session, session_file.string());
-  for (const auto& sentence : sentences)
-    if (!options.quiet) fmt::print(stderr, "terrace: {}\n", sentence);
+  // With --json all of it is one document, at the end.
+  const bool tells = !options.quiet && !options.json;
+  if (tells) print(sentences);
   const auto ending = [&] {
     const Gauges gauges(options.gauges, [&] { return ledgers.views(); });
     const SpillReports reports(folder.path(), session.spill,
                                session.spill.is_wanted() ? report_period(options) : 0);
     return run_child(options.command, program_environment(session_file, session.backend));
   }();
-  tell_of_memory(options, session, folder.path(), ending);
-  if (session.intent.is_wanted()) return ending;
+  const auto found = found_of_memory(options, session, folder.path(), ending);
+  if (tells) print(found);
+  sentences.insert(sentences.end(), found.begin(), found.end());
   try {
-    keep_profile(options, session, folder);
+    keep_profile(options, session, folder,
+                 options.json ? account_of(session, folder.path(), sentences) : std::string());
   } catch (const Error& error) {
     // Where the profile is what the program was run for the launch has failed.
     if (options.verb != "run" && ending.status == 0) throw;

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "cli/options.hpp"
+#include "core/error.hpp"
 
 namespace terrace::cli {
 
 // Runs the program as the options say, merges its journals, prints the summary. Returns the program's own exit
-// status; when it died by a signal, this process dies by the same one. Throws Error when it cannot be started.
+// status; when it died by a signal, this process dies by the same one. Throws NotStarted.
 int launch(const LaunchOptions& options);
 
 // How a child ended.
@@ -20,8 +21,20 @@ struct Ending {
   int process = 0;
 };
 
+// The program cannot be started. Terrace then ends as shells do: with 127 where there is no such program, with 126
+// where it is none that can be run.
+class NotStarted : public Error {
+ public:
+  NotStarted(const std::string& text, bool is_there)
+      : Error(is_there ? Code::failed : Code::not_found, text), status_(is_there ? 126 : 127) {}
+  [[nodiscard]] int status() const { return status_; }
+
+ private:
+  int status_;
+};
+
 // Starts `command` with `environment` added and waits for it. Signals sent to this process go to the child.
-// Throws Error{not_found} when there is no such program.
+// Throws NotStarted.
 Ending run_child(const std::vector<std::string>& command, const std::vector<std::string>& environment);
 
 // A file of this process that may not grow (RLIMIT_FSIZE) is an error of the write from now on; children have it

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/named.hpp"
 #include "cli/parse.hpp"
 #include "core/error.hpp"
 #include "machine/describe/describe.hpp"
@@ -63,7 +64,8 @@ int check(bool json) {
 }
 
 machine::MachineFile load(const std::string& name) {
-  return name.empty() ? machine::MachineFile{machine::discover(), std::nullopt} : machine::load_machine(name);
+  if (name.empty()) return {machine::discover(), std::nullopt};
+  return as_called([&] { return machine::load_machine(name); });
 }
 
 int show_orderings(const std::string& name, bool json) {
@@ -179,9 +181,10 @@ int machine_verb(int argc, char** argv) {
       "    a "
       "shipped file\n  terrace machine measure -o here.toml     measure this machine (about a minute)\n"
       "  terrace machine check                    what Terrace can do here, and what stands in the way\n"
-      "  terrace machine orderings -m FILE        for each intent, the places in the order in which to use them");
+      "  terrace machine orderings FILE           for each intent, the places in the order in which to use them");
   app.add_option("file", name, "a machine file or the name of a shipped one; or measure, check, or orderings");
-  app.add_option("--machine,-m", given, "orderings: machine file or name of a shipped one; default: this machine");
+  app.add_option("machine,--machine,-m", given,
+                 "orderings: machine file or name of a shipped one; default: this machine");
   app.add_flag("--json", json, "print JSON (with its schema's version)");
   app.add_option("--output,-o", output, "measure: write the machine file there");
   app.add_flag("--quick", quick, "measure: seconds instead of a minute, with a larger spread");
@@ -190,7 +193,8 @@ int machine_verb(int argc, char** argv) {
   if (quick || !output.empty())
     throw Error(Code::invalid, "--quick and --output belong to terrace machine measure");
   if (name == "orderings") return show_orderings(given, json);
-  if (!given.empty()) throw Error(Code::invalid, "--machine belongs to terrace machine orderings");
+  if (!given.empty())
+    throw Error(Code::invalid, "--machine belongs to terrace machine orderings, as does a second word");
   if (name == "check") return check(json);
   refuse_mistyped(name);
   return show(name, json);

@@ -82,6 +82,9 @@ int main(int argc, char** argv) {
   terrace::cli::take_size_limits_as_errors();
   try {
     return dispatch(argc, argv);
+  } catch (const terrace::cli::NotStarted& error) {
+    fmt::print(stderr, "terrace: {}\n", error.what());
+    return error.status();
   } catch (const terrace::Error& error) {
     fmt::print(stderr, "terrace: {}\n", error.what());
     return error.code() == terrace::Code::invalid ? 2 : 1;

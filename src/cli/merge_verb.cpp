@@ -59,7 +59,7 @@ int merge_verb(int argc, char** argv) {
   if (!parse_words(app, "merge", argc, argv)) return 0;
   for (const auto& [label, journals] : find_journals(given)) {
     const auto asked = output_of_configuration(output, label);
-    print_closing(profile::merge_journals(journals, asked), {asked, label, quiet, json, "", ""});
+    print_closing(profile::merge_journals(journals, asked), {asked, label, quiet, json, "", false, ""});
   }
   return 0;
 }

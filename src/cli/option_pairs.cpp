@@ -26,7 +26,7 @@ const Apart k_apart[] = {
     {"run",
      "--intent",
      {"--plan", "--better-plan", "--planner", "--hints", "--let", "--memory", "--spill", "--phases", "--loop",
-      "--sample", "--progress", "--collector", "--output", "--json", "--keep-journals"},
+      "--sample", "--progress", "--collector", "--output", "--keep-journals"},
      "data are placed by an intent alone; leave one of them out"},
     {"run",
      "--memory",
@@ -52,7 +52,7 @@ bool is_given(const CLI::App& app, const char* name) {
 
 std::string with_value(const CLI::App& app, const char* name) {
   const auto& given = app.get_option(name)->results();
-  return given.empty() || given.front().empty() ? name : std::string(name) + " " + given.front();
+  return given.empty() ? name : std::string(name) + " " + given.front();
 }
 
 }  // namespace
@@ -66,8 +66,6 @@ void check_pairs(const CLI::App& app, const std::string& verb) {
   for (const auto& [option, other, what] : k_needs)
     if (is_given(app, option) && !is_given(app, other))
       throw Error(Code::invalid, with_value(app, option) + ": " + what);
-  if (is_given(app, "--spill") && app.get_option("--spill")->results().front().empty())
-    throw Error(Code::invalid, "--spill: the folder's name is empty; leave it out for the usual one");
 }
 
 void check_over_file(const ConfigurationOptions& configuration) {

@@ -8,6 +8,7 @@
 
 #include "cli/option_pairs.hpp"
 #include "cli/parse.hpp"
+#include "cli/spill_option.hpp"
 #include "core/error.hpp"
 #include "strategy/planner.hpp"
 
@@ -68,15 +69,38 @@ std::uint32_t followed_every(const std::optional<std::uint32_t>& given, const La
   return given.value_or(whole ? 1 : k_default);
 }
 
+// Says what is wrong in plain words, where the library's own check writes the largest number there is.
+CLI::Validator number(bool zero_too) {
+  const auto problem = [zero_too](const std::string& text) -> std::string {
+    char* end = nullptr;
+    const auto value = std::strtod(text.c_str(), &end);
+    const bool is_number = end != text.c_str() && *end == '\0' && value < 1e15;
+    if (is_number && (value > 0 || (zero_too && value == 0))) return {};
+    return "'" + text + "' is not " + (zero_too ? "0 or " : "") + "a positive number";
+  };
+  return {problem, zero_too ? "NONNEGATIVE" : "POSITIVE"};
+}
+
+CLI::Validator number_within(double least, double most) {
+  const auto problem = [=](const std::string& text) -> std::string {
+    char* end = nullptr;
+    const auto value = std::strtod(text.c_str(), &end);
+    if (end != text.c_str() && *end == '\0' && value >= least && value <= most) return {};
+    return fmt::format("'{}' is not a number from {} to {}", text, least, most);
+  };
+  return {problem, fmt::format("{} to {}", least, most)};
+}
+
 void add_calibration(CLI::App& app, LaunchOptions& options) {
   auto* const calibrate =
       app.add_option("--calibrate", options.calibrate,
                      "first fit the core time of an instruction here, with the program's arguments of a size that "
-                     "the caches hold: '--class S'; needs the program without hooks, too")
-          ->type_name("ARGUMENTS")
+                     "the caches hold: '--class S', '' for none; needs the program without hooks, too")
+          ->type_name(k_passed_on)
           ->excludes("--core-time");
   app.add_option("--native", options.native,
                  "--calibrate: the program as the plain compiler makes it, or its folder; default PROGRAM.native")
+      ->type_name("FILE|FOLDER")
       ->needs(calibrate);
   app.add_option(
          "--calibrate-on", options.calibrate_on,
@@ -96,25 +120,13 @@ void add_calibration(CLI::App& app, LaunchOptions& options) {
       ->needs(calibrate);
   app.add_option("--calibrate-status", options.calibrate_status,
                  "--calibrate: the exit status of a run that ended well; default 0")
-      ->check(CLI::Range(0, 255))
+      ->check(number_within(0, 255))
       ->needs(calibrate);
 }
 
 bool yes_or_no(const std::string& key, const std::string& value) {
   if (value == "yes" || value == "no") return value == "yes";
   throw Error(Code::invalid, "--config: '" + key + "=" + value + "' is neither yes nor no");
-}
-
-// Says what is wrong in plain words, where the library's own check writes the largest number there is.
-CLI::Validator number(bool zero_too) {
-  const auto problem = [zero_too](const std::string& text) -> std::string {
-    char* end = nullptr;
-    const auto value = std::strtod(text.c_str(), &end);
-    const bool is_number = end != text.c_str() && *end == '\0' && value < 1e15;
-    if (is_number && (value > 0 || (zero_too && value == 0))) return {};
-    return "'" + text + "' is not " + (zero_too ? "0 or " : "") + "a positive number";
-  };
-  return {problem, zero_too ? "NONNEGATIVE" : "POSITIVE"};
 }
 
 }  // namespace
@@ -179,9 +191,11 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   auto& configuration = options.configuration;
   const bool simulated = verb != "run";
   app.add_option("--machine,-m", configuration.machine,
-                 "machine file or name of a shipped one; default: this machine");
+                 "machine file or name of a shipped one; default: this machine")
+      ->type_name("FILE|NAME");
   app.add_option("--output,-o", options.output,
-                 std::string("profile to write; default ") + (replayed ? "FILE" : "PROGRAM") + ".JOB.terrace");
+                 std::string("profile to write; default ") + (replayed ? "FILE" : "PROGRAM") + ".JOB.terrace")
+      ->type_name("FILE");
   if (!replayed)
     app.add_option(
            "--phases", options.phases,
@@ -194,9 +208,10 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
         ->delimiter(',');
   if (!replayed)
     app.add_option(
-        "--loop", options.loop,
-        "the main loop: as show names it, FUNCTION:LINE; its file and line, solve.c:120; its function, as "
-        "--phases takes it; or a pattern with * and ?");
+           "--loop", options.loop,
+           "the main loop: as show names it, FUNCTION:LINE; its file and line, solve.c:120; its function, as "
+           "--phases takes it; or a pattern with * and ?")
+        ->type_name("NAME");
   app.add_option("--domain", configuration.domain, "domain that the program runs in")->capture_default_str();
   app.add_option("--sample", options.sample_cycles,
                  "cycles between two samples of the collector; default: the collector's own")
@@ -216,29 +231,36 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
                    "follow the main loop's first two iterations, then one of every N; 1 for all; default 16")
         ->check(number(false));
   } else {
-    app.add_option("--budget,-b", configuration.budget, "bytes allowed of each kind: hbm=16GiB,cxl=64GiB");
-    app.add_option("--fast,-f", configuration.fast, "bytes allowed of the fastest kind");
+    app.add_option("--budget,-b", configuration.budget, "bytes allowed of each kind: hbm=16GiB,cxl=64GiB")
+        ->type_name("KIND=SIZE");
+    app.add_option("--fast,-f", configuration.fast, "bytes allowed of the fastest kind")->type_name("SIZE");
     app.add_option("--planner,-p", configuration.planner,
                    "who chooses the places: " + names_in_words(strategy::planner_names()) +
                        (simulated ? ", " + names_in_words(strategy::simulated_names()) : ""))
         ->default_str(std::string(strategy::k_default_variant));
     app.add_option("--plan", configuration.plan,
-                   "obey this plan as it is, from the first instruction to the last, instead of learning one");
+                   "obey this plan as it is, from the first instruction to the last, instead of learning one")
+        ->type_name("FILE");
     app.add_flag("--better-plan", configuration.better_plan,
                  "let the planner (--planner, default auto) better the plan of --plan while the program runs");
     app.add_option(
-        "--hints", configuration.hints,
-        "file that says how often objects are referred to, for where they are at first, and which phases "
-        "use them");
+           "--hints", configuration.hints,
+           "file that says how often objects are referred to, for where they are at first, and which phases "
+           "use them")
+        ->type_name("FILE");
     app.add_option("--let", options.lets,
                    "value of a name in the hints' expressions: niter=75; goes before the file's")
         ->allow_extra_args(false);
   }
   if (verb == "run") {
     app.add_option("--memory", configuration.memory,
-                   "memory that each process may have, 4GiB: what does not fit is in a file of --spill, and comes "
-                   "in before it is needed");
-    app.add_option("--spill", options.spill, "folder of that file")->default_str("$TMPDIR, else /var/tmp");
+                   fmt::format("memory that each process may have, 4GiB, at least {}: what does not fit is in a "
+                               "file of --spill, and comes in before it is needed",
+                               format(least_memory(verb))))
+        ->type_name("SIZE");
+    app.add_option("--spill", options.spill, "folder of that file")
+        ->type_name("FOLDER")
+        ->default_str("$TMPDIR, else /var/tmp");
     app.add_option("--report-every", options.report_every,
                    "with --memory, say every so many seconds how it goes; 0: never")
         ->type_name("SECONDS")
@@ -248,12 +270,18 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
                    "place the program's large data by an ordering of the machine: bandwidth, latency, capacity, "
                    "normal, or one "
                    "of the machine file's; terrace machine orderings shows them. Nothing is learned then, and no "
-                   "profile made");
-    app.add_option("--mark", options.mark, "share of each place that data by intent leave free")
-        ->check(CLI::Range(0.0, 0.95))
+                   "profile made")
+        ->type_name("NAME");
+    app.add_option(
+           "--mark", options.mark,
+           "share of each place that data by intent leave free; serves --intent and the calls of terrace.h, "
+           "and nothing else")
+        ->type_name("SHARE")
+        ->check(number_within(0, 0.95))
         ->capture_default_str();
     app.add_flag("--eager", options.eager,
-                 "place data by intent when they are allocated, not when they are first touched");
+                 "place data by intent when they are allocated, not when they are first touched; serves --intent "
+                 "and the calls of terrace.h, and nothing else");
   }
   std::vector<std::string> configurations;
   if (simulated) {
@@ -268,13 +296,16 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
     app.add_flag("--exact", options.exact, "keep the exact counters of every iteration, too");
   }
   if (simulated && !replayed)
-    app.add_option("--misses", options.misses, "also record the classified misses there, for terrace replay");
+    app.add_option("--misses", options.misses, "also record the classified misses there, for terrace replay")
+        ->type_name("FILE");
   if (replayed)
     app.add_flag("--profile", options.profile, "profile every iteration and plan nothing, as terrace record does");
   if (simulated && verb != "record")
     app.add_option("--memory", configuration.memory,
-                   "memory that the program's data may have, 4GiB: what does not fit is in the machine's file "
-                   "([[file]]), and comes in before it is needed");
+                   fmt::format("memory that the program's data may have, 4GiB, at least {}: what does not fit is "
+                               "in the machine's file ([[file]]), and comes in before it is needed",
+                               format(least_memory(verb))))
+        ->type_name("SIZE");
   if (simulated && verb != "record")
     app.add_flag("--free-moves", configuration.free_moves,
                  "let moves take no time and no bandwidth: what they cost is the difference");
@@ -285,7 +316,7 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
     app.add_option(
            "--gauges", options.gauges,
            "write who holds how much of each place there, about each second, for the textfile collector of "
-           "Prometheus' node exporter")
+           "Prometheus' node exporter; the file is removed when the run ends")
         ->type_name("FILE.prom");
   app.add_flag("--json", options.json, "print the summary as JSON on standard error");
   app.add_flag("--quiet,-q", options.quiet, "print no summary");

@@ -10,6 +10,35 @@
 
 namespace terrace::cli {
 
+// Options of this type pass arguments on to a program: whatever these are, and none.
+inline constexpr const char* k_passed_on = "ARGUMENTS";
+
+// An empty value is none that anybody meant (a script's variable without a value); nor is what ends the options,
+// or another option.
+inline void check_values(const CLI::App& app) {
+  for (const auto* const option : app.get_options()) {
+    if (option->get_type_name() == k_passed_on) continue;
+    for (const auto& value : option->results()) {
+      if (value.empty())
+        throw Error(Code::invalid, option->get_name() + ": its value is empty; leave it out, or give one");
+      if (value == "--" || (value.front() == '-' && app.get_option_no_throw(value)))
+        throw Error(Code::invalid, option->get_name() + " has no value: '" + value + "' follows it");
+    }
+  }
+}
+
+// What the library says of a wrong call, with its counts of arguments in words.
+inline std::string problem_with_words(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string text = error.what();
+  if (!dynamic_cast<const CLI::ArgumentMismatch*>(&error)) return text;
+  for (const auto* const option : app.get_options())
+    if (option->results().size() > static_cast<std::size_t>(option->get_items_expected_max()))
+      return option->get_name() + " is given " +
+             (option->results().size() == 2 ? "twice" : std::to_string(option->results().size()) + " times") +
+             "; give it once";
+  return text.substr(0, text.find(':')) + " has no value";
+}
+
 // False when help was asked for, and printed. Throws Error{invalid} that names the verb's --help.
 inline bool parse_words(CLI::App& app, const std::string& verb, int argc, char** argv) {
   try {
@@ -18,8 +47,10 @@ inline bool parse_words(CLI::App& app, const std::string& verb, int argc, char**
     fmt::print("{}", app.help());
     return false;
   } catch (const CLI::ParseError& error) {
-    throw Error(Code::invalid, std::string(error.what()) + "; see terrace " + verb + " --help");
+    check_values(app);
+    throw Error(Code::invalid, problem_with_words(app, error) + "; see terrace " + verb + " --help");
   }
+  check_values(app);
   return true;
 }
 

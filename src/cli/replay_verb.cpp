@@ -69,6 +69,8 @@ int replay_verb(int argc, char** argv) {
     JournalFolder folder(options->keep_journals);
     std::vector<std::string> sentences;
     auto session = build_session(*options, folder.path().string(), sentences);
+    for (const auto& sentence : sentences)
+      if (!options->quiet && !options->json) fmt::print(stderr, "terrace: {}\n", sentence);
     for (const auto& process : index.processes) {
       const auto end = runtime::replay(process, session, options->iterations);
       if (!end.finished) say_truncated(process, end, index.cut);

@@ -14,6 +14,7 @@
 
 #include "cli/core_time_option.hpp"
 #include "cli/loop_names.hpp"
+#include "cli/named.hpp"
 #include "cli/phase_names.hpp"
 #include "cli/spill_option.hpp"
 #include "core/segment_name.hpp"
@@ -31,7 +32,6 @@
 #include "strategy/files/hints_file.hpp"
 #include "strategy/files/plan_file.hpp"
 #include "strategy/planner.hpp"
-#include "transfer/spill/spill_limits.hpp"
 
 namespace terrace::cli {
 
@@ -77,15 +77,18 @@ void check_who_plans(const ConfigurationOptions& options) {
 }
 
 // In virtual time: what data may have of the domain's memory, where the machine has a file for the rest.
-Bytes memory_of(const ConfigurationOptions& options, const runtime::SessionConfiguration& configuration) {
+// In virtual time. Warns of a limit beyond the memory that the machine has.
+Bytes memory_over_file(const ConfigurationOptions& options, const std::string& verb,
+                       const runtime::SessionConfiguration& configuration, std::vector<std::string>& sentences) {
   if (options.memory.empty()) return {};
-  const auto memory = parse_bytes(options.memory);
-  const auto least = transfer::spill_limits::k_least * Bytes{k_huge_page};
-  if (memory < least)
-    throw Error(Code::invalid,
-                "--memory " + as_understood(options.memory) + ": at least " + format(least) + " is needed");
-  if (const auto reason = sim::why_no_file(configuration.machine, configuration.domain); !reason.empty())
+  const auto memory = memory_of(options, verb);
+  const auto& machine = configuration.machine;
+  if (const auto reason = sim::why_no_file(machine, configuration.domain); !reason.empty())
     throw Error(Code::invalid, "--memory: " + reason);
+  const auto& place = machine.place(machine.home(configuration.domain));
+  if (memory > place.capacity)
+    sentences.push_back(fmt::format("--memory {}: {} of {} has {}, so that is not a limit", format(memory),
+                                    place.name, machine.name(), format(place.capacity)));
   return memory;
 }
 
@@ -104,9 +107,10 @@ void limit_budget(runtime::SessionConfiguration& configuration, std::vector<std:
                                   format(limit->limit), budget));
 }
 
-runtime::SessionConfiguration build_configuration(const ConfigurationOptions& options,
-                                                  const LaunchOptions& launch) {
-  auto machine = machine::with_cache_sizes(load_machine(options.machine), options.caches);
+runtime::SessionConfiguration build_configuration(const ConfigurationOptions& options, const LaunchOptions& launch,
+                                                  std::vector<std::string>& sentences) {
+  auto machine = in_option(
+      "--cache", [&] { return machine::with_cache_sizes(load_machine(options.machine), options.caches); });
   const auto core_times = read_core_times(options.core_times);
   if (core_times.program) machine = machine::with_core_time(machine, *core_times.program);
   if (options.domain >= machine.domains().size())
@@ -138,7 +142,8 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
     for (const auto& part : configuration.plan->budget)
       configuration.budget_text += (configuration.budget_text.empty() ? "" : ",") + part;
   if (!configuration.budget_text.empty())
-    configuration.budget_text = machine::format_budget(configuration.budget_text);
+    configuration.budget_text = in_option(options.fast.empty() ? "--budget" : "--fast",
+                                          [&] { return machine::format_budget(configuration.budget_text); });
   // Without a budget, and for the planner that ignores it, places are allowed whole; those that compute only to a
   // plan, which names what is to be there.
   if (configuration.budget_text.empty() && configuration.plan)
@@ -154,7 +159,8 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   configuration.record_only = launch.verb == "record" || launch.profile;
   configuration.keep_exact = launch.exact;
   configuration.free_moves = options.free_moves;
-  if (launch.verb != "run") configuration.memory = memory_of(options, configuration);
+  if (launch.verb != "run")
+    configuration.memory = memory_over_file(options, launch.verb, configuration, sentences);
   return configuration;
 }
 
@@ -303,18 +309,16 @@ void place_by_intent(const LaunchOptions& options, runtime::Session& session) {
   session.big_block = Bytes{~std::uint64_t{0}};
 }
 
-}  // namespace
-
-runtime::Session build_session(const LaunchOptions& options, const std::string& directory,
-                               std::vector<std::string>& sentences) {
+runtime::Session session_of(const LaunchOptions& options, const std::string& directory,
+                            std::vector<std::string>& sentences) {
   runtime::Session session;
   session.mode = options.verb;
   session.backend = options.verb == "run" ? runtime::Backend::real : runtime::Backend::virtual_time;
   session.directory = directory;
   if (options.configurations.empty())
-    session.configurations.push_back(build_configuration(options.configuration, options));
+    session.configurations.push_back(build_configuration(options.configuration, options, sentences));
   for (const auto& configuration : options.configurations)
-    session.configurations.push_back(build_configuration(configuration, options));
+    session.configurations.push_back(build_configuration(configuration, options, sentences));
   if (session.backend == runtime::Backend::real)
     for (auto& configuration : session.configurations) limit_budget(configuration, sentences);
   const auto caches_of = [](const runtime::SessionConfiguration& configuration) {
@@ -357,6 +361,13 @@ runtime::Session build_session(const LaunchOptions& options, const std::string& 
   learn_from_plans(session, session.phases);
   if (!options.misses.empty()) session.recording = create_recording(options.misses);
   return session;
+}
+
+}  // namespace
+
+runtime::Session build_session(const LaunchOptions& options, const std::string& directory,
+                               std::vector<std::string>& sentences) {
+  return as_called([&] { return session_of(options, directory, sentences); });
 }
 
 }  // namespace terrace::cli

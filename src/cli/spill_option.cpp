@@ -13,17 +13,16 @@
 #include <filesystem>
 #include <optional>
 
+#include "cli/named.hpp"
 #include "core/error.hpp"
 #include "machine/discover/system_files.hpp"
 #include "transfer/spill/spill.hpp"
 #include "transfer/spill/spill_file.hpp"
+#include "transfer/spill/spill_limits.hpp"
 
 namespace terrace::cli {
 
 namespace {
-
-// For everything that a process has; in virtual time, where only data count, less will do.
-constexpr Bytes k_least_memory{64ULL << 20};
 
 // "MemTotal: 24683520 kB"
 std::optional<Bytes> memory_of_machine(const machine::SystemFiles& files) {
@@ -73,9 +72,19 @@ void try_file(const std::string& folder) {
 
 }  // namespace
 
-std::string as_understood(const std::string& size) {
-  const auto understood = format(parse_bytes(size));
-  return understood == size ? size : size + " (" + understood + ")";
+Bytes least_memory(const std::string& verb) {
+  constexpr Bytes k_of_process{64ULL << 20};
+  return verb == "run" ? k_of_process : transfer::spill_limits::k_least * Bytes{k_huge_page};
+}
+
+Bytes memory_of(const ConfigurationOptions& options, const std::string& verb) {
+  const auto option = (options.label.empty() ? "" : "--config " + options.label + ": ") + "--memory";
+  const auto memory = in_option(option, [&] { return parse_bytes(options.memory); });
+  if (memory >= least_memory(verb)) return memory;
+  const auto understood = format(memory);
+  throw Error(Code::invalid, fmt::format("{} {}{}: at least {} is needed", option, options.memory,
+                                         understood == options.memory ? "" : " (" + understood + ")",
+                                         format(least_memory(verb))));
 }
 
 runtime::SpillSpec spill_of(const LaunchOptions& options, std::vector<std::string>& sentences) {
@@ -84,10 +93,8 @@ runtime::SpillSpec spill_of(const LaunchOptions& options, std::vector<std::strin
   const std::string folder = !options.spill.empty()    ? options.spill
                              : temporary && *temporary ? temporary
                                                        : "/var/tmp";
-  runtime::SpillSpec spec{std::filesystem::absolute(folder).string(), parse_bytes(options.configuration.memory)};
-  if (spec.memory < k_least_memory)
-    throw Error(Code::invalid, "--memory " + as_understood(options.configuration.memory) + ": at least " +
-                                   format(k_least_memory) + " is needed");
+  runtime::SpillSpec spec{std::filesystem::absolute(folder).string(),
+                          memory_of(options.configuration, options.verb)};
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored) || access(folder.c_str(), W_OK) != 0)
     throw Error(Code::invalid, "--spill " + folder + ": it is no folder that can be written to");

@@ -9,8 +9,10 @@
 
 namespace terrace::cli {
 
-// Of a size as it was written, what was understood where that is not the same: "4 (4B)".
-std::string as_understood(const std::string& size);
+// Of everything that a process has (run); in virtual time, where only data count, less will do.
+Bytes least_memory(const std::string& verb);
+// What --memory says, or `memory=` in --config. Throws Error{invalid} for what is no size, or too small.
+Bytes memory_of(const ConfigurationOptions& options, const std::string& verb);
 
 // Where memory has the rest of its data. Tries whether a file can be there. Warns, in `sentences`, of a limit
 // beyond the memory that there is. Throws Error{invalid}.

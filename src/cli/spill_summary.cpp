@@ -152,22 +152,23 @@ std::vector<SpilledProcess> spilled_processes(const std::filesystem::path& folde
   return all;
 }
 
-void tell_of_spill(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec, Bytes peak) {
-  if (processes.empty()) return;
+std::vector<std::string> lines_of(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec,
+                                  Bytes peak) {
+  if (processes.empty()) return {};
   std::vector<SpilledProcess> told;
   std::ranges::copy_if(processes, std::back_inserter(told), &SpilledProcess::had_too_little);
-  if (told.empty())
-    fmt::print(stderr, "terrace: {}\n", line_of_none(processes, spec, peak));
-  else if (told.size() > k_single)
-    fmt::print(stderr, "terrace: {}\n", line_of_all(told, spec));
-  else
-    for (const auto& one : told)
-      fmt::print(stderr, "terrace: {}{}\n", processes.size() > 1 ? name_of(one) + ": " : "", line_of(one, spec));
+  if (told.empty()) return {line_of_none(processes, spec, peak)};
+  if (told.size() > k_single) return {line_of_all(told, spec)};
+  std::vector<std::string> lines;
+  for (const auto& one : told)
+    lines.push_back((processes.size() > 1 ? name_of(one) + ": " : "") + line_of(one, spec));
+  return lines;
 }
 
 std::string spill_json(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec) {
   const auto sum = sum_of(processes);
   return nlohmann::ordered_json{{"processes", processes.size()},
+                                {"limited", !processes.empty()},
                                 {"memory_bytes", spec.memory.value},
                                 {"data_bytes", sum.most},
                                 {"read_bytes", sum.read},

@@ -30,9 +30,10 @@ struct SpilledProcess {
 // Of the counts in a job's folder, by the process's number.
 std::vector<SpilledProcess> spilled_processes(const std::filesystem::path& folder);
 
-// Prints a line for each process that had more data than memory; where many had, one for all; where none had, that
-// all data fitted. `peak`: what the largest process of the job had in memory.
-void tell_of_spill(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec, Bytes peak);
+// A line for each process that had more data than memory; where many had, one for all; where none had, that all
+// data fitted. `peak`: what the largest process of the job had in memory.
+std::vector<std::string> lines_of(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec,
+                                  Bytes peak);
 
 // The same as a JSON object.
 std::string spill_json(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec);

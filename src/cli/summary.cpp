@@ -164,6 +164,11 @@ std::optional<InFile> in_file(const std::string& path, std::int64_t run) {
 
 void print_in_file(const InFile& in, const std::string& name) {
   const auto bytes = [](std::uint64_t value) { return format(Bytes{value}); };
+  if (in.read == 0 && in.written == 0 && in.given == 0) {
+    fmt::print(stderr, "terrace: {}all of its data fitted into {} of memory: {}\n", name, bytes(in.room),
+               bytes(in.most));
+    return;
+  }
   auto line = fmt::format(
       "{} of data in {} of memory: read {} and wrote {} (any schedule: at least {} and {}, {} of the "
       "device); the program waited {} for it",
@@ -238,11 +243,11 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
                            {"least_read_bytes", spilled->least_read},
                            {"least_written_bytes", spilled->least_written},
                            {"least_s", spilled->least_time},
-                           {"waited_s", spilled->waited},
+                           {"threads_waited_s", spilled->waited},
                            {"predicted_s", spilled->predicted},
                            {"measured_s", spilled->measured},
                            {"given_bytes", spilled->given}};
-    if (!closing.over_file.empty()) line["over_file"] = nlohmann::ordered_json::parse(closing.over_file);
+    if (!closing.account.empty()) line.update(nlohmann::ordered_json::parse(closing.account));
     fmt::print(stderr, "{}\n", line.dump());
     return;
   }
@@ -254,10 +259,10 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
                merged.path);
   else
     fmt::print(stderr, "terrace: {}{}; profile in {}\n", name,
-               what_was_seen(loop, merged.path, merged.incomplete == 0, closing.advice, closing.over_file.empty()),
+               what_was_seen(loop, merged.path, merged.incomplete == 0, closing.advice, !closing.over_file),
                merged.path);
   if (spilled) print_in_file(*spilled, name);
-  if (closing.over_file.empty()) print_what_went_wrong(loop, merged.path);
+  if (!closing.over_file) print_what_went_wrong(loop, merged.path);
   if (loop.observed < loop.iterations)
     fmt::print(stderr, "terrace: observed {} of {} iterations; the others count as the last one observed\n",
                loop.observed, loop.iterations);
@@ -268,6 +273,12 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
 }
 
 }  // namespace
+
+void print_account(const std::string& account) {
+  nlohmann::ordered_json document = {{"schema", 1}};
+  document.update(nlohmann::ordered_json::parse(account));
+  fmt::print(stderr, "{}\n", document.dump());
+}
 
 void print_closing(const profile::MergeSummary& merged, const Closing& closing) {
   if (!closing.quiet) print_summary(merged, closing);

@@ -14,9 +14,13 @@ struct Closing {
   std::string label;
   bool quiet = false;
   bool json = false;
-  std::string advice;     // what to do where no main loop was seen
-  std::string over_file;  // of real memory over a file, as JSON; "": there was none. Then nobody needs accesses
+  std::string advice;      // what to do where no main loop was seen
+  bool over_file = false;  // real memory was over a file: nobody needs accesses
+  std::string account;     // what the document has beside the profile's, a JSON object; "": nothing
 };
 void print_closing(const profile::MergeSummary& merged, const Closing& closing);
+
+// The document where there is no profile.
+void print_account(const std::string& account);
 
 }  // namespace terrace::cli

@@ -39,6 +39,7 @@ class Check {
     refused_ = try_nodes("page policies", "mbind", [&](int node) { return calls_.prefer(node); });
     refused_ = try_nodes("page moves", "move_pages", [&](int node) { return calls_.move(node); }) || refused_;
     page_exchange();
+    memory_over_file();
     seccomp();
     memory_limit();
     transparent_huge_pages();
@@ -122,6 +123,21 @@ class Check {
         error == 0 ? ""
         : old      ? "moves go by move_pages; Linux 6.8 can exchange pages"
               : "moves go by move_pages; set vm.unprivileged_userfaultfd=1, or give access to /dev/userfaultfd")
+        .facts = {{"works", error == 0}, {"errno", error == 0 ? std::string() : error_name(error)}};
+  }
+
+  // `terrace run --memory` (docs/memory-over-a-file.md).
+  void memory_over_file() {
+    const int error = calls_.wait_for_touches();
+    const bool old = error == EINVAL || error == ENOSYS;
+    const std::string instead = "run --memory goes by mappings that the kernel pages, which is slower; ";
+    add("memory over a file", error == 0 ? Verdict::yes : Verdict::limited,
+        error == 0 ? "userfaultfd tells of touches"
+        : old      ? "the kernel's userfaultfd cannot tell of touches and exchange pages"
+                   : "no right to userfaultfd: " + error_name(error),
+        error == 0 ? ""
+        : old      ? instead + "Linux 6.8 can do both"
+                   : instead + "set vm.unprivileged_userfaultfd=1, or give access to /dev/userfaultfd")
         .facts = {{"works", error == 0}, {"errno", error == 0 ? std::string() : error_name(error)}};
   }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <vector>
 
 #include "core/userfault_file.hpp"
@@ -36,6 +37,13 @@ class ScratchPage {
   void* page_;
 };
 
+int try_userfault(std::uint64_t features) {
+  const int file = open_userfault(features);
+  if (file < 0) return -file;
+  ::close(file);
+  return 0;
+}
+
 class ThisSystem : public SystemCalls {
  public:
   int prefer(int node) override {
@@ -61,11 +69,10 @@ class ThisSystem : public SystemCalls {
     return status == node ? 0 : EBUSY;
   }
 
-  int exchange() override {
-    const int file = open_userfault(k_userfault_move);
-    if (file < 0) return -file;
-    ::close(file);
-    return 0;
+  int exchange() override { return try_userfault(k_userfault_move); }
+
+  int wait_for_touches() override {
+    return try_userfault(k_userfault_move | k_userfault_thread | k_userfault_remap);
   }
 
   int count_misses() override {

@@ -63,5 +63,35 @@ TEST(Gauges, AreInAFileAsLongAsTheJobRuns) {
   const Gauges none("", views);
 }
 
+TEST(Gauges, NeverReplaceAnotherFile) {
+  const auto folder = std::filesystem::temp_directory_path() / ("gauges-of-others-" + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  const auto views = [] { return std::vector{a_view()}; };
+  const auto refused = [&](const std::string& name, const std::string& why) {
+    try {
+      const Gauges gauges(folder / name, views);
+      ADD_FAILURE() << name << " was taken";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::invalid);
+      EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+    }
+  };
+  refused("results.csv", "has to end in .prom");
+  refused("prom", "has to end in .prom");
+  for (const auto* const text : {"", "# HELP node_load1 1m load average.\n", "terrace"}) {
+    const auto path = folder / "others.prom";
+    std::ofstream(path) << text;
+    refused("others.prom", "there is such a file");
+    std::ostringstream left;
+    left << std::ifstream(path).rdbuf();
+    EXPECT_EQ(left.str(), text);
+  }
+  // A launcher that was killed left one.
+  std::ofstream(folder / "job.prom") << format_gauges({});
+  { const Gauges gauges(folder / "job.prom", views); }
+  EXPECT_FALSE(std::filesystem::exists(folder / "job.prom"));
+  std::filesystem::remove_all(folder);
+}
+
 }  // namespace
 }  // namespace terrace::cli

@@ -53,6 +53,7 @@ struct PlayedCalls : SystemCalls {
     return node == full_node ? ENOMEM : move_error;
   }
   int exchange() override { return exchange_error; }
+  int wait_for_touches() override { return touches_error; }
   int count_misses() override { return perf_error; }
   std::optional<Bytes> space(const std::string&) override { return room; }
   std::optional<Bytes> lockable() override { return locked; }
@@ -60,6 +61,7 @@ struct PlayedCalls : SystemCalls {
   int mbind_error = 0;
   int move_error = 0;
   int exchange_error = 0;
+  int touches_error = 0;
   int perf_error = 0;
   int full_node = -1;
   std::optional<Bytes> room = Bytes{std::uint64_t{64} << 30};
@@ -160,6 +162,26 @@ TEST(MachineCheck, SaysWhyPagesAreNotExchanged) {
     EXPECT_EQ(line.verdict, Verdict::limited);
     EXPECT_TRUE(contains(line.found, found)) << line.found;
     EXPECT_TRUE(contains(line.advice, advice)) << line.advice;
+  }
+}
+
+TEST(MachineCheck, SaysWhyMemoryOverAFileIsSlow) {
+  PlayedCalls calls;
+  EXPECT_EQ(check(k_laptop, calls).at("memory over a file").verdict, Verdict::yes);
+  // Who may not is answered by the call, or by the device: it is not there, or lets nobody in.
+  for (const auto& [error, found, advice] :
+       {std::tuple{EINVAL, "the kernel's userfaultfd cannot", "Linux 6.8"},
+        std::tuple{ENOSYS, "the kernel's userfaultfd cannot", "Linux 6.8"},
+        std::tuple{EPERM, "no right to userfaultfd: EPERM", "vm.unprivileged_userfaultfd=1"},
+        std::tuple{ENOENT, "no right to userfaultfd: ENOENT", "/dev/userfaultfd"},
+        std::tuple{EACCES, "no right to userfaultfd: EACCES", "/dev/userfaultfd"}}) {
+    calls.touches_error = error;
+    const auto line = check(k_laptop, calls).at("memory over a file");
+    EXPECT_EQ(line.verdict, Verdict::limited);
+    EXPECT_TRUE(contains(line.found, found)) << line.found;
+    EXPECT_TRUE(contains(line.advice, advice)) << line.advice;
+    EXPECT_TRUE(contains(line.advice, "slower")) << line.advice;
+    EXPECT_EQ(fact(line, "works"), Fact(false));
   }
 }
 

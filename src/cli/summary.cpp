@@ -236,7 +236,8 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
       for (const auto& [phase, time] : loop.core_times) core_time["phases"][phase] = time;
     }
     if (spilled)
-      line["over_file"] = {{"data_bytes", spilled->most},
+      line["over_file"] = {{"limited", true},
+                           {"data_bytes", spilled->most},
                            {"memory_bytes", spilled->room},
                            {"read_bytes", spilled->read},
                            {"written_bytes", spilled->written},

@@ -37,6 +37,7 @@ def test_a_shipped_machine():
         == [["ddr4"], ["mcdram"]]
     )
     text = machine("orderings", "--machine", "knl-7210-flat").stdout
+    assert machine("orderings", "knl-7210-flat").stdout == text
     assert "\x1b" not in text
     assert max(map(len, text.splitlines())) <= 115
 
@@ -78,8 +79,11 @@ def test_this_machine_has_every_place_once():
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [
-        (("orderings", "-m", "no-such-machine"), 1, "no-such-machine"),
+        (("orderings", "-m", "no-such-machine"), 2, "no-such-machine"),
         (("orderings", "--quick"), 2, "--quick and --output belong to terrace machine measure"),
+        (("no-such-machine",), 2, "no-such-machine"),
+        (("orderings", "knl-7210-flat", "-m", "ddr5-nvme"), 2, "is given twice; give it once"),
+        (("check", "knl-7210-flat"), 2, "--machine belongs to terrace machine orderings, as does a second word"),
         (("check", "-m", "knl-7210-flat"), 2, "--machine belongs to terrace machine orderings"),
     ],
 )

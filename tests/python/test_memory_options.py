@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -25,6 +26,17 @@ int main(int argc, char** argv) {
   for (int round = 0; round < 2; ++round)
     for (size_t i = 0; i < size; i += 4096) data[i] += (char)(i >> 12) + 1;
   return argc > 3 ? atoi(argv[3]) : 0;
+}
+"""
+
+CALLS = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <string.h>
+int main(void) {
+  void* (*alloc)(size_t, const char*) = (void* (*)(size_t, const char*))dlsym(RTLD_DEFAULT, "terrace_alloc");
+  char* const data = alloc ? alloc(16 << 20, "latency") : 0;
+  return data == 0 || memset(data, 1, 16 << 20) != data;
 }
 """
 
@@ -76,7 +88,6 @@ def refused(done):
         ),
         ("--intent", "bandwidth", "--memory", "1GiB"),
         ("--intent", "bandwidth", "--planner", "auto"),
-        ("--intent", "bandwidth", "--json"),
     ],
 )
 def test_options_that_exclude_each_other(options):
@@ -104,8 +115,21 @@ def test_nothing_is_planned_over_a_file_in_virtual_time(options):
     [
         (("--memory", "4"), "--memory 4 (4B): at least 64MiB is needed"),
         (("--memory", "4k"), "--memory 4k (4KiB): at least 64MiB is needed"),
-        (("--memory", "lots"), "'lots' is not a size"),
-        (("--memory", "1GiB", "--spill", ""), "--spill: the folder's name is empty"),
+        (("--memory", "lots"), "--memory: 'lots' is not a size"),
+        (("--fast", "lots"), "--fast: 'lots' is not a size"),
+        (("--budget", "ddr=lots"), "--budget: 'lots' is not a size"),
+        (("--memory",), "--memory has no value: '--' follows it"),
+        (("--memory=",), "--memory has no value: '--' follows it"),
+        (("--memory", "--spill", "/var/tmp"), "--memory has no value: '--spill' follows it"),
+        (("--intent", "-q"), "--intent has no value: '-q' follows it"),
+        (("--memory", "1GiB", "--memory", "2GiB"), "--memory is given twice; give it once"),
+        (("--mark", "abc"), "--mark: 'abc' is not a number from 0 to 0.95"),
+        (("--mark", "0.96"), "--mark: '0.96' is not a number from 0 to 0.95"),
+        (("--mark", "nan"), "--mark: 'nan' is not a number from 0 to 0.95"),
+        (("--gauges", "results.csv"), "--gauges results.csv: the name has to end in .prom"),
+        (("--machine", "/nowhere/at/all.toml"), "there is no machine file '/nowhere/at/all.toml'"),
+        (("--plan", "/nowhere/at/all.toml"), "/nowhere/at/all.toml: there is no such plan"),
+        (("--hints", "/nowhere/at/all.toml"), "/nowhere/at/all.toml: there is no such hints file"),
         (("--memory", "1GiB", "--spill", "/proc"), "--spill /proc: "),
         (("--spill", "/var/tmp"), "--spill /var/tmp: say with --memory how much memory there is"),
         (("--report-every", "1"), "--report-every 1: it tells of --memory, which is not there"),
@@ -120,6 +144,78 @@ def test_what_cannot_be(options, says):
     said = refused(run(*options, "--", "true"))
     assert says in said
     assert len(said) < 400
+
+
+@pytest.mark.parametrize(
+    ("verb", "option"),
+    [
+        ("run", "--memory"),
+        ("run", "--spill"),
+        ("run", "--intent"),
+        ("run", "--gauges"),
+        ("run", "--machine"),
+        ("run", "--output"),
+        ("run", "--phases"),
+        ("run", "--loop"),
+        ("run", "--fast"),
+        ("run", "--planner"),
+        ("run", "--plan"),
+        ("run", "--let"),
+        ("record", "--misses"),
+        ("simulate", "--memory"),
+        ("simulate", "--config"),
+        ("simulate", "--cores"),
+        ("machine", "--output"),
+        ("merge", "--output"),
+    ],
+)
+def test_an_empty_value_is_none(verb, option):
+    """As of a script's variable that is not set: what it was for would not happen, silently."""
+    words = {"machine": (), "merge": ("journals",)}.get(verb, ("--", "true"))
+    assert refused(run(option, "", *words, verb=verb)) == (
+        f"terrace: {option}: its value is empty; leave it out, or give one\n"
+    )
+
+
+def test_a_program_may_be_calibrated_without_arguments(tmp_path):
+    said = run("--calibrate", "", "--machine", "ddr5-nvme", "--", tmp_path / "none", verb="simulate").stderr
+    assert "is no file; name the program itself" in said
+
+
+def test_a_configuration_says_whose_size_is_none():
+    said = refused(run("--machine", "ddr5-nvme", "--config", "label=x memory=lots", "--", "true", verb="simulate"))
+    assert "--config x: --memory: 'lots' is not a size" in said
+
+
+def test_the_least_sizes_are_in_the_help():
+    """In words, with what the values are; those are what the command refuses below."""
+    of_run, of_simulate = (" ".join(run("--help", verb=verb).stdout.split()) for verb in ("run", "simulate"))
+    assert "--memory SIZE memory that each process may have, 4GiB, at least 64MiB: " in of_run
+    assert "--memory SIZE memory that the program's data may have, 4GiB, at least 16MiB: " in of_simulate
+    assert "--spill FOLDER" in of_run and "--intent NAME" in of_run
+    assert "the file is removed when the run ends" in of_run
+    assert of_run.count("serves --intent and the calls of terrace.h, and nothing else") == 2
+    said = refused(run("--machine", "ddr5-nvme", "--memory", "15MiB", "--", "true", verb="simulate"))
+    assert "--memory 15MiB: at least 16MiB is needed" in said
+
+
+@pytest.mark.parametrize("variables", [{}, {"TERRACE": "off"}])
+def test_what_cannot_be_started_is_told_as_by_shells(tmp_path, variables):
+    page = tmp_path / "page"
+    page.write_text("no program")
+    for program, shell in ((tmp_path / "none", 127), (page, 126), (tmp_path, 126), ("no-such-program", 127)):
+        status = subprocess.run(["sh", "-c", f"exec {program}"], capture_output=True).returncode
+        done = run("--", program, env={**os.environ, **variables}, cwd=tmp_path)
+        assert done.returncode == status == shell
+        assert done.stderr.startswith(f"terrace: cannot start {program}: ")
+
+
+def test_gauges_replace_no_file_of_others(tmp_path):
+    page = tmp_path / "page.prom"
+    page.write_text("# HELP node_load1 1m load average.\n")
+    said = refused(run("--gauges", page, "--", "true"))
+    assert "there is such a file, and it has no gauges of Terrace" in said
+    assert page.read_text() == "# HELP node_load1 1m load average.\n"
 
 
 def test_a_mistyped_word_is_not_a_machine():
@@ -170,7 +266,60 @@ def test_json_has_the_account(big, disk, tmp_path):
         of = said["over_file"]
         assert (of["processes"], of["memory_bytes"], of["data_bytes"]) == (1, 64 << 20, 100 << 20)
         assert of["written_bytes"] > 0
+        assert of["limited"] is True
         assert of["refused_bytes"] == 0
+
+
+def test_warnings_are_in_the_json(big, disk, tmp_path):
+    done = run("--memory", "9T", "--spill", disk, "--json", "--", big, "heap", 8, cwd=tmp_path)
+    (note,) = json.loads(done.stderr)["notes"]
+    assert "so that is not a limit" in note
+
+
+def test_json_has_what_is_where_by_intent(big, tmp_path):
+    said = json.loads(run("--intent", "capacity", "--json", "--", big, "heap", 32, cwd=tmp_path).stderr)
+    of = said.pop("by_intent")
+    assert said == {"schema": 1}
+    assert of["processes"] == 1
+    placed = of["intents"]["capacity"]
+    assert sum(placed["bytes_by_place"].values()) + placed["kernel_bytes"] == 32 << 20
+    assert list(tmp_path.iterdir()) == []
+
+    nothing = json.loads(run("--intent", "capacity", "--json", "--", big, "shared", 8).stderr)
+    assert nothing["by_intent"] == {"processes": 0, "intents": {}}
+    assert nothing["notes"][0].startswith("nothing was placed by capacity: ")
+
+    quiet = run("--intent", "capacity", "--json", "--quiet", "--", big, "heap", 32)
+    assert (quiet.returncode, quiet.stderr) == (0, "")
+
+
+def test_calls_of_the_program_are_in_the_json(tmp_path):
+    (tmp_path / "calls.c").write_text(CALLS)
+    subprocess.run(["gcc", "-O1", tmp_path / "calls.c", "-o", tmp_path / "calls", "-ldl"], check=True)
+    done = run("--json", "--", tmp_path / "calls", cwd=tmp_path)
+    assert done.returncode == 0
+    said = json.loads(done.stderr)
+    assert said["file"].startswith("calls.")
+    assert sum(said["by_intent"]["intents"]["latency"]["bytes_by_place"].values()) == 16 << 20
+    told = run("--", tmp_path / "calls", cwd=tmp_path).stderr
+    assert told.startswith("terrace: 16MiB of data by latency: ")
+
+
+def test_virtual_time_has_the_same_words(tmp_path):
+    """A limit above the place's capacity is none, and all data fit; the keys are those of a real run."""
+    (tmp_path / "big.c").write_text(BIG)
+    compiler = Path(sys.executable).with_name("terrace-cc")
+    subprocess.run([compiler, "-O1", tmp_path / "big.c", "-o", tmp_path / "big"], check=True)
+    words = ("--machine", "ddr5-nvme", "--memory", "1TiB")
+    program = ("--", tmp_path / "big", "heap", 32)
+    lines = run(*words, *program, verb="simulate", cwd=tmp_path).stderr.splitlines()
+    assert lines[0] == "terrace: --memory 1TiB: ddr of ddr5-nvme has 128GiB, so that is not a limit"
+    assert any(line.startswith("terrace: all of its data fitted into ") for line in lines)
+    said = json.loads(run(*words, "--json", *program, verb="simulate", cwd=tmp_path).stderr)
+    assert "so that is not a limit" in said["notes"][0]
+    assert said["over_file"]["limited"] is True
+    assert said["over_file"]["threads_waited_s"] >= 0
+    assert "waited_s" not in said["over_file"]
 
 
 def test_many_processes_have_one_line(big, disk, tmp_path):
@@ -201,12 +350,16 @@ def test_a_program_without_terrace_is_told(big, disk, tmp_path):
         assert done.stderr.count("\n") == 1
         assert "never loaded Terrace: it is statically linked or set-uid" in done.stderr
         assert option[0] in done.stderr
+        said = json.loads(run(*option, "--json", "--", tmp_path / "alone", "heap", 8, cwd=tmp_path).stderr)
+        assert "never loaded Terrace" in said["notes"][0]
+        assert said.get("over_file", {"limited": False})["limited"] is False
 
 
 def test_no_data_by_intent_is_told(big):
     done = run("--intent", "bandwidth", "--", big, "shared", 8)
     (line,) = done.stderr.splitlines()
     assert line.startswith("terrace: nothing was placed by bandwidth: ")
+    assert "allocated no block of 4MiB or more" in line
 
 
 def small_files():
@@ -232,6 +385,18 @@ def test_what_a_launcher_left_of_a_ledger_is_removed(tmp_path):
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
     assert run("--intent", "bandwidth", "--", "true", env=environment).returncode == 0
     assert list(folder.iterdir()) == [mine]
+
+
+def test_another_budget_in_one_job_is_told(tmp_path):
+    """The second launch cannot share the first one's ledger."""
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path), "SLURM_JOB_ID": "4711"}
+    inner = (TERRACE, "run", "--intent", "capacity")
+    done = run("-q", "--fast", "1GiB", "--", *inner, "--fast", "2GiB", "--", "true", env=environment, cwd=tmp_path)
+    assert done.returncode == 0
+    said = "terrace: job 4711 has a ledger for other places or budgets on this node; this launch has one of its own"
+    assert done.stderr.startswith(said)
+    same = run("-q", "--fast", "1GiB", "--", *inner, "--fast", "1GiB", "--", "true", env=environment, cwd=tmp_path)
+    assert "ledger" not in same.stderr
 
 
 def unmount(folder):

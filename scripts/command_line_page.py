@@ -16,10 +16,11 @@ INTRODUCTION = """# Command line
 
 <!-- Written by scripts/command_line_page.py from what the command says of itself: change it there. -->
 
-Exit status: 0 done, 1 failed, 2 called wrongly. A file or machine that is named and is not there, or that breaks its
-format, is a wrong call; a profile or recording that is damaged is a failure. `run`, `record` and `simulate` end as the
-program ended, also by its signal; as a shell they end with 127 where there is no such program and with 126 where it
-cannot be run. What a program writes to its standard output passes untouched; Terrace speaks on standard error.
+Exit status: 0 done, 1 failed, 2 called wrongly. A file or machine that is named and is not there is a wrong call,
+and so is a text file that breaks its format; a profile or recording that is damaged is a failure. `run`, `record`
+and `simulate` end as the program ended, also by its signal; as shells do, they end with 127 where there is no such
+program, and with 126 where it cannot be run. What a program writes to its standard output passes untouched; Terrace
+speaks on standard error.
 `TERRACE=off` in the environment makes Terrace vanish.
 """
 

@@ -393,7 +393,9 @@ def test_another_budget_in_one_job_is_told(tmp_path):
     inner = (TERRACE, "run", "--intent", "capacity")
     done = run("-q", "--fast", "1GiB", "--", *inner, "--fast", "2GiB", "--", "true", env=environment, cwd=tmp_path)
     assert done.returncode == 0
-    said = "terrace: job 4711 has a ledger for other places or budgets on this node; this launch has one of its own"
+    said = (
+        "terrace: job 4711 has a ledger for other places or budgets on this node; this launch has one of its own"
+    )
     assert done.stderr.startswith(said)
     same = run("-q", "--fast", "1GiB", "--", *inner, "--fast", "1GiB", "--", "true", env=environment, cwd=tmp_path)
     assert "ledger" not in same.stderr

@@ -18,9 +18,9 @@ INTRODUCTION = """# Command line
 
 Exit status: 0 done, 1 failed, 2 called wrongly. A file or machine that is named and is not there is a wrong call,
 and so is a text file that breaks its format; a profile or recording that is damaged is a failure. `run`, `record`
-and `simulate` end as the program ended, also by its signal; as shells do, they end with 127 where there is no such
-program, and with 126 where it cannot be run. What a program writes to its standard output passes untouched; Terrace
-speaks on standard error.
+and `simulate` end as the program ended, also by its signal; as shells do, they end with 127 where there is no
+such program, and with 126 where it cannot be run. What a program writes to its standard output passes untouched;
+Terrace speaks on standard error.
 `TERRACE=off` in the environment makes Terrace vanish.
 """
 

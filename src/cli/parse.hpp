@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <string_view>
 
 #include "core/error.hpp"
 
@@ -27,9 +28,15 @@ inline void check_values(const CLI::App& app) {
   }
 }
 
-// What the library says of a wrong call, with its counts of arguments in words.
+// What the library says of a wrong call, in plain words: what follows an option, how often it may be there.
 inline std::string problem_with_words(const CLI::App& app, const CLI::ParseError& error) {
   const std::string text = error.what();
+  // "Could not convert: --domain = abc"
+  constexpr std::string_view k_unread = "Could not convert: ";
+  const auto equals = text.find(" = ");
+  if (text.starts_with(k_unread) && equals != std::string::npos)
+    return text.substr(k_unread.size(), equals - k_unread.size()) + ": '" + text.substr(equals + 3) +
+           "' is no value of it";
   if (!dynamic_cast<const CLI::ArgumentMismatch*>(&error)) return text;
   for (const auto* const option : app.get_options())
     if (option->results().size() > static_cast<std::size_t>(option->get_items_expected_max()))

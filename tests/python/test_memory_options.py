@@ -125,6 +125,8 @@ def test_nothing_is_planned_over_a_file_in_virtual_time(options):
         (("--memory", "1GiB", "--memory", "2GiB"), "--memory is given twice; give it once"),
         (("--mark", "abc"), "--mark: 'abc' is not a number from 0 to 0.95"),
         (("--mark", "0.96"), "--mark: '0.96' is not a number from 0 to 0.95"),
+        (("--domain", "abc"), "--domain: 'abc' is no value of it"),
+        (("--quiet=abc",), "--quiet: 'abc' is no value of it"),
         (("--mark", "nan"), "--mark: 'nan' is not a number from 0 to 0.95"),
         (("--gauges", "results.csv"), "--gauges results.csv: the name has to end in .prom"),
         (("--machine", "/nowhere/at/all.toml"), "there is no machine file '/nowhere/at/all.toml'"),

@@ -1,8 +1,6 @@
 // See paged_spill.hpp.
 #include "transfer/spill/paged_spill.hpp"
 
-#include <fcntl.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -11,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 
@@ -48,17 +45,6 @@ bool wait_for(sem_t& semaphore, long most) noexcept {
     if (sem_timedwait(&semaphore, &until) == 0) return true;
     if (errno != EINTR) return false;
   }
-}
-
-// Bytes of memory that the process has, pages of files included.
-std::uint64_t resident() noexcept {
-  char text[128] = {};
-  const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC));
-  if (file < 0) return 0;
-  const auto got = read(file, text, sizeof text - 1);
-  syscall(SYS_close, file);
-  const char* const second = got > 0 ? std::strchr(text, ' ') : nullptr;
-  return second ? std::strtoull(second, nullptr, 10) * k_page : 0;
 }
 
 }  // namespace
@@ -130,11 +116,7 @@ void PagedSpill::in_child() noexcept { calling_.unlock(); }
 void* PagedSpill::thread_body(void* self) {
   auto& spill = *static_cast<PagedSpill*>(self);
   if (spill.parts_.enter) spill.parts_.enter();
-  // Its own table, with nothing of the program's but what it is to write messages to.
-  if (unshare(CLONE_FILES) == 0) {
-    syscall(SYS_close_range, 0U, 1U, 0U);
-    syscall(SYS_close_range, 3U, ~0U, 0U);
-  }
+  have_own_files();
   try {
     spill.file_.emplace(spill.parts_.folder);
   } catch (const std::exception& error) {
@@ -261,7 +243,7 @@ void PagedSpill::drop(std::uint64_t first, std::uint64_t count) noexcept {
 // the file first, so that it takes a few looks. False where that was not enough.
 bool PagedSpill::hold_to_memory() noexcept {
   auto& counts = *parts_.counts;
-  const auto has = resident();
+  const auto has = resident().all;
   counts.in_memory.store(has, std::memory_order_relaxed);
   if (has <= parts_.memory.value || in_file_ == 0) return true;
   auto excess = has - parts_.memory.value;
@@ -273,7 +255,7 @@ bool PagedSpill::hold_to_memory() noexcept {
     });
     hand_ += count;
     tried += count;
-    const auto left = resident();
+    const auto left = resident().all;
     excess = left > parts_.memory.value ? left - parts_.memory.value : 0;
   }
   return excess == 0;

@@ -93,11 +93,7 @@ void* Spill::thread_body(void* self) {
 }
 
 void Spill::begin() {
-  // Its own table, with nothing of the program's but what it is to write messages to.
-  if (unshare(CLONE_FILES) == 0) {
-    syscall(SYS_close_range, 0U, 1U, 0U);
-    syscall(SYS_close_range, 3U, ~0U, 0U);
-  }
+  have_own_files();
   faults_.emplace(k_needed);
   if (!faults_->is_there())
     throw Error(Code::failed,

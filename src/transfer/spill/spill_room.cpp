@@ -1,8 +1,4 @@
 // How many chunks may be in memory. See spill.hpp.
-#include <fcntl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -17,23 +13,6 @@ namespace {
 
 constexpr std::uint64_t k_margin = 8ULL << 20;  // of memory that the process takes beside what it shows
 using spill_limits::k_least;
-
-// Bytes that the process has in memory, and of those what is of files; 0 where that is not known.
-struct Resident {
-  std::uint64_t all = 0, of_files = 0;
-};
-Resident resident() noexcept {
-  const int file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC));
-  if (file < 0) return {};
-  char text[128] = {};
-  const auto got = syscall(SYS_read, file, text, sizeof text - 1);
-  syscall(SYS_close, file);
-  unsigned long long size = 0;
-  unsigned long long all = 0;
-  unsigned long long of_files = 0;
-  if (got <= 0 || std::sscanf(text, "%llu %llu %llu", &size, &all, &of_files) != 3) return {};
-  return {all * k_page, of_files * k_page};
-}
 
 }  // namespace
 

@@ -12,7 +12,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { LEAST = 1 << 20, MOST_BLOCKS = 4096, PAGE = 4096 };  // as large as terrace's blocks over a file
+enum {
+  LEAST = 4 << 20,  // as large as Terrace's blocks over a file: k_big_block in src/core/big_block.hpp
+  MOST_BLOCKS = 4096,
+  PAGE = 4096
+};
 
 static struct {
   char* low;

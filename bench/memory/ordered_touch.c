@@ -5,13 +5,17 @@
  *   terrace run -q -- ./touch alloc 4096 9              terrace_alloc, at once
  *   terrace run -q --intent bandwidth -- ./touch malloc 4096 9      at first touch
  *
- * A third word after the number of turns is an advice on huge pages for both: "huge", "small". Prints each turn's
- * seconds and the ratio of the medians. */
+ * A word after the number of turns says of which size the pages of both are: "small" forbids huge ones to the
+ * process; "huge" asks for them, which terrace_alloc has only where the system gives them to all
+ * (/sys/kernel/mm/transparent_hugepage/enabled is "always"), as its pages are there before anybody can ask. The
+ * kernel's account of each block is looked at: pages of another size are an error. Prints each turn's seconds and
+ * the ratio of the medians. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <terrace/terrace.h>
 #include <time.h>
 
@@ -25,6 +29,34 @@ static double now(void) {
 
 static void touch(char* block, size_t size) {
   for (size_t at = 0; at < size; at += k_page) *(volatile char*)(block + at) = 1;
+}
+
+/* Of a block that is touched, by the kernel's account. */
+static size_t in_huge_pages(const char* block, size_t size) {
+  FILE* const file = fopen("/proc/self/smaps", "r");
+  char line[512];
+  size_t found = 0;
+  int inside = 0;
+  while (file && fgets(line, sizeof line, file)) {
+    size_t low = 0;
+    size_t high = 0;
+    size_t kib = 0;
+    if (sscanf(line, "%zx-%zx ", &low, &high) == 2)
+      inside = low < (size_t)block + size && high > (size_t)block;
+    else if (inside && sscanf(line, "AnonHugePages: %zu", &kib) == 1)
+      found += kib << 10;
+  }
+  if (file) fclose(file);
+  return found;
+}
+
+/* Ends the program where the pages are not of the size that was asked for. */
+static void check_pages(const char* what, const char* block, size_t size, const char* pages) {
+  if (!pages) return;
+  const size_t huge = in_huge_pages(block, size);
+  if (strcmp(pages, "huge") == 0 ? huge >= size - size / 10 : huge == 0) return;
+  printf("%s: %zu MiB of %zu are in huge pages, asked for: %s ones\n", what, huge >> 20, size >> 20, pages);
+  exit(1);
 }
 
 static int compare(const void* a, const void* b) {
@@ -43,23 +75,27 @@ int main(int count, char** words) {
   const int calls = strcmp(words[1], "alloc") == 0;
   const size_t size = (size_t)atol(words[2]) << 20;
   const int turns = atoi(words[3]) < k_most ? atoi(words[3]) : k_most;
-  const int advice = count < 5 ? -1 : strcmp(words[4], "huge") == 0 ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
+  const char* const pages = count < 5 ? NULL : words[4];
+  const int huge = pages && strcmp(pages, "huge") == 0;
+  if (pages && !huge && (strcmp(pages, "small") != 0 || prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0)) return 2;
   double plain[k_most];
   double ordered[k_most];
   for (int turn = -1; turn < turns; ++turn) { /* the first warms up */
     double begin = now();
     char* const map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED) return 1;
-    if (advice >= 0) madvise(map, size, advice);
+    if (huge) madvise(map, size, MADV_HUGEPAGE);
     touch(map, size);
     if (turn >= 0) plain[turn] = now() - begin;
+    check_pages("mmap", map, size, pages);
     munmap(map, size);
     begin = now();
     char* const block = calls ? terrace_alloc(size, "bandwidth") : malloc(size);
     if (!block) return 1;
-    if (advice >= 0 && !calls) madvise(block, size, advice);
+    if (huge) madvise(block, size, MADV_HUGEPAGE);
     touch(block, size);
     if (turn >= 0) ordered[turn] = now() - begin;
+    check_pages(words[1], block, size, pages);
     terrace_free(block);
     if (turn >= 0) printf("%.4f %.4f\n", plain[turn], ordered[turn]);
   }

@@ -6,10 +6,10 @@ import argparse
 import sys
 
 from harness import main
-from memory_lines import faults, guests, ledger, over_file
+from memory_lines import faults, guests, kills, ledger, over_file
 
 # In the order of what was promised.
-LINES = [*guests.LINES, *ledger.LINES, *over_file.LINES, *faults.LINES]
+LINES = [*guests.LINES, *ledger.LINES, *over_file.LINES, *faults.LINES, *kills.LINES]
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -1,12 +1,12 @@
-"""What goes wrong on other people's machines: full and failing disks, killed processes, calls that are refused.
+"""What goes wrong on other people's machines: full and failing disks, calls that are refused.
 
-The program does as it does in memory, a line says what is wrong, and nothing is left behind."""
+The program does as it does in memory, and a line says what is wrong. Where data cannot be read back, it ends."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import random
+import re
 import signal
 import subprocess
 import tempfile
@@ -21,10 +21,15 @@ from harness import ROOT, SETTINGS, TERRACE, Line, Measured, Unavailable, run
 BUILD = ROOT / "build" / "release"
 DENY = BUILD / "bench" / "bin" / "deny"
 PROGRAM = [str(BUILD / "tests" / "integration" / "large_data"), "192"]
+CALLS = [str(BUILD / "bench" / "bin" / "intent_calls"), "64"]  # terrace_alloc, terrace_apply
 MEMORY = "96MiB"
-KILLS = 50
-JOURNAL = 1 << 20  # bytes
 MIB = 1 << 20
+SECTOR = 512  # of the kernel's account of a disk
+DISK, METADATA = 512 * MIB, 8 * MIB  # of a disk that fails; what comes first on it
+WRITTEN = 192 * MIB  # twice the block that the program grows, and gives back: some of it is of what stays
+BUS_ERROR = -signal.SIGBUS  # the launcher ends as the program does
+# All by which the kernel is told where pages are to be.
+POLICIES = ("mbind", "set_mempolicy", "get_mempolicy", "move_pages")
 
 
 @dataclass(frozen=True)
@@ -33,167 +38,238 @@ class Ended:
 
     status: int
     output: str  # the program's
-    lines: tuple[str, ...]  # Terrace's that are no account of the run
+    lines: tuple[str, ...]  # Terrace's that are no account of the run, and what its calls answered
 
 
-_ACCOUNTS = ("of data in", "data fitted", "no access was seen", "profile in", "iterations in", "no main loop")
+_ACCOUNTS = ("of data in", "of data by", "data fitted", "no access was seen", "profile in", "iterations in")
+_NO_LOOP = "no main loop"
+
+While = Callable[[subprocess.Popen[str]], None]  # something happens to a program that runs
 
 
-def _run(folder: Path, before: Sequence[str | Path] = ()) -> Ended:
+def _run(
+    options: Sequence[str | Path],
+    before: Sequence[str | Path] = (),
+    program: Sequence[str] = PROGRAM,
+    while_it_runs: While = lambda process: None,
+) -> Ended:
+    """A program under `terrace run` with these options, started by the words of `before`."""
     with tempfile.TemporaryDirectory() as profiles:
-        words = [*before, TERRACE, "run", "--memory", MEMORY, "--spill", folder, "-o", f"{profiles}/run.terrace"]
-        done = subprocess.run(
-            [*map(str, words), "--", *PROGRAM], text=True, capture_output=True, timeout=300
+        kept = [] if "--intent" in options else ["-o", f"{profiles}/run.terrace"]
+        words = [*before, TERRACE, "run", *options, *kept, "--", *program]
+        process = subprocess.Popen(
+            list(map(str, words)), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )  # fmt: skip
-    said = [line for line in done.stderr.splitlines() if line.startswith("terrace:")]
-    lines = tuple(line for line in said if not any(account in line for account in _ACCOUNTS))
-    return Ended(done.returncode, done.stdout, lines)
+        while_it_runs(process)
+        output, errors = process.communicate(timeout=300)
+    said = [line for line in errors.splitlines() if line.startswith(("terrace:", "calls:"))]
+    lines = tuple(line for line in said if not any(account in line for account in (*_ACCOUNTS, _NO_LOOP)))
+    return Ended(process.returncode, output, lines)
 
 
-def _alone() -> str:
-    return run(PROGRAM).stdout
+def _over_file(
+    folder: Path, before: Sequence[str | Path] = (), while_it_runs: While = lambda process: None
+) -> Ended:
+    return _run(["--memory", MEMORY, "--spill", folder], before, PROGRAM, while_it_runs)
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A file system in a sparse file, through a loop device."""
+
+    folder: Path
+    backing: Path
+    device: str  # "loop0"
+
+    def shrink(self, size: int) -> None:
+        """The device ends after so many bytes; the file system does not know, and has I/O errors behind them."""
+        with self.backing.open("r+b") as file:
+            file.truncate(size)
+        run(["losetup", "-c", f"/dev/{self.device}"])
+
+    def written(self) -> int:
+        """Bytes, by the kernel's account."""
+        return SECTOR * int(Path(f"/sys/block/{self.device}/stat").read_text().split()[6])
 
 
 @contextlib.contextmanager
-def _mounted(size: int, backing: Path) -> Iterator[Path]:
-    """An ext4 file system of so many bytes in a sparse file."""
+def mounted(size: int, below: Path) -> Iterator[Disk]:
+    """An ext4 file system of so many bytes, without a journal, in a file of a folder. Its metadata come first."""
+    backing = below / "disk"
     with backing.open("wb") as file:
         file.truncate(size)
-    run(["mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=1", backing])
+    run(
+        ["mkfs.ext4", "-q", "-F", "-m", "0", "-N", "64", "-O", "^has_journal", "-E", "lazy_itable_init=1", backing]
+    )
     with tempfile.TemporaryDirectory() as name:
-        run(["mount", "-o", "loop", backing, name])
+        device = run(["losetup", "--find", "--show", backing]).stdout.strip()
         try:
-            yield Path(name)
+            run(["mount", device, name])
+            try:
+                yield Disk(Path(name), backing, Path(device).name)
+            finally:
+                subprocess.run(["umount", name], capture_output=True)
         finally:
-            subprocess.run(["umount", name], capture_output=True)
+            subprocess.run(["losetup", "-d", device], capture_output=True)
 
 
 @contextlib.contextmanager
-def _memory_disk(size: int) -> Iterator[Path]:
-    """A folder in memory of so many bytes."""
-    with tempfile.TemporaryDirectory() as name:
-        run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", name])
-        try:
-            yield Path(name)
-        finally:
-            subprocess.run(["umount", "-l", name], capture_output=True)
+def _disk(size: int) -> Iterator[Disk]:
+    with tempfile.TemporaryDirectory(dir=SETTINGS.disk_folder) as name, mounted(size, Path(name)) as disk:
+        yield disk
 
 
 def _full_disk() -> Ended:
     """Room for a half of what leaves."""
-    with (
-        tempfile.TemporaryDirectory(dir=SETTINGS.disk_folder) as name,
-        _mounted(80 * MIB, Path(name) / "disk") as folder,
-    ):
-        return _run(folder)
+    with _disk(80 * MIB) as disk:
+        return _over_file(disk.folder)
 
 
-def _failing_disk() -> Ended:
-    """The file system has room, and the disk below it refuses writes after some."""
-    with _memory_disk(80 * MIB) as below, _mounted(512 * MIB, below / "disk") as folder:
-        return _run(folder)
+def _refuses_writes() -> Ended:
+    """The file system has room, and the disk below it has I/O errors from its middle on."""
+    with _disk(DISK) as disk:
+        disk.shrink(DISK // 2)
+        return _over_file(disk.folder)
 
 
-def _denied(*calls: str) -> Callable[[], Ended]:
-    def measure() -> Ended:
+def _refuses_reads() -> Ended:
+    """The disk has I/O errors everywhere when a part of the data has been written."""
+    with _disk(DISK) as disk:
+
+        def fail(process: subprocess.Popen[str]) -> None:
+            begun = disk.written()
+            while process.poll() is None and disk.written() < begun + WRITTEN:
+                time.sleep(0.01)
+            disk.shrink(METADATA)
+
+        return _over_file(disk.folder, while_it_runs=fail)
+
+
+def _with_folder(measure: Callable[[Path], Ended]) -> Callable[[], Ended]:
+    def whole() -> Ended:
         with tempfile.TemporaryDirectory(dir=SETTINGS.disk_folder) as name:
-            return _run(Path(name), [DENY, *calls, "--"])
+            return measure(Path(name))
 
-    return measure
-
-
-def _without_userfaultfd() -> Ended:
-    """Neither by the call nor by the device."""
-    with tempfile.TemporaryDirectory(dir=SETTINGS.disk_folder) as name:
-        hide = 'test ! -e /dev/userfaultfd || mount --bind /dev/null /dev/userfaultfd; exec "$@"'
-        return _run(Path(name), ["unshare", "-m", "sh", "-c", hide, "sh", DENY, "userfaultfd", "--"])
+    return whole
 
 
-def _read_only_proc() -> Ended:
-    with tempfile.TemporaryDirectory(dir=SETTINGS.disk_folder) as name:
-        return _run(Path(name), ["unshare", "-m", "sh", "-c", 'mount -o remount,ro,bind /proc; exec "$@"', "sh"])
+def _in_own_mounts(change: str, *then: str | Path) -> list[str | Path]:
+    """The first words of a command for which something is mounted otherwise."""
+    return ["unshare", "-m", "sh", "-c", f'{change}; exec "$@"', "sh", *then]
 
 
-# What happens, how; and whether a line of Terrace's has to say so.
-FAULTS: dict[str, tuple[Callable[[], Ended], str]] = {
-    "disk full in the middle": (_full_disk, "stays in memory"),
-    "I/O errors": (_failing_disk, "stays in memory"),
-    "no userfaultfd": (_without_userfaultfd, "runs with the memory that it gets"),
-    "no io_uring": (_denied("io_uring_setup"), ""),
-    "no mbind": (_denied("mbind", "move_pages", "set_mempolicy", "get_mempolicy"), ""),
-    "read-only /proc": (_read_only_proc, ""),
+# The first words of a command that may not do something.
+_NO_USERFAULTFD = _in_own_mounts(  # neither by the call nor by the device
+    "test ! -e /dev/userfaultfd || mount --bind /dev/null /dev/userfaultfd", DENY, "userfaultfd", "--"
+)
+_NO_POLICIES: list[str | Path] = [DENY, *POLICIES, "--"]
+_NO_IO_URING: list[str | Path] = [DENY, "io_uring_setup", "--"]
+_READ_ONLY_PROC = _in_own_mounts("mount -o remount,ro,bind /proc")
+
+_AT_TOUCH: Sequence[str] = ("--intent", "bandwidth")
+_AT_ONCE: Sequence[str] = (*_AT_TOUCH, "--eager")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens, and what has to come of it."""
+
+    measure: Callable[[], Ended]
+    lines: tuple[str, ...] = ()  # expressions of what each line says, in this order; no others
+    also: str = ""  # of a line that may be there, too
+    status: int = 0
+    program: Sequence[str] = tuple(PROGRAM)  # whose own output is the right one
+
+    def is_told_by(self, lines: Sequence[str]) -> bool:
+        """Whether these are the lines, and no others."""
+        told = [line for line in lines if not (self.also and re.search(self.also, line))]
+        return len(told) == len(self.lines) and all(map(re.search, self.lines, told))
+
+
+def _by_intent(
+    name: str, before: Sequence[str | Path], at_touch: str, at_once: str, calls: Sequence[str]
+) -> dict[str, Fault]:
+    """All ways to place data by intent, each with what it says, if anything."""
+
+    def fault(options: Sequence[str], program: Sequence[str], *lines: str) -> Fault:
+        said = tuple(line for line in lines if line)
+        return Fault(lambda: _run(options, before, program), said, program=program)
+
+    return {
+        f"{name}, --intent": fault(_AT_TOUCH, PROGRAM, at_touch),
+        f"{name}, --intent --eager": fault(_AT_ONCE, PROGRAM, at_once),
+        f"{name}, calls": fault((), CALLS, *calls),
+    }
+
+
+_STAYS = "what it does not take stays in memory "
+_NO_SPACE, _IO_ERROR = r"\(.*: No space left on device\)$", r"\(.*: Input/output error\)$"
+_NOT_PLACED = "the system did not let all data by intent be placed: Operation not permitted"
+_CALLS_REFUSED = tuple(
+    f"^calls: {call}: the system does not let all of it be placed: Operation not permitted"
+    for call in ("terrace_alloc", "terrace_apply")
+)
+FAULTS: dict[str, Fault] = {
+    "disk full in the middle": Fault(_full_disk, (f"has no room for all data: {_STAYS}{_NO_SPACE}",)),
+    "I/O errors of writes": Fault(_refuses_writes, (f"cannot be written: {_STAYS}{_IO_ERROR}",)),
+    "I/O errors of reads": Fault(
+        _refuses_reads,
+        (f"cannot be read: .*{_IO_ERROR}", "did not end by itself"),
+        status=BUS_ERROR,
+        also=f"cannot be written: {_STAYS}{_IO_ERROR}",  # where something is to be written before that
+    ),
+    "no userfaultfd, --memory": Fault(
+        _with_folder(lambda folder: _over_file(folder, _NO_USERFAULTFD)), ("runs with the memory that it gets",)
+    ),
+    **_by_intent("no userfaultfd", _NO_USERFAULTFD, "for want of the right to wait for page faults", "", ()),
+    "no io_uring, --memory": Fault(_with_folder(lambda folder: _over_file(folder, _NO_IO_URING))),
+    "no mbind, --memory": Fault(_with_folder(lambda folder: _over_file(folder, _NO_POLICIES))),
+    **_by_intent(
+        "no mbind",
+        _NO_POLICIES,
+        _NOT_PLACED,
+        _NOT_PLACED,
+        (*_CALLS_REFUSED, _NOT_PLACED),
+    ),
+    **_by_intent("one node", (), "", "", ()),
+    "read-only /proc, --memory": Fault(_with_folder(lambda folder: _over_file(folder, _READ_ONLY_PROC))),
+    **_by_intent("read-only /proc", _READ_ONLY_PROC, "", "", ()),
 }
 
 
 def faults() -> Measured:
-    """All but being killed: the program's own output as without Terrace, one line where something is wrong."""
+    """The program's own output as without Terrace, and the lines that are documented."""
     if os.geteuid() != 0:
         raise Unavailable("mounts need root")
-    run(["cmake", "--build", "--preset", "release", "--target", "paging_benchmarks", "large_data"])
-    alone, rows, holds = _alone(), [], True
-    for name, (measure, wanted) in FAULTS.items():
-        ended = measure()
-        right = ended.status == 0 and ended.output == alone
-        said = len(ended.lines) == (1 if wanted else 0) and all(wanted in line for line in ended.lines)
-        holds = holds and right and said
-        rows.append(_row(name, right, said, ended))
-    wrong = [row["fault"] for row in rows if not (row["goes_on"] and row["one_line"])]
+    targets = ("paging_benchmarks", "intent_calls", "large_data")
+    run(["cmake", "--build", "--preset", "release", "--target", *targets])
+    alone = {tuple(program): run(program).stdout for program in (PROGRAM, CALLS)}
+    rows = []
+    for name, fault in FAULTS.items():
+        ended = fault.measure()
+        right = ended.status == fault.status and (fault.status != 0 or ended.output == alone[tuple(fault.program)])
+        rows.append(_row(name, right, fault.is_told_by(ended.lines), ended))
+    wrong = [row["fault"] for row in rows if not (row["ends_as_it_should"] and row["says_it"])]
     text = f"{len(rows) - len(wrong)} of {len(rows)}" + (f"; not {', '.join(wrong)}" if wrong else "")
-    return Measured(text, holds, rows)
+    return Measured(text, not wrong, rows)
 
 
 def _row(name: str, right: bool, said: bool, ended: Ended) -> dict[str, Any]:
-    return {"fault": name, "goes_on": right, "one_line": said, "says": " | ".join(ended.lines) or "nothing"}
-
-
-def _left(folder: Path) -> list[str]:
-    """Processes and files of a run that was killed."""
-    processes = subprocess.run(["pgrep", "-f", PROGRAM[0]], text=True, capture_output=True).stdout.split()
-    return [*(f"process {one}" for one in processes), *(one.name for one in folder.iterdir())]
-
-
-def kills() -> Measured:
-    """The program is killed, or the launcher with it, at a random moment.
-
-    A launcher that is killed leaves the journals, so that `terrace merge` can read what was learned until then."""
-    run(["cmake", "--build", "--preset", "release", "--target", "large_data"])
-    draw = random.Random(22)
-    found: list[str] = []
-    with tempfile.TemporaryDirectory(dir=SETTINGS.disk_folder) as name, tempfile.TemporaryDirectory() as profiles:
-        folder = Path(name)
-        for turn in range(KILLS):
-            words = [TERRACE, "run", "--memory", MEMORY, "--spill", folder, "-o", f"{profiles}/{turn}.terrace"]
-            process = subprocess.Popen(
-                [*map(str, words), "--", *PROGRAM],
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-                env={**os.environ, "TMPDIR": profiles},
-            )
-            time.sleep(draw.uniform(0.05, 1.5))
-            if turn % 2 == 0:
-                subprocess.run(["pkill", "-KILL", "-f", f"^{PROGRAM[0]}"], capture_output=True)
-            else:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-            process.wait(timeout=60)
-            time.sleep(0.2)
-            found += [f"turn {turn}: {one}" for one in _left(folder)]
-        journals = list(Path(profiles).glob("terrace-*"))
-        for one in journals:
-            if any(part.stat().st_size > JOURNAL for part in one.iterdir()):
-                found.append(f"{one.name} is large")
-    text = f"{KILLS} kills, {len(found)} things left" + (f": {'; '.join(found[:4])}" if found else "")
-    text += f"; {len(journals)} folders of journals of launchers that were killed, for `terrace merge`"
-    return Measured(text, not found)
+    return {
+        "fault": name,
+        "ends_as_it_should": right,
+        "says_it": said,
+        "status": ended.status,
+        "says": " / ".join(ended.lines) or "nothing",
+    }
 
 
 LINES = [
     Line(
         "faults",
-        "disk full, I/O errors, no userfaultfd, no io_uring, no mbind, read-only /proc: the program goes on with "
-        "the same result, one clear line where something is missing",
+        "disk full, I/O errors, no userfaultfd, no io_uring, no mbind, one node, read-only /proc: the program "
+        "goes on with the same result, one clear line where something is missing; a bus error, and a line, where "
+        "data cannot be read back",
         faults,
     ),
-    Line("killed", "SIGKILL at 50 random moments: nothing is left behind", kills),
 ]

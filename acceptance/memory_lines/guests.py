@@ -70,7 +70,7 @@ def _huge_pages_for_all() -> Iterator[None]:
 
 
 def cost() -> Measured:
-    """terrace_alloc and a touch of each page, against mmap and the same, with pages of one size; nothing spills."""
+    """terrace_alloc and a touch of each page, against mmap and the same: pages of one size. Nothing spills."""
     with tempfile.TemporaryDirectory() as name:
         program = Path(name) / "touch"
         library = BUILD / "src" / "agent"
@@ -101,6 +101,8 @@ LINES = [
     Line("two nodes", "whole programs by intent, page by page", two_nodes),
     Line("stress", "30 minutes of four processes: the kernel's and our account equal, nothing killed", stress),
     Line(
-        "cost", "terrace_alloc and a touch of 4 GiB: at most 10 % over mmap and a touch, small pages and huge", cost
+        "cost",
+        "terrace_alloc and a touch of 4 GiB: at most 10 % over mmap and a touch, small pages and huge",
+        cost,
     ),
 ]

@@ -4,13 +4,15 @@ Virtual time says it: the program, built with the wrappers, runs on a machine wi
 known when it is touched. From one touch to the next a page stays in memory, or is read again; the most that can
 stay gives the fewest bytes that are read, and in the same way the fewest that are written. What the caches hold is
 no touch, so on the real machine it may be more, and never less. Two threads share the loops of one among them: for
-them the same bytes count.
+them the same bytes count. What virtual time itself reads and writes in these runs is kept, too: whether it is what
+the real program does is a line of its own.
 """
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,14 +25,17 @@ MACHINE = "ddr5-nvme"
 
 @dataclass(frozen=True)
 class Least:
-    """Bytes of a whole run."""
+    """Bytes of a whole run: what any schedule moves, and what the simulated one did."""
 
     read: int
     written: int
+    simulated_read: int
+    simulated_written: int
 
 
-def least(program: str, words: Sequence[str], memories: Sequence[int]) -> list[Least]:
-    """For each of these amounts of memory, in bytes. A minute of real time for each second of the program's."""
+def least(program: str, words: Sequence[str], memories: Sequence[int], env: Mapping[str, str]) -> list[Least]:
+    """For each of these amounts of memory, in bytes; `env` is what the real runs have in their environment, too. A
+    minute of real time for each second of the program's."""
     with tempfile.TemporaryDirectory(prefix="terrace-least-") as name:
         folder = Path(name)
         configurations = [
@@ -50,7 +55,8 @@ def least(program: str, words: Sequence[str], memories: Sequence[int]) -> list[L
                 folder / "least.terrace",
                 "--",
                 *command,
-            ]
+            ],
+            env={**os.environ, **env},
         )
         return [_read(folder / f"least.m{number}.terrace") for number in range(len(memories))]
 
@@ -59,4 +65,5 @@ def _read(path: Path) -> Least:
     columns, rows = Store(path).table("spill")
     found = [dict(zip(columns, values, strict=True)) for values in rows]
     last = max(found, key=lambda row: int(row["position"]))
-    return Least(int(last["least_read"]), int(last["least_written"]))
+    wanted = ("least_read", "least_written", "bytes_read", "bytes_written")
+    return Least(*(int(last[column]) for column in wanted))

@@ -37,7 +37,10 @@ DISKS: dict[str, tuple[int, int] | None] = {"as it is": None, "1.0 / 1.7 GB/s": 
 FAR = 3.0  # times what Terrace took: who is farther behind is run once
 WAYS = ("terrace", "swap", "mapping", "mapping, sequential")
 
+STOPPED, KILLED, OTHER_RESULTS = "stopped", "killed", "other results"  # how a run may end, beside its status
 _JSON = '{"schema":'  # how the line of `--json` begins
+# Programs print a checksum over every bit of their results (workloads/common/digest.hpp).
+_DIGEST, _SAYS_DIGEST = {"WORKLOADS_DIGEST": "1"}, "Digest "
 
 
 @dataclass(frozen=True)
@@ -97,9 +100,7 @@ def _same(program: str, output: str) -> str:
     kept = [
         line
         for line in output.splitlines()
-        if not (times and re.search(times, line))
-        and not line.startswith(("terrace:", _JSON))
-        and "second" not in line.lower()
+        if not (times and re.search(times, line)) and not line.startswith(("terrace:", _JSON))
     ]
     return "\n".join(kept)
 
@@ -111,14 +112,18 @@ def _in_memory(program: str, threads: int) -> InMemory:
         command = _command(program, threads)
         # With small pages and with huge ones, as Terrace has them: the faster counts.
         huge = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
-        done = [run_limited(command, 1 << 40, env) for env in ({}, huge, {}, huge, {}, huge)]
-        if any(one.status != 0 for one in done):
-            raise RuntimeError(f"{program}: {done[0].output[-300:]}")
+        done = [run_limited(command, 1 << 40, {**_DIGEST, **env}) for env in ({}, huge, {}, huge, {}, huge)]
+        for one in done:
+            if one.status != 0 or _SAYS_DIGEST not in one.output:
+                raise RuntimeError(f"{program}: status {one.status}: {one.output[-300:]}")
+        outputs = {_same(program, one.output) for one in done}
+        if len(outputs) > 1:
+            raise RuntimeError(f"{program} with {threads} threads has other results in each run")
         seconds = min(sorted(one.seconds for one in kind)[1] for kind in (done[::2], done[1::2]))
         return {
             "seconds": seconds,
             "footprint": max(one.peak for one in done),
-            "output": _same(program, done[0].output),
+            "output": outputs.pop(),
         }
 
     kept = keep_part(f"memory-{program}-{threads}", measure, timed=True)
@@ -132,7 +137,7 @@ def _least(program: str) -> dict[int, tuple[int, Least]]:
     memories = [footprint // ratio for ratio in RATIOS]
     kept = keep_part(
         f"memory-least-{program}",
-        lambda: [asdict(one) for one in least(program, PROGRAMS[program].split(), memories)],
+        lambda: [asdict(one) for one in least(program, PROGRAMS[program].split(), memories, _DIGEST)],
     )
     return {ratio: (memory, Least(**one)) for ratio, memory, one in zip(RATIOS, memories, kept, strict=True)}
 
@@ -165,30 +170,30 @@ def _account(output: str) -> dict[str, Any]:
 
 def _run(way: str, budget: int, command: Sequence[str], timeout: float) -> Run:
     with _way(way, budget, command) as (words, env):
-        return run_limited(words, budget, env, timeout)
+        return run_limited(words, budget, {**_DIGEST, **env}, timeout)
 
 
-def _judged(way: str, case: Case, done: Run, timeout: float, output: str) -> tuple[float, list[str]]:
-    """How long it took, NaN where it went wrong; and what was wrong. Who was stopped took that at least."""
+def _judged(way: str, case: Case, done: Run, timeout: float, output: str) -> tuple[float, str]:
+    """How long it took, and why it did not end as it should ("" where it did). A rival that was stopped, or that
+    the kernel has killed for want of memory, counts as `timeout`; whatever else went wrong has no time (NaN)."""
+    counted = math.nan if way == "terrace" else timeout
     if done.status is None:
-        return (timeout, []) if way != "terrace" else (math.nan, [f"{way}: not done after {timeout:.0f} s"])
+        return counted, STOPPED
     if done.status != 0:
-        why = "killed by the kernel for want of memory, " if done.killed else ""
-        return math.nan, [f"{way}: {why}status {done.status}: {done.output[-200:]}"]
-    return done.seconds, [] if _same(case.program, done.output) == output else [f"{way}: other results"]
+        return (counted, KILLED) if done.killed else (math.nan, f"status {done.status}")
+    return (done.seconds, "") if _same(case.program, done.output) == output else (math.nan, OTHER_RESULTS)
 
 
 def _measure(case: Case) -> dict[str, Any]:
-    """Times by way, medians of turns; the bound."""
+    """Times by way, medians of turns; the bound; what Terrace says of each turn."""
     _built()
     alone = _in_memory(case.program, case.threads)
     budget, fewest = _least(case.program)[case.ratio]
     command = _command(case.program, case.threads)
     limit = DISKS[case.disk]
     seconds: dict[str, list[float]] = {way: [] for way in WAYS}
-    wrong, read, written, peak = [], 0, 0, 0
-    predicted, measured, whole = 0.0, 0.0, 0.0
-    speeds = []
+    failed: dict[str, list[str]] = {way: [] for way in WAYS}
+    wrong, turns, speeds = [], [], []
     with throttled(_folder(), *limit) if limit else contextlib.nullcontext():
         for turn in range(SETTINGS.turns):
             speeds.append(_speed())
@@ -200,14 +205,11 @@ def _measure(case: Case) -> dict[str, Any]:
                 done = _run(way, budget, command, timeout)
                 took, problem = _judged(way, case, done, timeout, alone.output)
                 seconds[way].append(took)
-                wrong += problem
+                if problem:
+                    failed[way].append(problem)
+                    wrong.append(f"{way}: {problem}: {done.output[-200:]}")
                 if way == "terrace":
-                    account = _account(done.output)
-                    read, written = account.get("read_bytes", 0), account.get("written_bytes", 0)
-                    predicted += account.get("predicted_s", 0.0)
-                    measured += account.get("measured_s", 0.0)
-                    whole += done.seconds
-                    peak = max(peak, done.peak)
+                    turns.append(_turn(done))
     speed = {key: sorted(one[key] for one in speeds)[len(speeds) // 2] for key in speeds[0]}
     disk = max(
         fewest.read / speed["read"],
@@ -222,16 +224,34 @@ def _measure(case: Case) -> dict[str, Any]:
         "disk_s": disk,
         "least_read": fewest.read,
         "least_written": fewest.written,
-        "read": read,
-        "written": written,
-        "peak": peak,
-        "predicted_s": predicted,
-        "measured_s": measured,
-        "predicted_share": measured / whole if whole else 0.0,
+        "simulated_read": fewest.simulated_read,
+        "simulated_written": fewest.simulated_written,
+        **{key: _median_turn(turns)[key] for key in ("read", "written")},
+        "peak": max(one["peak"] for one in turns),
+        "turns": turns,
         "speed": speed,
         "wrong": wrong,
+        "failed": {way: ", ".join(dict.fromkeys(reasons)) for way, reasons in failed.items()},
         "seconds": {way: _median(times) for way, times in seconds.items()},
     }
+
+
+def _turn(done: Run) -> dict[str, Any]:
+    """What Terrace says at the end of one of its runs."""
+    account = _account(done.output)
+    return {
+        "seconds": done.seconds,
+        "read": account.get("read_bytes", 0),
+        "written": account.get("written_bytes", 0),
+        "predicted_s": account.get("predicted_s", 0.0),
+        "measured_s": account.get("measured_s", 0.0),
+        "peak": done.peak,
+    }
+
+
+def _median_turn(turns: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The one whose time counts."""
+    return sorted(turns, key=lambda one: float(one["seconds"]))[len(turns) // 2]
 
 
 def _median(times: Sequence[float]) -> float | None:
@@ -253,8 +273,14 @@ def rows(disk: str) -> list[dict[str, Any]]:
     return found
 
 
+def said(row: dict[str, Any], way: str) -> str:
+    """Its seconds; and why it did not end as it should, where it did not."""
+    time, why = row["seconds"][way], row["failed"][way]
+    return f"{time:.1f}" + (f" ({why})" if why else "") if time else f"failed: {why}"
+
+
 def _told(row: dict[str, Any]) -> str:
-    times = ", ".join(f"{way} {time:.1f}" if time else f"{way} failed" for way, time in row["seconds"].items())
+    times = ", ".join(f"{way} {said(row, way)}" for way in WAYS)
     return (
         f"{row['program']} x{row['threads']} {row['ratio']}x {row['disk']}: in memory {row['in_memory_s']:.1f} s, "
         f"bound {row['bound_s']:.1f}, {times}; read {row['read'] / MIB:.0f} of {row['least_read'] / MIB:.0f} MiB, "

@@ -1,9 +1,9 @@
 /* Data by intent through the calls of terrace.h, on a machine that may refuse them.
  *
- *   intent_calls MIB        terrace_alloc of so much, and terrace_apply to a mapping of which the first half is there
+ *   intent_calls MIB    terrace_alloc of so much, and terrace_apply to a mapping of which the first half is there
  *
- * Prints a checksum of both blocks, the same whatever is refused; and on standard error, after "calls: ", why a call
- * did not place its data. acceptance/memory builds and runs it. */
+ * Prints a checksum of both blocks, the same whatever is refused; and on standard error, after "calls: ", why a
+ * call did not place its data. acceptance/memory builds and runs it. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>

@@ -228,7 +228,7 @@ FAULTS: dict[str, Fault] = {
         also=f"cannot be written: {_STAYS}{_IO_ERROR}",  # where something is to be written before that
     ),
     "no userfaultfd, --memory": Fault(
-        _with_folder(lambda folder: _over_file(folder, _NO_USERFAULTFD)), ("runs with the memory that it gets",)
+        _with_folder(lambda folder: _over_file(folder, _NO_USERFAULTFD)), ("which is slower",)
     ),
     **_by_intent("no userfaultfd", _NO_USERFAULTFD, "for want of the right to wait for page faults", "", ()),
     "no io_uring, --memory": Fault(_with_folder(lambda folder: _over_file(folder, _NO_IO_URING))),

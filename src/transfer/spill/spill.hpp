@@ -186,6 +186,7 @@ class Spill final : public SpillEngine {
   bool bring_to_place(ChunkId chunk) noexcept;
   void leave_chunk(ChunkId chunk) noexcept;
   void drop(ChunkId chunk) noexcept;
+  void give_page_back(ChunkId chunk) noexcept;
 
   // Children of fork (spill_fork.cpp).
   bool bring_at_once() noexcept;

@@ -161,6 +161,11 @@ void Spill::drop(ChunkId c) noexcept {
   tell(c);
 }
 
+void Spill::give_page_back(ChunkId c) noexcept {
+  if (chunks_[c].where == Where::quiet && madvise(memory_at(place(c)), k_chunk, MADV_DONTNEED) != 0)
+    madvise(memory_at(place(c)), k_chunk, k_do_not_need_locked);
+}
+
 bool Spill::release_now(ChunkId first, std::size_t count) noexcept {
   const auto end = first + static_cast<ChunkId>(count);
   if (is_retaken(first, end)) return false;
@@ -168,7 +173,11 @@ bool Spill::release_now(ChunkId first, std::size_t count) noexcept {
   for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end; ++block)
     if (block->second.given) take_block_back(block);
   if (is_busy(first, end)) return false;
-  for (auto c = first; c < end; ++c) drop(c);
+  // Before it is on no account: it would count as what has to stay in memory until the caller has done it.
+  for (auto c = first; c < end; ++c) {
+    give_page_back(c);
+    drop(c);
+  }
   const auto from_block = blocks_.lower_bound(first);
   const auto behind = blocks_.lower_bound(end);
   const bool has_file = std::any_of(from_block, behind, [](const auto& one) { return one.second.asked; });
@@ -200,8 +209,7 @@ bool Spill::discard_now(ChunkId first, std::size_t count) noexcept {
   }
   if (is_busy(first, end)) return false;
   for (auto c = first; c < end; ++c) {
-    if (chunks_[c].where == Where::quiet && madvise(memory_at(place(c)), k_chunk, MADV_DONTNEED) != 0)
-      madvise(memory_at(place(c)), k_chunk, k_do_not_need_locked);
+    give_page_back(c);
     drop(c);
   }
   pool_->shrink();

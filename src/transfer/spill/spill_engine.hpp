@@ -42,8 +42,8 @@ class SpillEngine {
 
   // Before the range is handed out.
   virtual void reserve(std::uint64_t address, std::size_t size) noexcept = 0;
-  // Nobody needs what is in the range; it is zero when it is touched again. The caller gives the pages in it back
-  // to the system afterwards.
+  // Nobody needs what is in the range; it is zero when it is touched again. The caller gives back what pages are
+  // left in it afterwards.
   virtual void release(std::uint64_t address, std::size_t size) noexcept = 0;
   // The same, and the range stays in use: it is zero from now on. None of it was left. Rights may be the usual
   // ones.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/error.hpp"
 #include "strategy/spill/next_use.hpp"
@@ -39,13 +40,18 @@ class SpilledHeapTest : public testing::TestWithParam<bool> {
     };
     parts.say = [](const char* sentence) { std::fprintf(stderr, "%s\n", sentence); };
     try {
-      return new SpilledHeap(reserve, parts);
+      static std::vector<SpilledHeap*> living;
+      return living.emplace_back(new SpilledHeap(reserve, parts));
     } catch (const Error& error) {
       if (std::string(error.what()).find("needs Linux") == std::string::npos) throw;
       return nullptr;
     }
   }
-  transfer::SpillCounts& counts_ = *new transfer::SpillCounts{};  // the thread goes on with it
+  static transfer::SpillCounts& living_counts() {
+    static std::vector<transfer::SpillCounts*> living;
+    return *living.emplace_back(new transfer::SpillCounts{});
+  }
+  transfer::SpillCounts& counts_ = living_counts();  // the thread goes on with it
 };
 
 // A disk of 50 TiB, as of a cluster's file system, and one that says that it has no end.

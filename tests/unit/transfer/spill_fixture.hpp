@@ -101,6 +101,13 @@ class SmallFiles {
   rlimit limit_{};
 };
 
+// Sanitizers have memory of their own, which grows: the limit is not what was reckoned with.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool k_knows_memory = false;
+#else
+inline constexpr bool k_knows_memory = true;
+#endif
+
 // Why there is no such memory here; "" where there is. It has to be there for root from Linux 6.8 on.
 inline std::string why_not() {
   try {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "common/clock.hpp"
-#include "common/digest.hpp"
 #include "common/markers.hpp"
 #include "common/npb.hpp"
 #include "mg/charges.hpp"
@@ -119,7 +118,6 @@ int run(const workloads::NpbArguments& arguments) {
   }
   workloads::loop_end();
   const double end = workloads::seconds();
-  workloads::print_digest(u_array, r_array);
 
   const double points = static_cast<double>(problem.side) * problem.side * problem.side;
   const std::string side = std::to_string(problem.side);

@@ -10,9 +10,8 @@ the real program does is a line of its own.
 
 from __future__ import annotations
 
-import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,9 +32,8 @@ class Least:
     simulated_written: int
 
 
-def least(program: str, words: Sequence[str], memories: Sequence[int], env: Mapping[str, str]) -> list[Least]:
-    """For each of these amounts of memory, in bytes; `env` is what the real runs have in their environment, too. A
-    minute of real time for each second of the program's."""
+def least(program: str, words: Sequence[str], memories: Sequence[int]) -> list[Least]:
+    """For each of these amounts of memory, in bytes. A minute of real time for each second of the program's."""
     with tempfile.TemporaryDirectory(prefix="terrace-least-") as name:
         folder = Path(name)
         configurations = [
@@ -56,7 +54,6 @@ def least(program: str, words: Sequence[str], memories: Sequence[int], env: Mapp
                 "--",
                 *command,
             ],
-            env={**os.environ, **env},
         )
         return [_read(folder / f"least.m{number}.terrace") for number in range(len(memories))]
 

@@ -145,7 +145,7 @@ def near_bound(disk: str) -> Measured:
 
 
 def same_results(disk: str) -> Measured:
-    """All that programs print, but times: with a checksum over every bit of their results."""
+    """All that programs print, but times: norms, sums and checks with up to 16 digits."""
     rows = study.rows(disk)
     wrong = [f"{_name(row)}: {one}" for row in rows for one in row["wrong"]]
     own = [one for one in wrong if ": terrace: " in one]
@@ -244,7 +244,7 @@ _JUDGED: dict[str, tuple[str, Callable[[str], Measured]]] = {
     ),
     "never slower": ("in no case slower than swap or a mapping", never_slower),
     "bound": ("within {bound:.0%} of the bound", near_bound),
-    "results": ("the same to the last bit", same_results),
+    "results": ("the same to the last digit that programs print", same_results),
     "loss": ("at most 10 % at 2x where computing leaves room for the disk", small_loss),
     "prediction": (
         "in every case and turn within 15 % of what was measured; at least half of the run's time predicted",

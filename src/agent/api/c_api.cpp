@@ -71,6 +71,18 @@ terrace_status no_orderings(const char* call) {
   return active ? TERRACE_UNSUPPORTED : TERRACE_NOT_ACTIVE;
 }
 
+// Page-aligned; null: there is no memory. Blocks of Terrace's begin with a page and are zeros without being
+// written; others may have what was in them when they were freed.
+void* allocate_zeros(std::size_t size) {
+  void* block = process() && size >= k_page ? calloc(1, size) : nullptr;
+  if (block && reinterpret_cast<std::uint64_t>(block) % k_page == 0) return block;
+  free(block);
+  if (posix_memalign(&block, k_page, size) != 0) return nullptr;
+  const observe::Inside inside;
+  std::memset(block, 0, size);
+  return block;
+}
+
 // -1, and a text, where the machine has no such intent.
 int intent_named(const char* call, const char* name) {
   try {
@@ -87,8 +99,8 @@ terrace_status status_of(const char* call, int error) {
     case 0:
       return TERRACE_OK;
     case ENOMEM:
-      std::snprintf(t_error, sizeof t_error, "%s: no place has room for all of it; the rest is left to the kernel",
-                    call);
+      std::snprintf(t_error, sizeof t_error,
+                    "%s: no place has room for all of it within the budget; the rest is left to the kernel", call);
       return TERRACE_NO_MEMORY;
     case EFAULT:
       std::snprintf(t_error, sizeof t_error, "%s: a part of the range is not mapped, or may not be written", call);
@@ -159,10 +171,8 @@ void* terrace_alloc(size_t size, const char* intent) {
     block = heap->allocate(size, 1, number, agent::OrderedHeap::When::at_once, true, &error);
     if (block) agent::status_of(k_call, error);
   }
-  if (!block && posix_memalign(&block, terrace::k_page, size) != 0) {
-    std::snprintf(agent::t_error, sizeof agent::t_error, "%s: no memory for %zu bytes", k_call, size);
-    return nullptr;
-  }
+  if (!block) block = agent::allocate_zeros(size);
+  if (!block) std::snprintf(agent::t_error, sizeof agent::t_error, "%s: no memory for %zu bytes", k_call, size);
   return block;
 }
 
@@ -219,8 +229,10 @@ terrace_status terrace_forget(void* address) {
 }
 
 const char* terrace_where(const void* address) {
-  if (const auto* const heap = agent::ordered_heap())
+  if (const auto* const heap = agent::ordered_heap()) {
+    const terrace::observe::Inside inside;
     if (const char* const place = heap->where(address)) return place;
+  }
   auto* const here = agent::process();
   return here ? here->runtime->where(address) : nullptr;
 }

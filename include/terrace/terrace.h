@@ -102,11 +102,13 @@ TERRACE_PUBLIC const char* terrace_where(const void* address);
  * intent. Free with terrace_free or free. */
 TERRACE_PUBLIC void* terrace_alloc(size_t size, const char* intent);
 
-/* The whole pages in [address, address+length), private memory of any kind: pages that are there are moved, the
- * others come at once. What is in the range is no longer of any object, and stays where it is put.
- * TERRACE_INVALID: the intent is unknown, no whole page is in the range, or a part is not mapped;
- * TERRACE_NO_MEMORY: there is no room for all of it; TERRACE_UNSUPPORTED: the system does not let all of it be
- * placed, or in virtual time. */
+/* The whole pages in [address, address+length), private memory, but none that Terrace keeps over a file (`terrace
+ * run --memory`): pages that are there are moved, the others come at once. What is in the range is no longer of
+ * any object, and stays where it is put; what is unmapped is on no account any more, and what mremap moves goes
+ * along. TERRACE_INVALID: the intent is unknown, no whole page is in the range, or a part is not mapped;
+ * TERRACE_NO_MEMORY: no place has room for all of it within the job's budget, and the rest is left to the kernel;
+ * TERRACE_UNSUPPORTED: a part is memory over a file, the system does not let all of it be placed, or in virtual
+ * time. */
 TERRACE_PUBLIC terrace_status terrace_apply(void* address, size_t length, const char* intent);
 
 /* What the calling thread allocates from now on (malloc and its sisters, new, Fortran's allocate; blocks of 4 MiB

@@ -4,11 +4,14 @@ if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
   find_package(Threads REQUIRED)
   add_executable(by_intent programs/by_intent.c)
   target_link_libraries(by_intent PRIVATE terrace Threads::Threads)
+  add_executable(intent_ranges intent_ranges.c)
+  target_link_libraries(intent_ranges PRIVATE terrace)
   add_executable(without_call programs/without_call.c)
   terrace_test(intent_test SOURCES intent_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 300)
-  add_dependencies(intent_test terrace_cli terrace by_intent without_call)
+  add_dependencies(intent_test terrace_cli terrace by_intent intent_ranges without_call)
   target_compile_definitions(intent_test PRIVATE TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>"
-    TERRACE_BY_INTENT="$<TARGET_FILE:by_intent>" TERRACE_WITHOUT_CALL="$<TARGET_FILE:without_call>")
+    TERRACE_BY_INTENT="$<TARGET_FILE:by_intent>" TERRACE_INTENT_RANGES="$<TARGET_FILE:intent_ranges>"
+    TERRACE_WITHOUT_CALL="$<TARGET_FILE:without_call>")
   if(TERRACE_GFORTRAN)
     set(program ${CMAKE_CURRENT_BINARY_DIR}/by_intent_fortran)
     set(sources ${PROJECT_SOURCE_DIR}/include/terrace/terrace.f90

@@ -20,16 +20,21 @@ class Intent : public ProgramTest {
     return run(TERRACE_LAUNCHER " run " + std::string(profile ? "-q -o profile.terrace " : "") + options + " -- " +
                words);
   }
+  // On this machine, whose memory is ordinary.
+  [[nodiscard]] Outcome spending(const std::string& budget, const std::string& mode) const {
+    std::filesystem::remove(root_ + "/profile.terrace");
+    return run(TERRACE_LAUNCHER " run -o profile.terrace --budget ddr=" + budget +
+               " -- " TERRACE_INTENT_RANGES " " + mode);
+  }
   static bool has(const Outcome& done, const std::string& text) {
     return done.output.find(text) != std::string::npos;
   }
-  static auto lines_of_terrace(const Outcome& done) {
-    long lines = 0;
-    for (auto at = done.output.find("terrace: "); at != std::string::npos;
-         at = done.output.find("terrace: ", at + 1))
-      ++lines;
-    return lines;
+  static auto count(const Outcome& done, const std::string& text) {
+    long found = 0;
+    for (auto at = done.output.find(text); at != std::string::npos; at = done.output.find(text, at + 1)) ++found;
+    return found;
   }
+  static auto lines_of_terrace(const Outcome& done) { return count(done, "terrace: "); }
 };
 
 constexpr const char* k_program = TERRACE_BY_INTENT " ";
@@ -92,6 +97,57 @@ TEST_F(Intent, WithoutTerraceMemoryIsPlain) {
   const auto apply = run(TERRACE_BY_INTENT " apply 8 bandwidth");
   EXPECT_TRUE(has(apply, "apply: 3; terrace_apply: the program was not started by terrace")) << apply.output;
   EXPECT_TRUE(has(run(TERRACE_BY_INTENT " thread 8 bandwidth"), "intent: 3; "));
+}
+
+// Also where blocks that were written have been freed before.
+TEST_F(Intent, AllocatedMemoryIsZerosWithAndWithoutTerrace) {
+  const std::string words = TERRACE_INTENT_RANGES " zeros";
+  const std::string simulate = TERRACE_LAUNCHER " simulate -q -o simulated.terrace -- ";
+  for (const auto& done : {run(words), with("", words), run(simulate + words)}) {
+    EXPECT_EQ(done.status, 0) << done.output;
+    EXPECT_TRUE(has(done, "zeros\n")) << done.output;
+  }
+}
+
+// Budgets that two mappings of 16 MiB fill: what is given back is on no account, and the closing line says what
+// was there at a time.
+TEST_F(Intent, RangesThatAreGivenBackAreOnNoAccount) {
+  for (const char* mode : {"unmap", "over", "raw"}) {
+    const auto done = spending("36MiB", mode);
+    EXPECT_EQ(done.status, 0) << done.output;
+    EXPECT_EQ(count(done, "apply: 0\n"), 8) << mode << ": " << done.output;
+    EXPECT_EQ(count(done, "applied: "), 8) << done.output;
+    EXPECT_FALSE(has(done, "applied: unknown")) << done.output;
+    // What is mapped over it is an object like others.
+    EXPECT_EQ(has(done, "last: unknown\n"), std::string(mode) != "over") << done.output;
+    EXPECT_TRUE(has(done, "terrace: 16MiB of data by bandwidth: 16MiB in ")) << mode << ": " << done.output;
+  }
+}
+
+TEST_F(Intent, RangesThatAreMovedAreOnTheAccountOnce) {
+  for (const char* mode : {"move", "shrink"}) {
+    const bool moves = std::string(mode) == "move";
+    const auto done = spending("36MiB", mode);
+    EXPECT_EQ(done.status, 0) << done.output;
+    EXPECT_EQ(has(done, "moved: 1\nold: unknown\nend: "), moves) << done.output;
+    EXPECT_FALSE(has(done, "end: unknown")) << done.output;
+    EXPECT_EQ(has(done, "rest: unknown\n"), !moves) << done.output;
+    EXPECT_FALSE(has(done, "new: unknown")) << done.output;
+    EXPECT_TRUE(has(done, "again: 0\nlast: unknown\n")) << done.output;
+    EXPECT_TRUE(
+        has(done, moves ? "terrace: 32MiB of data by bandwidth: " : "terrace: 20MiB of data by bandwidth: "))
+        << done.output;
+  }
+}
+
+TEST_F(Intent, ABudgetThatIsUsedUpIsNoMemory) {
+  const auto done = with("--intent bandwidth --budget ddr=72MiB", TERRACE_INTENT_RANGES " keep");
+  EXPECT_EQ(done.status, 0) << done.output;
+  EXPECT_EQ(count(done, "apply: 0\n"), 4) << done.output;
+  EXPECT_EQ(count(done, "apply: 2\n"), 4) << done.output;
+  EXPECT_TRUE(has(done, "terrace: 128MiB of data by bandwidth: ")) << done.output;
+  EXPECT_TRUE(has(done, "MiB left to the kernel\n")) << done.output;
+  EXPECT_TRUE(has(done, "terrace: places had no room for all data by intent\n")) << done.output;
 }
 
 TEST_F(Intent, WrongNamesAreRefused) {

@@ -1,4 +1,5 @@
-// See ordered_heap.hpp.
+// How memory by intent is filled, at once and after touches; ordered_blocks.cpp has the blocks, ordered_ranges.cpp
+// what is known of where data are. See ordered_heap.hpp.
 #include "agent/heap/ordered_heap.hpp"
 
 #include <sched.h>
@@ -12,6 +13,7 @@
 #include <new>
 #include <utility>
 
+#include "agent/heap/ordered_working.hpp"
 #include "core/error.hpp"
 #include "core/rounding.hpp"
 #include "machine/ordering.hpp"
@@ -22,10 +24,6 @@ namespace {
 
 constexpr unsigned k_most_threads = 4;         // that populate after touches
 constexpr std::uint64_t k_most_chunks = 4096;  // of a block: each that is touched out of order is a mapping
-
-// Blocks that were freed lately: at most so many bytes, and only where a place has so much room above its mark.
-constexpr std::uint64_t k_most_kept = 64ULL << 20;
-constexpr std::uint64_t k_room_to_keep = 8 * k_most_kept;
 
 unsigned threads_here() noexcept {
   const auto processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -39,27 +37,7 @@ std::uint64_t chunk_of(std::uint64_t block_size) noexcept {
   return std::max(share, align_up(block_size / k_most_chunks, k_huge_page));
 }
 
-memory::OrderedFill::Settings settings_with(double mark) {
-  memory::OrderedFill::Settings settings;
-  settings.mark = mark;
-  return settings;
-}
-
 }  // namespace
-
-struct OrderedHeap::Working {
-  Working(OrderedHeap& heap, memory::OrderedCounts* shared)
-      : system(*heap.parts_.machine),
-        fill(*heap.parts_.ledger, system, heap.parts_.machine->places().size(), settings_with(heap.parts_.mark)),
-        counts(shared) {}
-  memory::RegionSpace space;
-  memory::NumaPlaces system;
-  memory::OrderedFill fill;
-  memory::OrderedCounts* counts;  // null: nobody wants to know
-  // Made with the first block that is filled lazily; null where the system has none, and in a child of fork(2).
-  std::atomic<transfer::TouchTraps*> traps{nullptr};
-  bool has_traps = false;  // they were looked for
-};
 
 // Writes down what was placed, and lets threads that wait for it go on.
 class OrderedHeap::Filling final : public memory::OrderedFill::Progress {
@@ -115,22 +93,6 @@ OrderedHeap::Working* OrderedHeap::working() noexcept {
   }
 }
 
-bool OrderedHeap::contains(const void* block) const noexcept {
-  const auto* const here = working_.load(std::memory_order_acquire);
-  return here && here->space.contains(block);
-}
-
-std::size_t OrderedHeap::size_of(const void* block) const noexcept {
-  return contains(block) ? working_.load(std::memory_order_relaxed)->space.find(block).size : 0;
-}
-
-const char* OrderedHeap::where(const void* address) const noexcept {
-  const std::lock_guard guard(mutex_);
-  const auto range = placed_.find(reinterpret_cast<std::uint64_t>(address));
-  if (range.size == 0 || range.place == k_no_place) return nullptr;
-  return parts_.machine->place(range.place).name.c_str();
-}
-
 memory::OrderedFill::Outcome OrderedHeap::fill(std::uint64_t address, std::uint64_t size, int intent,
                                                memory::OrderedFill::Content content, std::size_t left) noexcept {
   auto& here = *working_.load(std::memory_order_acquire);
@@ -144,74 +106,6 @@ memory::OrderedFill::Outcome OrderedHeap::fill(std::uint64_t address, std::uint6
   if (std::int32_t none = 0; outcome.error != 0 && here.counts)
     here.counts->error.compare_exchange_strong(none, outcome.error);
   return outcome;
-}
-
-// Blocks that were freed are kept only where their pages are in nobody's way.
-bool OrderedHeap::has_room(int intent) noexcept {
-  return working()->fill.has_room(k_room_to_keep, orders_[static_cast<std::size_t>(intent)]);
-}
-
-void* OrderedHeap::take_kept(std::size_t size, std::size_t alignment, int intent, When when) noexcept {
-  const std::lock_guard guard(mutex_);
-  const auto kept = kept_.take(size, alignment);
-  if (kept.size == 0) return nullptr;
-  const auto block = freed_.find(kept.address);
-  if (block->second.intent != intent || block->second.when != when) {
-    kept_.keep(kept);
-    return nullptr;
-  }
-  blocks_.insert(freed_.extract(block));
-  return reinterpret_cast<void*>(kept.address);  // NOLINT(performance-no-int-to-ptr)
-}
-
-// And room for one more.
-void OrderedHeap::keep_at_most(std::uint64_t bytes) noexcept {
-  while (true) {
-    KeptBlocks::Block oldest;
-    {
-      const std::lock_guard guard(mutex_);
-      if (kept_.bytes() <= bytes && !kept_.full()) return;
-      oldest = kept_.take_oldest();
-      freed_.erase(oldest.address);
-    }
-    discard(oldest.address, oldest.size);
-  }
-}
-
-void* OrderedHeap::allocate(std::size_t size, std::size_t alignment, int intent, When when, bool zeros,
-                            int* error) noexcept {
-  const auto* const here = working();
-  if (!here || size > here->space.reserved().value) return nullptr;
-  if (!zeros)
-    if (void* const block = take_kept(align_up(size, k_page), alignment, intent, when)) return block;
-  return obtain(size, alignment, {0, intent, when, !zeros, 0}, error);
-}
-
-void* OrderedHeap::obtain(std::size_t size, std::size_t alignment, Block block, int* error) noexcept {
-  auto& here = *working();
-  if (!has_room(block.intent)) keep_at_most(0);
-  void* const got = here.space.allocate(size, alignment);
-  if (!got) return nullptr;
-  const auto found = here.space.find(got);
-  block.size = found.size;
-  int problem = 0;
-  // It is watched before it is known: what is told of a block that was there before begins nothing in this one.
-  if (block.when == When::at_touch) {
-    await_touches(found.address, found.size, block.intent);
-  } else {
-    const auto outcome = fill(found.address, found.size, block.intent, memory::OrderedFill::Content::none);
-    block.left = outcome.left;
-    problem = outcome.error;
-  }
-  if (error) *error = problem;
-  try {
-    const std::lock_guard guard(mutex_);
-    blocks_[found.address] = block;
-  } catch (const std::bad_alloc&) {
-    discard(found.address, found.size);
-    return nullptr;
-  }
-  return got;
 }
 
 // The policy serves where nobody is told of touches: in a forked child, and where the system does not tell.
@@ -277,88 +171,28 @@ void OrderedHeap::touched(std::uint64_t address) noexcept {
   if (const auto block = blocks_.find(of); block != blocks_.end()) block->second.left = outcome.left;
 }
 
-// Waits until nothing in the range is being filled; then it is, by the caller. Throws std::bad_alloc.
-void OrderedHeap::claim(std::uint64_t address, std::uint64_t size) {
-  while (true) {
-    {
-      const std::lock_guard guard(mutex_);
-      auto last = filling_.lower_bound(address + size);
-      if (last == filling_.begin() || (--last)->first + last->second <= address) {
-        filling_.emplace(address, size);
-        return;
-      }
-    }
-    ::syscall(SYS_sched_yield);
-  }
+bool OrderedHeap::is_filling(std::uint64_t address, std::uint64_t size) const noexcept {
+  const auto last = filling_.lower_bound(address + size);
+  if (last == filling_.begin()) return false;
+  const auto& [begin, length] = *std::prev(last);
+  return begin + length > address;
 }
 
-// What was placed there is on no account any more.
-void OrderedHeap::forget(std::uint64_t address, std::uint64_t size) noexcept {
-  std::vector<memory::PlacedRanges::Range> gone;
-  {
+// Waits until nothing in the range is being filled.
+void OrderedHeap::await_filled(std::uint64_t address, std::uint64_t size) noexcept {
+  const auto is = [&] {
     const std::lock_guard guard(mutex_);
-    try {
-      gone = placed_.remove(address, size);
-    } catch (const std::bad_alloc&) {  // it stays on the account
-    }
-    for (const auto& range : gone) count(range, false);
-  }
-  for (const auto& range : gone)
-    if (range.held > 0) parts_.ledger->give(range.place, {range.held});
-}
-
-bool OrderedHeap::release(void* block) noexcept {
-  const auto address = reinterpret_cast<std::uint64_t>(block);
-  decltype(blocks_)::node_type freed;
-  {
-    const std::lock_guard guard(mutex_);
-    freed = blocks_.extract(address);  // from here on touches begin nothing
-  }
-  if (freed.empty()) return false;
-  const auto of = freed.mapped();
-  if (of.size <= k_most_kept && of.left == 0 && of.may_keep && has_room(of.intent)) {
-    keep_at_most(k_most_kept - of.size);
-    const std::lock_guard guard(mutex_);
-    if (!kept_.full() && kept_.bytes() + of.size <= k_most_kept) {
-      kept_.keep({address, of.size});
-      freed_.insert(std::move(freed));
-      return true;
-    }
-  }
-  return discard(address, of.size);
-}
-
-// What is in no list any more.
-bool OrderedHeap::discard(std::uint64_t address, std::uint64_t size) noexcept {
-  auto& here = *working_.load(std::memory_order_acquire);
-  const auto is_filling = [&] {
-    const std::lock_guard guard(mutex_);
-    const auto last = filling_.lower_bound(address + size);
-    return last != filling_.begin() && std::prev(last)->first >= address;
+    return is_filling(address, size);
   };
-  while (is_filling()) ::syscall(SYS_sched_yield);
-  if (auto* const traps = here.traps.load()) traps->forget(address, size);
-  forget(address, size);
-  return here.space.release(reinterpret_cast<void*>(address)) > 0;  // NOLINT(performance-no-int-to-ptr)
+  while (is()) ::syscall(SYS_sched_yield);
 }
 
-int OrderedHeap::apply(std::uint64_t address, std::uint64_t size, int intent) noexcept {
-  auto* const here = working();
-  if (!here) return ENOMEM;
-  try {
-    claim(address, size);
-  } catch (const std::bad_alloc&) {
-    return ENOMEM;
-  }
-  if (auto* const traps = here->traps.load()) traps->forget(address, size);
-  forget(address, size);
-  const auto error = fill(address, size, intent, memory::OrderedFill::Content::some).error;
+// False where a part of the range is being filled; else it is, by the caller. Throws std::bad_alloc.
+bool OrderedHeap::claim(std::uint64_t address, std::uint64_t size) {
   const std::lock_guard guard(mutex_);
-  filling_.erase(address);
-  auto block = blocks_.lower_bound(address + size);
-  while (block != blocks_.begin() && (--block)->first + block->second.size > address)
-    block->second.may_keep = false;
-  return error;
+  if (is_filling(address, size)) return false;
+  filling_.emplace(address, size);
+  return true;
 }
 
 void OrderedHeap::lock() const {

@@ -65,6 +65,21 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   [[nodiscard]] std::size_t size_of(const void* block) const noexcept;
   // Null where the address was not placed.
   [[nodiscard]] const char* where(const void* address) const noexcept;
+  // What is known of the range. Throws std::bad_alloc.
+  using Ranges = std::vector<memory::PlacedRanges::Range>;
+  [[nodiscard]] Ranges placed(std::uint64_t address, std::uint64_t size) const;
+
+  // The program's mappings. Whether apply() may have placed some of the range: takes no lock.
+  [[nodiscard]] bool may_have_applied(std::uint64_t address, std::uint64_t size) const noexcept {
+    return address < applied_end_.load(std::memory_order_relaxed) &&
+           address + size > applied_begin_.load(std::memory_order_relaxed);
+  }
+  // Whole pages that are not mapped any more, or are something else: they are on no account.
+  void unmapped(std::uint64_t address, std::uint64_t size) noexcept;
+  // Around a call that moves a mapping or changes its size: what was placed there is taken out of the list, and
+  // stays on the account; put() has it at its new address, and gives back what is beyond the new size.
+  [[nodiscard]] Ranges lift(std::uint64_t address, std::uint64_t size) noexcept;
+  void put(const Ranges& ranges, std::uint64_t from, std::uint64_t to, std::uint64_t size) noexcept;
 
   // Around fork. In a child nobody waits for touches: what is allocated there lazily is preferred in a place.
   void lock() const;
@@ -90,7 +105,13 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   [[nodiscard]] bool has_room(int intent) noexcept;
   void keep_at_most(std::uint64_t bytes) noexcept;
   bool discard(std::uint64_t address, std::uint64_t size) noexcept;
-  void claim(std::uint64_t address, std::uint64_t size);
+  [[nodiscard]] bool is_filling(std::uint64_t address, std::uint64_t size) const noexcept;
+  void await_filled(std::uint64_t address, std::uint64_t size) noexcept;
+  bool claim(std::uint64_t address, std::uint64_t size);
+  [[nodiscard]] bool is_there(std::uint64_t address, PlaceId place) const noexcept;
+  void note_applied(std::uint64_t address, std::uint64_t size) noexcept;
+  void forget_what_is_gone(std::uint64_t more);
+  void give_back(const Ranges& ranges) noexcept;
   void await_touches(std::uint64_t address, std::uint64_t size, int intent) noexcept;
   void forget(std::uint64_t address, std::uint64_t size) noexcept;
   void count(const memory::PlacedRanges::Range& range, bool more) noexcept;
@@ -108,6 +129,11 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   KeptBlocks kept_;
   std::map<std::uint64_t, std::uint64_t> filling_;  // address and size of what is being filled just now
   memory::PlacedRanges placed_;
+  // All that apply() ever placed is between these.
+  std::atomic<std::uint64_t> applied_begin_{~std::uint64_t{0}};
+  std::atomic<std::uint64_t> applied_end_{0};
+  std::uint64_t applied_since_ = 0;  // bytes since the kernel was asked what is still there,
+  std::uint64_t applied_there_ = 0;  // and what was there then
 };
 
 }  // namespace terrace::agent

@@ -10,8 +10,10 @@
 
 #include "agent/heap/callers.hpp"
 #include "agent/heap/object_registry.hpp"
+#include "agent/heap/ordered_heap.hpp"
 #include "agent/heap/spilled_heap.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "core/rounding.hpp"
 #include "observe/coverage/time_samples.hpp"
 #include "observe/threads/thread.hpp"
 #include "transfer/exchange/holding.hpp"
@@ -57,11 +59,57 @@ void note(Process& here, void* address, std::size_t length) {
   here.objects->add_whole(name_caller(here, name), observe::ObjectKind::mapping, low, length);
 }
 
+// Memory by intent, where terrace_apply() may have placed some of the range.
+OrderedHeap* by_intent(const void* address, std::size_t length) {
+  auto* const heap = ordered_heap();
+  const auto low = reinterpret_cast<std::uint64_t>(address);
+  return heap && observe::t_thread.inside == 0 && heap->may_have_applied(low, page_up(length)) ? heap : nullptr;
+}
+
+// The range is not mapped any more, or is something else.
+void forget_intent(const void* address, std::size_t length) {
+  auto* const heap = by_intent(address, length);
+  if (!heap) return;
+  const observe::OwnTime own;
+  const observe::Inside inside;
+  const auto saved = errno;
+  heap->unmapped(reinterpret_cast<std::uint64_t>(address), page_up(length));
+  errno = saved;
+}
+
+// mremap(); what is placed in the range goes along.
+void* remap(void* address, std::size_t old_length, std::size_t length, int flags, void* to) {
+  auto* const heap = by_intent(address, old_length);
+  const auto low = reinterpret_cast<std::uint64_t>(address);
+  OrderedHeap::Ranges ranges;
+  if (heap) {
+    const observe::Inside inside;
+    ranges = heap->lift(low, page_up(old_length));
+  }
+  transfer::hold_exchanges();
+  void* const got = reinterpret_cast<void*>(syscall(SYS_mremap, address, old_length, length, flags, to));
+  transfer::release_exchanges();
+  const auto saved = errno;
+  if (got != MAP_FAILED) forget_intent(got, length);  // what was there before is gone
+  if (heap) {
+    const observe::Inside inside;
+    if (got == MAP_FAILED)
+      heap->put(ranges, low, low, page_up(old_length));
+    else
+      heap->put(ranges, low, reinterpret_cast<std::uint64_t>(got), page_up(length));
+    ranges = {};
+  }
+  errno = saved;
+  return got;
+}
+
 void* map_for_program(void* address, std::size_t length, int protection, int flags, int file, off_t offset) {
   if ((flags & MAP_FIXED) != 0)
     if (auto* const heap = over_file(address, length)) {
       const auto call = [&] { return heap->map_over(address, length, protection, flags, file, offset); };
-      return answer_of(call) == 0 ? address : MAP_FAILED;
+      const bool mapped = answer_of(call) == 0;
+      if (mapped) forget_intent(address, length);
+      return mapped ? address : MAP_FAILED;
     }
   Process* const here = following();
   if (here && here->spilled && SpilledHeap::takes(length, protection, flags)) {
@@ -73,6 +121,7 @@ void* map_for_program(void* address, std::size_t length, int protection, int fla
     if (taken) return taken;
   }
   void* const got = map(address, length, protection, flags, file, offset);
+  if (got != MAP_FAILED) forget_intent(got, length);
   if (!here || got == MAP_FAILED) return got;
   if ((flags & MAP_FIXED) != 0) forget(*here, got, length);  // what was there before is gone
   const bool private_memory = (flags & MAP_ANONYMOUS) != 0 && (flags & MAP_TYPE) == MAP_PRIVATE;
@@ -102,6 +151,7 @@ TERRACE_EXPORT void* mmap64(void* address, size_t length, int protection, int fl
 }
 
 TERRACE_EXPORT int munmap(void* address, size_t length) noexcept {
+  if (reinterpret_cast<std::uint64_t>(address) % terrace::k_page == 0) agent::forget_intent(address, length);
   if (auto* const heap = agent::over_file(address, length))
     return agent::answer_of([&] { return heap->unmap(address, length); });
   if (auto* const here = agent::following()) agent::forget(*here, address, length);
@@ -155,9 +205,7 @@ TERRACE_EXPORT void* mremap(void* address, size_t old_length, size_t length, int
       const auto call = [&] { return heap->remap_over(address, old_length, length, flags, to); };
       return agent::answer_of(call) == 0 ? to : MAP_FAILED;
     }
-  terrace::transfer::hold_exchanges();
-  auto* const got = reinterpret_cast<void*>(syscall(SYS_mremap, address, old_length, length, flags, to));
-  terrace::transfer::release_exchanges();
+  void* const got = agent::remap(address, old_length, length, flags, to);
   auto* const here = agent::following();
   if (!here || got == MAP_FAILED) return got;
   agent::forget(*here, address, old_length);

@@ -22,6 +22,10 @@ namespace terrace::memory {
 
 namespace {
 
+constexpr int k_mpol_preferred = 1;  // <linux/mempolicy.h>
+constexpr unsigned k_mpol_f_addr = 2;
+constexpr std::size_t k_node_bits = 1024;
+
 constexpr int k_attempts = 16;  // of a call that the kernel says to try again
 
 // A figure of a node's meminfo ("Node 1 MemFree:   1024 kB") in bytes; 0 where there is none.
@@ -141,6 +145,16 @@ int NumaPlaces::where(std::uint64_t address, std::span<PlaceId> places) noexcept
     }
   }
   return 0;
+}
+
+bool NumaPlaces::prefers(std::uint64_t address, PlaceId place) const noexcept {
+  int mode = 0;
+  std::array<std::uint64_t, k_node_bits / 64> nodes{};
+  if (::syscall(SYS_get_mempolicy, &mode, nodes.data(), k_node_bits + 1, address, k_mpol_f_addr) != 0)
+    return errno != EFAULT;
+  if (place == k_no_place) return true;
+  const auto node = static_cast<std::size_t>(nodes_[place].number);
+  return mode == k_mpol_preferred && (nodes[node / 64] >> (node % 64) & 1) != 0;
 }
 
 void NumaPlaces::pause() noexcept {

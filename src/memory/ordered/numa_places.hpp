@@ -23,6 +23,10 @@ class NumaPlaces final : public PlaceSystem {
   int where(std::uint64_t address, std::span<PlaceId> places) noexcept override;
   void pause() noexcept override;
 
+  // Whether the page's memory has the policy that prefer() sets, or, with k_no_place, is mapped at all. Where the
+  // system does not say, it has.
+  [[nodiscard]] bool prefers(std::uint64_t address, PlaceId place) const noexcept;
+
  private:
   struct Node {
     int number = -1;  // -1: none

@@ -123,6 +123,7 @@ bool OrderedFill::settle(Work& work, PlaceId place, std::uint64_t size, std::uin
     return false;
   }
   const bool more = size > reserved && ledger_.take(place, {size - reserved});
+  if (size > reserved && !more) work.note(ENOMEM);  // it is there, and beyond the job's budget
   work.progress.placed({work.at, size, place, more ? size : reserved});
   work.progress.open(work.at, size);
   const bool has_content = work.content == Content::some;
@@ -140,10 +141,10 @@ bool OrderedFill::settle(Work& work, PlaceId place, std::uint64_t size, std::uin
   return true;
 }
 
-// Nothing is populated.
+// Nothing is populated; a place may be preferred.
 void OrderedFill::leave(Work& work, PlaceId place, std::uint64_t size) noexcept {
-  if (place != k_no_place && system_.prefer(work.at, size, place) != 0) place = k_no_place;
-  work.progress.placed({work.at, size, place, 0});
+  if (place != k_no_place) system_.prefer(work.at, size, place);
+  work.progress.placed({work.at, size, k_no_place, 0});
   work.progress.open(work.at, size);
   work.at += size;
 }
@@ -187,6 +188,7 @@ void OrderedFill::take_last_resort(Work& work) noexcept {
     return leave(work, k_no_place, size);
   }
   const auto reserved = reserve(best, size, system_.reserve(best));
+  if (reserved == 0) work.note(ENOMEM);
   if (reserved == 0 || !settle(work, best, reserved, reserved)) leave(work, best, size);
 }
 

@@ -59,6 +59,14 @@ void PlacedRanges::add(const Range& range) {
   ranges_.erase(at);
 }
 
+std::vector<PlacedRanges::Range> PlacedRanges::within(std::uint64_t address, std::uint64_t size) const {
+  std::vector<Range> ranges;
+  if (const auto first = find(address); first.size > 0) ranges.push_back(first);
+  for (auto at = ranges_.upper_bound(address); at != ranges_.end() && at->first < address + size; ++at)
+    ranges.push_back(at->second);
+  return ranges;
+}
+
 PlacedRanges::Range PlacedRanges::find(std::uint64_t address) const noexcept {
   auto at = ranges_.upper_bound(address);
   if (at == ranges_.begin()) return {};

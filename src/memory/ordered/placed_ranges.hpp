@@ -24,6 +24,8 @@ class PlacedRanges {
   void add(const Range& range);
   // What was known of the addresses, and is not any more. Throws std::bad_alloc.
   std::vector<Range> remove(std::uint64_t address, std::uint64_t size);
+  // The ranges that have a part there, whole. Throws std::bad_alloc.
+  [[nodiscard]] std::vector<Range> within(std::uint64_t address, std::uint64_t size) const;
   // The range that holds the address; size 0 when none does.
   [[nodiscard]] Range find(std::uint64_t address) const noexcept;
   // The addresses around this one, between begin and end, of which nothing is known; size 0 where it is in a

@@ -80,6 +80,23 @@ TEST_F(OrderedFillTest, ABudgetIsKept) {
   EXPECT_EQ(pages_on(system, 1), 2000u);
 }
 
+// Nothing is populated beyond all budgets, and it is said.
+TEST_F(OrderedFillTest, BeyondAllBudgetsThereIsNoMemory) {
+  Ledger ledger(*shared_.page, {{1000 * k_page}, {500 * k_page}, {0}});
+  System system(*machine_, 0);
+  OrderedFill fill(ledger, system, k_places, k_settings);
+  Parts parts;
+  const std::array<PlaceId, k_places> order{0, 1, 2};
+  EXPECT_EQ(fill.fill(k_address, 1500 * k_page, order, OrderedFill::Content::none, parts).error, 0);
+  EXPECT_EQ(fill.fill(2 * k_address, 100 * k_page, order, OrderedFill::Content::none, parts).error, ENOMEM);
+  EXPECT_EQ(system.pages.size(), 1500u);
+  // What is there stays.
+  for (std::uint64_t page = 0; page < 100; ++page) system.touch(3 * k_address + page * k_page, 1);
+  EXPECT_EQ(fill.fill(3 * k_address, 100 * k_page, order, OrderedFill::Content::some, parts).error, ENOMEM);
+  EXPECT_EQ(pages_on(system, 1), 600u);
+  EXPECT_EQ(ledger.held(1).value, 500 * k_page);
+}
+
 TEST_F(OrderedFillTest, APlaceThatTheSystemRefusesIsPassedOver) {
   Ledger ledger(*shared_.page, whole());
   System system(*machine_, 0);

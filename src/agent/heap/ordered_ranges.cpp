@@ -1,0 +1,157 @@
+// Ranges that the program names, and what is known of where data are. See ordered_heap.hpp.
+//
+// What the program unmaps or maps over is told by its own calls. The C library unmaps blocks of its own without a
+// call that anybody sees: then the policies that apply() has set are gone, and the kernel says so when it is
+// asked.
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "agent/heap/ordered_heap.hpp"
+#include "agent/heap/ordered_working.hpp"
+#include "core/rounding.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+constexpr std::uint64_t k_few = 4ULL << 20;  // bytes; the kernel is not asked about fewer
+
+}  // namespace
+
+const char* OrderedHeap::where(const void* address) const noexcept {
+  const auto at = reinterpret_cast<std::uint64_t>(address);
+  memory::PlacedRanges::Range range;
+  {
+    const std::lock_guard guard(mutex_);
+    range = placed_.find(at);
+  }
+  if (range.size == 0 || range.place == k_no_place) return nullptr;
+  if (!contains(address) && !is_there(at, range.place)) return nullptr;
+  return parts_.machine->place(range.place).name.c_str();
+}
+
+std::vector<memory::PlacedRanges::Range> OrderedHeap::placed(std::uint64_t address, std::uint64_t size) const {
+  const std::lock_guard guard(mutex_);
+  return placed_.within(address, size);
+}
+
+// Whether the kernel still knows what apply() has told it of the page.
+bool OrderedHeap::is_there(std::uint64_t address, PlaceId place) const noexcept {
+  return working_.load(std::memory_order_acquire)->system.prefers(page_down(address), place);
+}
+
+// What was placed there is on no account any more.
+void OrderedHeap::forget(std::uint64_t address, std::uint64_t size) noexcept { give_back(lift(address, size)); }
+
+OrderedHeap::Ranges OrderedHeap::lift(std::uint64_t address, std::uint64_t size) noexcept {
+  const std::lock_guard guard(mutex_);
+  try {
+    return placed_.remove(address, size);
+  } catch (const std::bad_alloc&) {  // it stays where it is
+    return {};
+  }
+}
+
+void OrderedHeap::give_back(const Ranges& ranges) noexcept {
+  {
+    const std::lock_guard guard(mutex_);
+    for (const auto& range : ranges) count(range, false);
+  }
+  for (const auto& range : ranges)
+    if (range.held > 0) parts_.ledger->give(range.place, {range.held});
+}
+
+void OrderedHeap::put(const Ranges& ranges, std::uint64_t from, std::uint64_t to, std::uint64_t size) noexcept {
+  Ranges gone;
+  try {
+    memory::PlacedRanges lifted;
+    for (const auto& range : ranges) lifted.add(range);
+    auto stay = lifted.remove(from, size);
+    gone = lifted.within(0, ~std::uint64_t{0});
+    const std::lock_guard guard(mutex_);
+    note_applied(to, size);
+    for (auto& range : stay) {
+      range.address = range.address - from + to;
+      placed_.add(range);
+    }
+  } catch (const std::bad_alloc&) {  // what is not known again stays on the account
+  }
+  give_back(gone);
+}
+
+void OrderedHeap::unmapped(std::uint64_t address, std::uint64_t size) noexcept {
+  await_filled(address, size);
+  forget(address, size);
+}
+
+// With the lock.
+void OrderedHeap::note_applied(std::uint64_t address, std::uint64_t size) noexcept {
+  applied_begin_.store(std::min(applied_begin_.load(), address));
+  applied_end_.store(std::max(applied_end_.load(), address + size));
+}
+
+// What of the ranges outside of the heap is gone without anybody's having said so. The kernel is asked again when
+// as much has been applied as was there the last time.
+void OrderedHeap::forget_what_is_gone(std::uint64_t more) {
+  const auto& space = working_.load(std::memory_order_acquire)->space;
+  Ranges ranges;
+  {
+    const std::lock_guard guard(mutex_);
+    applied_since_ += more;
+    if (applied_since_ < std::max(applied_there_, k_few)) return;
+    applied_since_ = 0;
+    const auto begin = applied_begin_.load();
+    if (begin < applied_end_) ranges = placed_.within(begin, applied_end_ - begin);
+  }
+  std::uint64_t there = 0;
+  for (const auto& range : ranges) {
+    if (space.contains(reinterpret_cast<void*>(range.address))) continue;  // NOLINT(performance-no-int-to-ptr)
+    const auto end = range.address + range.size;
+    for (auto at = range.address; at < end;) {
+      const auto size = std::min(align_down(at, k_huge_page) + k_huge_page, end) - at;
+      if (is_there(at, range.place)) {
+        there += size;
+      } else if (claim(at, size)) {
+        if (!is_there(at, range.place)) forget(at, size);
+        const std::lock_guard guard(mutex_);
+        filling_.erase(at);
+      }
+      at += size;
+    }
+  }
+  const std::lock_guard guard(mutex_);
+  applied_there_ = there;
+}
+
+int OrderedHeap::apply(std::uint64_t address, std::uint64_t size, int intent) noexcept {
+  auto* const here = working();
+  if (!here) return ENOMEM;
+  try {
+    forget_what_is_gone(size);
+    while (!claim(address, size)) ::syscall(SYS_sched_yield);
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+  {
+    const std::lock_guard guard(mutex_);
+    note_applied(address, size);
+  }
+  if (auto* const traps = here->traps.load()) traps->forget(address, size);
+  forget(address, size);
+  const auto error = fill(address, size, intent, memory::OrderedFill::Content::some).error;
+  const std::lock_guard guard(mutex_);
+  filling_.erase(address);
+  auto block = blocks_.lower_bound(address + size);
+  while (block != blocks_.begin() && (--block)->first + block->second.size > address)
+    block->second.may_keep = false;
+  return error;
+}
+
+}  // namespace terrace::agent

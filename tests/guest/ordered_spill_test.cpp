@@ -138,18 +138,19 @@ class OrderedSpill : public ::testing::Test {
     }
   }
   // A heap lives as long as its process.
-  [[nodiscard]] OrderedHeap& heap() const {
+  [[nodiscard]] OrderedHeap& heap(InitiatorId initiator = 0) const {
     OrderedHeap::Parts parts;
     parts.machine = &*machine_;
+    parts.initiator = initiator;
     parts.ledger = ledger_.get();
     parts.enter = [] {};
     parts.say = [](const char* sentence) { ADD_FAILURE() << sentence; };
     return *new OrderedHeap(parts);
   }
   // The nodes in the order of an intent, by the machine's own orderings.
-  [[nodiscard]] std::vector<int> order(const std::string& intent) const {
+  [[nodiscard]] std::vector<int> order(const std::string& intent, InitiatorId initiator = 0) const {
     std::vector<int> nodes;
-    for (const auto& one : machine::standings(*machine_, 0, intent))
+    for (const auto& one : machine::standings(*machine_, initiator, intent))
       nodes.push_back(machine_->place(one.place).numa_node);
     return nodes;
   }
@@ -176,12 +177,12 @@ class OrderedSpill : public ::testing::Test {
     for (std::size_t i = 0; i < left.size(); ++i) free[i].expect_at_mark(left[i]);
   }
   static std::vector<Free> free_of(const std::vector<int>& nodes) { return {nodes.begin(), nodes.end()}; }
-  void spill(const std::string& intent, When when) {
-    const auto nodes = order(intent);
-    auto& heap = this->heap();
+  void spill(const std::string& intent, InitiatorId initiator, When when) {
+    const auto nodes = order(intent, initiator);
+    auto& heap = this->heap(initiator);
     const auto size = spilling_size(nodes);
     int error = 0;
-    void* const block = heap.allocate(size, 1, heap.find_intent(intent), when, &error);
+    void* const block = heap.allocate(size, 1, heap.find_intent(intent), when, true, &error);
     ASSERT_NE(block, nullptr);
     EXPECT_EQ(error, 0);
     if (when == When::at_touch) {
@@ -204,14 +205,37 @@ class OrderedSpill : public ::testing::Test {
   long kills_ = 0;
 };
 
-TEST_F(OrderedSpill, BandwidthAtOnce) { spill("bandwidth", When::at_once); }
-TEST_F(OrderedSpill, BandwidthAtTouch) { spill("bandwidth", When::at_touch); }
-TEST_F(OrderedSpill, LatencyAtOnce) { spill("latency", When::at_once); }
-TEST_F(OrderedSpill, LatencyAtTouch) { spill("latency", When::at_touch); }
-TEST_F(OrderedSpill, CapacityAtOnce) { spill("capacity", When::at_once); }
-TEST_F(OrderedSpill, CapacityAtTouch) { spill("capacity", When::at_touch); }
-TEST_F(OrderedSpill, AUsersOwnAtOnce) { spill("mine", When::at_once); }
-TEST_F(OrderedSpill, AUsersOwnAtTouch) { spill("mine", When::at_touch); }
+struct Spill {
+  std::string intent;
+  InitiatorId initiator = 0;
+  std::string core;  // the initiator's name
+  When when = When::at_once;
+};
+
+// All that this machine has.
+std::vector<Spill> spills() {
+  std::vector<Spill> all;
+  const auto machine = machine_here();
+  for (const auto& intent : machine::intents(machine))
+    for (std::size_t i = 0; i < machine.initiators().size(); ++i)
+      for (const auto when : {When::at_once, When::at_touch})
+        all.push_back({intent, static_cast<InitiatorId>(i), machine.initiators()[i].name, when});
+  return all;
+}
+
+class EverySpill : public OrderedSpill, public ::testing::WithParamInterface<Spill> {};
+
+TEST_P(EverySpill, IsInTheOrderingsOrder) {
+  const auto& [intent, initiator, core, when] = GetParam();
+  spill(intent, initiator, when);
+}
+
+std::string name_of(const ::testing::TestParamInfo<Spill>& spill) {
+  const auto& [intent, initiator, core, when] = spill.param;
+  return intent + "_" + core + (when == When::at_once ? "_at_once" : "_at_touch");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EverySpill, ::testing::ValuesIn(spills()), name_of);
 
 // Chunks in random order: each node ends at its mark all the same.
 TEST_F(OrderedSpill, TouchesInAnyOrderFillThePlacesInTheOrderingsOrder) {
@@ -276,7 +300,7 @@ TEST_P(SeveralProcesses, FillAtOnceAndNobodyPassesAMark) {
     constexpr std::size_t k_part = std::size_t{24} << 20;
     for (std::size_t at = 0; at < share; at += k_part) {
       const auto size = std::min(k_part, share - at);
-      void* const block = heap.allocate(size, 1, heap.find_intent("bandwidth"), GetParam(), &error);
+      void* const block = heap.allocate(size, 1, heap.find_intent("bandwidth"), GetParam(), true, &error);
       if (!block || error != 0) ::_exit(1);
       touch(block, size);
       const auto pages = kernel_nodes(reinterpret_cast<std::uint64_t>(block), size / k_page);
@@ -324,7 +348,7 @@ TEST_F(OrderedSpill, BehindAllMarksMemoryIsStillThere) {
   const auto size = static_cast<std::size_t>(pages + more) * k_page;
   auto& heap = this->heap();
   int error = 0;
-  void* const block = heap.allocate(size, 1, heap.find_intent("bandwidth"), When::at_once, &error);
+  void* const block = heap.allocate(size, 1, heap.find_intent("bandwidth"), When::at_once, true, &error);
   EXPECT_EQ(error, 0);
   touch(block, size);
   const auto found = kernel_nodes(reinterpret_cast<std::uint64_t>(block), size / k_page);

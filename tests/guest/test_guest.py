@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import signal
@@ -52,7 +53,13 @@ def test_the_kernel_gives_huge_pages(guest):
 
 
 def test_ordered_spill_page_by_page(guest):
+    """Every intent, eagerly and at touch."""
     assert guest.status("ordered") == 0, guest.text("ordered")
+    spilled = re.findall(
+        r"^\[       OK \] All/EverySpill\S*/([a-z]+)_cores0_at_(once|touch)", guest.text("ordered"), re.M
+    )
+    intents = ("bandwidth", "latency", "capacity", "normal", "mine")
+    assert sorted(spilled) == sorted(itertools.product(intents, ("once", "touch")))
     assert "SKIPPED" not in guest.text("ordered")
 
 

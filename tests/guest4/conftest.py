@@ -83,7 +83,7 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Results:
         vm.parse_nodes(",".join(NODES)),
         cwd=HERE,
         out=folder,
-        timeout=400,
+        timeout=600,
     )
     assert status == 0, output
     return Results(folder)

@@ -1,7 +1,7 @@
-// Random stress of real memory: four processes allocate, touch, move and free under one ledger, all places nearly
-// full. Every few seconds they stop, and the accounts have to be equal: each process's own, the ledger's, the
-// kernel's of each page, and what the kernel says of each node. At the end all is given back and nobody was
-// killed.
+// Random stress of real memory: four processes allocate, touch, move and free under one ledger, which lets them
+// have seven tenths of what each node has free; a third of the steps are of data by intent. Every few seconds they
+// stop, and the accounts have to be equal: each process's own, the ledger's, the kernel's of each page, and what
+// the kernel says of each node. At the end all is given back and nobody was killed.
 //
 //   stress SECONDS [SEED]     exit status 1 when an account differs, data is damaged or somebody was killed
 #include <signal.h>
@@ -137,10 +137,12 @@ class Stress {
     const memory::MappedPage page(file_->path(), memory::MappedPage::Rights::write);
     auto& report = account_->reports[index];
     report.process = ::getpid();
+    memory::Ledger ledger(page.page(), budget_);
+    StressIntents intents(machine_, ledger, static_cast<InitiatorId>(index % machine_.initiators().size()));
     std::unique_ptr<StressWorker> worker;
     for (std::uint64_t round = 1;; ++round) {
       if (!worker)
-        worker = std::make_unique<StressWorker>(machine_, page.page(), budget_, seed_ * 1000 + round * 10 + index);
+        worker = std::make_unique<StressWorker>(machine_, ledger, intents, seed_ * 1000 + round * 10 + index);
       while (account_->called < round && !account_->ending) worker->work(report);
       const bool ending = account_->ending;
       if (ending) worker->free_all();
@@ -227,12 +229,22 @@ class Stress {
       sum.in_parts += one.in_parts;
       if (one.last_error != 0) sum.last_error = one.last_error;
       sum.freed += one.freed;
+      sum.intent_ranges += one.intent_ranges;
+      sum.intent_no_room += one.intent_no_room;
+      sum.intent_freed += one.intent_freed;
+      sum.intent_touched += one.intent_touched;
+      sum.intent_applied += one.intent_applied;
+      sum.intent_refused += one.intent_refused;
     }
     std::printf("%" PRIu64 " rounds: %" PRIu64 " objects, %" PRIu64 " without room, %" PRIu64 " freed; %" PRIu64
                 " pages touched; %" PRIu64 " chunks moved, %" PRIu64 " without room, %" PRIu64
                 " refused by the system (%s), %" PRIu64 " in parts\n",
                 round_, sum.allocated, sum.without_room, sum.freed, sum.touched, sum.moved, sum.no_room,
                 sum.refused, sum.last_error != 0 ? std::strerror(sum.last_error) : "-", sum.in_parts);
+    std::printf("by intent: %" PRIu64 " ranges, %" PRIu64 " without room, %" PRIu64 " freed; %" PRIu64
+                " pages touched; %" PRIu64 " applied, %" PRIu64 " refused by the system\n",
+                sum.intent_ranges, sum.intent_no_room, sum.intent_freed, sum.intent_touched, sum.intent_applied,
+                sum.intent_refused);
     for (std::size_t place = 0; place < budget_.size(); ++place)
       std::printf("%s: %s of %s held at the end, %s beside\n", machine_.places()[place].name.c_str(),
                   format(Bytes{total(&StressReport::kernel, place)}).c_str(), format(budget_[place]).c_str(),

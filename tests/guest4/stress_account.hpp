@@ -12,13 +12,16 @@ inline constexpr std::size_t k_stress_processes = 4;
 
 struct StressReport {
   std::int32_t process = 0;
-  std::int32_t last_error = 0;                          // of a move that the system refused
+  std::int32_t last_error = 0;                          // of what the system refused
   std::array<std::uint64_t, k_stress_places> held{};    // bytes, by what the process knows of its chunks
   std::array<std::uint64_t, k_stress_places> kernel{};  // by the kernel's answer for each page
   std::array<std::uint64_t, k_stress_places>
       beside{};  // of the process's region, in no object: rests of huge pages
   std::uint64_t allocated = 0, without_room = 0, touched = 0, moved = 0, freed = 0;
-  std::uint64_t no_room = 0;    // moves that the ledger refused
+  // By intent: ranges that were made, freed, and given back for want of room or since the system refused.
+  std::uint64_t intent_ranges = 0, intent_freed = 0, intent_no_room = 0, intent_refused = 0;
+  std::uint64_t intent_touched = 0, intent_applied = 0;  // pages; ranges, a part of them each
+  std::uint64_t no_room = 0;                             // moves that the ledger refused
   std::uint64_t refused = 0;    // that the system refused, as it does with pages that somebody holds for a moment
   std::uint64_t in_parts = 0;   // chunks that such a move left on two places, until they were moved again
   std::uint64_t misplaced = 0;  // pages that are elsewhere than their chunk

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "memory/numa_node.hpp"
-#include "support/real_memory.hpp"
+#include "stress_nodes.hpp"
 
 namespace terrace::tests {
 
@@ -31,24 +31,18 @@ Bytes free_memory(void* context, PlaceId place) {
   return Bytes{std::max(kib << 10, k_left_free) - k_left_free};
 }
 
-// The kernel's answer for pages that are there: it says ENOENT of one that it is moving itself, for compaction.
-std::vector<int> settled_nodes(std::uint64_t address, std::size_t pages) {
-  auto nodes = kernel_nodes(address, pages);
-  for (int attempt = 0; attempt < k_attempts && std::ranges::count(nodes, -ENOENT) > 0; ++attempt) {
-    ::usleep(1000);
-    nodes = kernel_nodes(address, pages);
-  }
-  return nodes;
-}
-
 }  // namespace
 
-StressWorker::StressWorker(const machine::Machine& machine, memory::LedgerPage& page,
-                           const machine::Budget& budget, std::uint64_t seed)
-    : machine_(machine), ledger_(page, budget), random_(seed) {}
+StressWorker::StressWorker(const machine::Machine& machine, memory::Ledger& ledger, StressIntents& intents,
+                           std::uint64_t seed)
+    : machine_(machine), ledger_(ledger), intents_(intents), random_(seed) {}
 
 void StressWorker::work(StressReport& report) {
-  for (int step = 0; step < 16; ++step) {
+  for (int step = 0; step < 24; ++step) {
+    if (below(3) == 0) {
+      intents_.step(report, random_);
+      continue;
+    }
     const auto what = below(10);
     if (objects_.empty() || (what < 3 && objects_.size() < k_most_objects)) {
       allocate(report);
@@ -187,16 +181,20 @@ void StressWorker::count(StressReport& report) {
       }
     }
   }
-  if (end_ == 0) return;
-  const auto nodes = settled_nodes(space_.base(), (end_ - space_.base()) / k_page);
-  for (std::size_t i = 0; i < places.size(); ++i)
-    report.beside.at(i) =
-        static_cast<std::uint64_t>(std::count(nodes.begin(), nodes.end(), places[i].numa_node)) * k_page -
-        report.kernel.at(i);
+  report.beside.fill(0);
+  if (end_ > 0) {
+    const auto nodes = settled_nodes(space_.base(), (end_ - space_.base()) / k_page);
+    for (std::size_t i = 0; i < places.size(); ++i)
+      report.beside.at(i) =
+          static_cast<std::uint64_t>(std::count(nodes.begin(), nodes.end(), places[i].numa_node)) * k_page -
+          report.kernel.at(i);
+  }
+  intents_.count(report, random_);
 }
 
 void StressWorker::free_all() {
   while (!objects_.empty()) release(objects_.size() - 1);
+  intents_.free_all();
 }
 
 }  // namespace terrace::tests

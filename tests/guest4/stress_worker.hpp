@@ -1,5 +1,6 @@
 // One process of the stress: at random it allocates, touches, moves and frees, through the provider, the mover and
-// the ledger that a program under Terrace has. What it writes it finds again, or counts as damaged.
+// the ledger that a program under Terrace has; a third of its steps are of data by intent. What it writes it finds
+// again, or counts as damaged.
 #pragma once
 
 #include <chrono>
@@ -10,6 +11,7 @@
 #include "memory/provider.hpp"
 #include "memory/region_space.hpp"
 #include "stress_account.hpp"
+#include "stress_intents.hpp"
 #include "transfer/move_queue.hpp"
 
 namespace terrace::tests {
@@ -27,7 +29,7 @@ class SteadyClock final : public Clock {
 
 class StressWorker {
  public:
-  StressWorker(const machine::Machine& machine, memory::LedgerPage& page, const machine::Budget& budget,
+  StressWorker(const machine::Machine& machine, memory::Ledger& ledger, StressIntents& intents,
                std::uint64_t seed);
   ~StressWorker() { free_all(); }
   StressWorker(const StressWorker&) = delete;
@@ -59,7 +61,8 @@ class StressWorker {
 
   const machine::Machine& machine_;
   SteadyClock clock_;
-  memory::Ledger ledger_;
+  memory::Ledger& ledger_;
+  StressIntents& intents_;
   memory::RegionSpace space_;
   memory::ChunkTable chunks_;
   memory::ProvidersByPlace provider_{machine_, chunks_};

@@ -178,7 +178,6 @@ bool OrderedHeap::is_filling(std::uint64_t address, std::uint64_t size) const no
   return begin + length > address;
 }
 
-// Waits until nothing in the range is being filled.
 void OrderedHeap::await_filled(std::uint64_t address, std::uint64_t size) noexcept {
   const auto is = [&] {
     const std::lock_guard guard(mutex_);

@@ -74,6 +74,8 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
     return address < applied_end_.load(std::memory_order_relaxed) &&
            address + size > applied_begin_.load(std::memory_order_relaxed);
   }
+  // Waits until nothing in the range is being filled.
+  void await_filled(std::uint64_t address, std::uint64_t size) noexcept;
   // Whole pages that are not mapped any more, or are something else: they are on no account.
   void unmapped(std::uint64_t address, std::uint64_t size) noexcept;
   // Around a call that moves a mapping or changes its size: what was placed there is taken out of the list, and
@@ -106,7 +108,6 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   void keep_at_most(std::uint64_t bytes) noexcept;
   bool discard(std::uint64_t address, std::uint64_t size) noexcept;
   [[nodiscard]] bool is_filling(std::uint64_t address, std::uint64_t size) const noexcept;
-  void await_filled(std::uint64_t address, std::uint64_t size) noexcept;
   bool claim(std::uint64_t address, std::uint64_t size);
   [[nodiscard]] bool is_there(std::uint64_t address, PlaceId place) const noexcept;
   void note_applied(std::uint64_t address, std::uint64_t size) noexcept;

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "machine/discover/discovery.hpp"
+#include "memory/ordered/numa_places.hpp"
 #include "memory/provider.hpp"
 #include "stress_worker.hpp"
 #include "support/real_memory.hpp"
@@ -88,6 +89,29 @@ class Balancing : public ::testing::Test {
   memory::ProvidersByPlace provider_{machine_, chunks_};
   transfer::MoveQueue mover_{machine_, chunks_, ledger_, clock_};
 };
+
+// Pages that wait for a touch are there, small ones and huge ones, whatever the kernel says of them.
+TEST_F(Balancing, WhatWaitsForATouchIsPlacedByIntent) {
+  run_on(discovered_.processors[0].front());
+  for (const int advice : {MADV_NOHUGEPAGE, MADV_HUGEPAGE}) {
+    const Mapping map(k_pages * k_page, k_huge_page);
+    ASSERT_EQ(madvise(map.page(0), k_pages * k_page, advice), 0);
+    map.touch(0, k_pages);
+    ASSERT_EQ(mapped_on_node(map, node_), k_pages);
+    const auto waiting = [&] {
+      const auto nodes = kernel_nodes(map.address(), k_pages);
+      return std::count_if(nodes.begin(), nodes.end(), [](int node) { return node < 0; });
+    };
+    // The kernel looks for them while their process works.
+    for (int round = 0; round < k_rounds && waiting() < static_cast<long>(k_pages) / 2; ++round)
+      for (int i = 0; i < 1'000'000; ++i) __asm__ volatile("");
+    EXPECT_GE(waiting(), static_cast<long>(k_pages) / 2) << "this test shows nothing";
+    std::vector<PlaceId> places(k_pages);
+    memory::NumaPlaces system(machine_);
+    ASSERT_EQ(system.where(map.address(), places), 0);
+    EXPECT_EQ(std::count(places.begin(), places.end(), home_), static_cast<long>(k_pages));
+  }
+}
 
 TEST_F(Balancing, WhatWasPlacedStaysWhileTheKernelMovesTheRest) {
   run_on(discovered_.processors[0].front());

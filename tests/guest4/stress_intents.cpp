@@ -176,7 +176,7 @@ void StressIntents::count(StressReport& report, std::mt19937_64& random) {
       if (part.held == 0) continue;  // left to the kernel, and not touched
       const auto from = std::max(part.address, range.address());
       const auto to = std::min(part.address + part.size, end);
-      const auto nodes = settled_nodes(from, (to - from) / k_page);
+      const auto nodes = settled_nodes(from, (to - from) / k_page, true);
       report.held.at(part.place) += part.held == part.size ? to - from : part.held;
       report.misplaced += nodes.size() - on(nodes, part.place);
       for (std::size_t place = 0; place < places.size(); ++place) {

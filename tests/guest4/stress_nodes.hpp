@@ -12,11 +12,18 @@
 
 namespace terrace::tests {
 
-// The kernel's answer for pages that are there: it says ENOENT of one that it is moving itself, for compaction.
-inline std::vector<int> settled_nodes(std::uint64_t address, std::size_t pages) {
+// The kernel's answer for pages that are there: it says of one that it is moving itself, for compaction, that it
+// is not. `present`: all are, and one that waits for the touch by which NUMA balancing learns who uses it is
+// touched.
+inline std::vector<int> settled_nodes(std::uint64_t address, std::size_t pages, bool present = false) {
   constexpr int k_attempts = 20;
+  const auto is_absent = [](int node) { return node == -ENOENT || node == -EFAULT; };
   auto nodes = kernel_nodes(address, pages);
-  for (int attempt = 0; attempt < k_attempts && std::ranges::count(nodes, -ENOENT) > 0; ++attempt) {
+  for (int attempt = 0; attempt < k_attempts; ++attempt) {
+    if (std::ranges::count(nodes, -ENOENT) == 0 && !(present && std::ranges::any_of(nodes, is_absent))) break;
+    for (std::size_t i = 0; present && i < pages; ++i)
+      if (is_absent(nodes[i]))
+        (void)*reinterpret_cast<volatile char*>(address + i * k_page);  // NOLINT(performance-no-int-to-ptr)
     ::usleep(1000);
     nodes = kernel_nodes(address, pages);
   }

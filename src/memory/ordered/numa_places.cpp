@@ -2,6 +2,7 @@
 #include "memory/ordered/numa_places.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +18,10 @@
 
 #include "core/rounding.hpp"
 #include "memory/numa_node.hpp"
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22  // <linux/mman.h>, since Linux 5.14
+#endif
 
 namespace terrace::memory {
 
@@ -86,6 +91,43 @@ std::uint64_t kernel_reserve(int node) {
   return pages * k_page;
 }
 
+// For each page whether it has content, in memory or swapped out (Documentation/admin-guide/mm/pagemap.rst). False
+// where the kernel does not tell.
+bool query_content(std::uint64_t address, std::span<std::uint64_t> entries) noexcept {
+  const auto file =
+      static_cast<int>(::syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0));
+  if (file < 0) return false;
+  const auto size = static_cast<long>(entries.size_bytes());
+  const auto got = ::syscall(SYS_pread64, file, entries.data(), size, address / k_page * sizeof entries[0]);
+  ::syscall(SYS_close, file);
+  return got == size;
+}
+
+// Nodes of at most 512 pages, a negative errno value for each that has none. The kernel says of a page that it is
+// absent while it moves it itself, and, before Linux 6.6, while it waits for the touch by which NUMA balancing
+// learns who uses it. Such a page has content: it is read, which ends either, and asked again. (The page of zeros
+// stays absent.)
+int query_present(std::uint64_t address, std::span<int> nodes) noexcept {
+  constexpr std::uint64_t k_has_content = 3ULL << 62;
+  constexpr int k_reads = 3;
+  std::array<std::uint64_t, 512> entries;
+  const auto waits = [&](std::size_t i) { return is_absent(nodes[i]) && (entries[i] & k_has_content) != 0; };
+  for (int attempt = 0;; ++attempt) {
+    if (const auto error = query_pages(address, nodes); error != 0) return error;
+    if (attempt == k_reads || std::ranges::none_of(nodes, is_absent)) return 0;
+    if (!query_content(address, std::span(entries).first(nodes.size()))) return 0;
+    bool some = false;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const auto first = i;
+      while (i < nodes.size() && waits(i)) ++i;
+      if (i == first) continue;
+      some = true;
+      ::syscall(SYS_madvise, address + first * k_page, (i - first) * k_page, MADV_POPULATE_READ);
+    }
+    if (!some) return 0;
+  }
+}
+
 template <class Call>
 int until_done(Call call) noexcept {
   int error = 0;
@@ -112,6 +154,8 @@ int NumaPlaces::prefer(std::uint64_t address, std::uint64_t size, PlaceId place)
   return prefer_node(address, size, nodes_[place].number);
 }
 
+void NumaPlaces::forget(std::uint64_t address, std::uint64_t size) noexcept { forget_preference(address, size); }
+
 int NumaPlaces::populate(std::uint64_t address, std::uint64_t size) noexcept {
   return until_done([&] { return memory::populate(address, size); });
 }
@@ -125,6 +169,8 @@ int NumaPlaces::bring(std::uint64_t address, std::uint64_t size, PlaceId place) 
     const auto count = std::min<std::uint64_t>(pages.size(), (size - at) / k_page);
     for (std::size_t i = 0; i < count; ++i)
       pages[i] = reinterpret_cast<void*>(address + at + i * k_page);  // NOLINT(performance-no-int-to-ptr)
+    // None begins to wait from now on: they have a policy.
+    query_present(address + at, std::span(where).first(count));
     const auto error =
         move_pages_to(std::span(pages).first(count), nodes_[place].number, std::span(where).first(count));
     if (result == 0) result = error;
@@ -137,7 +183,7 @@ int NumaPlaces::where(std::uint64_t address, std::span<PlaceId> places) noexcept
   for (std::size_t at = 0; at < places.size(); at += nodes.size()) {
     const auto count = std::min(nodes.size(), places.size() - at);
     const auto some = std::span(nodes).first(count);
-    if (const auto error = query_pages(address + at * k_page, some); error != 0) return error;
+    if (const auto error = query_present(address + at * k_page, some); error != 0) return error;
     for (std::size_t i = 0; i < count; ++i) {
       const auto found = std::ranges::find(nodes_, nodes[i], &Node::number);
       places[at + i] =

@@ -18,6 +18,7 @@ class NumaPlaces final : public PlaceSystem {
   [[nodiscard]] std::uint64_t reserve(PlaceId place) const noexcept override { return nodes_[place].reserve; }
   [[nodiscard]] std::uint64_t free(PlaceId place) noexcept override;
   int prefer(std::uint64_t address, std::uint64_t size, PlaceId place) noexcept override;
+  void forget(std::uint64_t address, std::uint64_t size) noexcept override;
   int populate(std::uint64_t address, std::uint64_t size) noexcept override;
   int bring(std::uint64_t address, std::uint64_t size, PlaceId place) noexcept override;
   int where(std::uint64_t address, std::span<PlaceId> places) noexcept override;

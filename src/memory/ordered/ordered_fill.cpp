@@ -122,6 +122,8 @@ bool OrderedFill::settle(Work& work, PlaceId place, std::uint64_t size, std::uin
     ledger_.give(place, {reserved});
     return false;
   }
+  // Else a huge page may cover the next part as well, where an older policy of that is the same.
+  if (size < work.batch) system_.forget(work.at + size, work.batch - size);
   const bool more = size > reserved && ledger_.take(place, {size - reserved});
   if (size > reserved && !more) work.note(ENOMEM);  // it is there, and beyond the job's budget
   work.progress.placed({work.at, size, place, more ? size : reserved});

@@ -19,6 +19,8 @@ class PlaceSystem {
   // Each of these returns 0 or an errno value. What is touched in the range from now on comes from the place, or,
   // where that is exhausted, from another one.
   virtual int prefer(std::uint64_t address, std::uint64_t size, PlaceId place) noexcept = 0;
+  // No place is preferred any more.
+  virtual void forget(std::uint64_t /*address*/, std::uint64_t /*size*/) noexcept {}
   // All pages of the range are there afterwards.
   virtual int populate(std::uint64_t address, std::uint64_t size) noexcept = 0;
   // Pages of the range that are there reside on the place afterwards, as far as the system can move them.

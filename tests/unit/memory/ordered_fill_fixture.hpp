@@ -70,7 +70,14 @@ class System final : public PlaceSystem {
     for (auto at = address; at < address + size; at += k_page) policy[at] = place;
     return 0;
   }
+  void forget(std::uint64_t address, std::uint64_t size) noexcept override {
+    for (auto at = address; at < address + size; at += k_page) policy.erase(at);
+  }
   int populate(std::uint64_t address, std::uint64_t size) noexcept override {
+    // A huge page may cover what follows in the batch and has the same policy.
+    const auto next = policy.find(address + size);
+    if ((address + size) % k_batch != 0 && next != policy.end() && !pages.contains(address + size))
+      if (next->second == policy.at(address)) ++goes_too_far;
     for (auto at = address; at < address + size; at += k_page) {
       if (pages.contains(at)) continue;
       if (at % (16 * k_page) == 0) ::sched_yield();
@@ -120,6 +127,7 @@ class System final : public PlaceSystem {
   }
 
   std::map<std::uint64_t, PlaceId> policy, pages;
+  int goes_too_far = 0;
   PlaceId refuses = k_no_place;
   std::function<void()> on_pause;
 

@@ -80,6 +80,26 @@ TEST_F(OrderedFillTest, ABudgetIsKept) {
   EXPECT_EQ(pages_on(system, 1), 2000u);
 }
 
+// Blocks that were freed leave their policies behind.
+TEST_F(OrderedFillTest, AnOlderPolicyIsForgottenWhereABatchIsDivided) {
+  auto budget = whole();
+  budget[0] = {(k_batch / k_page * 3 / 2) * k_page};
+  Ledger ledger(*shared_.page, budget);
+  System system(*machine_, 0);
+  OrderedFill fill(ledger, system, k_places, k_settings);
+  const std::array<PlaceId, k_places> order{0, 1, 2};
+  for (const auto content : {OrderedFill::Content::none, OrderedFill::Content::some}) {
+    Parts parts;
+    const auto address = k_address * (content == OrderedFill::Content::none ? 1 : 2);
+    system.prefer(address, 4 * k_batch, 0);
+    EXPECT_EQ(fill.fill(address, 4 * k_batch, order, content, parts).error, 0);
+    ASSERT_EQ(parts.all.front().place, 0);
+    EXPECT_EQ(system.goes_too_far, 0);
+    EXPECT_TRUE(system.policy.contains(address + 4 * k_batch - k_page));
+    for (const auto& part : parts.all) ledger.give(part.place, {part.held});
+  }
+}
+
 // Nothing is populated beyond all budgets, and it is said.
 TEST_F(OrderedFillTest, BeyondAllBudgetsThereIsNoMemory) {
   Ledger ledger(*shared_.page, {{1000 * k_page}, {500 * k_page}, {0}});

@@ -244,7 +244,8 @@ void run_histories(unsigned first_seed, int count, bool scribbles) {
     History history(first_seed + static_cast<unsigned>(number), scribbles);
     history.run();
     const auto& account = history.account();
-    ASSERT_EQ(account.passed.load(), 0) << "history " << number << ": more was handed out than there is";
+    ASSERT_EQ(account.passed.load(), 0) << "history " << number << ": more was handed out than the budget";
+    ASSERT_EQ(account.overfull.load(), 0) << "history " << number << ": more was reserved than there is";
     taken += account.taken;
     populated += account.populated;
     stated += account.stated;

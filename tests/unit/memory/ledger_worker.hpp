@@ -25,7 +25,8 @@ struct Account {
   std::array<std::atomic<std::uint64_t>, k_places> most;      // that was ever handed out
   std::array<std::atomic<int>, k_workers> paused;
   std::atomic<int> ends;
-  std::atomic<int> passed;  // budgets, or what there is
+  std::atomic<int> passed;    // budgets
+  std::atomic<int> overfull;  // more was reserved than there is
   std::atomic<std::uint64_t> taken, populated, stated, refused, scribbles, taken_after_scribbles;
 
   static std::uint64_t of(std::uint64_t word, std::size_t worker) { return word >> (16 * worker) & 0xffff; }
@@ -99,7 +100,7 @@ class Worker {
   }
   void reserve(std::uint64_t count) {
     if (!asked(ledger_.reserve(place_, {count * k_unit}, {Account::free, &account_}), count, waiting_)) return;
-    if (Account::add(account_.reserved[place_], number_, count) > k_there_is[place_]) ++account_.passed;
+    if (Account::add(account_.reserved[place_], number_, count) > k_there_is[place_]) ++account_.overfull;
   }
   void populate(std::uint64_t most) {
     const auto count = std::min(most, waiting_[place_]);

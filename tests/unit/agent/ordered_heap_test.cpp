@@ -21,18 +21,36 @@ namespace {
 using When = OrderedHeap::When;
 constexpr std::size_t k_mib = std::size_t{1} << 20;
 
+// A heap and what it works on. As in a program they live as long as the process: its threads are never told to
+// end.
+struct Living {
+  explicit Living(std::vector<Bytes> budgets)
+      : machine(tests::machine_on({0, 0, 0})), ledger(*page, std::move(budgets)) {
+    OrderedHeap::Parts parts;
+    parts.machine = &machine;
+    parts.ledger = &ledger;
+    parts.mark = 0;
+    parts.counts = [this] { return &counts; };
+    parts.enter = [] {};
+    parts.say = [](const char* sentence) { std::fprintf(stderr, "%s\n", sentence); };
+    heap.emplace(parts);
+  }
+  machine::Machine machine;
+  std::unique_ptr<memory::LedgerPage> page = std::make_unique<memory::LedgerPage>();
+  memory::Ledger ledger;
+  memory::OrderedCounts counts;
+  std::optional<OrderedHeap> heap;
+};
+
+Living& begin(std::vector<Bytes> budgets) {
+  static auto& all = *new std::vector<std::unique_ptr<Living>>;
+  return *all.emplace_back(std::make_unique<Living>(std::move(budgets)));
+}
+
 class OrderedHeapTest : public ::testing::Test {
  protected:
   explicit OrderedHeapTest(std::vector<Bytes> budgets = {{24 * k_mib}, {8 * k_mib}, {1 << 30}})
-      : machine_(tests::machine_on({0, 0, 0})), ledger_(*page_, std::move(budgets)) {
-    OrderedHeap::Parts parts;
-    parts.machine = &machine_;
-    parts.ledger = &ledger_;
-    parts.mark = 0;
-    parts.counts = [this] { return &counts_; };
-    parts.enter = [] {};
-    parts.say = [](const char* sentence) { std::fprintf(stderr, "%s\n", sentence); };
-    heap_ = new OrderedHeap(parts);  // as long as the process: its threads are never told to end
+      : living_(begin(std::move(budgets))) {
     latency_ = heap_->find_intent("latency");
     bandwidth_ = heap_->find_intent("bandwidth");
   }
@@ -49,11 +67,10 @@ class OrderedHeapTest : public ::testing::Test {
   }
   static char* bytes(void* block) { return static_cast<char*>(block); }
 
-  machine::Machine machine_;
-  std::unique_ptr<memory::LedgerPage> page_ = std::make_unique<memory::LedgerPage>();
-  memory::Ledger ledger_;
-  memory::OrderedCounts counts_;
-  OrderedHeap* heap_ = nullptr;
+  Living& living_;
+  memory::Ledger& ledger_ = living_.ledger;
+  memory::OrderedCounts& counts_ = living_.counts;
+  OrderedHeap* heap_ = &*living_.heap;
   int latency_ = 0;
   int bandwidth_ = 0;
 };

@@ -227,19 +227,16 @@ int SpilledHeap::advise_now(Span span, int advice) {
     }
     if (is_hint) continue;
     if (!gives_back) return EINVAL;
-    auto whole = whole_chunks({part.start, part.end});
-    const bool may_keep = advice == MADV_FREE;  // its content
-    if (may_keep) whole = {std::max(whole.start, part.start), std::min(whole.end, part.end)};
+    Span zeros{part.start, part.end};
+    auto whole = whole_chunks(zeros);
+    if (advice == MADV_FREE)  // the rest may keep its content
+      zeros = whole = {std::max(whole.start, part.start), std::min(whole.end, part.end)};
+    if (zeros.is_empty()) continue;
     // Locked memory is not given back.
+    const int how = advice == MADV_FREE ? MADV_DONTNEED : advice;
     if (!whole.is_empty())
-      if (const int error =
-              ask(SYS_madvise, whole.start, whole.end - whole.start, may_keep ? MADV_DONTNEED : advice);
-          error != 0)
-        return error;
-    if (!may_keep)
-      make_zero({part.start, part.end});
-    else if (!whole.is_empty())
-      make_zero(whole);
+      if (const int error = ask(SYS_madvise, whole.start, whole.end - whole.start, how); error != 0) return error;
+    make_zero(zeros);
   }
   return is_covered(parts, span.start, span.end) ? 0 : ENOMEM;
 }

@@ -17,7 +17,7 @@ constexpr double k_never = 2e15;
 constexpr double k_trusted = 0.5;          // share of a thread's touches that has to come as expected
 constexpr std::uint32_t k_row = 4;         // neighbours after which the next ones are expected
 constexpr std::uint32_t k_neighbours = 4;  // of them
-constexpr std::uint64_t k_recent = 32;     // touches since then
+constexpr std::uint64_t k_recent = 16;     // touches since then, for each thread
 // Where a thread is elsewhere all is expected anew, but not more often than that, as a share of all chunks.
 constexpr std::size_t k_share = 64;
 constexpr double k_behind = 8;         // touches' work that a thread may be behind by its own time
@@ -40,6 +40,15 @@ double NextUse::when(ChunkId chunk) const {
     if (thread.trusted)
       if (const auto use = thread.history.next_use(chunk)) soonest = std::min(soonest, *use + thread.offset);
   return soonest;
+}
+
+// As many threads may use data at once as have touched something lately.
+void NextUse::count_active() {
+  if (touches_ < counted_at_ + k_recent) return;
+  counted_at_ = touches_;
+  const auto active = std::ranges::count_if(
+      threads_, [this](const auto& one) { return touches_ - one.second.touched < k_active; });
+  active_ = std::max<std::size_t>(k_least_active, static_cast<std::size_t>(active));
 }
 
 NextUse::Order* NextUse::order_of(Residence residence) {
@@ -107,6 +116,7 @@ bool NextUse::touched(ChunkId chunk, std::uint32_t number, Seconds worked) noexc
     const bool elsewhere = match == TouchHistory::Match::elsewhere;
     worked_ += worked.value;
     ++touches_;
+    count_active();
     const auto ahead = thread.history.here() + thread.offset - now_;
     const bool behind = ahead < -k_behind * worked_ / static_cast<double>(touches_);
     if (elsewhere || behind)
@@ -116,9 +126,10 @@ bool NextUse::touched(ChunkId chunk, std::uint32_t number, Seconds worked) noexc
     auto& known = known_[chunk];
     // What is used just now may be touched again soon, when it was put aside; that is no interval.
     const auto gap = known.touched > 0 ? touches_ - known.touched : 0;
-    if (gap > k_recent || known.interval == 0) known.interval = gap;
+    if (gap > k_recent * active_ || known.interval == 0) known.interval = gap;
     known.touched = thread.touched = touches_;
-    if (!expected) known.in_use = touches_ + k_recent;  // or it would be put aside while it is being used
+    if (!expected)
+      known.in_use = touches_ + k_recent * active_;  // or it would be put aside while it is being used
     const bool in_row = add_to_row(thread, chunk);
     const bool trusted = thread.history.hit_share() >= k_trusted;
     astray_ = astray_ || elsewhere || behind || trusted != thread.trusted;
@@ -181,7 +192,7 @@ void NextUse::learn(Thread& thread, ChunkId chunk, bool expected) {
   if (!is_learning_) mark_all();
   is_learning_ = true;
   seen_.push_back({chunk, touches_});
-  for (; !seen_.empty() && seen_.front().touched + k_recent < touches_; seen_.pop_front()) {
+  for (; !seen_.empty() && seen_.front().touched + k_recent * active_ < touches_; seen_.pop_front()) {
     const auto& known = known_[seen_.front().chunk];
     const auto most = k_lessons * static_cast<double>(known_.size()) + k_learning * worked_ / k_lesson;
     if (known.residence != Residence::quiet || known.touched != seen_.front().touched ||
@@ -195,7 +206,7 @@ void NextUse::learn(Thread& thread, ChunkId chunk, bool expected) {
 // Those that have been at their places since before.
 void NextUse::mark_all() {
   for (const auto& [time, chunk] : present_)
-    if (known_[chunk].residence == Residence::quiet && touches_ - known_[chunk].touched > k_recent) {
+    if (known_[chunk].residence == Residence::quiet && touches_ - known_[chunk].touched > k_recent * active_) {
       marks_.push_back(chunk);
       ++learned_by_;
     }
@@ -266,8 +277,8 @@ std::optional<NextUse::Choice> NextUse::neighbour() const {
   for (std::uint32_t i = 1; i <= k_neighbours; ++i)
     for (const auto& [number, thread] : threads_)
       for (const auto& row : thread.rows)
-        if (row.length >= k_row && touches_ - row.touched <= k_recent && row.latest + i < known_.size() &&
-            known_[row.latest + i].residence == Residence::disk)
+        if (row.length >= k_row && touches_ - row.touched <= k_recent * active_ &&
+            row.latest + i < known_.size() && known_[row.latest + i].residence == Residence::disk)
           return Choice{row.latest + i, now_};
   return {};
 }
@@ -306,7 +317,7 @@ std::optional<NextUse::Choice> NextUse::next_victim() noexcept {
     if (known && known_[one->second].in_use > touches_) continue;
     if (second && known && one->first < soonest) break;
     if (!second) second = Choice{one->second, one->first};
-    if (known ? due < 1 : touches_ - known_[one->second].touched < k_recent) continue;
+    if (known ? due < 1 : touches_ - known_[one->second].touched < k_recent * active_) continue;
     second = Choice{one->second, one->first};
     break;
   }

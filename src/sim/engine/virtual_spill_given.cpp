@@ -13,7 +13,8 @@ namespace limits = transfer::spill_limits;
 void VirtualSpill::loaded_for(std::uint32_t c, bool expected) {
   auto& block = blocks_[chunks_[c].block];
   block.strange += limits::k_weight * ((expected ? 0 : 1) - block.strange);
-  if (++block.loads < limits::loads_before_giving(block.refusals) || block.strange < limits::k_strange || giving_) return;
+  if (++block.loads < limits::loads_before_giving(block.refusals) || block.strange < limits::k_strange || giving_)
+    return;
   block.leaving = true;
   giving_ = chunks_[c].block;
   giving_since_ = time_;

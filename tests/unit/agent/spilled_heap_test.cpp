@@ -40,7 +40,7 @@ class SpilledHeapTest : public testing::TestWithParam<bool> {
     };
     parts.say = [](const char* sentence) { std::fprintf(stderr, "%s\n", sentence); };
     try {
-      static std::vector<SpilledHeap*> living;
+      static auto& living = *new std::vector<SpilledHeap*>;
       return living.emplace_back(new SpilledHeap(reserve, parts));
     } catch (const Error& error) {
       if (std::string(error.what()).find("needs Linux") == std::string::npos) throw;
@@ -48,7 +48,7 @@ class SpilledHeapTest : public testing::TestWithParam<bool> {
     }
   }
   static transfer::SpillCounts& living_counts() {
-    static std::vector<transfer::SpillCounts*> living;
+    static auto& living = *new std::vector<transfer::SpillCounts*>;
     return *living.emplace_back(new transfer::SpillCounts{});
   }
   transfer::SpillCounts& counts_ = living_counts();  // the thread goes on with it

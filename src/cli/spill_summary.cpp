@@ -80,9 +80,9 @@ SpilledProcess sum_of(const std::vector<SpilledProcess>& processes) {
   for (const auto& one : processes)
     for (const auto count :
          {&SpilledProcess::most, &SpilledProcess::read, &SpilledProcess::written, &SpilledProcess::foreseen,
-          &SpilledProcess::demanded, &SpilledProcess::busy, &SpilledProcess::waited, &SpilledProcess::given,
-          &SpilledProcess::refused, &SpilledProcess::beside, &SpilledProcess::over, &SpilledProcess::predicted,
-          &SpilledProcess::measured})
+          &SpilledProcess::demanded, &SpilledProcess::wasted, &SpilledProcess::busy, &SpilledProcess::waited,
+          &SpilledProcess::given, &SpilledProcess::refused, &SpilledProcess::beside, &SpilledProcess::over,
+          &SpilledProcess::predicted, &SpilledProcess::measured})
       sum.*count += one.*count;
   return sum;
 }
@@ -138,6 +138,7 @@ std::vector<SpilledProcess> spilled_processes(const std::filesystem::path& folde
                                                            .written = counts.written,
                                                            .foreseen = counts.foreseen,
                                                            .demanded = counts.demanded,
+                                                           .wasted = counts.wasted,
                                                            .busy = counts.busy,
                                                            .waited = counts.waited,
                                                            .given = counts.most_given,
@@ -175,6 +176,7 @@ std::string spill_json(const std::vector<SpilledProcess>& processes, const runti
                                 {"written_bytes", sum.written},
                                 {"foreseen_chunks", sum.foreseen},
                                 {"demanded_chunks", sum.demanded},
+                                {"wasted_chunks", sum.wasted},
                                 {"busy_s", seconds(sum.busy)},
                                 {"threads_waited_s", seconds(sum.waited)},
                                 {"predicted_s", seconds(sum.predicted)},

@@ -51,11 +51,7 @@ struct Ledger::Shares {
 };
 
 Ledger::Ledger(LedgerPage& page, machine::Budget budget, LedgerSettings settings)
-    : page_(page),
-      budget_(std::move(budget)),
-      settings_(std::move(settings)),
-      slot_(page),
-      beyond_(budget_.size()) {
+    : page_(page), budget_(std::move(budget)), settings_(std::move(settings)), slot_(page) {
   if (budget_.size() > k_ledger_places) {
     throw Error(Code::unsupported, "the machine has " + std::to_string(budget_.size()) +
                                        " places; a ledger keeps accounts of at most " +
@@ -163,19 +159,11 @@ void Ledger::give(PlaceId place, Bytes size) {
   if (place >= budget_.size()) return;
   const OwnSlot::Turn turn(slot_);
   // A forked child may give back what its parent took: its own account stays at nothing.
-  const auto beyond = std::min(beyond_[place], size.value);
-  beyond_[place] -= beyond;
   if (!prepare(place)) return;
   auto mine = slot_.amount(place);
-  mine.held = rest_of(mine.held, size.value - beyond);
+  mine.held = rest_of(mine.held, size.value);
   mine.outstanding = std::min(mine.outstanding, mine.held);
   slot_.write(place, mine);
-}
-
-void Ledger::let_beyond(PlaceId place, Bytes size) {
-  if (place >= budget_.size()) return;
-  const OwnSlot::Turn turn(slot_);
-  beyond_[place] += size.value;
 }
 
 void Ledger::populated(PlaceId place, Bytes size) {

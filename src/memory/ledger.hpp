@@ -38,8 +38,6 @@ class Ledger {
   // otherwise.
   bool take(PlaceId place, Bytes size);
   void give(PlaceId place, Bytes size);
-  // So much more of what this process gives back was never taken: it is there, beyond the budget.
-  void let_beyond(PlaceId place, Bytes size);
 
   // Ordered spill: takes bytes that are to be populated from what the system has free. `free` is asked after the
   // announcement, and has to cover what all have reserved and not yet populated.
@@ -79,7 +77,6 @@ class Ledger {
   machine::Budget budget_;
   LedgerSettings settings_;
   OwnSlot slot_;
-  std::vector<std::uint64_t> beyond_;  // by place
   bool has_said_ = false;
 };
 

@@ -37,12 +37,10 @@ void ChunkBinding::bind(ChunkId first, std::uint32_t count, PlaceId place) {
     }
     const bool bound = parts_.provider->bind(begin, stop - begin, target);
     for (auto chunk = begin; chunk < stop; ++chunk) {
-      const Bytes size{chunks[chunk].size};
       if (bound)
         chunks.put(chunks[chunk], target);
       else if (chunk < held)
-        parts_.ledger->give(target, size);
-      if (bound && chunk >= held) parts_.ledger->let_beyond(target, size);
+        parts_.ledger->give(target, Bytes{chunks[chunk].size});
     }
     if (!bound) migrations_.note_refusal("lets no memory be put on " + parts_.machine->place(target).name);
     begin = stop;

@@ -30,23 +30,6 @@ TEST(Ledger, TakesUpToTheBudgetAndNotAByteMore) {
   EXPECT_EQ(ledger.held(0), Bytes{70});
 }
 
-// What a place has that the budget had no room for: giving it back gives nothing to others.
-TEST(Ledger, WhatLiesBeyondTheBudgetIsNotGivenBack) {
-  const auto page = std::make_unique<LedgerPage>();
-  Ledger ledger(*page, {{100}, {100}});
-  EXPECT_TRUE(ledger.take(0, {90}));
-  EXPECT_FALSE(ledger.take(0, {30}));
-  ledger.let_beyond(0, {30});
-  EXPECT_EQ(ledger.held(0), Bytes{90});
-  ledger.give(0, {20});
-  EXPECT_EQ(ledger.held(0), Bytes{90});
-  ledger.give(0, {20});
-  EXPECT_EQ(ledger.held(0), Bytes{80});
-  EXPECT_TRUE(ledger.take(1, {10}));
-  ledger.give(1, {10});
-  EXPECT_EQ(ledger.held(1), Bytes{0});
-}
-
 TEST(Ledger, AgreesWithPlainArithmeticOnRandomTraffic) {
   const auto page = std::make_unique<LedgerPage>();
   const machine::Budget budget{{1000}, {5000}, {200}};

@@ -107,10 +107,9 @@ SpilledHeap* make_spilled(const runtime::Session& session, void (*say)(const cha
     if (parts.paged && make_once(g_said))
       say_sentence(
           "memory over a file needs Linux 6.8 and the right to wait for page faults (userfaultfd with "
-          "UFFDIO_MOVE; "
-          "root, or vm.unprivileged_userfaultfd = 1): without, data are mappings of the file that the kernel "
-          "pages, "
-          "which is slower");
+          "UFFDIO_MOVE; root, or vm.unprivileged_userfaultfd = 1): without, data are mappings of the file that "
+          "the "
+          "kernel pages, which is slower");
     g_spec = spec;
     g_counts = parts.counts;
     g_counts->paged = parts.paged;

@@ -220,21 +220,13 @@ class Stress {
   void say() const {
     StressReport sum;
     for (const auto& one : account_->reports) {
-      sum.allocated += one.allocated;
-      sum.without_room += one.without_room;
-      sum.touched += one.touched;
-      sum.moved += one.moved;
-      sum.no_room += one.no_room;
-      sum.refused += one.refused;
-      sum.in_parts += one.in_parts;
+      for (const auto count :
+           {&StressReport::allocated, &StressReport::without_room, &StressReport::touched, &StressReport::moved,
+            &StressReport::no_room, &StressReport::refused, &StressReport::in_parts, &StressReport::freed,
+            &StressReport::intent_ranges, &StressReport::intent_no_room, &StressReport::intent_freed,
+            &StressReport::intent_touched, &StressReport::intent_applied, &StressReport::intent_refused})
+        sum.*count += one.*count;
       if (one.last_error != 0) sum.last_error = one.last_error;
-      sum.freed += one.freed;
-      sum.intent_ranges += one.intent_ranges;
-      sum.intent_no_room += one.intent_no_room;
-      sum.intent_freed += one.intent_freed;
-      sum.intent_touched += one.intent_touched;
-      sum.intent_applied += one.intent_applied;
-      sum.intent_refused += one.intent_refused;
     }
     std::printf("%" PRIu64 " rounds: %" PRIu64 " objects, %" PRIu64 " without room, %" PRIu64 " freed; %" PRIu64
                 " pages touched; %" PRIu64 " chunks moved, %" PRIu64 " without room, %" PRIu64

@@ -11,6 +11,7 @@ namespace terrace::agent {
 class KeptBlocks {
  public:
   static constexpr std::size_t k_most = 8;
+  static constexpr std::uint64_t k_most_bytes = 64ULL << 20;  // whoever uses it asks for no more
   struct Block {
     std::uint64_t address = 0, size = 0;  // size 0: none
   };

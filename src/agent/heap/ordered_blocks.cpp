@@ -10,8 +10,8 @@ namespace terrace::agent {
 
 namespace {
 
-// Blocks that were freed lately: at most so many bytes, and only where a place has so much room above its mark.
-constexpr std::uint64_t k_most_kept = 64ULL << 20;
+// Blocks that were freed lately: only where a place has so much room above its mark.
+constexpr std::uint64_t k_most_kept = KeptBlocks::k_most_bytes;
 constexpr std::uint64_t k_room_to_keep = 8 * k_most_kept;
 
 }  // namespace

@@ -19,8 +19,7 @@ namespace {
 
 constexpr Bytes k_chunk{transfer::SpillEngine::k_chunk};
 constexpr int k_usual = PROT_READ | PROT_WRITE;
-// For blocks that were freed lately: at most so much, and such a part of the memory.
-constexpr std::uint64_t k_most_kept = 64ULL << 20;
+// For blocks that were freed lately: at most such a part of the memory.
 constexpr std::uint64_t k_kept_share = 16;
 constexpr std::uint64_t k_scarce = 8;  // no more than such a part of the memory is free: none are kept
 
@@ -35,7 +34,7 @@ transfer::SpillEngine::Parts in(const memory::RegionSpace& space, transfer::Spil
 SpilledHeap::SpilledHeap(Bytes reserve, transfer::SpillEngine::Parts parts, void (*no_room)(std::size_t size))
     : space_(reserve, k_chunk),
       counts_(parts.counts),
-      most_kept_(std::min(parts.memory.value / k_kept_share, k_most_kept)),
+      most_kept_(std::min(parts.memory.value / k_kept_share, KeptBlocks::k_most_bytes)),
       spill_(transfer::make_spill(in(space_, std::move(parts)))),
       no_room_(no_room),
       process_(getpid()) {}

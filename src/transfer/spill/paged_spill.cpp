@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <exception>
 
 #include "core/error.hpp"
@@ -49,7 +47,7 @@ bool wait_for(sem_t& semaphore, long most) noexcept {
 
 }  // namespace
 
-PagedSpill::PagedSpill(const Parts& parts) : parts_(parts), count_(parts.size / k_chunk) {
+PagedSpill::PagedSpill(const Parts& parts) : SpillEngine(parts), count_(parts.size / k_chunk) {
   const auto got = syscall(SYS_mmap, nullptr, count_ * sizeof(State), PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
   if (got == -1) throw Error(Code::failed, "no address space for memory over a file");
@@ -110,8 +108,7 @@ void PagedSpill::after_fork() noexcept { calling_.unlock(); }
 
 void PagedSpill::in_child() noexcept { calling_.unlock(); }
 
-// --- the thread
-// --------------------------------------------------------------------------------------------------
+// --- the thread ---
 
 void* PagedSpill::thread_body(void* self) {
   auto& spill = *static_cast<PagedSpill*>(self);
@@ -212,13 +209,7 @@ void PagedSpill::reserve_now(std::uint64_t first, std::uint64_t count) noexcept 
   if (error == 0) return set(first, count, State::file);
   drop(first, count);
   parts_.counts->refused.fetch_add(size, std::memory_order_relaxed);
-  if (said_full_ || !parts_.say) return;
-  said_full_ = true;
-  char text[256];
-  std::snprintf(text, sizeof text,
-                "the spill file has no room for all data: what it does not take stays in memory (%s)",
-                std::strerror(error));
-  parts_.say(text);
+  say_once(said_full_, k_full, error);
 }
 
 void PagedSpill::discard_now(State state, std::uint64_t first, std::uint64_t count) noexcept {

@@ -66,7 +66,6 @@ class PagedSpill final : public SpillEngine {
   [[nodiscard]] bool has_file() noexcept;
   bool hold_to_memory() noexcept;
 
-  Parts parts_;
   std::uint64_t count_;            // chunks
   State* states_ = nullptr;        // by chunk
   std::uint64_t end_ = 0;          // no chunk from here on was ever reserved

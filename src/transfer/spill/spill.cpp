@@ -44,7 +44,7 @@ std::uint64_t map_anonymous(std::size_t size) {
 }  // namespace
 
 Spill::Spill(const Parts& parts)
-    : parts_(parts), base_(parts.base), count_(parts.size / k_chunk), counts_(parts.counts) {
+    : SpillEngine(parts), base_(parts.base), count_(parts.size / k_chunk), counts_(parts.counts) {
   chunks_ = static_cast<Chunk*>(memory_at(map_anonymous(count_ * sizeof(Chunk))));
   bell_ = map_anonymous(k_page);
   sem_init(&ready_, 0, 0);
@@ -71,8 +71,7 @@ Spill::~Spill() {
   syscall(SYS_munmap, bell_, k_page);
 }
 
-// --- the thread
-// --------------------------------------------------------------------------------------------------
+// --- the thread ---
 
 void* Spill::thread_body(void* self) {
   auto& spill = *static_cast<Spill*>(self);
@@ -353,13 +352,6 @@ void Spill::stay(ChunkId c) noexcept {
   chunks_[c].stays = true;
   set_refused(c, true);
   tell(c);
-}
-
-void Spill::say_once(bool& said, const char* sentence, int error) noexcept {
-  if (std::exchange(said, true) || !parts_.say) return;
-  char text[512];
-  std::snprintf(text, sizeof text, "%s (%s: %s)", sentence, parts_.folder.c_str(), std::strerror(error));
-  parts_.say(text);
 }
 
 }  // namespace terrace::transfer

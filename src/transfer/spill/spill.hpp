@@ -249,9 +249,7 @@ class Spill final : public SpillEngine {
   void is_foreseen(ChunkId chunk, bool value) noexcept;
   void stay(ChunkId chunk) noexcept;
   [[nodiscard]] std::size_t clean_leaving() const noexcept;
-  void say_once(bool& said, const char* sentence, int error) noexcept;
 
-  Parts parts_;
   std::uint64_t base_;
   std::size_t count_;
   SpillCounts* counts_;

@@ -132,8 +132,7 @@ void Spill::ask_for_room() noexcept {
       for (auto c = first; c < first + block.count; ++c)
         if (!chunks_[c].has_copy && !chunks_[c].writing && !is_taken(c)) file_->release(offset(c), k_chunk);
     if (error != 0 && error != EOPNOTSUPP)  // where it is not known, writes say it
-      say_once(said_full_, "the spill file has no room for all data: what it does not take stays in memory",
-               error);
+      say_once(said_full_, k_full, error);
   }
 }
 

@@ -35,7 +35,7 @@ class SpillEngine {
     bool paged = false;                           // by the kernel
   };
 
-  SpillEngine() = default;
+  explicit SpillEngine(const Parts& parts) : parts_(parts) {}
   virtual ~SpillEngine() = default;
   SpillEngine(const SpillEngine&) = delete;
   SpillEngine& operator=(const SpillEngine&) = delete;
@@ -60,6 +60,14 @@ class SpillEngine {
   virtual void before_fork(std::span<const std::uint64_t> at_once) noexcept = 0;
   virtual void after_fork() noexcept = 0;
   virtual void in_child() noexcept = 0;
+
+ protected:
+  static constexpr const char* k_full =
+      "the spill file has no room for all data: what it does not take stays in memory";
+  // To the user, with the folder and the reason.
+  void say_once(bool& said, const char* sentence, int error) noexcept;
+
+  Parts parts_;
 };
 
 // As `parts` say. Throws Error{failed} when the system lacks what it takes.

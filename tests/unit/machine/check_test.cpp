@@ -152,16 +152,20 @@ TEST(KernelLists, AreReadAndWritten) {
   EXPECT_EQ(format_list({}), "");
 }
 
+template <class Line>
+void expect_limited(const Line& line, const char* found, const char* advice) {
+  EXPECT_EQ(line.verdict, Verdict::limited);
+  EXPECT_TRUE(contains(line.found, found)) << line.found;
+  EXPECT_TRUE(contains(line.advice, advice)) << line.advice;
+}
+
 TEST(MachineCheck, SaysWhyPagesAreNotExchanged) {
   PlayedCalls calls;
   EXPECT_EQ(check(k_laptop, calls).at("page exchange").verdict, Verdict::yes);
   for (const auto& [error, found, advice] : {std::tuple{EINVAL, "no UFFDIO_MOVE", "Linux 6.8"},
                                              std::tuple{EPERM, "EPERM", "vm.unprivileged_userfaultfd"}}) {
     calls.exchange_error = error;
-    const auto line = check(k_laptop, calls).at("page exchange");
-    EXPECT_EQ(line.verdict, Verdict::limited);
-    EXPECT_TRUE(contains(line.found, found)) << line.found;
-    EXPECT_TRUE(contains(line.advice, advice)) << line.advice;
+    expect_limited(check(k_laptop, calls).at("page exchange"), found, advice);
   }
 }
 
@@ -177,9 +181,7 @@ TEST(MachineCheck, SaysWhyMemoryOverAFileIsSlow) {
         std::tuple{EACCES, "no right to userfaultfd: EACCES", "/dev/userfaultfd"}}) {
     calls.touches_error = error;
     const auto line = check(k_laptop, calls).at("memory over a file");
-    EXPECT_EQ(line.verdict, Verdict::limited);
-    EXPECT_TRUE(contains(line.found, found)) << line.found;
-    EXPECT_TRUE(contains(line.advice, advice)) << line.advice;
+    expect_limited(line, found, advice);
     EXPECT_TRUE(contains(line.advice, "slower")) << line.advice;
     EXPECT_EQ(fact(line, "works"), Fact(false));
   }

@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("TERRACE_BUILD", ROOT / "build" / "release"))
+TERRACE = BUILD / "src" / "cli" / "terrace"
 
 # Two phases that do the same; the first one's name has a number that follows the size.
 ADDS = r"""
@@ -47,6 +48,21 @@ int main(int argc, char** argv) {
   return a[argc] != 51;
 }
 """
+
+
+def run(*words: object, verb: str = "run", **how: Any) -> subprocess.CompletedProcess[str]:
+    """The launcher, with its text."""
+    command = [TERRACE, verb, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, **how)
+
+
+def refused(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line that says why."""
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("terrace: ")
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
 
 
 def charts_of(page: str) -> dict[str, dict[str, Any]]:

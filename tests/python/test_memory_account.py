@@ -1,0 +1,272 @@
+"""`terrace run --memory` and `--intent`: what a run says at its end, as text and as JSON, and what it leaves."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from conftest import TERRACE, run
+
+# Touches so many MiB, allocated or in a shared mapping, and ends with a status.
+BIG = r"""
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+int main(int argc, char** argv) {
+  const size_t size = (size_t)atol(argv[2]) << 20;
+  const int shared = MAP_SHARED | MAP_ANONYMOUS;
+  char* data = strcmp(argv[1], "shared") ? malloc(size) : mmap(0, size, PROT_READ | PROT_WRITE, shared, -1, 0);
+  for (int round = 0; round < 2; ++round)
+    for (size_t i = 0; i < size; i += 4096) data[i] += (char)(i >> 12) + 1;
+  return argc > 3 ? atoi(argv[3]) : 0;
+}
+"""
+
+CALLS = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <string.h>
+int main(void) {
+  void* (*alloc)(size_t, const char*) = (void* (*)(size_t, const char*))dlsym(RTLD_DEFAULT, "terrace_alloc");
+  char* const data = alloc ? alloc(16 << 20, "latency") : 0;
+  return data == 0 || memset(data, 1, 16 << 20) != data;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("big")
+    (folder / "big.c").write_text(BIG)
+    subprocess.run(["gcc", "-O1", folder / "big.c", "-o", folder / "big"], check=True)
+    return folder / "big"
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory):
+    """A folder on a disk, and the right to wait for page faults."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="terrace-") as folder:
+        probe = run("--memory", "64MiB", "--spill", folder, "--", "true")
+        if "memory over a file needs" in probe.stderr or "is in memory itself" in probe.stderr:
+            pytest.skip(probe.stderr)
+        yield Path(folder)
+
+
+def test_a_limit_beyond_the_machine_is_warned_of(big, disk):
+    done = run("--memory", "9T", "--spill", disk, "--", big, "heap", 8, 3)
+    assert done.returncode == 3
+    warning, closing = done.stderr.splitlines()
+    assert "--memory 9TiB: " in warning
+    assert "so that is not a limit" in warning
+    assert closing.startswith("terrace: all of its data fitted into 9TiB of memory: ")
+
+
+@pytest.mark.parametrize("folder", ["here", "/proc"])
+def test_no_profile_of_nothing(big, disk, tmp_path, folder):
+    """In a folder that nobody can write to, too."""
+    where = tmp_path if folder == "here" else folder
+    done = run("--memory", "64MiB", "--spill", disk, "--", big, "heap", 100, 0, cwd=where)
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.iterdir()) == []
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("terrace: 100MiB of data in 64MiB of memory: read ")
+    assert "threads waited" in line
+
+
+def test_a_profile_that_cannot_be_written_leaves_the_status(big, disk, tmp_path):
+    words = ("--memory", "64MiB", "--spill", disk, "-o", "/proc/run.terrace", "--", big, "heap", 8, 0)
+    done = run(*words, env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+    assert "the journals stay in" in done.stderr
+
+
+def test_no_advice_on_hooks_where_nobody_wants_accesses(big, disk, tmp_path):
+    done = run("--memory", "64MiB", "--spill", disk, "-o", tmp_path / "run.terrace", "--", big, "heap", 8)
+    assert "no access was seen; profile in" in done.stderr
+    assert "terrace-cc" not in done.stderr
+
+
+def test_json_has_the_account(big, disk, tmp_path):
+    words = ("--memory", "64MiB", "--spill", disk, "--json")
+    for output in ((), ("-o", tmp_path / "run.terrace")):
+        done = run(*words, *output, "--", big, "heap", 100, cwd=tmp_path)
+        said = json.loads(done.stderr)
+        assert said["schema"] == 1
+        of = said["over_file"]
+        assert (of["processes"], of["memory_bytes"], of["data_bytes"]) == (1, 64 << 20, 100 << 20)
+        assert of["written_bytes"] > 0
+        assert of["limited"] is True
+        assert of["refused_bytes"] == 0
+
+
+def test_warnings_are_in_the_json(big, disk, tmp_path):
+    done = run("--memory", "9T", "--spill", disk, "--json", "--", big, "heap", 8, cwd=tmp_path)
+    (note,) = json.loads(done.stderr)["notes"]
+    assert "so that is not a limit" in note
+
+
+def test_json_has_what_is_where_by_intent(big, tmp_path):
+    said = json.loads(run("--intent", "capacity", "--json", "--", big, "heap", 32, cwd=tmp_path).stderr)
+    of = said.pop("by_intent")
+    assert said == {"schema": 1}
+    assert of["processes"] == 1
+    placed = of["intents"]["capacity"]
+    assert sum(placed["bytes_by_place"].values()) + placed["kernel_bytes"] == 32 << 20
+    assert list(tmp_path.iterdir()) == []
+
+    nothing = json.loads(run("--intent", "capacity", "--json", "--", big, "shared", 8).stderr)
+    assert nothing["by_intent"] == {"processes": 0, "intents": {}}
+    assert nothing["notes"][0].startswith("nothing was placed by capacity: ")
+
+    quiet = run("--intent", "capacity", "--json", "--quiet", "--", big, "heap", 32)
+    assert (quiet.returncode, quiet.stderr) == (0, "")
+
+
+def test_calls_of_the_program_are_in_the_json(tmp_path):
+    (tmp_path / "calls.c").write_text(CALLS)
+    subprocess.run(["gcc", "-O1", tmp_path / "calls.c", "-o", tmp_path / "calls", "-ldl"], check=True)
+    done = run("--json", "--", tmp_path / "calls", cwd=tmp_path)
+    assert done.returncode == 0
+    said = json.loads(done.stderr)
+    assert said["file"].startswith("calls.")
+    assert sum(said["by_intent"]["intents"]["latency"]["bytes_by_place"].values()) == 16 << 20
+    told = run("--", tmp_path / "calls", cwd=tmp_path).stderr
+    assert told.startswith("terrace: 16MiB of data by latency: ")
+
+
+def test_virtual_time_has_the_same_words(tmp_path):
+    """A limit above the place's capacity is none, and all data fit; the keys are those of a real run."""
+    (tmp_path / "big.c").write_text(BIG)
+    compiler = Path(sys.executable).with_name("terrace-cc")
+    subprocess.run([compiler, "-O1", tmp_path / "big.c", "-o", tmp_path / "big"], check=True)
+    words = ("--machine", "ddr5-nvme", "--memory", "1TiB")
+    program = ("--", tmp_path / "big", "heap", 32)
+    lines = run(*words, *program, verb="simulate", cwd=tmp_path).stderr.splitlines()
+    assert lines[0] == "terrace: --memory 1TiB: ddr of ddr5-nvme has 128GiB, so that is not a limit"
+    assert any(line.startswith("terrace: all of its data fitted into ") for line in lines)
+    said = json.loads(run(*words, "--json", *program, verb="simulate", cwd=tmp_path).stderr)
+    assert "so that is not a limit" in said["notes"][0]
+    assert said["over_file"]["limited"] is True
+    assert said["over_file"]["threads_waited_s"] >= 0
+    assert "waited_s" not in said["over_file"]
+
+
+def test_many_processes_have_one_line(big, disk, tmp_path):
+    script = f"for i in 1 2 3 4 5; do {big} heap 80; done"
+    done = run("--memory", "64MiB", "--spill", disk, "--", "sh", "-c", script, cwd=tmp_path)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("terrace: 5 processes, 400MiB of data in 64MiB of memory each: read ")
+    assert "those of big (" in line
+    few = run("--memory", "64MiB", "--spill", disk, "--", "sh", "-c", f"{big} heap 80; {big} heap 80")
+    assert [line.split()[1] for line in few.stderr.splitlines()] == ["big", "big"]
+
+
+def test_what_is_not_taken_over_is_told(big, disk):
+    done = run("--memory", "64MiB", "--spill", disk, "--", big, "shared", 300)
+    assert done.returncode == 0
+    first, last = done.stderr.splitlines()
+    assert "what has to stay in memory" in first and "give at least" in first
+    assert "little of its data" in last
+
+
+def test_a_program_without_terrace_is_told(big, disk, tmp_path):
+    made = subprocess.run(["gcc", "-static", big.with_suffix(".c"), "-o", tmp_path / "alone"], capture_output=True)
+    if made.returncode != 0:
+        pytest.skip("no static library of C")
+    for option in (("--memory", "64MiB", "--spill", disk), ("--intent", "bandwidth")):
+        done = run(*option, "--", tmp_path / "alone", "heap", 100, 5)
+        assert done.returncode == 5
+        assert done.stderr.count("\n") == 1
+        assert "never loaded Terrace: it is statically linked or set-uid" in done.stderr
+        assert option[0] in done.stderr
+        said = json.loads(run(*option, "--json", "--", tmp_path / "alone", "heap", 8, cwd=tmp_path).stderr)
+        assert "never loaded Terrace" in said["notes"][0]
+        assert said.get("over_file", {"limited": False})["limited"] is False
+
+
+def test_no_data_by_intent_is_told(big):
+    done = run("--intent", "bandwidth", "--", big, "shared", 8)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("terrace: nothing was placed by bandwidth: ")
+    assert "allocated no block of 4MiB or more" in line
+
+
+def small_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000 << 10, 1000 << 10))
+
+
+@pytest.mark.parametrize("options", [("--memory", "64MiB", "--spill", "/var/tmp"), ("-o", "run.terrace")])
+def test_files_that_may_not_grow_are_an_error(tmp_path, options):
+    words = [TERRACE, "run", *options, "--", "true"]
+    # Python ignores the signal itself: it is to be as in a shell.
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, preexec_fn=small_files)
+    assert done.returncode in (1, 2), done.stderr
+    assert "File too large" in done.stderr
+
+
+def test_what_a_launcher_left_of_a_ledger_is_removed(tmp_path):
+    folder = tmp_path / "terrace"
+    folder.mkdir(mode=0o700)
+    left = folder / "7.ledger.999999999.part"
+    mine = folder / f"7.ledger.{os.getpid()}.part"
+    for file in (left, mine):
+        file.touch()
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
+    assert run("--intent", "bandwidth", "--", "true", env=environment).returncode == 0
+    assert list(folder.iterdir()) == [mine]
+
+
+def test_another_budget_in_one_job_is_told(tmp_path):
+    """The second launch cannot share the first one's ledger."""
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path), "SLURM_JOB_ID": "4711"}
+    inner = (TERRACE, "run", "--intent", "capacity")
+    done = run("-q", "--fast", "1GiB", "--", *inner, "--fast", "2GiB", "--", "true", env=environment, cwd=tmp_path)
+    assert done.returncode == 0
+    said = (
+        "terrace: job 4711 has a ledger for other places or budgets on this node; this launch has one of its own"
+    )
+    assert done.stderr.startswith(said)
+    same = run("-q", "--fast", "1GiB", "--", *inner, "--fast", "1GiB", "--", "true", env=environment, cwd=tmp_path)
+    assert "ledger" not in same.stderr
+
+
+def unmount(folder):
+    """Linux closes the files of an io_uring a while after their process has ended: so long the disk is busy."""
+    for _ in range(100):
+        if subprocess.run(["umount", folder], capture_output=True).returncode == 0:
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"{folder} stays busy")
+
+
+@pytest.fixture
+def small_disk(disk):
+    """A file system with about 100 MiB."""
+    image, folder = disk / "image", disk / "small"
+    folder.mkdir()
+    with image.open("wb") as file:
+        file.truncate(128 << 20)
+    words = (["mkfs.ext4", "-q", "-F", "-m", "0", image], ["mount", "-o", "loop", image, folder])
+    if any(subprocess.run(one, capture_output=True).returncode != 0 for one in words):
+        pytest.skip("no file system can be mounted")
+    yield folder
+    unmount(folder)
+
+
+def test_a_block_without_room_is_told_of_once(big, small_disk):
+    done = run("--memory", "64MiB", "--spill", small_disk, "--", big, "heap", 305, 4)
+    assert done.returncode == 4
+    first, last = done.stderr.splitlines()
+    assert first.startswith(
+        "terrace: the spill file has no room for all data: what it does not take stays in memory"
+    )
+    assert str(small_disk) in first
+    assert "306MiB of data in 64MiB of memory" in last
+    assert last.endswith("beyond the limit stayed in memory")
+    assert "small blocks" not in last

@@ -136,32 +136,32 @@ bool free_dead_slots(LedgerPage& page, const ProcessIdentity& asker, bool thorou
                      std::uint64_t known_since) noexcept {
   std::array<std::uint32_t, k_ledger_slots> known;
   std::size_t count = 0;
+  // Slots whose processes are dead if everybody alive is known; as they were found.
+  std::array<SlotOwner, k_ledger_slots> damaged;
+  std::array<std::size_t, k_ledger_slots> damaged_slots;
+  std::size_t damages = 0;
   bool unknown = false;
-  bool damaged = false;
   bool elsewhere = false;
   const auto used = used_slots(page);
   for (std::size_t slot = 0; slot < used; ++slot) {
     const auto owner = read_owner(page, slot);
-    damaged = damaged || !owner.first_whole;
-    if (owner.kind == SlotOwner::Kind::unknown) {
-      unknown = true;
-    } else if (owner.kind == SlotOwner::Kind::vacant) {
-      if (owner.first_whole) vacate(page, slot, owner);  // the other copy as well
-    } else if (thorough ? is_alive(owner.who, asker) : may_be_alive(owner.who, asker)) {
+    unknown = unknown || owner.kind == SlotOwner::Kind::unknown;
+    if (owner.kind == SlotOwner::Kind::owned &&
+        (thorough ? is_alive(owner.who, asker) : may_be_alive(owner.who, asker))) {
       known[count++] = owner.who.process;
       elsewhere = elsewhere || owner.who.space != asker.space;
     } else if (owner.first_whole) {
-      vacate(page, slot, owner);
+      vacate(page, slot, owner);  // of a vacant one the other copy
+    } else {
+      damaged[damages] = owner;
+      damaged_slots[damages++] = slot;
     }
   }
-  if (!damaged || !thorough || elsewhere ||
+  if (damages == 0 || !thorough || elsewhere ||
       others_can_write(&page, asker.process, std::span(known).first(count), std::max(since(page), known_since)))
     return unknown;
-  for (std::size_t slot = 0; slot < used; ++slot) {
-    const auto owner = read_owner(page, slot);
-    if (owner.first_whole || (owner.kind == SlotOwner::Kind::owned && is_alive(owner.who, asker))) continue;
-    vacate(page, slot, owner);
-  }
+  // A slot that was destroyed since then may be that of a process that is known.
+  for (std::size_t i = 0; i < damages; ++i) vacate(page, damaged_slots[i], damaged[i]);
   return false;
 }
 

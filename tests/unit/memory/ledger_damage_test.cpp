@@ -4,12 +4,15 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
+#include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <string>
 #include <thread>
 
 #include "ledger_fixture.hpp"
+#include "memory/ledger/dead_slots.hpp"
 
 namespace terrace::memory {
 namespace {
@@ -138,6 +141,35 @@ TEST(LedgerDamage, OneCopyIsEnough) {
     child.end();
     EXPECT_EQ(ledger.available(0), Bytes{60});
   }
+}
+
+TEST(LedgerDamage, ASlotIsItsProcessesWhateverHappensToItDuringALook) {
+  const SharedPage shared;
+  Ledger ledger(*shared.page, {{100}});
+  const Child child([&] { ledger.take(0, {60}); });
+  std::size_t slot = 0;
+  const auto tag = owner_of(*shared.page, child.process(), slot).tags[0];
+  ASSERT_LT(slot, used_slots(*shared.page));
+  std::atomic<bool> ends = false;
+  std::thread looks([&] {
+    while (!ends) free_dead_slots(*shared.page, this_process(), true);
+  });
+  auto kind = SlotOwner::Kind::unknown;
+  for (int round = 0; round < 200 && kind != SlotOwner::Kind::vacant; ++round) {
+    // Until the second copy is destroyed as well the look finds its process.
+    store(shared.page->first.owners[slot].tag, std::uint64_t{1});
+    ::usleep(500);
+    store(shared.page->second.owners[slot].tag, std::uint64_t{2});
+    ::usleep(2000);
+    kind = read_owner(*shared.page, slot).kind;
+    if (kind == SlotOwner::Kind::vacant) break;
+    store(shared.page->second.owners[slot].tag, tag);
+    store(shared.page->first.owners[slot].tag, tag);
+    ::usleep(500);
+  }
+  ends = true;
+  looks.join();
+  EXPECT_NE(kind, SlotOwner::Kind::vacant);
 }
 
 TEST(LedgerDamage, ItsProcessWritesItAgain) {

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "core/error.hpp"
 #include "ledger_fixture.hpp"
@@ -24,6 +25,10 @@ namespace {
 namespace fs = std::filesystem;
 using Rights = MappedPage::Rights;
 
+// Other jobs of this user may run meanwhile.
+const std::string k_number = std::to_string(::getpid());
+const std::string k_job = "job/" + k_number;
+
 class LedgerFile : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -34,8 +39,18 @@ class LedgerFile : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(root_); }
   [[nodiscard]] std::string folder() const { return root_.string(); }
+  [[nodiscard]] std::vector<std::string> own_paths() const {
+    auto paths = ledger_paths();
+    std::erase_if(paths, [this](const std::string& path) { return !path.starts_with(folder()); });
+    return paths;
+  }
+  static std::vector<LedgerView> own_views() {
+    auto views = ledgers_of_this_user();
+    std::erase_if(views, [](const LedgerView& view) { return view.job != k_job; });
+    return views;
+  }
   static JobTitle title(std::uint64_t budget = 1 << 20) {
-    return {"job/1", {{"fast0", {budget}, {4096}}, {"slow0", {1 << 24}, {4096}}}};
+    return {k_job, {{"fast0", {budget}, {4096}}, {"slow0", {1 << 24}, {4096}}}};
   }
 
   fs::path root_;
@@ -62,9 +77,9 @@ TEST_F(LedgerFile, IsInAFolderOfThisUserAlone) {
   EXPECT_EQ(mode_of(made), 0700u);
   const JobFile file(made, title());
   EXPECT_EQ(mode_of(file.path()), 0600u);
-  EXPECT_EQ(fs::path(file.path()).filename(), "job_1.ledger");
-  ASSERT_EQ(ledger_paths().size(), 1u);
-  EXPECT_EQ(ledger_paths().front(), file.path());
+  EXPECT_EQ(fs::path(file.path()).filename(), "job_" + k_number + ".ledger");
+  ASSERT_EQ(own_paths().size(), 1u);
+  EXPECT_EQ(own_paths().front(), file.path());
 }
 
 TEST_F(LedgerFile, IsNotInAFolderThatOthersMayEnter) {
@@ -143,7 +158,7 @@ TEST_F(LedgerFile, ThatIsLeftOverIsMadeAnew) {
               return 1;
             }),
             0);
-  const auto path = folder() + "/job_1.ledger";
+  const auto path = folder() + "/job_" + k_number + ".ledger";
   ASSERT_TRUE(fs::exists(path));
   struct stat before {};
   ASSERT_EQ(::stat(path.c_str(), &before), 0);
@@ -179,21 +194,21 @@ TEST_F(LedgerFile, StaleOnesAreRemovedAndOthersStay) {
   auto living = title();
   living.job = "living";
   const JobFile file(place, living);
-  ASSERT_EQ(ledger_paths().size(), 2u);
+  ASSERT_EQ(own_paths().size(), 2u);
   remove_stale_ledgers();
-  EXPECT_EQ(ledger_paths(), std::vector{file.path()});
+  EXPECT_EQ(own_paths(), std::vector{file.path()});
 }
 
 TEST_F(LedgerFile, SaysWhoHoldsWhat) {
   const JobFile file(make_ledger_folder(), title());
-  EXPECT_TRUE(ledgers_of_this_user().empty()) << "nobody lives in it";
+  EXPECT_TRUE(own_views().empty()) << "nobody lives in it";
   const MappedPage mapped(file.path(), Rights::write);
   Ledger ledger(mapped.page(), {{1 << 20}, {1 << 24}});
   ASSERT_TRUE(ledger.take(0, {8192}));
   ledger.state(0, {.quota = 65536});
-  const auto views = ledgers_of_this_user();
+  const auto views = own_views();
   ASSERT_EQ(views.size(), 1u);
-  EXPECT_EQ(views[0].job, "job/1");
+  EXPECT_EQ(views[0].job, k_job);
   ASSERT_EQ(views[0].places.size(), 2u);
   EXPECT_EQ(views[0].places[0].name, "fast0");
   EXPECT_EQ(views[0].places[0].budget, 1u << 20);

@@ -156,7 +156,7 @@ Seconds VirtualSpill::touch(FilePage page, std::uint32_t thread, Seconds now) {
     fault_ = waiting_ = Fault{chunk, thread, now};
     while (waiting_) turn(k_later_than_all);
     now = std::max(now, woken_);
-    resumed_[thread] = now;
+    workers_[thread].resumed = now;
     now += trap;
   }
   account_.waited += now - begun;
@@ -201,9 +201,10 @@ void VirtualSpill::take_fault() {
   if (blocks_[chunk.block].leaving) return;
   if (chunk.where == Where::quiet) return resume(c);
   ++account_.touches;
-  const auto before = resumed_.find(thread);
-  const auto worked = before == resumed_.end() ? Seconds{} : at - before->second;
-  const bool expected = parts_.foresight->touched(c, thread, std::max(worked, Seconds{}));
+  auto& toucher = workers_[thread];
+  const auto worked = std::max(at - toucher.resumed.value_or(at), Seconds{});
+  if (toucher.resumed) toucher.work.visited(worked);
+  const bool expected = parts_.foresight->touched(c, thread, worked);
   if (!expected && chunk.where == Where::disk) ++unexpected_;
   note_predicted(at);
   if (chunk.where == Where::ready || (chunk.where == Where::leaving && !chunk.writing)) {
@@ -214,8 +215,8 @@ void VirtualSpill::take_fault() {
     serving_ += time_ - at;
     return;
   }
-  if (chunk.where == Where::disk) {
-    loaded_for(c, expected);
+  if (chunk.where == Where::disk || chunk.where == Where::reading) {
+    loaded_for(c, expected, toucher.work.is_sparse());
     if (blocks_[chunk.block].leaving) return;
   }
   if (chunk.where == Where::fresh || chunk.where == Where::disk) needy_.push_back(c);

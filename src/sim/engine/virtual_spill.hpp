@@ -39,6 +39,7 @@
 #include "sim/engine/file_pages.hpp"
 #include "sim/engine/page_bound.hpp"
 #include "sim/engine/virtual_disk.hpp"
+#include "transfer/spill/block_use.hpp"
 #include "transfer/spill/chunk_state.hpp"
 #include "transfer/spill/foresight.hpp"
 
@@ -115,13 +116,12 @@ class VirtualSpill {
   };
   struct Block {
     std::uint32_t count = 0;
-    std::uint32_t loads = 0;     // that somebody waited for
-    std::uint32_t refusals = 0;  // so often giving it took too long
-    double strange = 0;          // the share of unexpected ones among the latest
-    bool leaving = false;        // is being given to the kernel
+    transfer::BlockUse use{};
+    transfer::PageTrial trial{};
+    bool leaving = false;  // is being given to the kernel
     bool given = false;
-    Seconds since;   // it was
-    Seconds period;  // until it is tried again
+    Seconds since{};   // it was
+    Seconds period{};  // until it is tried again
   };
   struct Fault {
     std::uint32_t chunk = 0;
@@ -167,10 +167,11 @@ class VirtualSpill {
   [[nodiscard]] std::size_t clean_leaving() const;
 
   // Blocks that the kernel pages (virtual_spill_given.cpp).
-  void loaded_for(std::uint32_t chunk, bool expected);
+  void loaded_for(std::uint32_t chunk, bool expected, bool sparse);
   void go_on_giving();
   void keep_block(std::uint32_t first);
   void try_again();
+  void take_block_back(std::uint32_t first, Block& block);
   void forget_page(FilePage page);
   [[nodiscard]] bool is_resident(FilePage page) const { return (pages_[page] & k_resident) != 0; }
   Seconds touch_given(FilePage page, Seconds now);
@@ -187,12 +188,17 @@ class VirtualSpill {
   bool is_busy_ = false;          // since then
   std::uint64_t unexpected_ = 0;  // touches of what was on disk
   std::uint64_t served_ = 0;      // touches of what was in memory
+  std::uint64_t pages_read_ = 0;  // of blocks that the kernel pages
   Seconds serving_;               // for which those waited
   Seconds due_;                   // when something happens next, or later than all
   double pace_ = 1;
   std::vector<Chunk> chunks_;
-  std::map<std::uint32_t, Block> blocks_;      // by first chunk
-  std::map<std::uint32_t, Seconds> resumed_;   // by thread of the program: when it had last waited
+  std::map<std::uint32_t, Block> blocks_;  // by first chunk
+  struct Worker {                          // a thread of the program
+    std::optional<Seconds> resumed;        // when it had last waited
+    transfer::VisitWork work;
+  };
+  std::map<std::uint32_t, Worker> workers_;    // by number
   std::optional<Fault> fault_;                 // not taken yet
   std::optional<Fault> waiting_;               // the same, until who waits goes on
   Seconds woken_;                              // when that is

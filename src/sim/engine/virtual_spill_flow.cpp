@@ -17,7 +17,7 @@ void VirtualSpill::step() {
   check_leaving();
   give_pages_back();
   serve(false);
-  look_ahead();
+  if (!giving_) look_ahead();
   set_marks();
   // What nobody else can give a page to.
   if (!needy_.empty() && reads_ + writes_ == 0 && leaving_.empty()) serve(true);

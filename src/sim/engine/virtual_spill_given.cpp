@@ -9,12 +9,12 @@ namespace terrace::sim {
 
 namespace limits = transfer::spill_limits;
 
-// Somebody waits for a chunk from disk.
-void VirtualSpill::loaded_for(std::uint32_t c, bool expected) {
+// Somebody waits for a chunk from disk; it may be on its way.
+void VirtualSpill::loaded_for(std::uint32_t c, bool expected, bool sparse) {
   auto& block = blocks_[chunks_[c].block];
-  block.strange += limits::k_weight * ((expected ? 0 : 1) - block.strange);
-  if (++block.loads < limits::loads_before_giving(block.refusals) || block.strange < limits::k_strange || giving_)
-    return;
+  if (chunks_[c].where == Where::disk) block.use.loaded(expected);
+  block.use.waited(sparse);
+  if (!block.use.is_for_pages() || giving_) return;
   block.leaving = true;
   giving_ = chunks_[c].block;
   giving_since_ = time_;
@@ -40,7 +40,7 @@ void VirtualSpill::go_on_giving() {
   }
   if (!all) {
     if (time_ - giving_since_ <= Seconds{1e-9 * static_cast<double>(limits::k_patience)}) return;
-    ++block.refusals;
+    block.use.refuse(1);
     keep_block(first);
     return;
   }
@@ -56,6 +56,7 @@ void VirtualSpill::go_on_giving() {
   block.given = true;
   block.since = time_;
   block.period = block.period.value > 0 ? 2 * block.period : Seconds{k_first_period};
+  if (!block.use.is_in_no_order()) block.trial.begin(pages_read_);
   given_ += block.count;
   giving_.reset();
   adapt_limit();
@@ -68,8 +69,7 @@ void VirtualSpill::keep_block(std::uint32_t first) {
   giving_.reset();
   auto& block = blocks_[first];
   block.leaving = false;
-  block.strange = 0;
-  block.loads = 0;
+  block.use.begin_anew();
   if (!waiting_ || chunks_[waiting_->chunk].block != first) return;
   const auto c = waiting_->chunk;
   auto& chunk = chunks_[c];
@@ -85,17 +85,33 @@ void VirtualSpill::keep_block(std::uint32_t first) {
 }
 
 // Programs do other things later: what the kernel has had long enough is in chunks again, all of them on disk.
-// Where they are still touched in no order it is given once more.
+// Where they are still touched in no order it is given once more. Where it was given because little of each chunk
+// was used it stays with the kernel as long as that has few pages to read.
 void VirtualSpill::try_again() {
-  const auto found = std::ranges::find_if(
-      blocks_, [&](const auto& one) { return one.second.given && time_ - one.second.since > one.second.period; });
-  if (found == blocks_.end()) return;
-  const auto first = found->first;
-  auto& block = found->second;
+  for (auto& [first, block] : blocks_) {
+    const auto since = time_ - block.since;
+    if (!block.given || since <= 0.5 * block.period) continue;
+    if (block.trial.is_on()) block.trial.look(pages_read_);
+    if (since <= block.period) continue;
+    if (block.trial.is_on()) {
+      if (block.trial.is_passed(pages_read_, since - 0.5 * block.period)) {
+        block.since = time_;
+        block.period = 2 * block.period;
+        block.trial.begin(pages_read_);
+        continue;
+      }
+      block.use.refuse(limits::k_trials);
+      block.period = {};
+    }
+    return take_block_back(first, block);
+  }
+}
+
+void VirtualSpill::take_block_back(std::uint32_t first, Block& block) {
   block.since = time_;
   block.given = false;
-  block.loads = 0;
-  block.strange = 0;
+  block.use.begin_anew();
+  block.trial.end();
   given_ -= block.count;
   content_ += block.count;
   const auto is_in = [&](FilePage page) { return page / k_pages_of_a_chunk - first < block.count; };
@@ -127,6 +143,7 @@ Seconds VirtualSpill::touch_given(FilePage page, Seconds now) {
     find_due();
     while (!page_read_) turn(k_later_than_all);
     account_.read += Bytes{4096};
+    ++pages_read_;
     now = std::max(now, *page_read_);
     if (!chunks_[page / k_pages_of_a_chunk].is_given) return now;  // it was tried again meanwhile
   } else {

@@ -224,12 +224,12 @@ void Spill::note_predicted(std::uint64_t time) noexcept {
 // --- what happens to chunks
 // --------------------------------------------------------------------------------------
 
-std::uint64_t& Spill::resumed(std::uint32_t thread) noexcept {
+Spill::Worker& Spill::worker(std::uint32_t thread) noexcept {
   const auto known = std::ranges::find(workers_, thread, &Worker::number);
-  if (known != workers_.end()) return known->resumed;
+  if (known != workers_.end()) return *known;
   if (workers_.size() == k_workers) workers_.erase(std::ranges::min_element(workers_, {}, &Worker::resumed));
-  workers_.push_back({thread, 0});
-  return workers_.back().resumed;
+  workers_.push_back({.number = thread});
+  return workers_.back();
 }
 
 void Spill::touched(std::uint64_t address, std::uint32_t thread) noexcept {
@@ -247,7 +247,11 @@ void Spill::touched(std::uint64_t address, std::uint32_t thread) noexcept {
     return resume(c);
   }
   counts_->touches.fetch_add(1, std::memory_order_relaxed);
-  const auto before = resumed(thread);
+  auto& toucher = worker(thread);
+  const auto before = toucher.resumed;
+  const auto worked = processor_ns(thread);
+  if (toucher.worked > 0) toucher.work.visited(Seconds{static_cast<double>(worked - toucher.worked) * 1e-9});
+  toucher.worked = worked;
   const bool expected =
       foresight_->touched(c, thread, Seconds{before > 0 ? static_cast<double>(time - before) * 1e-9 : 0});
   if (!expected && chunk.where == Where::disk) ++unexpected_;
@@ -260,8 +264,8 @@ void Spill::touched(std::uint64_t address, std::uint32_t thread) noexcept {
     serving_ += steady_ns() - time;
     return;
   }
-  if (!chunk.wanted && chunk.where == Where::disk) {
-    loaded_for(c, expected);
+  if (!chunk.wanted && (chunk.where == Where::disk || chunk.where == Where::reading)) {
+    loaded_for(c, expected, toucher.work.is_sparse());
     if (block != blocks_.end() && block->second.leaving) return;
   }
   if (!chunk.wanted && (chunk.where == Where::fresh || chunk.where == Where::disk)) needy_.push_back(c);
@@ -299,7 +303,7 @@ void Spill::resume(ChunkId c) noexcept {
   std::erase_if(waiting_, [&](const Waiting& one) {
     if (one.chunk != c) return false;
     counts_->waited.fetch_add(time - one.since, std::memory_order_relaxed);
-    resumed(one.thread) = time;
+    worker(one.thread).resumed = time;
     return true;
   });
 }

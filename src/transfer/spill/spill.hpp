@@ -26,6 +26,7 @@
 
 #include "core/units.hpp"
 #include "transfer/exchange/userfault.hpp"
+#include "transfer/spill/block_use.hpp"
 #include "transfer/spill/chunk_state.hpp"
 #include "transfer/spill/disk_queue.hpp"
 #include "transfer/spill/remapper.hpp"
@@ -98,20 +99,21 @@ class Spill final : public SpillEngine {
   struct Worker {  // a thread of the program
     std::uint32_t number = 0;
     std::uint64_t resumed = 0;  // when it had last waited for a chunk; 0: never
+    std::uint64_t worked = 0;   // of its own processor time, until it last touched one; nanoseconds
+    VisitWork work{};
   };
-  // What was reserved at once. Where nearly all touches of what is on disk come unexpected, whole chunks are too
-  // much to read for each: the kernel pages it then, as a mapping of the file, for a while, which doubles each
-  // time.
+  // What was reserved at once. Where nearly all touches of what is on disk come unexpected, or little of each
+  // chunk is used, whole chunks are too much to read for each: the kernel pages it then, as a mapping of the file,
+  // for a while, which doubles each time.
   struct Block {
     std::uint32_t count = 0;
-    bool asked = false;          // the file, whether it has room
-    bool has_room = false;       // in the file, all of it
-    bool kept = false;           // not to be given, nor taken back: rights to a part of it have changed
-    bool stuck = false;          // given for good: it could not be taken back
-    std::uint32_t loads = 0;     // that somebody waited for
-    std::uint32_t refusals = 0;  // so often giving it took too long
-    double strange = 0;          // the share of unexpected ones among the latest
-    bool leaving = false;        // is being given to the kernel
+    bool asked = false;     // the file, whether it has room
+    bool has_room = false;  // in the file, all of it
+    bool kept = false;      // not to be given, nor taken back: rights to a part of it have changed
+    bool stuck = false;     // given for good: it could not be taken back
+    BlockUse use{};
+    PageTrial trial{};
+    bool leaving = false;  // is being given to the kernel
     bool given = false;
     bool settling = false;     // is no mapping of the file any more, but what was written to it is on its way
     std::uint64_t since = 0;   // nanoseconds: when it was given
@@ -213,7 +215,7 @@ class Spill final : public SpillEngine {
   void stop_giving(ChunkId first, ChunkId end) noexcept;
   void split_block(ChunkId at) noexcept;
   [[nodiscard]] Blocks::iterator divide_blocks(ChunkId first, ChunkId end) noexcept;
-  void loaded_for(ChunkId chunk, bool expected) noexcept;
+  void loaded_for(ChunkId chunk, bool expected, bool sparse) noexcept;
   void give_block(Blocks::iterator block) noexcept;
   void go_on_giving() noexcept;
   void keep_block(Blocks::iterator block) noexcept;
@@ -230,7 +232,7 @@ class Spill final : public SpillEngine {
   void take_block_back(Blocks::iterator block) noexcept;
   void renew(ChunkId first, std::uint32_t count) noexcept;
   [[nodiscard]] std::uint64_t shrink_given(std::uint64_t mapped) noexcept;
-  std::uint64_t& resumed(std::uint32_t thread) noexcept;
+  [[nodiscard]] Worker& worker(std::uint32_t thread) noexcept;
 
   // What shall happen (spill_flow.cpp).
   void step() noexcept;

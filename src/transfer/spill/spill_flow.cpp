@@ -38,7 +38,7 @@ void Spill::step() noexcept {
   check_leaving();
   give_pages_back();
   serve(false);
-  look_ahead();
+  if (giving_since_ == 0) look_ahead();  // it would read what is being given
   set_marks();
   // What nobody else can give a page to.
   if (!needy_.empty() && reads_ + writes_ == 0 && leaving_.empty()) serve(true);

@@ -19,9 +19,7 @@ namespace {
 constexpr int k_page_out = 21;  // MADV_PAGEOUT, since Linux 5.4
 using spill_limits::k_patience;
 using spill_limits::k_period;
-using spill_limits::k_strange;
-using spill_limits::k_weight;
-using spill_limits::loads_before_giving;
+using spill_limits::k_trials;
 
 }  // namespace
 
@@ -56,16 +54,15 @@ Spill::Blocks::iterator Spill::divide_blocks(ChunkId first, ChunkId end) noexcep
   return blocks_.lower_bound(first);
 }
 
-// Somebody waits for a chunk from disk.
-void Spill::loaded_for(ChunkId c, bool expected) noexcept {
+// Somebody waits for a chunk from disk; it may be on its way.
+void Spill::loaded_for(ChunkId c, bool expected, bool sparse) noexcept {
   const auto found = block_of(c);
   if (found == blocks_.end()) return;
   auto& block = found->second;
-  block.strange += k_weight * ((expected ? 0 : 1) - block.strange);
+  if (chunks_[c].where == Where::disk) block.use.loaded(expected);
+  block.use.waited(sparse);
   // Where the file has no room for all of it the kernel would end the program.
-  if (++block.loads >= loads_before_giving(block.refusals) && block.strange >= k_strange && block.has_room &&
-      !block.kept && giving_since_ == 0)
-    give_block(found);
+  if (block.use.is_for_pages() && block.has_room && !block.kept && giving_since_ == 0) give_block(found);
 }
 
 // From now on who touches it waits until it is given.
@@ -104,14 +101,14 @@ void Spill::go_on_giving() noexcept {
   }
   if (!all) {
     if (steady_ns() - giving_since_ <= k_patience) return;
-    ++found->second.refusals;
+    found->second.use.refuse(1);
     keep_block(found);
     return;
   }
   if (!are_zeros_in_file(first, count) || file_->map(place(first), offset(first), count * k_chunk) != 0)
     return keep_block(found);
   madvise(memory_at(place(first)), count * k_chunk, MADV_DONTFORK);
-  madvise(memory_at(place(first)), count * k_chunk, MADV_RANDOM);
+  if (found->second.use.is_in_no_order()) madvise(memory_at(place(first)), count * k_chunk, MADV_RANDOM);
   for (auto c = first; c < first + count; ++c) {
     if (chunks_[c].where != Where::fresh) --content_;
     chunks_[c] = {};
@@ -122,6 +119,7 @@ void Spill::go_on_giving() noexcept {
   block.given = true;
   block.since = steady_ns();
   block.period = block.period > 0 ? 2 * block.period : k_period;
+  if (!block.use.is_in_no_order()) block.trial.begin(pages_read());
   given_ += count;
   giving_since_ = 0;
   faults_->wake(place(first), count * k_chunk);
@@ -148,8 +146,7 @@ void Spill::keep_block(Blocks::iterator found) noexcept {
   giving_since_ = 0;
   auto& block = found->second;
   block.leaving = false;
-  block.strange = 0;
-  block.loads = 0;
+  block.use.begin_anew();
   serve_late(found);
 }
 
@@ -181,14 +178,30 @@ void Spill::serve_late(ChunkId c) noexcept {
 }
 
 // Programs do other things later: what the kernel has had long enough is in chunks again, all of them on disk.
-// Where they are still touched in no order it is given once more.
+// Where they are still touched in no order it is given once more. Where it was given because little of each chunk
+// was used it stays with the kernel as long as that has few pages to read.
 void Spill::try_again() noexcept {
   if (is_retaking_) return;
   const auto now = steady_ns();
-  const auto found = std::ranges::find_if(blocks_, [&](const auto& one) {
-    return one.second.can_come_back() && now - one.second.since > one.second.period;
-  });
-  if (found != blocks_.end()) start_retaking(found);
+  for (auto found = blocks_.begin(); found != blocks_.end(); ++found) {
+    auto& block = found->second;
+    const auto since = now - block.since;
+    if (!block.can_come_back() || since <= block.period / 2) continue;
+    if (block.trial.is_on()) block.trial.look(pages_read());
+    if (since <= block.period) continue;
+    if (block.trial.is_on()) {
+      const auto reads = pages_read();
+      if (block.trial.is_passed(reads, Seconds{static_cast<double>(since - block.period / 2) * 1e-9})) {
+        block.since = now;
+        block.period *= 2;
+        block.trial.begin(reads);
+        continue;
+      }
+      block.use.refuse(k_trials);
+      block.period = 0;
+    }
+    return start_retaking(found);
+  }
 }
 
 // What the kernel has of the range is in chunks again, block by block. False: not yet.
@@ -240,8 +253,8 @@ void Spill::has_settled(Blocks::iterator found, int error) noexcept {
   is_retaking_ = false;
   file_->drop_cached(offset(first), block.count * k_chunk);
   block.given = block.settling = false;
-  block.loads = 0;
-  block.strange = 0;
+  block.use.begin_anew();
+  block.trial.end();
   given_ -= block.count;
   content_ += block.count;
   if (error != 0)

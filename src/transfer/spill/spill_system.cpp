@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,6 +24,12 @@ Resident resident() noexcept {
   unsigned long long of_files = 0;
   if (got <= 0 || std::sscanf(text, "%llu %llu %llu", &size, &all, &of_files) != 3) return {};
   return {all * k_page, of_files * k_page};
+}
+
+std::uint64_t pages_read() noexcept {
+  rusage use{};
+  getrusage(RUSAGE_SELF, &use);
+  return static_cast<std::uint64_t>(use.ru_majflt);
 }
 
 void have_own_files() noexcept {

@@ -15,6 +15,7 @@ struct FileChoice {
   double read = 4e9;
   double write = 2e9;
   double latency = 100e-6;
+  double memory = 16e9;
   std::uint32_t requests = 64;
   std::uint32_t cores = 4;
   double instruction_ns = 0.25;
@@ -29,7 +30,7 @@ inline machine::Machine file_machine(const FileChoice& choice = {}) {
   parts.places.erase(parts.places.begin());
   parts.paths.erase(parts.paths.begin());
   parts.paths[0].place = 0;
-  parts.paths[0].read = parts.paths[0].write = {16e9};
+  parts.paths[0].read = parts.paths[0].write = {choice.memory};
   parts.nodes.clear();
   parts.domains = {{"node", 0, {}}};
   parts.files = {{"disk", 0, {choice.read}, {choice.write}, {choice.latency}, choice.requests}};
@@ -90,6 +91,18 @@ class FileWorld {
   void chase(const SyntheticArray& array, std::uint64_t hops) {
     synthetic.chase(array, hops);
     synthetic.flush();
+  }
+  // A line of each so many, in the order of addresses.
+  void stride(const SyntheticArray& array, std::uint32_t lines) {
+    observe::Quantum quantum;
+    std::vector<observe::Miss> misses;
+    for (std::uint32_t line = 0; line < array.lines; line += lines)
+      misses.push_back({array.first + line / array.chunk_lines,
+                        static_cast<std::uint16_t>(line % array.chunk_lines), 0, observe::MissKind::prefetched});
+    quantum.accesses = misses.size();
+    quantum.instructions = observe::k_instructions_of_an_access * quantum.accesses;
+    quantum.misses = misses;
+    world.virtual_machine.quantum(quantum);
   }
   FileAccount account() { return *world.virtual_machine.file_account(); }
   double now() { return world.now(); }

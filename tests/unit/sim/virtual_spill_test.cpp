@@ -148,6 +148,34 @@ TEST(VirtualSpill, WhatIsTouchedInNoOrderIsPagedByTheKernel) {
   EXPECT_EQ(world.account().given.value, 0u);
 }
 
+TEST(VirtualSpill, WhatIsUsedInSmallPartsIsPagedByTheKernel) {
+  FileWorld world(64, {.memory = 200e9});
+  const auto array = world.add(256);
+  world.write(array);
+  for (int round = 0; round < 10; ++round) world.stride(array, 640);
+  EXPECT_EQ(chunks(world.account().given), 256u);
+  // All that is used fits: nothing is read any more, and it stays so.
+  const auto before = world.account();
+  for (int round = 0; round < 1000; ++round) world.stride(array, 640);
+  EXPECT_EQ(chunks(world.account().given), 256u);
+  EXPECT_EQ(world.account().read, before.read);
+}
+
+// Other lines each time, and more than the memory: pages do not serve it, which is found out and remembered.
+TEST(VirtualSpill, WhatPagesDoNotServeComesBack) {
+  FileWorld world(64, {.memory = 200e9});
+  const auto array = world.add(256);
+  world.write(array);
+  int given = 0;
+  constexpr int k_rounds = 400;
+  for (int round = 0; round < k_rounds; ++round) {
+    world.stride(array, 128);
+    given += world.account().given.value > 0 ? 1 : 0;
+  }
+  EXPECT_GT(given, 0);
+  EXPECT_LT(given, k_rounds / 2);
+}
+
 TEST(VirtualSpill, TheSameProgramTakesTheSameTimeToTheLastDigit) {
   const auto run = [](FileWorld& world) {
     const auto one = world.add(40);

@@ -52,6 +52,26 @@ TEST_P(SpillTest, TheKernelPagesWhatIsTouchedInNoOrder) {
   for (std::size_t c = 0; c < k_chunks; ++c) EXPECT_EQ(again[c * k_words], c + 1);
 }
 
+// Of each chunk some words, time and again in the same order: as the columns of an array that has rows are read.
+TEST_P(SpillTest, TheKernelPagesWhatIsUsedInSmallParts) {
+  constexpr std::size_t k_chunks = 60;
+  constexpr std::size_t k_row = 5000;
+  constexpr std::size_t k_rows = k_chunks * k_words / k_row;
+  Spilled memory(2 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t row = 0; row < k_rows; ++row)
+    for (std::size_t i = 0; i < k_row; ++i) data[row * k_row + i] = value(row, i);
+  for (std::size_t column = 0; column < 200; ++column) {
+    std::uint64_t wrong = 0;
+    for (std::size_t row = 0; row < k_rows; ++row)
+      wrong += data[row * k_row + column] != value(row, column) ? 1 : 0;
+    ASSERT_EQ(wrong, 0U) << column;
+  }
+  EXPECT_EQ(memory.counts().most_given, k_chunks * k_chunk);
+  // By chunks each column would have read two thirds of it.
+  EXPECT_LT(memory.counts().read, 60 * k_chunks * k_chunk);
+}
+
 // What left as zeros, or was discarded, is zero for the kernel's paging, too, whatever the file had there before.
 TEST_P(SpillTest, TheKernelFindsZerosWhereThereAreSome) {
   constexpr std::size_t k_chunks = 60;

@@ -1,0 +1,83 @@
+// Whether chunks serve a block, or the kernel's single pages: the same on the real machine (spill.hpp) and in
+// virtual time (sim/engine/virtual_spill.hpp).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "core/units.hpp"
+#include "transfer/spill/spill_limits.hpp"
+
+namespace terrace::transfer {
+
+// What a thread works from one chunk that it has to wait for to the next, on average. No core reads all of a chunk
+// in less than a certain time: where the average is below, most of what comes in is not used. It is so where a
+// program goes through the columns of an array that has rows.
+class VisitWork {
+ public:
+  void visited(Seconds work) noexcept { average_ += spill_limits::k_weight * (std::min(work, k_most) - average_); }
+  [[nodiscard]] bool is_sparse() const noexcept { return average_ < spill_limits::k_whole_visit; }
+
+ private:
+  static constexpr Seconds k_most = 16 * spill_limits::k_whole_visit;  // one long stretch is soon forgotten
+  Seconds average_ = k_most;
+};
+
+// Of a block: how the latest chunks were touched that somebody waited for.
+class BlockUse {
+ public:
+  // From the disk, and nobody had asked for it before.
+  void loaded(bool expected) noexcept { unexpected_.add(!expected); }
+  // Whether it was on its way already or not.
+  void waited(bool sparse) noexcept { sparse_.add(sparse); }
+  [[nodiscard]] bool is_for_pages() const noexcept { return is_in_no_order() || most_are(sparse_); }
+  [[nodiscard]] bool is_in_no_order() const noexcept { return most_are(unexpected_); }
+  void begin_anew() noexcept { unexpected_ = sparse_ = {}; }
+  // It is twice as long until it is for pages again, so many times over.
+  void refuse(std::uint32_t times) noexcept { refusals_ = std::min(refusals_ + times, 16U); }
+
+ private:
+  struct Share {  // of the latest
+    std::uint32_t all = 0;
+    double value = 0;
+    void add(bool one) noexcept {
+      ++all;
+      value += spill_limits::k_weight * ((one ? 1 : 0) - value);
+    }
+  };
+  [[nodiscard]] bool most_are(const Share& share) const noexcept {
+    return share.all >= spill_limits::loads_before_giving(refusals_) && share.value >= spill_limits::k_strange;
+  }
+
+  Share unexpected_, sparse_;
+  std::uint32_t refusals_ = 0;
+};
+
+// Whether pages serve a block whose chunks were used in part: they do where most of those that are used fit into
+// the memory, so that soon few are read any more.
+class PageTrial {
+ public:
+  void begin(std::uint64_t reads) noexcept {
+    begun_ = reads;
+    half_.reset();
+  }
+  void end() noexcept { begun_.reset(); }
+  [[nodiscard]] bool is_on() const noexcept { return begun_.has_value(); }
+  // In the middle of the time that the kernel has the block.
+  void look(std::uint64_t reads) noexcept {
+    if (!half_) half_ = reads;
+  }
+  // At its end, after so long since the middle.
+  [[nodiscard]] bool is_passed(std::uint64_t reads, Seconds since) const noexcept {
+    const auto before = half_.value_or(reads) - begun_.value_or(0);
+    const auto after = reads - half_.value_or(reads);
+    return 2 * after < before ||
+           static_cast<double>(after) * spill_limits::k_page_read < spill_limits::k_waiting * since;
+  }
+
+ private:
+  std::optional<std::uint64_t> begun_, half_;  // pages read until then
+};
+
+}  // namespace terrace::transfer

@@ -1,0 +1,76 @@
+// Whether chunks serve a block or single pages: by how it was touched.
+#include "transfer/spill/block_use.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/rounding.hpp"
+
+namespace terrace::transfer {
+namespace {
+
+TEST(VisitWork, IsSparseWhereNoCoreCouldHaveReadTheChunks) {
+  VisitWork work;
+  EXPECT_FALSE(work.is_sparse()) << "nothing is known";
+  for (int i = 0; i < 500; ++i) work.visited(Seconds{10e-6});
+  EXPECT_TRUE(work.is_sparse());
+  for (int i = 0; i < 100; ++i) work.visited(Seconds{100e-6});
+  EXPECT_FALSE(work.is_sparse());
+}
+
+TEST(VisitWork, CountsChunksThatAreReadTogether) {
+  // Three arrays whose chunks begin at the same time: two visits in three are short.
+  VisitWork work;
+  for (int i = 0; i < 3000; ++i) work.visited(Seconds{i % 3 == 0 ? 200e-6 : 1e-6});
+  EXPECT_FALSE(work.is_sparse());
+}
+
+TEST(VisitWork, ForgetsALongStretch) {
+  VisitWork work;
+  work.visited(Seconds{1000});
+  for (int i = 0; i < 500; ++i) work.visited(Seconds{10e-6});
+  EXPECT_TRUE(work.is_sparse());
+}
+
+int loads_until_pages(BlockUse use, bool expected, bool sparse) {
+  for (int loads = 0; loads < 100'000; ++loads) {
+    if (use.is_for_pages()) return loads;
+    use.loaded(expected);
+    use.waited(sparse);
+  }
+  return -1;
+}
+
+TEST(BlockUse, IsForPagesInNoOrderOrInPart) {
+  EXPECT_EQ(loads_until_pages({}, true, false), -1);
+  EXPECT_EQ(loads_until_pages({}, false, false), 128);
+  EXPECT_EQ(loads_until_pages({}, true, true), 128);
+}
+
+TEST(BlockUse, ARefusalDoublesTheLoads) {
+  BlockUse use;
+  use.refuse(1);
+  EXPECT_EQ(loads_until_pages(use, true, true), 256);
+  use.refuse(3);
+  EXPECT_EQ(loads_until_pages(use, true, true), 2048);
+  use.refuse(100);
+  EXPECT_EQ(loads_until_pages(use, true, true), 128 << 16 < 100'000 ? 128 << 16 : -1);
+}
+
+TEST(PageTrial, IsPassedWhereFewPagesAreReadAnyMore) {
+  PageTrial trial;
+  EXPECT_FALSE(trial.is_on());
+  trial.begin(1000);
+  EXPECT_TRUE(trial.is_on());
+  trial.look(21000);
+  trial.look(30000);  // the first look counts
+  EXPECT_TRUE(trial.is_passed(30999, Seconds{1}));
+  EXPECT_FALSE(trial.is_passed(31001, Seconds{1}));
+  EXPECT_TRUE(trial.is_passed(31001, Seconds{4})) << "a part of the time";
+  trial.begin(31001);
+  trial.look(31001);
+  EXPECT_TRUE(trial.is_passed(31001, Seconds{1}));
+  EXPECT_FALSE(trial.is_passed(51001, Seconds{1}));
+}
+
+}  // namespace
+}  // namespace terrace::transfer

@@ -18,13 +18,15 @@ from typing import Any
 
 from harness import ROOT, SETTINGS, TERRACE, Line, Measured, Unavailable, run
 
+from memory_lines.left import Places
+from memory_lines.mounts import Disk, mounted
+
 BUILD = ROOT / "build" / "release"
 DENY = BUILD / "bench" / "bin" / "deny"
 PROGRAM = [str(BUILD / "tests" / "integration" / "large_data"), "192"]
 CALLS = [str(BUILD / "bench" / "bin" / "intent_calls"), "64"]  # terrace_alloc, terrace_apply
 MEMORY = "96MiB"
 MIB = 1 << 20
-SECTOR = 512  # of the kernel's account of a disk
 DISK, METADATA = 512 * MIB, 8 * MIB  # of a disk that fails; what comes first on it
 WRITTEN = 192 * MIB  # twice the block that the program grows, and gives back: some of it is of what stays
 BUS_ERROR = -signal.SIGBUS  # the launcher ends as the program does
@@ -39,6 +41,7 @@ class Ended:
     status: int
     output: str  # the program's
     lines: tuple[str, ...]  # Terrace's that are no account of the run, and what its calls answered
+    left: tuple[str, ...]  # things that were not there before
 
 
 _ACCOUNTS = ("of data in", "of data by", "data fitted", "no access was seen", "profile in", "iterations in")
@@ -52,74 +55,36 @@ def _run(
     before: Sequence[str | Path] = (),
     program: Sequence[str] = PROGRAM,
     while_it_runs: While = lambda process: None,
+    folder: Path | None = None,
 ) -> Ended:
-    """A program under `terrace run` with these options, started by the words of `before`."""
-    with tempfile.TemporaryDirectory() as profiles:
+    """A program under `terrace run` with these options, started by the words of `before`. The folder is that of
+    spill files, on a disk of its own."""
+    with tempfile.TemporaryDirectory() as profiles, tempfile.TemporaryDirectory() as journals:
         kept = [] if "--intent" in options else ["-o", f"{profiles}/run.terrace"]
         words = [*before, TERRACE, "run", *options, *kept, "--", *program]
+        places = Places(folder, Path(journals))
+        state = places.state()
         process = subprocess.Popen(
-            list(map(str, words)), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )  # fmt: skip
+            list(map(str, words)),
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            env=places.environment(),
+        )
         while_it_runs(process)
         output, errors = process.communicate(timeout=300)
+        left = [*places.left_since(state, process.pid)]
+        left += [one.name for one in Path(profiles).iterdir() if one.name != "run.terrace"]
     said = [line for line in errors.splitlines() if line.startswith(("terrace:", "calls:"))]
     lines = tuple(line for line in said if not any(account in line for account in (*_ACCOUNTS, _NO_LOOP)))
-    return Ended(process.returncode, output, lines)
+    return Ended(process.returncode, output, lines, tuple(left))
 
 
 def _over_file(
     folder: Path, before: Sequence[str | Path] = (), while_it_runs: While = lambda process: None
 ) -> Ended:
-    return _run(["--memory", MEMORY, "--spill", folder], before, PROGRAM, while_it_runs)
-
-
-@dataclass(frozen=True)
-class Disk:
-    """A file system in a sparse file, through a loop device."""
-
-    folder: Path
-    backing: Path
-    device: str  # "loop0"
-
-    def shrink(self, size: int) -> None:
-        """The device ends after so many bytes; the file system does not know, and has I/O errors behind them."""
-        with self.backing.open("r+b") as file:
-            file.truncate(size)
-        run(["losetup", "-c", f"/dev/{self.device}"])
-
-    def written(self) -> int:
-        """Bytes, by the kernel's account."""
-        return SECTOR * int(Path(f"/sys/block/{self.device}/stat").read_text().split()[6])
-
-
-def _unmount(folder: str) -> None:
-    """The kernel lets go of a file of io_uring a moment after its process has ended."""
-    until = time.monotonic() + 10
-    while subprocess.run(["umount", folder], capture_output=True).returncode != 0:
-        if time.monotonic() > until:
-            raise RuntimeError(f"{folder} is still in use")
-        time.sleep(0.05)
-
-
-@contextlib.contextmanager
-def mounted(size: int, below: Path) -> Iterator[Disk]:
-    """An ext4 file system of so many bytes, without a journal, in a file of a folder. Its metadata come first."""
-    backing = below / "disk"
-    with backing.open("wb") as file:
-        file.truncate(size)
-    run(
-        ["mkfs.ext4", "-q", "-F", "-m", "0", "-N", "64", "-O", "^has_journal", "-E", "lazy_itable_init=1", backing]
-    )
-    with tempfile.TemporaryDirectory() as name:
-        device = run(["losetup", "--find", "--show", backing]).stdout.strip()
-        try:
-            run(["mount", device, name])
-            try:
-                yield Disk(Path(name), backing, Path(device).name)
-            finally:
-                _unmount(name)
-        finally:
-            subprocess.run(["losetup", "-d", device], capture_output=True)
+    return _run(["--memory", MEMORY, "--spill", folder], before, PROGRAM, while_it_runs, folder)
 
 
 @contextlib.contextmanager
@@ -154,10 +119,12 @@ def _refuses_reads() -> Ended:
         return _over_file(disk.folder, while_it_runs=fail)
 
 
-def _with_folder(measure: Callable[[Path], Ended]) -> Callable[[], Ended]:
+def _fine_disk(before: Sequence[str | Path]) -> Callable[[], Ended]:
+    """Nothing is wrong with the disk; it is the program's alone, so that what is left on it shows."""
+
     def whole() -> Ended:
-        with tempfile.TemporaryDirectory(dir=SETTINGS.disk_folder) as name:
-            return measure(Path(name))
+        with _disk(DISK) as disk:
+            return _over_file(disk.folder, before)
 
     return whole
 
@@ -227,12 +194,10 @@ FAULTS: dict[str, Fault] = {
         status=BUS_ERROR,
         also=f"cannot be written: {_STAYS}{_IO_ERROR}",  # where something is to be written before that
     ),
-    "no userfaultfd, --memory": Fault(
-        _with_folder(lambda folder: _over_file(folder, _NO_USERFAULTFD)), ("which is slower",)
-    ),
+    "no userfaultfd, --memory": Fault(_fine_disk(_NO_USERFAULTFD), ("which is slower",)),
     **_by_intent("no userfaultfd", _NO_USERFAULTFD, "for want of the right to wait for page faults", "", ()),
-    "no io_uring, --memory": Fault(_with_folder(lambda folder: _over_file(folder, _NO_IO_URING))),
-    "no mbind, --memory": Fault(_with_folder(lambda folder: _over_file(folder, _NO_POLICIES))),
+    "no io_uring, --memory": Fault(_fine_disk(_NO_IO_URING)),
+    "no mbind, --memory": Fault(_fine_disk(_NO_POLICIES)),
     **_by_intent(
         "no mbind",
         _NO_POLICIES,
@@ -241,7 +206,7 @@ FAULTS: dict[str, Fault] = {
         (*_CALLS_REFUSED, _NOT_PLACED),
     ),
     **_by_intent("one node", (), "", "", ()),
-    "read-only /proc, --memory": Fault(_with_folder(lambda folder: _over_file(folder, _READ_ONLY_PROC))),
+    "read-only /proc, --memory": Fault(_fine_disk(_READ_ONLY_PROC)),
     **_by_intent("read-only /proc", _READ_ONLY_PROC, "", "", ()),
 }
 
@@ -258,9 +223,7 @@ def faults() -> Measured:
         ended = fault.measure()
         right = ended.status == fault.status and (fault.status != 0 or ended.output == alone[tuple(fault.program)])
         rows.append(_row(name, right, fault.is_told_by(ended.lines), ended))
-    wrong = [row for row in rows if not (row["ends_as_it_should"] and row["says_it"])]
-    told = [f"not {row['fault']}: status {row['status']}, says {row['says']}" for row in wrong]
-    return Measured("\n".join([f"{len(rows) - len(wrong)} of {len(rows)}", *told]), not wrong, rows)
+    return judged(rows)
 
 
 def _row(name: str, right: bool, said: bool, ended: Ended) -> dict[str, Any]:
@@ -268,9 +231,20 @@ def _row(name: str, right: bool, said: bool, ended: Ended) -> dict[str, Any]:
         "fault": name,
         "ends_as_it_should": right,
         "says_it": said,
+        "leaves_nothing": not ended.left,
         "status": ended.status,
         "says": " / ".join(ended.lines) or "nothing",
+        "left": "; ".join(ended.left) or "nothing",
     }
+
+
+def judged(rows: Sequence[dict[str, Any]]) -> Measured:
+    """Each fault as it should be in all respects."""
+    wrong = [row for row in rows if not (row["ends_as_it_should"] and row["says_it"] and row["leaves_nothing"])]
+    told = [
+        f"not {row['fault']}: status {row['status']}, says {row['says']}, leaves {row['left']}" for row in wrong
+    ]
+    return Measured("\n".join([f"{len(rows) - len(wrong)} of {len(rows)}", *told]), not wrong, rows)
 
 
 LINES = [
@@ -278,7 +252,7 @@ LINES = [
         "faults",
         "disk full, I/O errors, no userfaultfd, no io_uring, no mbind, one node, read-only /proc: the program "
         "goes on with the same result, one clear line where something is missing; a bus error, and a line, where "
-        "data cannot be read back",
+        "data cannot be read back; no process, file, disk space or ledger is left behind",
         faults,
     ),
 ]

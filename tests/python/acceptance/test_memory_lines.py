@@ -1,5 +1,6 @@
 """Lines of real memory: what they compare, and what makes them fall short."""
 
+import subprocess
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
 
-from memory_lines import over_file, study
+from memory_lines import faults, left, over_file, study
 from memory_lines.faults import Ended, Fault
 from memory_lines.limits import Run
 
@@ -136,9 +137,32 @@ def test_how_a_run_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_fault_is_told_by_its_lines_alone() -> None:
-    fault = Fault(lambda: Ended(0, "", ()), ("cannot be read",), also="cannot be written")
+    fault = Fault(lambda: Ended(0, "", (), ()), ("cannot be read",), also="cannot be written")
     assert fault.is_told_by(["terrace: it cannot be read"])
     assert fault.is_told_by(["terrace: it cannot be written", "terrace: it cannot be read"])
     assert not fault.is_told_by(["terrace: it cannot be written"])
     assert not fault.is_told_by(["terrace: it cannot be read", "terrace: more"])
-    assert not Fault(lambda: Ended(0, "", ())).is_told_by(["terrace: more"])
+    assert not Fault(lambda: Ended(0, "", (), ())).is_told_by(["terrace: more"])
+
+
+def test_a_memory_fault_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(left, "PATIENCE", 0.0)
+    for name in ("spill", "journals", "session"):
+        (tmp_path / name).mkdir()
+    places = left.Places(tmp_path / "spill", tmp_path / "journals", tmp_path / "session")
+    before = left.State(0, places.ledgers())
+    job = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    (tmp_path / "spill" / "data").touch()
+    (tmp_path / "journals" / "terrace-1").touch()
+    (tmp_path / "session" / "terrace").mkdir()
+    (tmp_path / "session" / "terrace" / "job").touch()
+    found = places.left_since(before, job.pid)
+    assert f"processes [{job.pid}]" in found
+    job.kill()
+    job.wait()
+    assert {"data", f"ledger {tmp_path}/session/terrace/job", "journals terrace-1"} <= set(found)
+    taken = left.State(places.free() + 8 * left.MIB, before.ledgers)
+    assert any(one.endswith("MiB of the disk") for one in places.left_since(taken, job.pid))
+    row = faults._row("one", True, True, Ended(0, "", (), tuple(found)))
+    assert not faults.judged([row]).holds
+    assert faults.judged([faults._row("one", True, True, Ended(0, "", (), ()))]).holds

@@ -1,0 +1,33 @@
+"""The kernel's account of a disk: the bytes that it has read and written for everybody, Terrace or not."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+SECTOR = 512  # bytes; of the account (Documentation/block/stat.rst), whatever the disk's own are
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Bytes."""
+
+    read: int
+    written: int
+
+    def since(self, before: Moved) -> Moved:
+        return Moved(self.read - before.read, self.written - before.written)
+
+
+def device_of(folder: Path) -> Path | None:
+    """The block device or partition that a folder's file system is on; None where it is on none of its own."""
+    number = folder.stat().st_dev
+    device = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    return device.resolve() if device.exists() else None
+
+
+def moved(device: Path) -> Moved:
+    """By a block device since it is there: /sys/dev/block/MAJOR:MINOR or /sys/block/NAME."""
+    fields = (device / "stat").read_text().split()
+    return Moved(SECTOR * int(fields[2]), SECTOR * int(fields[6]))

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from harness import Unavailable
 
+from memory_lines.disks import Moved, device_of, moved
+
 _FIRST = Path("/sys/fs/cgroup")
 _numbers = itertools.count()
 
@@ -27,6 +29,7 @@ class Run:
     seconds: float
     peak: int  # bytes of memory, the kernel's own included
     killed: bool = False  # by the kernel, for want of memory within the limit
+    disk: Moved | None = None  # what the disk moved in the meantime, by the kernel's account; None: it has none
 
 
 @dataclass(frozen=True)
@@ -50,30 +53,41 @@ def _kind() -> _Kind:
 
 
 def run_limited(
-    command: Sequence[str | Path], memory: int, env: Mapping[str, str] | None = None, timeout: float = 900
+    command: Sequence[str | Path],
+    memory: int,
+    env: Mapping[str, str] | None = None,
+    timeout: float = 900,
+    folder: Path | None = None,
 ) -> Run:
-    """Runs a command with so many bytes of memory; what lies beyond goes to swap, where there is some."""
+    """Runs a command with so many bytes of memory; what lies beyond goes to swap, where there is some. The disk
+    below a folder is watched."""
     if os.geteuid() != 0:
         raise Unavailable("control groups need root")
     kind = _kind()
     group = kind.folder / f"terrace-{os.getpid()}-{next(_numbers)}"
     group.mkdir()
+    device = device_of(folder) if folder else None
+    if device:
+        os.sync()  # what others have left to be written is not of this run
     try:
         (group / kind.limit).write_text(str(memory))
         words = ["/bin/sh", "-c", f'echo $$ > {group / kind.members} && exec "$@"', "sh", *map(str, command)]
+        before = moved(device) if device else None
         begun = time.monotonic()
         process = subprocess.Popen(
             words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})}
         )
         try:
             output, _ = process.communicate(timeout=timeout)
+            status: int | None = process.returncode
         except subprocess.TimeoutExpired:
             _kill_all(group / kind.members)
             output, _ = process.communicate()
-            return Run(None, output, time.monotonic() - begun, 0)
+            status = None
         took = time.monotonic() - begun
+        disk = moved(device).since(before) if device and before else None
         peak = int((group / kind.peak).read_text()) if (group / kind.peak).exists() else 0
-        return Run(process.returncode, output, took, peak, _killed(group / kind.events))
+        return Run(status, output, took, peak, _killed(group / kind.events), disk)
     finally:
         _remove(group)
 
@@ -102,11 +116,10 @@ def _remove(group: Path) -> None:
 
 def _disk_of(folder: Path) -> str:
     """MAJOR:MINOR of the whole disk that a folder is on."""
-    number = folder.stat().st_dev
-    device = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve()
-    whole = device.parent if (device / "partition").exists() else device
-    if not (whole / "dev").exists():
+    device = device_of(folder)
+    if device is None:
         raise Unavailable(f"{folder} is on no disk of its own")
+    whole = device.parent if (device / "partition").exists() else device
     return (whole / "dev").read_text().strip()
 
 

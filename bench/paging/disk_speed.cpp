@@ -1,8 +1,10 @@
 // disk_speed FOLDER [MIB]: bytes a second of reading, of writing and of both at once, past the kernel's cache, in
-// requests of 2 MiB of which four are under way: what a schedule that moves data to and from this disk can reach.
+// requests of 2 MiB: the best of several numbers of requests that are under way, so that no choice of that number
+// is what slows the disk down. It is what a schedule that moves data to and from this disk can reach.
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -20,42 +22,60 @@ namespace terrace::transfer {
 namespace {
 
 constexpr std::size_t k_request = std::size_t{2} << 20;
-constexpr std::size_t k_under_way = 4;  // of each direction
+// Under way in one direction; both directions together have at most what the queue takes.
+constexpr std::array<std::size_t, 3> k_depths{4, 16, k_disk_requests};
 
 class Speed {
  public:
   Speed(const char* folder, std::size_t size) : file_(folder), count_(size / k_request) {
     disk_ = make_ring_queue(file_.file());
-    if (!disk_) disk_ = make_thread_queue(file_.file(), 2 * k_under_way);
-    auto* const memory = mmap(nullptr, 2 * k_under_way * k_request, PROT_READ | PROT_WRITE,
+    if (!disk_) disk_ = make_thread_queue(file_.file(), k_disk_requests);
+    auto* const memory = mmap(nullptr, k_disk_requests * k_request, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     memory_ = reinterpret_cast<std::uint64_t>(memory);
-    std::memset(memory, 1, 2 * k_under_way * k_request);
+    std::memset(memory, 1, k_disk_requests * k_request);
     file_.reserve(0, 2 * count_ * k_request);
+    // What was never written is not read from the disk, and costs more to write.
+    for (const std::size_t half : {0, 1}) {
+      written_half_ = half;
+      measure(k_depths.front(), false, true);
+    }
   }
+
   // Bytes a second of reading the one half, and of writing the other.
-  double measure(bool read, bool write, bool other_half = false) {
+  double best(bool read, bool write) {
+    double found = 0;
+    const auto most = read && write ? k_disk_requests / 2 : k_disk_requests;
+    for (const auto depth : k_depths)
+      if (depth <= most) found = std::max(found, measure(depth, read, write));
+    return found;
+  }
+
+ private:
+  // With so many requests under way in each direction.
+  double measure(std::size_t depth, bool read, bool write) {
     std::array<std::size_t, 2> next{read ? 0 : count_, write ? 0 : count_};  // by direction
-    written_half_ = other_half ? 0 : 1;
     std::size_t ended = 0;
     const auto begun = std::chrono::steady_clock::now();
     const std::size_t all = (read ? count_ : 0) + (write ? count_ : 0);
-    for (std::uint64_t slot = 0; slot < 2 * k_under_way; ++slot) start(slot, slot / k_under_way, next);
+    const std::size_t first_of_writes = read ? depth : 0;
+    const std::size_t slots = first_of_writes + (write ? depth : 0);
+    const auto direction = [&](std::uint64_t slot) -> std::size_t { return slot < first_of_writes ? 0 : 1; };
+    for (std::uint64_t slot = 0; slot < slots; ++slot) start(slot, direction(slot), next);
     disk_->submit();
     while (ended < all) {
       DiskAnswer answer;
       if (!disk_->next(answer)) continue;
       if (answer.error != 0) throw std::runtime_error(std::strerror(answer.error));
       ++ended;
-      start(answer.token, answer.token / k_under_way, next);
+      start(answer.token, direction(answer.token), next);
       disk_->submit();
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
     return static_cast<double>(all * k_request) / took.count();
   }
 
- private:
   void start(std::uint64_t slot, std::size_t direction, std::array<std::size_t, 2>& next) {
     if (next[direction] == count_) return;
     const auto half = direction == 1 ? written_half_ : 1 - written_half_;
@@ -80,12 +100,9 @@ int main(int argc, char** argv) {
   try {
     const std::size_t size = (argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 512) << 20U;
     terrace::transfer::Speed speed(argv[1], size);
-    // What was never written is not read from the disk, and costs more to write.
-    speed.measure(false, true);
-    speed.measure(false, true, true);
-    const auto write = speed.measure(false, true);
-    const auto read = speed.measure(true, false);
-    const auto both = speed.measure(true, true);
+    const auto write = speed.best(false, true);
+    const auto read = speed.best(true, false);
+    const auto both = speed.best(true, true);
     std::printf("{\"read\": %.0f, \"write\": %.0f, \"both\": %.0f}\n", read, write, both);
     return 0;
   } catch (const std::exception& error) {

@@ -54,6 +54,7 @@ def least(program: str, words: Sequence[str], memories: Sequence[int]) -> list[L
                 "--",
                 *command,
             ],
+            timeout=7200,
         )
         return [_read(folder / f"least.m{number}.terrace") for number in range(len(memories))]
 

@@ -12,13 +12,17 @@ from typing import Any
 from harness import Line, Measured, Unavailable
 
 from memory_lines import study
+from memory_lines.ways import MAPPINGS, MIB, OURS, STOPPED, WAYS
 
 TO_SWAP, TO_MAPPING = 10.0, {2: 2.0, 4: 1.3}  # times faster, in the geometric mean
 OVER_BOUND = {"1.0 / 1.7 GB/s": 0.15, "as it is": 0.40}
 PREDICTED, SHARE_PREDICTED = 0.15, 0.5  # of what was measured, and of the run's time
 SIMULATED = 0.25  # of the bytes that the real run reads
+# Terrace's count of the bytes of a run and the kernel's of the disk's may differ by this share of the smaller, and
+# by what the rest of the machine may move meanwhile: logs, the file system's own, the program's files.
+COUNTED, REST_OF_MACHINE = 0.10, 64 * MIB
 LOSS = 0.10  # of the time in memory, at 2x, where the disk is not what the bound is made of
-SWAP, MAPPINGS = study.WAYS[1:2], study.WAYS[2:]
+SWAP = ("swap",)
 
 Row = dict[str, Any]
 
@@ -36,44 +40,57 @@ class Compared:
     """Rivals' times over Terrace's."""
 
     rows: Sequence[Row]
+    goal: float
     ratios: dict[str, float]  # by case: of the best rival
+    killed: list[str]  # cases of these whose rivals have no time, as they were killed in every turn: at the goal
     missing: list[str]  # the other cases, and why there is nothing to compare
-    lost: list[
-        str
-    ]  # rivals that were killed for want of memory, or stopped, and count as long as they might have run
+    stopped: int  # rivals that count as long as they ran
 
     @property
     def whole(self) -> bool:
-        """Whether every case is among the ratios."""
-        return bool(self.ratios) and not self.missing
+        """Whether every case is among the ratios, and one at least has a time."""
+        return bool(self.timed) and not self.missing
+
+    @property
+    def timed(self) -> dict[str, float]:
+        """The ratios of cases whose rivals have a time."""
+        return {name: ratio for name, ratio in self.ratios.items() if name not in self.killed}
+
+    @property
+    def holds(self) -> bool:
+        """Whether the means meet the goal: of all cases, and of those alone whose rivals have a time."""
+        return self.whole and min(_mean(list(self.ratios.values())), _mean(list(self.timed.values()))) >= self.goal
 
     def over(self) -> str:
         """How many were compared of how many, and why not the others."""
         text = f"over {len(self.ratios)} of {len(self.rows)} cases"
-        for why in (study.KILLED, study.STOPPED):
-            if count := sum(one.endswith(why) for one in self.lost):
-                text += f"; {count} times a rival was {_WHY[why]}, and counts as long as it might have run"
+        if self.stopped:
+            text += f"; {self.stopped} times a rival was stopped, and counts as long as it ran"
+        if self.killed:
+            mean = f"{_mean(list(self.timed.values())):.2f}" if self.timed else "nothing is left"
+            text += (
+                f"; in {len(self.killed)} the kernel killed the rival for want of memory in every turn, which "
+                f"counts as {self.goal:g}: without them {mean}"
+            )
         return text + (f"; not compared: {', '.join(self.missing)}" if self.missing else "")
 
 
-_WHY = {study.KILLED: "killed by the kernel for want of memory", study.STOPPED: "stopped"}
-
-
-def compared(rows: Sequence[Row], ways: Sequence[str]) -> Compared:
-    """The best of these ways over Terrace. A case in which one of them, or Terrace, went wrong is not compared."""
-    ratios, missing, lost = {}, [], []
+def compared(rows: Sequence[Row], ways: Sequence[str], goal: float) -> Compared:
+    """The best of these ways over Terrace. A case in which one of them, or Terrace, went wrong is not compared.
+    One in which all of them were killed in every turn counts as what was promised, and no more."""
+    ratios: dict[str, float] = {}
+    killed, missing, stopped = [], [], 0
     for row in rows:
-        wrong = [way for way in ("terrace", *ways) if not row["seconds"][way]]
+        without = [way for way in (OURS, *ways) if not row["seconds"][way]]
+        wrong = [way for way in without if way == OURS or not study.is_killed(row, way)]
         missing += [f"{_name(row)}: {way}: {row['failed'][way]}" for way in wrong]
-        lost += [
-            f"{way}: {why}"
-            for way in ways
-            for why in (study.KILLED, study.STOPPED)
-            if why in row["failed"][way].split(", ")
-        ]
-        if not wrong:
-            ratios[_name(row)] = min(row["seconds"][way] for way in ways) / row["seconds"]["terrace"]
-    return Compared(rows, ratios, missing, lost)
+        stopped += sum(STOPPED in row["failed"][way].split(", ") for way in ways)
+        if wrong:
+            continue
+        times = [row["seconds"][way] for way in ways if way not in without]
+        ratios[_name(row)] = min(times) / row["seconds"][OURS] if times else goal
+        killed += [] if times else [_name(row)]
+    return Compared(rows, goal, ratios, killed, missing, stopped)
 
 
 def _ended(rows: Sequence[Row]) -> bool:
@@ -83,34 +100,30 @@ def _ended(rows: Sequence[Row]) -> bool:
 def against_swap(disk: str) -> Measured:
     """Over all cases."""
     rows = study.rows(disk)
-    found = compared(rows, SWAP)
-    text, mean = _times_as_fast(found)
-    return Measured(text, found.whole and mean >= TO_SWAP, [_row(row) for row in rows])
+    found = compared(rows, SWAP, TO_SWAP)
+    return Measured(_times_as_fast(found), found.holds, [_row(row) for row in rows])
 
 
-def _times_as_fast(found: Compared) -> tuple[str, float]:
+def _times_as_fast(found: Compared) -> str:
     ratios = list(found.ratios.values())
-    mean = _mean(ratios)
-    text = (
-        f"{mean:.2f} times as fast, {min(ratios):.2f} to {max(ratios):.2f}, " if ratios else "nothing compared, "
-    )
-    return text + found.over(), mean
+    if not ratios:
+        return f"nothing compared, {found.over()}"
+    return f"{_mean(ratios):.2f} times as fast, {min(ratios):.2f} to {max(ratios):.2f}, {found.over()}"
 
 
 def against_mapping(disk: str) -> Measured:
     """The better of the two mappings, by how much data there is for the memory."""
     rows, said, holds = study.rows(disk), [], True
     for ratio, goal in TO_MAPPING.items():
-        found = compared([row for row in rows if row["ratio"] == ratio], MAPPINGS)
-        text, mean = _times_as_fast(found)
-        holds = holds and found.whole and mean >= goal
-        said.append(f"{ratio}x (goal {goal}): {text}")
+        found = compared([row for row in rows if row["ratio"] == ratio], MAPPINGS, goal)
+        holds = holds and found.holds
+        said.append(f"{ratio}x (goal {goal}): {_times_as_fast(found)}")
     return Measured("\n".join(said), holds)
 
 
 def never_slower(disk: str) -> Measured:
     """Than any of the three, in any case."""
-    found = compared(study.rows(disk), (*SWAP, *MAPPINGS))
+    found = compared(study.rows(disk), (*SWAP, *MAPPINGS), goal=1.0)
     slower = [f"{name}: {value:.2f}" for name, value in found.ratios.items() if value < 1]
     text = f"slower in {len(slower)}, {found.over()}" + (f"; slower: {', '.join(slower)}" if slower else "")
     return Measured(text, found.whole and not slower)
@@ -119,7 +132,7 @@ def never_slower(disk: str) -> Measured:
 def below_least(row: Row) -> str:
     """Where the median turn moved less than the bound says that any schedule does; "" where it did not."""
     return ", ".join(
-        f"{_name(row)}: {done} {row[done] / study.MIB:.0f} of at least {row[least] / study.MIB:.0f} MiB"
+        f"{_name(row)}: {done} {row[done] / MIB:.0f} of at least {row[least] / MIB:.0f} MiB"
         for done, least in (("read", "least_read"), ("written", "least_written"))
         if row[done] < row[least]
     )
@@ -142,6 +155,25 @@ def near_bound(disk: str) -> Measured:
     )
     text += f"; less than any schedule moves: {'; '.join(violated)}" if violated else ""
     return Measured(text, within == len(rows))
+
+
+def same_bytes(disk: str) -> Measured:
+    """Each turn by itself: what Terrace says that it has read and written, and the kernel of the disk."""
+    rows = study.rows(disk)
+    shown = [_bytes(row) for row in rows]
+    apart, most, turns = [], 0, 0
+    for row in rows:
+        for turn in row["turns"]:
+            turns += 1
+            for what in ("read", "written"):
+                own, kernel = turn[what], turn[f"kernel_{what}"]
+                if kernel is None:
+                    return Measured("the kernel has no account of the disk that the files are on", False, shown)
+                most = max(most, abs(own - kernel))
+                if abs(own - kernel) > COUNTED * min(own, kernel) + REST_OF_MACHINE:
+                    apart.append(f"{_name(row)}: {what} {own // MIB} MiB, by the kernel {kernel // MIB}")
+    text = f"{turns} turns, {len(apart)} times apart; at most {most / MIB:.0f} MiB"
+    return Measured("\n".join([text, *apart[:5]]), not apart, shown)
 
 
 def same_results(disk: str) -> Measured:
@@ -210,40 +242,77 @@ def simulated(disk: str) -> Measured:
     return Measured(text, within == len(rows) and _ended(rows))
 
 
-def _row(row: Row) -> dict[str, Any]:
-    """For the page. Bytes are those of the median turn, predictions those of the worst."""
-    worst = max(row["turns"], key=lambda turn: abs(_error(turn)))
+def _case(row: Row) -> dict[str, Any]:
     return {
         "program": row["program"],
         "threads": row["threads"],
         "data_over_memory": row["ratio"],
         "disk": row["disk"],
-        "memory_mib": row["memory"] // study.MIB,
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    """Times, for the page. Predictions are those of the worst turn."""
+    worst = max(row["turns"], key=lambda turn: abs(_error(turn)))
+    return {
+        **_case(row),
+        "memory_mib": row["memory"] // MIB,
         "in_memory_s": f"{row['in_memory_s']:.1f}",
+        "least_bytes_over_speed_s": f"{row['disk_s']:.1f}",
         "bound_s": f"{row['bound_s']:.1f}",
-        **{f"{way.replace(', ', '_')}_s": study.said(row, way) for way in study.WAYS},
-        "read_mib": row["read"] // study.MIB,
-        "least_read_mib": row["least_read"] // study.MIB,
-        "simulated_read_mib": row["simulated_read"] // study.MIB,
-        "written_mib": row["written"] // study.MIB,
-        "least_written_mib": row["least_written"] // study.MIB,
-        "simulated_written_mib": row["simulated_written"] // study.MIB,
-        "peak_mib": row["peak"] // study.MIB,
+        **{f"{_column(way)}_s": study.said(row, way) for way in WAYS},
+        "peak_mib": row["peak"] // MIB,
         "predicted_s": f"{worst['predicted_s']:.1f}",
         "measured_s": f"{worst['measured_s']:.1f}",
         "time_predicted": f"{min(map(_share, row['turns'])):.0%}",
     }
 
 
+def _bytes(row: Row) -> dict[str, Any]:
+    """The disk's speed, and bytes, for the page: those of the turns whose times count."""
+    moved = {
+        f"{what}{count}_mib": _mib(row[f"{key}{what}"])
+        for what in ("read", "written")
+        for key, count in (("", ""), ("kernel_", "_by_kernel"), ("least_", "_least"), ("simulated_", "_simulated"))
+    }
+    return {
+        **_case(row),
+        **{f"disk_{key}_mb_s": f"{value / 1e6:.0f}" for key, value in row["speed"].items()},
+        **moved,
+        **{
+            f"{_column(way)}_{what}_mib": _mib(study.of_median(row, way)[what])
+            for way in (*SWAP, *MAPPINGS)
+            for what in ("read", "written")
+        },
+    }
+
+
+def _column(way: str) -> str:
+    return way.replace(", ", "_")
+
+
+def _mib(size: int | None) -> str:
+    return "" if size is None else str(size // MIB)
+
+
 _JUDGED: dict[str, tuple[str, Callable[[str], Measured]]] = {
-    "swap": (f"{TO_SWAP:g} times as fast as the kernel's swap in the geometric mean of all cases", against_swap),
+    "swap": (
+        f"{TO_SWAP:g} times as fast as the kernel's swap in the geometric mean of all cases, and of those in "
+        "which swap ended",
+        against_swap,
+    ),
     "mapping": (
         "than the better of a plain and a sequential one 2 times as fast at 2x, 1.3 times at 4x, geometric means "
-        "of all cases",
+        "of all cases, and of those in which a mapping ended",
         against_mapping,
     ),
     "never slower": ("in no case slower than swap or a mapping", never_slower),
     "bound": ("within {bound:.0%} of the bound", near_bound),
+    "bytes": (
+        "as many read and written as the kernel counts of the disk, in every turn within {counted:.0%} and "
+        "{rest} MiB",
+        same_bytes,
+    ),
     "results": ("the same to the last digit that programs print", same_results),
     "loss": ("at most 10 % at 2x where computing leaves room for the disk", small_loss),
     "prediction": (
@@ -255,7 +324,11 @@ _JUDGED: dict[str, tuple[str, Callable[[str], Measured]]] = {
 _ON_ONE_DISK = {"virtual time": "as it is"}  # its bytes do not depend on the disk
 
 LINES = [
-    Line(f"over a file, disk {disk}: {what}", goal.format(bound=OVER_BOUND[disk]), functools.partial(judge, disk))
+    Line(
+        f"over a file, disk {disk}: {what}",
+        goal.format(bound=OVER_BOUND[disk], counted=COUNTED, rest=REST_OF_MACHINE // MIB),
+        functools.partial(judge, disk),
+    )
     for disk in study.DISKS
     for what, (goal, judge) in _JUDGED.items()
     if _ON_ONE_DISK.get(what, disk) == disk

@@ -5,23 +5,35 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-import math
+import os
 import re
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from harness import ROOT, SETTINGS, TERRACE, Unavailable, keep_part, run, workloads
+from harness import ROOT, SETTINGS, Unavailable, keep_part, run, workloads
 
 from memory_lines.least import Least, least
-from memory_lines.limits import Run, run_limited, swap_file, throttled
+from memory_lines.limits import Run, run_limited, throttled
+from memory_lines.ways import (
+    BENCH,
+    KILLED,
+    MIB,
+    OURS,
+    WAYS,
+    Tried,
+    counted,
+    folder,
+    is_run_again,
+    judged,
+    patience,
+    reached,
+    reasons,
+    run_in,
+)
 
 BUILD = ROOT / "build" / "release"
-BENCH = BUILD / "bench" / "bin"
-MIB = 1 << 20
-LIMIT_OF_SWAP = 4096 * MIB
 
 # About 450 MB each: with a quarter of it the least memory that is allowed is far.
 PROGRAMS = {
@@ -34,10 +46,7 @@ PROGRAMS = {
 THREADS = (1, 2)
 RATIOS = (2, 4)  # data over memory
 DISKS: dict[str, tuple[int, int] | None] = {"as it is": None, "1.0 / 1.7 GB/s": (10**9, 17 * 10**8)}
-FAR = 3.0  # times what Terrace took: who is farther behind is run once
-WAYS = ("terrace", "swap", "mapping", "mapping, sequential")
-
-STOPPED, KILLED, OTHER_RESULTS = "stopped", "killed", "other results"  # how a run may end, beside its status
+_BYTES = ("read", "written", "kernel_read", "kernel_written")  # of a turn
 _JSON = '{"schema":'  # how the line of `--json` begins
 
 
@@ -60,13 +69,9 @@ def cases(disk: str) -> list[Case]:
 
 
 def _command(program: str, threads: int) -> list[str]:
-    folder = BUILD / "workloads" if threads == 1 else BUILD / "workloads" / "openmp"
+    where = BUILD / "workloads" if threads == 1 else BUILD / "workloads" / "openmp"
     words = PROGRAMS[program].split()
-    return [str(folder / program), *words, *(["--threads", str(threads)] if threads > 1 else [])]
-
-
-def _folder() -> Path:
-    return Path(SETTINGS.disk_folder)
+    return [str(where / program), *words, *(["--threads", str(threads)] if threads > 1 else [])]
 
 
 @functools.cache
@@ -75,8 +80,8 @@ def _built() -> None:
 
 
 def _speed() -> dict[str, float]:
-    """Of the disk now: bytes a second of reading, of writing, of both."""
-    done = run([BENCH / "disk_speed", _folder(), "512"])
+    """Of the disk now: bytes a second of reading, of writing, of both, each by the best depth of a queue."""
+    done = run([BENCH / "disk_speed", folder(), "512"])
     return {key: float(value) for key, value in json.loads(done.stdout).items()}
 
 
@@ -140,23 +145,17 @@ def _least(program: str) -> dict[int, tuple[int, Least]]:
     return {ratio: (memory, Least(**one)) for ratio, memory, one in zip(RATIOS, memories, kept, strict=True)}
 
 
+def _simulate(programs: Iterable[str]) -> None:
+    """What any schedule moves, of all of them, before anything is timed: as many at once as there are cores."""
+    named = list(programs)
+    for program in named:
+        _in_memory(program, 1)  # timed: alone
+    workloads()  # read once, before threads ask for it
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        list(pool.map(_least, named))
+
+
 # --- one case ---------------------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def _way(way: str, budget: int, command: Sequence[str]) -> Iterator[tuple[list[str], dict[str, str]]]:
-    """How it is called, and with what in its environment."""
-    with tempfile.TemporaryDirectory(dir=_folder(), prefix="terrace-memory-") as name:
-        folder = Path(name)
-        if way == "terrace":
-            words = [str(TERRACE), "run", "--json", "--memory", str(budget), "--spill", name]
-            yield [*words, "-o", str(folder / "run.terrace"), "--", *command], {}
-        elif way == "swap":
-            with swap_file(folder / "swap", LIMIT_OF_SWAP):
-                yield list(command), {}
-        else:
-            advice = {"MAPPED_ADVICE": "sequential"} if way.endswith("sequential") else {}
-            yield list(command), {"LD_PRELOAD": str(BENCH / "libmapped.so"), "MAPPED_DIR": name, **advice}
 
 
 def _account(output: str) -> dict[str, Any]:
@@ -166,49 +165,31 @@ def _account(output: str) -> dict[str, Any]:
     return dict(found.get("over_file", {}))
 
 
-def _run(way: str, budget: int, command: Sequence[str], timeout: float) -> Run:
-    with _way(way, budget, command) as (words, env):
-        return run_limited(words, budget, env, timeout)
-
-
-def _judged(way: str, case: Case, done: Run, timeout: float, output: str) -> tuple[float, str]:
-    """How long it took, and why it did not end as it should ("" where it did). A rival that was stopped, or that
-    the kernel has killed for want of memory, counts as `timeout`; whatever else went wrong has no time (NaN)."""
-    counted = math.nan if way == "terrace" else timeout
-    if done.status is None:
-        return counted, STOPPED
-    if done.status != 0:
-        return (counted, KILLED) if done.killed else (math.nan, f"status {done.status}")
-    return (done.seconds, "") if _same(case.program, done.output) == output else (math.nan, OTHER_RESULTS)
-
-
 def _measure(case: Case) -> dict[str, Any]:
-    """Times by way, medians of turns; the bound; what Terrace says of each turn."""
+    """Times by way, medians of turns; the bound; what Terrace says of each turn, and the kernel of each run."""
     _built()
     alone = _in_memory(case.program, case.threads)
     budget, fewest = _least(case.program)[case.ratio]
     command = _command(case.program, case.threads)
     limit = DISKS[case.disk]
-    seconds: dict[str, list[float]] = {way: [] for way in WAYS}
-    failed: dict[str, list[str]] = {way: [] for way in WAYS}
+    tried: dict[str, list[Tried]] = {way: [] for way in WAYS}
     wrong, turns, speeds = [], [], []
-    with throttled(_folder(), *limit) if limit else contextlib.nullcontext():
+    with throttled(folder(), *limit) if limit else contextlib.nullcontext():
         for turn in range(SETTINGS.turns):
             speeds.append(_speed())
             for way in WAYS:
-                if way != "terrace" and turn > 0 and min(seconds[way]) > FAR * min(seconds["terrace"]):
-                    continue  # its one time says enough
-                # Nobody waits for what has lost by far.
-                timeout = max(30.0, SETTINGS.patience * min(seconds["terrace"])) if way != "terrace" else 900.0
-                done = _run(way, budget, command, timeout)
-                took, problem = _judged(way, case, done, timeout, alone.output)
-                seconds[way].append(took)
-                if problem:
-                    failed[way].append(problem)
+                if turn > 0 and not is_run_again(way, tried):
+                    continue
+                timeout = patience(tried) if way != OURS else 900.0
+                done = run_in(way, budget, command, timeout)
+                tried[way].append(judged(way, done, timeout, _same(case.program, done.output) == alone.output))
+                if problem := tried[way][-1].why:
                     wrong.append(f"{way}: {problem}: {done.output[-200:]}")
-                if way == "terrace":
+                if way == OURS:
                     turns.append(_turn(done))
-    speed = {key: sorted(one[key] for one in speeds)[len(speeds) // 2] for key in speeds[0]}
+    own = {key: sorted(one[key] for one in speeds)[len(speeds) // 2] for key in speeds[0]}
+    fastest = reached(one for way in WAYS for one in tried[way])
+    speed = {key: max(own[key], fastest[key]) for key in own}
     disk = max(
         fewest.read / speed["read"],
         fewest.written / speed["write"],
@@ -224,13 +205,16 @@ def _measure(case: Case) -> dict[str, Any]:
         "least_written": fewest.written,
         "simulated_read": fewest.simulated_read,
         "simulated_written": fewest.simulated_written,
-        **{key: _median_turn(turns)[key] for key in ("read", "written")},
+        **{key: value for key, value in _median_turn(turns).items() if key in _BYTES},
         "peak": max(one["peak"] for one in turns),
         "turns": turns,
-        "speed": speed,
+        "tried": {way: [asdict(one) for one in runs] for way, runs in tried.items()},
+        "speed": speed,  # the larger of the next two
+        "speed_of_queue": own,
+        "speed_of_runs": fastest,
         "wrong": wrong,
-        "failed": {way: ", ".join(dict.fromkeys(reasons)) for way, reasons in failed.items()},
-        "seconds": {way: _median(times) for way, times in seconds.items()},
+        "failed": {way: reasons(runs) for way, runs in tried.items()},
+        "seconds": {way: counted(way, runs) for way, runs in tried.items()},
     }
 
 
@@ -241,6 +225,8 @@ def _turn(done: Run) -> dict[str, Any]:
         "seconds": done.seconds,
         "read": account.get("read_bytes", 0),
         "written": account.get("written_bytes", 0),
+        "kernel_read": done.disk.read if done.disk else None,
+        "kernel_written": done.disk.written if done.disk else None,
         "predicted_s": account.get("predicted_s", 0.0),
         "measured_s": account.get("measured_s", 0.0),
         "peak": done.peak,
@@ -252,29 +238,38 @@ def _median_turn(turns: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return sorted(turns, key=lambda one: float(one["seconds"]))[len(turns) // 2]
 
 
-def _median(times: Sequence[float]) -> float | None:
-    """None where one of the runs went wrong."""
-    return None if any(map(math.isnan, times)) else sorted(times)[len(times) // 2]
-
-
 @functools.cache
 def rows(disk: str) -> list[dict[str, Any]]:
     """What became of each case on this disk whose name has what --case says. Raises Unavailable where none has."""
-    found = []
-    for case in cases(disk):
-        if SETTINGS.case not in str(case):
-            continue
-        found.append(keep_part(f"memory-{case}".replace("/", "-"), functools.partial(_measure, case), timed=True))
-        print(f"             {_told(found[-1])}", flush=True)
-    if not found:
+    chosen = [case for case in cases(disk) if SETTINGS.case in str(case)]
+    if not chosen:
         raise Unavailable(f"no case on the disk {disk} has {SETTINGS.case} in its name")
+    _simulate(dict.fromkeys(case.program for case in chosen))
+    found = []
+    for case in chosen:
+        name = f"memory-ways-{case}".replace("/", "-")
+        found.append(keep_part(name, functools.partial(_measure, case), timed=True))
+        print(f"             {_told(found[-1])}", flush=True)
     return found
+
+
+def is_killed(row: dict[str, Any], way: str) -> bool:
+    """Whether the kernel has killed it for want of memory in every turn."""
+    return row["seconds"][way] is None and row["failed"][way] == KILLED
+
+
+def of_median(row: dict[str, Any], way: str) -> dict[str, Any]:
+    """The run of a way whose time counts; the first where none does."""
+    runs: list[dict[str, Any]] = row["tried"][way]
+    return next((one for one in runs if one["counts"] == row["seconds"][way]), runs[0])
 
 
 def said(row: dict[str, Any], way: str) -> str:
     """Its seconds; and why it did not end as it should, where it did not."""
     time, why = row["seconds"][way], row["failed"][way]
-    return f"{time:.1f}" + (f" ({why})" if why else "") if time else f"failed: {why}"
+    if time is None:
+        return KILLED if is_killed(row, way) else f"failed: {why}"
+    return f"{time:.1f}" + (f" ({why} in other turns)" if why == KILLED else f" ({why})" if why else "")
 
 
 def _told(row: dict[str, Any]) -> str:

@@ -10,12 +10,22 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
 
-from memory_lines import faults, left, over_file, study
+from memory_lines import faults, left, limits, over_file, study, ways
+from memory_lines.disks import Moved, device_of, moved
 from memory_lines.faults import Ended, Fault
 from memory_lines.limits import Run
+from memory_lines.ways import KILLED, MIB, OTHER_RESULTS, OURS, STOPPED, Tried
 
 DISK = "as it is"
-TURN = {"seconds": 10.0, "predicted_s": 8.0, "measured_s": 8.0}
+TURN = {
+    "seconds": 10.0,
+    "predicted_s": 8.0,
+    "measured_s": 8.0,
+    "read": 1000 * MIB,
+    "kernel_read": 1010 * MIB,
+    "written": 500 * MIB,
+    "kernel_written": 520 * MIB,
+}
 
 
 def row(**changes: Any) -> dict[str, Any]:
@@ -24,6 +34,9 @@ def row(**changes: Any) -> dict[str, Any]:
         "program": "cg",
         "threads": 1,
         "ratio": 2,
+        "disk": DISK,
+        "memory": 100 * MIB,
+        "peak": 90 * MIB,
         "in_memory_s": 9.0,
         "bound_s": 9.5,
         "disk_s": 5.0,
@@ -33,10 +46,14 @@ def row(**changes: Any) -> dict[str, Any]:
         "written": 60,
         "simulated_read": 118,
         "simulated_written": 61,
+        "kernel_read": 121,
+        "kernel_written": 61,
         "turns": [TURN] * 3,
+        "speed": {"read": 1e9, "write": 2e9, "both": 1.5e9},
+        "tried": {way: [{"counts": 300.0, "read": 3 * MIB, "written": None}] for way in ways.WAYS},
         "wrong": [],
-        "seconds": dict.fromkeys(study.WAYS, 300.0) | {"terrace": 10.0},
-        "failed": dict.fromkeys(study.WAYS, ""),
+        "seconds": dict.fromkeys(ways.WAYS, 300.0) | {"terrace": 10.0},
+        "failed": dict.fromkeys(ways.WAYS, ""),
         **changes,
     }
 
@@ -58,15 +75,16 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_all_hold_where_all_is_well(given: Any) -> None:
     given(row(), row(ratio=4))
-    assert over_file.compared(study.rows(DISK), over_file.SWAP).ratios.keys() == {"cg x1 2x", "cg x1 4x"}
+    assert over_file.compared(study.rows(DISK), over_file.SWAP, 10).ratios.keys() == {"cg x1 2x", "cg x1 4x"}
     assert over_file.against_mapping(DISK).holds
     assert over_file.never_slower(DISK).holds
     assert over_file.near_bound(DISK).holds
+    assert over_file.same_bytes(DISK).holds
     assert over_file.well_predicted(DISK).holds
     assert over_file.simulated(DISK).holds
 
 
-@pytest.mark.parametrize("way", study.WAYS[1:])
+@pytest.mark.parametrize("way", ways.WAYS[1:])
 def test_a_rival_that_failed_is_no_rival_that_lost(given: Any, way: str) -> None:
     given(row(), without(way, "status 139", program="mg"), row(ratio=4))
     slower = over_file.never_slower(DISK)
@@ -84,12 +102,49 @@ def test_nothing_to_compare_falls_short(given: Any) -> None:
     assert not over_file.against_mapping(DISK).holds
 
 
-def test_a_rival_killed_for_want_of_memory_has_lost(given: Any) -> None:
-    given(without("swap", study.KILLED, 150.0), row(program="mg"))
-    found = over_file.compared(study.rows(DISK), over_file.SWAP)
-    assert found.whole
-    assert found.ratios["cg x1 2x"] == 15
-    assert "1 times a rival was killed by the kernel for want of memory" in found.over()
+def test_a_rival_that_was_always_killed_counts_as_promised_in_memory_lines(given: Any) -> None:
+    given(without("swap", KILLED), row(program="mg"))
+    found = over_file.compared(study.rows(DISK), over_file.SWAP, 10)
+    assert found.holds
+    assert found.ratios == {"cg x1 2x": 10, "mg x1 2x": 30}
+    assert "in 1 the kernel killed the rival" in found.over()
+    assert found.over().endswith("which counts as 10: without them 30.00")
+    given(without("swap", KILLED), row(program="mg", seconds=dict.fromkeys(ways.WAYS, 90.0) | {OURS: 10.0}))
+    assert not over_file.against_swap(DISK).holds
+    given(without("swap", KILLED))  # nothing is left
+    assert not over_file.against_swap(DISK).holds
+    given(without("swap", f"{KILLED}, status 1"))  # it went wrong, too
+    assert "not compared: cg x1 2x: swap: killed, status 1" in over_file.against_swap(DISK).text
+
+
+def test_one_memory_mapping_that_was_killed_leaves_the_other(given: Any) -> None:
+    given(without("mapping", KILLED), row(ratio=4))
+    assert over_file.compared(study.rows(DISK), ways.MAPPINGS, 2).ratios["cg x1 2x"] == 30
+    assert over_file.never_slower(DISK).holds
+    given(without(OURS, KILLED), row(ratio=4))
+    assert not over_file.against_mapping(DISK).holds
+
+
+def test_a_memory_rival_that_was_stopped_counts_as_long_as_it_ran(given: Any) -> None:
+    given(without("swap", STOPPED, 150.0))
+    measured = over_file.against_swap(DISK)
+    assert measured.text.startswith("15.00 times as fast")
+    assert "1 times a rival was stopped" in measured.text
+
+
+def test_memory_bytes_that_the_kernel_counts_otherwise_fall_short(given: Any) -> None:
+    given(row(turns=[TURN, TURN, {**TURN, "kernel_read": 1165 * MIB}]))
+    measured = over_file.same_bytes(DISK)
+    assert not measured.holds
+    assert "3 turns, 1 times apart" in measured.text
+    assert "read 1000 MiB, by the kernel 1165" in measured.text
+    given(row(turns=[{**TURN, "kernel_written": 400 * MIB}]))
+    assert over_file.same_bytes(DISK).holds  # by 100 MiB, which is a tenth and 64 MiB at most
+    given(row(turns=[{**TURN, "kernel_written": None}]))
+    measured = over_file.same_bytes(DISK)
+    assert not measured.holds
+    assert measured.rows[0]["disk_read_mb_s"] == "1000"
+    assert (measured.rows[0]["swap_read_mib"], measured.rows[0]["swap_written_mib"]) == ("3", "")
 
 
 def test_less_than_the_least_bytes_is_not_within_the_bound(given: Any) -> None:
@@ -116,24 +171,78 @@ def test_virtual_time_reads_what_the_real_run_reads(given: Any) -> None:
     assert measured.text.startswith("0 of 1 cases within 25%; worst cg x1 2x, +33%")
 
 
-def test_how_a_run_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_memory_run_counts_for() -> None:
+    def judged(way: str, status: int | None, is_right: bool = True, killed: bool = False) -> Tried:
+        return ways.judged(way, Run(status, "", 7.0, 0, killed, Moved(5, 6)), 150.0, is_right)
+
+    assert judged("swap", 0) == Tried(7, "", 7, 5, 6)
+    assert judged("swap", 0, is_right=False) == Tried(7, OTHER_RESULTS, None, 5, 6)
+    assert judged("swap", -9, killed=True) == Tried(7, KILLED, None, 5, 6)
+    assert judged("swap", -9) == Tried(7, "status -9", None, 5, 6)
+    assert judged("swap", None) == Tried(7, STOPPED, 150, 5, 6)
+    assert judged(OURS, -9, killed=True).counts is None
+    assert judged(OURS, None) == Tried(7, STOPPED, None, 5, 6)
+    assert ways.judged("swap", Run(0, "", 7.0, 0), 150.0, True).read is None
+
+
+def test_memory_results_are_the_same_but_for_times(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study, "workloads", lambda: {"cg": Namespace(time_lines="^Time ")})
-    case = study.Case("cg", 1, 2, DISK)
+    assert study._same("cg", "a\nTime 9 s\nterrace: b\nDigest 1\n") == "a\nDigest 1"
+    assert study._same("cg", "a\n1 second\nDigest 1\n") != "a\nDigest 1"
 
-    def judged(
-        way: str, status: int | None, output: str = "a\nDigest 1\n", killed: bool = False
-    ) -> tuple[str, str]:
-        time, why = study._judged(way, case, Run(status, output, 7.0, 0, killed), 150.0, "a\nDigest 1")
-        return f"{time:g}", why
 
-    assert judged("swap", 0, "a\nTime 9 s\nterrace: b\nDigest 1\n") == ("7", "")
-    assert judged("swap", 0, "a\nDigest 2\n") == ("nan", study.OTHER_RESULTS)
-    assert judged("swap", 0, "a\n1 second\nDigest 1\n") == ("nan", study.OTHER_RESULTS)
-    assert judged("swap", -9, killed=True) == ("150", study.KILLED)
-    assert judged("swap", -9) == ("nan", "status -9")
-    assert judged("swap", None) == ("150", study.STOPPED)
-    assert judged("terrace", -9, killed=True) == ("nan", study.KILLED)
-    assert judged("terrace", None) == ("nan", study.STOPPED)
+def test_the_memory_runs_that_count() -> None:
+    killed, wrong = Tried(1, KILLED), Tried(1, "status 1")
+    nine, eight = Tried(9, counts=9.0), Tried(8, counts=8.0)
+    assert ways.counted("swap", [killed, nine, killed]) == 9
+    assert ways.counted("swap", [nine, killed, eight]) == 8
+    assert ways.counted("swap", [killed] * 3) is None
+    assert ways.counted("swap", [nine, wrong, eight]) is None
+    assert ways.counted(OURS, [nine, killed, eight]) is None
+    assert ways.counted(OURS, [nine, eight]) == 9
+    assert ways.reasons([killed, nine, wrong, killed]) == "killed, status 1"
+
+
+def test_which_memory_runs_are_done_again() -> None:
+    def again(way: str, **first: float | str) -> bool:
+        runs = {"terrace": 10.0, "swap": 200.0, "mapping": 20.0, "sequential": 20.0, **first}
+        tried = {
+            "mapping, sequential" if name == "sequential" else name: [
+                Tried(1, time) if isinstance(time, str) else Tried(time, counts=time)
+            ]
+            for name, time in runs.items()
+        }
+        return ways.is_run_again(way, tried)
+
+    plain, sequential = ways.MAPPINGS
+    assert again(OURS)
+    assert not again("swap")
+    assert again("swap", swap=25.0)
+    assert again("swap", swap=KILLED)  # it may end the next time
+    assert again("swap", swap="status 1")
+    assert again(plain)
+    assert again(plain, mapping=25.9)
+    assert not again(plain, mapping=26.1)
+    assert again(sequential, mapping=26.1)
+    assert not again(sequential, mapping=10.0)
+    assert again(sequential, mapping=KILLED)
+    assert again(plain, mapping=KILLED)
+    assert not again(plain, mapping=31.0, sequential=31.0)  # far behind
+
+
+def test_no_memory_run_is_faster_than_the_disk() -> None:
+    runs = [Tried(2, "", 2, 8, 4), Tried(1, STOPPED, 150, 3, 5), Tried(1)]
+    assert ways.reached(runs) == {"read": 4, "write": 5, "both": 8}
+
+
+def test_the_kernels_count_of_the_disk_of_a_memory_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "stat").write_text("  1 0 16 3 2 0 32 4 0 5 6\n")
+    assert moved(tmp_path) == Moved(16 * 512, 32 * 512)
+    assert Moved(9, 8).since(Moved(2, 3)) == Moved(7, 5)
+    assert device_of(Path("/proc")) is None
+    monkeypatch.setattr(limits, "device_of", lambda folder: None)
+    with pytest.raises(limits.Unavailable):
+        limits._disk_of(tmp_path)
 
 
 def test_a_fault_is_told_by_its_lines_alone() -> None:

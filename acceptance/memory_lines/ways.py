@@ -1,0 +1,130 @@
+"""Ways to run a program with more data than memory, Terrace's and the kernel's: what is tried, and what counts."""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import ROOT, SETTINGS, TERRACE
+
+from memory_lines.limits import Run, run_limited, swap_file
+
+BENCH = ROOT / "build" / "release" / "bench" / "bin"
+MIB = 1 << 20
+LIMIT_OF_SWAP = 4096 * MIB
+OURS = "terrace"
+MAPPINGS = ("mapping", "mapping, sequential")
+WAYS = (OURS, "swap", *MAPPINGS)
+FAR = 3.0  # times what Terrace took: who is farther behind is run once
+CLOSE = 1.3  # times what the faster mapping took: the slower one is run again only where it took less
+
+STOPPED, KILLED, OTHER_RESULTS = "stopped", "killed", "other results"  # how a run may end, beside its status
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One run of a program in one of the ways."""
+
+    seconds: float  # until it ended, or was ended
+    why: str = ""  # it did not end as it should; "" where it did
+    counts: float | None = None  # seconds; None where its time says nothing
+    read: int | None = None  # bytes of the disk, by the kernel's account; None where there is none
+    written: int | None = None
+
+
+def folder() -> Path:
+    """Where files and swap are."""
+    return Path(SETTINGS.disk_folder)
+
+
+@contextlib.contextmanager
+def _called(way: str, budget: int, command: Sequence[str]) -> Iterator[tuple[list[str], dict[str, str]]]:
+    """How it is called, and with what in its environment."""
+    with tempfile.TemporaryDirectory(dir=folder(), prefix="terrace-memory-") as name:
+        own = Path(name)
+        if way == OURS:
+            words = [str(TERRACE), "run", "--json", "--memory", str(budget), "--spill", name]
+            yield [*words, "-o", str(own / "run.terrace"), "--", *command], {}
+        elif way == "swap":
+            with swap_file(own / "swap", LIMIT_OF_SWAP):
+                yield list(command), {}
+        else:
+            advice = {"MAPPED_ADVICE": "sequential"} if way.endswith("sequential") else {}
+            yield list(command), {"LD_PRELOAD": str(BENCH / "libmapped.so"), "MAPPED_DIR": name, **advice}
+
+
+def run_in(way: str, budget: int, command: Sequence[str], timeout: float) -> Run:
+    """With so many bytes of memory."""
+    with _called(way, budget, command) as (words, env):
+        return run_limited(words, budget, env, timeout, folder())
+
+
+def judged(way: str, done: Run, timeout: float, is_right: bool) -> Tried:
+    """What a run counts for. A rival that was stopped counts as `timeout`: so long it has run. One that the kernel
+    has killed for want of memory has no time, as has whatever went wrong, and each failure of Terrace's own."""
+    counts: float | None = None
+    if done.status is None:
+        why = STOPPED
+        counts = None if way == OURS else timeout
+    elif done.status != 0:
+        why = KILLED if done.killed else f"status {done.status}"
+    elif not is_right:
+        why = OTHER_RESULTS
+    else:
+        why, counts = "", done.seconds
+    moved = (done.disk.read, done.disk.written) if done.disk else (None, None)
+    return Tried(done.seconds, why, counts, *moved)
+
+
+def _fastest(runs: Sequence[Tried]) -> float | None:
+    return min((one.counts for one in runs if one.counts is not None), default=None)
+
+
+def patience(tried: Mapping[str, Sequence[Tried]]) -> float:
+    """Seconds after which a rival is stopped: nobody waits for what has lost by far."""
+    return max(30.0, float(SETTINGS.patience) * (_fastest(tried[OURS]) or 0.0))
+
+
+def is_run_again(way: str, tried: Mapping[str, Sequence[Tried]]) -> bool:
+    """Whether more runs of it can change what counts. Who was killed may end by itself the next time."""
+    own = tried[way]
+    best, ours = _fastest(own), _fastest(tried[OURS])
+    if way == OURS or best is None or ours is None or any(one.why == KILLED for one in own):
+        return True
+    if best > FAR * ours:
+        return False
+    if way not in MAPPINGS:
+        return True
+    others = [tried[each][0].counts for each in MAPPINGS if each != way and tried[each]]
+    first = own[0].counts
+    return first is None or all(other is None or first < CLOSE * other for other in others)
+
+
+def counted(way: str, runs: Sequence[Tried]) -> float | None:
+    """The median of the seconds that count. None where a run went wrong, or a rival was killed in every turn; the
+    other turns count where it was killed in some. Of two in the middle the one that is worse for Terrace."""
+    times = [one.counts for one in runs if way == OURS or one.why != KILLED]
+    known = [time for time in times if time is not None]
+    if not known or len(known) < len(times):
+        return None
+    return statistics.median_high(known) if way == OURS else statistics.median_low(known)
+
+
+def reasons(runs: Sequence[Tried]) -> str:
+    """Why they did not end as they should, each once."""
+    return ", ".join(dict.fromkeys(one.why for one in runs if one.why))
+
+
+def reached(runs: Iterable[Tried]) -> dict[str, float]:
+    """The most bytes a second of the disk that one of the runs had: read, written, both; 0 without an account."""
+    best = {"read": 0.0, "write": 0.0, "both": 0.0}
+    for one in runs:
+        if one.read is None or one.written is None:
+            continue
+        for key, moved in (("read", one.read), ("write", one.written), ("both", one.read + one.written)):
+            best[key] = max(best[key], moved / one.seconds)
+    return best

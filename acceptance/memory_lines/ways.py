@@ -21,6 +21,7 @@ MAPPINGS = ("mapping", "mapping, sequential")
 WAYS = (OURS, "swap", *MAPPINGS)
 FAR = 3.0  # times what Terrace took: who is farther behind is run once
 CLOSE = 1.3  # times what the faster mapping took: the slower one is run again only where it took less
+SHORT = 1.0  # seconds; of a run that ended sooner, what others moved meanwhile may be most of the disk's bytes
 
 STOPPED, KILLED, OTHER_RESULTS = "stopped", "killed", "other results"  # how a run may end, beside its status
 
@@ -123,7 +124,7 @@ def reached(runs: Iterable[Tried]) -> dict[str, float]:
     """The most bytes a second of the disk that one of the runs had: read, written, both; 0 without an account."""
     best = {"read": 0.0, "write": 0.0, "both": 0.0}
     for one in runs:
-        if one.read is None or one.written is None:
+        if one.read is None or one.written is None or one.seconds < SHORT:
             continue
         for key, moved in (("read", one.read), ("write", one.written), ("both", one.read + one.written)):
             best[key] = max(best[key], moved / one.seconds)

@@ -231,7 +231,7 @@ def test_which_memory_runs_are_done_again() -> None:
 
 
 def test_no_memory_run_is_faster_than_the_disk() -> None:
-    runs = [Tried(2, "", 2, 8, 4), Tried(1, STOPPED, 150, 3, 5), Tried(1)]
+    runs = [Tried(2, "", 2, 8, 4), Tried(1, STOPPED, 150, 3, 5), Tried(1), Tried(0.1, "status 2", None, 9, 9)]
     assert ways.reached(runs) == {"read": 4, "write": 5, "both": 8}
 
 

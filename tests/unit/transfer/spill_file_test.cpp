@@ -1,0 +1,183 @@
+// The file behind memory over a file: nobody else can open it, and it gives back what is needed no more.
+#include "transfer/spill/spill_file.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/audit.h>
+#include <linux/falloc.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "spill_fixture.hpp"
+
+namespace terrace::transfer {
+namespace {
+
+// This thread can make no files without a name from now on: a file system that lacks them. False where the system
+// has no filters of calls.
+bool deny_unnamed_files() {
+#if defined(__x86_64__)
+  constexpr std::uint32_t k_machine = AUDIT_ARCH_X86_64;
+#else
+  constexpr std::uint32_t k_machine = AUDIT_ARCH_AARCH64;
+#endif
+  constexpr std::uint32_t k_unnamed = O_TMPFILE & ~O_DIRECTORY;
+  constexpr std::uint32_t k_flags = offsetof(seccomp_data, args) + 2 * sizeof(std::uint64_t);
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, k_machine, 0, 5),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, k_flags),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, k_unnamed, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{std::size(program), program};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+std::string new_folder() {
+  auto folder = testing::TempDir() + "spill-file-XXXXXX";
+  EXPECT_NE(mkdtemp(folder.data()), nullptr);
+  return folder;
+}
+
+void expect_private(const std::string& folder) {
+  const SpillFile file(folder);
+  struct stat now {};
+  ASSERT_EQ(fstat(file.file(), &now), 0);
+  EXPECT_TRUE(S_ISREG(now.st_mode));
+  EXPECT_EQ(now.st_mode & 07777, 0600U);
+  EXPECT_EQ(now.st_nlink, 0U) << "it has a name";
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  EXPECT_EQ(fcntl(file.file(), F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+  EXPECT_EQ(pwrite(file.file(), nullptr, 0, 0), 0) << "it can be written";
+}
+
+// Whatever mask the program has.
+class NoMask {
+ public:
+  NoMask() : before_(umask(0)) {}
+  ~NoMask() { umask(before_); }
+  NoMask(const NoMask&) = delete;
+  NoMask& operator=(const NoMask&) = delete;
+
+ private:
+  mode_t before_;
+};
+
+TEST(SpillFile, IsThisUsersAlone) {
+  const NoMask mask;
+  const auto folder = new_folder();
+  expect_private(folder);
+  EXPECT_TRUE(std::filesystem::remove(folder));
+}
+
+TEST(SpillFile, IsThisUsersAloneWhereFilesNeedNames) {
+  const NoMask mask;
+  const auto folder = new_folder();
+  bool denied = false;
+  std::thread([&] {
+    denied = deny_unnamed_files();
+    if (!denied) return;
+    EXPECT_EQ(open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), -1);
+    EXPECT_EQ(errno, EOPNOTSUPP);
+    expect_private(folder);
+  }).join();
+  EXPECT_TRUE(std::filesystem::remove(folder));
+  if (!denied) GTEST_SKIP() << "no filters of calls here";
+}
+
+// What the file takes on the disk.
+std::uint64_t room_of(int file) {
+  struct stat now {};
+  EXPECT_EQ(fstat(file, &now), 0);
+  return static_cast<std::uint64_t>(now.st_blocks) * 512;
+}
+
+// The spill file among this process's: that of the thread, whose files are its own.
+std::optional<std::uint64_t> room_of_spill_file() {
+  namespace fs = std::filesystem;
+  for (const auto& task : fs::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::ifstream(task.path() / "comm") >> name;
+    if (name != "terrace-spill") continue;
+    std::error_code gone;
+    for (const auto& one : fs::directory_iterator(task.path() / "fd", gone)) {
+      struct stat now {};
+      if (stat(one.path().c_str(), &now) != 0 || !S_ISREG(now.st_mode) || now.st_nlink != 0) continue;
+      EXPECT_EQ(now.st_mode & 07777, 0600U);
+      return static_cast<std::uint64_t>(now.st_blocks) * 512;
+    }
+  }
+  return {};
+}
+
+bool can_make_holes() {
+  SpillFile file("/var/tmp");
+  return file.reserve(0, k_chunk) == 0 &&
+         fallocate(file.file(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, k_chunk) == 0;
+}
+
+TEST(SpillFile, GivesBackWhatIsReleased) {
+  if (!can_make_holes()) GTEST_SKIP() << "the file system of /var/tmp makes no holes";
+  SpillFile file("/var/tmp");
+  ASSERT_EQ(file.reserve(0, 8 * k_chunk), 0);
+  const auto all = room_of(file.file());
+  EXPECT_GE(all, 8 * k_chunk);
+  file.release(2 * k_chunk, 4 * k_chunk);
+  EXPECT_LE(room_of(file.file()) + 4 * k_chunk, all);
+  EXPECT_GE(room_of(file.file()), 4 * k_chunk) << "the rest keeps its room";
+}
+
+TEST_P(SpillTest, TheFileGivesBackWhatIsFreed) {
+  if (!can_make_holes()) GTEST_SKIP() << "the file system of /var/tmp makes no holes";
+  constexpr std::size_t k_chunks = 60;
+  constexpr std::size_t k_little = k_chunk / 2;  // what the file system needs to know where the holes are
+  Spilled memory(2 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  const auto at = [&](std::size_t chunk) { return reinterpret_cast<std::uint64_t>(data + chunk * k_words); };
+  for (std::size_t c = 0; c < k_chunks; ++c)
+    for (std::size_t i = 0; i < k_words; i += 512) data[c * k_words + i] = c + 1;
+  const auto all = room_of_spill_file();
+  ASSERT_TRUE(all.has_value());
+  EXPECT_GE(*all, k_chunks * k_chunk) << "room was asked for when memory was short";
+  memory.spill().release(at(10), 20 * k_chunk);
+  EXPECT_LE(room_of_spill_file().value_or(*all), (k_chunks - 20) * k_chunk + k_little);
+  memory.spill().release(at(0), 10 * k_chunk);
+  memory.spill().release(at(30), 30 * k_chunk);
+  EXPECT_LE(room_of_spill_file().value_or(*all), k_little);
+  memory.release(data);
+}
+
+// What is discarded stays in use: there is room for what is written to it next.
+TEST_P(SpillTest, TheFileKeepsTheRoomOfWhatIsDiscarded) {
+  if (!can_make_holes()) GTEST_SKIP() << "the file system of /var/tmp makes no holes";
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t c = 0; c < k_chunks; ++c) data[c * k_words] = c + 1;
+  memory.spill().discard(reinterpret_cast<std::uint64_t>(data), k_chunks * k_chunk);
+  EXPECT_EQ(memory.counts().content, 0U);
+  EXPECT_GE(room_of_spill_file().value_or(0), k_chunks * k_chunk);
+  for (std::size_t c = 0; c < k_chunks; ++c) ASSERT_EQ(data[c * k_words], 0U);
+  memory.release(data);
+}
+
+}  // namespace
+}  // namespace terrace::transfer

@@ -215,6 +215,32 @@ TEST(NextUse, ThreadsThatWaitAreNoLessFar) {
   EXPECT_LE(memory.take_demanded(), 20U);
 }
 
+// Chunks that one thread uses twice a round and another one once: they are used when the first of both uses them.
+TEST(NextUse, WhatThreadsShareIsUsedWhenTheFirstOfThemDoes) {
+  constexpr std::size_t k_rounds = 8;
+  for (const std::size_t room : {120, 160, 200})
+    for (const std::uint32_t often : {0U, 1U}) {
+      Memory memory(room, 300, 2);
+      Sequence all;
+      const auto use = [&](ChunkId chunk, std::uint32_t thread) {
+        memory.use(chunk, thread);
+        all.push_back(chunk);
+      };
+      for (std::size_t round = 0; round < k_rounds; ++round) {
+        memory.take_loads();
+        memory.take_demanded();
+        for (ChunkId at = 0; at < 200; ++at) {
+          use(at % 100, often);
+          use(100 + at, 1 - often);
+          if (at % 2 == 0) use(at / 2, 1 - often);
+        }
+      }
+      const auto best = best_loads(all, room, all.size() / k_rounds);
+      EXPECT_LE(memory.take_loads(), 1.15 * static_cast<double>(best)) << best << " with room for " << room;
+      EXPECT_LE(memory.take_demanded(), best / 20) << room;
+    }
+}
+
 // Nothing repeats itself: what was used lately stays, and nothing is brought in on mere suspicion.
 TEST(NextUse, TrustsNoHistoryThatDoesNotRepeatItself) {
   std::mt19937 random(4);

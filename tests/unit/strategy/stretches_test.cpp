@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
+
 #include "strategy/spill/next_use.hpp"
 
 namespace terrace::strategy {
@@ -86,31 +88,38 @@ TEST(Stretches, SharesAreOfTheSameTime) {
   EXPECT_EQ(stretches.state(measured, false).late_share, 0);
 }
 
-// A sweep by rounds whose chunks all are away when they are touched: the disk takes 1 ms, the program 2.
+// A sweep by rounds in little memory: all chunks are away when they are touched. The program takes 2 ms, the
+// disk 1.
 class Sweep {
  public:
+  double disk = 1e-3;
   void round(double work = 2e-3) {
     for (ChunkId c = 0; c < k_chunks; ++c) touch(c, work);
   }
   void touch(ChunkId chunk, double work) {
     time_ += work;
-    next_.moved(chunk, Residence::disk);
     next_.touched(chunk, 0, Seconds{work});
     SpillMeasured measured;
     measured.now = Seconds{time_};
-    measured.room = k_chunks;
+    measured.room = k_room;
     measured.moved = measured.demanded = measured.unexpected = measured.clean = ++moved_;
-    measured.busy = Seconds{1e-3 * static_cast<double>(moved_)};
+    measured.busy = Seconds{busy_ += disk};
     told_ = next_.predicted(measured);
-    time_ += 1e-3;
+    time_ += disk;
     next_.moved(chunk, Residence::quiet);
+    present_.push_back(chunk);
+    if (present_.size() <= k_room) return;
+    next_.moved(present_.front(), Residence::disk);
+    present_.pop_front();
   }
   [[nodiscard]] const transfer::Predicted& told() const { return told_; }
 
  private:
   static constexpr ChunkId k_chunks = 200;
+  static constexpr std::size_t k_room = 4;
   NextUse next_;
-  double time_ = 0;
+  std::deque<ChunkId> present_;
+  double time_ = 0, busy_ = 0;
   std::uint64_t moved_ = 0;
   transfer::Predicted told_;
 };
@@ -129,10 +138,36 @@ TEST(Stretches, APredictionIsMadeBeforehand) {
   Sweep sweep;
   for (int i = 0; i < 4; ++i) sweep.round();
   const auto before = sweep.told();
-  for (ChunkId c = 0; c < 100; ++c) sweep.touch(c, 3.5e-3);
+  for (ChunkId c = 0; c < 100; ++c) sweep.touch(c, 3.8e-3);
   const auto after = sweep.told();
   const auto measured = (after.measured - before.measured).value;
-  EXPECT_GT(measured, 1.5 * (after.predicted - before.predicted).value);
+  EXPECT_NEAR(measured, 100 * 4.8e-3, 0.1 * measured);
+  EXPECT_NEAR((after.predicted - before.predicted).value, 100 * 3e-3, 0.1 * measured);
+}
+
+TEST(Stretches, TheDiskOfAPredictionIsTheOneBeforehand) {
+  Sweep sweep;
+  for (int i = 0; i < 4; ++i) sweep.round();
+  const auto before = sweep.told();
+  sweep.disk = 6e-3;
+  for (ChunkId c = 0; c < 100; ++c) sweep.touch(c, 2e-3);
+  const auto after = sweep.told();
+  const auto measured = (after.measured - before.measured).value;
+  EXPECT_NEAR(measured, 100 * 8e-3, 0.1 * measured);
+  EXPECT_NEAR((after.predicted - before.predicted).value, 100 * 3e-3, 0.1 * measured);
+}
+
+// As long as nothing changes what is predicted is what it takes, whatever work and disk take.
+TEST(Stretches, WhatGoesOnAsBeforeTakesWhatWasPredicted) {
+  for (const double disk : {0.5e-3, 1e-3, 4e-3}) {
+    Sweep sweep;
+    sweep.disk = disk;
+    for (int i = 0; i < 8; ++i) sweep.round();
+    const auto& told = sweep.told();
+    EXPECT_GE(told.stretches, 5U);
+    EXPECT_GT(told.predicted.value, 0.8 * told.measured.value) << disk;
+    EXPECT_LT(told.predicted.value, 1.2 * told.measured.value) << disk;
+  }
 }
 
 TEST(Stretches, AThreadThatGoesElsewhereHasNoPrediction) {

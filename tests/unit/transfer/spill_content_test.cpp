@@ -44,11 +44,11 @@ TEST_P(SpillTest, OldContentDoesNotComeBackWhereTheDiskRefusesTheNew) {
 
 // A disk that is full in the middle of a chunk takes a part of it: that part is no copy.
 TEST_P(SpillTest, WhatTheDiskTakesInPartStaysInMemory) {
-  constexpr std::size_t k_chunks = 40;
+  constexpr std::size_t k_chunks = 80;
   auto* const before = signal(SIGXFSZ, SIG_IGN);
   rlimit limit{};
   getrlimit(RLIMIT_FSIZE, &limit);
-  const rlimit little{16 * k_chunk + k_chunk / 2, limit.rlim_max};
+  const rlimit little{50 * k_chunk + k_chunk / 2, limit.rlim_max};
   setrlimit(RLIMIT_FSIZE, &little);
   {
     Spilled memory(k_chunks, GetParam());

@@ -1,7 +1,9 @@
 // Memory over a file between the program and the kernel: what the kernel pages, what children have, and what the
 // program does to parts of it.
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +18,32 @@
 
 namespace terrace::transfer {
 namespace {
+
+constexpr unsigned k_most = 30;  // seconds that a check by a child may take
+
+// In a child: it ends when its parent does, and in any case.
+void end_with(pid_t parent) {
+  signal(SIGALRM, SIG_DFL);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(2);
+  alarm(k_most);
+}
+
+// While it lives this process ends, as a test that fails, when that takes too long: who waits for a page in vain
+// is woken by nothing else.
+class TimeLimit {
+ public:
+  TimeLimit() : before_(signal(SIGALRM, SIG_DFL)) { alarm(2 * k_most); }
+  ~TimeLimit() {
+    alarm(0);
+    signal(SIGALRM, before_);
+  }
+  TimeLimit(const TimeLimit&) = delete;
+  TimeLimit& operator=(const TimeLimit&) = delete;
+
+ private:
+  void (*before_)(int);
+};
 
 // What is touched in no order goes to the kernel's own paging, while threads use it; another block does not; and
 // when it is freed its addresses are as new.
@@ -117,6 +145,8 @@ TEST_P(SpillTest, ChildrenHaveTheContentOfTheirTime) {
       if (from[i] != value(i, round)) return false;
     return true;
   };
+  const TimeLimit limit;
+  const pid_t parent = getpid();
   const auto child_of = [&](std::uint64_t round, const std::uint64_t* fresh) {
     memory.spill().before_fork({});
     const pid_t child = fork();
@@ -124,6 +154,7 @@ TEST_P(SpillTest, ChildrenHaveTheContentOfTheirTime) {
       memory.spill().after_fork();
       return child;
     }
+    end_with(parent);
     memory.spill().in_child();
     int wrong = 0;
     for (int again = 0; again < 2; ++again) {
@@ -172,11 +203,14 @@ TEST_P(SpillTest, ChildrenHaveTheContentOfTheirTime) {
 
 // How a child ended that checks whether all has its content, after the parent has written something else.
 int check_by_child(Spilled& memory, std::uint64_t* data, std::size_t chunks) {
+  const TimeLimit limit;
+  const pid_t parent = getpid();
   int begin[2];
   EXPECT_EQ(pipe(begin), 0);
   memory.spill().before_fork({});
   const pid_t child = fork();
   if (child == 0) {
+    end_with(parent);
     memory.spill().in_child();
     char byte = 0;
     bool right = read(begin[0], &byte, 1) == 1 && mprotect(data, chunks * k_chunk, PROT_READ | PROT_WRITE) == 0;
@@ -239,11 +273,13 @@ TEST_P(SpillTest, ChildrenHaveWhatTheDiskDoesNotTake) {
   Spilled memory(k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
   for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
-  for (int again = 0; again < 3; ++again) EXPECT_EQ(check_by_child(memory, data, k_chunks), 0);
+  for (int again = 0; again < 3; ++again) ASSERT_EQ(check_by_child(memory, data, k_chunks), 0);
 }
 
 // Where all is in memory nothing is written for a child; what is more later leaves as always.
 TEST_P(SpillTest, AChildSharesWhatIsInMemory) {
+  const TimeLimit limit;
+  const pid_t parent = getpid();
   constexpr std::size_t k_chunks = 12;
   Spilled memory(8 * k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
@@ -251,6 +287,7 @@ TEST_P(SpillTest, AChildSharesWhatIsInMemory) {
   memory.spill().before_fork({});
   const pid_t child = fork();
   if (child == 0) {
+    end_with(parent);
     memory.spill().in_child();
     usleep(100000);
     bool right = true;
@@ -306,6 +343,8 @@ TEST_P(SpillTest, RightsOfAPartMayChange) {
 // A child has the content of its time also where the kernel pages a block to a part of which the program has other
 // rights.
 TEST_P(SpillTest, RightsOfAGivenBlockMayChange) {
+  const TimeLimit limit;
+  const pid_t parent = getpid();
   constexpr std::size_t k_chunks = 60;
   Spilled memory(2 * k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
@@ -324,6 +363,7 @@ TEST_P(SpillTest, RightsOfAGivenBlockMayChange) {
   memory.spill().before_fork({});
   const pid_t child = fork();
   if (child == 0) {
+    end_with(parent);
     memory.spill().in_child();
     char byte = 0;
     bool right = read(begin[0], &byte, 1) == 1;

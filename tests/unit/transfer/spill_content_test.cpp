@@ -28,7 +28,7 @@ TEST_P(SpillTest, OldContentDoesNotComeBackWhereTheDiskRefusesTheNew) {
   };
   write_round(0);
   write_round(0);  // all of it has been in the file
-  const auto usual = memory.counts().limit + 0;
+  const auto usual = memory.counts().limit.load();
   std::optional<SmallFiles> small(1);
   write_round(1);
   expect_round(1);

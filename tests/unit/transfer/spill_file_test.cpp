@@ -181,5 +181,34 @@ TEST_P(SpillTest, TheFileKeepsTheRoomOfWhatIsDiscarded) {
   memory.release(data);
 }
 
+// The same where the kernel pages it.
+TEST(PagedSpill, TheFileGivesBackWhatIsFreed) {
+  if (!can_make_holes()) GTEST_SKIP() << "the file system of /var/tmp makes no holes";
+  constexpr std::size_t k_chunks = 16;
+  constexpr std::size_t k_little = k_chunk / 2;
+  memory::RegionSpace space(Bytes{256 * k_chunk}, Bytes{k_chunk});
+  SpillCounts counts{};
+  SpillEngine::Parts parts;
+  parts.base = space.base();
+  parts.size = space.reserved().value;
+  parts.memory = Bytes{resident().value + k_chunks * k_chunk};
+  parts.folder = "/var/tmp";
+  parts.counts = &counts;
+  parts.paged = true;
+  const auto spill = make_spill(parts);
+  auto* const data = static_cast<std::uint64_t*>(space.allocate(k_chunks * k_chunk));
+  const auto at = [&](std::size_t chunk) { return reinterpret_cast<std::uint64_t>(data + chunk * k_words); };
+  spill->reserve(at(0), k_chunks * k_chunk);
+  for (std::size_t c = 0; c < k_chunks; ++c) data[c * k_words] = c + 1;
+  const auto all = room_of_spill_file();
+  ASSERT_TRUE(all.has_value());
+  EXPECT_GE(*all, k_chunks * k_chunk) << "room is taken at once";
+  spill->release(at(10), 6 * k_chunk);
+  EXPECT_LE(room_of_spill_file().value_or(*all), 10 * k_chunk + k_little);
+  for (std::size_t c = 0; c < k_chunks; ++c) ASSERT_EQ(data[c * k_words], c < 10 ? c + 1 : 0);
+  spill->release(at(0), 10 * k_chunk);
+  EXPECT_LE(room_of_spill_file().value_or(*all), k_little);
+}
+
 }  // namespace
 }  // namespace terrace::transfer

@@ -307,20 +307,25 @@ std::optional<NextUse::Choice> NextUse::next_victim() noexcept {
   auto other = away_.rbegin();
   double due = 0;
   std::optional<Choice> second;
+  std::optional<Choice> in_use;  // in any case rather than none
   std::size_t steps = 0;
-  for (auto one = present_.rbegin(); one != present_.rend() && steps < k_steps; ++one, ++steps) {
+  for (auto one = present_.rbegin(); one != present_.rend() && (steps < k_steps || !second); ++one, ++steps) {
     for (; other != away_.rend() && *other > *one && steps < k_steps; ++other, ++steps)
       if (other->first < k_unknown) due = std::max(due + share - 1, -1.0);
     if (std::ranges::count(named_, one->second) > 0) continue;
     const bool known = one->first < k_unknown;
     if (known) due += share;
-    if (known && known_[one->second].in_use > touches_) continue;
+    if (known && known_[one->second].in_use > touches_) {
+      if (!in_use) in_use = Choice{one->second, one->first};
+      continue;
+    }
     if (second && known && one->first < soonest) break;
     if (!second) second = Choice{one->second, one->first};
     if (known ? due < 1 : touches_ - known_[one->second].touched < k_recent * active_) continue;
     second = Choice{one->second, one->first};
     break;
   }
+  if (!second) second = in_use;
   try {
     if (second) named_.push_back(second->chunk);
   } catch (const std::exception&) {

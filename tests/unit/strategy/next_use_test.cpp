@@ -285,6 +285,18 @@ TEST(NextUse, WhatStaysIsNoVictim) {
   EXPECT_EQ(named.size(), 200U);
 }
 
+// However many chunks are on disk and used later than all that are in memory, and whatever is in use just now:
+// somebody leaves. Else the memory would be exceeded, a chunk for each touch.
+TEST(NextUse, ThereIsAlwaysAVictim) {
+  constexpr ChunkId k_all = 600;
+  std::mt19937 random(7);
+  Memory memory(100, k_all, 1);
+  for (int round = 0; round < 4; ++round) {
+    for (ChunkId c = k_all / 4; c < k_all; ++c) memory.use(c);
+    for (int step = 0; step < 1000; ++step) memory.use(static_cast<ChunkId>(random() % (k_all / 4)));
+  }
+}
+
 // However long a program runs: a history has a few rounds of what its thread uses.
 TEST(TouchHistory, IsNoLongerThanItsChunksNeed) {
   TouchHistory history;

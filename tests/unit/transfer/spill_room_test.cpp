@@ -1,8 +1,11 @@
 // How many chunks of memory over a file may be in memory, where something has to be.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <optional>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -69,6 +72,55 @@ TEST_P(SpillTest, WhatTheDiskRefusedLeavesWhenThereIsRoomAgain) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_LE(memory.counts().in_memory, usual + 4 * k_chunk);
   for (std::size_t c = 0; c < k_chunks; ++c) ASSERT_EQ(data[c * k_words], value(c, c < 20 ? 1 : 0));
+}
+
+// What the process had in memory at most, from a thread of its own.
+class Peak {
+ public:
+  Peak()
+      : thread_([this](const std::stop_token& stop) {
+          while (!stop.stop_requested()) {
+            most_ = std::max(most_.load(), resident().value);
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          }
+        }) {}
+  Bytes most() {
+    thread_.request_stop();
+    thread_.join();
+    return Bytes{most_};
+  }
+
+ private:
+  std::atomic<std::uint64_t> most_{0};
+  std::jthread thread_;
+};
+
+// Sweeps, and touches in no order between them, of several threads.
+void sweep_and_jump(std::uint64_t* data, std::size_t chunks, unsigned seed) {
+  std::mt19937 random(seed);
+  for (std::size_t c = 0; c < chunks; ++c) data[c * k_words] = c;
+  for (int round = 0; round < 2; ++round) {
+    for (int step = 0; step < 200; ++step) data[random() % (chunks / 4) * k_words + 1] += 1;
+    for (auto c = chunks / 4; c < chunks; ++c) data[c * k_words + 1] += 1;
+  }
+  for (std::size_t c = 0; c < chunks; ++c) ASSERT_EQ(data[c * k_words], c);
+}
+
+TEST_P(SpillTest, HasNoMoreMemoryThanItMay) {
+  constexpr std::size_t k_chunks = 400;
+  constexpr std::size_t k_threads = 4;
+  const Bytes limit{resident().value + (8ULL << 20) + 40 * k_chunk};
+  Spilled memory(k_chunks, GetParam(), "/var/tmp", limit);
+  auto* const data = memory.allocate(k_chunks);
+  Peak peak;
+  std::vector<std::jthread> running;
+  for (unsigned i = 0; i < k_threads; ++i)
+    running.emplace_back(sweep_and_jump, data + i * (k_chunks / k_threads) * k_words, k_chunks / k_threads, i);
+  running.clear();
+  const auto most = peak.most();
+  if (!k_knows_memory) return;
+  EXPECT_EQ(memory.counts().over, 0U);
+  EXPECT_LE(most.value, limit.value + (8ULL << 20));
 }
 
 }  // namespace

@@ -231,7 +231,7 @@ class Spill final : public SpillEngine {
   bool replace_mapping(std::uint64_t address, std::size_t size) noexcept;
   void take_block_back(Blocks::iterator block) noexcept;
   void renew(ChunkId first, std::uint32_t count) noexcept;
-  [[nodiscard]] std::uint64_t shrink_given(std::uint64_t mapped) noexcept;
+  [[nodiscard]] std::uint64_t shrink_given(std::uint64_t mapped, std::uint64_t stays) noexcept;
   [[nodiscard]] Worker& worker(std::uint32_t thread) noexcept;
 
   // What shall happen (spill_flow.cpp).

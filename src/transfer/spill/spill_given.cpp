@@ -319,13 +319,14 @@ void Spill::renew(ChunkId first, std::uint32_t count) noexcept {
   faults_->watch(address, size);
 }
 
-// Given blocks have their share of the memory, by size, and no more; where they have more, some pages of theirs
-// leave. What is to be left to them.
-std::uint64_t Spill::shrink_given(std::uint64_t mapped) noexcept {
+// Given blocks have their share, by size, of the memory that is left for data, and no more; where they have more,
+// some pages of theirs leave. What is to be left to them.
+std::uint64_t Spill::shrink_given(std::uint64_t mapped, std::uint64_t stays) noexcept {
   if (given_ == 0) return 0;
-  const auto share =
-      static_cast<std::uint64_t>(static_cast<double>(parts_.memory.value) * static_cast<double>(given_) /
-                                 static_cast<double>(given_ + content_));
+  constexpr std::uint64_t k_fewest = spill_limits::k_least * k_chunk;  // for them, and for chunks
+  const auto room = parts_.memory.value - std::min(parts_.memory.value, stays + k_fewest);
+  const auto part = static_cast<double>(given_) / static_cast<double>(given_ + content_);
+  const auto share = std::max(static_cast<std::uint64_t>(static_cast<double>(room) * part), k_fewest);
   if (mapped <= share) return share;
   auto excess = mapped - share;
   for (std::size_t tried = 0; excess > 0 && tried < 2 * blocks_.size(); ++tried) {

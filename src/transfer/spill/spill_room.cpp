@@ -21,13 +21,14 @@ void Spill::adapt_limit() noexcept {
   adapted_ = steady_ns();
   const auto [all, of_files] = resident();
   if (given_ == 0) mapped_ = of_files;
-  const auto given = shrink_given(of_files > mapped_ ? of_files - mapped_ : 0);
-  const auto chunks = pool_->pages() * k_chunk + (of_files > mapped_ ? of_files - mapped_ : 0);
-  const auto others = k_margin + (all > chunks ? all - chunks : 0) + given;
-  // What is in no chunk may alone be more than is allowed.
-  beside_ = others > parts_.memory.value + k_margin ? others - k_margin - parts_.memory.value : 0;
+  const auto of_given = of_files > mapped_ ? of_files - mapped_ : 0;
+  const auto chunks = pool_->pages() * k_chunk + of_given;
+  const auto stays = k_margin + (all > chunks ? all - chunks : 0);
+  // What stays may alone be more than is allowed.
+  beside_ = stays > parts_.memory.value + k_margin ? stays - k_margin - parts_.memory.value : 0;
+  const auto others = stays + shrink_given(of_given, stays);
   rest_ = parts_.memory.value > others ? (parts_.memory.value - others) / k_chunk : 0;
-  most_floor_ = std::max<std::size_t>(others / k_chunk, k_least);
+  most_floor_ = std::max<std::size_t>(stays / k_chunk, k_least);
   if (rest_ >= floor_) floor_ = k_least;
   set_limit();
   pool_->shrink();

@@ -123,5 +123,28 @@ TEST_P(SpillTest, HasNoMoreMemoryThanItMay) {
   EXPECT_LE(most.value, limit.value + (8ULL << 20));
 }
 
+// Where the kernel has all of it, too; and what it has is not taken for what has to stay.
+TEST_P(SpillTest, WhatTheKernelPagesHasNoMoreMemoryThanItMay) {
+  constexpr std::size_t k_chunks = 100;
+  const Bytes limit{std::max<std::uint64_t>(resident().value + (8ULL << 20) + 20 * k_chunk, 64ULL << 20)};
+  Spilled memory(k_chunks, GetParam(), "/var/tmp", limit);
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t c = 0; c < k_chunks; ++c) data[c * k_words] = c;
+  std::mt19937 random(5);
+  for (int step = 0; step < 8000 && memory.counts().given == 0; ++step)
+    data[random() % k_chunks * k_words + 1] += 1;
+  ASSERT_EQ(memory.counts().given, k_chunks * k_chunk);
+  Peak peak;
+  constexpr std::size_t k_step = 512 + 1;  // a page and a word
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (std::chrono::steady_clock::now() < end)
+    for (std::size_t i = 0; i < 100; ++i) data[random() % (k_chunks * k_words / k_step) * k_step] += 1;
+  EXPECT_GT(memory.counts().given, 0U);
+  const auto most = peak.most();
+  if (!k_knows_memory) return;
+  EXPECT_EQ(said(), "");
+  EXPECT_LE(most.value, limit.value + (8ULL << 20));
+}
+
 }  // namespace
 }  // namespace terrace::transfer

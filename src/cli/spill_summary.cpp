@@ -47,6 +47,16 @@ std::string of_blocks(const SpilledProcess& one) {
   return text;
 }
 
+std::string why_over(std::uint32_t reasons) {
+  std::string text;
+  for (const auto& [reason, words] :
+       {std::pair(transfer::k_over_file, "the file did not take it"),
+        std::pair(transfer::k_over_rest, "what has to stay left too little for the rest"),
+        std::pair(transfer::k_over_held, "it was locked, held by a device, or had rights of its own")})
+    if ((reasons & reason) != 0) text += std::string(text.empty() ? ": " : "; or ") + words;
+  return text;
+}
+
 std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
   // Nearly all of what it has in memory is not Terrace's to move.
   if (beside(one) > 0 && one.most < spec.memory.value / 4)
@@ -71,7 +81,8 @@ std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
     line += fmt::format(
         "; {} beyond the limit are in small blocks and in what else has to be in memory: give at least {}",
         bytes(beside(one)), format(transfer::spill_limits::least_memory(Bytes{spec.memory.value + beside(one)})));
-  if (one.over > 0) line += fmt::format("; {} beyond the limit stayed in memory", bytes(one.over));
+  if (one.over > 0)
+    line += fmt::format("; {} beyond the limit stayed in memory{}", bytes(one.over), why_over(one.over_reasons));
   return line;
 }
 
@@ -145,6 +156,7 @@ std::vector<SpilledProcess> spilled_processes(const std::filesystem::path& folde
                                                            .refused = counts.refused,
                                                            .beside = counts.beside,
                                                            .over = counts.over,
+                                                           .over_reasons = counts.over_reasons,
                                                            .predicted = counts.predicted,
                                                            .measured = counts.measured,
                                                            .paged = counts.paged && counts.most > counts.limit});

@@ -18,6 +18,7 @@ struct SpilledProcess {
   int process = 0;
   std::uint64_t most = 0, read = 0, written = 0, foreseen = 0, demanded = 0, wasted = 0, busy = 0, waited = 0,
                 given = 0, refused = 0, beside = 0, over = 0;
+  std::uint32_t over_reasons = 0;             // as transfer::OverReason
   std::uint64_t predicted = 0, measured = 0;  // nanoseconds of the same stretches of its time
   bool paged = false;                         // by the kernel, as its data were more than the memory
 

@@ -268,5 +268,5 @@ def test_a_block_without_room_is_told_of_once(big, small_disk):
     )
     assert str(small_disk) in first
     assert "306MiB of data in 64MiB of memory" in last
-    assert last.endswith("beyond the limit stayed in memory")
+    assert last.endswith("beyond the limit stayed in memory: the file did not take it")
     assert "small blocks" not in last

@@ -168,6 +168,7 @@ class Spill final : public SpillEngine {
   void try_refused() noexcept;
   void say_beside() noexcept;
   void keep_account() noexcept;
+  void note_over(std::size_t chunks) noexcept;
 
   // Calls.
   void call(const Call& call) noexcept;

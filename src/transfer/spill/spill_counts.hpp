@@ -7,6 +7,13 @@
 
 namespace terrace::transfer {
 
+// Why more was in memory than should have been.
+enum OverReason : std::uint32_t {
+  k_over_file = 1,  // the file did not take it
+  k_over_rest = 2,  // what has to stay in memory left too little for chunks
+  k_over_held = 4   // nothing else could leave: locked, a device's, or with other rights to a part
+};
+
 struct SpillCounts {
   std::atomic<std::uint64_t> read, written;        // bytes of the file
   std::atomic<std::uint64_t> foreseen;             // chunks that were read before they were touched
@@ -21,8 +28,9 @@ struct SpillCounts {
   std::atomic<std::uint64_t> busy;                 // time in which something was read or written: nanoseconds
   std::atomic<std::uint64_t> predicted, measured;  // nanoseconds of stretches of a thread, as Foresight says
   std::atomic<std::uint64_t> stretches;
-  std::atomic<std::uint64_t> beside;      // bytes beyond the limit that are in no chunk, at most
-  std::atomic<std::uint64_t> over;        // bytes of memory beyond the limit, at most
+  std::atomic<std::uint64_t> beside;  // bytes beyond the limit that are in no chunk, at most
+  std::atomic<std::uint64_t> over;    // bytes of memory beyond the limit, at most,
+  std::atomic<std::uint32_t> over_reasons;
   std::atomic<std::uint64_t> most_given;  // of `given`
   std::atomic<std::uint64_t> refused;     // bytes of blocks that file and memory have no room for, in all
   std::atomic<bool> paged;                // all of it by the kernel

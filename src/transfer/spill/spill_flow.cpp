@@ -99,10 +99,7 @@ Spill::Slot Spill::obtain(bool forced) noexcept {
   const auto slot = free_slot();
   if (slot != SpillPool::k_none || !forced) return slot;
   const auto more = pool_->take(true);
-  if (more != SpillPool::k_none && pool_->pages() > pool_->limit()) {
-    const auto over = (pool_->pages() - allowed_) * k_chunk;
-    if (over > counts_->over.load(std::memory_order_relaxed)) counts_->over.store(over, std::memory_order_relaxed);
-  }
+  if (more != SpillPool::k_none && pool_->pages() > pool_->limit()) note_over(pool_->pages() - allowed_);
   return more;
 }
 

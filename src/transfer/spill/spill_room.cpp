@@ -112,7 +112,14 @@ void Spill::keep_account() noexcept {
   set(counts_->in_memory, pool_->pages() * k_chunk);
   set(counts_->limit, pool_->limit() * k_chunk);
   const auto within = std::min(pool_->pages(), pool_->limit());
-  grow(counts_->over, within > allowed_ ? (within - allowed_) * k_chunk : 0);
+  if (within > allowed_) note_over(within - allowed_);
+}
+
+void Spill::note_over(std::size_t chunks) noexcept {
+  if (chunks * k_chunk <= counts_->over.load(std::memory_order_relaxed)) return;
+  counts_->over.store(chunks * k_chunk, std::memory_order_relaxed);
+  const auto reason = refused_ > 0 ? k_over_file : floor_ > rest_ ? k_over_rest : k_over_held;
+  counts_->over_reasons.fetch_or(reason, std::memory_order_relaxed);
 }
 
 }  // namespace terrace::transfer

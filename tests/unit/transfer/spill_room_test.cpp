@@ -1,5 +1,6 @@
 // How many chunks of memory over a file may be in memory, where something has to be.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
@@ -29,6 +30,7 @@ TEST_P(SpillTest, WhatIsUsedOverAndOverStaysWhereTheRestTakesAll) {
   EXPECT_LT(memory.counts().read, 30 * k_chunks * k_chunk) << "of 100 rounds";
   EXPECT_GT(memory.counts().over, 0U);
   EXPECT_LE(memory.counts().over, 2 * k_chunks * k_chunk);
+  EXPECT_EQ(memory.counts().over_reasons, std::uint32_t{k_over_rest});
   EXPECT_NE(said().find("what has to stay in memory"), std::string::npos) << said();
   EXPECT_NE(said().find("of --memory 64MiB: give at least "), std::string::npos) << said();
 }
@@ -53,6 +55,7 @@ TEST_P(SpillTest, WhatTheDiskRefusesTakesNoRoom) {
   for (std::uint64_t round = 5; round < 50; ++round) round_of(12, round);
   EXPECT_LT(memory.counts().read + memory.counts().written - moved, 12 * 10 * k_chunk) << "of 45 rounds";
   EXPECT_GT(memory.counts().over, 0U);
+  EXPECT_EQ(memory.counts().over_reasons, std::uint32_t{k_over_file});
   EXPECT_GE(memory.counts().limit, memory.counts().over + 12 * k_chunk) << "as much as without";
 }
 
@@ -72,6 +75,21 @@ TEST_P(SpillTest, WhatTheDiskRefusedLeavesWhenThereIsRoomAgain) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_LE(memory.counts().in_memory, usual + 4 * k_chunk);
   for (std::size_t c = 0; c < k_chunks; ++c) ASSERT_EQ(data[c * k_words], value(c, c < 20 ? 1 : 0));
+}
+
+// What cannot leave is in memory whatever it takes, and that is what is said of it.
+TEST_P(SpillTest, WhatIsLockedStays) {
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t c = 0; c < k_chunks; ++c) data[c * k_words] = c;
+  if (mlock(data, k_chunks * k_chunk) != 0) GTEST_SKIP() << "this process may not lock memory";
+  for (std::size_t c = 0; c < k_chunks; ++c) EXPECT_EQ(data[c * k_words], c);
+  if (k_knows_memory) {
+    EXPECT_GE(memory.counts().over, 30 * k_chunk);
+    EXPECT_EQ(memory.counts().over_reasons, std::uint32_t{k_over_held});
+  }
+  munlock(data, k_chunks * k_chunk);
 }
 
 // What the process had in memory at most, from a thread of its own.

@@ -72,6 +72,7 @@ void* SpilledHeap::obtain(std::size_t size, std::size_t alignment, Kind kind, st
   spill_->reserve(start, space_.find(block).size);
   try {
     const std::lock_guard guard(mutex_);
+    if (!open({start, start + space_.find(block).size})) throw std::bad_alloc();
     ranges_.set({start, start + length, kind, k_usual});
   } catch (const std::bad_alloc&) {
     const std::lock_guard guard(mutex_);
@@ -157,6 +158,7 @@ bool SpilledHeap::grow(void* block, std::size_t size) noexcept {
   const auto length = align_up(size, k_granule);
   if (found.size == 0 || length < size || length <= found.size || !space_.resize(block, length)) return false;
   try {
+    if (!open({found.address + found.size, found.address + length})) throw std::bad_alloc();
     ranges_.set({found.address + found.size, found.address + length, Kind::block, k_usual});
   } catch (const std::bad_alloc&) {
     space_.resize(block, found.size);
@@ -210,12 +212,34 @@ void SpilledHeap::release_now(std::uint64_t address, std::uint64_t size) noexcep
   give_back({address, address + size});
 }
 
+// Nobody may touch free chunks: a program that goes on using what it has unmapped or freed is to find out.
+void SpilledHeap::close(Span chunks) noexcept {
+  int rights = PROT_NONE;
+  try {
+    closed_.set({chunks.start, chunks.end, Kind::other, rights});
+  } catch (const std::bad_alloc&) {
+    rights = k_usual;  // nobody would know
+  }
+  syscall(SYS_mprotect, chunks.start, chunks.end - chunks.start, rights);
+}
+
+// They are to be used again. False where the system has no memory for it.
+bool SpilledHeap::open(Span chunks) noexcept {
+  if (!closed_.any(chunks.start, chunks.end)) return true;
+  if (syscall(SYS_mprotect, chunks.start, chunks.end - chunks.start, k_usual) != 0) return false;
+  try {
+    closed_.remove(chunks.start, chunks.end);
+  } catch (const std::bad_alloc&) {  // they are opened once more, later
+  }
+  return true;
+}
+
 // Chunks of which the program has nothing any more, as they were in the beginning.
 void SpilledHeap::give_back(Span chunks) noexcept {
   const auto size = chunks.end - chunks.start;
   spill_->release(chunks.start, size);
   if (locks_.load(std::memory_order_relaxed)) syscall(SYS_munlock, chunks.start, size);
-  if (protects_) syscall(SYS_mprotect, chunks.start, size, k_usual);
+  close(chunks);
   left_.erase(left_.lower_bound(chunks.start), left_.lower_bound(chunks.end));
   space_.release_part(chunks.start, size);
 }
@@ -264,15 +288,22 @@ void SpilledHeap::tell_usual(Span span) {
   tell(end);
 }
 
+// Chunks become the program's. False where somebody has one of them, or the system has no memory for it.
+bool SpilledHeap::claim(std::uint64_t start, std::uint64_t size) noexcept {
+  if (!space_.allocate_at(start, size)) return false;
+  if (open({start, start + size})) {
+    spill_->reserve(start, size);
+    return true;
+  }
+  space_.release_part(start, size);
+  return false;
+}
+
 // The range's chunks that nobody has are taken. False where that cannot be.
 bool SpilledHeap::claim_free(Span span) noexcept {
   return for_runs(
       span.start, span.end, [&](std::uint64_t chunk) { return !is_taken(chunk); },
-      [&](std::uint64_t first, std::uint64_t end) {
-        if (!space_.allocate_at(first, end - first)) return false;
-        spill_->reserve(first, end - first);
-        return true;
-      });
+      [&](std::uint64_t first, std::uint64_t end) { return claim(first, end - first); });
 }
 
 }  // namespace terrace::agent

@@ -106,6 +106,9 @@ class SpilledHeap {
   void* obtain(std::size_t size, std::size_t alignment, Kind kind, std::size_t length) noexcept;
   void give_back(Span chunks) noexcept;
   void give_dead_back(Span span) noexcept;
+  bool open(Span chunks) noexcept;
+  void close(Span chunks) noexcept;
+  bool claim(std::uint64_t start, std::uint64_t size) noexcept;
   bool claim_free(Span span) noexcept;
   void make_zero(Span span);
   void clear(Span span);
@@ -136,6 +139,7 @@ class SpilledHeap {
   KeptBlocks kept_;
   bool protects_ = false;         // rights to some of it have changed
   MappedRanges ranges_;           // the program's
+  MappedRanges closed_;           // free chunks that were used: nobody may touch them
   std::set<std::uint64_t> left_;  // chunks, by address, of which a part is something else
 };
 

@@ -331,8 +331,7 @@ bool SpilledHeap::grow_in_place(Span old, std::uint64_t end, int protection) {
   if (left_.contains(behind - k_granule) || ranges_.any(old.end, end)) return false;
   if (end > behind) {
     const auto more = align_up(end, k_granule) - behind;
-    if (!space_.allocate_at(behind, more)) return false;
-    spill_->reserve(behind, more);
+    if (!claim(behind, more)) return false;
   }
   const Span rest{old.end, std::min(end, behind)};  // of the last chunk: may have been used before
   if (!rest.is_empty()) ask(SYS_mprotect, rest.start, rest.end - rest.start, k_usual);

@@ -2,6 +2,8 @@
 #include "agent/heap/spilled_heap.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -116,6 +118,46 @@ TEST_P(SpilledHeapTest, BlocksGrowWhereTheyAre) {
   EXPECT_EQ(heap->size_of(block), 12 * k_mib);
   EXPECT_TRUE(heap->release(behind));
   EXPECT_TRUE(heap->release(block));
+}
+
+// Whether the system may read and write there for the program.
+bool can_be_used(char* at) {
+  int ends[2];
+  if (pipe(ends) != 0) return false;
+  const bool used = write(ends[1], at, 1) == 1 && read(ends[0], at, 1) == 1;
+  for (const int end : ends) close(end);
+  return used;
+}
+
+// As without Terrace: what was unmapped or freed is not there; what has its addresses next is zero.
+TEST_P(SpilledHeapTest, NobodyMayTouchWhatWasUnmapped) {
+  auto* const heap = make(Bytes{2ULL << 30}, Bytes{256 * k_mib});
+  if (!heap) GTEST_SKIP() << "no userfaultfd";
+  auto* const mapped = static_cast<char*>(heap->map(32 * k_mib));
+  std::fill_n(mapped, 32 * k_mib, 7);
+  ASSERT_EQ(heap->unmap(mapped + 6 * k_mib, 4 * k_mib), 0);
+  EXPECT_TRUE(can_be_used(mapped + 5 * k_mib));
+  for (const auto at : {6, 8, 9}) EXPECT_FALSE(can_be_used(mapped + at * k_mib)) << at;
+  EXPECT_TRUE(can_be_used(mapped + 10 * k_mib));
+  constexpr int k_fixed = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+  ASSERT_EQ(heap->map_over(mapped + 8 * k_mib, 2 * k_mib, PROT_READ | PROT_WRITE, k_fixed, -1, 0), 0);
+  EXPECT_TRUE(can_be_used(mapped + 8 * k_mib));
+  EXPECT_EQ(mapped[9 * k_mib], 0);
+  EXPECT_FALSE(can_be_used(mapped + 6 * k_mib));
+  void* place = mapped + 10 * k_mib;
+  ASSERT_EQ(heap->remap(place, 22 * k_mib, 10 * k_mib, 0), 0);
+  EXPECT_TRUE(can_be_used(mapped + 19 * k_mib));
+  EXPECT_FALSE(can_be_used(mapped + 21 * k_mib));
+  ASSERT_EQ(heap->remap(place, 10 * k_mib, 22 * k_mib, 0), 0);
+  EXPECT_EQ(std::count(mapped + 20 * k_mib, mapped + 32 * k_mib, 0), static_cast<long>(12 * k_mib));
+  std::fill_n(mapped + 20 * k_mib, 12 * k_mib, 7);
+  ASSERT_EQ(heap->unmap(mapped, 32 * k_mib), 0);
+  for (int at = 0; at < 32; ++at) ASSERT_FALSE(can_be_used(mapped + at * k_mib)) << at;
+  auto* const block = static_cast<char*>(heap->allocate(32 * k_mib, 1));
+  ASSERT_EQ(block, mapped);
+  EXPECT_EQ(std::count(block, block + 32 * k_mib, 0), static_cast<long>(32 * k_mib));
+  EXPECT_TRUE(heap->release(block));
+  EXPECT_FALSE(can_be_used(block)) << "it is too large to be kept";
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, SpilledHeapTest, testing::Bool(),

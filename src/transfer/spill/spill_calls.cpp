@@ -1,5 +1,4 @@
 // What the program asks of the thread of spilled memory. See spill.hpp.
-#include <sched.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -28,7 +27,11 @@ void Spill::ask(const Call& call) noexcept {
   call_ = call;
   calls_.fetch_add(1, std::memory_order_release);
   [[maybe_unused]] const char seen = *static_cast<const volatile char*>(memory_at(bell_));
-  while (answers_.load(std::memory_order_acquire) != calls_.load(std::memory_order_relaxed)) sched_yield();
+  // As a rule the touch has waited for the answer. It has not where the page was there already.
+  const auto asked = calls_.load(std::memory_order_relaxed);
+  for (auto seen_answers = answers_.load(std::memory_order_acquire); seen_answers != asked;
+       seen_answers = answers_.load(std::memory_order_acquire))
+    answers_.wait(seen_answers, std::memory_order_acquire);
   madvise(memory_at(bell_), k_page, MADV_DONTNEED);
 }
 
@@ -42,6 +45,7 @@ void Spill::answer_call() noexcept {
     is_called_ = false;
     keep_account();
     answers_.fetch_add(1, std::memory_order_release);
+    answers_.notify_all();
     faults_->fill_with_zeros(bell_, k_page);
     if (forks)
       while (sem_wait(&forked_) != 0) {

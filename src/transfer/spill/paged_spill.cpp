@@ -19,7 +19,6 @@ namespace terrace::transfer {
 
 namespace {
 
-constexpr int k_page_out = 21;           // MADV_PAGEOUT, since Linux 5.4
 constexpr long k_soon = 2'000'000;       // nanoseconds between two looks at what the process has
 constexpr long k_later = 20'000'000;     // where it has room
 constexpr long k_in_vain = 100'000'000;  // where all that could leave has left

@@ -16,7 +16,6 @@ namespace terrace::transfer {
 
 namespace {
 
-constexpr int k_page_out = 21;  // MADV_PAGEOUT, since Linux 5.4
 using spill_limits::k_patience;
 using spill_limits::k_period;
 using spill_limits::k_trials;

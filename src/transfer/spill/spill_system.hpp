@@ -7,6 +7,8 @@
 
 namespace terrace::transfer {
 
+inline constexpr int k_page_out = 21;  // MADV_PAGEOUT, since Linux 5.4
+
 inline std::uint64_t steady_ns() noexcept {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);

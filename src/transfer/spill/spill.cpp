@@ -25,8 +25,8 @@ namespace terrace::transfer {
 
 namespace {
 
-constexpr std::uint64_t k_adapt = 100'000'000;  // ns between two looks at what the rest of the process takes,
-constexpr std::uint64_t k_often = 10'000'000;   // and while the kernel reads what it likes
+constexpr std::uint64_t k_adapt = 10'000'000;  // ns between two looks at what the rest of the process takes
+constexpr int k_often = 10;                    // ms at most until then, while the kernel reads what it likes
 using spill_limits::k_wait;
 constexpr std::uint64_t k_needed = k_userfault_move | k_userfault_thread | k_userfault_remap;
 constexpr std::size_t k_disk_threads = 4;
@@ -144,12 +144,11 @@ void Spill::end() noexcept {
 void Spill::run() noexcept {
   while (!stop_ || reads_ + writes_ > 0) {
     pollfd files[] = {{faults_->file(), POLLIN, 0}, {disk_->file(), POLLIN, 0}, {remapper_->ended(), POLLIN, 0}};
-    const auto often = given_ > 0;
-    poll(files, 3, often ? static_cast<int>(k_often / 1'000'000) : k_wait);
+    poll(files, 3, given_ > 0 ? k_often : k_wait);
     if (files[2].revents != 0) remapper_->hear();
     take_answers();
     take_faults();
-    if (steady_ns() - adapted_ > (often ? k_often : k_adapt)) adapt_limit();
+    if (steady_ns() - adapted_ > k_adapt) adapt_limit();
     step();
     if (is_retaking_) go_on_retaking();
     if (giving_since_ > 0)

@@ -141,6 +141,26 @@ TEST_P(SpillTest, HasNoMoreMemoryThanItMay) {
   EXPECT_LE(most.value, limit.value + (8ULL << 20));
 }
 
+// Small blocks that become more take their room from chunks, soon.
+TEST_P(SpillTest, SmallBlocksThatBecomeMoreTakeTheRoomOfChunks) {
+  constexpr std::size_t k_chunks = 100;
+  constexpr std::size_t k_rounds = 4;
+  const Bytes limit{resident().value + (8ULL << 20) + 80 * k_chunk};
+  Spilled memory(k_chunks, GetParam(), "/var/tmp", limit);
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t c = 0; c < k_chunks; ++c) data[c * k_words] = c;
+  Peak peak;
+  std::vector<std::vector<char>> small;
+  for (std::size_t i = 0; i < k_rounds * k_chunks; ++i) {
+    data[i % k_chunks * k_words + 1] += 1;
+    for (std::size_t made = 0; made < (96ULL << 20) / (k_rounds * k_chunks); made += 4000)
+      small.emplace_back(4000, 1);
+  }
+  const auto most = peak.most();
+  if (!k_knows_memory) return;
+  EXPECT_LE(most.value, limit.value + (16ULL << 20));
+}
+
 // Where the kernel has all of it, too; and what it has is not taken for what has to stay.
 TEST_P(SpillTest, WhatTheKernelPagesHasNoMoreMemoryThanItMay) {
   constexpr std::size_t k_chunks = 100;

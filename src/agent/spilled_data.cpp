@@ -27,6 +27,7 @@ void (*g_say)(const char*) = nullptr;
 std::string g_said;  // a file that is there once one of the job's processes has said something
 runtime::SpillSpec g_spec;
 transfer::SpillCounts* g_counts = nullptr;
+bool g_is_made = false;
 
 // False where it was there.
 bool make_once(const std::string& path) {
@@ -86,18 +87,50 @@ void name_process(transfer::SpillCounts& counts) {
   prctl(PR_GET_NAME, counts.program.data());  // at most 16 bytes
 }
 
+// Each process of a job would say it; and where there was trouble before, this follows from that.
+void say_why_not(const char* why) {
+  if (make_once(g_said))
+    say_sentence((std::string(why) + "; the program runs with the memory that it gets").c_str());
+}
+
+// What this program had in memory at most; 0 where that is not known.
+std::uint64_t peak() noexcept {
+  char text[4096] = {};
+  const int file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC));
+  if (file < 0) return 0;
+  const auto got = syscall(SYS_read, file, text, sizeof text - 1);
+  syscall(SYS_close, file);
+  const char* const line = got > 0 ? std::strstr(text, "VmHWM:") : nullptr;
+  unsigned long long kib = 0;
+  return line && std::sscanf(line, "VmHWM: %llu", &kib) == 1 ? kib << 10 : 0;
+}
+
 }  // namespace
 
-SpilledHeap* make_spilled(const runtime::Session& session, void (*say)(const char* line)) noexcept {
+bool prepare_spilled(const runtime::Session& session, void (*say)(const char* line)) noexcept {
   const auto& spec = session.spill;
-  if (!spec.is_wanted()) return nullptr;
+  if (!spec.is_wanted()) return false;
   g_say = say;
   g_said = session.directory + "/" + runtime::k_spill_said;
   try {
+    g_spec = spec;
+    g_counts = &counts_in(session.directory);
+    static_cast<void>(most_data(spec));
+    name_process(*g_counts);
+    g_counts->begun = true;
+    return true;
+  } catch (const std::exception& error) {
+    say_why_not(error.what());
+    return false;
+  }
+}
+
+SpilledHeap* make_spilled() noexcept {
+  try {
     transfer::SpillEngine::Parts parts;
-    parts.memory = spec.memory;
-    parts.folder = spec.folder;
-    parts.counts = &counts_in(session.directory);
+    parts.memory = g_spec.memory;
+    parts.folder = g_spec.folder;
+    parts.counts = g_counts;
     parts.foresight = []() -> std::unique_ptr<transfer::Foresight> {
       return std::make_unique<strategy::NextUse>();
     };
@@ -110,19 +143,20 @@ SpilledHeap* make_spilled(const runtime::Session& session, void (*say)(const cha
           "UFFDIO_MOVE; root, or vm.unprivileged_userfaultfd = 1): without, data are mappings of the file that "
           "the "
           "kernel pages, which is slower");
-    g_spec = spec;
-    g_counts = parts.counts;
     g_counts->paged = parts.paged;
-    name_process(*g_counts);
-    auto* const heap = new SpilledHeap(most_data(spec), parts, no_room);
-    g_counts->begun = true;
+    auto* const heap = new SpilledHeap(most_data(g_spec), parts, no_room);
+    g_is_made = true;
     return heap;
   } catch (const std::exception& error) {
-    // Each process of a job would say it; and where there was trouble before, this follows from that.
-    if (make_once(g_said))
-      say_sentence((std::string(error.what()) + "; the program runs with the memory that it gets").c_str());
+    g_counts->begun = false;
+    say_why_not(error.what());
     return nullptr;
   }
+}
+
+void end_spilled() noexcept {
+  const auto most = peak();
+  if (!g_is_made && most > g_spec.memory.value) g_counts->beside.store(most - g_spec.memory.value);
 }
 
 }  // namespace terrace::agent

@@ -7,8 +7,12 @@ namespace terrace::agent {
 
 class SpilledHeap;
 
-// Lives as long as the process. Null where it is not wanted, and where the system lacks what it takes: then a line
-// says so, and the program has the memory that the system gives it.
-SpilledHeap* make_spilled(const runtime::Session& session, void (*say)(const char* line)) noexcept;
+// Called first. False where it is not wanted, and where the session's folders cannot be used: then a line says so,
+// and the program has the memory that the system gives it. The session outlives the process.
+bool prepare_spilled(const runtime::Session& session, void (*say)(const char* line)) noexcept;
+// Lives as long as the process. Null where the system lacks what it takes, in the same way.
+SpilledHeap* make_spilled() noexcept;
+// The process ends: what it had in memory is noted, where nothing of it was over a file and so nobody looked.
+void end_spilled() noexcept;
 
 }  // namespace terrace::agent

@@ -294,9 +294,12 @@ Process* build(const char* session_path) {
   process.simulated = all->session.backend == runtime::Backend::virtual_time;
   if (process.simulated) make_turns(*all);
   process.big_block = all->session.big_block.value;
-  process.spilled = make_spilled(all->session, say);
+  if (prepare_spilled(all->session, say)) {
+    process.make_spilled = make_spilled;
+    process.end_spilled = end_spilled;
+  }
   // What is too small to lie over a file stays with the next allocator, as fast as that is.
-  if (process.spilled) process.big_block = std::max<std::uint64_t>(process.big_block, k_big_block);
+  if (process.make_spilled) process.big_block = std::max<std::uint64_t>(process.big_block, k_big_block);
   process.ordered = make_ordered(all->session, *all->ledger, say);
   if (all->session.hooks && all->session.phases.follows_loops()) {
     process.loops = &all->loops.emplace(process, all->session.phases);

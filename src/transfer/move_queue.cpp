@@ -45,6 +45,12 @@ void make_room(std::vector<Element>& list, std::size_t elements) {
   if (list.capacity() < elements) list.reserve(std::max(elements, 2 * list.capacity()));
 }
 
+void refuse(TransferResult& result, const memory::Chunk& chunk, Seconds now) {
+  result.from = chunk.place.load(std::memory_order_relaxed);
+  result.begun = result.done = now;
+  result.refused = true;
+}
+
 // Nobody will say that its sentinel is touched.
 void begin_by_time(Start& start) {
   start.due = start.otherwise;
@@ -60,12 +66,7 @@ MoveQueue::MoveQueue(const machine::Machine& machine, memory::ChunkTable& chunks
       ledger_(ledger),
       clock_(clock),
       enter_(enter),
-      copiers_({machine, chunks, ledger, enter}) {
-  loads_.reserve(k_group_chunks);
-  group_.reserve(k_group_chunks);
-  if (!start_quietly(thread_, "terrace-mover", thread_body, this))
-    throw Error(Code::failed, "the system gives no thread for moving data");
-}
+      copiers_({machine, chunks, ledger, enter}) {}
 
 MoveQueue::~MoveQueue() {
   {
@@ -73,7 +74,17 @@ MoveQueue::~MoveQueue() {
     stop_ = true;
     pthread_cond_signal(&asked_);
   }
-  pthread_join(thread_, nullptr);
+  if (is_running_) pthread_join(thread_, nullptr);
+}
+
+// With the lock. Most programs move nothing: one thread more would be in the way of what the system refuses to a
+// process that has several.
+bool MoveQueue::begin_thread() {
+  if (is_running_) return true;
+  loads_.reserve(k_group_chunks);
+  group_.reserve(k_group_chunks);
+  is_running_ = start_quietly(thread_, "terrace-mover", thread_body, this);
+  return is_running_;
 }
 
 Ticket MoveQueue::submit(std::span<const TransferRequest> requests) {
@@ -84,6 +95,7 @@ Ticket MoveQueue::submit(std::span<const TransferRequest> requests) {
   transfer.result.asked = clock_.now();
   const Lock lock(mutex_);
   const auto first = next_;
+  const bool refused = !requests.empty() && !begin_thread();
   make_room(finished_, finished_.size() + group_.size() + queue_.size() + requests.size());
   make_room(in_parts_, in_parts_.size() + group_.size() + queue_.size() + requests.size());
   for (const auto& request : requests) {
@@ -94,6 +106,11 @@ Ticket MoveQueue::submit(std::span<const TransferRequest> requests) {
     transfer.start = request.start;
     transfer.sentinel = request.start.sentinel != memory::k_no_chunk ? &chunks_[request.start.sentinel] : nullptr;
     transfer.turn = turn_;
+    if (refused) {
+      refuse(transfer.result, *transfer.chunk, transfer.result.asked);
+      finished_.push_back(transfer.result);
+      continue;
+    }
     sentinels_changed_ = sentinels_changed_ || transfer.sentinel;
     queue_.push_back(transfer);
   }
@@ -167,9 +184,7 @@ void MoveQueue::forget(ChunkId first, std::uint32_t count) {
   const auto now = clock_.now();
   std::erase_if(queue_, [&](Transfer& one) {
     if (one.result.chunk - first >= count) return false;
-    one.result.from = one.chunk->place.load(std::memory_order_relaxed);
-    one.result.begun = one.result.done = now;
-    one.result.refused = true;
+    refuse(one.result, *one.chunk, now);
     finished_.push_back(one.result);
     return true;
   });

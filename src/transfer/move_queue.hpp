@@ -21,10 +21,10 @@ namespace terrace::transfer {
 // In the child of a fork there is no helper thread: a mover is of use in the process that made it only.
 class MoveQueue final : public Mover {
  public:
-  // All outlive the mover; the clock and the ledger are used from its thread, too. Starts the thread with every
-  // signal blocked: signals are the program's. `enter` is called first on that thread and on those of copiers, so
-  // that who watches the program's threads leaves them alone. Throws Error{failed} when the system gives no
-  // thread.
+  // All outlive the mover; the clock and the ledger are used from its thread, too. The thread starts with the
+  // first request, and with every signal blocked: signals are the program's. `enter` is called first on that
+  // thread and on those of copiers, so that who watches the program's threads leaves them alone. Where the system
+  // gives no thread, requests are refused.
   MoveQueue(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger, Clock& clock,
             void (*enter)() = nullptr);
   ~MoveQueue() override;  // the transfer under way is finished, those behind it are not begun
@@ -58,6 +58,7 @@ class MoveQueue final : public Mover {
     ChunkId chunk = 0;
     PlaceSet further = 0;
   };
+  bool begin_thread();
   void run() noexcept;
   void await_due();
   void arm_sentinels();
@@ -81,6 +82,7 @@ class MoveQueue final : public Mover {
   void (*enter_)();
   CopiersByWay copiers_;
   pthread_t thread_{};
+  bool is_running_ = false;   // guarded by the mutex
   std::vector<Load> loads_;   // of the group; the thread's own
   Copier* copier_ = nullptr;  // the same; null where there is none for the way
 

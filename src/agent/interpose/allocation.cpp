@@ -46,11 +46,11 @@ void* allocate_big(Process& here, std::size_t size, std::size_t alignment, bool 
   const observe::OwnTime own;
   const observe::Inside inside;
   const auto saved = errno;
-  if (here.spilled && size >= SpilledHeap::k_least)
-    if (void* const block = here.spilled->allocate(size, alignment, zeros)) {
-      errno = saved;
-      return block;
-    }
+  auto* const spilled = size >= SpilledHeap::k_least ? begin_spilled(here) : nullptr;
+  if (void* const block = spilled ? spilled->allocate(size, alignment, zeros) : nullptr) {
+    errno = saved;
+    return block;
+  }
   void* const block = exceeds_memory(size) ? nullptr : here.regions->allocate(size, alignment);
   if (block) {
     char name[k_name_room];

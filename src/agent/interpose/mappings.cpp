@@ -112,11 +112,12 @@ void* map_for_program(void* address, std::size_t length, int protection, int fla
       return mapped ? address : MAP_FAILED;
     }
   Process* const here = following();
-  if (here && here->spilled && SpilledHeap::takes(length, protection, flags)) {
+  if (here && here->make_spilled && SpilledHeap::takes(length, protection, flags)) {
     const observe::OwnTime own;
     const observe::Inside inside;
     const auto saved = errno;
-    void* const taken = here->spilled->map(length);
+    auto* const spilled = begin_spilled(*here);
+    void* const taken = spilled ? spilled->map(length) : nullptr;
     errno = saved;
     if (taken) return taken;
   }

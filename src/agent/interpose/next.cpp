@@ -3,9 +3,11 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <string_view>
 
 namespace terrace::agent {
 
@@ -19,6 +21,24 @@ thread_local bool t_finding __attribute__((tls_model("initial-exec"))) = false;
 constexpr std::size_t k_arena = 65536;
 alignas(4096) constinit std::array<std::byte, k_arena> g_arena{};
 constinit std::atomic<std::size_t> g_arena_used{0};
+
+struct Known {
+  std::string_view name;
+  void* function = nullptr;
+};
+// From the list of what this library shows to programs.
+constinit std::array g_known{
+#include "agent/called_by_own_threads.inc"
+};
+constinit std::atomic<bool> g_all_known{false};
+
+void* known(std::string_view name) noexcept {
+  if (!g_all_known.load(std::memory_order_acquire)) return nullptr;
+  const auto* const found = std::ranges::find(g_known, name, &Known::name);
+  return found == g_known.end() ? nullptr : found->function;
+}
+
+bool has_versions(std::string_view name) noexcept { return name.starts_with("pthread_cond_"); }
 
 template <class Function>
 void find(Function& function, const char* name) {
@@ -72,7 +92,18 @@ bool arena_contains(const void* address) noexcept {
 
 std::size_t arena_size(const void* address) noexcept { return *(static_cast<const std::size_t*>(address) - 1); }
 
+void find_for_own_threads() noexcept {
+  const auto saved = errno;
+  for (auto& one : g_known) {
+    if (has_versions(one.name)) one.function = dlvsym(RTLD_NEXT, one.name.data(), k_condition_version);
+    if (!one.function) one.function = dlsym(RTLD_NEXT, one.name.data());
+  }
+  g_all_known.store(true, std::memory_order_release);
+  errno = saved;
+}
+
 void* find_next(const char* name) noexcept {
+  if (void* const function = known(name)) return function;
   const auto saved = errno;
   void* const function = dlsym(RTLD_NEXT, name);
   errno = saved;
@@ -80,6 +111,8 @@ void* find_next(const char* name) noexcept {
 }
 
 void* find_next_version(const char* name, const char* version) noexcept {
+  if (version == std::string_view(k_condition_version))
+    if (void* const function = known(name)) return function;
   const auto saved = errno;
   void* function = dlvsym(RTLD_NEXT, name, version);
   if (!function) function = dlsym(RTLD_NEXT, name);

@@ -29,6 +29,13 @@ bool arena_contains(const void* address) noexcept;
 // The size that was asked for.
 std::size_t arena_size(const void* address) noexcept;
 
+// Of those on condition variables: earlier ones have another layout, under the same names.
+inline constexpr const char* k_condition_version = "GLIBC_2.3.2";
+
+// Finds what threads of ours call. Later a library that is being loaded may hold the lock that finding takes, and
+// wait for one of them: where its constructor has the first data for it.
+void find_for_own_threads() noexcept;
+
 // The next definition of any function, by name. Null where there is none.
 void* find_next(const char* name) noexcept;
 void* find_next_version(const char* name, const char* version) noexcept;

@@ -48,6 +48,14 @@ std::vector<Known>& known_threads() {
   return known;
 }
 
+// Where the program may run when it begins: threads of ours are made later, by any thread of its own, which may be
+// bound to a core.
+struct Cores {
+  cpu_set_t set{};
+  bool known = false;
+};
+constinit Cores g_cores;
+
 void know(pthread_t thread, std::uint32_t number) {
   const observe::Inside inside;
   const std::lock_guard lock(g_known_lock);
@@ -106,6 +114,10 @@ void* run(void* data) {
 
 }  // namespace
 
+void note_cores() noexcept {
+  g_cores.known = pthread_getaffinity_np(pthread_self(), sizeof g_cores.set, &g_cores.set) == 0;
+}
+
 void follow_this_thread() noexcept {
   const observe::Inside inside;
   auto* const here = process();
@@ -145,8 +157,13 @@ extern "C" TERRACE_EXPORT int pthread_create(pthread_t* thread, const pthread_at
   namespace agent = terrace::agent;
   static constinit agent::Next<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)> next{
       "pthread_create"};
-  if (!agent::process() || terrace::observe::t_thread.inside > 0)
-    return (*next)(thread, attributes, function, argument);
+  if (!agent::process()) return (*next)(thread, attributes, function, argument);
+  if (terrace::observe::t_thread.inside > 0) {  // one of ours
+    const int error = (*next)(thread, attributes, function, argument);
+    if (error == 0 && agent::g_cores.known)
+      pthread_setaffinity_np(*thread, sizeof agent::g_cores.set, &agent::g_cores.set);
+    return error;
+  }
   // A worker of another library takes turns when it works, and its library says when.
   const bool is_scheduled = agent::in_virtual_time() && !agent::t_makes_workers;
   agent::Beginning* beginning = nullptr;

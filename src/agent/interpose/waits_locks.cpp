@@ -67,9 +67,6 @@ int unlock_in_turn(Lock* lock, std::uint32_t most, Unlock unlock) {
 // A thread that locks again what it holds waits for ever, or is told so: by the C library.
 bool is_own(const pthread_mutex_t* mutex) { return mutex->__data.__owner == static_cast<int>(gettid()); }
 
-// Condition variables of before have another layout, under the same names.
-constexpr const char* k_version = "GLIBC_2.3.2";
-
 constinit Next<int (*)(pthread_mutex_t*)> next_mutex_trylock{"pthread_mutex_trylock"};
 constinit Next<int (*)(pthread_mutex_t*)> next_mutex_lock{"pthread_mutex_lock"};
 constinit Next<int (*)(pthread_mutex_t*)> next_mutex_unlock{"pthread_mutex_unlock"};
@@ -124,7 +121,8 @@ TERRACE_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespe
 // ---------------------------------------------------------------------------------------------------------
 
 TERRACE_EXPORT int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
-  static constinit Next<int (*)(pthread_cond_t*, pthread_mutex_t*)> next{"pthread_cond_wait", k_version};
+  static constinit Next<int (*)(pthread_cond_t*, pthread_mutex_t*)> next{"pthread_cond_wait",
+                                                                         agent::k_condition_version};
   const terrace::observe::LoopsWait waits;
   if (!agent::taking_turns()) return (*next)(condition, mutex);
   if (const int error = unlock_mutex(mutex)) return error;
@@ -150,8 +148,8 @@ TERRACE_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mut
 
 TERRACE_EXPORT int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
                                           const timespec* until) {
-  static constinit Next<int (*)(pthread_cond_t*, pthread_mutex_t*, const timespec*)> next{"pthread_cond_timedwait",
-                                                                                          k_version};
+  static constinit Next<int (*)(pthread_cond_t*, pthread_mutex_t*, const timespec*)> next{
+      "pthread_cond_timedwait", agent::k_condition_version};
   const terrace::observe::LoopsWait waits;
   if (!agent::taking_turns()) return (*next)(condition, mutex, until);
   // Which clock it was made for: bit 1 of glibc's references.
@@ -160,13 +158,13 @@ TERRACE_EXPORT int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mut
 }
 
 TERRACE_EXPORT int pthread_cond_signal(pthread_cond_t* condition) noexcept {
-  static constinit Next<int (*)(pthread_cond_t*)> next{"pthread_cond_signal", k_version};
+  static constinit Next<int (*)(pthread_cond_t*)> next{"pthread_cond_signal", agent::k_condition_version};
   if (agent::taking_turns() && agent::wake(key_of(condition), 1) > 0) return 0;
   return (*next)(condition);
 }
 
 TERRACE_EXPORT int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {
-  static constinit Next<int (*)(pthread_cond_t*)> next{"pthread_cond_broadcast", k_version};
+  static constinit Next<int (*)(pthread_cond_t*)> next{"pthread_cond_broadcast", agent::k_condition_version};
   if (agent::taking_turns()) agent::wake(key_of(condition), agent::k_everybody);
   return (*next)(condition);
 }

@@ -14,8 +14,13 @@ namespace terrace::agent {
 
 // Where big blocks come from; stays when the process has become inert, because they are still to be freed.
 memory::RegionSpace* regions() noexcept;
-// Memory over a file, where there is some; stays, too.
+// Memory over a file, where there is some already; stays, too.
 SpilledHeap* spilled_heap() noexcept;
+// The same; it begins with the first call. Null where there is to be none.
+SpilledHeap* begin_spilled(const Process& here) noexcept;
+// Around fork: it is not in the middle of beginning.
+void lock_beginning() noexcept;
+void unlock_beginning() noexcept;
 // Memory that is placed by intent, where there is some; stays in forked children, too, and serves there.
 OrderedHeap* ordered_heap() noexcept;
 // The calling thread's own intent (OrderedHeap::find_intent), or -1.
@@ -27,6 +32,9 @@ int& thread_intent() noexcept;
 void begin(int count, char** words, std::uint64_t stack_top) noexcept;
 // The process ends or becomes another program. Does nothing in a child of vfork, which is still its parent.
 void finish(const char* how) noexcept;
+
+// False in a child of vfork or of a bare system call, where what this library knows is its parent's.
+bool is_own_process() noexcept;
 
 // Whether the address is in the injected library.
 bool is_in_terrace(std::uint64_t address) noexcept;

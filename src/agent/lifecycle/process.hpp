@@ -45,9 +45,10 @@ struct Process {
   sim::Scheduler* scheduler = nullptr;         // null on the real machine, where threads run as the system wants
   sim::ThreadClocks* thread_clocks = nullptr;  // of all configurations
   observe::CodeMap* code = nullptr;            // null where the program's time is not sampled
-  SpilledHeap* spilled = nullptr;              // null where memory is not over a file
   OrderedHeap* ordered = nullptr;              // null where nothing is placed by intent
   ProgramLoops* loops = nullptr;               // null where nobody looks for the main loop
+  SpilledHeap* (*make_spilled)() = nullptr;    // null where memory is not over a file; called at most once
+  void (*end_spilled)() = nullptr;             // the same; called when the process ends
   bool simulated = false;                      // the program's clocks show virtual time
   bool has_hooks = false;                      // some code that was loaded calls them
   std::uint64_t big_block = 16384;             // blocks from this size on are objects of their own

@@ -17,6 +17,7 @@
 #include "agent/heap/ordered_heap.hpp"
 #include "agent/heap/spilled_heap.hpp"
 #include "agent/interpose/next.hpp"
+#include "agent/interpose/threads.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "core/rounding.hpp"
@@ -43,7 +44,6 @@ namespace {
 
 constinit std::atomic<Process*> g_process{nullptr};
 constinit std::atomic<memory::RegionSpace*> g_regions{nullptr};
-constinit std::atomic<SpilledHeap*> g_spilled{nullptr};
 constinit std::atomic<OrderedHeap*> g_ordered{nullptr};
 constinit std::atomic<pid_t> g_pid{0};  // whose process it is: a child of vfork runs in its parent's memory
 
@@ -58,7 +58,6 @@ void adopt(Process* made) {
   if (made) {
     made->objects = new ObjectRegistry(*made->runtime);
     g_regions.store(made->regions);
-    g_spilled.store(made->spilled);
     g_ordered.store(made->ordered);
   }
   g_pid.store(getpid());
@@ -106,14 +105,15 @@ void before_fork() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &signals_before());
   observe::t_thread.go_inside();
+  lock_beginning();
   lock_modules();
   if (auto* const here = process()) {
     here->objects->lock();
     here->regions->lock();
     // Its thread may need the heap of its own until it waits.
-    if (here->spilled) {
+    if (auto* const spilled = spilled_heap()) {
       std::array<std::uint64_t, SpilledHeap::k_at_once> addresses;
-      here->spilled->before_fork({addresses.data(), used_at_once(*here->spilled, addresses)});
+      spilled->before_fork({addresses.data(), used_at_once(*spilled, addresses)});
     }
   }
   if (const auto* const ordered = ordered_heap()) ordered->lock();
@@ -126,11 +126,12 @@ void release_after_fork(void (SpilledHeap::*release_spilled)() noexcept) {
   internal_heap().unlock();
   if (const auto* const ordered = ordered_heap()) ordered->unlock();
   if (auto* const here = process()) {
-    if (here->spilled) (here->spilled->*release_spilled)();
+    if (auto* const spilled = spilled_heap()) (spilled->*release_spilled)();
     here->regions->unlock();
     here->objects->unlock();
   }
   unlock_modules();
+  unlock_beginning();
 }
 
 void in_parent() {
@@ -181,7 +182,6 @@ __attribute__((destructor)) void finish_at_exit() { finish("exit"); }
 
 Process* process() noexcept { return g_process.load(std::memory_order_acquire); }
 memory::RegionSpace* regions() noexcept { return g_regions.load(std::memory_order_acquire); }
-SpilledHeap* spilled_heap() noexcept { return g_spilled.load(std::memory_order_acquire); }
 OrderedHeap* ordered_heap() noexcept { return g_ordered.load(std::memory_order_acquire); }
 
 int& thread_intent() noexcept {
@@ -199,8 +199,10 @@ void begin(int count, char** words, std::uint64_t stack_top) noexcept {
   next_allocator();
   keep_for_children(environment);
   observe::enter_thread();
+  note_cores();
   Process* const made = start(environment);
   if (!made) return;
+  if (!made->simulated) find_for_own_threads();
   adopt(made);
   try {
     note_main_stack(*made, stack_top, lay_out_stack(count, words));
@@ -214,14 +216,17 @@ void begin(int count, char** words, std::uint64_t stack_top) noexcept {
   attach_thread();
 }
 
+bool is_own_process() noexcept { return g_pid.load() == getpid(); }
+
 void finish(const char* how) noexcept {
-  if (!process() || g_pid.load() != getpid()) return;
+  if (!process() || !is_own_process()) return;
   const observe::Inside inside;
   Process* const here = g_process.exchange(nullptr);
   if (!here) return;  // another thread was faster
   detach_thread();
   note_modules(*here);  // time may have been spent in what was loaded lately
   finish_loops(*here);
+  if (here->end_spilled) here->end_spilled();
   here->runtime->finish(how);
 }
 

@@ -1,0 +1,95 @@
+// What a process has of Terrace's beside its own threads: none, before it has data for them.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "program_fixture.hpp"
+
+namespace terrace::test {
+namespace {
+
+// Each kind of run that manages data on the real machine.
+class OwnThreads : public ProgramTest, public testing::WithParamInterface<const char*> {
+ protected:
+  OwnThreads() : ProgramTest("own-threads") {}
+  void SetUp() override {
+    char name[] = "/var/tmp/terrace-threads-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    disk_ = name;
+    std::filesystem::permissions(disk_, std::filesystem::perms::all);
+    std::filesystem::permissions(root_, std::filesystem::perms::all);
+  }
+  void TearDown() override { std::filesystem::remove_all(disk_); }
+  [[nodiscard]] std::string options() const {
+    const std::string kind = GetParam();
+    if (kind == "memory") return "--memory 64MiB --spill " + disk_;
+    return kind == "intent" ? "--intent capacity" : "-o profile.terrace";
+  }
+  [[nodiscard]] Outcome managed(const std::string& command) const {
+    return run("timeout -s KILL 60 " TERRACE_LAUNCHER " run " + options() + " -- " + command);
+  }
+  void expect_as_alone(const std::string& command) const {
+    const auto alone = run(command);
+    const auto done = managed(command);
+    EXPECT_EQ(alone.status, 0) << alone.output;
+    EXPECT_EQ(done.status, 0) << done.output;
+    EXPECT_NE(done.output.find(alone.output), std::string::npos) << done.output;
+  }
+  std::string disk_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, OwnThreads, testing::Values("plain", "intent", "memory"),
+                         [](const auto& kind) { return kind.param; });
+
+TEST_P(OwnThreads, AProcessWithoutLargeBlocksHasNoOthers) {
+  const auto done = managed(TERRACE_OWN_THREADS " count");
+  EXPECT_EQ(done.status, 0) << done.output;
+  EXPECT_NE(done.output.find("threads 1\n"), std::string::npos) << done.output;
+}
+
+TEST_P(OwnThreads, LargeBlocksMayComeLate) {
+  const auto done = managed(TERRACE_OWN_THREADS " late");
+  EXPECT_EQ(done.status, 0) << done.output;
+  EXPECT_NE(done.output.find("threads 1\nsum 16384\n"), std::string::npos) << done.output;
+}
+
+TEST_P(OwnThreads, TheFirstLargeBlocksMayComeAtTheSameMoment) {
+  for (int i = 0; i < 10; ++i) expect_as_alone(TERRACE_OWN_THREADS " together");
+}
+
+// Meanwhile nothing can be looked up in libraries.
+TEST_P(OwnThreads, TheFirstLargeBlockMayBeThatOfALibraryThatIsBeingLoaded) {
+  expect_as_alone(TERRACE_OWN_THREADS " load " TERRACE_EARLY_LIBRARY);
+}
+
+TEST_P(OwnThreads, AProcessMayBeCopiedInThatMoment) {
+  for (int i = 0; i < 5; ++i) expect_as_alone(TERRACE_OWN_THREADS " fork");
+}
+
+TEST_P(OwnThreads, OnesThatComeLateAreNotBoundAsTheThreadIsThatNeedsThem) {
+  const auto done = managed(TERRACE_OWN_THREADS " bound");
+  EXPECT_EQ(done.output.find("cores 1\n") != std::string::npos, std::thread::hardware_concurrency() == 1)
+      << done.output;
+}
+
+// The C library has each thread of a process do what drops privileges, and ends it where one may not.
+TEST_P(OwnThreads, ProgramsMayDropPrivileges) {
+  if (getuid() != 0) GTEST_SKIP() << "needs root";
+  const auto done = managed("setpriv --reuid=65534 --regid=65534 --clear-groups /bin/echo as before");
+  EXPECT_EQ(done.status, 0) << done.output;
+  EXPECT_NE(done.output.find("as before\n"), std::string::npos) << done.output;
+}
+
+// The kernel refuses that to a process with several threads.
+TEST_P(OwnThreads, ProgramsMayHaveANamespaceOfUsers) {
+  if (run("unshare -U true").status != 0) GTEST_SKIP() << "the system lets nobody have one";
+  const auto done = managed("unshare -U true");
+  EXPECT_EQ(done.status, 0) << done.output;
+}
+
+}  // namespace
+}  // namespace terrace::test

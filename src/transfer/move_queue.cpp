@@ -83,7 +83,7 @@ bool MoveQueue::begin_thread() {
   if (is_running_) return true;
   loads_.reserve(k_group_chunks);
   group_.reserve(k_group_chunks);
-  is_running_ = start_quietly(thread_, "terrace-mover", thread_body, this);
+  is_running_ = start_quietly(thread_, "terrace/mover", thread_body, this);
   return is_running_;
 }
 

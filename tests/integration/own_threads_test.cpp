@@ -76,6 +76,21 @@ TEST_P(OwnThreads, OnesThatComeLateAreNotBoundAsTheThreadIsThatNeedsThem) {
       << done.output;
 }
 
+// The process ends with its last thread, and not with one of ours.
+TEST_P(OwnThreads, TheMainThreadMayEndBeforeTheOthers) {
+  expect_as_alone(TERRACE_MAIN_LEAVES " exit");
+  expect_as_alone(TERRACE_MAIN_LEAVES " cancelled");
+  expect_as_alone(TERRACE_MAIN_LEAVES " later");
+}
+
+TEST_P(OwnThreads, TheMainThreadMayEndByTheSystemCall) { expect_as_alone(TERRACE_MAIN_LEAVES " call"); }
+
+TEST_P(OwnThreads, ASignalEndsAProcessWhoseMainThreadHasEnded) {
+  expect_as_alone("sh -c '" TERRACE_MAIN_LEAVES
+                  " signal > told & until grep -q worker told; do sleep 0.1; done; "
+                  "kill -TERM $!; wait $!; test $? = 143'");
+}
+
 // The C library has each thread of a process do what drops privileges, and ends it where one may not.
 TEST_P(OwnThreads, ProgramsMayDropPrivileges) {
   if (getuid() != 0) GTEST_SKIP() << "needs root";

@@ -12,6 +12,7 @@
 #include "agent/interpose/next.hpp"
 #include "agent/interpose/scheduling.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "agent/lifecycle/last_thread.hpp"
 #include "observe/loops/follow_loops.hpp"
 #include "observe/objects/spin_lock.hpp"
 #include "observe/threads/thread.hpp"
@@ -159,6 +160,7 @@ extern "C" TERRACE_EXPORT int pthread_create(pthread_t* thread, const pthread_at
       "pthread_create"};
   if (!agent::process()) return (*next)(thread, attributes, function, argument);
   if (terrace::observe::t_thread.inside > 0) {  // one of ours
+    agent::note_own_thread();
     const int error = (*next)(thread, attributes, function, argument);
     if (error == 0 && agent::g_cores.known)
       pthread_setaffinity_np(*thread, sizeof agent::g_cores.set, &agent::g_cores.set);

@@ -19,6 +19,7 @@
 #include "agent/interpose/next.hpp"
 #include "agent/interpose/threads.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "agent/lifecycle/last_thread.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "core/rounding.hpp"
 #include "memory/region_space.hpp"
@@ -213,6 +214,7 @@ void begin(int count, char** words, std::uint64_t stack_top) noexcept {
   note_small_blocks(*made);
   register_ours_first();
   at_quick_exit(finish_quickly);
+  if (!made->simulated) note_main_thread();
   attach_thread();
 }
 

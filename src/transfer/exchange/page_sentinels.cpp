@@ -45,7 +45,7 @@ PageSentinels::PageSentinels(Touched touched, void* whom, void (*enter)())
   sem_init(&ready_, 0, 0);
   stop_ = eventfd(0, EFD_CLOEXEC);
   if (stop_ < 0) throw Error(Code::failed, "the system gives no file for watching pages");
-  if (!start_quietly(thread_, "terrace-touch", thread_body, this)) {
+  if (!start_quietly(thread_, "terrace/touch", thread_body, this)) {
     syscall(SYS_close, stop_);
     throw Error(Code::failed, "the system gives no thread for watching pages");
   }

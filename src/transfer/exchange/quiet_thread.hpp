@@ -11,6 +11,9 @@
 
 namespace terrace::transfer {
 
+// How the names of all of them begin: no program's threads are called so at first, as no file's name has a slash.
+inline constexpr const char* k_thread_names = "terrace/";
+
 // Begins with every signal blocked. False where the system gives no thread.
 inline bool start_quietly(pthread_t& thread, const char* name, void* (*body)(void*), void* self) noexcept {
   sigset_t all;

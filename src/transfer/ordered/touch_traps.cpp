@@ -48,7 +48,7 @@ TouchTraps::TouchTraps(Handler& handler, unsigned threads) noexcept
     Beginning beginning{this, serve, {}};
     sem_init(&beginning.ready, 0, 0);
     pthread_t thread{};
-    if (start_quietly(thread, "terrace-order", thread_body, &beginning)) {
+    if (start_quietly(thread, "terrace/order", thread_body, &beginning)) {
       while (sem_wait(&beginning.ready) != 0 && errno == EINTR) {
       }
       threads_.push_back(thread);

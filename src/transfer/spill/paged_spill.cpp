@@ -53,7 +53,7 @@ PagedSpill::PagedSpill(const Parts& parts) : SpillEngine(parts), count_(parts.si
   states_ = static_cast<State*>(memory_at(static_cast<std::uint64_t>(got)));
   sem_init(&called_, 0, 0);
   sem_init(&begun_, 0, 0);
-  if (!start_quietly(thread_, "terrace-spill", thread_body, this))
+  if (!start_quietly(thread_, "terrace/spill", thread_body, this))
     problem_ = "no thread for memory over a file";
   else
     wait_for(begun_);

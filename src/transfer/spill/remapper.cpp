@@ -14,7 +14,7 @@
 namespace terrace::transfer {
 
 Remapper::Remapper(void (*enter)()) : enter_(enter), event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (event_ >= 0 && start_quietly(thread_, "terrace-remap", body, this)) return;
+  if (event_ >= 0 && start_quietly(thread_, "terrace/remap", body, this)) return;
   if (event_ >= 0) syscall(SYS_close, event_);
   throw Error(Code::failed, "no thread for memory over a file");
 }

@@ -51,7 +51,7 @@ Spill::Spill(const Parts& parts)
   sem_init(&ready_, 0, 0);
   sem_init(&forked_, 0, 0);
   places_ = static_cast<std::uint32_t>(count_);
-  if (!start_quietly(thread_, "terrace-spill", thread_body, this))
+  if (!start_quietly(thread_, "terrace/spill", thread_body, this))
     problem_ = "no thread for memory over a file";
   else
     while (sem_wait(&ready_) != 0) {

@@ -42,7 +42,7 @@ class ThreadQueue final : public DiskQueue {
   ThreadQueue(int file, std::size_t threads) : file_(file), event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     threads_.resize(threads);
     for (auto& thread : threads_)
-      if (event_ < 0 || !start_quietly(thread, "terrace-disk", body, this)) {
+      if (event_ < 0 || !start_quietly(thread, "terrace/disk", body, this)) {
         threads_.resize(static_cast<std::size_t>(&thread - threads_.data()));
         stop();
         throw Error(Code::failed, "no threads to read and write the spill file with");

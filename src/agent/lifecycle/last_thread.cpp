@@ -1,0 +1,187 @@
+// See last_thread.hpp.
+//
+// One thread looks whether the main thread has ended, and then whether others than ours are left. It has files of
+// its own, so that the program finds the numbers of its own as they would be. The one that calls exit(0) has the
+// program's files, and does nothing before; it is made only when the main thread has left by the C library.
+#include "agent/lifecycle/last_thread.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "agent/lifecycle/in_process.hpp"
+#include "observe/threads/thread.hpp"
+#include "transfer/exchange/quiet_thread.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+constexpr long k_second = 1'000'000'000;  // nanoseconds
+constexpr long k_soon = 20'000'000;       // between two looks, when the main thread has ended
+constexpr std::string_view k_of_the_kernel[] = {"iou-wrk-", "iou-sqp-"};  // io_uring's threads
+
+constinit std::atomic<bool> g_watches{false};
+constinit std::mutex g_mutex;  // of the next three
+constinit bool g_can_wake = false;
+constinit bool g_main_left = false;
+sigset_t g_signals;  // that the main thread had blocked when it left
+sem_t g_wake;        // of the thread that looks
+sem_t g_exit;        // of the one that calls exit()
+constinit std::atomic<bool> g_can_exit{false};
+
+int open_at(int folder, const char* path, int flags) noexcept {
+  return static_cast<int>(syscall(SYS_openat, folder, path, flags | O_RDONLY | O_CLOEXEC));
+}
+
+// What /proc/self/task/NUMBER/stat says.
+struct Task {
+  bool is_ours = false;
+  bool has_ended = false;
+};
+
+// False where there is no such thread any more.
+bool read_task(int tasks, const char* number, Task& task) noexcept {
+  char path[64] = {};
+  char text[1024] = {};
+  std::strncat(path, number, 32);
+  std::strcat(path, "/stat");
+  const int file = open_at(tasks, path, 0);
+  if (file < 0) return false;
+  const auto got = syscall(SYS_read, file, text, sizeof text - 1);
+  syscall(SYS_close, file);
+  if (got <= 0) return false;
+  const std::string_view line(text, static_cast<std::size_t>(got));
+  const auto begin = line.find('(');
+  const auto end = line.rfind(')');  // a name may have parentheses
+  if (end == line.npos || begin >= end || end + 2 >= line.size()) return false;
+  const auto name = line.substr(begin + 1, end - begin - 1);
+  task.is_ours = name.starts_with(transfer::k_thread_names);
+  for (const auto prefix : k_of_the_kernel) task.is_ours = task.is_ours || name.starts_with(prefix);
+  task.has_ended = line[end + 2] == 'Z' || line[end + 2] == 'X';
+  return true;
+}
+
+struct Entry {  // as getdents64(2) has it
+  std::uint64_t number;
+  std::int64_t offset;
+  std::uint16_t size;
+  std::uint8_t type;
+  char name[1];
+};
+
+bool others_are_left(int tasks) noexcept {
+  alignas(Entry) char entries[4096];
+  if (syscall(SYS_lseek, tasks, 0L, SEEK_SET) != 0) return true;
+  for (;;) {
+    const auto got = syscall(SYS_getdents64, tasks, entries, sizeof entries);
+    if (got < 0) return true;
+    if (got == 0) return false;
+    for (long at = 0; at < got;) {
+      const auto* const entry = reinterpret_cast<const Entry*>(entries + at);
+      at += entry->size;
+      Task task;
+      if (entry->name[0] == '.' || !read_task(tasks, entry->name, task)) continue;
+      if (!task.is_ours && !task.has_ended) return true;
+    }
+  }
+}
+
+void wait_at_most(long nanoseconds) noexcept {
+  timespec until{};
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += nanoseconds;
+  until.tv_sec += until.tv_nsec / k_second;
+  until.tv_nsec %= k_second;
+  while (sem_timedwait(&g_wake, &until) != 0 && errno == EINTR) {
+  }
+}
+
+bool main_left() noexcept {
+  const std::lock_guard guard(g_mutex);
+  return g_main_left;
+}
+
+// Where the main thread has ended by the bare system call no handlers run, and the status is that of the last
+// thread, which is 0 where that is the C library's.
+void* look(void*) {
+  observe::t_thread.go_inside();
+  if (syscall(SYS_unshare, CLONE_FILES) == 0) syscall(SYS_close_range, 0U, ~0U, 0U);
+  const int tasks = open_at(AT_FDCWD, "/proc/self/task", O_DIRECTORY);
+  const auto name = std::to_string(getpid());
+  for (Task main; tasks >= 0; wait_at_most(main.has_ended || main_left() ? k_soon : k_second)) {
+    if (!read_task(tasks, name.c_str(), main) || !main.has_ended || others_are_left(tasks)) continue;
+    if (!main_left()) syscall(SYS_exit_group, 0);
+    if (!g_can_exit) _exit(0);  // the system gave no thread for it
+    sem_post(&g_exit);
+    break;
+  }
+  return nullptr;
+}
+
+// What exit() calls may be the program's.
+void* call_exit(void*) {
+  observe::t_thread.go_inside();
+  while (sem_wait(&g_exit) != 0) {
+  }
+  observe::enter_thread();
+  observe::t_thread.come_out();
+  pthread_sigmask(SIG_SETMASK, &g_signals, nullptr);
+  std::exit(0);
+}
+
+bool start(const char* name, void* (*body)(void*)) noexcept {
+  pthread_t thread{};
+  if (!transfer::start_quietly(thread, name, body, nullptr)) return false;
+  pthread_detach(thread);
+  return true;
+}
+
+// With the lock.
+void prepare_exit() noexcept {
+  g_can_exit = start("terrace/exit", call_exit);
+  sem_post(&g_wake);
+}
+
+// By pthread_exit(3), or cancelled: not where it returns, or somebody calls exit().
+void main_leaves(void*) {
+  if (!process() || !is_own_process()) return;
+  const observe::Inside inside;
+  const std::lock_guard guard(g_mutex);
+  g_main_left = true;
+  pthread_sigmask(SIG_SETMASK, nullptr, &g_signals);
+  if (g_can_wake) prepare_exit();
+}
+
+}  // namespace
+
+void note_main_thread() noexcept {
+  static pthread_key_t key{};
+  sem_init(&g_exit, 0, 0);
+  sem_init(&g_wake, 0, 0);
+  if (pthread_key_create(&key, main_leaves) == 0) pthread_setspecific(key, &key);
+}
+
+// Comes here by itself, for the threads that it makes.
+void note_own_thread() noexcept {
+  if (!is_own_process() || g_watches.exchange(true)) return;
+  if (!start("terrace/watch", look)) return g_watches.store(false);
+  const std::lock_guard guard(g_mutex);
+  g_can_wake = true;
+  if (g_main_left) prepare_exit();
+}
+
+}  // namespace terrace::agent

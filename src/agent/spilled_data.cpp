@@ -13,6 +13,7 @@
 
 #include "agent/heap/spilled_heap.hpp"
 #include "agent/shared_counts.hpp"
+#include "core/address_space.hpp"
 #include "core/error.hpp"
 #include "core/rounding.hpp"
 #include "observe/threads/thread.hpp"
@@ -93,6 +94,16 @@ void say_why_not(const char* why) {
     say_sentence((std::string(why) + "; the program runs with the memory that it gets").c_str());
 }
 
+// Of what is reserved the program has nothing for other things: less than twice the memory is not worth that.
+void check_address_space() {
+  const auto limit = address_space_limit();
+  const auto least = 2 * g_spec.memory.value;
+  if (limit && reservable(Bytes{least}).value < least)
+    throw Error(Code::failed, "address space is limited (ulimit -v " + std::to_string(limit->value >> 10) +
+                                  "), and memory over a file of " + format(g_spec.memory) + " needs " +
+                                  format(Bytes{8 * g_spec.memory.value}) + " of it at least");
+}
+
 // What this program had in memory at most; 0 where that is not known.
 std::uint64_t peak() noexcept {
   char text[4096] = {};
@@ -127,6 +138,7 @@ bool prepare_spilled(const runtime::Session& session, void (*say)(const char* li
 
 SpilledHeap* make_spilled() noexcept {
   try {
+    check_address_space();
     transfer::SpillEngine::Parts parts;
     parts.memory = g_spec.memory;
     parts.folder = g_spec.folder;

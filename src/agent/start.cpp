@@ -1,5 +1,6 @@
 // Builds the runtime from the launcher's session, follows threads, and takes everything apart in forked children.
 // See process.hpp.
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -24,6 +25,7 @@
 #include "agent/program_coverage.hpp"
 #include "agent/program_loops.hpp"
 #include "agent/spilled_data.hpp"
+#include "core/address_space.hpp"
 #include "core/big_block.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
@@ -108,6 +110,10 @@ class ProgramClock final : public Clock {
 struct Everything {
   explicit Everything(runtime::Session given)
       : session(std::move(given)), sink(mutex), clock(mutex), thread_clocks(mutex) {}
+  // What is large comes over a file, where that is wanted: address space that is limited is for that.
+  [[nodiscard]] Bytes reserve() const {
+    return Bytes{session.spill.is_wanted() && address_space_limit() ? 0 : 1ULL << 40};
+  }
   runtime::Session session;
   std::mutex mutex;
   SerialSink sink;
@@ -117,7 +123,7 @@ struct Everything {
   std::optional<ProgramCoverage> coverage;
   observe::AddressMap map;
   observe::SymbolTable symbols;
-  memory::RegionSpace regions;
+  memory::RegionSpace regions{reserve()};
   observe::PipelineConfig pipelines;
   std::optional<observe::CodeWork> work;
   std::unique_ptr<observe::SharedCache, void (*)(observe::SharedCache*)> shared{nullptr, nullptr};
@@ -274,6 +280,22 @@ void make_turns(Everything& all) {
   observe::t_thread.is_scheduled = true;
 }
 
+// Once in a job.
+void say_limited(const Everything& all) {
+  const auto limit = address_space_limit();
+  if (!limit || all.regions.reserved().value > 0) return;
+  const auto path = all.session.directory + "/" + runtime::k_limit_said;
+  const auto file = syscall(SYS_open, path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) return;
+  syscall(SYS_close, file);
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "terrace: address space is limited (ulimit -v %llu) to less than it takes to manage data: large "
+                "blocks come from the program's own allocator, as without terrace\n",
+                static_cast<unsigned long long>(limit->value >> 10));
+  say(text);
+}
+
 Process* build(const char* session_path) {
   auto* all = new Everything(runtime::read_session(session_path));
   g_everything = all;
@@ -300,6 +322,7 @@ Process* build(const char* session_path) {
   }
   // What is too small to lie over a file stays with the next allocator, as fast as that is.
   if (process.make_spilled) process.big_block = std::max<std::uint64_t>(process.big_block, k_big_block);
+  if (!all->session.spill.is_wanted()) say_limited(*all);
   process.ordered = make_ordered(all->session, *all->ledger, say);
   if (all->session.hooks && all->session.phases.follows_loops()) {
     process.loops = &all->loops.emplace(process, all->session.phases);

@@ -14,6 +14,7 @@
 #include <iterator>
 #include <new>
 
+#include "core/address_space.hpp"
 #include "core/rounding.hpp"
 
 namespace terrace::memory {
@@ -38,7 +39,7 @@ void* pointer(std::uint64_t address) {
 }  // namespace
 
 RegionSpace::RegionSpace(Bytes reserve, Bytes granule) : granule_(granule.value) {
-  for (auto size = reserve.value; size >= k_least; size /= 2) {
+  for (auto size = reservable(reserve).value; size >= k_least; size /= 2) {
     void* const got = map(nullptr, size + k_huge_page, PROT_NONE, MAP_NORESERVE);
     if (!got) continue;
     mapped_ = reinterpret_cast<std::uint64_t>(got);

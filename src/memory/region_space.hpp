@@ -24,8 +24,9 @@ class RegionSpace {
     std::uint64_t size = 0;  // whole granules
   };
 
-  // Reserves `reserve` bytes of address space, or as much less (halving) as the system allows, without using
-  // memory for it. With less than 64 MiB to be had the space is empty and every allocation fails.
+  // Reserves `reserve` bytes of address space, or as much less (halving) as the system allows and leaves the
+  // program its share (core/address_space.hpp), without using memory for it. With less than 64 MiB to be had the
+  // space is empty and every allocation fails.
   explicit RegionSpace(Bytes reserve = Bytes{1ULL << 40}, Bytes granule = Bytes{4096});
   ~RegionSpace();
   RegionSpace(const RegionSpace&) = delete;

@@ -76,6 +76,25 @@ TEST_P(OwnThreads, OnesThatComeLateAreNotBoundAsTheThreadIsThatNeedsThem) {
       << done.output;
 }
 
+// What it may not have beside the program is not reserved, and that is said.
+TEST_P(OwnThreads, AddressSpaceThatIsLimitedIsThePrograms) {
+  const std::string limit = "ulimit -v 400000";
+  EXPECT_EQ(run("sh -c '" + limit + "; " TERRACE_OWN_THREADS " large'").output, "sum 65536\n");
+  const auto done =
+      run("sh -c '" + limit + "; " TERRACE_LAUNCHER " run " + options() + " -- " TERRACE_OWN_THREADS " large'");
+  EXPECT_EQ(done.status, 0) << done.output;
+  EXPECT_NE(done.output.find("sum 65536\n"), std::string::npos) << done.output;
+  EXPECT_NE(done.output.find("address space is limited (ulimit -v 400000)"), std::string::npos) << done.output;
+}
+
+TEST_P(OwnThreads, EnoughOfItIsUsed) {
+  const auto done = run("sh -c 'ulimit -v 8000000; " TERRACE_LAUNCHER " run " + options() +
+                        " -- " TERRACE_OWN_THREADS " large'");
+  EXPECT_EQ(done.status, 0) << done.output;
+  EXPECT_NE(done.output.find("sum 65536\n"), std::string::npos) << done.output;
+  EXPECT_EQ(done.output.find("address space is limited"), std::string::npos) << done.output;
+}
+
 // The process ends with its last thread, and not with one of ours.
 TEST_P(OwnThreads, TheMainThreadMayEndBeforeTheOthers) {
   expect_as_alone(TERRACE_MAIN_LEAVES " exit");

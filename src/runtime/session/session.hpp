@@ -58,6 +58,7 @@ struct SpillSpec {
 // In the session's directory each process that spills keeps its counts in a file that begins so.
 inline constexpr const char* k_spill_counts = "spill.";
 inline constexpr const char* k_spill_said = "said-of-spill";
+inline constexpr const char* k_limit_said = "said-of-limit";
 
 // Data by intent (memory/ordered/ordered_fill.hpp).
 struct IntentSpec {

@@ -2,6 +2,7 @@
 
    own_threads count       prints how many threads the process has
    own_threads late        the same, and again behind a block of 64 MiB
+   own_threads large       has a block of 256 MiB
    own_threads together    8 threads have their first large block at the same moment
    own_threads fork        forks while another thread has its first large block
    own_threads load FILE   loads a library (early_library.c)
@@ -105,6 +106,7 @@ int main(int count, char** words) {
   if (strcmp(what, "fork") == 0) return fork_meanwhile();
   if (strcmp(what, "load") == 0) return count > 2 && dlopen(words[2], RTLD_NOW) ? 0 : 1;
   if (strcmp(what, "bound") == 0) return bound();
+  if (strcmp(what, "large") == 0) return printf("sum %lu\n", fill(256 * MIB, 1)) > 0 ? 0 : 1;
   printf("threads %d\n", threads());
   if (strcmp(what, "late") == 0) printf("sum %lu\n", fill(64 * MIB, 1));
   return 0;

@@ -19,6 +19,7 @@
 #include "observe/threads/thread.hpp"
 #include "strategy/spill/next_use.hpp"
 #include "transfer/spill/spill.hpp"
+#include "transfer/spill/spill_system.hpp"
 
 namespace terrace::agent {
 
@@ -167,8 +168,14 @@ SpilledHeap* make_spilled() noexcept {
 }
 
 void end_spilled() noexcept {
+  if (g_is_made || !g_counts->begun) return;
   const auto most = peak();
-  if (!g_is_made && most > g_spec.memory.value) g_counts->beside.store(most - g_spec.memory.value);
+  if (most <= g_spec.memory.value) return;
+  g_counts->beside.store(most - g_spec.memory.value);
+  try {
+    transfer::say_too_small(g_spec.memory, Bytes{most}, say_sentence);
+  } catch (const std::exception&) {  // no memory to say it with
+  }
 }
 
 }  // namespace terrace::agent

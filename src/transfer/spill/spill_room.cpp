@@ -1,6 +1,5 @@
 // How many chunks may be in memory. See spill.hpp.
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "transfer/spill/spill.hpp"
@@ -87,14 +86,7 @@ void Spill::try_refused() noexcept {
 
 void Spill::say_beside() noexcept {
   if (std::exchange(said_beside_, true) || !parts_.say) return;
-  const auto taken = Bytes{parts_.memory.value + beside_};
-  char text[512];
-  std::snprintf(
-      text, sizeof text,
-      "what has to stay in memory (small blocks, code, stacks) takes %s of --memory %s: give at least %s, "
-      "and more where it grows",
-      format(taken).c_str(), format(parts_.memory).c_str(), format(spill_limits::least_memory(taken)).c_str());
-  parts_.say(text);
+  say_too_small(parts_.memory, Bytes{parts_.memory.value + beside_}, parts_.say);
 }
 
 void Spill::keep_account() noexcept {

@@ -10,6 +10,7 @@
 #include <cstdio>
 
 #include "core/rounding.hpp"
+#include "transfer/spill/spill_limits.hpp"
 
 namespace terrace::transfer {
 
@@ -30,6 +31,16 @@ std::uint64_t pages_read() noexcept {
   rusage use{};
   getrusage(RUSAGE_SELF, &use);
   return static_cast<std::uint64_t>(use.ru_majflt);
+}
+
+void say_too_small(Bytes memory, Bytes taken, void (*say)(const char* sentence)) {
+  char text[512];
+  std::snprintf(
+      text, sizeof text,
+      "what has to stay in memory (small blocks, code, stacks) takes %s of --memory %s: give at least %s, "
+      "and more where it grows",
+      format(taken).c_str(), format(memory).c_str(), format(spill_limits::least_memory(taken)).c_str());
+  say(text);
 }
 
 void have_own_files() noexcept {

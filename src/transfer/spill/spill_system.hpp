@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "core/units.hpp"
+
 namespace terrace::transfer {
 
 inline constexpr int k_page_out = 21;  // MADV_PAGEOUT, since Linux 5.4
@@ -36,6 +38,9 @@ struct Resident {
 
 // Pages that this process has had read from a disk, by touching them.
 [[nodiscard]] std::uint64_t pages_read() noexcept;
+
+// To the user: what cannot be over a file takes more than the memory.
+void say_too_small(Bytes memory, Bytes taken, void (*say)(const char* sentence));
 
 // The calling thread has a table of files of its own from now on, with nothing of the program's but what it is to
 // write messages to.

@@ -21,14 +21,37 @@ void pass_on(int signal) {
   if (g_child > 0) kill(g_child, signal);
 }
 
-// A terminal sends SIGINT and SIGQUIT to the child as well: there they only must not end us.
+// A terminal sends these to the child as well, so they are passed on only when a process sent them to us.
+void pass_on_of_process(int signal, siginfo_t* about, void*) {
+  if (about->si_code <= 0) pass_on(signal);  // SI_USER, SI_TKILL, SI_QUEUE; of the kernel: above 0
+}
+
 void handle_signals() {
   struct sigaction action {};
   action.sa_handler = pass_on;
   for (const int signal : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT}) sigaction(signal, &action, nullptr);
-  action.sa_handler = SIG_IGN;
+  action = {};
+  action.sa_sigaction = pass_on_of_process;
+  action.sa_flags = SA_SIGINFO;
   for (const int signal : {SIGINT, SIGQUIT}) sigaction(signal, &action, nullptr);
 }
+
+// While this lives signals wait.
+class SignalsWait {
+ public:
+  SignalsWait() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsWait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+  [[nodiscard]] const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t before_{};
+};
 
 std::vector<char*> pointers(std::vector<std::string>& strings) {
   std::vector<char*> result;
@@ -36,6 +59,27 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   for (auto& text : strings) result.push_back(text.data());
   result.push_back(nullptr);
   return result;
+}
+
+// Throws NotStarted. The child has the signals as this process was given them: what is ignored stays ignored, as
+// in a job of a script that runs in the background.
+pid_t spawn(const std::string& program, char** arguments, char** environment) {
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  if (g_size_signal_was_default) sigaddset(&defaults, SIGXFSZ);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  const SignalsWait wait;  // until there is a child to pass them on to
+  posix_spawnattr_setsigmask(&attributes, &wait.before());
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  pid_t child = 0;
+  const int problem = posix_spawnp(&child, program.c_str(), nullptr, &attributes, arguments, environment);
+  posix_spawnattr_destroy(&attributes);
+  if (problem != 0) throw NotStarted("cannot start " + program + ": " + std::strerror(problem), problem != ENOENT);
+  g_child = child;
+  handle_signals();
+  return child;
 }
 
 }  // namespace
@@ -52,22 +96,7 @@ Ending run_child(const std::vector<std::string>& command, const std::vector<std:
   }
   auto arguments = pointers(words);
   auto environment = pointers(variables);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t defaults;
-  sigemptyset(&defaults);
-  for (const int signal : {SIGINT, SIGQUIT}) sigaddset(&defaults, signal);
-  if (g_size_signal_was_default) sigaddset(&defaults, SIGXFSZ);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-  handle_signals();
-  pid_t child = 0;
-  const int problem =
-      posix_spawnp(&child, words.front().c_str(), nullptr, &attributes, arguments.data(), environment.data());
-  posix_spawnattr_destroy(&attributes);
-  if (problem != 0)
-    throw NotStarted("cannot start " + words.front() + ": " + std::strerror(problem), problem != ENOENT);
-  g_child = child;
+  const pid_t child = spawn(words.front(), arguments.data(), environment.data());
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

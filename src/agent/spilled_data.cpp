@@ -26,7 +26,8 @@ namespace terrace::agent {
 namespace {
 
 void (*g_say)(const char*) = nullptr;
-std::string g_said;  // a file that is there once one of the job's processes has said something
+std::string g_directory;  // of the session
+std::string g_said;       // a file that is there once one of the job's processes has said something
 runtime::SpillSpec g_spec;
 transfer::SpillCounts* g_counts = nullptr;
 bool g_is_made = false;
@@ -47,9 +48,11 @@ void say_sentence(const char* sentence) {
 
 // Shared with the launcher, who tells what became of it.
 transfer::SpillCounts& counts_in(const std::string& directory) {
-  std::string path;
-  auto* const counts = make_counts<transfer::SpillCounts>(directory, runtime::k_spill_counts, &path);
-  if (!counts) throw Error(Code::failed, "memory over a file: " + path + " cannot be made");
+  auto* const counts = make_counts<transfer::SpillCounts>(directory, runtime::k_spill_counts);
+  if (!counts)
+    throw Error(Code::failed,
+                std::string("memory over a file: a file that Terrace needs for itself cannot be made: ") +
+                    std::strerror(errno));
   return *counts;
 }
 
@@ -91,7 +94,7 @@ void name_process(transfer::SpillCounts& counts) {
 
 // Each process of a job would say it; and where there was trouble before, this follows from that.
 void say_why_not(const char* why) {
-  if (make_once(g_said))
+  if (!runtime::is_over(g_directory) && make_once(g_said))
     say_sentence((std::string(why) + "; the program runs with the memory that it gets").c_str());
 }
 
@@ -123,7 +126,8 @@ bool prepare_spilled(const runtime::Session& session, void (*say)(const char* li
   const auto& spec = session.spill;
   if (!spec.is_wanted()) return false;
   g_say = say;
-  g_said = session.directory + "/" + runtime::k_spill_said;
+  g_directory = session.directory;
+  g_said = g_directory + "/" + runtime::k_spill_said;
   try {
     g_spec = spec;
     g_counts = &counts_in(session.directory);

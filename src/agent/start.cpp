@@ -340,10 +340,14 @@ Process* start(char** environment) noexcept {
   const char* const switched = variable(environment, "TERRACE");
   if (switched && std::string_view(switched) == "off") return nullptr;
   const char* const path = variable(environment, runtime::k_session_variable);
-  if (!path) return nullptr;
+  if (!path || runtime::is_over(path)) return nullptr;
   try {
     return build(path);
   } catch (const std::exception& error) {
+    if (runtime::is_over(path)) {
+      g_everything = nullptr;
+      return nullptr;
+    }
     char text[512];
     std::snprintf(text, sizeof text, "terrace: the program runs unmanaged: %s\n", error.what());
     say(text);

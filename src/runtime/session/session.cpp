@@ -190,4 +190,8 @@ Session read_session(const std::string& path) {
   return Session::from_blob(in);
 }
 
+bool is_over(const std::string& path) noexcept {
+  return access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
 }  // namespace terrace::runtime

@@ -99,5 +99,7 @@ struct Session {
 void write_session(const Session& session, const std::string& path);
 // Throws Error{corrupt} when the file is not a whole session of this version.
 Session read_session(const std::string& path);
+// Whether the session's file or folder is gone: the launcher has ended, and nobody reads what is left there.
+[[nodiscard]] bool is_over(const std::string& path) noexcept;
 
 }  // namespace terrace::runtime

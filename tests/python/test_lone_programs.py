@@ -1,0 +1,52 @@
+"""Programs that have what they need of Terrace no more, or never had it: what they say, and what they do."""
+
+import subprocess
+import sys
+
+import pytest
+from conftest import TERRACE, run
+
+MEMORY = ("--memory", "64MiB", "--spill", "/var/tmp")
+
+TRIES = """
+import os, subprocess, sys, time
+gate, log = sys.argv[1:]
+if os.fork() == 0:
+    os.setsid()
+    while not os.path.exists(gate):
+        time.sleep(0.01)
+    with open(log + ".part", "w") as file:
+        code = "x = bytearray(8 << 20); print(len(x))"
+        subprocess.run([sys.executable, "-c", code], stdout=file, stderr=file, stdin=subprocess.DEVNULL)
+    os.rename(log + ".part", log)
+    os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("option", [MEMORY, ("--intent", "capacity")])
+def test_what_a_daemon_starts_after_the_run_is_silent(tmp_path, option):
+    gate, log = tmp_path / "gate", tmp_path / "log"
+    words = [TERRACE, "run", "-q", *option, "--", sys.executable, "-c", TRIES, gate, log]
+    done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
+    assert done.returncode == 0
+    gate.touch()
+    for _ in range(600):
+        if log.exists():
+            break
+        subprocess.run(["sleep", "0.1"], check=True)
+    assert log.read_text() == f"{8 << 20}\n"
+
+
+def test_why_a_process_has_no_limit_is_told():
+    """It has no file left to open."""
+    code = "import resource; print(len(bytearray(8 << 20)))"
+    for files in range(4, 12):
+        done = run(*MEMORY, "--", "sh", "-c", f"ulimit -n {files}; exec {sys.executable} -c '{code}'")
+        if "needs for itself" in done.stderr:
+            break
+    else:
+        pytest.fail("no such limit makes it fail")
+    assert (
+        "a file that Terrace needs for itself cannot be made: Too many open files; the program runs" in done.stderr
+    )
+    assert "/tmp/terrace-" not in done.stderr

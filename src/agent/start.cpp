@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -348,8 +349,14 @@ Process* start(char** environment) noexcept {
       g_everything = nullptr;
       return nullptr;
     }
+    const bool is_of_others = access(path, F_OK) != 0 && errno == EACCES;
     char text[512];
-    std::snprintf(text, sizeof text, "terrace: the program runs unmanaged: %s\n", error.what());
+    std::snprintf(text, sizeof text,
+                  is_of_others
+                      ? "terrace: a process of another user, who may not read this run's folder, runs without "
+                        "Terrace: none of the options of `terrace run` does anything to it (%s)\n"
+                      : "terrace: the program runs unmanaged: %s\n",
+                  error.what());
     say(text);
     g_everything = nullptr;
     return nullptr;

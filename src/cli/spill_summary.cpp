@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/process_counts.hpp"
+#include "core/big_block.hpp"
 #include "core/units.hpp"
 #include "transfer/spill/spill_counts.hpp"
 #include "transfer/spill/spill_limits.hpp"
@@ -123,7 +124,8 @@ std::string line_of_none(const std::vector<SpilledProcess>& processes, const run
     return fmt::format("a process had {} in memory, more than {}: little of its data was taken over, {} at most",
                        format(peak), format(spec.memory), bytes(most));
   if (most == 0)
-    return fmt::format("all data fitted into {} of memory; none of them was taken over", format(spec.memory));
+    return fmt::format("no block of {} or more was seen, so nothing was put over a file",
+                       format(Bytes{k_big_block}));
   if (processes.size() == 1)
     return fmt::format("all of its data fitted into {} of memory: {}", format(spec.memory), bytes(most));
   return fmt::format("all of its data fitted: {} processes, {} of memory each, {} of data at most",

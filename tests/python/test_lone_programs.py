@@ -1,5 +1,6 @@
 """Programs that have what they need of Terrace no more, or never had it: what they say, and what they do."""
 
+import os
 import subprocess
 import sys
 
@@ -50,3 +51,27 @@ def test_why_a_process_has_no_limit_is_told():
         "a file that Terrace needs for itself cannot be made: Too many open files; the program runs" in done.stderr
     )
     assert "/tmp/terrace-" not in done.stderr
+
+
+def test_a_program_of_another_user_is_told_of():
+    if os.getuid() != 0:
+        pytest.skip("only root can become another user")
+    code = "import os; os.setuid(65534); os.execv('/bin/true', ['true'])"
+    done = run(*MEMORY, "--", sys.executable, "-c", code, cwd="/")
+    assert done.returncode == 0
+    first, last = done.stderr.splitlines()
+    assert first.startswith("terrace: a process of another user, who may not read this run's folder, runs without")
+    assert last == "terrace: no block of 4MiB or more was seen, so nothing was put over a file"
+
+
+def test_of_a_program_that_nobody_saw_nothing_is_claimed(tmp_path):
+    """It is statically linked, and what started it allocated nothing."""
+    (tmp_path / "big.c").write_text(
+        "#include <stdlib.h>\n#include <string.h>\n"
+        "int main(void) { return memset(malloc(8 << 20), 1, 8 << 20) == 0; }\n"
+    )
+    made = subprocess.run(["gcc", "-static", tmp_path / "big.c", "-o", tmp_path / "big"], capture_output=True)
+    if made.returncode != 0:
+        pytest.skip("no static C library")
+    done = run(*MEMORY, "--", "bash", "-c", f"exec {tmp_path / 'big'}")
+    assert done.stderr == "terrace: no block of 4MiB or more was seen, so nothing was put over a file\n"

@@ -62,10 +62,11 @@ std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
   // Nearly all of what it has in memory is not Terrace's to move.
   if (beside(one) > 0 && one.most < spec.memory.value / 4)
     return fmt::format(
-        "little of its data can be in the file, {}: {} beyond the limit are in small blocks and in what is not "
-        "taken over, as static data, stacks, and mappings that are shared, of files, or without rights at first"
-        "{}",
-        bytes(one.most), bytes(beside(one)), of_blocks(one));
+        "its data are in blocks below {}, which stay in memory, or in what is not taken over (static data, "
+        "stacks, "
+        "and mappings that are shared, of files, or without rights at first): {} beyond the limit{}{}",
+        format(Bytes{k_big_block}), bytes(beside(one)),
+        one.most > 0 ? fmt::format("; {} could be in the file", bytes(one.most)) : "", of_blocks(one));
   if (one.paged)
     return fmt::format(
         "{} of data in {} of memory: paged by the kernel in {}, what it read and wrote is not counted{}",

@@ -21,7 +21,8 @@ BIG = r"""
 int main(int argc, char** argv) {
   const size_t size = (size_t)atol(argv[2]) << 20;
   const int shared = MAP_SHARED | MAP_ANONYMOUS;
-  char* data = strcmp(argv[1], "shared") ? malloc(size) : mmap(0, size, PROT_READ | PROT_WRITE, shared, -1, 0);
+  char* data = !strcmp(argv[1], "heap") ? malloc(size) : mmap(0, size, PROT_READ | PROT_WRITE, shared, -1, 0);
+  if (!strcmp(argv[1], "both")) memset(malloc(8 << 20), 1, 8 << 20);
   for (int round = 0; round < 2; ++round)
     for (size_t i = 0; i < size; i += 4096) data[i] += (char)(i >> 12) + 1;
   return argc > 3 ? atoi(argv[3]) : 0;
@@ -172,7 +173,15 @@ def test_what_is_not_taken_over_is_told(big, disk):
     assert done.returncode == 0
     first, last = done.stderr.splitlines()
     assert "what has to stay in memory" in first and "give at least" in first
-    assert "little of its data" in last
+    assert last.startswith(
+        "terrace: its data are in blocks below 4MiB, which stay in memory, or in what is not taken"
+    )
+    assert last.endswith("MiB beyond the limit")
+    some = run("--memory", "256MiB", "--spill", disk, "--", big, "both", 300).stderr.splitlines()[-1]
+    assert some.startswith(
+        "terrace: its data are in blocks below 4MiB, which stay in memory, or in what is not taken"
+    )
+    assert some.endswith("MiB beyond the limit; 8MiB could be in the file")
 
 
 def test_a_program_without_terrace_is_told(big, disk, tmp_path):

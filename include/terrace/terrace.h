@@ -94,21 +94,21 @@ TERRACE_PUBLIC const char* terrace_where(const void* address);
  * first place until a tenth of it is left free (`terrace run --mark`), then the next, in the order of addresses;
  * several processes of a job that fill at once go by one account. When all places are so full, the one with the
  * most room serves. Needs `terrace run` on real memory; an unknown intent is refused, and the text names those
- * that there are. */
+ * that there are. Under `terrace run --memory` nothing is placed: what terrace_alloc gives is data as malloc's,
+ * within the limit, and the other two answer TERRACE_UNSUPPORTED. */
 
 /* `size` bytes of zeros, page-aligned, placed at once: what is allocated so should be going to be used. NULL if
  * the intent is unknown, size is 0, or there is no memory; where only the placement failed, memory as the kernel
- * gives it, and the reason is in terrace_last_error(). Without `terrace run`: plain allocation, whatever the
- * intent. Free with terrace_free or free. */
+ * gives it, and the reason is in terrace_last_error(). Without `terrace run`, and with --memory: plain allocation,
+ * whatever the intent. Free with terrace_free or free. */
 TERRACE_PUBLIC void* terrace_alloc(size_t size, const char* intent);
 
-/* The whole pages in [address, address+length), private memory, but none that Terrace keeps over a file (`terrace
- * run --memory`): pages that are there are moved, the others come at once. What is in the range is no longer of
- * any object, and stays where it is put; what is unmapped is on no account any more, and what mremap moves goes
- * along. TERRACE_INVALID: the intent is unknown, no whole page is in the range, or a part is not mapped;
- * TERRACE_NO_MEMORY: no place has room for all of it within the job's budget, and the rest is left to the kernel;
- * TERRACE_UNSUPPORTED: a part is memory over a file, the system does not let all of it be placed, or in virtual
- * time. */
+/* The whole pages in [address, address+length), private memory: pages that are there are moved, the others come at
+ * once. What is in the range is no longer of any object, and stays where it is put; what is unmapped is on no
+ * account any more, and what mremap moves goes along. TERRACE_INVALID: the intent is unknown, no whole page is in
+ * the range, or a part is not mapped; TERRACE_NO_MEMORY: no place has room for all of it within the job's budget,
+ * and the rest is left to the kernel; TERRACE_UNSUPPORTED: under `terrace run --memory`, in virtual time, or the
+ * system does not let all of it be placed. */
 TERRACE_PUBLIC terrace_status terrace_apply(void* address, size_t length, const char* intent);
 
 /* What the calling thread allocates from now on (malloc and its sisters, new, Fortran's allocate; blocks of 4 MiB

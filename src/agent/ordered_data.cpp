@@ -25,7 +25,8 @@ void tell(const char* sentence) {
 
 OrderedHeap* make_ordered(const runtime::Session& session, memory::Ledger& ledger,
                           void (*say)(const char* line)) noexcept {
-  if (session.backend != runtime::Backend::real) return nullptr;
+  // Beside memory over a file there is one limit for all data, and nothing is placed.
+  if (session.backend != runtime::Backend::real || session.spill.is_wanted()) return nullptr;
   g_tell = say;
   try {
     const auto& configuration = session.configurations.front();

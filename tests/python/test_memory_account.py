@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import TERRACE, run
+from conftest import BUILD, ROOT, TERRACE, run
 
 # Touches so many MiB, allocated or in a shared mapping, and ends with a status.
 BIG = r"""
@@ -37,6 +37,29 @@ int main(void) {
   void* (*alloc)(size_t, const char*) = (void* (*)(size_t, const char*))dlsym(RTLD_DEFAULT, "terrace_alloc");
   char* const data = alloc ? alloc(16 << 20, "latency") : 0;
   return data == 0 || memset(data, 1, 16 << 20) != data;
+}
+"""
+
+# Calls them all, uses what it gets, and says how much of it is in memory.
+CALLS_OVER_FILE = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <terrace/terrace.h>
+int main(void) {
+  enum { SIZE = 50 << 20 };
+  char* const data[] = {terrace_alloc(SIZE, "latency"), terrace_malloc("data", SIZE), malloc(SIZE)};
+  for (int round = 0; round < 3; ++round)
+    for (int i = 0; i < 3; ++i) memset(data[i], round, SIZE);
+  const int said[] = {terrace_apply(data[2], SIZE, "latency"), terrace_intent("latency"), terrace_intent(0)};
+  printf("%d %d %d\n", said[0], said[1], said[2]);
+  char* const more = malloc(SIZE);
+  memset(more, 1, SIZE);
+  char line[200];
+  FILE* const status = fopen("/proc/self/status", "r");
+  while (fgets(line, sizeof line, status))
+    if (!strncmp(line, "VmRSS:", 6)) printf("%ld\n", atol(line + 6) >> 10);
+  return 0;
 }
 """
 
@@ -139,6 +162,21 @@ def test_calls_of_the_program_are_in_the_json(tmp_path):
     assert sum(said["by_intent"]["intents"]["latency"]["bytes_by_place"].values()) == 16 << 20
     told = run("--", tmp_path / "calls", cwd=tmp_path).stderr
     assert told.startswith("terrace: 16MiB of data by latency: ")
+
+
+def test_what_is_allocated_by_intent_keeps_the_limit(disk, tmp_path):
+    (tmp_path / "calls.c").write_text(CALLS_OVER_FILE)
+    words = ["gcc", "-O1", f"-I{ROOT}/include", tmp_path / "calls.c", "-o", tmp_path / "calls"]
+    library = BUILD / "src" / "agent"
+    subprocess.run([*words, f"-L{library}", "-lterrace", f"-Wl,-rpath,{library}"], check=True)
+    done = run("--memory", "100MiB", "--spill", disk, "--", tmp_path / "calls", cwd=tmp_path)
+    assert done.returncode == 0
+    statuses, there = done.stdout.splitlines()
+    assert statuses == "4 4 4"
+    assert int(there) < 110
+    (line,) = [line for line in done.stderr.splitlines() if " of data in " in line]
+    assert line.startswith("terrace: 200MiB of data in 100MiB of memory: read ")
+    assert "beyond the limit" not in line
 
 
 def test_virtual_time_has_the_same_words(tmp_path):

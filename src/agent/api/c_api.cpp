@@ -42,6 +42,8 @@ __attribute__((constructor)) void note_beginning() { g_began = monotonic(); }
 
 void* allocate_named(Process& here, const char* name, std::size_t size) {
   const observe::Inside inside;
+  if (here.spilled && size >= SpilledHeap::k_least)
+    if (void* const block = here.spilled->allocate(size, k_page, false)) return block;
   void* const block = here.regions->allocate(size);
   if (!block) return nullptr;
   const auto low = reinterpret_cast<std::uint64_t>(block);
@@ -66,7 +68,7 @@ terrace_status hint(const char* call, const observe::ProgramHint& what) {
 terrace_status no_orderings(const char* call) {
   const bool active = process() != nullptr;
   std::snprintf(t_error, sizeof t_error, "%s: %s", call,
-                active ? "places have orderings on real memory, under `terrace run`"
+                active ? "data are placed by intent on real memory, under `terrace run` without --memory"
                        : "the program was not started by terrace");
   return active ? TERRACE_UNSUPPORTED : TERRACE_NOT_ACTIVE;
 }
@@ -190,8 +192,6 @@ terrace_status terrace_apply(void* address, size_t length, const char* intent) {
   const auto low = terrace::page_up(begin);
   const auto high = terrace::page_down(begin + length);
   if (low >= high) return agent::refuse(TERRACE_INVALID, "terrace_apply: there is no whole page in the range");
-  if (const auto* const spilled = agent::spilled_heap(); spilled && spilled->meets(address, length))
-    return agent::refuse(TERRACE_UNSUPPORTED, "terrace_apply: the range is memory over a file");
   // Whoever plans leaves it where it is put.
   if (auto* const here = agent::process()) here->objects->remove(low, high);
   return agent::status_of(k_call, heap->apply(low, high - low, number));

@@ -18,13 +18,16 @@ BIG = r"""
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 int main(int argc, char** argv) {
   const size_t size = (size_t)atol(argv[2]) << 20;
   const int shared = MAP_SHARED | MAP_ANONYMOUS;
   char* data = !strcmp(argv[1], "heap") ? malloc(size) : mmap(0, size, PROT_READ | PROT_WRITE, shared, -1, 0);
-  if (!strcmp(argv[1], "both")) memset(malloc(8 << 20), 1, 8 << 20);
+  const int both = !strcmp(argv[1], "both");
+  if (both) memset(malloc(8 << 20), 1, 8 << 20);
   for (int round = 0; round < 2; ++round)
     for (size_t i = 0; i < size; i += 4096) data[i] += (char)(i >> 12) + 1;
+  if (both) sleep(1);  // ten looks at what it has
   return argc > 3 ? atoi(argv[3]) : 0;
 }
 """

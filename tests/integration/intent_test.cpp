@@ -82,6 +82,8 @@ TEST_F(Intent, TheCallsPlaceWhatTheyAreTold) {
   EXPECT_TRUE(has(apply, "apply: 0; ")) << apply.output;
   EXPECT_TRUE(has(apply, "nothing: 1\n")) << apply.output;
   EXPECT_TRUE(has(apply, "hole: 1; terrace_apply: a part of the range is not mapped")) << apply.output;
+  EXPECT_FALSE(has(apply, "kernel")) << apply.output;
+  EXPECT_FALSE(has(apply, "the system did not let")) << apply.output;
   EXPECT_EQ(apply.status, 0) << apply.output;
   const auto thread = with("", std::string(k_program) + "thread 32 capacity");
   EXPECT_TRUE(has(thread, "intent: 0; ")) << thread.output;

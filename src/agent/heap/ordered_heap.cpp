@@ -39,30 +39,47 @@ std::uint64_t chunk_of(std::uint64_t block_size) noexcept {
 
 }  // namespace
 
-// Writes down what was placed, and lets threads that wait for it go on.
+// Writes down what was placed, and lets threads that wait for it go on. What is left to the kernel of memory that
+// was there before is written down at the end: not where the range is none.
 class OrderedHeap::Filling final : public memory::OrderedFill::Progress {
  public:
-  Filling(OrderedHeap& heap, transfer::TouchTraps* traps, int intent)
-      : heap_(heap), traps_(traps), intent_(intent) {}
+  Filling(OrderedHeap& heap, transfer::TouchTraps* traps, int intent, memory::OrderedFill::Content content)
+      : heap_(heap), traps_(traps), intent_(intent), content_(content) {}
   void open(std::uint64_t address, std::uint64_t size) noexcept override {
     if (traps_) traps_->forget(address, size);
   }
   void placed(const memory::OrderedFill::Part& part) noexcept override {
     const memory::PlacedRanges::Range range{part.address, part.size, part.place, part.held,
                                             static_cast<std::uint32_t>(intent_)};
-    const std::lock_guard guard(heap_.mutex_);
     try {
-      heap_.placed_.add(range);
-      heap_.count(range, true);
+      if (part.place == k_no_place && content_ == memory::OrderedFill::Content::some)
+        left_.push_back(range);
+      else
+        write_down(range);
     } catch (const std::bad_alloc&) {
       if (part.held > 0) heap_.parts_.ledger->give(part.place, {part.held});
     }
   }
+  void again() noexcept { left_.clear(); }
+  void end() noexcept {
+    try {
+      for (const auto& range : left_) write_down(range);
+    } catch (const std::bad_alloc&) {  // it is on no account
+    }
+  }
 
  private:
+  void write_down(const memory::PlacedRanges::Range& range) {
+    const std::lock_guard guard(heap_.mutex_);
+    heap_.placed_.add(range);
+    heap_.count(range, true);
+  }
+
   OrderedHeap& heap_;
   transfer::TouchTraps* traps_;
   int intent_;
+  memory::OrderedFill::Content content_;
+  OrderedHeap::Ranges left_;  // to the kernel
 };
 
 OrderedHeap::OrderedHeap(Parts parts) : parts_(std::move(parts)), intents_(machine::intents(*parts_.machine)) {
@@ -96,13 +113,16 @@ OrderedHeap::Working* OrderedHeap::working() noexcept {
 memory::OrderedFill::Outcome OrderedHeap::fill(std::uint64_t address, std::uint64_t size, int intent,
                                                memory::OrderedFill::Content content, std::size_t left) noexcept {
   auto& here = *working_.load(std::memory_order_acquire);
-  Filling filling(*this, here.traps.load(), intent);
+  Filling filling(*this, here.traps.load(), intent, content);
   const auto& order = orders_[static_cast<std::size_t>(intent)];
   auto outcome = here.fill.fill(address, size, order, content, filling, left);
   for (std::size_t pass = 1; outcome.again && pass < order.size(); ++pass) {
     forget(address, size);
+    filling.again();
     outcome = here.fill.fill(address, size, order, content, filling);
   }
+  if (outcome.error == EFAULT) return outcome;  // the caller's mistake: nobody was to place what is not there
+  filling.end();
   if (std::int32_t none = 0; outcome.error != 0 && here.counts)
     here.counts->error.compare_exchange_strong(none, outcome.error);
   return outcome;

@@ -213,7 +213,21 @@ class AppliedRangesTest : public OrderedHeapTest {
   [[nodiscard]] std::uint64_t counted() const {
     return counts_.intents[static_cast<std::size_t>(bandwidth_)].now[0].load() / k_mib;
   }
+  [[nodiscard]] std::uint64_t left_to_kernel() const {
+    return counts_.intents[static_cast<std::size_t>(bandwidth_)].most[memory::k_counted_places].load() / k_mib;
+  }
 };
+
+TEST_F(AppliedRangesTest, AreOnNoAccountWhereThereIsNoMemory) {
+  EXPECT_EQ(heap_->apply(k_page, 4 * k_mib, bandwidth_), EFAULT);
+  expect_nothing_held();
+  const tests::Mapping map(16 * k_mib, k_huge_page);
+  ASSERT_EQ(::munmap(map.page(4 * k_mib / k_page), 8 * k_mib), 0);
+  apply(map, 16, EFAULT);
+  EXPECT_EQ(counted(), 8U) << "what is there is placed";
+  EXPECT_EQ(left_to_kernel(), 0U);
+  EXPECT_EQ(counts_.error.load(), 0);
+}
 
 TEST_F(AppliedRangesTest, AreOnNoAccountWhenTheyAreUnmapped) {
   const tests::Mapping map(16 * k_mib);
@@ -281,6 +295,7 @@ TEST_F(AppliedRangesTest, BeyondTheBudgetAreRefused) {
   const auto at = apply(none, 16, ENOMEM);
   const auto nodes = tests::kernel_nodes(at, 16 * k_mib / k_page);
   EXPECT_EQ(std::ranges::count_if(nodes, [](int node) { return node >= 0; }), 0) << "nothing is populated";
+  EXPECT_EQ(left_to_kernel(), 24U);
   touched.touch(0, 16 * k_mib / k_page);
   apply(touched, 16, ENOMEM);
   EXPECT_EQ(held()[0], 32U);

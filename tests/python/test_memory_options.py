@@ -49,7 +49,8 @@ def test_nothing_is_planned_over_a_file_in_virtual_time(options):
     ("options", "says"),
     [
         (("--memory", "4"), "--memory 4 (4B): at least 64MiB is needed"),
-        (("--memory", "4k"), "--memory 4k (4KiB): at least 64MiB is needed"),
+        (("--memory", "4", "GiB"), "at least 64MiB is needed; a unit follows the number without a space: 4GiB\n"),
+        (("--memory", "4k"), "--memory 4k (4KiB): at least 64MiB is needed\n"),
         (("--memory", "lots"), "--memory: 'lots' is not a size"),
         (("--fast", "lots"), "--fast: 'lots' is not a size"),
         (("--budget", "ddr=lots"), "--budget: 'lots' is not a size"),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -133,6 +134,13 @@ std::string line_of_none(const std::vector<SpilledProcess>& processes, const run
                      processes.size(), format(spec.memory), bytes(most));
 }
 
+// That an interval of so many seconds has, as far as milliseconds: 0.25 has two.
+int decimals(double seconds) {
+  int count = 0;
+  for (; count < 3 && std::abs(seconds - std::round(seconds)) > 1e-6; ++count) seconds *= 10;
+  return count;
+}
+
 std::string rate(std::uint64_t bytes, double seconds) {
   return format(Bytes{static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds)}) + "/s";
 }
@@ -224,9 +232,9 @@ void SpillReports::report() {
   const auto now = totals();
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begun_;
   fmt::print(stderr,
-             "terrace: {:.0f} s: {} of data in {} of memory; reading {}, writing {}, threads waiting on average: "
+             "terrace: {:.{}f} s: {} of data in {} of memory; reading {}, writing {}, threads waiting on average: "
              "{:.2g}\n",
-             time.count(), format(Bytes{now.content}), format(spec_.memory),
+             time.count(), decimals(seconds_), format(Bytes{now.content}), format(spec_.memory),
              rate(now.read - before_.read, seconds_), rate(now.written - before_.written, seconds_),
              1e-9 * static_cast<double>(now.waited - before_.waited) / seconds_);
   before_ = now;

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -83,6 +84,17 @@ def disk(tmp_path_factory):
         if "memory over a file needs" in probe.stderr or "is in memory itself" in probe.stderr:
             pytest.skip(probe.stderr)
         yield Path(folder)
+
+
+@pytest.mark.parametrize(
+    ("period", "form"), [("0.25", r"\d+\.\d\d s: "), ("0.5", r"\d+\.\d s: "), ("1", r"\d+ s: ")]
+)
+def test_reports_have_the_time_as_fine_as_their_period(big, disk, period, form):
+    done = run("--memory", "64MiB", "--spill", disk, "--report-every", period, "--", "sleep", "1.2")
+    reports = done.stderr.splitlines()[:-1]
+    assert reports
+    assert all(re.match("terrace: " + form, line) for line in reports)
+    assert len(reports) == len({line.split(":")[1] for line in reports})
 
 
 def test_a_limit_beyond_the_machine_is_warned_of(big, disk):

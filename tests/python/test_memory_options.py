@@ -21,6 +21,8 @@ from conftest import refused, run
                 ("--hints", "hints.toml"),
             )
         ),
+        ("--memory", "1GiB", "--mark", "0.2"),
+        ("--memory", "1GiB", "--eager"),
         ("--intent", "bandwidth", "--memory", "1GiB"),
         ("--intent", "bandwidth", "--planner", "auto"),
     ],

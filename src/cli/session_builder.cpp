@@ -89,6 +89,13 @@ Bytes memory_over_file(const ConfigurationOptions& options, const std::string& v
   if (memory > place.capacity)
     sentences.push_back(fmt::format("--memory {}: {} of {} has {}, so that is not a limit", format(memory),
                                     place.name, machine.name(), format(place.capacity)));
+  const auto& caches = machine.initiators()[machine.domains()[configuration.domain].initiator].caches;
+  const auto largest = std::ranges::max_element(caches, {}, &machine::Cache::size);
+  if (largest != caches.end() && memory < largest->size)
+    sentences.push_back(fmt::format(
+        "--memory {}: the {} cache of {} has {}; only what caches miss is a touch, so data that stay in "
+        "them are neither read nor written here",
+        format(memory), largest->name, machine.name(), format(largest->size)));
   return memory;
 }
 

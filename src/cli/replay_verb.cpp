@@ -51,11 +51,14 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-void say_truncated(const sim::RecordedProcess& process, const sim::ReplayEnd& end, const std::string& cut) {
+// False where it is not.
+bool say_whether_whole(const sim::RecordedProcess& process, const sim::ReplayEnd& end, const std::string& cut) {
+  if (end.finished) return true;
   const auto& why = end.reason.empty() ? cut : end.reason;
   fmt::print(stderr, "terrace: the recording of {} (process {}) is truncated: replayed {} whole {}{}\n",
              process.header.identity.program, process.header.identity.process, end.frames,
              end.frames == 1 ? "frame" : "frames", why.empty() ? "; its end is missing" : ", then " + why);
+  return false;
 }
 
 }  // namespace
@@ -71,17 +74,19 @@ int replay_verb(int argc, char** argv) {
     auto session = build_session(*options, folder.path().string(), sentences);
     for (const auto& sentence : sentences)
       if (!options->quiet && !options->json) fmt::print(stderr, "terrace: {}\n", sentence);
-    for (const auto& process : index.processes) {
-      const auto end = runtime::replay(process, session, options->iterations);
-      if (!end.finished) say_truncated(process, end, index.cut);
-    }
+    bool is_whole = true;
+    for (const auto& process : index.processes)
+      is_whole &= say_whether_whole(process, runtime::replay(process, session, options->iterations), index.cut);
+    if (is_whole && !index.cut.empty())
+      fmt::print(stderr, "terrace: {}: what follows its last frame is none of the recording, {}\n",
+                 options->recording, index.cut);
     auto job = std::filesystem::path(options->recording).stem();
     folder.merge(*options, job, "");
+    return is_whole && index.cut.empty() ? 0 : 1;  // the profile has what there is
   } catch (const Error& error) {
     if (error.code() != Code::corrupt) throw;
     throw Error(error.code(), options->recording + ": " + error.what());
   }
-  return 0;
 }
 
 }  // namespace terrace::cli

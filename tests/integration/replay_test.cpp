@@ -282,7 +282,7 @@ TEST_F(Replays, ATruncatedRecordingReplaysItsWholeFramesAndSaysSo) {
   const auto whole = rows("recorded.terrace", k_of_the_verb);
   fs::resize_file(root_ + "/app.misses", fs::file_size(root_ + "/app.misses") / 4);
   const auto replayed = replay("r.terrace", std::string(k_there) + "--planner slow-only");
-  EXPECT_EQ(replayed.status, 0);
+  EXPECT_EQ(replayed.status, 1);
   EXPECT_NE(replayed.output.find("/gups (process "), std::string::npos) << replayed.output;
   EXPECT_NE(replayed.output.find("whole frames, then at byte "), std::string::npos) << replayed.output;
   const auto part = rows("r.terrace", k_of_the_verb);
@@ -295,6 +295,21 @@ TEST_F(Replays, ATruncatedRecordingReplaysItsWholeFramesAndSaysSo) {
   EXPECT_GT(some.size(), 0U);
   EXPECT_LT(some.size(), all.size());
   EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin()));
+}
+
+TEST_F(Replays, WhatFollowsARecordingIsTold) {
+  simulate("recorded.terrace", std::string(k_there) + "--planner slow-only --misses app.misses",
+           "gups --size 2MiB --iterations 2");
+  EXPECT_EQ(replay("r.terrace", std::string(k_there) + "--planner slow-only").status, 0);
+  std::ofstream(root_ + "/app.misses", std::ios::app) << std::string(3000, 'x');
+  const auto replayed = replay("s.terrace", std::string(k_there) + "--planner slow-only");
+  EXPECT_EQ(replayed.status, 1);
+  EXPECT_TRUE(
+      replayed.output.starts_with("terrace: app.misses: what follows its last frame is none of the "
+                                  "recording, at byte "))
+      << replayed.output;
+  EXPECT_EQ(std::ranges::count(replayed.output, '\n'), 1) << replayed.output;
+  expect_equal(rows("r.terrace", k_of_the_verb), rows("s.terrace", k_of_the_verb), "with what follows");
 }
 
 TEST_F(Replays, AKilledProgramLeavesWhatItDid) {
@@ -321,7 +336,7 @@ int main(void) {
                           std::string(k_there) + " -- ./kill");
   EXPECT_EQ(killed.status, 137) << killed.output;
   const auto replayed = replay("r.terrace", std::string(k_there) + "--planner slow-only");
-  EXPECT_EQ(replayed.status, 0);
+  EXPECT_EQ(replayed.status, 1);
   EXPECT_NE(replayed.output.find("whole frames; its end is missing"), std::string::npos) << replayed.output;
   EXPECT_GT(count(rows("r.terrace", k_of_the_verb), "phase_instance"), 3U);
 }

@@ -99,7 +99,7 @@ def sweep(
         )
     ]
     options = [word for size in cache or [] for word in ("--cache", size)] + ["--cores", cores]
-    rows = replay_all(recording, points, options, jobs)
+    rows, said = replay_all(recording, points, options, jobs)
     document: dict[str, object] = {"recording": str(recording), "rows": [asdict(row) for row in rows]}
     if output is not None:
         _write(output, document, rows)
@@ -107,10 +107,17 @@ def sweep(
         print_json(document)
     else:
         _print(rows)
+    if said:
+        raise typer.Exit(1)
 
 
-def replay_all(recording: Path, points: Sequence[Point], options: Sequence[str], jobs: int) -> list[Row]:
-    """A row for each point, in their order. Raises TerraceError with what the first replay that failed said."""
+def replay_all(
+    recording: Path, points: Sequence[Point], options: Sequence[str], jobs: int
+) -> tuple[list[Row], list[str]]:
+    """A row for each point, in their order, and why the recording is not whole, if it is not.
+
+    Raises TerraceError with what the first replay that failed said.
+    """
     with (
         tempfile.TemporaryDirectory(prefix="terrace-sweep-") as folder,
         progress("replays", len(points)) as steps,
@@ -128,9 +135,10 @@ def replay_all(recording: Path, points: Sequence[Point], options: Sequence[str],
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    for said in dict.fromkeys(said for _, said in results if said):  # of every replay the same
+    why = list(dict.fromkeys(said for _, said in results if said))  # of every replay the same
+    for said in why:
         warn(said.removeprefix("terrace: "))
-    return [row for row, _ in results]
+    return [row for row, _ in results], why
 
 
 def _words(text: str, option: str) -> list[str]:
@@ -144,12 +152,13 @@ def _replay(recording: Path, point: Point, options: Sequence[str], store: Path) 
     words = [study.terrace_program(), "replay", str(recording), "--quiet", "--output", str(store)]
     done = subprocess.run([*words, *point.options(), *options], capture_output=True, text=True)
     said = done.stderr.strip()
-    if done.returncode != 0:
+    is_partial = done.returncode == 1 and store.exists()  # of what is left of a recording
+    if done.returncode != 0 and not is_partial:
         kind = WrongCallError if done.returncode == 2 else TerraceError
         raise kind(said.removeprefix("terrace: ") or f"{' '.join(words)} ended with {done.returncode}")
     row = _row(point, store)
     store.unlink()
-    return row, said
+    return row, said if is_partial else ""
 
 
 def _row(point: Point, path: Path) -> Row:

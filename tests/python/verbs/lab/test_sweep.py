@@ -91,7 +91,7 @@ def test_a_truncated_recording_is_said_once(recording, terrace, tmp_path):
     short = tmp_path / "short.misses"
     short.write_bytes(recording.read_bytes()[:-9])
     done = terrace("lab", "sweep", short, "--machines", "unimem-bw2", "--planners", "slow-only,fast-only", *CACHE)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1, done.stderr
     assert done.stderr.count("is truncated: replayed ") == 1
     assert len(done.stdout.splitlines()) == 3
 

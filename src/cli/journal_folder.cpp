@@ -28,6 +28,7 @@ std::string job_id() {
 
 fs::path make_folder() {
   const auto base = environment("TMPDIR").empty() ? std::string("/tmp") : environment("TMPDIR");
+  remove_stale_folders(base);
   auto name = base + "/terrace-XXXXXX";
   if (!mkdtemp(name.data())) throw Error(Code::failed, "cannot make a folder in " + base + "; set TMPDIR");
   return name;
@@ -40,11 +41,14 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-JournalFolder::JournalFolder(bool keep) : path_(make_folder()), keep_(keep) {}
+JournalFolder::JournalFolder(bool keep) : path_(make_folder()), claim_(path_), keep_(keep) {}
 
 JournalFolder::~JournalFolder() {
   std::error_code ignored;
-  if (!keep_) fs::remove_all(path_, ignored);
+  if (keep_)
+    claim_.give_up();
+  else
+    fs::remove_all(path_, ignored);
 }
 
 bool JournalFolder::has_content() const {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/options.hpp"
+#include "cli/stale_folders.hpp"
 
 namespace terrace::cli {
 
@@ -12,7 +13,8 @@ std::string environment(const char* name);  // "" when it is not set
 
 class JournalFolder {
  public:
-  // A new folder, node-local and ours alone; removed at the end unless it is to be kept. Throws Error{failed}.
+  // A new folder, node-local and ours alone; removed at the end unless it is to be kept. Those that killed
+  // launchers left there long ago are removed. Throws Error{failed}.
   explicit JournalFolder(bool keep);
   ~JournalFolder();
   JournalFolder(const JournalFolder&) = delete;
@@ -30,6 +32,7 @@ class JournalFolder {
 
  private:
   std::filesystem::path path_;
+  FolderClaim claim_;
   bool keep_;
 };
 

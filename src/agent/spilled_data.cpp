@@ -158,8 +158,7 @@ SpilledHeap* make_spilled() noexcept {
       say_sentence(
           "memory over a file needs Linux 6.8 and the right to wait for page faults (userfaultfd with "
           "UFFDIO_MOVE; root, or vm.unprivileged_userfaultfd = 1): without, data are mappings of the file that "
-          "the "
-          "kernel pages, which is slower");
+          "the kernel pages, which is slower");
     g_counts->paged = parts.paged;
     auto* const heap = new SpilledHeap(most_data(g_spec), parts, no_room);
     g_is_made = true;

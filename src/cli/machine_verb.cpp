@@ -176,10 +176,10 @@ int machine_verb(int argc, char** argv) {
   bool json = false;
   bool quick = false;
   app.footer(
-      "Examples:\n  terrace machine                          this machine, and what your running jobs hold of "
-      "it\n  terrace machine knl-7210-flat --json "
-      "    a "
-      "shipped file\n  terrace machine measure -o here.toml     measure this machine (about a minute)\n"
+      "Examples:\n"
+      "  terrace machine                          this machine, and what your running jobs hold of it\n"
+      "  terrace machine knl-7210-flat --json     a shipped file\n"
+      "  terrace machine measure -o here.toml     measure this machine (about a minute)\n"
       "  terrace machine check                    what Terrace can do here, and what stands in the way\n"
       "  terrace machine orderings FILE           for each intent, the places in the order in which to use them");
   app.add_option("file", name, "a machine file or the name of a shipped one; or measure, check, or orderings");

@@ -47,9 +47,10 @@ int merge_verb(int argc, char** argv) {
   bool json = false;
   bool quiet = false;
   app.footer(
-      "Example:\n  terrace merge /tmp/terrace-x7Qd2k -o app.terrace\nJournals lie in $TMPDIR/terrace-*. They stay "
-      "where "
-      "they are; a configuration with a label gets a file of its own.");
+      "Example:\n"
+      "  terrace merge /tmp/terrace-x7Qd2k -o app.terrace\n"
+      "Journals lie in $TMPDIR/terrace-*. They stay where they are; a configuration with a label gets a file of "
+      "its own.");
   app.add_option("journals", given, "a folder with journals, or journals")
       ->required()
       ->type_name("FOLDER|JOURNAL");

@@ -36,9 +36,9 @@ struct VerbText {
 
 constexpr VerbText k_verbs[] = {
     {"record", "run a program and write its profile",
-     "Example:\n  terrace record -o cg.terrace -- ./cg --class S\nThe program must be built with terrace-cc and "
-     "its "
-     "sisters for accesses to be seen."},
+     "Example:\n"
+     "  terrace record -o cg.terrace -- ./cg --class S\n"
+     "The program must be built with terrace-cc and its sisters for accesses to be seen."},
     {"run", "run a program with its data placed",
      "Examples:\n  terrace run --plan plan.toml -- ./app\n  terrace run --fast 16GiB -- mpirun -n 4 ./app\n"
      "  terrace run --memory 4GiB --spill /scratch -- ./app   more data than memory: the rest is in a file\n"
@@ -47,10 +47,10 @@ constexpr VerbText k_verbs[] = {
      "Examples:\n  terrace simulate --machine unimem-bw2 --fast 64MiB -- ./cg --class W\n  terrace simulate "
      "--machine unimem-lat4 --config 'label=slow planner=slow-only' --config 'label=auto fast=8MiB' -- ./cg"},
     {"replay", "price a recording of a program's misses: what simulate would say, much sooner",
-     "Examples:\n  terrace simulate --misses cg.misses --machine unimem-bw2 -- ./cg --class W\n  terrace replay "
-     "cg.misses --machine unimem-lat4 --fast 64MiB\nThe machine's caches must be those that were recorded "
-     "(--cache "
-     "makes them so); all else may differ."},
+     "Examples:\n"
+     "  terrace simulate --misses cg.misses --machine unimem-bw2 -- ./cg --class W\n"
+     "  terrace replay cg.misses --machine unimem-lat4 --fast 64MiB\n"
+     "The machine's caches must be those that were recorded (--cache makes them so); all else may differ."},
 };
 
 const VerbText& text_of(const std::string& verb) {
@@ -200,11 +200,8 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
     app.add_option(
            "--phases", options.phases,
            "functions whose entry begins a phase, the first an iteration: qualified, a unique end, the symbol, or "
-           "a "
-           "pattern with * and ?; or auto: "
-           "what repeats in the program's loops and calls; or markers: its own; default: markers if it has some, "
-           "else "
-           "auto")
+           "a pattern with * and ?; or auto: what repeats in the program's loops and calls; or markers: its own; "
+           "default: markers if it has some, else auto")
         ->delimiter(',');
   if (!replayed)
     app.add_option(
@@ -268,9 +265,8 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
         ->default_str("10 on a terminal, else 0");
     app.add_option("--intent", options.intent,
                    "place the program's large data by an ordering of the machine: bandwidth, latency, capacity, "
-                   "normal, or one "
-                   "of the machine file's; terrace machine orderings shows them. Nothing is learned then, and no "
-                   "profile made")
+                   "normal, or one of the machine file's; terrace machine orderings shows them. Nothing is "
+                   "learned then, and no profile made")
         ->type_name("NAME");
     app.add_option(
            "--mark", options.mark,

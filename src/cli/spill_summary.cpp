@@ -64,8 +64,7 @@ std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
   if (beside(one) > 0 && one.most < spec.memory.value / 4)
     return fmt::format(
         "its data are in blocks below {}, which stay in memory, or in what is not taken over (static data, "
-        "stacks, "
-        "and mappings that are shared, of files, or without rights at first): {} beyond the limit{}{}",
+        "stacks, and mappings that are shared, of files, or without rights at first): {} beyond the limit{}{}",
         format(Bytes{k_big_block}), bytes(beside(one)),
         one.most > 0 ? fmt::format("; {} could be in the file", bytes(one.most)) : "", of_blocks(one));
   if (one.paged)
@@ -106,8 +105,7 @@ std::string line_of_all(const std::vector<SpilledProcess>& processes, const runt
   const auto [least, most] = std::ranges::minmax_element(processes, {}, &SpilledProcess::waited);
   auto line = fmt::format(
       "{} processes, {} of data in {} of memory each: read {} and wrote {} in {}{}; threads waited {:.3g} s for "
-      "it "
-      "in all, those of {} most, {:.3g} s, those of {} least, {:.3g} s{}",
+      "it in all, those of {} most, {:.3g} s, those of {} least, {:.3g} s{}",
       processes.size(), bytes(sum.most), format(spec.memory), bytes(sum.read), bytes(sum.written), spec.folder,
       read_ahead(sum), seconds(sum.waited), name_of(*most), seconds(most->waited), name_of(*least),
       seconds(least->waited), of_blocks(sum));

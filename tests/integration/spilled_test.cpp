@@ -102,7 +102,8 @@ TEST_F(Spilled, SaysWhatIsBeyondTheLimitInSmallBlocks) {
   const auto done =
       with("64MiB", "python3 -c 'import time; x = [b\"x\" * 100000 for _ in range(2000)]; time.sleep(1)'");
   EXPECT_EQ(done.status, 0) << done.output;
-  EXPECT_NE(done.output.find("beyond the limit are in small blocks"), std::string::npos) << done.output;
+  EXPECT_NE(done.output.find("its data are in blocks below 4MiB, which stay in memory"), std::string::npos)
+      << done.output;
 }
 
 // Python's arenas of 1 MiB are no data for a file: each would have a chunk of its own. What is asked for beyond

@@ -42,8 +42,9 @@ __attribute__((constructor)) void note_beginning() { g_began = monotonic(); }
 
 void* allocate_named(Process& here, const char* name, std::size_t size) {
   const observe::Inside inside;
-  if (here.spilled && size >= SpilledHeap::k_least)
-    if (void* const block = here.spilled->allocate(size, k_page, false)) return block;
+  auto* const spilled = size >= SpilledHeap::k_least ? begin_spilled(here) : nullptr;
+  if (spilled)
+    if (void* const block = spilled->allocate(size, k_page, false)) return block;
   void* const block = here.regions->allocate(size);
   if (!block) return nullptr;
   const auto low = reinterpret_cast<std::uint64_t>(block);

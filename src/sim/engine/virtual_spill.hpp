@@ -118,7 +118,8 @@ class VirtualSpill {
     std::uint32_t count = 0;
     transfer::BlockUse use{};
     transfer::PageTrial trial{};
-    bool leaving = false;  // is being given to the kernel
+    transfer::PageTrial::Seen seen{};  // when `use` began
+    bool leaving = false;              // is being given to the kernel
     bool given = false;
     Seconds since{};   // it was
     Seconds period{};  // until it is tried again
@@ -172,6 +173,7 @@ class VirtualSpill {
   void keep_block(std::uint32_t first);
   void try_again();
   void take_block_back(std::uint32_t first, Block& block);
+  [[nodiscard]] transfer::PageTrial::Seen seen() const;
   void forget_page(FilePage page);
   [[nodiscard]] bool is_resident(FilePage page) const { return (pages_[page] & k_resident) != 0; }
   Seconds touch_given(FilePage page, Seconds now);

@@ -12,6 +12,7 @@ namespace limits = transfer::spill_limits;
 // Somebody waits for a chunk from disk; it may be on its way.
 void VirtualSpill::loaded_for(std::uint32_t c, bool expected, bool sparse) {
   auto& block = blocks_[chunks_[c].block];
+  if (block.use.is_new()) block.seen = seen();
   if (chunks_[c].where == Where::disk) block.use.loaded(expected);
   block.use.waited(sparse);
   if (!block.use.is_for_pages() || giving_) return;
@@ -56,7 +57,11 @@ void VirtualSpill::go_on_giving() {
   block.given = true;
   block.since = time_;
   block.period = block.period.value > 0 ? 2 * block.period : Seconds{k_first_period};
-  if (!block.use.is_in_no_order()) block.trial.begin(pages_read_);
+  if (!block.use.is_in_no_order()) {
+    const auto now = seen();
+    const auto time = now.time - block.seen.time;
+    block.trial.begin(now, time.value > 0 ? (now.worked - block.seen.worked) / time : 0);
+  }
   given_ += block.count;
   giving_.reset();
   adapt_limit();
@@ -84,6 +89,9 @@ void VirtualSpill::keep_block(std::uint32_t first) {
   tell(c);
 }
 
+// The program works where it does not wait.
+transfer::PageTrial::Seen VirtualSpill::seen() const { return {pages_read_, time_ - account_.waited, time_}; }
+
 // Programs do other things later: what the kernel has had long enough is in chunks again, all of them on disk.
 // Where they are still touched in no order it is given once more. Where it was given because little of each chunk
 // was used it stays with the kernel as long as that has few pages to read.
@@ -91,13 +99,13 @@ void VirtualSpill::try_again() {
   for (auto& [first, block] : blocks_) {
     const auto since = time_ - block.since;
     if (!block.given || since <= 0.5 * block.period) continue;
-    if (block.trial.is_on()) block.trial.look(pages_read_);
+    if (block.trial.is_on() && !block.trial.has_looked()) block.trial.look(seen());
     if (since <= block.period) continue;
     if (block.trial.is_on()) {
-      if (block.trial.is_passed(pages_read_, since - 0.5 * block.period)) {
+      if (const auto end = seen(); block.trial.is_passed(end)) {
         block.since = time_;
         block.period = 2 * block.period;
-        block.trial.begin(pages_read_);
+        block.trial.go_on(end);
         continue;
       }
       block.use.refuse(limits::k_trials);

@@ -34,6 +34,8 @@ class BlockUse {
   [[nodiscard]] bool is_for_pages() const noexcept { return is_in_no_order() || most_are(sparse_); }
   [[nodiscard]] bool is_in_no_order() const noexcept { return most_are(unexpected_); }
   void begin_anew() noexcept { unexpected_ = sparse_ = {}; }
+  // Nothing was seen since then.
+  [[nodiscard]] bool is_new() const noexcept { return sparse_.all == 0; }
   // It is twice as long until it is for pages again, so many times over.
   void refuse(std::uint32_t times) noexcept { refusals_ = std::min(refusals_ + times, 16U); }
 
@@ -55,29 +57,41 @@ class BlockUse {
 };
 
 // Whether pages serve a block whose chunks were used in part: they do where most of those that are used fit into
-// the memory, so that soon few are read any more.
+// the memory, so that soon few are read any more; or where the program works more of the time than it did with
+// chunks.
 class PageTrial {
  public:
-  void begin(std::uint64_t reads) noexcept {
-    begun_ = reads;
+  struct Seen {
+    std::uint64_t reads = 0;  // pages
+    Seconds worked;           // by the program's threads
+    Seconds time;
+  };
+  // `share`: of the time that the program worked while the block was in chunks.
+  void begin(const Seen& seen, double share) noexcept {
+    begun_ = seen;
     half_.reset();
+    share_ = share;
   }
+  void go_on(const Seen& seen) noexcept { begin(seen, share_); }
   void end() noexcept { begun_.reset(); }
   [[nodiscard]] bool is_on() const noexcept { return begun_.has_value(); }
+  [[nodiscard]] bool has_looked() const noexcept { return half_.has_value(); }
   // In the middle of the time that the kernel has the block.
-  void look(std::uint64_t reads) noexcept {
-    if (!half_) half_ = reads;
-  }
-  // At its end, after so long since the middle.
-  [[nodiscard]] bool is_passed(std::uint64_t reads, Seconds since) const noexcept {
-    const auto before = half_.value_or(reads) - begun_.value_or(0);
-    const auto after = reads - half_.value_or(reads);
+  void look(const Seen& seen) noexcept { half_ = seen; }
+  // At its end.
+  [[nodiscard]] bool is_passed(const Seen& seen) const noexcept {
+    const auto half = half_.value_or(seen);
+    const auto before = half.reads - begun_.value_or(half).reads;
+    const auto after = seen.reads - half.reads;
+    const auto since = seen.time - half.time;
     return 2 * after < before ||
-           static_cast<double>(after) * spill_limits::k_page_read < spill_limits::k_waiting * since;
+           static_cast<double>(after) * spill_limits::k_page_read < spill_limits::k_waiting * since ||
+           seen.worked - half.worked > share_ * since;
   }
 
  private:
-  std::optional<std::uint64_t> begun_, half_;  // pages read until then
+  std::optional<Seen> begun_, half_;
+  double share_ = 0;
 };
 
 }  // namespace terrace::transfer

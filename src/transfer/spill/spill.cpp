@@ -251,7 +251,10 @@ void Spill::touched(std::uint64_t address, std::uint32_t thread) noexcept {
   auto& toucher = worker(thread);
   const auto before = toucher.resumed;
   const auto worked = processor_ns(thread);
-  if (toucher.worked > 0) toucher.work.visited(Seconds{static_cast<double>(worked - toucher.worked) * 1e-9});
+  if (toucher.worked > 0) {
+    work_ += worked - toucher.worked;
+    toucher.work.visited(Seconds{static_cast<double>(worked - toucher.worked) * 1e-9});
+  }
   toucher.worked = worked;
   const bool expected =
       foresight_->touched(c, thread, Seconds{before > 0 ? static_cast<double>(time - before) * 1e-9 : 0});

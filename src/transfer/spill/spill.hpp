@@ -113,7 +113,9 @@ class Spill final : public SpillEngine {
     bool stuck = false;     // given for good: it could not be taken back
     BlockUse use{};
     PageTrial trial{};
-    bool leaving = false;  // is being given to the kernel
+    std::uint64_t seen_since = 0;  // nanoseconds: when `use` began
+    std::uint64_t seen_work = 0;   // and what the program had worked until then
+    bool leaving = false;          // is being given to the kernel
     bool given = false;
     bool settling = false;     // is no mapping of the file any more, but what was written to it is on its way
     std::uint64_t since = 0;   // nanoseconds: when it was given
@@ -234,6 +236,7 @@ class Spill final : public SpillEngine {
   void renew(ChunkId first, std::uint32_t count) noexcept;
   [[nodiscard]] std::uint64_t shrink_given(std::uint64_t mapped, std::uint64_t stays) noexcept;
   [[nodiscard]] Worker& worker(std::uint32_t thread) noexcept;
+  [[nodiscard]] PageTrial::Seen seen() const noexcept;
 
   // What shall happen (spill_flow.cpp).
   void step() noexcept;
@@ -293,6 +296,7 @@ class Spill final : public SpillEngine {
   std::uint32_t departures_ = 0;
   std::uint64_t busy_since_ = 0;  // nanoseconds; 0: nothing is read or written
   std::uint64_t unexpected_ = 0;  // touches of what was on disk
+  std::uint64_t work_ = 0;        // processor time of the program from one touch to the next; nanoseconds
   std::uint64_t served_ = 0;      // touches of what was in memory
   std::uint64_t serving_ = 0;     // nanoseconds for which those waited
   std::uint64_t adapted_ = 0;     // when the limit was; nanoseconds

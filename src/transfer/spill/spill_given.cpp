@@ -58,6 +58,10 @@ void Spill::loaded_for(ChunkId c, bool expected, bool sparse) noexcept {
   const auto found = block_of(c);
   if (found == blocks_.end()) return;
   auto& block = found->second;
+  if (block.use.is_new()) {
+    block.seen_since = steady_ns();
+    block.seen_work = work_;
+  }
   if (chunks_[c].where == Where::disk) block.use.loaded(expected);
   block.use.waited(sparse);
   // Where the file has no room for all of it the kernel would end the program.
@@ -118,7 +122,11 @@ void Spill::go_on_giving() noexcept {
   block.given = true;
   block.since = steady_ns();
   block.period = block.period > 0 ? 2 * block.period : k_period;
-  if (!block.use.is_in_no_order()) block.trial.begin(pages_read());
+  // What the program works from touch to touch has the cost of touching in it, so chunks look better than they
+  // are.
+  const auto time = std::max<std::uint64_t>(block.since - block.seen_since, 1);
+  if (!block.use.is_in_no_order())
+    block.trial.begin(seen(), static_cast<double>(work_ - block.seen_work) / static_cast<double>(time));
   given_ += count;
   giving_since_ = 0;
   faults_->wake(place(first), count * k_chunk);
@@ -176,6 +184,14 @@ void Spill::serve_late(ChunkId c) noexcept {
   }
 }
 
+// Of the threads that have touched chunks; what they do in the kernel is no work.
+PageTrial::Seen Spill::seen() const noexcept {
+  std::uint64_t worked = 0;
+  for (const auto& one : workers_) worked += user_ns(one.number);
+  const auto seconds = [](std::uint64_t ns) { return Seconds{static_cast<double>(ns) * 1e-9}; };
+  return {pages_read(), seconds(worked), seconds(steady_ns())};
+}
+
 // Programs do other things later: what the kernel has had long enough is in chunks again, all of them on disk.
 // Where they are still touched in no order it is given once more. Where it was given because little of each chunk
 // was used it stays with the kernel as long as that has few pages to read.
@@ -186,14 +202,13 @@ void Spill::try_again() noexcept {
     auto& block = found->second;
     const auto since = now - block.since;
     if (!block.can_come_back() || since <= block.period / 2) continue;
-    if (block.trial.is_on()) block.trial.look(pages_read());
+    if (block.trial.is_on() && !block.trial.has_looked()) block.trial.look(seen());
     if (since <= block.period) continue;
     if (block.trial.is_on()) {
-      const auto reads = pages_read();
-      if (block.trial.is_passed(reads, Seconds{static_cast<double>(since - block.period / 2) * 1e-9})) {
+      if (const auto end = seen(); block.trial.is_passed(end)) {
         block.since = now;
         block.period *= 2;
-        block.trial.begin(reads);
+        block.trial.go_on(end);
         continue;
       }
       block.use.refuse(k_trials);

@@ -8,23 +8,48 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
 
 #include "core/rounding.hpp"
 #include "transfer/spill/spill_limits.hpp"
 
 namespace terrace::transfer {
 
-Resident resident() noexcept {
-  const int file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC));
-  if (file < 0) return {};
-  char text[128] = {};
-  const auto got = syscall(SYS_read, file, text, sizeof text - 1);
+namespace {
+
+bool read_file(const char* path, char* text, std::size_t room) noexcept {
+  const int file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
+  if (file < 0) return false;
+  const auto got = syscall(SYS_read, file, text, room - 1);
   syscall(SYS_close, file);
+  return got > 0;
+}
+
+}  // namespace
+
+Resident resident() noexcept {
+  char text[128] = {};
   unsigned long long size = 0;
   unsigned long long all = 0;
   unsigned long long of_files = 0;
-  if (got <= 0 || std::sscanf(text, "%llu %llu %llu", &size, &all, &of_files) != 3) return {};
+  if (!read_file("/proc/self/statm", text, sizeof text) ||
+      std::sscanf(text, "%llu %llu %llu", &size, &all, &of_files) != 3)
+    return {};
   return {all * k_page, of_files * k_page};
+}
+
+std::uint64_t user_ns(std::uint32_t thread) noexcept {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/self/task/%u/stat", thread);
+  char text[1024] = {};
+  if (!read_file(path, text, sizeof text)) return 0;
+  const char* const behind_name = std::strrchr(text, ')');
+  unsigned long long ticks = 0;
+  // proc(5): the 14th field, in ticks.
+  if (!behind_name ||
+      std::sscanf(behind_name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu", &ticks) != 1)
+    return 0;
+  return ticks * 1'000'000'000 / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
 }
 
 std::uint64_t pages_read() noexcept {

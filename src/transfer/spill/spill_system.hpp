@@ -36,6 +36,9 @@ struct Resident {
 };
 [[nodiscard]] Resident resident() noexcept;
 
+// Of that, what was not in the kernel; as the system counts it, to ten milliseconds or so.
+[[nodiscard]] std::uint64_t user_ns(std::uint32_t thread) noexcept;
+
 // Pages that this process has had read from a disk, by touching them.
 [[nodiscard]] std::uint64_t pages_read() noexcept;
 

@@ -56,20 +56,34 @@ TEST(BlockUse, ARefusalDoublesTheLoads) {
   EXPECT_EQ(loads_until_pages(use, true, true), 128 << 16 < 100'000 ? 128 << 16 : -1);
 }
 
+PageTrial::Seen seen(std::uint64_t reads, double worked, double time) {
+  return {reads, Seconds{worked}, Seconds{time}};
+}
+
 TEST(PageTrial, IsPassedWhereFewPagesAreReadAnyMore) {
   PageTrial trial;
   EXPECT_FALSE(trial.is_on());
-  trial.begin(1000);
+  trial.begin(seen(1000, 0, 0), 0.1);
   EXPECT_TRUE(trial.is_on());
-  trial.look(21000);
-  trial.look(30000);  // the first look counts
-  EXPECT_TRUE(trial.is_passed(30999, Seconds{1}));
-  EXPECT_FALSE(trial.is_passed(31001, Seconds{1}));
-  EXPECT_TRUE(trial.is_passed(31001, Seconds{4})) << "a part of the time";
-  trial.begin(31001);
-  trial.look(31001);
-  EXPECT_TRUE(trial.is_passed(31001, Seconds{1}));
-  EXPECT_FALSE(trial.is_passed(51001, Seconds{1}));
+  EXPECT_FALSE(trial.has_looked());
+  trial.look(seen(21000, 0, 1));
+  EXPECT_TRUE(trial.has_looked());
+  EXPECT_TRUE(trial.is_passed(seen(30999, 0, 2))) << "half as many";
+  EXPECT_FALSE(trial.is_passed(seen(31001, 0, 2)));
+  EXPECT_TRUE(trial.is_passed(seen(31001, 0, 5))) << "a part of the time";
+  trial.go_on(seen(31001, 0, 2));
+  EXPECT_FALSE(trial.has_looked());
+  trial.look(seen(31001, 0, 3));
+  EXPECT_TRUE(trial.is_passed(seen(31001, 0, 4)));
+  EXPECT_FALSE(trial.is_passed(seen(51001, 0, 4)));
+}
+
+TEST(PageTrial, IsPassedWhereTheProgramWorksMore) {
+  PageTrial trial;
+  trial.begin(seen(0, 5, 0), 0.1);
+  trial.look(seen(20000, 5.5, 1));
+  EXPECT_TRUE(trial.is_passed(seen(40000, 5.61, 2)));
+  EXPECT_FALSE(trial.is_passed(seen(40000, 5.59, 2)));
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ std::optional<std::uint64_t> room_of_spill_file() {
   for (const auto& task : fs::directory_iterator("/proc/self/task")) {
     std::string name;
     std::ifstream(task.path() / "comm") >> name;
-    if (name != "terrace-spill") continue;
+    if (name != "terrace/spill") continue;
     std::error_code gone;
     for (const auto& one : fs::directory_iterator(task.path() / "fd", gone)) {
       struct stat now {};

@@ -17,12 +17,12 @@
 #include <utility>
 #include <vector>
 
-#include "agent/every_thread_clock.hpp"
 #include "agent/function_names.hpp"
 #include "agent/interpose/scheduling.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "agent/ordered_data.hpp"
+#include "agent/program_clocks.hpp"
 #include "agent/program_coverage.hpp"
 #include "agent/program_loops.hpp"
 #include "agent/spilled_data.hpp"
@@ -78,33 +78,6 @@ class SerialSink final : public observe::AccessSink {
   observe::Tee tee_;
   runtime::Runtime* runtime_ = nullptr;
   sim::RecordingWriter* recorder_ = nullptr;
-};
-
-// What the program lets pass by itself, asleep, passes in every configuration: they all price the same program.
-class ProgramClock final : public Clock {
- public:
-  explicit ProgramClock(std::mutex& mutex) : mutex_(mutex) {}
-  void add(Clock& configuration) { configurations_.push_back(&configuration); }
-  void report_to(sim::Scheduler& scheduler) { scheduler_ = &scheduler; }
-  Seconds now() override {
-    const std::lock_guard lock(mutex_);
-    return configurations_.front()->now();
-  }
-  void charge(Seconds cost) override {
-    // What was accessed before comes before.
-    if (auto* const pipeline = observe::t_thread.pipeline) pipeline->flush();
-    const std::lock_guard lock(mutex_);
-    for (auto* const configuration : configurations_) configuration->charge(cost);
-    if (recorder_) recorder_->slept(cost);
-    if (scheduler_) scheduler_->advance(observe::t_thread.number, static_cast<std::uint64_t>(cost.value * 1e9));
-  }
-  void record_to(sim::RecordingWriter* recorder) { recorder_ = recorder; }
-
- private:
-  std::mutex& mutex_;
-  std::vector<Clock*> configurations_;
-  observe::ProgramEvents* recorder_ = nullptr;
-  sim::Scheduler* scheduler_ = nullptr;
 };
 
 // Everything that lives as long as the process. Never destroyed: threads may still run when it ends.

@@ -1,4 +1,4 @@
-// The clocks of the program's threads in all configurations of a run.
+// Time in all configurations of a run: the clocks of the program's threads, and its own.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,11 @@
 #include <span>
 #include <vector>
 
+#include "core/clock.hpp"
+#include "observe/pipeline/pipeline.hpp"
+#include "observe/threads/thread.hpp"
+#include "sim/recording/write/recording_writer.hpp"
+#include "sim/scheduler/scheduler.hpp"
 #include "sim/scheduler/thread_clocks.hpp"
 
 namespace terrace::agent {
@@ -42,6 +47,33 @@ class EveryThreadClock final : public sim::ThreadClocks {
   }
   std::mutex& mutex_;
   std::vector<sim::ThreadClocks*> configurations_;
+};
+
+// What the program lets pass by itself, asleep, passes in every configuration: they all price the same program.
+class ProgramClock final : public Clock {
+ public:
+  explicit ProgramClock(std::mutex& mutex) : mutex_(mutex) {}
+  void add(Clock& configuration) { configurations_.push_back(&configuration); }
+  void report_to(sim::Scheduler& scheduler) { scheduler_ = &scheduler; }
+  Seconds now() override {
+    const std::lock_guard lock(mutex_);
+    return configurations_.front()->now();
+  }
+  void charge(Seconds cost) override {
+    // What was accessed before comes before.
+    if (auto* const pipeline = observe::t_thread.pipeline) pipeline->flush();
+    const std::lock_guard lock(mutex_);
+    for (auto* const configuration : configurations_) configuration->charge(cost);
+    if (recorder_) recorder_->slept(cost);
+    if (scheduler_) scheduler_->advance(observe::t_thread.number, static_cast<std::uint64_t>(cost.value * 1e9));
+  }
+  void record_to(sim::RecordingWriter* recorder) { recorder_ = recorder; }
+
+ private:
+  std::mutex& mutex_;
+  std::vector<Clock*> configurations_;
+  observe::ProgramEvents* recorder_ = nullptr;
+  sim::Scheduler* scheduler_ = nullptr;
 };
 
 }  // namespace terrace::agent

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <fstream>
+#include <future>
 #include <string>
 #include <thread>
 
@@ -88,6 +89,21 @@ class Balancing : public ::testing::Test {
   memory::Ledger ledger_{page_, machine::whole_budget(machine_)};
   memory::ProvidersByPlace provider_{machine_, chunks_};
   transfer::MoveQueue mover_{machine_, chunks_, ledger_, clock_};
+
+ private:
+  // Pages that are where a process of one thread runs are not looked at.
+  class SecondThread {
+   public:
+    ~SecondThread() {
+      ends_.set_value();
+      thread_.join();
+    }
+
+   private:
+    std::promise<void> ends_;
+    std::thread thread_{[this] { ends_.get_future().wait(); }};
+  };
+  SecondThread second_;
 };
 
 // Pages that wait for a touch are there, small ones and huge ones, whatever the kernel says of them.

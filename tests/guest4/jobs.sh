@@ -50,7 +50,7 @@ limited() {
     job limited_said terrace machine
     job limited_check terrace machine check --json
     job limited_budget terrace run --fast 80MiB -o "$out/limited.terrace" -- "$build/workloads/cg" --class S
-    job limited_spill terrace run --memory 64MiB --spill /var/tmp -- "$build/workloads/cg" --class S
+    job limited_spill terrace run --memory 64MiB --spill /var/tmp -- "$build/workloads/sort" --keys 2000000 --iterations 1
     job limited_intent terrace run --intent bandwidth -- "$build/tests/integration/by_intent" malloc 80
   )
   cp /sys/fs/cgroup/job/memory.events "$out/limited_events.txt"

@@ -305,7 +305,9 @@ TEST_P(SpillTest, AChildSharesWhatIsInMemory) {
   for (std::size_t i = 0; i < 3 * k_chunks * k_words; i += 512) ASSERT_EQ(more[i], value(i, 1));
   for (std::size_t i = 0; i < k_chunks * k_words; i += 512) ASSERT_EQ(data[i], value(i, 0) + 1);
   EXPECT_GT(memory.counts().written, 0U);
-  EXPECT_EQ(memory.counts().over, 0U);
+  if (k_knows_memory) {
+    EXPECT_EQ(memory.counts().over, 0U);
+  }
 }
 
 TEST_P(SpillTest, PagesThatTheProgramGivesBackAreZero) {

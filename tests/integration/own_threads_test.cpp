@@ -17,13 +17,9 @@ class OwnThreads : public ProgramTest, public testing::WithParamInterface<const 
  protected:
   OwnThreads() : ProgramTest("own-threads") {}
   void SetUp() override {
-    char name[] = "/var/tmp/terrace-threads-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    disk_ = name;
     std::filesystem::permissions(disk_, std::filesystem::perms::all);
     std::filesystem::permissions(root_, std::filesystem::perms::all);
   }
-  void TearDown() override { std::filesystem::remove_all(disk_); }
   [[nodiscard]] std::string options() const {
     const std::string kind = GetParam();
     if (kind == "memory") return "--memory 64MiB --spill " + disk_;
@@ -39,7 +35,8 @@ class OwnThreads : public ProgramTest, public testing::WithParamInterface<const 
     EXPECT_EQ(done.status, 0) << done.output;
     EXPECT_NE(done.output.find(alone.output), std::string::npos) << done.output;
   }
-  std::string disk_;
+  const DiskFolder folder_;
+  const std::string& disk_ = folder_.path();
 };
 
 INSTANTIATE_TEST_SUITE_P(Kinds, OwnThreads, testing::Values("plain", "intent", "memory"),

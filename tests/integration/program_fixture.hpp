@@ -16,6 +16,21 @@
 
 namespace terrace::test {
 
+// A folder on a disk: the usual one for temporary files may be in memory.
+class DiskFolder {
+ public:
+  DiskFolder() {
+    if (!mkdtemp(path_.data())) throw std::runtime_error(path_ + ": cannot be made");
+  }
+  ~DiskFolder() { std::filesystem::remove_all(path_); }
+  DiskFolder(const DiskFolder&) = delete;
+  DiskFolder& operator=(const DiskFolder&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = "/var/tmp/terrace-test-XXXXXX";
+};
+
 class ProgramTest : public ::testing::Test {
  protected:
   explicit ProgramTest(const std::string& name)

@@ -13,22 +13,18 @@ namespace {
 class Spilled : public ProgramTest {
  protected:
   Spilled() : ProgramTest("spilled") {}
-  // A folder on a disk: the usual one for temporary files may be in memory.
   void SetUp() override {
-    char name[] = "/var/tmp/terrace-spilled-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    disk_ = name;
     const auto probe = with("64MiB", TERRACE_LARGE_DATA " 8");
     if (probe.output.find("memory over a file needs") != std::string::npos) GTEST_SKIP() << probe.output;
   }
-  void TearDown() override { std::filesystem::remove_all(disk_); }
   [[nodiscard]] Outcome with(const std::string& memory, const std::string& command,
                              const std::string& options = "") const {
     std::filesystem::remove(root_ + "/profile.terrace");
     return run(TERRACE_LAUNCHER " run --memory " + memory + " --spill " + disk_ + " -o profile.terrace " +
                options + " -- " + command);
   }
-  std::string disk_;
+  const DiskFolder folder_;
+  const std::string& disk_ = folder_.path();
 };
 
 TEST_F(Spilled, AProgramWithThreeTimesItsMemoryComputesTheSame) {

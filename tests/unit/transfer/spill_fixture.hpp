@@ -46,6 +46,9 @@ inline Bytes resident() {
   return Bytes{pages * k_page};
 }
 
+// Of a process that has what it has now, and so many chunks.
+inline Bytes memory_with(std::size_t chunks) { return Bytes{resident().value + (8ULL << 20) + chunks * k_chunk}; }
+
 // A memory of so many chunks, of which about 20 are in RAM, or `memory` bytes of the whole process.
 class Spilled {
  public:
@@ -55,7 +58,7 @@ class Spilled {
     Spill::Parts parts;
     parts.base = space_.base();
     parts.size = space_.reserved().value;
-    parts.memory = memory.value > 0 ? memory : Bytes{resident().value + (8ULL << 20) + 20 * k_chunk};
+    parts.memory = memory.value > 0 ? memory : memory_with(20);
     parts.folder = folder;
     parts.counts = &counts_;
     parts.foresight = []() -> std::unique_ptr<Foresight> { return std::make_unique<strategy::NextUse>(); };

@@ -42,7 +42,7 @@ TEST_P(SpillTest, CountsHaveWhatWasPredictedAndWhatWasMeasured) {
   Spill::Parts parts;
   parts.base = space.base();
   parts.size = space.reserved().value;
-  parts.memory = Bytes{resident().value + (8ULL << 20) + 20 * k_chunk};
+  parts.memory = memory_with(20);
   parts.folder = "/var/tmp";
   parts.counts = &counts;
   parts.foresight = []() -> std::unique_ptr<Foresight> { return std::make_unique<Sure>(); };

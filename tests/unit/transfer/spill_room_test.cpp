@@ -127,7 +127,7 @@ void sweep_and_jump(std::uint64_t* data, std::size_t chunks, unsigned seed) {
 TEST_P(SpillTest, HasNoMoreMemoryThanItMay) {
   constexpr std::size_t k_chunks = 400;
   constexpr std::size_t k_threads = 4;
-  const Bytes limit{resident().value + (8ULL << 20) + 40 * k_chunk};
+  const auto limit = memory_with(40);
   Spilled memory(k_chunks, GetParam(), "/var/tmp", limit);
   auto* const data = memory.allocate(k_chunks);
   Peak peak;
@@ -145,7 +145,7 @@ TEST_P(SpillTest, HasNoMoreMemoryThanItMay) {
 TEST_P(SpillTest, SmallBlocksThatBecomeMoreTakeTheRoomOfChunks) {
   constexpr std::size_t k_chunks = 100;
   constexpr std::size_t k_rounds = 4;
-  const Bytes limit{resident().value + (8ULL << 20) + 80 * k_chunk};
+  const auto limit = memory_with(80);
   Spilled memory(k_chunks, GetParam(), "/var/tmp", limit);
   auto* const data = memory.allocate(k_chunks);
   for (std::size_t c = 0; c < k_chunks; ++c) data[c * k_words] = c;
@@ -164,7 +164,7 @@ TEST_P(SpillTest, SmallBlocksThatBecomeMoreTakeTheRoomOfChunks) {
 // Where the kernel has all of it, too; and what it has is not taken for what has to stay.
 TEST_P(SpillTest, WhatTheKernelPagesHasNoMoreMemoryThanItMay) {
   constexpr std::size_t k_chunks = 100;
-  const Bytes limit{std::max<std::uint64_t>(resident().value + (8ULL << 20) + 20 * k_chunk, 64ULL << 20)};
+  const auto limit = std::max(memory_with(20), Bytes{64ULL << 20});
   Spilled memory(k_chunks, GetParam(), "/var/tmp", limit);
   auto* const data = memory.allocate(k_chunks);
   for (std::size_t c = 0; c < k_chunks; ++c) data[c * k_words] = c;

@@ -1,0 +1,273 @@
+// Memory over a file and children of fork: each has the content of its time.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "spill_fixture.hpp"
+
+namespace terrace::transfer {
+namespace {
+
+constexpr unsigned k_most = 30;  // seconds that a check by a child may take
+
+// In a child: it ends when its parent does, and in any case.
+void end_with(pid_t parent) {
+  signal(SIGALRM, SIG_DFL);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(2);
+  alarm(k_most);
+}
+
+// While it lives this process ends, as a test that fails, when that takes too long: who waits for a page in vain
+// is woken by nothing else.
+class TimeLimit {
+ public:
+  TimeLimit() : before_(signal(SIGALRM, SIG_DFL)) { alarm(2 * k_most); }
+  ~TimeLimit() {
+    alarm(0);
+    signal(SIGALRM, before_);
+  }
+  TimeLimit(const TimeLimit&) = delete;
+  TimeLimit& operator=(const TimeLimit&) = delete;
+
+ private:
+  void (*before_)(int);
+};
+
+// A child has the content as it was when it began, whatever its parent writes, frees and allocates since; and what
+// the child writes is its own. Of a block that the kernel paged, too.
+TEST_P(SpillTest, ChildrenHaveTheContentOfTheirTime) {
+  constexpr std::size_t k_chunks = 50;
+  Spilled memory(4 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  auto* const random = memory.allocate(k_chunks);
+  auto* block = memory.allocate(k_chunks / 5);
+  const auto write = [&](std::uint64_t* to, std::size_t chunks, std::uint64_t round) {
+    for (std::size_t i = 0; i < chunks * k_words; i += 512) to[i] = value(i, round);
+  };
+  const auto is = [&](const std::uint64_t* from, std::size_t chunks, std::uint64_t round) {
+    for (std::size_t i = 0; i < chunks * k_words; i += 512)
+      if (from[i] != value(i, round)) return false;
+    return true;
+  };
+  const TimeLimit limit;
+  const pid_t parent = getpid();
+  const auto child_of = [&](std::uint64_t round, const std::uint64_t* fresh) {
+    memory.spill().before_fork({});
+    const pid_t child = fork();
+    if (child != 0) {
+      memory.spill().after_fork();
+      return child;
+    }
+    end_with(parent);
+    memory.spill().in_child();
+    int wrong = 0;
+    for (int again = 0; again < 2; ++again) {
+      if (!is(data, k_chunks, round)) wrong |= 1;
+      if (!is(random, k_chunks, 7)) wrong |= 2;
+      if (!is(block, k_chunks / 5, round)) wrong |= 4;
+      if (fresh[0] != 0) wrong |= 8;
+      usleep(20000);
+    }
+    write(data, k_chunks, 100 + round);
+    if (!is(data, k_chunks, 100 + round)) wrong |= 16;
+    _exit(wrong);
+  };
+  write(random, k_chunks, 7);
+  std::mt19937 order(1);
+  for (int step = 0; step < 6000 && memory.counts().given == 0; ++step) {
+    const auto c = order() % k_chunks;
+    ASSERT_EQ(random[c * k_words], value(c * k_words, 7));
+  }
+  EXPECT_GT(memory.counts().given, 0U);
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    write(data, k_chunks, round);
+    write(block, k_chunks / 5, round);
+    auto* const fresh = memory.allocate(2);
+    const auto child = child_of(round, fresh);
+    ASSERT_GT(child, 0);
+    // Over everything that the child has.
+    fresh[0] = 1;
+    memory.release(block);
+    block = memory.allocate(k_chunks / 5);
+    EXPECT_EQ(block[0], 0U);
+    write(block, k_chunks / 5, 50 + round);
+    for (int again = 0; again < 3; ++again) {
+      EXPECT_TRUE(is(data, k_chunks, again == 0 ? round : 200));
+      write(data, k_chunks, 200);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << "round " << round;
+    EXPECT_TRUE(is(data, k_chunks, 200));
+    EXPECT_TRUE(is(block, k_chunks / 5, 50 + round));
+    memory.release(fresh);
+  }
+  EXPECT_TRUE(is(random, k_chunks, 7));
+}
+
+// How a child ended that checks whether all has its content, after the parent has written something else.
+int check_by_child(Spilled& memory, std::uint64_t* data, std::size_t chunks) {
+  const TimeLimit limit;
+  const pid_t parent = getpid();
+  int begin[2];
+  EXPECT_EQ(pipe(begin), 0);
+  memory.spill().before_fork({});
+  const pid_t child = fork();
+  if (child == 0) {
+    end_with(parent);
+    memory.spill().in_child();
+    char byte = 0;
+    bool right = read(begin[0], &byte, 1) == 1 && mprotect(data, chunks * k_chunk, PROT_READ | PROT_WRITE) == 0;
+    for (std::size_t i = 0; i < chunks * k_words; i += 512) right = right && data[i] == value(i, 0);
+    _exit(right ? 0 : 1);
+  }
+  memory.spill().after_fork();
+  mprotect(data, chunks * k_chunk, PROT_READ | PROT_WRITE);
+  for (std::size_t i = 0; i < chunks * k_words; i += 512) {
+    EXPECT_EQ(data[i], value(i, 0));
+    data[i] = value(i, 1);
+  }
+  EXPECT_EQ(write(begin[1], "x", 1), 1);
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  for (std::size_t i = 0; i < chunks * k_words; i += 512)
+    EXPECT_EQ(std::exchange(data[i], value(i, 0)), value(i, 1));
+  close(begin[0]);
+  close(begin[1]);
+  return status;
+}
+
+TEST_P(SpillTest, ChildrenHaveItAllWhereTheirParentCanOpenNoFile) {
+  constexpr std::size_t k_chunks = 50;
+  Spilled memory(2 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit little{100, limit.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &little);
+  const int first = dup(0);
+  int last = first;
+  for (int file = first; file >= 0; file = dup(0)) last = file;
+  close(last);
+  close(last - 1);
+  EXPECT_EQ(check_by_child(memory, data, k_chunks), 0);
+  for (int file = first; file < last - 1; ++file) close(file);
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+TEST_P(SpillTest, ChildrenHaveWhatMayNotBeReadNow) {
+  constexpr std::size_t k_chunks = 50;
+  Spilled memory(2 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
+  for (const std::size_t c : {3UL, k_chunks - 1}) {  // the one is away, the other at its place
+    memory.spill().change_rights(reinterpret_cast<std::uint64_t>(data + c * k_words), k_chunk, false);
+    ASSERT_EQ(mprotect(data + c * k_words, k_chunk / 2, PROT_NONE), 0);
+    EXPECT_EQ(data[c * k_words + k_words / 2], value(c * k_words + k_words / 2, 0));
+  }
+  EXPECT_EQ(check_by_child(memory, data, k_chunks), 0);
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(check_by_child(memory, data, k_chunks), 0);
+}
+
+TEST_P(SpillTest, ChildrenHaveWhatTheDiskDoesNotTake) {
+  constexpr std::size_t k_chunks = 40;
+  const SmallFiles small(16);
+  Spilled memory(k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
+  for (int again = 0; again < 3; ++again) ASSERT_EQ(check_by_child(memory, data, k_chunks), 0);
+}
+
+// Where all is in memory nothing is written for a child; what is more later leaves as always.
+TEST_P(SpillTest, AChildSharesWhatIsInMemory) {
+  const TimeLimit limit;
+  const pid_t parent = getpid();
+  constexpr std::size_t k_chunks = 12;
+  Spilled memory(8 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
+  memory.spill().before_fork({});
+  const pid_t child = fork();
+  if (child == 0) {
+    end_with(parent);
+    memory.spill().in_child();
+    usleep(100000);
+    bool right = true;
+    for (std::size_t i = 0; i < k_chunks * k_words; i += 512) right = right && data[i] == value(i, 0);
+    _exit(right ? 0 : 1);
+  }
+  memory.spill().after_fork();
+  EXPECT_EQ(memory.counts().written, 0U);
+  auto* const more = memory.allocate(3 * k_chunks);
+  for (std::size_t i = 0; i < 3 * k_chunks * k_words; i += 512) more[i] = value(i, 1);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] += 1;
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  for (std::size_t i = 0; i < 3 * k_chunks * k_words; i += 512) ASSERT_EQ(more[i], value(i, 1));
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) ASSERT_EQ(data[i], value(i, 0) + 1);
+  EXPECT_GT(memory.counts().written, 0U);
+  if (k_knows_memory) {
+    EXPECT_EQ(memory.counts().over, 0U);
+  }
+}
+
+// A child has the content of its time also where the kernel pages a block to a part of which the program has other
+// rights.
+TEST_P(SpillTest, RightsOfAGivenBlockMayChange) {
+  const TimeLimit limit;
+  const pid_t parent = getpid();
+  constexpr std::size_t k_chunks = 60;
+  Spilled memory(2 * k_chunks, GetParam());
+  auto* const data = memory.allocate(k_chunks);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
+  std::mt19937 random(3);
+  for (int step = 0; step < 6000 && memory.counts().given == 0; ++step) {
+    const auto c = random() % k_chunks;
+    data[c * k_words] = value(c * k_words, 0);
+  }
+  EXPECT_EQ(memory.counts().given, k_chunks * k_chunk);
+  const auto first = reinterpret_cast<std::uint64_t>(data + 9 * k_words);
+  memory.spill().change_rights(first, k_chunk, false);
+  ASSERT_EQ(mprotect(data + 9 * k_words, k_chunk / 2, PROT_READ), 0);
+  int begin[2];
+  ASSERT_EQ(pipe(begin), 0);
+  memory.spill().before_fork({});
+  const pid_t child = fork();
+  if (child == 0) {
+    end_with(parent);
+    memory.spill().in_child();
+    char byte = 0;
+    bool right = read(begin[0], &byte, 1) == 1;
+    for (std::size_t i = 0; i < k_chunks * k_words; i += 512) right = right && data[i] == value(i, 0);
+    _exit(right ? 0 : 1);
+  }
+  memory.spill().after_fork();
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512)
+    if (i < 9 * k_words || i >= 9 * k_words + k_words / 2) data[i] = value(i, 1);
+  ASSERT_EQ(write(begin[1], "x", 1), 1);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  ASSERT_EQ(mprotect(data + 9 * k_words, k_chunk / 2, PROT_READ | PROT_WRITE), 0);
+  memory.spill().change_rights(first, k_chunk, true);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512)
+    ASSERT_EQ(data[i], value(i, i < 9 * k_words || i >= 9 * k_words + k_words / 2 ? 1 : 0));
+  close(begin[0]);
+  close(begin[1]);
+}
+
+}  // namespace
+}  // namespace terrace::transfer

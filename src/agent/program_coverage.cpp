@@ -14,6 +14,7 @@
 #include <mutex>
 
 #include "core/rounding.hpp"
+#include "core/small_file.hpp"
 
 namespace terrace::agent {
 
@@ -44,14 +45,12 @@ bool system_calls_filtered() { return prctl(PR_GET_SECCOMP) != 0; }
 
 // What kernel.perf_event_paranoid is; -1 where it cannot be read.
 int read_paranoid() {
-  char text[16] = "";
-  const auto file = static_cast<int>(
-      syscall(SYS_openat, AT_FDCWD, "/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC));
-  if (file < 0) return -1;
-  const auto got = syscall(SYS_read, file, text, sizeof text - 1);
-  syscall(SYS_close, file);
+  char text[16];
   int value = -1;
-  return got > 0 && std::sscanf(text, "%d", &value) == 1 ? value : -1;
+  return read_small_file("/proc/sys/kernel/perf_event_paranoid", text, sizeof text) &&
+                 std::sscanf(text, "%d", &value) == 1
+             ? value
+             : -1;
 }
 
 std::string why_not(int error) {

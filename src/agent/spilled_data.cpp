@@ -16,6 +16,7 @@
 #include "core/address_space.hpp"
 #include "core/error.hpp"
 #include "core/rounding.hpp"
+#include "core/small_file.hpp"
 #include "observe/threads/thread.hpp"
 #include "strategy/spill/next_use.hpp"
 #include "transfer/spill/spill.hpp"
@@ -110,12 +111,9 @@ void check_address_space() {
 
 // What this program had in memory at most; 0 where that is not known.
 std::uint64_t peak() noexcept {
-  char text[4096] = {};
-  const int file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC));
-  if (file < 0) return 0;
-  const auto got = syscall(SYS_read, file, text, sizeof text - 1);
-  syscall(SYS_close, file);
-  const char* const line = got > 0 ? std::strstr(text, "VmHWM:") : nullptr;
+  char text[4096];
+  read_small_file("/proc/self/status", text, sizeof text);
+  const char* const line = std::strstr(text, "VmHWM:");
   unsigned long long kib = 0;
   return line && std::sscanf(line, "VmHWM: %llu", &kib) == 1 ? kib << 10 : 0;
 }

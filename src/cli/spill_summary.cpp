@@ -41,7 +41,8 @@ std::string of_blocks(const SpilledProcess& one) {
   std::string text;
   if (one.given > 0 && !one.paged)
     text += fmt::format(
-        "; {} were touched in no order or in small parts, and paged by the kernel (what it reads and writes for them is not "
+        "; {} were touched in no order or in small parts, and paged by the kernel (what it reads and writes for "
+        "them is not "
         "counted)",
         bytes(one.given));
   if (one.refused > 0)

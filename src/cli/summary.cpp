@@ -177,7 +177,9 @@ void print_in_file(const InFile& in, const std::string& name) {
   if (in.measured > 0)
     line += fmt::format("; {} of its time were predicted to take {}", format(Seconds{in.measured}),
                         format(Seconds{in.predicted}));
-  if (in.given > 0) line += fmt::format("; {} were touched in no order or in small parts, and paged by the kernel", bytes(in.given));
+  if (in.given > 0)
+    line +=
+        fmt::format("; {} were touched in no order or in small parts, and paged by the kernel", bytes(in.given));
   fmt::print(stderr, "terrace: {}{}\n", name, line);
 }
 

@@ -1,15 +1,13 @@
 // See address_space.hpp.
 #include "core/address_space.hpp"
 
-#include <fcntl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 
 #include "core/rounding.hpp"
+#include "core/small_file.hpp"
 
 namespace terrace {
 
@@ -26,17 +24,12 @@ std::optional<Bytes> address_space_limit() noexcept {
   return Bytes{limit.rlim_cur};
 }
 
-// By bare system calls: this is called from inside allocators.
 std::optional<Bytes> address_space_left() noexcept {
   const auto limit = address_space_limit();
   if (!limit) return {};
-  const int file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC));
-  if (file < 0) return {};
-  char text[128] = {};
-  const auto got = syscall(SYS_read, file, text, sizeof text - 1);
-  syscall(SYS_close, file);
+  char text[128];
   unsigned long long pages = 0;
-  if (got <= 0 || std::sscanf(text, "%llu", &pages) != 1) return {};
+  if (!read_small_file("/proc/self/statm", text, sizeof text) || std::sscanf(text, "%llu", &pages) != 1) return {};
   return Bytes{limit->value - std::min<std::uint64_t>(limit->value, pages * k_page)};
 }
 

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "core/rounding.hpp"
+#include "core/small_file.hpp"
 #include "memory/numa_node.hpp"
 
 #ifndef MADV_POPULATE_READ
@@ -37,13 +38,9 @@ constexpr int k_attempts = 16;  // of a call that the kernel says to try again
 std::uint64_t node_figure(int node, std::string_view name) noexcept {
   std::array<char, 64> path;
   std::snprintf(path.data(), path.size(), "/sys/devices/system/node/node%d/meminfo", node);
-  const auto file = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path.data(), O_RDONLY | O_CLOEXEC, 0));
-  if (file < 0) return 0;
   std::array<char, 4096> buffer;
-  const auto got = ::syscall(SYS_read, file, buffer.data(), buffer.size());
-  ::syscall(SYS_close, file);
-  if (got <= 0) return 0;
-  const std::string_view text(buffer.data(), static_cast<std::size_t>(got));
+  if (!read_small_file(path.data(), buffer.data(), buffer.size())) return 0;
+  const std::string_view text(buffer.data());
   auto at = text.find(name);
   if (at == std::string_view::npos) return 0;
   at = text.find_first_not_of(' ', at + name.size());

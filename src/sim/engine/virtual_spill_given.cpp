@@ -57,11 +57,10 @@ void VirtualSpill::go_on_giving() {
   block.given = true;
   block.since = time_;
   block.period = block.period.value > 0 ? 2 * block.period : Seconds{k_first_period};
-  if (!block.use.is_in_no_order()) {
-    const auto now = seen();
-    const auto time = now.time - block.seen.time;
-    block.trial.begin(now, time.value > 0 ? (now.worked - block.seen.worked) / time : 0);
-  }
+  if (block.use.is_in_no_order())
+    block.trial.end();
+  else
+    block.trial.begin(seen(), block.seen, seen());
   given_ += block.count;
   giving_.reset();
   adapt_limit();
@@ -119,7 +118,6 @@ void VirtualSpill::take_block_back(std::uint32_t first, Block& block) {
   block.since = time_;
   block.given = false;
   block.use.begin_anew();
-  block.trial.end();
   given_ -= block.count;
   content_ += block.count;
   const auto is_in = [&](FilePage page) { return page / k_pages_of_a_chunk - first < block.count; };

@@ -66,13 +66,16 @@ class PageTrial {
     Seconds worked;           // by the program's threads
     Seconds time;
   };
-  // `share`: of the time that the program worked while the block was in chunks.
-  void begin(const Seen& seen, double share) noexcept {
-    begun_ = seen;
-    half_.reset();
-    share_ = share;
+  // Between the other two the block was in chunks.
+  void begin(const Seen& now, const Seen& since, const Seen& until) noexcept {
+    const auto time = until.time - since.time;
+    share_ = time.value > 0 ? (until.worked - since.worked) / time : 0;
+    go_on(now);
   }
-  void go_on(const Seen& seen) noexcept { begin(seen, share_); }
+  void go_on(const Seen& now) noexcept {
+    begun_ = now;
+    half_.reset();
+  }
   void end() noexcept { begun_.reset(); }
   [[nodiscard]] bool is_on() const noexcept { return begun_.has_value(); }
   [[nodiscard]] bool has_looked() const noexcept { return half_.has_value(); }
@@ -91,7 +94,7 @@ class PageTrial {
 
  private:
   std::optional<Seen> begun_, half_;
-  double share_ = 0;
+  double share_ = 0;  // of the time that the program worked while the block was in chunks
 };
 
 }  // namespace terrace::transfer

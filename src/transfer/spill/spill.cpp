@@ -251,7 +251,7 @@ void Spill::touched(std::uint64_t address, std::uint32_t thread) noexcept {
   auto& toucher = worker(thread);
   const auto before = toucher.resumed;
   const auto worked = processor_ns(thread);
-  if (toucher.worked > 0) {
+  if (toucher.worked > 0 && worked > toucher.worked) {  // else it is another thread of the same number
     work_ += worked - toucher.worked;
     toucher.work.visited(Seconds{static_cast<double>(worked - toucher.worked) * 1e-9});
   }

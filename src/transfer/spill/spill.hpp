@@ -113,9 +113,8 @@ class Spill final : public SpillEngine {
     bool stuck = false;     // given for good: it could not be taken back
     BlockUse use{};
     PageTrial trial{};
-    std::uint64_t seen_since = 0;  // nanoseconds: when `use` began
-    std::uint64_t seen_work = 0;   // and what the program had worked until then
-    bool leaving = false;          // is being given to the kernel
+    PageTrial::Seen seen{};  // when `use` began
+    bool leaving = false;    // is being given to the kernel
     bool given = false;
     bool settling = false;     // is no mapping of the file any more, but what was written to it is on its way
     std::uint64_t since = 0;   // nanoseconds: when it was given
@@ -236,7 +235,8 @@ class Spill final : public SpillEngine {
   void renew(ChunkId first, std::uint32_t count) noexcept;
   [[nodiscard]] std::uint64_t shrink_given(std::uint64_t mapped, std::uint64_t stays) noexcept;
   [[nodiscard]] Worker& worker(std::uint32_t thread) noexcept;
-  [[nodiscard]] PageTrial::Seen seen() const noexcept;
+  [[nodiscard]] PageTrial::Seen seen_by_touches() const noexcept;
+  [[nodiscard]] PageTrial::Seen seen_by_system() const noexcept;
 
   // What shall happen (spill_flow.cpp).
   void step() noexcept;

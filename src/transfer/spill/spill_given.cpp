@@ -20,6 +20,8 @@ using spill_limits::k_patience;
 using spill_limits::k_period;
 using spill_limits::k_trials;
 
+Seconds in_seconds(std::uint64_t ns) noexcept { return Seconds{static_cast<double>(ns) * 1e-9}; }
+
 }  // namespace
 
 Spill::Blocks::iterator Spill::block_of(ChunkId c) noexcept {
@@ -58,10 +60,7 @@ void Spill::loaded_for(ChunkId c, bool expected, bool sparse) noexcept {
   const auto found = block_of(c);
   if (found == blocks_.end()) return;
   auto& block = found->second;
-  if (block.use.is_new()) {
-    block.seen_since = steady_ns();
-    block.seen_work = work_;
-  }
+  if (block.use.is_new()) block.seen = seen_by_touches();
   if (chunks_[c].where == Where::disk) block.use.loaded(expected);
   block.use.waited(sparse);
   // Where the file has no room for all of it the kernel would end the program.
@@ -122,11 +121,10 @@ void Spill::go_on_giving() noexcept {
   block.given = true;
   block.since = steady_ns();
   block.period = block.period > 0 ? 2 * block.period : k_period;
-  // What the program works from touch to touch has the cost of touching in it, so chunks look better than they
-  // are.
-  const auto time = std::max<std::uint64_t>(block.since - block.seen_since, 1);
-  if (!block.use.is_in_no_order())
-    block.trial.begin(seen(), static_cast<double>(work_ - block.seen_work) / static_cast<double>(time));
+  if (block.use.is_in_no_order())
+    block.trial.end();
+  else
+    block.trial.begin(seen_by_system(), block.seen, seen_by_touches());
   given_ += count;
   giving_since_ = 0;
   faults_->wake(place(first), count * k_chunk);
@@ -184,12 +182,16 @@ void Spill::serve_late(ChunkId c) noexcept {
   }
 }
 
+// What the program works from touch to touch has the cost of touching in it: chunks look better than they are.
+PageTrial::Seen Spill::seen_by_touches() const noexcept {
+  return {pages_read(), in_seconds(work_), in_seconds(steady_ns())};
+}
+
 // Of the threads that have touched chunks; what they do in the kernel is no work.
-PageTrial::Seen Spill::seen() const noexcept {
+PageTrial::Seen Spill::seen_by_system() const noexcept {
   std::uint64_t worked = 0;
   for (const auto& one : workers_) worked += user_ns(one.number);
-  const auto seconds = [](std::uint64_t ns) { return Seconds{static_cast<double>(ns) * 1e-9}; };
-  return {pages_read(), seconds(worked), seconds(steady_ns())};
+  return {pages_read(), in_seconds(worked), in_seconds(steady_ns())};
 }
 
 // Programs do other things later: what the kernel has had long enough is in chunks again, all of them on disk.
@@ -202,10 +204,10 @@ void Spill::try_again() noexcept {
     auto& block = found->second;
     const auto since = now - block.since;
     if (!block.can_come_back() || since <= block.period / 2) continue;
-    if (block.trial.is_on() && !block.trial.has_looked()) block.trial.look(seen());
+    if (block.trial.is_on() && !block.trial.has_looked()) block.trial.look(seen_by_system());
     if (since <= block.period) continue;
     if (block.trial.is_on()) {
-      if (const auto end = seen(); block.trial.is_passed(end)) {
+      if (const auto end = seen_by_system(); block.trial.is_passed(end)) {
         block.since = now;
         block.period *= 2;
         block.trial.go_on(end);
@@ -268,7 +270,6 @@ void Spill::has_settled(Blocks::iterator found, int error) noexcept {
   file_->drop_cached(offset(first), block.count * k_chunk);
   block.given = block.settling = false;
   block.use.begin_anew();
-  block.trial.end();
   given_ -= block.count;
   content_ += block.count;
   if (error != 0)

@@ -36,10 +36,11 @@ inline constexpr int k_wait = 100;                           // ms at most until
 inline constexpr double k_weight = 1.0 / 64;  // of the latest load among all
 // Share of loads that were unexpected, or of chunks that are used in part, from which on the kernel pages a block.
 inline constexpr double k_strange = 0.75;
-inline constexpr Seconds k_whole_visit{2097152 / 50e9};  // that a core takes at least for all of a chunk
-inline constexpr Seconds k_page_read{50e-6};             // that a page takes at least
-inline constexpr double k_waiting = 0.25;                // share of the time for reading pages that is little
-inline constexpr std::uint32_t k_trials = 3;             // a trial of pages that fails counts as so many refusals
+inline constexpr Seconds k_whole_visit{static_cast<double>(k_huge_page) /
+                                       50e9};  // that a core takes at least for all of a chunk
+inline constexpr Seconds k_page_read{50e-6};   // that a page takes at least
+inline constexpr double k_waiting = 0.25;      // share of the time for reading pages that is little
+inline constexpr std::uint32_t k_trials = 3;   // a trial of pages that fails counts as so many refusals
 inline constexpr std::uint64_t k_patience = 2'000'000'000;  // ns that giving a block may take
 inline constexpr std::uint64_t k_period = 2'000'000'000;    // ns until one that was given first is tried again
 

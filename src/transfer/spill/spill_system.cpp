@@ -1,7 +1,6 @@
 // See spill_system.hpp.
 #include "transfer/spill/spill_system.hpp"
 
-#include <fcntl.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -11,28 +10,17 @@
 #include <cstring>
 
 #include "core/rounding.hpp"
+#include "core/small_file.hpp"
 #include "transfer/spill/spill_limits.hpp"
 
 namespace terrace::transfer {
 
-namespace {
-
-bool read_file(const char* path, char* text, std::size_t room) noexcept {
-  const int file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
-  if (file < 0) return false;
-  const auto got = syscall(SYS_read, file, text, room - 1);
-  syscall(SYS_close, file);
-  return got > 0;
-}
-
-}  // namespace
-
 Resident resident() noexcept {
-  char text[128] = {};
+  char text[128];
   unsigned long long size = 0;
   unsigned long long all = 0;
   unsigned long long of_files = 0;
-  if (!read_file("/proc/self/statm", text, sizeof text) ||
+  if (!read_small_file("/proc/self/statm", text, sizeof text) ||
       std::sscanf(text, "%llu %llu %llu", &size, &all, &of_files) != 3)
     return {};
   return {all * k_page, of_files * k_page};
@@ -41,8 +29,8 @@ Resident resident() noexcept {
 std::uint64_t user_ns(std::uint32_t thread) noexcept {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/self/task/%u/stat", thread);
-  char text[1024] = {};
-  if (!read_file(path, text, sizeof text)) return 0;
+  char text[1024];
+  if (!read_small_file(path, text, sizeof text)) return 0;
   const char* const behind_name = std::strrchr(text, ')');
   unsigned long long ticks = 0;
   // proc(5): the 14th field, in ticks.

@@ -26,6 +26,9 @@ inline std::uint64_t processor_ns(std::uint32_t thread) noexcept {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
+// Of that, what was not in the kernel; as the system counts it, to ten milliseconds or so.
+[[nodiscard]] std::uint64_t user_ns(std::uint32_t thread) noexcept;
+
 inline void* memory_at(std::uint64_t address) noexcept {
   return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
@@ -35,9 +38,6 @@ struct Resident {
   std::uint64_t all = 0, of_files = 0;
 };
 [[nodiscard]] Resident resident() noexcept;
-
-// Of that, what was not in the kernel; as the system counts it, to ten milliseconds or so.
-[[nodiscard]] std::uint64_t user_ns(std::uint32_t thread) noexcept;
 
 // Pages that this process has had read from a disk, by touching them.
 [[nodiscard]] std::uint64_t pages_read() noexcept;

@@ -63,7 +63,7 @@ PageTrial::Seen seen(std::uint64_t reads, double worked, double time) {
 TEST(PageTrial, IsPassedWhereFewPagesAreReadAnyMore) {
   PageTrial trial;
   EXPECT_FALSE(trial.is_on());
-  trial.begin(seen(1000, 0, 0), 0.1);
+  trial.begin(seen(1000, 0, 0), seen(0, 0, 0), seen(0, 0.2, 2));
   EXPECT_TRUE(trial.is_on());
   EXPECT_FALSE(trial.has_looked());
   trial.look(seen(21000, 0, 1));
@@ -80,7 +80,7 @@ TEST(PageTrial, IsPassedWhereFewPagesAreReadAnyMore) {
 
 TEST(PageTrial, IsPassedWhereTheProgramWorksMore) {
   PageTrial trial;
-  trial.begin(seen(0, 5, 0), 0.1);
+  trial.begin(seen(0, 5, 0), seen(0, 1, 7), seen(0, 2, 17));
   trial.look(seen(20000, 5.5, 1));
   EXPECT_TRUE(trial.is_passed(seen(40000, 5.61, 2)));
   EXPECT_FALSE(trial.is_passed(seen(40000, 5.59, 2)));
